@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "cli/agents.h"
 #include "cli/apply.h"
 #include "cli/checkpoint.h"
 #include "cli/commands.h"
@@ -80,6 +81,11 @@ static const struct subcommand subcommands[] = {
 	{"git", "fetch SANDBOX|ID [REFSPEC…]", "Take over commits that were made in a sandbox into the repository here", git_options, 2, -1,
          git_main},
 	{"discard", "ID…", "Throw away what a copy-on-write sandbox changed", discard_options, 1, -1, discard_main},
+	{"tool", "[OPERATION]", "Answer requests of JSON: run code or a command, read and write files of sandboxes", tool_options, 0, 1,
+         agents_main},
+	{"mcp", "", "Serve an agent that speaks the Model Context Protocol, on the standard input and output", mcp_options, 0, 0,
+         agents_main},
+	{"serve", "", "Serve HTTP: an API, MCP, and a page to look at sandboxes with", serve_options, 0, 0, agents_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "[NAME FILE.pub]", "Let the holder of a key ask under a name, list the names, or remove one (administrator)",
          enroll_options, 0, 2, enroll_main},

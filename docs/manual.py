@@ -1,4 +1,4 @@
-"""Fills in what a page of the manual takes from the sources: manual.py PAGE.scd OPTIONS.json ROOT VERSION >FILLED.scd
+"""Fills in what a page of the manual takes from the sources: manual.py PAGE.scd OPTIONS.json OPERATIONS.json ROOT VERSION >FILLED.scd
 
 A line of the page that begins with "@" stands for text that is declared elsewhere, once:
   @title NAME SECTION TITLE   the first line
@@ -9,6 +9,8 @@ A line of the page that begins with "@" stands for text that is declared elsewhe
   @functions GROUP            each function with its contract
   @capabilities ROLE          the capabilities of a role of the helper, and what takes them
   @codes                      the codes of errors
+  @operations                 the operations of yett-agent, as `yett-agent tool --list` has them
+  @settings                   its settings, from the same
   @file PATH                  a file of the sources
 A group of a header begins with a comment line "--- NAME ---"; what stands before the first one is the group "library".
 """
@@ -125,9 +127,45 @@ def codes_text(header):
                      for name, again, text in rows)
 
 
+def kind_text(schema):
+    """What JSON Schema says of a value, in words."""
+    kinds = schema.get("type", "any JSON")
+    kinds = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind != "null"]
+    if kinds == ["number", "string"]:
+        return "a duration"
+    if "enum" in schema:
+        return "one of " + ", ".join(choice for choice in schema["enum"] if choice)
+    if kinds == ["array"]:
+        return "a list of " + {"string": "texts", "object": "objects"}[schema["items"]["type"]]
+    return {"string": "a text", "integer": "a number", "number": "a number", "boolean": "true or false", "object": "an object",
+            "any JSON": "any JSON"}[kinds[0]]
+
+
+def sentence(text):
+    return text[0].upper() + text[1:] + "." if text else ""
+
+
+def fields_text(schema):
+    """The members of an object, a paragraph each."""
+    text = []
+    for name, field in schema["properties"].items():
+        without = f"; {json.dumps(field['default'])} without it" if "default" in field else "; required" if name in schema.get("required", ()) else ""
+        text.append(f"*{plain(name)}*: {plain(kind_text(field) + without)}\n\t{plain(sentence(field.get('description', '')) or '—')}\n")
+    return "\n".join(text)
+
+
+def operation_text(operation):
+    answer = dict(operation["answer"])
+    answer["properties"] = {name: field for name, field in answer["properties"].items() if name != "error"}
+    return (f"## {plain(operation['name'])}\n\n{plain(operation['description'])}\n\nIt is asked with\n\n{fields_text(operation['request'])}\n"
+            f"and answered with\n\n{fields_text(answer)}")
+
+
 class Page:
-    def __init__(self, source, options, root, version):
+    def __init__(self, source, options, operations, root, version):
         self.root, self.version, self.source = root, version, source
+        with open(operations, encoding="utf-8") as file:
+            self.agent = json.load(file)
         with open(options, encoding="utf-8") as file:
             self.subcommands = json.load(file)["result"]["subcommands"]
         self.groups = groups(self.read("libclient/yett.h"))
@@ -160,6 +198,12 @@ class Page:
     def codes(self):
         return codes_text(self.read("protocol/yett_error.h"))
 
+    def operations(self):
+        return "\n".join(operation_text(operation) for operation in self.agent["operations"])
+
+    def settings(self):
+        return re.sub("^", "\t", fields_text(self.agent["settings"]), flags=re.M)
+
     def capabilities(self, role):
         table = re.search(r"static const int %s\[\] = \{\n(.*?)\};" % role, self.read("helper/privilege/privilege.c"), re.S).group(1)
         return "\n".join(f"*{plain(name)}*\n\t{plain(why)}\n" for name, why in re.findall(r"(CAP_\w+), +/\* (.*?) \*/", table))
@@ -168,7 +212,7 @@ class Page:
         return literal(self.read(path).expandtabs(4))
 
     def filled(self):
-        known = {"title", "subcommand", "others", "names", "types", "functions", "codes", "capabilities", "file"}
+        known = {"title", "subcommand", "others", "names", "types", "functions", "codes", "operations", "settings", "capabilities", "file"}
 
         def fill(match):
             word, *arguments = match.group(1).split()
@@ -180,11 +224,11 @@ class Page:
 
 
 def main():
-    page, options, root, version = sys.argv[1:]
+    page, options, operations, root, version = sys.argv[1:]
     with open(page, encoding="utf-8") as file:
         source = file.read()
     sys.stdout.reconfigure(encoding="utf-8")
-    sys.stdout.write(Page(source, options, root, version).filled())
+    sys.stdout.write(Page(source, options, operations, root, version).filled())
 
 
 if __name__ == "__main__":

@@ -233,7 +233,8 @@ static void resume(struct exchange *exchange)
 	exchange->is_suspended = false;
 	exchange->gone = sd_event_source_disable_unref(exchange->gone);
 	MHD_resume_connection(exchange->connection);
-	(void)sd_event_source_set_enabled(exchange->server->again, SD_EVENT_ONESHOT); /* neither its descriptor nor its timeout tells of this */
+	/* Neither its descriptor nor its timeout shows that one is to go on. */
+	(void)sd_event_source_set_enabled(exchange->server->again, SD_EVENT_ONESHOT);
 }
 
 static void end_work(struct exchange *exchange)

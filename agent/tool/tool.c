@@ -44,7 +44,7 @@ static void print_usage(FILE *to)
 		"Reads a request as one JSON object from the standard input, and prints the answer as another. Without OPERATION its member\n"
 		"\"operation\" says what is asked for, and the others are the arguments.\n\n"
 		"      --lines  a request on each line, and an answer on each line, until the input ends\n"
-		"      --list   print the operations, with the JSON Schemas of their requests and answers\n\n"
+		"      --list   print the operations and the settings, with their JSON Schemas\n\n"
 		"Exit status: 0 done, 1 the program that was run has failed, 2 the request is wrong, 3 the policy refuses it, 4 the time was over,\n"
 		"5 something named is not there, 6 this cannot be had here, 7 the helper is not available, 8 cancelled.\n\nOperations:\n",
 		to);
@@ -54,10 +54,11 @@ static void print_usage(FILE *to)
 
 static int list(void)
 {
-	json_t *all = json_array();
+	json_t *described = json_array(), *all;
 
 	for (const struct operation *operation = operations; operation->name; operation++)
-		(void)json_array_append_new(all, operation_describe(operation));
+		(void)json_array_append_new(described, operation_describe(operation));
+	all = json_pack("{s:o, s:o}", "operations", described, "settings", fields_schema(settings_fields));
 	(void)json_dumpf(all, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 	json_decref(all);

@@ -35,6 +35,7 @@ KINDS = {
     "NAME": "",
     "NAME=VALUE": "",
     "NODE": "",
+    "OPERATION": "word run_code|run_command|wait_command|read_file|write_file|list_files|sandboxes|events",
     "PATH": "file",
     "PATH:INSIDE": "file",
     "PATH[:TARGET]": "file",

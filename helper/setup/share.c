@@ -398,12 +398,12 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 		r = clone_all(sharing, trees, &shared->error);
 	if (r == 0 && !sharing->setup->host->is_rootless)
 		r = lock_trees(sharing, trees);
-	if (r == 0)
+	if (r == 0) {
 		r = send_kinds(sharing, trees);
-	if (r == 0)
-		r = send_trees(sharing, trees);
-	if (r == 0 || r == -EPIPE) /* init has given up, and says why */
-		_exit(0);
+		r = r == 0 ? send_trees(sharing, trees) : r;
+		if (r == 0 || r == -EPIPE || r == -ECONNRESET) /* init has given up, and says why */
+			_exit(0);
+	}
 	if (r < 0)
 		r = error_set(&shared->error, YETT_E_INIT_FAILED, 0, "what is to be shared cannot be cloned: %s", strerror(-r));
 	shared->result = r; /* before init sees the end of what it waits for */

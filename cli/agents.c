@@ -1,0 +1,106 @@
+/* See agents.h. */
+#include "cli/agents.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "cli/connect.h"
+#include "cli/output.h"
+
+#define PROGRAM   "yett-agent"
+#define WORDS_MAX 32
+
+struct agents_options {
+	struct connect_choice connect;
+	bool lines, list;
+	const char *port, *token_file, *listen;
+};
+
+OPTION_TEXT(set_socket, struct agents_options, connect.socket_path)
+OPTION_TEXT(set_key, struct agents_options, connect.key_path)
+OPTION_FLAG(set_lines, struct agents_options, lines)
+OPTION_FLAG(set_list, struct agents_options, list)
+OPTION_TEXT(set_port, struct agents_options, port)
+OPTION_TEXT(set_token_file, struct agents_options, token_file)
+OPTION_TEXT(set_listen, struct agents_options, listen)
+
+const struct option tool_options[] = {
+	{0, "lines", NULL, "a request on each line, answered by a line, until the input ends", set_lines},
+	{0, "list", NULL, "print the operations and the settings, with their JSON Schemas", set_list},
+	CONNECT_OPTIONS,
+	{0},
+};
+
+const struct option mcp_options[] = {
+	CONNECT_OPTIONS,
+	{0},
+};
+
+const struct option serve_options[] = {
+	{0, "listen", "PATH",
+         "a Unix socket to listen at, which nobody else may use; without it, or a port, the one of the service manager", set_listen},
+	{0, "port", "N", "listen at this port of 127.0.0.1, too, where who asks needs the token; 0: one that is free", set_port},
+	{0, "token-file", "FILE", "where the token is, or is to be written, for that port", set_token_file},
+	CONNECT_OPTIONS,
+	{0},
+};
+
+/* Beside the helper, where it is installed; beside its folder in a tree that it was built in. YETT_AGENT names another. */
+static int find_agent(char path[static PATH_MAX], struct yett_error *error)
+{
+	static const char *const places[] = {"/" PROGRAM, "/../agent/" PROGRAM};
+	const char *named = secure_getenv("YETT_AGENT");
+	char helper[PATH_MAX], place[PATH_MAX + 32];
+	int r = named ? yett_helper_path(named, path, PATH_MAX, error) : yett_helper_path(NULL, helper, sizeof helper, error);
+
+	if (named || r != 0)
+		return r;
+	r = YETT_E_NOT_FOUND;
+	for (size_t i = 0; i < ARRAY_SIZE(places) && r == YETT_E_NOT_FOUND; i++) {
+		(void)snprintf(place, sizeof place, "%.*s%s", (int)(strrchr(helper, '/') - helper), helper, places[i]);
+		r = yett_helper_path(place, path, PATH_MAX, error);
+	}
+	if (r == YETT_E_NOT_FOUND) {
+		(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, PROGRAM ", which this subcommand executes, is not installed");
+		error_mend(error, "apt install " PROGRAM);
+	}
+	return r;
+}
+
+static void add(const char **words, size_t *count, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	words[(*count)++] = name;
+	if (*value)
+		words[(*count)++] = value;
+}
+
+int agents_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct agents_options options = {0};
+	const char *words[WORDS_MAX] = {PROGRAM};
+	struct yett_error error;
+	char path[PATH_MAX];
+	size_t count = 1;
+	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
+
+	if (r >= 0)
+		return r;
+	add(words, &count, "--socket", options.connect.socket_path);
+	add(words, &count, "--key", options.connect.key_path);
+	words[count++] = self->name;
+	add(words, &count, "--lines", options.lines ? "" : NULL);
+	add(words, &count, "--list", options.list ? "" : NULL);
+	add(words, &count, "--listen", options.listen);
+	add(words, &count, "--port", options.port);
+	add(words, &count, "--token-file", options.token_file);
+	if (first < argc)
+		words[count++] = argv[first];
+	if (find_agent(path, &error) == 0) {
+		(void)execv(path, (char *const *)words);
+		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot execute %.200s: %m", path);
+	}
+	output_error(&error);
+	return EXIT_FAILED;
+}

@@ -1,0 +1,350 @@
+"""yett-agent, asked by yett tool: what operations answer, and what they leave."""
+import base64
+import json
+import os
+import signal
+import subprocess
+
+import agent
+
+import yett
+
+
+class Commands(agent.Case):
+    def test_what_was_written_and_how_it_ended_is_told(self):
+        answer = self.ask('run_command', command='echo out; echo err >&2; exit 3')
+        self.assertEqual((answer['status'], answer['success'], answer['exit_code'], answer['signal']), ('failed', False, 3, None))
+        self.assertEqual((answer['stdout'], answer['stderr'], answer['why']), ('out\n', 'err\n', 'it exited with status 3'))
+        self.assertEqual(sorted(answer['output'].splitlines()), ['err', 'out'])
+        self.assertEqual(answer['sandbox'], None)
+        self.assertGreater(answer['memory_used_bytes'], 0)
+
+    def test_arguments_are_not_for_a_shell(self):
+        self.assertEqual(self.ask('run_command', argv=['printf', '%s|', '$HOME', 'a b'])['stdout'], '$HOME|a b|')
+
+    def test_variables_directory_and_input_are_its_own(self):
+        answer = self.ask('run_command', command='pwd; echo "$A"; cat', cwd='/usr', env={'A': 'x y'}, stdin='typed')
+        self.assertEqual(answer['stdout'], '/usr\nx y\ntyped')
+
+    def test_what_is_not_there_is_said(self):
+        answer = self.ask('run_command', argv=['no-such-program'])
+        self.assertEqual((answer['status'], answer['error']['code'], answer['exit_code']), ('failed', 'command-failed', None))
+
+    def test_a_signal_has_its_name(self):
+        answer = self.ask('run_command', command='kill -SEGV $$')
+        self.assertEqual((answer['signal'], answer['exit_code'], answer['why']), ('SEGV', None, 'it was ended by the signal SEGV'))
+
+    def test_time_and_memory_that_run_out_are_told_apart(self):
+        late = self.ask('run_command', command='sleep 100', timeout='200ms')
+        self.assertEqual((late['status'], late['signal']), ('timed_out', 'KILL'))
+        self.assertIn('time was over', late['why'])
+        much = self.ask('run_command', argv=['python3', '-c', 'b"x" * (1 << 28)'], memory_bytes=32 << 20)
+        self.assertEqual((much['status'], much['why']), ('failed', 'it was killed because the memory was used up'))
+
+    def test_a_long_output_is_cut_in_the_middle_and_can_be_read_whole(self):
+        answer = self.ask('run_command', command='seq 100000', max_output=2000)
+        self.assertTrue(answer['truncated'])
+        self.assertTrue(answer['stdout'].startswith('1\n2\n'))
+        self.assertTrue(answer['stdout'].endswith('99999\n100000\n'))
+        self.assertLess(len(answer['stdout']), 2200)
+        whole, path = '', answer['files']['stdout']
+        while True:
+            part = self.ask('read_file', path=path, offset=len(whole))
+            if not part['length']:
+                break
+            whole += part['content']
+        self.assertEqual(whole, ''.join(f'{i}\n' for i in range(1, 100001)))
+
+    def test_bytes_that_are_no_text_are_shown_and_can_be_had(self):
+        answer = self.ask('run_command', command=r"printf 'a\377\000\033[31m'")
+        self.assertEqual(answer['stdout'], 'a\ufffd\ufffd\x1b[31m')
+        read = self.ask('read_file', path='run:%s/stdout' % answer['id'])
+        self.assertEqual((read['encoding'], base64.b64decode(read['content'])), ('base64', b'a\xff\x00\x1b[31m'))
+
+    def test_one_that_never_stops_writing_is_ended_by_its_time(self):
+        answer = self.ask('run_command', argv=['yes'], timeout=1)
+        self.assertEqual((answer['status'], answer['truncated']), ('timed_out', True))
+        self.assertLessEqual(len(answer['stdout']), 30200)
+
+    def test_metadata_comes_back(self):
+        self.assertEqual(self.ask('run_command', command=':', metadata={'task': '7'})['metadata'], {'task': '7'})
+
+    def test_without_a_sandbox_nothing_is_left(self):
+        first = self.ask('run_command', command='echo x >/tmp/x; cat /tmp/x')
+        self.assertEqual(first['stdout'], 'x\n')
+        self.assertEqual(self.ask('run_command', command='cat /tmp/x')['status'], 'failed')
+        self.assertEqual(self.tool.close(), (1, ''))
+        self.service.wait_no_leftovers()
+
+    def test_a_refusal_names_the_rule_and_the_change(self):
+        error = self.ask('run_command', command=':', memory_bytes=1 << 50)['error']
+        self.assertEqual(error['code'], 'permission-denied')
+        self.assertIn('max_memory', error['rule'])
+        self.assertIn('max_memory', error['mend'])
+        self.assertGreater(error['line'], 0)
+
+
+class Background(agent.Case):
+    def test_it_is_asked_about_and_given_more_to_read(self):
+        begun = self.ask('run_command', argv=['cat'], background=True, keep_input=True)
+        self.assertIn(begun['status'], ('pending', 'running'))
+        if begun['status'] == 'pending':  # what it reads is there once it runs
+            begun = self.until(begun['id'], lambda answer: answer['status'] == 'running')
+        self.ask('wait_command', id=begun['id'], timeout=0, input='one\n')
+        answer = self.until(begun['id'], lambda told: told['stdout'])
+        self.assertEqual((answer['status'], answer['stdout']), ('running', 'one\n'))
+        answer = self.ask('wait_command', id=begun['id'], input='two\n', close_input=True)
+        self.assertEqual((answer['status'], answer['stdout']), ('completed', 'one\ntwo\n'))
+
+    def until(self, name, is_so):
+        for _ in range(1000):
+            answer = self.ask('wait_command', id=name, timeout='50ms')
+            if is_so(answer):
+                return answer
+        raise AssertionError(answer)
+
+    def test_it_is_ended_on_request(self):
+        for sandbox in ({}, {'sandbox': self.ask('sandboxes', action='make')['sandbox']['id']}):
+            begun = self.ask('run_command', command='sleep 1000 & sleep 1000', background=True, **sandbox)
+            self.until(begun['id'], lambda answer: answer['status'] == 'running')
+            answer = self.ask('wait_command', id=begun['id'], signal='KILL')
+            self.assertEqual((answer['status'], answer['why']), ('killed', 'it was killed on request'))
+
+    def test_a_signal_is_its_own_affair(self):
+        begun = self.ask('run_command', command='trap "echo heard; exit 5" TERM; echo up; while :; do sleep 0.01; done', background=True)
+        self.until(begun['id'], lambda answer: answer.get('stdout') == 'up\n')
+        answer = self.ask('wait_command', id=begun['id'], signal='SIGTERM')
+        self.assertEqual((answer['exit_code'], answer['stdout']), (5, 'up\nheard\n'))
+
+    def test_who_is_killed_takes_it_along(self):
+        begun = self.ask('run_command', command='sleep 1000', background=True)
+        self.until(begun['id'], lambda answer: answer['status'] == 'running')
+        self.tool.process.send_signal(signal.SIGKILL)
+        self.assertEqual(self.tool.close()[0], -signal.SIGKILL)
+        self.service.wait_no_leftovers()
+
+    def test_a_signal_to_the_tool_ends_a_command_in_a_sandbox_that_stays(self):
+        self.ask('sandboxes', action='make', name='stays')
+        self.addCleanup(self.yett, 'destroy', 'stays')
+        self.tool.send(json.dumps({'operation': 'run_command', 'command': 'echo up >/tmp/up; sleep 1000', 'sandbox': 'stays'}))
+        yett.wait_until(lambda: self.yett('cat', 'stays:/tmp/up').code == 0, 'the command')
+        self.tool.process.terminate()
+        self.assertEqual(self.tool.close()[0], 128 + signal.SIGTERM)
+        yett.wait_until(lambda: ' running ' not in self.yett('ps', 'stays').out, 'the end of the command')
+        self.assertIn('killed', self.yett('ps', 'stays').out)
+
+
+class Sandboxes(agent.Case):
+    def test_one_without_a_name_ends_with_the_program(self):
+        made = self.ask('sandboxes', action='make')['sandbox']
+        self.assertEqual((made['state'], made['name'], made['lingers']), ('running', None, False))
+        self.assertEqual(self.ask('run_command', command='echo x >/tmp/x', sandbox=made['id'])['sandbox'], made['id'])
+        self.assertEqual(self.ask('run_command', command='cat /tmp/x', sandbox=made['id'])['stdout'], 'x\n')
+        self.tool.close()
+        self.service.wait_no_leftovers()
+
+    def test_one_with_a_name_stays_until_it_is_ended(self):
+        made = self.ask('sandboxes', action='make', name='kept')['sandbox']
+        self.addCleanup(self.yett, 'destroy', 'kept')
+        self.tool.process.send_signal(signal.SIGKILL)
+        self.tool.close()
+        self.tool = agent.Tool(self.service, self.alice)
+        self.assertEqual([one['id'] for one in self.ask('sandboxes', action='list')['sandboxes']], [made['id']])
+        self.assertEqual(self.ask('run_command', command='echo here', sandbox='kept')['stdout'], 'here\n')
+        self.assertEqual(self.ask('sandboxes', action='end', sandbox='kept'), {'done': True})
+        self.assertEqual(self.ask('run_command', command='echo here', sandbox='kept')['error']['code'], 'not-found')
+        self.tool.close()
+        self.service.wait_no_leftovers()
+
+    def test_it_is_looked_at_paused_and_resumed(self):
+        made = self.ask('sandboxes', action='make')['sandbox']
+        self.assertEqual(self.ask('sandboxes', action='info', sandbox=made['id'])['sandbox'], made)
+        stats, = self.ask('sandboxes', action='stats', sandbox=made['id'])['stats']
+        self.assertGreater(stats['processes'], 0)
+        self.assertEqual(self.ask('sandboxes', action='pause', sandbox=made['id']), {'done': True})
+        self.assertEqual(self.ask('sandboxes', action='info', sandbox=made['id'])['sandbox']['state'], 'paused')
+        self.assertEqual(self.ask('sandboxes', action='resume', sandbox=made['id']), {'done': True})
+        self.assertEqual(self.ask('run_command', command='echo on', sandbox=made['id'])['stdout'], 'on\n')
+
+    def test_the_policy_is_asked_without_making_one(self):
+        self.assertIn('plan', self.ask('sandboxes', action='plan'))
+        self.assertEqual(self.ask('sandboxes', action='plan', profile='no-such')['error']['code'], 'permission-denied')
+        self.assertEqual(self.ask('sandboxes', action='list')['sandboxes'], [])
+
+    def test_what_its_network_may_reach_is_changed(self):
+        made = self.ask('sandboxes', action='make', allow=['one.example:443'])['sandbox']
+        self.assertEqual(made['network'], 'limited')
+        rules = self.ask('sandboxes', action='allow', sandbox=made['id'], allow=['two.example:443'])['rules']
+        self.assertEqual(sorted(rule['rule'] for rule in rules if rule['asked']), ['one.example:443', 'two.example:443'])
+        rules = self.ask('sandboxes', action='deny', sandbox=made['id'], deny=['two.example:443'])['rules']
+        self.assertIn(('deny', 'two.example:443'), [(rule['list'], rule['rule']) for rule in rules])
+
+    def test_a_share_is_seen_inside(self):
+        folder = self.folder('shared')
+        self.alice.write('shared/file', 'of the host')
+        answer = self.ask('run_command', command='cat /mnt/file; touch /mnt/new', shares=[{'path': folder, 'target': '/mnt'}])
+        self.assertEqual((answer['stdout'], answer['success']), ('of the host', False))
+        answer = self.ask('run_command', command='touch /mnt/new', shares=[{'path': folder, 'target': '/mnt', 'mode': 'rw'}])
+        self.assertTrue(answer['success'], answer)
+        self.assertTrue(os.path.exists(folder + '/new'))
+
+    def test_of_one_that_is_there_nothing_can_be_asked_anew(self):
+        made = self.ask('sandboxes', action='make')['sandbox']
+        error = self.ask('run_command', command=':', sandbox=made['id'], memory_bytes=1 << 20)['error']
+        self.assertEqual(error['code'], 'invalid-request')
+
+    def test_what_was_run_is_listed_and_counted_and_forgotten(self):
+        first = self.ask('run_command', command='exit 1')
+        self.ask('run_command', command='sleep 9', timeout='50ms')
+        told = self.ask('sandboxes', action='executions')
+        self.assertEqual([line['status'] for line in told['executions']], ['timed_out', 'failed'])
+        self.assertEqual(told['executions'][1]['id'], first['id'])
+        self.assertIn({'of': 'command', 'runs': 2, 'failures': 2, 'timeouts': 1}, told['statistics'])
+        self.assertEqual(self.ask('sandboxes', action='clean_up'), {'forgotten': 2})
+        self.assertEqual(self.ask('wait_command', id=first['id'])['error']['code'], 'not-found')
+
+    def test_a_service_that_was_started_again_is_asked_again(self):
+        self.assertEqual(self.ask('run_command', command='echo 1')['stdout'], '1\n')
+        self.service.reload()
+        self.assertEqual(self.ask('run_command', command='echo 2')['stdout'], '2\n')
+        self.service.reload()
+        self.assertEqual(self.ask('sandboxes', action='list'), {'sandboxes': []})
+
+
+class Files(agent.Case):
+    def setUp(self):
+        super().setUp()
+        self.box = self.ask('sandboxes', action='make')['sandbox']['id']
+
+    def test_they_are_written_read_and_listed(self):
+        self.assertEqual(self.ask('write_file', sandbox=self.box, path='/tmp/a', content='äöü'), {'written': 6})
+        self.assertEqual(self.ask('write_file', sandbox=self.box, path='/tmp/a', content='!', append=True), {'written': 1})
+        read = self.ask('read_file', sandbox=self.box, path='/tmp/a')
+        self.assertEqual((read['content'], read['encoding'], read['size']), ('äöü!', 'text', 7))
+        read = self.ask('read_file', sandbox=self.box, path='/tmp/a', offset=2, length=2)
+        self.assertEqual((read['content'], read['offset'], read['length']), ('ö', 2, 2))
+        self.ask('write_file', sandbox=self.box, path='/tmp/x', content='#!/bin/sh\necho ran', mode='0755')
+        self.assertEqual(self.ask('run_command', sandbox=self.box, argv=['sh', '/tmp/x'])['stdout'], 'ran\n')
+        listed = self.ask('list_files', sandbox=self.box, path='/tmp')
+        self.assertEqual([entry['name'] for entry in listed['entries'] if entry['kind'] == 'file'], ['a', 'x'])
+        self.assertFalse(listed['truncated'])
+
+    def test_bytes_pass_as_base64(self):
+        content = bytes(range(256))
+        self.assertEqual(self.ask('write_file', sandbox=self.box, path='/tmp/b', content=base64.b64encode(content).decode(), encoding='base64'),
+                         {'written': 256})
+        read = self.ask('read_file', sandbox=self.box, path='/tmp/b')
+        self.assertEqual((read['encoding'], base64.b64decode(read['content'])), ('base64', content))
+
+    def test_what_cannot_be_done_is_said(self):
+        for operation, more, code in (('read_file', {'path': '/no/such'}, 'file-operation-failed'), ('read_file', {'path': '/tmp'}, 'file-operation-failed'),
+                                      ('read_file', {'path': 'relative'}, 'invalid-request'), ('read_file', {'path': 'run:0/stdout'}, 'not-found'),
+                                      ('write_file', {'path': '/usr/x', 'content': ''}, 'file-operation-failed'),
+                                      ('write_file', {'path': '/tmp/x', 'content': '?', 'encoding': 'base64'}, 'invalid-request'),
+                                      ('write_file', {'path': '/tmp/x', 'content': '', 'mode': '9999'}, 'invalid-request'),
+                                      ('list_files', {'path': '/no/such'}, 'file-operation-failed')):
+            with self.subTest(operation=operation, more=more):
+                self.assertEqual(self.ask(operation, sandbox=self.box, **more)['error']['code'], code)
+        self.assertEqual(self.ask('read_file', path='/etc/passwd')['error']['reason'], 'missing-field')
+
+    def test_a_long_list_is_cut(self):
+        self.ask('run_command', sandbox=self.box, command='mkdir /tmp/many && cd /tmp/many && seq 50 | xargs touch')
+        listed = self.ask('list_files', sandbox=self.box, path='/tmp/many', max=20)
+        self.assertEqual((len(listed['entries']), listed['truncated']), (20, True))
+
+    def test_names_are_harmless(self):
+        self.ask('run_command', sandbox=self.box, command=r"""mkdir /tmp/odd; touch /tmp/odd/$(printf '<b>\033[31m\377')""")
+        entry, = self.ask('list_files', sandbox=self.box, path='/tmp/odd')['entries']
+        self.assertEqual(entry['name'], '<b>\x1b[31m\ufffd')
+
+
+class Events(agent.Case):
+    def test_what_happens_is_told_in_order_and_once(self):
+        box = self.ask('sandboxes', action='make')['sandbox']['id']
+        self.ask('run_command', sandbox=box, command='exit 4')
+        seen, last = [], 0
+        while 'exited' not in [event['kind'] for event in seen]:
+            told = self.ask('events', sandbox=box, after=last, wait=5)
+            self.assertTrue(told['events'])
+            seen, last = seen + told['events'], told['last']
+        self.assertEqual([event['number'] for event in seen], sorted({event['number'] for event in seen}))
+        self.assertEqual([event['kind'] for event in seen], ['followed', 'started', 'exited'])
+        self.assertIn('status 4', seen[-1]['text'])
+        self.assertEqual(self.ask('events', sandbox=box, after=last), {'events': [], 'last': last})
+
+    def test_a_refusal_is_one(self):
+        self.ask('run_command', command=':', memory_bytes=1 << 50)
+        event, = self.ask('events')['events']
+        self.assertEqual((event['kind'], event['error']['code']), ('refused', 'permission-denied'))
+
+    def test_a_blocked_connection_is_told_with_its_rule(self):
+        box = self.ask('sandboxes', action='make', allow=['one.example:443'])['sandbox']['id']
+        self.ask('run_command', sandbox=box, argv=['python3', '-c', 'import socket; socket.create_connection(("8.8.8.8", 443), 5)'])
+        last, kinds = 0, {}
+        while 'blocked' not in kinds:
+            told = self.ask('events', sandbox=box, after=last, wait=5)
+            self.assertTrue(told['events'])
+            last, kinds = told['last'], {**kinds, **{event['kind']: event['text'] for event in told['events']}}
+        self.assertIn('8.8.8.8:443', kinds['blocked'])
+
+
+class BadInput(agent.Case):
+    BAD = {'': 'no JSON', '[]': 'no JSON object', '"x"': 'no JSON', '{': 'no JSON', '{"operation": 1}': 'operation', '{"operation": "x"}': 'no operation x',
+           '{"operation": "events", "operation": "events"}': 'duplicate', '{"operation": "run_command", "command": "\\ud800"}': 'no JSON',
+           '{"operation": "run_command", "command": "a\\u0000b"}': 'no JSON', '{"operation": "run_command", "command": "' + '\xff' + '"}': '',
+           '[' * 10000 + ']' * 10000: 'no JSON', '{"operation": "run_command"}': 'either command', '{"operation": "run_command", "command": ""}': 'command: 0 bytes',
+           '{"operation": "run_command", "command": "x", "timeout": 1e9}': 'timeout', '{"operation": "run_command", "command": "x", "timeout": "2h"}': 'longer than',
+           '{"operation": "run_command", "command": "x", "cwd": "x"}': 'cwd', '{"operation": "run_command", "command": "x", "argv": ["x"]}': 'either',
+           '{"operation": "wait_command", "id": "x"}': 'no execution', '{"operation": "sandboxes", "action": "info"}': 'sandbox'}
+
+    def test_it_is_refused_by_name_and_the_next_request_works(self):
+        for text, part in self.BAD.items():
+            if not text.strip():
+                continue
+            with self.subTest(text=text[:80]):
+                self.tool.send(text)
+                answer = json.loads(yett.line_of(self.tool.process.stdout))
+                if part:
+                    self.assertIn(part, answer['error']['message'])
+        self.tool.send('{"operation": "run_command", "command": "echo on"}')
+        self.assertEqual(json.loads(yett.line_of(self.tool.process.stdout))['stdout'], 'on\n')
+
+    def test_ten_megabytes_are_too_much(self):
+        self.tool.send('{"operation": "run_command", "command": "%s"}' % ('x' * (10 << 20)))
+        self.assertIn('longer than', json.loads(yett.line_of(self.tool.process.stdout))['error']['message'])
+        self.assertEqual(self.ask('sandboxes', action='list'), {'sandboxes': []})
+
+
+class Statuses(yett.Case):
+    def once(self, operation, request):
+        done = self.service.run(self.alice, self.service.yett, 'tool', operation, input=json.dumps(request), env={'YETT_AGENT': agent.PROGRAM})
+        json.loads(done.out)
+        return done.code
+
+    def test_the_exit_status_says_which_kind_of_end_it_was(self):
+        for request, what in (({'command': 'true'}, 'done'), ({'command': 'false'}, 'failed'), ({'command': ''}, 'invalid'),
+                              ({'command': ':', 'memory_bytes': 1 << 50}, 'refused'), ({'command': 'sleep 9', 'timeout': 0.05}, 'timed out'),
+                              ({'command': ':', 'sandbox': 'no-such'}, 'not found')):
+            with self.subTest(what=what):
+                self.assertEqual(self.once('run_command', request), agent.STATUSES[what])
+
+    def test_without_a_helper_it_is_unavailable(self):
+        done = self.alice.popen([agent.PROGRAM, '--socket', '/no/such/socket', 'tool', 'sandboxes'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        out, _ = done.communicate(b'{"action": "list"}', timeout=yett.DEADLINE)
+        self.assertEqual((done.returncode, json.loads(out)['error']['code']), (agent.STATUSES['unavailable'], 'helper-unavailable'))
+
+    def test_settings_of_the_user_count_and_wrong_ones_are_said(self):
+        home = self.folder('settings')
+        self.alice.mkdir('settings/yett')
+        self.alice.write('settings/yett/agent.json', '{"max_timeout": "2s", "default_timeout": 1}')
+        env = {'XDG_CONFIG_HOME': home}
+        done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": ":", "timeout": 3}', env=env)
+        self.assertIn('max_timeout', json.loads(done.out)['error']['mend'])
+        self.alice.write('settings/yett/agent.json', '{"max_timeuot": "2s"}')
+        done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": ":"}', env=env)
+        self.assertEqual((done.code, done.out), (1, ''))
+        self.assertIn('max_timeuot: there is no such field', done.err)
+
+
+if __name__ == '__main__':
+    yett.main()
