@@ -125,7 +125,7 @@ export class Watch {
 		setText(this.status, statusText(status));
 		this.status.className = statusClass(status);
 		this.kill.hidden = isOver(status);
-		this.inputLine.hidden = isOver(status) || record.metadata?.input !== "kept";
+		this.inputLine.hidden = status !== "running" || record.metadata?.input !== "kept";
 		this.showProblem(record.error);
 		if (line.text && this.asked.textContent !== visibleLines(line.text))
 			this.asked.textContent = visibleLines(line.text);

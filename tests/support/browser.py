@@ -14,7 +14,7 @@ import subprocess
 
 import yett
 
-KEYS = {'Tab': '\ue004', 'Enter': '\ue007', 'Escape': '\ue00c', 'Space': ' ', 'Left': '\ue012', 'Up': '\ue013', 'Right': '\ue014', 'Down': '\ue015',
+KEYS = {'Tab': '\ue004', 'Enter': '\ue007', 'Escape': '\ue00c', 'Space': ' ', 'Left': '\ue012', 'Up': '\ue013', 'Right': '\ue014', 'Down': '\ue015', 'Home': '\ue011',
         'Shift': '\ue008', 'Control': '\ue009'}
 ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'  # the name of a reference to one in answers
 
@@ -117,8 +117,12 @@ class Browser:
         self.do('POST', '/element/%s/value' % element, {'text': text})
 
     def choose(self, selector, value):
-        """One of a select's options, by its value."""
-        self.click('%s option[value="%s"]' % (selector, value))
+        """One of a select's options, by its value: with keys, as somebody would without a mouse."""
+        index = self.run('const s = document.querySelector(arguments[0]); s.focus(); return [...s.options].findIndex(o => o.value === arguments[1])',
+                         selector, value)
+        if index < 0:
+            raise AssertionError('%s has no %r' % (selector, value))
+        self.press('Home', *('Down',) * index)
 
     def press(self, *keys, holding=None):
         """Keys of the keyboard, by the names in KEYS or as characters; each `holding` another one."""
