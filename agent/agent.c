@@ -4,6 +4,7 @@
 #include "agent/box.h"
 #include "agent/execution.h"
 #include "agent/happenings.h"
+#include "agent/runner/driver.h"
 
 int agent_new(struct agent **ret_agent, struct yett_error *error)
 {
@@ -18,7 +19,8 @@ int agent_new(struct agent **ret_agent, struct yett_error *error)
 	agent->boxes = r == 0 ? boxes_new() : NULL;
 	agent->executions = r == 0 ? executions_new() : NULL;
 	agent->happenings = r == 0 ? happenings_new(agent) : NULL;
-	if (r == 0 && (!agent->boxes || !agent->executions || !agent->happenings))
+	agent->drivers = r == 0 ? drivers_new() : NULL;
+	if (r == 0 && (!agent->boxes || !agent->executions || !agent->happenings || !agent->drivers))
 		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory");
 	if (r != 0) {
 		agent_free(agent);
@@ -33,6 +35,7 @@ void agent_free(struct agent *agent)
 	if (!agent)
 		return;
 	executions_free(agent->executions);
+	drivers_free(agent->drivers);
 	happenings_free(agent->happenings);
 	boxes_free(agent->boxes);
 	agent->link = agent_link_unref(agent->link);

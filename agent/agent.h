@@ -13,6 +13,7 @@
 struct boxes;
 struct executions;
 struct happenings;
+struct drivers;
 
 struct agent {
 	sd_event *loop;
@@ -20,6 +21,7 @@ struct agent {
 	struct boxes *boxes;                /* box.c */
 	struct executions *executions;      /* execution.c */
 	struct happenings *happenings;      /* op_events.c */
+	struct drivers *drivers;            /* runner/driver.c */
 	struct agent_link *link;            /* to the helper; NULL: there is none just now */
 	const char *socket_path, *key_path; /* as options say; NULL: as the library has it */
 };

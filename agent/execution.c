@@ -220,8 +220,8 @@ int execution_begin(struct execution *execution, const json_t *asked, struct yet
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 			"a sandbox that is there is as it was made: profile, shares, network and limits are of one that is made for this call");
 	if (!sandbox) {
-		execution->has_own = true;
-		return box_make(execution->agent, asked, NULL, false, made, execution, &execution->making, error);
+		execution->has_own = !execution->keeps_box;
+		return box_make(execution->agent, asked, NULL, execution->keeps_box, made, execution, &execution->making, error);
 	}
 	r = box_find(execution->agent, sandbox, &execution->box, error);
 	if (r == 0)
@@ -303,12 +303,12 @@ int execution_start(struct execution *execution, enum execution_phase_name phase
 
 int execution_signal(struct execution *execution, int number, struct yett_error *error)
 {
-	if (execution_is_over(execution) || !execution->command)
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs no command now", execution->id);
-	if (number == SIGKILL) {
+	if (number == SIGKILL && !execution_is_over(execution)) {
 		execution_kill(execution);
 		return 0;
 	}
+	if (execution_is_over(execution) || !execution->command)
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs no command now", execution->id);
 	return yett_command_signal(execution->command, number, error);
 }
 

@@ -53,6 +53,7 @@ struct execution {
 	struct box *box;              /* until it is over */
 	char sandbox[YETT_ID_SIZE];   /* of one that stays; empty: it had its own */
 	bool has_own;                 /* a sandbox, which is gone with it */
+	bool keeps_box;               /* set before execution_begin(): one that is made for it stays, to be found by its id */
 	struct yett_command *command; /* that runs now */
 	struct execution_input *input;
 
@@ -83,8 +84,8 @@ struct execution *execution_new(struct agent *agent, const char *language, const
 struct execution *execution_find(struct agent *agent, const char *id);
 
 /*
- * Gets it a box: the one of `asked`'s member "sandbox", or one that is made as the rest of `asked` says, and is gone with it; then on_ready
- * is called. What fails ends it. YETT_E_INVALID_REQUEST: both are asked for.
+ * Gets it a box: the one of `asked`'s member "sandbox", or one that is made as the rest of `asked` says, and is gone with it unless it
+ * keeps it; then on_ready is called. What fails ends it. YETT_E_INVALID_REQUEST: both are asked for.
  */
 _must_check_ int execution_begin(struct execution *execution, const json_t *asked, struct yett_error *error);
 

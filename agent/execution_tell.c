@@ -56,6 +56,7 @@ const struct field execution_fields[] = {
 	{"compile", FIELD_OBJECT, FIELD_NULLABLE, .description = "How compiling went", .fields = phase_fields},
 	{"run", FIELD_OBJECT, FIELD_NULLABLE, .description = "How running went", .fields = phase_fields},
 	{"value", FIELD_TEXT, FIELD_NULLABLE, .description = "With kept state: what the last expression came to"},
+	{"directory", FIELD_TEXT, 0, .description = "Of a sandbox that stays: where the code and its files are"},
 	{"version", FIELD_TEXT, FIELD_NULLABLE, .description = "Of the language, where that was asked for"},
 	{"error", FIELD_OBJECT, 0, .description = "Why it was not done", .fields = problem_fields},
 	{0},

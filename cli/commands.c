@@ -147,6 +147,7 @@ static void json_command(struct json *json, const char *name, const struct yett_
 		json_close(json);
 	}
 	output_json_error(json, "error", s->error ? s->error : &none);
+	output_json_pairs(json, "metadata", s->metadata);
 	json_close(json);
 }
 

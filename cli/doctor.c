@@ -16,16 +16,21 @@
 
 struct doctor_run_options {
 	struct connect_choice connect;
-	const char *policy;
+	const char *policy, *profile;
+	bool capabilities;
 };
 
 OPTION_TEXT(set_socket, struct doctor_run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct doctor_run_options, connect.key_path)
 OPTION_TEXT(set_policy, struct doctor_run_options, policy)
+OPTION_TEXT(set_profile, struct doctor_run_options, profile)
+OPTION_FLAG(set_capabilities, struct doctor_run_options, capabilities)
 
 const struct option doctor_options[] = {
 	CONNECT_OPTIONS,
 	{0, "policy", "FILE", "the policy of the service (" YETT_POLICY_PATH ")", set_policy},
+	{0, "capabilities", NULL, "list, instead, what sandboxes of yours can have here, and why not", set_capabilities},
+	{'p', "profile", "PROFILE", "of which profile that is (default)", set_profile},
 	{0},
 };
 
@@ -271,6 +276,60 @@ static void add(struct doctor_report *report, const char *name, struct doctor_fi
 	memset(finding, 0, sizeof *finding);
 }
 
+static void json_capability(struct json *json, const struct yett_capability *c)
+{
+	json_open(json, NULL, '{');
+	json_text(json, "name", c->name);
+	json_bool(json, "supported", c->is_supported);
+	json_text_or_null(json, "how", c->how);
+	json_text(json, "code", c->is_supported ? NULL : yett_error_code_name(c->code));
+	json_text_or_null(json, "reason", c->reason);
+	json_text_or_null(json, "mend", c->mend);
+	json_close(json);
+}
+
+static void print_capability(const struct yett_capability *c)
+{
+	(void)printf("%-3s %-20s ", c->is_supported ? "yes" : "no", c->name);
+	output_text(stdout, c->is_supported ? c->how : c->reason, false);
+	(void)fputc('\n', stdout);
+	if (*c->mend) {
+		(void)printf("%-3s %-20s mend: ", "", "");
+		output_text(stdout, c->mend, false);
+		(void)fputc('\n', stdout);
+	}
+}
+
+static int tell_capabilities(const struct doctor_run_options *options)
+{
+	struct yett_capability_list *list = NULL;
+	struct yett_connection *connection = NULL;
+	struct yett_error error = {0};
+	int r = connect_with_key(&options->connect, false, &connection, &error);
+
+	if (r == 0)
+		r = yett_capabilities(connection, options->profile, &list, &error);
+	yett_connection_close(connection);
+	if (r) {
+		output_error(&error);
+		return EXIT_FAILURE;
+	}
+	if (output_json())
+		json_open(output_json(), "capabilities", '[');
+	for (size_t i = 0; i < yett_capability_list_count(list); i++) {
+		const struct yett_capability *capability = yett_capability_list_get(list, i);
+
+		if (output_json())
+			json_capability(output_json(), capability);
+		else
+			print_capability(capability);
+	}
+	if (output_json())
+		json_close(output_json());
+	yett_free(list);
+	return EXIT_SUCCESS;
+}
+
 int doctor_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct doctor_run_options options = {0};
@@ -282,6 +341,8 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	if (options.capabilities)
+		return tell_capabilities(&options);
 	if (output_json())
 		json_open(output_json(), "checks", '[');
 	for (const struct doctor_check *c = doctor_machine; c->name; c++) {

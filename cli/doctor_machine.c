@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include "base/machine.h"
 #include "base/userns.h"
 
 /* The private ids as the shipped policy has them: ids_first and ids_ranges of its helper section. */
@@ -25,32 +26,6 @@
 #define XFS_MAGIC  0x58465342
 #define F2FS_MAGIC 0xF2F52010
 #define EXT_MAGIC  EXT4_SUPER_MAGIC
-
-/* The first bytes of a file as text; false when it cannot be read. */
-static bool read_text(const char *path, char *out, size_t size)
-{
-	FILE *file = fopen(path, "re");
-	size_t n;
-
-	if (!file)
-		return false;
-	n = fread(out, 1, size - 1, file);
-	(void)fclose(file);
-	out[n] = '\0';
-	return true;
-}
-
-/* Whether `word` stands in `text`, between spaces, commas, tabs or line ends. */
-static bool has_word(const char *text, const char *word)
-{
-	static const char separators[] = " ,\t\n";
-	size_t length = strlen(word);
-
-	for (const char *at = text; (at = strstr(at, word)); at++)
-		if ((at == text || strchr(separators, at[-1])) && (!at[length] || strchr(separators, at[length])))
-			return true;
-	return false;
-}
 
 bool doctor_kernel_is(const char *release, unsigned major, unsigned minor)
 {
@@ -89,7 +64,7 @@ static void look_user_namespaces(struct doctor_finding *finding)
 
 	if (lacks_proc(finding))
 		return;
-	if (!read_text("/proc/sys/user/max_user_namespaces", text, sizeof text))
+	if (!machine_read("/proc/sys/user/max_user_namespaces", text, sizeof text))
 		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_USER_NS", "the kernel has none");
 	else if (strtoul(text, NULL, 10) == 0)
 		doctor_found(finding, DOCTOR_MISSING, "sysctl user.max_user_namespaces=15000",
@@ -121,37 +96,14 @@ bool doctor_has_user_namespace(const char **ret_mend)
 	return false;
 }
 
-/*
- * Where a controller sits: 2, 1, or 0 for nowhere. The v2 tree is found by its mount, since hosts have it at
- * /sys/fs/cgroup or at /sys/fs/cgroup/unified. cgroups(7)
- */
-static int controller_version(const char *name, const char *v2_controllers)
-{
-	char path[64];
-	struct statfs fs;
-
-	if (has_word(v2_controllers, name))
-		return 2;
-	(void)snprintf(path, sizeof path, "/sys/fs/cgroup/%s", name);
-	return statfs(path, &fs) == 0 && fs.f_type == CGROUP_SUPER_MAGIC ? 1 : 0;
-}
-
 static void look_cgroups(struct doctor_finding *finding)
 {
-	static const char *const trees[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 	static const char *const names[] = {"memory", "cpu", "pids"};
-	char controllers[512] = "", path[64], text[160] = "";
-	bool has_v2 = false, has_all = true;
-	struct statfs fs;
+	char text[160] = "";
+	bool has_all = true;
 
-	for (size_t i = 0; i < ARRAY_SIZE(trees) && !has_v2; i++) {
-		has_v2 = statfs(trees[i], &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
-		(void)snprintf(path, sizeof path, "%s/cgroup.controllers", trees[i]);
-		if (has_v2)
-			(void)read_text(path, controllers, sizeof controllers);
-	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		int version = controller_version(names[i], controllers);
+		int version = machine_controller(names[i]);
 		size_t used = strlen(text);
 
 		has_all = has_all && version;
@@ -160,7 +112,7 @@ static void look_cgroups(struct doctor_finding *finding)
 		               : version == 1 ? "on v1"
 		                              : "nowhere");
 	}
-	if (!has_v2)
+	if (!machine_has_cgroup2())
 		doctor_found(finding, DOCTOR_MISSING, "mount -t cgroup2 none /sys/fs/cgroup", "no cgroup v2 tree is mounted");
 	else
 		doctor_found(finding, has_all ? DOCTOR_OK : DOCTOR_WEAKER,
@@ -173,10 +125,10 @@ static void look_seccomp(struct doctor_finding *finding)
 
 	if (lacks_proc(finding))
 		return;
-	if (read_text("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text) && has_word(text, "errno"))
-		doctor_found(finding, DOCTOR_OK, NULL, "filters%s%s", has_word(text, "log") ? ", with logging" : "",
-		             has_word(text, "user_notif") ? "; forbidden calls are told"
-		                                          : "; forbidden calls are not told: that is from Linux 5.0 on");
+	if (machine_read("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text) && machine_has_word(text, "errno"))
+		doctor_found(finding, DOCTOR_OK, NULL, "filters%s%s", machine_has_word(text, "log") ? ", with logging" : "",
+		             machine_has_word(text, "user_notif") ? "; forbidden calls are told"
+		                                                  : "; forbidden calls are not told: that is from Linux 5.0 on");
 	else
 		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER", "the kernel has no filters");
 }
@@ -194,13 +146,13 @@ static void look_landlock(struct doctor_finding *finding)
 
 static void look_lsm(struct doctor_finding *finding)
 {
-	char text[8] = "";
+	bool enforces;
+	enum machine_lsm lsm = machine_lsm(&enforces);
 
-	if (read_text("/sys/module/apparmor/parameters/enabled", text, sizeof text) && text[0] == 'Y')
+	if (lsm == MACHINE_LSM_APPARMOR)
 		doctor_found(finding, DOCTOR_OK, NULL, "AppArmor; the policy names the profiles");
-	else if (read_text("/sys/fs/selinux/enforce", text, sizeof text))
-		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s; the policy names the types",
-		             text[0] == '1' ? "enforcing" : "permissive");
+	else if (lsm == MACHINE_LSM_SELINUX)
+		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s; the policy names the types", enforces ? "enforcing" : "permissive");
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "neither AppArmor nor SELinux: this further layer is missing");
 }
@@ -209,7 +161,7 @@ static void look_overlay(struct doctor_finding *finding)
 {
 	char text[4096];
 
-	if (read_text("/proc/filesystems", text, sizeof text) && has_word(text, "overlay"))
+	if (machine_read("/proc/filesystems", text, sizeof text) && machine_has_word(text, "overlay"))
 		doctor_found(finding, DOCTOR_OK, NULL, "there");
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "not loaded");
@@ -287,7 +239,7 @@ static bool has_tty_group(void)
 	FILE *mounts = fopen("/proc/self/mounts", "re");
 
 	while (mounts && !found && getline(&line, &size, mounts) >= 0)
-		found = strstr(line, " /dev/pts devpts ") && has_word(line, "gid=5");
+		found = strstr(line, " /dev/pts devpts ") && machine_has_word(line, "gid=5");
 	if (mounts)
 		(void)fclose(mounts);
 	free(line);
@@ -299,7 +251,7 @@ static bool has_own_name(void)
 	char hosts[8192] = "", name[256] = "";
 
 	(void)gethostname(name, sizeof name - 1);
-	return read_text("/etc/hosts", hosts, sizeof hosts) && has_word(hosts, name);
+	return machine_read("/etc/hosts", hosts, sizeof hosts) && machine_has_word(hosts, name);
 }
 
 /*
@@ -321,7 +273,7 @@ static void look_programs(struct doctor_finding *finding)
 	const char *mend;
 
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-		if (read_text(settings[i].path, text, sizeof text)) {
+		if (machine_read(settings[i].path, text, sizeof text)) {
 			if (strtol(text, NULL, 10) > settings[i].most)
 				add_lack(lacks, sizeof lacks, "%s at %ld or less (%s)", settings[i].name, settings[i].most,
 				         settings[i].whom);
@@ -349,7 +301,7 @@ static void look_cores(struct doctor_finding *finding)
 
 	if (lacks_proc(finding))
 		return;
-	if (!read_text("/proc/sys/kernel/core_pattern", text, sizeof text)) {
+	if (!machine_read("/proc/sys/kernel/core_pattern", text, sizeof text)) {
 		doctor_found(finding, DOCTOR_OK, NULL, "the kernel writes none");
 		return;
 	}

@@ -52,7 +52,7 @@ static const struct subcommand subcommands[] = {
 	{"unmount", "SANDBOX TARGET…", "Take off what is mounted in a sandbox that runs", manage_options, 2, -1, unmount_main},
 	{"refresh", "SANDBOX [TARGET…]", "Show in copy-on-write shares what was changed outside since", manage_options, 1, -1,
          refresh_main},
-	{"inspect", "SANDBOX", "Show all that is known of a sandbox", manage_options, 1, 1, inspect_main},
+	{"inspect", "SANDBOX", "Show all that is known of a sandbox", inspect_options, 1, 1, inspect_main},
 	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},
 	{"suspend", "SANDBOX…", "End a sandbox that yett create --name made, to be made again by resume", manage_options, 1, -1,
          manage_main},

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/mount.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/suspend.h"
@@ -28,6 +29,7 @@ OPTION_FLAG(set_all, struct manage_run_options, all)
 OPTION_FLAG(set_quiet, struct manage_run_options, quiet)
 OPTION_FLAG(set_watch, struct manage_run_options, watch)
 OPTION_FLAG(set_helper, struct manage_run_options, helper)
+OPTION_FLAG(set_mounts, struct manage_run_options, mounts)
 OPTION_TEXT(set_socket, struct manage_run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct manage_run_options, connect.key_path)
 
@@ -35,6 +37,12 @@ const struct option ps_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},
 	{'f', "filter", "WHAT=VALUE", "only those with label=KEY[=VALUE], state=, name= or profile=; all must fit", set_filter},
 	{'q', "quiet", NULL, "print ids only", set_quiet},
+	CONNECT_OPTIONS,
+	{0},
+};
+
+const struct option inspect_options[] = {
+	{0, "mounts", NULL, "instead, what is mounted in it now, and how much of its own file systems is used", set_mounts},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -110,21 +118,6 @@ static const char *ended_of(const struct yett_sandbox_status *status)
 	return status->ended == YETT_ENDED_NOT ? "" : yett_ended_name(status->ended);
 }
 
-static void json_labels(struct json *json, const char *name, const char *const *labels)
-{
-	json_open(json, name, '{');
-	for (; *labels; labels++) {
-		char key[257];
-		const char *equals = strchr(*labels, '=');
-
-		if (!equals)
-			continue;
-		(void)snprintf(key, sizeof key, "%.*s", (int)(equals - *labels), *labels);
-		json_text(json, key, equals + 1);
-	}
-	json_close(json);
-}
-
 /* An empty text is null, a time that has not come 0, as is what has no bound. */
 static void json_status(struct json *json, const char *name, const struct yett_sandbox_status *s, const char *plan)
 {
@@ -141,6 +134,7 @@ static void json_status(struct json *json, const char *name, const struct yett_s
 	json_number(json, "landlock_abi", s->info->landlock_abi);
 	output_json_network(json, s->info);
 	output_json_limits(json, s->info);
+	output_json_kind(json, s->info);
 	json_bool(json, "linger", (s->flags & YETT_SANDBOX_LINGER));
 	json_number(json, "linger_ms", s->linger_ms);
 	json_number(json, "wall_ms", s->wall_time_ms);
@@ -152,8 +146,8 @@ static void json_status(struct json *json, const char *name, const struct yett_s
 	json_number(json, "started_ms", s->started_ms);
 	json_number(json, "ended_ms", s->ended_ms);
 	json_number(json, "attached", s->attached);
-	json_labels(json, "labels", s->labels);
-	json_labels(json, "annotations", s->annotations);
+	output_json_pairs(json, "labels", s->labels);
+	output_json_pairs(json, "annotations", s->annotations);
 	if (plan)
 		json_raw(json, "plan", plan, strlen(plan));
 	json_close(json);
@@ -279,6 +273,8 @@ static void print_status(const struct yett_sandbox_status *s)
 	print_text("state", yett_state_name(s->state));
 	print_text("ended", ended_of(s));
 	print_text("profile", s->info->profile);
+	print_text("host name", s->info->hostname);
+	(void)printf("%-12s %s, %s %s by %s\n", "kind", s->info->type, s->info->platform, s->info->architecture, s->info->backend);
 	(void)printf("%-12s %u\n", "user", s->uid);
 	print_text("key", *s->principal ? s->principal : "one of the user's own");
 	(void)printf("%-12s %u\n", "private uid", s->info->private_uid);
@@ -391,6 +387,8 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	if (options.mounts)
+		return manage_finish(connection, mount_print_all(connection, argv[first], &error), &error);
 	r = yett_sandbox_inspect(connection, argv[first], &status, &error);
 	if (r != 0)
 		return manage_finish(connection, r, &error);

@@ -17,10 +17,10 @@ struct manage_run_options {
 	struct connect_choice connect;
 	const char *filters[MANAGE_FILTERS_MAX];
 	size_t filters_count;
-	bool all, quiet, watch, helper;
+	bool all, quiet, watch, helper, mounts;
 };
 
-extern const struct option ps_options[], stats_options[], events_options[], manage_options[];
+extern const struct option ps_options[], inspect_options[], stats_options[], events_options[], manage_options[];
 
 /* Reads options, into the struct that begins with *options, and connects. -1 to go on, else the exit code. */
 int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "cli/connect.h"
 #include "cli/manage.h"
 #include "cli/output.h"
@@ -108,4 +109,66 @@ int unmount_main(const struct subcommand *self, int argc, char **argv)
 int refresh_main(const struct subcommand *self, int argc, char **argv)
 {
 	return change_main(self, argc, argv, yett_sandbox_refresh);
+}
+
+static const char *const modes[] = {
+	[YETT_MOUNT_READ_ONLY] = "read-only", [YETT_MOUNT_WRITABLE] = "writable", [YETT_MOUNT_COPY_ON_WRITE] = "copy-on-write"};
+
+static void json_mount(const struct yett_mount *m)
+{
+	struct json *json = output_json();
+
+	json_open(json, NULL, '{');
+	json_text(json, "target", m->target);
+	json_text(json, "root", m->root);
+	json_text(json, "type", m->type);
+	json_text(json, "mode", modes[m->mode]);
+	if (m->is_own) {
+		json_open(json, "disk", '{');
+		json_number(json, "size_bytes", m->size_bytes);
+		json_number(json, "used_bytes", m->used_bytes);
+		json_number(json, "files_max", m->files_max);
+		json_number(json, "files_used", m->files_used);
+		json_close(json);
+	} else {
+		json_null(json, "disk");
+	}
+	json_close(json);
+}
+
+static void print_mount(const struct yett_mount *m)
+{
+	char size[UNITS_TEXT_SIZE] = "-", used[UNITS_TEXT_SIZE] = "-", files[24] = "-";
+
+	if (m->is_own && m->size_bytes)
+		(void)units_format_size(m->size_bytes, size);
+	if (m->is_own) {
+		(void)units_format_size(m->used_bytes, used);
+		(void)snprintf(files, sizeof files, "%llu", (unsigned long long)m->files_used);
+	}
+	(void)printf("%-13s  %-10s  %7s  %7s  %7s  ", modes[m->mode], m->type, size, used, files);
+	output_text(stdout, m->target, false);
+	(void)putchar('\n');
+}
+
+int mount_print_all(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+{
+	_cleanup_(connect_freep) struct yett_mount_list *list = NULL;
+	struct yett_sandbox *sandbox = NULL;
+	int r = yett_sandbox_attach(connection, id_or_name, &sandbox, error);
+
+	if (r == 0)
+		r = yett_sandbox_mounts(sandbox, &list, error);
+	yett_sandbox_close(sandbox);
+	if (r)
+		return r;
+	if (output_json())
+		json_open(output_json(), "mounts", '[');
+	else
+		(void)printf("%-13s  %-10s  %7s  %7s  %7s  %s\n", "MODE", "TYPE", "SIZE", "USED", "FILES", "TARGET");
+	for (size_t i = 0; i < yett_mount_list_count(list); i++)
+		(output_json() ? json_mount : print_mount)(yett_mount_list_get(list, i));
+	if (output_json())
+		json_close(output_json());
+	return 0;
 }

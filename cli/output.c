@@ -272,6 +272,26 @@ void output_json_result(struct json *json, const char *name, const struct yett_r
 	json_number(json, "user_us", r->user_us);
 	json_number(json, "system_us", r->system_us);
 	json_number(json, "memory_peak_bytes", r->memory_peak_bytes);
+	json_number_or_null(json, "started_ms", r->started_ms);
+	json_number_or_null(json, "ended_ms", r->ended_ms);
+	json_text_or_null(json, "signal_name", r->signal_name);
+	json_number(json, "read_bytes", r->read_bytes);
+	json_number(json, "written_bytes", r->written_bytes);
+	json_close(json);
+}
+
+void output_json_pairs(struct json *json, const char *name, const char *const *pairs)
+{
+	json_open(json, name, '{');
+	for (; *pairs; pairs++) {
+		char key[1025];
+		const char *equals = strchr(*pairs, '=');
+
+		if (!equals)
+			continue;
+		(void)snprintf(key, sizeof key, "%.*s", (int)(equals - *pairs), *pairs);
+		json_text(json, key, equals + 1);
+	}
 	json_close(json);
 }
 
@@ -286,7 +306,17 @@ void output_json_sandbox(struct json *json, const char *name, const struct yett_
 	json_number(json, "landlock_abi", info->landlock_abi);
 	output_json_network(json, info);
 	output_json_limits(json, info);
+	output_json_kind(json, info);
 	json_close(json);
+}
+
+void output_json_kind(struct json *json, const struct yett_sandbox_info *info)
+{
+	json_text_or_null(json, "hostname", info->hostname);
+	json_text(json, "platform", info->platform);
+	json_text_or_null(json, "architecture", info->architecture);
+	json_text(json, "type", info->type);
+	json_text(json, "backend", info->backend);
 }
 
 const char *output_network_name(enum yett_network network)

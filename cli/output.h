@@ -61,6 +61,9 @@ void output_json_line(void);
 /* Adds "network", its mode, and "addresses", those of the sandbox's own. */
 void output_json_network(struct json *json, const struct yett_sandbox_info *info);
 
+/* Adds what it is called inside, and what it is a sandbox of. */
+void output_json_kind(struct json *json, const struct yett_sandbox_info *info);
+
 /* "none", "limited" or "open". */
 const char *output_network_name(enum yett_network network);
 
@@ -69,6 +72,9 @@ void output_json_error(struct json *json, const char *name, const struct yett_er
 void output_json_result(struct json *json, const char *name, const struct yett_result *result);
 void output_json_sandbox(struct json *json, const char *name, const struct yett_sandbox_info *info);
 void output_json_limits(struct json *json, const struct yett_sandbox_info *info);
+
+/* An object of KEY=VALUE, a list that ends with NULL. */
+void output_json_pairs(struct json *json, const char *name, const char *const *pairs);
 
 /* "64 MiB" */
 void output_size(char *out, size_t size, uint64_t bytes);

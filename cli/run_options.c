@@ -348,6 +348,18 @@ static int set_annotation(void *into, const char *value, struct yett_error *erro
 	return add_label(options->annotations, &options->annotations_count, "annotation", value, error);
 }
 
+static int set_metadata(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+
+	if (!strchr(value, '=') || *value == '=')
+		return invalid(error, "metadata", value, "KEY=VALUE");
+	if (options->metadata_count == RUN_METADATA_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --metadata", RUN_METADATA_MAX);
+	options->metadata[options->metadata_count++] = value;
+	return 0;
+}
+
 static int set_only(void *into, const char *value, struct yett_error *error)
 {
 	struct run_options *options = into;
@@ -462,10 +474,11 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                                        \
 		0, "outputs", "DIR", "copy what is left in " OUTPUTS " to DIR", set_outputs                      \
 	}
-#define SURROUNDINGS                                                                            \
-	{'C', "directory", "DIR", "start the command in this directory inside", set_directory}, \
-	{                                                                                       \
-		'e', "env", "NAME=VALUE", "set an environment variable", set_env                \
+#define SURROUNDINGS                                                                                              \
+	{'C', "directory", "DIR", "start the command in this directory inside", set_directory},                   \
+		{'e', "env", "NAME=VALUE", "set an environment variable", set_env},                               \
+	{                                                                                                         \
+		0, "metadata", "KEY=VALUE", "a note about the command, which yett ps tells in JSON", set_metadata \
 	}
 #define RESTRICTIONS                                                                                                       \
 	{0, "read-only", NULL, "let the command change no files", set_read_only},                                          \

@@ -12,6 +12,7 @@
 #define RUN_TMPFS_MAX     32
 #define RUN_ENV_MAX       2048
 #define RUN_LABELS_MAX    32
+#define RUN_METADATA_MAX  16
 #define RUN_COPIES_MAX    64
 #define RUN_PATHS_MAX     64
 #define RUN_RULES_MAX     256
@@ -48,6 +49,8 @@ struct run_options {
 		uint64_t memory_bytes, cpu_millis, pids, files, file_bytes, core_bytes;
 	} limits;
 	uint64_t timeout_ms;
+	const char *metadata[RUN_METADATA_MAX + 1];
+	size_t metadata_count;
 	const char *name;
 	const char *labels[RUN_LABELS_MAX + 1], *annotations[RUN_LABELS_MAX + 1];
 	size_t labels_count, annotations_count;

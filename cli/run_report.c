@@ -57,6 +57,7 @@ bool run_result_of_end(enum yett_ended ended, struct yett_result *ret_result)
 		return false;
 	*ret_result = (struct yett_result){.signaled = true,
 	                                   .status = SIGKILL,
+	                                   .signal_name = "KILL",
 	                                   .timed_out = true,
 	                                   .limits_hit = ended == YETT_ENDED_CPU_TIME ? YETT_LIMIT_CPU_TIME : 0};
 	return true;

@@ -115,6 +115,7 @@ static int run_in_directories(struct run *run)
 		.user = run->options.user,
 		.memory_bytes = run->options.own.memory_bytes,
 		.pids = run->options.own.pids,
+		.metadata = run->options.metadata,
 	};
 	uint64_t bound = options.timeout_ms ? options.timeout_ms + TIMEOUT_GRACE_MS : 0;
 	int r = 0;

@@ -53,6 +53,16 @@ static bool take_outputs(const struct message_command *from, struct yett_command
 	return true;
 }
 
+static bool take_metadata(const struct channel *channel, const struct message_command *from, struct yett_command_status *to)
+{
+	const char *metadata[MESSAGE_METADATA_ITEMS_MAX];
+
+	for (uint32_t i = 0; i < from->metadata_count; i++)
+		metadata[i] = message_text(&channel->message, from->metadata[i]);
+	to->metadata = (const char *const *)memory_add_list(to, metadata, from->metadata_count);
+	return to->metadata != NULL;
+}
+
 void answer_error(const struct channel *channel, const struct message_command *from, struct yett_error *error)
 {
 	*error = (struct yett_error){.code = YETT_E_COMMAND_FAILED, .os_error = (int)from->error_number};
@@ -68,7 +78,8 @@ struct yett_command_status *answer_status(const struct channel *channel, const s
 	struct yett_error *error = to && has_failed ? memory_add(to, sizeof *error) : NULL;
 	struct yett_result *result = memory_add(to, sizeof *result);
 
-	if (!result || (has_failed && !error) || !take_argv(channel, from, to) || !take_outputs(from, to))
+	if (!result || (has_failed && !error) || !take_argv(channel, from, to) || !take_outputs(from, to) ||
+	    !take_metadata(channel, from, to))
 		return NULL;
 	*result = command_result(&from->result);
 	if (error)

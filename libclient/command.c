@@ -1,6 +1,8 @@
 /* See sandbox.h, and "commands" in yett.h: what is said to init on the exec channel, and what it answers. */
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,6 +12,7 @@
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/sandbox.h"
+#include "protocol/metadata.h"
 
 #define SEND_TIMEOUT_MS  10000
 #define START_TIMEOUT_MS 10000
@@ -53,9 +56,20 @@ void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why
 	tell(sandbox);
 }
 
+/* Those for real-time have a number only, by where they begin. */
+static void name_signal(int number, char *name, size_t size)
+{
+	const char *abbreviation = sigabbrev_np(number);
+
+	if (abbreviation)
+		(void)snprintf(name, size, "%s", abbreviation);
+	else if (number >= SIGRTMIN && number <= SIGRTMAX)
+		(void)snprintf(name, size, "RTMIN+%d", number - SIGRTMIN);
+}
+
 struct yett_result command_result(const struct message_exited *exited)
 {
-	return (struct yett_result){
+	struct yett_result result = {
 		.size = sizeof(struct yett_result),
 		.signaled = exited->signaled,
 		.status = (int)exited->status,
@@ -66,7 +80,15 @@ struct yett_result command_result(const struct message_exited *exited)
 		.user_us = exited->user_us,
 		.system_us = exited->system_us,
 		.memory_peak_bytes = exited->memory_peak_bytes,
+		.started_ms = exited->started_ms,
+		.ended_ms = exited->ended_ms,
+		.read_bytes = exited->read_bytes,
+		.written_bytes = exited->written_bytes,
 	};
+
+	if (result.signaled)
+		name_signal(result.status, result.signal_name, sizeof result.signal_name);
+	return result;
 }
 
 /* One checked message of init. */
@@ -178,6 +200,18 @@ static int put_list(struct channel *channel, const char *const *list, size_t max
 	}
 	*ret_count = (uint32_t)count;
 	return 0;
+}
+
+static int put_metadata(struct channel *channel, const char *const *list, struct yett_error *error)
+{
+	struct message_exec *exec = &channel->message.body.exec;
+	int r;
+
+	for (const char *const *e = list; e && *e; e++)
+		if (!strchr(*e, '=') || **e == '=')
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "metadata of a command is not KEY=VALUE: %.100s", *e);
+	r = put_list(channel, list, MESSAGE_METADATA_ITEMS_MAX, "piece of metadata", exec->metadata, &exec->metadata_count, error);
+	return r ? r : metadata_check(&channel->message, error);
 }
 
 static int check_env(const char *const *list, bool has_value, struct yett_error *error)
@@ -373,6 +407,8 @@ static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_opt
 		stdio->fds[stdio->count++] = stdio->made[STDIO_MEMORY];
 	if (r == 0)
 		r = put_list(channel, options->only_paths, MESSAGE_RESTRICT_PATHS_MAX, "path", exec->paths, &exec->paths_count, error);
+	if (r == 0)
+		r = put_metadata(channel, options->metadata, error);
 	exec->restrictions = (options->deny_write ? RESTRICT_WRITE : 0U) | (options->deny_network ? RESTRICT_NETWORK : 0U) |
 	                     (options->only_paths ? RESTRICT_PATHS : 0U);
 	exec->has_user = options->other_user;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include "libclient/discard.h"
@@ -140,22 +141,42 @@ void connection_fill_network(struct yett_sandbox_info *info, uint32_t network)
 	(void)snprintf(info->address6, sizeof info->address6, "%s", has_ipv6() ? ADDRESS6 : "");
 }
 
+const char *connection_backend(const struct yett_connection *connection)
+{
+	if (connection->start == YETT_START_PERSONAL)
+		return geteuid() == 0 ? "personal" : "rootless";
+	return connection->start == YETT_START_SETUID ? "setuid" : "service";
+}
+
+void connection_fill_kind(const struct yett_connection *connection, struct yett_sandbox_info *info)
+{
+	struct utsname name;
+
+	(void)snprintf(info->platform, sizeof info->platform, "linux");
+	(void)snprintf(info->type, sizeof info->type, "namespaces");
+	(void)snprintf(info->backend, sizeof info->backend, "%s", connection_backend(connection));
+	if (uname(&name) == 0)
+		(void)snprintf(info->architecture, sizeof info->architecture, "%s", name.machine);
+}
+
 static int take_created(struct yett_connection *connection, struct connection_request *request, struct yett_error *error)
 {
 	const struct message *message = &connection->channel->message;
 	const struct message_created *created = &message->body.created;
 	struct yett_sandbox_info *info = &request->info;
 	const char *id = message_text(message, created->id), *profile = message_text(message, created->profile);
-	const char *label = message_text(message, created->label), *weaker = message_text(message, created->weaker);
+	const char *label = message_text(message, created->label), *weaker = message_text(message, created->weaker),
+		   *hostname = message_text(message, created->hostname);
 
 	if (!id || strlen(id) != sizeof info->id - 1 || strspn(id, "0123456789abcdef") != sizeof info->id - 1 || !profile ||
 	    strlen(profile) >= sizeof info->profile || !label || strlen(label) >= sizeof info->label || !weaker ||
-	    strlen(weaker) >= sizeof info->weaker)
+	    strlen(weaker) >= sizeof info->weaker || !hostname || strlen(hostname) >= sizeof info->hostname)
 		return channel_violation(connection->channel, YETT_R_RANGE, error, "the helper gave a sandbox no proper name");
 	memcpy(info->id, id, strlen(id) + 1);
 	memcpy(info->profile, profile, strlen(profile) + 1);
 	memcpy(info->label, label, strlen(label) + 1);
 	memcpy(info->weaker, weaker, strlen(weaker) + 1);
+	memcpy(info->hostname, hostname, strlen(hostname) + 1);
 	info->private_uid = created->private_uid;
 	info->landlock_abi = created->landlock_abi;
 	info->size = sizeof *info;
@@ -166,6 +187,7 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	info->file_bytes = created->limits.file_bytes;
 	info->core_bytes = created->limits.core_bytes;
 	connection_fill_network(info, created->network);
+	connection_fill_kind(connection, info);
 	request->fd = steal_fd(&connection->channel->frame.fds[0]);
 	request->state = CONNECTION_ANSWERED;
 	return 0;

@@ -78,6 +78,12 @@ _must_check_ int connection_look(struct yett_connection *connection, struct yett
 /* Fills in what a sandbox has with this network, which is as in a created. */
 void connection_fill_network(struct yett_sandbox_info *info, uint32_t network);
 
+/* How the helper was started, as programs are told. */
+const char *connection_backend(const struct yett_connection *connection);
+
+/* What is the same for all sandboxes that a connection tells of. */
+void connection_fill_kind(const struct yett_connection *connection, struct yett_sandbox_info *info);
+
 /* The public name of an enum ended_reason. */
 enum yett_ended connection_ended_of(uint32_t reason);
 

@@ -7,9 +7,9 @@
 
 #include "libclient/discard.h"
 #include "libclient/failure.h"
+#include "libclient/mounted.h"
 #include "libclient/operation.h"
 #include "libclient/relay.h"
-#include "libclient/worker.h"
 
 #define READ_FIRST 65536 /* what a file is expected to have when its size says nothing */
 
@@ -35,11 +35,12 @@ static int check_path(const char *path, struct yett_error *error)
 struct file_call {
 	struct yett_operation base; /* first */
 	struct worker worker;
-	enum message_kind last; /* what its last word is when it went well */
-	char *path;             /* owned */
-	unsigned flags;         /* of an open */
-	bool listens;           /* it is not to open a file but to listen */
-	size_t told, max;       /* of a list */
+	enum message_kind last;         /* what its last word is when it went well */
+	char *path;                     /* owned */
+	unsigned flags;                 /* of an open */
+	bool listens;                   /* it is not to open a file but to listen */
+	size_t told, max;               /* of a list */
+	struct yett_mount_list *mounts; /* of what is mounted; the caller's */
 	yett_file_fn each;
 	void *data;
 };
@@ -380,8 +381,14 @@ static int take(struct file_call *call, struct yett_error *error)
 	struct worker *worker = &call->worker;
 	uint32_t kind_of = worker->channel->message.kind;
 
+	int r;
+
 	if (call->each && kind_of == MESSAGE_FILE_ENTRIES)
 		return tell_entries(call, error);
+	if (call->mounts && kind_of == MESSAGE_FILE_MOUNTS) {
+		r = mounted_take(&worker->channel->message, call->mounts, error);
+		return r ? r : -EAGAIN;
+	}
 	if (kind_of != (uint32_t)call->last) {
 		worker->is_over = false;
 		return channel_violation(worker->channel, YETT_R_KIND, error, "yett-files answered with what was not asked");
@@ -390,7 +397,8 @@ static int take(struct file_call *call, struct yett_error *error)
 		return take_stat(call, error);
 	if (kind_of == MESSAGE_FILE_OPENED) {
 		_cleanup_fd_ int fd = steal_fd(&worker->channel->frame.fds[0]);
-		int r = call->listens ? 0 : check_descriptor(fd, call->flags, error);
+
+		r = call->listens ? 0 : check_descriptor(fd, call->flags, error);
 
 		if (call->listens && !sockets_is(fd, AF_UNIX, true)) {
 			discard_fd(steal_fd(&fd));
@@ -511,4 +519,21 @@ int yett_file_remove(struct yett_sandbox *sandbox, const char *path, unsigned fl
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 
 	return operation_run(yett_file_remove_begin(sandbox, path, flags, &operation, error), &operation, error);
+}
+
+int yett_sandbox_mounts(struct yett_sandbox *sandbox, struct yett_mount_list **ret_list, struct yett_error *error)
+{
+	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
+	_cleanup_(memory_freep) struct yett_mount_list *list = mounted_new();
+	struct message_file *request;
+	struct file_call *call;
+	int r = list ? begin(sandbox, FILE_MOUNTS, "/", &call, &request, error) : no_memory(error);
+
+	if (r)
+		return r;
+	call->mounts = list;
+	r = operation_run(send_it(sandbox, call, &operation, error), &operation, error);
+	if (r == 0)
+		*ret_list = steal_ptr(&list);
+	return r;
 }

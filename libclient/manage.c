@@ -148,7 +148,7 @@ int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_na
 	return sandbox_take(steal_ptr(&sandbox), ret_sandbox, error);
 }
 
-static struct yett_sandbox_info *take_info(const struct message *message, void *owner)
+static struct yett_sandbox_info *take_info(const struct yett_connection *connection, const struct message *message, void *owner)
 {
 	const struct message_sandbox *from = &message->body.sandbox;
 	struct yett_sandbox_info *to = memory_add(owner, sizeof *to);
@@ -161,7 +161,9 @@ static struct yett_sandbox_info *take_info(const struct message *message, void *
 	channel_copy_text(message, from->label, to->label, sizeof to->label);
 	to->private_uid = from->private_uid;
 	to->landlock_abi = from->landlock_abi;
+	channel_copy_text(message, from->hostname, to->hostname, sizeof to->hostname);
 	connection_fill_network(to, from->network);
+	connection_fill_kind(connection, to);
 	to->memory_bytes = from->limits.memory_bytes;
 	to->cpu_millis = from->limits.cpu_millis;
 	to->pids = from->limits.pids;
@@ -187,12 +189,12 @@ static const char *const *take_labels(const struct message *message, bool are_an
 	return (const char *const *)memory_add_list(owner, texts, count);
 }
 
-static void *take_status(const struct message *message)
+static void *take_status(const struct yett_connection *connection, const struct message *message)
 {
 	const struct message_sandbox *from = &message->body.sandbox;
 	_cleanup_(memory_freep) struct yett_sandbox_status *to = memory_new(sizeof *to);
 
-	if (!to || !(to->info = take_info(message, to)) || !(to->labels = take_labels(message, false, to)) ||
+	if (!to || !(to->info = take_info(connection, message, to)) || !(to->labels = take_labels(message, false, to)) ||
 	    !(to->annotations = take_labels(message, true, to)))
 		return NULL;
 	to->size = sizeof *to;
@@ -216,8 +218,8 @@ static void *take_status(const struct message *message)
 }
 
 /* The items of a listing, which is as hostile as a packet: each must be what the protocol says, and nothing be left over. */
-static int read_listing(const char *bytes, size_t length, const struct manage_items *items, struct list **ret_list,
-                        struct yett_error *error)
+static int read_listing(const struct yett_connection *connection, const char *bytes, size_t length, const struct manage_items *items,
+                        struct list **ret_list, struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct list *list = memory_new(sizeof *list);
 	_cleanup_free_ struct message *message = malloc(sizeof *message);
@@ -235,7 +237,7 @@ static int read_listing(const char *bytes, size_t length, const struct manage_it
 			return error_set(error, YETT_E_PROTOCOL, YETT_R_TRUNCATED, "the helper's list ends too early");
 		if (message_decode(items->kind, (const uint8_t *)bytes + at, size, message, error) != 0)
 			return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list holds what was not asked for");
-		item = items->take(message);
+		item = items->take(connection, message);
 		if (!item || !list_add(list, item))
 			return no_memory(error);
 	}
@@ -261,7 +263,7 @@ int manage_listing_of(struct yett_connection *connection, const struct message_m
 	sandbox_forget(sandbox);
 	r = sealed_read(sandbox->request.fd, LISTING_MAX, &bytes, &length, "list", error);
 	if (r == 0)
-		r = read_listing(bytes, length, items, &list, error);
+		r = read_listing(connection, bytes, length, items, &list, error);
 	if (r)
 		return r;
 	*ret_list = steal_ptr(&list);

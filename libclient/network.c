@@ -15,11 +15,12 @@ struct yett_rules {
 	struct list list;
 };
 
-static void *take_rule(const struct message *message)
+static void *take_rule(const struct yett_connection *connection, const struct message *message)
 {
 	const struct message_reach *from = &message->body.reach;
 	_cleanup_(memory_freep) struct yett_rule *to = memory_new(sizeof *to);
 
+	(void)connection;
 	if (!to || !(to->text = memory_add_text(to, message_text(message, from->rule))) ||
 	    !(to->file = memory_add_text(to, message_text(message, from->file))))
 		return NULL;

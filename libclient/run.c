@@ -13,8 +13,10 @@ struct capture {
 	bool truncated;
 };
 
+#define BOTH 2 /* behind those of the streams */
+
 struct run {
-	struct capture captures[2];
+	struct capture captures[BOTH + 1];
 	size_t max;
 	bool has_no_memory;
 };
@@ -26,9 +28,9 @@ static void run_free(struct run *run)
 }
 
 /* Keeps what fits below the bound, and one NUL. */
-static void keep(struct run *run, enum yett_stream stream, const char *bytes, size_t length)
+static void keep(struct run *run, size_t which, const char *bytes, size_t length)
 {
-	struct capture *capture = &run->captures[stream];
+	struct capture *capture = &run->captures[which];
 	size_t room = run->max - capture->length;
 
 	if (length > room) {
@@ -56,6 +58,7 @@ static void on_output(struct yett_command *command, enum yett_stream stream, con
 {
 	(void)command;
 	keep(data, stream, bytes, length);
+	keep(data, BOTH, bytes, length);
 }
 
 /* Hands on what was kept. */
@@ -76,9 +79,12 @@ static int make_output(struct run *run, const struct yett_result *result, struct
 		.err_length = run->captures[1].length,
 		.out_truncated = run->captures[0].truncated,
 		.err_truncated = run->captures[1].truncated,
+		.both = run->captures[BOTH].bytes,
+		.both_length = run->captures[BOTH].length,
+		.both_truncated = run->captures[BOTH].truncated,
 	};
-	memory_give(output, steal_ptr(&run->captures[0].bytes));
-	memory_give(output, steal_ptr(&run->captures[1].bytes));
+	for (size_t i = 0; i < ARRAY_SIZE(run->captures); i++)
+		memory_give(output, steal_ptr(&run->captures[i].bytes));
 	*ret_output = steal_ptr(&output);
 	return 0;
 }
@@ -102,8 +108,8 @@ int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *op
 	streamed.on_exit = NULL;
 	streamed.on_output = on_output;
 	streamed.data = &run;
-	keep(&run, YETT_STREAM_OUT, "", 0);
-	keep(&run, YETT_STREAM_ERR, "", 0);
+	for (size_t i = 0; i < ARRAY_SIZE(run.captures); i++)
+		keep(&run, i, "", 0);
 	r = yett_sandbox_exec(sandbox, &streamed, &command, error);
 	if (r == 0)
 		r = yett_command_wait(command, -1, &result, error);

@@ -210,7 +210,7 @@ _must_check_ int manage_done(struct yett_connection *connection, enum manage_act
 /* What the listings of a kind hold, and what is made of each: memory.h; NULL: no memory. */
 struct manage_items {
 	uint32_t kind;
-	void *(*take)(const struct message *message);
+	void *(*take)(const struct yett_connection *connection, const struct message *message);
 };
 
 /* A manage request that is answered with a listing, of as many as there are; and what is said of them all. Without the lock. */

@@ -3,11 +3,12 @@
 
 #include <string.h>
 
-static void *take_usage(const struct message *message)
+static void *take_usage(const struct yett_connection *connection, const struct message *message)
 {
 	const struct message_usage *from = &message->body.usage;
 	struct yett_usage *to = memory_new(sizeof *to);
 
+	(void)connection;
 	if (!to)
 		return NULL;
 	*to = (struct yett_usage){.size = sizeof *to,

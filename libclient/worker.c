@@ -231,7 +231,7 @@ void worker_wait(struct worker *const *workers, size_t count, deadline_ms deadli
 static bool is_answer(uint32_t kind)
 {
 	return kind == MESSAGE_FILE_OPENED || kind == MESSAGE_FILE_ENTRIES || kind == MESSAGE_FILE_SKIPPED || kind == MESSAGE_FILE_DONE ||
-	       kind == MESSAGE_ERROR;
+	       kind == MESSAGE_FILE_MOUNTS || kind == MESSAGE_ERROR;
 }
 
 /* Whether its end is still to come, which says more than that it is gone. */
@@ -263,7 +263,8 @@ int worker_take(struct worker *worker)
 	}
 	if (r)
 		return r;
-	worker->is_over = channel->message.kind != MESSAGE_FILE_ENTRIES && channel->message.kind != MESSAGE_FILE_SKIPPED;
+	worker->is_over = channel->message.kind != MESSAGE_FILE_ENTRIES && channel->message.kind != MESSAGE_FILE_SKIPPED &&
+	                  channel->message.kind != MESSAGE_FILE_MOUNTS;
 	if (channel->message.kind != MESSAGE_ERROR)
 		return 0;
 	channel_get_error(channel, &worker->error);

@@ -326,6 +326,11 @@ struct yett_sandbox_info {
 	uint64_t core_bytes;           /* of core files; YETT_CORE_NONE: there are none */
 	enum yett_network network;     /* that it has; never YETT_NETWORK_PROFILE */
 	char address4[16], address6[46]; /* its own, inside, with rules; address6 empty: this host has no IPv6. All have the same */
+	char hostname[65];               /* inside */
+	char platform[16];               /* "linux" */
+	char architecture[65];           /* of the machine, as uname(2) has it: "x86_64" */
+	char type[16];                   /* by what it is kept apart: "namespaces" */
+	char backend[16]; /* how the helper that tells of it was started: "service", "setuid", "rootless"; root's own: "personal" */
 };
 
 enum yett_ended {
@@ -387,6 +392,52 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_plan_json(struct yett_connection *conn
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_name,
                                                  struct yett_sandbox **ret_sandbox, struct yett_error *error);
+
+/*
+ * Something that sandboxes can have, or not:
+ *
+ * "sandbox"               one at all
+ * "network-none", "network-limited", "network-open", "network-host"
+ * "limit-memory", "limit-cpu", "limit-pids"
+ * "linger"                it outlives the connection that made it
+ * "pause"                 it stands still, and goes on
+ * "suspend-on-idle"       it is paused where no command runs (YETT_IDLE_PAUSE)
+ * "resume"                it is made again with what its store holds, under the same name, as `yett resume` does: of one that lingers
+ * "copy-on-write"         a directory whose changes are kept in a store
+ * "copy-on-write-memory"  the same in memory
+ * "snapshot"              states of a store that can be gone back to
+ * "live-mounts"           shares of a sandbox that runs
+ * "label"                 of AppArmor or SELinux
+ * "landlock"              rules of the kernel's around its commands, and restrictions of a single one
+ *
+ * More can come.
+ */
+struct yett_capability {
+	size_t size;
+	const char *name;
+	bool is_supported;
+	const char *how; /* "service", "cgroup v2", "yett-sandbox (enforce)", "version 6"; empty: there is nothing more to say */
+	enum yett_code
+		code; /* why not: YETT_E_PERMISSION_DENIED is the policy, YETT_E_UNSUPPORTED the machine; YETT_OK where it is supported */
+	const char *reason; /* the same for people, and what would help; empty where there is none */
+	const char *mend;
+};
+
+struct yett_capability_list;
+
+/*
+ * What this caller can have on this machine, of a profile (NULL: "default"). Each is tried: a plan is asked for with it, as by
+ * yett_sandbox_plan(), and one sandbox is made, looked at and ended; for a moment there are a directory in the caller's home and a store.
+ * So it takes as long as a dozen sandboxes, and a key, as making one does. What cannot be told is an error of it all: of the helper, or
+ * YETT_E_RESOURCE_LIMIT where there are as many sandboxes as there may be.
+ */
+YETT_API YETT_MUST_CHECK int yett_capabilities(struct yett_connection *connection, const char *profile,
+                                               struct yett_capability_list **ret_list, struct yett_error *error);
+
+/* As those of a list of sandboxes. And the one of a name; NULL: there is none. */
+YETT_API size_t yett_capability_list_count(const struct yett_capability_list *list);
+YETT_API const struct yett_capability *yett_capability_list_get(const struct yett_capability_list *list, size_t i);
+YETT_API const struct yett_capability *yett_capability_list_find(const struct yett_capability_list *list, const char *name);
 
 /* Paused or running, as far as the helper has told; looks without waiting. */
 YETT_API enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox);
@@ -520,6 +571,11 @@ struct yett_command_options {
 	 * ended. */
 	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data);
 	void *data;
+	/*
+	 * KEY=VALUE for whoever asks about the command, which yett_command_status has again; ends with NULL. At most 16, 1 KiB in all,
+	 * UTF-8, each key once. NULL: none. The sandbox can read them, and a hostile one can change them.
+	 */
+	const char *const *metadata;
 };
 
 /* Bits of yett_result.limits_hit: which limit was reached while the command ran. */
@@ -541,6 +597,13 @@ struct yett_result {
 	uint64_t wall_us;
 	uint64_t user_us, system_us;
 	uint64_t memory_peak_bytes;
+	uint64_t started_ms, ended_ms; /* since 1970; ended_ms 0: it runs */
+	char signal_name[16];          /* of one that a signal ended: "SEGV", "RTMIN+3"; empty: none, or a signal without a name */
+	/*
+	 * Of one that has ended, by it and the children that it waited for (getrusage(2), ru_inblock and ru_oublock): what came from disks,
+	 * and what was changed in files on disks, whether it is there yet or not. Files in memory, pipes and sockets do not count.
+	 */
+	uint64_t read_bytes, written_bytes;
 };
 
 /*
@@ -650,6 +713,7 @@ struct yett_command_status {
 	const struct yett_result *result;            /* of one that runs times and memory so far; 0 where the host does not tell */
 	const struct yett_error *error;              /* YETT_COMMAND_FAILED: why; otherwise NULL */
 	const struct yett_output_status *outputs[2]; /* by enum yett_stream */
+	const char *const *metadata;                 /* as in the options that it was started with; ends with NULL */
 };
 
 /* How an output of a command is kept. */
@@ -733,10 +797,17 @@ struct yett_output {
 	const char *out, *err; /* what it wrote, NUL-terminated besides */
 	size_t out_length, err_length;
 	bool out_truncated, err_truncated;
+	/*
+	 * The two together, in the order in which they came: what is written to one of them is read before what is written to the other
+	 * later, but for what was not read yet by then.
+	 */
+	const char *both;
+	size_t both_length;
+	bool both_truncated;
 };
 
 /*
- * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs; more is read and dropped.
+ * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs, and of both together; more is read and dropped.
  * Of options->stdio only the first entry counts; on_exit and on_output are not called; YETT_E_INVALID_REQUEST with a terminal. What
  * outlives the command is not waited for.
  */
@@ -856,6 +927,40 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_unmount(struct yett_connection *connec
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_refresh(struct yett_connection *connection, const char *id_or_name, const char *const *targets,
                                                   size_t count, struct yett_error *error);
+
+enum yett_mount_mode {
+	YETT_MOUNT_READ_ONLY = 0,
+	YETT_MOUNT_WRITABLE = 1,
+	YETT_MOUNT_COPY_ON_WRITE = 2, /* as YETT_SHARE_COW has it */
+};
+
+/* Something that is mounted in a sandbox. */
+struct yett_mount {
+	size_t size;
+	const char *target; /* where it is inside; bytes that need not be UTF-8 */
+	const char *root;   /* what of its file system it shows, as a path from that one's top: of a share part of its path, or all of it */
+	const char *type;   /* of the file system: "ext4", "tmpfs", "overlay", "proc" */
+	enum yett_mount_mode mode;
+	/*
+	 * It is a file system in the sandbox's own memory: its root with /tmp, the home, /run and /dev/shm, a tmpfs, or what changes of a
+	 * share with memory_bytes are in. Only of these is told how much room there is, and how much of that is taken; 0: no bound.
+	 */
+	bool is_own;
+	uint64_t size_bytes, used_bytes;
+	uint64_t files_max, files_used;
+};
+
+struct yett_mount_list;
+
+/*
+ * What is mounted in a sandbox now, with what yett_sandbox_mount() has mounted, in the order in which it was mounted. It is asked inside,
+ * as files are (see "files"), and so what a hostile sandbox says. YETT_E_TIMEOUT, YETT_E_NOT_RUNNING.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_mounts(struct yett_sandbox *sandbox, struct yett_mount_list **ret_list, struct yett_error *error);
+
+/* As those of a list of sandboxes. */
+YETT_API size_t yett_mount_list_count(const struct yett_mount_list *list);
+YETT_API const struct yett_mount *yett_mount_list_get(const struct yett_mount_list *list, size_t i);
 
 /* --- work ----------------------------------------------------------------------------------------------------- */
 

@@ -13,7 +13,9 @@
 #define MESSAGE_WINDOW_MAX            65535     /* rows and columns: struct winsize, ioctl_tty(2) */
 #define MESSAGE_COMMAND_TEXT_MAX      511       /* of all arguments together, each with its NUL */
 #define MESSAGE_COMMAND_ARGUMENTS_MAX 64
-#define MESSAGE_COMMANDS_MAX          32
+#define MESSAGE_COMMANDS_MAX          16
+#define MESSAGE_METADATA_ITEMS_MAX    16
+#define MESSAGE_METADATA_MAX          1024 /* bytes of all of a command together, each with its NUL */
 #define MESSAGE_RESTRICT_PATHS_MAX    64
 #define MESSAGE_OUTPUT_MAX            (16 << 20) /* bytes of one output that are kept */
 
@@ -65,7 +67,8 @@ enum restriction {
 	F(S, U32, more_argv, 0, MESSAGE_TEXTS_MAX) /* how many of each, with a NUL behind each */                                       \
 	F(S, U32, more_env, 0, MESSAGE_TEXTS_MAX)                                                                                       \
 	F(S, BOOL, file_operation) /* of the library's own: in no list, and no result is kept */                                        \
-	F(S, U32, umask, 0, 0777)  /* the client's, for where the profile has none of its own */
+	F(S, U32, umask, 0, 0777)  /* the client's, for where the profile has none of its own */                                        \
+	F(S, TEXTS, metadata, 0, MESSAGE_METADATA_ITEMS_MAX, ENVIRONMENT, MESSAGE_METADATA_MAX) /* KEY=VALUE, each key once */
 MESSAGE_STRUCT(exec, MESSAGE_EXEC_FIELDS);
 
 #define MESSAGE_STARTED_FIELDS(F, S)                                                     \
@@ -127,7 +130,8 @@ enum output_bit { OUTPUT_OUT = 1, OUTPUT_ERR = 2 };
 	F(S, TEXT, message, ANY, 0, ERROR_TEXT_MAX(message)) /* as of an error, and so what follows */                                 \
 	F(S, TEXT, detail, ANY, 0, ERROR_TEXT_MAX(detail))                                                                             \
 	F(S, U32, error_number, 0, YETT_ERRNO_MAX)                                                                                     \
-	F(S, TEXT, step, NAME, 0, YETT_STEP_SIZE - 1)
+	F(S, TEXT, step, NAME, 0, YETT_STEP_SIZE - 1)                                                                                  \
+	F(S, TEXTS, metadata, 0, MESSAGE_METADATA_ITEMS_MAX, ENVIRONMENT, MESSAGE_METADATA_MAX) /* as of the exec */
 MESSAGE_STRUCT(command, MESSAGE_COMMAND_FIELDS);
 
 #define MESSAGE_COMMANDS_FIELDS(F, S)                                                                    \

@@ -8,6 +8,8 @@
 #define MESSAGE_FILE_NAME_MAX    255
 #define MESSAGE_FILE_OWNER_MAX   32
 #define MESSAGE_FILE_ENTRIES_MAX 64
+#define MESSAGE_FILE_MOUNTS_MAX  4
+#define MESSAGE_FILE_TYPE_MAX    64
 
 /* X(NAME, number, body): each is a MESSAGE_NAME, with a struct message_body. */
 #define MESSAGE_FILE_KINDS(X)                                                                                   \
@@ -15,7 +17,8 @@
 	X(FILE_OPENED, 97, file_opened)   /* yett-files → client; one descriptor */                           \
 	X(FILE_ENTRIES, 98, file_entries) /* yett-files → client, as often as need be */                      \
 	X(FILE_SKIPPED, 99, file_skipped) /* yett-files → client, as often as need be */                      \
-	X(FILE_DONE, 100, file_done)      /* yett-files → client, once, last; or ERROR */
+	X(FILE_DONE, 100, file_done)      /* yett-files → client, once, last; or ERROR */                     \
+	X(FILE_MOUNTS, 101, file_mounts)  /* yett-files → client, as often as need be */
 
 enum file_operation {
 	FILE_OPEN = 1,
@@ -27,6 +30,7 @@ enum file_operation {
 	FILE_PACK = 7,   /* a file or tree becomes an archive */
 	FILE_UNPACK = 8, /* and the other way round */
 	FILE_LISTEN = 9, /* a Unix socket */
+	FILE_MOUNTS = 10,
 };
 
 /* Bits of message_file.flags; the operation says which have a meaning. */
@@ -43,7 +47,7 @@ enum file_flag {
 };
 
 #define MESSAGE_FILE_FIELDS(F, S)                                                \
-	F(S, U32, operation, FILE_OPEN, FILE_LISTEN) /* enum file_operation */   \
+	F(S, U32, operation, FILE_OPEN, FILE_MOUNTS) /* enum file_operation */   \
 	F(S, BITS, flags, FILE_BITS)                 /* enum file_flag, or-ed */ \
 	F(S, U32, mode, 0, 0777)                     /* of what is made */       \
 	F(S, PATH, path, 0, MESSAGE_PATH_MAX)                                    \
@@ -93,3 +97,20 @@ MESSAGE_STRUCT(file_skipped, MESSAGE_FILE_SKIPPED_FIELDS);
 	F(S, U64, bytes, 0, INT64_MAX)   \
 	F(S, U64, skipped, 0, INT64_MAX)
 MESSAGE_STRUCT(file_done, MESSAGE_FILE_DONE_FIELDS);
+
+enum file_mount_mode { FILE_MOUNT_READ_ONLY = 0, FILE_MOUNT_WRITABLE = 1, FILE_MOUNT_COPY_ON_WRITE = 2 };
+
+#define MESSAGE_FILE_MOUNT_FIELDS(F, S)                                                                                           \
+	F(S, PATH, target, 1, MESSAGE_PATH_MAX)                                                                                   \
+	F(S, PATH, root, 1, MESSAGE_PATH_MAX)           /* what of its file system it shows */                                    \
+	F(S, TEXT, type, ANY, 1, MESSAGE_FILE_TYPE_MAX) /* of the file system */                                                  \
+	F(S, U32, mode, 0, FILE_MOUNT_COPY_ON_WRITE)    /* enum file_mount_mode */                                                \
+	F(S, BOOL, is_own)                              /* the file system is the sandbox's alone; otherwise what follows is 0 */ \
+	F(S, U64, size_bytes, 0, UINT64_MAX)                                                                                      \
+	F(S, U64, used_bytes, 0, UINT64_MAX)                                                                                      \
+	F(S, U64, files_max, 0, UINT64_MAX)                                                                                       \
+	F(S, U64, files_used, 0, UINT64_MAX)
+MESSAGE_STRUCT(file_mount, MESSAGE_FILE_MOUNT_FIELDS);
+
+#define MESSAGE_FILE_MOUNTS_FIELDS(F, S) F(S, MAPS, mounts, 1, MESSAGE_FILE_MOUNTS_MAX, file_mount)
+MESSAGE_STRUCT(file_mounts, MESSAGE_FILE_MOUNTS_FIELDS);

@@ -92,16 +92,20 @@ enum limit_bit {
 	LIMIT_CPU_TIME = 8, /* RLIMIT_CPU ended it */
 };
 
-#define MESSAGE_EXITED_FIELDS(F, S)                                                             \
-	F(S, BOOL, signaled)                                                                    \
-	F(S, U32, status, 0, 255) /* exit status, or the signal's number if signaled */         \
-	F(S, BOOL, timed_out)                                                                   \
-	F(S, BOOL, out_of_memory)                                                               \
-	F(S, BITS, limits_hit, LIMIT_BITS) /* enum limit_bit, or-ed */                          \
-	F(S, U64, wall_us, 0, TIME_US_MAX)                                                      \
-	F(S, U64, user_us, 0, TIME_US_MAX) /* CPU time of the command and what it waited for */ \
-	F(S, U64, system_us, 0, TIME_US_MAX)                                                    \
-	F(S, U64, memory_peak_bytes, 0, SIZE_BYTES_MAX)
+#define MESSAGE_EXITED_FIELDS(F, S)                                                              \
+	F(S, BOOL, signaled)                                                                     \
+	F(S, U32, status, 0, 255) /* exit status, or the signal's number if signaled */          \
+	F(S, BOOL, timed_out)                                                                    \
+	F(S, BOOL, out_of_memory)                                                                \
+	F(S, BITS, limits_hit, LIMIT_BITS) /* enum limit_bit, or-ed */                           \
+	F(S, U64, wall_us, 0, TIME_US_MAX)                                                       \
+	F(S, U64, user_us, 0, TIME_US_MAX) /* CPU time of the command and what it waited for */  \
+	F(S, U64, system_us, 0, TIME_US_MAX)                                                     \
+	F(S, U64, memory_peak_bytes, 0, SIZE_BYTES_MAX)                                          \
+	F(S, U64, read_bytes, 0, UINT64_MAX) /* of disks, by the same processes: getrusage(2) */ \
+	F(S, U64, written_bytes, 0, UINT64_MAX)                                                  \
+	F(S, U64, started_ms, 0, CLOCK_MS_MAX) /* since 1970 */                                  \
+	F(S, U64, ended_ms, 0, CLOCK_MS_MAX)   /* 0: it runs */
 MESSAGE_STRUCT(exited, MESSAGE_EXITED_FIELDS);
 
 enum event_kind {

@@ -1,3 +1,4 @@
+/* What is asked for besides tools and resources: beginning, and what there is. See mcp.h. */
 #include "agent/mcp/mcp_stream.h"
 
 #include <stdio.h>
@@ -92,7 +93,7 @@ struct mcp *mcp_new(struct agent *agent)
 	struct mcp *mcp = calloc(1, sizeof *mcp);
 
 	if (mcp)
-		mcp->agent = agent;
+		*mcp = (struct mcp){.agent = agent, .patience_ms = MCP_PATIENCE_MS};
 	return mcp;
 }
 

@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 
 #define MCP_MESSAGE_MAX (10u << 20) /* bytes of a message of a client's; a longer one is refused */
+#define MCP_PATIENCE_MS 45000       /* before clients give up by themselves, mostly after 60 s, a call is answered as running */
 
 /* What its clients have in common: one for a program. */
 struct mcp;
@@ -51,9 +52,10 @@ size_t mcp_stream_pending(const struct mcp_stream *stream);
 
 /*
  * Reads messages from `input`, one a line, and writes to `output`, until `input` ends, nobody reads `output` any more, or a signal asks it
- * to end (SIGTERM, SIGINT, SIGHUP): then what goes on is given up. The status to exit with.
+ * to end (SIGTERM, SIGINT, SIGHUP): then what goes on is given up. A call that takes longer than `patience_ms` is answered as running. The
+ * status to exit with.
  */
-int mcp_stdio(struct agent *agent, int input, int output);
+int mcp_stdio(struct agent *agent, int input, int output, uint64_t patience_ms);
 
 /* --- HTTP ---------------------------------------------------------------------------------------------------------------------------- */
 

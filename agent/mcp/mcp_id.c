@@ -1,3 +1,4 @@
+/* See mcp_id.h. */
 #include "agent/mcp/mcp_id.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* See mcp_output.h. */
 #include "agent/mcp/mcp_output.h"
 
 #include <fcntl.h>

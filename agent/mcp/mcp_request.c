@@ -1,3 +1,4 @@
+/* A request, from when it is admitted to its answer. See mcp_stream.h. */
 #include "agent/mcp/mcp_stream.h"
 
 #include <stdlib.h>
@@ -5,8 +6,6 @@
 
 #include "agent/mcp/mcp_id.h"
 #include "agent/mcp/mcp_revision.h"
-
-#define PATIENCE_MS 45000 /* before clients give up by themselves, mostly after 60 s, a call is answered as running */
 
 static const struct mcp_method *find_method(const char *name, bool is_modern)
 {
@@ -176,8 +175,10 @@ static void tell_progress(struct call *call, const char *text, void *data)
 void mcp_request_call(struct mcp_request *request, const char *operation, const json_t *arguments,
                       void (*on_done)(struct call *call, void *request))
 {
-	const struct call_options options = {
-		.on_done = on_done, .on_progress = request->progress ? tell_progress : NULL, .data = request, .patience_ms = PATIENCE_MS};
+	const struct call_options options = {.on_done = on_done,
+	                                     .on_progress = request->progress ? tell_progress : NULL,
+	                                     .data = request,
+	                                     .patience_ms = request->stream->mcp->patience_ms};
 
 	request->call = call_begin(request->stream->mcp->agent, operation, arguments, &options);
 	if (!request->call)

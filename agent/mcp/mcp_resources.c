@@ -29,12 +29,13 @@ static bool decode(char *text)
 	char *to = text;
 
 	for (const char *at = text; *at; at++) {
-		int high = *at == '%' ? hex_value(at[1]) : 0, low = *at == '%' && high >= 0 ? hex_value(at[2]) : 0;
+		bool is_coded = *at == '%';
+		int high = is_coded ? hex_value(at[1]) : 0, low = is_coded && high >= 0 ? hex_value(at[2]) : 0;
 
-		if (high < 0 || low < 0 || (*at == '%' && high == 0 && low == 0))
+		if (high < 0 || low < 0 || (is_coded && high == 0 && low == 0))
 			return false;
-		*to++ = *at == '%' ? (char)(high * 16 + low) : *at;
-		at += *at == '%' ? 2 : 0;
+		*to++ = is_coded ? (char)(high * 16 + low) : *at;
+		at += is_coded ? 2 : 0;
 	}
 	*to = '\0';
 	return field_is_text(text, strlen(text));

@@ -1,3 +1,4 @@
+/* See mcp_revision.h. */
 #include "agent/mcp/mcp_revision.h"
 
 #include <sodium.h>

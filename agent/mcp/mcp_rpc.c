@@ -1,3 +1,4 @@
+/* See mcp_rpc.h. */
 #include "agent/mcp/mcp_rpc.h"
 
 #include <stdarg.h>

@@ -4,11 +4,13 @@
  * One message a line in both directions, and nothing else on the output. A client that does not read is not read either, so what waits
  * for it is bounded. With the caller's privilege.
  */
+#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "agent/front.h"
 #include "agent/mcp/mcp_id.h"
 #include "agent/mcp/mcp_output.h"
 #include "agent/mcp/mcp_stream.h"
@@ -248,15 +250,15 @@ static int begin(struct stdio *stdio, struct agent *agent, int output)
 	return stdio->stream && make_room(stdio) == 0 ? 0 : -ENOMEM;
 }
 
-int mcp_stdio(struct agent *agent, int input, int output)
+int mcp_stdio(struct agent *agent, int input, int output, uint64_t patience_ms)
 {
 	struct stdio stdio = {.loop = agent->loop, .input = input, .output.flags = -1};
-	int r;
+	int r = begin(&stdio, agent, output);
 
-	(void)signal(SIGPIPE, SIG_IGN);
-	r = begin(&stdio, agent, output);
-	if (r >= 0)
+	if (r >= 0) {
+		stdio.mcp->patience_ms = patience_ms;
 		r = sd_event_loop(stdio.loop);
+	}
 	if (r < 0)
 		(void)fprintf(stderr, "yett mcp: cannot go on: %s\n", strerror(-r));
 	stdio.reading = sd_event_source_unref(stdio.reading);
@@ -265,4 +267,49 @@ int mcp_stdio(struct agent *agent, int input, int output)
 	mcp_output_close(&stdio.output);
 	free(stdio.bytes);
 	return r < 0 ? 1 : r;
+}
+
+static void print_usage(FILE *to)
+{
+	(void)fputs(
+		"Usage: yett mcp [--patience TIME]\n\n"
+		"Answers a host of models (an editor, a chat program, an agent) by the Model Context Protocol: messages of JSON-RPC come by the\n"
+		"standard input, one a line, and are answered on the standard output. When the input ends, what was begun for it is ended, too.\n\n"
+		"      --patience TIME  answer what takes longer as running, to be asked about again; 45s without this option\n\n"
+		"A host is told to run `yett mcp`: see docs/agents.md.\n",
+		to);
+}
+
+/* A time like 30s or 5m, at least 1 ms. */
+static int read_time(const char *text, uint64_t *ret_ms)
+{
+	json_t *value = json_string(text);
+	int r = value ? field_parse_duration(value, ret_ms) : -EINVAL;
+
+	json_decref(value);
+	return r < 0 || *ret_ms == 0 ? -EINVAL : 0;
+}
+
+int mcp_main(struct agent *agent, int argc, char **argv)
+{
+	static const struct option options[] = {{"patience", required_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'}, {0}};
+	uint64_t patience_ms = MCP_PATIENCE_MS;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (c == 'h') {
+			print_usage(stdout);
+			return 0;
+		}
+		if (c != 'p')
+			return FRONT_USAGE;
+		if (read_time(optarg, &patience_ms) < 0) {
+			(void)fprintf(stderr, "yett mcp: --patience: expected a time like 30s or 5m\n");
+			return FRONT_USAGE;
+		}
+	}
+	if (optind == argc)
+		return mcp_stdio(agent, STDIN_FILENO, STDOUT_FILENO, patience_ms);
+	print_usage(stderr);
+	return FRONT_USAGE;
 }

@@ -1,3 +1,4 @@
+/* What comes by a stream, and what goes out on it. See mcp.h. */
 #include "agent/mcp/mcp_stream.h"
 
 #include <stdio.h>

@@ -18,6 +18,7 @@ struct mcp_method;
 
 struct mcp {
 	struct agent *agent;
+	uint64_t patience_ms;
 	struct mcp_stream *streams;
 	json_t *tools; /* of tools/list, made when it is first asked for */
 };

@@ -1,3 +1,4 @@
+/* The operations as tools. See mcp_stream.h. */
 #include "agent/mcp/mcp_stream.h"
 
 #include <stdlib.h>

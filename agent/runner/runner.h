@@ -7,6 +7,6 @@
 
 #include "agent/call.h"
 
-/* The fields and the beginning of the operation run_code. */
-extern const struct field runner_asked[], runner_answered[];
+/* The fields and the beginning of the operation run_code, which answers execution_fields. */
+extern const struct field runner_asked[];
 void runner_begin(struct call *call);

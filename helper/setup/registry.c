@@ -45,6 +45,9 @@ void record_plan(struct record *record, const struct plan *plan)
 	(void)snprintf(record->name, sizeof record->name, "%s", plan_text(plan, plan->name));
 	(void)snprintf(record->profile, sizeof record->profile, "%s", plan_text(plan, plan->profile_name));
 	(void)snprintf(record->principal, sizeof record->principal, "%s", plan_text(plan, plan->principal));
+	for (uint32_t i = 0; i < plan->steps_count; i++)
+		if (plan->steps[i].kind == PLAN_HOSTNAME)
+			(void)snprintf(record->hostname, sizeof record->hostname, "%s", plan_text(plan, plan->steps[i].source));
 	for (uint32_t i = 0; i < plan->labels_count; i++) {
 		const char *label = plan_text(plan, plan->labels[i]);
 		size_t size = strlen(label) + 1;

@@ -34,6 +34,7 @@ struct record {
 	char id[PLAN_ID_SIZE];
 	char name[MESSAGE_NAME_MAX + 1], profile[MESSAGE_NAME_MAX + 1];
 	char principal[MESSAGE_NAME_MAX + 1]; /* the enrolled key that asked; empty: one of the user's own */
+	char hostname[MESSAGE_NAME_MAX + 1];
 	struct plan_limits limits;
 	struct plan_life life;
 	uint32_t private_uid;

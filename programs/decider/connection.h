@@ -19,6 +19,7 @@ struct sandbox {
 	int channel; /* of an attach: the client's end */
 	char id[PLAN_ID_SIZE];
 	char profile[MESSAGE_NAME_MAX + 1];
+	char hostname[MESSAGE_HOSTNAME_MAX + 1];
 	char weaker[PLAN_WEAKER_SIZE];
 	struct message_limits limits;
 	uint32_t network; /* enum plan_network */

@@ -141,6 +141,9 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 		return r;
 	sandbox = new_sandbox(sequence, answer.id, decision->profile->name, tell_limits(&plan->limits));
 	(void)snprintf(sandbox.weaker, sizeof sandbox.weaker, "%s", plan->weaker);
+	for (uint32_t i = 0; i < plan->steps_count; i++)
+		if (plan->steps[i].kind == PLAN_HOSTNAME)
+			(void)snprintf(sandbox.hostname, sizeof sandbox.hostname, "%s", plan_text(plan, plan->steps[i].source));
 	sandbox.network = plan->network;
 	sandbox.supervisor = fds.first;
 	return await(c, &sandbox, error);
@@ -210,6 +213,7 @@ int sandboxes_ask(struct connection *c, const struct record *record, struct supe
 	int r;
 
 	sandbox.action = request.action;
+	(void)snprintf(sandbox.hostname, sizeof sandbox.hostname, "%s", record->hostname);
 	sandbox.network = record->network.mode < PLAN_NETWORKS ? record->network.mode : PLAN_NETWORK_NONE;
 	sandbox.changes = record->network.changes;
 	memcpy(request.id, record->id, sizeof request.id);
@@ -237,7 +241,8 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 	if (message_add_text(c->message, sandbox->id, &body->id) < 0 ||
 	    message_add_text(c->message, sandbox->profile, &body->profile) < 0 ||
 	    message_add_text(c->message, created->layers.label, &body->label) < 0 ||
-	    message_add_text(c->message, sandbox->weaker, &body->weaker) < 0)
+	    message_add_text(c->message, sandbox->weaker, &body->weaker) < 0 ||
+	    message_add_text(c->message, sandbox->hostname, &body->hostname) < 0)
 		return;
 	sandbox->is_created = true;
 	c->pending--;

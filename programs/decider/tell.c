@@ -61,6 +61,7 @@ int tell_sandbox(const struct record *record, struct message *message)
 	             {record->name, &body->name},
 	             {record->profile, &body->profile},
 	             {record->principal, &body->principal},
+	             {record->hostname, &body->hostname},
 	             {record->layers.label, &body->label}};
 	int r = 0;
 

@@ -118,7 +118,8 @@ int answer_flush(struct job *job)
 {
 	int r = 0;
 
-	if (job->answer->kind == MESSAGE_FILE_ENTRIES && job->answer->body.file_entries.entries_count > 0)
+	if ((job->answer->kind == MESSAGE_FILE_ENTRIES && job->answer->body.file_entries.entries_count > 0) ||
+	    (job->answer->kind == MESSAGE_FILE_MOUNTS && job->answer->body.file_mounts.mounts_count > 0))
 		r = send_answer(job, NULL);
 	job->answer->kind = 0;
 	return r;
@@ -169,4 +170,24 @@ int answer_entry(struct job *job, const char *name, const struct stat *st, const
 	if (r == 0)
 		r = message_add_text(job->answer, link, &entry->link);
 	return r == 0 ? add_names(job->answer, entry > body->entries ? entry - 1 : NULL, entry) : r;
+}
+
+int answer_mount(struct job *job, const struct message_file_mount *mount, const char *target, const char *root, const char *type)
+{
+	struct message_file_mounts *body = &job->answer->body.file_mounts;
+	struct message_file_mount *told;
+	int r = 0;
+
+	if (job->answer->kind == MESSAGE_FILE_MOUNTS && body->mounts_count == MESSAGE_FILE_MOUNTS_MAX)
+		r = answer_flush(job);
+	if (r < 0)
+		return r;
+	if (job->answer->kind != MESSAGE_FILE_MOUNTS)
+		(void)message_begin(job->answer, MESSAGE_FILE_MOUNTS);
+	told = &body->mounts[body->mounts_count++];
+	*told = *mount;
+	r = message_add_text(job->answer, target, &told->target);
+	if (r == 0)
+		r = message_add_text(job->answer, root, &told->root);
+	return r == 0 ? message_add_text(job->answer, type, &told->type) : r;
 }

@@ -36,6 +36,7 @@ int operations_mkdir(struct job *job);
 int operations_rename(struct job *job);
 int operations_remove(struct job *job);
 int operations_listen(struct job *job);
+int operations_mounts(struct job *job);
 int pack_run(struct job *job);
 int unpack_run(struct job *job);
 
@@ -58,6 +59,8 @@ int answer_skipped(struct job *job, const char *path, const char *why);
 /* Collects an entry, and sends what was collected when it is much; answer_flush() sends the rest. */
 int answer_entry(struct job *job, const char *name, const struct stat *st, const char *link);
 int answer_flush(struct job *job);
+/* The same of a mount; no operation has both. */
+int answer_mount(struct job *job, const struct message_file_mount *mount, const char *target, const char *root, const char *type);
 
 /* --- paths --- */
 

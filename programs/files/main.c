@@ -20,9 +20,16 @@
 #define OUTSIDE_MEMORY_MAX (512UL << 20)
 
 static int (*const operations[])(struct job *job) = {
-	[FILE_OPEN] = operations_open,   [FILE_STAT] = operations_stat,     [FILE_LIST] = operations_list,
-	[FILE_MKDIR] = operations_mkdir, [FILE_RENAME] = operations_rename, [FILE_REMOVE] = operations_remove,
-	[FILE_PACK] = pack_run,          [FILE_UNPACK] = unpack_run,        [FILE_LISTEN] = operations_listen,
+	[FILE_OPEN] = operations_open,
+	[FILE_STAT] = operations_stat,
+	[FILE_LIST] = operations_list,
+	[FILE_MKDIR] = operations_mkdir,
+	[FILE_RENAME] = operations_rename,
+	[FILE_REMOVE] = operations_remove,
+	[FILE_PACK] = pack_run,
+	[FILE_UNPACK] = unpack_run,
+	[FILE_LISTEN] = operations_listen,
+	[FILE_MOUNTS] = operations_mounts,
 };
 
 ssize_t stream_read(const struct job *job, void *bytes, size_t size)

@@ -7,6 +7,7 @@
 #include "programs/init/restrict.h"
 #include "programs/init/terminal.h"
 #include "protocol/envelope.h"
+#include "protocol/metadata.h"
 
 #include <poll.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static int channel_check_kept(const struct message_exec *exec, struct yett_error
 	if (exec->stdio[0] > STDIO_CAPTURE || exec->stdio[1] > STDIO_CAPTURE)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "only stderr can be what stdout is");
 	/* nobody could ask for them */
-	if (exec->file_operation && (is_kept || exec->stdio[0] == STDIO_CAPTURE || exec->terminal))
+	if (exec->file_operation && (is_kept || exec->stdio[0] == STDIO_CAPTURE || exec->terminal || exec->metadata_count > 0))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a file operation has no terminal, and nothing is kept of it");
 	if (exec->capture_bytes != 0 && !is_kept)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "capture_bytes are of an output, and none is to be kept");
@@ -111,9 +112,10 @@ static int channel_exec(struct channel *channel, uint64_t sequence)
 
 	if (r == 0)
 		r = channel_check_more(exec, &channel->error);
-
 	if (r == 0)
 		r = channel_check_kept(exec, &channel->error);
+	if (r == 0)
+		r = metadata_check(channel->message, &channel->error);
 	if (r == 0)
 		r = terminal_check(exec, &channel->error);
 	if (r == 0)

@@ -12,6 +12,9 @@
 #define COMMANDS_EMPTYING_US 1000000
 #define COMMANDS_RETRY_US    20000
 
+/* Of ru_inblock and ru_oublock, whatever the disk has: task_io_get_inblock() of the kernel. */
+#define COMMANDS_BLOCK_BYTES 512
+
 /* Leaves of the lowest numbers are kept and used again: making and removing one is a seventh of a short command. */
 #define COMMANDS_LEAVES_KEPT 4
 
@@ -128,8 +131,7 @@ void commands_dismiss(struct commands *commands)
 static void commands_give_up(struct commands *commands, struct command *command)
 {
 	commands_end_child(commands, &command->child, commands_leaf(commands, command));
-	for (size_t i = 0; i < 2; i++)
-		capture_close(&command->record.captures[i]);
+	record_free(&command->record);
 	records_take_back(&commands->records, &command->record);
 	commands_release(commands, command);
 }
@@ -195,10 +197,11 @@ int commands_start(struct commands *commands, const struct frame *packet, const 
 		commands->end = slot + 1;
 	*command = (struct command){
 		.origin = origin, .terminal = -1, .input = -1, .has_terminal = message->body.exec.terminal, .result_due = true};
-	record_begin(&commands->records, &command->record, message);
+	r = record_begin(&commands->records, &command->record, message);
 	leaf_read_sandbox(commands->config->fds_present, &command->before);
 	memcpy(all, files, sizeof all);
-	r = kept_open(command, &message->body.exec, all, pipes);
+	if (r == 0)
+		r = kept_open(command, &message->body.exec, all, pipes);
 	in = pipes[0];
 	out = pipes[1];
 	err = pipes[2];
@@ -380,6 +383,9 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	exited->wall_us = clock_now_us() - command->start_us;
 	exited->user_us = commands_cpu_us(&usage->ru_utime);
 	exited->system_us = commands_cpu_us(&usage->ru_stime);
+	exited->read_bytes = (uint64_t)usage->ru_inblock * COMMANDS_BLOCK_BYTES;
+	exited->written_bytes = (uint64_t)usage->ru_oublock * COMMANDS_BLOCK_BYTES;
+	exited->ended_ms = clock_wall_ms();
 	commands_read_limits(commands, command, usage->ru_maxrss > 0 ? (uint64_t)usage->ru_maxrss * 1024 : 0);
 	commands_report(commands, command, command->record.failure.error == 0 ? EVENT_EXITED : EVENT_FAILED);
 	if (record_is_command(&command->record))
@@ -466,7 +472,9 @@ void commands_usage(const struct commands *commands, const struct command *comma
 
 	if (commands_have_leaves(commands))
 		leaf_read_usage(commands_leaf(commands, command), &now);
-	*ret_so_far = (struct message_exited){.wall_us = clock_now_us() - command->start_us, .memory_peak_bytes = now.memory_peak_bytes};
+	*ret_so_far = (struct message_exited){.wall_us = clock_now_us() - command->start_us,
+	                                      .memory_peak_bytes = now.memory_peak_bytes,
+	                                      .started_ms = command->record.exited.started_ms};
 	if (now.user_us > command->used_before.user_us)
 		ret_so_far->user_us = now.user_us - command->used_before.user_us;
 	if (now.system_us > command->used_before.system_us)

@@ -5,15 +5,34 @@
 #include "protocol/schema.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-void record_begin(struct records *records, struct record *record, const struct message *message)
+static int record_keep_metadata(struct record *record, const struct message *message)
+{
+	const struct message_exec *exec = &message->body.exec;
+	size_t used = 0;
+
+	if (exec->metadata_count == 0)
+		return 0;
+	record->metadata = malloc(MESSAGE_METADATA_MAX);
+	if (!record->metadata)
+		return -ENOMEM;
+	record->metadata_count = exec->metadata_count;
+	for (uint32_t i = 0; i < exec->metadata_count; i++) {
+		memcpy(record->metadata + used, message_text(message, exec->metadata[i]), exec->metadata[i].length + 1);
+		used += exec->metadata[i].length + 1;
+	}
+	return 0;
+}
+
+int record_begin(struct records *records, struct record *record, const struct message *message)
 {
 	const struct message_exec *exec = &message->body.exec;
 	size_t used = 0;
 	uint32_t i = 0;
 
-	*record = (struct record){.started_ms = clock_wall_ms()};
+	*record = (struct record){.exited = {.started_ms = clock_wall_ms()}};
 	record->id = exec->file_operation ? MESSAGE_FILE_OPERATION | ++records->operations : ++records->last;
 	for (size_t j = 0; j < ARRAY_SIZE(record->captures); j++)
 		capture_close(&record->captures[j]);
@@ -30,6 +49,7 @@ void record_begin(struct records *records, struct record *record, const struct m
 	}
 	record->argv_count = i;
 	record->argv_cut = record->argv_cut || i < exec->argv_count || exec->more_argv > 0;
+	return record_keep_metadata(record, message);
 }
 
 void records_take_back(struct records *records, const struct record *record)
@@ -51,10 +71,12 @@ void record_fetched(struct record *record, bool with_output)
 		record->is_fetched = true;
 }
 
-static void record_free(struct record *record)
+void record_free(struct record *record)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(record->captures); i++)
 		capture_close(&record->captures[i]);
+	free(record->metadata);
+	record->metadata = NULL;
 }
 
 static struct record *records_at(struct records *records, size_t i)
@@ -165,8 +187,8 @@ void record_tell(const struct record *record, uint32_t state, struct message *me
 	struct message_command *command = &list->commands[list->commands_count++];
 	struct yett_error error = {0};
 
-	*command =
-		(struct message_command){.id = record->id, .state = state, .pid = (uint32_t)record->pid, .started_ms = record->started_ms};
+	*command = (struct message_command){
+		.id = record->id, .state = state, .pid = (uint32_t)record->pid, .started_ms = record->exited.started_ms};
 	for (size_t i = 0; i < ARRAY_SIZE(record->captures); i++) {
 		const struct capture *capture = &record->captures[i];
 
@@ -184,6 +206,8 @@ void record_tell(const struct record *record, uint32_t state, struct message *me
 	/* There is room for MESSAGE_COMMANDS_MAX of the longest. */
 	for (const char *at = record->argv; command->argv_count < record->argv_count; at += strlen(at) + 1)
 		(void)!message_add_text(message, at, &command->argv[command->argv_count++]);
+	for (const char *at = record->metadata; command->metadata_count < record->metadata_count; at += strlen(at) + 1)
+		(void)!message_add_text(message, at, &command->metadata[command->metadata_count++]);
 	(void)!message_add_text(message, error.message, &command->message);
 	(void)!message_add_text(message, error.detail, &command->detail);
 	(void)!message_add_text(message, error.step, &command->step);

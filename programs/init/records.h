@@ -15,10 +15,11 @@
 struct record {
 	uint64_t id; /* never 0 */
 	pid_t pid;
-	uint64_t started_ms;                 /* since 1970 */
 	char argv[MESSAGE_COMMAND_TEXT_MAX]; /* what was asked for, as far as it fits: each with its NUL */
 	uint32_t argv_count;
 	bool argv_cut;
+	char *metadata; /* each with its NUL; NULL: none; owned */
+	uint32_t metadata_count;
 	struct launch_failure failure; /* error != 0: it never ran */
 	struct message_exited exited;
 	struct capture captures[2]; /* of stdout, and of stderr; owned */
@@ -33,11 +34,14 @@ struct records {
 	struct record table[RECORDS_MAX];
 };
 
-/* Begins a record: the next id, and what is asked for. */
-void record_begin(struct records *records, struct record *record, const struct message *message);
+/* Begins a record: the next id, and what is asked for. 0 or -ENOMEM; it is a record either way. */
+_must_check_ int record_begin(struct records *records, struct record *record, const struct message *message);
 
 /* Takes the id back, of which nobody was told; it is the one that was given last. */
 void records_take_back(struct records *records, const struct record *record);
+
+/* Frees what belongs to it. */
+void record_free(struct record *record);
 
 /* Whether it is a command to its user, and not how the library does something with files. */
 bool record_is_command(const struct record *record);

@@ -93,7 +93,7 @@ def create(**c):
 def created(**c):
     return body([("id", text("0123456789abcdef")), ("profile", text("default")), ("private_uid", uint(1879114752)),
                  ("label", text("yett-sandbox (enforce)")), ("landlock_abi", uint(6)), ("limits", limits()),
-                 ("weaker", text("")), ("network", ZERO)], c)
+                 ("weaker", text("")), ("network", ZERO), ("hostname", text("sandbox"))], c)
 
 
 def error(**c):
@@ -153,7 +153,7 @@ def sandbox(**c):
                  ("ended", ZERO), ("uid", uint(1000)), ("principal", text("")), ("private_uid", uint(1879114752)),
                  ("label", text("")), ("landlock_abi", uint(6)), ("limits", limits()), ("network", ZERO), ("life", life()),
                  ("linger_ms", ZERO), ("created_ms", uint(1763712000000)), ("started_ms", uint(1763712000003)), ("ended_ms", ZERO),
-                 ("attached", ONE), ("labels", array([]))], c)
+                 ("attached", ONE), ("labels", array([])), ("hostname", text("sandbox"))], c)
 
 
 USAGE_COUNTS = ("cpu_us", "user_us", "system_us", "memory_bytes", "memory_peak_bytes", "read_bytes", "written_bytes", "reads",
@@ -174,7 +174,9 @@ def connection(**c):
 
 def followed(**c):
     return body([("number", uint(9)), ("time_ms", uint(1763712000000)), ("kind", ZERO), ("state", uint(2)), ("command", ZERO),
-                 ("pid", ZERO), ("result", exited(status=ZERO, wall_us=ZERO, user_us=ZERO, system_us=ZERO, memory_peak_bytes=ZERO)),
+                 ("pid", ZERO), 
+                 ("result", exited(status=ZERO, wall_us=ZERO, user_us=ZERO, system_us=ZERO, memory_peak_bytes=ZERO, read_bytes=ZERO,
+                                   written_bytes=ZERO, started_ms=ZERO, ended_ms=ZERO)),
                  ("error", ZERO), ("count", ZERO), ("call", ZERO), ("ended", ZERO), ("connection", connection())], c)
 
 
@@ -191,7 +193,8 @@ def execute(**c):
                  ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO), ("terminal", FALSE), ("rows", ZERO),
                  ("columns", ZERO), ("capture_bytes", ZERO), ("restrictions", ZERO), ("paths", array([])),
                  ("has_user", FALSE), ("user", ZERO), ("memory_bytes", ZERO), ("pids", ZERO), ("more_bytes", ZERO),
-                 ("more_argv", ZERO), ("more_env", ZERO), ("file_operation", FALSE), ("umask", uint(0o22))], c)
+                 ("more_argv", ZERO), ("more_env", ZERO), ("file_operation", FALSE), ("umask", uint(0o22)),
+                 ("metadata", array([]))], c)
 
 
 def started(**c):
@@ -201,7 +204,8 @@ def started(**c):
 def exited(**c):
     return body([("signaled", FALSE), ("status", ZERO), ("timed_out", FALSE), ("out_of_memory", FALSE),
                  ("limits_hit", ZERO), ("wall_us", uint(1500)), ("user_us", uint(300)), ("system_us", uint(400)),
-                 ("memory_peak_bytes", uint(2097152))], c)
+                 ("memory_peak_bytes", uint(2097152)), ("read_bytes", uint(4096)), ("written_bytes", uint(512)),
+                 ("started_ms", uint(1763712000005)), ("ended_ms", uint(1763712000007))], c)
 
 
 def signal(**c):
@@ -216,7 +220,8 @@ def command(**c):
     return body([("id", ONE), ("state", uint(2)), ("argv", array([text("make"), text("-j2")])),
                  ("argv_cut", FALSE), ("pid", uint(2)), ("started_ms", uint(1763712000005)),
                  ("captured", ONE), ("truncated", ZERO), ("output_bytes", array([uint(5), ZERO])), ("result", exited()),
-                 ("code", ZERO), ("message", text("")), ("detail", text("")), ("error_number", ZERO), ("step", text(""))], c)
+                 ("code", ZERO), ("message", text("")), ("detail", text("")), ("error_number", ZERO), ("step", text("")),
+                 ("metadata", array([]))], c)
 
 
 def commands(**c):
@@ -254,6 +259,15 @@ def file_skipped(**c):
     return body([("path", binary(b"/a")), ("why", text("a socket is not copied"))], c)
 
 
+def file_mount(**c):
+    return body([("target", binary(b"/tmp")), ("root", binary(b"/")), ("type", text("tmpfs")), ("mode", ONE), ("is_own", TRUE),
+                 ("size_bytes", uint(1 << 29)), ("used_bytes", uint(4096)), ("files_max", uint(1 << 18)), ("files_used", uint(7))], c)
+
+
+def file_mounts(**c):
+    return body([("mounts", array([file_mount()]))], c)
+
+
 def file_done(**c):
     return body([("entries", ONE), ("bytes", uint(5)), ("skipped", ZERO)], c)
 
@@ -263,7 +277,7 @@ KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 
          "relay": 24, "allowed": 25, "mount": 26,
          "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "session": 38, "surroundings": 39,
          "connect": 40, "connected": 41, "keys": 64,
-         "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100}
+         "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100, "file_mounts": 101}
 
 
 def packet(kind, content, *, magic=b"YETT", version=1, fds=0, sequence=1, length=None, signed=None):
@@ -327,7 +341,15 @@ accept("mount-copy-on-write", "mount", "one with a store, and one with memory", 
     tmpfs=array([tmpfs(target=text("/mnt/b"), size_bytes=uint(1 << 20))])))
 accept("connect-v6", "connect", "to ::1, with the largest number", connect(port=uint(65535), family=ONE))
 accept("connected-plain", "connected", "it has no fields", connected())
-accept("file-listen", "file", "the last operation", file(operation=uint(9), flags=ZERO, mode=uint(0o600)))
+accept("file-listen", "file", "of a socket", file(operation=uint(9), flags=ZERO, mode=uint(0o600)))
+accept("file-mounts", "file", "the last operation", file(operation=uint(10), flags=ZERO, path=binary(b"/")))
+accept("file-mounts-4", "file_mounts", "as many as there may be, each with its longest texts and numbers", file_mounts(mounts=array([file_mount(
+    target=binary(b"/" + b"t" * 4094), root=binary(b"/" + b"\xff" * 4094), type=text("y" * 64), mode=uint(2), size_bytes=uint((1 << 64) - 1),
+    used_bytes=uint((1 << 64) - 1), files_max=uint((1 << 64) - 1), files_used=uint((1 << 64) - 1))] * 4)))
+refuse("file-mounts-5", "file_mounts", "too-long", "mounts", "one more than there may be", file_mounts(mounts=array([file_mount()] * 5)))
+refuse("file-mounts-none", "file_mounts", "too-short", "mounts", "there is no such message without one", file_mounts(mounts=array([])))
+refuse("file-mount-unknown-mode", "file_mounts", "range", "mounts[0].mode", "one more than there are", file_mounts(mounts=array([file_mount(mode=uint(3))])))
+refuse("file-mount-without-a-place", "file_mounts", "too-short", "mounts[0].target", "it is somewhere", file_mounts(mounts=array([file_mount(target=binary(b""))])))
 accept("manage-totals", "manage", "what is asked of all names none", manage(action=uint(10), sandbox=text("")))
 accept("totals-plain", "totals", "a helper that has done a little", totals())
 accept("totals-largest", "totals", "the largest of each", totals(sandboxes=uint((1 << 64) - 1), duration_us=uint((1 << 64) - 1)))
@@ -415,6 +437,7 @@ accept("exec-file-operation", "exec", "no command of its user's", execute(file_o
 accept("exec-restricted", "exec", "every restriction, with limits of its own", execute(
     restrictions=uint(7), paths=array([text("/work")] * 64), has_user=TRUE, user=uint(4294967294), memory_bytes=uint(1 << 50),
     pids=uint(4194304)))
+accept("exec-with-metadata", "exec", "as much as there may be", execute(metadata=array([text("k%02d=" % i + "v" * 59) for i in range(16)])))
 accept("started-largest-id", "started", "the largest id of a command", started(command=uint((1 << 64) - 1)))
 accept("started-largest-pid", "started", "the largest pid of Linux", started(pid=uint(4194304)))
 accept("exited-plain", "exited", "an ordinary end", exited())
@@ -433,10 +456,11 @@ accept("query-follow", "query", "more than the most that is kept", query(
 accept("query-signal", "query", "the last action, with the largest signal", query(action=uint(8), command=uint(7), signal=uint(64)))
 accept("commands-none", "commands", "nothing was ever run", commands(last=ZERO, commands=array([])))
 accept("commands-plain", "commands", "one that has ended", commands())
-accept("commands-32", "commands", "as many as there may be, each with its longest texts", commands(commands=array([command(
+accept("commands-16", "commands", "as many as there may be, each with its longest texts", commands(commands=array([command(
     id=uint((1 << 64) - 1), state=uint(5), argv=array([text("t")] * 63 + [text("t" * 385)]), argv_cut=TRUE, pid=uint(4194304), started_ms=uint(1 << 50), captured=uint(3),
     truncated=uint(3), output_bytes=array([uint(16 << 20)] * 2), code=uint(16), message=text("m" * 255),
-    detail=text("d" * 511), error_number=uint(4095), step=text("s" * 31))] * 32)))
+    detail=text("d" * 511), error_number=uint(4095), step=text("s" * 31),
+    metadata=array([text("k%02d=" % i + "v" * 59) for i in range(16)]))] * 16)))
 accept("session-asks", "session", "nothing is changed", session())
 accept("session-full", "session", "a directory, two variables set and two taken away", session(
     cwd=text("/work"), set=array([text("A=1"), text("B=")]), unset=array([text("C"), text("D")])))
@@ -660,7 +684,12 @@ refuse("unknown-execution-state", "commands", "range", "commands[0].state", "a s
        commands(commands=array([command(state=uint(6))])))
 refuse("third-output", "commands", "reserved", "commands[0].captured", "there are two", commands(
     commands=array([command(captured=uint(4))])))
-refuse("33-commands", "commands", "too-long", "commands", "one more than there may be", commands(commands=array([command()] * 33)))
+refuse("17-commands", "commands", "too-long", "commands", "one more than there may be", commands(commands=array([command()] * 17)))
+refuse("17-pieces-of-metadata", "exec", "too-long", "metadata", "one more than there may be", execute(
+    metadata=array([text("k%02d=v" % i) for i in range(17)])))
+refuse("long-metadata", "exec", "too-long", "metadata[0]", "a byte more than there may be", execute(metadata=array([text("k=" + "v" * 1023)])))
+refuse("metadata-without-a-key", "exec", "range", "metadata[0]", "the key is empty", execute(metadata=array([text("=v")])))
+refuse("metadata-that-is-not-utf-8", "exec", "not-utf8", "metadata[0]", "a byte that begins nothing", execute(metadata=array([text(b"k=\xff")])))
 refuse("status-in-a-command", "commands", "range", "commands[0].result.status", "a status is one byte", commands(
     commands=array([command(result=exited(status=uint(256)))])))
 refuse("timeout-over-thirty-days", "exec", "range", "timeout_ms", "30 days and a millisecond",
@@ -738,7 +767,7 @@ refuse("latin-1", "error", "not-utf8", "message", "an e acute in one byte", erro
 refuse("file-path-with-a-nul", "file", "embedded-nul", "path", "what follows the NUL would be lost", file(path=binary(b"/a\x00b")))
 refuse("file-path-too-long", "file", "too-long", "path", "4096 bytes", file(path=binary(b"/" + b"d" * 4095)))
 refuse("file-path-as-text", "file", "wrong-type", "path", "a path is bytes", file(path=text("/a")))
-refuse("file-unknown-operation", "file", "range", "operation", "a tenth operation", file(operation=uint(10)))
+refuse("file-unknown-operation", "file", "range", "operation", "an eleventh operation", file(operation=uint(11)))
 refuse("file-unknown-flag", "file", "reserved", "flags", "a bit without a meaning", file(flags=uint(512)))
 refuse("file-set-id-mode", "file", "range", "mode", "set-id bits are not to be asked for", file(mode=uint(0o4755)))
 refuse("file-path-with-a-wide-header", "file", "not-canonical", "path", "2 bytes behind a bin 16 header", file(path=b"\xc5\x00\x02/a"))

@@ -6,28 +6,16 @@ Usage: diff.py YETT JSON-LINES DIRECTORY. As an ordinary user, against a service
 """
 import json
 import os
-import statistics
 import subprocess
 import sys
-import time
+
+from rows import Rows, run, timed
 
 ROUNDS = 9
 DIRECTORIES, FILES = 1000, 100  # one of each directory is changed
 WANTED = 0.2
 LINES = ''.join('line %d\n' % number for number in range(20))
 CHANGE = 'for file in */0; do echo changed >>$file; done'
-
-
-def run(*argv, **more):
-    return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True, **more).stdout
-
-
-def timed(*commands):
-    """In milliseconds, with what they print read and thrown away."""
-    before = time.monotonic()
-    for command in commands:
-        run(*command)
-    return (time.monotonic() - before) * 1000
 
 
 def make_tree(top):
@@ -58,12 +46,8 @@ def main():
             sys.exit('%s does not tell %d changes' % (' '.join(command), DIRECTORIES))
     timed(*peers)
     found = [(timed(*ours), timed(*peers)) for _ in range(ROUNDS)]
-    our_ms, peer_ms = (statistics.median(column) for column in zip(*found))
-    print('%-42s %-32s %8.3f %8.3f  %-12s %6.2f (at most %.2f wanted)%s' % (
-        '1,000 changes in 100,000 files', 'yett diff', our_ms, peer_ms, 'git status + git diff', our_ms / peer_ms, WANTED, ' MISSED' * (our_ms / peer_ms > WANTED)))
-    with open(lines, 'a', encoding='utf-8') as file:
-        file.write(json.dumps({'case': '1,000 changes in 100,000 files, yett diff', 'ours_ms': our_ms, 'peer': 'git status + git diff', 'peer_ms': peer_ms,
-                               'ratio': our_ms / peer_ms}) + '\n')
+    ours_ms, peer_ms = (list(column) for column in zip(*found))
+    Rows(lines).tell('1,000 changes in 100,000 files', 'yett diff', ours_ms, 'git status + git diff', peer_ms, WANTED)
     run(yett, 'discard', '--yes', store)
 
 

@@ -7,10 +7,10 @@ Usage: store.py YETT JSON-LINES DIRECTORY. As an ordinary user, against a servic
 """
 import json
 import os
-import statistics
-import subprocess
 import sys
 import time
+
+from rows import Rows, run, timed
 
 ROUNDS = 21
 DIRECTORIES, FILES, SOURCES = 200, 100, 20
@@ -21,14 +21,9 @@ BUILD = 'for f in c/*.c; do gcc -O1 -c -o /dev/null $f; done'
 PASS = 'find . -type f -size +1M'
 
 
-def run(*argv, **more):
-    return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, **more).stdout
-
-
-def timed(*command):
-    before = time.monotonic()
-    run(*command)
-    return (time.monotonic() - before) * 1000
+class OfStores(Rows):
+    def tell(self, what, *rest):
+        super().tell(what, 'a store', *rest)
 
 
 def make_tree(top):
@@ -45,21 +40,6 @@ def make_tree(top):
     run(*git, 'init', '-q', cwd=top)
     run(*git, 'add', '-A', cwd=top)
     run(*git, 'commit', '-q', '-m', 'all', cwd=top)
-
-
-class Rows:
-    def __init__(self, path):
-        self.path = path
-
-    def tell(self, what, ours, peer, peer_ms, wanted):
-        """`wanted` is a ratio; without a peer, milliseconds; None: told only."""
-        ours = statistics.median(ours)
-        peer_ms = statistics.median(peer_ms) if peer_ms else 0
-        ratio = ours / peer_ms if peer_ms else ours
-        print('%-42s %-32s %8.3f %8.3f  %-12s %6.2f%s' % (
-            what, 'a store', ours, peer_ms, peer, ratio, ' (at most %.2f wanted)%s' % (wanted, ' MISSED' * (ratio > wanted)) if wanted else ''))
-        with open(self.path, 'a', encoding='utf-8') as file:
-            file.write(json.dumps({'case': what, 'ours_ms': ours, 'peer': peer, 'peer_ms': peer_ms, 'ratio': ratio}) + '\n')
 
 
 def inside(yett, tree, *scripts):
@@ -83,7 +63,7 @@ def discard_all(yett):
 
 def main():
     yett, lines, top = sys.argv[1:]
-    tree, rows = top + '/tree', Rows(lines)
+    tree, rows = top + '/tree', OfStores(lines)
     os.environ['XDG_STATE_HOME'] = top + '/state'
     make_tree(tree)
 

@@ -18,7 +18,7 @@ import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
 YETT, HELPER = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "helper", "yett-helper")
-PAGES = ("yett.1", "yett.conf.5", "yett-helper.8", "libyett.3", "libyett-keys.3", "libyett-connection.3", "libyett-sandbox.3",
+PAGES = ("yett.1", "yett-agent.1", "yett.conf.5", "yett-helper.8", "libyett.3", "libyett-keys.3", "libyett-connection.3", "libyett-sandbox.3",
          "libyett-events.3", "libyett-commands.3", "libyett-files.3", "libyett-sockets.3", "libyett-checkpoint.3")
 KINDS = {"TEXT": "text", "LIST": "list", "BOOL": "bool", "SIZE": "size", "CORE": "size | none", "CPUS": "cpus", "NUMBER": "number", "NUMBER4": "number",
          "ALLOW": "list", "DENY": "list", "DIRECT": "list", "PROXY": "text", "OCTAL": "octal | caller", "SIGNED": "number", "LINGER": "time | unlimited"}
@@ -38,7 +38,7 @@ def render(path):
     if not shutil.which("man"):
         raise unittest.SkipTest("man is needed (Debian package man-db)")
     done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", path], check=False, capture_output=True, text=True,
-                          env={"PATH": os.environ["PATH"], "MANWIDTH": "1000", "LC_ALL": "C.UTF-8", "MANPAGER": "cat"})
+                          env={"PATH": os.environ["PATH"], "MANWIDTH": "2000", "LC_ALL": "C.UTF-8", "MANPAGER": "cat"})
     return done.stdout, done.stderr + ("" if done.returncode == 0 else f"status {done.returncode}")
 
 
@@ -111,7 +111,7 @@ class Pages(unittest.TestCase):
     def test_every_page_is_there_and_installed(self):
         sources = sorted(name[:-len(".scd")] for name in os.listdir(os.path.join(ROOT, "docs")) if name.endswith(".scd"))
         self.assertEqual(sources, sorted(PAGES))
-        lists = read("dist/debian/yett.install") + read("dist/debian/libyett-dev.install")
+        lists = "".join(read(f"dist/debian/{package}.install") for package in ("yett", "yett-agent", "libyett-dev"))
         for name in PAGES:
             self.assertIn(f"usr/share/man/man{name[-1]}", lists)
 

@@ -2,8 +2,10 @@
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
+import time
 
 import yett
 
@@ -162,6 +164,50 @@ class Commands(yett.Case):
         self.assertEqual(self.yett('ps', '-q', 'box').out, '1\n2\n')
         self.assert_refused(self.yett('ps', '--all', 'box'), 1, '--filter and --all are for the list of sandboxes')
         self.assert_refused(self.yett('ps', 'nobox'), 1, 'there is no sandbox')
+
+    def test_a_result_says_when_it_was_and_which_signal_ended_it(self):
+        before = time.time_ns() // 1000000
+        self.yett('exec', 'box', '--', 'sh', '-c', 'exit 5')
+        self.yett('exec', 'box', '--', 'sh', '-c', 'kill -SEGV $$')
+        after = time.time_ns() // 1000000
+        self.background('sleep', '1000')
+        exited, killed, running = self.commands()
+        for command in exited, killed:
+            self.assertEqual(command['result']['started_ms'], command['started_ms'])
+            self.assertTrue(before <= command['started_ms'] <= command['result']['ended_ms'] <= after, command)
+        self.assertEqual([exited['result']['signal_name'], killed['result']['signal_name']], [None, 'SEGV'])
+        self.assertIsNone(running['result'])
+
+    def test_metadata_are_told_with_the_command(self):
+        notes = ('--metadata', 'run=7', '--metadata', 'who=me=you')
+        self.background('sleep', '1000', options=notes)
+        self.assertEqual(self.yett('exec', *notes, '--metadata', 'é=', 'box', '--', 'false').code, 1)
+        self.yett('exec', 'box', '--', 'true')
+        self.assertEqual([command['metadata'] for command in self.commands()],
+                         [{'run': '7', 'who': 'me=you'}, {'run': '7', 'who': 'me=you', 'é': ''}, {}])
+        done = self.yett('run', '--json', '--metadata', 'k=v', '--', 'true')
+        self.assertEqual(yett.told(done.out)['command']['metadata'], {'k': 'v'})
+        self.assert_refused(self.yett('exec', '--metadata', 'k=1', '--metadata', 'k=2', 'box', '--', 'true'), 125, 'has k=2 twice')
+        self.assert_refused(self.yett('exec', '--metadata', 'k', 'box', '--', 'true'), 125, '--metadata k: expected KEY=VALUE')
+        self.assert_refused(self.yett('exec', '--metadata', 'k=' + 'v' * 1022, 'box', '--', 'true'), 125, 'more than 1024 bytes')
+
+    def test_a_result_says_what_was_written_to_disks(self):
+        shared = self.folder('shared', mode=0o777)
+        write = ['dd', 'if=/dev/zero', 'bs=64k', 'count=32', 'conv=fsync', 'status=none']
+
+        def outside():
+            """As the same program here is told: nothing, where the directory is in memory."""
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_oublock
+            subprocess.run(write + ['of=' + shared + '/outside'], check=True)
+            return (resource.getrusage(resource.RUSAGE_CHILDREN).ru_oublock - before) * 512
+
+        def told(target):
+            done = self.yett('run', '--json', '--rw', shared + ':/shared', '--', 'sh', '-c', '"$@"; exit 3', 'sh', *write, 'of=' + target)
+            self.assertEqual(done.code, 3, done)
+            return yett.told(done.out)['result']['written_bytes']
+
+        self.assertEqual(told('/shared/inside') >= 32 * 65536, outside() >= 32 * 65536)
+        self.assertLess(told('/tmp/inside'), 32 * 65536)  # which is memory
 
     def test_one_command_is_killed_and_others_go_on(self):
         one, other = self.background('sh', '-c', 'sleep 1000 & wait'), self.background('sleep', '1000')

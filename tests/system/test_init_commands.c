@@ -70,6 +70,60 @@ static void each_command_has_an_id_of_its_own(void **state)
 	finish(sandbox);
 }
 
+/* With `count` pieces of metadata, each of so many bytes with its NUL, whose keys differ unless `alike`. */
+static uint64_t exec_with_metadata(struct sandbox *sandbox, unsigned count, int size, bool alike)
+{
+	struct message_exec *exec = &message.body.exec;
+	char text[MESSAGE_METADATA_MAX + 1];
+
+	for (unsigned i = 0; i < count; i++) {
+		(void)snprintf(text, sizeof text, "k%02u=%0*u", alike ? 0 : i, size - 5, i);
+		assert_int_equal(message_add_text(&message, text, &exec->metadata[exec->metadata_count++]), 0);
+	}
+	return send_exec(sandbox, ARGV("true"), NULL, 0);
+}
+
+static void metadata_are_kept_with_the_command(void **state)
+{
+	enum { COMMANDS = MESSAGE_COMMANDS_MAX + 4, SIZE = MESSAGE_METADATA_MAX / MESSAGE_METADATA_ITEMS_MAX };
+	struct sandbox *sandbox = start();
+
+	(void)state;
+	for (unsigned i = 0; i < COMMANDS; i++) {
+		clear_exec();
+		expect_status(sandbox, exec_with_metadata(sandbox, MESSAGE_METADATA_ITEMS_MAX, SIZE, false), 0);
+	}
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
+	assert_int_equal(message.body.commands.commands_count, MESSAGE_COMMANDS_MAX);
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, MESSAGE_COMMANDS_MAX + 1));
+	assert_int_equal(message.body.commands.commands_count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct message_command *command = &message.body.commands.commands[i];
+
+		assert_int_equal(command->metadata_count, MESSAGE_METADATA_ITEMS_MAX);
+		for (uint32_t j = 0; j < command->metadata_count; j++)
+			assert_int_equal(atoi(message_text(&message, command->metadata[j]) + 4), j);
+	}
+	finish(sandbox);
+}
+
+static void metadata_beyond_their_bounds_are_refused(void **state)
+{
+	struct sandbox *sandbox = start();
+
+	(void)state;
+	clear_exec();
+	expect_error(sandbox, exec_with_metadata(sandbox, 2, 16, true), YETT_E_INVALID_REQUEST, YETT_R_RANGE);
+	clear_exec();
+	expect_error(sandbox, exec_with_metadata(sandbox, 2, MESSAGE_METADATA_MAX / 2 + 1, false), YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG);
+	clear_exec();
+	message.body.exec.file_operation = true;
+	expect_error(sandbox, exec_with_metadata(sandbox, 1, 16, false), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
+	assert_int_equal(ask(sandbox, QUERY_STATUS, 1)->metadata_count, 0);
+	finish(sandbox);
+}
+
 static void the_states_of_commands_are_told_apart(void **state)
 {
 	struct sandbox *sandbox = start();
@@ -82,6 +136,8 @@ static void the_states_of_commands_are_told_apart(void **state)
 	assert_int_equal(command->state, EXECUTION_COMPLETED);
 	assert_int_equal(command->result.status, 3);
 	assert_true(command->result.wall_us > 0 && command->result.memory_peak_bytes > 0 && command->started_ms > 0);
+	assert_int_equal(command->result.started_ms, command->started_ms);
+	assert_true(command->result.ended_ms >= command->started_ms);
 	expect_error(sandbox, exec_command(sandbox, ARGV("/nonexistent")), YETT_E_COMMAND_FAILED, YETT_R_NONE);
 	command = ask(sandbox, QUERY_STATUS, 2);
 	assert_int_equal(command->state, EXECUTION_FAILED);
@@ -98,6 +154,8 @@ static void the_states_of_commands_are_told_apart(void **state)
 	command = ask(sandbox, QUERY_STATUS, 5);
 	assert_int_equal(command->state, EXECUTION_RUNNING);
 	assert_int_equal(command->result.status, 0);
+	assert_int_equal(command->result.started_ms, command->started_ms);
+	assert_int_equal(command->result.ended_ms, 0);
 	finish(sandbox);
 }
 
@@ -292,7 +350,7 @@ static void the_oldest_results_go_first(void **state)
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 	assert_int_equal(message.body.commands.commands_count, MESSAGE_COMMANDS_MAX);
 	assert_int_equal(message.body.commands.commands[0].id, 4);
-	assert_int_equal(message.body.commands.commands[31].id, 35);
+	assert_int_equal(message.body.commands.commands[MESSAGE_COMMANDS_MAX - 1].id, 4 + MESSAGE_COMMANDS_MAX - 1);
 	finish(sandbox);
 }
 
@@ -754,6 +812,8 @@ static int run(const char *name)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_command_has_an_id_of_its_own),
+		cmocka_unit_test(metadata_are_kept_with_the_command),
+		cmocka_unit_test(metadata_beyond_their_bounds_are_refused),
 		cmocka_unit_test(the_states_of_commands_are_told_apart),
 		cmocka_unit_test(what_a_running_command_has_used_is_told),
 		cmocka_unit_test(a_command_of_another_channel_is_killed_with_what_it_started),

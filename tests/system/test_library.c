@@ -93,6 +93,31 @@ static char *output_of(struct yett_sandbox *sandbox, const char *const *argv)
 	return text;
 }
 
+/* Each is written once the one before it was read: when its pipe is empty again. */
+static void the_two_outputs_are_also_told_in_their_order(void **state)
+{
+	static const char *const argv[] = {"python3", "-c",
+	                                   "import fcntl, os, struct, termios\n"
+	                                   "for i in range(10):\n"
+	                                   "    fd = 1 + i % 2\n"
+	                                   "    os.write(fd, b'%d' % i)\n"
+	                                   "    while struct.unpack('i', fcntl.ioctl(fd, termios.FIONREAD, b'....'))[0]:\n"
+	                                   "        pass\n",
+	                                   NULL};
+	struct fixture *fixture = *state;
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
+	struct yett_output *output = NULL;
+
+	assert_done(yett_run(fixture->sandbox, &options, 8, &output, &error));
+	assert_int_equal(output->result->status, 0);
+	assert_string_equal(output->out, "02468");
+	assert_string_equal(output->err, "13579");
+	assert_string_equal(output->both, "01234567");
+	assert_int_equal(output->both_length, 8);
+	assert_true(output->both_truncated && !output->out_truncated && !output->err_truncated);
+	yett_free(output);
+}
+
 static void two_hundred_commands_one_after_another(void **state)
 {
 	struct fixture *fixture = *state;
@@ -599,6 +624,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SANDBOX(two_hundred_commands_one_after_another),
+		WITH_SANDBOX(the_two_outputs_are_also_told_in_their_order),
 		WITH_SANDBOX(several_commands_at_once),
 		WITH_SANDBOX(commands_of_one_sandbox_see_each_other_and_its_files),
 		WITH_SANDBOX(a_signal_reaches_a_command),

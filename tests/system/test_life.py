@@ -157,6 +157,18 @@ class Lives(yett.Case):
         for filters in ('label=why', 'label=#why', 'label=app=no label'):
             self.assertEqual(self.ps('--filter', filters), [])
 
+    def test_what_it_is_is_told_of_it(self):
+        kind = {'hostname': 'box-1', 'platform': 'linux', 'architecture': os.uname().machine, 'type': 'namespaces',
+                'backend': 'rootless' if isinstance(self.service, yett.Rootless) else 'service'}
+        made = yett.told(self.yett('create', '--json', '--name', 'box', '--hostname', 'box-1').out)['sandbox']
+        attached = yett.told(self.yett('exec', '--json', 'box', '--', 'uname', '-nm').out)
+        self.assertEqual(attached['command']['stdout']['content']['text'], 'box-1 %s\n' % kind['architecture'])
+        for told in made, attached['sandbox'], self.inspect('box'):
+            self.assertEqual({name: told[name] for name in kind}, kind)
+        self.assertRegex(self.yett('inspect', 'box').out, r'(?m)^host name +box-1\nkind +namespaces, linux %(architecture)s by %(backend)s$' % kind)
+        self.create('--name', 'plain')
+        self.assertEqual(self.inspect('plain')['hostname'], 'sandbox')  # the profile's
+
     def test_the_steps_that_made_it_are_told_of_it(self):
         self.alice.mkdir('shared')
         options = ('--ro', self.alice.home + '/shared:/shared', '--name', 'box', '--annotation', 'why=a note', '--hostname', 'h')

@@ -192,6 +192,65 @@ class Shares(Mounts):
         self.service.wait_no_leftovers()
 
 
+class Told(Mounts):
+    """yett inspect --mounts: what is there now, and how full."""
+
+    def told(self, box='box'):
+        done = self.yett('inspect', '--mounts', '--json', box)
+        self.assertEqual(done.code, 0, done)
+        return {mount['target']: mount for mount in yett.told(done.out)['mounts']}
+
+    def test_mounts_are_told_as_they_are_now(self):
+        self.create('--name', 'told', '--ro', self.project + ':/mnt/a b', '--cow', self.folder('cow') + ':/mnt/cow', '--tmpfs', '/scratch:1M')
+        self.addCleanup(self.yett, 'destroy', 'told')
+        told = self.told('told')
+        self.assertEqual([(told[target]['mode'], told[target]['disk'] is not None) for target in ('/mnt/a b', '/mnt/cow', '/scratch', '/', '/usr')],
+                         [('read-only', False), ('copy-on-write', False), ('writable', True), ('writable', True), ('read-only', False)])
+        self.assertTrue(self.project.endswith(told['/mnt/a b']['root']), told['/mnt/a b'])
+        self.assertEqual([told[target]['type'] for target in ('/mnt/cow', '/scratch', '/proc')], ['overlay', 'tmpfs', 'proc'])
+        self.assertNotIn('/mnt/later', told)
+        self.assert_mounted('--rw', self.folder('later') + ':/mnt/later', box='told')
+        self.assertEqual(self.told('told')['/mnt/later']['mode'], 'writable')
+        self.assert_unmounted('/mnt/later', box='told')
+        self.assertNotIn('/mnt/later', self.told('told'))
+        rows = self.yett('inspect', '--mounts', 'told').out
+        self.assertRegex(rows, r'(?m)^writable +tmpfs +1M +0 +1  /scratch$')
+        self.assertRegex(rows, r'(?m)^read-only +\S+ +- +- +-  /mnt/a b$')
+
+    def test_what_is_used_of_its_own_file_systems_is_told(self):
+        options = ('--cow', self.folder('memory') + ':/mnt/memory:memory=2M') if memory_takes_attributes() else ()
+        self.create('--name', 'told', '--tmpfs', '/scratch:1M', *options)
+        self.addCleanup(self.yett, 'destroy', 'told')
+        places = ['/', '/scratch'] + ['/mnt/memory'] * bool(options)
+        before = self.told('told')
+        self.inside('for at in %s; do head -c 100000 /dev/zero >$at/file; done' % ' '.join(['/tmp'] + places[1:]), box='told')
+        after = self.told('told')
+        for place in places:
+            used = [told[place]['disk'] for told in (before, after)]
+            self.assertEqual(used[1]['used_bytes'] - used[0]['used_bytes'], 102400, used)  # 25 pages
+            self.assertEqual(used[1]['files_used'] - used[0]['files_used'], 1, used)
+        self.assertEqual([after[place]['disk']['size_bytes'] for place in places], [512 << 20, 1 << 20] + [2 << 20] * bool(options))
+
+    def test_a_host_s_memory_is_not_the_sandbox_s_own(self):
+        """A directory of a tmpfs of the host's has room that is others'."""
+        shared = '/dev/shm/yett-told-%d' % os.getpid()
+        os.mkdir(shared)
+        self.addCleanup(shutil.rmtree, shared)
+        os.chown(shared, self.alice.uid, self.alice.uid)
+        done = self.mount('--rw', shared + ':/mnt/shm')
+        if done.code:  # before Linux 6.3 it cannot be mounted with other ids
+            self.assertIn('id-mapped', done.err)
+            return
+        told = self.told()['/mnt/shm']
+        self.assertEqual((told['type'], told['mode'], told['disk']), ('tmpfs', 'writable', None))
+
+
+class ToldRootless(Told):
+    service_class = yett.Rootless
+
+    test_a_host_s_memory_is_not_the_sandbox_s_own = None  # as with the service
+
+
 class Refresh(Mounts):
     """Copy-on-write shares remember names of the source."""
 

@@ -703,6 +703,39 @@ class Doctor(yett.Case):
             for name, check in checks.items():
                 self.assertRegex(words, r'(?m)^%s +%s +%s$' % (check['state'], re.escape(name), re.escape(check['found'])))
 
+    def capabilities(self, *options):
+        done = self.yett('doctor', '--capabilities', '--json', *options)
+        self.assertEqual(done.code, 0, done)
+        return {found['name']: found for found in yett.told(done.out)['capabilities']}
+
+    def test_what_can_be_had_is_told_by_trying(self):
+        told = self.capabilities()
+        for name in ('sandbox', 'network-none', 'network-limited', 'network-open', 'limit-memory', 'limit-cpu', 'limit-pids', 'linger', 'pause',
+                     'suspend-on-idle', 'resume', 'copy-on-write', 'snapshot', 'live-mounts'):
+            self.assertEqual((told[name]['supported'], told[name]['code'], told[name]['reason']), (True, None, None), told[name])
+        self.assertEqual(told['sandbox']['how'], 'service')
+        for name in ('memory', 'cpu', 'pids'):
+            self.assertRegex(told['limit-' + name]['how'], r'^cgroup v[12]$')
+        self.assertEqual(told['landlock']['supported'], yett.landlock_abi() >= 2)
+        # What is refused is refused to who asks for it, too.
+        self.assertEqual(told['network-host']['code'], 'permission-denied')
+        self.assertIn("network = host in grant 'everyone'", told['network-host']['mend'])
+        self.assertEqual(self.sandbox('true', options=('--net', 'host')).code, 125)
+        rows = self.yett('doctor', '--capabilities').out
+        self.assertRegex(rows, r'(?m)^yes sandbox +service$')
+        self.assertRegex(rows, r'(?m)^no +network-host +.*\n +mend: ')
+        self.assertEqual([name for name in os.listdir(self.alice.home) if name.startswith('.yett-tried')], [])
+        self.assertEqual(os.listdir(self.alice.home + '/.local/state/yett/work'), [])
+
+    def test_what_can_be_had_is_told_by_profile(self):
+        told = self.capabilities('--profile', 'strict')
+        for name in ('copy-on-write', 'copy-on-write-memory', 'snapshot', 'live-mounts'):
+            self.assertEqual((told[name]['supported'], told[name]['code'], told[name]['how']), (False, 'permission-denied', None), told[name])
+        self.assertTrue(told['sandbox']['supported'])
+        told = self.capabilities('--profile', 'nested')
+        self.assertEqual({found['code'] for found in told.values()}, {'permission-denied'})
+        self.assert_refused(self.yett('doctor', '--capabilities', '--socket', '/no/such/socket'), 1, '/no/such/socket')
+
     def test_without_a_key_it_does_not_make_one(self):
         shutil.rmtree(self.bob.home + '/.config')
         done = self.yett('doctor', user=self.bob)

@@ -716,6 +716,18 @@ class BuildTree(yett.Case):
 class Doctor(yett.Case):
     service_class = yett.Rootless
 
+    def test_what_cannot_be_had_without_root_has_its_reason(self):
+        done = self.yett('doctor', '--capabilities', '--json')
+        self.assertEqual(done.code, 0, done)
+        told = {found['name']: found for found in yett.told(done.out)['capabilities']}
+        for name in ('sandbox', 'network-none', 'limit-pids', 'linger'):
+            self.assertTrue(told[name]['supported'], told[name])
+        self.assertEqual(told['sandbox']['how'], 'rootless')
+        for name in ('network-open', 'limit-memory', 'limit-cpu', 'pause', 'suspend-on-idle'):
+            self.assertEqual((told[name]['supported'], told[name]['code'], told[name]['how']), (False, 'unsupported', None), told[name])
+            self.assertIn('without root', told[name]['reason'])
+            self.assertTrue(told[name]['mend'] or name == 'pause', told[name])
+
     def test_it_says_which_way_and_what_is_weaker(self):
         done = self.yett('doctor')
         self.assertEqual(done.code, 0, done)

@@ -86,14 +86,15 @@ void say_started(struct peer *peer, uint64_t sequence)
 	say(peer, peer->init, sequence, NULL, 0);
 }
 
+void say_exited_with(struct peer *peer, uint64_t sequence, const struct message_exited *exited)
+{
+	prepare(peer, MESSAGE_EXITED)->body.exited = *exited;
+	say(peer, peer->init, sequence, NULL, 0);
+}
+
 void say_exited(struct peer *peer, uint64_t sequence, uint32_t status)
 {
-	struct message_exited *exited = &prepare(peer, MESSAGE_EXITED)->body.exited;
-
-	exited->status = status;
-	exited->limits_hit = LIMIT_PIDS;
-	exited->wall_us = 1234;
-	say(peer, peer->init, sequence, NULL, 0);
+	say_exited_with(peer, sequence, &(struct message_exited){.status = status, .limits_hit = LIMIT_PIDS, .wall_us = 1234});
 }
 
 void hear(struct peer *peer, int fd)

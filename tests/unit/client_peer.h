@@ -62,6 +62,7 @@ void say_error(struct peer *peer, int fd, uint64_t sequence, enum yett_code code
 void say_ended(struct peer *peer, uint64_t sequence, enum ended_reason reason);
 void say_started(struct peer *peer, uint64_t sequence);
 void say_exited(struct peer *peer, uint64_t sequence, uint32_t status);
+void say_exited_with(struct peer *peer, uint64_t sequence, const struct message_exited *exited);
 
 /* Takes what the library has sent into frame, envelope and message. */
 void hear(struct peer *peer, int fd);

@@ -134,7 +134,12 @@ static void a_result_becomes_a_json_object(void **state)
 	                             .wall_us = 1,
 	                             .user_us = 2,
 	                             .system_us = 3,
-	                             .memory_peak_bytes = UINT64_C(1) << 40};
+	                             .memory_peak_bytes = UINT64_C(1) << 40,
+	                             .started_ms = 4,
+	                             .ended_ms = 5,
+	                             .signal_name = "KILL",
+	                             .read_bytes = 6,
+	                             .written_bytes = 7};
 	FILE *file = print_to();
 
 	(void)state;
@@ -142,7 +147,8 @@ static void a_result_becomes_a_json_object(void **state)
 	assert_int_equal(fclose(file), 0);
 	assert_string_equal(printed, "{\"signaled\":true,\"status\":9,\"timed_out\":false,\"out_of_memory\":true,"
 	                             "\"limits_hit\":[\"memory\",\"cpu_time\"],\"wall_us\":1,\"user_us\":2,\"system_us\":3,"
-	                             "\"memory_peak_bytes\":1099511627776}");
+	                             "\"memory_peak_bytes\":1099511627776,\"started_ms\":4,\"ended_ms\":5,\"signal_name\":\"KILL\","
+	                             "\"read_bytes\":6,\"written_bytes\":7}");
 }
 
 static void bytes_are_text_where_they_are_and_base64_where_not(void **state)

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -53,8 +54,46 @@ static void a_command_goes_from_exec_to_its_result(void **state)
 	assert_int_equal(result->status, 3);
 	assert_int_equal(result->limits_hit, YETT_LIMIT_PIDS);
 	assert_int_equal(result->wall_us, 1234);
+	assert_string_equal(result->signal_name, "");
 	assert_int_equal(yett_command_signal(command, 15, &peer->error), YETT_E_NOT_RUNNING);
 	yett_command_free(command);
+}
+
+/* What init says of one that a signal ended. */
+static const char *name_of_signal(struct peer *peer, uint64_t sequence, uint32_t number)
+{
+	const struct message_exited exited = {.signaled = true,
+	                                      .status = number,
+	                                      .read_bytes = 512,
+	                                      .written_bytes = UINT64_MAX,
+	                                      .started_ms = UINT64_C(1763712000005),
+	                                      .ended_ms = UINT64_C(1763712000007)};
+	static char name[sizeof((struct yett_result *)NULL)->signal_name];
+	const struct yett_result *result = NULL;
+	struct yett_command *command = NULL;
+
+	assert_int_equal(start(peer, "x", &command), 0);
+	say_started(peer, sequence);
+	say_exited_with(peer, sequence, &exited);
+	assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error), 0);
+	assert_int_equal(result->started_ms, exited.started_ms);
+	assert_int_equal(result->ended_ms, exited.ended_ms);
+	assert_int_equal(result->read_bytes, exited.read_bytes);
+	assert_true(result->written_bytes == exited.written_bytes);
+	(void)snprintf(name, sizeof name, "%s", result->signal_name);
+	yett_command_free(command);
+	return name;
+}
+
+static void a_signal_is_told_by_its_name(void **state)
+{
+	struct peer *peer = *state;
+
+	peer_create(peer);
+	assert_string_equal(name_of_signal(peer, 1, SIGSEGV), "SEGV");
+	assert_string_equal(name_of_signal(peer, 2, (uint32_t)SIGRTMIN + 3), "RTMIN+3");
+	assert_string_equal(name_of_signal(peer, 3, 255), "");
+	assert_string_equal(name_of_signal(peer, 4, 0), "");
 }
 
 static void commands_at_once_get_their_own_results(void **state)
@@ -157,6 +196,50 @@ static void a_lying_init_ends_its_own_sandbox_only(void **state)
 	assert_int_equal(start(peer, "x", &command), 0);
 	say_exited(peer, 1, 0); /* before it started */
 	assert_int_equal(yett_command_wait(command, -1, &result, &peer->error), YETT_E_PROTOCOL);
+	yett_command_free(command);
+}
+
+static void metadata_go_with_the_command(void **state)
+{
+	const char *const argv[] = {"x", NULL}, *const metadata[] = {"run=7", "who=", "é=ö", NULL};
+	const struct yett_command_options options = COMMAND(.argv = argv, .metadata = metadata);
+	const struct message_exec *exec;
+	struct yett_command *command = NULL;
+	struct peer *peer = *state;
+
+	peer_create(peer);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
+	hear(peer, peer->init);
+	exec = &peer->message.body.exec;
+	assert_int_equal(exec->metadata_count, 3);
+	for (uint32_t i = 0; i < exec->metadata_count; i++)
+		assert_string_equal(message_text(&peer->message, exec->metadata[i]), metadata[i]);
+	yett_command_free(command);
+}
+
+static void bad_metadata_are_refused_before_they_are_sent(void **state)
+{
+	static char half[513], more[514];
+	const char *const argv[] = {"x", NULL}, *const many[] = {"a=", "b=", "c=", "d=", "e=", "f=", "g=", "h=", "i=",
+	                                                         "j=", "k=", "l=", "m=", "n=", "o=", "p=", "q=", NULL};
+	const char *const no_key[] = {"=v", NULL}, *const no_value[] = {"k", NULL}, *const twice[] = {"k=1", "kk=2", "k=3", NULL},
+			  *const latin1[] = {"k=\xe4", NULL}, *const large[] = {half, more, NULL};
+	const struct yett_command_options wrong[] = {
+		COMMAND(.argv = argv, .metadata = many),     COMMAND(.argv = argv, .metadata = no_key),
+		COMMAND(.argv = argv, .metadata = no_value), COMMAND(.argv = argv, .metadata = twice),
+		COMMAND(.argv = argv, .metadata = latin1),   COMMAND(.argv = argv, .metadata = large),
+	};
+	struct yett_command *command = NULL;
+	struct peer *peer = *state;
+
+	(void)snprintf(half, sizeof half, "a=%0509d", 0); /* 512 with its NUL */
+	(void)snprintf(more, sizeof more, "b=%0510d", 0);
+	peer_create(peer);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
+	more[strlen(more) - 1] = '\0'; /* just as much as there may be */
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[ARRAY_SIZE(wrong) - 1], &command, &peer->error), 0);
 	yett_command_free(command);
 }
 
@@ -580,6 +663,9 @@ static void run_keeps_output_up_to_its_bound(void **state)
 	assert_true(output->out_truncated);
 	assert_string_equal(output->err, "xyz");
 	assert_false(output->err_truncated);
+	assert_int_equal(output->both_length, 3);
+	assert_string_equal(output->both, "abc");
+	assert_true(output->both_truncated);
 	yett_free(output);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
@@ -590,11 +676,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_command_goes_from_exec_to_its_result),
+		TEST(a_signal_is_told_by_its_name),
 		TEST(commands_at_once_get_their_own_results),
 		TEST(dispatch_calls_on_exit_which_may_free_the_command),
 		TEST(a_command_that_could_not_start_says_why),
 		TEST(a_sandbox_that_ran_out_of_memory_says_so_to_its_commands),
 		TEST(a_lying_init_ends_its_own_sandbox_only),
+		TEST(metadata_go_with_the_command),
+		TEST(bad_metadata_are_refused_before_they_are_sent),
 		TEST(bad_commands_are_refused_before_they_are_sent),
 		TEST(a_call_that_failed_is_not_taken_for_dev_null),
 		TEST(every_call_asks_for_the_size_of_its_options),

@@ -245,6 +245,30 @@ static void an_input_is_a_pipe_to_write_to(void **state)
 	fd_close(file);
 }
 
+static void metadata_are_told_again(void **state)
+{
+	struct peer *peer = *state;
+	struct yett_command_status *status = NULL;
+	struct message_command *told;
+
+	peer_create(peer);
+	told = &prepare(peer, MESSAGE_COMMANDS)->body.commands.commands[0];
+	*told = (struct message_command){.id = 3, .pid = 7, .metadata_count = 2};
+	told->metadata[0] = put(peer, "run=7");
+	told->metadata[1] = put(peer, "who=");
+	peer->message.body.commands.commands_count = 1;
+	say(peer, peer->init, 1, NULL, 0);
+	assert_int_equal(yett_command_inspect(peer->sandbox, 3, &status, &peer->error), 0);
+	assert_string_equal(status->metadata[0], "run=7");
+	assert_string_equal(status->metadata[1], "who=");
+	assert_null(status->metadata[2]);
+	yett_free(status);
+	say_command(peer, 2, 3, 0, NULL, 0);
+	assert_int_equal(yett_command_inspect(peer->sandbox, 3, &status, &peer->error), 0);
+	assert_null(status->metadata[0]);
+	yett_free(status);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, peer_make, peer_free)
 
 int main(void)
@@ -256,6 +280,7 @@ int main(void)
 		TEST(who_follows_asks_for_what_is_not_told_yet),
 		TEST(who_is_followed_may_not_lie),
 		TEST(an_input_is_a_pipe_to_write_to),
+		TEST(metadata_are_told_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ static struct record record_of(struct records *records, const char *name)
 	message.body.exec.argv_count = 2;
 	assert_int_equal(message_add_text(&message, name, &message.body.exec.argv[0]), 0);
 	assert_int_equal(message_add_text(&message, "argument", &message.body.exec.argv[1]), 0);
-	record_begin(records, &record, &message);
+	assert_int_equal(record_begin(records, &record, &message), 0);
 	return record;
 }
 

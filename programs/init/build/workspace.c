@@ -206,12 +206,13 @@ static bool name_lower(const struct layers *layers, char lower[static OPTION_SIZ
 	return is_whole && add_name(lower, layers->source);
 }
 
-static int mount_overlay(const struct build *b, const struct layers *layers)
+/* `source` is what it is called where mounts are told, to tell apart whose room its changes take. */
+static int mount_overlay(const struct build *b, const struct layers *layers, const char *source)
 {
 	char lower[OPTION_SIZE], upper[16], work[16];
-	const char *const options[] = {"lowerdir", lower,      "upperdir", upper,   "workdir", work,           "userxattr",
-	                               NULL,       "volatile", NULL,       "index", "off",     "redirect_dir", "nofollow",
-	                               "metacopy", "off",      "xino",     "off",   NULL};
+	const char *const options[] = {"source",       source,      "lowerdir", lower,      "upperdir", upper,   "workdir",
+	                               work,           "userxattr", NULL,       "volatile", NULL,       "index", "off",
+	                               "redirect_dir", "nofollow",  "metacopy", "off",      "xino",     "off",   NULL};
 	int fd, r;
 
 	/* The only names that a kernel of every version takes for a descriptor, in the sandbox's own /proc/self/fd. */
@@ -236,7 +237,7 @@ int workspace_make(struct build *b, const struct plan_step *step, int *tree)
 
 	if (r != 0)
 		return r;
-	overlay = mount_overlay(b, &layers);
+	overlay = mount_overlay(b, &layers, find_store(b, step) ? "store" : "memory");
 	if (overlay == -ELOOP)
 		return refuse(b, step, "its store lies in it, or around it");
 	if (overlay == -EINVAL)

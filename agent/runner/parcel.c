@@ -1,0 +1,404 @@
+/* See parcel.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/runner/parcel.h"
+#include "agent/runner/scan.h"
+
+#define PIECE_MAX   (100 << 10) /* of one argument: execve(2) takes 128 KiB */
+#define COMMAND_MAX (1 << 20)   /* of all: it takes a quarter of what a stack may have */
+
+/*
+ * Pairs of a name and what is added to its file, a directory where the name ends with a slash; then an empty name; then the directory to
+ * start in, and the program.
+ */
+static const char writer[] = "while [ \"$1\" ]; do case $1 in */) mkdir -p \"$1\";; *) printf %s \"$2\" >>\"$1\";; esac || exit 126; "
+			     "shift 2; done; shift; [ $# = 0 ] || { cd \"$1\" && shift && exec \"$@\"; }";
+
+/* --- lists --------------------------------------------------------------------------------------------------------------------------- */
+
+/* Items that are pointers of their own; its list ends with NULL. */
+struct words {
+	void **list;
+	size_t count, room;
+	bool has_failed;
+};
+
+/* Takes `item`; NULL is a failure. */
+static void take(struct words *words, void *item)
+{
+	if (words->count + 2 > words->room) {
+		size_t room = words->room ? words->room * 2 : 16;
+		void **list = reallocarray(words->list, room, sizeof *list);
+
+		if (list) {
+			words->list = list;
+			words->room = room;
+		}
+	}
+	if (!item || words->count + 2 > words->room) {
+		words->has_failed = true;
+		free(item);
+		return;
+	}
+	words->list[words->count++] = item;
+	words->list[words->count] = NULL;
+}
+
+static void add(struct words *words, const char *text)
+{
+	take(words, strdup(text));
+}
+
+static char **finish(struct words *words)
+{
+	if (!words->has_failed && words->list)
+		return (char **)words->list;
+	parcel_free_list((char **)words->list);
+	return NULL;
+}
+
+void parcel_free_list(char **list)
+{
+	for (char **at = list; at && *at; at++)
+		free(*at);
+	free(list);
+}
+
+void parcel_free_lists(char ***lists)
+{
+	for (char ***at = lists; at && *at; at++)
+		parcel_free_list(*at);
+	free(lists);
+}
+
+/* --- names --------------------------------------------------------------------------------------------------------------------------- */
+
+static int check_name(const char *name, struct yett_error *error)
+{
+	for (const char *part = name;; part++) {
+		size_t length = strcspn(part, "/");
+
+		if (length == 0 || length > 255 || (length == 1 && part[0] == '.') || (length == 2 && part[0] == '.' && part[1] == '.')) {
+			return error_set(
+				error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				"files: '%.80s' is no name for a file: expected one like data/table.csv, below the directory of the code",
+				name);
+		}
+		part += length;
+		if (!*part)
+			return 0;
+	}
+}
+
+/* Whether one is the other, or a directory above it. */
+static bool meets(const char *name, const char *other)
+{
+	size_t length = strlen(name);
+
+	return strncmp(name, other, length) == 0 && (other[length] == '\0' || other[length] == '/');
+}
+
+static int check_against_others(const struct parcel *parcel, const char *name, struct yett_error *error)
+{
+	json_t *files = (json_t *)parcel->files, *value;
+	const char *other;
+
+	if (parcel->code && (meets(name, parcel->file) || meets(parcel->file, name)))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "files: '%.80s' is what the code itself is called", name);
+	json_object_foreach(files, other, value)
+	{
+		if (strcmp(name, other) != 0 && meets(name, other))
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			                 "files: '%.80s' cannot be a file, and a directory for '%.80s'", name, other);
+	}
+	return 0;
+}
+
+int parcel_check(const struct parcel *parcel, struct yett_error *error)
+{
+	size_t bytes = 0;
+	const char *name;
+	json_t *value;
+	int r;
+
+	if (parcel->code && !*parcel->code)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "code: there is none in it");
+	if (parcel->code && strlen(parcel->code) > PARCEL_CODE_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "code: it is longer than %d bytes", PARCEL_CODE_MAX);
+	if (json_object_size(parcel->files) > PARCEL_FILES_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "files: there are more than %d", PARCEL_FILES_MAX);
+	json_object_foreach((json_t *)parcel->files, name, value)
+	{
+		bytes += json_string_length(value);
+		if ((r = check_name(name, error)) != 0 || (r = check_against_others(parcel, name, error)) != 0)
+			return r;
+	}
+	if (bytes > PARCEL_BYTES_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "files: together they are longer than %d bytes: write_file takes more", PARCEL_BYTES_MAX);
+	return 0;
+}
+
+/* --- what the code says -------------------------------------------------------------------------------------------------------------- */
+
+/* Whether JavaScript is a module by its own words: there is an import or export where a statement begins. */
+static bool is_module(const char *code)
+{
+	struct scan_token token, next;
+	struct scan scan;
+
+	scan_begin(&scan, "javascript", code, strlen(code));
+	for (bool has_one = scan_next(&scan, &token); has_one; token = next) {
+		has_one = scan_next(&scan, &next);
+		if (token.begins_line && scan_is(&token, "export"))
+			return true;
+		if (token.begins_line && scan_is(&token, "import") && !scan_is(&next, "(") && !scan_is(&next, "."))
+			return true;
+	}
+	return false;
+}
+
+static void copy(char *text, size_t size, const struct scan_token *token)
+{
+	(void)snprintf(text, size, "%.*s", (int)(token->length < size ? token->length : size - 1), token->text);
+}
+
+struct java {
+	char package[120], public_type[120], main_type[120], type[120];
+	unsigned depth;
+	bool is_public;
+};
+
+static bool is_type(const struct scan_token *token)
+{
+	return scan_is(token, "class") || scan_is(token, "enum") || scan_is(token, "record") || scan_is(token, "interface");
+}
+
+/* package a.b.c; */
+static void read_package(struct scan *scan, struct java *java)
+{
+	size_t length = 0;
+	struct scan_token token;
+
+	while (scan_next(scan, &token) && !scan_is(&token, ";") && length + token.length < sizeof java->package - 1) {
+		memcpy(java->package + length, token.text, token.length);
+		length += token.length;
+		java->package[length] = '\0';
+	}
+}
+
+/* Which type is public, so that the file is called so, and which one has a main(). */
+static void read_java(const char *code, struct java *java)
+{
+	struct scan_token token, last = {0};
+	struct scan scan;
+
+	*java = (struct java){0};
+	scan_begin(&scan, "java", code, strlen(code));
+	for (; scan_next(&scan, &token); last = token) {
+		if (scan_is(&token, "{"))
+			java->depth++;
+		else if (scan_is(&token, "}") && java->depth > 0)
+			java->depth--;
+		else if (scan_is(&last, "void") && scan_is(&token, "main") && java->depth == 1 && !java->main_type[0])
+			memcpy(java->main_type, java->type, sizeof java->type);
+		if (java->depth > 0)
+			continue;
+		if (scan_is(&token, "package"))
+			read_package(&scan, java);
+		if (scan_is(&token, "public") || scan_is(&token, ";") || scan_is(&token, "}"))
+			java->is_public = scan_is(&token, "public");
+		if (!is_type(&last) || token.kind != SCAN_WORD)
+			continue;
+		copy(java->type, sizeof java->type, &token);
+		if (java->is_public)
+			memcpy(java->public_type, java->type, sizeof java->type);
+	}
+}
+
+static void look_at_java(struct parcel *parcel)
+{
+	struct java java;
+	const char *type;
+
+	read_java(parcel->code, &java);
+	if (java.public_type[0] && !strchr(java.public_type, '/'))
+		(void)snprintf(parcel->file, sizeof parcel->file, "%s.java", java.public_type);
+	type = java.main_type[0] ? java.main_type : java.public_type[0] ? java.public_type : "Main";
+	(void)snprintf(parcel->main_class, sizeof parcel->main_class, "%s%s%s", java.package, java.package[0] ? "." : "", type);
+}
+
+void parcel_look(struct parcel *parcel)
+{
+	const char *name = parcel->language->name;
+
+	parcel->prefix = "";
+	parcel->main_class[0] = '\0';
+	(void)snprintf(parcel->file, sizeof parcel->file, "%s", parcel->language->file);
+	if (!parcel->code)
+		return;
+	if (strcmp(name, "java") == 0)
+		look_at_java(parcel);
+	else if (strcmp(name, "javascript") == 0 && is_module(parcel->code))
+		(void)snprintf(parcel->file, sizeof parcel->file, "main.mjs");
+	else if (strcmp(name, "php") == 0 && !strstr(parcel->code, "<?"))
+		parcel->prefix = "<?php ";
+}
+
+/* --- arguments ----------------------------------------------------------------------------------------------------------------------- */
+
+static bool ends_as(const char *name, const char *file)
+{
+	const char *dot = strrchr(file, '.');
+	size_t length = strlen(name), ending = strlen(dot);
+
+	return length > ending && strcmp(name + length - ending, dot) == 0;
+}
+
+static void add_sources(struct words *words, const struct parcel *parcel)
+{
+	const char *name;
+	json_t *value;
+
+	add(words, parcel->file);
+	json_object_foreach((json_t *)parcel->files, name, value)
+	{
+		if (ends_as(name, parcel->file))
+			add(words, name);
+	}
+}
+
+/* An argument of the table with what it stands for. `directory` "": the names are in the directory where it is started. */
+static void add_argument(struct words *words, const struct parcel *parcel, const char *argument, const char *directory)
+{
+	const char *slash = directory[0] ? "/" : "", *percent = strchr(argument, '%');
+	char *text = NULL;
+	int r;
+
+	if (!percent) {
+		add(words, argument);
+	} else if (percent[1] == 's') {
+		add_sources(words, parcel);
+	} else {
+		int before = (int)(percent - argument);
+		const char *rest = percent + 2;
+
+		if (percent[1] == 'f')
+			r = asprintf(&text, "%.*s%s%s%s%s", before, argument, directory, slash, parcel->file, rest);
+		else if (percent[1] == 'p')
+			r = asprintf(&text, "%.*s%s/main%s", before, argument, directory[0] ? directory : ".", rest);
+		else if (percent[1] == 'd')
+			r = asprintf(&text, "%.*s%s%s", before, argument, directory[0] ? directory : ".", rest);
+		else
+			r = asprintf(&text, "%.*s%s%s", before, argument, parcel->main_class, rest);
+		take(words, r < 0 ? NULL : text);
+	}
+}
+
+static char **expand(const struct parcel *parcel, const char *const *arguments, bool is_compile)
+{
+	const char *directory = !is_compile && parcel->cwd ? parcel->directory : "";
+	bool is_replaced = parcel->interpreter && is_compile == (parcel->language->compile != NULL);
+	struct words words = {0};
+	json_t *argument;
+	size_t i;
+
+	for (const char *const *at = arguments; *at; at++)
+		add_argument(&words, parcel, is_replaced && at == arguments ? parcel->interpreter : *at, directory);
+	if (!is_compile) {
+		json_array_foreach(parcel->args, i, argument) add(&words, json_string_value(argument));
+	}
+	return finish(&words);
+}
+
+char **parcel_compile(const struct parcel *parcel)
+{
+	return expand(parcel, parcel->language->compile, true);
+}
+
+char **parcel_run(const struct parcel *parcel)
+{
+	return expand(parcel, parcel->language->run, false);
+}
+
+/* --- commands ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Commands that are being made: the last one has `bytes` of arguments so far. */
+struct writing {
+	const struct parcel *parcel;
+	struct words commands, words;
+	size_t bytes;
+};
+
+static void begin_command(struct writing *writing)
+{
+	writing->words = (struct words){0};
+	writing->bytes = 0;
+	add(&writing->words, "sh");
+	add(&writing->words, "-c");
+	add(&writing->words, writer);
+	add(&writing->words, "sh");
+}
+
+static void end_command(struct writing *writing)
+{
+	take(&writing->commands, finish(&writing->words));
+}
+
+/* A name below the directory, or, NULL, the directory itself; `end` is "/" for a directory. */
+static void add_pair(struct writing *writing, const char *name, size_t length, const char *end, const char *text, size_t text_length)
+{
+	const char *directory = writing->parcel->directory;
+	char *path = NULL;
+	int r = name ? asprintf(&path, "%s/%.*s%s", directory, (int)length, name, end) : asprintf(&path, "%s/", directory);
+
+	if (writing->bytes + text_length > COMMAND_MAX) {
+		add(&writing->words, "");
+		end_command(writing);
+		begin_command(writing);
+	}
+	writing->bytes += text_length + (size_t)(r < 0 ? 0 : r);
+	take(&writing->words, r < 0 ? NULL : path);
+	take(&writing->words, strndup(text, text_length));
+}
+
+static void add_file(struct writing *writing, const char *name, const char *prefix, const char *text, size_t length)
+{
+	const char *slash = strrchr(name, '/');
+	size_t size;
+
+	if (slash)
+		add_pair(writing, name, (size_t)(slash - name), "/", "", 0);
+	/* an empty one, too, is to be there */
+	add_pair(writing, name, strlen(name), "", prefix, strlen(prefix));
+	for (; length > 0; text += size, length -= size) {
+		size = length < PIECE_MAX ? length : PIECE_MAX;
+		add_pair(writing, name, strlen(name), "", text, size);
+	}
+}
+
+char ***parcel_commands(const struct parcel *parcel, char *const *program)
+{
+	struct writing writing = {.parcel = parcel};
+	const char *name;
+	json_t *value;
+
+	begin_command(&writing);
+	if (parcel->makes_directory)
+		add_pair(&writing, NULL, 0, "", "", 0);
+	if (parcel->code)
+		add_file(&writing, parcel->file, parcel->prefix, parcel->code, strlen(parcel->code));
+	json_object_foreach((json_t *)parcel->files, name, value)
+		add_file(&writing, name, "", json_string_value(value), json_string_length(value));
+	add(&writing.words, "");
+	if (program)
+		add(&writing.words, parcel->cwd ? parcel->cwd : parcel->directory);
+	for (; program && *program; program++)
+		add(&writing.words, *program);
+	end_command(&writing);
+	if (!writing.commands.has_failed && writing.commands.list)
+		return (char ***)writing.commands.list;
+	parcel_free_lists((char ***)writing.commands.list);
+	return NULL;
+}

@@ -1,0 +1,518 @@
+/*
+ * See runner.h. The way of one execution:
+ *
+ *   write      files that did not fit into one command, each command after the other
+ *   compile    with the rest of the files, where the language is compiled
+ *   run        with the rest of the files, where it is not; or a piece for the driver that keeps state
+ *   probe      only where a status says that there is no such program: is it the language that is missing?
+ */
+#include "agent/runner/runner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/runner/driver.h"
+#include "agent/runner/runner_ask.h"
+
+#define COMPILE_MS 60000
+#define PROBE_MS   20000
+#define DIRECTORY  "/tmp"
+
+struct run {
+	struct runner_ask ask;
+	char directory[48];
+	char ***commands; /* that write the files, and the last one the first program with them */
+	size_t commands_done;
+	struct yett_command *aside;       /* that writes or probes; NULL: none does now */
+	enum execution_phase_name probed; /* the phase after which it is probed */
+	struct driver_piece *piece;
+	size_t pieces;
+};
+
+/* What shells end with, and what compiles TypeScript, where there is no such program, or it cannot be executed. */
+static bool has_no_program(const struct execution_phase *phase)
+{
+	const struct yett_result *result = &phase->result;
+
+	return !phase->error.code && !result->signaled && (result->status == 127 || result->status == 126);
+}
+
+static const struct parcel *parcel_of(const struct run *run)
+{
+	return &run->ask.parcel;
+}
+
+static void free_run(struct execution *execution)
+{
+	struct run *run = steal_ptr(&execution->runner);
+
+	driver_piece_free(run->piece);
+	yett_command_free(run->aside);
+	parcel_free_lists(run->commands);
+	runner_ask_clear(&run->ask);
+	free(run);
+}
+
+static void fail(struct execution *execution, const struct yett_error *error)
+{
+	execution_end(execution, EXECUTION_FAILED, error);
+}
+
+static void fail_for_memory(struct execution *execution)
+{
+	struct yett_error error;
+
+	(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for code");
+	fail(execution, &error);
+}
+
+/* The language's variables and the request's behind them; the texts are those of `asked` and of the table. NULL: no memory. */
+static const char **make_env(const struct run *run, char **asked)
+{
+	const char *const *own = parcel_of(run)->language->env;
+	const char **env;
+	size_t count = 0;
+
+	for (const char *const *at = own; at && *at; at++)
+		count++;
+	for (char **at = asked; at && *at; at++)
+		count++;
+	env = calloc(count + 1, sizeof *env);
+	count = 0;
+	for (const char *const *at = own; env && at && *at; at++)
+		env[count++] = *at;
+	for (char **at = asked; env && at && *at; at++)
+		env[count++] = *at;
+	return env;
+}
+
+/* --- is it there? -------------------------------------------------------------------------------------------------------------------- */
+
+/* Arguments that tell the version: the table's, or those of a program that the settings name. */
+static void probe_argv(const struct run *run, const char *argv[8])
+{
+	const char *const *probe = parcel_of(run)->language->probe;
+	size_t count = 0;
+
+	if (parcel_of(run)->interpreter) {
+		argv[count++] = parcel_of(run)->interpreter;
+		argv[count++] = "--version";
+	} else {
+		for (; *probe && count < 7; probe++)
+			argv[count++] = *probe;
+	}
+	argv[count] = NULL;
+}
+
+static void fail_for_language(struct execution *execution)
+{
+	const struct run *run = execution->runner;
+	const struct language *language = parcel_of(run)->language;
+	struct yett_error error;
+
+	if (parcel_of(run)->interpreter) {
+		(void)error_set(&error, YETT_E_UNSUPPORTED, YETT_R_NONE, "%s: %.200s, which the settings name, is not in the sandbox",
+		                language->name, parcel_of(run)->interpreter);
+		error_mend(&error, "\"interpreters\" in the settings, ~/.config/yett/agent.json");
+	} else {
+		(void)error_set(&error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                "%s is not installed: in the sandbox there is no %s that can be executed", language->name,
+		                language->probe[0]);
+		error_mend(&error, "apt install %s", language->package);
+	}
+	(void)snprintf(execution->why, sizeof execution->why, "%s is not installed: apt install %s", language->name, language->package);
+	fail(execution, &error);
+}
+
+static void on_probed(struct yett_command *command, void *data)
+{
+	struct execution *execution = data;
+	struct run *run = execution->runner;
+	const struct yett_result *result;
+	bool is_there = yett_command_wait(command, 0, &result, NULL) == 0 && !result->signaled && result->status == 0;
+
+	yett_command_free(steal_ptr(&run->aside));
+	if (is_there)
+		execution_end(execution, execution_judge(execution, run->probed), NULL);
+	else
+		fail_for_language(execution);
+}
+
+static void probe(struct execution *execution, enum execution_phase_name phase)
+{
+	struct run *run = execution->runner;
+	const char *argv[8];
+	struct yett_command_options options = {.size = sizeof options,
+	                                       .argv = argv,
+	                                       .env = parcel_of(run)->language->env,
+	                                       .cwd = DIRECTORY,
+	                                       .timeout_ms = PROBE_MS,
+	                                       .on_exit = on_probed,
+	                                       .data = execution};
+
+	probe_argv(run, argv);
+	run->probed = phase;
+	if (yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, NULL) != 0)
+		execution_end(execution, execution_judge(execution, phase), NULL);
+}
+
+/* The first line with something in it. */
+static json_t *first_line(const struct kept *kept)
+{
+	const char *at = kept->head, *end = at + kept->head_length, *line;
+
+	while (at < end && (*at == '\n' || *at == ' '))
+		at++;
+	line = at;
+	while (at < end && *at != '\n' && at - line < 200)
+		at++;
+	return at > line ? field_make_text(line, (size_t)(at - line)) : NULL;
+}
+
+static void ensure(struct execution *execution)
+{
+	const char *argv[8];
+	struct yett_command_options options = {
+		.argv = argv, .env = parcel_of(execution->runner)->language->env, .cwd = DIRECTORY, .timeout_ms = PROBE_MS};
+	struct yett_error error;
+
+	probe_argv(execution->runner, argv);
+	if (execution_start(execution, EXECUTION_RUN, &options, false, &error) != 0)
+		fail(execution, &error);
+}
+
+static void end_ensure(struct execution *execution)
+{
+	const struct execution_phase *phase = &execution->phases[EXECUTION_RUN];
+	json_t *version;
+
+	if (phase->error.code == YETT_E_COMMAND_FAILED || (!phase->error.code && phase->result.status != 0)) {
+		fail_for_language(execution);
+		return;
+	}
+	version = first_line(&phase->out);
+	if (!version)
+		version = first_line(&phase->err);
+	if (version)
+		execution->extra = json_pack("{s:o}", "version", version);
+	execution_end(execution, execution_judge(execution, EXECUTION_RUN), phase->error.code ? &phase->error : NULL);
+}
+
+/* --- phases -------------------------------------------------------------------------------------------------------------------------- */
+
+static void start_phase(struct execution *execution, enum execution_phase_name phase, const char *const *argv, const char *cwd)
+{
+	struct run *run = execution->runner;
+	const char *input = phase == EXECUTION_RUN ? field_text(run->ask.asked, "stdin") : NULL;
+	_cleanup_free_ char **asked = phase == EXECUTION_RUN ? field_strings(field_get(run->ask.asked, "env")) : NULL;
+	_cleanup_free_ const char **env = make_env(run, asked);
+	uint64_t most = phase == EXECUTION_COMPILE ? COMPILE_MS : run->ask.timeout_ms;
+	struct yett_command_options options = {
+		.argv = argv, .env = env, .cwd = cwd, .input = input, .input_length = input ? strlen(input) : 0, .timeout_ms = most};
+	struct yett_error error;
+
+	if (!env)
+		fail_for_memory(execution);
+	else if (execution_start(execution, phase, &options, false, &error) != 0)
+		fail(execution, &error);
+}
+
+static void run_compiled(struct execution *execution)
+{
+	const struct parcel *parcel = parcel_of(execution->runner);
+	char **argv = parcel_run(parcel);
+
+	if (argv)
+		start_phase(execution, EXECUTION_RUN, (const char *const *)argv, parcel->cwd ? parcel->cwd : parcel->directory);
+	else
+		fail_for_memory(execution);
+	parcel_free_list(argv);
+}
+
+static void on_phase(struct execution *execution, enum execution_phase_name phase)
+{
+	const struct execution_phase *at = &execution->phases[phase];
+	const struct run *run = execution->runner;
+	bool is_done = !at->error.code && !at->result.signaled;
+	/* what was compiled has no interpreter that could be missing */
+	bool may_be_missing = phase == EXECUTION_COMPILE || !parcel_of(run)->language->compile;
+
+	if (run->ask.mode == RUNNER_ENSURE)
+		end_ensure(execution);
+	else if (phase == EXECUTION_COMPILE && is_done && at->result.status == 0)
+		run_compiled(execution);
+	else if (may_be_missing && has_no_program(at))
+		probe(execution, phase);
+	else
+		execution_end(execution, execution_judge(execution, phase), at->error.code ? &at->error : NULL);
+}
+
+/* --- kept state ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Of a traceback what says what went wrong: of Python the last line, of JavaScript the first. */
+static void explain(struct execution *execution, const char *error)
+{
+	bool is_last = strcmp(execution->language, "python") == 0;
+	const char *end = error + strlen(error), *line = error;
+
+	while (end > error && end[-1] == '\n')
+		end--;
+	if (is_last) {
+		for (line = end; line > error && line[-1] != '\n'; line--)
+			;
+	} else {
+		end = error + strcspn(error, "\n");
+	}
+	(void)snprintf(execution->why, sizeof execution->why, "%.*s", end - line < 150 ? (int)(end - line) : 150, line);
+}
+
+static void end_piece(struct execution *execution, json_t *outcome)
+{
+	const char *error = json_string_value(json_object_get(outcome, "error"));
+	json_t *value = json_object_get(outcome, "value");
+	enum execution_status status = execution_judge(execution, EXECUTION_RUN);
+
+	if (json_is_string(value))
+		execution->extra = json_pack("{s:O}", "value", value);
+	if (error)
+		explain(execution, error);
+	execution_end(execution, status, NULL);
+}
+
+/* Its driver has ended, and with it what it kept. */
+static void lose_piece(struct execution *execution, bool is_new)
+{
+	struct execution_phase *phase = &execution->phases[EXECUTION_RUN];
+	struct run *run = execution->runner;
+	enum execution_status status;
+	size_t length;
+
+	if (is_new && has_no_program(phase)) {
+		probe(execution, EXECUTION_RUN);
+		return;
+	}
+	phase->result.timed_out = driver_timed_out(run->piece);
+	status = execution_judge(execution, EXECUTION_RUN);
+	length = strlen(execution->why);
+	(void)snprintf(execution->why + length, sizeof execution->why - length, "%s, and what was kept is gone",
+	               length > 0 ? "" : "it ended the program that runs it");
+	execution_end(execution, status, phase->error.code ? &phase->error : NULL);
+}
+
+static void on_piece_over(struct execution *execution, json_t *outcome, bool is_new)
+{
+	if (outcome)
+		end_piece(execution, outcome);
+	else
+		lose_piece(execution, is_new);
+}
+
+static void kill_piece(struct execution *execution)
+{
+	struct run *run = execution->runner;
+
+	if (run->piece)
+		driver_kill(run->piece);
+	else
+		execution_end(execution, EXECUTION_KILLED, NULL);
+}
+
+static json_t *array_or_new(const json_t *list)
+{
+	return list ? json_incref((json_t *)list) : json_array();
+}
+
+static void run_piece(struct execution *execution)
+{
+	struct run *run = execution->runner;
+	const struct parcel *parcel = parcel_of(run);
+	const char *input = field_text(run->ask.asked, "stdin");
+	const json_t *env = field_get(run->ask.asked, "env");
+	char name[32];
+	struct driver_request request = {
+		.language = parcel->language, .interpreter = parcel->interpreter, .timeout_ms = run->ask.timeout_ms, .over = on_piece_over};
+	struct yett_error error;
+
+	/* As in a notebook, each piece has a name of its own in tracebacks. */
+	(void)snprintf(name, sizeof name, "<call %llu>", (unsigned long long)execution->number + 1);
+	request.request =
+		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?}", "name", name, "code", parcel->code, "stdin", input ? input : "", "args",
+	                  array_or_new(parcel->args), "env", env ? json_incref((json_t *)env) : json_object(), "cwd", parcel->cwd);
+	if (!request.request)
+		fail_for_memory(execution);
+	else if (driver_run(execution, &request, &run->piece, &error) != 0)
+		fail(execution, &error);
+}
+
+/* --- files --------------------------------------------------------------------------------------------------------------------------- */
+
+static void write_next(struct execution *execution);
+
+static void on_written(struct yett_command *command, void *data)
+{
+	struct execution *execution = data;
+	struct run *run = execution->runner;
+	const struct yett_result *result;
+	struct yett_error error;
+	int r = yett_command_wait(command, 0, &result, &error);
+	bool is_done = r == 0 && !result->signaled && result->status == 0;
+
+	if (r == 0 && !is_done)
+		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the files could not be written in the sandbox");
+	yett_command_free(steal_ptr(&run->aside));
+	if (is_done)
+		write_next(execution);
+	else
+		fail(execution, &error);
+}
+
+/* What its shell says of it is in the answer, if it fails. */
+static void on_writers_words(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data)
+{
+	(void)command;
+	execution_add(data, EXECUTION_RUN, stream, bytes, length);
+}
+
+static void write_aside(struct execution *execution, char **argv)
+{
+	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_STREAM, YETT_STDIO_STREAM};
+	struct run *run = execution->runner;
+	struct yett_command_options options = {.size = sizeof options,
+	                                       .argv = (const char *const *)argv,
+	                                       .cwd = DIRECTORY,
+	                                       .stdio = stdio,
+	                                       .timeout_ms = COMPILE_MS,
+	                                       .on_exit = on_written,
+	                                       .on_output = on_writers_words,
+	                                       .data = execution};
+	struct yett_error error;
+
+	if (yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, &error) != 0)
+		fail(execution, &error);
+}
+
+static void write_next(struct execution *execution)
+{
+	struct run *run = execution->runner;
+	bool is_kept = run->ask.mode == RUNNER_KEPT;
+	char **argv = run->commands ? run->commands[run->commands_done] : NULL;
+
+	if (!argv) {
+		run_piece(execution);
+		return;
+	}
+	run->commands_done++;
+	if (is_kept || run->commands[run->commands_done])
+		write_aside(execution, argv);
+	else
+		start_phase(execution, parcel_of(run)->language->compile ? EXECUTION_COMPILE : EXECUTION_RUN, (const char *const *)argv,
+		            DIRECTORY);
+}
+
+/*
+ * A sandbox that is gone afterwards has nothing in /tmp yet; in one that stays each call has a directory of its own, that others do not
+ * meet. What is kept has one for all its calls.
+ */
+static int prepare(struct execution *execution)
+{
+	struct run *run = execution->runner;
+	struct parcel parcel = run->ask.parcel;
+	bool is_kept = run->ask.mode == RUNNER_KEPT, is_own = execution->has_own || is_kept;
+	char **program = NULL;
+
+	(void)snprintf(run->directory, sizeof run->directory, is_own ? DIRECTORY : DIRECTORY "/run-%s", execution->id);
+	run->ask.parcel.directory = parcel.directory = run->directory;
+	parcel.makes_directory = !is_own;
+	if (is_kept && json_object_size(parcel.files) == 0)
+		return 0;
+	if (is_kept) {
+		/* The code itself is no file. */
+		parcel.code = NULL;
+		if (parcel.cwd)
+			parcel.directory = parcel.cwd;
+	} else if (parcel.language->compile) {
+		parcel.cwd = NULL;
+		program = parcel_compile(&parcel);
+	} else {
+		program = parcel_run(&parcel);
+	}
+	run->commands = is_kept || program ? parcel_commands(&parcel, program) : NULL;
+	parcel_free_list(program);
+	if (run->commands && !execution->has_own && !is_kept)
+		execution->extra = json_pack("{s:s}", "directory", run->directory);
+	return run->commands ? 0 : -ENOMEM;
+}
+
+static void on_ready(struct execution *execution)
+{
+	struct run *run = execution->runner;
+
+	if (run->ask.mode == RUNNER_ENSURE)
+		ensure(execution);
+	else if (prepare(execution) < 0)
+		fail_for_memory(execution);
+	else
+		write_next(execution);
+}
+
+/* --- the operation ------------------------------------------------------------------------------------------------------------------- */
+
+/* For lists: the first line of the code with something in it. */
+static char *describe(const struct runner_ask *ask)
+{
+	const char *code = ask->parcel.code;
+
+	if (!code || ask->mode == RUNNER_ENSURE)
+		return strdup("which version?");
+	code += strspn(code, " \t\r\n");
+	return strndup(code, strcspn(code, "\r\n"));
+}
+
+static struct execution *make_execution(struct call *call, struct run *run)
+{
+	_cleanup_free_ char *text = describe(&run->ask);
+	struct execution *execution =
+		text ? execution_new(call_agent(call), parcel_of(run)->language->name, text, op_max_output(call)) : NULL;
+
+	if (!execution)
+		return NULL;
+	execution->runner = run;
+	execution->on_ready = on_ready;
+	execution->on_phase = on_phase;
+	execution->on_end = free_run;
+	if (run->ask.mode == RUNNER_KEPT) {
+		execution->on_kill = kill_piece;
+		execution->keeps_box = true;
+	}
+	execution->warnings = json_incref(run->ask.warnings);
+	execution->metadata = json_incref((json_t *)field_get(run->ask.asked, "metadata"));
+	return execution;
+}
+
+void runner_begin(struct call *call)
+{
+	struct run *run = calloc(1, sizeof *run);
+	struct execution *execution = NULL;
+	const json_t *asked = call_asked(call);
+	struct yett_error error;
+	int r = run ? runner_ask_read(call, &run->ask, &error) : -ENOMEM;
+
+	if (r == 0)
+		execution = make_execution(call, run);
+	if (!execution) {
+		if (r <= 0)
+			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for code");
+		if (run)
+			runner_ask_clear(&run->ask);
+		free(run);
+		call_fail(call, &error);
+		return;
+	}
+	r = execution_begin(execution, asked, &error);
+	if (r != 0)
+		execution_end(execution, EXECUTION_FAILED, &error);
+	if (field_bool(asked, "background") && !execution_is_over(execution))
+		call_succeed(call, execution_json(execution));
+	else
+		execution_answer(execution, call, call_patience_ms(call), false);
+}

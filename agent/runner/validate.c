@@ -1,0 +1,228 @@
+/*
+ * Patterns are looked for at each token, in a window of those that follow: one pass, and no memory of its own.
+ */
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/runner/scan.h"
+#include "agent/runner/validate.h"
+#include "base/fd.h"
+
+#define WINDOW 256 /* tokens at a time … */
+#define AHEAD  64  /* … of which so many follow the place that is looked at, as far as there are so many */
+#define ANY    16
+#define EFFORT 20000000 /* elements that are compared in all: code that is made to be slow to look at is not looked at to its end */
+
+static const char *const severity_names[] = {"note", "warn", "grave"};
+
+/* Whose rows count, too. */
+static const struct {
+	const char *language, *as;
+} kin[] = {{"typescript", "javascript"}, {"c++", "c"}};
+
+struct window {
+	struct scan_token tokens[WINDOW];
+	size_t at, count; /* the place that is looked at; two are before it */
+	bool is_shell;
+};
+
+struct matching {
+	const struct window *window;
+	const struct scan_token *same; /* the word that @ stands for; NULL: none yet */
+	unsigned *effort;
+};
+
+const char *finding_severity_name(enum finding_severity severity)
+{
+	return severity_names[severity];
+}
+
+static bool is_one_of(const struct scan_token *token, const char *element, size_t length)
+{
+	const char *end = element + length;
+
+	if (token->kind != SCAN_WORD && token->kind != SCAN_MARK)
+		return false;
+	/* A mark may be one that separates alternatives. */
+	if (length == 1)
+		return token->length == 1 && token->text[0] == *element;
+	for (const char *one = element; one < end;) {
+		const char *bar = memchr(one, '|', (size_t)(end - one));
+		size_t size = (size_t)((bar ? bar : end) - one);
+
+		if (token->length == size && memcmp(token->text, one, size) == 0)
+			return true;
+		one += size + 1;
+	}
+	return false;
+}
+
+static bool fits_glob(const struct scan_token *token, const char *element, size_t length)
+{
+	char glob[64], word[256];
+
+	if (token->kind != SCAN_WORD || length >= sizeof glob || token->length >= sizeof word)
+		return false;
+	memcpy(glob, element, length);
+	glob[length] = '\0';
+	memcpy(word, token->text, token->length);
+	word[token->length] = '\0';
+	return fnmatch(glob, word, 0) == 0;
+}
+
+static bool fits_string(const struct window *window, const struct scan_token *token, const char *element, size_t length)
+{
+	const char *text = element + 1;
+
+	length -= 2;
+	if (token->kind != SCAN_STRING && !(window->is_shell && token->kind == SCAN_WORD))
+		return false;
+	if (*element == '\'')
+		return token->length == length && memcmp(token->text, text, length) == 0;
+	return length == 0 || memmem(token->text, token->length, text, length) != NULL;
+}
+
+/* Where the element at `pattern` ends: at a blank, or at the quote that closes it. */
+static size_t element_length(const char *pattern)
+{
+	if (*pattern == '"' || *pattern == '\'')
+		return (size_t)(strchr(pattern + 1, *pattern) - pattern) + 1;
+	return strcspn(pattern, " ");
+}
+
+static bool is_element(const char *element, size_t length, const char *text)
+{
+	return strlen(text) == length && memcmp(element, text, length) == 0;
+}
+
+/* Whether what is before a name makes it no use of the global one. */
+static bool is_member_or_definition(const struct scan_token *before)
+{
+	static const char definitions[] = "def|function|func|fn|sub|int|void";
+
+	return is_one_of(before, ".", 1) || is_one_of(before, definitions, sizeof definitions - 1) ||
+	       (is_one_of(before, ":", 1) && is_one_of(before - 1, ":", 1)) || (is_one_of(before, ">", 1) && is_one_of(before - 1, "-", 1));
+}
+
+static bool begins_statement(const struct scan_token *before, const struct scan_token *token)
+{
+	return token->begins_line || before->kind == SCAN_END || (before->kind == SCAN_MARK && memchr(";{}(|&`", before->text[0], 7));
+}
+
+/* What stands for no token, and holds at the `at`-th. */
+static bool holds(const struct window *window, size_t at, char element)
+{
+	const struct scan_token *before = &window->tokens[at - 1], *token = &window->tokens[at];
+
+	return element == '%' ? !is_member_or_definition(before) : begins_statement(before, token);
+}
+
+static bool fits(struct matching *matching, const struct scan_token *token, const char *element, size_t length)
+{
+	if (token->kind == SCAN_END || *matching->effort == 0)
+		return false;
+	--*matching->effort;
+	if (*element == '"' || (*element == '\'' && length > 1))
+		return fits_string(matching->window, token, element, length);
+	if (*element == '~' && length > 1)
+		return fits_glob(token, element + 1, length - 1);
+	if (!is_element(element, length, "@"))
+		return is_one_of(token, element, length);
+	if (!matching->same) {
+		matching->same = token;
+		return token->kind == SCAN_WORD;
+	}
+	return token->kind == SCAN_WORD && token->length == matching->same->length &&
+	       memcmp(token->text, matching->same->text, token->length) == 0;
+}
+
+/* Whether the pattern fits from the `at`-th token on. Patterns are short, and each has few gaps, so that trying them all is little. */
+static bool matches(struct matching matching, size_t at, const char *pattern)
+{
+	const struct window *window = matching.window;
+
+	while (*pattern) {
+		size_t length = element_length(pattern);
+		bool is_line = is_element(pattern, length, "..."), is_gap = is_line || is_element(pattern, length, "***");
+		const char *next = pattern + length + strspn(pattern + length, " ");
+
+		if (is_gap) {
+			for (size_t i = at; i <= at + ANY && i < window->count; i++) {
+				if (is_line && i > at && window->tokens[i].begins_line)
+					return false;
+				if (matches(matching, i, next))
+					return true;
+			}
+			return false;
+		}
+		if (at >= window->count)
+			return false;
+		if (is_element(pattern, length, "%") || is_element(pattern, length, "^")) {
+			if (!holds(window, at, *pattern))
+				return false;
+		} else if (!fits(&matching, &window->tokens[at++], pattern, length)) {
+			return false;
+		}
+		pattern = next;
+	}
+	return true;
+}
+
+static bool is_found(const struct finding *findings, size_t count, const struct finding_rule *rule)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(findings[i].rule->rule, rule->rule) == 0 && findings[i].rule->severity >= rule->severity)
+			return true;
+	}
+	return false;
+}
+
+/* The rows of one language (NULL: those for each), at the place that the window is at. */
+static size_t look(const struct matching *matching, const char *language, struct finding *findings, size_t count)
+{
+	const struct window *window = matching->window;
+
+	for (const struct finding_rule *rule = finding_rules; rule->pattern && count < FINDINGS_MAX; rule++) {
+		if (language ? !rule->language || strcmp(rule->language, language) != 0 : rule->language != NULL)
+			continue;
+		if (!is_found(findings, count, rule) && matches(*matching, window->at, rule->pattern))
+			findings[count++] = (struct finding){.rule = rule, .line = window->tokens[window->at].line};
+	}
+	return count;
+}
+
+/* Goes on to the next token. false: there is none. */
+static bool advance(struct window *window, struct scan *scan)
+{
+	window->at++;
+	if (window->count - window->at < AHEAD) {
+		window->count -= window->at - 2;
+		memmove(window->tokens, &window->tokens[window->at - 2], window->count * sizeof window->tokens[0]);
+		window->at = 2;
+		while (window->count < WINDOW && scan_next(scan, &window->tokens[window->count]))
+			window->count++;
+	}
+	return window->at < window->count;
+}
+
+size_t validate(const char *language, const char *code, size_t length, struct finding ret_findings[FINDINGS_MAX])
+{
+	/* Before the first token there are two of no kind. */
+	struct window window = {.at = 1, .count = 2, .is_shell = strcmp(language, "bash") == 0};
+	unsigned effort = EFFORT;
+	const struct matching matching = {.window = &window, .effort = &effort};
+	size_t count = 0;
+	struct scan scan;
+
+	scan_begin(&scan, language, code, length);
+	while (effort > 0 && advance(&window, &scan)) {
+		count = look(&matching, language, ret_findings, count);
+		for (size_t i = 0; i < ARRAY_SIZE(kin); i++) {
+			if (strcmp(kin[i].language, language) == 0)
+				count = look(&matching, kin[i].as, ret_findings, count);
+		}
+		count = look(&matching, NULL, ret_findings, count);
+	}
+	return count;
+}

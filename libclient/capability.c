@@ -1,0 +1,292 @@
+/*
+ * See "sandbox" in yett.h: what this caller can have here, by trying each. On the functions of yett.h, but for memory, the
+ * home, and what the connection is called.
+ *
+ * With the caller's privilege. What a trial makes, it ends.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/machine.h"
+#include "libclient/connection.h"
+#include "libclient/failure.h"
+#include "libclient/keyfile.h"
+#include "libclient/memory.h"
+
+#define TRIED_MEMORY_BYTES  (UINT64_C(64) << 20)
+#define TRIED_CPU_MILLIS    1000
+#define TRIED_PIDS          64
+#define TRIED_CHANGES_BYTES (UINT64_C(1) << 20)
+#define TRIED_IDLE_MS       60000
+#define TRIED_TARGET        "/mnt/yett-tried"
+
+/* Asked for by a plan. */
+struct trial {
+	const char *name;
+	const char *controller; /* of a limit */
+	struct yett_sandbox_options wants;
+	bool is_cow;
+	uint64_t changes_bytes; /* of a share whose changes are in memory */
+};
+
+static const struct trial trials[] = {
+	{.name = "sandbox"},
+	{.name = "network-none", .wants = {.network = YETT_NETWORK_NONE}},
+	{.name = "network-limited", .wants = {.network = YETT_NETWORK_LIMITED}},
+	{.name = "network-open", .wants = {.network = YETT_NETWORK_OPEN}},
+	{.name = "network-host", .wants = {.network = YETT_NETWORK_HOST}},
+	{.name = "limit-memory", .controller = "memory", .wants = {.memory_bytes = TRIED_MEMORY_BYTES}},
+	{.name = "limit-cpu", .controller = "cpu", .wants = {.cpu_millis = TRIED_CPU_MILLIS}},
+	{.name = "limit-pids", .controller = "pids", .wants = {.pids = TRIED_PIDS}},
+	{.name = "linger", .wants = {.flags = YETT_SANDBOX_LINGER}},
+	{.name = "suspend-on-idle", .wants = {.idle_time_ms = TRIED_IDLE_MS, .idle_action = YETT_IDLE_PAUSE}},
+	{.name = "copy-on-write", .is_cow = true},
+	{.name = "copy-on-write-memory", .is_cow = true, .changes_bytes = TRIED_CHANGES_BYTES},
+};
+
+/* What another one comes with. */
+static const struct {
+	const char *name, *of;
+} followers[] = {{"snapshot", "copy-on-write"}, {"resume", "linger"}};
+
+/* What a program knows as the list of its kind. */
+struct yett_capability_list {
+	struct list list;
+};
+
+struct examination {
+	struct yett_connection *connection;
+	const char *profile;
+	char directory[KEYFILE_PATH_SIZE]; /* to be shared; empty: there is none, for this reason */
+	struct yett_error no_directory;
+	struct yett_capability_list *found;
+};
+
+static int no_memory(struct yett_error *error)
+{
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
+}
+
+static int add(struct examination *e, const char *name, const char *how, const struct yett_error *why, struct yett_error *error)
+{
+	struct yett_capability *to = memory_new(sizeof *to);
+
+	if (!to)
+		return no_memory(error);
+	*to = (struct yett_capability){.size = sizeof *to,
+	                               .name = memory_add_text(to, name),
+	                               .is_supported = why->code == YETT_OK,
+	                               .how = memory_add_text(to, why->code == YETT_OK ? how : ""),
+	                               .code = why->code,
+	                               .reason = memory_add_text(to, why->message),
+	                               .mend = memory_add_text(to, why->mend[0] ? why->mend : why->detail)};
+	if (!to->name || !to->how || !to->reason || !to->mend) {
+		yett_free(to);
+		return no_memory(error);
+	}
+	return list_add(&e->found->list, to) ? 0 : no_memory(error);
+}
+
+/* Whether a refusal says that it cannot be had, and not that it cannot be told. */
+static bool is_answer(const struct yett_error *why)
+{
+	return why->code == YETT_E_PERMISSION_DENIED || why->code == YETT_E_UNSUPPORTED || why->code == YETT_E_INVALID_REQUEST ||
+	       why->code == YETT_E_INIT_FAILED || why->code == YETT_E_FILE_OPERATION_FAILED || why->code == YETT_E_NOT_RUNNING;
+}
+
+/* Supported, or why not; or what is wrong with it all. */
+static int judge(struct examination *e, const char *name, const char *how, const struct yett_error *why, struct yett_error *error)
+{
+	if (why->code == YETT_OK || is_answer(why))
+		return add(e, name, how, why, error);
+	if (error)
+		*error = *why;
+	return (int)why->code;
+}
+
+static const char *how_of(const struct examination *e, const struct trial *trial)
+{
+	const struct yett_capability *memory;
+
+	if (trial->controller) {
+		memory = yett_capability_list_find(e->found, "limit-memory");
+		/* without root, one of processes is init's where no control group is the caller's */
+		if (memory && !memory->is_supported)
+			return "";
+		return (const char *[]){"", "cgroup v1", "cgroup v2"}[machine_controller(trial->controller)];
+	}
+	return strcmp(trial->name, "sandbox") == 0 ? connection_backend(e->connection) : "";
+}
+
+static int try_plan(struct examination *e, const struct trial *trial, struct yett_error *error)
+{
+	struct yett_share share = {.size = sizeof share,
+	                           .path = e->directory,
+	                           .target = TRIED_TARGET,
+	                           .flags = YETT_SHARE_COW,
+	                           .memory_bytes = trial->changes_bytes};
+	struct yett_sandbox_options options = trial->wants;
+	_cleanup_(memory_freep) char *plan = NULL;
+	struct yett_error why = {0};
+
+	options.size = sizeof options;
+	options.profile = e->profile;
+	if (trial->is_cow) {
+		options.shares = &share;
+		options.shares_count = 1;
+	}
+	if (trial->is_cow && !*e->directory)
+		why = e->no_directory;
+	else if (yett_sandbox_plan(e->connection, &options, &plan, &why) == 0)
+		why.code = YETT_OK;
+	return judge(e, trial->name, how_of(e, trial), &why, error);
+}
+
+/* Why there is no label. */
+static void explain_label(const struct examination *e, struct yett_error *why)
+{
+	bool enforces, is_own = yett_connection_start(e->connection) == YETT_START_PERSONAL;
+	enum machine_lsm lsm = machine_lsm(&enforces);
+
+	if (lsm == MACHINE_LSM_NONE)
+		(void)error_set(why, YETT_E_UNSUPPORTED, YETT_R_NONE, "the machine uses neither AppArmor nor SELinux");
+	else if (lsm == MACHINE_LSM_SELINUX && is_own)
+		(void)error_set(why, YETT_E_UNSUPPORTED, YETT_R_NONE, "without root, SELinux labels nothing");
+	else
+		(void)error_set(why, YETT_E_UNSUPPORTED, YETT_R_NONE, "the policy names no %s of %s, or it is not loaded",
+		                lsm == MACHINE_LSM_SELINUX ? "type" : "profile", lsm == MACHINE_LSM_SELINUX ? "SELinux" : "AppArmor");
+}
+
+static int look_at_info(struct examination *e, const struct yett_sandbox_info *info, struct yett_error *error)
+{
+	struct yett_error no_label = {0}, no_landlock = {0};
+	char version[32];
+	int r;
+
+	(void)snprintf(version, sizeof version, "version %u", info->landlock_abi);
+	if (!*info->label)
+		explain_label(e, &no_label);
+	if (!info->landlock_abi)
+		(void)error_set(&no_landlock, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                "the kernel has none of version 2 (Linux 5.19), or the profile has none");
+	r = judge(e, "label", info->label, &no_label, error);
+	return r ? r : judge(e, "landlock", version, &no_landlock, error);
+}
+
+static int try_live(struct examination *e, struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	const struct yett_sandbox_info *info = yett_sandbox_get_info(sandbox);
+	const struct yett_share share = {.size = sizeof share, .path = e->directory, .target = TRIED_TARGET};
+	struct yett_error no_mounts = e->no_directory, no_pause = {0};
+	int r;
+
+	if (*e->directory && yett_sandbox_mount(e->connection, info->id, &share, 1, &no_mounts) == 0)
+		no_mounts.code = YETT_OK;
+	if (yett_sandbox_pause(e->connection, info->id, &no_pause) == 0 && yett_sandbox_resume(e->connection, info->id, &no_pause) == 0)
+		no_pause.code = YETT_OK;
+	r = judge(e, "live-mounts", "", &no_mounts, error);
+	if (r == 0)
+		r = judge(e, "pause", "", &no_pause, error);
+	return r ? r : look_at_info(e, info, error);
+}
+
+/* Those of a sandbox that is there; of none, where none can be. */
+static int examine_live(struct examination *e, struct yett_error *error)
+{
+	static const char *const names[] = {"live-mounts", "pause", "label", "landlock"};
+	const struct yett_sandbox_options options = {.size = sizeof options, .profile = e->profile};
+	struct yett_sandbox *sandbox = NULL;
+	struct yett_error why = {0};
+	int r = yett_sandbox_create(e->connection, &options, &sandbox, &why);
+
+	if (r == 0) {
+		r = try_live(e, sandbox, error);
+		(void)yett_sandbox_end(sandbox, NULL);
+		yett_sandbox_close(sandbox);
+		return r;
+	}
+	r = 0;
+	for (size_t i = 0; r == 0 && i < sizeof names / sizeof names[0]; i++)
+		r = judge(e, names[i], "", &why, error);
+	return r;
+}
+
+/* As what they come with. */
+static int examine_followers(struct examination *e, struct yett_error *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof followers / sizeof followers[0]; i++) {
+		const struct yett_capability *of = yett_capability_list_find(e->found, followers[i].of);
+		struct yett_error why = {.code = of->code};
+
+		(void)snprintf(why.message, sizeof why.message, "%s", of->reason);
+		(void)snprintf(why.mend, sizeof why.mend, "%s", of->mend);
+		r = add(e, followers[i].name, "", &why, error);
+	}
+	return r;
+}
+
+static int examine(struct examination *e, struct yett_error *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof trials / sizeof trials[0]; i++)
+		r = try_plan(e, &trials[i], error);
+	if (r == 0)
+		r = examine_live(e, error);
+	return r ? r : examine_followers(e, error);
+}
+
+/* An empty one, of the caller's, that everybody's policy is about: in the home. */
+static void make_directory(struct examination *e)
+{
+	static const char name[] = "/.yett-tried-XXXXXX";
+
+	if (keyfile_home(e->directory, sizeof e->directory - sizeof name, &e->no_directory) == 0) {
+		(void)strcat(e->directory, name);
+		if (mkdtemp(e->directory))
+			return;
+		(void)failure_set(&e->no_directory, YETT_E_FILE_OPERATION_FAILED, NULL, "there is no directory to try it with: %m");
+	}
+	e->directory[0] = '\0';
+}
+
+int yett_capabilities(struct yett_connection *connection, const char *profile, struct yett_capability_list **ret_list,
+                      struct yett_error *error)
+{
+	_cleanup_(memory_freep) struct yett_capability_list *list = memory_new(sizeof *list);
+	struct examination e = {.connection = connection, .profile = profile, .found = list};
+	int r;
+
+	if (!list)
+		return no_memory(error);
+	make_directory(&e);
+	r = examine(&e, error);
+	if (*e.directory)
+		(void)rmdir(e.directory);
+	if (r == 0)
+		*ret_list = steal_ptr(&list);
+	return r;
+}
+
+size_t yett_capability_list_count(const struct yett_capability_list *list)
+{
+	return list->list.count;
+}
+
+const struct yett_capability *yett_capability_list_get(const struct yett_capability_list *list, size_t i)
+{
+	return i < list->list.count ? list->list.items[i] : NULL;
+}
+
+const struct yett_capability *yett_capability_list_find(const struct yett_capability_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->list.count; i++) {
+		const struct yett_capability *capability = list->list.items[i];
+
+		if (strcmp(capability->name, name) == 0)
+			return capability;
+	}
+	return NULL;
+}

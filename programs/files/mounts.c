@@ -1,0 +1,131 @@
+/*
+ * See files.h: what is mounted in the sandbox, as who asks inside would find it, and how much of their room the file systems hold that are
+ * the sandbox's alone.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+
+#include "programs/files/files.h"
+
+/* A line of mountinfo: id parent major:minor root mountpoint options … - type source super-options. proc_pid_mountinfo(5) */
+struct line {
+	dev_t device;
+	char *root, *target, *options, *type, *source, *super_options;
+};
+
+/* \040 and the like, which stand for what would end a field. */
+static void read_escapes(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; to++) {
+		unsigned byte;
+
+		if (*at == '\\' && sscanf(at + 1, "%3o", &byte) == 1) {
+			*to = (char)byte;
+			at += 4;
+		} else {
+			*to = *at++;
+		}
+	}
+	*to = '\0';
+}
+
+static bool read_line(char *text, struct line *ret_line)
+{
+	char *save = NULL, *fields[6];
+	unsigned major, minor;
+
+	text[strcspn(text, "\n")] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (!(fields[i] = strtok_r(i ? NULL : text, " ", &save)))
+			return false;
+	if (sscanf(fields[2], "%u:%u", &major, &minor) != 2)
+		return false;
+	*ret_line = (struct line){.device = makedev(major, minor), .root = fields[3], .target = fields[4], .options = fields[5]};
+	for (char *more; (more = strtok_r(NULL, " ", &save)) && strcmp(more, "-") != 0;)
+		continue;
+	ret_line->type = strtok_r(NULL, " ", &save);
+	ret_line->source = strtok_r(NULL, " ", &save);
+	ret_line->super_options = strtok_r(NULL, " ", &save);
+	read_escapes(ret_line->root);
+	read_escapes(ret_line->target);
+	return ret_line->super_options != NULL;
+}
+
+/* Whether a list like "rw,nosuid" has an option, or one that begins so. */
+static bool has_option(const char *options, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = options; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, name, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t mode_of(const struct line *line)
+{
+	if (has_option(line->options, "ro") || has_option(line->super_options, "ro"))
+		return FILE_MOUNT_READ_ONLY;
+	return strcmp(line->type, "overlay") == 0 && has_option(line->super_options, "upperdir=") ? FILE_MOUNT_COPY_ON_WRITE
+	                                                                                          : FILE_MOUNT_WRITABLE;
+}
+
+/* What is made for the sandbox, in memory: init calls such a tmpfs "none", and the overlay "memory" whose changes are in one. */
+static bool is_own(const struct line *line, uint32_t mode)
+{
+	if (mode == FILE_MOUNT_READ_ONLY || strcmp(line->root, "/") != 0)
+		return false;
+	return strcmp(line->type, "tmpfs") == 0 ? strcmp(line->source, "none") == 0
+	                                        : mode == FILE_MOUNT_COPY_ON_WRITE && strcmp(line->source, "memory") == 0;
+}
+
+/* Of one that is covered by another mount there is none. */
+static void look_at_usage(const struct line *line, struct message_file_mount *mount)
+{
+	_cleanup_fd_ int fd = open(line->target, O_PATH | O_CLOEXEC);
+	struct statvfs fs;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != line->device || fstatvfs(fd, &fs) < 0)
+		return;
+	mount->is_own = true;
+	mount->size_bytes = (uint64_t)fs.f_blocks * fs.f_frsize;
+	mount->used_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize;
+	mount->files_max = fs.f_files;
+	mount->files_used = fs.f_files - fs.f_ffree;
+}
+
+int operations_mounts(struct job *job)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	char *text = NULL;
+	size_t size = 0;
+	int r = 0;
+
+	if (!file)
+		return answer_failure(job, "read", "/proc/self/mountinfo", errno);
+	while (r == 0 && getline(&text, &size, file) >= 0) {
+		struct message_file_mount mount = {0};
+		struct line line;
+
+		if (!read_line(text, &line))
+			continue;
+		mount.mode = mode_of(&line);
+		if (is_own(&line, mount.mode))
+			look_at_usage(&line, &mount);
+		r = answer_mount(job, &mount, line.target, line.root, line.type);
+	}
+	free(text);
+	(void)fclose(file);
+	if (r == 0)
+		r = answer_flush(job);
+	return r < 0 ? r : answer_done(job);
+}
