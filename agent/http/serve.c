@@ -16,13 +16,13 @@
 #include "agent/mcp/mcp.h"
 
 #define IDLE_EXIT_S 300 /* where the service manager starts it again */
+#define REQUEST_S   30
 #define URL_SIZE    128
 
 struct serve {
 	struct agent *agent;
 	const char *socket_path, *token_path;
-	long port, idle_exit_s; /* -1: not given */
-	bool is_quiet;
+	long port, request_s, idle_exit_s; /* -1: not given */
 	struct entry entry;
 	struct access access;
 	struct manager *manager;
@@ -31,9 +31,10 @@ struct serve {
 };
 
 static const struct option options[] = {
-	{"socket", required_argument, NULL, 's'},
+	{"listen", required_argument, NULL, 's'},
 	{"port", required_argument, NULL, 'p'},
 	{"token-file", required_argument, NULL, 't'},
+	{"request-time", required_argument, NULL, 'r'},
 	{"idle-exit", required_argument, NULL, 'i'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -41,13 +42,16 @@ static const struct option options[] = {
 
 static void print_usage(FILE *to)
 {
-	(void)fputs("Usage: yett serve [--socket PATH] [--port N] [--token-file PATH] [--idle-exit SECONDS]\n\n"
+	(void)fputs("Usage: yett serve [--listen PATH] [--port N] [--token-file PATH] [--request-time SECONDS]\n"
+	            "                  [--idle-exit SECONDS]\n\n"
 	            "Serves the operations by HTTP to programs of yours, and the page to look at to your browser, until it is ended.\n\n"
-	            "      --socket PATH       listen at a Unix socket that only you can use; without it and --port at the one that the service\n"
+	            "      --listen PATH       listen at a Unix socket that only you can use; without it and --port at the one that the service\n"
 	            "                          manager gave, or $XDG_RUNTIME_DIR/yett/serve.sock\n"
 	            "      --port N            listen at port N of 127.0.0.1, too; 0: one that the kernel chooses. Who asks there shows a token;\n"
 	            "                          what is printed is a URL that lets one browser in\n"
 	            "      --token-file PATH   where that token is written to; without it $XDG_RUNTIME_DIR/yett/serve.token\n"
+	            "      --request-time SECONDS\n"
+	            "                          how long a request may take to come, with its body; 30 without it\n"
 	            "      --idle-exit SECONDS end when nobody was connected, and nothing ran, for so long; 0: never. Where the service manager\n"
 	            "                          started it, 300 without it\n\n"
 	            "SIGUSR1 has it print another URL.\n",
@@ -81,6 +85,12 @@ static int read_options(struct serve *serve, int argc, char **argv)
 		case 'p':
 			if ((serve->port = read_number(optarg, UINT16_MAX)) < 0) {
 				(void)fprintf(stderr, "yett serve: --port: expected a number from 0 to 65535\n");
+				return FRONT_USAGE;
+			}
+			break;
+		case 'r':
+			if ((serve->request_s = read_number(optarg, 3600)) < 1) {
+				(void)fprintf(stderr, "yett serve: --request-time: expected a number of seconds, at most 3600\n");
 				return FRONT_USAGE;
 			}
 			break;
@@ -198,8 +208,10 @@ static int begin(struct serve *serve, struct yett_error *error)
 	serve->mcp = mcp_new(serve->agent);
 	if (!serve->manager || !serve->mcp || take_signals(serve) < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the server");
-	settings = (struct server_options){
-		.manager = serve->manager, .mcp = serve->mcp, .idle_exit_ms = (uint64_t)serve->idle_exit_s * 1000};
+	settings = (struct server_options){.manager = serve->manager,
+	                                   .mcp = serve->mcp,
+	                                   .request_ms = (uint64_t)serve->request_s * 1000,
+	                                   .idle_exit_ms = (uint64_t)serve->idle_exit_s * 1000};
 	return server_new(serve->agent, &serve->entry, &serve->access, &settings, &serve->server, error);
 }
 
@@ -214,7 +226,7 @@ static void end(struct serve *serve)
 
 int serve_main(struct agent *agent, int argc, char **argv)
 {
-	struct serve serve = {.agent = agent, .port = -1, .idle_exit_s = -1};
+	struct serve serve = {.agent = agent, .port = -1, .request_s = REQUEST_S, .idle_exit_s = -1};
 	struct yett_error error;
 	int r = read_options(&serve, argc, argv);
 

@@ -18,7 +18,6 @@
 #define VISITORS_MAX    (3 * SERVER_CONNECTIONS_MAX) /* then others wait until one goes */
 #define HEADERS_MAX     ((size_t)32 << 10)
 #define IDLE_MS         120000u /* between requests */
-#define REQUEST_MS      30000u  /* for one, from its first line to the end of its body */
 #define SENDING_MS      120000u /* for an answer to be read */
 #define BEAT_MS         60000u
 #define STREAM_SIZE     ((size_t)16 << 10)
@@ -70,8 +69,7 @@ static void bound(struct visitor *visitor, uint64_t ms)
 /* Said where the request has begun, and its answer has not: libmicrohttpd would close the connection without a word. */
 static void tell_timeout(const struct visitor *visitor)
 {
-	static const char text[] = "{\"error\":{\"code\":\"timeout\",\"message\":\"the request did not come to its end within 30 "
-				   "seconds\",\"retryable\":true}}";
+	static const char text[] = "{\"error\":{\"code\":\"timeout\",\"message\":\"the request took too long to come\",\"retryable\":true}}";
 	char answer[512];
 	int length = snprintf(answer, sizeof answer,
 	                      "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
@@ -174,7 +172,7 @@ static struct visitor *visitor_new(struct server *server, int fd)
 	if (++server->visitors_count == VISITORS_MAX)
 		listen_on(server, false);
 	set_idle(server, false);
-	bound(visitor, IDLE_MS);
+	bound(visitor, server->options.request_ms);
 	return visitor;
 }
 
@@ -233,8 +231,7 @@ static void resume(struct exchange *exchange)
 	exchange->is_suspended = false;
 	exchange->gone = sd_event_source_disable_unref(exchange->gone);
 	MHD_resume_connection(exchange->connection);
-	/* Neither its descriptor nor its timeout shows that one is to go on. */
-	(void)sd_event_source_set_enabled(exchange->server->again, SD_EVENT_ONESHOT);
+	(void)sd_event_source_set_enabled(exchange->server->again, SD_EVENT_ONESHOT); /* neither its descriptor nor its timeout tells of this */
 }
 
 static void end_work(struct exchange *exchange)
@@ -310,7 +307,7 @@ static void *on_line(void *data, const char *uri, struct MHD_Connection *connect
 	*exchange = (struct exchange){
 		.server = visitor->server, .agent = visitor->server->agent, .visitor = visitor, .connection = connection};
 	visitor->exchange = exchange;
-	bound(visitor, REQUEST_MS);
+	bound(visitor, visitor->server->options.request_ms);
 	return exchange;
 }
 

@@ -58,6 +58,7 @@ struct exchange {
 struct server_options {
 	struct manager *manager;
 	struct mcp *mcp;
+	uint64_t request_ms;   /* for a request to come, from its first line to the end of its body */
 	uint64_t idle_exit_ms; /* with nobody connected and nothing that runs for so long, the loop is left; 0: never */
 };
 
