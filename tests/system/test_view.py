@@ -7,9 +7,9 @@ import json
 import os
 import re
 import signal
-import subprocess
 
 import browser
+import serving
 import yett
 
 BUILD = os.environ.get('YETT_BUILD_ROOT', os.path.join(yett.SOURCE, 'build'))
@@ -41,33 +41,6 @@ SHOWN = ('<img src=x onerror="window.hit=1"><script>window.hit=2</script><b id=b
          '⟨U+202E⟩txt.exe', 'a⟨CR⟩b', '⟨U+009B⟩31m', '\ufffd', '⟨BS⟩', '</pre></section><h1>')
 
 
-class Server:
-    """`yett serve` of a user, by TCP, and the address that lets one browser in."""
-
-    def __init__(self, service, user, port=0):
-        self.process = service.popen(user, service.run_.path('agent/yett-agent'), 'serve', '--port', str(port), '--token-file', user.home + '/token',
-                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.output = []
-        self.url = self.read_url()
-        self.port = int(re.search(r':(\d+)/', self.url).group(1))
-
-    def read_url(self):
-        for line in self.process.stdout:
-            self.output.append(line)
-            if line.startswith('Open '):
-                return line.split()[1]
-        raise AssertionError('no server: ' + ''.join(self.output))
-
-    def another_url(self):
-        self.process.send_signal(signal.SIGUSR1)
-        return self.read_url()
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait(yett.DEADLINE)
-        self.process.stdout.close()
-
-
 class Case(yett.Case):
     """One browser, which is shown the page anew for each test."""
 
@@ -75,7 +48,7 @@ class Case(yett.Case):
     def setUpClass(cls):
         cls.service_options = {'before': POLICY % yett.run_of_process().user(1).name}
         super().setUpClass()
-        cls.server = Server(cls.service, cls.alice)
+        cls.server = serving.Server(cls.service, cls.alice, tcp=True)
         cls.addClassCleanup(cls.server.end)
         cls.page = browser.Browser(cls.alice)
         cls.addClassCleanup(cls.page.close)
@@ -85,7 +58,8 @@ class Case(yett.Case):
         self.addCleanup(self.end_all)
         self.page.resize(1280, 860)
         self.page.prefer(prefers_color_scheme='light')
-        self.open(self.server.another_url())
+        self.server.process.send_signal(signal.SIGUSR1)  # each address is good for one browser, once
+        self.open(self.server.next_url())
 
     def tearDown(self):
         """Nothing was refused by the page's own Content-Security-Policy, and nothing failed but what the server refused."""
@@ -186,6 +160,29 @@ class View(Case):
         self.page.click('#run-watch .input-line [type="button"]')
         self.page.wait('#run-watch .output', 'over')
         self.page.wait('#run-watch .badge', '^completed$')
+
+    def test_code_is_run_and_what_it_has_stays_where_that_is_wanted(self):
+        self.make_sandbox('box')
+        self.go('run')
+        self.page.click('#run-form [name="what"][value="code"]')
+        self.choose_sandbox('box')
+        self.page.choose('#run-form [name="language"]', 'python')
+        self.page.click('#run-form [name="kept"]')
+        self.page.write('#run-form [name="code"]', 'kept = 40')
+        self.page.click('#run-form [type="submit"]')
+        self.page.wait('#run-watch .badge', '^completed$')
+        self.page.write('#run-form [name="code"]', 'print("it is", kept)\nkept + 2')
+        self.page.click('#run-form [type="submit"]')
+        self.page.wait('#run-watch .output', 'it is 40')
+        self.page.wait('#run-watch .watch-head', 'language\\s+python.*value\\s+42')
+
+    def test_the_languages_are_those_that_there_are(self):
+        offered = self.page.run('return [...document.querySelectorAll("#run-form [name=language] option")].map(e => e.value)')
+        for language in offered:
+            answer = self.server.call('run_code', language=language, ensure=True).json
+            self.assertNotEqual(answer.get('error', {}).get('code'), 'invalid-request', answer)
+        unknown = self.server.call('run_code', language='nothing', code='x').json['error']
+        self.assertEqual(re.findall(r'[a-z+]+(?=,|$)', unknown['message'] + unknown.get('detail', ''))[-len(offered):], offered, unknown)
 
     def test_a_sandbox_is_made_paused_resumed_and_ended(self):
         self.make_sandbox('box')
@@ -537,11 +534,11 @@ class Away(Case):
         self.page.console()  # what could not be asked meanwhile
 
     def test_a_server_that_was_started_anew_wants_another_address(self):
-        server = Server(self.service, self.alice)
+        server = serving.Server(self.service, self.alice, tcp=True)
         self.open(server.url)
         server.end()
         self.page.wait('#lost', 'does not answer')
-        server = Server(self.service, self.alice, server.port)
+        server = serving.Server(self.service, self.alice, '--port', str(server.port), tcp=True)
         self.addCleanup(server.end)
         self.page.wait('#lost', 'Open the address that')
         self.open(server.url)
@@ -552,7 +549,7 @@ class Away(Case):
         self.make_sandbox('box')
         os.rename(self.service.socket, self.service.socket + '.away')
         self.addCleanup(lambda: os.path.exists(self.service.socket + '.away') and os.rename(self.service.socket + '.away', self.service.socket))
-        server = Server(self.service, self.alice)
+        server = serving.Server(self.service, self.alice, tcp=True)
         self.addCleanup(server.end)
         self.open(server.url)
         self.page.wait('#lost', 'Sandboxes cannot be asked about')
@@ -569,7 +566,7 @@ class Root(Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.root = yett.Root(cls.service.folder)
-        cls.server = Server(cls.service, cls.root)
+        cls.server = serving.Server(cls.service, cls.root, tcp=True)
         cls.addClassCleanup(cls.server.end)
         cls.page = browser.Browser(cls.root, arguments=['--no-sandbox'])
         cls.addClassCleanup(cls.page.close)
