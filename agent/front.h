@@ -10,5 +10,5 @@
 #define FRONT_USAGE 64 /* the arguments are wrong: sysexits.h */
 
 int tool_main(struct agent *agent, int argc, char **argv);
-int serve_main(struct agent *agent, int argc, char **argv);
 int mcp_main(struct agent *agent, int argc, char **argv);
+int serve_main(struct agent *agent, int argc, char **argv);

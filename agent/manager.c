@@ -11,9 +11,12 @@
 #define KNOWN_MS 60000u
 
 const struct executor executors[] = {
-	{"light-sandbox", "light", MANAGER_SANDBOX},   {"light-process", "light", MANAGER_PROCESS},
-	{"strong-sandbox", "strong", MANAGER_SANDBOX}, {"strong-process", "strong", MANAGER_PROCESS},
-	{"image", "strong", MANAGER_IMAGE},            {0},
+	{"light-sandbox", "light", MANAGER_SANDBOX},
+	{"light-process", "light", MANAGER_PROCESS},
+	{"strong-sandbox", "strong", MANAGER_SANDBOX},
+	{"strong-process", "strong", MANAGER_PROCESS},
+	{"image", "strong", MANAGER_IMAGE},
+	{0},
 };
 
 static const char *const how_names[] = {[MANAGER_PROCESS] = "process", [MANAGER_SANDBOX] = "sandbox", [MANAGER_IMAGE] = "image"};
@@ -25,6 +28,11 @@ struct known {
 	struct yett_error error;
 };
 
+struct kept_box {
+	char id[YETT_ID_SIZE]; /* empty: there is none */
+	char profile[YETT_NAME_SIZE];
+};
+
 struct noted {
 	char id[EXECUTION_ID_SIZE];
 	uint8_t executor;
@@ -33,7 +41,7 @@ struct noted {
 struct manager {
 	struct agent *agent;
 	struct known known[EXECUTORS];
-	char kept[EXECUTORS][YETT_ID_SIZE];
+	struct kept_box kept[EXECUTORS];
 	struct noted noted[EXECUTIONS_MAX]; /* a ring */
 	size_t noted_count;
 };
@@ -121,19 +129,40 @@ int manager_choose(struct manager *manager, const struct manager_need *need, con
 		return (int)error->code; /* what kept the last one */
 	if (need->executor)
 		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "executor not found: %.64s", need->executor);
-	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no executor of tier %.64s for it", need->tier ? need->tier : "light");
+	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no executor of tier %.64s for it",
+	                 need->tier ? need->tier : "light");
 }
 
-const char *manager_kept(const struct manager *manager, const struct executor *executor)
+static const char *profile_of(const struct manager *manager, const struct executor *executor)
 {
-	const char *sandbox = manager->kept[executor - executors];
+	return strcmp(executor->tier, "strong") == 0 ? manager->agent->settings.strong : manager->agent->settings.light;
+}
 
-	return *sandbox ? sandbox : NULL;
+static void end_box(struct manager *manager, struct kept_box *kept)
+{
+	struct yett_connection *connection;
+
+	/* Without a connection there is none, either: those without a name end with it. */
+	if (agent_connect(manager->agent, &connection, NULL) == 0)
+		(void)!yett_sandbox_end_by_id(connection, kept->id, NULL);
+	*kept->id = '\0';
+}
+
+const char *manager_kept(struct manager *manager, const struct executor *executor)
+{
+	struct kept_box *kept = &manager->kept[executor - executors];
+
+	if (*kept->id && strcmp(kept->profile, profile_of(manager, executor)) != 0)
+		end_box(manager, kept);
+	return *kept->id ? kept->id : NULL;
 }
 
 void manager_keep(struct manager *manager, const struct executor *executor, const char *sandbox)
 {
-	(void)snprintf(manager->kept[executor - executors], YETT_ID_SIZE, "%s", sandbox ? sandbox : "");
+	struct kept_box *kept = &manager->kept[executor - executors];
+
+	(void)snprintf(kept->id, sizeof kept->id, "%s", sandbox ? sandbox : "");
+	(void)snprintf(kept->profile, sizeof kept->profile, "%s", profile_of(manager, executor));
 }
 
 void manager_note(struct manager *manager, const char *id, const struct executor *executor)

@@ -1,8 +1,8 @@
 /*
  * Which way a request is run: executors by name and tier, chosen by what the request needs and this host and policy have.
  *
- * Every one of them runs things in sandboxes: a tier is a profile, which the settings name; how tells whose sandbox it is. With the caller's
- * privilege.
+ * Every one of them runs things in sandboxes: a tier is a profile, which the settings name; how tells whose sandbox it is. With the
+ * caller's privilege.
  */
 #pragma once
 
@@ -47,8 +47,8 @@ _must_check_ int manager_support(struct manager *manager, const struct executor 
 /* What is known of support is asked for anew, as after a change of the settings. */
 void manager_forget(struct manager *manager);
 
-/* The sandbox that the tier of an executor keeps; NULL: none yet, or it has ended. */
-const char *manager_kept(const struct manager *manager, const struct executor *executor);
+/* The sandbox that the tier of an executor keeps; NULL: none. One of a profile that the settings do not name any more is ended. */
+const char *manager_kept(struct manager *manager, const struct executor *executor);
 /* `sandbox` NULL: there is none any more. */
 void manager_keep(struct manager *manager, const struct executor *executor, const char *sandbox);
 

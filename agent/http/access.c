@@ -74,8 +74,7 @@ static bool has_cookie(const struct access *access, const char *cookies)
 	while (cookies && *cookies) {
 		size_t end = strcspn(cookies, ";");
 
-		if (strncmp(cookies, name, (size_t)length) == 0 &&
-		    is_secret(access->cookie, cookies + length, end - (size_t)length))
+		if (strncmp(cookies, name, (size_t)length) == 0 && is_secret(access->cookie, cookies + length, end - (size_t)length))
 			return true;
 		cookies += end;
 		cookies += strspn(cookies, "; ");
@@ -133,7 +132,8 @@ int access_check(const struct access *access, const struct access_request *reque
 	if (!is_local_host(request, access->port))
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the request was meant for another host: see its header Host");
 	if (!is_own_origin(request))
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the request comes from a page of another place: see its header Origin");
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                 "the request comes from a page of another place: see its header Origin");
 	if (request->is_tcp && !is_bearer(access, request->authorization) && !has_cookie(access, request->cookies)) {
 		*ret_status = STATUS_UNAUTHORIZED;
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the request does not show the token of this server");

@@ -1,8 +1,8 @@
 /*
  * Who may ask for something by HTTP: a pure decision about what a request says of itself.
  *
- * By a Unix socket it is the peer's uid that counts. By TCP everybody on the host, and every web page that the user opens, can connect: there
- * it takes a secret, and a browser has to have been led there by this server. With the caller's privilege.
+ * By a Unix socket it is the peer's uid that counts. By TCP everybody on the host, and every web page that the user opens, can connect:
+ * there it takes a secret, and a browser has to have been led there by this server. With the caller's privilege.
  */
 #pragma once
 
@@ -38,8 +38,8 @@ _must_check_ int access_make_url(struct access *access, char *url, size_t size);
 /*
  * Whether the request may be answered; *ret_status is the status of a refusal. Its body is not looked at.
  *
- * Host and Origin: a page of a foreign name that was made to lead here (DNS rebinding) says so in Host, one of a foreign place in Origin. By
- * TCP these are 127.0.0.1 or localhost, with the port; by the Unix socket any port, as where something else leads there.
+ * Host and Origin: a page of a foreign name that was made to lead here (DNS rebinding) says so in Host, one of a foreign place in Origin.
+ * By TCP these are 127.0.0.1 or localhost, with the port; by the Unix socket any port, as where something else leads there.
  */
 _must_check_ int access_check(const struct access *access, const struct access_request *request, unsigned *ret_status,
                               struct yett_error *error);

@@ -32,15 +32,14 @@ char *durations_write(uint64_t ms, char text[DURATIONS_SIZE])
 /* One part of it. What follows, or NULL. */
 static const char *read_part(const char *text, double *ns)
 {
-	size_t length;
-	double number;
+	size_t length = strspn(text, "0123456789.");
 	char *end;
+	double number = strtod(text, &end);
 
-	if (strspn(text, "0123456789.") == 0)
-		return NULL; /* strtod() knows more, as signs, "inf" and blanks before */
-	number = strtod(text, &end);
+	if (length == 0 || end != text + length)
+		return NULL; /* strtod(3) knows more, such as signs, exponents, "inf" and blanks before */
 	length = strcspn(end, "0123456789.");
-	for (size_t i = 0; i < ARRAY_SIZE(units) && end != text; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (strlen(units[i].name) == length && strncmp(end, units[i].name, length) == 0) {
 			*ns += number * units[i].ns;
 			return end + length;

@@ -44,9 +44,9 @@ int entry_take(struct entry *entry, struct yett_error *error)
 		int fd = SD_LISTEN_FDS_START + i;
 
 		if (sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) <= 0)
-			return error_set(error, YETT_E_INVALID_REQUEST, 0,
-			                 "descriptor %d of the service manager is no Unix stream socket that listens: TCP is had with --port",
-			                 fd);
+			return error_set(
+				error, YETT_E_INVALID_REQUEST, 0,
+				"descriptor %d of the service manager is no Unix stream socket that listens: TCP is had with --port", fd);
 		if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 			return fail(error, errno, "it cannot be listened at", "a socket of the service manager");
 		if ((r = add(entry, fd, error)) != 0)
@@ -95,7 +95,8 @@ int entry_listen(struct entry *entry, const char *path, struct yett_error *error
 	(void)strcpy(address.sun_path, path);
 	make_directory(path);
 	if (!clear(&address))
-		return error_set(error, YETT_E_ALREADY_EXISTS, 0, "there is something at %s already, and it is no socket that was left", path);
+		return error_set(error, YETT_E_ALREADY_EXISTS, 0, "there is something at %s already, and it is no socket that was left",
+		                 path);
 	mask = umask(0177);
 	r = fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
 	(void)umask(mask);

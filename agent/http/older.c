@@ -12,10 +12,10 @@
 #include "agent/manager.h"
 #include "base/clock.h"
 
-#define NS_OF_MS      1000000
-#define NOT_FOUND     "execution not found"
-#define TEXT_MAX      (10 << 20)
-#define ASYNC_MS      1u /* after so long an execution is answered as running */
+#define NS_OF_MS  1000000
+#define NOT_FOUND "execution not found"
+#define TEXT_MAX  (10 << 20)
+#define ASYNC_MS  1u /* after so long an execution is answered as running */
 
 static const char *const tiers[] = {"light", "strong", NULL};
 
@@ -54,8 +54,8 @@ static json_t *make_time(const json_t *ms)
 /* Of what run_code and run_command answer. */
 static json_t *make_result(const struct manager *manager, const json_t *answer)
 {
-	static const char *const same[] = {"id",     "status", "success",   "language",          "exit_code",
-	                                   "signal", "stdout", "stderr", "truncated", "memory_used_bytes", "warnings"};
+	static const char *const same[] = {"id",     "status", "success",   "language",          "exit_code", "signal",
+	                                   "stdout", "stderr", "truncated", "memory_used_bytes", "warnings"};
 	const json_t *why = json_object_get(answer, "why");
 	const struct executor *executor = manager_noted(manager, json_string_value(json_object_get(answer, "id")));
 	json_t *result = json_object();
@@ -67,7 +67,8 @@ static json_t *make_result(const struct manager *manager, const json_t *answer)
 			(void)json_object_set(result, same[i], member);
 	}
 	(void)json_object_set_new(result, "error", json_is_string(why) ? json_incref((json_t *)why) : json_string(""));
-	(void)json_object_set_new(result, "duration", json_integer((json_int_t)(json_number_value(json_object_get(answer, "duration")) * 1e9)));
+	(void)json_object_set_new(result, "duration",
+	                          json_integer((json_int_t)(json_number_value(json_object_get(answer, "duration")) * 1e9)));
 	(void)json_object_set_new(result, "started_at", make_time(json_object_get(answer, "started_ms")));
 	(void)json_object_set_new(result, "finished_at", make_time(json_object_get(answer, "ended_ms")));
 	(void)json_object_set_new(result, "executor", executor ? json_string(executor->name) : json_null());
@@ -369,8 +370,8 @@ static json_t *describe_executors(struct manager *manager)
 	for (const struct executor *executor = executors; executor->name; executor++) {
 		int r = manager_support(manager, executor, &error);
 
-		(void)json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:b, s:s*}", "name", executor->name, "tier", executor->tier, "type",
-		                                           manager_how_name(executor->how), "supported", r == 0, "reason",
+		(void)json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:b, s:s*}", "name", executor->name, "tier", executor->tier,
+		                                           "type", manager_how_name(executor->how), "supported", r == 0, "reason",
 		                                           r == 0 ? NULL : error.message));
 	}
 	return all;
@@ -383,8 +384,8 @@ void older_info(struct exchange *exchange)
 	executions_each(exchange->agent, count_running, &running);
 	reply_json(exchange, MHD_HTTP_OK,
 	           json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "name", "yett", "version", YETT_VERSION, "uptime",
-	                     (json_int_t)(clock_now_ms() - server_started_ms(exchange->server)) * NS_OF_MS, "running", running, "executions",
-	                     (json_int_t)count_executions(exchange->agent), "executors",
+	                     (json_int_t)(clock_now_ms() - server_started_ms(exchange->server)) * NS_OF_MS, "running", running,
+	                     "executions", (json_int_t)count_executions(exchange->agent), "executors",
 	                     describe_executors(server_manager(exchange->server)), "statistics", executions_statistics(exchange->agent)));
 }
 

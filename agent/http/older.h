@@ -1,8 +1,8 @@
 /*
  * The HTTP interface of the execution manager that Yett replaces, by its paths, fields, statuses and texts.
  *
- * docs/agents.md has them in a table. Durations are nanoseconds in answers and texts in the configuration; refusals are a line of plain text.
- * With the caller's privilege.
+ * docs/agents.md has them in a table. Durations are nanoseconds in answers and texts in the configuration; refusals are a line of plain
+ * text. With the caller's privilege.
  */
 #pragma once
 

@@ -44,9 +44,8 @@ static json_t *responses(json_t *success)
 
 static json_t *describe_operation(const struct operation *operation)
 {
-	json_t *answer =
-		json_pack("{s:s, s:o}", "description", "It was done; or what was run failed, which the answer tells", "content",
-	                  json_content(fields_schema(operation->answered)));
+	json_t *answer = json_pack("{s:s, s:o}", "description", "It was done; or what was run failed, which the answer tells", "content",
+	                           json_content(fields_schema(operation->answered)));
 
 	return json_pack("{s:s, s:s, s:s, s:{s:b, s:o}, s:o}", "operationId", operation->name, "summary", operation->title, "description",
 	                 operation->description, "requestBody", "required", 1, "content", json_content(fields_schema(operation->asked)),
@@ -67,9 +66,9 @@ static json_t *describe_route(const struct route *route)
 	                              responses(json_pack("{s:s}", "description", "It was done")));
 
 	if (strchr(route->path, '*'))
-		(void)json_object_set_new(described, "parameters",
-		                          json_pack("[{s:s, s:s, s:b, s:{s:s}}]", "name", "id", "in", "path", "required", 1, "schema",
-		                                    "type", "string"));
+		(void)json_object_set_new(
+			described, "parameters",
+			json_pack("[{s:s, s:s, s:b, s:{s:s}}]", "name", "id", "in", "path", "required", 1, "schema", "type", "string"));
 	return described;
 }
 
@@ -107,7 +106,7 @@ void openapi_answer(struct exchange *exchange)
 	reply_json(exchange, MHD_HTTP_OK,
 	           json_pack("{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:{s:o}, s:{s:{s:s, s:s}}}, s:[{}, {s:[]}]}", "openapi", "3.1.0", "info",
 	                     "title", "Yett", "version", YETT_VERSION, "description",
-	                     "Runs code and commands in sandboxes. By the Unix socket who asks is known; by TCP it takes the token.", "paths",
-	                     describe_paths(), "components", "schemas", "Problem", problem, "securitySchemes", "token", "type", "http",
-	                     "scheme", "bearer", "security", "token"));
+	                     "Runs code and commands in sandboxes. By the Unix socket who asks is known; by TCP it takes the token.",
+	                     "paths", describe_paths(), "components", "schemas", "Problem", problem, "securitySchemes", "token", "type",
+	                     "http", "scheme", "bearer", "security", "token"));
 }

@@ -38,8 +38,8 @@ void reply_page(struct exchange *exchange, const char *type, const void *bytes, 
 void reply_redirect(struct exchange *exchange, const char *path, const char *cookie);
 
 /*
- * The body as JSON, the caller's: no member twice, and no deeper than JSON_PARSER_MAX_DEPTH. An empty body is `otherwise` (taken). NULL: it is
- * none, and the exchange has been answered.
+ * The body as JSON, the caller's: no member twice, and no deeper than JSON_PARSER_MAX_DEPTH. An empty body is `otherwise` (taken). NULL: it
+ * is none, and the exchange has been answered.
  */
 json_t *reply_parse(struct exchange *exchange, json_t *otherwise);
 

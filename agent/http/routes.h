@@ -13,9 +13,9 @@ enum route_flag {
 };
 
 struct route {
-	const char *method; /* "GET", which HEAD is, too */
-	const char *path;   /* "/status/" and a star: anything in the star's place, but '/', is the request's `rest` */
-	uint32_t flags;     /* enum route_flag, or-ed */
+	const char *method;  /* "GET", which HEAD is, too */
+	const char *path;    /* "/status/" and a star: anything in the star's place, but '/', is the request's `rest` */
+	uint32_t flags;      /* enum route_flag, or-ed */
 	const char *summary; /* for OpenAPI */
 	/* Answers, or sees to it that it is answered later. */
 	void (*answer)(struct exchange *exchange);

@@ -1,7 +1,8 @@
 /*
  * `yett serve`: the operations by HTTP, for the user whose program it is.
  *
- * By a Unix socket, of the user's service manager or of its own; where it is asked for, by TCP on this host, too. With the caller's privilege.
+ * By a Unix socket, of the user's service manager or of its own; where it is asked for, by TCP on this host, too. With the caller's
+ * privilege.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -42,20 +43,21 @@ static const struct option options[] = {
 
 static void print_usage(FILE *to)
 {
-	(void)fputs("Usage: yett serve [--listen PATH] [--port N] [--token-file PATH] [--request-time SECONDS]\n"
-	            "                  [--idle-exit SECONDS]\n\n"
-	            "Serves the operations by HTTP to programs of yours, and the page to look at to your browser, until it is ended.\n\n"
-	            "      --listen PATH       listen at a Unix socket that only you can use; without it and --port at the one that the service\n"
-	            "                          manager gave, or $XDG_RUNTIME_DIR/yett/serve.sock\n"
-	            "      --port N            listen at port N of 127.0.0.1, too; 0: one that the kernel chooses. Who asks there shows a token;\n"
-	            "                          what is printed is a URL that lets one browser in\n"
-	            "      --token-file PATH   where that token is written to; without it $XDG_RUNTIME_DIR/yett/serve.token\n"
-	            "      --request-time SECONDS\n"
-	            "                          how long a request may take to come, with its body; 30 without it\n"
-	            "      --idle-exit SECONDS end when nobody was connected, and nothing ran, for so long; 0: never. Where the service manager\n"
-	            "                          started it, 300 without it\n\n"
-	            "SIGUSR1 has it print another URL.\n",
-	            to);
+	(void)fputs(
+		"Usage: yett serve [--listen PATH] [--port N] [--token-file PATH] [--request-time SECONDS]\n"
+		"                  [--idle-exit SECONDS]\n\n"
+		"Serves the operations by HTTP to programs of yours, and the page to look at to your browser, until it is ended.\n\n"
+		"      --listen PATH       listen at a Unix socket that only you can use; without it and --port at the one that the service\n"
+		"                          manager gave, or $XDG_RUNTIME_DIR/yett/serve.sock\n"
+		"      --port N            listen at port N of 127.0.0.1, too; 0: one that the kernel chooses. Who asks there shows a token;\n"
+		"                          what is printed is a URL that lets one browser in\n"
+		"      --token-file PATH   where that token is written to; without it $XDG_RUNTIME_DIR/yett/serve.token\n"
+		"      --request-time SECONDS\n"
+		"                          how long a request may take to come, with its body; 30 without it\n"
+		"      --idle-exit SECONDS end when nobody was connected, and nothing ran, for so long; 0: never. Where the service manager\n"
+		"                          started it, 300 without it\n\n"
+		"SIGUSR1 has it print another URL.\n",
+		to);
 }
 
 /* -1: it is none from 0 to `most`. */

@@ -1,8 +1,8 @@
 /*
  * Connections, requests and their answers. See server.h.
  *
- * libmicrohttpd gets sockets that are accepted here, and shows what it waits for in one epoll descriptor, which the loop waits for. It has no
- * timeouts of its own: each connection has a deadline, which depends on what it does just now.
+ * libmicrohttpd gets sockets that are accepted here, and shows what it waits for in one epoll descriptor, which the loop waits for. It has
+ * no timeouts of its own: each connection has a deadline, which depends on what it does just now.
  */
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +69,8 @@ static void bound(struct visitor *visitor, uint64_t ms)
 /* Said where the request has begun, and its answer has not: libmicrohttpd would close the connection without a word. */
 static void tell_timeout(const struct visitor *visitor)
 {
-	static const char text[] = "{\"error\":{\"code\":\"timeout\",\"message\":\"the request took too long to come\",\"retryable\":true}}";
+	static const char text[] =
+		"{\"error\":{\"code\":\"timeout\",\"message\":\"the request took too long to come\",\"retryable\":true}}";
 	char answer[512];
 	int length = snprintf(answer, sizeof answer,
 	                      "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
@@ -216,13 +217,15 @@ static int on_entry(sd_event_source *source, int fd, uint32_t events, void *data
 
 	/* What cannot be accepted just now, or has gone meanwhile, is the next round's. */
 	if (accepted >= 0)
-		(void)!MHD_add_connection(server->daemon, accepted, (struct sockaddr *)&address, length); /* it closes what it cannot take */
+		(void)!MHD_add_connection(server->daemon, accepted, (struct sockaddr *)&address,
+		                          length); /* it closes what it cannot take */
 	(void)source;
 	(void)events;
 	return 0;
 }
 
-/* --- suspended --------------------------------------------------------------------------------------------------------------------------- */
+/* --- suspended ---------------------------------------------------------------------------------------------------------------------------
+ */
 
 static void resume(struct exchange *exchange)
 {
@@ -231,7 +234,8 @@ static void resume(struct exchange *exchange)
 	exchange->is_suspended = false;
 	exchange->gone = sd_event_source_disable_unref(exchange->gone);
 	MHD_resume_connection(exchange->connection);
-	(void)sd_event_source_set_enabled(exchange->server->again, SD_EVENT_ONESHOT); /* neither its descriptor nor its timeout tells of this */
+	(void)sd_event_source_set_enabled(exchange->server->again,
+	                                  SD_EVENT_ONESHOT); /* neither its descriptor nor its timeout tells of this */
 }
 
 static void end_work(struct exchange *exchange)
@@ -279,7 +283,8 @@ static void suspend(struct exchange *exchange)
 	MHD_suspend_connection(exchange->connection);
 }
 
-/* --- requests ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------------------------------
+ */
 
 static void exchange_free(struct exchange *exchange)
 {
@@ -304,8 +309,8 @@ static void *on_line(void *data, const char *uri, struct MHD_Connection *connect
 	(void)uri;
 	if (!exchange)
 		return NULL;
-	*exchange = (struct exchange){
-		.server = visitor->server, .agent = visitor->server->agent, .visitor = visitor, .connection = connection};
+	*exchange =
+		(struct exchange){.server = visitor->server, .agent = visitor->server->agent, .visitor = visitor, .connection = connection};
 	visitor->exchange = exchange;
 	bound(visitor, visitor->server->options.request_ms);
 	return exchange;
@@ -372,7 +377,8 @@ static enum MHD_Result begin(struct exchange *exchange)
 	exchange->route = routes_find(exchange->method, exchange->path, exchange->rest, methods);
 	check_access(exchange);
 	if (exchange->state == EXCHANGE_READING && length > (long long)SERVER_BODY_MAX)
-		reply_refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE, YETT_E_RESOURCE_LIMIT, "the body is larger than %zu bytes", SERVER_BODY_MAX);
+		reply_refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE, YETT_E_RESOURCE_LIMIT, "the body is larger than %zu bytes",
+		             SERVER_BODY_MAX);
 	if (exchange->state == EXCHANGE_READING && !exchange->route)
 		reply_unknown(exchange, methods);
 	if (exchange->state == EXCHANGE_READING)
@@ -404,7 +410,8 @@ static bool make_room(struct exchange *exchange, size_t more)
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t length)
 {
 	if (exchange->state == EXCHANGE_READING && exchange->body_length + length > SERVER_BODY_MAX)
-		reply_refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE, YETT_E_RESOURCE_LIMIT, "the body is larger than %zu bytes", SERVER_BODY_MAX);
+		reply_refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE, YETT_E_RESOURCE_LIMIT, "the body is larger than %zu bytes",
+		             SERVER_BODY_MAX);
 	if (exchange->state == EXCHANGE_READING && !make_room(exchange, length))
 		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY, "no memory for the body");
 	if (exchange->state != EXCHANGE_READING) {
@@ -481,7 +488,8 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	return go_on(exchange);
 }
 
-/* --- for routes -------------------------------------------------------------------------------------------------------------------------- */
+/* --- for routes --------------------------------------------------------------------------------------------------------------------------
+ */
 
 void exchange_answer(struct exchange *exchange, unsigned status, struct MHD_Response *response)
 {
@@ -552,7 +560,8 @@ const char *exchange_query(const struct exchange *exchange, const char *name)
 	return MHD_lookup_connection_value(exchange->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/* --- the server ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- the server
+ * ---------------------------------------------------------------------------------------------------------------------------- */
 
 static int on_run(sd_event_source *source, int fd, uint32_t events, void *data)
 {
@@ -588,10 +597,10 @@ static int before_wait(sd_event_source *source, void *data)
 
 static int start_daemon(struct server *server)
 {
-	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO, 0, NULL, NULL,
-	                                  on_request, server, MHD_OPTION_URI_LOG_CALLBACK, on_line, server, MHD_OPTION_NOTIFY_COMPLETED,
-	                                  on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
-	                                  MHD_OPTION_CONNECTION_LIMIT, (unsigned)VISITORS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO, 0, NULL,
+	                                  NULL, on_request, server, MHD_OPTION_URI_LOG_CALLBACK, on_line, server,
+	                                  MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+	                                  server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)VISITORS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 	                                  HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	return server->daemon ? 0 : -ENOMEM;
 }

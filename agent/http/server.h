@@ -85,8 +85,8 @@ uint64_t server_started_ms(const struct server *server);
 void exchange_answer(struct exchange *exchange, unsigned status, struct MHD_Response *response);
 
 /*
- * Answers it with what `read` gives, as it comes: of the exchange's work so many bytes; 0: nothing just now, until exchange_wake(); -1: that
- * was all. `beat` is called when there was nothing for a minute, so that what leads here does not take it for dead.
+ * Answers it with what `read` gives, as it comes: of the exchange's work so many bytes; 0: nothing just now, until exchange_wake(); -1:
+ * that was all. `beat` is called when there was nothing for a minute, so that what leads here does not take it for dead.
  */
 void exchange_stream(struct exchange *exchange, const char *type, ssize_t (*read)(void *work, char *buffer, size_t size),
                      void (*beat)(void *work));

@@ -17,8 +17,8 @@ struct sse;
 typedef void (*sse_fill_fn)(struct sse *sse, void *data);
 
 /*
- * Answers with a stream, which is the exchange's work from now on: `end` is called with its end. `fill` may be NULL. NULL: no memory; it was
- * answered then, and `data` is the caller's as before.
+ * Answers with a stream, which is the exchange's work from now on: `end` is called with its end. `fill` may be NULL. NULL: no memory; it
+ * was answered then, and `data` is the caller's as before.
  */
 struct sse *sse_begin(struct exchange *exchange, sse_fill_fn fill, void *data, void (*end)(void *data));
 

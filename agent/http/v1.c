@@ -79,7 +79,8 @@ static void fill_events(struct sse *sse, void *data)
 {
 	struct events_stream *stream = data;
 	uint64_t last = stream->last;
-	json_t *list = happenings_list(stream->agent, *stream->sandbox ? stream->sandbox : NULL, stream->last, EVENTS_AT_ONCE, &last), *event;
+	json_t *list = happenings_list(stream->agent, *stream->sandbox ? stream->sandbox : NULL, stream->last, EVENTS_AT_ONCE, &last),
+	       *event;
 	char id[24];
 	size_t i;
 
@@ -137,12 +138,14 @@ void v1_events(struct exchange *exchange)
 	int r;
 
 	if (after == -2 || (sandbox && strlen(sandbox) >= sizeof stream->sandbox)) {
-		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "%s", after == -2 ? "after is no number" : "there is no such sandbox");
+		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "%s",
+		             after == -2 ? "after is no number" : "there is no such sandbox");
 		return;
 	}
 	r = sandbox ? happenings_follow(exchange->agent, sandbox, &error) : happenings_follow_all(exchange->agent, &error);
 	if (r != 0) {
-		reply_problem(exchange, r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING ? MHD_HTTP_NOT_FOUND : MHD_HTTP_SERVICE_UNAVAILABLE, &error);
+		reply_problem(exchange,
+		              r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING ? MHD_HTTP_NOT_FOUND : MHD_HTTP_SERVICE_UNAVAILABLE, &error);
 		return;
 	}
 	stream = calloc(1, sizeof *stream);
@@ -271,7 +274,8 @@ void v1_output(struct exchange *exchange)
 	struct output_stream *stream;
 
 	if (!execution) {
-		reply_refuse(exchange, MHD_HTTP_NOT_FOUND, YETT_E_NOT_FOUND, "there is no execution %.32s, or it is forgotten", exchange->rest);
+		reply_refuse(exchange, MHD_HTTP_NOT_FOUND, YETT_E_NOT_FOUND, "there is no execution %.32s, or it is forgotten",
+		             exchange->rest);
 		return;
 	}
 	if ((stream = calloc(1, sizeof *stream))) {

@@ -245,6 +245,14 @@ class Older(serving.Case):
             self.server.call('sandboxes', action='end', sandbox=box['id'])
         self.assertEqual(self.execute(command='cat /tmp/kept || echo anew', persistent=True).json['stdout'], 'anew\n')
 
+    def test_what_is_persistent_is_of_the_profile_that_the_settings_name(self):
+        server = self.other()
+        self.assertEqual(server.ask('POST', '/execute', {'command': 'echo kept >/tmp/kept', 'persistent': True}).json['status'], 'completed')
+        server.ask('PUT', '/config', {'light': 'strict'})
+        answer = server.ask('POST', '/execute', {'command': 'cat /tmp/kept', 'persistent': True}).json
+        self.assertEqual((answer['status'], answer['executor']), ('failed', 'light-process'))
+        self.assertEqual([box['profile'] for box in server.call('sandboxes', action='list').json['sandboxes']], ['strict'])
+
     def test_info_tells_of_executors_and_counts(self):
         self.execute(command='false')
         info = self.server.get('/info').json
