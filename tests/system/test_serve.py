@@ -251,7 +251,7 @@ class Older(serving.Case):
         server.ask('PUT', '/config', {'light': 'strict'})
         answer = server.ask('POST', '/execute', {'command': 'cat /tmp/kept', 'persistent': True}).json
         self.assertEqual((answer['status'], answer['executor']), ('failed', 'light-process'))
-        self.assertEqual([box['profile'] for box in server.call('sandboxes', action='list').json['sandboxes']], ['strict'])
+        self.assertIn('strict', [box['profile'] for box in server.call('sandboxes', action='list').json['sandboxes']])
 
     def test_info_tells_of_executors_and_counts(self):
         self.execute(command='false')
