@@ -11,3 +11,4 @@
 
 int tool_main(struct agent *agent, int argc, char **argv);
 int mcp_main(struct agent *agent, int argc, char **argv);
+int serve_main(struct agent *agent, int argc, char **argv);

@@ -16,6 +16,7 @@ static const struct {
 } fronts[] = {
 	{"tool", "[OPERATION]", "answer one request of JSON on the standard input, or one on each line", tool_main},
 	{"mcp", "[OPTION…]", "answer a host of models by the Model Context Protocol, on the standard input and output", mcp_main},
+	{"serve", "[OPTION…]", "answer requests by HTTP, at a socket of yours, and show a page to look at", serve_main},
 };
 
 static void print_usage(FILE *to)

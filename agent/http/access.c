@@ -1,0 +1,160 @@
+/*
+ * Who may ask for something by HTTP. See access.h.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "agent/http/access.h"
+
+#define STATUS_UNAUTHORIZED 401
+#define STATUS_FORBIDDEN    403
+#define STATUS_MEDIA_TYPE   415
+
+static int make_secret(char secret[ACCESS_SECRET_SIZE])
+{
+	uint8_t bytes[(ACCESS_SECRET_SIZE - 1) / 2];
+
+	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+		return errno ? -errno : -EIO;
+	for (size_t i = 0; i < sizeof bytes; i++)
+		(void)snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
+	explicit_bzero(bytes, sizeof bytes);
+	return 0;
+}
+
+int access_init(struct access *access, uid_t uid, uint16_t port)
+{
+	int r;
+
+	*access = (struct access){.uid = uid, .port = port};
+	if ((r = make_secret(access->token)) < 0)
+		return r;
+	return make_secret(access->cookie);
+}
+
+int access_make_url(struct access *access, char *url, size_t size)
+{
+	int r = make_secret(access->once);
+
+	if (r < 0)
+		return r;
+	(void)snprintf(url, size, "http://127.0.0.1:%u/?once=%s", access->port, access->once);
+	return 0;
+}
+
+/* Takes as long wherever they differ. An empty secret is nobody's. */
+static bool is_secret(const char *secret, const char *shown, size_t length)
+{
+	uint8_t difference = 0;
+
+	if (!*secret || length != ACCESS_SECRET_SIZE - 1)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		difference |= (uint8_t)(secret[i] ^ shown[i]);
+	return difference == 0;
+}
+
+static bool is_bearer(const struct access *access, const char *authorization)
+{
+	static const char scheme[] = "Bearer ";
+
+	if (!authorization || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
+		return false;
+	authorization += sizeof scheme - 1;
+	return is_secret(access->token, authorization, strlen(authorization));
+}
+
+/* "a=b; yett-PORT=SECRET; c=d". Browsers send the cookies of all ports of a host. */
+static bool has_cookie(const struct access *access, const char *cookies)
+{
+	char name[sizeof "yett-65535="];
+	int length = snprintf(name, sizeof name, "yett-%u=", access->port);
+
+	while (cookies && *cookies) {
+		size_t end = strcspn(cookies, ";");
+
+		if (strncmp(cookies, name, (size_t)length) == 0 && is_secret(access->cookie, cookies + length, end - (size_t)length))
+			return true;
+		cookies += end;
+		cookies += strspn(cookies, "; ");
+	}
+	return false;
+}
+
+/* The names that are this host's alone, whatever a name server says. */
+static bool is_local_host(const struct access_request *request, uint16_t port)
+{
+	static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+	char own[sizeof ":65535"];
+
+	(void)snprintf(own, sizeof own, ":%u", port);
+	for (size_t i = 0; i < ARRAY_SIZE(names) && request->host; i++) {
+		size_t length = strlen(names[i]);
+		const char *rest = request->host + length;
+
+		if (strncasecmp(request->host, names[i], length) != 0)
+			continue;
+		if (request->is_tcp)
+			return strcmp(rest, own) == 0;
+		return !*rest || (*rest == ':' && strspn(rest + 1, "0123456789") == strlen(rest + 1));
+	}
+	return false;
+}
+
+/* What browsers say of where a request comes from. They leave it out of those that the user makes by typing, and other programs always. */
+static bool is_own_origin(const struct access_request *request)
+{
+	static const char scheme[] = "http://";
+
+	return !request->origin || (strncmp(request->origin, scheme, sizeof scheme - 1) == 0 &&
+	                            strcasecmp(request->origin + sizeof scheme - 1, request->host) == 0);
+}
+
+/* A page of another place can have a browser send text and forms, but not say that they are JSON: fetch(), "simple requests". */
+static bool is_typed(const struct access_request *request)
+{
+	static const char json[] = "application/json";
+	size_t length = sizeof json - 1;
+
+	if (strcmp(request->method, "POST") != 0 && strcmp(request->method, "PUT") != 0)
+		return true;
+	if (!request->content_type)
+		return !request->has_body && !request->is_tcp;
+	return strncasecmp(request->content_type, json, length) == 0 && strchr("; \t", request->content_type[length]);
+}
+
+int access_check(const struct access *access, const struct access_request *request, unsigned *ret_status, struct yett_error *error)
+{
+	*ret_status = STATUS_FORBIDDEN;
+	if (request->uid != access->uid && request->uid != 0)
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "this server is another user's");
+	if (!is_local_host(request, access->port))
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the request was meant for another host: see its header Host");
+	if (!is_own_origin(request))
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                 "the request comes from a page of another place: see its header Origin");
+	if (request->is_tcp && !is_bearer(access, request->authorization) && !has_cookie(access, request->cookies)) {
+		*ret_status = STATUS_UNAUTHORIZED;
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the request does not show the token of this server");
+		error_mend(error, "send \"Authorization: Bearer TOKEN\" with what the server's token file holds, or open the URL that it "
+		                  "printed");
+		return YETT_E_PERMISSION_DENIED;
+	}
+	if (!is_typed(request)) {
+		*ret_status = STATUS_MEDIA_TYPE;
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "the body of a request is JSON, and its header Content-Type says so");
+		error_mend(error, "send \"Content-Type: application/json\"");
+		return YETT_E_INVALID_REQUEST;
+	}
+	return 0;
+}
+
+bool access_spend(struct access *access, const char *once, char *header, size_t size)
+{
+	if (!is_secret(access->once, once, strlen(once)))
+		return false;
+	explicit_bzero(access->once, sizeof access->once);
+	(void)snprintf(header, size, "yett-%u=%s; Path=/; HttpOnly; SameSite=Strict", access->port, access->cookie);
+	return true;
+}

@@ -1,0 +1,219 @@
+/* See network_switch.h. */
+#include "agent/http/network_switch.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/http/reply.h"
+#include "agent/portrait.h"
+
+#define REMEMBERED_MAX 256 /* sandboxes; those that are gone are forgotten first */
+
+static const struct field asked_fields[] = {
+	{"enabled", FIELD_BOOL, FIELD_REQUIRED, .description = "Whether it may connect as its rules say"},
+	{0},
+};
+
+/* --- what is remembered -------------------------------------------------------------------------------------------------------------- */
+
+/* NULL: no memory, or no home. */
+static char *state_path(void)
+{
+	const char *base = secure_getenv("XDG_STATE_HOME");
+	const struct passwd *user = base && *base == '/' ? NULL : getpwuid(getuid());
+	char *path = NULL;
+	int r = -1;
+
+	if (base && *base == '/')
+		r = asprintf(&path, "%s/yett/agent-network.json", base);
+	else if (user)
+		r = asprintf(&path, "%s/.local/state/yett/agent-network.json", user->pw_dir);
+	return r < 0 ? NULL : path;
+}
+
+/* {ID: [RULE, …]}, the caller's; a file that is not there, or holds something else, is an empty one. */
+static json_t *load(const char *path)
+{
+	json_t *state = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+
+	if (json_is_object(state))
+		return state;
+	json_decref(state);
+	return json_object();
+}
+
+static void make_directories(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(path, 0700); /* what keeps one from being there is told by who uses it */
+		*slash = '/';
+	}
+}
+
+static int save(char *path, const json_t *state, struct yett_error *error)
+{
+	_cleanup_free_ char *making = NULL, *text = json_dumps(state, JSON_COMPACT);
+	_cleanup_fd_ int fd = -1;
+
+	if (!text || asprintf(&making, "%s.new", path) < 0) {
+		making = NULL;
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for %.200s", path);
+	}
+	make_directories(path);
+	fd = open(making, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || fsync(fd) < 0 || rename(making, path) < 0) {
+		int saved = errno;
+
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%.200s cannot be written: %s", path, strerror(saved));
+		return error_cause(error, NULL, saved);
+	}
+	return 0;
+}
+
+static void forget_gone(struct yett_connection *connection, json_t *state)
+{
+	struct yett_sandbox_status *status;
+	const char *id;
+	json_t *rules;
+	void *next;
+
+	if (json_object_size(state) < REMEMBERED_MAX)
+		return;
+	json_object_foreach_safe(state, next, id, rules)
+	{
+		if (yett_sandbox_inspect(connection, id, &status, NULL) == 0)
+			yett_free(status);
+		else
+			(void)json_object_del(state, id);
+	}
+}
+
+/* --- rules --------------------------------------------------------------------------------------------------------------------------- */
+
+/* The texts of those that allow, as a list; the caller's. */
+static json_t *allowed(const struct yett_rules *rules)
+{
+	json_t *texts = json_array();
+
+	for (size_t i = 0; i < yett_rules_count(rules); i++) {
+		const struct yett_rule *rule = yett_rules_get(rules, i);
+
+		if (rule->list == YETT_RULES_ALLOW)
+			(void)json_array_append_new(texts, json_string(rule->text));
+	}
+	return texts;
+}
+
+static int change(struct yett_connection *connection, const char *id, const json_t *texts, bool is_allowed, struct yett_error *error)
+{
+	_cleanup_free_ char **list = field_strings(texts);
+	size_t count = json_array_size(texts);
+
+	if (!list)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
+	if (count == 0)
+		return 0;
+	return yett_network_change(connection, id, is_allowed ? (const char *const *)list : NULL, is_allowed ? count : 0,
+	                           is_allowed ? NULL : (const char *const *)list, is_allowed ? 0 : count, error);
+}
+
+/* What was allowed is remembered before it is denied: where that fails in between, it can be given again. */
+static int switch_off(struct yett_connection *connection, const char *id, char *path, json_t *state, struct yett_error *error)
+{
+	struct yett_rules *rules;
+	json_t *texts;
+	int r = yett_network_rules(connection, id, &rules, error);
+
+	if (r != 0)
+		return r;
+	texts = allowed(rules);
+	yett_free(rules);
+	forget_gone(connection, state);
+	(void)json_object_set(state, id, texts);
+	if ((r = save(path, state, error)) == 0 && (r = change(connection, id, texts, false, error)) != 0) {
+		(void)json_object_del(state, id);
+		(void)!save(path, state, NULL); /* then it is as if it was off, and can be switched on */
+	}
+	json_decref(texts);
+	return r;
+}
+
+static int switch_on(struct yett_connection *connection, const char *id, char *path, json_t *state, struct yett_error *error)
+{
+	int r = change(connection, id, json_object_get(state, id), true, error);
+
+	if (r != 0)
+		return r;
+	(void)json_object_del(state, id);
+	return save(path, state, error);
+}
+
+/* `enabled`: -1: as it is. */
+static int apply(struct yett_connection *connection, const char *sandbox, int enabled, json_t **ret_answer, struct yett_error *error)
+{
+	_cleanup_free_ char *path = state_path();
+	struct yett_sandbox_status *status;
+	struct yett_rules *rules = NULL;
+	char id[YETT_ID_SIZE];
+	json_t *state;
+	int r;
+
+	if (!path)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is no place to remember it");
+	if ((r = yett_sandbox_inspect(connection, sandbox, &status, error)) != 0)
+		return r;
+	(void)strcpy(id, status->info->id);
+	yett_free(status);
+	state = load(path);
+	if (enabled == 0 && !json_object_get(state, id))
+		r = switch_off(connection, id, path, state, error);
+	else if (enabled == 1 && json_object_get(state, id))
+		r = switch_on(connection, id, path, state, error);
+	if (r == 0 && (r = yett_network_rules(connection, id, &rules, error)) == 0)
+		*ret_answer = json_pack("{s:s, s:b, s:o}", "sandbox", id, "enabled", !json_object_get(state, id), "rules",
+		                        portrait_rules_json(rules));
+	yett_free(rules);
+	json_decref(state);
+	return r;
+}
+
+static void answer(struct exchange *exchange, int enabled)
+{
+	struct yett_connection *connection;
+	struct yett_error error;
+	json_t *json = NULL;
+	unsigned tries = 0;
+	int r;
+
+	do {
+		r = agent_connect(exchange->agent, &connection, &error);
+		if (r == 0)
+			r = apply(connection, exchange->rest, enabled, &json, &error);
+	} while (agent_is_to_repeat(exchange->agent, r, &error, &tries));
+	if (r == 0)
+		reply_json(exchange, MHD_HTTP_OK, json);
+	else
+		reply_problem(exchange, reply_status((enum yett_code)r), &error);
+}
+
+void network_answer(struct exchange *exchange)
+{
+	answer(exchange, -1);
+}
+
+void network_switch(struct exchange *exchange)
+{
+	json_t *asked = reply_parse(exchange, NULL);
+	struct yett_error error;
+
+	if (!asked)
+		return;
+	if (fields_check(asked_fields, asked, &error) != 0)
+		reply_problem(exchange, MHD_HTTP_BAD_REQUEST, &error);
+	else
+		answer(exchange, field_bool(asked, "enabled"));
+	json_decref(asked);
+}

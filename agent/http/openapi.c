@@ -1,0 +1,112 @@
+/* See openapi.h. */
+#include "agent/http/openapi.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "agent/http/older.h"
+#include "agent/http/reply.h"
+#include "agent/http/routes.h"
+#include "agent/http/v1.h"
+#include "agent/operations.h"
+#include "agent/problem.h"
+
+/* What any request may be answered with besides. */
+static const struct {
+	const char *status, *description;
+} refusals[] = {
+	{"400", "The request is none"},
+	{"401", "By TCP: the token is missing or another one"},
+	{"403", "The policy does not permit it, or the request comes from elsewhere"},
+	{"404", "There is no such sandbox, execution or file"},
+	{"408", "The request took longer than 30 seconds to come"},
+	{"413", "The body is larger than 10 MiB"},
+	{"415", "The body is not said to be JSON"},
+	{"501", "This host, or Yett, cannot do it"},
+	{"503", "The helper, or room, is missing just now"},
+};
+
+static json_t *json_content(json_t *schema)
+{
+	return json_pack("{s:{s:o}}", "application/json", "schema", schema);
+}
+
+static json_t *responses(json_t *success)
+{
+	json_t *all = json_pack("{s:o}", "200", success);
+
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
+		(void)json_object_set_new(all, refusals[i].status,
+		                          json_pack("{s:s, s:o}", "description", refusals[i].description, "content",
+		                                    json_content(json_pack("{s:s}", "$ref", "#/components/schemas/Problem"))));
+	return all;
+}
+
+static json_t *describe_operation(const struct operation *operation)
+{
+	json_t *answer = json_pack("{s:s, s:o}", "description", "It was done; or what was run failed, which the answer tells", "content",
+	                           json_content(fields_schema(operation->answered)));
+
+	return json_pack("{s:s, s:s, s:s, s:{s:b, s:o}, s:o}", "operationId", operation->name, "summary", operation->title, "description",
+	                 operation->description, "requestBody", "required", 1, "content", json_content(fields_schema(operation->asked)),
+	                 "responses", responses(answer));
+}
+
+/* With "{id}" in the place of the star. */
+static void write_path(const struct route *route, char *path, size_t size)
+{
+	const char *star = strchrnul(route->path, '*');
+
+	(void)snprintf(path, size, "%.*s%s%s", (int)(star - route->path), route->path, *star ? "{id}" : "", *star ? star + 1 : "");
+}
+
+static json_t *describe_route(const struct route *route)
+{
+	json_t *described = json_pack("{s:s, s:o}", "summary", route->summary, "responses",
+	                              responses(json_pack("{s:s}", "description", "It was done")));
+
+	if (strchr(route->path, '*'))
+		(void)json_object_set_new(
+			described, "parameters",
+			json_pack("[{s:s, s:s, s:b, s:{s:s}}]", "name", "id", "in", "path", "required", 1, "schema", "type", "string"));
+	return described;
+}
+
+static json_t *describe_paths(void)
+{
+	json_t *paths = json_object();
+	char path[128], method[16];
+
+	for (const struct operation *operation = operations; operation->name; operation++) {
+		(void)snprintf(path, sizeof path, "/v1/%s", operation->name);
+		(void)json_object_set_new(paths, path, json_pack("{s:o}", "post", describe_operation(operation)));
+	}
+	for (const struct route *route = routes; route->method; route++) {
+		json_t *item;
+
+		if (route->answer == v1_operate)
+			continue; /* the operations above */
+		write_path(route, path, sizeof path);
+		for (size_t i = 0; i <= strlen(route->method); i++)
+			method[i] = (char)tolower(route->method[i]);
+		if (!(item = json_object_get(paths, path))) {
+			(void)json_object_set_new(paths, path, json_object());
+			item = json_object_get(paths, path);
+		}
+		(void)json_object_set_new(item, method, describe_route(route));
+	}
+	return paths;
+}
+
+void openapi_answer(struct exchange *exchange)
+{
+	json_t *problem = json_pack("{s:s, s:{s:o}, s:[s]}", "type", "object", "properties", "error", fields_schema(problem_fields),
+	                            "required", "error");
+
+	reply_json(exchange, MHD_HTTP_OK,
+	           json_pack("{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:{s:o}, s:{s:{s:s, s:s}}}, s:[{}, {s:[]}]}", "openapi", "3.1.0", "info",
+	                     "title", "Yett", "version", YETT_VERSION, "description",
+	                     "Runs code and commands in sandboxes. By the Unix socket who asks is known; by TCP it takes the token.",
+	                     "paths", describe_paths(), "components", "schemas", "Problem", problem, "securitySchemes", "token", "type",
+	                     "http", "scheme", "bearer", "security", "token"));
+}

@@ -1,0 +1,34 @@
+/* See pages.h. */
+#include "agent/http/pages.h"
+
+#include <string.h>
+
+#include "agent/http/reply.h"
+
+const struct page *pages_find(const char *path)
+{
+	for (const struct page *page = pages; page->path; page++)
+		if (strcmp(page->path, path) == 0)
+			return page;
+	return NULL;
+}
+
+/* Where what was shown is not what the URL had, the page itself tells: a browser that may ask gets it, and no other. */
+static void spend(struct exchange *exchange, const char *once)
+{
+	char cookie[256] = "";
+
+	(void)!access_spend(server_access(exchange->server), once, cookie, sizeof cookie);
+	reply_redirect(exchange, "/", cookie);
+}
+
+void pages_answer(struct exchange *exchange)
+{
+	const struct page *page = pages_find(exchange->path);
+	const char *once = exchange_query(exchange, "once");
+
+	if (once)
+		spend(exchange, once);
+	else
+		reply_page(exchange, page->type, page->bytes, page->length);
+}

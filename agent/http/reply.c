@@ -1,0 +1,200 @@
+/*
+ * Answers to requests. See reply.h.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/http/reply.h"
+#include "agent/http/routes.h"
+#include "agent/problem.h"
+
+/*
+ * What a page may do: only what comes from this server is loaded, executed or connected to. No other page may frame it, and nothing may
+ * take an answer for another kind than it is. Nothing is kept: another user of the browser, or another token, gets nothing of it.
+ */
+static const char *const always[][2] = {
+	{"Content-Security-Policy",
+         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action "
+         "'none'; frame-ancestors 'none'; base-uri 'none'"},
+	{"X-Content-Type-Options", "nosniff"},
+	{"Referrer-Policy", "no-referrer"},
+	{"Cache-Control", "no-store"},
+	{"Cross-Origin-Resource-Policy", "same-origin"},
+	{"Cross-Origin-Opener-Policy", "same-origin"},
+};
+
+static const unsigned statuses[] = {
+	[CALL_SUCCEEDED] = MHD_HTTP_OK,
+	[CALL_PROGRAM_FAILED] = MHD_HTTP_OK,
+	[CALL_TIMED_OUT] = MHD_HTTP_OK,
+	[CALL_INVALID] = MHD_HTTP_BAD_REQUEST,
+	[CALL_REFUSED] = MHD_HTTP_FORBIDDEN,
+	[CALL_NOT_FOUND] = MHD_HTTP_NOT_FOUND,
+	[CALL_UNSUPPORTED] = MHD_HTTP_NOT_IMPLEMENTED,
+	[CALL_UNAVAILABLE] = MHD_HTTP_SERVICE_UNAVAILABLE,
+	[CALL_CANCELLED] = MHD_HTTP_SERVICE_UNAVAILABLE,
+};
+
+unsigned reply_status(enum yett_code code)
+{
+	static const struct {
+		enum yett_code code;
+		unsigned status;
+	} known[] = {
+		{YETT_E_INVALID_REQUEST, MHD_HTTP_BAD_REQUEST},
+		{YETT_E_PERMISSION_DENIED, MHD_HTTP_FORBIDDEN},
+		{YETT_E_SECURITY_VIOLATION, MHD_HTTP_FORBIDDEN},
+		{YETT_E_BAD_SIGNATURE, MHD_HTTP_FORBIDDEN},
+		{YETT_E_NETWORK_DENIED, MHD_HTTP_FORBIDDEN},
+		{YETT_E_NOT_FOUND, MHD_HTTP_NOT_FOUND},
+		{YETT_E_NOT_RUNNING, MHD_HTTP_NOT_FOUND},
+		{YETT_E_UNSUPPORTED, MHD_HTTP_NOT_IMPLEMENTED},
+		{YETT_E_ALREADY_EXISTS, MHD_HTTP_BAD_REQUEST},
+		{YETT_E_COMMAND_FAILED, MHD_HTTP_BAD_REQUEST},
+		{YETT_E_FILE_OPERATION_FAILED, MHD_HTTP_BAD_REQUEST},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].code == code)
+			return known[i].status;
+	return MHD_HTTP_SERVICE_UNAVAILABLE;
+}
+
+void reply_finish(struct MHD_Response *response, const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
+		(void)MHD_add_response_header(response, always[i][0], always[i][1]);
+	if (type)
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+}
+
+/* `text` is taken; NULL: no memory. */
+static void answer_text(struct exchange *exchange, unsigned status, const char *type, char *text, size_t length)
+{
+	struct MHD_Response *response = text ? MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE) : NULL;
+
+	if (!response)
+		free(text);
+	else
+		reply_finish(response, type);
+	exchange_answer(exchange, status, response);
+}
+
+static void answer_json(struct exchange *exchange, unsigned status, const json_t *value)
+{
+	char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+
+	answer_text(exchange, status, "application/json", text, text ? strlen(text) : 0);
+}
+
+void reply_json(struct exchange *exchange, unsigned status, json_t *value)
+{
+	answer_json(exchange, status, value);
+	json_decref(value);
+}
+
+void reply_call(struct exchange *exchange, const struct call *call)
+{
+	answer_json(exchange, statuses[call_outcome(call)], call_answer(call));
+}
+
+void reply_problem(struct exchange *exchange, unsigned status, const struct yett_error *error)
+{
+	if (exchange->route && exchange->route->flags & ROUTE_PLAIN)
+		reply_text(exchange, status, "%s", error->message);
+	else
+		reply_json(exchange, status, json_pack("{s:o}", "error", problem_json(error)));
+}
+
+void reply_refuse(struct exchange *exchange, unsigned status, enum yett_code code, const char *format, ...)
+{
+	struct yett_error error;
+	char message[sizeof error.message];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(message, sizeof message, format, arguments);
+	va_end(arguments);
+	(void)error_set(&error, code, 0, "%s", message);
+	reply_problem(exchange, status, &error);
+}
+
+void reply_unknown(struct exchange *exchange, const char *methods)
+{
+	if (*methods)
+		reply_refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, YETT_E_INVALID_REQUEST, "this path has the methods %s", methods);
+	else
+		reply_refuse(exchange, MHD_HTTP_NOT_FOUND, YETT_E_NOT_FOUND, "there is no such path: GET /openapi.json lists them");
+	if (*methods && exchange->response)
+		(void)MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_ALLOW, methods);
+}
+
+void reply_text(struct exchange *exchange, unsigned status, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		text = NULL;
+	answer_text(exchange, status, "text/plain; charset=utf-8", text, text ? (size_t)length : 0);
+}
+
+void reply_bytes(struct exchange *exchange, unsigned status, const char *type, const char *bytes, size_t length)
+{
+	char *copy = malloc(length + 1);
+
+	if (copy)
+		memcpy(copy, bytes, length);
+	answer_text(exchange, status, type, copy, length);
+}
+
+void reply_empty(struct exchange *exchange, unsigned status)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+
+	if (response)
+		reply_finish(response, NULL);
+	exchange_answer(exchange, status, response);
+}
+
+void reply_page(struct exchange *exchange, const char *type, const void *bytes, size_t length)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(length, (void *)(uintptr_t)bytes, MHD_RESPMEM_PERSISTENT);
+
+	if (response)
+		reply_finish(response, type);
+	exchange_answer(exchange, MHD_HTTP_OK, response);
+}
+
+void reply_redirect(struct exchange *exchange, const char *path, const char *cookie)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+
+	if (response) {
+		reply_finish(response, NULL);
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, path);
+		if (*cookie)
+			(void)MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
+	}
+	exchange_answer(exchange, MHD_HTTP_SEE_OTHER, response);
+}
+
+json_t *reply_parse(struct exchange *exchange, json_t *otherwise)
+{
+	json_error_t where;
+	json_t *value;
+
+	if (exchange->body_length == 0 && otherwise)
+		return otherwise;
+	json_decref(otherwise);
+	value = json_loadb(exchange->body ? exchange->body : "", exchange->body_length, JSON_REJECT_DUPLICATES, &where);
+	if (!value)
+		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "the body is no JSON: %s, at line %d", where.text,
+		             where.line);
+	return value;
+}

@@ -1,0 +1,248 @@
+/*
+ * `yett serve`: the operations by HTTP, for the user whose program it is.
+ *
+ * By a Unix socket, of the user's service manager or of its own; where it is asked for, by TCP on this host, too. With the caller's
+ * privilege.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <systemd/sd-daemon.h>
+
+#include "agent/front.h"
+#include "agent/http/server.h"
+#include "agent/manager.h"
+#include "agent/mcp/mcp.h"
+
+#define IDLE_EXIT_S 300 /* where the service manager starts it again */
+#define REQUEST_S   30
+#define URL_SIZE    128
+
+struct serve {
+	struct agent *agent;
+	const char *socket_path, *token_path;
+	long port, request_s, idle_exit_s; /* -1: not given */
+	struct entry entry;
+	struct access access;
+	struct manager *manager;
+	struct mcp *mcp;
+	struct server *server;
+};
+
+static const struct option options[] = {
+	{"listen", required_argument, NULL, 's'},
+	{"port", required_argument, NULL, 'p'},
+	{"token-file", required_argument, NULL, 't'},
+	{"request-time", required_argument, NULL, 'r'},
+	{"idle-exit", required_argument, NULL, 'i'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static void print_usage(FILE *to)
+{
+	(void)fputs(
+		"Usage: yett serve [--listen PATH] [--port N] [--token-file PATH] [--request-time SECONDS]\n"
+		"                  [--idle-exit SECONDS]\n\n"
+		"Serves the operations by HTTP to programs of yours, and the page to look at to your browser, until it is ended.\n\n"
+		"      --listen PATH       listen at a Unix socket that only you can use; without it and --port at the one that the service\n"
+		"                          manager gave, or $XDG_RUNTIME_DIR/yett/serve.sock\n"
+		"      --port N            listen at port N of 127.0.0.1, too; 0: one that the kernel chooses. Who asks there shows a token;\n"
+		"                          what is printed is a URL that lets one browser in\n"
+		"      --token-file PATH   where that token is written to; without it $XDG_RUNTIME_DIR/yett/serve.token\n"
+		"      --request-time SECONDS\n"
+		"                          how long a request may take to come, with its body; 30 without it\n"
+		"      --idle-exit SECONDS end when nobody was connected, and nothing ran, for so long; 0: never. Where the service manager\n"
+		"                          started it, 300 without it\n\n"
+		"SIGUSR1 has it print another URL.\n",
+		to);
+}
+
+/* -1: it is none from 0 to `most`. */
+static long read_number(const char *text, long most)
+{
+	char *end;
+	long number;
+
+	errno = 0;
+	number = strtol(text, &end, 10);
+	return end == text || *end || errno || number < 0 || number > most ? -1 : number;
+}
+
+/* -1: goes on; else a status to exit with. */
+static int read_options(struct serve *serve, int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			serve->socket_path = optarg;
+			break;
+		case 't':
+			serve->token_path = optarg;
+			break;
+		case 'p':
+			if ((serve->port = read_number(optarg, UINT16_MAX)) < 0) {
+				(void)fprintf(stderr, "yett serve: --port: expected a number from 0 to 65535\n");
+				return FRONT_USAGE;
+			}
+			break;
+		case 'r':
+			if ((serve->request_s = read_number(optarg, 3600)) < 1) {
+				(void)fprintf(stderr, "yett serve: --request-time: expected a number of seconds, at most 3600\n");
+				return FRONT_USAGE;
+			}
+			break;
+		case 'i':
+			if ((serve->idle_exit_s = read_number(optarg, 86400 * 30)) < 0) {
+				(void)fprintf(stderr, "yett serve: --idle-exit: expected a number of seconds\n");
+				return FRONT_USAGE;
+			}
+			break;
+		case 'h':
+			print_usage(stdout);
+			return 0;
+		default:
+			return FRONT_USAGE;
+		}
+	}
+	if (optind < argc) {
+		(void)fprintf(stderr, "yett serve: it takes no operand, but got %s\n", argv[optind]);
+		return FRONT_USAGE;
+	}
+	return -1;
+}
+
+/* --- where it listens ---------------------------------------------------------------------------------------------------------------- */
+
+static int listen_unix(struct serve *serve, struct yett_error *error)
+{
+	_cleanup_free_ char *usual = NULL;
+	int r = entry_take(&serve->entry, error);
+
+	if (r != 0 || (serve->entry.is_activated && !serve->socket_path))
+		return r;
+	if (serve->socket_path)
+		return entry_listen(&serve->entry, serve->socket_path, error);
+	if (serve->port >= 0)
+		return 0;
+	if (!(usual = entry_runtime_path("serve.sock", error)))
+		return (int)error->code;
+	return entry_listen(&serve->entry, usual, error);
+}
+
+static int listen_tcp(struct serve *serve, struct yett_error *error)
+{
+	_cleanup_free_ char *usual = NULL;
+	int r;
+
+	if ((r = entry_listen_tcp(&serve->entry, (uint16_t)serve->port, error)) != 0)
+		return r;
+	if ((r = access_init(&serve->access, getuid(), serve->entry.port)) < 0)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no secret can be made: %s", strerror(-r));
+	if (!serve->token_path && !(usual = entry_runtime_path("serve.token", error)))
+		return (int)error->code;
+	return entry_write_token(&serve->entry, serve->token_path ? serve->token_path : usual, serve->access.token, error);
+}
+
+static void print_url(struct serve *serve)
+{
+	char url[URL_SIZE];
+
+	if (serve->entry.port && access_make_url(&serve->access, url, sizeof url) == 0)
+		(void)printf("Open %s\n", url);
+	(void)fflush(stdout);
+}
+
+static void print_places(struct serve *serve)
+{
+	if (serve->entry.socket_path)
+		(void)printf("Listening at %s\n", serve->entry.socket_path);
+	if (serve->entry.port)
+		(void)printf("Listening at http://127.0.0.1:%u, with the token in %s\n", serve->entry.port, serve->entry.token_path);
+	print_url(serve);
+}
+
+/* --- its life ------------------------------------------------------------------------------------------------------------------------ */
+
+static int on_user_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+{
+	(void)source;
+	(void)info;
+	print_url(data);
+	return 0;
+}
+
+/* SIGTERM, SIGINT and SIGHUP end the loop; what is not blocked before would end the program. */
+static int take_signals(struct serve *serve)
+{
+	static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
+	sd_event *loop = serve->agent->loop;
+	sigset_t signals;
+	int r;
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGUSR1);
+	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
+		(void)sigaddset(&signals, ending[i]);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
+		if ((r = sd_event_add_signal(loop, NULL, ending[i], NULL, NULL)) < 0)
+			return r;
+	return sd_event_add_signal(loop, NULL, SIGUSR1, on_user_signal, serve);
+}
+
+static int begin(struct serve *serve, struct yett_error *error)
+{
+	struct server_options settings = {0};
+	int r;
+
+	serve->access = (struct access){.uid = getuid()};
+	if ((r = listen_unix(serve, error)) != 0 || (serve->port >= 0 && (r = listen_tcp(serve, error)) != 0))
+		return r;
+	if (serve->idle_exit_s < 0)
+		serve->idle_exit_s = serve->entry.is_activated ? IDLE_EXIT_S : 0;
+	serve->manager = manager_new(serve->agent);
+	serve->mcp = mcp_new(serve->agent);
+	if (!serve->manager || !serve->mcp || take_signals(serve) < 0)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the server");
+	settings = (struct server_options){.manager = serve->manager,
+	                                   .mcp = serve->mcp,
+	                                   .request_ms = (uint64_t)serve->request_s * 1000,
+	                                   .idle_exit_ms = (uint64_t)serve->idle_exit_s * 1000};
+	return server_new(serve->agent, &serve->entry, &serve->access, &settings, &serve->server, error);
+}
+
+static void end(struct serve *serve)
+{
+	server_free(serve->server);
+	mcp_free(serve->mcp);
+	manager_free(serve->manager);
+	entry_close(&serve->entry);
+	explicit_bzero(&serve->access, sizeof serve->access);
+}
+
+int serve_main(struct agent *agent, int argc, char **argv)
+{
+	struct serve serve = {.agent = agent, .port = -1, .request_s = REQUEST_S, .idle_exit_s = -1};
+	struct yett_error error;
+	int r = read_options(&serve, argc, argv);
+
+	if (r >= 0)
+		return r;
+	r = begin(&serve, &error);
+	if (r != 0) {
+		(void)fprintf(stderr, "yett serve: %s%s%s\n", error.message, *error.detail ? ": " : "", error.detail);
+	} else {
+		print_places(&serve);
+		(void)sd_notify(0, "READY=1");
+		r = sd_event_loop(agent->loop);
+		(void)sd_notify(0, "STOPPING=1");
+	}
+	end(&serve);
+	return r != 0;
+}

@@ -1,0 +1,294 @@
+/* See v1.h. */
+#include "agent/http/v1.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/call.h"
+#include "agent/execution.h"
+#include "agent/happenings.h"
+#include "agent/http/reply.h"
+#include "agent/http/sse.h"
+
+#define EVENTS_AT_ONCE 64
+#define PIECE_MAX      ((size_t)32 << 10)
+
+/* --- operations ---------------------------------------------------------------------------------------------------------------------- */
+
+static void end_call(void *work)
+{
+	call_free(work);
+}
+
+static void on_done(struct call *call, void *data)
+{
+	struct exchange *exchange = data;
+
+	reply_call(exchange, call);
+	exchange_set_work(exchange, NULL, NULL);
+	call_free(call);
+}
+
+void v1_operate(struct exchange *exchange)
+{
+	const struct call_options options = {.on_done = on_done, .data = exchange};
+	json_t *arguments = reply_parse(exchange, json_object());
+	struct call *call;
+
+	if (!arguments)
+		return;
+	call = call_begin(exchange->agent, exchange->rest, arguments, &options);
+	json_decref(arguments);
+	if (!call)
+		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY, "no memory for the call");
+	else
+		exchange_set_work(exchange, call, end_call);
+}
+
+void v1_operations(struct exchange *exchange)
+{
+	json_t *all = json_array();
+
+	for (const struct operation *operation = operations; operation->name; operation++)
+		(void)json_array_append_new(all, operation_describe(operation));
+	reply_json(exchange, MHD_HTTP_OK, json_pack("{s:o}", "operations", all));
+}
+
+/* --- events -------------------------------------------------------------------------------------------------------------------------- */
+
+struct events_stream {
+	struct agent *agent;
+	struct happening_listener *listener;
+	struct sse *sse;
+	char sandbox[YETT_NAME_SIZE]; /* empty: all */
+	uint64_t last;
+};
+
+static void on_happening(const json_t *json, uint64_t number, void *data)
+{
+	struct events_stream *stream = data;
+
+	(void)json;
+	(void)number;
+	if (stream->sse)
+		sse_wake(stream->sse);
+}
+
+static void fill_events(struct sse *sse, void *data)
+{
+	struct events_stream *stream = data;
+	uint64_t last = stream->last;
+	json_t *list = happenings_list(stream->agent, *stream->sandbox ? stream->sandbox : NULL, stream->last, EVENTS_AT_ONCE, &last),
+	       *event;
+	char id[24];
+	size_t i;
+
+	json_array_foreach(list, i, event)
+	{
+		const char *kind = json_string_value(json_object_get(event, "kind"));
+
+		(void)snprintf(id, sizeof id, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(event, "number")));
+		sse_add_json(sse, kind ? kind : "message", id, json_incref(event));
+	}
+	stream->last = last;
+	json_decref(list);
+}
+
+static void end_events(void *data)
+{
+	struct events_stream *stream = data;
+
+	happenings_leave(stream->listener);
+	free(stream);
+}
+
+/* -1: no number was given; -2: it is none. */
+static int64_t wanted_after(const struct exchange *exchange)
+{
+	const char *text = exchange_header(exchange, "Last-Event-ID");
+	int64_t number;
+	char *end;
+
+	if (!text)
+		text = exchange_query(exchange, "after");
+	if (!text)
+		return -1;
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	return end == text || *end || errno || number < 0 ? -2 : number;
+}
+
+/* Of what was before, nothing is told. */
+static uint64_t latest(struct agent *agent)
+{
+	uint64_t last = 0;
+	json_t *list = happenings_list(agent, NULL, UINT64_MAX, 0, &last);
+
+	json_decref(list);
+	return last;
+}
+
+void v1_events(struct exchange *exchange)
+{
+	const char *sandbox = exchange_query(exchange, "sandbox");
+	int64_t after = wanted_after(exchange);
+	struct events_stream *stream;
+	struct yett_error error;
+	int r;
+
+	if (after == -2 || (sandbox && strlen(sandbox) >= sizeof stream->sandbox)) {
+		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "%s",
+		             after == -2 ? "after is no number" : "there is no such sandbox");
+		return;
+	}
+	r = sandbox ? happenings_follow(exchange->agent, sandbox, &error) : happenings_follow_all(exchange->agent, &error);
+	if (r != 0) {
+		reply_problem(exchange,
+		              r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING ? MHD_HTTP_NOT_FOUND : MHD_HTTP_SERVICE_UNAVAILABLE, &error);
+		return;
+	}
+	stream = calloc(1, sizeof *stream);
+	if (stream) {
+		*stream = (struct events_stream){.agent = exchange->agent, .last = after >= 0 ? (uint64_t)after : latest(exchange->agent)};
+		(void)strcpy(stream->sandbox, sandbox ? sandbox : "");
+		stream->listener = happenings_listen(exchange->agent, on_happening, stream);
+	}
+	if (!stream || !stream->listener) {
+		free(stream);
+		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY, "no memory for a stream");
+		return;
+	}
+	if (!(stream->sse = sse_begin(exchange, fill_events, stream, end_events)))
+		end_events(stream);
+}
+
+/* --- outputs ------------------------------------------------------------------------------------------------------------------------- */
+
+struct output_stream {
+	struct agent *agent;
+	struct execution_watch *watch; /* NULL: it is over */
+	struct sse *sse;
+	char id[EXECUTION_ID_SIZE];
+	uint64_t read[EXECUTION_PHASES][2];
+};
+
+static const char *const phase_names[] = {[EXECUTION_COMPILE] = "compile", [EXECUTION_RUN] = "run"};
+
+/* How many of the bytes are whole characters: what is missing of the last one may come. */
+static size_t whole(const char *bytes, size_t length)
+{
+	for (size_t back = 1; back <= 3 && back <= length; back++) {
+		uint8_t byte = (uint8_t)bytes[length - back];
+		size_t needs = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+
+		if (byte >= 0xc0)
+			return needs > back ? length - back : length;
+		if (byte < 0x80)
+			return length;
+	}
+	return length;
+}
+
+/* A piece of one output. False: there is nothing new of it. */
+static bool fill_output(struct output_stream *stream, const struct kept *kept, enum execution_phase_name phase, int which, bool is_over)
+{
+	uint64_t *read = &stream->read[phase][which], skipped = 0;
+	_cleanup_free_ char *bytes = NULL;
+	size_t length = 0, taken;
+	json_t *json;
+
+	if (*read >= kept->total)
+		return false;
+	if (kept_read(kept, *read, PIECE_MAX, &bytes, &length) == -ENODATA && kept->tail_length) {
+		skipped = kept->total - kept->tail_length - *read;
+		*read += skipped;
+		if (kept_read(kept, *read, PIECE_MAX, &bytes, &length) != 0)
+			return false;
+	}
+	taken = is_over && *read + length == kept->total ? length : whole(bytes, length);
+	if (taken == 0)
+		return false;
+	*read += taken;
+	json = json_pack("{s:s, s:o}", "phase", phase_names[phase], "text", field_make_text(bytes, taken));
+	if (skipped)
+		(void)json_object_set_new(json, "skipped", json_integer((json_int_t)skipped));
+	sse_add_json(stream->sse, which == 0 ? "stdout" : "stderr", NULL, json);
+	return true;
+}
+
+static void fill_outputs(struct sse *sse, void *data)
+{
+	struct output_stream *stream = data;
+	const struct execution *execution = execution_find(stream->agent, stream->id);
+	bool is_any = false;
+
+	stream->sse = sse;
+	for (int i = 0; execution && i < EXECUTION_PHASES; i++) {
+		const struct execution_phase *phase = &execution->phases[i];
+		bool is_over = phase->is_over || execution_is_over(execution);
+
+		is_any = fill_output(stream, &phase->out, (enum execution_phase_name)i, 0, is_over) || is_any;
+		is_any = fill_output(stream, &phase->err, (enum execution_phase_name)i, 1, is_over) || is_any;
+	}
+	if (is_any || (execution && !execution_is_over(execution)))
+		return;
+	sse_add_json(sse, "end", NULL, json_pack("{s:s?}", "status", execution ? execution_status_name(execution->status) : NULL));
+	sse_end(sse);
+}
+
+static void on_output(struct execution *execution, enum yett_stream which, const char *bytes, size_t length, void *data)
+{
+	struct output_stream *stream = data;
+
+	(void)execution;
+	(void)which;
+	(void)bytes;
+	(void)length;
+	if (stream->sse)
+		sse_wake(stream->sse);
+}
+
+static void on_over(struct execution *execution, void *data)
+{
+	struct output_stream *stream = data;
+
+	(void)execution;
+	stream->watch = NULL;
+	if (stream->sse)
+		sse_wake(stream->sse);
+}
+
+static void end_outputs(void *data)
+{
+	struct output_stream *stream = data;
+
+	if (stream->watch)
+		execution_unwatch(stream->watch);
+	free(stream);
+}
+
+void v1_output(struct exchange *exchange)
+{
+	struct execution *execution = execution_find(exchange->agent, exchange->rest);
+	struct output_stream *stream;
+
+	if (!execution) {
+		reply_refuse(exchange, MHD_HTTP_NOT_FOUND, YETT_E_NOT_FOUND, "there is no execution %.32s, or it is forgotten",
+		             exchange->rest);
+		return;
+	}
+	if ((stream = calloc(1, sizeof *stream))) {
+		stream->agent = exchange->agent;
+		(void)strcpy(stream->id, execution->id);
+		if (!execution_is_over(execution))
+			stream->watch = execution_watch(execution, on_output, on_over, stream);
+	}
+	if (!stream || (!stream->watch && !execution_is_over(execution))) {
+		free(stream);
+		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY, "no memory for a stream");
+		return;
+	}
+	if (!(stream->sse = sse_begin(exchange, fill_outputs, stream, end_outputs)))
+		end_outputs(stream);
+}

@@ -1,0 +1,210 @@
+/* Who may ask by HTTP: each way of asking, and each that only looks like one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/http/access.h"
+
+#define OWN  1000
+#define PORT 4711
+
+static const struct access_request by_unix = {.uid = OWN, .method = "GET", .host = "localhost"};
+static const struct access_request by_tcp = {.is_tcp = true, .uid = OWN, .method = "GET", .host = "127.0.0.1:4711"};
+
+/* 0: it passes. */
+static unsigned check(const struct access *access, struct access_request request)
+{
+	struct yett_error error = {0};
+	unsigned status;
+
+	if (access_check(access, &request, &status, &error) == 0)
+		return 0;
+	assert_true(error.message[0]);
+	return status;
+}
+
+static struct access make(void)
+{
+	struct access access;
+
+	assert_int_equal(access_init(&access, OWN, PORT), 0);
+	return access;
+}
+
+static void the_peers_uid_counts(void **state)
+{
+	struct access access = make();
+	struct access_request request = by_unix;
+
+	(void)state;
+	assert_int_equal(check(&access, request), 0);
+	request.uid = 0;
+	assert_int_equal(check(&access, request), 0);
+	request.uid = OWN + 1;
+	assert_int_equal(check(&access, request), 403);
+	request.uid = (uid_t)-1;
+	assert_int_equal(check(&access, request), 403);
+}
+
+static void only_names_of_this_host_are_hosts(void **state)
+{
+	static const struct {
+		const char *host;
+		bool by_unix, by_tcp;
+	} hosts[] = {
+		{"localhost", true, false},
+		{"localhost:4711", true, true},
+		{"LocalHost:4711", true, true},
+		{"127.0.0.1:4711", true, true},
+		{"[::1]:4711", true, true},
+		{"127.0.0.1:4712", true, false},
+		{"localhost.evil", false, false},
+		{"evil", false, false},
+		{"evil:4711", false, false},
+		{"127.0.0.1:", true, false},
+		{"localhost:4711x", false, false},
+		{"localhost:04711", true, false},
+		{"", false, false},
+		{NULL, false, false},
+	};
+	struct access access = make();
+	char bearer[128];
+
+	(void)state;
+	(void)snprintf(bearer, sizeof bearer, "Bearer %s", access.token);
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		struct access_request one = by_unix, other = by_tcp;
+
+		one.host = other.host = hosts[i].host;
+		other.authorization = bearer;
+		assert_int_equal(check(&access, one), hosts[i].by_unix ? 0 : 403);
+		assert_int_equal(check(&access, other), hosts[i].by_tcp ? 0 : 403);
+	}
+}
+
+static void another_origin_is_refused(void **state)
+{
+	static const char *const refused[] = {
+		"null", "", "http://", "http://evil", "https://localhost", "http://localhost:1", "http://localhost/"};
+	struct access access = make();
+	struct access_request request = by_unix;
+
+	(void)state;
+	request.origin = "http://localhost";
+	assert_int_equal(check(&access, request), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		request.origin = refused[i];
+		assert_int_equal(check(&access, request), 403);
+	}
+}
+
+static void by_tcp_it_takes_the_token(void **state)
+{
+	struct access access = make();
+	struct access_request request = by_tcp;
+	char text[128];
+
+	(void)state;
+	assert_int_equal(check(&access, request), 401);
+	request.authorization = text;
+	(void)snprintf(text, sizeof text, "bearer %s", access.token);
+	assert_int_equal(check(&access, request), 0);
+	text[strlen(text) - 1] ^= 1;
+	assert_int_equal(check(&access, request), 401);
+	(void)snprintf(text, sizeof text, "Bearer %s0", access.token);
+	assert_int_equal(check(&access, request), 401);
+	(void)snprintf(text, sizeof text, "Bearer %s", access.cookie);
+	assert_int_equal(check(&access, request), 401);
+	(void)strcpy(text, "Bearer ");
+	assert_int_equal(check(&access, request), 401);
+}
+
+static void a_server_without_secrets_lets_nobody_in_by_tcp(void **state)
+{
+	struct access access = {.uid = OWN, .port = PORT};
+	struct access_request request = by_tcp;
+
+	(void)state;
+	request.authorization = "Bearer ";
+	request.cookies = "yett-4711=";
+	assert_int_equal(check(&access, request), 401);
+	assert_false(access_spend(&access, "", (char[8]){0}, 8));
+}
+
+static void once_is_once(void **state)
+{
+	struct access access = make();
+	struct access_request request = by_tcp;
+	char url[128], first[65], header[256], cookies[512];
+
+	(void)state;
+	assert_int_equal(access_make_url(&access, url, sizeof url), 0);
+	assert_memory_equal(url, "http://127.0.0.1:4711/?once=", 28);
+	(void)strcpy(first, url + 28);
+	assert_false(access_spend(&access, "x", header, sizeof header));
+	assert_true(access_spend(&access, first, header, sizeof header));
+	assert_non_null(strstr(header, "; HttpOnly; SameSite=Strict"));
+	assert_false(access_spend(&access, first, header, sizeof header));
+	assert_false(access_spend(&access, "", header, sizeof header));
+	*strchr(header, ';') = '\0';
+	(void)snprintf(cookies, sizeof cookies, "a=b; yett-4712=x; %s; c", header);
+	request.cookies = cookies;
+	assert_int_equal(check(&access, request), 0);
+	(void)snprintf(cookies, sizeof cookies, "x%s", header);
+	assert_int_equal(check(&access, request), 401);
+}
+
+static void what_changes_something_is_json(void **state)
+{
+	struct access access = make();
+	struct access_request request = by_unix;
+
+	(void)state;
+	request.method = "POST";
+	assert_int_equal(check(&access, request), 0);
+	request.has_body = true;
+	assert_int_equal(check(&access, request), 415);
+	request.content_type = "application/json";
+	assert_int_equal(check(&access, request), 0);
+	request.content_type = "Application/JSON; charset=utf-8";
+	assert_int_equal(check(&access, request), 0);
+	request.content_type = "application/json-seq";
+	assert_int_equal(check(&access, request), 415);
+	request.content_type = "text/plain";
+	assert_int_equal(check(&access, request), 415);
+	request.method = "PUT";
+	assert_int_equal(check(&access, request), 415);
+	request.method = "GET";
+	assert_int_equal(check(&access, request), 0);
+}
+
+static void secrets_differ(void **state)
+{
+	struct access first = make(), second = make();
+
+	(void)state;
+	assert_int_equal(strlen(first.token), 64);
+	assert_string_not_equal(first.token, second.token);
+	assert_string_not_equal(first.token, first.cookie);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_peers_uid_counts),
+		cmocka_unit_test(only_names_of_this_host_are_hosts),
+		cmocka_unit_test(another_origin_is_refused),
+		cmocka_unit_test(by_tcp_it_takes_the_token),
+		cmocka_unit_test(a_server_without_secrets_lets_nobody_in_by_tcp),
+		cmocka_unit_test(once_is_once),
+		cmocka_unit_test(what_changes_something_is_json),
+		cmocka_unit_test(secrets_differ),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
