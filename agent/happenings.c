@@ -43,6 +43,10 @@ const struct field happening_fields[] = {
 	{"command", FIELD_NUMBER, 0, .description = "The number of the sandbox's command that it is about"},
 	{"lost", FIELD_NUMBER, 0, .description = "So many before this one came too fast to be told"},
 	{"count", FIELD_NUMBER, 0},
+	{"subject", FIELD_TEXT, 0, .description = "The system call that was denied, or the other end of a connection: NAME:PORT"},
+	{"why", FIELD_TEXT, 0, .description = "Of blocked"},
+	{"rule", FIELD_TEXT, 0, .description = "That it rests on"},
+	{"place", FIELD_TEXT, 0, .description = "FILE:LINE of the rule"},
 	{"execution", FIELD_TEXT, 0},
 	{"error", FIELD_OBJECT, 0, .description = "Of what was refused", .fields = problem_fields},
 	{0},
@@ -119,8 +123,11 @@ static void peer_text(const struct yett_event *e, char *text, size_t size)
 {
 	const struct yett_peer *peer = e->peer;
 	const char *why = e->kind == YETT_EVENT_BLOCKED ? yett_blocked_text(peer->why) : NULL;
+	char port[8] = ""; /* of a name that was only looked up, none */
 
-	(void)snprintf(text, size, "%s%s%s:%u%s%s%s%s%s%s", peer->name, *peer->name && *peer->address ? " " : "", peer->address, peer->port,
+	if (peer->port)
+		(void)snprintf(port, sizeof port, ":%u", peer->port);
+	(void)snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s", peer->name, *peer->name && *peer->address ? " " : "", peer->address, port,
 	               why ? ": " : "", why ? why : "", *peer->rule ? ", rule " : "", peer->rule, *peer->place ? " at " : "", peer->place);
 }
 
@@ -158,6 +165,31 @@ static void event_text(const struct yett_event *e, char *text, size_t size)
 	}
 }
 
+static void put_text(json_t *json, const char *name, const char *text)
+{
+	if (text && *text)
+		(void)json_object_set_new(json, name, field_make_text(text, strlen(text)));
+}
+
+/* What it is about, and why it was as it was: for programs, that need not read it out of the text. */
+static void put_reason(json_t *json, const struct yett_event *e)
+{
+	const struct yett_peer *peer = e->peer;
+	char subject[320];
+
+	if (e->kind == YETT_EVENT_DENIED)
+		put_text(json, "subject", yett_call_name(e->call));
+	if (!peer)
+		return;
+	(void)snprintf(subject, sizeof subject, "%s:%u", *peer->name ? peer->name : peer->address, peer->port);
+	if (!peer->port) /* a name was looked up, and not more */
+		subject[strlen(subject) - strlen(":0")] = '\0';
+	put_text(json, "subject", subject);
+	put_text(json, "why", e->kind == YETT_EVENT_BLOCKED ? yett_blocked_text(peer->why) : NULL);
+	put_text(json, "rule", peer->rule);
+	put_text(json, "place", peer->place);
+}
+
 static void on_event(const struct yett_event *e, void *data)
 {
 	struct followed *followed = data;
@@ -173,6 +205,8 @@ static void on_event(const struct yett_event *e, void *data)
 		(void)json_object_set_new(json, "lost", json_integer((json_int_t)e->lost));
 	if (json && e->count)
 		(void)json_object_set_new(json, "count", json_integer((json_int_t)e->count));
+	if (json)
+		put_reason(json, e);
 	add(followed->agent->happenings, json);
 }
 

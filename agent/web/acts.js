@@ -1,9 +1,9 @@
 /*
  * What can be done to a sandbox from several pages, and how the page tells what came of it.
  */
-import {fill, find, make, nameOf, setText, visible} from "./dom.js";
-import {call} from "./client.js";
-import {addRefusal, refresh} from "./store.js";
+import {fill, find, linesNode, make, nameOf, setText, visible} from "./dom.js";
+import {call, problemLine} from "./client.js";
+import {refresh} from "./store.js";
 
 const TOAST_MS = 7000;
 let toastTimer = 0;
@@ -18,9 +18,15 @@ export function tell(text) {
 	toastTimer = setTimeout(() => { toast.hidden = true; }, TOAST_MS);
 }
 
-/* Why an answer has "error", in one line. */
-export function problemLine(error) {
-	return [error.message, error.detail].filter(Boolean).join(" ");
+const fact = (name, value) => value ? [make("dt", {}, name), make("dd", {}, value)] : [];
+
+/* Why something is refused, by which rule, and what would change that. */
+export function makeProblem(error) {
+	return make("div", {class: "panel verdict no"}, make("h2", {}, error.code === "permission-denied" ? "Refused" : "Not possible"),
+		make("p", {}, error.rule ? error.message : problemLine(error)), /* facts have the detail, then */
+		make("dl", {class: "facts"}, fact("Rule", error.rule), fact("Where", error.file && error.file + (error.line ? ":" + error.line : "")),
+			fact("Asked", error.asked), fact("Allowed", error.allowed)),
+		error.mend ? [make("h3", {}, "The smallest change that would allow it"), make("pre", {}, linesNode(error.mend))] : []);
 }
 
 /* Asks for an operation, and tells why where it was not done. The answer; null where it was not done. */
@@ -29,8 +35,6 @@ export async function attempt(operation, asked, what) {
 		const answer = await call(operation, asked);
 		if (!answer.error)
 			return answer;
-		if (answer.error.code === "permission-denied")
-			addRefusal(answer.error, what);
 		tell(what + ": " + problemLine(answer.error));
 	} catch (error) {
 		tell(what + ": " + error.message);

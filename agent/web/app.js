@@ -5,7 +5,7 @@
  * shown as text (dom.js).
  */
 import {find, findAll, make, setText} from "./dom.js";
-import {onState, operations, Unreachable} from "./client.js";
+import {onState, operations, problemLine, Unreachable} from "./client.js";
 import {act, actionsOf, tell} from "./acts.js";
 import {onChange, sandboxOf, start, store} from "./store.js";
 import {openSandbox, setUpSandboxes, showSandbox, showSandboxes} from "./view_sandboxes.js";
@@ -61,6 +61,7 @@ function showSoon() {
 	requestAnimationFrame(() => {
 		isDue = false;
 		current.show();
+		showState();
 		setText(find("#sandboxes-count"), store.isListed ? store.sandboxes.length : "");
 		const running = store.executions.filter(({status}) => status === "running" || status === "pending").length;
 		setText(find("#executions-count"), running ? running + " running" : "");
@@ -178,8 +179,11 @@ const STATES = {
 	expired: ["Not known here", "The server does not know this browser any more. Open the address that `yett serve` prints."],
 };
 
-function showState(state) {
-	const [word, text] = STATES[state];
+let state = "connecting";
+
+function showState() {
+	const [word, away] = STATES[state];
+	const text = away ?? (store.problem ? "Sandboxes cannot be asked about: " + problemLine(store.problem) : null);
 
 	setText(find("#connection"), word);
 	find("#connection").className = "connection " + state;
@@ -198,7 +202,6 @@ function choices(list, operation, field) {
 async function learn() {
 	try {
 		const {operations: list} = await operations();
-		setUpRun(choices(list, "run_code", "language"));
 		setUpPolicy(choices(list, "sandboxes", "network"));
 	} catch (error) {
 		if (!(error instanceof Unreachable))
@@ -213,9 +216,13 @@ findAll("table.cards").forEach((table) => {
 	findAll("thead tr", table).forEach((row) => row.setAttribute("role", "row"));
 	findAll("thead th", table).forEach((cell) => cell.setAttribute("role", "columnheader"));
 });
-onState(showState);
+onState((now) => {
+	state = now;
+	showState();
+});
 setUpSandboxes();
 setUpEvents();
+setUpRun();
 setUpKeys();
 showTheme();
 find("#theme").addEventListener("click", nextTheme);

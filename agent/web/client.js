@@ -15,7 +15,7 @@ export function onState(listener) {
 }
 
 function setState(next) {
-	if (state === next || state === "expired")
+	if (state === next)
 		return;
 	state = next;
 	listeners.forEach((listener) => listener(state));
@@ -57,8 +57,14 @@ export async function call(operation, asked = {}, signal = undefined) {
 	} catch (error) {
 		if (error.name === "AbortError")
 			throw error;
+		setState("lost");
 		throw new Unreachable("The server broke off in the middle of its answer.");
 	}
+}
+
+/* Why an answer has "error", in one line. */
+export function problemLine(error) {
+	return [error.message, error.detail].filter(Boolean).join(" ");
 }
 
 export async function operations() {
@@ -96,24 +102,26 @@ const pause = (ms, signal) => new Promise((resolve) => {
 });
 
 /*
- * Follows a stream until `signal` says otherwise, or `each(event, data)` returns true: it is over. When the server goes away, the stream is
- * asked for again, and `again()` called before what comes then.
+ * Follows the stream at `path()` until `signal` says otherwise, `each(event, data)` returns true, or there is none. When the server goes
+ * away, it is asked for again, and `again()` called before what comes then.
  */
 export async function follow(path, each, again, signal) {
 	let wait = RETRY_FIRST_MS, isFirst = true;
 
-	while (!signal.aborted && state !== "expired") {
+	while (!signal.aborted) {
 		try {
-			const response = await request(path, {headers: {"Accept": "text/event-stream"}, signal});
-			if (!response.ok)
+			const response = await request(path(), {headers: {"Accept": "text/event-stream"}, signal});
+			if (response.status === 404)
 				return;
-			if (!isFirst)
-				again();
-			isFirst = false;
-			wait = RETRY_FIRST_MS;
-			for await (const message of messages(response.body))
-				if (each(message.event, JSON.parse(message.data)))
-					return;
+			if (response.ok) {
+				if (!isFirst)
+					again();
+				isFirst = false;
+				wait = RETRY_FIRST_MS;
+				for await (const message of messages(response.body))
+					if (each(message.event, JSON.parse(message.data)))
+						return;
+			}
 		} catch (error) {
 			if (signal.aborted)
 				return;

@@ -53,7 +53,7 @@ export function make(name, with_ = {}, ...children) {
 
 /* What is in an element from now on. */
 export function fill(element, ...children) {
-	element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false)
+	element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
 		.map((child) => child instanceof Node ? child : document.createTextNode(visible(child))));
 }
 

@@ -4,24 +4,24 @@
  * It asks each second while the page is visible; events come by themselves.
  */
 import {COLOURS} from "./plot.js";
-import {call, follow, Unreachable} from "./client.js";
+import {call, follow, problemLine, Unreachable} from "./client.js";
 
 export const SPANS_MS = [60000, 120000, 300000];
 const SPAN_MS = SPANS_MS.at(-1);
 const POLL_MS = 1000;
+const ANSWER_MS = 10000; /* a server that needs longer than this is taken for one that is away */
 const EVENTS_MAX = 500;
-
-/* Kinds of events that tell of something denied; those of the second list, of a limit that was met. */
-export const DENIED_KINDS = ["denied", "blocked"];
-export const LIMIT_KINDS = ["forks-refused", "oom", "full"];
 
 export const store = {
 	sandboxes: [],
 	usage: new Map(), /* id → {colour, cpu, memory: samples, now: the last reading} */
 	events: [],       /* the latest first */
-	denied: [],       /* {key, at, sandbox, what, why, rule, place}, the latest first */
+	denied: [], /* {key, at, sandbox, what, why, rule, place}, the latest first */
 	executions: [],   /* the latest first */
+	names: new Map(), /* id → name, of sandboxes that have ended, too */
 	isListed: false,
+	hasOthers: false, /* they are of several users */
+	problem: null, /* why the helper of the sandboxes could not be asked */
 };
 
 const listeners = new Set();
@@ -73,18 +73,26 @@ export function series(of, id = undefined) {
 }
 
 async function poll() {
-	const [listed, used, run] = await Promise.all([
-		call("sandboxes", {action: "list"}), call("sandboxes", {action: "stats"}), call("sandboxes", {action: "executions"}),
-	]);
+	const signal = AbortSignal.timeout(ANSWER_MS);
+	const [listed, used, run] = await Promise.all(["list", "stats", "executions"].map((action) => call("sandboxes", {action}, signal)));
 	const at = Date.now();
 
-	for (const reading of used.sandboxes ?? [])
+	store.problem = listed.error ?? used.error ?? null;
+	if (store.problem) {
+		changed("sandboxes");
+		return;
+	}
+	for (const reading of used.stats)
 		addUsage(reading, at);
 	for (const [id, usage] of store.usage)
 		if (usage.lastAt < at - SPAN_MS)
 			store.usage.delete(id);
-	store.sandboxes = (listed.sandboxes ?? []).sort((a, b) => a.created_ms - b.created_ms);
-	store.executions = run.executions ?? [];
+	const sandboxes = listed.sandboxes.sort((a, b) => a.created_ms - b.created_ms);
+	await followNew(sandboxes);
+	store.sandboxes = sandboxes;
+	sandboxes.forEach(({id, name}) => store.names.set(id, name));
+	store.hasOthers = sandboxes.some(({uid}) => uid !== sandboxes[0].uid);
+	store.executions = run.executions;
 	store.isListed = true;
 	changed("sandboxes");
 	changed("executions");
@@ -112,40 +120,66 @@ export async function refresh() {
 
 /* --- events ----------------------------------------------------------------------------------------------------------------------- */
 
-let deniedCount = 0;
+let arrived = 0, last = 0;
 
-function addDenied(denied) {
-	deniedCount++;
-	store.denied.unshift({key: "denied-" + deniedCount, ...denied});
-	store.denied.length = Math.min(store.denied.length, EVENTS_MAX);
-	changed("denied");
+const times = (count) => count > 1 ? `${count} times` : "";
+const joined = (...parts) => parts.filter(Boolean).join(", ");
+
+/* What happened, in words; its kind is shown beside it. */
+export function eventText(event) {
+	const text = event.kind === "followed" ? `it is ${event.state}` : event.error ? `${event.text}: ${problemLine(event.error)}` : event.text;
+
+	return joined(event.command && `command ${event.command}`, text, times(event.count), event.lost && `${event.lost} events before it are lost`);
 }
 
-/* A request of this page that the policy refused. */
-export function addRefusal(error, what) {
-	addDenied({
-		at: Date.now(), sandbox: "", what, why: [error.message, error.detail].filter(Boolean).join(" "), rule: error.rule ?? "",
-		place: error.file ? error.file + (error.line ? ":" + error.line : "") : "",
-	});
-}
+const placeOf = (error) => error.file ? error.file + (error.line ? ":" + error.line : "") : "";
+
+/* Kinds of events that tell of something denied: what it was, and why, where the event itself does not say so. */
+const DENIED = {
+	denied: (event) => ({what: joined("System call " + (event.subject ?? "of a number without name"), times(event.count)), why: "The profile's rules for system calls forbid it"}),
+	blocked: (event) => ({what: joined("Connection to " + event.subject, times(event.count))}),
+	refused: (event) => ({what: event.text, why: event.error.rule ? event.error.message : problemLine(event.error), rule: event.error.rule, place: placeOf(event.error)}),
+	full: (event) => ({what: joined("Connection to " + event.subject, times(event.count)), why: "There are as many as there may be"}),
+	"forks-refused": (event) => ({what: joined("Another process", times(event.count)), why: "There are as many as there may be"}),
+	oom: (event) => ({what: joined("Memory", event.count > 1 && `${event.count} processes were killed`), why: "There is no more for this sandbox"}),
+};
+
+export const isDenied = (kind) => Object.hasOwn(DENIED, kind);
 
 function addEvent(event) {
-	store.events.unshift({key: event.sandbox + "/" + event.number, ...event});
+	const kept = {...event, key: ++arrived};
+
+	last = event.number;
+	store.events.unshift(kept);
 	store.events.length = Math.min(store.events.length, EVENTS_MAX);
-	if (DENIED_KINDS.includes(event.kind) || LIMIT_KINDS.includes(event.kind))
-		addDenied(deniedOf(event));
+	if (isDenied(event.kind)) {
+		store.denied.unshift({at: event.time_ms, key: arrived, sandbox: event.sandbox, why: event.why, rule: event.rule, place: event.place,
+			...DENIED[event.kind](event)});
+		store.denied.length = Math.min(store.denied.length, EVENTS_MAX);
+		changed("denied");
+	}
 	changed("events");
 }
 
-function deniedOf(event) {
-	return {at: event.time_ms, sandbox: event.sandbox, what: event.text, why: "", rule: event.rule ?? "", place: event.place ?? ""};
+/* The server follows the sandboxes that there are when it is asked for events; it is told of those that were made elsewhere. */
+async function followNew(sandboxes) {
+	if (sandboxes.some(({id}) => !sandboxOf(id)))
+		await call("events", {after: Number.MAX_SAFE_INTEGER, max: 1});
+}
+
+let stop = null;
+
+/* Events come while the page is visible: a browser has few connections for one server. Those that it missed come afterwards. */
+function listen() {
+	stop?.abort();
+	stop = new AbortController();
+	if (!document.hidden)
+		follow(() => "/v1/events?after=" + last, (kind, event) => addEvent(event), () => {}, stop.signal);
 }
 
 /* Begins to listen and to ask. */
 export function start() {
-	const forever = new AbortController().signal;
-
-	document.addEventListener("visibilitychange", refresh);
+	document.addEventListener("visibilitychange", () => { listen(); refresh(); });
+	listen();
 	refresh();
-	follow("/v1/events", (kind, event) => addEvent(event), refresh, forever);
 }

@@ -2,28 +2,39 @@
  * The pages "Events" and "Denied".
  */
 import {find, make, nameOf, reconcile, setText, time} from "./dom.js";
-import {DENIED_KINDS, LIMIT_KINDS, sandboxOf, store} from "./store.js";
+import {eventText, isDenied, store} from "./store.js";
 
 const ANNOUNCE_MS = 3000;
 const SHOWN_MAX = 200;
 const KINDS = {started: "busy", exited: "", ended: "", failed: "bad", timeout: "warn", paused: "warn", resumed: "good", unreachable: "warn",
 	"network-lost": "bad", asked: "warn"};
 
-const kindClass = (kind) => DENIED_KINDS.includes(kind) || LIMIT_KINDS.includes(kind) ? "bad" : KINDS[kind] ?? "";
+const kindClass = (kind) => isDenied(kind) ? "bad" : KINDS[kind] ?? "";
 
 export function sandboxLink(id) {
-	const sandbox = sandboxOf(id);
-
-	return id ? make("a", {href: "#/sandboxes/" + id}, sandbox ? nameOf(sandbox) : id.slice(0, 12)) : null;
+	return id ? make("a", {href: "#/sandboxes/" + id, "data-sandbox": id}, nameOf({id, name: store.names.get(id)})) : null;
 }
+
+/* An event may come before the list from which the name of its sandbox is known. */
+export function nameSandboxes(place) {
+	const link = find("a[data-sandbox]", place);
+
+	if (link)
+		setText(link, nameOf({id: link.dataset.sandbox, name: store.names.get(link.dataset.sandbox)}));
+}
+
+const FRESH_MS = 2000;
+
+/* What is new is seen to come. */
+const freshness = (at) => Date.now() - at < FRESH_MS ? "is-new" : null;
 
 /* The row of an event; with its sandbox, or without. */
 export function eventRow(event, withSandbox) {
-	return make("tr", {role: "row", class: "is-new"},
+	return make("tr", {role: "row", class: freshness(event.time_ms)},
 		make("td", {class: "nowrap", role: "cell"}, time(event.time_ms)),
 		withSandbox ? make("td", {role: "cell"}, sandboxLink(event.sandbox)) : null,
 		make("td", {role: "cell"}, make("span", {class: ("badge " + kindClass(event.kind)).trim()}, event.kind)),
-		make("td", {class: "whole", role: "cell"}, event.text ?? ""));
+		make("td", {class: "whole", role: "cell"}, eventText(event)));
 }
 
 /* --- events ----------------------------------------------------------------------------------------------------------------------- */
@@ -31,10 +42,10 @@ export function eventRow(event, withSandbox) {
 const filter = {kind: "", text: "", held: null};
 
 function fits(event) {
-	const text = filter.text.toLowerCase(), sandbox = sandboxOf(event.sandbox);
+	const text = filter.text.toLowerCase();
 
 	return (!filter.kind || event.kind === filter.kind) &&
-		(!text || [event.text, event.sandbox, event.kind, sandbox?.name].some((part) => part?.toLowerCase().includes(text)));
+		(!text || [eventText(event), event.sandbox, event.kind, store.names.get(event.sandbox)].some((part) => part?.toLowerCase().includes(text)));
 }
 
 function showKinds() {
@@ -54,8 +65,8 @@ export function showEvents() {
 	find("#events").hidden = events.length === 0;
 	find("#events-empty").hidden = events.length > 0;
 	setText(find("#events-empty"), store.events.length > 0 ? "None of the events is like this." :
-		"Nothing has happened since this page was opened. What happens is listed here as it does.");
-	reconcile(find("#events tbody"), events, (event) => event.key, (event) => eventRow(event, true), () => {});
+		"Nothing has happened since the server was started. What happens is listed here as it does.");
+	reconcile(find("#events tbody"), events, (event) => event.key, (event) => eventRow(event, true), nameSandboxes);
 }
 
 /* What comes is told to those who do not see it, but not more often than can be listened to. */
@@ -70,9 +81,9 @@ export function announceEvents() {
 		announceTimer = 0;
 		announced = store.events[0] ?? null;
 		if (fresh.length === 1)
-			setText(find("#announce"), `${fresh[0].kind}: ${fresh[0].text ?? ""}`);
+			setText(find("#announce"), [fresh[0].kind, eventText(fresh[0])].filter(Boolean).join(": "));
 		else if (fresh.length > 1)
-			setText(find("#announce"), `${fresh.length} events, the last: ${fresh[0].kind}: ${fresh[0].text ?? ""}`);
+			setText(find("#announce"), `${fresh.length} events, the last: ` + [fresh[0].kind, eventText(fresh[0])].filter(Boolean).join(": "));
 	}, ANNOUNCE_MS);
 }
 
@@ -95,16 +106,16 @@ export function setUpEvents() {
 /* --- denied ----------------------------------------------------------------------------------------------------------------------- */
 
 function deniedRow(denied) {
-	return make("tr", {role: "row", class: "is-new"},
+	return make("tr", {role: "row", class: freshness(denied.at)},
 		make("td", {class: "nowrap", role: "cell"}, time(denied.at)),
 		make("td", {role: "cell"}, sandboxLink(denied.sandbox) ?? make("span", {class: "badge"}, "a request")),
 		make("td", {class: "whole", role: "cell"}, denied.what),
-		make("td", {class: "whole", role: "cell"}, denied.why),
-		make("td", {class: "whole", role: "cell"}, denied.rule ? make("code", {}, denied.rule) : null, denied.place ? make("span", {class: "under mono"}, denied.place) : null));
+		make("td", {class: "whole", role: "cell"}, denied.why ?? ""),
+		make("td", {class: "whole rule", role: "cell"}, denied.rule ? make("code", {}, denied.rule) : null, denied.place ? make("span", {class: "under mono"}, denied.place) : null));
 }
 
 export function showDenied() {
 	find("#denied").hidden = store.denied.length === 0;
 	find("#denied-empty").hidden = store.denied.length > 0;
-	reconcile(find("#denied tbody"), store.denied.slice(0, SHOWN_MAX), (denied) => denied.key, deniedRow, () => {});
+	reconcile(find("#denied tbody"), store.denied.slice(0, SHOWN_MAX), (denied) => denied.key, deniedRow, nameSandboxes);
 }

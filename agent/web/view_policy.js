@@ -2,9 +2,11 @@
  * The page "Policy": what it says to a request typed in, and sandboxes that are made of such requests.
  */
 import {bytes, fill, find, linesNode, make} from "./dom.js";
-import {attempt, problemLine, tell} from "./acts.js";
-import {addRefusal, refresh} from "./store.js";
+import {makeProblem, tell} from "./acts.js";
+import {refresh} from "./store.js";
 import {call} from "./client.js";
+
+/* --- the request ------------------------------------------------------------------------------------------------------------------ */
 
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
@@ -41,58 +43,79 @@ function asked() {
 	return request;
 }
 
-/* The request in a few words, for lists of what was refused. */
-function brief(request) {
-	return ["A sandbox" + (request.profile ? ` of profile ${request.profile}` : ""), request.network && `with network ${request.network}`,
-		...(request.shares ?? []).map(({path, mode}) => `with ${path} ${MODES[mode]}`), request.allow && `allowed ${request.allow.join(", ")}`]
-		.filter(Boolean).join(", ");
+/* --- its answer ------------------------------------------------------------------------------------------------------------------- */
+
+/* A fact with the line of the policy that it rests on. */
+function fact(name, value, place = null) {
+	return value === undefined || value === null || value === "" ? [] :
+		[make("dt", {}, name), make("dd", {}, value, place ? make("span", {class: "under mono"}, place) : null)];
 }
 
-const fact = (name, value) => value === undefined || value === null || value === "" ? [] : [make("dt", {}, name), make("dd", {}, value)];
+const unlessNone = (number, format = String) => number ? format(number) : "unlimited";
 
-function refused(error) {
-	return [make("div", {class: "panel verdict no"}, make("h2", {}, error.code === "permission-denied" ? "Refused" : "Not possible"),
-		make("p", {}, problemLine(error)),
-		make("dl", {class: "facts"}, fact("Rule", error.rule), fact("Where", error.file && error.file + (error.line ? ":" + error.line : "")),
-			fact("Asked", error.asked), fact("Allowed", error.allowed)),
-		error.mend ? [make("h3", {}, "The smallest change that would allow it"), make("pre", {}, linesNode(error.mend))] : null)];
-}
-
-const LIMITS = {memory_bytes: ["Memory", bytes], cpu_millis: ["Processors", (number) => number ? String(number / 1000) : "all"],
-	pids: ["Processes", (number) => number ? String(number) : "unlimited"], open_files: ["Open files of a process", (number) => number ? String(number) : "unlimited"]};
-
-function allowed(answer) {
-	const plan = answer.plan ?? answer, steps = plan.steps ?? [];
+/* What a sandbox would get, out of the steps by which it would be made. */
+function grantedFacts(plan) {
+	const step = (name) => plan.steps.find((each) => each.step === name) ?? {};
+	const {limits, place} = step("cgroup"), slot = step("slot"), network = step("network");
 
 	return [
-		make("div", {class: "panel verdict yes"}, make("h2", {}, "Allowed"), make("dl", {class: "facts"},
-			Object.entries(LIMITS).flatMap(([key, [name, format]]) => plan[key] === undefined ? [] : fact(name, format(plan[key]))),
-			fact("Network", plan.network), fact("Profile", plan.profile))),
-		steps.length ? make("div", {class: "panel steps"}, make("h2", {}, "How it would be made"), make("ol", {}, steps.map((step) => make("li", {}, step)))) : null,
+		fact("Profile", plan.profile.name, plan.profile.place), fact("Grant", plan.grant.name, plan.grant.place),
+		fact("Memory", unlessNone(limits.memory_bytes, bytes), place), fact("Processors", unlessNone(limits.cpu_millis, (millis) => String(millis / 1000))),
+		fact("Processes and threads", unlessNone(limits.pids)), fact("Open files of each", unlessNone(step("identity").limits?.files)),
+		fact("Network", [network.network ?? "none", ...network.rules ?? []].join("; "), network.place),
+		plan.steps.filter((each) => each.step === "share" && each.layer !== "store").map((share) => fact("Shared", `${share.target}, ${shareMode(share)}`, share.place)),
+		fact("Sandboxes at once", unlessNone(slot.sandboxes_max), slot.place), fact("Weaker", plan.weaker),
+	].flat(2);
+}
+
+function shareMode(share) {
+	return share.layer ? MODES.cow : share.writable ? MODES.rw : MODES.ro;
+}
+
+const value = (any) => any !== null && typeof any === "object" ? Object.entries(any).map(([name, each]) =>
+	Array.isArray(any) ? value(each) : `${name} ${value(each)}`).join(", ") : String(any);
+
+function stepItem({step, place, target, ...rest}) {
+	const more = Object.entries(rest).filter(([, each]) => each !== null && each !== false && each !== "" && each?.length !== 0)
+		.map(([name, each]) => each === true ? name : `${name} ${value(each)}`).join("; ");
+
+	return make("li", {}, make("b", {}, step), " ", target ? make("code", {}, target) : null, " ", more, place ? make("span", {class: "under mono"}, place) : null);
+}
+
+function allowed(plan) {
+	return [
+		make("div", {class: "panel verdict yes"}, make("h2", {}, "Allowed"), make("dl", {class: "facts"}, grantedFacts(plan))),
+		make("details", {class: "panel steps"}, make("summary", {}, `How it would be made: ${plan.steps.length} steps`), make("ol", {}, plan.steps.map(stepItem))),
 	];
 }
 
-async function ask(event) {
-	const request = asked();
-
-	event.preventDefault();
+/* Asks for `action` of the request; where that is refused, the page says so. */
+async function request(action) {
 	try {
-		const answer = await call("sandboxes", {action: "plan", ...request});
-		fill(find("#policy-answer"), answer.error ? refused(answer.error) : allowed(answer));
-		if (answer.error?.code === "permission-denied")
-			addRefusal(answer.error, brief(request));
+		const answer = await call("sandboxes", {action, ...asked()});
+		if (!answer.error)
+			return answer;
+		fill(find("#policy-answer"), makeProblem(answer.error));
 	} catch (error) {
 		tell(error.message);
 	}
+	return null;
+}
+
+async function ask(event) {
+	event.preventDefault();
+	const answer = await request("plan");
+	if (answer)
+		fill(find("#policy-answer"), allowed(answer.plan));
 }
 
 async function makeIt() {
-	const request = asked();
-	const answer = await attempt("sandboxes", {action: "make", ...request}, brief(request));
+	const answer = await request("make");
 
 	if (answer) {
+		find("#policy-form").elements.name.value = "";
 		await refresh();
-		location.hash = "#/sandboxes";
+		location.hash = "#/sandboxes/" + answer.sandbox.id;
 	}
 }
 

@@ -67,10 +67,12 @@ const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boole
 function showParts(form) {
 	const isCode = form.elements.what.value === "code", isFresh = form.elements.sandbox.value === "";
 
-	findAll("[data-for]", form).forEach((part) => {
-		const wanted = part.dataset.for;
-		part.hidden = wanted === "fresh" ? !isFresh : (wanted === "code") !== isCode;
-	});
+	const isShown = {
+		code: isCode, command: !isCode, fresh: isFresh,
+		kept: isCode && !isFresh && ["python", "javascript"].includes(form.elements.language.value),
+	};
+
+	findAll("[data-for]", form).forEach((part) => { part.hidden = !isShown[part.dataset.for]; });
 }
 
 /* The request that the form says: [operation, arguments]. */
@@ -79,6 +81,12 @@ function asked(form) {
 	const request = isCode ? {language: field.language.value, code: field.code.value} : {command: field.command.value};
 
 	request.background = true;
+	if (!isCode && field.keep.checked) {
+		request.keep_input = true;
+		request.metadata = {input: "kept"}; /* by which it is told that it can be given more */
+	}
+	if (isCode && field.kept.checked && !field.kept.closest("label").hidden)
+		request.mode = "kept";
 	if (field.sandbox.value)
 		request.sandbox = field.sandbox.value;
 	else if (field.profile.value.trim())
@@ -106,11 +114,9 @@ async function submit(event) {
 	}
 }
 
-/* `languages`: their names. */
-export function setUpRun(languages) {
+export function setUpRun() {
 	const form = find("#run-form");
 
-	fill(form.elements.language, languages.map((language) => make("option", {value: language}, language)));
 	form.addEventListener("input", () => showParts(form));
 	form.addEventListener("submit", submit);
 	form.addEventListener("keydown", (event) => {

@@ -5,7 +5,6 @@ import {age, bytes, count, duration, fill, find, make, nameOf, percent, reconcil
 import {showActions} from "./acts.js";
 import {drawSpark, makeSpark, Plot} from "./plot.js";
 import {series, SPANS_MS, store, sandboxOf} from "./store.js";
-import {call, Unreachable} from "./client.js";
 import {eventRow} from "./view_events.js";
 
 const STATES = {running: "good", paused: "warn", failed: "bad", stopped: "", stopping: "busy", creating: "busy", starting: "busy"};
@@ -54,7 +53,7 @@ function updateRow(row, sandbox) {
 	const part = now.memory_limit_bytes ? 100 * now.memory_bytes / now.memory_limit_bytes : 0;
 
 	setText(find("a", name), nameOf(sandbox));
-	setText(find(".under", name), sandbox.name ? sandbox.id.slice(0, 12) : sandbox.user ?? "");
+	setText(find(".under", name), [sandbox.name ? sandbox.id.slice(0, 12) : "", store.hasOthers ? `user ${sandbox.uid}` : ""].filter(Boolean).join(" "));
 	if (state.textContent !== sandbox.state)
 		fill(state, badge(sandbox.state, STATES[sandbox.state]));
 	setText(profile, sandbox.profile);
@@ -85,18 +84,16 @@ export function showSandboxes() {
 /* --- one -------------------------------------------------------------------------------------------------------------------------- */
 
 const USED = [
-	["Processor time", (now) => now.cpu_us === undefined ? null : duration(now.cpu_us / 1000)],
+	["Processor time", (now) => now.cpu_us === null ? null : duration(now.cpu_us / 1000)],
 	["Memory", (now) => bytes(now.memory_bytes) + (now.memory_limit_bytes ? " of " + bytes(now.memory_limit_bytes) : "")],
 	["Memory at most", (now) => bytes(now.memory_peak_bytes)],
-	["Processes", (now) => count(now.processes) + (now.pids_limit ? " of " + now.pids_limit : "")],
-	["Threads", (now) => count(now.threads)],
-	["Open files", (now) => count(now.open_files)],
+	["Processes", (now) => count(now.processes)],
+	["Threads", (now) => count(now.threads) + (now.pids_limit ? " of " + now.pids_limit : "")],
 	["Read from disks", (now) => bytes(now.read_bytes)],
 	["Written to disks", (now) => bytes(now.written_bytes)],
-	["Connections", (now) => now.connections === undefined ? null : `${now.connections} open, ${now.connected} made, ${now.blocked} blocked`],
-	["Over the network", (now) => now.sent_bytes === undefined ? null : `${bytes(now.sent_bytes)} sent, ${bytes(now.received_bytes)} received`],
+	["Connections", (now) => now.connections],
+	["Connections blocked", (now) => now.blocked],
 	["Killed for want of memory", (now) => count(now.oom_kills)],
-	["Forks refused", (now) => count(now.forks_refused)],
 ];
 
 function showFacts(place, facts) {
@@ -109,38 +106,38 @@ function showFacts(place, facts) {
 	fill(place, shown.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }
 
-const NAMES = {
-	id: "Id", name: "Name", state: "State", profile: "Profile", user: "User", uid: "User id", private_uid: "Runs as user id",
-	label: "Label", network: "Network", address4: "Address", address6: "IPv6 address", memory_bytes: "Memory limit", cpu_millis: "Processors",
-	pids: "Process limit", open_files: "Open files limit", weaker: "Weaker", hostname: "Host name", platform: "Platform",
-	architecture: "Architecture", type: "Type", backend: "Backend",
-};
-const FORMATS = {memory_bytes: bytes, cpu_millis: (number) => number ? String(number / 1000) : "all", pids: (number) => number || "unlimited"};
+const unlessNone = (number, format = String) => number ? format(number) : "unlimited";
 
-const one = {id: null, info: null};
+const FACTS = [
+	["Id", (sandbox) => sandbox.id],
+	["Profile", (sandbox) => sandbox.profile],
+	["State", (sandbox) => sandbox.ended ? `${sandbox.state}: ${sandbox.ended}` : sandbox.state],
+	["Made", (sandbox) => time(sandbox.created_ms)],
+	["Stays", (sandbox) => sandbox.lingers ? "until it is ended" : "as long as the program that made it"],
+	["User id", (sandbox) => String(sandbox.uid)],
+	["Network", (sandbox) => [sandbox.network, ...sandbox.addresses].join(", ")],
+	["Label", (sandbox) => sandbox.label],
+	["Weaker", (sandbox) => sandbox.weaker],
+	["Memory", (sandbox) => unlessNone(sandbox.limits.memory_bytes, bytes)],
+	["Processors", (sandbox) => unlessNone(sandbox.limits.cpu_millis, (millis) => String(millis / 1000))],
+	["Processes and threads", (sandbox) => unlessNone(sandbox.limits.pids)],
+	["Open files of each", (sandbox) => unlessNone(sandbox.limits.open_files)],
+	["Labels", (sandbox) => sandbox.labels.join(", ")],
+];
 
-async function askInfo(id) {
-	try {
-		const answer = await call("sandboxes", {action: "info", sandbox: id});
-		if (one.id === id && !answer.error)
-			one.info = answer.info ?? answer;
-	} catch (error) {
-		if (!(error instanceof Unreachable))
-			throw error;
-	}
-}
+/* The sandbox whose page is shown; as it was last, once it has ended. */
+const one = {id: null, last: null};
 
 export function openSandbox(id) {
 	one.id = id;
-	one.info = null;
-	askInfo(id).then(showSandbox);
+	one.last = null;
 }
 
 export function showSandbox() {
 	const now = Date.now(), sandbox = sandboxOf(one.id), usage = store.usage.get(one.id);
-	const facts = {...one.info, ...sandbox};
 
-	setText(find("#sandbox-title"), sandbox ? nameOf(sandbox) : one.id.slice(0, 12));
+	one.last = sandbox ?? one.last;
+	setText(find("#sandbox-title"), nameOf(one.last ?? {id: one.id}));
 	find("#sandbox-gone").hidden = !store.isListed || Boolean(sandbox);
 	setText(find("#sandbox-gone"), "This sandbox has ended.");
 	find("#sandbox-actions").hidden = !sandbox;
@@ -148,15 +145,11 @@ export function showSandbox() {
 		showActions(find("#sandbox-actions"), sandbox, () => sandboxOf(one.id));
 	plots.oneCpu.draw(series("cpu", one.id), now);
 	plots.oneMemory.draw(series("memory", one.id), now);
-	showFacts(find("#sandbox-facts"), [
-		...Object.entries(NAMES).filter(([key]) => facts[key] !== undefined && facts[key] !== null)
-			.map(([key, name]) => [name, FORMATS[key] ? FORMATS[key](facts[key]) : String(facts[key])]),
-		["Made", facts.created_ms ? time(facts.created_ms) : null],
-	]);
+	showFacts(find("#sandbox-facts"), one.last ? FACTS.map(([name, value]) => [name, value(one.last)]) : []);
 	showFacts(find("#sandbox-usage"), USED.map(([name, value]) => [name, usage?.now ? value(usage.now) : null]));
 	const events = store.events.filter((event) => event.sandbox === one.id);
 	find("#sandbox-events").hidden = events.length === 0;
 	find("#sandbox-events-empty").hidden = events.length > 0;
 	reconcile(find("#sandbox-events tbody"), events, (event) => event.key, (event) => eventRow(event, false), () => {});
-	document.title = visible(sandbox ? nameOf(sandbox) : "Sandbox") + " \u2013 Yett";
+	document.title = visible(nameOf(one.last ?? {id: one.id})) + " \u2013 Yett";
 }

@@ -1,8 +1,8 @@
 /*
  * What was run, watched: its output as it comes, what became of it, and what can be said to it.
  */
-import {age, bytes, duration, fill, find, make, setText, visible, visibleLines} from "./dom.js";
-import {attempt} from "./acts.js";
+import {age, bytes, duration, fill, find, linesNode, make, setText, visibleLines} from "./dom.js";
+import {attempt, makeProblem} from "./acts.js";
 import {call, follow, Unreachable} from "./client.js";
 import {refresh, store} from "./store.js";
 
@@ -21,13 +21,14 @@ export class Watch {
 		this.kill = make("button", {type: "button", class: "danger", onclick: () => this.killIt()}, "Kill");
 		this.asked = make("pre", {class: "asked"});
 		this.output = make("pre", {class: "output", tabindex: "0", role: "log", "aria-label": "Output", "aria-live": "off"});
+		this.problem = make("div", {class: "below"});
 		this.input = make("input", {"aria-label": "Input for it", placeholder: "Input, a line", spellcheck: "false", autocomplete: "off"});
 		this.inputLine = make("form", {class: "input-line", onsubmit: (event) => this.send(event)},
 			this.input, make("button", {type: "submit"}, "Send"),
 			make("button", {type: "button", title: "It reads the end of its input", onclick: () => this.endInput()}, "End input"));
 		fill(place, make("div", {class: "panel"},
 			make("div", {class: "watch-head"}, this.status, this.facts, make("div", {class: "actions small"}, this.kill)),
-			this.asked, this.output, this.inputLine));
+			this.asked, this.output, this.inputLine), this.problem);
 	}
 
 	/* Watches an execution from its beginning; null: none. */
@@ -48,7 +49,7 @@ export class Watch {
 
 	async watch(id, signal) {
 		await this.ask(id);
-		await follow(`/v1/executions/${encodeURIComponent(id)}/output`, (kind, data) => this.hear(kind, data), () => this.empty(), signal);
+		await follow(() => `/v1/executions/${encodeURIComponent(id)}/output`, (kind, data) => this.hear(kind, data), () => this.empty(), signal);
 		if (!signal.aborted)
 			await this.ask(id);
 		refresh();
@@ -57,7 +58,9 @@ export class Watch {
 	hear(kind, data) {
 		if (kind === "end")
 			return true;
-		this.add(data.text ?? "", kind === "stderr" ? "err" : "out");
+		if (data.skipped)
+			this.note(`${data.skipped} bytes are not kept here`);
+		this.add(data.text, kind === "stderr" ? "err" : "out");
 		return false;
 	}
 
@@ -83,12 +86,12 @@ export class Watch {
 	}
 
 	note(text) {
-		this.output.append(make("span", {class: "note"}, text), document.createTextNode("\n"));
+		this.output.append(make("span", {class: "note"}, text), make("span", {}, linesNode("\n")));
 	}
 
 	async ask(id) {
 		try {
-			const answer = await call("wait_command", {id, timeout: 0});
+			const answer = await call("wait_command", {id, timeout: "1ms"}); /* 0 does not tell why it was refused */
 			if (this.id !== id)
 				return;
 			this.record = answer;
@@ -99,21 +102,31 @@ export class Watch {
 		}
 	}
 
+	showProblem(error) {
+		const text = JSON.stringify(error ?? null);
+
+		this.problem.hidden = !error;
+		if (error && this.problem.dataset.shown !== text)
+			fill(this.problem, makeProblem(error));
+		this.problem.dataset.shown = text;
+	}
+
 	/* Shows what is known of it now. */
 	update() {
 		const line = store.executions.find((execution) => execution.id === this.id) ?? {};
 		const record = {...line, ...this.record};
-		const status = isOver(line.status ?? "running") ? line.status : record.status ?? line.status;
+		const status = this.record && isOver(this.record.status ?? "running") ? this.record.status : line.status ?? record.status;
 
 		if (!status) {
 			setText(this.status, "unknown");
-			setText(this.asked, record.error?.message ?? "");
+			this.showProblem(record.error);
 			return;
 		}
 		setText(this.status, statusText(status));
 		this.status.className = statusClass(status);
 		this.kill.hidden = isOver(status);
-		this.inputLine.hidden = isOver(status) || Boolean(line.language);
+		this.inputLine.hidden = status !== "running" || record.metadata?.input !== "kept";
+		this.showProblem(record.error);
 		if (line.text && this.asked.textContent !== visibleLines(line.text))
 			this.asked.textContent = visibleLines(line.text);
 		this.asked.hidden = !line.text;
@@ -125,13 +138,11 @@ export class Watch {
 	}
 
 	factsOf(record, status) {
-		const took = isOver(status) ? record.duration !== undefined ? duration(record.duration * 1000) : null :
-			record.started_ms ? age(Date.now() - record.started_ms) : null;
+		const took = isOver(status) ? duration(record.ended_ms - record.started_ms) : age(Date.now() - record.started_ms);
 
 		return [
 			["language", record.language], ["exit status", record.exit_code], ["signal", record.signal], [isOver(status) ? "took" : "for", took],
-			["memory", record.memory_used_bytes ? bytes(record.memory_used_bytes) : null], ["why", record.why],
-			["error", record.error ? [record.error.message, record.error.detail].filter(Boolean).join(" ") : null],
+			["value", record.value], ["memory", record.memory_used_bytes ? bytes(record.memory_used_bytes) : null], ["why", record.error ? null : record.why],
 			["warnings", record.warnings?.length ? record.warnings.join("; ") : null],
 		].filter(([, value]) => value !== null && value !== undefined && value !== "");
 	}

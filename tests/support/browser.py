@@ -1,0 +1,157 @@
+"""
+A headless Chromium that tests drive through chromedriver: W3C WebDriver, spoken over HTTP (https://www.w3.org/TR/webdriver2/).
+
+It runs as the user who is given. Elements are told by CSS selectors; what is waited for is looked at until it holds.
+"""
+import base64
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import yett
+
+KEYS = {'Tab': '\ue004', 'Enter': '\ue007', 'Escape': '\ue00c', 'Space': ' ', 'Left': '\ue012', 'Up': '\ue013', 'Right': '\ue014', 'Down': '\ue015', 'Home': '\ue011',
+        'Shift': '\ue008', 'Control': '\ue009'}
+ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'  # the name of a reference to one in answers
+
+
+class Refused(Exception):
+    """The browser did not do what was asked."""
+
+
+class Browser:
+    def __init__(self, user, width=1280, height=860, arguments=()):
+        """A window of that size, with a profile of its own in the user's home; `arguments` are further ones of Chromium's."""
+        self.folder = user.mkdir('browser-%d' % os.urandom(4)[0])
+        self.log = self.folder + '/chromedriver.log'
+        self.driver = user.popen(['chromedriver', '--port=0', '--log-path=' + self.log], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True)
+        self.session = None
+        try:
+            self.port = self.read_port()
+            self.begin(width, height, arguments)
+        except BaseException:
+            self.close()
+            raise
+
+    def read_port(self):
+        for line in self.driver.stdout:
+            found = re.search(r'started successfully on port (\d+)', line)
+            if found:
+                return int(found.group(1))
+        raise AssertionError('chromedriver did not start')
+
+    def begin(self, width, height, arguments):
+        arguments = [*arguments, '--headless=new', '--user-data-dir=%s/profile' % self.folder, '--window-size=%d,%d' % (width, height), '--no-first-run',
+                     '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-default-apps']
+        wanted = {'browserName': 'chrome', 'goog:chromeOptions': {'args': arguments}, 'goog:loggingPrefs': {'browser': 'ALL'}}
+        self.session = self.ask('POST', '/session', {'capabilities': {'alwaysMatch': wanted}})['sessionId']
+        self.resize(width, height)
+
+    def ask(self, method, path, body=None):
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=yett.DEADLINE)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), {'Content-Type': 'application/json'})
+            answer = json.loads(connection.getresponse().read())['value']
+        finally:
+            connection.close()
+        if isinstance(answer, dict) and 'error' in answer and 'message' in answer:
+            raise Refused('%s: %s' % (answer['error'], answer['message'].split('\n')[0]))
+        return answer
+
+    def do(self, method, path, body=None):
+        return self.ask(method, '/session/%s%s' % (self.session, path), body)
+
+    def close(self):
+        if self.session:
+            with yett.contextlib.suppress(OSError, Refused):
+                self.ask('DELETE', '/session/' + self.session)
+        with yett.contextlib.suppress(ProcessLookupError):
+            os.killpg(self.driver.pid, signal.SIGKILL)
+        self.driver.wait(yett.DEADLINE)
+        self.driver.stdout.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # --- the page ---
+
+    def open(self, url):
+        self.do('POST', '/url', {'url': url})
+
+    def run(self, script, *arguments):
+        """What a function's body in JavaScript returns."""
+        return self.do('POST', '/execute/sync', {'script': script, 'args': list(arguments)})
+
+    def texts(self, selector):
+        """The texts of the elements that are shown."""
+        return self.run('return [...document.querySelectorAll(arguments[0])].filter(e => e.checkVisibility()).map(e => e.innerText)', selector)
+
+    def text(self, selector):
+        return '\n'.join(self.texts(selector))
+
+    def wait(self, selector, pattern='', absent=False):
+        """What is shown at `selector`, once that is there and has the pattern; or, `absent`, once it has it no more."""
+        seen = []
+
+        def holds():
+            seen[:] = self.texts(selector)
+            return (not absent) == any(re.search(pattern, text, re.S) for text in seen)
+        try:
+            yett.wait_until(holds, 'on the page')
+        except AssertionError:
+            raise AssertionError('%s: %r %s: %r\n%s' % (selector, pattern, 'is still shown' if absent else 'was not shown', seen, self.console())) from None
+        return '\n'.join(seen)
+
+    def element(self, selector):
+        return self.do('POST', '/element', {'using': 'css selector', 'value': selector})[ELEMENT]
+
+    def click(self, selector):
+        self.do('POST', '/element/%s/click' % self.element(selector), {})
+
+    def write(self, selector, text):
+        element = self.element(selector)
+        self.do('POST', '/element/%s/clear' % element, {})
+        self.do('POST', '/element/%s/value' % element, {'text': text})
+
+    def choose(self, selector, value):
+        """One of a select's options, by its value: with keys, as somebody would without a mouse."""
+        index = self.run('const s = document.querySelector(arguments[0]); s.focus(); return [...s.options].findIndex(o => o.value === arguments[1])',
+                         selector, value)
+        if index < 0:
+            raise AssertionError('%s has no %r' % (selector, value))
+        self.press('Home', *('Down',) * index)
+
+    def press(self, *keys, holding=None):
+        """Keys of the keyboard, by the names in KEYS or as characters; each `holding` another one."""
+        actions = [{'type': 'keyDown', 'value': KEYS[holding]}] if holding else []
+        for key in keys:
+            actions += [{'type': kind, 'value': KEYS.get(key, key)} for kind in ('keyDown', 'keyUp')]
+        actions += [{'type': 'keyUp', 'value': KEYS[holding]}] if holding else []
+        self.do('POST', '/actions', {'actions': [{'type': 'key', 'id': 'keyboard', 'actions': actions}]})
+
+    def type(self, text):
+        self.press(*text)
+
+    # --- the browser ---
+
+    def resize(self, width, height):
+        """The page, not the window, which is larger, and never as narrow as a telephone's."""
+        self.devtools('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def prefer(self, **features):
+        """Media features, as prefers_color_scheme='dark'."""
+        self.devtools('Emulation.setEmulatedMedia', features=[{'name': name.replace('_', '-'), 'value': value} for name, value in features.items()])
+
+    def devtools(self, command, **parameters):
+        return self.do('POST', '/goog/cdp/execute', {'cmd': command, 'params': parameters})
+
+    def console(self):
+        """What the browser wrote to its console since it was asked last."""
+        return [entry['level'] + ' ' + entry['message'] for entry in self.do('POST', '/se/log', {'type': 'browser'})]
+
+    def picture(self, path):
+        with open(path, 'wb') as file:
+            file.write(base64.b64decode(self.do('GET', '/screenshot')))
