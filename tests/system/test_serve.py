@@ -150,7 +150,7 @@ class Page(serving.Case):
 
 class Streams(serving.Case):
     def test_events_come_as_they_happen(self):
-        box = self.server.call('sandboxes', action='make').json['sandbox']['id']
+        box = self.server.call('sandboxes', action='make', name='followed').json['sandbox']['id']
         stream = self.server.stream('/v1/events?sandbox=' + box)
         self.assertEqual((stream.response.status, stream.response.headers.get_content_type()), (200, 'text/event-stream'))
         self.server.call('run_command', sandbox=box, command='exit 5')
@@ -160,9 +160,11 @@ class Streams(serving.Case):
         self.assertEqual(again.next(), event)
         told = self.server.call('events', sandbox=box, after=event['data']['number'] - 1).json['events'][0]
         self.assertEqual(told, event['data'])
-        for one in (stream, again):
-            one.connection.close()
+        named = self.server.stream('/v1/events?sandbox=followed')
         self.server.call('sandboxes', action='end', sandbox=box)
+        for one in (stream, again, named):
+            self.assertEqual(one.until(lambda event: event['event'] == 'ended')['data']['text'], 'destroyed')
+            self.assertIsNone(one.next())
 
     def test_events_of_what_is_not_there_are_refused(self):
         for path, status in (('/v1/events?sandbox=none', 404), ('/v1/events?after=x', 400), ('/v1/executions/none/output', 404),
