@@ -305,6 +305,7 @@ class View(Case):
             octal = ''.join('\\%03o' % byte for byte in file.read())
         self.start(": '%s'; printf '%s'" % (HOSTILE[0], octal), 'box')
         self.page.wait('#run-watch .badge', '^completed$')
+        self.page.wait('#run-watch .output', '<h1>\n')
         shown = self.page.run("return document.querySelector('#run-watch .output').textContent")
         self.assertEqual(shown.split('\n')[:-1], list(SHOWN))
         self.keep_picture('hostile')
