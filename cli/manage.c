@@ -295,6 +295,8 @@ static void print_status(const struct yett_sandbox_status *s)
 		output_size(size, sizeof size, limits->core_bytes);
 		(void)printf("%-12s %s\n", "core files", size);
 	}
+	print_duration("command", limits->command_timeout_ms, " where it asks for no other time");
+	print_duration("command max", limits->max_command_timeout_ms, "");
 	print_time("created", s->created_ms);
 	print_time("started", s->started_ms);
 	print_time("ended at", s->ended_ms);

@@ -350,6 +350,8 @@ void output_json_limits(struct json *json, const struct yett_sandbox_info *info)
 	json_number(json, "file_bytes", info->file_bytes);
 	json_number(json, "core_bytes", info->core_bytes);
 	json_close(json);
+	json_number_or_null(json, "command_timeout_ms", info->command_timeout_ms);
+	json_number_or_null(json, "max_command_timeout_ms", info->max_command_timeout_ms);
 }
 
 void output_size(char *out, size_t size, uint64_t bytes)

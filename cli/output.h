@@ -71,7 +71,7 @@ const char *output_network_name(enum yett_network network);
 void output_json_error(struct json *json, const char *name, const struct yett_error *error);
 void output_json_result(struct json *json, const char *name, const struct yett_result *result);
 void output_json_sandbox(struct json *json, const char *name, const struct yett_sandbox_info *info);
-void output_json_limits(struct json *json, const struct yett_sandbox_info *info);
+void output_json_limits(struct json *json, const struct yett_sandbox_info *info); /* and the time of commands */
 
 /* An object of KEY=VALUE, a list that ends with NULL. */
 void output_json_pairs(struct json *json, const char *name, const char *const *pairs);

@@ -11,6 +11,8 @@ A line of the page that begins with "@" stands for text that is declared elsewhe
   @codes                      the codes of errors
   @operations                 the operations of yett-agent, as `yett-agent tool --list` has them
   @settings                   its settings, from the same
+  @languages                  the languages that it runs code in, from the same
+  @findings                   what it warns of in code, from the same
   @file PATH                  a file of the sources
 A group of a header begins with a comment line "--- NAME ---"; what stands before the first one is the group "library".
 """
@@ -161,6 +163,28 @@ def operation_text(operation):
             f"and answered with\n\n{fields_text(answer)}")
 
 
+def language_text(language):
+    traits = [f"package {language['package']}" if " " not in language["package"] else f"packages {language['package']}",
+              "compiled" if language["compiled"] else "", "keeps state" if language["kept"] else ""]
+    names = ", ".join([language["name"]] + language["aliases"])
+    return f"*{plain(names)}*\n\t{plain('; '.join(trait for trait in traits if trait))}\n"
+
+
+def findings_text(findings):
+    """Of each language a paragraph for each rule, with what it is about and an example."""
+    text, seen = [], set()
+    for language in dict.fromkeys(finding["language"] for finding in findings):
+        text.append(f"*{plain(language or 'any language')}*")
+        for finding in findings:
+            key = (language, finding["rule"], finding["severity"])
+            if finding["language"] == language and key not in seen:
+                seen.add(key)
+                example = plain(finding["example"].replace("\n", " ").replace("\t", " "))
+                text.append(f"\t_{plain(finding['rule'])}_ ({finding['severity']}): {plain(finding['text'])}, as {example}")
+                text.append("")
+    return "\n".join(text)
+
+
 class Page:
     def __init__(self, source, options, operations, root, version):
         self.root, self.version, self.source = root, version, source
@@ -204,6 +228,12 @@ class Page:
     def settings(self):
         return re.sub("^", "\t", fields_text(self.agent["settings"]), flags=re.M)
 
+    def languages(self):
+        return "\n".join(language_text(language) for language in self.agent["languages"])
+
+    def findings(self):
+        return findings_text(self.agent["findings"])
+
     def capabilities(self, role):
         table = re.search(r"static const int %s\[\] = \{\n(.*?)\};" % role, self.read("helper/privilege/privilege.c"), re.S).group(1)
         return "\n".join(f"*{plain(name)}*\n\t{plain(why)}\n" for name, why in re.findall(r"(CAP_\w+), +/\* (.*?) \*/", table))
@@ -212,7 +242,7 @@ class Page:
         return literal(self.read(path).expandtabs(4))
 
     def filled(self):
-        known = {"title", "subcommand", "others", "names", "types", "functions", "codes", "operations", "settings", "capabilities", "file"}
+        known = {"title", "subcommand", "others", "names", "types", "functions", "codes", "operations", "settings", "languages", "findings", "capabilities", "file"}
 
         def fill(match):
             word, *arguments = match.group(1).split()

@@ -186,6 +186,8 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	info->open_files = created->limits.files;
 	info->file_bytes = created->limits.file_bytes;
 	info->core_bytes = created->limits.core_bytes;
+	info->command_timeout_ms = created->command_ms;
+	info->max_command_timeout_ms = created->command_max_ms;
 	connection_fill_network(info, created->network);
 	connection_fill_kind(connection, info);
 	request->fd = steal_fd(&connection->channel->frame.fds[0]);

@@ -170,6 +170,8 @@ static struct yett_sandbox_info *take_info(const struct yett_connection *connect
 	to->open_files = from->limits.files;
 	to->file_bytes = from->limits.file_bytes;
 	to->core_bytes = from->limits.core_bytes;
+	to->command_timeout_ms = from->command_ms;
+	to->max_command_timeout_ms = from->command_max_ms;
 	return to;
 }
 

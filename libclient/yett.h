@@ -331,6 +331,8 @@ struct yett_sandbox_info {
 	char architecture[65];           /* of the machine, as uname(2) has it: "x86_64" */
 	char type[16];                   /* by what it is kept apart: "namespaces" */
 	char backend[16]; /* how the helper that tells of it was started: "service", "setuid", "rootless"; root's own: "personal" */
+	/* Of each command: for how long it may run where its options do not say, and at most, as the policy has it; 0: no bound. */
+	uint64_t command_timeout_ms, max_command_timeout_ms;
 };
 
 enum yett_ended {
@@ -554,7 +556,7 @@ struct yett_command_options {
 	const void *input;       /* what it reads from its stdin, copied; stdio[0] is YETT_STDIO_NULL then. NULL: as `stdio` says */
 	size_t input_length;
 	size_t capture_bytes; /* of each output that is YETT_STDIO_CAPTURE: what exceeds it is dropped */
-	uint64_t timeout_ms;  /* the command and all it started are killed then; 0: never */
+	uint64_t timeout_ms; /* the command and all it started are killed then; 0: after command_timeout_ms of the sandbox's info, if any */
 	/* Restrictions of this command and what it starts; where the host cannot keep it to them: YETT_E_UNSUPPORTED, and no command. */
 	bool deny_write;   /* nothing in the file system can be changed; its streams, and devices, can be written to */
 	bool deny_network; /* no sockets but Unix sockets */

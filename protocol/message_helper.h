@@ -129,7 +129,9 @@ MESSAGE_STRUCT(create, MESSAGE_CREATE_FIELDS);
 	F(S, TEXT, weaker, ANY, 0,                                                                                                     \
 	  MESSAGE_WEAKER_MAX) /* by what it is weaker than others: without root, by devices; for people; empty: it is not */           \
 	F(S, U32, network, 0, NETWORK_HOST - NETWORK_NONE) /* that it has: enum network_asked, less NETWORK_NONE */                    \
-	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX)
+	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX)                                                                        \
+	F(S, U64, command_ms, 0, TIMEOUT_MS_MAX)     /* the time of a command that asks for none; 0: no bound */                       \
+	F(S, U64, command_max_ms, 0, TIMEOUT_MS_MAX) /* of each command */
 MESSAGE_STRUCT(created, MESSAGE_CREATED_FIELDS);
 
 #define MESSAGE_PLAN_FIELDS(F, S) /* the text is in the descriptor */
@@ -227,7 +229,9 @@ MESSAGE_STRUCT(reach, MESSAGE_REACH_FIELDS);
 	F(S, U64, ended_ms, 0, CLOCK_MS_MAX)                                                                                           \
 	F(S, U32, attached, 0, UINT32_MAX) /* connections that hold it */                                                              \
 	F(S, TEXTS, labels, 0, MESSAGE_LABELS_MAX, ENVIRONMENT, MESSAGE_KEY_VALUE_MAX)                                                 \
-	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX)
+	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX)                                                                        \
+	F(S, U64, command_ms, 0, TIMEOUT_MS_MAX) /* as of a created */                                                                 \
+	F(S, U64, command_max_ms, 0, TIMEOUT_MS_MAX)
 MESSAGE_STRUCT(sandbox, MESSAGE_SANDBOX_FIELDS);
 
 #define MESSAGE_MEMBER_COUNTS(list)       list(MESSAGE_MEMBER_COUNT)

@@ -36,11 +36,12 @@ static void make_session(struct mcp_stream *stream)
 
 static void initialize(struct mcp_request *request)
 {
-	const char *asked = mcp_request_text(request, "protocolVersion"), *agreed = asked ? mcp_revision_agree(asked) : NULL;
 	struct mcp_stream *stream = request->stream;
+	const char *asked = mcp_request_text(request, "protocolVersion"), *agreed;
 
 	if (!asked)
 		return;
+	agreed = mcp_revision_agree(asked);
 	if (stream->is_post)
 		make_session(stream);
 	else

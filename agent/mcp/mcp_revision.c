@@ -12,10 +12,30 @@
 
 static const char *const legacy[] = {LATEST_LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"};
 
+/* What a header says, without the white space around it, which is none of it (RFC 9110, 5.5). */
+static size_t trimmed(const char **header)
+{
+	size_t length;
+
+	*header += strspn(*header, " \t");
+	length = strlen(*header);
+	while (length > 0 && strchr(" \t", (*header)[length - 1]))
+		length--;
+	return length;
+}
+
+/* NULL says nothing. */
+static bool header_is(const char *header, const char *text)
+{
+	size_t length = header ? trimmed(&header) : 0;
+
+	return header && length == strlen(text) && strncmp(header, text, length) == 0;
+}
+
 static const char *find_legacy(const char *version)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(legacy); i++) {
-		if (strcmp(version, legacy[i]) == 0)
+		if (header_is(version, legacy[i]))
 			return legacy[i];
 	}
 	return NULL;
@@ -66,15 +86,13 @@ static int refuse_header(const char *header, struct mcp_refusal *refusal)
 }
 
 /* Whether a header says `text`, as it is or in base64. */
-static bool header_says(const char *header, const char *text)
+static bool name_is(const char *header, const char *text)
 {
-	size_t begin = strlen(NAME_BEGIN), end = strlen(NAME_END), length = header ? strlen(header) : 0, decoded_length = 0;
+	size_t begin = strlen(NAME_BEGIN), end = strlen(NAME_END), length = header ? trimmed(&header) : 0, decoded_length = 0;
 	_cleanup_free_ unsigned char *decoded = NULL;
 
-	if (!header)
-		return false;
-	if (length < begin + end || strncmp(header, NAME_BEGIN, begin) != 0 || strcmp(header + length - end, NAME_END) != 0)
-		return strcmp(header, text) == 0;
+	if (length < begin + end || strncmp(header, NAME_BEGIN, begin) != 0 || strncmp(header + length - end, NAME_END, end) != 0)
+		return header_is(header, text);
 	decoded = malloc(length);
 	return decoded &&
 	       sodium_base642bin(decoded, length, header + begin, length - begin - end, NULL, &decoded_length, NULL,
@@ -95,9 +113,9 @@ static int check_headers(const json_t *message, const struct mcp_headers *header
 	const char *method = json_string_value(json_object_get(message, "method")), *member = named_member(method);
 	const char *name = member ? json_string_value(json_object_get(json_object_get(message, "params"), member)) : NULL;
 
-	if (!headers->method || strcmp(headers->method, method) != 0)
+	if (!header_is(headers->method, method))
 		return refuse_header("Mcp-Method", refusal);
-	if (name && !header_says(headers->name, name))
+	if (name && !name_is(headers->name, name))
 		return refuse_header("Mcp-Name", refusal);
 	return 0;
 }
@@ -109,7 +127,7 @@ static int check_modern(const json_t *message, const struct mcp_headers *headers
 
 	if (!version)
 		return refuse_meta(MCP_META_VERSION, refusal);
-	if (headers && (!headers->version || strcmp(headers->version, version) != 0))
+	if (headers && !header_is(headers->version, version))
 		return refuse_header("MCP-Protocol-Version", refusal);
 	if (strcmp(version, MCP_REVISION) != 0)
 		return refuse_version(version, refusal);
@@ -124,8 +142,7 @@ int mcp_revision_of(const json_t *message, const struct mcp_headers *headers, co
 	const json_t *meta = json_object_get(json_object_get(message, "params"), "_meta");
 	const char *method = json_string_value(json_object_get(message, "method"));
 	bool begins = strcmp(method, "initialize") == 0;
-	bool is_modern =
-		json_object_get(meta, MCP_META_VERSION) || (headers && headers->version && strcmp(headers->version, MCP_REVISION) == 0);
+	bool is_modern = json_object_get(meta, MCP_META_VERSION) || (headers && header_is(headers->version, MCP_REVISION));
 	int r = 0;
 
 	if (is_modern)

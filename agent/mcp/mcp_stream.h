@@ -85,10 +85,10 @@ void mcp_request_tell(const struct mcp_request *request, const char *method, jso
 void mcp_request_call(struct mcp_request *request, const char *operation, const json_t *arguments,
                       void (*on_done)(struct call *call, void *request));
 
-/* A text of "params". NULL: it is missing, and the request is refused. */
+/* A text of "params". NULL: it is missing, and the request is refused, and gone. */
 const char *mcp_request_text(struct mcp_request *request, const char *name);
 
-/* Whether it has no "cursor": there is no second page of anything. Where it has, it is refused. */
+/* Whether it has no "cursor": there is no second page of anything. Where it has, it is refused, and gone. */
 bool mcp_request_is_first_page(struct mcp_request *request);
 
 /* Gives it up, without an answer. */

@@ -59,8 +59,8 @@ static void answer(struct call *call, void *data)
 
 void mcp_tools_call(struct mcp_request *request)
 {
-	const char *name = mcp_request_text(request, "name");
 	const json_t *arguments = json_object_get(request->params, "arguments");
+	const char *name = mcp_request_text(request, "name");
 	struct mcp_refusal refusal = {0};
 
 	if (!name)

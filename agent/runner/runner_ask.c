@@ -181,3 +181,31 @@ void runner_ask_clear(struct runner_ask *ask)
 	json_decref(ask->warnings);
 	*ask = (struct runner_ask){0};
 }
+
+json_t *runner_list_languages(void)
+{
+	json_t *list = json_array();
+
+	for (const struct language *language = languages; language->name; language++) {
+		json_t *aliases = json_array();
+
+		for (const char *const *alias = language->aliases; *alias; alias++)
+			(void)json_array_append_new(aliases, json_string(*alias));
+		(void)json_array_append_new(list,
+		                            json_pack("{s:s, s:o, s:s, s:s, s:s, s:b, s:b}", "name", language->name, "aliases", aliases,
+		                                      "package", language->package, "image", language->image, "file", language->file,
+		                                      "compiled", language->compile != NULL, "kept", language->kept != NULL));
+	}
+	return list;
+}
+
+json_t *runner_list_findings(void)
+{
+	json_t *list = json_array();
+
+	for (const struct finding_rule *rule = finding_rules; rule->pattern; rule++)
+		(void)json_array_append_new(list, json_pack("{s:s?, s:s, s:s, s:s, s:s}", "language", rule->language, "rule", rule->rule,
+		                                            "severity", finding_severity_name(rule->severity), "text", rule->text,
+		                                            "example", rule->example));
+	return list;
+}

@@ -117,7 +117,8 @@ struct plan_limits {
 /* How long it may live, in milliseconds; 0: no bound. */
 struct plan_life {
 	uint64_t wall_ms, cpu_ms, idle_ms, cleanup_ms;
-	uint64_t linger_ms; /* of one that lingers, at rest with nobody attached */
+	uint64_t linger_ms;                  /* of one that lingers, at rest with nobody attached */
+	uint64_t command_ms, command_max_ms; /* of each command: unless it asks for another time, and at most */
 	bool linger, idle_pauses;
 };
 
@@ -160,6 +161,7 @@ struct plan {
 	struct plan_text env[PLAN_ENV_MAX]; /* NAME=VALUE of every command */
 	uint32_t env_count;
 	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for whoever is told of the plan */
+	struct plan_text command_section, command_place; /* "profile" or "grant", whose max_command_timeout counts, and where it stands */
 	char weaker[PLAN_WEAKER_SIZE]; /* by what it is weaker than other sandboxes, for people: the end of a sentence; empty: it is not */
 	uint32_t share_fds;            /* how many descriptors come with the plan */
 	uint32_t steps_count;

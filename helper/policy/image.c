@@ -65,8 +65,9 @@ TYPE(profile_type, {TEXT(name)}, {PLACE(place)}, {PATHS(system)}, {TEXTS(etc)}, 
      {BOOL(perf_events)}, {BOOL(core_files)}, {NUMBER(identity, 0, PLAN_IDENTITY_CALLER)}, {NUMBER(umask, 0, PLAN_UMASK_CALLER)},
      {TEXT(hostname)}, {TEXT(apparmor_profile), .problem = policy_label_problem}, {TEXT(selinux_type), .problem = policy_label_problem},
      {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)}, {NUMBER(workspace, 0, POLICY_WORKSPACE_COW)},
-     {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)}, {NUMBER(network, 0, PLAN_NETWORKS - 1)}, {RULES(allow)},
-     {RULES(deny)}, {BOOL(allow_private)}, {NUMBER(connections, 1, POLICY_CONNECTIONS_MAX)}, {PLACE(network_place)});
+     {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)}, {INSIDE(command_places, place_type, 2)},
+     {NUMBER(network, 0, PLAN_NETWORKS - 1)}, {RULES(allow)}, {RULES(deny)}, {BOOL(allow_private)},
+     {NUMBER(connections, 1, POLICY_CONNECTIONS_MAX)}, {PLACE(network_place)});
 #undef OBJECT
 
 #define OBJECT struct policy_grant

@@ -100,7 +100,9 @@ struct policy_profile {
 	bool memory_mount, outputs_mount; /* what is at PLAN_MEMORY and PLAN_OUTPUTS */
 	struct policy_list environment;   /* NAME=VALUE; planning adds HOME, USER, LOGNAME and SHELL */
 	struct plan_limits limits;        /* defaults and, where a grant says less, more strictly bounded */
-	struct policy_place limits_places[POLICY_LIMITS], shares_place;  /* where written, perhaps in what it extends; file NULL: nowhere */
+	struct policy_place limits_places[POLICY_LIMITS], shares_place; /* where written, perhaps in what it extends; file NULL: nowhere */
+	uint64_t command_ms, command_max_ms;   /* the time of a command that asks for none, and the most; 0: no bound */
+	struct policy_place command_places[2]; /* likewise */
 	struct sock_filter *init_filter, *command_filter, *build_filter; /* what the system call keys come to: programs/policy/seccomp.h */
 	size_t init_filter_count, command_filter_count, build_filter_count;
 	struct policy_list capabilities; /* names like "chown"; a grant must name each */
@@ -130,6 +132,7 @@ struct policy_profile {
 enum policy_key {
 	POLICY_KEY_SANDBOXES = POLICY_LIMITS,
 	POLICY_KEY_LINGER,
+	POLICY_KEY_COMMAND,
 	POLICY_KEY_USER_MEMORY,
 	POLICY_KEY_USER_CPUS,
 	POLICY_KEY_USER_PIDS,
@@ -181,6 +184,7 @@ struct policy_grant {
 	struct plan_limits user_limits;          /* memory, cpu, pids */
 	unsigned sandboxes_max, terminals_max;   /* 0: unlimited */
 	uint64_t linger_max_ms;                  /* how long a sandbox may rest with nobody attached; 0: none may linger */
+	uint64_t command_max_ms;                 /* the most time of a command, besides what the profile says; 0: no bound */
 	struct policy_place places[POLICY_KEYS]; /* where each was written; file NULL: not written */
 	char *notice;                            /* what the administrator is to be told: "FILE:LINE: what"; may be empty */
 	bool is_void; /* for that reason; whom it names gets nothing by it, and by no other that it comes before */

@@ -72,11 +72,35 @@ bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 }
 
 /* The keys of a grant, and where those that are lists are. */
-static const char *const keys[POLICY_KEYS] = {
-	"max_memory",    "max_cpus",    "max_pids",  "max_files",        "max_file_size",  "max_core",      "max_sandboxes",
-	"linger_max",    "user_memory", "user_cpus", "user_pids",        "user_terminals", "identity_root", "identity_caller",
-	"nested_userns", "perf_events", "user_keys", "confined_clients", "allow_private",  "network",       "allow",
-	"keys",          "profiles",    "share_ro",  "share_rw",         "sockets",        "capabilities",  "devices"};
+static const char *const keys[POLICY_KEYS] = {"max_memory",
+                                              "max_cpus",
+                                              "max_pids",
+                                              "max_files",
+                                              "max_file_size",
+                                              "max_core",
+                                              "max_sandboxes",
+                                              "linger_max",
+                                              "max_command_timeout",
+                                              "user_memory",
+                                              "user_cpus",
+                                              "user_pids",
+                                              "user_terminals",
+                                              "identity_root",
+                                              "identity_caller",
+                                              "nested_userns",
+                                              "perf_events",
+                                              "user_keys",
+                                              "confined_clients",
+                                              "allow_private",
+                                              "network",
+                                              "allow",
+                                              "keys",
+                                              "profiles",
+                                              "share_ro",
+                                              "share_rw",
+                                              "sockets",
+                                              "capabilities",
+                                              "devices"};
 #define LIST(name) offsetof(struct policy_grant, name)
 static const size_t lists[] = {LIST(keys),    LIST(profiles),     LIST(share_ro), LIST(share_rw),
                                LIST(sockets), LIST(capabilities), LIST(devices)};
@@ -512,6 +536,18 @@ static int choose_life(const struct message_life *asked, struct decision *decisi
 	return refuse_key(decision->grant, POLICY_KEY_LINGER, text[0], allowed ? text[1] : "no", error);
 }
 
+/* Of profile and grant the lesser bound counts, for a command that asks for no time, too. */
+static void bound_commands(struct decision *decision)
+{
+	const struct policy_profile *profile = decision->profile;
+	const struct policy_grant *grant = decision->grant;
+	uint64_t most = plan_lesser(profile->command_max_ms, grant->command_max_ms);
+
+	decision->life.command_ms = plan_lesser(profile->command_ms, most);
+	decision->life.command_max_ms = most;
+	decision->commands_by_grant = grant->command_max_ms && grant->command_max_ms == most;
+}
+
 /* Who asks from inside a container or sandbox could reach through the helper what was kept from it. */
 static int check_confined(const struct policy *policy, const struct peer *peer, const struct policy_grant *grant, struct yett_error *error)
 {
@@ -560,6 +596,8 @@ int authorize(const struct policy *policy, const struct verified *verified, cons
 		r = choose_limits(create, given, &decision, error);
 	if (r == 0)
 		r = choose_life(&create->life, &decision, error);
+	if (r == 0)
+		bound_commands(&decision);
 	if (r == 0)
 		r = choose_network(policy, create, &decision, error);
 	bound_user(policy, &decision);

@@ -35,6 +35,7 @@ struct decision {
 	unsigned sandboxes_max, terminals_max;
 	const struct policy_grant *sandboxes_grant, *memory_grant; /* which say that, and the memory; NULL: none does */
 	struct plan_life life;
+	bool commands_by_grant;           /* which bounds the time of commands more than the profile does */
 	enum plan_network network;        /* by the request's rules, the profile's, and what the grant denies: rules.h */
 	const struct message_rule *rules; /* the request's, each of which may be asked for */
 	uint32_t rules_count;

@@ -22,6 +22,7 @@ struct sandbox {
 	char hostname[MESSAGE_HOSTNAME_MAX + 1];
 	char weaker[PLAN_WEAKER_SIZE];
 	struct message_limits limits;
+	uint64_t command_ms, command_max_ms;
 	uint32_t network; /* enum plan_network */
 	uint32_t changes; /* of its rules, when this was asked */
 };

@@ -471,6 +471,19 @@ static bool looks_like_an_id(const char *name)
 _Static_assert(PLAN_LABEL_MAX == MESSAGE_KEY_VALUE_MAX && PLAN_LABELS_MAX == MESSAGE_LABELS_MAX && PLAN_ANNOTATION == MESSAGE_ANNOTATION,
                "a label is the same in a plan and in a message");
 
+/* What init says of a command that asks for more time. */
+static void add_commands(struct planning *p)
+{
+	const struct policy_profile *profile = p->decision->profile;
+	const struct policy_grant *grant = p->decision->grant;
+	struct policy_place place = p->decision->commands_by_grant ? grant->places[POLICY_KEY_COMMAND] : profile->command_places[1];
+
+	if (!p->plan->life.command_max_ms)
+		return;
+	add_text(p, p->decision->commands_by_grant ? "grant" : "profile", &p->plan->command_section);
+	add_place(p, place, &p->plan->command_place);
+}
+
 /* How long it may live, what it is called, and by whom. */
 static void add_life(struct planning *p)
 {
@@ -479,6 +492,7 @@ static void add_life(struct planning *p)
 	size_t used = 0;
 
 	p->plan->life = p->decision->life;
+	add_commands(p);
 	if (name && looks_like_an_id(name))
 		refuse(p, "name", name, "could be the id of another sandbox");
 	add_text(p, name ? name : "", &p->plan->name);

@@ -141,6 +141,8 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 		return r;
 	sandbox = new_sandbox(sequence, answer.id, decision->profile->name, tell_limits(&plan->limits));
 	(void)snprintf(sandbox.weaker, sizeof sandbox.weaker, "%s", plan->weaker);
+	sandbox.command_ms = plan->life.command_ms;
+	sandbox.command_max_ms = plan->life.command_max_ms;
 	for (uint32_t i = 0; i < plan->steps_count; i++)
 		if (plan->steps[i].kind == PLAN_HOSTNAME)
 			(void)snprintf(sandbox.hostname, sizeof sandbox.hostname, "%s", plan_text(plan, plan->steps[i].source));
@@ -213,6 +215,8 @@ int sandboxes_ask(struct connection *c, const struct record *record, struct supe
 	int r;
 
 	sandbox.action = request.action;
+	sandbox.command_ms = record->life.command_ms;
+	sandbox.command_max_ms = record->life.command_max_ms;
 	(void)snprintf(sandbox.hostname, sizeof sandbox.hostname, "%s", record->hostname);
 	sandbox.network = record->network.mode < PLAN_NETWORKS ? record->network.mode : PLAN_NETWORK_NONE;
 	sandbox.changes = record->network.changes;
@@ -237,6 +241,8 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 	*body = (struct message_created){.private_uid = created->private_uid,
 	                                 .landlock_abi = created->layers.landlock_abi,
 	                                 .limits = sandbox->limits,
+	                                 .command_ms = sandbox->command_ms,
+	                                 .command_max_ms = sandbox->command_max_ms,
 	                                 .network = sandbox->network};
 	if (message_add_text(c->message, sandbox->id, &body->id) < 0 ||
 	    message_add_text(c->message, sandbox->profile, &body->profile) < 0 ||

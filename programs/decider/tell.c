@@ -79,6 +79,8 @@ int tell_sandbox(const struct record *record, struct message *message)
 	                                          .idle_action = life->idle_pauses ? IDLE_PAUSE : IDLE_END,
 	                                          .cleanup_ms = life->cleanup_ms},
 	                                 .linger_ms = life->linger_ms,
+	                                 .command_ms = life->command_ms,
+	                                 .command_max_ms = life->command_max_ms,
 	                                 .created_ms = record->created_ms,
 	                                 .started_ms = record->started_ms,
 	                                 .ended_ms = record->ended_ms,

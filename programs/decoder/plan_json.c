@@ -188,6 +188,8 @@ static void add_life(struct json *json, const struct plan_life *life)
 	json_number(json, "idle_ms", life->idle_ms);
 	json_text(json, "idle_action", life->idle_pauses ? "pause" : "end");
 	json_number(json, "cleanup_ms", life->cleanup_ms);
+	json_number(json, "command_timeout_ms", life->command_ms);
+	json_number(json, "max_command_timeout_ms", life->command_max_ms);
 	json_close(json);
 }
 

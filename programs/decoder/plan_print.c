@@ -209,7 +209,7 @@ static void print_life(FILE *out, const struct plan *plan)
 		fprintf(out, "%s %s\n", is_annotation ? "annotation" : "label",
 		        escape_text(label + is_annotation, (char[LABEL_SIZE]){0}, LABEL_SIZE));
 	}
-	if (!life->linger && !life->wall_ms && !life->cpu_ms && !life->idle_ms && !life->cleanup_ms)
+	if (!life->linger && !life->wall_ms && !life->cpu_ms && !life->idle_ms && !life->cleanup_ms && !life->command_ms)
 		return;
 	fprintf(out, "life%s", life->linger ? " lingers" : "");
 	print_time(out, "unattended at rest at most", life->linger_ms);
@@ -217,6 +217,8 @@ static void print_life(FILE *out, const struct plan *plan)
 	print_time(out, "cpu", life->cpu_ms);
 	print_time(out, life->idle_pauses ? "paused when idle for" : "ends when idle for", life->idle_ms);
 	print_time(out, "listed after its end for", life->cleanup_ms);
+	print_time(out, "commands for", life->command_ms);
+	print_time(out, "commands at most for", life->command_max_ms);
 	fprintf(out, "\n");
 }
 

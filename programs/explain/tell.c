@@ -192,6 +192,48 @@ static void tell_linger(const struct policy_grant *grant, struct json *json, FIL
 	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)\n", "linger", format_linger(grant, time), rule.text, rule.file, rule.line);
 }
 
+/* Who bounds the time of each command, where somebody does. */
+static struct rule commands_rule(const struct decision *decision)
+{
+	const struct policy_profile *profile = decision->profile;
+	const struct policy_grant *grant = decision->grant;
+
+	if (!decision->life.command_max_ms)
+		return (struct rule){.text = ""};
+	if (decision->commands_by_grant)
+		return tell_rule_of("max_command_timeout", "grant", grant->name, grant->places[POLICY_KEY_COMMAND], grant->place);
+	return tell_rule_of("max_command_timeout", "profile", profile->name, profile->command_places[1], profile->place);
+}
+
+static void json_commands(struct json *json, const struct decision *decision)
+{
+	struct rule rule = commands_rule(decision);
+
+	json_number_or_null(json, "command_timeout_ms", decision->life.command_ms);
+	json_number_or_null(json, "max_command_timeout_ms", decision->life.command_max_ms);
+	tell_json_rule(json, "max_command_timeout_by", &rule);
+}
+
+static void tell_commands(const struct decision *decision, struct json *json, FILE *text)
+{
+	const struct policy_profile *profile = decision->profile;
+	struct rule most = commands_rule(decision),
+		    by = tell_rule_of("command_timeout", "profile", profile->name, profile->command_places[0], profile->place);
+	char time[UNITS_TEXT_SIZE];
+
+	json_commands(json, decision);
+	if (!decision->life.command_ms)
+		return;
+	if (decision->life.command_ms != profile->command_ms)
+		by = most;
+	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)", "command", units_format_duration(decision->life.command_ms, time), by.text, by.file,
+	              by.line);
+	if (most.text[0] && strcmp(by.text, most.text) != 0)
+		(void)fprintf(text, "; at most %s by %s (%s:%u)", units_format_duration(decision->life.command_max_ms, time), most.text,
+		              most.file, most.line);
+	(void)fputc('\n', text);
+}
+
 static int check_share(const struct explain *explain, const struct plan *plan, uint32_t step, const int *fds, struct yett_error *error)
 {
 	const struct setup_host host = {.policy = explain->policy};
@@ -331,6 +373,7 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 		tell_limit(&decision, limit, &ceilings.of[limit], &json, text);
 	json_close(&json);
 	tell_linger(decision.grant, &json, text);
+	tell_commands(&decision, &json, text);
 	tell_shares(explain, &plan, &decision, fds, &json, text);
 	tell_devices(explain, &decision, &json, text);
 	tell_network(explain, &decision, &json, text);
@@ -410,6 +453,7 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 	json_lists(json, "sockets", profile->shares ? &grant->sockets : NULL, NULL);
 	json_close(json);
 	json_linger(json, grant);
+	json_commands(json, decision);
 	json_open(json, "network", '{');
 	json_text(json, "value", plan_network_name(decision->network));
 	json_text(json, "ceiling", plan_network_name(grant->network));

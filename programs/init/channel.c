@@ -6,6 +6,7 @@
 #include "programs/init/query.h"
 #include "programs/init/restrict.h"
 #include "programs/init/terminal.h"
+#include "programs/init/timeout.h"
 #include "protocol/envelope.h"
 #include "protocol/metadata.h"
 
@@ -114,6 +115,8 @@ static int channel_exec(struct channel *channel, uint64_t sequence)
 		r = channel_check_more(exec, &channel->error);
 	if (r == 0)
 		r = channel_check_kept(exec, &channel->error);
+	if (r == 0)
+		r = timeout_check(channel->commands->config, exec, &channel->error);
 	if (r == 0)
 		r = metadata_check(channel->message, &channel->error);
 	if (r == 0)

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "programs/init/kept.h"
 #include "programs/init/query.h"
+#include "programs/init/timeout.h"
 
 #include <signal.h>
 #include <string.h>
@@ -217,8 +218,8 @@ int commands_start(struct commands *commands, const struct frame *packet, const 
 	if (commands_have_leaves(commands) && commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
 		leaf_read_usage(commands_leaf(commands, command), &command->used_before);
 	command->state = COMMAND_STARTING;
-	if (message->body.exec.timeout_ms > 0)
-		command->deadline_us = command->start_us + (uint64_t)message->body.exec.timeout_ms * 1000;
+	if (timeout_of(commands->config, &message->body.exec) > 0)
+		command->deadline_us = command->start_us + timeout_of(commands->config, &message->body.exec) * 1000;
 	return 0;
 }
 

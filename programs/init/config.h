@@ -16,6 +16,7 @@
 #define INIT_PATHS_MAX    1024
 #define INIT_FILTER_MAX   4096 /* BPF_MAXINSNS */
 #define INIT_DATA_MAX     98304
+#define INIT_PLACE_SIZE   512 /* FILE:LINE */
 
 /* How a path of the sandbox may be used; the first byte of its text. */
 enum init_path { INIT_PATH_READ = 'r', INIT_PATH_WRITE = 'w', INIT_PATH_SOCKET = 's' };
@@ -48,8 +49,10 @@ struct init_config {
 	bool is_watched;   /* its end or its pause comes when it is idle, which its supervisor knows by its processes: then there is init
 	                      alone */
 	struct init_limits limits;
-	uint64_t memory_bytes, cpu_millis; /* of the sandbox; 0: unlimited */
-	bool has_processors;               /* else commands run on all that there are */
+	uint64_t memory_bytes, cpu_millis;   /* of the sandbox; 0: unlimited */
+	uint64_t command_ms, command_max_ms; /* of a command: where it asks for no time, and at most; 0: no bound */
+	char command_section[8], command_name[MESSAGE_NAME_MAX + 1], command_place[INIT_PLACE_SIZE]; /* of the policy: who says so */
+	bool has_processors; /* else commands run on all that there are */
 	struct processors processors;
 	/*
 	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter of commands (arrays of struct

@@ -191,6 +191,9 @@ static int check_profile(struct settings_profile *written, struct yett_error *er
 		                     error);
 	if (profile->limits.stack_max_bytes && profile->limits.stack_max_bytes < profile->limits.stack_bytes)
 		return policy_refuse(profile->place, profile->name, "has a stack that is more than stack_max", error);
+	if (profile->command_max_ms && profile->command_ms > profile->command_max_ms)
+		return policy_refuse(profile->command_places[0].file ? profile->command_places[0] : profile->place, profile->name,
+		                     "has a command_timeout that is more than max_command_timeout", error);
 	profile->capabilities_mask = capability_mask(&profile->capabilities);
 	return check_host_network(written, error);
 }

@@ -146,12 +146,13 @@ static const char *const workspaces[] = {"any", "cow", NULL};
 static const char *const label_rules[] = {"if_available", "required", NULL};
 static const char *const syscall_sets[] = {"default", "strict", NULL};
 
-#define MEMORY_MIN (1u << 20) /* "4" for "4G" is found, not obeyed */
-#define BYTES_MAX  ((uint64_t)1 << 50)
-#define PIDS_MAX   4194304
-#define FILES_MAX  1048576
-#define CPUS_MAX   1024000
-#define RATE_MIN   (4u << 10) /* of bytes a second: less is a unit that was forgotten */
+#define MEMORY_MIN     (1u << 20) /* "4" for "4G" is found, not obeyed */
+#define BYTES_MAX      ((uint64_t)1 << 50)
+#define PIDS_MAX       4194304
+#define FILES_MAX      1048576
+#define CPUS_MAX       1024000
+#define COMMAND_MS_MAX ((uint64_t)30 * 24 * 3600 * 1000) /* what an exec may ask for */
+#define RATE_MIN       (4u << 10)                        /* of bytes a second: less is a unit that was forgotten */
 
 #define S(field) offsetof(struct settings_profile, field)
 #define P(field) S(profile.field)
@@ -181,6 +182,8 @@ static const struct settings_key profile_keys[] = {
 	{"file_size", SETTINGS_SIZE, P(limits.file_bytes), 1, BYTES_MAX, .has_unlimited = true,
          .place = P(limits_places[POLICY_LIMIT_FILE_SIZE])},
 	{"core", SETTINGS_CORE, P(limits.core_bytes), 1, BYTES_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_CORE])},
+	{"command_timeout", SETTINGS_TIME, P(command_ms), 1, COMMAND_MS_MAX, .has_unlimited = true, .place = P(command_places[0])},
+	{"max_command_timeout", SETTINGS_TIME, P(command_max_ms), 1, COMMAND_MS_MAX, .has_unlimited = true, .place = P(command_places[1])},
 	{"cpu_time", SETTINGS_NUMBER, P(limits.cpu_seconds), 1, UINT32_MAX, .has_unlimited = true},
 	{"stack", SETTINGS_SIZE, P(limits.stack_bytes), 65536, BYTES_MAX, .has_unlimited = true},
 	{"stack_max", SETTINGS_SIZE, P(limits.stack_max_bytes), 65536, BYTES_MAX, .has_unlimited = true},
@@ -243,6 +246,7 @@ static const struct settings_key grant_keys[] = {
 	{"max_file_size", SETTINGS_SIZE, G(ceilings.file_bytes), 1, BYTES_MAX, .place = AT(LIMIT_FILE_SIZE)},
 	{"max_core", SETTINGS_CORE, G(ceilings.core_bytes), 1, BYTES_MAX, .place = AT(LIMIT_CORE)},
 	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = AT(KEY_LINGER)},
+	{"max_command_timeout", SETTINGS_TIME, G(command_max_ms), 1, COMMAND_MS_MAX, .has_unlimited = true, .place = AT(KEY_COMMAND)},
 	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true,
          .place = AT(KEY_USER_MEMORY)},
 	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = AT(KEY_USER_CPUS)},
@@ -318,6 +322,7 @@ static const struct {
 	[SETTINGS_CORE] = {units_parse_core, "is not none, nor a size of at least 4K such as 64M or 2G", 8},
 	[SETTINGS_CPUS] = {units_parse_cpus, "is not a number such as 2 or 1.5", 8},
 	[SETTINGS_LINGER] = {parse_linger, "is not a time such as 30m or 12h, or unlimited", 8},
+	[SETTINGS_TIME] = {units_parse_duration, "is not a time such as 30s or 10m, or unlimited", 8},
 	[SETTINGS_NUMBER] = {units_parse_number, "is not a whole number", 8},
 	[SETTINGS_NUMBER4] = {units_parse_number, "is not a whole number", 4},
 	[SETTINGS_OCTAL] = {parse_octal, "is not an octal number such as 022, or caller", 4},

@@ -54,6 +54,7 @@ enum settings_kind {
 	SETTINGS_CORE,    /* uint64_t, bytes, or PLAN_CORE_NONE */
 	SETTINGS_CPUS,    /* uint64_t, thousandths */
 	SETTINGS_LINGER,  /* uint64_t, milliseconds, or POLICY_LINGER_UNLIMITED */
+	SETTINGS_TIME,    /* uint64_t, milliseconds */
 	SETTINGS_NUMBER,  /* uint64_t */
 	SETTINGS_NUMBER4, /* uint32_t */
 	SETTINGS_OCTAL,   /* uint32_t, written as a mode */

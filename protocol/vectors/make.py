@@ -93,7 +93,8 @@ def create(**c):
 def created(**c):
     return body([("id", text("0123456789abcdef")), ("profile", text("default")), ("private_uid", uint(1879114752)),
                  ("label", text("yett-sandbox (enforce)")), ("landlock_abi", uint(6)), ("limits", limits()),
-                 ("weaker", text("")), ("network", ZERO), ("hostname", text("sandbox"))], c)
+                 ("weaker", text("")), ("network", ZERO), ("hostname", text("sandbox")),
+                 ("command_ms", ZERO), ("command_max_ms", uint(600000))], c)
 
 
 def error(**c):
@@ -153,7 +154,8 @@ def sandbox(**c):
                  ("ended", ZERO), ("uid", uint(1000)), ("principal", text("")), ("private_uid", uint(1879114752)),
                  ("label", text("")), ("landlock_abi", uint(6)), ("limits", limits()), ("network", ZERO), ("life", life()),
                  ("linger_ms", ZERO), ("created_ms", uint(1763712000000)), ("started_ms", uint(1763712000003)), ("ended_ms", ZERO),
-                 ("attached", ONE), ("labels", array([])), ("hostname", text("sandbox"))], c)
+                 ("attached", ONE), ("labels", array([])), ("hostname", text("sandbox")),
+                 ("command_ms", ZERO), ("command_max_ms", uint(600000))], c)
 
 
 USAGE_COUNTS = ("cpu_us", "user_us", "system_us", "memory_bytes", "memory_peak_bytes", "read_bytes", "written_bytes", "reads",

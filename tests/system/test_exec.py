@@ -353,5 +353,102 @@ class Commands(yett.Case):
             self.assertIn('there is no sandbox', done.err, done)
 
 
+POLICY = '''
+profile "brief" {
+  extends = "default"
+  command_timeout = 200ms
+  max_command_timeout = 1h
+}
+profile "bounded" {
+  extends = "default"
+  max_command_timeout = 200ms
+}
+grant "brief" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"brief", "bounded", "default"}
+  share_ro = {"*"}
+  linger_max = unlimited
+  max_command_timeout = 10m
+}
+'''
+
+
+class Timeouts(yett.Case):
+    """For how long commands may run, by the policy."""
+
+    service_options = {'before': POLICY}
+
+    def box(self, profile):
+        done = self.yett('create', '--name', profile, '--profile', profile)
+        self.assertEqual(done.code, 0, done)
+        self.addCleanup(self.yett, 'destroy', profile)
+        return yett.told(self.yett('inspect', '--json', profile).out)['sandbox']
+
+    def assert_ends_in_time(self, box):
+        done = self.yett('exec', box, '--', 'sleep', '1000')
+        self.assertEqual((done.code, done.err), (124, 'yett: time limit reached\n'))
+
+    def assert_too_long(self, done, section, key='max_command_timeout = '):
+        self.assertEqual(done.code, 125, done)
+        self.assertIn('a timeout of 2h is more than the', done.err)
+        place = '%s:%d' % (self.service.policy, self.service.line(key))
+        self.assertIn("by max_command_timeout of %s (%s)" % (section, place), done.err)
+
+    def test_a_command_has_the_time_of_its_profile(self):
+        told = self.box('brief')
+        self.assertEqual((told['command_timeout_ms'], told['max_command_timeout_ms']), (200, 600000))
+        self.assert_ends_in_time('brief')
+        self.assertEqual(self.yett('exec', '--timeout', '10m', 'brief', '--', 'sleep', '0.4').code, 0)
+        self.assertRegex(self.yett('inspect', 'brief').out, r'(?m)^command +200ms where it asks for no other time\ncommand max +10m$')
+
+    def test_more_than_the_grant_gives_is_refused(self):
+        self.box('brief')
+        for argv in (('exec', '--timeout', '2h', 'brief', '--', 'true'), ('run', '-p', 'brief', '--timeout', '2h', '--', 'true')):
+            self.assert_too_long(self.yett(*argv), "grant 'brief'", '  max_command_timeout = 10m')
+        self.assert_too_long(self.yett('run', '--timeout', '2h', '--', 'true'), "grant 'brief'", '  max_command_timeout = 10m')
+
+    def test_more_than_the_profile_gives_is_refused(self):
+        told = self.box('bounded')
+        self.assertEqual((told['command_timeout_ms'], told['max_command_timeout_ms']), (200, 200))
+        self.assert_ends_in_time('bounded')
+        self.assert_too_long(self.yett('exec', '--timeout', '2h', 'bounded', '--', 'true'), "profile 'bounded'", '  max_command_timeout = 200ms')
+
+    def test_files_are_not_bound_by_the_usual_time(self):
+        self.box('brief')
+        self.assertEqual(self.yett('ls', 'brief:/').code, 0)
+        self.assertIn('"name":"usr"', self.yett('ls', '--json', 'brief:/').out)
+
+    def test_it_is_explained_beforehand(self):
+        told = yett.told(self.yett('profiles', '--json', '--policy', self.service.policy).out)['profiles']
+        times = {profile['name']: (profile['command_timeout_ms'], profile['max_command_timeout_ms'], profile['max_command_timeout_by']['rule'])
+                 for profile in told if profile['max_command_timeout_ms']}
+        self.assertEqual(times, {'brief': (200, 600000, "max_command_timeout of grant 'brief'"),
+                                 'bounded': (200, 200, "max_command_timeout of profile 'bounded'"),
+                                 'default': (600000, 600000, "max_command_timeout of grant 'brief'")})
+        done = self.yett('policy', 'explain', '--policy', self.service.policy, '--', '-p', 'brief', '--', 'true')
+        self.assertRegex(done.out, r"(?m)^  command +200ms +command_timeout of profile 'brief' \(\S+:%d\); at most 10m by max_command_timeout of grant 'brief' \(\S+:%d\)$" %
+                         (self.service.line('command_timeout = 200ms'), self.service.line('  max_command_timeout = 10m')))
+
+    def test_a_policy_that_contradicts_itself_is_refused(self):
+        policy = self.service.folder + '/contradicts.conf'
+        self.addCleanup(os.remove, policy)
+        for text, problem in (('command_timeout = 2h\n max_command_timeout = 1h', 'has a command_timeout that is more than max_command_timeout'),
+                              ('command_timeout = 0s', 'is too small'), ('max_command_timeout = 31d', 'is not a time'),
+                              ('max_command_timeout = 721h', 'is too large'), ('command_timeout = 5', 'is not a time')):
+            yett.write(policy, 'profile "default" {\n %s\n}\ngrant "g" {\n users = {"*"}\n profiles = {"default"}\n}\n' % text)
+            done = self.yett('policy', 'check', policy)
+            self.assertEqual(done.code, 1, done)
+            self.assertIn(problem, done.err)
+
+
+class TimeoutsRootless(Timeouts):
+    """Where the policy is the user's own, and init the same."""
+
+    service_class = yett.Rootless
+    test_a_policy_that_contradicts_itself_is_refused = test_it_is_explained_beforehand = None
+    test_more_than_the_grant_gives_is_refused = test_more_than_the_profile_gives_is_refused = None
+
+
 if __name__ == '__main__':
     yett.main()

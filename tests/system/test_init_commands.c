@@ -124,6 +124,62 @@ static void metadata_beyond_their_bounds_are_refused(void **state)
 	finish(sandbox);
 }
 
+static void bound_commands(uint64_t usual_ms, uint64_t most_ms)
+{
+	prepare();
+	config.command_ms = usual_ms;
+	config.command_max_ms = most_ms;
+	(void)snprintf(config.command_section, sizeof config.command_section, "grant");
+	(void)snprintf(config.command_name, sizeof config.command_name, "few");
+	(void)snprintf(config.command_place, sizeof config.command_place, "/etc/yett/yett.conf:12");
+}
+
+static void a_command_that_asks_for_no_time_has_the_usual_one(void **state)
+{
+	struct sandbox *sandbox;
+
+	(void)state;
+	bound_commands(50, 1000000);
+	sandbox = start_prepared();
+	(void)expect_end(sandbox, exec_command(sandbox, ARGV("sleep", "1000")));
+	assert_true(message.body.exited.timed_out);
+	assert_true(message.body.exited.wall_us >= 50000);
+	finish(sandbox);
+}
+
+static void a_command_that_asks_for_more_time_than_there_is_is_refused_by_the_rule(void **state)
+{
+	struct sandbox *sandbox;
+	const struct message_error *error = &message.body.error;
+
+	(void)state;
+	bound_commands(500000, 600000);
+	sandbox = start_prepared();
+	expect_error(sandbox, exec_fds(sandbox, ARGV("true"), NULL, 600001), YETT_E_PERMISSION_DENIED, YETT_R_NONE);
+	assert_string_equal(message_text(&message, error->rule), "max_command_timeout of grant 'few'");
+	assert_string_equal(message_text(&message, error->file), "/etc/yett/yett.conf");
+	assert_int_equal(error->line, 12);
+	assert_string_equal(message_text(&message, error->allowed), "10m");
+	expect_status(sandbox, exec_fds(sandbox, ARGV("true"), NULL, 600000), 0);
+	finish(sandbox);
+}
+
+/* The usual time is of what users run. */
+static void a_file_operation_has_all_the_time_that_there_is(void **state)
+{
+	struct sandbox *sandbox;
+
+	(void)state;
+	bound_commands(20, 300);
+	sandbox = start_prepared();
+	clear_exec();
+	message.body.exec.file_operation = true;
+	(void)expect_end(sandbox, send_exec(sandbox, ARGV("sleep", "1000"), NULL, 0));
+	assert_true(message.body.exited.timed_out);
+	assert_true(message.body.exited.wall_us >= 300000);
+	finish(sandbox);
+}
+
 static void the_states_of_commands_are_told_apart(void **state)
 {
 	struct sandbox *sandbox = start();
@@ -814,6 +870,9 @@ static int run(const char *name)
 		cmocka_unit_test(each_command_has_an_id_of_its_own),
 		cmocka_unit_test(metadata_are_kept_with_the_command),
 		cmocka_unit_test(metadata_beyond_their_bounds_are_refused),
+		cmocka_unit_test(a_command_that_asks_for_no_time_has_the_usual_one),
+		cmocka_unit_test(a_command_that_asks_for_more_time_than_there_is_is_refused_by_the_rule),
+		cmocka_unit_test(a_file_operation_has_all_the_time_that_there_is),
 		cmocka_unit_test(the_states_of_commands_are_told_apart),
 		cmocka_unit_test(what_a_running_command_has_used_is_told),
 		cmocka_unit_test(a_command_of_another_channel_is_killed_with_what_it_started),

@@ -358,6 +358,35 @@ static void only_as_long_as_the_grant_says_may_a_sandbox_linger(void **state)
 	refused(d, YETT_E_PERMISSION_DENIED, "a cleanup delay of", "linger_max of grant 'g' (");
 }
 
+#define TIMED(profile_keys, grant_keys)                                                                                                    \
+	"profile \"default\" {\n" profile_keys "\n}\ngrant \"g\" {\n users = {\"*\"}\n user_keys = true\n profiles = {\"*\"}\n" grant_keys \
+	"\n}\n"
+
+static void the_time_of_commands_is_the_lesser_of_profile_and_grant(void **state)
+{
+	static const struct {
+		const char *policy;
+		uint64_t usual_ms, most_ms;
+		bool by_grant;
+	} cases[] = {
+		{TIMED("", ""), 0, 0, false},
+		{TIMED("command_timeout = 1m", ""), 60000, 0, false},
+		{TIMED("max_command_timeout = 1m", ""), 60000, 60000, false},
+		{TIMED("command_timeout = 1s\n max_command_timeout = 1m", "max_command_timeout = 2m"), 1000, 60000, false},
+		{TIMED("command_timeout = 1m\n max_command_timeout = 1h", "max_command_timeout = 2s"), 2000, 2000, true},
+		{TIMED("max_command_timeout = unlimited", "max_command_timeout = 2s"), 2000, 2000, true},
+	};
+	struct decide *d = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		decide_policy(d, cases[i].policy);
+		assert_int_equal(decide_authorize(d), 0);
+		assert_int_equal(d->decision.life.command_ms, cases[i].usual_ms);
+		assert_int_equal(d->decision.life.command_max_ms, cases[i].most_ms);
+		assert_int_equal(d->decision.commands_by_grant, cases[i].by_grant);
+	}
+}
+
 static void a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling(void **state)
 {
 	struct decide *d = *state;
@@ -879,6 +908,7 @@ int main(void)
 		WITH_DECIDE(who_may_manage_is_who_could_have_made_it),
 		WITH_DECIDE(who_has_no_grant_manages_nothing),
 		WITH_DECIDE(only_as_long_as_the_grant_says_may_a_sandbox_linger),
+		WITH_DECIDE(the_time_of_commands_is_the_lesser_of_profile_and_grant),
 		WITH_DECIDE(a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling),
 		WITH_DECIDE(what_the_helper_cannot_give_is_refused_when_asked),
 		WITH_DECIDE(core_files_are_given_by_who_says_so),

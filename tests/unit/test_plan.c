@@ -74,7 +74,7 @@ static const char expected[] =
 	" 15 init           AppArmor profile boxed (required), HOME=/home/alice LANG=C.UTF-8\n";
 
 static const char expected_json[] =
-	"{\"id\":\"00112233445566ff\",\"profile\":{\"name\":\"default\",\"place\":\"built-in:1\"},\"grant\":{\"name\":\"users\",\"place\":\"built-in:9\"},\"caller\":{\"uid\":1000,\"gid\":1000,\"groups\":[27]},\"weaker\":null,\"name\":null,\"labels\":[],\"annotations\":[],\"life\":{\"linger\":false,\"linger_ms\":0,\"wall_ms\":0,\"cpu_ms\":0,\"idle_ms\":0,\"idle_action\":\"end\",\"cleanup_ms\":0},\"steps\":["
+	"{\"id\":\"00112233445566ff\",\"profile\":{\"name\":\"default\",\"place\":\"built-in:1\"},\"grant\":{\"name\":\"users\",\"place\":\"built-in:9\"},\"caller\":{\"uid\":1000,\"gid\":1000,\"groups\":[27]},\"weaker\":null,\"name\":null,\"labels\":[],\"annotations\":[],\"life\":{\"linger\":false,\"linger_ms\":0,\"wall_ms\":0,\"cpu_ms\":0,\"idle_ms\":0,\"idle_action\":\"end\",\"cleanup_ms\":0,\"command_timeout_ms\":0,\"max_command_timeout_ms\":0},\"steps\":["
 	"{\"step\":\"slot\",\"place\":null,\"sandboxes_max\":3},"
 	"{\"step\":\"cgroup\",\"place\":null,\"limits\":{\"memory_bytes\":536870912,\"cpu_millis\":1500,\"pids\":0},\"cpu_weight\":100,\"user_limits\":{\"memory_bytes\":2147483648,\"cpu_millis\":0,\"pids\":9}},"
 	"{\"step\":\"ids\",\"place\":null},"

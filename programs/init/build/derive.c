@@ -4,6 +4,7 @@
 #include "programs/init/cores.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -160,6 +161,19 @@ static int check_limits(struct build *b)
 	                 b->plan->nice, least);
 }
 
+static void derive_commands(const struct plan *plan, struct init_config *config)
+{
+	const char *section = plan_text(plan, plan->command_section);
+	bool is_grant = strcmp(section, "grant") == 0;
+
+	config->command_ms = plan->life.command_ms;
+	config->command_max_ms = plan->life.command_max_ms;
+	(void)snprintf(config->command_section, sizeof config->command_section, "%s", section);
+	(void)snprintf(config->command_name, sizeof config->command_name, "%s",
+	               plan_text(plan, is_grant ? plan->grant_name : plan->profile_name));
+	(void)snprintf(config->command_place, sizeof config->command_place, "%s", plan_text(plan, plan->command_place));
+}
+
 int derive_config(struct build *b, struct init_config *config)
 {
 	const struct plan *plan = b->plan;
@@ -185,6 +199,7 @@ int derive_config(struct build *b, struct init_config *config)
 	config->is_watched = plan->life.idle_ms || plan->life.linger_ms;
 	config->memory_bytes = plan->limits.memory_bytes;
 	config->cpu_millis = plan->limits.cpu_millis;
+	derive_commands(plan, config);
 	config->has_processors = b->has_processors;
 	config->processors = b->processors;
 	config->keeps_groups = b->order.is_rootless;
