@@ -225,6 +225,7 @@ class Tools(Case):
                  ('run_command', {'command': 'sleep 9', 'timeout': 0.1}), ('run_command', {'argv': ['/nowhere']}), ('run_command', {}),
                  ('run_command', {'command': 'yes', 'timeout': 0.5}), ('run_command', {'command': 'head -c 100000 /dev/urandom'}),
                  ('run_command', {'command': 'cat', 'background': True, 'keep_input': True, 'sandbox': sandbox, 'metadata': {'a': 'b'}}),
+                 ('run_code', {'language': 'bash', 'code': 'echo a'}), ('run_code', {'language': 'none', 'code': ''}),
                  ('wait_command', {'id': '@', 'timeout': 0}), ('wait_command', {'id': '@', 'input': 'x', 'close_input': True}), ('wait_command', {'id': 'x'}),
                  ('write_file', {'sandbox': sandbox, 'path': '/tmp/a', 'content': 'é\x01\x1b'}), ('write_file', {'sandbox': sandbox, 'path': '/proc/x', 'content': ''}),
                  ('read_file', {'sandbox': sandbox, 'path': '/tmp/a'}), ('read_file', {'sandbox': sandbox, 'path': '/bin/sh'}), ('read_file', {'sandbox': sandbox, 'path': '/x'}),
