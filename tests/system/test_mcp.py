@@ -319,6 +319,21 @@ class Long(Case):
         for number, i in reversed(numbers.items()):
             self.assertEqual(client.answer(number)['result']['structuredContent']['stdout'], '%d\n' % i)
 
+    def test_a_thousand_leave_nothing(self):
+        client = self.client()
+        sandbox = client.call('sandboxes', action='make')['structuredContent']['sandbox']['id']
+        descriptors = '/proc/%d/fd' % client.process.pid
+        client.call('run_command', command='true', sandbox=sandbox)
+        before = len(os.listdir(descriptors))
+        for i in range(1000):
+            client.call('run_command', argv=['echo', str(i)], sandbox=sandbox)
+        client.call('run_command', command='true')
+        self.assertEqual(len(os.listdir(descriptors)), before)
+        self.assertLessEqual(len(client.call('sandboxes', action='executions')['structuredContent']['executions']), 1000)
+        client.process.stdin.close()
+        self.assertEqual(client.process.wait(yett.DEADLINE), 0)
+        self.assert_nothing_left()
+
     def test_too_many_at_once_are_refused_and_the_others_answered(self):
         client = self.begin()
         numbers = [client.ask('subscriptions/listen', {'_meta': mcp.META, 'notifications': {}}) for _ in range(300)]
