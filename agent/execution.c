@@ -307,6 +307,8 @@ int execution_signal(struct execution *execution, int number, struct yett_error 
 		execution_kill(execution);
 		return 0;
 	}
+	if (execution->on_signal && !execution_is_over(execution))
+		return execution->on_signal(execution, number, error);
 	if (execution_is_over(execution) || !execution->command)
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs no command now", execution->id);
 	return yett_command_signal(execution->command, number, error);

@@ -69,7 +69,8 @@ struct execution {
 	void (*on_phase)(struct execution *execution, enum execution_phase_name phase);  /* it is over; NULL: so is the execution */
 	void (*on_output)(struct execution *execution, enum execution_phase_name phase); /* more was written; may be NULL */
 	void (*on_kill)(struct execution *execution); /* what it runs is no command of its own; NULL: it is */
-	void (*on_end)(struct execution *execution);  /* it is over: what `runner` is may be freed; may be NULL */
+	int (*on_signal)(struct execution *execution, int number, struct yett_error *error); /* as on_kill */
+	void (*on_end)(struct execution *execution); /* it is over: what `runner` is may be freed; may be NULL */
 	void *runner;
 	json_t *extra; /* further members of the answer: "value", "version"; NULL: none */
 

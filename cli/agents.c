@@ -13,7 +13,7 @@
 struct agents_options {
 	struct connect_choice connect;
 	bool lines, list;
-	const char *port, *token_file, *listen, *request_time, *idle_exit;
+	const char *port, *token_file, *listen, *patience, *request_time, *idle_exit;
 };
 
 OPTION_TEXT(set_socket, struct agents_options, connect.socket_path)
@@ -23,6 +23,7 @@ OPTION_FLAG(set_list, struct agents_options, list)
 OPTION_TEXT(set_port, struct agents_options, port)
 OPTION_TEXT(set_token_file, struct agents_options, token_file)
 OPTION_TEXT(set_listen, struct agents_options, listen)
+OPTION_TEXT(set_patience, struct agents_options, patience)
 OPTION_TEXT(set_request_time, struct agents_options, request_time)
 OPTION_TEXT(set_idle_exit, struct agents_options, idle_exit)
 
@@ -34,6 +35,7 @@ const struct option tool_options[] = {
 };
 
 const struct option mcp_options[] = {
+	{0, "patience", "TIME", "answer what takes longer as running, to be asked about again; 45s without this option", set_patience},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -96,6 +98,7 @@ int agents_main(const struct subcommand *self, int argc, char **argv)
 	words[count++] = self->name;
 	add(words, &count, "--lines", options.lines ? "" : NULL);
 	add(words, &count, "--list", options.list ? "" : NULL);
+	add(words, &count, "--patience", options.patience);
 	add(words, &count, "--listen", options.listen);
 	add(words, &count, "--port", options.port);
 	add(words, &count, "--token-file", options.token_file);

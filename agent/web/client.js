@@ -96,6 +96,17 @@ async function* messages(body) {
 	}
 }
 
+const BUSY_MS = 30;
+let breathedAt = 0;
+
+/* Lets the page be drawn and clicked on, however fast messages come. */
+async function breathe() {
+	if (performance.now() - breathedAt < BUSY_MS)
+		return;
+	await new Promise((resolve) => setTimeout(resolve));
+	breathedAt = performance.now();
+}
+
 const pause = (ms, signal) => new Promise((resolve) => {
 	const timer = setTimeout(resolve, ms);
 	signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, {once: true});
@@ -118,9 +129,11 @@ export async function follow(path, each, again, signal) {
 					again();
 				isFirst = false;
 				wait = RETRY_FIRST_MS;
-				for await (const message of messages(response.body))
+				for await (const message of messages(response.body)) {
 					if (each(message.event, JSON.parse(message.data)))
 						return;
+					await breathe();
+				}
 			}
 		} catch (error) {
 			if (signal.aborted)

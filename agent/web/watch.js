@@ -6,7 +6,9 @@ import {attempt, makeProblem} from "./acts.js";
 import {call, follow, Unreachable} from "./client.js";
 import {refresh, store} from "./store.js";
 
-const SHOWN_MAX = 400000; /* characters of output in the page */
+const SHOWN_MAX = 100000; /* characters of output in the page */
+const PIECE_MAX = 4000;
+const DRAW_MS = 60;
 const STATUS = {pending: "busy", running: "busy", completed: "good", failed: "bad", timed_out: "warn", killed: "warn"};
 
 export const isOver = (status) => !["pending", "running"].includes(status);
@@ -21,6 +23,7 @@ export class Watch {
 		this.kill = make("button", {type: "button", class: "danger", onclick: () => this.killIt()}, "Kill");
 		this.asked = make("pre", {class: "asked"});
 		this.output = make("pre", {class: "output", tabindex: "0", role: "log", "aria-label": "Output", "aria-live": "off"});
+		this.cut = make("p", {class: "cut", hidden: true}, "What it wrote before is left out here; read_file has it.");
 		this.problem = make("div", {class: "below"});
 		this.input = make("input", {"aria-label": "Input for it", placeholder: "Input, a line", spellcheck: "false", autocomplete: "off"});
 		this.inputLine = make("form", {class: "input-line", onsubmit: (event) => this.send(event)},
@@ -28,7 +31,7 @@ export class Watch {
 			make("button", {type: "button", title: "It reads the end of its input", onclick: () => this.endInput()}, "End input"));
 		fill(place, make("div", {class: "panel"},
 			make("div", {class: "watch-head"}, this.status, this.facts, make("div", {class: "actions small"}, this.kill)),
-			this.asked, this.output, this.inputLine), this.problem);
+			this.asked, this.cut, this.output, this.inputLine), this.problem);
 	}
 
 	/* Watches an execution from its beginning; null: none. */
@@ -43,8 +46,10 @@ export class Watch {
 	}
 
 	empty() {
+		clearTimeout(this.timer);
+		Object.assign(this, {waiting: [], waitingLength: 0, length: 0, isCut: false, held: {out: "", err: ""}, timer: null, drawMs: DRAW_MS});
 		this.output.replaceChildren();
-		this.length = 0;
+		this.cut.hidden = true;
 	}
 
 	async watch(id, signal) {
@@ -56,37 +61,64 @@ export class Watch {
 	}
 
 	hear(kind, data) {
-		if (kind === "end")
+		if (kind === "end") {
+			this.add(this.held.out, "out");
+			this.add(this.held.err, "err");
 			return true;
+		}
 		if (data.skipped)
 			this.note(`${data.skipped} bytes are not kept here`);
-		this.add(data.text, kind === "stderr" ? "err" : "out");
+		const name = kind === "stderr" ? "err" : "out", text = this.held[name] + data.text;
+		const isSplit = text.endsWith("\r"); /* perhaps the end of a line, whose other half comes next */
+		this.held[name] = isSplit ? "\r" : "";
+		this.add(isSplit ? text.slice(0, -1) : text, name);
 		return false;
 	}
 
-	/* Adds what it wrote; what is too much is taken away where it begins. */
+	/* Keeps what it wrote, to be shown soon: what comes fast is not drawn piece by piece, and of what is too much only the end. */
 	add(text, className) {
-		const shown = visibleLines(text), last = this.output.lastElementChild;
-		const isAtEnd = this.output.scrollHeight - this.output.scrollTop - this.output.clientHeight < 40;
+		const shown = visibleLines(text);
 
-		if (last?.className === className && last.textContent.length < 8000)
-			last.firstChild.appendData(shown);
-		else
-			this.output.append(make("span", {class: className}));
-		if (this.output.lastElementChild.firstChild === null)
-			this.output.lastElementChild.append(document.createTextNode(shown));
-		this.length += shown.length;
+		this.waiting.push({shown: shown.slice(-SHOWN_MAX), className});
+		this.waitingLength += Math.min(shown.length, SHOWN_MAX);
+		while (this.waitingLength - this.waiting[0].shown.length > SHOWN_MAX) {
+			this.waitingLength -= this.waiting.shift().shown.length;
+			this.isCut = true;
+		}
+		this.timer ??= setTimeout(() => this.draw(), this.drawMs);
+	}
+
+	draw() {
+		const isAtEnd = this.output.scrollHeight - this.output.scrollTop - this.output.clientHeight < 40, began = performance.now();
+
+		this.timer = null;
+		for (const {shown, className} of this.waiting)
+			this.append(shown, className);
+		this.length += this.waitingLength;
+		this.waiting = [];
+		this.waitingLength = 0;
 		while (this.length > SHOWN_MAX && this.output.childElementCount > 1) {
 			this.length -= this.output.firstElementChild.textContent.length;
 			this.output.firstElementChild.remove();
 			this.isCut = true;
 		}
+		this.cut.hidden = !this.isCut;
 		if (isAtEnd)
 			this.output.scrollTop = this.output.scrollHeight;
+		this.drawMs = Math.max(DRAW_MS, 4 * (performance.now() - began));
+	}
+
+	append(text, className) {
+		const last = this.output.lastElementChild;
+
+		if (last?.className === className && last.textContent.length < PIECE_MAX)
+			last.firstChild.appendData(text);
+		else
+			this.output.append(make("span", {class: className}, linesNode(text)));
 	}
 
 	note(text) {
-		this.output.append(make("span", {class: "note"}, text), make("span", {}, linesNode("\n")));
+		this.add(text + "\n", "note");
 	}
 
 	async ask(id) {

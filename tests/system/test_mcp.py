@@ -162,6 +162,7 @@ class Tools(Case):
             for schema in (tool['inputSchema'], tool['outputSchema']):
                 self.assertEqual(schema['type'], 'object')
                 jsonschema.Draft202012Validator.check_schema(schema)
+            self.assertNotRegex(json.dumps(tool['inputSchema']), r'"type": \[|null|[0-9]{17}')  # models of all kinds take it
             self.assertEqual(set(tool['annotations']), {'title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'})
             self.assertFalse(tool['annotations']['readOnlyHint'] and tool['annotations']['destructiveHint'], tool['name'])
 

@@ -305,6 +305,7 @@ class View(Case):
             octal = ''.join('\\%03o' % byte for byte in file.read())
         self.start(": '%s'; printf '%s'" % (HOSTILE[0], octal), 'box')
         self.page.wait('#run-watch .badge', '^completed$')
+        self.page.wait('#run-watch .output', '<h1>\n')
         shown = self.page.run("return document.querySelector('#run-watch .output').textContent")
         self.assertEqual(shown.split('\n')[:-1], list(SHOWN))
         self.keep_picture('hostile')
@@ -317,6 +318,16 @@ class View(Case):
             self.assertEqual(self.page.run('return [window.hit ?? null, document.querySelector("main img, main script, #bold, pre h1, pre b")]'), [None, None])
         self.assertNotEqual(title, 'title')
         self.assertNotIn('title', self.page.run('return document.title'))
+
+    def test_output_without_end_neither_fills_nor_stops_the_page(self):
+        self.start('yes "a line that is written again and again"')
+        self.page.wait('#run-watch .cut', 'left out')
+        shown = 'return document.querySelector("#run-watch .output").textContent'
+        for _ in range(20):
+            self.assertLess(len(self.page.run(shown)), 200000)
+        self.page.click('#run-watch .danger')
+        self.page.wait('#run-watch .badge', '^killed$')
+        self.assertRegex(self.page.run(shown), r'(a line that is written again and again\n){1000}')
 
     def test_nothing_comes_from_elsewhere_and_nothing_is_inline(self):
         here = 'http://127.0.0.1:%d/' % self.server.port
