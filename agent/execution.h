@@ -55,6 +55,7 @@ struct execution {
 	bool has_own;                 /* a sandbox, which is gone with it */
 	bool keeps_box;               /* set before execution_begin(): one that is made for it stays, to be found by its id */
 	struct yett_command *command; /* that runs now */
+	bool is_asking, has_exited;   /* it is being asked for its id; it has ended, which is handled after that */
 	struct execution_input *input;
 
 	struct execution_phase phases[EXECUTION_PHASES];

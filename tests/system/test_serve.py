@@ -490,6 +490,31 @@ class Bounds(serving.Case):
         yett.wait_until(lambda: self.server.get('/info').json['running'] == 0, 'its end')
         self.wait_no_sandboxes()
 
+    def test_clients_that_go_at_any_point_leave_nothing(self):
+        body = b'{"command": "sleep 1000"}'
+        whole = b'POST /v1/run_command HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n' % len(body) + body
+        self.still_works()
+        descriptors = self.server.descriptors()
+        for end in range(len(whole) + 1):
+            with self.server.raw() as raw:
+                raw.sendall(whole[:end])
+        for path in (b'/v1/events', b'/v1/operations', b'/openapi.json'):
+            for read in (0, 1, 100):
+                with self.server.raw() as raw:
+                    raw.sendall(b'GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n' % path * 3)
+                    if read:
+                        raw.recv(read)
+        yett.wait_until(lambda: self.server.get('/info').json['running'] == 0, 'the end of what was begun')
+        self.wait_no_sandboxes()
+        yett.wait_until(lambda: self.server.descriptors() <= descriptors, 'the end of descriptors')
+
+    def test_requests_may_be_sent_before_the_answer_is_there(self):
+        body = b'{"command": "sleep 0.1; echo %d"}'
+        with self.server.raw() as raw:
+            raw.sendall(b''.join(b'POST /v1/run_command HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n'
+                                 % (len(body % n), b'Connection: close\r\n' if n == 3 else b'') + body % n for n in (1, 2, 3)))
+            self.assertEqual(re.findall(rb'"stdout":"(\d)', serving.read_all(raw)), [b'1', b'2', b'3'])
+
     def test_what_is_no_http_is_closed(self):
         for sent in (b'\0\1\2\3\r\n\r\n', b'GET\r\n\r\n', b'GET / HTTP/1.1\r\n' + b'A: ' + b'x' * 100000 + b'\r\n\r\n', b'GET / HTTP/9.9\r\nHost: localhost\r\n\r\n'):
             with self.server.raw() as raw:
