@@ -261,23 +261,31 @@ static void on_output(struct yett_command *command, enum yett_stream stream, con
 		execution->on_output(execution, phase);
 }
 
-static void on_exit_of_command(struct yett_command *command, void *data)
+static void end_command(struct execution *execution)
 {
-	struct execution *execution = data;
 	enum execution_phase_name name = current_phase(execution);
 	struct execution_phase *phase = &execution->phases[name];
 	const struct yett_result *result;
 
-	if (yett_command_wait(command, 0, &result, &phase->error) == 0)
+	if (yett_command_wait(execution->command, 0, &result, &phase->error) == 0)
 		phase->result = *result;
 	phase->is_over = true;
 	execution_input_close(execution);
-	yett_command_free(command);
-	execution->command = NULL;
+	yett_command_free(steal_ptr(&execution->command));
 	if (execution->on_phase)
 		execution->on_phase(execution, name);
 	else
 		execution_end(execution, execution_judge(execution, name), phase->error.code ? &phase->error : NULL);
+}
+
+static void on_exit_of_command(struct yett_command *command, void *data)
+{
+	struct execution *execution = data;
+
+	(void)command;
+	execution->has_exited = true;
+	if (!execution->is_asking)
+		end_command(execution);
 }
 
 int execution_start(struct execution *execution, enum execution_phase_name phase, struct yett_command_options *options, bool keeps_input,
@@ -297,6 +305,7 @@ int execution_start(struct execution *execution, enum execution_phase_name phase
 	options->stdio = NULL;
 	if (r != 0)
 		return r;
+	execution->has_exited = false;
 	execution->phases[phase].is_begun = true;
 	return stdio[0] == YETT_STDIO_PIPE ? execution_input_open(execution, error) : 0;
 }
@@ -307,15 +316,31 @@ int execution_signal(struct execution *execution, int number, struct yett_error 
 		execution_kill(execution);
 		return 0;
 	}
+	if (execution->on_signal && !execution_is_over(execution))
+		return execution->on_signal(execution, number, error);
 	if (execution_is_over(execution) || !execution->command)
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs no command now", execution->id);
 	return yett_command_signal(execution->command, number, error);
 }
 
-void execution_kill(struct execution *execution)
+/* All that its command has started. Its end may be heard of meanwhile: a command is not freed while it is asked for its id. */
+static void kill_command(struct execution *execution)
 {
+	struct box *box = box_ref(execution->box);
 	uint64_t id;
 
+	execution->is_asking = true;
+	id = yett_command_id(execution->command);
+	execution->is_asking = false;
+	if (execution->has_exited)
+		end_command(execution);
+	else if (id == 0 || yett_command_kill(box->sandbox, id, NULL) != 0)
+		execution_end(execution, EXECUTION_KILLED, NULL);
+	(void)box_unref(box);
+}
+
+void execution_kill(struct execution *execution)
+{
 	if (execution_is_over(execution))
 		return;
 	execution->is_killed = true;
@@ -327,9 +352,7 @@ void execution_kill(struct execution *execution)
 		/* the sandbox goes, and all that is in it; nobody waits for that */
 		execution_end(execution, EXECUTION_KILLED, NULL);
 	} else {
-		id = yett_command_id(execution->command);
-		if (id == 0 || yett_command_kill(execution->box->sandbox, id, NULL) != 0)
-			execution_end(execution, EXECUTION_KILLED, NULL);
+		kill_command(execution);
 	}
 }
 

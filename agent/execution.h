@@ -55,6 +55,7 @@ struct execution {
 	bool has_own;                 /* a sandbox, which is gone with it */
 	bool keeps_box;               /* set before execution_begin(): one that is made for it stays, to be found by its id */
 	struct yett_command *command; /* that runs now */
+	bool is_asking, has_exited;   /* it is being asked for its id; it has ended, which is handled after that */
 	struct execution_input *input;
 
 	struct execution_phase phases[EXECUTION_PHASES];
@@ -69,7 +70,8 @@ struct execution {
 	void (*on_phase)(struct execution *execution, enum execution_phase_name phase);  /* it is over; NULL: so is the execution */
 	void (*on_output)(struct execution *execution, enum execution_phase_name phase); /* more was written; may be NULL */
 	void (*on_kill)(struct execution *execution); /* what it runs is no command of its own; NULL: it is */
-	void (*on_end)(struct execution *execution);  /* it is over: what `runner` is may be freed; may be NULL */
+	int (*on_signal)(struct execution *execution, int number, struct yett_error *error); /* as on_kill */
+	void (*on_end)(struct execution *execution); /* it is over: what `runner` is may be freed; may be NULL */
 	void *runner;
 	json_t *extra; /* further members of the answer: "value", "version"; NULL: none */
 

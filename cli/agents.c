@@ -13,7 +13,7 @@
 struct agents_options {
 	struct connect_choice connect;
 	bool lines, list;
-	const char *port, *token_file, *listen;
+	const char *port, *token_file, *listen, *patience, *request_time, *idle_exit;
 };
 
 OPTION_TEXT(set_socket, struct agents_options, connect.socket_path)
@@ -23,6 +23,9 @@ OPTION_FLAG(set_list, struct agents_options, list)
 OPTION_TEXT(set_port, struct agents_options, port)
 OPTION_TEXT(set_token_file, struct agents_options, token_file)
 OPTION_TEXT(set_listen, struct agents_options, listen)
+OPTION_TEXT(set_patience, struct agents_options, patience)
+OPTION_TEXT(set_request_time, struct agents_options, request_time)
+OPTION_TEXT(set_idle_exit, struct agents_options, idle_exit)
 
 const struct option tool_options[] = {
 	{0, "lines", NULL, "a request on each line, answered by a line, until the input ends", set_lines},
@@ -32,6 +35,7 @@ const struct option tool_options[] = {
 };
 
 const struct option mcp_options[] = {
+	{0, "patience", "TIME", "answer what takes longer as running, to be asked about again; 45s without this option", set_patience},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -41,6 +45,8 @@ const struct option serve_options[] = {
          "a Unix socket to listen at, which nobody else may use; without it, or a port, the one of the service manager", set_listen},
 	{0, "port", "N", "listen at this port of 127.0.0.1, too, where who asks needs the token; 0: one that is free", set_port},
 	{0, "token-file", "FILE", "where the token is, or is to be written, for that port", set_token_file},
+	{0, "request-time", "N", "seconds that a request may take to come, with its body; 30 without it", set_request_time},
+	{0, "idle-exit", "N", "end when nobody was connected, and nothing ran, for so many seconds; 0: never", set_idle_exit},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -92,9 +98,12 @@ int agents_main(const struct subcommand *self, int argc, char **argv)
 	words[count++] = self->name;
 	add(words, &count, "--lines", options.lines ? "" : NULL);
 	add(words, &count, "--list", options.list ? "" : NULL);
+	add(words, &count, "--patience", options.patience);
 	add(words, &count, "--listen", options.listen);
 	add(words, &count, "--port", options.port);
 	add(words, &count, "--token-file", options.token_file);
+	add(words, &count, "--request-time", options.request_time);
+	add(words, &count, "--idle-exit", options.idle_exit);
 	if (first < argc)
 		words[count++] = argv[first];
 	if (find_agent(path, &error) == 0) {

@@ -117,21 +117,26 @@ static int check_component(const char *path, bool is_file, struct yett_error *er
 }
 
 /*
- * Where the calling program is DIR/cli/yett of a build tree, the helper that was built with it, DIR/helper/yett-helper. An installed
- * program has none beside it. One that has its privilege from its file could have been linked anywhere, so it gets none.
+ * Where the calling program is DIR/cli/yett or DIR/agent/yett-agent of a build tree, the helper that was built with it,
+ * DIR/helper/yett-helper. An installed program has none beside it. One that has its privilege from its file could have been linked
+ * anywhere, so it gets none.
  */
 static bool find_in_build_tree(char out[static PATH_MAX])
 {
-	static const char program[] = "/cli/yett";
+	static const char *const programs[] = {"/cli/yett", "/agent/yett-agent"};
 	ssize_t n = getauxval(AT_SECURE) ? -1 : readlink("/proc/self/exe", out, PATH_MAX - 1);
-	size_t length = n < 0 ? 0 : (size_t)n, tail = strlen(program);
+	size_t length = n < 0 ? 0 : (size_t)n, tail;
 
-	if (length <= tail)
-		return false;
 	out[length] = '\0';
-	length -= tail;
-	return strcmp(out + length, program) == 0 &&
-	       (size_t)snprintf(out + length, PATH_MAX - length, "/helper/yett-helper") < PATH_MAX - length && access(out, F_OK) == 0;
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		tail = strlen(programs[i]);
+		if (length <= tail || strcmp(out + length - tail, programs[i]) != 0)
+			continue;
+		length -= tail;
+		return (size_t)snprintf(out + length, PATH_MAX - length, "/helper/yett-helper") < PATH_MAX - length &&
+		       access(out, F_OK) == 0;
+	}
+	return false;
 }
 
 /*

@@ -11,22 +11,26 @@
 #include "agent/http/routes.h"
 #include "agent/http/v1.h"
 
+static const char *const of_events[] = {"sandbox", "after", NULL};
+static const char stream[] = "text/event-stream";
+
 const struct route routes[] = {
-	{"POST", "/v1/*", 0, "Does an operation; its arguments are the body", v1_operate},
-	{"GET", "/v1/operations", 0, "The operations, with the JSON Schemas of their arguments and answers", v1_operations},
-	{"GET", "/v1/events", 0, "What happens in a sandbox, as it happens", v1_events},
-	{"GET", "/v1/executions/*/output", 0, "What a program writes, as it comes", v1_output},
-	{"GET", "/openapi.json", 0, "This description", openapi_answer},
-	{"POST", "/mcp", 0, "A message of the Model Context Protocol", mcp_post_answer},
-	{"POST", "/execute", ROUTE_PLAIN, "Runs code or a command, and waits for its end", older_execute},
-	{"GET", "/status/*", ROUTE_PLAIN, "How an execution stands", older_status},
-	{"GET", "/info", ROUTE_PLAIN, "The manager, its executors and counts", older_info},
-	{"POST", "/kill/*", ROUTE_PLAIN, "Kills an execution", older_kill},
-	{"GET", "/config", ROUTE_PLAIN, "The configuration", older_config},
-	{"PUT", "/config", ROUTE_PLAIN, "Changes the configuration until the end of the server", older_configure},
-	{"GET", "/network/*", 0, "What a sandbox can reach", network_answer},
-	{"PUT", "/network/*", 0, "Switches the network of a sandbox off, or on again", network_switch},
-	{"GET", "/", ROUTE_OPEN, "The page to look at, and its files", pages_answer},
+	{"POST", "/v1/*", 0, v1_operate, "Does an operation; its arguments are the body"},
+	{"GET", "/v1/operations", 0, v1_operations, "The operations, with the JSON Schemas of their arguments and answers"},
+	{"GET", "/v1/events", 0, v1_events, "What happens in a sandbox, or in all, as it happens", stream, of_events},
+	{"GET", "/v1/executions/*/output", 0, v1_output, "What a program writes, as it comes", stream},
+	{"GET", "/openapi.json", 0, openapi_answer, "This description"},
+	{"POST", "/mcp", 0, mcp_post_answer,
+         "A message of the Model Context Protocol; answered by a stream where there is more than the answer"},
+	{"POST", "/execute", ROUTE_PLAIN, older_execute, "Runs code or a command, and waits for its end"},
+	{"GET", "/status/*", ROUTE_PLAIN, older_status, "How an execution stands"},
+	{"GET", "/info", ROUTE_PLAIN, older_info, "The manager, its executors and counts"},
+	{"POST", "/kill/*", ROUTE_PLAIN, older_kill, "Kills an execution"},
+	{"GET", "/config", ROUTE_PLAIN, older_config, "The configuration"},
+	{"PUT", "/config", ROUTE_PLAIN, older_configure, "Changes the configuration until the end of the server"},
+	{"GET", "/network/*", 0, network_answer, "What a sandbox can reach"},
+	{"PUT", "/network/*", 0, network_switch, "Switches the network of a sandbox off, or on again"},
+	{"GET", "/", ROUTE_OPEN, pages_answer, "The page to look at, and its files", "text/html"},
 	{0},
 };
 

@@ -13,12 +13,15 @@ enum route_flag {
 };
 
 struct route {
-	const char *method;  /* "GET", which HEAD is, too */
-	const char *path;    /* "/status/" and a star: anything in the star's place, but '/', is the request's `rest` */
-	uint32_t flags;      /* enum route_flag, or-ed */
-	const char *summary; /* for OpenAPI */
+	const char *method; /* "GET", which HEAD is, too */
+	const char *path;   /* "/status/" and a star: anything in the star's place, but '/', is the request's `rest` */
+	uint32_t flags;     /* enum route_flag, or-ed */
 	/* Answers, or sees to it that it is answered later. */
 	void (*answer)(struct exchange *exchange);
+	/* For OpenAPI: */
+	const char *summary;
+	const char *type;         /* of what it answers; NULL: JSON */
+	const char *const *query; /* names of what may stand in the query, which ends with NULL; NULL: nothing */
 };
 
 /* Ends with a row without method. */

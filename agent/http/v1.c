@@ -61,7 +61,7 @@ struct events_stream {
 	struct agent *agent;
 	struct happening_listener *listener;
 	struct sse *sse;
-	char sandbox[YETT_NAME_SIZE]; /* empty: all */
+	char sandbox[YETT_ID_SIZE]; /* empty: all */
 	uint64_t last;
 };
 
@@ -81,6 +81,7 @@ static void fill_events(struct sse *sse, void *data)
 	uint64_t last = stream->last;
 	json_t *list = happenings_list(stream->agent, *stream->sandbox ? stream->sandbox : NULL, stream->last, EVENTS_AT_ONCE, &last),
 	       *event;
+	bool is_over = false;
 	char id[24];
 	size_t i;
 
@@ -88,11 +89,14 @@ static void fill_events(struct sse *sse, void *data)
 	{
 		const char *kind = json_string_value(json_object_get(event, "kind"));
 
+		is_over = *stream->sandbox && kind && strcmp(kind, yett_event_name(YETT_EVENT_ENDED)) == 0;
 		(void)snprintf(id, sizeof id, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(event, "number")));
 		sse_add_json(sse, kind ? kind : "message", id, json_incref(event));
 	}
 	stream->last = last;
 	json_decref(list);
+	if (is_over)
+		sse_end(sse);
 }
 
 static void end_events(void *data)
@@ -129,29 +133,56 @@ static uint64_t latest(struct agent *agent)
 	return last;
 }
 
+/* The id of one that is known by its id or name. */
+static int find_id(struct agent *agent, const char *sandbox, char id[YETT_ID_SIZE], struct yett_error *error)
+{
+	struct yett_connection *connection;
+	struct yett_sandbox_status *status;
+	unsigned tries = 0;
+	int r;
+
+	do {
+		r = agent_connect(agent, &connection, error);
+		if (r == 0)
+			r = yett_sandbox_inspect(connection, sandbox, &status, error);
+	} while (agent_is_to_repeat(agent, r, error, &tries));
+	if (r != 0)
+		return r;
+	(void)strcpy(id, status->info->id);
+	yett_free(status);
+	return 0;
+}
+
+static int follow(struct agent *agent, const char *sandbox, char id[YETT_ID_SIZE], struct yett_error *error)
+{
+	int r;
+
+	*id = '\0';
+	if (!sandbox)
+		return happenings_follow_all(agent, error);
+	r = find_id(agent, sandbox, id, error);
+	return r == 0 ? happenings_follow(agent, id, error) : r;
+}
+
 void v1_events(struct exchange *exchange)
 {
-	const char *sandbox = exchange_query(exchange, "sandbox");
 	int64_t after = wanted_after(exchange);
 	struct events_stream *stream;
 	struct yett_error error;
-	int r;
+	char id[YETT_ID_SIZE];
 
-	if (after == -2 || (sandbox && strlen(sandbox) >= sizeof stream->sandbox)) {
-		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "%s",
-		             after == -2 ? "after is no number" : "there is no such sandbox");
+	if (after == -2) {
+		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "after: expected a number");
 		return;
 	}
-	r = sandbox ? happenings_follow(exchange->agent, sandbox, &error) : happenings_follow_all(exchange->agent, &error);
-	if (r != 0) {
-		reply_problem(exchange,
-		              r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING ? MHD_HTTP_NOT_FOUND : MHD_HTTP_SERVICE_UNAVAILABLE, &error);
+	if (follow(exchange->agent, exchange_query(exchange, "sandbox"), id, &error) != 0) {
+		reply_problem(exchange, reply_status(error.code), &error);
 		return;
 	}
 	stream = calloc(1, sizeof *stream);
 	if (stream) {
 		*stream = (struct events_stream){.agent = exchange->agent, .last = after >= 0 ? (uint64_t)after : latest(exchange->agent)};
-		(void)strcpy(stream->sandbox, sandbox ? sandbox : "");
+		(void)strcpy(stream->sandbox, id);
 		stream->listener = happenings_listen(exchange->agent, on_happening, stream);
 	}
 	if (!stream || !stream->listener) {

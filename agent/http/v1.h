@@ -14,8 +14,9 @@ void v1_operate(struct exchange *exchange);
 void v1_operations(struct exchange *exchange);
 
 /*
- * GET /v1/events?sandbox=ID&after=NUMBER: a stream; without a sandbox of all, and without a number (also of the header Last-Event-ID) from
- * now on. Each is as the operation `events` gives it, with its kind as the name of the event and its number as its id.
+ * GET /v1/events?sandbox=ID&after=NUMBER: a stream, of one sandbox (an id or name) until that has ended; without a sandbox of all, and
+ * without a number (also of the header Last-Event-ID) from now on. Each is as the operation `events` gives it, with its kind as the name of
+ * the event and its number as its id.
  */
 void v1_events(struct exchange *exchange);
 

@@ -44,13 +44,11 @@ static void put_warnings(FILE *to, const json_t *answer)
 		(void)fprintf(to, "[warning: %s]\n", json_string_value(json_array_get(warnings, i)));
 }
 
-static void put_execution(FILE *to, const json_t *answer)
+static void put_outputs(FILE *to, const json_t *answer)
 {
 	const char *out = text_in(answer, "stdout"), *err = text_in(answer, "stderr"), *value = text_in(answer, "value");
 	const char *version = text_in(answer, "version");
 
-	put_status(to, answer);
-	put_warnings(to, answer);
 	if (*out && *err)
 		(void)fputs("stdout:\n", to);
 	put_line(to, out);
@@ -62,7 +60,17 @@ static void put_execution(FILE *to, const json_t *answer)
 		(void)fprintf(to, "value: %s\n", value);
 	if (*version)
 		(void)fprintf(to, "version: %s\n", version);
-	if (!*out && !*err && !*value && !*version && field_bool(answer, "success"))
+}
+
+static void put_execution(FILE *to, const json_t *answer)
+{
+	long begin;
+
+	put_status(to, answer);
+	put_warnings(to, answer);
+	begin = ftell(to);
+	put_outputs(to, answer);
+	if (ftell(to) == begin && field_bool(answer, "success"))
 		(void)fputs("(no output)\n", to);
 }
 
@@ -135,8 +143,7 @@ static void put_error(FILE *to, const json_t *answer, const struct yett_error *e
 	_cleanup_free_ char *text = problem_text(error);
 
 	put_line(to, text ? text : error->message);
-	if (field_get(answer, "id"))
-		put_execution(to, answer); /* it had begun */
+	put_outputs(to, answer); /* of what had begun */
 }
 
 /* Without the last line end, which says nothing. */

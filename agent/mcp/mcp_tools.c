@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EXACT_MAX (1LL << 53) /* ECMA-262, Number.MAX_SAFE_INTEGER */
+
 /* What hosts are told of an operation, so that they can ask their user before. Each is said: what is missing would mean the worst. */
 static json_t *annotations(const struct operation *operation)
 {
@@ -12,11 +14,41 @@ static json_t *annotations(const struct operation *operation)
 	                 operation->flags & OPERATION_ASKS_AGAIN, "openWorldHint", operation->flags & OPERATION_REACHES);
 }
 
+/* Each type is one, where JSON Schema may have a list of them, and no number is beyond those that are exact everywhere. */
+static void make_plain(json_t *schema)
+{
+	json_t *type = json_object_get(schema, "type"), *choices = json_object_get(schema, "enum"),
+	       *items = json_object_get(schema, "items");
+	json_t *members = json_object_get(schema, "properties");
+
+	if (json_is_array(type))
+		(void)json_object_set(schema, "type", json_array_get(type, 0));
+	for (size_t i = json_array_size(choices); i > 0; i--) {
+		if (json_is_null(json_array_get(choices, i - 1)))
+			(void)json_array_remove(choices, i - 1);
+	}
+	if (json_integer_value(json_object_get(schema, "maximum")) > EXACT_MAX)
+		(void)json_object_del(schema, "maximum");
+	if (items)
+		make_plain(items);
+	for (void *at = json_object_iter(members); at; at = json_object_iter_next(members, at))
+		make_plain(json_object_iter_value(at));
+}
+
+/* The schema of requests as models of all kinds take it. It asks for less than is taken: what may be null may as well be left out. */
+static json_t *input_schema(const struct operation *operation)
+{
+	json_t *schema = fields_schema(operation->asked);
+
+	make_plain(schema);
+	return schema;
+}
+
 static json_t *tool(const struct operation *operation)
 {
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", operation->name, "title", operation->title, "description",
-	                 operation->description, "inputSchema", fields_schema(operation->asked), "outputSchema",
-	                 fields_schema(operation->answered), "annotations", annotations(operation));
+	                 operation->description, "inputSchema", input_schema(operation), "outputSchema", fields_schema(operation->answered),
+	                 "annotations", annotations(operation));
 }
 
 /* NULL: no memory. */

@@ -517,6 +517,13 @@ void driver_kill(struct driver_piece *piece)
 		kill_driver(piece->driver);
 }
 
+int driver_signal(struct driver_piece *piece, int number, struct yett_error *error)
+{
+	if (!piece->driver || piece->driver->current != piece)
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s waits for its turn", piece->execution->id);
+	return yett_command_signal(piece->driver->command, number, error);
+}
+
 bool driver_timed_out(const struct driver_piece *piece)
 {
 	return piece->is_timed_out;

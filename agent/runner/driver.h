@@ -33,6 +33,10 @@ _must_check_ int driver_run(struct execution *execution, const struct driver_req
 /* SIGKILL to the driver that runs it; `over` is called when it has ended. One that waits for its turn is over at once, as killed. */
 void driver_kill(struct driver_piece *piece);
 
+/* To the driver that runs it: Python takes SIGINT as KeyboardInterrupt, and keeps what it has. YETT_E_NOT_RUNNING: it waits for its turn.
+ */
+_must_check_ int driver_signal(struct driver_piece *piece, int number, struct yett_error *error);
+
 /* Whether its driver was ended because its time was over. */
 bool driver_timed_out(const struct driver_piece *piece);
 

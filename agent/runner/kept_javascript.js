@@ -144,7 +144,6 @@
 			status: piece.status || process.exitCode || 0,
 			error: piece.error,
 			value: piece.value,
-			exited: false,
 			memory: resourceUsage().maxRSS * 1024,
 			user: used.user / 1e6,
 			system: used.system / 1e6,

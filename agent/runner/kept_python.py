@@ -3,17 +3,15 @@
 # Inside a sandbox, with whatever the code has. A request is a line of JSON on descriptor 3: code, stdin, args, env, cwd, name, nonce. Each
 # piece has its own stdin, and writes to descriptors 1 and 2 itself. When it is over, its outputs are flushed and the marker is written to
 # both; the one on 1 is followed by a line of JSON: what came of it.
-import ast
+import _ast  # what ast itself brings of the parser, and nothing else: the first answer waits for all of this
 import builtins
 import io
 import json
-import linecache
 import os
 import resource
 import signal
 import sys
 import time
-import traceback
 import types
 
 TEXT_MAX = 100000  # characters of a value or a traceback
@@ -28,6 +26,7 @@ class Driver:
         os.close(3)
         # Functions that are used after code ran, which may have replaced them where others find them.
         self.write, self.dup2, self.getpid, self._exit = os.write, os.dup2, os.getpid, os._exit
+        self.sources = {}  # as linecache, by which tracebacks show lines, has them
         self.module = types.ModuleType('__main__')
         self.module.__dict__['__builtins__'] = builtins
         sys.modules['__main__'] = self.module
@@ -84,8 +83,10 @@ class Driver:
     def run(self, request):
         name, code = request['name'], request['code']
         sys.argv = [name] + request['args']
-        linecache.cache[name] = (len(code), None, code.splitlines(True), name)
-        outcome = {'status': 0, 'error': None, 'value': None, 'exited': False}
+        self.sources[name] = (len(code), None, code.splitlines(True), name)
+        if 'linecache' in sys.modules:
+            sys.modules['linecache'].cache.update(self.sources)
+        outcome = {'status': 0, 'error': None, 'value': None}
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             try:
@@ -98,12 +99,11 @@ class Driver:
             finally:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
         except SystemExit as end:
-            outcome['exited'] = True
             if isinstance(end.code, int):
                 outcome['status'] = end.code & 255
             elif end.code is not None:
                 outcome['status'] = 1
-                print(end.code, file=sys.stderr)
+                self.tell(str(end.code) + '\n')
         except BaseException as error:
             outcome['status'] = 1
             outcome['error'] = self.describe(error, name)
@@ -115,21 +115,27 @@ class Driver:
         while entry and entry.tb_frame.f_code.co_filename != name:
             entry = entry.tb_next
         try:
+            import linecache
+            import traceback
+            linecache.cache.update(self.sources)
             text = ''.join(traceback.format_exception(type(error), error, entry))
         except BaseException:  # its own __str__ fails, say
             text = type(error).__name__ + '\n'
+        self.tell(text)
+        return text[-TEXT_MAX:]
+
+    def tell(self, text):
         try:
             sys.stderr.write(text)
-        except BaseException:
+        except BaseException:  # whatever the code has put there
             pass
-        return text[-TEXT_MAX:]
 
     def evaluate(self, code, name):
         """As notebooks do: the value of a last expression."""
-        tree = ast.parse(code, name)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        self.step(compile(tree, name, 'exec', ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True))
-        return self.step(compile(ast.Expression(last.value), name, 'eval', ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)) if last else None
+        tree = compile(code, name, 'exec', _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], _ast.Expr) else None
+        self.step(compile(tree, name, 'exec', _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True))
+        return self.step(compile(_ast.Expression(last.value), name, 'eval', _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)) if last else None
 
     def step(self, compiled):
         value = eval(compiled, self.module.__dict__)

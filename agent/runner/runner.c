@@ -26,7 +26,6 @@ struct run {
 	struct yett_command *aside;       /* that writes or probes; NULL: none does now */
 	enum execution_phase_name probed; /* the phase after which it is probed */
 	struct driver_piece *piece;
-	size_t pieces;
 };
 
 /* What shells end with, and what compiles TypeScript, where there is no such program, or it cannot be executed. */
@@ -317,6 +316,15 @@ static void kill_piece(struct execution *execution)
 		execution_end(execution, EXECUTION_KILLED, NULL);
 }
 
+static int signal_piece(struct execution *execution, int number, struct yett_error *error)
+{
+	struct run *run = execution->runner;
+
+	if (!run->piece)
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs nothing yet", execution->id);
+	return driver_signal(run->piece, number, error);
+}
+
 static json_t *array_or_new(const json_t *list)
 {
 	return list ? json_incref((json_t *)list) : json_array();
@@ -482,6 +490,7 @@ static struct execution *make_execution(struct call *call, struct run *run)
 	execution->on_end = free_run;
 	if (run->ask.mode == RUNNER_KEPT) {
 		execution->on_kill = kill_piece;
+		execution->on_signal = signal_piece;
 		execution->keeps_box = true;
 	}
 	execution->warnings = json_incref(run->ask.warnings);

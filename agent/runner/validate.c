@@ -12,7 +12,7 @@
 #define WINDOW 256 /* tokens at a time … */
 #define AHEAD  64  /* … of which so many follow the place that is looked at, as far as there are so many */
 #define ANY    16
-#define EFFORT 20000000 /* elements that are compared in all: code that is made to be slow to look at is not looked at to its end */
+#define EFFORT 4000000 /* elements that are compared in all: code that is made to be slow to look at is not looked at to its end */
 
 static const char *const severity_names[] = {"note", "warn", "grave"};
 
@@ -25,6 +25,13 @@ struct window {
 	struct scan_token tokens[WINDOW];
 	size_t at, count; /* the place that is looked at; two are before it */
 	bool is_shell;
+};
+
+/* A row that counts, and the bytes that its first token can begin with: few tokens are worth a closer look. */
+#define CANDIDATES_MAX 64
+struct candidate {
+	const struct finding_rule *rule;
+	bool may_begin[256];
 };
 
 struct matching {
@@ -178,16 +185,64 @@ static bool is_found(const struct finding *findings, size_t count, const struct 
 	return false;
 }
 
-/* The rows of one language (NULL: those for each), at the place that the window is at. */
-static size_t look(const struct matching *matching, const char *language, struct finding *findings, size_t count)
+/* The bytes that a token can begin with which fits the pattern's first element. */
+static void learn_beginning(struct candidate *candidate)
+{
+	const char *element = candidate->rule->pattern, *end;
+	size_t length = element_length(element);
+
+	while (is_element(element, length, "%") || is_element(element, length, "^")) {
+		element += length + strspn(element + length, " ");
+		length = element_length(element);
+	}
+	end = element + length;
+	if (strchr("\"'~@", *element)) {
+		memset(candidate->may_begin, true, sizeof candidate->may_begin);
+		return;
+	}
+	for (const char *one = element; one < end; one++) {
+		if (one == element || one[-1] == '|')
+			candidate->may_begin[(unsigned char)*one] = true;
+	}
+}
+
+static bool counts(const struct finding_rule *rule, const char *language)
+{
+	if (!rule->language || strcmp(rule->language, language) == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(kin); i++) {
+		if (strcmp(kin[i].language, language) == 0 && strcmp(kin[i].as, rule->language) == 0)
+			return true;
+	}
+	return false;
+}
+
+static size_t find_candidates(const char *language, struct candidate candidates[CANDIDATES_MAX])
+{
+	size_t count = 0;
+
+	for (const struct finding_rule *rule = finding_rules; rule->pattern && count < CANDIDATES_MAX; rule++) {
+		if (!counts(rule, language))
+			continue;
+		candidates[count] = (struct candidate){.rule = rule};
+		learn_beginning(&candidates[count++]);
+	}
+	return count;
+}
+
+/* At the place that the window is at. */
+static size_t look(const struct matching *matching, const struct candidate *candidates, size_t candidates_count, struct finding *findings,
+                   size_t count)
 {
 	const struct window *window = matching->window;
+	const struct scan_token *token = &window->tokens[window->at];
+	unsigned char first = token->length > 0 ? (unsigned char)token->text[0] : 0;
 
-	for (const struct finding_rule *rule = finding_rules; rule->pattern && count < FINDINGS_MAX; rule++) {
-		if (language ? !rule->language || strcmp(rule->language, language) != 0 : rule->language != NULL)
-			continue;
-		if (!is_found(findings, count, rule) && matches(*matching, window->at, rule->pattern))
-			findings[count++] = (struct finding){.rule = rule, .line = window->tokens[window->at].line};
+	for (size_t i = 0; i < candidates_count && count < FINDINGS_MAX; i++) {
+		const struct finding_rule *rule = candidates[i].rule;
+
+		if (candidates[i].may_begin[first] && !is_found(findings, count, rule) && matches(*matching, window->at, rule->pattern))
+			findings[count++] = (struct finding){.rule = rule, .line = token->line};
 	}
 	return count;
 }
@@ -210,19 +265,15 @@ size_t validate(const char *language, const char *code, size_t length, struct fi
 {
 	/* Before the first token there are two of no kind. */
 	struct window window = {.at = 1, .count = 2, .is_shell = strcmp(language, "bash") == 0};
+	struct candidate candidates[CANDIDATES_MAX];
+	size_t candidates_count = find_candidates(language, candidates);
 	unsigned effort = EFFORT;
 	const struct matching matching = {.window = &window, .effort = &effort};
 	size_t count = 0;
 	struct scan scan;
 
 	scan_begin(&scan, language, code, length);
-	while (effort > 0 && advance(&window, &scan)) {
-		count = look(&matching, language, ret_findings, count);
-		for (size_t i = 0; i < ARRAY_SIZE(kin); i++) {
-			if (strcmp(kin[i].language, language) == 0)
-				count = look(&matching, kin[i].as, ret_findings, count);
-		}
-		count = look(&matching, NULL, ret_findings, count);
-	}
+	while (effort > 0 && advance(&window, &scan))
+		count = look(&matching, candidates, candidates_count, ret_findings, count);
 	return count;
 }

@@ -162,6 +162,7 @@ class Tools(Case):
             for schema in (tool['inputSchema'], tool['outputSchema']):
                 self.assertEqual(schema['type'], 'object')
                 jsonschema.Draft202012Validator.check_schema(schema)
+            self.assertNotRegex(json.dumps(tool['inputSchema']), r'"type": \[|null|[0-9]{17}')  # models of all kinds take it
             self.assertEqual(set(tool['annotations']), {'title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'})
             self.assertFalse(tool['annotations']['readOnlyHint'] and tool['annotations']['destructiveHint'], tool['name'])
 
@@ -224,6 +225,7 @@ class Tools(Case):
                  ('run_command', {'command': 'sleep 9', 'timeout': 0.1}), ('run_command', {'argv': ['/nowhere']}), ('run_command', {}),
                  ('run_command', {'command': 'yes', 'timeout': 0.5}), ('run_command', {'command': 'head -c 100000 /dev/urandom'}),
                  ('run_command', {'command': 'cat', 'background': True, 'keep_input': True, 'sandbox': sandbox, 'metadata': {'a': 'b'}}),
+                 ('run_code', {'language': 'bash', 'code': 'echo a'}), ('run_code', {'language': 'none', 'code': ''}),
                  ('wait_command', {'id': '@', 'timeout': 0}), ('wait_command', {'id': '@', 'input': 'x', 'close_input': True}), ('wait_command', {'id': 'x'}),
                  ('write_file', {'sandbox': sandbox, 'path': '/tmp/a', 'content': 'é\x01\x1b'}), ('write_file', {'sandbox': sandbox, 'path': '/proc/x', 'content': ''}),
                  ('read_file', {'sandbox': sandbox, 'path': '/tmp/a'}), ('read_file', {'sandbox': sandbox, 'path': '/bin/sh'}), ('read_file', {'sandbox': sandbox, 'path': '/x'}),
@@ -316,6 +318,21 @@ class Long(Case):
         numbers = {client.begin('run_command', command='echo %d' % i): i for i in range(50)}
         for number, i in reversed(numbers.items()):
             self.assertEqual(client.answer(number)['result']['structuredContent']['stdout'], '%d\n' % i)
+
+    def test_a_thousand_leave_nothing(self):
+        client = self.client()
+        sandbox = client.call('sandboxes', action='make')['structuredContent']['sandbox']['id']
+        descriptors = '/proc/%d/fd' % client.process.pid
+        client.call('run_command', command='true', sandbox=sandbox)
+        before = len(os.listdir(descriptors))
+        for i in range(1000):
+            client.call('run_command', argv=['echo', str(i)], sandbox=sandbox)
+        client.call('run_command', command='true')
+        self.assertEqual(len(os.listdir(descriptors)), before)
+        self.assertLessEqual(len(client.call('sandboxes', action='executions')['structuredContent']['executions']), 1000)
+        client.process.stdin.close()
+        self.assertEqual(client.process.wait(yett.DEADLINE), 0)
+        self.assert_nothing_left()
 
     def test_too_many_at_once_are_refused_and_the_others_answered(self):
         client = self.begin()

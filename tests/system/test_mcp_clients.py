@@ -1,10 +1,14 @@
 """Clients of the Model Context Protocol that others wrote: the SDK's, of its default and its newest revision, and the inspector's command
 line, with the server that they start."""
 import json
+import os
+import shlex
 
 import node
 import test_mcp
 import yett
+
+INSPECTOR = node.module('@modelcontextprotocol', 'inspector', 'clients', 'launcher', 'build', 'index.js')
 
 
 class Case(test_mcp.Case):
@@ -70,7 +74,7 @@ class Sdk(Case):
 class Inspector(Case):
     def inspect(self, *argv):
         """What the inspector's command line prints: --method METHOD and more."""
-        return node.run(node.module('@modelcontextprotocol', 'inspector', 'clients', 'launcher', 'build', 'index.js'), '--cli', *argv, '--', *self.server())
+        return node.run(INSPECTOR, '--cli', *argv, '--', *self.server())
 
     def result(self, *argv):
         done = self.inspect(*argv)
@@ -78,8 +82,10 @@ class Inspector(Case):
         return json.loads(done.out)
 
     def test_it_lists_the_tools_and_finds_no_fault_with_them(self):
-        tools = self.result('--method', 'tools/list', '--strict')['tools']
-        self.assertIn('run_command', [tool['name'] for tool in tools])
+        done = self.inspect('--method', 'tools/list', '--strict')
+        self.assertEqual(done.code, 0, done)
+        self.assertIn('run_command', [tool['name'] for tool in json.loads(done.out)['tools']])
+        self.assertNotIn('inputSchema', done.err)  # what models take is as portable as it can be
 
     def test_it_calls_one(self):
         result = self.result('--method', 'tools/call', '--tool-name', 'run_command', '--tool-arg', 'command=echo hello')
@@ -93,6 +99,32 @@ class Inspector(Case):
         done = self.inspect('--method', 'tools/call', '--tool-name', 'sandboxes', '--tool-arg', 'action=list', '--load', '--load-requests', '200')
         self.assertEqual(done.code, 0, done)
         self.assertRegex(done.out + done.err, r'200')
+
+
+class Documents(Case):
+    """What docs/agents.md shows."""
+
+    def setUp(self):
+        # the hosts that it speaks of find `yett` by its name
+        self.bin = os.path.join(self.service.folder, 'bin')
+        os.makedirs(self.bin, exist_ok=True)
+        yett.write(self.bin + '/yett', '#!/bin/sh\nshift\nexec %s "$@"\n' % shlex.join(self.server()), 0o755)
+        self.environment = {'PATH': ':'.join((self.bin, os.path.dirname(node.program()), os.environ['PATH']))}
+
+    def test_the_program(self):
+        done = node.run('ask.mjs', env=self.environment)
+        self.assertEqual(done.code, 0, done)
+        for text in ('revision 2026-07-28\n', 'run_command answers:\nLinux\n', '[failed: it exited with status 3]\nto be seen\n',
+                     'run_command is refused:\npermission-denied: memory of 1024T', 'max_memory = 1024T in grant', '19 bytes written', '19 /tmp/note'):
+            self.assertIn(text, done.out)
+
+    def test_the_configuration(self):
+        path = os.path.join(self.service.folder, 'hosts.json')
+        yett.write(path, json.dumps({'mcpServers': {'yett': {'command': 'yett', 'args': ['mcp']}}}))
+        done = node.run(INSPECTOR, '--cli', '--config', path, '--server', 'yett', '--method', 'tools/call', '--tool-name', 'run_command',
+                        '--tool-arg', 'command=echo hello', env=self.environment)
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(json.loads(done.out)['content'], [{'type': 'text', 'text': 'hello'}])
 
 
 if __name__ == '__main__':

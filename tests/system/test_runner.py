@@ -327,6 +327,14 @@ class Kept(Case):
         self.assertIn('what was kept is gone', killed['why'])
         self.assertEqual(self.agent.ask('wait_command', id=second['id'])['value'], "['new']")
 
+    def test_an_interrupt_ends_a_call_of_python_and_nothing_else(self):
+        self.value('python', 'x = 5')
+        piece = self.piece('python', "open('/tmp/begun', 'w').close()\nwhile True: pass", background=True)
+        yett.wait_until(lambda: 'error' not in self.agent.ask('read_file', sandbox='kept', path='/tmp/begun'), 'the call')
+        answer = self.agent.ask('wait_command', id=piece['id'], signal='INT')
+        self.assertEqual((answer['status'], answer['why']), ('failed', 'KeyboardInterrupt'), answer)
+        self.assertEqual(self.value('python', 'x'), '5')
+
     def test_nothing_is_left_of_an_agent_that_is_gone(self):
         other = Agent(self)
         with contextlib.closing(other.process.stdout):

@@ -97,6 +97,35 @@ class Routes(serving.Case):
         self.assertEqual(without(structured, *OF_THE_RUN), without(same, *OF_THE_RUN))
 
 
+    CALL = {'jsonrpc': '2.0', 'id': 3, 'method': 'tools/call', 'params': {
+        'name': 'run_command', 'arguments': {'command': 'sleep 1.2; echo late'}, '_meta': {'progressToken': 'p'}}}
+
+    def mcp_stream(self, connection, command):
+        message = json.loads(json.dumps(self.CALL))
+        message['params']['arguments']['command'] = command
+        connection.request('POST', '/mcp', json.dumps(message), {'Content-Type': 'application/json', 'Accept': 'application/json, text/event-stream',
+                                                                 'MCP-Protocol-Version': '2025-06-18'})
+        response = connection.getresponse()
+        self.assertEqual((response.status, response.headers.get_content_type()), (200, 'text/event-stream'))
+        return response
+
+    def test_a_call_of_mcp_that_takes_long_tells_of_its_progress(self):
+        connection = self.server.connect()
+        messages = [json.loads(line.removeprefix('data: ')) for line in self.mcp_stream(connection, 'sleep 1.2; echo late').read().decode().splitlines()
+                    if line.startswith('data: ')]
+        self.assertEqual([message.get('method') for message in messages[:1]], ['notifications/progress'])
+        self.assertEqual((messages[-1]['id'], messages[-1]['result']['structuredContent']['stdout']), (3, 'late\n'))
+        self.assertEqual(self.server.get('/config', connection=connection).status, 200)
+
+    def test_closing_the_stream_of_mcp_ends_what_it_started(self):
+        connection = self.server.connect()
+        response = self.mcp_stream(connection, 'sleep 1000')
+        self.assertEqual(self.server.get('/info').json['running'], 1)
+        response.close()
+        connection.close()
+        yett.wait_until(lambda: self.server.get('/info').json['running'] == 0, 'its end')
+
+
 class Page(serving.Case):
     def test_it_comes_with_a_strict_policy_and_all_its_files(self):
         page = self.server.get('/')
@@ -121,7 +150,7 @@ class Page(serving.Case):
 
 class Streams(serving.Case):
     def test_events_come_as_they_happen(self):
-        box = self.server.call('sandboxes', action='make').json['sandbox']['id']
+        box = self.server.call('sandboxes', action='make', name='followed').json['sandbox']['id']
         stream = self.server.stream('/v1/events?sandbox=' + box)
         self.assertEqual((stream.response.status, stream.response.headers.get_content_type()), (200, 'text/event-stream'))
         self.server.call('run_command', sandbox=box, command='exit 5')
@@ -131,9 +160,11 @@ class Streams(serving.Case):
         self.assertEqual(again.next(), event)
         told = self.server.call('events', sandbox=box, after=event['data']['number'] - 1).json['events'][0]
         self.assertEqual(told, event['data'])
-        for one in (stream, again):
-            one.connection.close()
+        named = self.server.stream('/v1/events?sandbox=followed')
         self.server.call('sandboxes', action='end', sandbox=box)
+        for one in (stream, again, named):
+            self.assertEqual(one.until(lambda event: event['event'] == 'ended')['data']['text'], 'destroyed')
+            self.assertIsNone(one.next())
 
     def test_events_of_what_is_not_there_are_refused(self):
         for path, status in (('/v1/events?sandbox=none', 404), ('/v1/events?after=x', 400), ('/v1/executions/none/output', 404),
@@ -205,6 +236,16 @@ class Older(serving.Case):
         self.assertRegex(told['started_at'], r'^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$')
         self.assertEqual(self.server.get('/status/' + told['id']).json, told)
 
+    def test_code_is_run_by_its_language(self):
+        told = self.execute(language='python', code='import sys; print(sys.argv[1:], input())', args=['a', 'b'], stdin='typed').json
+        self.assertEqual((told['status'], told['stdout'], told['language']), ('completed', "['a', 'b'] typed\n", 'python'))
+        told = self.execute(language='python', code='import sys; sys.exit(3)').json
+        self.assertEqual((told['status'], told['exit_code']), ('failed', 3))
+        answer = self.execute(language='cobol', code='x')
+        self.assertEqual((answer.status, 'cobol' in answer.text, answer.headers.get_content_type()), (400, True, 'text/plain'))
+        answer = self.execute(language='python', code='x', command='y')
+        self.assertEqual((answer.status, answer.text), (400, 'invalid request: expected either code and its language, or a command'))
+
     def test_durations_are_texts_or_nanoseconds(self):
         for timeout in ('200ms', 200000000, '0.1s100ms'):
             answer = self.execute(command='sleep 100', timeout=timeout).json
@@ -247,11 +288,15 @@ class Older(serving.Case):
 
     def test_what_is_persistent_is_of_the_profile_that_the_settings_name(self):
         server = self.other()
+        others = self.boxes(server)
         self.assertEqual(server.ask('POST', '/execute', {'command': 'echo kept >/tmp/kept', 'persistent': True}).json['status'], 'completed')
         server.ask('PUT', '/config', {'light': 'strict'})
         answer = server.ask('POST', '/execute', {'command': 'cat /tmp/kept', 'persistent': True}).json
         self.assertEqual((answer['status'], answer['executor']), ('failed', 'light-process'))
-        self.assertEqual([box['profile'] for box in server.call('sandboxes', action='list').json['sandboxes']], ['strict'])
+        self.assertEqual([profile for box, profile in self.boxes(server).items() if box not in others], ['strict'])
+
+    def boxes(self, server):
+        return {box['id']: box['profile'] for box in server.call('sandboxes', action='list').json['sandboxes']}
 
     def test_info_tells_of_executors_and_counts(self):
         self.execute(command='false')
@@ -370,10 +415,20 @@ class Access(serving.Case):
         self.assertEqual(self.server.get('/config', headers={'Host': 'evil.example'}).status, 403)
         self.assertEqual(self.server.get('/config', headers={'Origin': 'http://evil.example'}).status, 403)
 
+    def test_who_goes_away_takes_along_what_it_started(self):
+        body = b'{"command": "sleep 1000"}'
+        with socket.create_connection(('127.0.0.1', self.server.port)) as raw:
+            raw.sendall(b'POST /v1/run_command HTTP/1.1\r\nHost: localhost:%d\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n'
+                        b'Content-Length: %d\r\n\r\n' % (self.server.port, self.server.token.encode(), len(body)) + body)
+            yett.wait_until(lambda: self.server.get('/info').json['running'] == 1, 'the command')
+        yett.wait_until(lambda: self.server.get('/info').json['running'] == 0, 'its end')
+
     def test_tcp_is_off_unless_asked_for(self):
-        server = self.other()
-        self.assertEqual(re.findall(r'^\s*\d+: \S+ \S+ 0A', yett.read('/proc/%d/net/tcp' % os.getpid()), re.M) and
-                         [inode for inode in yett.sockets_of(server.process.pid) if inode in yett.read('/proc/net/tcp') + yett.read('/proc/net/tcp6')], [])
+        def of_tcp(server):
+            rows = (yett.read('/proc/net/tcp') + yett.read('/proc/net/tcp6')).splitlines()
+            return yett.sockets_of(server.process.pid) & {row.split()[9] for row in rows}
+        self.assertEqual(len(of_tcp(self.server)), 1)
+        self.assertEqual(of_tcp(self.other()), set())
 
 
 class Bounds(serving.Case):
@@ -434,6 +489,31 @@ class Bounds(serving.Case):
             yett.wait_until(lambda: self.server.get('/info').json['running'] == 1, 'the command')
         yett.wait_until(lambda: self.server.get('/info').json['running'] == 0, 'its end')
         self.wait_no_sandboxes()
+
+    def test_clients_that_go_at_any_point_leave_nothing(self):
+        body = b'{"command": "sleep 1000"}'
+        whole = b'POST /v1/run_command HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n' % len(body) + body
+        self.still_works()
+        descriptors = self.server.descriptors()
+        for end in range(len(whole) + 1):
+            with self.server.raw() as raw:
+                raw.sendall(whole[:end])
+        for path in (b'/v1/events', b'/v1/operations', b'/openapi.json'):
+            for read in (0, 1, 100):
+                with self.server.raw() as raw:
+                    raw.sendall(b'GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n' % path * 3)
+                    if read:
+                        raw.recv(read)
+        yett.wait_until(lambda: self.server.get('/info').json['running'] == 0, 'the end of what was begun')
+        self.wait_no_sandboxes()
+        yett.wait_until(lambda: self.server.descriptors() <= descriptors, 'the end of descriptors')
+
+    def test_requests_may_be_sent_before_the_answer_is_there(self):
+        body = b'{"command": "sleep 0.1; echo %d"}'
+        with self.server.raw() as raw:
+            raw.sendall(b''.join(b'POST /v1/run_command HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n'
+                                 % (len(body % n), b'Connection: close\r\n' if n == 3 else b'') + body % n for n in (1, 2, 3)))
+            self.assertEqual(re.findall(rb'"stdout":"(\d)', serving.read_all(raw)), [b'1', b'2', b'3'])
 
     def test_what_is_no_http_is_closed(self):
         for sent in (b'\0\1\2\3\r\n\r\n', b'GET\r\n\r\n', b'GET / HTTP/1.1\r\n' + b'A: ' + b'x' * 100000 + b'\r\n\r\n', b'GET / HTTP/9.9\r\nHost: localhost\r\n\r\n'):

@@ -276,12 +276,17 @@ static void json_tells_results_and_failures(void **state)
 	static const char head[] =
 		"{\"schema\":1,\"exit_code\":3,\"result\":{\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\",\"label\":"
 		"\"yett-sandbox (enforce)\",\"weaker\":null,\"private_uid\":4711,\"landlock_abi\":6,\"network\":\"none\",\"addresses\":[],"
-		"\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0,\"file_bytes\":0,\"core_bytes\":0}},\"command\":{\"id\":1,"
+		"\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0,\"file_bytes\":0,\"core_bytes\":0},"
+		"\"command_timeout_ms\":null,\"max_command_timeout_ms\":null,\"hostname\":null,\"platform\":\"linux\",\"architecture\":\"";
+	static const char tail[] =
+		"\"},\"command\":{\"id\":1,"
 		"\"argv\":[\"sh\",\"-c\",\"echo out; exit 3\"],\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,";
 
 	(void)state;
 	assert_int_equal(RUN("--json-fd", "2", "-q", "sh", "-c", "echo out; exit 3"), 3);
 	assert_int_equal(strncmp(run.err_text, head, strlen(head)), 0);
+	assert_non_null(strstr(run.err_text, "\",\"type\":\"namespaces\",\"backend\":\""));
+	assert_non_null(strstr(run.err_text, tail));
 	assert_non_null(strstr(run.err_text, ",\"error\":null,\"notes\":[\"made the key /"));
 	assert_string_equal(run.out_text, "out\n");
 	assert_int_equal(RUN("--json", "-p", "none", "true"), 125);
