@@ -293,6 +293,10 @@ class Kept(Case):
         answer = self.piece('python', 'import os\nos.kill(os.getpid(), 9)')
         self.assertEqual((answer['status'], answer['signal']), ('failed', 'KILL'), answer)
         self.assertEqual(self.value('python', '1'), '1')
+        box = self.code('python', 'x = 1', mode='kept', memory_bytes=100 << 20)['sandbox']
+        answer = self.piece('python', languages.PROGRAMS['python']['hog'], sandbox=box)
+        self.assertIn(answer['why'], ('it was killed because the memory was used up, and what was kept is gone', 'MemoryError'), answer)
+        self.assertEqual(self.value('python', '1', sandbox=box), '1')
 
     def test_who_closes_or_replaces_its_outputs_does_so_for_one_call(self):
         self.assertEqual(self.piece('python', 'import os, sys\nos.close(0); os.close(1); os.close(2)\nsys.stdout = sys.stderr = None')['status'], 'completed')
