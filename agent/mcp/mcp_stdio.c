@@ -272,10 +272,10 @@ int mcp_stdio(struct agent *agent, int input, int output, uint64_t patience_ms)
 static void print_usage(FILE *to)
 {
 	(void)fputs(
-		"Usage: yett mcp [--patience TIME]\n\n"
+		"Usage: yett mcp [--patience DUR]\n\n"
 		"Answers a host of models (an editor, a chat program, an agent) by the Model Context Protocol: messages of JSON-RPC come by the\n"
 		"standard input, one a line, and are answered on the standard output. When the input ends, what was begun for it is ended, too.\n\n"
-		"      --patience TIME  answer what takes longer as running, to be asked about again; 45s without this option\n\n"
+		"      --patience DUR   answer what takes longer as running, to be asked about again; 45s without this option\n\n"
 		"A host is told to run `yett mcp`: see docs/agents.md.\n",
 		to);
 }
