@@ -423,6 +423,24 @@ class Ends(Case):
             self.assertEqual(process.wait(yett.DEADLINE), 0)
         self.assertEqual(len(yett.read(folder + '/out').splitlines()), 3)
 
+    def test_a_client_that_neither_reads_nor_says_more_ends_all(self):
+        client = self.started()
+        for _ in range(200):
+            client.ask('tools/list')
+        client.process.stdin.close()
+        self.assert_over(client, 0)
+        self.assertLess(len(client.process.stdout.read()), 1 << 20)
+
+    def test_a_client_that_reads_late_gets_all_of_it(self):
+        client = self.begin()
+        client.initialize()
+        for _ in range(200):
+            client.ask('tools/list')
+        client.process.stdin.close()
+        lines = client.process.stdout.read().splitlines()
+        self.assertEqual(len({json.loads(line)['id'] for line in lines}), 200)
+        self.assertEqual(client.process.wait(yett.DEADLINE), 0)
+
     def test_a_client_that_does_not_read_is_not_read_either(self):
         client = self.client()
         stdin = client.process.stdin.fileno()
