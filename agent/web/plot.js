@@ -77,14 +77,15 @@ export class Plot {
 	/* Shows what was used so long before now; null: what is used now. */
 	read(ago) {
 		this.at = ago === null || ago <= 0 ? null : ago;
-		this.draw(this.series, this.now);
+		this.draw(this.series, this.now, this.since);
 	}
 
-	/* `series`: [{colour, samples: [{at, value}]}], the lowest first; all have a sample where one of them has, or later ones only. */
-	draw(series, now) {
-		const oldest = Math.min(now, ...series.map(({samples}) => samples[0]?.at ?? now));
-
-		Object.assign(this, {series, now, spanMs: this.spans.find((span) => now - oldest <= span) ?? this.spans.at(-1)});
+	/*
+	 * `series`: [{colour, samples: [{at, value}]}], the lowest first; all have a sample where one of them has, or later ones only. `since` is
+	 * when the first of them was taken, here or in a plot beside this one.
+	 */
+	draw(series, now, since) {
+		Object.assign(this, {series, now, since, spanMs: this.spans.find((span) => now - since <= span) ?? this.spans.at(-1)});
 		const moments = [...new Set(series.flatMap(({samples}) => samples.map(({at}) => at)))]
 			.filter((at) => at >= now - this.spanMs).sort((a, b) => a - b);
 		const bottoms = new Map(moments.map((at) => [at, 0]));

@@ -71,11 +71,17 @@ function updateRow(row, sandbox) {
 	showActions(find(".actions", last), sandbox, () => sandboxOf(sandbox.id));
 }
 
-export function showSandboxes() {
-	const now = Date.now();
+/* Both go back as far. */
+function drawPair(cpu, memory, id) {
+	const now = Date.now(), used = series("memory", id);
+	const since = Math.min(now, ...used.map(({samples}) => samples[0]?.at ?? now));
 
-	plots.cpu.draw(series("cpu"), now);
-	plots.memory.draw(series("memory"), now);
+	cpu.draw(series("cpu", id), now, since);
+	memory.draw(used, now, since);
+}
+
+export function showSandboxes() {
+	drawPair(plots.cpu, plots.memory, undefined);
 	find("#sandboxes").hidden = store.sandboxes.length === 0;
 	find("#sandboxes-empty").hidden = !store.isListed || store.sandboxes.length > 0;
 	reconcile(find("#sandboxes tbody"), store.sandboxes, (sandbox) => sandbox.id, createRow, updateRow);
@@ -134,7 +140,7 @@ export function openSandbox(id) {
 }
 
 export function showSandbox() {
-	const now = Date.now(), sandbox = sandboxOf(one.id), usage = store.usage.get(one.id);
+	const sandbox = sandboxOf(one.id), usage = store.usage.get(one.id);
 
 	one.last = sandbox ?? one.last;
 	setText(find("#sandbox-title"), nameOf(one.last ?? {id: one.id}));
@@ -143,8 +149,7 @@ export function showSandbox() {
 	find("#sandbox-actions").hidden = !sandbox;
 	if (sandbox)
 		showActions(find("#sandbox-actions"), sandbox, () => sandboxOf(one.id));
-	plots.oneCpu.draw(series("cpu", one.id), now);
-	plots.oneMemory.draw(series("memory", one.id), now);
+	drawPair(plots.oneCpu, plots.oneMemory, one.id);
 	showFacts(find("#sandbox-facts"), one.last ? FACTS.map(([name, value]) => [name, value(one.last)]) : []);
 	showFacts(find("#sandbox-usage"), USED.map(([name, value]) => [name, usage?.now ? value(usage.now) : null]));
 	const events = store.events.filter((event) => event.sandbox === one.id);

@@ -97,7 +97,7 @@ class Pages(unittest.TestCase):
         for page in PAGES:
             if page.startswith("docs/"):
                 self.assertIn(f"]({page})", read("README.md"))
-                self.assertIn(f"{page} usr/share/doc/yett/docs\n", read("dist/debian/yett.install"))
+                self.assertIn(f"{page} usr/share/doc/yett/docs\n", read("dist/debian/yett.install") + read("dist/debian/yett-agent.install"))
 
     def test_lines_of_the_shipped_policy_are_where_outputs_say(self):
         for page in PAGES:

@@ -86,6 +86,8 @@ class Languages(Case):
             with self.subTest(language):
                 answer = self.code(language, code, pids=64, timeout=3)
                 self.assertIn(answer['status'], ('timed_out', 'failed'), answer)
+        answer = self.code('bash', languages.PROGRAMS['bash']['bomb'], pids=64, timeout=1)
+        self.assertIn('the limit of processes', answer['why'])
         self.assertTrue(self.code('python', 'print(1)')['success'])
 
     def test_each_tells_its_version_and_is_known_by_short_names(self):
