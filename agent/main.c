@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
 
 #include "agent/front.h"
 
@@ -76,13 +78,30 @@ static int run(struct agent *agent, int argc, char **argv)
 	return FRONT_USAGE;
 }
 
+/* Many sandboxes are many descriptors, which epoll(7) waits for: what the user may have of them is had. */
+static void take_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* then there are fewer */
+}
+
 int main(int argc, char **argv)
 {
 	struct yett_error error;
 	struct agent *agent;
 	int r;
 
+	/* whoever calls a program that was given privilege must not get its sandboxes, sockets and secrets */
+	if (getauxval(AT_SECURE)) {
+		(void)fprintf(stderr, "yett-agent: it runs with its caller's privilege only, and was given more\n");
+		return FRONT_USAGE;
+	}
 	(void)signal(SIGPIPE, SIG_IGN);
+	take_descriptors();
 	if (agent_new(&agent, &error) != 0) {
 		(void)fprintf(stderr, "yett-agent: %s%s%s\n", error.message, *error.detail ? ": " : "", error.detail);
 		return 1;
