@@ -16,6 +16,7 @@
 
 #define COMPILE_MS 60000
 #define PROBE_MS   20000
+#define VALUE_MAX  400000 /* bytes: 100,000 characters */
 #define DIRECTORY  "/tmp"
 
 struct run {
@@ -151,7 +152,7 @@ static void probe(struct execution *execution, enum execution_phase_name phase)
 
 	probe_argv(run, argv);
 	run->probed = phase;
-	if (yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, NULL) != 0)
+	if (execution_bound(execution, PROBE_MS) < 0 || yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, NULL) != 0)
 		execution_end(execution, execution_judge(execution, phase), NULL);
 }
 
@@ -265,6 +266,14 @@ static void explain(struct execution *execution, const char *error)
 	(void)snprintf(execution->why, sizeof execution->why, "%.*s", end - line < 150 ? (int)(end - line) : 150, line);
 }
 
+/* Drivers do it themselves; the code may have told in their place. */
+static json_t *cut_value(json_t *value)
+{
+	size_t length = json_string_length(value);
+
+	return length <= VALUE_MAX ? json_incref(value) : field_make_text(json_string_value(value), VALUE_MAX);
+}
+
 static void end_piece(struct execution *execution, json_t *outcome)
 {
 	const char *error = json_string_value(json_object_get(outcome, "error"));
@@ -272,7 +281,7 @@ static void end_piece(struct execution *execution, json_t *outcome)
 	enum execution_status status = execution_judge(execution, EXECUTION_RUN);
 
 	if (json_is_string(value))
-		execution->extra = json_pack("{s:O}", "value", value);
+		execution->extra = json_pack("{s:o}", "value", cut_value(value));
 	if (error)
 		explain(execution, error);
 	execution_end(execution, status, NULL);
@@ -341,6 +350,9 @@ static void run_piece(struct execution *execution)
 		.language = parcel->language, .interpreter = parcel->interpreter, .timeout_ms = run->ask.timeout_ms, .over = on_piece_over};
 	struct yett_error error;
 
+	/* Its time begins when its turn is, and the driver sees to it. */
+	if (execution->overdue)
+		(void)sd_event_source_set_enabled(execution->overdue, SD_EVENT_OFF);
 	/* As in a notebook, each piece has a name of its own in tracebacks. */
 	(void)snprintf(name, sizeof name, "<call %llu>", (unsigned long long)execution->number + 1);
 	request.request =
@@ -395,7 +407,9 @@ static void write_aside(struct execution *execution, char **argv)
 	                                       .data = execution};
 	struct yett_error error;
 
-	if (yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, &error) != 0)
+	if (execution_bound(execution, COMPILE_MS) < 0)
+		fail_for_memory(execution);
+	else if (yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, &error) != 0)
 		fail(execution, &error);
 }
 
