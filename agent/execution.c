@@ -40,16 +40,18 @@ static void free_execution(struct execution *execution)
 
 void executions_free(struct executions *executions)
 {
-	struct execution *next;
+	struct execution *execution;
 
 	if (!executions)
 		return;
-	for (struct execution *execution = executions->latest; execution; execution = next) {
-		next = execution->next;
+	for (execution = executions->latest; execution; execution = execution->next) {
 		while (execution->watches)
 			execution_unwatch(execution->watches);
 		execution_kill(execution);
 		execution_end(execution, EXECUTION_KILLED, NULL);
+	}
+	while ((execution = executions->latest)) {
+		executions->latest = execution->next;
 		free_execution(execution);
 	}
 	json_decref(executions->statistics);
