@@ -161,6 +161,43 @@ static void bytes_that_are_no_text_are_shown_so(void **state)
 	}
 }
 
+/* As much as is kept of what runs when others have taken all the room. */
+static void an_output_whose_head_was_filled_early_keeps_what_comes_last(void **state)
+{
+	struct kept kept = {0};
+	char *bytes;
+	size_t length;
+	bool is_cut;
+	json_t *json;
+
+	(void)state;
+	kept_add(&kept, "ab", 2);
+	kept_fill(&kept);
+	kept_add(&kept, "cd", 2);
+	json = kept_json(&kept, 1000, NULL, &is_cut);
+	assert_false(is_cut);
+	assert_string_equal(json_string_value(json), "abcd");
+	json_decref(json);
+	for (size_t i = 0; i < 2 * KEPT_TAIL; i++)
+		kept_add(&kept, "e", 1);
+	json = kept_json(&kept, 1000000, NULL, &is_cut);
+	assert_true(is_cut);
+	assert_true(strncmp(json_string_value(json), "ab\n", 3) == 0);
+	json_decref(json);
+	assert_int_equal(kept_read(&kept, 2, 10, &bytes, &length), -ENODATA);
+	assert_int_equal(kept_read(&kept, kept.total - 3, 10, &bytes, &length), 0);
+	assert_int_equal(length, 3);
+	assert_memory_equal(bytes, "eee", 3);
+	free(bytes);
+	kept_free(&kept);
+	kept_fill(&kept);
+	kept_add(&kept, "x", 1);
+	json = kept_json(&kept, 1000, NULL, &is_cut);
+	assert_string_equal(json_string_value(json), "x");
+	json_decref(json);
+	kept_free(&kept);
+}
+
 static void an_output_keeps_its_head_and_its_tail(void **state)
 {
 	struct kept kept = {0};
@@ -229,6 +266,7 @@ int main(void)
 		cmocka_unit_test(lists_and_maps_become_strings),
 		cmocka_unit_test(bytes_that_are_no_text_are_shown_so),
 		cmocka_unit_test(an_output_keeps_its_head_and_its_tail),
+		cmocka_unit_test(an_output_whose_head_was_filled_early_keeps_what_comes_last),
 		cmocka_unit_test(characters_are_not_cut_in_two),
 	};
 
