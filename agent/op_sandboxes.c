@@ -17,7 +17,7 @@ const struct field op_sandboxes_asked[] = {
                  "its memory is; capabilities: what this machine and the policy let you have of a profile"},
 	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "Which one, by its id or name"},
 	{"name", FIELD_TEXT, FIELD_NULLABLE, 1, 64,
-         "Of one that is made: it is found by that name, and outlives this program. Without it ends with this program"},
+         "Of one that is made: it is found by that name, and outlives this program. Without a name it ends with this program"},
 	WISH_FIELDS,
 	{0},
 };
@@ -305,6 +305,8 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 {
 	struct making *making = data;
 	struct call *call = making->call;
+	struct yett_error ignored; /* without events it is as good a sandbox */
+	char id[YETT_ID_SIZE];
 	json_t *with_id;
 
 	free(making);
@@ -315,7 +317,7 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 		call_fail(call, error);
 		return;
 	}
-	(void)!happenings_follow(call_agent(call), box->id, NULL);
+	(void)!happenings_follow(call_agent(call), box->id, id, &ignored);
 	with_id = json_pack("{s:s, s:s}", "action", "info", "sandbox", box->id);
 	(void)box_unref(box);
 	call_replace_asked(call, with_id);

@@ -96,6 +96,12 @@ class Background(agent.Case):
         answer = self.ask('wait_command', id=begun['id'], input='two\n', close_input=True)
         self.assertEqual((answer['status'], answer['stdout']), ('completed', 'one\ntwo\n'))
 
+    def test_what_it_begins_with_is_not_all_that_it_reads(self):
+        begun = self.ask('run_command', argv=['cat'], background=True, keep_input=True, stdin='one\n')
+        self.until(begun['id'], lambda told: told['stdout'] == 'one\n')
+        answer = self.ask('wait_command', id=begun['id'], input='two\n', close_input=True)
+        self.assertEqual((answer['status'], answer['stdout']), ('completed', 'one\ntwo\n'))
+
     def until(self, name, is_so):
         for _ in range(1000):
             answer = self.ask('wait_command', id=name, timeout='50ms')
@@ -288,6 +294,18 @@ class Events(agent.Case):
         self.assertEqual([event['kind'] for event in seen], ['followed', 'started', 'exited'])
         self.assertIn('status 4', seen[-1]['text'])
         self.assertEqual(self.ask('events', sandbox=box, after=last), {'events': [], 'last': last})
+
+    def test_one_that_is_asked_about_by_its_name_is_followed_once(self):
+        box = self.ask('sandboxes', action='make', name='known')['sandbox']['id']
+        for name in ('known', box, 'known'):
+            self.ask('events', sandbox=name)
+        self.ask('run_command', sandbox='known', command=':')
+        seen, last = [], 0
+        while 'exited' not in [event['kind'] for event in seen]:
+            told = self.ask('events', sandbox='known', after=last, wait=5)
+            seen, last = seen + told['events'], told['last']
+        self.assertEqual([(event['kind'], event['sandbox']) for event in seen], [('followed', box), ('started', box), ('exited', box)])
+        self.assertTrue(self.ask('sandboxes', action='end', sandbox='known')['done'])
 
     def test_a_refusal_is_one(self):
         self.ask('run_command', command=':', memory_bytes=1 << 50)
