@@ -14,7 +14,7 @@ const struct field op_command_asked[] = {
 	OP_RUN_FIELDS,
 	{"background", FIELD_BOOL, FIELD_NULLABLE, .description = "Answer at once, while it runs; wait_command tells the rest",
          .fallback = "false"},
-	{"keep_input", FIELD_BOOL, FIELD_NULLABLE, .description = "It waits for more to read, which wait_command gives",
+	{"keep_input", FIELD_BOOL, FIELD_NULLABLE, .description = "What it reads does not end with stdin: wait_command gives more",
          .fallback = "false"},
 	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16, "Given back with the answer"},
 	WISH_FIELDS,
@@ -69,14 +69,15 @@ static void start(struct execution *execution)
 	const struct running *running = execution->runner;
 	const json_t *asked = running->asked;
 	const char *command = field_text(asked, "command"), *input = field_text(asked, "stdin");
+	bool keeps_input = field_bool(asked, "keep_input");
 	_cleanup_free_ char **argv = command ? NULL : field_strings(field_get(asked, "argv")),
 			    **env = field_strings(field_get(asked, "env"));
 	const char *const by_shell[] = {"sh", "-c", command, NULL};
 	struct yett_command_options options = {.argv = command ? by_shell : (const char *const *)argv,
 	                                       .env = (const char *const *)env,
 	                                       .cwd = field_text(asked, "cwd"),
-	                                       .input = input,
-	                                       .input_length = input ? strlen(input) : 0,
+	                                       .input = keeps_input ? NULL : input,
+	                                       .input_length = input && !keeps_input ? strlen(input) : 0,
 	                                       .timeout_ms = running->timeout_ms};
 	struct yett_error error;
 	int r;
@@ -84,7 +85,9 @@ static void start(struct execution *execution)
 	if (!options.argv || !env)
 		r = error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
 	else
-		r = execution_start(execution, EXECUTION_RUN, &options, field_bool(asked, "keep_input"), &error);
+		r = execution_start(execution, EXECUTION_RUN, &options, keeps_input, &error);
+	if (r == 0 && keeps_input && input)
+		r = execution_input(execution, input, strlen(input), false, &error);
 	if (r != 0)
 		execution_end(execution, EXECUTION_FAILED, &error);
 }
