@@ -348,6 +348,27 @@ class Network(serving.Case):
         self.assertEqual(on.json, before.json)
         self.assertEqual(server.ask('PUT', '/network/' + box, {'enabled': True}).json, before.json)
 
+    def test_an_open_one_is_closed_by_a_rule_for_all(self):
+        box = self.server.call('sandboxes', action='make', network='open').json['sandbox']['id']
+        connect = ['python3', '-c', 'import socket; socket.create_connection(("8.8.8.8", 443), 5)']
+
+        def kinds():
+            last = self.server.call('events', sandbox=box).json['last']
+            self.server.call('run_command', sandbox=box, argv=connect)
+            told = []
+            while 'exited' not in told:
+                answer = self.server.call('events', sandbox=box, after=last, wait=5).json
+                told, last = told + [event['kind'] for event in answer['events']], answer['last']
+            return told
+        self.assertNotIn('blocked', kinds())
+        off = self.server.ask('PUT', '/network/' + box, {'enabled': False}).json
+        self.assertEqual((off['enabled'], [(rule['list'], rule['rule']) for rule in off['rules']]), (False, [('deny', '*')]))
+        self.assertIn('blocked', kinds())
+        on = self.server.ask('PUT', '/network/' + box, {'enabled': True}).json
+        self.assertEqual((on['enabled'], [(rule['list'], rule['rule']) for rule in on['rules']]), (True, [('allow', '*')]))
+        self.assertNotIn('blocked', kinds())
+        self.server.call('sandboxes', action='end', sandbox=box)
+
     def test_what_has_none_or_is_not_there_is_refused(self):
         box = self.server.call('sandboxes', action='make').json['sandbox']['id']
         self.assertEqual(self.server.ask('PUT', '/network/' + box, {'enabled': False}).status, 400)
