@@ -4,18 +4,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/execution_parts.h"
 #include "agent/happenings.h"
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
+#include "agent/nonce.h"
+#include "base/clock.h"
 
 /* --- all of them --------------------------------------------------------------------------------------------------------------------- */
 
@@ -157,21 +150,17 @@ json_t *executions_statistics(struct agent *agent)
 struct execution *execution_new(struct agent *agent, const char *language, const char *text, size_t max_output)
 {
 	struct execution *execution = calloc(1, sizeof *execution);
-	unsigned char random[(EXECUTION_ID_SIZE - 1) / 2];
 
 	if (!execution || !(execution->text = strndup(text, EXECUTION_TEXT_MAX))) {
 		free(execution);
 		return NULL;
 	}
-	if (getentropy(random, sizeof random) != 0)
-		abort(); /* getrandom(2) of so few bytes does not fail once the machine is up */
-	for (size_t i = 0; i < sizeof random; i++)
-		(void)snprintf(execution->id + 2 * i, 3, "%02x", random[i]);
+	nonce_make(execution->id, EXECUTION_ID_SIZE - 1);
 	execution->agent = agent;
 	execution->language = language;
 	execution->max_output = max_output;
 	execution->number = agent->executions->count++;
-	execution->started_ms = now_ms();
+	execution->started_ms = clock_wall_ms();
 	execution->next = agent->executions->latest;
 	agent->executions->latest = execution;
 	forget_old(agent->executions);
@@ -363,7 +352,7 @@ void execution_end(struct execution *execution, enum execution_status status, co
 	if (execution->making)
 		box_give_up(steal_ptr(&execution->making));
 	execution->status = status;
-	execution->ended_ms = now_ms();
+	execution->ended_ms = clock_wall_ms();
 	if (error)
 		execution->error = *error;
 	if (status == EXECUTION_KILLED && !execution->why[0])

@@ -1,11 +1,10 @@
 /* What is asked for besides tools and resources: beginning, and what there is. See mcp.h. */
 #include "agent/mcp/mcp_stream.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "agent/mcp/mcp_revision.h"
+#include "agent/nonce.h"
 
 #define MINUTE_MS 60000
 
@@ -25,12 +24,7 @@ static json_t *capabilities(void)
 /* A name for the client's requests over HTTP. What it is worth is that nobody else guesses it. */
 static void make_session(struct mcp_stream *stream)
 {
-	unsigned char bytes[(MCP_SESSION_SIZE - 1) / 2];
-
-	if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-		return; /* it goes without: sessions need not be */
-	for (size_t i = 0; i < sizeof bytes; i++)
-		(void)snprintf(stream->session + 2 * i, 3, "%02x", bytes[i]);
+	nonce_make(stream->session, MCP_SESSION_SIZE - 1);
 	stream->is_session_new = true;
 }
 
