@@ -6,8 +6,27 @@
 #include "agent/portrait.h"
 #include "agent/wish.h"
 
-static const char *const action_names[] = {"list",  "make",  "info", "stats",      "end",      "pause",  "resume",       "kill", "plan",
-                                           "rules", "allow", "deny", "executions", "clean_up", "mounts", "capabilities", NULL};
+/* Each: its name, whether it is about one sandbox, and what asks the helper, or else begins it. */
+#define ACTIONS(ROW)                                  \
+	ROW(list, false, ask_list, NULL)              \
+	ROW(make, false, NULL, make)                  \
+	ROW(info, true, ask_info, NULL)               \
+	ROW(stats, false, ask_stats, NULL)            \
+	ROW(end, true, ask_end, NULL)                 \
+	ROW(pause, true, ask_pause, NULL)             \
+	ROW(resume, true, ask_resume, NULL)           \
+	ROW(kill, true, ask_kill, NULL)               \
+	ROW(plan, false, NULL, plan)                  \
+	ROW(rules, true, ask_rules, NULL)             \
+	ROW(allow, true, ask_allow, NULL)             \
+	ROW(deny, true, ask_deny, NULL)               \
+	ROW(executions, false, NULL, tell_executions) \
+	ROW(clean_up, false, NULL, clean_up)          \
+	ROW(mounts, true, NULL, mounts)               \
+	ROW(capabilities, false, ask_capabilities, NULL)
+
+#define NAME_OF(name, needs_sandbox, ask, begin) #name,
+static const char *const action_names[] = {ACTIONS(NAME_OF) NULL};
 
 const struct field op_sandboxes_asked[] = {
 	{"action", FIELD_CHOICE, FIELD_REQUIRED, .choices = action_names,
@@ -142,20 +161,33 @@ static int ask_rules(struct yett_connection *connection, const json_t *asked, js
 	return 0;
 }
 
-static int ask_change(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+/* By the list of the action's own name; the other one would be of another action. */
+static int change(struct yett_connection *connection, const json_t *asked, bool allows, json_t **ret_answer, struct yett_error *error)
 {
-	const json_t *allow = field_get(asked, "allow"), *deny = field_get(asked, "deny");
-	_cleanup_free_ char **allowed = field_strings(allow), **denied = field_strings(deny);
+	const char *own = allows ? "allow" : "deny", *other = allows ? "deny" : "allow";
+	const json_t *rules = field_get(asked, own);
+	_cleanup_free_ char **texts = field_strings(rules);
+	size_t count = json_array_size(rules);
 	int r;
 
-	if (!allow && !deny)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
-		                 "allow, deny: what is meant has to be in one of these lists");
-	if (!allowed || !denied)
+	if (!rules || field_get(asked, other))
+		return error_set(error, YETT_E_INVALID_REQUEST, rules ? YETT_R_UNKNOWN_FIELD : YETT_R_MISSING_FIELD,
+		                 "%s: the action %s takes rules in this list, and none in %s", own, own, other);
+	if (!texts)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
-	r = yett_network_change(connection, field_text(asked, "sandbox"), (const char *const *)allowed, json_array_size(allow),
-	                        (const char *const *)denied, json_array_size(deny), error);
+	r = yett_network_change(connection, field_text(asked, "sandbox"), allows ? (const char *const *)texts : NULL, allows ? count : 0,
+	                        allows ? NULL : (const char *const *)texts, allows ? 0 : count, error);
 	return r == 0 ? ask_rules(connection, asked, ret_answer, error) : r;
+}
+
+static int ask_allow(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	return change(connection, asked, true, ret_answer, error);
+}
+
+static int ask_deny(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	return change(connection, asked, false, ret_answer, error);
 }
 
 static int ask_capabilities(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
@@ -344,31 +376,13 @@ static void make(struct call *call)
 	call_set_work(call, making, give_up);
 }
 
+#define ACTION(name, needs_sandbox, ask, begin) {#name, needs_sandbox, ask, begin},
 static const struct {
 	const char *name;
 	bool needs_sandbox;
 	ask_fn ask; /* of the helper; NULL: `begin` */
 	void (*begin)(struct call *call);
-} actions[] = {
-	{"list", false, ask_list, NULL},
-	{"make", false, NULL, make},
-	{"info", true, ask_info, NULL},
-	{"stats", false, ask_stats, NULL},
-	{"end", true, ask_end, NULL},
-	{"pause", true, ask_pause, NULL},
-	{"resume", true, ask_resume, NULL},
-	{"kill", true, ask_kill, NULL},
-	{"plan", false, NULL, plan},
-	{"rules", true, ask_rules, NULL},
-	{"allow", true, ask_change, NULL},
-	{"deny", true, ask_change, NULL},
-	{"executions", false, NULL, tell_executions},
-	{"clean_up", false, NULL, clean_up},
-	{"mounts", true, NULL, mounts},
-	{"capabilities", false, ask_capabilities, NULL},
-};
-
-_Static_assert(ARRAY_SIZE(actions) + 1 == ARRAY_SIZE(action_names), "each name of the table has its action");
+} actions[] = {ACTIONS(ACTION)};
 
 void op_sandboxes(struct call *call)
 {
