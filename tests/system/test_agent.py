@@ -184,6 +184,9 @@ class Sandboxes(agent.Case):
         self.assertEqual(sorted(rule['rule'] for rule in rules if rule['asked']), ['one.example:443', 'two.example:443'])
         rules = self.ask('sandboxes', action='deny', sandbox=made['id'], deny=['two.example:443'])['rules']
         self.assertIn(('deny', 'two.example:443'), [(rule['list'], rule['rule']) for rule in rules])
+        for wrong in ({'action': 'deny', 'allow': ['*']}, {'action': 'allow', 'allow': ['*'], 'deny': ['one.example:443']}, {'action': 'deny'}):
+            self.assertEqual(self.ask('sandboxes', sandbox=made['id'], **wrong)['error']['code'], 'invalid-request')
+        self.assertEqual(self.ask('sandboxes', action='rules', sandbox=made['id'])['rules'], rules)
 
     def test_a_share_is_seen_inside(self):
         folder = self.folder('shared')
@@ -379,6 +382,10 @@ class Statuses(yett.Case):
         done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": ":"}', env=env)
         self.assertEqual((done.code, done.out), (1, ''))
         self.assertIn('max_timeuot: there is no such field', done.err)
+        self.alice.write('settings/yett/agent.json', '{"languages": ["pyhton"]}')
+        done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": ":"}', env=env)
+        self.assertIn("there is no language 'pyhton'", done.err)
+        self.assertEqual(self.service.run(self.alice, agent.PROGRAM, '--version', env=env).code, 0)
 
 
 if __name__ == '__main__':
