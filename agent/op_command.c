@@ -50,6 +50,19 @@ size_t op_max_output(const struct call *call)
 	return (size_t)field_number(call_asked(call), "max_output", (int64_t)call_agent(call)->settings.max_output);
 }
 
+void op_run(struct call *call, struct execution *execution)
+{
+	const json_t *asked = call_asked(call);
+	struct yett_error error;
+
+	if (execution_begin(execution, asked, &error) != 0)
+		execution_end(execution, EXECUTION_FAILED, &error);
+	if (field_bool(asked, "background") && !execution_is_over(execution))
+		call_succeed(call, execution_json(execution));
+	else
+		execution_answer(execution, call, call_patience_ms(call), false);
+}
+
 /* What is asked for, while the sandbox is being made. */
 struct running {
 	json_t *asked;
@@ -150,13 +163,7 @@ void op_run_command(struct call *call)
 	execution->on_ready = start;
 	execution->on_end = free_running;
 	execution->metadata = json_incref((json_t *)field_get(asked, "metadata"));
-	r = execution_begin(execution, asked, &error);
-	if (r != 0)
-		execution_end(execution, EXECUTION_FAILED, &error);
-	if (field_bool(asked, "background") && !execution_is_over(execution))
-		call_succeed(call, execution_json(execution));
-	else
-		execution_answer(execution, call, call_patience_ms(call), false);
+	op_run(call, execution);
 }
 
 /* The number of "TERM" or "SIGTERM"; 0: there is none. */

@@ -502,7 +502,6 @@ void runner_begin(struct call *call)
 {
 	struct run *run = calloc(1, sizeof *run);
 	struct execution *execution = NULL;
-	const json_t *asked = call_asked(call);
 	struct yett_error error;
 	int r = run ? runner_ask_read(call, &run->ask, &error) : -ENOMEM;
 
@@ -517,11 +516,5 @@ void runner_begin(struct call *call)
 		call_fail(call, &error);
 		return;
 	}
-	r = execution_begin(execution, asked, &error);
-	if (r != 0)
-		execution_end(execution, EXECUTION_FAILED, &error);
-	if (field_bool(asked, "background") && !execution_is_over(execution))
-		call_succeed(call, execution_json(execution));
-	else
-		execution_answer(execution, call, call_patience_ms(call), false);
+	op_run(call, execution);
 }
