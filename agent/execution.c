@@ -299,6 +299,13 @@ int execution_start(struct execution *execution, enum execution_phase_name phase
 	return stdio[0] == YETT_STDIO_PIPE ? execution_input_open(execution, error) : 0;
 }
 
+uint64_t execution_bound(const struct execution *execution, uint64_t ms)
+{
+	uint64_t most = yett_sandbox_get_info(execution->box->sandbox)->max_command_timeout_ms;
+
+	return most && most < ms ? most : ms;
+}
+
 int execution_signal(struct execution *execution, int number, struct yett_error *error)
 {
 	if (number == SIGKILL && !execution_is_over(execution)) {
@@ -372,7 +379,7 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 {
 	const struct execution_phase *at = &execution->phases[phase];
 	const struct yett_result *result = &at->result;
-	const char *what = phase == EXECUTION_COMPILE ? "compiling" : "it", *name;
+	const char *what = phase == EXECUTION_COMPILE ? "compiling" : "it";
 	char *why = execution->why;
 	size_t size = sizeof execution->why;
 
@@ -381,7 +388,6 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 		(void)snprintf(why, size, "%.150s", at->error.message);
 		return execution->is_killed ? EXECUTION_KILLED : EXECUTION_FAILED;
 	}
-	name = result->signaled ? sigabbrev_np(result->status) : NULL;
 	if (result->timed_out)
 		(void)snprintf(why, size, "%s was ended when its time was over, after %.1f s%s", what, (double)result->wall_us / 1e6,
 		               result->limits_hit & YETT_LIMIT_PIDS ? "; it met the limit of processes" : "");
@@ -392,7 +398,8 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 	else if (result->limits_hit & YETT_LIMIT_PIDS)
 		(void)snprintf(why, size, "%s met the limit of processes", what);
 	else if (result->signaled)
-		(void)snprintf(why, size, "%s was ended by the signal %s", what, name ? name : "of a number without name");
+		(void)snprintf(why, size, "%s was ended by the signal %s", what,
+		               *result->signal_name ? result->signal_name : "of a number without name");
 	else if (result->status != 0)
 		(void)snprintf(why, size, "%s exited with status %d", what, result->status);
 	if (result->timed_out)

@@ -99,6 +99,9 @@ _must_check_ int execution_begin(struct execution *execution, const json_t *aske
 _must_check_ int execution_start(struct execution *execution, enum execution_phase_name phase, struct yett_command_options *options,
                                  bool keeps_input, struct yett_error *error);
 
+/* How long something may run that was not asked to run for so long: `ms`, or what its box allows commands at most, if that is less. */
+uint64_t execution_bound(const struct execution *execution, uint64_t ms);
+
 /* Some output of a phase. */
 void execution_add(struct execution *execution, enum execution_phase_name phase, enum yett_stream stream, const char *bytes, size_t length);
 

@@ -1,5 +1,4 @@
 /* What is said of executions: answers, lists, and who waits for them. See execution.h. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,7 +89,7 @@ static void put_result(json_t *json, const struct execution_phase *phase)
 	bool is_exit = has_result(phase) && !result->signaled, is_signal = has_result(phase) && result->signaled;
 
 	(void)json_object_set_new(json, "exit_code", is_exit ? json_integer(result->status) : json_null());
-	(void)json_object_set_new(json, "signal", is_signal ? text_or_null(sigabbrev_np(result->status)) : json_null());
+	(void)json_object_set_new(json, "signal", is_signal ? text_or_null(result->signal_name) : json_null());
 	(void)json_object_set_new(json, "duration", json_real((double)result->wall_us / 1e6));
 	(void)json_object_set_new(json, "memory_used_bytes", json_integer((json_int_t)result->memory_peak_bytes));
 }

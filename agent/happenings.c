@@ -129,11 +129,9 @@ static void peer_text(const struct yett_event *e, char *text, size_t size)
 
 static void result_text(const struct yett_result *result, char *text, size_t size)
 {
-	const char *name = result->signaled ? sigabbrev_np(result->status) : NULL;
-
 	if (result->signaled)
-		(void)snprintf(text, size, "by the signal %s after %.2f s", name ? name : "of a number without name",
-		               (double)result->wall_us / 1e6);
+		(void)snprintf(text, size, "by the signal %s after %.2f s",
+		               *result->signal_name ? result->signal_name : "of a number without name", (double)result->wall_us / 1e6);
 	else
 		(void)snprintf(text, size, "with status %d after %.2f s", result->status, (double)result->wall_us / 1e6);
 }

@@ -353,6 +353,31 @@ class BadInput(agent.Case):
         self.assertEqual(self.ask('sandboxes', action='list'), {'sandboxes': []})
 
 
+class Bounded(agent.Case):
+    """The policy lets commands run for a shorter time than the settings would."""
+
+    service_options = {'before': '''
+grant "brief" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"default"}
+  max_command_timeout = 2s
+}
+'''}
+
+    def test_what_asks_for_no_time_has_what_the_policy_gives(self):
+        self.assertEqual(self.ask('run_command', command='echo done')['stdout'], 'done\n')
+        self.assertEqual(self.ask('run_command', command='sleep 1000')['status'], 'timed_out')
+        for more in ({}, {'ensure': True}, {'mode': 'kept'}):
+            with self.subTest(more=more):
+                self.assertEqual(self.ask('run_code', language='python', code='print(1)', **more)['status'], 'completed')
+
+    def test_what_asks_for_more_is_refused(self):
+        for request in ({'operation': 'run_command', 'command': ':'}, {'operation': 'run_code', 'language': 'bash', 'code': ':'}):
+            error = self.ask(**request, timeout=3)['error']
+            self.assertEqual((error['code'], error['rule']), ('permission-denied', "max_command_timeout of grant 'brief'"))
+
+
 class Statuses(yett.Case):
     def once(self, operation, request):
         done = self.service.run(self.alice, self.service.yett, 'tool', operation, input=json.dumps(request), env={'YETT_AGENT': agent.PROGRAM})
