@@ -17,7 +17,7 @@ const struct field op_events_asked[] = {
 const struct field op_events_answered[] = {
 	{"events", FIELD_OBJECTS, 0, .description = "In the order in which they came", .fields = happening_fields},
 	{"last", FIELD_NUMBER, 0, .description = "The number to ask on from"},
-	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 

@@ -61,7 +61,7 @@ const struct field op_sandboxes_answered[] = {
 	{"forgotten", FIELD_NUMBER, 0, .description = "Of clean_up"},
 	{"mounts", FIELD_OBJECTS, 0, .description = "Of mounts", .fields = portrait_mount_fields},
 	{"capabilities", FIELD_OBJECTS, 0, .description = "Of capabilities: each was tried", .fields = portrait_capability_fields},
-	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 

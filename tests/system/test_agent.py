@@ -122,6 +122,11 @@ class Background(agent.Case):
         answer = self.ask('wait_command', id=begun['id'], signal='SIGTERM')
         self.assertEqual((answer['exit_code'], answer['stdout']), (5, 'up\nheard\n'))
 
+    def test_whoever_asks_without_waiting_hears_how_it_ended(self):
+        begun = self.ask('run_command', argv=['no-such-program'], background=True)
+        self.until(begun['id'], lambda told: told['status'] == 'failed')
+        self.assertEqual(self.ask('wait_command', id=begun['id'], timeout=0)['error']['code'], 'command-failed')
+
     def test_who_is_killed_takes_it_along(self):
         begun = self.ask('run_command', command='sleep 1000', background=True)
         self.until(begun['id'], lambda answer: answer['status'] == 'running')
