@@ -11,7 +11,8 @@
 /* What a model is told once. */
 static const char instructions[] =
 	"Yett runs commands and code in sandboxes that a policy of this computer's administrator bounds. Without \"sandbox\" a call has a "
-	"fresh sandbox of its own, of which nothing is left afterwards; to keep files or state between calls, make one with "
+	"fresh sandbox of its own, of which nothing is left afterwards (but run_code with mode \"kept\" makes one that stays, and answers "
+	"its id); to keep files or state between calls, make one with "
 	"sandboxes {\"action\": \"make\"} and name it in each call. A program that fails is an ordinary result; an error is a refusal, and "
 	"says which rule refuses and what would have to change. What takes longer than 45 seconds is answered as \"running\" with an "
 	"\"id\": ask wait_command for the rest. Of a long output the first and last part is shown; read_file gives the rest.";

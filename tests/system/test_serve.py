@@ -12,7 +12,7 @@ import serving
 
 import yett
 
-OF_THE_RUN = ('id', 'started_ms', 'ended_ms', 'duration', 'memory_used_bytes')
+OF_THE_RUN = ('id', 'started_ms', 'ended_ms', 'duration', 'memory_used_bytes', 'run')
 
 
 def without(answer, *names):
@@ -39,15 +39,23 @@ class Routes(serving.Case):
         answer = self.other(env={'YETT_SOCKET': '/nowhere'}).call('run_command', command=':')
         self.assertEqual((answer.status, answer.json['error']['code']), (503, 'helper-unavailable'))
 
-    def test_the_same_request_has_the_same_answer_as_by_the_tool(self):
+    def by_mcp(self, operation, arguments):
+        answer = self.server.ask('POST', '/mcp', {'jsonrpc': '2.0', 'id': 1, 'method': 'tools/call', 'params': {
+            'name': operation, 'arguments': arguments}}, headers={'MCP-Protocol-Version': '2025-06-18', 'Accept': 'application/json'})
+        return answer.json['result']['structuredContent']
+
+    def test_the_same_request_has_the_same_answer_by_http_mcp_and_the_tool(self):
         tool = agent.Tool(self.service, self.alice)
         self.addCleanup(tool.close)
         for operation, arguments in (('run_command', {'command': 'echo a; exit 2', 'metadata': {'k': 'v'}}), ('run_command', {}),
                                      ('run_command', {'command': ':', 'memory_bytes': 1 << 50}), ('wait_command', {'id': 'none'}),
+                                     ('run_code', {'language': 'bash', 'code': 'nothing'}), ('run_code', {'language': 'none', 'code': 'x'}),
                                      ('sandboxes', {'action': 'list'}), ('sandboxes', {'action': 'info', 'sandbox': 'none'}), ('nothing', {})):
             with self.subTest(operation=operation, arguments=arguments):
-                self.assertEqual(without(self.server.call(operation, **arguments).json, *OF_THE_RUN),
-                                 without(tool.ask(operation, **arguments), *OF_THE_RUN))
+                same = without(tool.ask(operation, **arguments), *OF_THE_RUN)
+                self.assertEqual(without(self.server.call(operation, **arguments).json, *OF_THE_RUN), same)
+                if operation != 'nothing':  # which is no tool of MCP
+                    self.assertEqual(without(self.by_mcp(operation, arguments), *OF_THE_RUN), same)
 
     def test_curl_of_the_user_asks(self):
         done = self.service.run(self.alice, 'curl', '-sS', '--fail-with-body', '--max-time', '60', '--unix-socket', self.server.socket, '--json',
