@@ -148,6 +148,21 @@ class Browser:
     def devtools(self, command, **parameters):
         return self.do('POST', '/goog/cdp/execute', {'cmd': command, 'params': parameters})
 
+    def cut_off(self):
+        """All its connections break, and nothing more reaches a server until connect_again(): what is asked waits, or fails."""
+        self.cookies = self.do('GET', '/cookie')
+        self.devtools('Fetch.enable', patterns=[{'urlPattern': '*'}])
+        found = [pid for pid in yett.processes() if any('NetworkService' in word for word in yett.argv_of(pid)) and self.folder in ' '.join(yett.argv_of(pid))]
+        for pid in found:
+            os.kill(pid, signal.SIGKILL)  # Chromium starts another one, which has no cookies of the session
+        if not found:
+            raise AssertionError('the process for the network is not found')
+
+    def connect_again(self):
+        for cookie in self.cookies:
+            self.do('POST', '/cookie', {'cookie': cookie})
+        self.devtools('Fetch.disable')
+
     def console(self):
         """What the browser wrote to its console since it was asked last."""
         return [entry['level'] + ' ' + entry['message'] for entry in self.do('POST', '/se/log', {'type': 'browser'})]
