@@ -338,10 +338,14 @@ class View(Case):
         self.assertIn("default-src 'none'", policy)
         self.assertNotIn('unsafe', policy)
         # The policy holds, so that a mistake of the page would do nothing either: what is inline does not run, and is told of.
-        self.page.run("const s = document.createElement('script'); s.text = 'window.hit = 1'; document.body.append(s);"
-                      "const d = document.createElement('div'); d.setAttribute('style', 'color: red'); document.body.append(d)")
+        wrong = ("document.body.append(document.createRange().createContextualFragment('<script>window.hit = 1</script>'))",
+                 "document.body.innerHTML = 'x'", "const s = document.createElement('script'); s.text = 'window.hit = 2'; document.body.append(s)",
+                 "document.body.setAttribute('onclick', 'window.hit = 3'); document.body.click()", "setTimeout('window.hit = 4')",
+                 "document.body.setAttribute('style', 'color: red')")
+        done = [self.page.run("try { %s; return '' } catch (error) { return error.name }" % script) for script in wrong]
+        self.assertEqual(done, ['TypeError'] * 5 + [''])
         self.assertIsNone(self.page.run('return window.hit ?? null'))
-        self.assertEqual(len([line for line in self.page.console() if 'Content Security Policy' in line]), 2)
+        self.assertEqual(len([line for line in self.page.console() if 'The action has been blocked' in line]), len(wrong))
 
 
 class Keyboard(Case):
