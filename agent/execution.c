@@ -394,7 +394,8 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 	}
 	name = result->signaled ? sigabbrev_np(result->status) : NULL;
 	if (result->timed_out)
-		(void)snprintf(why, size, "%s was ended when its time was over, after %.1f s", what, (double)result->wall_us / 1e6);
+		(void)snprintf(why, size, "%s was ended when its time was over, after %.1f s%s", what, (double)result->wall_us / 1e6,
+		               result->limits_hit & YETT_LIMIT_PIDS ? "; it met the limit of processes" : "");
 	else if (execution->is_killed)
 		(void)snprintf(why, size, "%s was killed on request", what);
 	else if (result->out_of_memory)

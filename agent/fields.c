@@ -18,6 +18,39 @@ static const struct field *find(const struct field *fields, const char *name)
 	return NULL;
 }
 
+/* What requests of other systems have, and sandboxes of this one cannot: docs/library.md has the list. A name that begins so is meant. */
+static const struct {
+	const char *name, *why;
+} foreign[] = {
+	{"mac", "no interface of a sandbox leads out of it, so it has no MAC address; network, allow and deny say what it may reach"},
+	{"bridge",
+         "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
+	{"veth", "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
+	{"vlan", "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
+	{"gateway", "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
+	{"subnet", "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
+	{"ip_address", "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
+	{"dns", "names are looked up outside, as the host looks them up, and by the rules: allow takes names"},
+	{"lxc", "a sandbox is made of namespaces, directly, and not by LXC; profiles say what it is like"},
+	{"docker", "a sandbox is made of namespaces, directly, and not by Docker; profiles say what it is like"},
+	{"containerd", "a sandbox is made of namespaces, directly, and not by containerd; profiles say what it is like"},
+	{"podman", "a sandbox is made of namespaces, directly, and not by Podman; profiles say what it is like"},
+	{"kernel", "the kernel of a sandbox is the host's"},
+	{"sysctl", "what is set in the kernel holds for all of the host, and is not for a sandbox to set"},
+	{"privileged", "root over the host is what a sandbox keeps from its commands; the policy's capabilities hold inside"},
+	{"swap", "what exceeds a sandbox's memory does not go to the host's swap; memory_bytes is the bound"},
+	{"restart_policy", "what has ended stays ended; a service of the user's service manager can ask again"},
+};
+
+/* NULL: it is none of those. */
+static const char *why_foreign(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
+		if (strncmp(name, foreign[i].name, strlen(foreign[i].name)) == 0)
+			return foreign[i].why;
+	return NULL;
+}
+
 /* The names of a table, for who used one that is not in it. */
 static void list_names(const struct field *fields, char *text, size_t size)
 {
@@ -174,6 +207,8 @@ static int check_object(const struct field *fields, const json_t *object, const 
 	{
 		field = find(fields, key);
 		(void)snprintf(at, sizeof at, "%.80s%s%.60s", path, *path ? "." : "", key);
+		if (!field && why_foreign(key))
+			return error_set(error, YETT_E_UNSUPPORTED, YETT_R_UNKNOWN_FIELD, "%.60s: %s", at, why_foreign(key));
 		if (!field) {
 			list_names(fields, names, sizeof names);
 			(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD, "%.120s: there is no such field", at);

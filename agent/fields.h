@@ -44,7 +44,8 @@ struct field {
 };
 
 /*
- * Whether `object` is one as the table says: nothing is in it that the table does not know. YETT_E_INVALID_REQUEST, with the field named.
+ * Whether `object` is one as the table says: nothing is in it that the table does not know. YETT_E_INVALID_REQUEST, with the field named;
+ * YETT_E_UNSUPPORTED: it is one of other systems, that makes no sense here.
  */
 _must_check_ int fields_check(const struct field *fields, const json_t *object, struct yett_error *error);
 

@@ -6,14 +6,15 @@
 #include "agent/portrait.h"
 #include "agent/wish.h"
 
-static const char *const action_names[] = {"list", "make",  "info",  "stats", "end",        "pause",    "resume", "kill",
-                                           "plan", "rules", "allow", "deny",  "executions", "clean_up", NULL};
+static const char *const action_names[] = {"list",  "make",  "info", "stats",      "end",      "pause",  "resume",       "kill", "plan",
+                                           "rules", "allow", "deny", "executions", "clean_up", "mounts", "capabilities", NULL};
 
 const struct field op_sandboxes_asked[] = {
 	{"action", FIELD_CHOICE, FIELD_REQUIRED, .choices = action_names,
          .description =
                  "list; make one that stays; info, stats, end, pause, resume, kill (its commands) of one; plan: what the policy says of one, "
-                 "without making it; rules, allow, deny: what its network may reach; executions: what was run; clean_up: forget that"},
+                 "without making it; rules, allow, deny: what its network may reach; executions: what was run; clean_up: forget that; mounts: what is mounted in one, and how full "
+                 "its memory is; capabilities: what this machine and the policy let you have of a profile"},
 	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "Which one, by its id or name"},
 	{"name", FIELD_TEXT, FIELD_NULLABLE, 1, 64,
          "Of one that is made: it is found by that name, and outlives this program. Without it ends with this program"},
@@ -39,6 +40,8 @@ const struct field op_sandboxes_answered[] = {
 	{"executions", FIELD_OBJECTS, 0, .description = "The latest first", .fields = execution_line_fields},
 	{"statistics", FIELD_OBJECTS, 0, .description = "Of executions: all so far, by language", .fields = count_fields},
 	{"forgotten", FIELD_NUMBER, 0, .description = "Of clean_up"},
+	{"mounts", FIELD_OBJECTS, 0, .description = "Of mounts", .fields = portrait_mount_fields},
+	{"capabilities", FIELD_OBJECTS, 0, .description = "Of capabilities: each was tried", .fields = portrait_capability_fields},
 	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
 	{0},
 };
@@ -153,6 +156,77 @@ static int ask_change(struct yett_connection *connection, const json_t *asked, j
 	r = yett_network_change(connection, field_text(asked, "sandbox"), (const char *const *)allowed, json_array_size(allow),
 	                        (const char *const *)denied, json_array_size(deny), error);
 	return r == 0 ? ask_rules(connection, asked, ret_answer, error) : r;
+}
+
+static int ask_capabilities(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	struct yett_capability_list *list;
+	int r = yett_capabilities(connection, field_text(asked, "profile"), &list, error);
+
+	if (r != 0)
+		return r;
+	*ret_answer = json_pack("{s:o}", "capabilities", portrait_capabilities_json(list));
+	yett_free(list);
+	return 0;
+}
+
+/* --- what is asked inside ------------------------------------------------------------------------------------------------------------- */
+
+struct mounting {
+	struct call *call;
+	struct box *box;
+	struct box_operation *operation;
+};
+
+static void stop_mounting(void *work)
+{
+	struct mounting *mounting = work;
+
+	box_operation_free(mounting->operation);
+	(void)box_unref(mounting->box);
+	free(mounting);
+}
+
+static void mounted(struct yett_operation *operation, void *data)
+{
+	struct mounting *mounting = data;
+	struct yett_mount_list *list;
+	struct yett_error error;
+
+	if (yett_operation_finish(operation, 0, &error) != 0) {
+		call_fail(mounting->call, &error);
+	} else {
+		list = yett_operation_take_mounts(operation);
+		call_succeed(mounting->call, json_pack("{s:o}", "mounts", portrait_mounts_json(list)));
+		yett_free(list);
+	}
+	(void)box_unref(mounting->box);
+	free(mounting);
+}
+
+static void mounts(struct call *call)
+{
+	struct mounting *mounting = calloc(1, sizeof *mounting);
+	struct yett_operation *operation;
+	struct yett_error error;
+	int r = mounting ? box_find(call_agent(call), field_text(call_asked(call), "sandbox"), &mounting->box, &error)
+	                 : error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");
+
+	if (r == 0)
+		r = yett_sandbox_mounts_begin(mounting->box->sandbox, &operation, &error);
+	if (r == 0) {
+		mounting->call = call;
+		mounting->operation = box_operate(mounting->box, operation, mounted, mounting);
+		if (mounting->operation) {
+			call_set_work(call, mounting, stop_mounting);
+			return;
+		}
+		(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");
+	}
+	if (mounting)
+		(void)box_unref(mounting->box);
+	free(mounting);
+	call_fail(call, &error);
 }
 
 /* --- what needs no helper ------------------------------------------------------------------------------------------------------------- */
@@ -288,6 +362,8 @@ static const struct {
 	{"deny", true, ask_change, NULL},
 	{"executions", false, NULL, tell_executions},
 	{"clean_up", false, NULL, clean_up},
+	{"mounts", true, NULL, mounts},
+	{"capabilities", false, ask_capabilities, NULL},
 };
 
 _Static_assert(ARRAY_SIZE(actions) + 1 == ARRAY_SIZE(action_names), "each name of the table has its action");

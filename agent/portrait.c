@@ -25,6 +25,13 @@ const struct field portrait_fields[] = {
 	{"label", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE},
 	{"weaker", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE, .description = "By what it is weaker than others"},
 	{"limits", FIELD_OBJECT, FIELD_REQUIRED, .fields = limit_fields},
+	{"hostname", FIELD_TEXT, FIELD_REQUIRED},
+	{"platform", FIELD_TEXT, FIELD_REQUIRED},
+	{"architecture", FIELD_TEXT, FIELD_REQUIRED},
+	{"type", FIELD_TEXT, FIELD_REQUIRED, .description = "What it is made of: namespaces"},
+	{"backend", FIELD_TEXT, FIELD_REQUIRED, .description = "Who made it: service, setuid, rootless, personal"},
+	{"command_timeout_ms", FIELD_NUMBER, FIELD_REQUIRED, .description = "Of commands that ask for none; 0: none"},
+	{"max_command_timeout_ms", FIELD_NUMBER, FIELD_REQUIRED, .description = "The longest that one may ask for; 0: no bound"},
 	{"created_ms", FIELD_NUMBER, FIELD_REQUIRED, .description = "Milliseconds since 1970"},
 	{"labels", FIELD_TEXTS, FIELD_REQUIRED, .description = "KEY=VALUE"},
 	{0},
@@ -56,6 +63,30 @@ const struct field portrait_rule_fields[] = {
 	{"rule", FIELD_TEXT, FIELD_REQUIRED},
 	{"asked", FIELD_BOOL, FIELD_REQUIRED, .description = "By a request, not by the policy"},
 	{"place", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE, .description = "FILE:LINE of the policy"},
+	{0},
+};
+
+const struct field portrait_mount_fields[] = {
+	{"target", FIELD_TEXT, FIELD_REQUIRED, .description = "Where it is inside"},
+	{"root", FIELD_TEXT, FIELD_REQUIRED, .description = "What of its file system it shows"},
+	{"type", FIELD_TEXT, FIELD_REQUIRED, .description = "Of the file system: ext4, tmpfs, overlay"},
+	{"mode", FIELD_TEXT, FIELD_REQUIRED, .description = "ro, rw or cow"},
+	{"own", FIELD_BOOL, FIELD_REQUIRED, .description = "It is in the sandbox's own memory; only then what follows is told"},
+	{"size_bytes", FIELD_NUMBER, 0, .description = "0: no bound"},
+	{"used_bytes", FIELD_NUMBER, 0},
+	{"files_max", FIELD_NUMBER, 0, .description = "0: no bound"},
+	{"files_used", FIELD_NUMBER, 0},
+	{0},
+};
+
+const struct field portrait_capability_fields[] = {
+	{"name", FIELD_TEXT, FIELD_REQUIRED},
+	{"supported", FIELD_BOOL, FIELD_REQUIRED},
+	{"how", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE, .description = "By which means"},
+	{"code", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE,
+         .description = "Why not: permission-denied is the policy, unsupported the machine"},
+	{"reason", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE},
+	{"mend", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE, .description = "What would help"},
 	{0},
 };
 
@@ -92,13 +123,21 @@ json_t *portrait_json(const struct yett_sandbox_status *status)
 	                           (json_int_t)info->cpu_millis, "pids", (json_int_t)info->pids, "open_files", (json_int_t)info->open_files,
 	                           "file_bytes", (json_int_t)info->file_bytes);
 
-	return json_pack("{s:s, s:o, s:s, s:s, s:o, s:I, s:b, s:s, s:o, s:o, s:o, s:o, s:I, s:o}", "id", info->id, "name",
-	                 text_or_null(status->name), "profile", info->profile, "state", yett_state_name(status->state), "ended",
-	                 status->ended == YETT_ENDED_NOT ? json_null() : json_string(yett_ended_name(status->ended)), "uid",
-	                 (json_int_t)status->uid, "lingers", (status->flags & YETT_SANDBOX_LINGER) != 0, "network",
-	                 network_name(info->network), "addresses", texts(addresses), "label", text_or_null(info->label), "weaker",
-	                 text_or_null(info->weaker), "limits", limits, "created_ms", (json_int_t)status->created_ms, "labels",
-	                 texts(status->labels));
+	json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "hostname", info->hostname, "platform", info->platform,
+	                         "architecture", info->architecture, "type", info->type, "backend", info->backend, "command_timeout_ms",
+	                         (json_int_t)info->command_timeout_ms, "max_command_timeout_ms", (json_int_t)info->max_command_timeout_ms);
+	json_t *rest = json_pack("{s:s, s:o, s:s, s:s, s:o, s:I, s:b, s:s, s:o, s:o, s:o, s:o, s:I, s:o}", "id", info->id, "name",
+	                         text_or_null(status->name), "profile", info->profile, "state", yett_state_name(status->state), "ended",
+	                         status->ended == YETT_ENDED_NOT ? json_null() : json_string(yett_ended_name(status->ended)), "uid",
+	                         (json_int_t)status->uid, "lingers", (status->flags & YETT_SANDBOX_LINGER) != 0, "network",
+	                         network_name(info->network), "addresses", texts(addresses), "label", text_or_null(info->label), "weaker",
+	                         text_or_null(info->weaker), "limits", limits, "created_ms", (json_int_t)status->created_ms, "labels",
+	                         texts(status->labels));
+
+	if (json && rest)
+		(void)json_object_update(rest, json);
+	json_decref(json);
+	return rest;
 }
 
 json_t *portrait_usage_json(const struct yett_usage *usage)
@@ -142,6 +181,44 @@ json_t *portrait_rules_json(const struct yett_rules *rules)
 		                            json_pack("{s:s, s:o, s:b, s:o}", "list", lists[rule->list], "rule",
 		                                      field_make_text(rule->text, strlen(rule->text)), "asked", rule->is_asked, "place",
 		                                      *rule->file ? json_sprintf("%s:%u", rule->file, rule->line) : json_null()));
+	}
+	return json;
+}
+
+json_t *portrait_mounts_json(const struct yett_mount_list *mounts)
+{
+	static const char *const modes[] = {
+		[YETT_MOUNT_READ_ONLY] = "ro", [YETT_MOUNT_WRITABLE] = "rw", [YETT_MOUNT_COPY_ON_WRITE] = "cow"};
+	const struct yett_mount *mount;
+	json_t *json = json_array(), *one;
+
+	for (size_t i = 0; i < yett_mount_list_count(mounts); i++) {
+		mount = yett_mount_list_get(mounts, i);
+		one = json_pack("{s:o, s:o, s:o, s:s, s:b}", "target", field_make_text(mount->target, strlen(mount->target)), "root",
+		                field_make_text(mount->root, strlen(mount->root)), "type",
+		                field_make_text(mount->type, strlen(mount->type)), "mode", modes[mount->mode], "own", (int)mount->is_own);
+		if (one && mount->is_own)
+			(void)json_object_update_new(one,
+			                             json_pack("{s:I, s:I, s:I, s:I}", "size_bytes", (json_int_t)mount->size_bytes,
+			                                       "used_bytes", (json_int_t)mount->used_bytes, "files_max",
+			                                       (json_int_t)mount->files_max, "files_used", (json_int_t)mount->files_used));
+		(void)json_array_append_new(json, one);
+	}
+	return json;
+}
+
+json_t *portrait_capabilities_json(const struct yett_capability_list *capabilities)
+{
+	const struct yett_capability *each;
+	json_t *json = json_array();
+
+	for (size_t i = 0; i < yett_capability_list_count(capabilities); i++) {
+		each = yett_capability_list_get(capabilities, i);
+		(void)json_array_append_new(json,
+		                            json_pack("{s:s, s:b, s:o, s:o, s:o, s:o}", "name", each->name, "supported",
+		                                      (int)each->is_supported, "how", text_or_null(each->how), "code",
+		                                      each->is_supported ? json_null() : json_string(yett_error_code_name(each->code)),
+		                                      "reason", text_or_null(each->reason), "mend", text_or_null(each->mend)));
 	}
 	return json;
 }

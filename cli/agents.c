@@ -35,7 +35,7 @@ const struct option tool_options[] = {
 };
 
 const struct option mcp_options[] = {
-	{0, "patience", "TIME", "answer what takes longer as running, to be asked about again; 45s without this option", set_patience},
+	{0, "patience", "DUR", "answer what takes longer as running, to be asked about again; 45s without this option", set_patience},
 	CONNECT_OPTIONS,
 	{0},
 };

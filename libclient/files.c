@@ -35,12 +35,11 @@ static int check_path(const char *path, struct yett_error *error)
 struct file_call {
 	struct yett_operation base; /* first */
 	struct worker worker;
-	enum message_kind last;         /* what its last word is when it went well */
-	char *path;                     /* owned */
-	unsigned flags;                 /* of an open */
-	bool listens;                   /* it is not to open a file but to listen */
-	size_t told, max;               /* of a list */
-	struct yett_mount_list *mounts; /* of what is mounted; the caller's */
+	enum message_kind last; /* what its last word is when it went well */
+	char *path;             /* owned */
+	unsigned flags;         /* of an open */
+	bool listens;           /* it is not to open a file but to listen */
+	size_t told, max;       /* of a list */
 	yett_file_fn each;
 	void *data;
 };
@@ -385,8 +384,8 @@ static int take(struct file_call *call, struct yett_error *error)
 
 	if (call->each && kind_of == MESSAGE_FILE_ENTRIES)
 		return tell_entries(call, error);
-	if (call->mounts && kind_of == MESSAGE_FILE_MOUNTS) {
-		r = mounted_take(&worker->channel->message, call->mounts, error);
+	if (call->base.mounts && kind_of == MESSAGE_FILE_MOUNTS) {
+		r = mounted_take(&worker->channel->message, call->base.mounts, error);
 		return r ? r : -EAGAIN;
 	}
 	if (kind_of != (uint32_t)call->last) {
@@ -521,9 +520,8 @@ int yett_file_remove(struct yett_sandbox *sandbox, const char *path, unsigned fl
 	return operation_run(yett_file_remove_begin(sandbox, path, flags, &operation, error), &operation, error);
 }
 
-int yett_sandbox_mounts(struct yett_sandbox *sandbox, struct yett_mount_list **ret_list, struct yett_error *error)
+int yett_sandbox_mounts_begin(struct yett_sandbox *sandbox, struct yett_operation **ret_operation, struct yett_error *error)
 {
-	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 	_cleanup_(memory_freep) struct yett_mount_list *list = mounted_new();
 	struct message_file *request;
 	struct file_call *call;
@@ -531,9 +529,16 @@ int yett_sandbox_mounts(struct yett_sandbox *sandbox, struct yett_mount_list **r
 
 	if (r)
 		return r;
-	call->mounts = list;
-	r = operation_run(send_it(sandbox, call, &operation, error), &operation, error);
+	call->base.mounts = steal_ptr(&list);
+	return send_it(sandbox, call, ret_operation, error);
+}
+
+int yett_sandbox_mounts(struct yett_sandbox *sandbox, struct yett_mount_list **ret_list, struct yett_error *error)
+{
+	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
+	int r = operation_run(yett_sandbox_mounts_begin(sandbox, &operation, error), &operation, error);
+
 	if (r == 0)
-		*ret_list = steal_ptr(&list);
+		*ret_list = yett_operation_take_mounts(operation);
 	return r;
 }

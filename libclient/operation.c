@@ -124,6 +124,11 @@ struct yett_sandbox *yett_operation_take_sandbox(struct yett_operation *operatio
 	return steal_ptr(&operation->made);
 }
 
+struct yett_mount_list *yett_operation_take_mounts(struct yett_operation *operation)
+{
+	return operation->is_over && operation->r == 0 ? steal_ptr(&operation->mounts) : NULL;
+}
+
 const struct yett_file_info *yett_operation_file_info(const struct yett_operation *operation)
 {
 	return operation->info;
@@ -144,6 +149,7 @@ void yett_operation_free(struct yett_operation *operation)
 	yett_sandbox_close(operation->made);
 	yett_free(operation->info);
 	yett_free(operation->copied);
+	yett_free(operation->mounts);
 	free(operation);
 }
 

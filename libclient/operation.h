@@ -31,6 +31,7 @@ struct yett_operation {
 	struct yett_sandbox *made; /* owned until it is taken */
 	struct yett_file_info *info;
 	struct yett_copy_result *copied;
+	struct yett_mount_list *mounts; /* owned until it is taken */
 };
 
 /* Zeroed but for its kind, and with no descriptor; NULL: no memory. `size` is of the struct that embeds it. */

@@ -1422,6 +1422,8 @@ YETT_API YETT_MUST_CHECK int yett_file_rename_begin(struct yett_sandbox *sandbox
                                                     struct yett_operation **ret_operation, struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_file_remove_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags,
                                                     struct yett_operation **ret_operation, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_mounts_begin(struct yett_sandbox *sandbox, struct yett_operation **ret_operation,
+                                                       struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_copy_in_begin(struct yett_sandbox *sandbox, const char *host_path, const char *path,
                                                 const struct yett_copy_options *options, struct yett_operation **ret_operation,
                                                 struct yett_error *error);
@@ -1444,6 +1446,7 @@ YETT_API YETT_MUST_CHECK int yett_operation_finish(struct yett_operation *operat
 /* What came of it, once it is over: the caller's from then on, and given once. -1 and NULL where there is none. */
 YETT_API int yett_operation_take_fd(struct yett_operation *operation);
 YETT_API struct yett_sandbox *yett_operation_take_sandbox(struct yett_operation *operation);
+YETT_API struct yett_mount_list *yett_operation_take_mounts(struct yett_operation *operation);
 
 /* The same of a stat and of a copy, also of one that failed; valid as long as the operation. */
 YETT_API const struct yett_file_info *yett_operation_file_info(const struct yett_operation *operation);

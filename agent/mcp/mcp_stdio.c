@@ -16,7 +16,7 @@
 #include "agent/mcp/mcp_stream.h"
 
 #define READ_SIZE (64u << 10)
-#define FLUSH_US  2000000 /* to write what is said already, when it is over */
+#define FLUSH_US  2000000 /* without anything being read, when it is over */
 
 struct stdio {
 	sd_event *loop;
@@ -25,8 +25,9 @@ struct stdio {
 	struct mcp_output output;
 	int input;
 	sd_event_source *reading, *last;
-	bool has_ended; /* the input */
-	char *bytes;    /* of it, that were not taken yet */
+	bool is_polled;            /* the input: it is no file */
+	bool is_closed, has_ended; /* nobody writes to it any more; all of it was read */
+	char *bytes;               /* of it, that were not taken yet */
 	size_t length, room, searched;
 	bool is_dropping; /* a line that was too long, until its end */
 	struct mcp_id id; /* of it */
@@ -44,6 +45,19 @@ static int on_last(sd_event_source *source, uint64_t now, void *data)
 	return sd_event_exit(stdio->loop, stdio->status);
 }
 
+/* It ends when nothing of what was said was read for a while. */
+static void wait_for_reader(struct stdio *stdio)
+{
+	int r;
+
+	if (stdio->last)
+		r = sd_event_source_set_time_relative(stdio->last, FLUSH_US);
+	else
+		r = sd_event_add_time_relative(stdio->loop, &stdio->last, CLOCK_MONOTONIC, FLUSH_US, 0, on_last, stdio);
+	if (r < 0)
+		(void)sd_event_exit(stdio->loop, stdio->status);
+}
+
 /* What goes on is given up. It ends when what was said is written, or is not read. */
 static void finish(struct stdio *stdio, int status)
 {
@@ -58,8 +72,8 @@ static void finish(struct stdio *stdio, int status)
 		(void)sd_event_source_set_enabled(stdio->reading, SD_EVENT_OFF);
 	if (stdio->output.is_lost || mcp_output_waiting(&stdio->output) == 0)
 		(void)sd_event_exit(stdio->loop, stdio->status);
-	else if (!stdio->last && sd_event_add_time_relative(stdio->loop, &stdio->last, CLOCK_MONOTONIC, FLUSH_US, 0, on_last, stdio) < 0)
-		(void)sd_event_exit(stdio->loop, stdio->status);
+	else
+		wait_for_reader(stdio);
 }
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
@@ -130,6 +144,18 @@ static void take_lines(struct stdio *stdio)
 		drop(stdio);
 }
 
+/* Until there is room for answers only the end of the input is waited for; and when that has come, for the reader. */
+static void watch_on(struct stdio *stdio)
+{
+	bool is_stuck = is_full(stdio);
+
+	if (stdio->is_polled)
+		(void)sd_event_source_set_io_events(stdio->reading, is_stuck ? EPOLLRDHUP : EPOLLIN);
+	(void)sd_event_source_set_enabled(stdio->reading, is_stuck && (stdio->is_closed || !stdio->is_polled) ? SD_EVENT_OFF : SD_EVENT_ON);
+	if (is_stuck && stdio->is_closed)
+		wait_for_reader(stdio);
+}
+
 /* Goes on with what there is, after something was read or written. */
 static void go_on(struct stdio *stdio)
 {
@@ -142,7 +168,7 @@ static void go_on(struct stdio *stdio)
 	else if (stdio->has_ended && !is_full(stdio))
 		finish(stdio, 0); /* a line that has no end was cut off somewhere, and is none */
 	else
-		(void)sd_event_source_set_enabled(stdio->reading, is_full(stdio) || stdio->has_ended ? SD_EVENT_OFF : SD_EVENT_ON);
+		watch_on(stdio);
 }
 
 static void on_written(void *data)
@@ -179,16 +205,22 @@ static void read_some(struct stdio *stdio)
 	if (n > 0)
 		stdio->length += (size_t)n;
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		stdio->has_ended = true;
+		stdio->is_closed = stdio->has_ended = true;
 	go_on(stdio);
 }
 
 static int on_input(sd_event_source *source, int fd, uint32_t events, void *data)
 {
+	struct stdio *stdio = data;
+
 	(void)source;
 	(void)fd;
-	(void)events;
-	read_some(data);
+	if (is_full(stdio) && (events & (EPOLLHUP | EPOLLRDHUP))) {
+		stdio->is_closed = true;
+		watch_on(stdio);
+	} else {
+		read_some(stdio);
+	}
 	return 0;
 }
 
@@ -204,6 +236,7 @@ static int watch_input(struct stdio *stdio)
 {
 	int r = sd_event_add_io(stdio->loop, &stdio->reading, stdio->input, EPOLLIN, on_input, stdio);
 
+	stdio->is_polled = r >= 0;
 	if (r != -EPERM)
 		return r;
 	r = sd_event_add_defer(stdio->loop, &stdio->reading, on_turn, stdio);
@@ -272,10 +305,10 @@ int mcp_stdio(struct agent *agent, int input, int output, uint64_t patience_ms)
 static void print_usage(FILE *to)
 {
 	(void)fputs(
-		"Usage: yett mcp [--patience TIME]\n\n"
+		"Usage: yett mcp [--patience DUR]\n\n"
 		"Answers a host of models (an editor, a chat program, an agent) by the Model Context Protocol: messages of JSON-RPC come by the\n"
 		"standard input, one a line, and are answered on the standard output. When the input ends, what was begun for it is ended, too.\n\n"
-		"      --patience TIME  answer what takes longer as running, to be asked about again; 45s without this option\n\n"
+		"      --patience DUR   answer what takes longer as running, to be asked about again; 45s without this option\n\n"
 		"A host is told to run `yett mcp`: see docs/agents.md.\n",
 		to);
 }

@@ -35,6 +35,7 @@ TESTS = (
     # With the other LSM what depends on it: who starts whom, and what is whose.
     Test('service', 'tests/guest/test_service.py', 600, ['selinux'], arguments=['Living', 'Confinement']),
     Test('network', 'tests/guest/test_network.py', 300),
+    Test('agent', 'tests/guest/test_agent.py', 300),
     Test('users', 'tests/guest/test_users.py', 300, ['apparmor']),
     Test('setuid', 'tests/guest/test_setuid.py', 400),
     # Of the tests that also run elsewhere: what cgroup v2 decides, this kernel, or a label; most of it once, divided between the two.

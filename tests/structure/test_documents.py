@@ -2,6 +2,7 @@
 
 That the files, headings, tests, options, lines of the policy and lines of examples that they show or point to are there. TAP.
 """
+import json
 import os
 import re
 import subprocess
@@ -97,7 +98,7 @@ class Pages(unittest.TestCase):
         for page in PAGES:
             if page.startswith("docs/"):
                 self.assertIn(f"]({page})", read("README.md"))
-                self.assertIn(f"{page} usr/share/doc/yett/docs\n", read("dist/debian/yett.install"))
+                self.assertIn(f"{page} usr/share/doc/yett/docs\n", read("dist/debian/yett.install") + read("dist/debian/yett-agent.install"))
 
     def test_lines_of_the_shipped_policy_are_where_outputs_say(self):
         for page in PAGES:
@@ -158,6 +159,14 @@ class Attacks(unittest.TestCase):
     def test_every_row_of_attacks_names_a_test(self):
         self.assertGreater(len(self.rows()), 70)
         self.assertEqual([row for row in self.rows() if "`" not in row.split("|")[3]], [])
+
+
+class Agents(unittest.TestCase):
+    def test_the_languages_are_those_that_code_is_run_in(self):
+        listed = subprocess.run([os.path.join(BUILD, "agent", "yett-agent"), "tool", "--list"], check=True, capture_output=True, text=True).stdout
+        known = [(row["name"], ", ".join(row["aliases"]), row["package"].replace(" ", ", ")) for row in json.loads(listed)["languages"]]
+        table = re.search(r"(?m)^\| language \| .*\n\| ---.*\n((?:\|.*\n)+)", read("docs/agents.md")).group(1)
+        self.assertEqual([tuple(cell.strip() for cell in row.split("|")[1:4]) for row in table.splitlines()], known)
 
 
 class Corpus(unittest.TestCase):

@@ -188,6 +188,23 @@ class Sandboxes(agent.Case):
         self.assertTrue(answer['success'], answer)
         self.assertTrue(os.path.exists(folder + '/new'))
 
+    def test_what_is_mounted_is_told_and_how_full_its_memory_is(self):
+        made = self.ask('sandboxes', action='make', shares=[{'path': self.folder('seen'), 'target': '/mnt', 'mode': 'rw'}])['sandbox']
+        self.assertEqual((made['platform'], made['type'], made['backend'], made['architecture']), ('linux', 'namespaces', 'service', os.uname().machine))
+        before = {each['target']: each for each in self.ask('sandboxes', action='mounts', sandbox=made['id'])['mounts']}
+        self.assertEqual((before['/mnt']['mode'], before['/mnt']['own']), ('rw', False))
+        self.ask('run_command', sandbox=made['id'], command='head -c 1000000 /dev/zero >/tmp/full')
+        after = {each['target']: each for each in self.ask('sandboxes', action='mounts', sandbox=made['id'])['mounts']}
+        used = [sum(each['used_bytes'] for each in told.values() if each['own']) for told in (before, after)]
+        self.assertGreaterEqual(used[1] - used[0], 1000000)
+
+    def test_what_can_be_had_is_told_with_the_reason_where_not(self):
+        told = {each['name']: each for each in self.ask('sandboxes', action='capabilities')['capabilities']}
+        self.assertTrue(told['sandbox']['supported'])
+        self.assertEqual((told['network-host']['supported'], told['network-host']['code']), (False, 'permission-denied'))
+        self.assertTrue(told['network-host']['reason'])
+        self.assertEqual(self.ask('sandboxes', action='make', mac_address='02:00:00:00:00:01')['error']['code'], 'unsupported')
+
     def test_of_one_that_is_there_nothing_can_be_asked_anew(self):
         made = self.ask('sandboxes', action='make')['sandbox']
         error = self.ask('run_command', command=':', sandbox=made['id'], memory_bytes=1 << 20)['error']

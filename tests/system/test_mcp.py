@@ -91,6 +91,29 @@ class Handshake(Case):
         self.assertEqual((client.answers, client.others), ({}, []))
 
 
+class Command(Case):
+    """yett mcp, which executes it."""
+
+    def begin_command(self, *argv):
+        process = self.service.popen(self.alice, self.service.yett, 'mcp', *argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     env={'YETT_AGENT': self.service.run_.path('agent/yett-agent')})
+        self.addCleanup(self.end, process)
+        return process
+
+    def test_options_are_handed_on(self):
+        client = mcp.Client(self.begin_command('--patience', '200ms'))
+        client.initialize()
+        self.assertEqual(client.call('run_command', command='sleep 86406')['structuredContent']['status'], 'running')
+
+    def test_what_is_no_option_is_refused(self):
+        for argv in (('--patience', 'x'), ('--patience', '0'), ('--patience',), ('--nope',), ('operand',)):
+            process = self.begin_command(*argv)
+            out, err = process.communicate(timeout=yett.DEADLINE)
+            self.assertEqual(out, b'', argv)
+            self.assertNotEqual(process.returncode, 0, argv)
+            self.assertIn(b'yett mcp', err, argv)
+
+
 class Modern(Case):
     """Revision 2026-07-28: each request says all that is needed."""
 
@@ -399,6 +422,24 @@ class Ends(Case):
             process = self.begin(stdin=source, stdout=target).process
             self.assertEqual(process.wait(yett.DEADLINE), 0)
         self.assertEqual(len(yett.read(folder + '/out').splitlines()), 3)
+
+    def test_a_client_that_neither_reads_nor_says_more_ends_all(self):
+        client = self.started()
+        for _ in range(200):
+            client.ask('tools/list')
+        client.process.stdin.close()
+        self.assert_over(client, 0)
+        self.assertLess(len(client.process.stdout.read()), 1 << 20)
+
+    def test_a_client_that_reads_late_gets_all_of_it(self):
+        client = self.begin()
+        client.initialize()
+        for _ in range(200):
+            client.ask('tools/list')
+        client.process.stdin.close()
+        lines = client.process.stdout.read().splitlines()
+        self.assertEqual(len({json.loads(line)['id'] for line in lines}), 200)
+        self.assertEqual(client.process.wait(yett.DEADLINE), 0)
 
     def test_a_client_that_does_not_read_is_not_read_either(self):
         client = self.client()

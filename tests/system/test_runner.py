@@ -86,6 +86,8 @@ class Languages(Case):
             with self.subTest(language):
                 answer = self.code(language, code, pids=64, timeout=3)
                 self.assertIn(answer['status'], ('timed_out', 'failed'), answer)
+        answer = self.code('bash', languages.PROGRAMS['bash']['bomb'], pids=64, timeout=1)
+        self.assertIn('the limit of processes', answer['why'])
         self.assertTrue(self.code('python', 'print(1)')['success'])
 
     def test_each_tells_its_version_and_is_known_by_short_names(self):
@@ -291,6 +293,10 @@ class Kept(Case):
         answer = self.piece('python', 'import os\nos.kill(os.getpid(), 9)')
         self.assertEqual((answer['status'], answer['signal']), ('failed', 'KILL'), answer)
         self.assertEqual(self.value('python', '1'), '1')
+        box = self.code('python', 'x = 1', mode='kept', memory_bytes=100 << 20)['sandbox']
+        answer = self.piece('python', languages.PROGRAMS['python']['hog'], sandbox=box)
+        self.assertIn(answer['why'], ('it was killed because the memory was used up, and what was kept is gone', 'MemoryError'), answer)
+        self.assertEqual(self.value('python', '1', sandbox=box), '1')
 
     def test_who_closes_or_replaces_its_outputs_does_so_for_one_call(self):
         self.assertEqual(self.piece('python', 'import os, sys\nos.close(0); os.close(1); os.close(2)\nsys.stdout = sys.stderr = None')['status'], 'completed')

@@ -598,6 +598,20 @@ class Life(serving.Case):
         self.addCleanup(self.end, done)
         self.assertEqual(yett.line_of(done.stdout), 'Listening at ' + server.socket)
 
+    def test_the_command_executes_it_with_its_options(self):
+        path = self.folder('by-command', mode=0o700) + '/socket'
+        process = self.service.popen(self.alice, self.service.yett, 'serve', '--listen', path, '--request-time', '5', '--idle-exit', '1',
+                                     env={'YETT_AGENT': agent.PROGRAM}, stdout=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        self.assertEqual(yett.line_of(process.stdout), 'Listening at ' + path)
+        connection = serving.UnixConnection(path)
+        self.assertEqual(self.server.get('/config', connection=connection).status, 200)
+        connection.close()
+        self.assertEqual((process.wait(yett.DEADLINE), os.path.exists(path)), (0, False))
+        for options in (('--port', '65536'), ('--port', 'x'), ('--request-time', '0'), ('--idle-exit', '-1')):
+            done = self.service.run(self.alice, self.service.yett, 'serve', *options, env={'YETT_AGENT': agent.PROGRAM})
+            self.assertEqual((done.code, done.err.startswith('yett serve: ' + options[0])), (64, True), done)
+
     def test_a_service_manager_starts_it_and_it_ends_when_nobody_asks(self):
         path = self.folder('activated', mode=0o700) + '/socket'
         process = self.service.popen(self.alice, 'systemd-socket-activate', '-l', path, *sum((['-E', name] for name in self.service.environment_of_client({})), []),

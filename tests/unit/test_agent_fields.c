@@ -83,6 +83,17 @@ static void what_it_does_not_say_is_refused_by_name(void **state)
 	assert_check("{\"needed\": true, \"things\": [{\"path\": \"/\", \"x\": 1}]}", "things[0].x: there is no such field");
 }
 
+static void what_makes_no_sense_here_is_refused_with_the_reason(void **state)
+{
+	json_t *json = parse("{\"needed\": true, \"mac_address\": \"02:00:00:00:00:01\"}");
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(fields_check(fields, json, &error), YETT_E_UNSUPPORTED);
+	assert_non_null(strstr(error.message, "mac_address: no interface of a sandbox leads out of it"));
+	json_decref(json);
+}
+
 static void the_schema_says_the_same(void **state)
 {
 	json_t *schema = fields_schema(fields), *properties = json_object_get(schema, "properties"), *type, *expected;
@@ -213,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_the_table_says_passes),
 		cmocka_unit_test(what_it_does_not_say_is_refused_by_name),
+		cmocka_unit_test(what_makes_no_sense_here_is_refused_with_the_reason),
 		cmocka_unit_test(the_schema_says_the_same),
 		cmocka_unit_test(lists_and_maps_become_strings),
 		cmocka_unit_test(bytes_that_are_no_text_are_shown_so),
