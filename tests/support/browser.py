@@ -5,6 +5,7 @@ It runs as the user who is given. Elements are told by CSS selectors; what is wa
 """
 import base64
 import http.client
+import itertools
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import yett
 
 KEYS = {'Tab': '\ue004', 'Enter': '\ue007', 'Escape': '\ue00c', 'Space': ' ', 'Left': '\ue012', 'Up': '\ue013', 'Right': '\ue014', 'Down': '\ue015', 'Home': '\ue011',
         'Shift': '\ue008', 'Control': '\ue009'}
+numbers = itertools.count()
 ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'  # the name of a reference to one in answers
 
 
@@ -26,7 +28,7 @@ class Refused(Exception):
 class Browser:
     def __init__(self, user, width=1280, height=860, arguments=()):
         """A window of that size, with a profile of its own in the user's home; `arguments` are further ones of Chromium's."""
-        self.folder = user.mkdir('browser-%d' % os.urandom(4)[0])
+        self.folder = user.mkdir('browser-%d' % next(numbers))
         self.log = self.folder + '/chromedriver.log'
         self.driver = user.popen(['chromedriver', '--port=0', '--log-path=' + self.log], cwd=self.folder, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True)

@@ -298,7 +298,11 @@ class View(Case):
         self.assertEqual(self.yett('ps', '--quiet').out, '')
 
     def test_what_sandboxes_write_is_text_and_nothing_else(self):
-        self.make_sandbox('box')
+        label = 'note=' + HOSTILE[0]
+        self.assertEqual(self.yett('create', '--name', 'box', '--label', label).code, 0)
+        self.page.wait('#sandboxes tbody tr', 'box')
+        self.page.click('#sandboxes tbody a')
+        self.page.wait('#sandbox-facts', re.escape(label))
         title = self.page.run('return document.title')
         hostile = self.alice.write('hostile', ''.join(text + '\n' for text in HOSTILE))
         with open(hostile, 'rb') as file:
