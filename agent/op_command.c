@@ -197,7 +197,7 @@ void op_wait_command(struct call *call)
 		call_fail(call, &error);
 		return;
 	}
-	if (wait_ms == 0)
+	if (wait_ms == 0 && !execution_is_over(execution))
 		call_succeed(call, execution_json(execution));
 	else
 		execution_answer(execution, call, patience_ms && patience_ms < wait_ms ? patience_ms : wait_ms, true);
