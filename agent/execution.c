@@ -360,7 +360,8 @@ void execution_end(struct execution *execution, enum execution_status status, co
 		box_give_up(steal_ptr(&execution->making));
 	execution->status = status;
 	execution->ended_ms = clock_wall_ms();
-	if (error)
+	/* that its sandbox was ended is how it ended, and no fault of the request */
+	if (error && !(error->code == YETT_E_NOT_RUNNING && status == EXECUTION_KILLED))
 		execution->error = *error;
 	if (status == EXECUTION_KILLED && !execution->why[0])
 		(void)snprintf(execution->why, sizeof execution->why, "it was killed on request");
@@ -386,7 +387,7 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 	why[0] = '\0';
 	if (at->error.code) {
 		(void)snprintf(why, size, "%.150s", at->error.message);
-		return execution->is_killed ? EXECUTION_KILLED : EXECUTION_FAILED;
+		return execution->is_killed || at->error.code == YETT_E_NOT_RUNNING ? EXECUTION_KILLED : EXECUTION_FAILED;
 	}
 	if (result->timed_out)
 		(void)snprintf(why, size, "%s was ended when its time was over, after %.1f s%s", what, (double)result->wall_us / 1e6,

@@ -10,13 +10,14 @@
 #include "agent/problem.h"
 
 /*
- * What a page may do: only what comes from this server is loaded, executed or connected to. No other page may frame it, and nothing may
- * take an answer for another kind than it is. Nothing is kept: another user of the browser, or another token, gets nothing of it.
+ * What a page may do: only what comes from this server is loaded, executed or connected to, and no text becomes elements or code by a
+ * mistake of the page's own scripts (Trusted Types, of which it may make none). No other page may frame it, and nothing may take an answer
+ * for another kind than it is. Nothing is kept: another user of the browser, or another token, gets nothing of it.
  */
 static const char *const always[][2] = {
 	{"Content-Security-Policy",
          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action "
-         "'none'; frame-ancestors 'none'; base-uri 'none'"},
+         "'none'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
 	{"X-Content-Type-Options", "nosniff"},
 	{"Referrer-Policy", "no-referrer"},
 	{"Cache-Control", "no-store"},

@@ -1,4 +1,5 @@
 """run_code: each language's programs, what goes wrong with them and in which words, files, kept state, and what is refused."""
+import itertools
 import json
 import os
 import subprocess
@@ -27,9 +28,9 @@ class Languages(Case):
         return [(language, programs[program]) for language, programs in languages.PROGRAMS.items()]
 
     def test_a_program_has_its_arguments_and_input_and_its_output_is_answered(self):
-        for language, code in self.each('hello'):
-            with self.subTest(language):
-                answer = self.code(language, code, args=['an "argument"'], stdin='the line\n')
+        for (language, code), tier in itertools.product(self.each('hello'), ('light', 'strong')):
+            with self.subTest(language, tier=tier):
+                answer = self.code(language, code, args=['an "argument"'], stdin='the line\n', tier=tier)
                 self.assertTrue(answer['success'], answer)
                 self.assertEqual(answer['stdout'], 'hello an "argument" the line\n', answer)
                 self.assertEqual((answer['status'], answer['exit_code'], answer['why'], answer['sandbox']), ('completed', 0, None, None))
