@@ -140,6 +140,11 @@ static void count(const struct execution *execution)
 	}
 }
 
+uint64_t executions_count(const struct agent *agent)
+{
+	return agent->executions->count;
+}
+
 json_t *executions_statistics(struct agent *agent)
 {
 	return agent->executions->statistics ? json_deep_copy(agent->executions->statistics) : json_object();

@@ -148,6 +148,9 @@ typedef void (*execution_over_fn)(struct execution *execution, void *data);
 struct execution_watch *execution_watch(struct execution *execution, execution_output_fn output, execution_over_fn over, void *data);
 void execution_unwatch(struct execution_watch *watch);
 
+/* How many there were so far, also of those that are forgotten. */
+uint64_t executions_count(const struct agent *agent);
+
 /* Of all so far, by language and in all: runs, failures, timeouts. The caller's. */
 json_t *executions_statistics(struct agent *agent);
 

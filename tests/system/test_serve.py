@@ -314,6 +314,8 @@ class Older(serving.Case):
         self.assertEqual(executors['image']['supported'], False)
         self.assertIn('no images', executors['image']['reason'])
         self.assertGreater(info['executions'], 0)
+        self.server.call('sandboxes', action='clean_up')
+        self.assertEqual(self.server.get('/info').json['executions'], info['executions'])
         self.assertGreater(info['statistics']['command']['failures'], 0)
         self.assertGreater(info['uptime'], 1000000)
 
