@@ -56,7 +56,7 @@ class Project(Workspace):
         self.assertIn('docs/new/', stat)
         pages = [name for name in before if re.fullmatch(r'docs/[a-z-]+\.md', name)]
 
-        self.told('apply', work, 'docs')
+        self.told('apply', work, 'docs', 'docs/agents.md')  # a name that agents read is to be named
         after = tree(self.source)
         changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
         self.assertEqual(changed, {'docs', 'docs/new', 'docs/new/page.md', *pages})
