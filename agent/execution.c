@@ -370,6 +370,8 @@ void execution_end(struct execution *execution, enum execution_status status, co
 		execution->error = *error;
 	if (status == EXECUTION_KILLED && !execution->why[0])
 		(void)snprintf(execution->why, sizeof execution->why, "it was killed on request");
+	else if (execution->error.code && !execution->why[0])
+		(void)snprintf(execution->why, sizeof execution->why, "%.150s", execution->error.message);
 	execution_input_close(execution);
 	if (execution->command)
 		yett_command_free(steal_ptr(&execution->command));

@@ -126,6 +126,7 @@ class Background(agent.Case):
     def test_a_refusal_is_told_as_often_as_it_is_asked_for(self):
         self.assertIn('error', self.ask('run_command', command=':', memory_bytes=1 << 50))
         line, = self.ask('sandboxes', action='executions')['executions']
+        self.assertIn('is more than the', line['why'])
         self.assertEqual(self.ask('wait_command', id=line['id'], timeout=0)['error']['code'], 'permission-denied')
 
     def test_a_signal_is_its_own_affair(self):
