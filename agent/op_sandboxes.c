@@ -6,26 +6,26 @@
 #include "agent/portrait.h"
 #include "agent/wish.h"
 
-/* Each: its name, whether it is about one sandbox, and what asks the helper, or else begins it. */
-#define ACTIONS(ROW)                                  \
-	ROW(list, false, ask_list, NULL)              \
-	ROW(make, false, NULL, make)                  \
-	ROW(info, true, ask_info, NULL)               \
-	ROW(stats, false, ask_stats, NULL)            \
-	ROW(end, true, ask_end, NULL)                 \
-	ROW(pause, true, ask_pause, NULL)             \
-	ROW(resume, true, ask_resume, NULL)           \
-	ROW(kill, true, ask_kill, NULL)               \
-	ROW(plan, false, NULL, plan)                  \
-	ROW(rules, true, ask_rules, NULL)             \
-	ROW(allow, true, ask_allow, NULL)             \
-	ROW(deny, true, ask_deny, NULL)               \
-	ROW(executions, false, NULL, tell_executions) \
-	ROW(clean_up, false, NULL, clean_up)          \
-	ROW(mounts, true, NULL, mounts)               \
-	ROW(capabilities, false, ask_capabilities, NULL)
+/* Each: its name, whether it is about one sandbox, whether it takes fields of a wish, and what asks the helper, or else begins it. */
+#define ACTIONS(ROW)                                         \
+	ROW(list, false, false, ask_list, NULL)              \
+	ROW(make, false, true, NULL, make)                   \
+	ROW(info, true, false, ask_info, NULL)               \
+	ROW(stats, false, false, ask_stats, NULL)            \
+	ROW(end, true, false, ask_end, NULL)                 \
+	ROW(pause, true, false, ask_pause, NULL)             \
+	ROW(resume, true, false, ask_resume, NULL)           \
+	ROW(kill, true, false, ask_kill, NULL)               \
+	ROW(plan, false, true, NULL, plan)                   \
+	ROW(rules, true, false, ask_rules, NULL)             \
+	ROW(allow, true, true, ask_allow, NULL)              \
+	ROW(deny, true, true, ask_deny, NULL)                \
+	ROW(executions, false, false, NULL, tell_executions) \
+	ROW(clean_up, false, false, NULL, clean_up)          \
+	ROW(mounts, true, false, NULL, mounts)               \
+	ROW(capabilities, false, true, ask_capabilities, NULL)
 
-#define NAME_OF(name, needs_sandbox, ask, begin) #name,
+#define NAME_OF(name, needs_sandbox, takes_wish, ask, begin) #name,
 static const char *const action_names[] = {ACTIONS(NAME_OF) NULL};
 
 const struct field op_sandboxes_asked[] = {
@@ -376,10 +376,10 @@ static void make(struct call *call)
 	call_set_work(call, making, give_up);
 }
 
-#define ACTION(name, needs_sandbox, ask, begin) {#name, needs_sandbox, ask, begin},
+#define ACTION(name, needs_sandbox, takes_wish, ask, begin) {#name, needs_sandbox, takes_wish, ask, begin},
 static const struct {
 	const char *name;
-	bool needs_sandbox;
+	bool needs_sandbox, takes_wish;
 	ask_fn ask; /* of the helper; NULL: `begin` */
 	void (*begin)(struct call *call);
 } actions[] = {ACTIONS(ACTION)};
@@ -394,6 +394,10 @@ void op_sandboxes(struct call *call)
 			continue;
 		if (actions[i].needs_sandbox && !field_get(call_asked(call), "sandbox")) {
 			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD, "sandbox: %s needs to know which one", name);
+			call_fail(call, &error);
+		} else if (!actions[i].takes_wish && wish_is_any(call_asked(call))) {
+			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD,
+			                "%s takes no profile, shares, network, rules or limits: these are for make and plan", name);
 			call_fail(call, &error);
 		} else if (actions[i].ask) {
 			ask(call, actions[i].ask);

@@ -198,7 +198,7 @@ class Sandboxes(agent.Case):
         self.assertEqual(sorted(rule['rule'] for rule in rules if rule['asked']), ['one.example:443', 'two.example:443'])
         rules = self.ask('sandboxes', action='deny', sandbox=made['id'], deny=['two.example:443'])['rules']
         self.assertIn(('deny', 'two.example:443'), [(rule['list'], rule['rule']) for rule in rules])
-        for wrong in ({'action': 'deny', 'allow': ['*']}, {'action': 'allow', 'allow': ['*'], 'deny': ['one.example:443']}, {'action': 'deny'}):
+        for wrong in ({'action': 'info', 'memory_bytes': 1 << 30}, {'action': 'deny', 'allow': ['*']}, {'action': 'allow', 'allow': ['*'], 'deny': ['one.example:443']}, {'action': 'deny'}):
             self.assertEqual(self.ask('sandboxes', sandbox=made['id'], **wrong)['error']['code'], 'invalid-request')
         self.assertEqual(self.ask('sandboxes', action='rules', sandbox=made['id'])['rules'], rules)
 
