@@ -47,8 +47,8 @@ _must_check_ int explain_request(const struct explain *explain, const int *fds, 
 /* The profiles that may be had, each with what it gives and at most. */
 _must_check_ int explain_profiles(const struct explain *explain, struct explain_answer *answer, struct yett_error *error);
 
-/* What is to be told of a policy that was read: notices, a line each, then how much there is in it. */
-void explain_policy(const struct explain *explain, struct explain_answer *answer);
+/* What is to be told of a policy that was read: notices, a line each, then how much there is in it. 0, -ENOMEM. */
+_must_check_ int explain_policy(const struct explain *explain, struct explain_answer *answer);
 
 /* --- limits --------------------------------------------------------------------------------------------------- */
 
@@ -86,6 +86,16 @@ void limits_find_together(const struct explain *explain, const struct decision *
 
 /* --- grants --------------------------------------------------------------------------------------------------- */
 
-/* The grant that decides wherever this one could, for everybody and every key and profile; NULL: there is somebody for whom this one does.
+/* Which grants come before which: an index of a policy, which it borrows. NULL: no memory. */
+struct shadow *shadow_new(const struct policy *policy);
+void shadow_free(struct shadow *shadow);
+static inline void shadow_freep(struct shadow **shadow)
+{
+	shadow_free(*shadow);
+}
+
+/*
+ * The grant that decides wherever this one, of the same policy, could, for everybody and every key and profile; NULL: there is somebody
+ * for whom this one does. Looks at those grants only that are for somebody for whom this one is.
  */
-const struct policy_grant *shadow_find(const struct policy *policy, const struct policy_grant *grant);
+const struct policy_grant *shadow_find(struct shadow *shadow, const struct policy_grant *grant);

@@ -147,10 +147,8 @@ static int answer(const struct options *options, struct explain *explain, const 
 	const struct message *request = explain->verified.request;
 	int r;
 
-	if (options->what == OF_POLICY) {
-		explain_policy(explain, into);
-		return 0;
-	}
+	if (options->what == OF_POLICY)
+		return explain_policy(explain, into);
 	r = who_find_key(explain, options->key, envelope->key, error);
 	explain->verified.request = request;
 	explain->verified.fd_count = frame->fd_count;
