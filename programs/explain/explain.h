@@ -15,6 +15,7 @@ struct explain {
 	const struct policy *policy;
 	const char *path; /* of the policy; "built-in" */
 	const struct peer *peer;
+	bool is_own_key;          /* where no key is named, it is any of the user's own, whoever executes this */
 	struct verified verified; /* who is taken to ask; the request is the one that is looked at */
 };
 
@@ -29,9 +30,10 @@ struct explain_answer {
 
 /*
  * Who would ask: the account `user`, by name or number (NULL: who executes this), with its groups. The number of no account is in no
- * group, WHO_NO_GROUP its own. NOT_FOUND: neither an account nor a number that could be one's; UNSUPPORTED.
+ * group, WHO_NO_GROUP its own. With `groups`, names or numbers and commas between them, it is in these and no other, the first of them its
+ * own. NOT_FOUND: neither an account nor a number that could be one's; UNSUPPORTED.
  */
-_must_check_ int who_find(const char *user, struct peer *ret_peer, struct yett_error *error);
+_must_check_ int who_find(const char *user, const char *groups, struct peer *ret_peer, struct yett_error *error);
 
 /*
  * With which key. `key` is the name of an enrolled one, or the path of a public key; NULL: the one that signed, `signer`, or where `peer`
