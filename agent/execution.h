@@ -10,9 +10,11 @@
 #include "agent/call.h"
 #include "agent/kept.h"
 
-#define EXECUTIONS_MAX       1000
-#define EXECUTION_ID_SIZE    17
-#define EXECUTION_OUTPUT_MAX (256u << 20) /* of outputs of all together; of what has ended the oldest go first */
+#define EXECUTIONS_MAX     1000
+#define EXECUTION_ID_SIZE  17
+#define EXECUTION_GRACE_MS 10000 /* for a sandbox to tell of the end of what it was to end */
+#define EXECUTION_OUTPUT_MAX \
+	(256u << 20) /* of outputs of all together; of what has ended the oldest go first, then the middle of what runs */
 
 enum execution_status {
 	EXECUTION_PENDING = 0, /* its sandbox is being made */
@@ -55,7 +57,7 @@ struct execution {
 	bool has_own;                 /* a sandbox, which is gone with it */
 	bool keeps_box;               /* set before execution_begin(): one that is made for it stays, to be found by its id */
 	struct yett_command *command; /* that runs now */
-	bool is_asking, has_exited;   /* it is being asked for its id; it has ended, which is handled after that */
+	sd_event_source *overdue;     /* ends it where its sandbox does not tell of its end; NULL: it has no bound yet */
 	struct execution_input *input;
 
 	struct execution_phase phases[EXECUTION_PHASES];
@@ -100,7 +102,13 @@ _must_check_ int execution_start(struct execution *execution, enum execution_pha
                                  bool keeps_input, struct yett_error *error);
 
 /* How long something may run that was not asked to run for so long: `ms`, or what its box allows commands at most, if that is less. */
-uint64_t execution_bound(const struct execution *execution, uint64_t ms);
+uint64_t execution_time(const struct execution *execution, uint64_t ms);
+
+/*
+ * From now on it may take so long, which its sandbox sees to. One that does not answer, and EXECUTION_GRACE_MS later has not told of the
+ * end, is not waited for: it is over then. Negative: no memory.
+ */
+_must_check_ int execution_bound(struct execution *execution, uint64_t ms);
 
 /* Some output of a phase. */
 void execution_add(struct execution *execution, enum execution_phase_name phase, enum yett_stream stream, const char *bytes, size_t length);

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
 
 #include "agent/front.h"
 
@@ -65,6 +67,17 @@ static int read_options(struct ways *ways, int argc, char **argv)
 	return -1;
 }
 
+/* Many sandboxes are many descriptors, which epoll(7) waits for: what the user may have of them is had. */
+static void take_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* then there are fewer */
+}
+
 static int run(const struct ways *ways, int (*front)(struct agent *agent, int argc, char **argv), int argc, char **argv)
 {
 	struct yett_error error;
@@ -88,9 +101,15 @@ int main(int argc, char **argv)
 	struct ways ways = {0};
 	int r = read_options(&ways, argc, argv), first = optind;
 
+	/* whoever calls a program that was given privilege must not get its sandboxes, sockets and secrets */
+	if (getauxval(AT_SECURE)) {
+		(void)fprintf(stderr, "yett-agent: it runs with its caller's privilege only, and was given more\n");
+		return FRONT_USAGE;
+	}
 	if (r >= 0)
 		return r;
 	(void)signal(SIGPIPE, SIG_IGN);
+	take_descriptors();
 	for (size_t i = 0; i < ARRAY_SIZE(fronts) && first < argc; i++)
 		if (strcmp(fronts[i].name, argv[first]) == 0)
 			return run(&ways, fronts[i].main, argc - first, argv + first);

@@ -92,7 +92,7 @@ static void start(struct execution *execution)
 	                                       .input = keeps_input ? NULL : input,
 	                                       .input_length = input && !keeps_input ? strlen(input) : 0,
 	                                       .timeout_ms = field_get(asked, "timeout") ? running->timeout_ms
-	                                                                                 : execution_bound(execution, running->timeout_ms)};
+	                                                                                 : execution_time(execution, running->timeout_ms)};
 	struct yett_error error;
 	int r;
 

@@ -221,8 +221,8 @@ static int read_output(struct call *call, const char *path, struct yett_error *e
 	r = kept_read(kept, offset, length, &bytes, &length);
 	if (r == -ENODATA)
 		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-		                 "byte %llu is not kept: of so long an output that is the first %d and the last %d",
-		                 (unsigned long long)offset, KEPT_MAX, KEPT_TAIL);
+		                 "byte %llu is not kept: of so long an output that is the first %zu and the last %zu",
+		                 (unsigned long long)offset, kept->head_length, kept->tail_length);
 	if (r < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an output");
 	answer_bytes(call, bytes, length, offset, kept->total);

@@ -89,7 +89,7 @@ static const struct subcommand subcommands[] = {
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "[NAME FILE.pub]", "Let the holder of a key ask under a name, list the names, or remove one (administrator)",
          enroll_options, 0, 2, enroll_main},
-	{"policy", "check|explain [FILE|RUN-ARGUMENT…]", "Check a policy, or tell what it says of a yett run, and which line of it",
+	{"policy", "check|explain|show|test [FILE|RUN-ARGUMENT…]", "Check or test a policy, or tell what it says of a user or a yett run, and which line of it",
          policy_options, 1, -1, policy_main},
 	{"profiles", "", "List the profiles that you may have, with what each gives and at most", profiles_options, 0, 0, profiles_main},
 	{"doctor", "", "List what this machine supports, and the mend for what is missing", doctor_options, 0, 0, doctor_main},

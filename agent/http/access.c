@@ -105,10 +105,15 @@ static bool is_typed(const struct access_request *request)
 	return strncasecmp(request->content_type, json, length) == 0 && strchr("; \t", request->content_type[length]);
 }
 
+bool access_knows(const struct access *access, uid_t uid)
+{
+	return uid == access->uid || uid == 0;
+}
+
 int access_check(const struct access *access, const struct access_request *request, unsigned *ret_status, struct yett_error *error)
 {
 	*ret_status = STATUS_FORBIDDEN;
-	if (request->uid != access->uid && request->uid != 0)
+	if (!access_knows(access, request->uid))
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "this server is another user's");
 	if (!is_local_host(request, access->port))
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the request was meant for another host: see its header Host");

@@ -9,7 +9,8 @@
 #include "agent/http/reply.h"
 #include "agent/portrait.h"
 
-#define REMEMBERED_MAX 256 /* sandboxes; those that are gone are forgotten first */
+#define STATE_MAX      (32 << 20) /* bytes of the file */
+#define REMEMBERED_MAX 256        /* sandboxes; those that are gone are forgotten first */
 
 #define ALL "*" /* the rule that all but private addresses fit, which is what an open network allows without any rule */
 
@@ -44,15 +45,57 @@ static char *state_path(void)
 	return r < 0 ? NULL : path;
 }
 
-/* {ID: [RULE, …]}, the caller's; a file that is not there, or holds something else, is an empty one. */
+/* The file's bytes; NULL: it is no file that can be read, or is too long. Nothing is waited for. */
+static char *read_state(const char *path, size_t *ret_length)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_free_ char *text = NULL;
+	struct stat file;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) || file.st_size > STATE_MAX)
+		return NULL;
+	text = malloc((size_t)file.st_size + 1);
+	n = text ? read(fd, text, (size_t)file.st_size) : -1; /* one that is cut off meanwhile is no JSON */
+	if (n < 0)
+		return NULL;
+	*ret_length = (size_t)n;
+	return steal_ptr(&text);
+}
+
+static bool are_texts(const json_t *list)
+{
+	json_t *text;
+	size_t i;
+
+	json_array_foreach(list, i, text)
+	{
+		if (!json_is_string(text))
+			return false;
+	}
+	return json_is_array(list);
+}
+
+/* {ID: [RULE, …]}, the caller's; a file that is not there, or holds something else, is an empty one, and of its members those are left out
+ * that are something else. */
 static json_t *load(const char *path)
 {
-	json_t *state = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+	size_t length = 0;
+	_cleanup_free_ char *text = read_state(path, &length);
+	json_t *state = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL, *rules;
+	const char *id;
+	void *next;
 
-	if (json_is_object(state))
-		return state;
-	json_decref(state);
-	return json_object();
+	if (!json_is_object(state)) {
+		json_decref(state);
+		return json_object();
+	}
+	json_object_foreach_safe(state, next, id, rules)
+	{
+		if (!are_texts(rules))
+			(void)json_object_del(state, id);
+	}
+	return state;
 }
 
 static void make_directories(char *path)
@@ -75,7 +118,8 @@ static int save(const struct switched *switched, struct yett_error *error)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for %.200s", path);
 	}
 	make_directories(path);
-	fd = open(making, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	(void)unlink(making); /* of a program that was killed, or what somebody put there */
+	fd = open(making, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || fsync(fd) < 0 || rename(making, path) < 0) {
 		int saved = errno;
 

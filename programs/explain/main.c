@@ -26,8 +26,9 @@ enum what { OF_REQUEST, OF_PROFILES, OF_POLICY };
 
 struct options {
 	const char *policy; /* NULL: the installed one, and where there is none, the built-in one */
-	const char *user, *key;
+	const char *user, *groups, *key;
 	enum what what;
+	bool is_own_key;
 	bool is_alone; /* without conf.d */
 };
 
@@ -36,7 +37,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 	static const struct option known[] = {
 		{"policy", required_argument, NULL, 'p'},
 		{"user", required_argument, NULL, 'u'},
+		{"groups", required_argument, NULL, 'g'},
 		{"key", required_argument, NULL, 'k'},
+		{"own-key", no_argument, NULL, 'o'},
 		{"alone", no_argument, NULL, 'a'},
 		{"profiles", no_argument, NULL, 'l'},
 		{"check", no_argument, NULL, 'c'},
@@ -54,6 +57,12 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'u':
 			options->user = optarg;
+			break;
+		case 'g':
+			options->groups = optarg;
+			break;
+		case 'o':
+			options->is_own_key = true;
 			break;
 		case 'k':
 			options->key = optarg;
@@ -147,10 +156,8 @@ static int answer(const struct options *options, struct explain *explain, const 
 	const struct message *request = explain->verified.request;
 	int r;
 
-	if (options->what == OF_POLICY) {
-		explain_policy(explain, into);
-		return 0;
-	}
+	if (options->what == OF_POLICY)
+		return explain_policy(explain, into);
 	r = who_find_key(explain, options->key, envelope->key, error);
 	explain->verified.request = request;
 	explain->verified.fd_count = frame->fd_count;
@@ -233,8 +240,9 @@ int main(int argc, char **argv)
 	r = sodium_init() < 0 ? error_set(&error, YETT_E_UNSUPPORTED, 0, "libsodium cannot be used")
 	                      : load(&options, &policy, &explain.path, &error);
 	if (r == 0)
-		r = who_find(options.user, &peer, &error);
+		r = who_find(options.user, options.groups, &peer, &error);
 	explain.policy = policy;
+	explain.is_own_key = options.is_own_key;
 	if (r != 0)
 		return frame_send_error(SOCKET, &error, 0, 0) < 0 ? 2 : 1;
 	for (r = hello(); r == 0;) {

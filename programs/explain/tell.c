@@ -533,11 +533,14 @@ static void tell_shadow(const struct policy_grant *grant, const struct policy_gr
 		grant->place.file, grant->place.line, grant->name, by->name, by->place.file, by->place.line);
 }
 
-void explain_policy(const struct explain *explain, struct explain_answer *answer)
+int explain_policy(const struct explain *explain, struct explain_answer *answer)
 {
 	const struct policy *policy = explain->policy;
+	_cleanup_(shadow_freep) struct shadow *shadow = shadow_new(policy);
 	struct json json = {.to = answer->json};
 
+	if (!shadow)
+		return -ENOMEM;
 	json_open(&json, NULL, '{');
 	json_text(&json, "policy", explain->path);
 	json_number(&json, "profiles", policy->profiles_count);
@@ -549,7 +552,7 @@ void explain_policy(const struct explain *explain, struct explain_answer *answer
 	json_close(&json);
 	json_open(&json, "shadowed", '[');
 	for (size_t i = 0; i < policy->grants_count; i++) {
-		const struct policy_grant *by = shadow_find(policy, &policy->grants[i]);
+		const struct policy_grant *by = shadow_find(shadow, &policy->grants[i]);
 
 		if (by)
 			tell_shadow(&policy->grants[i], by, &json, answer->text);
@@ -558,4 +561,5 @@ void explain_policy(const struct explain *explain, struct explain_answer *answer
 	json_close(&json);
 	(void)fprintf(answer->text, "%s: %zu profile%s, %zu grant%s\n", explain->path, policy->profiles_count,
 	              policy->profiles_count == 1 ? "" : "s", policy->grants_count, policy->grants_count == 1 ? "" : "s");
+	return 0;
 }

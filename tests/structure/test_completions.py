@@ -204,7 +204,7 @@ class Shell:
         self.assertNotIn("--memory", self.complete("yett run cat --me"))
 
     def test_operands_are_completed_by_their_kind(self):
-        self.assertEqual(self.complete("yett policy "), ["check", "explain"])
+        self.assertEqual(self.complete("yett policy "), ["check", "explain", "show", "test"])
         self.assertEqual(self.complete("yett policy check /us"), ["/usr"])
         self.assertEqual(self.complete("yett enroll name /us"), ["/usr"])
         self.assertEqual(self.complete("yett help ru"), ["run"])

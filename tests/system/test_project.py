@@ -64,7 +64,7 @@ class Project(Workspace):
         self.assertTrue(yett.read(self.source + '/docs/guide.md').endswith('<!-- looked at -->\n'))
 
         self.told('git', 'fetch', work, 'HEAD:refs/heads/agent')
-        log = self.service.run(self.alice, 'git', 'log', '--format=%s', '-1', 'agent', cwd=self.source, env={'HOME': self.alice.home})
+        log = self.service.run(self.alice, 'git', 'log', '--format=%s', '-1', 'refs/heads/agent', cwd=self.source, env={'HOME': self.alice.home})
         self.assertEqual(log.out, 'Another title\n')
         fetched = tree(self.source)
         others = {name for name in after.keys() | fetched.keys() if after.get(name) != fetched.get(name)}
