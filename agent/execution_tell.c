@@ -20,6 +20,8 @@ static const struct field phase_fields[] = {
 	{"duration", FIELD_REAL, FIELD_REQUIRED, .description = "Seconds"},
 	{"cpu", FIELD_REAL, FIELD_REQUIRED, .description = "Seconds of processor time"},
 	{"memory_used_bytes", FIELD_NUMBER, FIELD_REQUIRED, .description = "The most at once"},
+	{"read_bytes", FIELD_NUMBER, 0, .description = "Of disks; not there: none"},
+	{"written_bytes", FIELD_NUMBER, 0, .description = "To disks; not there: none"},
 	{"stdout", FIELD_TEXT, 0, .description = "Of compiling only: what is run has its outputs in the answer itself"},
 	{"stderr", FIELD_TEXT, 0},
 	{0},
@@ -44,6 +46,8 @@ const struct field execution_fields[] = {
 	{"why", FIELD_TEXT, FIELD_NULLABLE, .description = "Why it failed, in words; null: it did not"},
 	{"duration", FIELD_REAL, 0, .description = "Seconds that the last phase took"},
 	{"memory_used_bytes", FIELD_NUMBER, 0, .description = "The most at once"},
+	{"read_bytes", FIELD_NUMBER, 0, .description = "Of disks; not there: none"},
+	{"written_bytes", FIELD_NUMBER, 0, .description = "To disks; not there: none"},
 	{"truncated", FIELD_BOOL, 0, .description = "An output is longer than what stands here: files names the whole"},
 	{"files", FIELD_OBJECT, 0, .description = "Where read_file finds the whole outputs", .fields = file_fields},
 	{"warnings", FIELD_TEXTS, 0, .description = "Advice about the code"},
@@ -92,6 +96,10 @@ static void put_result(json_t *json, const struct execution_phase *phase)
 	(void)json_object_set_new(json, "signal", is_signal ? text_or_null(result->signal_name) : json_null());
 	(void)json_object_set_new(json, "duration", json_real((double)result->wall_us / 1e6));
 	(void)json_object_set_new(json, "memory_used_bytes", json_integer((json_int_t)result->memory_peak_bytes));
+	if (result->read_bytes)
+		(void)json_object_set_new(json, "read_bytes", json_integer((json_int_t)result->read_bytes));
+	if (result->written_bytes)
+		(void)json_object_set_new(json, "written_bytes", json_integer((json_int_t)result->written_bytes));
 }
 
 static json_t *phase_json(const struct execution *execution, enum execution_phase_name name)

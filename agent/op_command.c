@@ -16,7 +16,8 @@ const struct field op_command_asked[] = {
          .fallback = "false"},
 	{"keep_input", FIELD_BOOL, FIELD_NULLABLE, .description = "What it reads does not end with stdin: wait_command gives more",
          .fallback = "false"},
-	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16, "Given back with the answer"},
+	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16,
+         "KEY: value, 1 KiB in all; given back with the answer, and to whoever asks the sandbox about the command"},
 	WISH_FIELDS,
 	{0},
 };
@@ -84,11 +85,12 @@ static void start(struct execution *execution)
 	const char *command = field_text(asked, "command"), *input = field_text(asked, "stdin");
 	bool keeps_input = field_bool(asked, "keep_input");
 	_cleanup_free_ char **argv = command ? NULL : field_strings(field_get(asked, "argv")),
-			    **env = field_strings(field_get(asked, "env"));
+			    **env = field_strings(field_get(asked, "env")), **metadata = field_strings(field_get(asked, "metadata"));
 	const char *const by_shell[] = {"sh", "-c", command, NULL};
 	struct yett_command_options options = {.argv = command ? by_shell : (const char *const *)argv,
 	                                       .env = (const char *const *)env,
 	                                       .cwd = field_text(asked, "cwd"),
+	                                       .metadata = (const char *const *)metadata,
 	                                       .input = keeps_input ? NULL : input,
 	                                       .input_length = input && !keeps_input ? strlen(input) : 0,
 	                                       .timeout_ms = field_get(asked, "timeout") ? running->timeout_ms
@@ -96,7 +98,7 @@ static void start(struct execution *execution)
 	struct yett_error error;
 	int r;
 
-	if (!options.argv || !env)
+	if (!options.argv || !env || !metadata)
 		r = error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
 	else
 		r = execution_start(execution, EXECUTION_RUN, &options, keeps_input, &error);

@@ -66,7 +66,18 @@ class Commands(agent.Case):
         self.assertEqual((answer['status'], answer['truncated']), ('timed_out', True))
         self.assertLessEqual(len(answer['stdout']), 30200)
 
+    def test_what_it_wrote_to_disks_is_told(self):
+        folder = self.folder('written')
+        if os.stat(folder).st_dev in [os.stat(path).st_dev for path in ('/dev/shm', '/run')]:
+            self.skipTest('the homes of tests are in memory here')
+        answer = self.ask('run_command', command='head -c 1000000 /dev/zero >/mnt/file; sync /mnt/file', shares=[{'path': folder, 'target': '/mnt', 'mode': 'rw'}])
+        self.assertGreaterEqual(answer['written_bytes'], 1000000, answer)
+
     def test_metadata_comes_back(self):
+        box = self.ask('sandboxes', action='make')['sandbox']['id']
+        self.ask('run_command', sandbox=box, command=':', metadata={'task': '8'})
+        listed = json.loads(self.yett('ps', box, '--json').out)['result']['commands']
+        self.assertEqual([one['metadata'] for one in listed], [{'task': '8'}])
         self.assertEqual(self.ask('run_command', command=':', metadata={'task': '7'})['metadata'], {'task': '7'})
 
     def test_without_a_sandbox_nothing_is_left(self):
