@@ -378,6 +378,17 @@ static int on_operation_time(sd_event_source *source, uint64_t at_us, void *data
 	return 0;
 }
 
+int box_check_operations(const struct box *box, struct yett_error *error)
+{
+	size_t count = 0;
+
+	for (const struct box_operation *at = box->operations; at; at = at->next)
+		count++;
+	return count < BOX_OPERATIONS_MAX ? 0
+	                                  : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+	                                              "%d operations go on in the sandbox already", BOX_OPERATIONS_MAX);
+}
+
 struct box_operation *box_operate(struct box *box, struct yett_operation *operation, box_over_fn over, void *data)
 {
 	struct box_operation *new = calloc(1, sizeof *new);

@@ -7,6 +7,8 @@
 
 #include "agent/agent.h"
 
+#define BOX_OPERATIONS_MAX 48 /* that go on at once in one sandbox */
+
 struct box {
 	struct agent *agent;
 	struct agent_link *link; /* that it was made by; NULL: it was attached to */
@@ -56,6 +58,9 @@ void boxes_free(struct boxes *boxes);
 /* A yett_operation that goes on with its sandbox. `over` is called once, when yett_operation_finish() does not wait any more. */
 struct box_operation;
 typedef void (*box_over_fn)(struct yett_operation *operation, void *data);
+
+/* Whether one more may be begun: each is told to the sandbox, which may not listen. YETT_E_RESOURCE_LIMIT */
+_must_check_ int box_check_operations(const struct box *box, struct yett_error *error);
 
 /* Takes `operation`; NULL: no memory, and it is freed. `over` may not free it: it is freed when it returns. */
 struct box_operation *box_operate(struct box *box, struct yett_operation *operation, box_over_fn over, void *data);

@@ -33,16 +33,18 @@ static void free_execution(struct execution *execution)
 
 void executions_free(struct executions *executions)
 {
-	struct execution *next;
+	struct execution *execution;
 
 	if (!executions)
 		return;
-	for (struct execution *execution = executions->latest; execution; execution = next) {
-		next = execution->next;
+	for (execution = executions->latest; execution; execution = execution->next) {
 		while (execution->watches)
 			execution_unwatch(execution->watches);
 		execution_kill(execution);
 		execution_end(execution, EXECUTION_KILLED, NULL);
+	}
+	while ((execution = executions->latest)) {
+		executions->latest = execution->next;
 		free_execution(execution);
 	}
 	json_decref(executions->statistics);
@@ -236,6 +238,8 @@ int execution_begin(struct execution *execution, const json_t *asked, struct yet
 	}
 	r = box_find(execution->agent, sandbox, &execution->box, error);
 	if (r == 0)
+		r = execution_check_box(execution->box, error);
+	if (r == 0)
 		tell_ready(execution);
 	return r;
 }
@@ -271,7 +275,7 @@ static int on_overdue(sd_event_source *source, uint64_t at_us, void *data)
 	(void)snprintf(execution->why, sizeof execution->why, "its time is over, and the sandbox does not answer");
 	if (execution->is_killed)
 		(void)snprintf(execution->why, sizeof execution->why, "it was killed on request, and the sandbox does not answer");
-	if (execution->command)
+	if (execution->command && execution_check_box(execution->box, NULL) == 0)
 		(void)!yett_command_signal(execution->command, SIGKILL, NULL); /* for when it does */
 	execution_end(execution, execution->is_killed ? EXECUTION_KILLED : EXECUTION_TIMED_OUT, execution->is_killed ? NULL : &error);
 	return 0;
@@ -330,6 +334,27 @@ static void on_exit_of_command(struct yett_command *command, void *data)
 	end_command(execution);
 }
 
+static uint64_t monotonic_us(const struct agent *agent)
+{
+	uint64_t now = 0;
+
+	(void)sd_event_now(agent->loop, CLOCK_MONOTONIC, &now);
+	return now;
+}
+
+int execution_check_box(const struct box *box, struct yett_error *error)
+{
+	uint64_t now = monotonic_us(box->agent);
+
+	for (const struct execution *at = box->agent->executions->latest; at; at = at->next) {
+		if (!at->command || strcmp(at->box->id, box->id) != 0 || yett_command_pid(at->command) != 0)
+			continue;
+		if (now - at->told_us > (uint64_t)EXECUTION_SILENT_MS * 1000)
+			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the sandbox does not answer");
+	}
+	return 0;
+}
+
 int execution_start(struct execution *execution, enum execution_phase_name phase, struct yett_command_options *options, bool keeps_input,
                     struct yett_error *error)
 {
@@ -347,6 +372,7 @@ int execution_start(struct execution *execution, enum execution_phase_name phase
 	options->stdio = NULL;
 	if (r != 0)
 		return r;
+	execution->told_us = monotonic_us(execution->agent);
 	execution->phases[phase].is_begun = true;
 	if (options->timeout_ms > 0 && execution_bound(execution, options->timeout_ms) < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
@@ -362,6 +388,8 @@ uint64_t execution_time(const struct execution *execution, uint64_t ms)
 
 int execution_signal(struct execution *execution, int number, struct yett_error *error)
 {
+	int r;
+
 	if (number == SIGKILL && !execution_is_over(execution)) {
 		execution_kill(execution);
 		return 0;
@@ -370,7 +398,8 @@ int execution_signal(struct execution *execution, int number, struct yett_error 
 		return execution->on_signal(execution, number, error);
 	if (execution_is_over(execution) || !execution->command)
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs no command now", execution->id);
-	return yett_command_signal(execution->command, number, error);
+	r = execution_check_box(execution->box, error);
+	return r == 0 ? yett_command_signal(execution->command, number, error) : r;
 }
 
 /*
@@ -379,7 +408,8 @@ int execution_signal(struct execution *execution, int number, struct yett_error 
  */
 static void kill_command(struct execution *execution)
 {
-	if (yett_command_signal(execution->command, SIGKILL, NULL) != 0 || execution_bound(execution, 0) < 0)
+	if (execution_check_box(execution->box, NULL) != 0 || yett_command_signal(execution->command, SIGKILL, NULL) != 0 ||
+	    execution_bound(execution, 0) < 0)
 		execution_end(execution, EXECUTION_KILLED, NULL);
 }
 

@@ -10,9 +10,10 @@
 #include "agent/call.h"
 #include "agent/kept.h"
 
-#define EXECUTIONS_MAX     1000
-#define EXECUTION_ID_SIZE  17
-#define EXECUTION_GRACE_MS 10000 /* for a sandbox to tell of the end of what it was to end */
+#define EXECUTIONS_MAX      1000
+#define EXECUTION_ID_SIZE   17
+#define EXECUTION_GRACE_MS  10000 /* for a sandbox to tell of the end of what it was to end */
+#define EXECUTION_SILENT_MS 5000  /* a sandbox that has not begun in that time what it was told to is told nothing more */
 #define EXECUTION_OUTPUT_MAX \
 	(256u << 20) /* of outputs of all together; of what has ended the oldest go first, then the middle of what runs */
 
@@ -57,6 +58,7 @@ struct execution {
 	bool has_own;                 /* a sandbox, which is gone with it */
 	bool keeps_box;               /* set before execution_begin(): one that is made for it stays, to be found by its id */
 	struct yett_command *command; /* that runs now */
+	uint64_t told_us;             /* when its sandbox was told of the command: CLOCK_MONOTONIC */
 	sd_event_source *overdue;     /* ends it where its sandbox does not tell of its end; NULL: it has no bound yet */
 	struct execution_input *input;
 
@@ -109,6 +111,12 @@ uint64_t execution_time(const struct execution *execution, uint64_t ms);
  * end, is not waited for: it is over then. Negative: no memory.
  */
 _must_check_ int execution_bound(struct execution *execution, uint64_t ms);
+
+/*
+ * Whether the sandbox can be told something: what it does not take fills its channel, and then whoever sends is held up, and all others
+ * with him. YETT_E_TIMEOUT: it was told of a command EXECUTION_SILENT_MS ago, and has not begun it.
+ */
+_must_check_ int execution_check_box(const struct box *box, struct yett_error *error);
 
 /* Some output of a phase. */
 void execution_add(struct execution *execution, enum execution_phase_name phase, enum yett_stream stream, const char *bytes, size_t length);

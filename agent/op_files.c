@@ -124,7 +124,12 @@ static struct filing *new_filing(struct call *call, struct yett_error *error)
 	r = sandbox ? box_find(call_agent(call), sandbox, &filing->box, error)
 	            : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD, "sandbox: which one the file is in has to be said");
 	if (r == 0)
+		r = execution_check_box(filing->box, error);
+	if (r == 0)
+		r = box_check_operations(filing->box, error);
+	if (r == 0)
 		return filing;
+	(void)box_unref(filing->box);
 	free(filing);
 	return NULL;
 }

@@ -245,6 +245,10 @@ static void mounts(struct call *call)
 	                 : error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");
 
 	if (r == 0)
+		r = execution_check_box(mounting->box, &error);
+	if (r == 0)
+		r = box_check_operations(mounting->box, &error);
+	if (r == 0)
 		r = yett_sandbox_mounts_begin(mounting->box->sandbox, &operation, &error);
 	if (r == 0) {
 		mounting->call = call;

@@ -16,7 +16,7 @@
 
 #include "agent/http/entry.h"
 
-#define BACKLOG 128
+#define BACKLOG 1024 /* by a Unix socket who finds it full is not waited for: connect(2), EAGAIN */
 
 static int fail(struct yett_error *error, int error_number, const char *what, const char *path)
 {

@@ -16,6 +16,7 @@
 
 #define STRANGERS_MAX 8 /* connections of those who are refused, all together: others are closed without a word */
 #define VISITORS_MAX  (2 * SERVER_CONNECTIONS_MAX + STRANGERS_MAX) /* of the user by both ways, and strangers */
+#define ACCEPTS       16                                           /* of one entry, before others are looked at */
 #define HEADERS_MAX   ((size_t)32 << 10)
 
 /* Who comes by a connection. */
@@ -175,9 +176,9 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 	*context = visitor_new(data, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
 }
 
-static int on_entry(sd_event_source *source, int fd, uint32_t events, void *data)
+/* False: nobody waits there, or nobody can be let in just now. */
+static bool accept_one(struct server *server, int fd)
 {
-	struct server *server = data;
 	struct sockaddr_storage address;
 	socklen_t length = sizeof address;
 	int accepted = accept4(fd, (struct sockaddr *)&address, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -187,12 +188,20 @@ static int on_entry(sd_event_source *source, int fd, uint32_t events, void *data
 		(void)fd_close(accept4(fd, NULL, NULL, SOCK_CLOEXEC));
 		server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	}
-	/* What cannot be accepted just now, or has gone meanwhile, is the next round's. */
-	if (accepted >= 0 && !admit(server, accepted, &server->arrival))
+	if (accepted < 0)
+		return false;
+	if (!admit(server, accepted, &server->arrival))
 		(void)fd_close(accepted);
-	else if (accepted >= 0)
+	else
 		(void)!MHD_add_connection(server->daemon, accepted, (struct sockaddr *)&address,
 		                          length); /* it closes what it cannot take */
+	return true;
+}
+
+static int on_entry(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	for (int i = 0; i < ACCEPTS && accept_one(data, fd); i++)
+		;
 	(void)source;
 	(void)events;
 	return 0;

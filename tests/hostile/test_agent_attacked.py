@@ -77,6 +77,29 @@ class Held(serving.Case):
         self.assertEqual((answer.status, answer.json['status'], answer.json['error']['message']), (503, 'timed_out', 'the sandbox does not answer'))
         self.assertEqual(self.server.call('run_command', command='echo x').json['stdout'], 'x\n')
 
+    def test_it_is_told_nothing_more_before_its_channel_is_full(self):
+        self.stop_init()
+        begun = self.server.call('run_command', sandbox=self.box, command='true', timeout=600, background=True).json['id']
+        self.assertEqual(self.server.call('wait_command', id=begun, timeout=6).json['status'], 'running')
+        for operation, arguments in (('run_command', {'command': 'true'}), ('read_file', {'path': '/etc/passwd'}), ('list_files', {'path': '/'}),
+                                     ('sandboxes', {'action': 'mounts'}), ('run_code', {'language': 'bash', 'code': 'true'})):
+            answer = self.server.call(operation, sandbox=self.box, **arguments)
+            self.assertEqual((answer.status, answer.json['error']['message']), (503, 'the sandbox does not answer'), operation)
+        answer = self.server.call('wait_command', id=begun, signal='TERM', timeout=0)
+        self.assertEqual((answer.status, answer.json['error']['message']), (503, 'the sandbox does not answer'))
+        self.assertEqual(self.server.call('wait_command', id=begun, signal='KILL').json['status'], 'killed')
+
+    def test_operations_that_it_does_not_take_are_few(self):
+        self.stop_init()
+        waiting = [self.later('read_file', sandbox=self.box, path='/etc/passwd') for _ in range(56)]
+        yett.wait_until(lambda: sum(bool(told) for _, told in waiting) == 8, 'those that are too many')
+        for reader, told in waiting:
+            if told:
+                self.assertEqual((told[0].status, told[0].json['error']['code']), (503, 'resource-limit'))
+        self.server.call('sandboxes', action='end', sandbox=self.box)
+        for reader, told in waiting:
+            reader.join()
+
     def test_kept_state_in_it_holds_nobody_up_and_ends(self):
         self.assertEqual(self.server.call('run_code', language='python', code='1 + 1', mode='kept', sandbox=self.box).json['value'], '2')
         self.stop_init()
@@ -125,7 +148,7 @@ sys.stdin.read()
         self.addCleanup(server.communicate)
         self.addCleanup(server.terminate)
         self.assertEqual(yett.line_of(server.stdout), 'Listening at ' + path)
-        held = [self.connect(path) for _ in range(40)]
+        held = [self.connect(path) for _ in range(56)]
         self.assertEqual(serving.read_all(held[-1]), b'')
         for one in held:
             one.close()
