@@ -192,5 +192,46 @@ class Effective(Asked):
         self.assertIn('no grant: every request is refused', self.ask('show', '--effective', '--policy', self.policy).stdout)
 
 
+class Examples(Asked):
+    """Of dist/examples: each policy with its tests."""
+    FOLDER = os.path.join(yett.SOURCE, 'dist', 'examples')
+    NAMES = ('agent', 'ci', 'closed', 'desktop', 'lab')
+
+    def path(self, name):
+        return os.path.join(self.FOLDER, name)
+
+    def test_each_is_sound_and_says_what_its_tests_expect(self):
+        self.assertEqual(sorted(os.listdir(self.FOLDER)), sorted(name + end for name in self.NAMES for end in ('.conf', '.test')))
+        for name in self.NAMES:
+            with self.subTest(name):
+                done = self.ask('check', self.path(name + '.conf'))
+                self.assertEqual((done.returncode, done.stderr), (0, ''))
+                done = self.ask('test', '--policy', self.path(name + '.conf'), self.path(name + '.test'))
+                self.assertEqual((done.returncode, done.stderr), (0, ''), done.stdout)
+                self.assertRegex(done.stdout, r'^\S+: \d+ tests, all as expected\n$')
+
+    def test_no_policy_passes_the_tests_of_another(self):
+        for tests in self.NAMES:
+            for policy in self.NAMES:
+                if tests not in (policy, 'closed'):
+                    done = self.ask('test', '--policy', self.path(policy + '.conf'), self.path(tests + '.test'))
+                    self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(self.ask('test', '--policy', os.path.join(yett.SOURCE, 'dist', 'yett.conf'), self.path('closed.test')).returncode, 1)
+
+    def test_the_page_about_them_shows_their_lines_and_what_the_tests_print(self):
+        page = yett.read(os.path.join(yett.SOURCE, 'docs', 'policy.md'))
+        lines = {line for name in self.NAMES for end in ('.conf', '.test') for line in yett.read(self.path(name + end)).splitlines()}
+        shown = [line for block in re.findall(r'(?ms)^```\n(.*?)^```', page) if not re.match('[#$] ', block) for line in block.splitlines()]
+        self.assertGreater(len(shown), 20)
+        self.assertEqual([line for line in shown if line not in lines], [])
+        changed = yett.read(self.path('lab.conf')).replace('max_memory = 4G', 'max_memory = 64G')
+        yett.write(self.folder + '/changed.conf', changed)
+        for name in ('lab.conf', 'lab.test'):
+            yett.write(self.folder + '/' + name, yett.read(self.path(name)))
+        for policy in ('lab.conf', 'changed.conf'):
+            first = self.ask('test', '--policy', policy, 'lab.test').stdout.splitlines()[0]
+            self.assertIn('\n' + first + '\n', page)
+
+
 if __name__ == '__main__':
     yett.main()
