@@ -4,18 +4,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/execution_parts.h"
 #include "agent/happenings.h"
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
+#include "agent/nonce.h"
+#include "base/clock.h"
 
 /* --- all of them --------------------------------------------------------------------------------------------------------------------- */
 
@@ -58,7 +51,7 @@ void executions_free(struct executions *executions)
 
 static size_t size_of(const struct execution *execution)
 {
-	size_t size = kept_size(&execution->both);
+	size_t size = kept_size(&execution->both) + json_string_length(json_object_get(execution->extra, "value"));
 
 	for (size_t i = 0; i < EXECUTION_PHASES; i++)
 		size += kept_size(&execution->phases[i].out) + kept_size(&execution->phases[i].err);
@@ -84,6 +77,23 @@ static void forget_old(struct executions *executions)
 		*at = old->next;
 		free_execution(old);
 	}
+}
+
+/*
+ * Where outputs take all that they may, what has ended makes room for what runs; and where all of it runs, only the end is kept of what
+ * comes. A program may write as much as it likes, and a user run many.
+ */
+static void make_room(struct executions *executions, struct kept *kept, size_t length)
+{
+	size_t size = 0;
+
+	if (!kept_grows(kept, length))
+		return;
+	forget_old(executions);
+	for (const struct execution *execution = executions->latest; execution; execution = execution->next)
+		size += size_of(execution);
+	if (size > EXECUTION_OUTPUT_MAX)
+		kept_fill(kept);
 }
 
 size_t executions_clean_up(struct agent *agent)
@@ -147,6 +157,11 @@ static void count(const struct execution *execution)
 	}
 }
 
+uint64_t executions_count(const struct agent *agent)
+{
+	return agent->executions->count;
+}
+
 json_t *executions_statistics(struct agent *agent)
 {
 	return agent->executions->statistics ? json_deep_copy(agent->executions->statistics) : json_object();
@@ -157,21 +172,17 @@ json_t *executions_statistics(struct agent *agent)
 struct execution *execution_new(struct agent *agent, const char *language, const char *text, size_t max_output)
 {
 	struct execution *execution = calloc(1, sizeof *execution);
-	unsigned char random[(EXECUTION_ID_SIZE - 1) / 2];
 
 	if (!execution || !(execution->text = strndup(text, EXECUTION_TEXT_MAX))) {
 		free(execution);
 		return NULL;
 	}
-	if (getentropy(random, sizeof random) != 0)
-		abort(); /* getrandom(2) of so few bytes does not fail once the machine is up */
-	for (size_t i = 0; i < sizeof random; i++)
-		(void)snprintf(execution->id + 2 * i, 3, "%02x", random[i]);
+	nonce_make(execution->id, EXECUTION_ID_SIZE - 1);
 	execution->agent = agent;
 	execution->language = language;
 	execution->max_output = max_output;
 	execution->number = agent->executions->count++;
-	execution->started_ms = now_ms();
+	execution->started_ms = clock_wall_ms();
 	execution->next = agent->executions->latest;
 	agent->executions->latest = execution;
 	forget_old(agent->executions);
@@ -234,15 +245,48 @@ int execution_begin(struct execution *execution, const json_t *asked, struct yet
 void execution_add(struct execution *execution, enum execution_phase_name phase, enum yett_stream stream, const char *bytes, size_t length)
 {
 	struct execution_phase *at = &execution->phases[phase];
+	struct kept *own = stream == YETT_STREAM_OUT ? &at->out : &at->err;
 	struct execution_watch *next;
 
-	kept_add(stream == YETT_STREAM_OUT ? &at->out : &at->err, bytes, length);
+	make_room(execution->agent->executions, own, length);
+	kept_add(own, bytes, length);
+	make_room(execution->agent->executions, &execution->both, length);
 	kept_add(&execution->both, bytes, length);
 	for (struct execution_watch *watch = execution->watches; watch; watch = next) {
 		next = watch->next;
 		if (watch->output)
 			watch->output(execution, stream, bytes, length, watch->data);
 	}
+}
+
+/* Its sandbox has told nothing of its end: what it runs may go on in it, and nobody waits for that. */
+static int on_overdue(sd_event_source *source, uint64_t at_us, void *data)
+{
+	struct execution *execution = data;
+	struct yett_error error;
+
+	(void)source;
+	(void)at_us;
+	(void)error_set(&error, YETT_E_TIMEOUT, YETT_R_NONE, "the sandbox does not answer");
+	(void)snprintf(execution->why, sizeof execution->why, "its time is over, and the sandbox does not answer");
+	if (execution->is_killed)
+		(void)snprintf(execution->why, sizeof execution->why, "it was killed on request, and the sandbox does not answer");
+	if (execution->command)
+		(void)!yett_command_signal(execution->command, SIGKILL, NULL); /* for when it does */
+	execution_end(execution, execution->is_killed ? EXECUTION_KILLED : EXECUTION_TIMED_OUT, execution->is_killed ? NULL : &error);
+	return 0;
+}
+
+int execution_bound(struct execution *execution, uint64_t ms)
+{
+	uint64_t us = (ms + EXECUTION_GRACE_MS) * 1000;
+	int r;
+
+	if (!execution->overdue)
+		return sd_event_add_time_relative(execution->agent->loop, &execution->overdue, CLOCK_MONOTONIC, us, 0, on_overdue,
+		                                  execution);
+	r = sd_event_source_set_time_relative(execution->overdue, us);
+	return r < 0 ? r : sd_event_source_set_enabled(execution->overdue, SD_EVENT_ONESHOT);
 }
 
 static enum execution_phase_name current_phase(const struct execution *execution)
@@ -283,9 +327,7 @@ static void on_exit_of_command(struct yett_command *command, void *data)
 	struct execution *execution = data;
 
 	(void)command;
-	execution->has_exited = true;
-	if (!execution->is_asking)
-		end_command(execution);
+	end_command(execution);
 }
 
 int execution_start(struct execution *execution, enum execution_phase_name phase, struct yett_command_options *options, bool keeps_input,
@@ -305,9 +347,17 @@ int execution_start(struct execution *execution, enum execution_phase_name phase
 	options->stdio = NULL;
 	if (r != 0)
 		return r;
-	execution->has_exited = false;
 	execution->phases[phase].is_begun = true;
+	if (options->timeout_ms > 0 && execution_bound(execution, options->timeout_ms) < 0)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
 	return stdio[0] == YETT_STDIO_PIPE ? execution_input_open(execution, error) : 0;
+}
+
+uint64_t execution_time(const struct execution *execution, uint64_t ms)
+{
+	uint64_t most = yett_sandbox_get_info(execution->box->sandbox)->max_command_timeout_ms;
+
+	return most && most < ms ? most : ms;
 }
 
 int execution_signal(struct execution *execution, int number, struct yett_error *error)
@@ -323,20 +373,14 @@ int execution_signal(struct execution *execution, int number, struct yett_error 
 	return yett_command_signal(execution->command, number, error);
 }
 
-/* All that its command has started. Its end may be heard of meanwhile: a command is not freed while it is asked for its id. */
+/*
+ * What is sent to its command is not waited for: who is in the sandbox may keep its init from answering, and others are served meanwhile.
+ * With the command all ends that it started.
+ */
 static void kill_command(struct execution *execution)
 {
-	struct box *box = box_ref(execution->box);
-	uint64_t id;
-
-	execution->is_asking = true;
-	id = yett_command_id(execution->command);
-	execution->is_asking = false;
-	if (execution->has_exited)
-		end_command(execution);
-	else if (id == 0 || yett_command_kill(box->sandbox, id, NULL) != 0)
+	if (yett_command_signal(execution->command, SIGKILL, NULL) != 0 || execution_bound(execution, 0) < 0)
 		execution_end(execution, EXECUTION_KILLED, NULL);
-	(void)box_unref(box);
 }
 
 void execution_kill(struct execution *execution)
@@ -363,11 +407,13 @@ void execution_end(struct execution *execution, enum execution_status status, co
 	if (execution->making)
 		box_give_up(steal_ptr(&execution->making));
 	execution->status = status;
-	execution->ended_ms = now_ms();
-	if (error)
+	execution->ended_ms = clock_wall_ms();
+	/* that its sandbox was ended is how it ended, and no fault of the request */
+	if (error && !(error->code == YETT_E_NOT_RUNNING && status == EXECUTION_KILLED))
 		execution->error = *error;
 	if (status == EXECUTION_KILLED && !execution->why[0])
 		(void)snprintf(execution->why, sizeof execution->why, "it was killed on request");
+	execution->overdue = sd_event_source_disable_unref(execution->overdue);
 	execution_input_close(execution);
 	if (execution->command)
 		yett_command_free(steal_ptr(&execution->command));
@@ -383,16 +429,15 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 {
 	const struct execution_phase *at = &execution->phases[phase];
 	const struct yett_result *result = &at->result;
-	const char *what = phase == EXECUTION_COMPILE ? "compiling" : "it", *name;
+	const char *what = phase == EXECUTION_COMPILE ? "compiling" : "it";
 	char *why = execution->why;
 	size_t size = sizeof execution->why;
 
 	why[0] = '\0';
 	if (at->error.code) {
 		(void)snprintf(why, size, "%.150s", at->error.message);
-		return execution->is_killed ? EXECUTION_KILLED : EXECUTION_FAILED;
+		return execution->is_killed || at->error.code == YETT_E_NOT_RUNNING ? EXECUTION_KILLED : EXECUTION_FAILED;
 	}
-	name = result->signaled ? sigabbrev_np(result->status) : NULL;
 	if (result->timed_out)
 		(void)snprintf(why, size, "%s was ended when its time was over, after %.1f s%s", what, (double)result->wall_us / 1e6,
 		               result->limits_hit & YETT_LIMIT_PIDS ? "; it met the limit of processes" : "");
@@ -403,7 +448,8 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 	else if (result->limits_hit & YETT_LIMIT_PIDS)
 		(void)snprintf(why, size, "%s met the limit of processes", what);
 	else if (result->signaled)
-		(void)snprintf(why, size, "%s was ended by the signal %s", what, name ? name : "of a number without name");
+		(void)snprintf(why, size, "%s was ended by the signal %s", what,
+		               *result->signal_name ? result->signal_name : "of a number without name");
 	else if (result->status != 0)
 		(void)snprintf(why, size, "%s exited with status %d", what, result->status);
 	if (result->timed_out)

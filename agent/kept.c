@@ -6,7 +6,8 @@
 
 #include "agent/fields.h"
 
-static void add_head(struct kept *kept, const char *bytes, size_t length)
+/* False: there is no memory for it. */
+static bool add_head(struct kept *kept, const char *bytes, size_t length)
 {
 	size_t room = kept->head_room ? kept->head_room : 4096;
 	char *more;
@@ -16,12 +17,13 @@ static void add_head(struct kept *kept, const char *bytes, size_t length)
 	if (room > kept->head_room) {
 		more = realloc(kept->head, room);
 		if (!more)
-			return;
+			return false;
 		kept->head = more;
 		kept->head_room = room;
 	}
 	memcpy(kept->head + kept->head_length, bytes, length);
 	kept->head_length += length;
+	return true;
 }
 
 static void add_tail(struct kept *kept, const char *bytes, size_t length)
@@ -45,14 +47,21 @@ static void add_tail(struct kept *kept, const char *bytes, size_t length)
 
 void kept_add(struct kept *kept, const char *bytes, size_t length)
 {
-	size_t to_head = kept->total < KEPT_MAX ? KEPT_MAX - (size_t)kept->total : 0;
+	size_t to_head = kept->is_full ? 0 : KEPT_MAX - kept->head_length;
 
 	to_head = to_head < length ? to_head : length;
-	if (to_head > 0)
-		add_head(kept, bytes, to_head);
+	if (to_head > 0 && !add_head(kept, bytes, to_head))
+		to_head = 0;
+	/* the head is what came first, without gaps: once some went past it, nothing is added */
+	kept->is_full = kept->is_full || to_head < length;
 	if (to_head < length)
 		add_tail(kept, bytes + to_head, length - to_head);
 	kept->total += length;
+}
+
+void kept_fill(struct kept *kept)
+{
+	kept->is_full = true;
 }
 
 /* From where on the last `length` bytes are characters again. */
@@ -104,11 +113,15 @@ json_t *kept_json(const struct kept *kept, size_t max, const char *name, bool *r
 	_cleanup_free_ char *end = NULL, *text = NULL;
 	char note[200];
 
-	*ret_truncated = kept->total > max;
-	if (!*ret_truncated)
+	*ret_truncated = kept->total > max || kept->head_length + kept->tail_length < kept->total;
+	if (!*ret_truncated && kept->tail_length == 0)
 		return field_make_text(kept->head ? kept->head : "", kept->head_length);
+	if (!*ret_truncated) {
+		end = last(kept, (size_t)kept->total, &length);
+		return end ? field_make_text(end, length) : NULL;
+	}
 	first = first < kept->head_length ? first : kept->head_length;
-	first = whole_characters(kept->head, first);
+	first = first > 0 ? whole_characters(kept->head, first) : 0;
 	end = last(kept, max - max / 2, &length);
 	if (!end)
 		return NULL;
@@ -120,7 +133,8 @@ json_t *kept_json(const struct kept *kept, size_t max, const char *name, bool *r
 	text = malloc(first + note_length + length);
 	if (!text)
 		return NULL;
-	memcpy(text, kept->head, first);
+	if (first > 0)
+		memcpy(text, kept->head, first);
 	memcpy(text + first, note, note_length);
 	memcpy(text + first + note_length, end + skipped, length - skipped);
 	return field_make_text(text, first + note_length + length - skipped);
@@ -153,6 +167,11 @@ int kept_read(const struct kept *kept, uint64_t offset, size_t max, char **ret_b
 	*ret_length = end_length < max ? end_length : max;
 	*ret_bytes = steal_ptr(&end);
 	return 0;
+}
+
+bool kept_grows(const struct kept *kept, size_t length)
+{
+	return !kept->is_full && kept->head_room >= KEPT_TAIL && kept->head_length + length > kept->head_room;
 }
 
 size_t kept_size(const struct kept *kept)

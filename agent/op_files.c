@@ -27,12 +27,12 @@ const struct field op_read_asked[] = {
 };
 
 const struct field op_read_answered[] = {
-	{"content", FIELD_TEXT, 0},
+	{"content", FIELD_TEXT, 0, .description = "What was read"},
 	{"encoding", FIELD_CHOICE, 0, .choices = given_encodings, .description = "How the content is written here"},
-	{"offset", FIELD_NUMBER, 0},
+	{"offset", FIELD_NUMBER, 0, .description = "The first byte that is here"},
 	{"length", FIELD_NUMBER, 0, .description = "Bytes of the file that are here"},
 	{"size", FIELD_NUMBER, 0, .description = "Bytes of the whole file"},
-	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 
@@ -49,7 +49,7 @@ const struct field op_write_asked[] = {
 
 const struct field op_write_answered[] = {
 	{"written", FIELD_NUMBER, 0, .description = "Bytes"},
-	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 
@@ -74,7 +74,7 @@ static const struct field entry_fields[] = {
 const struct field op_list_answered[] = {
 	{"entries", FIELD_OBJECTS, 0, .description = "By their names", .fields = entry_fields},
 	{"truncated", FIELD_BOOL, 0, .description = "There are more"},
-	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 
@@ -221,8 +221,8 @@ static int read_output(struct call *call, const char *path, struct yett_error *e
 	r = kept_read(kept, offset, length, &bytes, &length);
 	if (r == -ENODATA)
 		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-		                 "byte %llu is not kept: of so long an output that is the first %d and the last %d",
-		                 (unsigned long long)offset, KEPT_MAX, KEPT_TAIL);
+		                 "byte %llu is not kept: of so long an output that is the first %zu and the last %zu",
+		                 (unsigned long long)offset, kept->head_length, kept->tail_length);
 	if (r < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an output");
 	answer_bytes(call, bytes, length, offset, kept->total);

@@ -4,6 +4,7 @@
  * libmicrohttpd gets sockets that are accepted here, and shows what it waits for in one epoll descriptor, which the loop waits for. It has
  * no timeouts of its own: each connection has a deadline, which depends on what it does just now.
  */
+#include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -13,8 +14,15 @@
 #include "agent/http/server.h"
 #include "base/clock.h"
 
-#define VISITORS_MAX (3 * SERVER_CONNECTIONS_MAX) /* then others wait until one goes */
-#define HEADERS_MAX  ((size_t)32 << 10)
+#define STRANGERS_MAX 8 /* connections of those who are refused, all together: others are closed without a word */
+#define VISITORS_MAX  (2 * SERVER_CONNECTIONS_MAX + STRANGERS_MAX) /* of the user by both ways, and strangers */
+#define HEADERS_MAX   ((size_t)32 << 10)
+
+/* Who comes by a connection. */
+struct arrival {
+	bool is_tcp, is_refused;
+	uid_t uid;
+};
 
 struct server {
 	struct agent *agent;
@@ -23,9 +31,10 @@ struct server {
 	struct MHD_Daemon *daemon;
 	sd_event_source *run, *again, *timer, *idle, *entries[ENTRY_MAX];
 	size_t entries_count;
+	int spare; /* a descriptor to close where there is no other: who connects then is turned away, and not left to connect on */
 	struct visitor *visitors;
-	size_t visitors_count;
-	uint64_t timer_ms; /* when it fires; 0: it does not */
+	struct arrival arrival; /* of the connection that is handed to libmicrohttpd just now */
+	uint64_t timer_ms;      /* when it fires; 0: it does not */
 	uint64_t started_ms;
 };
 
@@ -100,30 +109,40 @@ static int on_idle(sd_event_source *source, uint64_t at, void *data)
 
 /* --- connections --------------------------------------------------------------------------------------------------------------------- */
 
-static void listen_on(struct server *server, bool is_on)
+/* Whether there is room for it: what one user takes is no other's, and who is refused takes little. */
+static bool admit(const struct server *server, int fd, struct arrival *arrival)
 {
-	for (size_t i = 0; i < server->entries_count; i++)
-		(void)sd_event_source_set_enabled(server->entries[i], is_on ? SD_EVENT_ON : SD_EVENT_OFF);
+	size_t same = 0, strangers = 0;
+
+	*arrival = (struct arrival){0};
+	if (entry_peer(fd, &arrival->is_tcp, &arrival->uid) < 0)
+		arrival->uid = (uid_t)-1; /* nobody, who is refused */
+	for (const struct visitor *other = server->visitors; other; other = other->next) {
+		bool is_stranger = other->is_refused || !access_knows(server->access, other->uid);
+
+		strangers += is_stranger;
+		same += !is_stranger && other->is_tcp == arrival->is_tcp;
+	}
+	arrival->is_refused = same >= SERVER_CONNECTIONS_MAX;
+	return strangers < STRANGERS_MAX || (!arrival->is_refused && access_knows(server->access, arrival->uid));
 }
 
 static struct visitor *visitor_new(struct server *server, int fd)
 {
 	struct visitor *visitor = calloc(1, sizeof *visitor);
-	size_t others = 0;
+	const struct arrival *arrival = &server->arrival;
 
 	if (!visitor)
 		return NULL;
-	*visitor = (struct visitor){.server = server, .fd = fd, .next = server->visitors};
-	if (entry_peer(fd, &visitor->is_tcp, &visitor->uid) < 0)
-		visitor->uid = (uid_t)-1; /* nobody, who is refused */
-	for (const struct visitor *other = server->visitors; other; other = other->next)
-		others += other->is_tcp == visitor->is_tcp && other->uid == visitor->uid;
-	visitor->is_refused = others >= SERVER_CONNECTIONS_MAX;
+	*visitor = (struct visitor){.server = server,
+	                            .fd = fd,
+	                            .is_tcp = arrival->is_tcp,
+	                            .is_refused = arrival->is_refused,
+	                            .uid = arrival->uid,
+	                            .next = server->visitors};
 	if (server->visitors)
 		server->visitors->before = visitor;
 	server->visitors = visitor;
-	if (++server->visitors_count == VISITORS_MAX)
-		listen_on(server, false);
 	set_idle(server, false);
 	server_bound(visitor, server->options.request_ms);
 	return visitor;
@@ -140,9 +159,7 @@ static void visitor_free(struct visitor *visitor)
 		visitor->before->next = visitor->next;
 	else
 		server->visitors = visitor->next;
-	if (server->visitors_count-- == VISITORS_MAX)
-		listen_on(server, true);
-	if (server->visitors_count == 0)
+	if (!server->visitors)
 		set_idle(server, true);
 	free(visitor);
 }
@@ -165,8 +182,15 @@ static int on_entry(sd_event_source *source, int fd, uint32_t events, void *data
 	socklen_t length = sizeof address;
 	int accepted = accept4(fd, (struct sockaddr *)&address, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+	if (accepted < 0 && (errno == EMFILE || errno == ENFILE)) {
+		server->spare = fd_close(server->spare);
+		(void)fd_close(accept4(fd, NULL, NULL, SOCK_CLOEXEC));
+		server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	}
 	/* What cannot be accepted just now, or has gone meanwhile, is the next round's. */
-	if (accepted >= 0)
+	if (accepted >= 0 && !admit(server, accepted, &server->arrival))
+		(void)fd_close(accepted);
+	else if (accepted >= 0)
 		(void)!MHD_add_connection(server->daemon, accepted, (struct sockaddr *)&address,
 		                          length); /* it closes what it cannot take */
 	(void)source;
@@ -251,6 +275,7 @@ int server_new(struct agent *agent, struct entry *entry, struct access *access, 
 	if (!server)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, 0, "no memory for the server");
 	*server = (struct server){.agent = agent, .access = access, .options = *options, .started_ms = clock_now_ms()};
+	server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if ((r = start_daemon(server)) < 0 || (r = add_sources(server, entry)) < 0) {
 		server_free(server);
 		(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the server cannot be started: %s", strerror(-r));
@@ -283,6 +308,7 @@ void server_free(struct server *server)
 	sd_event_source_disable_unref(server->idle);
 	for (size_t i = 0; i < server->entries_count; i++)
 		sd_event_source_disable_unref(server->entries[i]);
+	(void)fd_close(server->spare);
 	free(server);
 }
 

@@ -7,13 +7,17 @@
 #include "agent/runner/driver.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "agent/nonce.h"
 
 #define NONCE_SIZE      32 /* hexadecimal digits */
 #define MARKER_SIZE     (NONCE_SIZE + 2)
 #define OUTCOME_MAX     (1 << 20)
-#define KEPT_BY_PROGRAM 4 /* in a language's kept_by: the program, which an interpreter replaces */
+#define NUMBER_MAX      9e15 /* as a double has it, and JSON: 2^53 */
+#define KEPT_BY_PROGRAM 4    /* in a language's kept_by: the program, which an interpreter replaces */
 
 /* One output while a piece runs. */
 struct driver_stream {
@@ -39,8 +43,7 @@ struct driver {
 	bool has_line;
 	bool has_answered; /* a piece has come to its end */
 	bool is_doomed;    /* it was sent SIGKILL, and runs nothing more */
-	bool is_asking;    /* for the id of its command: its end is handled after that */
-	bool has_ended;
+	bool is_ending;    /* whatever is heard of it now */
 	uint64_t begun_us;
 	struct driver *next;
 };
@@ -102,23 +105,18 @@ void drivers_free(struct drivers *drivers)
 	free(drivers);
 }
 
-static void end_driver(struct driver *driver);
-
-/* The driver may be gone when this returns. */
+/* What is sent is not waited for: who is in the sandbox may keep its init from answering, and others are served meanwhile. */
 static void kill_driver(struct driver *driver)
 {
-	struct box *box = box_ref(driver->box);
-	uint64_t id;
+	uint64_t grace_us = (uint64_t)EXECUTION_GRACE_MS * 1000;
 
+	if (driver->is_doomed)
+		return;
 	driver->is_doomed = true;
-	driver->is_asking = true;
-	id = yett_command_id(driver->command);
-	driver->is_asking = false;
-	if (driver->has_ended)
-		end_driver(driver);
-	else if (id != 0 && yett_command_kill(box->sandbox, id, NULL) != 0)
-		box_forget(box); /* its init does not answer; who asks for the sandbox attaches anew, and the end of it ends the driver */
-	(void)box_unref(box);
+	/* one that is known to have ended, or whose sandbox is, will be told of */
+	(void)!yett_command_signal(driver->command, SIGKILL, NULL);
+	if (sd_event_source_set_time_relative(driver->timer, grace_us) >= 0)
+		(void)sd_event_source_set_enabled(driver->timer, SD_EVENT_ONESHOT);
 }
 
 /* --- what is written ----------------------------------------------------------------------------------------------------------------- */
@@ -222,22 +220,31 @@ static void on_output(struct yett_command *command, enum yett_stream number, con
 
 /* --- pieces -------------------------------------------------------------------------------------------------------------------------- */
 
+static void end_driver(struct driver *driver);
+
 static int on_time(sd_event_source *source, uint64_t at_us, void *data)
 {
 	struct driver *driver = data;
 
 	(void)source;
 	(void)at_us;
-	if (driver->current) {
+	if (driver->is_doomed) {
+		/* its sandbox does not tell of its end: who asks for that attaches anew */
+		box_forget(driver->box);
+		end_driver(driver);
+	} else if (driver->current) {
 		driver->current->is_timed_out = true;
 		kill_driver(driver);
 	}
 	return 0;
 }
 
-static double number_of(const json_t *outcome, const char *name)
+/* What it tells of itself may be any number: as many as fit; 0: it is none. */
+static uint64_t number_of(const json_t *outcome, const char *name, double scale)
 {
-	return json_number_value(json_object_get(outcome, name));
+	double number = json_number_value(json_object_get(outcome, name)) * scale;
+
+	return number > 0 && number < NUMBER_MAX ? (uint64_t)number : 0;
 }
 
 /* Times and memory as the driver has counted them: the code could have told others, and has nothing of it. */
@@ -248,11 +255,11 @@ static void fill_result(struct driver *driver, const json_t *outcome)
 	phase->is_over = true;
 	phase->result = (struct yett_result){
 		.size = sizeof phase->result,
-		.status = (int)number_of(outcome, "status") & 255,
+		.status = (int)(number_of(outcome, "status", 1) & 255),
 		.wall_us = now_us(driver) - driver->begun_us,
-		.user_us = (uint64_t)(number_of(outcome, "user") * 1e6),
-		.system_us = (uint64_t)(number_of(outcome, "system") * 1e6),
-		.memory_peak_bytes = (uint64_t)number_of(outcome, "memory"),
+		.user_us = number_of(outcome, "user", 1e6),
+		.system_us = number_of(outcome, "system", 1e6),
+		.memory_peak_bytes = number_of(outcome, "memory", 1),
 	};
 }
 
@@ -261,7 +268,8 @@ static struct driver_piece *take_current(struct driver *driver)
 {
 	struct driver_piece *piece = steal_ptr(&driver->current);
 
-	(void)sd_event_source_set_enabled(driver->timer, SD_EVENT_OFF);
+	if (!driver->is_doomed)
+		(void)sd_event_source_set_enabled(driver->timer, SD_EVENT_OFF);
 	piece->driver = NULL;
 	return piece;
 }
@@ -317,13 +325,17 @@ static struct driver_piece *lose_current(struct driver *driver)
 {
 	struct execution_phase *phase = &driver->current->execution->phases[EXECUTION_RUN];
 	const struct yett_result *result;
+	int r;
 
 	for (size_t i = 0; i < ARRAY_SIZE(driver->streams); i++) {
 		if (!driver->streams[i].is_marked)
 			emit(driver, (enum yett_stream)i, driver->streams[i].held, driver->streams[i].held_length);
 	}
-	if (yett_command_wait(driver->command, 0, &result, &phase->error) == 0)
+	r = yett_command_wait(driver->command, 0, &result, &phase->error);
+	if (r == 0)
 		phase->result = *result;
+	else if (r == YETT_E_TIMEOUT)
+		(void)error_set(&phase->error, YETT_E_TIMEOUT, YETT_R_NONE, "the sandbox does not answer");
 	phase->result.wall_us = now_us(driver) - driver->begun_us;
 	phase->is_over = true;
 	return take_current(driver);
@@ -334,6 +346,7 @@ static void end_driver(struct driver *driver)
 	struct driver_piece *piece, *waiting;
 	bool is_new;
 
+	driver->is_ending = true;
 	if (driver->current && driver->has_line && driver->streams[YETT_STREAM_ERR].is_marked)
 		settle(driver);
 	piece = driver->current ? lose_current(driver) : NULL;
@@ -350,21 +363,16 @@ static void on_exit_of_driver(struct yett_command *command, void *data)
 	struct driver *driver = data;
 
 	(void)command;
-	driver->has_ended = true;
-	if (!driver->is_asking)
+	if (!driver->is_ending)
 		end_driver(driver);
 }
 
 static int send_request(struct driver *driver, struct driver_piece *piece)
 {
-	unsigned char random[NONCE_SIZE / 2];
 	char *text;
 
-	if (getentropy(random, sizeof random) != 0)
-		abort(); /* getrandom(2) of so few bytes does not fail once the machine is up */
 	driver->marker[0] = '\x1e';
-	for (size_t i = 0; i < sizeof random; i++)
-		(void)snprintf(driver->marker + 1 + 2 * i, 3, "%02x", random[i]);
+	nonce_make(driver->marker + 1, NONCE_SIZE);
 	driver->marker[MARKER_SIZE - 1] = '\x1e'; /* where a NUL was written */
 	(void)json_object_set_new(piece->request.request, "nonce", json_stringn(driver->marker + 1, NONCE_SIZE));
 	text = json_dumps(piece->request.request, JSON_COMPACT | JSON_ENSURE_ASCII);

@@ -16,6 +16,7 @@
 
 #define COMPILE_MS 60000
 #define PROBE_MS   20000
+#define VALUE_MAX  400000 /* bytes: 100,000 characters */
 #define DIRECTORY  "/tmp"
 
 struct run {
@@ -145,13 +146,13 @@ static void probe(struct execution *execution, enum execution_phase_name phase)
 	                                       .argv = argv,
 	                                       .env = parcel_of(run)->language->env,
 	                                       .cwd = DIRECTORY,
-	                                       .timeout_ms = PROBE_MS,
+	                                       .timeout_ms = execution_time(execution, PROBE_MS),
 	                                       .on_exit = on_probed,
 	                                       .data = execution};
 
 	probe_argv(run, argv);
 	run->probed = phase;
-	if (yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, NULL) != 0)
+	if (execution_bound(execution, PROBE_MS) < 0 || yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, NULL) != 0)
 		execution_end(execution, execution_judge(execution, phase), NULL);
 }
 
@@ -171,8 +172,10 @@ static json_t *first_line(const struct kept *kept)
 static void ensure(struct execution *execution)
 {
 	const char *argv[8];
-	struct yett_command_options options = {
-		.argv = argv, .env = parcel_of(execution->runner)->language->env, .cwd = DIRECTORY, .timeout_ms = PROBE_MS};
+	struct yett_command_options options = {.argv = argv,
+	                                       .env = parcel_of(execution->runner)->language->env,
+	                                       .cwd = DIRECTORY,
+	                                       .timeout_ms = execution_time(execution, PROBE_MS)};
 	struct yett_error error;
 
 	probe_argv(execution->runner, argv);
@@ -199,13 +202,21 @@ static void end_ensure(struct execution *execution)
 
 /* --- phases -------------------------------------------------------------------------------------------------------------------------- */
 
+/* What the request asks for counts, and is refused where it is too long; else what the settings say is cut to what is allowed. */
+static uint64_t run_ms(const struct execution *execution)
+{
+	const struct run *run = execution->runner;
+
+	return field_get(run->ask.asked, "timeout") ? run->ask.timeout_ms : execution_time(execution, run->ask.timeout_ms);
+}
+
 static void start_phase(struct execution *execution, enum execution_phase_name phase, const char *const *argv, const char *cwd)
 {
 	struct run *run = execution->runner;
 	const char *input = phase == EXECUTION_RUN ? field_text(run->ask.asked, "stdin") : NULL;
 	_cleanup_free_ char **asked = phase == EXECUTION_RUN ? field_strings(field_get(run->ask.asked, "env")) : NULL;
 	_cleanup_free_ const char **env = make_env(run, asked);
-	uint64_t most = phase == EXECUTION_COMPILE ? COMPILE_MS : run->ask.timeout_ms;
+	uint64_t most = phase == EXECUTION_COMPILE ? execution_time(execution, COMPILE_MS) : run_ms(execution);
 	struct yett_command_options options = {
 		.argv = argv, .env = env, .cwd = cwd, .input = input, .input_length = input ? strlen(input) : 0, .timeout_ms = most};
 	struct yett_error error;
@@ -265,6 +276,14 @@ static void explain(struct execution *execution, const char *error)
 	(void)snprintf(execution->why, sizeof execution->why, "%.*s", end - line < 150 ? (int)(end - line) : 150, line);
 }
 
+/* Drivers do it themselves; the code may have told in their place. */
+static json_t *cut_value(json_t *value)
+{
+	size_t length = json_string_length(value);
+
+	return length <= VALUE_MAX ? json_incref(value) : field_make_text(json_string_value(value), VALUE_MAX);
+}
+
 static void end_piece(struct execution *execution, json_t *outcome)
 {
 	const char *error = json_string_value(json_object_get(outcome, "error"));
@@ -272,7 +291,7 @@ static void end_piece(struct execution *execution, json_t *outcome)
 	enum execution_status status = execution_judge(execution, EXECUTION_RUN);
 
 	if (json_is_string(value))
-		execution->extra = json_pack("{s:O}", "value", value);
+		execution->extra = json_pack("{s:o}", "value", cut_value(value));
 	if (error)
 		explain(execution, error);
 	execution_end(execution, status, NULL);
@@ -338,9 +357,12 @@ static void run_piece(struct execution *execution)
 	const json_t *env = field_get(run->ask.asked, "env");
 	char name[32];
 	struct driver_request request = {
-		.language = parcel->language, .interpreter = parcel->interpreter, .timeout_ms = run->ask.timeout_ms, .over = on_piece_over};
+		.language = parcel->language, .interpreter = parcel->interpreter, .timeout_ms = run_ms(execution), .over = on_piece_over};
 	struct yett_error error;
 
+	/* Its time begins when its turn is, and the driver sees to it. */
+	if (execution->overdue)
+		(void)sd_event_source_set_enabled(execution->overdue, SD_EVENT_OFF);
 	/* As in a notebook, each piece has a name of its own in tracebacks. */
 	(void)snprintf(name, sizeof name, "<call %llu>", (unsigned long long)execution->number + 1);
 	request.request =
@@ -389,13 +411,15 @@ static void write_aside(struct execution *execution, char **argv)
 	                                       .argv = (const char *const *)argv,
 	                                       .cwd = DIRECTORY,
 	                                       .stdio = stdio,
-	                                       .timeout_ms = COMPILE_MS,
+	                                       .timeout_ms = execution_time(execution, COMPILE_MS),
 	                                       .on_exit = on_written,
 	                                       .on_output = on_writers_words,
 	                                       .data = execution};
 	struct yett_error error;
 
-	if (yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, &error) != 0)
+	if (execution_bound(execution, COMPILE_MS) < 0)
+		fail_for_memory(execution);
+	else if (yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, &error) != 0)
 		fail(execution, &error);
 }
 
@@ -502,7 +526,6 @@ void runner_begin(struct call *call)
 {
 	struct run *run = calloc(1, sizeof *run);
 	struct execution *execution = NULL;
-	const json_t *asked = call_asked(call);
 	struct yett_error error;
 	int r = run ? runner_ask_read(call, &run->ask, &error) : -ENOMEM;
 
@@ -517,11 +540,5 @@ void runner_begin(struct call *call)
 		call_fail(call, &error);
 		return;
 	}
-	r = execution_begin(execution, asked, &error);
-	if (r != 0)
-		execution_end(execution, EXECUTION_FAILED, &error);
-	if (field_bool(asked, "background") && !execution_is_over(execution))
-		call_succeed(call, execution_json(execution));
-	else
-		execution_answer(execution, call, call_patience_ms(call), false);
+	op_run(call, execution);
 }

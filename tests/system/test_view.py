@@ -298,7 +298,11 @@ class View(Case):
         self.assertEqual(self.yett('ps', '--quiet').out, '')
 
     def test_what_sandboxes_write_is_text_and_nothing_else(self):
-        self.make_sandbox('box')
+        label = 'note=' + HOSTILE[0]
+        self.assertEqual(self.yett('create', '--name', 'box', '--label', label).code, 0)
+        self.page.wait('#sandboxes tbody tr', 'box')
+        self.page.click('#sandboxes tbody a')
+        self.page.wait('#sandbox-facts', re.escape(label))
         title = self.page.run('return document.title')
         hostile = self.alice.write('hostile', ''.join(text + '\n' for text in HOSTILE))
         with open(hostile, 'rb') as file:
@@ -536,16 +540,19 @@ class Away(Case):
     def test_it_says_so_while_the_server_is_away_and_goes_on_afterwards(self):
         self.make_sandbox('box')
         self.go('events')
-        self.page.devtools('Network.enable')
-        self.page.devtools('Network.emulateNetworkConditions', offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        self.page.wait('#events tbody tr', 'box.*followed')
+        self.page.cut_off()
         self.page.wait('#lost', 'does not answer')
         self.page.wait('#connection', 'Not connected')
         self.keep_picture('lost')
         self.assertEqual(self.yett('pause', 'box').code, 0)
-        self.page.devtools('Network.emulateNetworkConditions', offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        box = self.id_of('box')
+        yett.wait_until(lambda: any(event['kind'] == 'paused' for event in self.server.call('events', sandbox=box).json['events']), 'the event at the server')
+        self.page.connect_again()
         self.page.wait('#connection', '^Connected$')
         self.page.wait('#lost', absent=True)
         self.page.wait('#events tbody tr', 'box.*paused')  # what it missed has come, too
+        self.assertEqual(len([text for text in self.page.texts('#events tbody tr') if re.search('box.*followed', text)]), 1)  # and nothing twice
         self.page.console()  # what could not be asked meanwhile
 
     def test_a_server_that_was_started_anew_wants_another_address(self):

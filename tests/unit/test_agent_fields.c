@@ -9,6 +9,7 @@
 
 #include "agent/fields.h"
 #include "agent/kept.h"
+#include "agent/operations.h"
 
 static const char *const colours[] = {"red", "green", NULL};
 static const struct field inner[] = {{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 8}, {0}};
@@ -219,6 +220,21 @@ static void characters_are_not_cut_in_two(void **state)
 	kept_free(&kept);
 }
 
+static void each_operation_and_what_it_takes_and_gives_is_described(void **state)
+{
+	size_t count = 0;
+
+	(void)state;
+	for (const struct operation *operation = operations; operation->name; operation++, count++) {
+		assert_in_range(strlen(operation->description), 1, 2047);
+		for (const struct field *field = operation->asked; field->name; field++)
+			assert_non_null(field->description);
+		for (const struct field *field = operation->answered; field->name; field++)
+			assert_non_null(field->description);
+	}
+	assert_in_range(count, 8, 9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +246,7 @@ int main(void)
 		cmocka_unit_test(bytes_that_are_no_text_are_shown_so),
 		cmocka_unit_test(an_output_keeps_its_head_and_its_tail),
 		cmocka_unit_test(characters_are_not_cut_in_two),
+		cmocka_unit_test(each_operation_and_what_it_takes_and_gives_is_described),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
