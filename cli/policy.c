@@ -384,6 +384,8 @@ static int show(const struct policy_choice *choice, int argc, char **argv)
 	if (!choice->is_effective)
 		return misused("policy show shows what is in force for a user: yett policy show --effective [--user USER]");
 	add_choice(&arguments, choice);
+	if (!choice->key)
+		add(&arguments, "--own-key", NULL);
 	return print_answer(&arguments, print_text);
 }
 

@@ -49,6 +49,9 @@ _must_check_ int explain_request(const struct explain *explain, const int *fds, 
 /* The profiles that may be had, each with what it gives and at most. */
 _must_check_ int explain_profiles(const struct explain *explain, struct explain_answer *answer, struct yett_error *error);
 
+/* The grants that are for whoever asks, in the order in which they count: what each gives and bounds, and which of them another shadows. */
+void explain_effective(const struct explain *explain, struct explain_answer *answer);
+
 /* What is to be told of a policy that was read: notices, a line each, then how much there is in it. 0, -ENOMEM. */
 _must_check_ int explain_policy(const struct explain *explain, struct explain_answer *answer);
 

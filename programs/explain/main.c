@@ -22,7 +22,7 @@
 
 #define SOCKET 3 /* as libclient/start.c has it */
 
-enum what { OF_REQUEST, OF_PROFILES, OF_POLICY };
+enum what { OF_REQUEST, OF_PROFILES, OF_POLICY, OF_EFFECTIVE };
 
 struct options {
 	const char *policy; /* NULL: the installed one, and where there is none, the built-in one */
@@ -43,6 +43,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 		{"alone", no_argument, NULL, 'a'},
 		{"profiles", no_argument, NULL, 'l'},
 		{"check", no_argument, NULL, 'c'},
+		{"effective", no_argument, NULL, 'e'},
 		{"personal", no_argument, NULL, 0},
 		{"quiet", no_argument, NULL, 0},
 		{"fd", required_argument, NULL, 0}, /* what libyett says to a helper */
@@ -75,6 +76,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'c':
 			options->what = OF_POLICY;
+			break;
+		case 'e':
+			options->what = OF_EFFECTIVE;
 			break;
 		case 0:
 			break;
@@ -163,6 +167,10 @@ static int answer(const struct options *options, struct explain *explain, const 
 	explain->verified.fd_count = frame->fd_count;
 	if (r != 0)
 		return r;
+	if (options->what == OF_EFFECTIVE) {
+		explain_effective(explain, into);
+		return 0;
+	}
 	return options->what == OF_PROFILES ? explain_profiles(explain, into, error) : explain_request(explain, frame->fds, into, error);
 }
 
@@ -231,7 +239,7 @@ int main(int argc, char **argv)
 	int r;
 
 	if (parse_options(argc, argv, &options) < 0) {
-		(void)fprintf(stderr, "yett-explain is executed by yett: yett policy explain, yett policy check, yett profiles\n");
+		(void)fprintf(stderr, "yett-explain is executed by yett: yett policy, yett profiles\n");
 		return 2;
 	}
 	(void)signal(SIGCHLD, SIG_DFL);

@@ -1,6 +1,7 @@
-"""Policies that are tested before they are shipped: yett policy test."""
+"""Policies that are tested before they are shipped, yett policy test; and what is in force for somebody, yett policy show."""
 import json
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -110,6 +111,126 @@ test "c" { user = "4568" groups = {users} request = "yett run" expect = allowed 
     def test_it_takes_one_file_and_no_user(self):
         for argv in (['test'], ['test', 'a', 'b'], ['test', '--user', 'root', 'a'], ['test', '--key', 'k', 'a']):
             self.assertEqual(self.ask(*argv).returncode, 2, argv)
+
+
+GRANTS = '''
+profile "default" { system = {"/usr"} memory = 1G }
+profile "big" { extends = default memory = 8G }
+grant "of-users" { groups = {"7001"} profiles = {default, big} user_keys = true max_memory = 4G user_memory = 10G }
+grant "of-one" {
+  users = {"4567"}
+  profiles = {default}
+  user_keys = true
+  max_memory = 2G
+  share_ro = {"/usr", "/srv"}
+  network = limited
+  allow = {"pypi.org:443"}
+  linger_max = 1h
+  %s
+}
+grant "keyed" { users = {"4567"} profiles = {big} keys = {laptop} }
+grant "gone" { users = {"4567", "nobody-at-all"} profiles = {default} user_keys = true }
+'''
+
+
+class Effective(Asked):
+    def show(self, *more, grants=''):
+        yett.write(self.policy, GRANTS % grants)
+        return self.ask('show', '--effective', '--policy', self.policy, '--user', '4567', *more)
+
+    def document(self, *more, grants=''):
+        return json.loads(self.show('--json', *more, grants=grants).stdout)['result']
+
+    def place(self, line):
+        return '(%s:%d)' % (self.policy, line)
+
+    def test_grants_are_told_in_the_order_in_which_they_count(self):
+        yett.write(self.policy, GRANTS % '')
+        names = [grant['name'] for grant in self.document()['grants']]
+        self.assertEqual(names, ['of-one', 'keyed', 'gone'])
+        self.assertEqual([grant['name'] for grant in self.document('--key', 'laptop')['grants']], ['keyed', 'of-one', 'gone'])
+        shown = self.show()
+        self.assertEqual((shown.returncode, shown.stderr), (0, ''))
+        self.assertEqual(shown.stdout.splitlines()[0], "in force for uid 4567, with a key of the user's own, by " + self.policy)
+        for line in ("1. grant 'of-one' %s names the user and gives default" % self.place(5),
+                     "2. grant 'keyed' %s names the user and gives nothing with this key; only its bounds of all sandboxes together count" % self.place(16)):
+            self.assertIn(line, shown.stdout.splitlines())
+        self.assertRegex(shown.stdout, r"3\. grant 'gone' .* names the user and is void: .* 'nobody-at-all' is not a user of this host")
+
+    def test_each_tells_what_it_gives_and_which_one_comes_before_it(self):
+        grants = {grant['name']: grant for grant in self.document()['grants']}
+        self.assertEqual({name: grant['profiles'] for name, grant in grants.items()}, {'of-one': ['default'], 'keyed': [], 'gone': []})
+        self.assertEqual({name: (grant['shadowed_by'] or {}).get('name') for name, grant in grants.items()},
+                         {'of-one': None, 'keyed': None, 'gone': 'of-one'})
+        self.assertEqual({name: grant['fits_key'] for name, grant in grants.items()}, {'of-one': True, 'keyed': False, 'gone': True})
+        self.assertIn('nobody-at-all', grants['gone']['void'])
+        self.assertEqual([grant['profiles'] for grant in self.document('--key', 'laptop')['grants']], [['big'], [], []])
+
+    def test_bounds_are_told_with_the_lines_that_set_them(self):
+        first = self.document()['grants'][0]
+        bounds = {bound['key']: (bound['value'], bound['word'], bound['line']) for bound in first['bounds']}
+        self.assertEqual((bounds['max_memory'], bounds['linger_max'], bounds['max_pids'], bounds['user_memory']),
+                         ((2 << 30, None, 9), (3600000, None, 13), (None, 'profile', None), (None, 'unlimited', None)))
+        lists = {each['key']: (each['items'], each['line']) for each in first['lists']}
+        self.assertEqual((lists['share_ro'], lists['share_rw']), ((['/usr', '/srv'], 10), ([], None)))
+        self.assertEqual((first['network']['ceiling'], first['network']['line']), ('limited', 11))
+        self.assertEqual([(rule['rule'], rule['deny'], rule['line']) for rule in first['network']['rules']], [('pypi.org:443', False, 12)])
+        self.assertEqual({each['key']: each['value'] for each in first['switches']}['user_keys'], True)
+        shown = self.show().stdout
+        self.assertRegex(shown, r'max_memory +2G ' + re.escape(self.place(9)))
+        self.assertNotIn('max_pids', shown)
+
+    def test_what_falls_through_is_not_the_last_word(self):
+        yett.write(self.policy, GRANTS % '')
+        self.assertFalse(self.document()['grants'][0]['fall_through'])
+        self.assertTrue(self.document(grants='fall_through = true')['grants'][0]['fall_through'])
+
+    def test_it_is_for_a_user_and_says_so(self):
+        for argv in (['show'], ['show', 'x'], ['show', '--effective', 'x']):
+            self.assertEqual(self.ask(*argv).returncode, 2, argv)
+        yett.write(self.policy, 'profile "default" { }\n')
+        self.assertIn('no grant: every request is refused', self.ask('show', '--effective', '--policy', self.policy).stdout)
+
+
+class Examples(Asked):
+    """Of dist/examples: each policy with its tests."""
+    FOLDER = os.path.join(yett.SOURCE, 'dist', 'examples')
+    NAMES = ('agent', 'ci', 'closed', 'desktop', 'lab')
+
+    def path(self, name):
+        return os.path.join(self.FOLDER, name)
+
+    def test_each_is_sound_and_says_what_its_tests_expect(self):
+        self.assertEqual(sorted(os.listdir(self.FOLDER)), sorted(name + end for name in self.NAMES for end in ('.conf', '.test')))
+        for name in self.NAMES:
+            with self.subTest(name):
+                done = self.ask('check', self.path(name + '.conf'))
+                self.assertEqual((done.returncode, done.stderr), (0, ''))
+                done = self.ask('test', '--policy', self.path(name + '.conf'), self.path(name + '.test'))
+                self.assertEqual((done.returncode, done.stderr), (0, ''), done.stdout)
+                self.assertRegex(done.stdout, r'^\S+: \d+ tests, all as expected\n$')
+
+    def test_no_policy_passes_the_tests_of_another(self):
+        for tests in self.NAMES:
+            for policy in self.NAMES:
+                if tests not in (policy, 'closed'):
+                    done = self.ask('test', '--policy', self.path(policy + '.conf'), self.path(tests + '.test'))
+                    self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(self.ask('test', '--policy', os.path.join(yett.SOURCE, 'dist', 'yett.conf'), self.path('closed.test')).returncode, 1)
+
+    def test_the_page_about_them_shows_their_lines_and_what_the_tests_print(self):
+        page = yett.read(os.path.join(yett.SOURCE, 'docs', 'policy.md'))
+        lines = {line for name in self.NAMES for end in ('.conf', '.test') for line in yett.read(self.path(name + end)).splitlines()}
+        shown = [line for block in re.findall(r'(?ms)^```\n(.*?)^```', page) if not re.match('[#$] ', block) for line in block.splitlines()]
+        self.assertGreater(len(shown), 20)
+        self.assertEqual([line for line in shown if line not in lines], [])
+        changed = yett.read(self.path('lab.conf')).replace('max_memory = 4G', 'max_memory = 64G')
+        yett.write(self.folder + '/changed.conf', changed)
+        for name in ('lab.conf', 'lab.test'):
+            yett.write(self.folder + '/' + name, yett.read(self.path(name)))
+        for policy in ('lab.conf', 'changed.conf'):
+            first = self.ask('test', '--policy', policy, 'lab.test').stdout.splitlines()[0]
+            self.assertIn('\n' + first + '\n', page)
 
 
 if __name__ == '__main__':
