@@ -15,7 +15,7 @@ int agent_new(struct agent **ret_agent, struct yett_error *error)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory");
 	r = settings_load(&agent->settings, error);
 	if (r == 0 && sd_event_new(&agent->loop) < 0)
-		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no event loop can be had: %m");
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no event loop can be had");
 	agent->boxes = r == 0 ? boxes_new() : NULL;
 	agent->executions = r == 0 ? executions_new() : NULL;
 	agent->happenings = r == 0 ? happenings_new(agent) : NULL;
@@ -42,6 +42,25 @@ void agent_free(struct agent *agent)
 	(void)sd_event_unref(agent->loop);
 	settings_free(&agent->settings);
 	free(agent);
+}
+
+int agent_watch_signals(struct agent *agent, sigset_t *ret_signals, sd_event_signal_handler_t on_signal, void *data)
+{
+	static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+	sigset_t signals;
+	int r = 0;
+
+	(void)sigemptyset(&signals);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		(void)sigaddset(&signals, numbers[i]);
+	/* sd_event_add_signal(3) wants them blocked */
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(numbers) && r >= 0; i++)
+		r = sd_event_add_signal(agent->loop, NULL, numbers[i], on_signal, data);
+	if (r >= 0)
+		*ret_signals = signals;
+	return r < 0 ? r : 0;
 }
 
 static int on_connection(sd_event_source *source, int fd, uint32_t events, void *data)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <systemd/sd-event.h>
 
 #include "agent/settings.h"
@@ -20,13 +21,19 @@ struct agent {
 	struct settings settings;
 	struct boxes *boxes;                /* box.c */
 	struct executions *executions;      /* execution.c */
-	struct happenings *happenings;      /* op_events.c */
+	struct happenings *happenings;      /* happenings.c */
 	struct drivers *drivers;            /* runner/driver.c */
 	struct agent_link *link;            /* to the helper; NULL: there is none just now */
 	const char *socket_path, *key_path; /* as options say; NULL: as the library has it */
 };
 
 _must_check_ int agent_new(struct agent **ret_agent, struct yett_error *error);
+
+/*
+ * SIGTERM, SIGINT and SIGHUP ask to end: from now on they are blocked, and told to `on_signal` by the loop; NULL: they end the loop. They
+ * are written to `ret_signals`, too. 0 or -errno.
+ */
+_must_check_ int agent_watch_signals(struct agent *agent, sigset_t *ret_signals, sd_event_signal_handler_t on_signal, void *data);
 
 /* A connection to the helper, counted: sandboxes that do not linger live as long as the one that they were made on. */
 struct agent_link {

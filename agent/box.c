@@ -2,9 +2,9 @@
 #include "agent/box.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "agent/wish.h"
+#include "base/clock.h"
 
 #define KEEP_US 30000000 /* an attached one that nobody uses is held so long: whoever holds one keeps it from ending at rest */
 
@@ -36,14 +36,6 @@ struct box_operation {
 	void *data;
 	struct box_operation *next;
 };
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 struct boxes *boxes_new(void)
 {
@@ -121,7 +113,7 @@ static struct box *new_box(struct agent *agent, struct agent_link *link, struct 
 	box->link = link ? agent_link_ref(link) : NULL;
 	box->sandbox = sandbox;
 	box->references = 1;
-	box->used_us = now_us();
+	box->used_us = clock_now_us();
 	box->id = yett_sandbox_get_info(sandbox)->id;
 	if (sd_event_add_io(agent->loop, &box->source, yett_sandbox_fd(sandbox), EPOLLIN, on_sandbox, box) < 0)
 		return box_unref(box);
@@ -152,7 +144,7 @@ static int sweep(sd_event_source *source, uint64_t at_us, void *data)
 		next = box->next;
 		if (box->link)
 			continue;
-		if (box->references == 1 && now_us() - box->used_us >= KEEP_US)
+		if (box->references == 1 && clock_now_us() - box->used_us >= KEEP_US)
 			box_forget(box);
 		else
 			is_any = true;
@@ -206,7 +198,7 @@ int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box, 
 			box_forget(box);
 			continue;
 		}
-		box->used_us = now_us();
+		box->used_us = clock_now_us();
 		*ret_box = box_ref(box);
 		return 0;
 	}

@@ -19,44 +19,22 @@ struct call {
 	sd_event_source *telling; /* of its end, once that is there */
 };
 
-static const struct {
-	const char *name;
-	enum yett_code code; /* 0: no problem is told so */
-} outcomes[] = {
-	[CALL_SUCCEEDED] = {"succeeded", 0},
-	[CALL_PROGRAM_FAILED] = {"program-failed", 0},
-	[CALL_TIMED_OUT] = {"timed-out", 0},
-	[CALL_INVALID] = {"invalid", YETT_E_INVALID_REQUEST},
-	[CALL_REFUSED] = {"refused", YETT_E_PERMISSION_DENIED},
-	[CALL_NOT_FOUND] = {"not-found", YETT_E_NOT_FOUND},
-	[CALL_UNSUPPORTED] = {"unsupported", YETT_E_UNSUPPORTED},
-	[CALL_UNAVAILABLE] = {"unavailable", YETT_E_HELPER_UNAVAILABLE},
-	[CALL_CANCELLED] = {"cancelled", 0},
-};
-
-/* Of the other codes, which are not outcomes by themselves; those that are in neither table: it is not available. */
+/* How a problem of these codes comes out; those that are not here: it is not available. */
 static const struct {
 	enum yett_code code;
 	enum call_outcome outcome;
-} likened[] = {
-	{YETT_E_ALREADY_EXISTS, CALL_INVALID}, {YETT_E_NOT_RUNNING, CALL_NOT_FOUND},         {YETT_E_SECURITY_VIOLATION, CALL_REFUSED},
-	{YETT_E_BAD_SIGNATURE, CALL_REFUSED},  {YETT_E_FILE_OPERATION_FAILED, CALL_INVALID}, {YETT_E_NETWORK_DENIED, CALL_REFUSED},
-	{YETT_E_COMMAND_FAILED, CALL_INVALID},
+} outcomes[] = {
+	{YETT_E_INVALID_REQUEST, CALL_INVALID}, {YETT_E_ALREADY_EXISTS, CALL_INVALID},    {YETT_E_FILE_OPERATION_FAILED, CALL_INVALID},
+	{YETT_E_COMMAND_FAILED, CALL_INVALID},  {YETT_E_PERMISSION_DENIED, CALL_REFUSED}, {YETT_E_SECURITY_VIOLATION, CALL_REFUSED},
+	{YETT_E_BAD_SIGNATURE, CALL_REFUSED},   {YETT_E_NETWORK_DENIED, CALL_REFUSED},    {YETT_E_NOT_FOUND, CALL_NOT_FOUND},
+	{YETT_E_NOT_RUNNING, CALL_NOT_FOUND},   {YETT_E_UNSUPPORTED, CALL_UNSUPPORTED},
 };
 
-const char *call_outcome_name(enum call_outcome outcome)
-{
-	return outcomes[outcome].name;
-}
-
-static enum call_outcome outcome_of(enum yett_code code)
+enum call_outcome call_outcome_of(enum yett_code code)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++)
 		if (outcomes[i].code == code)
-			return (enum call_outcome)i;
-	for (size_t i = 0; i < ARRAY_SIZE(likened); i++)
-		if (likened[i].code == code)
-			return likened[i].outcome;
+			return outcomes[i].outcome;
 	return CALL_UNAVAILABLE;
 }
 
@@ -166,11 +144,6 @@ void call_set_work(struct call *call, void *work, void (*cancel)(void *work))
 	call->cancel = cancel;
 }
 
-void *call_work(const struct call *call)
-{
-	return call->work;
-}
-
 void call_progress(struct call *call, const char *text)
 {
 	if (!call->is_over && call->options.on_progress)
@@ -206,7 +179,7 @@ void call_fail_with(struct call *call, const struct yett_error *error, json_t *a
 		(void)json_object_set_new(answer, "error", problem_json(error));
 	call->error = *error;
 	call->has_problem = true;
-	call_finish(call, answer ? answer : json_null(), outcome_of(error->code));
+	call_finish(call, answer ? answer : json_null(), call_outcome_of(error->code));
 }
 
 void call_fail(struct call *call, const struct yett_error *error)

@@ -24,8 +24,8 @@ enum call_outcome {
 	CALL_CANCELLED = 8,
 };
 
-/* "succeeded", "refused" and so on. */
-const char *call_outcome_name(enum call_outcome outcome);
+/* How a problem of this code comes out. */
+enum call_outcome call_outcome_of(enum yett_code code);
 
 struct call_options {
 	/* It is over: call_answer(), call_error() and call_outcome() tell. It may free the call. Never before call_begin() has returned. */
@@ -45,7 +45,10 @@ struct call *call_begin(struct agent *agent, const char *operation, const json_t
 bool call_is_over(const struct call *call);
 enum call_outcome call_outcome(const struct call *call);
 
-/* The answer: an object as the operation's table says, with "error" where there was a problem; borrowed. NULL until it is over. */
+/*
+ * The answer: an object as the operation's table says, with "error" where there was a problem; borrowed. NULL until it is over. JSON null
+ * where there was not even memory for one.
+ */
 json_t *call_answer(const struct call *call);
 
 /* The problem; NULL where there was none. */
@@ -64,7 +67,6 @@ uint64_t call_patience_ms(const struct call *call);
 
 /* What goes on for this call, until it is over: `cancel` is called where it is given up before. */
 void call_set_work(struct call *call, void *work, void (*cancel)(void *work));
-void *call_work(const struct call *call);
 void call_progress(struct call *call, const char *text);
 
 /* It is over. `answer` is taken; NULL: no memory. */

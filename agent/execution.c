@@ -4,18 +4,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/execution_parts.h"
 #include "agent/happenings.h"
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
+#include "agent/nonce.h"
+#include "base/clock.h"
 
 /* --- all of them --------------------------------------------------------------------------------------------------------------------- */
 
@@ -166,6 +159,11 @@ static void count(const struct execution *execution)
 	}
 }
 
+uint64_t executions_count(const struct agent *agent)
+{
+	return agent->executions->count;
+}
+
 json_t *executions_statistics(struct agent *agent)
 {
 	return agent->executions->statistics ? json_deep_copy(agent->executions->statistics) : json_object();
@@ -176,21 +174,17 @@ json_t *executions_statistics(struct agent *agent)
 struct execution *execution_new(struct agent *agent, const char *language, const char *text, size_t max_output)
 {
 	struct execution *execution = calloc(1, sizeof *execution);
-	unsigned char random[(EXECUTION_ID_SIZE - 1) / 2];
 
 	if (!execution || !(execution->text = strndup(text, EXECUTION_TEXT_MAX))) {
 		free(execution);
 		return NULL;
 	}
-	if (getentropy(random, sizeof random) != 0)
-		abort(); /* getrandom(2) of so few bytes does not fail once the machine is up */
-	for (size_t i = 0; i < sizeof random; i++)
-		(void)snprintf(execution->id + 2 * i, 3, "%02x", random[i]);
+	nonce_make(execution->id, EXECUTION_ID_SIZE - 1);
 	execution->agent = agent;
 	execution->language = language;
 	execution->max_output = max_output;
 	execution->number = agent->executions->count++;
-	execution->started_ms = now_ms();
+	execution->started_ms = clock_wall_ms();
 	execution->next = agent->executions->latest;
 	agent->executions->latest = execution;
 	forget_old(agent->executions);
@@ -385,6 +379,13 @@ int execution_start(struct execution *execution, enum execution_phase_name phase
 	return stdio[0] == YETT_STDIO_PIPE ? execution_input_open(execution, error) : 0;
 }
 
+uint64_t execution_time(const struct execution *execution, uint64_t ms)
+{
+	uint64_t most = yett_sandbox_get_info(execution->box->sandbox)->max_command_timeout_ms;
+
+	return most && most < ms ? most : ms;
+}
+
 int execution_signal(struct execution *execution, int number, struct yett_error *error)
 {
 	int r;
@@ -436,11 +437,14 @@ void execution_end(struct execution *execution, enum execution_status status, co
 	if (execution->making)
 		box_give_up(steal_ptr(&execution->making));
 	execution->status = status;
-	execution->ended_ms = now_ms();
-	if (error)
+	execution->ended_ms = clock_wall_ms();
+	/* that its sandbox was ended is how it ended, and no fault of the request */
+	if (error && !(error->code == YETT_E_NOT_RUNNING && status == EXECUTION_KILLED))
 		execution->error = *error;
 	if (status == EXECUTION_KILLED && !execution->why[0])
 		(void)snprintf(execution->why, sizeof execution->why, "it was killed on request");
+	else if (execution->error.code && !execution->why[0])
+		(void)snprintf(execution->why, sizeof execution->why, "%.150s", execution->error.message);
 	execution->overdue = sd_event_source_disable_unref(execution->overdue);
 	execution_input_close(execution);
 	if (execution->command)
@@ -457,16 +461,15 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 {
 	const struct execution_phase *at = &execution->phases[phase];
 	const struct yett_result *result = &at->result;
-	const char *what = phase == EXECUTION_COMPILE ? "compiling" : "it", *name;
+	const char *what = phase == EXECUTION_COMPILE ? "compiling" : "it";
 	char *why = execution->why;
 	size_t size = sizeof execution->why;
 
 	why[0] = '\0';
 	if (at->error.code) {
 		(void)snprintf(why, size, "%.150s", at->error.message);
-		return execution->is_killed ? EXECUTION_KILLED : EXECUTION_FAILED;
+		return execution->is_killed || at->error.code == YETT_E_NOT_RUNNING ? EXECUTION_KILLED : EXECUTION_FAILED;
 	}
-	name = result->signaled ? sigabbrev_np(result->status) : NULL;
 	if (result->timed_out)
 		(void)snprintf(why, size, "%s was ended when its time was over, after %.1f s%s", what, (double)result->wall_us / 1e6,
 		               result->limits_hit & YETT_LIMIT_PIDS ? "; it met the limit of processes" : "");
@@ -477,7 +480,8 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 	else if (result->limits_hit & YETT_LIMIT_PIDS)
 		(void)snprintf(why, size, "%s met the limit of processes", what);
 	else if (result->signaled)
-		(void)snprintf(why, size, "%s was ended by the signal %s", what, name ? name : "of a number without name");
+		(void)snprintf(why, size, "%s was ended by the signal %s", what,
+		               *result->signal_name ? result->signal_name : "of a number without name");
 	else if (result->status != 0)
 		(void)snprintf(why, size, "%s exited with status %d", what, result->status);
 	if (result->timed_out)

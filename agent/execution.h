@@ -18,7 +18,7 @@
 	(256u << 20) /* of outputs of all together; of what has ended the oldest go first, then the middle of what runs */
 
 enum execution_status {
-	EXECUTION_PENDING = 0, /* its sandbox is being made, its files written */
+	EXECUTION_PENDING = 0, /* its sandbox is being made */
 	EXECUTION_RUNNING = 1,
 	EXECUTION_COMPLETED = 2, /* with status 0 */
 	EXECUTION_FAILED = 3,
@@ -49,7 +49,7 @@ struct execution {
 	char *text;           /* the command, or the first line of the code; for people */
 	json_t *metadata;     /* NULL: none */
 	json_t *warnings;     /* a list of texts; NULL: none */
-	size_t max_output;    /* characters of each output in answers */
+	size_t max_output;    /* bytes of each output in answers */
 	uint64_t number;      /* how many there were before it */
 
 	struct box_making *making;    /* until there is the box */
@@ -91,7 +91,8 @@ struct execution *execution_find(struct agent *agent, const char *id);
 
 /*
  * Gets it a box: the one of `asked`'s member "sandbox", or one that is made as the rest of `asked` says, and is gone with it unless it
- * keeps it; then on_ready is called. What fails ends it. YETT_E_INVALID_REQUEST: both are asked for.
+ * keeps it; then on_ready is called. What fails later ends it; what fails at once is returned, and ending it is the caller's.
+ * YETT_E_INVALID_REQUEST: both are asked for. YETT_E_RESOURCE_LIMIT: too many go on. Else as box_find() or box_make().
  */
 _must_check_ int execution_begin(struct execution *execution, const json_t *asked, struct yett_error *error);
 
@@ -101,6 +102,9 @@ _must_check_ int execution_begin(struct execution *execution, const json_t *aske
  */
 _must_check_ int execution_start(struct execution *execution, enum execution_phase_name phase, struct yett_command_options *options,
                                  bool keeps_input, struct yett_error *error);
+
+/* How long something may run that was not asked to run for so long: `ms`, or what its box allows commands at most, if that is less. */
+uint64_t execution_time(const struct execution *execution, uint64_t ms);
 
 /*
  * From now on it may take so long, which its sandbox sees to. One that does not answer, and EXECUTION_GRACE_MS later has not told of the
@@ -128,7 +132,10 @@ void execution_end(struct execution *execution, enum execution_status status, co
 /* What a phase that is over says of how it went, with `why` set. */
 enum execution_status execution_judge(struct execution *execution, enum execution_phase_name phase);
 
-/* SIGKILL to all that it started; where it is pending, it is over at once. */
+/*
+ * Ends all that it started. It is over at once where it is pending or its sandbox goes with it; in a sandbox that stays when its command is
+ * gone.
+ */
 void execution_kill(struct execution *execution);
 
 bool execution_is_over(const struct execution *execution);
@@ -147,14 +154,18 @@ json_t *execution_line_json(const struct execution *execution);
  */
 void execution_answer(struct execution *execution, struct call *call, uint64_t patience_ms, bool is_asked_about);
 
-/* Tells whoever watches of each piece of its outputs from the beginning on, and of its end. */
 struct execution_watch;
 typedef void (*execution_output_fn)(struct execution *execution, enum yett_stream stream, const char *bytes, size_t length, void *data);
 typedef void (*execution_over_fn)(struct execution *execution, void *data);
-/* `output` (may be NULL) is called with what comes from now on; what came before is in phases. NULL: no memory. Gone by itself after
- * `over`. */
+/*
+ * Watches one that goes on: `output` (may be NULL) is called with what comes from now on (what came before is in its phases), and `over`
+ * once, at its end, after which the watch is gone by itself. NULL: no memory.
+ */
 struct execution_watch *execution_watch(struct execution *execution, execution_output_fn output, execution_over_fn over, void *data);
 void execution_unwatch(struct execution_watch *watch);
+
+/* How many there were so far, also of those that are forgotten. */
+uint64_t executions_count(const struct agent *agent);
 
 /* Of all so far, by language and in all: runs, failures, timeouts. The caller's. */
 json_t *executions_statistics(struct agent *agent);

@@ -72,7 +72,7 @@ int execution_input_open(struct execution *execution, struct yett_error *error)
 	if (fcntl(input->fd, F_SETFL, O_NONBLOCK) < 0 ||
 	    sd_event_add_io(execution->agent->loop, &input->source, input->fd, EPOLLOUT, on_writable, execution) < 0 ||
 	    sd_event_source_set_enabled(input->source, SD_EVENT_OFF) < 0)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "what the command reads cannot be written to: %m");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what a command reads");
 	return 0;
 }
 

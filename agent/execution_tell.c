@@ -1,5 +1,4 @@
 /* What is said of executions: answers, lists, and who waits for them. See execution.h. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +20,8 @@ static const struct field phase_fields[] = {
 	{"duration", FIELD_REAL, FIELD_REQUIRED, .description = "Seconds"},
 	{"cpu", FIELD_REAL, FIELD_REQUIRED, .description = "Seconds of processor time"},
 	{"memory_used_bytes", FIELD_NUMBER, FIELD_REQUIRED, .description = "The most at once"},
+	{"read_bytes", FIELD_NUMBER, 0, .description = "Of disks; not there: none"},
+	{"written_bytes", FIELD_NUMBER, 0, .description = "To disks; not there: none"},
 	{"stdout", FIELD_TEXT, 0, .description = "Of compiling only: what is run has its outputs in the answer itself"},
 	{"stderr", FIELD_TEXT, 0},
 	{0},
@@ -40,25 +41,27 @@ const struct field execution_fields[] = {
 	{"exit_code", FIELD_NUMBER, FIELD_NULLABLE, .description = "null: it runs, was never started, or a signal ended it"},
 	{"signal", FIELD_TEXT, FIELD_NULLABLE, .description = "The signal that ended it: KILL, SEGV"},
 	{"stdout", FIELD_TEXT, 0, .description = "What it wrote; where it is long, the first and last part"},
-	{"stderr", FIELD_TEXT, 0},
+	{"stderr", FIELD_TEXT, 0, .description = "The same of its standard error"},
 	{"output", FIELD_TEXT, 0, .description = "Both together in the order in which they came, where both have something"},
 	{"why", FIELD_TEXT, FIELD_NULLABLE, .description = "Why it failed, in words; null: it did not"},
 	{"duration", FIELD_REAL, 0, .description = "Seconds that the last phase took"},
 	{"memory_used_bytes", FIELD_NUMBER, 0, .description = "The most at once"},
+	{"read_bytes", FIELD_NUMBER, 0, .description = "Of disks; not there: none"},
+	{"written_bytes", FIELD_NUMBER, 0, .description = "To disks; not there: none"},
 	{"truncated", FIELD_BOOL, 0, .description = "An output is longer than what stands here: files names the whole"},
 	{"files", FIELD_OBJECT, 0, .description = "Where read_file finds the whole outputs", .fields = file_fields},
 	{"warnings", FIELD_TEXTS, 0, .description = "Advice about the code"},
 	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, .description = "The sandbox that it ran in, if that stays"},
-	{"language", FIELD_TEXT, FIELD_NULLABLE},
+	{"language", FIELD_TEXT, FIELD_NULLABLE, .description = "Of code; null or missing: it was a command"},
 	{"started_ms", FIELD_NUMBER, 0, .description = "Milliseconds since 1970"},
-	{"ended_ms", FIELD_NUMBER, FIELD_NULLABLE},
+	{"ended_ms", FIELD_NUMBER, FIELD_NULLABLE, .description = "Milliseconds since 1970; null: it goes on"},
 	{"metadata", FIELD_MAP, 0, .description = "As it was given"},
 	{"compile", FIELD_OBJECT, FIELD_NULLABLE, .description = "How compiling went", .fields = phase_fields},
 	{"run", FIELD_OBJECT, FIELD_NULLABLE, .description = "How running went", .fields = phase_fields},
 	{"value", FIELD_TEXT, FIELD_NULLABLE, .description = "With kept state: what the last expression came to"},
 	{"directory", FIELD_TEXT, 0, .description = "Of a sandbox that stays: where the code and its files are"},
 	{"version", FIELD_TEXT, FIELD_NULLABLE, .description = "Of the language, where that was asked for"},
-	{"error", FIELD_OBJECT, 0, .description = "Why it was not done", .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 
@@ -90,9 +93,13 @@ static void put_result(json_t *json, const struct execution_phase *phase)
 	bool is_exit = has_result(phase) && !result->signaled, is_signal = has_result(phase) && result->signaled;
 
 	(void)json_object_set_new(json, "exit_code", is_exit ? json_integer(result->status) : json_null());
-	(void)json_object_set_new(json, "signal", is_signal ? text_or_null(sigabbrev_np(result->status)) : json_null());
+	(void)json_object_set_new(json, "signal", is_signal ? text_or_null(result->signal_name) : json_null());
 	(void)json_object_set_new(json, "duration", json_real((double)result->wall_us / 1e6));
 	(void)json_object_set_new(json, "memory_used_bytes", json_integer((json_int_t)result->memory_peak_bytes));
+	if (result->read_bytes)
+		(void)json_object_set_new(json, "read_bytes", json_integer((json_int_t)result->read_bytes));
+	if (result->written_bytes)
+		(void)json_object_set_new(json, "written_bytes", json_integer((json_int_t)result->written_bytes));
 }
 
 static json_t *phase_json(const struct execution *execution, enum execution_phase_name name)

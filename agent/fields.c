@@ -18,7 +18,7 @@ static const struct field *find(const struct field *fields, const char *name)
 	return NULL;
 }
 
-/* What requests of other systems have, and sandboxes of this one cannot: docs/library.md has the list. A name that begins so is meant. */
+/* What requests of other systems have, and sandboxes of this one cannot: docs/library.md has the list. NAME_MORE is meant, too. */
 static const struct {
 	const char *name, *why;
 } foreign[] = {
@@ -45,9 +45,13 @@ static const struct {
 /* NULL: it is none of those. */
 static const char *why_foreign(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
-		if (strncmp(name, foreign[i].name, strlen(foreign[i].name)) == 0)
+	size_t length;
+
+	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
+		length = strlen(foreign[i].name);
+		if (strncmp(name, foreign[i].name, length) == 0 && (name[length] == '\0' || name[length] == '_'))
 			return foreign[i].why;
+	}
 	return NULL;
 }
 

@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/problem.h"
+#include "base/clock.h"
 
 #define FOLLOWED_MAX 256
 
@@ -47,7 +47,6 @@ const struct field happening_fields[] = {
 	{"why", FIELD_TEXT, 0, .description = "Of blocked"},
 	{"rule", FIELD_TEXT, 0, .description = "That it rests on"},
 	{"place", FIELD_TEXT, 0, .description = "FILE:LINE of the rule"},
-	{"execution", FIELD_TEXT, 0},
 	{"error", FIELD_OBJECT, 0, .description = "Of what was refused", .fields = problem_fields},
 	{0},
 };
@@ -105,12 +104,9 @@ static void add(struct happenings *happenings, json_t *json)
 
 void happenings_add(struct agent *agent, const char *kind, const char *sandbox, json_t *more)
 {
-	struct timespec now;
-	json_t *json;
+	json_t *json = json_pack("{s:I, s:s, s:o, s:s}", "time_ms", (json_int_t)clock_wall_ms(), "kind", kind, "sandbox",
+	                         sandbox ? json_string(sandbox) : json_null(), "text", "");
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	json = json_pack("{s:I, s:s, s:o, s:s}", "time_ms", (json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, "kind", kind, "sandbox",
-	                 sandbox ? json_string(sandbox) : json_null(), "text", "");
 	if (json && more)
 		(void)json_object_update(json, more);
 	json_decref(more);
@@ -133,11 +129,9 @@ static void peer_text(const struct yett_event *e, char *text, size_t size)
 
 static void result_text(const struct yett_result *result, char *text, size_t size)
 {
-	const char *name = result->signaled ? sigabbrev_np(result->status) : NULL;
-
 	if (result->signaled)
-		(void)snprintf(text, size, "by the signal %s after %.2f s", name ? name : "of a number without name",
-		               (double)result->wall_us / 1e6);
+		(void)snprintf(text, size, "by the signal %s after %.2f s",
+		               *result->signal_name ? result->signal_name : "of a number without name", (double)result->wall_us / 1e6);
 	else
 		(void)snprintf(text, size, "with status %d after %.2f s", result->status, (double)result->wall_us / 1e6);
 }
@@ -222,18 +216,23 @@ static int on_events(sd_event_source *source, int fd, uint32_t events, void *dat
 	return 0;
 }
 
-int happenings_follow(struct agent *agent, const char *id, struct yett_error *error)
+static struct followed *find_followed(const struct happenings *happenings, const char *id)
+{
+	for (struct followed *followed = happenings->followed; followed; followed = followed->next)
+		if (strcmp(yett_events_id(followed->events), id) == 0)
+			return followed;
+	return NULL;
+}
+
+/* One that is not followed yet. */
+static int follow(struct agent *agent, const char *id, struct yett_error *error)
 {
 	struct happenings *happenings = agent->happenings;
 	struct yett_connection *connection;
 	struct followed *followed;
-	struct yett_error reason;
 	unsigned tries = 0;
 	int r;
 
-	for (followed = happenings->followed; followed; followed = followed->next)
-		if (strcmp(yett_events_id(followed->events), id) == 0)
-			return 0;
 	if (happenings->followed_count >= FOLLOWED_MAX)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d sandboxes are followed already", FOLLOWED_MAX);
 	followed = calloc(1, sizeof *followed);
@@ -241,23 +240,50 @@ int happenings_follow(struct agent *agent, const char *id, struct yett_error *er
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory to follow a sandbox");
 	followed->agent = agent;
 	do {
-		r = agent_connect(agent, &connection, &reason);
+		r = agent_connect(agent, &connection, error);
 		if (r == 0)
-			r = yett_sandbox_follow(connection, id, on_event, followed, &followed->events, &reason);
-	} while (agent_is_to_repeat(agent, r, &reason, &tries));
+			r = yett_sandbox_follow(connection, id, on_event, followed, &followed->events, error);
+	} while (agent_is_to_repeat(agent, r, error, &tries));
 	if (r == 0 && sd_event_add_io(agent->loop, &followed->source, yett_events_fd(followed->events), EPOLLIN, on_events, followed) < 0)
-		r = error_set(&reason, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory to follow a sandbox");
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory to follow a sandbox");
 	if (r != 0) {
 		yett_events_free(followed->events);
 		free(followed);
-		if (error)
-			*error = reason;
 		return r;
 	}
 	followed->next = happenings->followed;
 	happenings->followed = followed;
 	happenings->followed_count++;
 	return 0;
+}
+
+int happenings_follow(struct agent *agent, const char *id_or_name, char ret_id[YETT_ID_SIZE], struct yett_error *error)
+{
+	const struct followed *followed = find_followed(agent->happenings, id_or_name);
+	struct yett_connection *connection;
+	struct yett_sandbox_status *status;
+	char id[YETT_ID_SIZE];
+	unsigned tries = 0;
+	int r = 0;
+
+	if (followed) {
+		(void)strcpy(ret_id, yett_events_id(followed->events));
+		return 0;
+	}
+	do {
+		r = agent_connect(agent, &connection, error);
+		if (r == 0)
+			r = yett_sandbox_inspect(connection, id_or_name, &status, error);
+	} while (agent_is_to_repeat(agent, r, error, &tries));
+	if (r != 0)
+		return r;
+	(void)strcpy(id, status->info->id);
+	yett_free(status);
+	if (!find_followed(agent->happenings, id))
+		r = follow(agent, id, error);
+	if (r == 0)
+		(void)strcpy(ret_id, id);
+	return r;
 }
 
 int happenings_follow_all(struct agent *agent, struct yett_error *error)
@@ -281,8 +307,9 @@ int happenings_follow_all(struct agent *agent, struct yett_error *error)
 	for (size_t i = 0; i < yett_sandbox_list_count(list); i++) {
 		status = yett_sandbox_list_get(list, i);
 		/* one that ends meanwhile, or that eight others follow, is told of by who follows it */
-		if (status->state == YETT_STATE_RUNNING || status->state == YETT_STATE_PAUSED)
-			(void)!happenings_follow(agent, status->info->id, NULL);
+		if ((status->state == YETT_STATE_RUNNING || status->state == YETT_STATE_PAUSED) &&
+		    !find_followed(agent->happenings, status->info->id))
+			(void)!follow(agent, status->info->id, &reason);
 	}
 	yett_free(list);
 	return 0;

@@ -20,10 +20,13 @@ struct happening_listener;
 struct happenings *happenings_new(struct agent *agent);
 void happenings_free(struct happenings *happenings);
 
-/* Follows a sandbox, unless it is followed. One that cannot be (as many follow it as may, or it has ended) is YETT_E_…: nothing is lost. */
-_must_check_ int happenings_follow(struct agent *agent, const char *id, struct yett_error *error);
+/*
+ * Follows a sandbox, by its id or name, unless it is followed; `ret_id` is its id. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has ended;
+ * YETT_E_RESOURCE_LIMIT: as many follow it as may, or too many are followed here.
+ */
+_must_check_ int happenings_follow(struct agent *agent, const char *id_or_name, char ret_id[YETT_ID_SIZE], struct yett_error *error);
 
-/* Follows all that the caller may manage. */
+/* Follows all that the caller may manage and that run, as far as they can be followed. */
 _must_check_ int happenings_follow_all(struct agent *agent, struct yett_error *error);
 
 /* Adds one of our own: {"kind": kind, "time_ms": …, "sandbox": sandbox (may be NULL), "text": …, …}. `more` is taken; may be NULL. */

@@ -33,7 +33,7 @@ bool kept_grows(const struct kept *kept, size_t length);
 void kept_fill(struct kept *kept);
 
 /*
- * It all, or, of what is longer than `max` characters, its first and last part with a line between that tells how much is left out and
+ * It all, or, of what is longer than `max` bytes, its first and last part with a line between that tells how much is left out and
  * where it can be read: `name` (NULL: nowhere). *ret_truncated tells which. NULL: no memory.
  */
 json_t *kept_json(const struct kept *kept, size_t max, const char *name, bool *ret_truncated);

@@ -31,8 +31,12 @@ static void print_usage(FILE *to)
 	(void)fputs("\nyett-agent WAY --help lists its options; yett-agent --version shows the version.\n", to);
 }
 
-/* The options that all ways have; they stand first. */
-static int read_options(struct agent *agent, int argc, char **argv)
+struct ways {
+	const char *socket_path, *key_path; /* to the helper; NULL: as the library has it */
+};
+
+/* The options that all ways have; they stand first. -1: it goes on; else the status to exit with. */
+static int read_options(struct ways *ways, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"socket", required_argument, NULL, 's'},
@@ -46,10 +50,10 @@ static int read_options(struct agent *agent, int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "+h", options, NULL)) != -1)
 		switch (c) {
 		case 's':
-			agent->socket_path = optarg;
+			ways->socket_path = optarg;
 			break;
 		case 'k':
-			agent->key_path = optarg;
+			ways->key_path = optarg;
 			break;
 		case 'h':
 			print_usage(stdout);
@@ -63,21 +67,6 @@ static int read_options(struct agent *agent, int argc, char **argv)
 	return -1;
 }
 
-static int run(struct agent *agent, int argc, char **argv)
-{
-	int r = read_options(agent, argc, argv), first = optind;
-
-	if (r >= 0)
-		return r;
-	for (size_t i = 0; i < ARRAY_SIZE(fronts) && first < argc; i++)
-		if (strcmp(fronts[i].name, argv[first]) == 0) {
-			optind = 0; /* getopt(3): begins anew */
-			return fronts[i].main(agent, argc - first, argv + first);
-		}
-	print_usage(stderr);
-	return FRONT_USAGE;
-}
-
 /* Many sandboxes are many descriptors, which epoll(7) waits for: what the user may have of them is had. */
 static void take_descriptors(void)
 {
@@ -89,24 +78,41 @@ static void take_descriptors(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit); /* then there are fewer */
 }
 
-int main(int argc, char **argv)
+static int run(const struct ways *ways, int (*front)(struct agent *agent, int argc, char **argv), int argc, char **argv)
 {
 	struct yett_error error;
 	struct agent *agent;
 	int r;
+
+	if (agent_new(&agent, &error) != 0) {
+		(void)fprintf(stderr, "yett-agent: %s%s%s\n", error.message, *error.detail ? ": " : "", error.detail);
+		return 1;
+	}
+	agent->socket_path = ways->socket_path;
+	agent->key_path = ways->key_path;
+	optind = 0; /* getopt(3): begins anew */
+	r = front(agent, argc, argv);
+	agent_free(agent);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct ways ways = {0};
+	int r = read_options(&ways, argc, argv), first = optind;
 
 	/* whoever calls a program that was given privilege must not get its sandboxes, sockets and secrets */
 	if (getauxval(AT_SECURE)) {
 		(void)fprintf(stderr, "yett-agent: it runs with its caller's privilege only, and was given more\n");
 		return FRONT_USAGE;
 	}
+	if (r >= 0)
+		return r;
 	(void)signal(SIGPIPE, SIG_IGN);
 	take_descriptors();
-	if (agent_new(&agent, &error) != 0) {
-		(void)fprintf(stderr, "yett-agent: %s%s%s\n", error.message, *error.detail ? ": " : "", error.detail);
-		return 1;
-	}
-	r = run(agent, argc, argv);
-	agent_free(agent);
-	return r;
+	for (size_t i = 0; i < ARRAY_SIZE(fronts) && first < argc; i++)
+		if (strcmp(fronts[i].name, argv[first]) == 0)
+			return run(&ways, fronts[i].main, argc - first, argv + first);
+	print_usage(stderr);
+	return FRONT_USAGE;
 }

@@ -21,16 +21,24 @@ void op_events(struct call *call);
  */
 _must_check_ int op_timeout(const struct call *call, uint64_t *ret_ms, struct yett_error *error);
 
-/* Characters of outputs in an answer: the request's "max_output", or what the settings say. */
+/* Bytes of each output in an answer: the request's "max_output", or what the settings say. */
 size_t op_max_output(const struct call *call);
 
+/*
+ * Begins what `call` runs, and answers with it: at once where it is asked for in the background, else at its end, or when the call's
+ * patience is over.
+ */
+void op_run(struct call *call, struct execution *execution);
+
 /* Rows that both ways of running have. */
-#define OP_RUN_FIELDS                                                                                                                     \
-	{"stdin", FIELD_TEXT, FIELD_NULLABLE, 0, 4194304, "What it reads"},                                                               \
-		{"env", FIELD_MAP, FIELD_NULLABLE, 0, 256, "Variables of its environment, besides those of the sandbox"},                 \
-		{"timeout", FIELD_DURATION, FIELD_NULLABLE, 1, INT64_MAX, "It is killed after so long; without it after 30 seconds"},     \
-		{"max_output", FIELD_NUMBER, FIELD_NULLABLE, 1000, 1000000, "Characters of each output in the answer; 30000 without it"}, \
-	{                                                                                                                                 \
-		"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64,                                                                             \
-			"The id or name of a sandbox that is there. Without it the call gets one of its own, which is gone afterwards"    \
+#define OP_RUN_FIELDS                                                                                                                      \
+	{"stdin", FIELD_TEXT, FIELD_NULLABLE, 0, 4194304, "What it reads"},                                                                \
+		{"env", FIELD_MAP, FIELD_NULLABLE, 0, 256, "Variables of its environment, besides those of the sandbox"},                  \
+		{"timeout", FIELD_DURATION, FIELD_NULLABLE,                                                                                \
+	         1,         INT64_MAX,      "It is killed after so long; without it after 30 seconds, unless the settings say otherwise"}, \
+		{"max_output", FIELD_NUMBER, FIELD_NULLABLE,                                                                               \
+	         1000,         1000000,      "Bytes of each output in the answer; 30000 without it, unless the settings say otherwise"},   \
+	{                                                                                                                                  \
+		"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64,                                                                              \
+			"The id or name of a sandbox that is there. Without it the call gets one of its own, which is gone afterwards"     \
 	}

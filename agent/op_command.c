@@ -14,9 +14,10 @@ const struct field op_command_asked[] = {
 	OP_RUN_FIELDS,
 	{"background", FIELD_BOOL, FIELD_NULLABLE, .description = "Answer at once, while it runs; wait_command tells the rest",
          .fallback = "false"},
-	{"keep_input", FIELD_BOOL, FIELD_NULLABLE, .description = "It waits for more to read, which wait_command gives",
+	{"keep_input", FIELD_BOOL, FIELD_NULLABLE, .description = "What it reads does not end with stdin: wait_command gives more",
          .fallback = "false"},
-	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16, "Given back with the answer"},
+	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16,
+         "KEY: value, 1 KiB in all; given back with the answer, and to whoever asks the sandbox about the command"},
 	WISH_FIELDS,
 	{0},
 };
@@ -50,6 +51,19 @@ size_t op_max_output(const struct call *call)
 	return (size_t)field_number(call_asked(call), "max_output", (int64_t)call_agent(call)->settings.max_output);
 }
 
+void op_run(struct call *call, struct execution *execution)
+{
+	const json_t *asked = call_asked(call);
+	struct yett_error error;
+
+	if (execution_begin(execution, asked, &error) != 0)
+		execution_end(execution, EXECUTION_FAILED, &error);
+	if (field_bool(asked, "background") && !execution_is_over(execution))
+		call_succeed(call, execution_json(execution));
+	else
+		execution_answer(execution, call, call_patience_ms(call), false);
+}
+
 /* What is asked for, while the sandbox is being made. */
 struct running {
 	json_t *asked;
@@ -69,22 +83,27 @@ static void start(struct execution *execution)
 	const struct running *running = execution->runner;
 	const json_t *asked = running->asked;
 	const char *command = field_text(asked, "command"), *input = field_text(asked, "stdin");
+	bool keeps_input = field_bool(asked, "keep_input");
 	_cleanup_free_ char **argv = command ? NULL : field_strings(field_get(asked, "argv")),
-			    **env = field_strings(field_get(asked, "env"));
+			    **env = field_strings(field_get(asked, "env")), **metadata = field_strings(field_get(asked, "metadata"));
 	const char *const by_shell[] = {"sh", "-c", command, NULL};
 	struct yett_command_options options = {.argv = command ? by_shell : (const char *const *)argv,
 	                                       .env = (const char *const *)env,
 	                                       .cwd = field_text(asked, "cwd"),
-	                                       .input = input,
-	                                       .input_length = input ? strlen(input) : 0,
-	                                       .timeout_ms = running->timeout_ms};
+	                                       .metadata = (const char *const *)metadata,
+	                                       .input = keeps_input ? NULL : input,
+	                                       .input_length = input && !keeps_input ? strlen(input) : 0,
+	                                       .timeout_ms = field_get(asked, "timeout") ? running->timeout_ms
+	                                                                                 : execution_time(execution, running->timeout_ms)};
 	struct yett_error error;
 	int r;
 
-	if (!options.argv || !env)
+	if (!options.argv || !env || !metadata)
 		r = error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
 	else
-		r = execution_start(execution, EXECUTION_RUN, &options, field_bool(asked, "keep_input"), &error);
+		r = execution_start(execution, EXECUTION_RUN, &options, keeps_input, &error);
+	if (r == 0 && keeps_input && input)
+		r = execution_input(execution, input, strlen(input), false, &error);
 	if (r != 0)
 		execution_end(execution, EXECUTION_FAILED, &error);
 }
@@ -147,13 +166,7 @@ void op_run_command(struct call *call)
 	execution->on_ready = start;
 	execution->on_end = free_running;
 	execution->metadata = json_incref((json_t *)field_get(asked, "metadata"));
-	r = execution_begin(execution, asked, &error);
-	if (r != 0)
-		execution_end(execution, EXECUTION_FAILED, &error);
-	if (field_bool(asked, "background") && !execution_is_over(execution))
-		call_succeed(call, execution_json(execution));
-	else
-		execution_answer(execution, call, call_patience_ms(call), false);
+	op_run(call, execution);
 }
 
 /* The number of "TERM" or "SIGTERM"; 0: there is none. */
@@ -197,7 +210,7 @@ void op_wait_command(struct call *call)
 		call_fail(call, &error);
 		return;
 	}
-	if (wait_ms == 0)
+	if (wait_ms == 0 && !execution_is_over(execution))
 		call_succeed(call, execution_json(execution));
 	else
 		execution_answer(execution, call, patience_ms && patience_ms < wait_ms ? patience_ms : wait_ms, true);

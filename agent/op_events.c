@@ -7,7 +7,7 @@
 #define WAIT_MAX_MS 60000
 
 const struct field op_events_asked[] = {
-	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "Of one sandbox, by its id; without it of all of yours"},
+	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "Of one sandbox, by its id or name; without it of all of yours"},
 	{"after", FIELD_NUMBER, FIELD_NULLABLE, 0, INT64_MAX, "Those behind this number: `last` of the call before", .fallback = "0"},
 	{"wait", FIELD_DURATION, FIELD_NULLABLE, 0, WAIT_MAX_MS, "How long to wait for one where there is none", .fallback = "0"},
 	{"max", FIELD_NUMBER, FIELD_NULLABLE, 1, 1000, "The most that are told", .fallback = "100"},
@@ -17,7 +17,7 @@ const struct field op_events_asked[] = {
 const struct field op_events_answered[] = {
 	{"events", FIELD_OBJECTS, 0, .description = "In the order in which they came", .fields = happening_fields},
 	{"last", FIELD_NUMBER, 0, .description = "The number to ask on from"},
-	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 
@@ -106,12 +106,30 @@ static int wait_on(struct call *call, uint64_t ms)
 	return 0;
 }
 
+/* One sandbox is from now on asked about by its id, which is what stands in its events. */
+static int follow_one(struct call *call, const char *sandbox, struct yett_error *error)
+{
+	char id[YETT_ID_SIZE];
+	json_t *asked;
+	int r = happenings_follow(call_agent(call), sandbox, id, error);
+
+	if (r != 0)
+		return r;
+	asked = json_copy((json_t *)call_asked(call));
+	if (!asked || json_object_set_new(asked, "sandbox", json_string(id)) != 0) {
+		json_decref(asked);
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");
+	}
+	call_replace_asked(call, asked);
+	return 0;
+}
+
 void op_events(struct call *call)
 {
 	const char *sandbox = field_text(call_asked(call), "sandbox");
 	uint64_t wait_ms = field_duration_ms(call_asked(call), "wait", 0);
 	struct yett_error error;
-	int r = sandbox ? happenings_follow(call_agent(call), sandbox, &error) : happenings_follow_all(call_agent(call), &error);
+	int r = sandbox ? follow_one(call, sandbox, &error) : happenings_follow_all(call_agent(call), &error);
 
 	/* what is known of one that has ended can still be told */
 	if (r != 0 && !(sandbox && (r == YETT_E_NOT_RUNNING || r == YETT_E_NOT_FOUND) && answer(call, false) > 0)) {

@@ -27,12 +27,12 @@ const struct field op_read_asked[] = {
 };
 
 const struct field op_read_answered[] = {
-	{"content", FIELD_TEXT, 0},
+	{"content", FIELD_TEXT, 0, .description = "What was read"},
 	{"encoding", FIELD_CHOICE, 0, .choices = given_encodings, .description = "How the content is written here"},
-	{"offset", FIELD_NUMBER, 0},
+	{"offset", FIELD_NUMBER, 0, .description = "The first byte that is here"},
 	{"length", FIELD_NUMBER, 0, .description = "Bytes of the file that are here"},
 	{"size", FIELD_NUMBER, 0, .description = "Bytes of the whole file"},
-	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 
@@ -49,7 +49,7 @@ const struct field op_write_asked[] = {
 
 const struct field op_write_answered[] = {
 	{"written", FIELD_NUMBER, 0, .description = "Bytes"},
-	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 
@@ -74,7 +74,7 @@ static const struct field entry_fields[] = {
 const struct field op_list_answered[] = {
 	{"entries", FIELD_OBJECTS, 0, .description = "By their names", .fields = entry_fields},
 	{"truncated", FIELD_BOOL, 0, .description = "There are more"},
-	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 

@@ -6,8 +6,27 @@
 #include "agent/portrait.h"
 #include "agent/wish.h"
 
-static const char *const action_names[] = {"list",  "make",  "info", "stats",      "end",      "pause",  "resume",       "kill", "plan",
-                                           "rules", "allow", "deny", "executions", "clean_up", "mounts", "capabilities", NULL};
+/* Each: its name, whether it is about one sandbox, whether it takes fields of a wish, and what asks the helper, or else begins it. */
+#define ACTIONS(ROW)                                         \
+	ROW(list, false, false, ask_list, NULL)              \
+	ROW(make, false, true, NULL, make)                   \
+	ROW(info, true, false, ask_info, NULL)               \
+	ROW(stats, false, false, ask_stats, NULL)            \
+	ROW(end, true, false, ask_end, NULL)                 \
+	ROW(pause, true, false, ask_pause, NULL)             \
+	ROW(resume, true, false, ask_resume, NULL)           \
+	ROW(kill, true, false, ask_kill, NULL)               \
+	ROW(plan, false, true, NULL, plan)                   \
+	ROW(rules, true, false, ask_rules, NULL)             \
+	ROW(allow, true, true, ask_allow, NULL)              \
+	ROW(deny, true, true, ask_deny, NULL)                \
+	ROW(executions, false, false, NULL, tell_executions) \
+	ROW(clean_up, false, false, NULL, clean_up)          \
+	ROW(mounts, true, false, NULL, mounts)               \
+	ROW(capabilities, false, true, ask_capabilities, NULL)
+
+#define NAME_OF(name, needs_sandbox, takes_wish, ask, begin) #name,
+static const char *const action_names[] = {ACTIONS(NAME_OF) NULL};
 
 const struct field op_sandboxes_asked[] = {
 	{"action", FIELD_CHOICE, FIELD_REQUIRED, .choices = action_names,
@@ -17,7 +36,7 @@ const struct field op_sandboxes_asked[] = {
                  "its memory is; capabilities: what this machine and the policy let you have of a profile"},
 	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "Which one, by its id or name"},
 	{"name", FIELD_TEXT, FIELD_NULLABLE, 1, 64,
-         "Of one that is made: it is found by that name, and outlives this program. Without it ends with this program"},
+         "Of one that is made: it is found by that name, and outlives this program. Without a name it ends with this program"},
 	WISH_FIELDS,
 	{0},
 };
@@ -42,7 +61,7 @@ const struct field op_sandboxes_answered[] = {
 	{"forgotten", FIELD_NUMBER, 0, .description = "Of clean_up"},
 	{"mounts", FIELD_OBJECTS, 0, .description = "Of mounts", .fields = portrait_mount_fields},
 	{"capabilities", FIELD_OBJECTS, 0, .description = "Of capabilities: each was tried", .fields = portrait_capability_fields},
-	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	PROBLEM_FIELD,
 	{0},
 };
 
@@ -142,20 +161,33 @@ static int ask_rules(struct yett_connection *connection, const json_t *asked, js
 	return 0;
 }
 
-static int ask_change(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+/* By the list of the action's own name; the other one would be of another action. */
+static int change(struct yett_connection *connection, const json_t *asked, bool allows, json_t **ret_answer, struct yett_error *error)
 {
-	const json_t *allow = field_get(asked, "allow"), *deny = field_get(asked, "deny");
-	_cleanup_free_ char **allowed = field_strings(allow), **denied = field_strings(deny);
+	const char *own = allows ? "allow" : "deny", *other = allows ? "deny" : "allow";
+	const json_t *rules = field_get(asked, own);
+	_cleanup_free_ char **texts = field_strings(rules);
+	size_t count = json_array_size(rules);
 	int r;
 
-	if (!allow && !deny)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
-		                 "allow, deny: what is meant has to be in one of these lists");
-	if (!allowed || !denied)
+	if (!rules || field_get(asked, other))
+		return error_set(error, YETT_E_INVALID_REQUEST, rules ? YETT_R_UNKNOWN_FIELD : YETT_R_MISSING_FIELD,
+		                 "%s: the action %s takes rules in this list, and none in %s", own, own, other);
+	if (!texts)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
-	r = yett_network_change(connection, field_text(asked, "sandbox"), (const char *const *)allowed, json_array_size(allow),
-	                        (const char *const *)denied, json_array_size(deny), error);
+	r = yett_network_change(connection, field_text(asked, "sandbox"), allows ? (const char *const *)texts : NULL, allows ? count : 0,
+	                        allows ? NULL : (const char *const *)texts, allows ? 0 : count, error);
 	return r == 0 ? ask_rules(connection, asked, ret_answer, error) : r;
+}
+
+static int ask_allow(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	return change(connection, asked, true, ret_answer, error);
+}
+
+static int ask_deny(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	return change(connection, asked, false, ret_answer, error);
 }
 
 static int ask_capabilities(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
@@ -309,6 +341,8 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 {
 	struct making *making = data;
 	struct call *call = making->call;
+	struct yett_error ignored; /* without events it is as good a sandbox */
+	char id[YETT_ID_SIZE];
 	json_t *with_id;
 
 	free(making);
@@ -319,7 +353,7 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 		call_fail(call, error);
 		return;
 	}
-	(void)!happenings_follow(call_agent(call), box->id, NULL);
+	(void)!happenings_follow(call_agent(call), box->id, id, &ignored);
 	with_id = json_pack("{s:s, s:s}", "action", "info", "sandbox", box->id);
 	(void)box_unref(box);
 	call_replace_asked(call, with_id);
@@ -346,31 +380,13 @@ static void make(struct call *call)
 	call_set_work(call, making, give_up);
 }
 
+#define ACTION(name, needs_sandbox, takes_wish, ask, begin) {#name, needs_sandbox, takes_wish, ask, begin},
 static const struct {
 	const char *name;
-	bool needs_sandbox;
+	bool needs_sandbox, takes_wish;
 	ask_fn ask; /* of the helper; NULL: `begin` */
 	void (*begin)(struct call *call);
-} actions[] = {
-	{"list", false, ask_list, NULL},
-	{"make", false, NULL, make},
-	{"info", true, ask_info, NULL},
-	{"stats", false, ask_stats, NULL},
-	{"end", true, ask_end, NULL},
-	{"pause", true, ask_pause, NULL},
-	{"resume", true, ask_resume, NULL},
-	{"kill", true, ask_kill, NULL},
-	{"plan", false, NULL, plan},
-	{"rules", true, ask_rules, NULL},
-	{"allow", true, ask_change, NULL},
-	{"deny", true, ask_change, NULL},
-	{"executions", false, NULL, tell_executions},
-	{"clean_up", false, NULL, clean_up},
-	{"mounts", true, NULL, mounts},
-	{"capabilities", false, ask_capabilities, NULL},
-};
-
-_Static_assert(ARRAY_SIZE(actions) + 1 == ARRAY_SIZE(action_names), "each name of the table has its action");
+} actions[] = {ACTIONS(ACTION)};
 
 void op_sandboxes(struct call *call)
 {
@@ -382,6 +398,10 @@ void op_sandboxes(struct call *call)
 			continue;
 		if (actions[i].needs_sandbox && !field_get(call_asked(call), "sandbox")) {
 			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD, "sandbox: %s needs to know which one", name);
+			call_fail(call, &error);
+		} else if (!actions[i].takes_wish && wish_is_any(call_asked(call))) {
+			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD,
+			                "%s takes no profile, shares, network, rules or limits: these are for make and plan", name);
 			call_fail(call, &error);
 		} else if (actions[i].ask) {
 			ask(call, actions[i].ask);

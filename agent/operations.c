@@ -10,7 +10,7 @@ const struct operation operations[] = {
 	{"run_code", "Run code",
          "Runs a program in one of 13 languages in a sandbox of its own, which is gone afterwards, or in one that is named, and tells what it "
          "wrote, its exit status, and in words why it failed. Compiles it where the language is. With mode kept, python and javascript keep "
-         "variables between calls in one sandbox. One that takes long is answered as running, with an id: wait_command tells the rest.",
+         "variables between calls in one sandbox, which stays. One that takes long is answered as running, with an id: wait_command tells the rest.",
          runner_asked, execution_fields, OPERATION_REACHES, runner_begin},
 	{"run_command", "Run a command",
          "Runs a shell command line, or a program with its arguments, in a sandbox of its own or in one that is named, and tells what it wrote "

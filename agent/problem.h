@@ -10,6 +10,12 @@
 /* The members of "error" in answers. */
 extern const struct field problem_fields[];
 
+/* The row of an answer's table that has them. */
+#define PROBLEM_FIELD                                                                                                      \
+	{                                                                                                                  \
+		"error", FIELD_OBJECT, 0, .description = "Why it was not done, where it was not", .fields = problem_fields \
+	}
+
 /* {"code": "permission-denied", "message": …, "detail": …, "rule": …, "file": …, "line": …, "asked": …, "allowed": …, "mend": …,
  * "retryable": …}: what is empty is not in it. The caller's. */
 json_t *problem_json(const struct yett_error *error);

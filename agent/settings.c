@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/runner/languages.h"
 #include "libclient/yett.h"
 
 #define FILE_MAX 65536
@@ -14,7 +15,7 @@ const struct field settings_fields[] = {
 	{"default_timeout", FIELD_DURATION, 0, 1, 86400000, "How long code and commands may run where a request does not say",
          .fallback = "30"},
 	{"max_timeout", FIELD_DURATION, 0, 1, 2592000000, "The longest that a request may say", .fallback = "600"},
-	{"max_output", FIELD_NUMBER, 0, 1000, 1000000, "Characters of each output in an answer; the rest is read by read_file",
+	{"max_output", FIELD_NUMBER, 0, 1000, 1000000, "Bytes of each output in an answer; the rest is read by read_file",
          .fallback = "30000"},
 	{"light", FIELD_TEXT, 0, 1, 64, "The profile of the tier light, which is that of requests that name none",
          .fallback = "\"default\""},
@@ -42,12 +43,12 @@ static int take_text(const json_t *object, const char *name, char **text)
 
 static int take_lists(struct settings *settings, const json_t *object)
 {
-	const json_t *interpreters = field_get(object, "interpreters"), *languages = json_object_get(object, "languages");
-	char **strings = json_is_array(languages) ? field_strings(languages) : NULL;
+	const json_t *interpreters = field_get(object, "interpreters"), *allowed = json_object_get(object, "languages");
+	char **strings = json_is_array(allowed) ? field_strings(allowed) : NULL;
 
-	if (json_is_array(languages) && !strings)
+	if (json_is_array(allowed) && !strings)
 		return -ENOMEM;
-	if (languages) {
+	if (allowed) {
 		free(settings->languages);
 		settings->languages = strings;
 	}
@@ -58,13 +59,38 @@ static int take_lists(struct settings *settings, const json_t *object)
 	return 0;
 }
 
+/* NULL: all that are named are languages. */
+static const char *find_wrong_language(const json_t *object)
+{
+	const json_t *allowed = field_get(object, "languages");
+	json_t *interpreters = (json_t *)field_get(object, "interpreters"), *one;
+	const char *name;
+	size_t i;
+
+	json_array_foreach(allowed, i, one)
+	{
+		if (!language_find(json_string_value(one)))
+			return json_string_value(one);
+	}
+	json_object_foreach(interpreters, name, one)
+	{
+		if (!language_find(name))
+			return name;
+	}
+	return NULL;
+}
+
 int settings_change(struct settings *settings, const json_t *object, struct yett_error *error)
 {
 	uint64_t most, usual;
+	const char *wrong;
 	int r = fields_check(settings_fields, object, error);
 
 	if (r != 0)
 		return r;
+	wrong = find_wrong_language(object);
+	if (wrong)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "there is no language '%.40s'", wrong);
 	most = field_duration_ms(object, "max_timeout", settings->max_timeout_ms);
 	usual = field_duration_ms(object, "default_timeout", settings->default_timeout_ms);
 	if (usual > most)
@@ -152,13 +178,13 @@ int settings_load(struct settings *settings, struct yett_error *error)
 
 json_t *settings_json(const struct settings *settings)
 {
-	json_t *languages = settings->languages ? json_array() : json_null();
+	json_t *allowed = settings->languages ? json_array() : json_null();
 
 	for (char **at = settings->languages; at && *at; at++)
-		(void)json_array_append_new(languages, json_string(*at));
+		(void)json_array_append_new(allowed, json_string(*at));
 	return json_pack("{s:f, s:f, s:I, s:s, s:s, s:o, s:o, s:b}", "default_timeout", (double)settings->default_timeout_ms / 1000,
 	                 "max_timeout", (double)settings->max_timeout_ms / 1000, "max_output", (json_int_t)settings->max_output, "light",
-	                 settings->light, "strong", settings->strong, "languages", languages, "interpreters",
+	                 settings->light, "strong", settings->strong, "languages", allowed, "interpreters",
 	                 settings->interpreters ? json_incref(settings->interpreters) : json_object(), "refuse_findings",
 	                 (int)settings->refuse_findings);
 }

@@ -9,7 +9,7 @@
 
 struct settings {
 	uint64_t default_timeout_ms, max_timeout_ms; /* of what is run */
-	size_t max_output;                           /* characters of an output in an answer */
+	size_t max_output;                           /* bytes of each output in an answer */
 	char *light, *strong;                        /* the profiles of the two tiers */
 	char **languages;                            /* those that may be run, by name; ends with NULL. NULL: all */
 	json_t *interpreters;                        /* a language's name: the program instead of the table's */

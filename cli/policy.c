@@ -8,20 +8,19 @@
 
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/policy_test.h"
 #include "cli/run.h"
 #include "cli/run_parts.h"
+#include "cli/run_shares.h"
 #include "cli/suggest.h"
 #include "libclient/yett.h"
 
-#define ARGUMENTS_MAX 8
-
-struct policy_choice {
-	const char *user, *key, *file;
-};
+#define ARGUMENTS_MAX 10
 
 OPTION_TEXT(set_user, struct policy_choice, user)
 OPTION_TEXT(set_key, struct policy_choice, key)
 OPTION_TEXT(set_file, struct policy_choice, file)
+OPTION_FLAG(set_effective, struct policy_choice, is_effective)
 
 #define OF_WHOM                                                                                                                 \
 	{0, "user", "USER", "for this user, by name or number (you)", set_user},                                                \
@@ -30,7 +29,8 @@ OPTION_TEXT(set_file, struct policy_choice, file)
 		0, "policy", "FILE", "by this policy, and conf.d beside it (" YETT_POLICY_PATH ")", set_file                    \
 	}
 
-const struct option policy_options[] = {OF_WHOM, {0}};
+const struct option policy_options[] = {
+	OF_WHOM, {0, "effective", NULL, "with show: what is in force for the user, grant by grant", set_effective}, {0}};
 const struct option profiles_options[] = {OF_WHOM, {0}};
 
 /* Of yett-explain, which is told of whom and what in its arguments. */
@@ -68,6 +68,10 @@ static void add_choice(struct arguments *arguments, const struct policy_choice *
 		add(arguments, "--key", key_word(choice->key, arguments->key));
 	if (choice->file)
 		add(arguments, "--policy", choice->file);
+	if (choice->groups)
+		add(arguments, "--groups", choice->groups);
+	if (choice->is_own_key && !choice->key)
+		add(arguments, "--own-key", NULL);
 }
 
 #define EXPLAIN "/yett-explain"
@@ -326,6 +330,35 @@ static int explain(const struct policy_choice *choice, struct run *run)
 	return 0;
 }
 
+int policy_explain_words(const struct policy_choice *choice, int count, char **words, char **ret_text, bool *ret_is_told,
+                         struct yett_error *error)
+{
+	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
+	struct arguments arguments = {.count = 0};
+	bool help = false;
+	int r, first;
+
+	*ret_is_told = false;
+	if (!run)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "there is no memory left");
+	run_options_init(&run->options);
+	add_choice(&arguments, choice);
+	run_ask_find_home(run, choice->user);
+	r = options_parse(&as_run, count, words, &run->options, &help, &first, &run->error);
+	if (r == 0)
+		r = run_shares_hide(&run->options, &run->error);
+	if (r == 0)
+		r = connect_explain(&arguments, run->options.connect.key_path, &run->connection, &run->error);
+	if (r == 0) {
+		r = run_ask_text(run, ret_text);
+		*ret_is_told = r == 0 || is_refusal(&run->error);
+	}
+	*error = run->error;
+	yett_connection_close(run->connection);
+	run_options_free(&run->options);
+	return r;
+}
+
 static int explain_main(const struct policy_choice *choice, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
@@ -342,9 +375,32 @@ static int explain_main(const struct policy_choice *choice, int argc, char **arg
 	return code;
 }
 
+static int show(const struct policy_choice *choice, int argc, char **argv)
+{
+	struct arguments arguments = {.words = {"--effective"}, .count = 1};
+
+	if (argc > 0)
+		return misused("policy show does not know what to do with %s", argv[0]);
+	if (!choice->is_effective)
+		return misused("policy show shows what is in force for a user: yett policy show --effective [--user USER]");
+	add_choice(&arguments, choice);
+	if (!choice->key)
+		add(&arguments, "--own-key", NULL);
+	return print_answer(&arguments, print_text);
+}
+
+static int test(const struct policy_choice *choice, int argc, char **argv)
+{
+	if (argc != 1)
+		return misused("policy test takes one file of tests");
+	if (choice->user || choice->key)
+		return misused("policy test is about the users and keys that the file names: --user and --key are of policy explain");
+	return policy_test(choice->file, argv[0]);
+}
+
 int policy_main(const struct subcommand *self, int argc, char **argv)
 {
-	static const char *const words[] = {"check", "explain"};
+	static const char *const words[] = {"check", "explain", "show", "test"};
 	struct policy_choice choice = {0};
 	const char *near;
 	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
@@ -355,11 +411,16 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 		return check(&choice, argc - first - 1, argv + first + 1);
 	if (strcmp(argv[first], "explain") == 0)
 		return explain_main(&choice, argc - first - 1, argv + first + 1);
+	if (strcmp(argv[first], "show") == 0)
+		return show(&choice, argc - first - 1, argv + first + 1);
+	if (strcmp(argv[first], "test") == 0)
+		return test(&choice, argc - first - 1, argv + first + 1);
 	near = suggest_near(argv[first], words, ARRAY_SIZE(words));
 	if (near)
 		return misused("policy has no %s: did you mean yett policy %s?", argv[first], near);
-	return misused("policy has no %s: yett policy check [FILE] checks it, yett policy explain tells what it says of a run",
-	               argv[first]);
+	return misused(
+		"policy has no %s: yett policy check [FILE] checks it, explain tells what it says of a run, show --effective of a user, test FILE of many",
+		argv[first]);
 }
 
 int profiles_main(const struct subcommand *self, int argc, char **argv)

@@ -1,5 +1,6 @@
 /*
- * `yett policy check [FILE]`, `yett policy explain -- RUN ARGS` and `yett profiles`: what the policy says, of itself and of somebody.
+ * `yett policy check [FILE]`, `test FILE`, `show --effective`, `explain -- RUN ARGS` and `yett profiles`: what the policy says, of itself
+ * and of somebody.
  *
  * Runs as the caller. yett-explain answers, which lies beside the helper and reads the policy as the caller can; where an ordinary user
  * cannot, the service is asked what it would do.
@@ -13,6 +14,22 @@ extern const struct option policy_options[], profiles_options[];
 
 int policy_main(const struct subcommand *self, int argc, char **argv);
 int profiles_main(const struct subcommand *self, int argc, char **argv);
+
+/* About whom a question is, and by which policy; what is NULL, is not said. */
+struct policy_choice {
+	const char *user, *key, *file;
+	const char *groups; /* instead of those of the account: names or numbers with commas between them */
+	bool is_effective;  /* of `yett policy show` */
+	bool is_own_key;    /* without `key`: any of the user's own, whoever asks */
+};
+
+/*
+ * What `yett policy explain` says of a run with these arguments, `words[0 … count]`, that ends with NULL and is changed. No current
+ * directory is shared that is not among them. 0 and the text, to be freed; or why it would be refused: of `ret_is_told` false, why nobody
+ * can tell.
+ */
+_must_check_ int policy_explain_words(const struct policy_choice *choice, int count, char **words, char **ret_text, bool *ret_is_told,
+                                      struct yett_error *error);
 
 /*
  * What `yett policy check` says of the whole policy at `file` (NULL: the installed one), to be freed: each line but the last is to be

@@ -3,44 +3,25 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "agent/http/access.h"
+#include "agent/nonce.h"
 
 #define STATUS_UNAUTHORIZED 401
 #define STATUS_FORBIDDEN    403
 #define STATUS_MEDIA_TYPE   415
 
-static int make_secret(char secret[ACCESS_SECRET_SIZE])
+void access_init(struct access *access, uid_t uid, uint16_t port)
 {
-	uint8_t bytes[(ACCESS_SECRET_SIZE - 1) / 2];
-
-	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-		return errno ? -errno : -EIO;
-	for (size_t i = 0; i < sizeof bytes; i++)
-		(void)snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
-	explicit_bzero(bytes, sizeof bytes);
-	return 0;
-}
-
-int access_init(struct access *access, uid_t uid, uint16_t port)
-{
-	int r;
-
 	*access = (struct access){.uid = uid, .port = port};
-	if ((r = make_secret(access->token)) < 0)
-		return r;
-	return make_secret(access->cookie);
+	nonce_make(access->token, ACCESS_SECRET_SIZE - 1);
+	nonce_make(access->cookie, ACCESS_SECRET_SIZE - 1);
 }
 
-int access_make_url(struct access *access, char *url, size_t size)
+void access_make_url(struct access *access, char *url, size_t size)
 {
-	int r = make_secret(access->once);
-
-	if (r < 0)
-		return r;
+	nonce_make(access->once, ACCESS_SECRET_SIZE - 1);
 	(void)snprintf(url, size, "http://127.0.0.1:%u/?once=%s", access->port, access->once);
-	return 0;
 }
 
 /* Takes as long wherever they differ. An empty secret is nobody's. */

@@ -29,11 +29,11 @@ struct access_request {
 	bool has_body;
 };
 
-/* Secrets that nobody can guess. 0 or -errno. getrandom(2) */
-_must_check_ int access_init(struct access *access, uid_t uid, uint16_t port);
+/* Secrets that nobody can guess. */
+void access_init(struct access *access, uid_t uid, uint16_t port);
 
-/* Another `once`, and the URL that has it, in url[0 … size). 0 or -errno. */
-_must_check_ int access_make_url(struct access *access, char *url, size_t size);
+/* Another `once`, and the URL that has it, in url[0 … size). */
+void access_make_url(struct access *access, char *url, size_t size);
 
 /* Whether somebody of this uid may ask for anything at all. */
 bool access_knows(const struct access *access, uid_t uid);

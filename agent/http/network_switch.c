@@ -12,6 +12,17 @@
 #define STATE_MAX      (32 << 20) /* bytes of the file */
 #define REMEMBERED_MAX 256        /* sandboxes; those that are gone are forgotten first */
 
+#define ALL "*" /* the rule that all but private addresses fit, which is what an open network allows without any rule */
+
+/* A sandbox whose network is looked at or switched. */
+struct switched {
+	struct yett_connection *connection;
+	char id[YETT_ID_SIZE];
+	bool is_open; /* it may connect without a rule */
+	char *path;
+	json_t *state; /* what is in the file */
+};
+
 static const struct field asked_fields[] = {
 	{"enabled", FIELD_BOOL, FIELD_REQUIRED, .description = "Whether it may connect as its rules say"},
 	{0},
@@ -96,10 +107,11 @@ static void make_directories(char *path)
 	}
 }
 
-static int save(char *path, const json_t *state, struct yett_error *error)
+static int save(const struct switched *switched, struct yett_error *error)
 {
-	_cleanup_free_ char *making = NULL, *text = json_dumps(state, JSON_COMPACT);
+	_cleanup_free_ char *making = NULL, *text = json_dumps(switched->state, JSON_COMPACT);
 	_cleanup_fd_ int fd = -1;
+	char *path = switched->path;
 
 	if (!text || asprintf(&making, "%s.new", path) < 0) {
 		making = NULL;
@@ -117,41 +129,43 @@ static int save(char *path, const json_t *state, struct yett_error *error)
 	return 0;
 }
 
-static void forget_gone(struct yett_connection *connection, json_t *state)
+static void forget_gone(const struct switched *switched)
 {
 	struct yett_sandbox_status *status;
 	const char *id;
 	json_t *rules;
 	void *next;
+	int r;
 
-	if (json_object_size(state) < REMEMBERED_MAX)
+	if (json_object_size(switched->state) < REMEMBERED_MAX)
 		return;
-	json_object_foreach_safe(state, next, id, rules)
+	json_object_foreach_safe(switched->state, next, id, rules)
 	{
-		if (yett_sandbox_inspect(connection, id, &status, NULL) == 0)
+		r = yett_sandbox_inspect(switched->connection, id, &status, NULL);
+		if (r == 0)
 			yett_free(status);
-		else
-			(void)json_object_del(state, id);
+		else if (r == YETT_E_NOT_FOUND)
+			(void)json_object_del(switched->state, id);
 	}
 }
 
 /* --- rules --------------------------------------------------------------------------------------------------------------------------- */
 
 /* The texts of those that allow, as a list; the caller's. */
-static json_t *allowed(const struct yett_rules *rules)
+static json_t *allowed(const struct switched *switched, const struct yett_rules *rules)
 {
-	json_t *texts = json_array();
+	json_t *texts = switched->is_open ? json_pack("[s]", ALL) : json_array();
 
 	for (size_t i = 0; i < yett_rules_count(rules); i++) {
 		const struct yett_rule *rule = yett_rules_get(rules, i);
 
-		if (rule->list == YETT_RULES_ALLOW)
+		if (rule->list == YETT_RULES_ALLOW && !(switched->is_open && strcmp(rule->text, ALL) == 0))
 			(void)json_array_append_new(texts, json_string(rule->text));
 	}
 	return texts;
 }
 
-static int change(struct yett_connection *connection, const char *id, const json_t *texts, bool is_allowed, struct yett_error *error)
+static int change(const struct switched *switched, const json_t *texts, bool is_allowed, struct yett_error *error)
 {
 	_cleanup_free_ char **list = field_strings(texts);
 	size_t count = json_array_size(texts);
@@ -160,67 +174,79 @@ static int change(struct yett_connection *connection, const char *id, const json
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
 	if (count == 0)
 		return 0;
-	return yett_network_change(connection, id, is_allowed ? (const char *const *)list : NULL, is_allowed ? count : 0,
-	                           is_allowed ? NULL : (const char *const *)list, is_allowed ? 0 : count, error);
+	return yett_network_change(switched->connection, switched->id, is_allowed ? (const char *const *)list : NULL,
+	                           is_allowed ? count : 0, is_allowed ? NULL : (const char *const *)list, is_allowed ? 0 : count, error);
 }
 
 /* What was allowed is remembered before it is denied: where that fails in between, it can be given again. */
-static int switch_off(struct yett_connection *connection, const char *id, char *path, json_t *state, struct yett_error *error)
+static int switch_off(const struct switched *switched, struct yett_error *error)
 {
 	struct yett_rules *rules;
 	json_t *texts;
-	int r = yett_network_rules(connection, id, &rules, error);
+	int r = yett_network_rules(switched->connection, switched->id, &rules, error);
 
 	if (r != 0)
 		return r;
-	texts = allowed(rules);
+	texts = allowed(switched, rules);
 	yett_free(rules);
-	forget_gone(connection, state);
-	(void)json_object_set(state, id, texts);
-	if ((r = save(path, state, error)) == 0 && (r = change(connection, id, texts, false, error)) != 0) {
-		(void)json_object_del(state, id);
-		(void)!save(path, state, NULL); /* then it is as if it was off, and can be switched on */
+	forget_gone(switched);
+	(void)json_object_set(switched->state, switched->id, texts);
+	if ((r = save(switched, error)) == 0 && (r = change(switched, texts, false, error)) != 0) {
+		(void)json_object_del(switched->state, switched->id);
+		(void)!save(switched, NULL); /* then it is as if it was off, and can be switched on */
 	}
 	json_decref(texts);
 	return r;
 }
 
-static int switch_on(struct yett_connection *connection, const char *id, char *path, json_t *state, struct yett_error *error)
+static int switch_on(const struct switched *switched, struct yett_error *error)
 {
-	int r = change(connection, id, json_object_get(state, id), true, error);
+	int r = change(switched, json_object_get(switched->state, switched->id), true, error);
 
 	if (r != 0)
 		return r;
-	(void)json_object_del(state, id);
-	return save(path, state, error);
+	(void)json_object_del(switched->state, switched->id);
+	return save(switched, error);
+}
+
+/* Which one it is, and what is remembered of it and others. */
+static int look(struct switched *switched, const char *sandbox, struct yett_error *error)
+{
+	struct yett_sandbox_status *status;
+	int r = yett_sandbox_inspect(switched->connection, sandbox, &status, error);
+
+	if (r != 0)
+		return r;
+	(void)strcpy(switched->id, status->info->id);
+	switched->is_open = status->info->network == YETT_NETWORK_OPEN;
+	yett_free(status);
+	switched->state = load(switched->path);
+	return 0;
 }
 
 /* `enabled`: -1: as it is. */
 static int apply(struct yett_connection *connection, const char *sandbox, int enabled, json_t **ret_answer, struct yett_error *error)
 {
 	_cleanup_free_ char *path = state_path();
-	struct yett_sandbox_status *status;
+	struct switched switched = {.connection = connection, .path = path};
 	struct yett_rules *rules = NULL;
-	char id[YETT_ID_SIZE];
-	json_t *state;
+	bool is_off;
 	int r;
 
 	if (!path)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is no place to remember it");
-	if ((r = yett_sandbox_inspect(connection, sandbox, &status, error)) != 0)
+	if ((r = look(&switched, sandbox, error)) != 0)
 		return r;
-	(void)strcpy(id, status->info->id);
-	yett_free(status);
-	state = load(path);
-	if (enabled == 0 && !json_object_get(state, id))
-		r = switch_off(connection, id, path, state, error);
-	else if (enabled == 1 && json_object_get(state, id))
-		r = switch_on(connection, id, path, state, error);
-	if (r == 0 && (r = yett_network_rules(connection, id, &rules, error)) == 0)
-		*ret_answer = json_pack("{s:s, s:b, s:o}", "sandbox", id, "enabled", !json_object_get(state, id), "rules",
-		                        portrait_rules_json(rules));
+	is_off = json_object_get(switched.state, switched.id);
+	if (enabled == 0 && !is_off)
+		r = switch_off(&switched, error);
+	else if (enabled == 1 && is_off)
+		r = switch_on(&switched, error);
+	if (r == 0 && (r = yett_network_rules(connection, switched.id, &rules, error)) == 0)
+		*ret_answer = json_pack("{s:s, s:b, s:o}", "sandbox", switched.id, "enabled", !json_object_get(switched.state, switched.id),
+		                        "rules", portrait_rules_json(rules));
 	yett_free(rules);
-	json_decref(state);
+	json_decref(switched.state);
 	return r;
 }
 

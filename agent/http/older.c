@@ -129,16 +129,8 @@ static void note(const struct execute *execute, uint64_t before)
 	struct execution *latest = NULL;
 
 	executions_each(execute->exchange->agent, note_latest, &latest);
-	if (latest && latest->number + 1 > before)
+	if (latest && latest->number >= before)
 		manager_note(server_manager(execute->exchange->server), latest->id, execute->executor);
-}
-
-static uint64_t count_executions(struct agent *agent)
-{
-	struct execution *latest = NULL;
-
-	executions_each(agent, note_latest, &latest);
-	return latest ? latest->number + 1 : 0;
 }
 
 static void go_on(struct execute *execute);
@@ -197,7 +189,7 @@ static void go_on(struct execute *execute)
 	const struct call_options options = {.on_done = on_run, .data = execute, .patience_ms = execute->is_async ? ASYNC_MS : 0};
 	struct exchange *exchange = execute->exchange;
 	const char *kept = manager_kept(server_manager(exchange->server), execute->executor);
-	uint64_t before = count_executions(exchange->agent);
+	uint64_t before = executions_count(exchange->agent);
 
 	if (execute->executor->how == MANAGER_PROCESS && !kept) {
 		make_kept(execute);
@@ -385,7 +377,7 @@ void older_info(struct exchange *exchange)
 	reply_json(exchange, MHD_HTTP_OK,
 	           json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "name", "yett", "version", YETT_VERSION, "uptime",
 	                     (json_int_t)(clock_now_ms() - server_started_ms(exchange->server)) * NS_OF_MS, "running", running,
-	                     "executions", (json_int_t)count_executions(exchange->agent), "executors",
+	                     "executions", (json_int_t)executions_count(exchange->agent), "executors",
 	                     describe_executors(server_manager(exchange->server)), "statistics", executions_statistics(exchange->agent)));
 }
 

@@ -10,13 +10,14 @@
 #include "agent/problem.h"
 
 /*
- * What a page may do: only what comes from this server is loaded, executed or connected to. No other page may frame it, and nothing may
- * take an answer for another kind than it is. Nothing is kept: another user of the browser, or another token, gets nothing of it.
+ * What a page may do: only what comes from this server is loaded, executed or connected to, and no text becomes elements or code by a
+ * mistake of the page's own scripts (Trusted Types, of which it may make none). No other page may frame it, and nothing may take an answer
+ * for another kind than it is. Nothing is kept: another user of the browser, or another token, gets nothing of it.
  */
 static const char *const always[][2] = {
 	{"Content-Security-Policy",
          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action "
-         "'none'; frame-ancestors 'none'; base-uri 'none'"},
+         "'none'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
 	{"X-Content-Type-Options", "nosniff"},
 	{"Referrer-Policy", "no-referrer"},
 	{"Cache-Control", "no-store"},
@@ -38,27 +39,7 @@ static const unsigned statuses[] = {
 
 unsigned reply_status(enum yett_code code)
 {
-	static const struct {
-		enum yett_code code;
-		unsigned status;
-	} known[] = {
-		{YETT_E_INVALID_REQUEST, MHD_HTTP_BAD_REQUEST},
-		{YETT_E_PERMISSION_DENIED, MHD_HTTP_FORBIDDEN},
-		{YETT_E_SECURITY_VIOLATION, MHD_HTTP_FORBIDDEN},
-		{YETT_E_BAD_SIGNATURE, MHD_HTTP_FORBIDDEN},
-		{YETT_E_NETWORK_DENIED, MHD_HTTP_FORBIDDEN},
-		{YETT_E_NOT_FOUND, MHD_HTTP_NOT_FOUND},
-		{YETT_E_NOT_RUNNING, MHD_HTTP_NOT_FOUND},
-		{YETT_E_UNSUPPORTED, MHD_HTTP_NOT_IMPLEMENTED},
-		{YETT_E_ALREADY_EXISTS, MHD_HTTP_BAD_REQUEST},
-		{YETT_E_COMMAND_FAILED, MHD_HTTP_BAD_REQUEST},
-		{YETT_E_FILE_OPERATION_FAILED, MHD_HTTP_BAD_REQUEST},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (known[i].code == code)
-			return known[i].status;
-	return MHD_HTTP_SERVICE_UNAVAILABLE;
+	return statuses[call_outcome_of(code)];
 }
 
 void reply_finish(struct MHD_Response *response, const char *type)

@@ -13,7 +13,7 @@
 /* `value` is taken; NULL: no memory. */
 void reply_json(struct exchange *exchange, unsigned status, json_t *value);
 
-/* {"error": …} as in the answers of operations. */
+/* {"error": …} as in the answers of operations; of routes that are ROUTE_PLAIN the message, as a line of text. */
 void reply_problem(struct exchange *exchange, unsigned status, const struct yett_error *error);
 
 /* The same of a refusal by the server itself. */

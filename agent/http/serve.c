@@ -5,7 +5,6 @@
  * privilege.
  */
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -141,8 +140,7 @@ static int listen_tcp(struct serve *serve, struct yett_error *error)
 
 	if ((r = entry_listen_tcp(&serve->entry, (uint16_t)serve->port, error)) != 0)
 		return r;
-	if ((r = access_init(&serve->access, getuid(), serve->entry.port)) < 0)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no secret can be made: %s", strerror(-r));
+	access_init(&serve->access, getuid(), serve->entry.port);
 	if (!serve->token_path && !(usual = entry_runtime_path("serve.token", error)))
 		return (int)error->code;
 	return entry_write_token(&serve->entry, serve->token_path ? serve->token_path : usual, serve->access.token, error);
@@ -152,8 +150,10 @@ static void print_url(struct serve *serve)
 {
 	char url[URL_SIZE];
 
-	if (serve->entry.port && access_make_url(&serve->access, url, sizeof url) == 0)
+	if (serve->entry.port) {
+		access_make_url(&serve->access, url, sizeof url);
 		(void)printf("Open %s\n", url);
+	}
 	(void)fflush(stdout);
 }
 
@@ -176,24 +176,19 @@ static int on_user_signal(sd_event_source *source, const struct signalfd_siginfo
 	return 0;
 }
 
-/* SIGTERM, SIGINT and SIGHUP end the loop; what is not blocked before would end the program. */
+/* SIGTERM, SIGINT and SIGHUP end the loop. */
 static int take_signals(struct serve *serve)
 {
-	static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
-	sd_event *loop = serve->agent->loop;
 	sigset_t signals;
-	int r;
+	int r = agent_watch_signals(serve->agent, &signals, NULL, NULL);
 
+	if (r < 0)
+		return r;
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGUSR1);
-	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
-		(void)sigaddset(&signals, ending[i]);
 	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
 		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
-		if ((r = sd_event_add_signal(loop, NULL, ending[i], NULL, NULL)) < 0)
-			return r;
-	return sd_event_add_signal(loop, NULL, SIGUSR1, on_user_signal, serve);
+	return sd_event_add_signal(serve->agent->loop, NULL, SIGUSR1, on_user_signal, serve);
 }
 
 static int begin(struct serve *serve, struct yett_error *error)
@@ -242,6 +237,8 @@ int serve_main(struct agent *agent, int argc, char **argv)
 		(void)sd_notify(0, "READY=1");
 		r = sd_event_loop(agent->loop);
 		(void)sd_notify(0, "STOPPING=1");
+		if (r < 0)
+			(void)fprintf(stderr, "yett serve: cannot go on: %s\n", strerror(-r));
 	}
 	end(&serve);
 	return r != 0;

@@ -133,35 +133,10 @@ static uint64_t latest(struct agent *agent)
 	return last;
 }
 
-/* The id of one that is known by its id or name. */
-static int find_id(struct agent *agent, const char *sandbox, char id[YETT_ID_SIZE], struct yett_error *error)
-{
-	struct yett_connection *connection;
-	struct yett_sandbox_status *status;
-	unsigned tries = 0;
-	int r;
-
-	do {
-		r = agent_connect(agent, &connection, error);
-		if (r == 0)
-			r = yett_sandbox_inspect(connection, sandbox, &status, error);
-	} while (agent_is_to_repeat(agent, r, error, &tries));
-	if (r != 0)
-		return r;
-	(void)strcpy(id, status->info->id);
-	yett_free(status);
-	return 0;
-}
-
 static int follow(struct agent *agent, const char *sandbox, char id[YETT_ID_SIZE], struct yett_error *error)
 {
-	int r;
-
 	*id = '\0';
-	if (!sandbox)
-		return happenings_follow_all(agent, error);
-	r = find_id(agent, sandbox, id, error);
-	return r == 0 ? happenings_follow(agent, id, error) : r;
+	return sandbox ? happenings_follow(agent, sandbox, id, error) : happenings_follow_all(agent, error);
 }
 
 void v1_events(struct exchange *exchange)

@@ -1,18 +1,18 @@
 /* What is asked for besides tools and resources: beginning, and what there is. See mcp.h. */
 #include "agent/mcp/mcp_stream.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "agent/mcp/mcp_revision.h"
+#include "agent/nonce.h"
 
 #define MINUTE_MS 60000
 
 /* What a model is told once. */
 static const char instructions[] =
 	"Yett runs commands and code in sandboxes that a policy of this computer's administrator bounds. Without \"sandbox\" a call has a "
-	"fresh sandbox of its own, of which nothing is left afterwards; to keep files or state between calls, make one with "
+	"fresh sandbox of its own, of which nothing is left afterwards (but run_code with mode \"kept\" makes one that stays, and answers "
+	"its id); to keep files or state between calls, make one with "
 	"sandboxes {\"action\": \"make\"} and name it in each call. A program that fails is an ordinary result; an error is a refusal, and "
 	"says which rule refuses and what would have to change. What takes longer than 45 seconds is answered as \"running\" with an "
 	"\"id\": ask wait_command for the rest. Of a long output the first and last part is shown; read_file gives the rest.";
@@ -25,12 +25,7 @@ static json_t *capabilities(void)
 /* A name for the client's requests over HTTP. What it is worth is that nobody else guesses it. */
 static void make_session(struct mcp_stream *stream)
 {
-	unsigned char bytes[(MCP_SESSION_SIZE - 1) / 2];
-
-	if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-		return; /* it goes without: sessions need not be */
-	for (size_t i = 0; i < sizeof bytes; i++)
-		(void)snprintf(stream->session + 2 * i, 3, "%02x", bytes[i]);
+	nonce_make(stream->session, MCP_SESSION_SIZE - 1);
 	stream->is_session_new = true;
 }
 

@@ -50,13 +50,6 @@ void mcp_stream_receive(struct mcp_stream *stream, const char *text, size_t leng
 /* How many of its requests are not answered yet. */
 size_t mcp_stream_pending(const struct mcp_stream *stream);
 
-/*
- * Reads messages from `input`, one a line, and writes to `output`, until `input` ends, nobody reads `output` any more, or a signal asks it
- * to end (SIGTERM, SIGINT, SIGHUP): then what goes on is given up. A call that takes longer than `patience_ms` is answered as running. The
- * status to exit with.
- */
-int mcp_stdio(struct agent *agent, int input, int output, uint64_t patience_ms);
-
 /* --- HTTP ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* What a POST says beside its body. Texts are NULL where there is no such header. */

@@ -5,7 +5,6 @@
  * for it is bounded. With the caller's privilege.
  */
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -253,27 +252,13 @@ static void send_line(const struct mcp_message *message, void *data)
 		mcp_output_line(&stdio->output, message->text, message->length);
 }
 
-static int watch_signals(struct stdio *stdio)
-{
-	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-	sigset_t blocked;
-	int r = 0;
-
-	(void)sigemptyset(&blocked);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		(void)sigaddset(&blocked, signals[i]);
-	(void)sigprocmask(SIG_BLOCK, &blocked, NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(signals) && r >= 0; i++)
-		r = sd_event_add_signal(stdio->loop, NULL, signals[i], on_signal, stdio);
-	return r;
-}
-
 static int begin(struct stdio *stdio, struct agent *agent, int output)
 {
+	sigset_t signals;
 	int r = mcp_output_open(&stdio->output, stdio->loop, output, on_written, stdio);
 
 	if (r >= 0)
-		r = watch_signals(stdio);
+		r = agent_watch_signals(agent, &signals, on_signal, stdio);
 	if (r >= 0)
 		r = watch_input(stdio);
 	if (r < 0)
@@ -283,7 +268,11 @@ static int begin(struct stdio *stdio, struct agent *agent, int output)
 	return stdio->stream && make_room(stdio) == 0 ? 0 : -ENOMEM;
 }
 
-int mcp_stdio(struct agent *agent, int input, int output, uint64_t patience_ms)
+/*
+ * Reads messages from `input`, one a line, and writes to `output`, until `input` ends, nobody reads `output` any more, or a signal asks it
+ * to end: then what goes on is given up. A call that takes longer than `patience_ms` is answered as running. The status to exit with.
+ */
+static int run(struct agent *agent, int input, int output, uint64_t patience_ms)
 {
 	struct stdio stdio = {.loop = agent->loop, .input = input, .output.flags = -1};
 	int r = begin(&stdio, agent, output);
@@ -342,7 +331,7 @@ int mcp_main(struct agent *agent, int argc, char **argv)
 		}
 	}
 	if (optind == argc)
-		return mcp_stdio(agent, STDIN_FILENO, STDOUT_FILENO, patience_ms);
+		return run(agent, STDIN_FILENO, STDOUT_FILENO, patience_ms);
 	print_usage(stderr);
 	return FRONT_USAGE;
 }

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/nonce.h"
+
 #define NONCE_SIZE      32 /* hexadecimal digits */
 #define MARKER_SIZE     (NONCE_SIZE + 2)
 #define OUTCOME_MAX     (1 << 20)
@@ -367,14 +369,10 @@ static void on_exit_of_driver(struct yett_command *command, void *data)
 
 static int send_request(struct driver *driver, struct driver_piece *piece)
 {
-	unsigned char random[NONCE_SIZE / 2];
 	char *text;
 
-	if (getentropy(random, sizeof random) != 0)
-		abort(); /* getrandom(2) of so few bytes does not fail once the machine is up */
 	driver->marker[0] = '\x1e';
-	for (size_t i = 0; i < sizeof random; i++)
-		(void)snprintf(driver->marker + 1 + 2 * i, 3, "%02x", random[i]);
+	nonce_make(driver->marker + 1, NONCE_SIZE);
 	driver->marker[MARKER_SIZE - 1] = '\x1e'; /* where a NUL was written */
 	(void)json_object_set_new(piece->request.request, "nonce", json_stringn(driver->marker + 1, NONCE_SIZE));
 	text = json_dumps(piece->request.request, JSON_COMPACT | JSON_ENSURE_ASCII);

@@ -146,7 +146,7 @@ static void probe(struct execution *execution, enum execution_phase_name phase)
 	                                       .argv = argv,
 	                                       .env = parcel_of(run)->language->env,
 	                                       .cwd = DIRECTORY,
-	                                       .timeout_ms = PROBE_MS,
+	                                       .timeout_ms = execution_time(execution, PROBE_MS),
 	                                       .on_exit = on_probed,
 	                                       .data = execution};
 
@@ -172,8 +172,10 @@ static json_t *first_line(const struct kept *kept)
 static void ensure(struct execution *execution)
 {
 	const char *argv[8];
-	struct yett_command_options options = {
-		.argv = argv, .env = parcel_of(execution->runner)->language->env, .cwd = DIRECTORY, .timeout_ms = PROBE_MS};
+	struct yett_command_options options = {.argv = argv,
+	                                       .env = parcel_of(execution->runner)->language->env,
+	                                       .cwd = DIRECTORY,
+	                                       .timeout_ms = execution_time(execution, PROBE_MS)};
 	struct yett_error error;
 
 	probe_argv(execution->runner, argv);
@@ -200,13 +202,21 @@ static void end_ensure(struct execution *execution)
 
 /* --- phases -------------------------------------------------------------------------------------------------------------------------- */
 
+/* What the request asks for counts, and is refused where it is too long; else what the settings say is cut to what is allowed. */
+static uint64_t run_ms(const struct execution *execution)
+{
+	const struct run *run = execution->runner;
+
+	return field_get(run->ask.asked, "timeout") ? run->ask.timeout_ms : execution_time(execution, run->ask.timeout_ms);
+}
+
 static void start_phase(struct execution *execution, enum execution_phase_name phase, const char *const *argv, const char *cwd)
 {
 	struct run *run = execution->runner;
 	const char *input = phase == EXECUTION_RUN ? field_text(run->ask.asked, "stdin") : NULL;
 	_cleanup_free_ char **asked = phase == EXECUTION_RUN ? field_strings(field_get(run->ask.asked, "env")) : NULL;
 	_cleanup_free_ const char **env = make_env(run, asked);
-	uint64_t most = phase == EXECUTION_COMPILE ? COMPILE_MS : run->ask.timeout_ms;
+	uint64_t most = phase == EXECUTION_COMPILE ? execution_time(execution, COMPILE_MS) : run_ms(execution);
 	struct yett_command_options options = {
 		.argv = argv, .env = env, .cwd = cwd, .input = input, .input_length = input ? strlen(input) : 0, .timeout_ms = most};
 	struct yett_error error;
@@ -347,7 +357,7 @@ static void run_piece(struct execution *execution)
 	const json_t *env = field_get(run->ask.asked, "env");
 	char name[32];
 	struct driver_request request = {
-		.language = parcel->language, .interpreter = parcel->interpreter, .timeout_ms = run->ask.timeout_ms, .over = on_piece_over};
+		.language = parcel->language, .interpreter = parcel->interpreter, .timeout_ms = run_ms(execution), .over = on_piece_over};
 	struct yett_error error;
 
 	/* Its time begins when its turn is, and the driver sees to it. */
@@ -401,7 +411,7 @@ static void write_aside(struct execution *execution, char **argv)
 	                                       .argv = (const char *const *)argv,
 	                                       .cwd = DIRECTORY,
 	                                       .stdio = stdio,
-	                                       .timeout_ms = COMPILE_MS,
+	                                       .timeout_ms = execution_time(execution, COMPILE_MS),
 	                                       .on_exit = on_written,
 	                                       .on_output = on_writers_words,
 	                                       .data = execution};
@@ -516,7 +526,6 @@ void runner_begin(struct call *call)
 {
 	struct run *run = calloc(1, sizeof *run);
 	struct execution *execution = NULL;
-	const json_t *asked = call_asked(call);
 	struct yett_error error;
 	int r = run ? runner_ask_read(call, &run->ask, &error) : -ENOMEM;
 
@@ -531,11 +540,5 @@ void runner_begin(struct call *call)
 		call_fail(call, &error);
 		return;
 	}
-	r = execution_begin(execution, asked, &error);
-	if (r != 0)
-		execution_end(execution, EXECUTION_FAILED, &error);
-	if (field_bool(asked, "background") && !execution_is_over(execution))
-		call_succeed(call, execution_json(execution));
-	else
-		execution_answer(execution, call, call_patience_ms(call), false);
+	op_run(call, execution);
 }

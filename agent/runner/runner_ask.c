@@ -18,8 +18,10 @@ const struct field runner_asked[] = {
          "Further files by their names below the directory of the program: {\"data/a.csv\": TEXT}. Sources are compiled with it"},
 	{"args", FIELD_TEXTS, FIELD_NULLABLE, 0, 256, "Arguments of the program"},
 	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = modes, .fallback = "\"fresh\"",
-         .description = "kept: variables and functions are there in the next call with the same sandbox, as in a notebook, and the last "
-                        "expression's value is answered; python and javascript"},
+         .description =
+                 "kept: variables and functions are there in the next call with the same sandbox, as in a notebook, and the last "
+                 "expression's value is answered; python and javascript. Without sandbox one is made, which stays: its id is answered, "
+                 "for the next call to name it, and for sandboxes to end it"},
 	{"cwd", FIELD_TEXT, FIELD_NULLABLE, 1, 4095, "The directory that it starts in: absolute, inside. Without it that of the program"},
 	OP_RUN_FIELDS,
 	{"background", FIELD_BOOL, FIELD_NULLABLE, .description = "Answer at once, while it runs; wait_command tells the rest",

@@ -4,7 +4,6 @@
  * With the caller's privilege.
  */
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -175,22 +174,6 @@ static void ask_all(struct tool *tool)
 			ask_line(tool, text, (size_t)n);
 }
 
-/* Signals end it, and what it has begun; while nothing is asked they do what they usually do. */
-static int catch_signals(struct tool *tool)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-	int r = 0;
-
-	(void)sigemptyset(&tool->signals);
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		(void)sigaddset(&tool->signals, numbers[i]);
-	(void)sigprocmask(SIG_BLOCK, &tool->signals, NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(numbers) && r >= 0; i++)
-		r = sd_event_add_signal(tool->agent->loop, NULL, numbers[i], on_signal, tool);
-	(void)sigprocmask(SIG_UNBLOCK, &tool->signals, NULL);
-	return r;
-}
-
 int tool_main(struct agent *agent, int argc, char **argv)
 {
 	struct tool tool = {.agent = agent, .status = statuses[CALL_UNAVAILABLE]};
@@ -214,8 +197,10 @@ int tool_main(struct agent *agent, int argc, char **argv)
 		return FRONT_USAGE;
 	}
 	tool.operation = optind < argc ? argv[optind] : NULL;
-	if (catch_signals(&tool) < 0)
+	if (agent_watch_signals(agent, &tool.signals, on_signal, &tool) < 0)
 		return tool.status;
+	/* they end it, and what it has begun; while nothing is asked they do what they usually do */
+	(void)sigprocmask(SIG_UNBLOCK, &tool.signals, NULL);
 	ask_all(&tool);
 	call_free(tool.call);
 	return tool.signal ? 128 + tool.signal : tool.status;

@@ -98,7 +98,7 @@ function showTheme() {
 	else
 		document.documentElement.dataset.theme = theme;
 	setText(find("#theme"), THEMES[theme]);
-	find("#theme").setAttribute("aria-label", "Colours: " + (theme === "system" ? "as the system has them" : theme));
+	find("#theme").setAttribute("aria-label", THEMES[theme] + " colours");
 }
 
 function nextTheme() {

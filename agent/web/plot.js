@@ -53,7 +53,7 @@ export class Plot {
 		this.first = make("span", {});
 		this.top = make("span", {class: "plot-top"});
 		this.field = make("div", {class: "plot-field", tabindex: "0", role: "slider", "aria-label": name + ": the moment that is read", "aria-valuemin": "0"}, this.drawing, this.top);
-		fill(place, make("figcaption", {class: "plot-head"}, make("h3", {}, name), this.value), this.field,
+		fill(place, make("figcaption", {class: "plot-head"}, make("h2", {}, name), this.value), this.field,
 			make("div", {class: "plot-feet", "aria-hidden": "true"}, this.first, make("span", {}, "now")));
 		this.listen();
 	}

@@ -16,7 +16,7 @@ export function sandboxLink(id) {
 }
 
 /* An event may come before the list from which the name of its sandbox is known. */
-export function nameSandboxes(place) {
+function nameSandboxes(place) {
 	const link = find("a[data-sandbox]", place);
 
 	if (link)

@@ -1,7 +1,7 @@
 /*
  * The page "Policy": what it says to a request typed in, and sandboxes that are made of such requests.
  */
-import {bytes, fill, find, linesNode, make} from "./dom.js";
+import {bytes, fill, find, make} from "./dom.js";
 import {makeProblem, tell} from "./acts.js";
 import {refresh} from "./store.js";
 import {call} from "./client.js";

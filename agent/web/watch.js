@@ -123,7 +123,7 @@ export class Watch {
 
 	async ask(id) {
 		try {
-			const answer = await call("wait_command", {id, timeout: "1ms"}); /* 0 does not tell why it was refused */
+			const answer = await call("wait_command", {id, timeout: 0});
 			if (this.id !== id)
 				return;
 			this.record = answer;

@@ -9,7 +9,7 @@
 
 #include "helper/policy/policy.h"
 
-#define IMAGE_SIZE_MAX (16u << 20)
+#define IMAGE_SIZE_MAX (32u << 20)
 #define IMAGE_ALIGN    8
 
 struct image {

@@ -15,6 +15,7 @@ struct explain {
 	const struct policy *policy;
 	const char *path; /* of the policy; "built-in" */
 	const struct peer *peer;
+	bool is_own_key;          /* where no key is named, it is any of the user's own, whoever executes this */
 	struct verified verified; /* who is taken to ask; the request is the one that is looked at */
 };
 
@@ -29,9 +30,10 @@ struct explain_answer {
 
 /*
  * Who would ask: the account `user`, by name or number (NULL: who executes this), with its groups. The number of no account is in no
- * group, WHO_NO_GROUP its own. NOT_FOUND: neither an account nor a number that could be one's; UNSUPPORTED.
+ * group, WHO_NO_GROUP its own. With `groups`, names or numbers and commas between them, it is in these and no other, the first of them its
+ * own. NOT_FOUND: neither an account nor a number that could be one's; UNSUPPORTED.
  */
-_must_check_ int who_find(const char *user, struct peer *ret_peer, struct yett_error *error);
+_must_check_ int who_find(const char *user, const char *groups, struct peer *ret_peer, struct yett_error *error);
 
 /*
  * With which key. `key` is the name of an enrolled one, or the path of a public key; NULL: the one that signed, `signer`, or where `peer`
@@ -47,8 +49,11 @@ _must_check_ int explain_request(const struct explain *explain, const int *fds, 
 /* The profiles that may be had, each with what it gives and at most. */
 _must_check_ int explain_profiles(const struct explain *explain, struct explain_answer *answer, struct yett_error *error);
 
-/* What is to be told of a policy that was read: notices, a line each, then how much there is in it. */
-void explain_policy(const struct explain *explain, struct explain_answer *answer);
+/* The grants that are for whoever asks, in the order in which they count: what each gives and bounds, and which of them another shadows. */
+void explain_effective(const struct explain *explain, struct explain_answer *answer);
+
+/* What is to be told of a policy that was read: notices, a line each, then how much there is in it. 0, -ENOMEM. */
+_must_check_ int explain_policy(const struct explain *explain, struct explain_answer *answer);
 
 /* --- limits --------------------------------------------------------------------------------------------------- */
 
@@ -86,6 +91,16 @@ void limits_find_together(const struct explain *explain, const struct decision *
 
 /* --- grants --------------------------------------------------------------------------------------------------- */
 
-/* The grant that decides wherever this one could, for everybody and every key and profile; NULL: there is somebody for whom this one does.
+/* Which grants come before which: an index of a policy, which it borrows. NULL: no memory. */
+struct shadow *shadow_new(const struct policy *policy);
+void shadow_free(struct shadow *shadow);
+static inline void shadow_freep(struct shadow **shadow)
+{
+	shadow_free(*shadow);
+}
+
+/*
+ * The grant that decides wherever this one, of the same policy, could, for everybody and every key and profile; NULL: there is somebody
+ * for whom this one does. Looks at those grants only that are for somebody for whom this one is.
  */
-const struct policy_grant *shadow_find(const struct policy *policy, const struct policy_grant *grant);
+const struct policy_grant *shadow_find(struct shadow *shadow, const struct policy_grant *grant);

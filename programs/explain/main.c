@@ -22,12 +22,13 @@
 
 #define SOCKET 3 /* as libclient/start.c has it */
 
-enum what { OF_REQUEST, OF_PROFILES, OF_POLICY };
+enum what { OF_REQUEST, OF_PROFILES, OF_POLICY, OF_EFFECTIVE };
 
 struct options {
 	const char *policy; /* NULL: the installed one, and where there is none, the built-in one */
-	const char *user, *key;
+	const char *user, *groups, *key;
 	enum what what;
+	bool is_own_key;
 	bool is_alone; /* without conf.d */
 };
 
@@ -36,10 +37,13 @@ static int parse_options(int argc, char **argv, struct options *options)
 	static const struct option known[] = {
 		{"policy", required_argument, NULL, 'p'},
 		{"user", required_argument, NULL, 'u'},
+		{"groups", required_argument, NULL, 'g'},
 		{"key", required_argument, NULL, 'k'},
+		{"own-key", no_argument, NULL, 'o'},
 		{"alone", no_argument, NULL, 'a'},
 		{"profiles", no_argument, NULL, 'l'},
 		{"check", no_argument, NULL, 'c'},
+		{"effective", no_argument, NULL, 'e'},
 		{"personal", no_argument, NULL, 0},
 		{"quiet", no_argument, NULL, 0},
 		{"fd", required_argument, NULL, 0}, /* what libyett says to a helper */
@@ -55,6 +59,12 @@ static int parse_options(int argc, char **argv, struct options *options)
 		case 'u':
 			options->user = optarg;
 			break;
+		case 'g':
+			options->groups = optarg;
+			break;
+		case 'o':
+			options->is_own_key = true;
+			break;
 		case 'k':
 			options->key = optarg;
 			break;
@@ -66,6 +76,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'c':
 			options->what = OF_POLICY;
+			break;
+		case 'e':
+			options->what = OF_EFFECTIVE;
 			break;
 		case 0:
 			break;
@@ -147,15 +160,17 @@ static int answer(const struct options *options, struct explain *explain, const 
 	const struct message *request = explain->verified.request;
 	int r;
 
-	if (options->what == OF_POLICY) {
-		explain_policy(explain, into);
-		return 0;
-	}
+	if (options->what == OF_POLICY)
+		return explain_policy(explain, into);
 	r = who_find_key(explain, options->key, envelope->key, error);
 	explain->verified.request = request;
 	explain->verified.fd_count = frame->fd_count;
 	if (r != 0)
 		return r;
+	if (options->what == OF_EFFECTIVE) {
+		explain_effective(explain, into);
+		return 0;
+	}
 	return options->what == OF_PROFILES ? explain_profiles(explain, into, error) : explain_request(explain, frame->fds, into, error);
 }
 
@@ -224,7 +239,7 @@ int main(int argc, char **argv)
 	int r;
 
 	if (parse_options(argc, argv, &options) < 0) {
-		(void)fprintf(stderr, "yett-explain is executed by yett: yett policy explain, yett policy check, yett profiles\n");
+		(void)fprintf(stderr, "yett-explain is executed by yett: yett policy, yett profiles\n");
 		return 2;
 	}
 	(void)signal(SIGCHLD, SIG_DFL);
@@ -233,8 +248,9 @@ int main(int argc, char **argv)
 	r = sodium_init() < 0 ? error_set(&error, YETT_E_UNSUPPORTED, 0, "libsodium cannot be used")
 	                      : load(&options, &policy, &explain.path, &error);
 	if (r == 0)
-		r = who_find(options.user, &peer, &error);
+		r = who_find(options.user, options.groups, &peer, &error);
 	explain.policy = policy;
+	explain.is_own_key = options.is_own_key;
 	if (r != 0)
 		return frame_send_error(SOCKET, &error, 0, 0) < 0 ? 2 : 1;
 	for (r = hello(); r == 0;) {

@@ -53,7 +53,7 @@ static void json_open_section(struct json *json, const char *name, const char *t
 	json_number(json, "line", place.line);
 }
 
-static void json_section(struct json *json, const char *name, const char *title, struct policy_place place)
+void tell_json_section(struct json *json, const char *name, const char *title, struct policy_place place)
 {
 	json_open_section(json, name, title, place);
 	json_close(json);
@@ -66,7 +66,7 @@ static const char *format_or_unlimited(uint64_t value, char *(*format)(uint64_t,
 
 /* --- who ------------------------------------------------------------------------------------------------------ */
 
-static void tell_who(const struct explain *explain, struct json *json, FILE *text)
+void tell_who(const struct explain *explain, struct json *json, FILE *text)
 {
 	const struct peer *peer = explain->peer;
 	const struct verified *verified = &explain->verified;
@@ -142,7 +142,7 @@ static void tell_limit(const struct decision *decision, enum policy_limit limit,
 	(void)fputc('\n', text);
 }
 
-static void tell_together(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text)
+void tell_together(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text)
 {
 	struct limits_user limits[LIMITS_TOGETHER];
 
@@ -366,8 +366,8 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 	              decision.grant->place.line);
 	(void)fprintf(text, "  %-15s '%s' (%s:%u)\n", "profile", decision.profile->name, decision.profile->place.file,
 	              decision.profile->place.line);
-	json_section(&json, "grant", decision.grant->name, decision.grant->place);
-	json_section(&json, "profile", decision.profile->name, decision.profile->place);
+	tell_json_section(&json, "grant", decision.grant->name, decision.grant->place);
+	tell_json_section(&json, "profile", decision.profile->name, decision.profile->place);
 	json_open(&json, "limits", '[');
 	for (int limit = 0; limit < POLICY_LIMITS; limit++)
 		tell_limit(&decision, limit, &ceilings.of[limit], &json, text);
@@ -440,7 +440,7 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 	json_text(json, "name", profile->name);
 	json_text(json, "file", profile->place.file);
 	json_number(json, "line", profile->place.line);
-	json_section(json, "grant", grant->name, grant->place);
+	tell_json_section(json, "grant", grant->name, grant->place);
 	json_open(json, "limits", '[');
 	(void)fprintf(text, "%-12s", profile->name);
 	for (int limit = 0; limit < POLICY_LIMITS; limit++)
@@ -525,7 +525,7 @@ static void tell_void(const struct policy_grant *grant, struct json *json, FILE 
 static void tell_shadow(const struct policy_grant *grant, const struct policy_grant *by, struct json *json, FILE *text)
 {
 	json_open_section(json, NULL, grant->name, grant->place);
-	json_section(json, "by", by->name, by->place);
+	tell_json_section(json, "by", by->name, by->place);
 	json_close(json);
 	(void)fprintf(
 		text,
@@ -533,11 +533,14 @@ static void tell_shadow(const struct policy_grant *grant, const struct policy_gr
 		grant->place.file, grant->place.line, grant->name, by->name, by->place.file, by->place.line);
 }
 
-void explain_policy(const struct explain *explain, struct explain_answer *answer)
+int explain_policy(const struct explain *explain, struct explain_answer *answer)
 {
 	const struct policy *policy = explain->policy;
+	_cleanup_(shadow_freep) struct shadow *shadow = shadow_new(policy);
 	struct json json = {.to = answer->json};
 
+	if (!shadow)
+		return -ENOMEM;
 	json_open(&json, NULL, '{');
 	json_text(&json, "policy", explain->path);
 	json_number(&json, "profiles", policy->profiles_count);
@@ -549,7 +552,7 @@ void explain_policy(const struct explain *explain, struct explain_answer *answer
 	json_close(&json);
 	json_open(&json, "shadowed", '[');
 	for (size_t i = 0; i < policy->grants_count; i++) {
-		const struct policy_grant *by = shadow_find(policy, &policy->grants[i]);
+		const struct policy_grant *by = shadow_find(shadow, &policy->grants[i]);
 
 		if (by)
 			tell_shadow(&policy->grants[i], by, &json, answer->text);
@@ -558,4 +561,5 @@ void explain_policy(const struct explain *explain, struct explain_answer *answer
 	json_close(&json);
 	(void)fprintf(answer->text, "%s: %zu profile%s, %zu grant%s\n", explain->path, policy->profiles_count,
 	              policy->profiles_count == 1 ? "" : "s", policy->grants_count, policy->grants_count == 1 ? "" : "s");
+	return 0;
 }

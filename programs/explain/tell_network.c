@@ -77,8 +77,7 @@ static void tell_rules(const struct explain *explain, const struct decision *dec
 /* The most lines of a list that people get. */
 #define SHOWN_MAX 20
 
-/* Those of one list of the policy, with the line of each. */
-static void tell_list(const struct explain *explain, const struct policy_rules *rules, const char *section, struct json *json, FILE *text)
+void tell_network_list(const struct explain *explain, const struct policy_rules *rules, const char *section, struct json *json, FILE *text)
 {
 	const struct net_list *list = rules_of_policy(rules);
 	const char *word = "allow";
@@ -135,9 +134,9 @@ void tell_network(const struct explain *explain, const struct decision *decision
 	json_open(json, "network_of_policy", '{');
 	json_open(json, "rules", '[');
 	if (plan_network_has_rules(decision->network)) {
-		tell_list(explain, &profile->allow, of_profile, json, text);
-		tell_list(explain, &profile->deny, of_profile, json, text);
-		tell_list(explain, &grant->deny, of_grant, json, text);
+		tell_network_list(explain, &profile->allow, of_profile, json, text);
+		tell_network_list(explain, &profile->deny, of_profile, json, text);
+		tell_network_list(explain, &grant->deny, of_grant, json, text);
 	}
 	json_close(json);
 	if (plan_network_has_rules(decision->network))

@@ -39,7 +39,32 @@ static int find_own_groups(struct peer *peer, struct yett_error *error)
 	return 0;
 }
 
-int who_find(const char *user, struct peer *ret_peer, struct yett_error *error)
+/* Those that are named, instead of the account's. */
+static int name_groups(const char *groups, struct peer *peer, struct yett_error *error)
+{
+	_cleanup_free_ char *names = strdup(groups);
+	char *rest = names, *name;
+
+	if (!names)
+		return -ENOMEM;
+	peer->groups_count = 0;
+	while ((name = strsep(&rest, ","))) {
+		const struct group *group;
+		uint64_t number;
+		bool is_number = units_parse_number(name, &number) == 0 && number < UINT32_MAX;
+
+		group = is_number ? NULL : getgrnam(name);
+		if (!is_number && !group)
+			return error_set(error, YETT_E_NOT_FOUND, 0, "%s is not a group of this host", ESCAPE(name));
+		if (peer->groups_count == PLAN_GROUPS_MAX)
+			return error_set(error, YETT_E_UNSUPPORTED, 0, "these are more groups than %d", PLAN_GROUPS_MAX);
+		peer->groups[peer->groups_count++] = group ? group->gr_gid : (gid_t)number;
+	}
+	peer->gid = peer->groups[0];
+	return 0;
+}
+
+int who_find(const char *user, const char *groups, struct peer *ret_peer, struct yett_error *error)
 {
 	struct peer peer = {.pid = getpid(), .uid = getuid(), .gid = getgid()};
 	const struct passwd *account;
@@ -61,6 +86,8 @@ int who_find(const char *user, struct peer *ret_peer, struct yett_error *error)
 	} else {
 		r = error_set(error, YETT_E_NOT_FOUND, 0, "%s is not a user of this host", ESCAPE(user));
 	}
+	if (r == 0 && groups)
+		r = name_groups(groups, &peer, error);
 	if (r != 0)
 		return r;
 	copy(peer.names.user, sizeof peer.names.user, account ? account->pw_name : NULL);
@@ -126,7 +153,7 @@ int who_find_key(struct explain *explain, const char *key, const uint8_t signer[
 		copy(explain->verified.principal, sizeof explain->verified.principal, key);
 		return 0;
 	}
-	if (explain->peer->uid == getuid())
+	if (explain->peer->uid == getuid() && !explain->is_own_key)
 		return find_key(explain, signer, error);
 	explain->verified.key_source = KEY_OF_USER;
 	return 0;

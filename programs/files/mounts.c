@@ -57,14 +57,14 @@ static bool read_line(char *text, struct line *ret_line)
 	return ret_line->super_options != NULL;
 }
 
-/* Whether a list like "rw,nosuid" has an option, or one that begins so. */
+/* Whether a list like "ro,upperdir=/x" has an option, with a value or without. */
 static bool has_option(const char *options, const char *name)
 {
 	size_t length = strlen(name);
 
 	for (const char *at = options; at; at = strchr(at, ',')) {
 		at += *at == ',';
-		if (strncmp(at, name, length) == 0)
+		if (strncmp(at, name, length) == 0 && strchr(",=", at[length]))
 			return true;
 	}
 	return false;
@@ -74,8 +74,8 @@ static uint32_t mode_of(const struct line *line)
 {
 	if (has_option(line->options, "ro") || has_option(line->super_options, "ro"))
 		return FILE_MOUNT_READ_ONLY;
-	return strcmp(line->type, "overlay") == 0 && has_option(line->super_options, "upperdir=") ? FILE_MOUNT_COPY_ON_WRITE
-	                                                                                          : FILE_MOUNT_WRITABLE;
+	return strcmp(line->type, "overlay") == 0 && has_option(line->super_options, "upperdir") ? FILE_MOUNT_COPY_ON_WRITE
+	                                                                                         : FILE_MOUNT_WRITABLE;
 }
 
 /* What is made for the sandbox, in memory: init calls such a tmpfs "none", and the overlay "memory" whose changes are in one. */

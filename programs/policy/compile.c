@@ -10,14 +10,13 @@
 /* The sections of all texts live until the policy has been made of them. */
 struct compiling {
 	struct compiled *compiled;
-	cfg_t *root;
+	struct parse *parse;
 	struct yett_error *error;
 };
 
 static void compiling_clear(struct compiling *compiling)
 {
-	if (compiling->root)
-		(void)cfg_free(compiling->root);
+	parse_free(compiling->parse);
 	compiled_free(compiling->compiled);
 }
 
@@ -62,8 +61,8 @@ static int compiling_start(struct compiling *compiling)
 	struct compiled *compiled = compiling->compiled = calloc(1, sizeof *compiled);
 	struct policy *policy = &compiled->policy;
 
-	compiling->root = parse_new();
-	if (!compiled || !compiling->root)
+	compiling->parse = parse_new();
+	if (!compiled || !compiling->parse)
 		return -ENOMEM;
 	policy->runtime_dir = strdup("/run/yett");
 	policy->keys_dir = strdup("/etc/yett/keys.d");
@@ -98,11 +97,11 @@ static int add_text(struct compiling *compiling, const struct compile_text *text
 	policy->files[policy->files_count++] = text->name;
 	for (size_t i = 0; i < text->length; i++)
 		policy->generation = (policy->generation ^ (unsigned char)text->text[i]) * 0x100000001b3;
-	return parse_text(compiling->root, text->name, text->text, text->length, compiling->error);
+	return parse_text(compiling->parse, text->name, text->text, text->length, compiling->error);
 }
 
 /* Fills a profile from the one it extends, that one's own, and so on: the eldest first. */
-static int fill_profile(struct compiling *compiling, cfg_opt_t *sections, size_t index)
+static int fill_profile(struct compiling *compiling, size_t index)
 {
 	struct compiled *compiled = compiling->compiled;
 	size_t profiles = compiled->policy.profiles_count;
@@ -113,9 +112,9 @@ static int fill_profile(struct compiling *compiling, cfg_opt_t *sections, size_t
 
 	if (r < 0)
 		return r;
-	for (line[length++] = cfg_opt_getnsec(sections, (unsigned)index); (extends = parse_value(line[length - 1], "extends", 0));
-	     length++) {
-		cfg_t *base = cfg_opt_gettsec(sections, extends->text);
+	line[length++] = parse_section(compiling->parse, SETTINGS_PROFILE, index);
+	for (; (extends = parse_value(line[length - 1], "extends", 0)); length++) {
+		cfg_t *base = parse_find(compiling->parse, SETTINGS_PROFILE, extends->text);
 
 		if (!base || length == profiles)
 			return policy_refuse(extends->place, extends->text, base ? "extends itself in the end" : "is not a profile",
@@ -138,35 +137,39 @@ static int take_name(const struct compiling *compiling, cfg_t *section, char **r
 	return *ret_name ? 0 : -ENOMEM;
 }
 
-static int add_profiles(struct compiling *compiling, cfg_opt_t *sections)
+static int add_profiles(struct compiling *compiling)
 {
 	struct compiled *compiled = compiling->compiled;
+	size_t count = parse_count(compiling->parse, SETTINGS_PROFILE);
 	int r = 0;
 
-	compiled->profiles = calloc(cfg_opt_size(sections) + 1, sizeof *compiled->profiles);
+	compiled->profiles = calloc(count + 1, sizeof *compiled->profiles);
 	if (!compiled->profiles)
 		return -ENOMEM;
-	compiled->policy.profiles_count = cfg_opt_size(sections);
-	for (unsigned i = 0; r == 0 && i < compiled->policy.profiles_count; i++) {
-		compiled->profiles[i].profile.place = parse_place(cfg_opt_getnsec(sections, i));
-		r = take_name(compiling, cfg_opt_getnsec(sections, i), &compiled->profiles[i].profile.name);
+	compiled->policy.profiles_count = count;
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		cfg_t *section = parse_section(compiling->parse, SETTINGS_PROFILE, i);
+
+		compiled->profiles[i].profile.place = parse_place(section);
+		r = take_name(compiling, section, &compiled->profiles[i].profile.name);
 		if (r == 0)
-			r = fill_profile(compiling, sections, i);
+			r = fill_profile(compiling, i);
 	}
 	return r;
 }
 
-static int add_grants(struct compiling *compiling, cfg_opt_t *sections)
+static int add_grants(struct compiling *compiling)
 {
 	struct compiled *compiled = compiling->compiled;
+	size_t count = parse_count(compiling->parse, SETTINGS_GRANT);
 	int r = 0;
 
-	compiled->grants = calloc(cfg_opt_size(sections) + 1, sizeof *compiled->grants);
+	compiled->grants = calloc(count + 1, sizeof *compiled->grants);
 	if (!compiled->grants)
 		return -ENOMEM;
-	compiled->policy.grants_count = cfg_opt_size(sections);
-	for (unsigned i = 0; r == 0 && i < compiled->policy.grants_count; i++) {
-		cfg_t *section = cfg_opt_getnsec(sections, i);
+	compiled->policy.grants_count = count;
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		cfg_t *section = parse_section(compiling->parse, SETTINGS_GRANT, i);
 
 		compiled->grants[i].grant.place = parse_place(section);
 		compiled->grants[i].grant.notice = strdup("");
@@ -382,11 +385,11 @@ int compile(const struct compile_text *texts, size_t count, struct compiled **re
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = add_text(&compiling, &texts[i]);
 	if (r == 0)
-		r = settings_fill(SETTINGS_HELPER, cfg_getsec(compiling.root, "helper"), compiling.compiled, error);
+		r = settings_fill(SETTINGS_HELPER, parse_section(compiling.parse, SETTINGS_HELPER, 0), compiling.compiled, error);
 	if (r == 0)
-		r = add_profiles(&compiling, cfg_getopt(compiling.root, "profile"));
+		r = add_profiles(&compiling);
 	if (r == 0)
-		r = add_grants(&compiling, cfg_getopt(compiling.root, "grant"));
+		r = add_grants(&compiling);
 	if (r == 0)
 		r = check_compiled(compiling.compiled, error);
 	if (r == 0)

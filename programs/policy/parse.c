@@ -2,10 +2,14 @@
  * See parse.h. Two passes: parse_clean() refuses what libConfuse would let pass and blanks the comments (its lexer
  * miscounts the lines after them); then libConfuse reads the rest. Every value is a CFGT_PTR made by parse_take(), so
  * that it keeps its line.
+ *
+ * libConfuse compares the title of a section with that of every one before it, so that it is left with one at a time: parse_keep() takes
+ * each as soon as it is read, and finds its title in a tree.
  */
 #include "programs/policy/parse.h"
 #include "base/escape.h"
 
+#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +19,22 @@
 #define PARSE_EMPTY     "\002"
 #define PARSE_VALUE_MAX 4096
 
+#define PARSE_ROOM_MIN 64
+
+/* Those of one kind. `titles` is a tree of tsearch(3) over the same sections. */
+struct parse_kept {
+	cfg_t **sections;
+	size_t count, room;
+	void *titles;
+};
+
+struct parse {
+	cfg_t *root; /* of libConfuse: what has no title, and what could not be read to its end */
+	struct parse_kept kept[SETTINGS_SECTIONS];
+};
+
 struct parse_pass {
+	struct parse *parse;
 	const char *file;
 	struct yett_error *error;
 	bool failed;
@@ -138,7 +157,8 @@ static void parse_drop(void *pointer)
 	free(value);
 }
 
-static cfg_opt_t parse_option(const char *name, bool is_list)
+/* libConfuse opens a stream for each list that begins with a mark. */
+static cfg_opt_t parse_option(const char *name, bool is_list, bool has_mark)
 {
 	static char mark[] = PARSE_MARK; /* not const in libConfuse's type; only copied */
 
@@ -146,14 +166,64 @@ static cfg_opt_t parse_option(const char *name, bool is_list)
 		.name = name,
 		.type = CFGT_PTR,
 		.flags = is_list ? CFGF_LIST : CFGF_NONE,
-		.def.parsed = is_list ? mark : NULL,
+		.def.parsed = has_mark ? mark : NULL,
 		.parsecb = parse_take,
 		.freecb = parse_drop,
 	};
 }
 
+static int parse_compare_titles(const void *a, const void *b)
+{
+	return strcmp(cfg_title((cfg_t *)(uintptr_t)a), cfg_title((cfg_t *)(uintptr_t)b));
+}
+
+static int parse_kept_add(struct parse_kept *kept, cfg_t *section)
+{
+	size_t room = kept->count < kept->room ? kept->room : 2 * kept->room + PARSE_ROOM_MIN;
+	cfg_t **sections = room > kept->room ? reallocarray(kept->sections, room, sizeof *sections) : kept->sections, **found;
+
+	if (!sections)
+		return -ENOMEM;
+	kept->sections = sections;
+	kept->room = room;
+	found = tsearch(section, &kept->titles, parse_compare_titles);
+	if (!found)
+		return -ENOMEM;
+	if (*found != section)
+		return -EEXIST;
+	kept->sections[kept->count++] = section;
+	return 0;
+}
+
+static enum settings_section_index parse_kind(const char *name)
+{
+	enum settings_section_index kind = 0;
+
+	while (strcmp(settings_sections[kind].name, name) != 0)
+		kind++;
+	return kind;
+}
+
+/* Called behind the '}' of a section with a title, which is then the only one that libConfuse has of its kind. */
+static int parse_keep(cfg_t *cfg, cfg_opt_t *option)
+{
+	cfg_value_t *last = option->values[cfg_opt_size(option) - 1];
+	char what[ESCAPE_SIZE];
+	int r = parse_kept_add(&parse_pass->parse->kept[parse_kind(option->name)], last->section);
+
+	(void)cfg;
+	if (r == -EEXIST) {
+		(void)snprintf(what, sizeof what, "found duplicate title `%s`", cfg_title(last->section));
+		parse_fail(parse_place(last->section), what);
+	}
+	if (r < 0)
+		return r;
+	last->section = NULL;
+	return cfg_opt_rmnsec(option, 0);
+}
+
 /* libConfuse copies the options, so that they need to live for this call only. */
-cfg_t *parse_new(void)
+static cfg_t *parse_new_root(void)
 {
 	cfg_opt_t options[SETTINGS_SECTIONS][SETTINGS_KEYS_MAX + 2] = {0}, sections[SETTINGS_SECTIONS + 1] = {0};
 
@@ -161,16 +231,51 @@ cfg_t *parse_new(void)
 		const struct settings_section *section = &settings_sections[i];
 
 		for (size_t k = 0; k < section->count; k++)
-			options[i][k] = parse_option(section->keys[k].name, settings_is_list(section->keys[k].kind));
-		options[i][section->count] = parse_option(PARSE_MARK, true);
+			options[i][k] = parse_option(section->keys[k].name, settings_is_list(section->keys[k].kind),
+			                             i == SETTINGS_PROFILE && settings_is_list(section->keys[k].kind));
+		options[i][section->count] = parse_option(PARSE_MARK, true, true);
 		sections[i] = (cfg_opt_t)CFG_SEC(section->name, options[i], section->flags);
+		sections[i].validcb = section->flags & CFGF_TITLE ? parse_keep : NULL;
 	}
 	return cfg_init(sections, CFGF_NONE);
 }
 
-int parse_text(cfg_t *root, const char *file, char *text, size_t length, struct yett_error *error)
+struct parse *parse_new(void)
 {
-	struct parse_pass pass = {.file = file, .error = error};
+	struct parse *parse = calloc(1, sizeof *parse);
+
+	if (parse)
+		parse->root = parse_new_root();
+	if (parse && parse->root)
+		return parse;
+	free(parse);
+	return NULL;
+}
+
+static void parse_keep_section(void *section)
+{
+	(void)section; /* the tree borrows it */
+}
+
+void parse_free(struct parse *parse)
+{
+	if (!parse)
+		return;
+	for (size_t kind = 0; kind < SETTINGS_SECTIONS; kind++) {
+		struct parse_kept *kept = &parse->kept[kind];
+
+		tdestroy(kept->titles, parse_keep_section);
+		for (size_t i = 0; i < kept->count; i++)
+			(void)cfg_free(kept->sections[i]);
+		free(kept->sections);
+	}
+	(void)cfg_free(parse->root);
+	free(parse);
+}
+
+int parse_text(struct parse *parse, const char *file, char *text, size_t length, struct yett_error *error)
+{
+	struct parse_pass pass = {.parse = parse, .file = file, .error = error};
 	int r = parse_clean(file, text, length, error);
 	FILE *stream;
 
@@ -179,14 +284,34 @@ int parse_text(cfg_t *root, const char *file, char *text, size_t length, struct 
 	stream = fmemopen(text, length, "r");
 	if (!stream)
 		return -errno;
-	(void)cfg_set_error_function(root, parse_report);
+	(void)cfg_set_error_function(parse->root, parse_report);
 	parse_pass = &pass;
-	r = cfg_parse_fp(root, stream);
+	r = cfg_parse_fp(parse->root, stream);
 	parse_pass = NULL;
 	(void)fclose(stream);
 	if (pass.failed)
 		return YETT_E_INVALID_REQUEST;
 	return r == CFG_SUCCESS ? 0 : -ENOMEM; /* the only failure that libConfuse does not report */
+}
+
+size_t parse_count(const struct parse *parse, enum settings_section_index kind)
+{
+	return settings_sections[kind].flags & CFGF_TITLE ? parse->kept[kind].count : 1;
+}
+
+cfg_t *parse_section(const struct parse *parse, enum settings_section_index kind, size_t index)
+{
+	if (settings_sections[kind].flags & CFGF_TITLE)
+		return parse->kept[kind].sections[index];
+	return cfg_getsec(parse->root, settings_sections[kind].name);
+}
+
+cfg_t *parse_find(const struct parse *parse, enum settings_section_index kind, const char *title)
+{
+	cfg_t wanted = {.title = (char *)(uintptr_t)title}, **found; /* not const in libConfuse's type; only compared */
+
+	found = tfind(&wanted, &parse->kept[kind].titles, parse_compare_titles);
+	return found ? *found : NULL;
 }
 
 const struct parse_value *parse_value(cfg_t *section, const char *key, unsigned index)

@@ -10,8 +10,8 @@
 #include "programs/policy/settings.h"
 
 /*
- * One value. `is_inherited` stands for the extended profile's items, in a list that was not set, or with +=; `is_empty`
- * for those of {}.
+ * One value. `is_inherited` stands for the extended profile's items, in a list of a profile that was not set, or with +=; `is_empty` for
+ * those of {}.
  */
 struct parse_value {
 	const char *key;
@@ -20,14 +20,32 @@ struct parse_value {
 	char text[];
 };
 
-/* An empty root with the sections of settings_sections, for cfg_free(); NULL: no memory. */
-cfg_t *parse_new(void);
+/* The sections of every text that was read, in the order in which they stand. Each kind that has titles is indexed by them. */
+struct parse;
+
+/* For parse_free(); NULL: no memory. */
+struct parse *parse_new(void);
+
+/* Takes NULL. Values, sections and their texts go with it. */
+void parse_free(struct parse *parse);
+static inline void parse_freep(struct parse **parse)
+{
+	parse_free(*parse);
+}
 
 /*
- * Adds the sections of text[0 … length), which is changed, to `root`. Places keep `file` as it is: it must outlive
- * them. 0, -ENOMEM, or YETT_E_INVALID_REQUEST with "FILE:LINE: what"; then `root` is only good for cfg_free().
+ * Adds the sections of text[0 … length), which is changed. Places keep `file` as it is: it must outlive them. In time that grows with
+ * the text, however many sections there are. 0, -ENOMEM, or YETT_E_INVALID_REQUEST with "FILE:LINE: what"; then `parse` is only good for
+ * parse_free().
  */
-_must_check_ int parse_text(cfg_t *root, const char *file, char *text, size_t length, struct yett_error *error);
+_must_check_ int parse_text(struct parse *parse, const char *file, char *text, size_t length, struct yett_error *error);
+
+/* How many sections of a kind there are; of one without titles always one. */
+size_t parse_count(const struct parse *parse, enum settings_section_index kind);
+cfg_t *parse_section(const struct parse *parse, enum settings_section_index kind, size_t index);
+
+/* The section of that title; NULL: there is none. */
+cfg_t *parse_find(const struct parse *parse, enum settings_section_index kind, const char *title);
 
 /* The values of a key of a section; NULL past the last. */
 const struct parse_value *parse_value(cfg_t *section, const char *key, unsigned index);

@@ -25,26 +25,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	_cleanup_free_ char *text = malloc(size + 1);
 	struct yett_error error = {0};
 	struct policy policy = {0};
-	cfg_t *root = parse_new();
+	_cleanup_(parse_freep) struct parse *parse = parse_new();
 	int r;
 
 	memcpy(text, data, size);
-	r = parse_text(root, "fuzz", text, size, &error);
+	r = parse_text(parse, "fuzz", text, size, &error);
 	if (r > 0 && strncmp(error.message, "fuzz:", 5) != 0)
 		__builtin_trap();
 	if (r == 0) {
-		fill(SETTINGS_HELPER, cfg_getsec(root, "helper"), &policy);
-		for (unsigned i = 0; i < cfg_size(root, "profile"); i++) {
+		fill(SETTINGS_HELPER, parse_section(parse, SETTINGS_HELPER, 0), &policy);
+		for (size_t i = 0; i < parse_count(parse, SETTINGS_PROFILE); i++) {
 			struct settings_profile profile = {0};
 
-			fill(SETTINGS_PROFILE, cfg_getnsec(root, "profile", i), &profile);
+			fill(SETTINGS_PROFILE, parse_section(parse, SETTINGS_PROFILE, i), &profile);
 		}
-		for (unsigned i = 0; i < cfg_size(root, "grant"); i++) {
+		for (size_t i = 0; i < parse_count(parse, SETTINGS_GRANT); i++) {
 			struct settings_grant grant = {0};
 
-			fill(SETTINGS_GRANT, cfg_getnsec(root, "grant", i), &grant);
+			fill(SETTINGS_GRANT, parse_section(parse, SETTINGS_GRANT, i), &grant);
 		}
 	}
-	(void)cfg_free(root);
 	return 0;
 }

@@ -34,7 +34,7 @@ MAY_INCLUDE = {
     "programs/decoder": ["base/", "protocol/", "programs/decider/decoder.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
     "programs/diff": ["base/", "helper/privilege/lockdown.h"],
     "programs/egress": ["base/", "protocol/", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
-    "programs/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/setup/making.h", "programs/decider/authorize.h", "programs/decider/key_text.h",
+    "programs/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/plan/admit.h", "helper/setup/making.h", "programs/decider/authorize.h", "programs/decider/key_text.h",
                          "programs/decider/planning.h", "programs/decider/rules.h", "programs/reader/own_keys.h"],
     "programs/files": ["base/", "protocol/"],
     "programs/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "programs/egress/egress.h"],

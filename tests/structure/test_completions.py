@@ -3,6 +3,7 @@
 Real shells read the scripts as they are installed. bash and zsh sit on a terminal, where keys are typed: all that fits is inserted into
 the line, and the line is printed. fish is asked by its own `complete -C`. TAP.
 """
+import json
 import os
 import pty
 import re
@@ -22,6 +23,7 @@ import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
 YETT, SCRIPTS = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "cli", "completions")
+AGENT = os.path.join(BUILD, "agent", "yett-agent")
 LIBRARY = "/usr/share/bash-completion/bash_completion"
 PRINT = "\x18p"  # ^X p, bound to printing the line between marks
 CLEAR = "\x15"
@@ -182,6 +184,10 @@ class Shell:
         self.assertEqual(sorted(self.complete("yett kill -s KILL web 17 ")), ["1", "17"])
         self.assertEqual(self.complete("yett logs other "), [])
 
+    def test_operations_for_agents_are_those_that_there_are(self):
+        listed = json.loads(output(AGENT, "tool", "--list"))["operations"]
+        self.assertEqual(sorted(self.complete("yett tool ")), sorted(operation["name"] for operation in listed))
+
     def test_values_that_are_words_are_proposed(self):
         self.assertEqual(self.complete("yett kill --signal TE"), ["TERM"])
         self.assertEqual(sorted(self.complete("yett run --idle-action ")), ["end", "pause"])
@@ -198,7 +204,7 @@ class Shell:
         self.assertNotIn("--memory", self.complete("yett run cat --me"))
 
     def test_operands_are_completed_by_their_kind(self):
-        self.assertEqual(self.complete("yett policy "), ["check", "explain"])
+        self.assertEqual(self.complete("yett policy "), ["check", "explain", "show", "test"])
         self.assertEqual(self.complete("yett policy check /us"), ["/usr"])
         self.assertEqual(self.complete("yett enroll name /us"), ["/usr"])
         self.assertEqual(self.complete("yett help ru"), ["run"])

@@ -32,9 +32,11 @@ class Tool:
 class Case(yett.Case):
     """A test whose user asks by `self.ask`."""
 
+    tool_options = {}
+
     def setUp(self):
         super().setUp()
-        self.tool = Tool(self.service, self.alice)
+        self.tool = Tool(self.service, self.alice, **self.tool_options)
         self.addCleanup(self.end_tool)
 
     def end_tool(self):

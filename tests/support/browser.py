@@ -5,6 +5,7 @@ It runs as the user who is given. Elements are told by CSS selectors; what is wa
 """
 import base64
 import http.client
+import itertools
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import yett
 
 KEYS = {'Tab': '\ue004', 'Enter': '\ue007', 'Escape': '\ue00c', 'Space': ' ', 'Left': '\ue012', 'Up': '\ue013', 'Right': '\ue014', 'Down': '\ue015', 'Home': '\ue011',
         'Shift': '\ue008', 'Control': '\ue009'}
+numbers = itertools.count()
 ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'  # the name of a reference to one in answers
 
 
@@ -26,7 +28,7 @@ class Refused(Exception):
 class Browser:
     def __init__(self, user, width=1280, height=860, arguments=()):
         """A window of that size, with a profile of its own in the user's home; `arguments` are further ones of Chromium's."""
-        self.folder = user.mkdir('browser-%d' % os.urandom(4)[0])
+        self.folder = user.mkdir('browser-%d' % next(numbers))
         self.log = self.folder + '/chromedriver.log'
         self.driver = user.popen(['chromedriver', '--port=0', '--log-path=' + self.log], cwd=self.folder, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True)
@@ -147,6 +149,21 @@ class Browser:
 
     def devtools(self, command, **parameters):
         return self.do('POST', '/goog/cdp/execute', {'cmd': command, 'params': parameters})
+
+    def cut_off(self):
+        """All its connections break, and nothing more reaches a server until connect_again(): what is asked waits, or fails."""
+        self.cookies = self.do('GET', '/cookie')
+        self.devtools('Fetch.enable', patterns=[{'urlPattern': '*'}])
+        found = [pid for pid in yett.processes() if any('NetworkService' in word for word in yett.argv_of(pid)) and self.folder in ' '.join(yett.argv_of(pid))]
+        for pid in found:
+            os.kill(pid, signal.SIGKILL)  # Chromium starts another one, which has no cookies of the session
+        if not found:
+            raise AssertionError('the process for the network is not found')
+
+    def connect_again(self):
+        for cookie in self.cookies:
+            self.do('POST', '/cookie', {'cookie': cookie})
+        self.devtools('Fetch.disable')
 
     def console(self):
         """What the browser wrote to its console since it was asked last."""

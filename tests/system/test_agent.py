@@ -66,7 +66,18 @@ class Commands(agent.Case):
         self.assertEqual((answer['status'], answer['truncated']), ('timed_out', True))
         self.assertLessEqual(len(answer['stdout']), 30200)
 
+    def test_what_it_wrote_to_disks_is_told(self):
+        folder = self.folder('written')
+        if os.stat(folder).st_dev in [os.stat(path).st_dev for path in ('/dev/shm', '/run')]:
+            self.skipTest('the homes of tests are in memory here')
+        answer = self.ask('run_command', command='head -c 1000000 /dev/zero >/mnt/file; sync /mnt/file', shares=[{'path': folder, 'target': '/mnt', 'mode': 'rw'}])
+        self.assertGreaterEqual(answer['written_bytes'], 1000000, answer)
+
     def test_metadata_comes_back(self):
+        box = self.ask('sandboxes', action='make')['sandbox']['id']
+        self.ask('run_command', sandbox=box, command=':', metadata={'task': '8'})
+        listed = json.loads(self.yett('ps', box, '--json').out)['result']['commands']
+        self.assertEqual([one['metadata'] for one in listed], [{'task': '8'}])
         self.assertEqual(self.ask('run_command', command=':', metadata={'task': '7'})['metadata'], {'task': '7'})
 
     def test_without_a_sandbox_nothing_is_left(self):
@@ -96,6 +107,12 @@ class Background(agent.Case):
         answer = self.ask('wait_command', id=begun['id'], input='two\n', close_input=True)
         self.assertEqual((answer['status'], answer['stdout']), ('completed', 'one\ntwo\n'))
 
+    def test_what_it_begins_with_is_not_all_that_it_reads(self):
+        begun = self.ask('run_command', argv=['cat'], background=True, keep_input=True, stdin='one\n')
+        self.until(begun['id'], lambda told: told['stdout'] == 'one\n')
+        answer = self.ask('wait_command', id=begun['id'], input='two\n', close_input=True)
+        self.assertEqual((answer['status'], answer['stdout']), ('completed', 'one\ntwo\n'))
+
     def until(self, name, is_so):
         for _ in range(1000):
             answer = self.ask('wait_command', id=name, timeout='50ms')
@@ -109,6 +126,19 @@ class Background(agent.Case):
             self.until(begun['id'], lambda answer: answer['status'] == 'running')
             answer = self.ask('wait_command', id=begun['id'], signal='KILL')
             self.assertEqual((answer['status'], answer['why']), ('killed', 'it was killed on request'))
+
+    def test_the_end_of_its_sandbox_is_how_it_ended(self):
+        box = self.ask('sandboxes', action='make')['sandbox']['id']
+        begun = self.ask('run_command', sandbox=box, command='sleep 1000', background=True)
+        self.ask('sandboxes', action='end', sandbox=box)
+        answer = self.ask('wait_command', id=begun['id'])
+        self.assertEqual((answer['status'], 'error' in answer), ('killed', False), answer)
+
+    def test_a_refusal_is_told_as_often_as_it_is_asked_for(self):
+        self.assertIn('error', self.ask('run_command', command=':', memory_bytes=1 << 50))
+        line, = self.ask('sandboxes', action='executions')['executions']
+        self.assertIn('is more than the', line['why'])
+        self.assertEqual(self.ask('wait_command', id=line['id'], timeout=0)['error']['code'], 'permission-denied')
 
     def test_a_signal_is_its_own_affair(self):
         begun = self.ask('run_command', command='trap "echo heard; exit 5" TERM; echo up; while :; do sleep 0.01; done', background=True)
@@ -163,6 +193,7 @@ class Sandboxes(agent.Case):
         self.assertGreater(stats['processes'], 0)
         self.assertEqual(self.ask('sandboxes', action='pause', sandbox=made['id']), {'done': True})
         self.assertEqual(self.ask('sandboxes', action='info', sandbox=made['id'])['sandbox']['state'], 'paused')
+        self.assertEqual(self.ask('run_command', command='echo on', sandbox=made['id'])['error']['code'], 'not-running')
         self.assertEqual(self.ask('sandboxes', action='resume', sandbox=made['id']), {'done': True})
         self.assertEqual(self.ask('run_command', command='echo on', sandbox=made['id'])['stdout'], 'on\n')
 
@@ -178,6 +209,9 @@ class Sandboxes(agent.Case):
         self.assertEqual(sorted(rule['rule'] for rule in rules if rule['asked']), ['one.example:443', 'two.example:443'])
         rules = self.ask('sandboxes', action='deny', sandbox=made['id'], deny=['two.example:443'])['rules']
         self.assertIn(('deny', 'two.example:443'), [(rule['list'], rule['rule']) for rule in rules])
+        for wrong in ({'action': 'info', 'memory_bytes': 1 << 30}, {'action': 'deny', 'allow': ['*']}, {'action': 'allow', 'allow': ['*'], 'deny': ['one.example:443']}, {'action': 'deny'}):
+            self.assertEqual(self.ask('sandboxes', sandbox=made['id'], **wrong)['error']['code'], 'invalid-request')
+        self.assertEqual(self.ask('sandboxes', action='rules', sandbox=made['id'])['rules'], rules)
 
     def test_a_share_is_seen_inside(self):
         folder = self.folder('shared')
@@ -289,6 +323,18 @@ class Events(agent.Case):
         self.assertIn('status 4', seen[-1]['text'])
         self.assertEqual(self.ask('events', sandbox=box, after=last), {'events': [], 'last': last})
 
+    def test_one_that_is_asked_about_by_its_name_is_followed_once(self):
+        box = self.ask('sandboxes', action='make', name='known')['sandbox']['id']
+        for name in ('known', box, 'known'):
+            self.ask('events', sandbox=name)
+        self.ask('run_command', sandbox='known', command=':')
+        seen, last = [], 0
+        while 'exited' not in [event['kind'] for event in seen]:
+            told = self.ask('events', sandbox='known', after=last, wait=5)
+            seen, last = seen + told['events'], told['last']
+        self.assertEqual([(event['kind'], event['sandbox']) for event in seen], [('followed', box), ('started', box), ('exited', box)])
+        self.assertTrue(self.ask('sandboxes', action='end', sandbox='known')['done'])
+
     def test_a_refusal_is_one(self):
         self.ask('run_command', command=':', memory_bytes=1 << 50)
         event, = self.ask('events')['events']
@@ -332,6 +378,31 @@ class BadInput(agent.Case):
         self.assertEqual(self.ask('sandboxes', action='list'), {'sandboxes': []})
 
 
+class Bounded(agent.Case):
+    """The policy lets commands run for a shorter time than the settings would."""
+
+    service_options = {'before': '''
+grant "brief" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"default"}
+  max_command_timeout = 2s
+}
+'''}
+
+    def test_what_asks_for_no_time_has_what_the_policy_gives(self):
+        self.assertEqual(self.ask('run_command', command='echo done')['stdout'], 'done\n')
+        self.assertEqual(self.ask('run_command', command='sleep 1000')['status'], 'timed_out')
+        for more in ({}, {'ensure': True}, {'mode': 'kept'}):
+            with self.subTest(more=more):
+                self.assertEqual(self.ask('run_code', language='python', code='print(1)', **more)['status'], 'completed')
+
+    def test_what_asks_for_more_is_refused(self):
+        for request in ({'operation': 'run_command', 'command': ':'}, {'operation': 'run_code', 'language': 'bash', 'code': ':'}):
+            error = self.ask(**request, timeout=3)['error']
+            self.assertEqual((error['code'], error['rule']), ('permission-denied', "max_command_timeout of grant 'brief'"))
+
+
 class Statuses(yett.Case):
     def once(self, operation, request):
         done = self.service.run(self.alice, self.service.yett, 'tool', operation, input=json.dumps(request), env={'YETT_AGENT': agent.PROGRAM})
@@ -361,6 +432,10 @@ class Statuses(yett.Case):
         done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": ":"}', env=env)
         self.assertEqual((done.code, done.out), (1, ''))
         self.assertIn('max_timeuot: there is no such field', done.err)
+        self.alice.write('settings/yett/agent.json', '{"languages": ["pyhton"]}')
+        done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": ":"}', env=env)
+        self.assertIn("there is no language 'pyhton'", done.err)
+        self.assertEqual(self.service.run(self.alice, agent.PROGRAM, '--version', env=env).code, 0)
 
 
 if __name__ == '__main__':

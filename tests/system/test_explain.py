@@ -337,6 +337,21 @@ class Check(Asked):
                 self.assertEqual(document['result']['shadowed'], [
                     {'name': 'second', 'file': path, 'line': 6, 'by': {'name': 'first', 'file': path, 'line': 5}}] if is_shadowed else [])
 
+    def test_twenty_thousand_grants_are_read_and_each_is_compared_with_those_that_are_for_the_same_people(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            os.mkdir(folder + '/conf.d')
+            with open(folder + '/yett.conf', 'w', encoding='ascii') as file:
+                file.write('profile "one" { system = {"/usr"} }\n')
+            for part in range(4):
+                with open('%s/conf.d/%d.conf' % (folder, part), 'w', encoding='ascii') as file:
+                    for number in range(5000 * part, 5000 * (part + 1)):
+                        file.write('grant "g%d" { users = {%d} profiles = {one} max_memory = 4G }\n' % (number, 200000 + number % 19999))
+            done = self.service.run(self.alice, self.service.yett, 'policy', 'check', '--json', '--policy', folder + '/yett.conf',
+                                    env={'YETT_HELPER': self.service.helper})
+            result = json.loads(done.out)['result']
+        self.assertEqual((result['grants'], [(grant['name'], grant['by']['name']) for grant in result['shadowed']]), (20000, [('g19999', 'g0')]))
+
     def test_what_shadows_and_what_does_not(self):
         for grants, shadowed in (
                 # one that does not fall through ends the search, whatever it gives

@@ -254,7 +254,7 @@ class Tools(Case):
                  ('read_file', {'sandbox': sandbox, 'path': '/tmp/a'}), ('read_file', {'sandbox': sandbox, 'path': '/bin/sh'}), ('read_file', {'sandbox': sandbox, 'path': '/x'}),
                  ('read_file', {'path': 'run:@/stdout'}), ('read_file', {'path': 'run:x/stdout'}), ('list_files', {'sandbox': sandbox, 'path': '/'}),
                  ('list_files', {'sandbox': sandbox, 'path': '/x'}), ('list_files', {'sandbox': 'none', 'path': '/'}), ('events', {}), ('events', {'sandbox': sandbox})]
-        calls += [('sandboxes', {'action': action, 'sandbox': sandbox}) for action in ('list', 'info', 'stats', 'plan', 'rules', 'executions', 'pause', 'resume', 'kill', 'clean_up', 'end', 'info')]
+        calls += [('sandboxes', {'action': action, 'sandbox': sandbox}) for action in ('list', 'info', 'stats', 'plan', 'rules', 'mounts', 'capabilities', 'executions', 'pause', 'resume', 'kill', 'clean_up', 'end', 'info')]
         last = 'none'
         for name, arguments in calls:
             arguments = {key: value.replace('@', last) if isinstance(value, str) else value for key, value in arguments.items()}

@@ -56,7 +56,7 @@ class Project(Workspace):
         self.assertIn('docs/new/', stat)
         pages = [name for name in before if re.fullmatch(r'docs/[a-z-]+\.md', name)]
 
-        self.told('apply', work, 'docs')
+        self.told('apply', work, 'docs', 'docs/agents.md')  # a name that agents read is to be named
         after = tree(self.source)
         changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
         self.assertEqual(changed, {'docs', 'docs/new', 'docs/new/page.md', *pages})
@@ -64,7 +64,7 @@ class Project(Workspace):
         self.assertTrue(yett.read(self.source + '/docs/guide.md').endswith('<!-- looked at -->\n'))
 
         self.told('git', 'fetch', work, 'HEAD:refs/heads/agent')
-        log = self.service.run(self.alice, 'git', 'log', '--format=%s', '-1', 'agent', cwd=self.source, env={'HOME': self.alice.home})
+        log = self.service.run(self.alice, 'git', 'log', '--format=%s', '-1', 'refs/heads/agent', cwd=self.source, env={'HOME': self.alice.home})
         self.assertEqual(log.out, 'Another title\n')
         fetched = tree(self.source)
         others = {name for name in after.keys() | fetched.keys() if after.get(name) != fetched.get(name)}

@@ -1,41 +1,20 @@
 """run_code: each language's programs, what goes wrong with them and in which words, files, kept state, and what is refused."""
-import contextlib
+import itertools
 import json
 import os
 import subprocess
 
+import agent
 import languages
+
 import yett
 
 MEMORY = 256 << 20
 
 
-class Agent:
-    """yett-agent tool, which answers one request a line."""
-
-    def __init__(self, case, home=None):
-        env = {'XDG_CONFIG_HOME': home} if home else {}
-        self.process = case.service.popen(case.alice, case.service.run_.path('agent/yett-agent'), 'tool', '--lines', env=env,
-                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def ask(self, operation, **arguments):
-        self.process.stdin.write(json.dumps({'operation': operation, **arguments}).encode() + b'\n')
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait(yett.DEADLINE)
-        self.process.stdout.close()
-
-
-class Case(yett.Case):
-    def setUp(self):
-        self.agent = Agent(self)
-        self.addCleanup(self.agent.end)
-
+class Case(agent.Case):
     def code(self, language, code, **more):
-        return self.agent.ask('run_code', language=language, code=code, **more)
+        return self.ask('run_code', language=language, code=code, **more)
 
     def assert_problem(self, answer, code, *texts):
         self.assertIn('error', answer, answer)
@@ -49,9 +28,9 @@ class Languages(Case):
         return [(language, programs[program]) for language, programs in languages.PROGRAMS.items()]
 
     def test_a_program_has_its_arguments_and_input_and_its_output_is_answered(self):
-        for language, code in self.each('hello'):
-            with self.subTest(language):
-                answer = self.code(language, code, args=['an "argument"'], stdin='the line\n')
+        for (language, code), tier in itertools.product(self.each('hello'), ('light', 'strong')):
+            with self.subTest(language, tier=tier):
+                answer = self.code(language, code, args=['an "argument"'], stdin='the line\n', tier=tier)
                 self.assertTrue(answer['success'], answer)
                 self.assertEqual(answer['stdout'], 'hello an "argument" the line\n', answer)
                 self.assertEqual((answer['status'], answer['exit_code'], answer['why'], answer['sandbox']), ('completed', 0, None, None))
@@ -93,7 +72,7 @@ class Languages(Case):
     def test_each_tells_its_version_and_is_known_by_short_names(self):
         for language, _ in self.each('hello'):
             with self.subTest(language):
-                answer = self.agent.ask('run_code', language=language, ensure=True)
+                answer = self.ask('run_code', language=language, ensure=True)
                 self.assertRegex(answer['version'], r'\d+\.\d', answer)
         for alias, output in {'py': 'print(1)', 'JS': 'console.log(1)', 'sh': 'echo 1', 'rb': 'puts 1'}.items():
             self.assertEqual(self.code(alias, output)['stdout'], '1\n')
@@ -135,14 +114,14 @@ class Files(Case):
         self.assertEqual(answer['stdout'], digest + ' 1000000\n', answer['stderr'])
 
     def test_in_a_sandbox_that_stays_calls_do_not_meet_and_files_stay(self):
-        box = self.agent.ask('sandboxes', action='make', name='stays')
-        self.addCleanup(self.agent.ask, 'sandboxes', action='end', sandbox='stays')
+        box = self.ask('sandboxes', action='make', name='stays')
+        self.addCleanup(self.ask, 'sandboxes', action='end', sandbox='stays')
         self.assertNotIn('error', box)
         first = self.code('python', "open('out', 'w').write('one')", sandbox='stays')
         second = self.code('python', "import os\nprint(sorted(os.listdir()))", sandbox='stays')
         self.assertEqual(second['stdout'], "['main.py']\n")
         self.assertNotEqual(first['directory'], second['directory'])
-        self.assertEqual(self.agent.ask('read_file', sandbox='stays', path=first['directory'] + '/out')['content'], 'one')
+        self.assertEqual(self.ask('read_file', sandbox='stays', path=first['directory'] + '/out')['content'], 'one')
         answer = self.code('c', '#include <unistd.h>\n#include <stdio.h>\nint main(void) { char s[99]; puts(getcwd(s, 99)); }', sandbox='stays', cwd='/usr')
         self.assertEqual(answer['stdout'], '/usr\n', answer)
 
@@ -159,7 +138,7 @@ class Refused(Case):
 
     def test_code_that_is_none_is_refused(self):
         self.assert_problem(self.code('python', ''), 'invalid-request', 'code')
-        self.assert_problem(self.agent.ask('run_code', language='python'), 'invalid-request', 'code')
+        self.assert_problem(self.ask('run_code', language='python'), 'invalid-request', 'code')
         self.assert_problem(self.code('python', '#' * ((1 << 20) + 1)), 'invalid-request', 'code')
 
     def test_what_cannot_be_had_yet_is_refused_by_name(self):
@@ -179,8 +158,8 @@ class Settings(Case):
         home = self.alice.mkdir('settings-%s' % self.id().split('.')[-1])
         os.makedirs(home + '/yett')
         yett.write(home + '/yett/agent.json', json.dumps(self.settings))
-        self.agent = Agent(self, home)
-        self.addCleanup(self.agent.end)
+        self.tool_options = {'env': {'XDG_CONFIG_HOME': home}}
+        super().setUp()
 
     settings = {'languages': ['py', 'bash', 'lua'], 'refuse_findings': True, 'interpreters': {'sh': '/bin/dash', 'lua': 'no-such-lua'}}
 
@@ -196,7 +175,7 @@ class Settings(Case):
         self.assertEqual(self.code('bash', 'echo "${BASH_VERSION-dash}"')['stdout'], 'dash\n')
         answer = self.code('lua', 'print(1)')
         self.assert_problem(answer, 'unsupported', 'no-such-lua')
-        self.assert_problem(self.agent.ask('run_code', language='lua', ensure=True), 'unsupported', 'no-such-lua')
+        self.assert_problem(self.ask('run_code', language='lua', ensure=True), 'unsupported', 'no-such-lua')
 
     def test_a_program_that_exits_as_if_it_were_missing_is_not_missing(self):
         answer = self.code('python', 'raise SystemExit(127)')
@@ -211,7 +190,7 @@ class Missing(Case):
 
     def test_a_language_that_is_missing_is_named_with_its_package(self):
         for more in ({'code': 'print 1;'}, {'ensure': True}):
-            answer = self.agent.ask('run_code', language='perl', profile='bare', **more)
+            answer = self.ask('run_code', language='perl', profile='bare', **more)
             self.assert_problem(answer, 'unsupported', 'perl is not installed', 'apt install perl')
             self.assertEqual(answer['why'], 'perl is not installed: apt install perl')
 
@@ -219,8 +198,8 @@ class Missing(Case):
 class Kept(Case):
     def setUp(self):
         super().setUp()
-        self.box = self.agent.ask('sandboxes', action='make', name='kept')['sandbox']['id']
-        self.addCleanup(self.agent.ask, 'sandboxes', action='end', sandbox='kept')
+        self.box = self.ask('sandboxes', action='make', name='kept')['sandbox']['id']
+        self.addCleanup(self.ask, 'sandboxes', action='end', sandbox='kept')
 
     def piece(self, language, code, **more):
         return self.code(language, code, mode='kept', **{'sandbox': 'kept', **more})
@@ -308,7 +287,7 @@ class Kept(Case):
         answer = self.piece('python', r"print('\x1e' + '0' * 32 + '\x1e{}\n\x1e')")
         self.assertEqual(answer['stdout'], '\x1e' + '0' * 32 + '\x1e{}\n\x1e\n', answer)
         answer = self.piece('python', "import sys\nsys.stdout.write('\\x1e' * 100000)")
-        self.assertEqual(self.agent.ask('read_file', path='run:%s/stdout' % answer['id'], length=200000)['content'], '\x1e' * 100000)
+        self.assertEqual(self.ask('read_file', path='run:%s/stdout' % answer['id'], length=200000)['content'], '\x1e' * 100000)
 
     def test_without_a_sandbox_one_is_made_that_stays_and_is_answered(self):
         box = self.code('python', 'x = 6', mode='kept')['sandbox']
@@ -326,28 +305,27 @@ class Kept(Case):
         first = self.piece('python', "order.append(1)\nopen('/tmp/begun', 'w').close()\nwhile True: pass", background=True)
         second = self.piece('python', "order = ['new']\norder", background=True)
         self.assertIn(first['status'], ('pending', 'running'))
-        yett.wait_until(lambda: 'error' not in self.agent.ask('read_file', sandbox='kept', path='/tmp/begun'), 'the first one')
-        self.assertIn(self.agent.ask('wait_command', id=second['id'], timeout=0)['status'], ('pending', 'running'))
-        killed = self.agent.ask('wait_command', id=first['id'], signal='KILL')
+        yett.wait_until(lambda: 'error' not in self.ask('read_file', sandbox='kept', path='/tmp/begun'), 'the first one')
+        self.assertIn(self.ask('wait_command', id=second['id'], timeout=0)['status'], ('pending', 'running'))
+        killed = self.ask('wait_command', id=first['id'], signal='KILL')
         self.assertEqual(killed['status'], 'killed', killed)
         self.assertIn('what was kept is gone', killed['why'])
-        self.assertEqual(self.agent.ask('wait_command', id=second['id'])['value'], "['new']")
+        self.assertEqual(self.ask('wait_command', id=second['id'])['value'], "['new']")
 
     def test_an_interrupt_ends_a_call_of_python_and_nothing_else(self):
         self.value('python', 'x = 5')
         piece = self.piece('python', "open('/tmp/begun', 'w').close()\nwhile True: pass", background=True)
-        yett.wait_until(lambda: 'error' not in self.agent.ask('read_file', sandbox='kept', path='/tmp/begun'), 'the call')
-        answer = self.agent.ask('wait_command', id=piece['id'], signal='INT')
+        yett.wait_until(lambda: 'error' not in self.ask('read_file', sandbox='kept', path='/tmp/begun'), 'the call')
+        answer = self.ask('wait_command', id=piece['id'], signal='INT')
         self.assertEqual((answer['status'], answer['why']), ('failed', 'KeyboardInterrupt'), answer)
         self.assertEqual(self.value('python', 'x'), '5')
 
     def test_nothing_is_left_of_an_agent_that_is_gone(self):
-        other = Agent(self)
-        with contextlib.closing(other.process.stdout):
-            box = other.ask('run_code', language='python', mode='kept', code='1')['sandbox']
-            other.process.kill()
-            other.process.wait()
-        yett.wait_until(lambda: box not in json.dumps(self.agent.ask('sandboxes', action='list')), 'the end of its sandbox')
+        other = agent.Tool(self.service, self.alice)
+        box = other.ask('run_code', language='python', mode='kept', code='1')['sandbox']
+        other.process.kill()
+        other.close()
+        yett.wait_until(lambda: box not in json.dumps(self.ask('sandboxes', action='list')), 'the end of its sandbox')
 
 
 yett.main()

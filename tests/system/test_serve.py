@@ -12,7 +12,7 @@ import serving
 
 import yett
 
-OF_THE_RUN = ('id', 'started_ms', 'ended_ms', 'duration', 'memory_used_bytes')
+OF_THE_RUN = ('id', 'started_ms', 'ended_ms', 'duration', 'memory_used_bytes', 'run')
 
 
 def without(answer, *names):
@@ -39,15 +39,23 @@ class Routes(serving.Case):
         answer = self.other(env={'YETT_SOCKET': '/nowhere'}).call('run_command', command=':')
         self.assertEqual((answer.status, answer.json['error']['code']), (503, 'helper-unavailable'))
 
-    def test_the_same_request_has_the_same_answer_as_by_the_tool(self):
+    def by_mcp(self, operation, arguments):
+        answer = self.server.ask('POST', '/mcp', {'jsonrpc': '2.0', 'id': 1, 'method': 'tools/call', 'params': {
+            'name': operation, 'arguments': arguments}}, headers={'MCP-Protocol-Version': '2025-06-18', 'Accept': 'application/json'})
+        return answer.json['result']['structuredContent']
+
+    def test_the_same_request_has_the_same_answer_by_http_mcp_and_the_tool(self):
         tool = agent.Tool(self.service, self.alice)
         self.addCleanup(tool.close)
         for operation, arguments in (('run_command', {'command': 'echo a; exit 2', 'metadata': {'k': 'v'}}), ('run_command', {}),
                                      ('run_command', {'command': ':', 'memory_bytes': 1 << 50}), ('wait_command', {'id': 'none'}),
+                                     ('run_code', {'language': 'bash', 'code': 'nothing'}), ('run_code', {'language': 'none', 'code': 'x'}),
                                      ('sandboxes', {'action': 'list'}), ('sandboxes', {'action': 'info', 'sandbox': 'none'}), ('nothing', {})):
             with self.subTest(operation=operation, arguments=arguments):
-                self.assertEqual(without(self.server.call(operation, **arguments).json, *OF_THE_RUN),
-                                 without(tool.ask(operation, **arguments), *OF_THE_RUN))
+                same = without(tool.ask(operation, **arguments), *OF_THE_RUN)
+                self.assertEqual(without(self.server.call(operation, **arguments).json, *OF_THE_RUN), same)
+                if operation != 'nothing':  # which is no tool of MCP
+                    self.assertEqual(without(self.by_mcp(operation, arguments), *OF_THE_RUN), same)
 
     def test_curl_of_the_user_asks(self):
         done = self.service.run(self.alice, 'curl', '-sS', '--fail-with-body', '--max-time', '60', '--unix-socket', self.server.socket, '--json',
@@ -306,6 +314,8 @@ class Older(serving.Case):
         self.assertEqual(executors['image']['supported'], False)
         self.assertIn('no images', executors['image']['reason'])
         self.assertGreater(info['executions'], 0)
+        self.server.call('sandboxes', action='clean_up')
+        self.assertEqual(self.server.get('/info').json['executions'], info['executions'])
         self.assertGreater(info['statistics']['command']['failures'], 0)
         self.assertGreater(info['uptime'], 1000000)
 
@@ -347,6 +357,27 @@ class Network(serving.Case):
         on = server.ask('PUT', '/network/' + box, {'enabled': True})
         self.assertEqual(on.json, before.json)
         self.assertEqual(server.ask('PUT', '/network/' + box, {'enabled': True}).json, before.json)
+
+    def test_an_open_one_is_closed_by_a_rule_for_all(self):
+        box = self.server.call('sandboxes', action='make', network='open').json['sandbox']['id']
+        connect = ['python3', '-c', 'import socket; socket.create_connection(("8.8.8.8", 443), 5)']
+
+        def kinds():
+            last = self.server.call('events', sandbox=box).json['last']
+            self.server.call('run_command', sandbox=box, argv=connect)
+            told = []
+            while 'exited' not in told:
+                answer = self.server.call('events', sandbox=box, after=last, wait=5).json
+                told, last = told + [event['kind'] for event in answer['events']], answer['last']
+            return told
+        self.assertNotIn('blocked', kinds())
+        off = self.server.ask('PUT', '/network/' + box, {'enabled': False}).json
+        self.assertEqual((off['enabled'], [(rule['list'], rule['rule']) for rule in off['rules']]), (False, [('deny', '*')]))
+        self.assertIn('blocked', kinds())
+        on = self.server.ask('PUT', '/network/' + box, {'enabled': True}).json
+        self.assertEqual((on['enabled'], [(rule['list'], rule['rule']) for rule in on['rules']]), (True, [('allow', '*')]))
+        self.assertNotIn('blocked', kinds())
+        self.server.call('sandboxes', action='end', sandbox=box)
 
     def test_what_has_none_or_is_not_there_is_refused(self):
         box = self.server.call('sandboxes', action='make').json['sandbox']['id']

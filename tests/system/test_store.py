@@ -493,7 +493,8 @@ class Snapshots(workspace.Snapshots):
         for i in range(63, 66):
             os.rmdir('%s/layers/%d' % (self.store(), i))
         self.assertEqual(self.again(work['id'], 'cat file'), '1\n')
-        more = [word for i in range(30) for word in ('--tmpfs', '/tmp/%d' % i, '--ro', '/etc/passwd:/tmp/passwd-%d' % i)]
+        file = self.alice.write('file', 'x')
+        more = [word for i in range(30) for word in ('--tmpfs', '/tmp/%d' % i, '--ro', '%s:/tmp/file-%d' % (file, i))]
         self.assertEqual(self.again(work['id'], 'cat file', *more), '1\n')
 
     def test_names_of_snapshots_that_are_none_are_passed_over(self):

@@ -435,9 +435,11 @@ class Restored(Case):
                 if generations == 2:
                     victim = yett.parent_of(victim)
                 os.kill(victim, signal.SIGKILL)
-                self.assertEqual(self.code(process), 125)
+                code = self.code(process)
+                self.assertIn(code, (125, 128 + signal.SIGKILL))  # init may have seen the end of the command before its own
                 self.assertTrue(self.terminal.is_restored())
-                self.assertIn('yett: ', self.terminal.read_rest())
+                if code == 125:
+                    self.assertIn('yett: ', self.terminal.read_rest())
                 self.service.wait_no_leftovers()
 
     def test_after_the_death_of_the_caller_s_terminal(self):

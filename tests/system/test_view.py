@@ -298,7 +298,11 @@ class View(Case):
         self.assertEqual(self.yett('ps', '--quiet').out, '')
 
     def test_what_sandboxes_write_is_text_and_nothing_else(self):
-        self.make_sandbox('box')
+        label = 'note=' + HOSTILE[0]
+        self.assertEqual(self.yett('create', '--name', 'box', '--label', label).code, 0)
+        self.page.wait('#sandboxes tbody tr', 'box')
+        self.page.click('#sandboxes tbody a')
+        self.page.wait('#sandbox-facts', re.escape(label))
         title = self.page.run('return document.title')
         hostile = self.alice.write('hostile', ''.join(text + '\n' for text in HOSTILE))
         with open(hostile, 'rb') as file:
@@ -338,10 +342,14 @@ class View(Case):
         self.assertIn("default-src 'none'", policy)
         self.assertNotIn('unsafe', policy)
         # The policy holds, so that a mistake of the page would do nothing either: what is inline does not run, and is told of.
-        self.page.run("const s = document.createElement('script'); s.text = 'window.hit = 1'; document.body.append(s);"
-                      "const d = document.createElement('div'); d.setAttribute('style', 'color: red'); document.body.append(d)")
+        wrong = ("document.body.append(document.createRange().createContextualFragment('<script>window.hit = 1</script>'))",
+                 "document.body.innerHTML = 'x'", "const s = document.createElement('script'); s.text = 'window.hit = 2'; document.body.append(s)",
+                 "document.body.setAttribute('onclick', 'window.hit = 3'); document.body.click()", "setTimeout('window.hit = 4')",
+                 "document.body.setAttribute('style', 'color: red')")
+        done = [self.page.run("try { %s; return '' } catch (error) { return error.name }" % script) for script in wrong]
+        self.assertEqual(done, ['TypeError'] * 5 + [''])
         self.assertIsNone(self.page.run('return window.hit ?? null'))
-        self.assertEqual(len([line for line in self.page.console() if 'Content Security Policy' in line]), 2)
+        self.assertEqual(len([line for line in self.page.console() if 'The action has been blocked' in line]), len(wrong))
 
 
 class Keyboard(Case):
@@ -532,16 +540,19 @@ class Away(Case):
     def test_it_says_so_while_the_server_is_away_and_goes_on_afterwards(self):
         self.make_sandbox('box')
         self.go('events')
-        self.page.devtools('Network.enable')
-        self.page.devtools('Network.emulateNetworkConditions', offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        self.page.wait('#events tbody tr', 'box.*followed')
+        self.page.cut_off()
         self.page.wait('#lost', 'does not answer')
         self.page.wait('#connection', 'Not connected')
         self.keep_picture('lost')
         self.assertEqual(self.yett('pause', 'box').code, 0)
-        self.page.devtools('Network.emulateNetworkConditions', offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        box = self.id_of('box')
+        yett.wait_until(lambda: any(event['kind'] == 'paused' for event in self.server.call('events', sandbox=box).json['events']), 'the event at the server')
+        self.page.connect_again()
         self.page.wait('#connection', '^Connected$')
         self.page.wait('#lost', absent=True)
         self.page.wait('#events tbody tr', 'box.*paused')  # what it missed has come, too
+        self.assertEqual(len([text for text in self.page.texts('#events tbody tr') if re.search('box.*followed', text)]), 1)  # and nothing twice
         self.page.console()  # what could not be asked meanwhile
 
     def test_a_server_that_was_started_anew_wants_another_address(self):

@@ -9,6 +9,7 @@
 
 #include "agent/fields.h"
 #include "agent/kept.h"
+#include "agent/operations.h"
 
 static const char *const colours[] = {"red", "green", NULL};
 static const struct field inner[] = {{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 8}, {0}};
@@ -92,6 +93,7 @@ static void what_makes_no_sense_here_is_refused_with_the_reason(void **state)
 	assert_int_equal(fields_check(fields, json, &error), YETT_E_UNSUPPORTED);
 	assert_non_null(strstr(error.message, "mac_address: no interface of a sandbox leads out of it"));
 	json_decref(json);
+	assert_check("{\"needed\": true, \"machine\": 1}", "machine: there is no such field");
 }
 
 static void the_schema_says_the_same(void **state)
@@ -256,6 +258,21 @@ static void characters_are_not_cut_in_two(void **state)
 	kept_free(&kept);
 }
 
+static void each_operation_and_what_it_takes_and_gives_is_described(void **state)
+{
+	size_t count = 0;
+
+	(void)state;
+	for (const struct operation *operation = operations; operation->name; operation++, count++) {
+		assert_in_range(strlen(operation->description), 1, 2047);
+		for (const struct field *field = operation->asked; field->name; field++)
+			assert_non_null(field->description);
+		for (const struct field *field = operation->answered; field->name; field++)
+			assert_non_null(field->description);
+	}
+	assert_in_range(count, 8, 9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +285,7 @@ int main(void)
 		cmocka_unit_test(an_output_keeps_its_head_and_its_tail),
 		cmocka_unit_test(an_output_whose_head_was_filled_early_keeps_what_comes_last),
 		cmocka_unit_test(characters_are_not_cut_in_two),
+		cmocka_unit_test(each_operation_and_what_it_takes_and_gives_is_described),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
