@@ -139,7 +139,7 @@ int entry_write_token(struct entry *entry, const char *path, const char *token, 
 	(void)unlink(making);
 	if ((fd = open(making, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
 		return fail(error, errno, "the token cannot be written to", path);
-	if (dprintf(fd, "%s\n", token) < 0 || rename(making, path) < 0) {
+	if (dprintf(fd, "%s\n", token) < 0 || fstat(fd, &entry->token_file) < 0 || rename(making, path) < 0) {
 		int saved = errno;
 
 		(void)unlink(making);
@@ -229,7 +229,7 @@ void entry_close(struct entry *entry)
 		(void)fd_close(entry->fds[i]);
 	if (entry->socket_path && lstat(entry->socket_path, &found) == 0 && fd_same_file(&found, &entry->socket_file))
 		(void)unlink(entry->socket_path);
-	if (entry->token_path)
+	if (entry->token_path && lstat(entry->token_path, &found) == 0 && fd_same_file(&found, &entry->token_file))
 		(void)unlink(entry->token_path);
 	free(entry->socket_path);
 	free(entry->token_path);

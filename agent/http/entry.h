@@ -16,7 +16,7 @@ struct entry {
 	uint16_t port;     /* of TCP; 0: none */
 	/* Made by this program, to be removed at its end; NULL: none. */
 	char *socket_path, *token_path;
-	struct stat socket_file;
+	struct stat socket_file, token_file; /* what is there by another program since is not removed */
 };
 
 /* Takes those that a service manager gave: sd_listen_fds(3). Unix sockets only. How many, in entry->count. */

@@ -119,7 +119,7 @@ class Held(serving.Case):
         os.kill(init, signal.SIGCONT)
         self.server.call('sandboxes', action='end', sandbox=self.box)
         reader.join()
-        self.assertEqual(told[0].json['status'], 'failed')
+        self.assertEqual(told[0].json['status'], 'killed')
 
 
 class Strangers(serving.Case):
@@ -206,6 +206,16 @@ class Files(serving.Case):
         self.assertEqual(self.server.ask('PUT', '/network/' + self.box, {'enabled': False}).json['enabled'], False)
         self.assertTrue(stat.S_ISREG(os.lstat(self.path).st_mode))
         self.assertEqual(stat.S_IMODE(os.lstat(self.path).st_mode), 0o600)
+
+
+class Tokens(serving.Case):
+    def test_one_that_ends_leaves_the_token_of_another(self):
+        runtime = self.folder('runtime', mode=0o700)
+        first, second = (serving.Server(self.service, self.alice, '--port', '0', '--token-file', runtime + '/token') for _ in range(2))
+        self.addCleanup(second.end)
+        token = yett.read(runtime + '/token')
+        first.end()
+        self.assertEqual(yett.read(runtime + '/token'), token)
 
 
 class Memory(serving.Case):
