@@ -643,13 +643,22 @@ class Life(serving.Case):
             done = self.service.run(self.alice, self.service.yett, 'serve', *options, env={'YETT_AGENT': agent.PROGRAM})
             self.assertEqual((done.code, done.err.startswith('yett serve: ' + options[0])), (64, True), done)
 
+    @staticmethod
+    def connects(connection):
+        """Whether somebody listens there already: the name comes before that."""
+        try:
+            connection.connect()
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
+
     def test_a_service_manager_starts_it_and_it_ends_when_nobody_asks(self):
         path = self.folder('activated', mode=0o700) + '/socket'
         process = self.service.popen(self.alice, 'systemd-socket-activate', '-l', path, *sum((['-E', name] for name in self.service.environment_of_client({})), []),
                                      agent.PROGRAM, 'serve', '--idle-exit', '1', stderr=subprocess.PIPE)
         self.addCleanup(self.end, process)
-        yett.wait_until(lambda: os.path.exists(path), 'the socket')
         connection = serving.UnixConnection(path)
+        yett.wait_until(lambda: self.connects(connection), 'the socket')
         self.assertEqual(self.server.ask('POST', '/v1/run_command', {'command': 'echo activated'}, connection=connection).json['stdout'], 'activated\n')
         self.assertIsNone(process.poll())
         connection.close()
