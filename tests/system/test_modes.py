@@ -233,7 +233,7 @@ class Roles(yett.Case):
             self.assertEqual(status['NoNewPrivs'], '1')
             self.assertEqual(sorted(int(name) for name in os.listdir('/proc/%d/fd' % process.pid)), sorted((0, source)))
             limits = yett.read('/proc/%d/limits' % process.pid)
-            for limit in ('Max processes +0 +0', 'Max core file size +1 +1', r'Max file size +16777216 +16777216'):
+            for limit in ('Max processes +0 +0', 'Max core file size +1 +1', r'Max file size +33554432 +33554432'):
                 self.assertRegex(limits, limit)
             self.assert_undumpable(process.pid)
             os.write(text, b'profile "p" {\n memroy = 1G\n}\n')
