@@ -575,9 +575,6 @@ class Life(serving.Case):
         with concurrent.futures.ThreadPoolExecutor(50) as pool:
             self.assertEqual(list(pool.map(ask, range(50))), [('%d\n' % n, '%d\n' % -n) for n in range(50)])
 
-    def resident(self):
-        return int(yett.status_of(self.server.process.pid)['VmRSS'].split()[0])
-
     def test_a_thousand_executions_leave_nothing(self):
         connection = self.server.connect()
 
@@ -586,13 +583,11 @@ class Life(serving.Case):
                 self.assertEqual(self.server.ask('POST', '/v1/run_command', {'command': ':'}, connection=connection).status, 200)
         run(200)
         self.wait_no_sandboxes()
-        before, descriptors = self.resident(), self.server.descriptors()
+        (before, kept), descriptors = self.server.resident(), self.server.descriptors()
         run(1000)
         self.wait_no_sandboxes()
         yett.wait_until(lambda: self.server.descriptors() <= descriptors, 'the end of descriptors')
-        # a thousand records are kept, of which 200 were there before; the address sanitizer keeps what was freed, too, up to 256 MiB
-        bound = 16 << 10 if 'libasan' not in yett.read('/proc/%d/maps' % self.server.process.pid) else 300 << 10
-        self.assertLess(self.resident() - before, bound)
+        self.assertLess(self.server.resident()[0] - before, (16 << 10) + kept)  # a thousand records are kept, of which 200 were there before
         self.assertEqual(len(self.server.call('sandboxes', action='executions').json['executions']), 1000)
         connection.close()
 
