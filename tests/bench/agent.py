@@ -144,14 +144,15 @@ def kept(tool):
 
 
 def kernels():
-    done = subprocess.run(['/usr/bin/python3', '-c', KERNEL, str(KERNELS)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(['/usr/bin/python3', '-c', KERNEL, str(KERNELS)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=True)  # it has much to say of its debugger
     return statistics.median(float(line) for line in done.stdout.split())
 
 
 def main():
     agent, path, directory = sys.argv[1:]
     rows = Rows(path)
-    alone = rows.known('a further command in a live sandbox')
+    alone = rows.known('command in a live sandbox, service, back to back')
     mcp, web, tool = Mcp(agent), Http(agent, directory), Lines(agent, 'tool', '--lines')
     try:
         rows.tell('a call that does nothing', 'MCP', median_of(lambda: mcp.tool('sandboxes', action='clean_up')), '', None, 0.6)
