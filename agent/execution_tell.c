@@ -77,11 +77,6 @@ const struct field execution_line_fields[] = {
 	{0},
 };
 
-static json_t *text_or_null(const char *text)
-{
-	return text && *text ? field_make_text(text, strlen(text)) : json_null();
-}
-
 static bool has_result(const struct execution_phase *phase)
 {
 	return phase->is_over && !phase->error.code;
@@ -93,7 +88,7 @@ static void put_result(json_t *json, const struct execution_phase *phase)
 	bool is_exit = has_result(phase) && !result->signaled, is_signal = has_result(phase) && result->signaled;
 
 	(void)json_object_set_new(json, "exit_code", is_exit ? json_integer(result->status) : json_null());
-	(void)json_object_set_new(json, "signal", is_signal ? text_or_null(result->signal_name) : json_null());
+	(void)json_object_set_new(json, "signal", is_signal ? field_make_text_or_null(result->signal_name) : json_null());
 	(void)json_object_set_new(json, "duration", json_real((double)result->wall_us / 1e6));
 	(void)json_object_set_new(json, "memory_used_bytes", json_integer((json_int_t)result->memory_peak_bytes));
 	if (result->read_bytes)
@@ -171,8 +166,8 @@ json_t *execution_json(const struct execution *execution)
 	if (!json)
 		return NULL;
 	(void)json_object_set_new(json, "ended_ms", execution->ended_ms ? json_integer((json_int_t)execution->ended_ms) : json_null());
-	(void)json_object_set_new(json, "why", text_or_null(execution->why));
-	(void)json_object_set_new(json, "sandbox", execution->has_own ? json_null() : text_or_null(execution->sandbox));
+	(void)json_object_set_new(json, "why", field_make_text_or_null(execution->why));
+	(void)json_object_set_new(json, "sandbox", execution->has_own ? json_null() : field_make_text_or_null(execution->sandbox));
 	put_result(json, last_phase(execution));
 	put_outputs(json, execution);
 	if (execution->language) {
@@ -192,9 +187,9 @@ json_t *execution_json(const struct execution *execution)
 json_t *execution_line_json(const struct execution *execution)
 {
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:o}", "id", execution->id, "status",
-	                 execution_status_name(execution->status), "language", text_or_null(execution->language), "text",
-	                 field_make_text(execution->text, strlen(execution->text)), "sandbox", text_or_null(execution->sandbox), "why",
-	                 text_or_null(execution->why), "started_ms", (json_int_t)execution->started_ms, "ended_ms",
+	                 execution_status_name(execution->status), "language", field_make_text_or_null(execution->language), "text",
+	                 field_make_text(execution->text, strlen(execution->text)), "sandbox", field_make_text_or_null(execution->sandbox),
+	                 "why", field_make_text_or_null(execution->why), "started_ms", (json_int_t)execution->started_ms, "ended_ms",
 	                 execution->ended_ms ? json_integer((json_int_t)execution->ended_ms) : json_null());
 }
 

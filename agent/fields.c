@@ -481,3 +481,8 @@ json_t *field_make_text(const char *bytes, size_t length)
 	}
 	return json_stringn_nocheck(text, end);
 }
+
+json_t *field_make_text_or_null(const char *text)
+{
+	return text && *text ? field_make_text(text, strlen(text)) : json_null();
+}

@@ -68,5 +68,8 @@ char **field_strings(const json_t *list_or_map);
 /* Any bytes as a JSON text: those that are not UTF-8, and NUL, become U+FFFD. NULL: no memory. */
 json_t *field_make_text(const char *bytes, size_t length);
 
+/* The same of a string; null for the empty one and for NULL. */
+json_t *field_make_text_or_null(const char *text);
+
 /* Whether bytes are UTF-8 without NUL. */
 bool field_is_text(const char *bytes, size_t length);

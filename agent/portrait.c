@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "agent/wish.h"
+
 static const struct field limit_fields[] = {
 	{"memory_bytes", FIELD_NUMBER, FIELD_REQUIRED, .description = "0: none, as the others"},
 	{"cpu_millis", FIELD_NUMBER, FIELD_REQUIRED, .description = "Thousandths of a processor"},
@@ -90,11 +92,6 @@ const struct field portrait_capability_fields[] = {
 	{0},
 };
 
-static json_t *text_or_null(const char *text)
-{
-	return *text ? field_make_text(text, strlen(text)) : json_null();
-}
-
 static json_t *texts(const char *const *list)
 {
 	json_t *json = json_array();
@@ -102,17 +99,6 @@ static json_t *texts(const char *const *list)
 	for (; list && *list; list++)
 		(void)json_array_append_new(json, field_make_text(*list, strlen(*list)));
 	return json;
-}
-
-static const char *network_name(enum yett_network network)
-{
-	static const char *const names[] = {[YETT_NETWORK_PROFILE] = "none",
-	                                    [YETT_NETWORK_NONE] = "none",
-	                                    [YETT_NETWORK_LIMITED] = "limited",
-	                                    [YETT_NETWORK_OPEN] = "open",
-	                                    [YETT_NETWORK_HOST] = "host"};
-
-	return network < ARRAY_SIZE(names) ? names[network] : "none";
 }
 
 json_t *portrait_json(const struct yett_sandbox_status *status)
@@ -127,12 +113,12 @@ json_t *portrait_json(const struct yett_sandbox_status *status)
 	                         "architecture", info->architecture, "type", info->type, "backend", info->backend, "command_timeout_ms",
 	                         (json_int_t)info->command_timeout_ms, "max_command_timeout_ms", (json_int_t)info->max_command_timeout_ms);
 	json_t *rest = json_pack("{s:s, s:o, s:s, s:s, s:o, s:I, s:b, s:s, s:o, s:o, s:o, s:o, s:I, s:o}", "id", info->id, "name",
-	                         text_or_null(status->name), "profile", info->profile, "state", yett_state_name(status->state), "ended",
-	                         status->ended == YETT_ENDED_NOT ? json_null() : json_string(yett_ended_name(status->ended)), "uid",
-	                         (json_int_t)status->uid, "lingers", (status->flags & YETT_SANDBOX_LINGER) != 0, "network",
-	                         network_name(info->network), "addresses", texts(addresses), "label", text_or_null(info->label), "weaker",
-	                         text_or_null(info->weaker), "limits", limits, "created_ms", (json_int_t)status->created_ms, "labels",
-	                         texts(status->labels));
+	                         field_make_text_or_null(status->name), "profile", info->profile, "state", yett_state_name(status->state),
+	                         "ended", status->ended == YETT_ENDED_NOT ? json_null() : json_string(yett_ended_name(status->ended)),
+	                         "uid", (json_int_t)status->uid, "lingers", (status->flags & YETT_SANDBOX_LINGER) != 0, "network",
+	                         wish_network_name(info->network), "addresses", texts(addresses), "label",
+	                         field_make_text_or_null(info->label), "weaker", field_make_text_or_null(info->weaker), "limits", limits,
+	                         "created_ms", (json_int_t)status->created_ms, "labels", texts(status->labels));
 
 	if (json && rest)
 		(void)json_object_update(rest, json);
@@ -159,7 +145,7 @@ json_t *portrait_usage_json(const struct yett_usage *usage)
 		{"oom_kills", YETT_USAGE_OOM_KILLS, usage->oom_kills},
 	};
 	json_t *json =
-		json_pack("{s:s, s:o, s:s, s:I, s:I, s:I, s:I}", "id", usage->id, "name", text_or_null(usage->name), "state",
+		json_pack("{s:s, s:o, s:s, s:I, s:I, s:I, s:I}", "id", usage->id, "name", field_make_text_or_null(usage->name), "state",
 	                  yett_state_name(usage->state), "taken_us", (json_int_t)usage->taken_us, "uptime_ms", (json_int_t)usage->uptime_ms,
 	                  "memory_limit_bytes", (json_int_t)usage->memory_limit_bytes, "pids_limit", (json_int_t)usage->pids_limit);
 
@@ -214,11 +200,11 @@ json_t *portrait_capabilities_json(const struct yett_capability_list *capabiliti
 
 	for (size_t i = 0; i < yett_capability_list_count(capabilities); i++) {
 		each = yett_capability_list_get(capabilities, i);
-		(void)json_array_append_new(json,
-		                            json_pack("{s:s, s:b, s:o, s:o, s:o, s:o}", "name", each->name, "supported",
-		                                      (int)each->is_supported, "how", text_or_null(each->how), "code",
-		                                      each->is_supported ? json_null() : json_string(yett_error_code_name(each->code)),
-		                                      "reason", text_or_null(each->reason), "mend", text_or_null(each->mend)));
+		(void)json_array_append_new(
+			json, json_pack("{s:s, s:b, s:o, s:o, s:o, s:o}", "name", each->name, "supported", (int)each->is_supported, "how",
+		                        field_make_text_or_null(each->how), "code",
+		                        each->is_supported ? json_null() : json_string(yett_error_code_name(each->code)), "reason",
+		                        field_make_text_or_null(each->reason), "mend", field_make_text_or_null(each->mend)));
 	}
 	return json;
 }

@@ -2,10 +2,10 @@
 #include "agent/settings.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/home.h"
 #include "agent/runner/languages.h"
 #include "libclient/yett.h"
 
@@ -118,21 +118,6 @@ static json_t *defaults(void)
 	return object;
 }
 
-/* $XDG_CONFIG_HOME/yett/agent.json; NULL: no memory, or no home. */
-static char *file_path(void)
-{
-	const char *base = secure_getenv("XDG_CONFIG_HOME");
-	struct passwd *user = base && base[0] == '/' ? NULL : getpwuid(getuid());
-	char *path = NULL;
-	int r = -1;
-
-	if (base && base[0] == '/')
-		r = asprintf(&path, "%s/yett/agent.json", base);
-	else if (user)
-		r = asprintf(&path, "%s/.config/yett/agent.json", user->pw_dir);
-	return r < 0 ? NULL : path;
-}
-
 /* The bytes of the file, or NULL with errno. */
 static char *read_file_text(const char *path, size_t *ret_length)
 {
@@ -150,7 +135,7 @@ static char *read_file_text(const char *path, size_t *ret_length)
 
 int settings_load(struct settings *settings, struct yett_error *error)
 {
-	_cleanup_free_ char *path = file_path(), *text = NULL;
+	_cleanup_free_ char *path = home_path("XDG_CONFIG_HOME", ".config", "yett/agent.json"), *text = NULL;
 	json_t *object = defaults();
 	json_error_t where;
 	size_t length;

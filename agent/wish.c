@@ -5,7 +5,7 @@
 
 static const char *const modes[] = {"ro", "rw", "cow", NULL};
 const char *const wish_tiers[] = {"light", "strong", NULL};
-const char *const wish_networks[] = {"none", "limited", "open", "host", NULL};
+const char *const wish_networks[] = {"none", "limited", "open", "host", NULL}; /* from YETT_NETWORK_NONE on */
 
 const struct field wish_share_fields[] = {
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory or file of the host, absolute"},
@@ -15,10 +15,10 @@ const struct field wish_share_fields[] = {
 	{0},
 };
 
-static const struct {
-	const char *name;
-	enum yett_network network;
-} networks[] = {{"none", YETT_NETWORK_NONE}, {"limited", YETT_NETWORK_LIMITED}, {"open", YETT_NETWORK_OPEN}, {"host", YETT_NETWORK_HOST}};
+const char *wish_network_name(enum yett_network network)
+{
+	return network >= YETT_NETWORK_NONE && network <= YETT_NETWORK_HOST ? wish_networks[network - YETT_NETWORK_NONE] : wish_networks[0];
+}
 
 static const char *choose_profile(const struct agent *agent, const json_t *asked)
 {
@@ -74,9 +74,9 @@ int wish_read(struct wish *wish, const struct agent *agent, const json_t *asked,
 	                                  .pids = (uint64_t)field_number(asked, "pids", 0)}};
 	for (size_t i = 0; i < options->shares_count; i++)
 		read_share(json_array_get(shares, i), &wish->shares[i]);
-	for (size_t i = 0; network && i < ARRAY_SIZE(networks); i++)
-		if (strcmp(networks[i].name, network) == 0)
-			options->network = networks[i].network;
+	for (int i = YETT_NETWORK_NONE; network && i <= YETT_NETWORK_HOST; i++)
+		if (strcmp(wish_network_name(i), network) == 0)
+			options->network = (enum yett_network)i;
 	if (read_rules(field_get(asked, "allow"), &wish->allow, &options->allow, &options->allow_count) < 0 ||
 	    read_rules(field_get(asked, "deny"), &wish->deny, &options->deny, &options->deny_count) < 0) {
 		wish_free(wish);

@@ -12,6 +12,9 @@
 extern const struct field wish_share_fields[];
 extern const char *const wish_tiers[], *const wish_networks[];
 
+/* "none" also for what is no network. */
+const char *wish_network_name(enum yett_network network);
+
 /* Rows for the tables of operations that make a sandbox. */
 #define WISH_FIELDS                                                                                                                          \
 	{"profile", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "The profile of the policy by which the sandbox is made"},                            \

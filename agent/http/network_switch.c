@@ -2,10 +2,10 @@
 #include "agent/http/network_switch.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/home.h"
 #include "agent/http/reply.h"
 #include "agent/portrait.h"
 
@@ -29,21 +29,6 @@ static const struct field asked_fields[] = {
 };
 
 /* --- what is remembered -------------------------------------------------------------------------------------------------------------- */
-
-/* NULL: no memory, or no home. */
-static char *state_path(void)
-{
-	const char *base = secure_getenv("XDG_STATE_HOME");
-	const struct passwd *user = base && *base == '/' ? NULL : getpwuid(getuid());
-	char *path = NULL;
-	int r = -1;
-
-	if (base && *base == '/')
-		r = asprintf(&path, "%s/yett/agent-network.json", base);
-	else if (user)
-		r = asprintf(&path, "%s/.local/state/yett/agent-network.json", user->pw_dir);
-	return r < 0 ? NULL : path;
-}
 
 /* The file's bytes; NULL: it is no file that can be read, or is too long. Nothing is waited for. */
 static char *read_state(const char *path, size_t *ret_length)
@@ -227,7 +212,7 @@ static int look(struct switched *switched, const char *sandbox, struct yett_erro
 /* `enabled`: -1: as it is. */
 static int apply(struct yett_connection *connection, const char *sandbox, int enabled, json_t **ret_answer, struct yett_error *error)
 {
-	_cleanup_free_ char *path = state_path();
+	_cleanup_free_ char *path = home_path("XDG_STATE_HOME", ".local/state", "yett/agent-network.json");
 	struct switched switched = {.connection = connection, .path = path};
 	struct yett_rules *rules = NULL;
 	bool is_off;

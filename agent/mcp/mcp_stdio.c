@@ -13,6 +13,7 @@
 #include "agent/mcp/mcp_id.h"
 #include "agent/mcp/mcp_output.h"
 #include "agent/mcp/mcp_stream.h"
+#include "base/units_parse.h"
 
 #define READ_SIZE (64u << 10)
 #define FLUSH_US  2000000 /* without anything being read, when it is over */
@@ -305,10 +306,8 @@ static void print_usage(FILE *to)
 /* A time like 30s or 5m, at least 1 ms. */
 static int read_time(const char *text, uint64_t *ret_ms)
 {
-	json_t *value = json_string(text);
-	int r = value ? field_parse_duration(value, ret_ms) : -EINVAL;
+	int r = units_parse_duration(text, ret_ms);
 
-	json_decref(value);
 	return r < 0 || *ret_ms == 0 ? -EINVAL : 0;
 }
 
