@@ -60,25 +60,32 @@ static size_t size_of(const struct execution *execution)
 	return size;
 }
 
-/* Of those that are over, the ones that are too many or keep too much. */
-static void forget_old(struct executions *executions)
+/* Takes it out of the list; `at` is then what leads to the one before it. */
+static void forget(struct execution **at)
 {
-	struct execution **at = &executions->latest, *old;
-	size_t count = 0, size = 0;
+	struct execution *old = *at;
+
+	*at = old->next;
+	free_execution(old);
+}
+
+/* Of those that are over, the ones that are too many or keep too much. What is kept of all others together. */
+static size_t forget_old(struct executions *executions)
+{
+	struct execution **at = &executions->latest;
+	size_t count = 0, size = 0, own;
 
 	while (*at) {
-		count++;
-		size += size_of(*at);
-		if ((count <= EXECUTIONS_MAX && size <= EXECUTION_OUTPUT_MAX) || !execution_is_over(*at)) {
-			at = &(*at)->next;
+		own = size_of(*at);
+		if (execution_is_over(*at) && (count + 1 > EXECUTIONS_MAX || size + own > EXECUTION_OUTPUT_MAX)) {
+			forget(at);
 			continue;
 		}
-		old = *at;
-		size -= size_of(old);
-		count--;
-		*at = old->next;
-		free_execution(old);
+		count++;
+		size += own;
+		at = &(*at)->next;
 	}
+	return size;
 }
 
 /*
@@ -87,30 +94,21 @@ static void forget_old(struct executions *executions)
  */
 static void make_room(struct executions *executions, struct kept *kept, size_t length)
 {
-	size_t size = 0;
-
-	if (!kept_grows(kept, length))
-		return;
-	forget_old(executions);
-	for (const struct execution *execution = executions->latest; execution; execution = execution->next)
-		size += size_of(execution);
-	if (size > EXECUTION_OUTPUT_MAX)
+	if (kept_grows(kept, length) && forget_old(executions) > EXECUTION_OUTPUT_MAX)
 		kept_fill(kept);
 }
 
 size_t executions_clean_up(struct agent *agent)
 {
-	struct execution **at = &agent->executions->latest, *old;
+	struct execution **at = &agent->executions->latest;
 	size_t count = 0;
 
 	while (*at) {
-		old = *at;
-		if (!execution_is_over(old)) {
-			at = &old->next;
+		if (!execution_is_over(*at)) {
+			at = &(*at)->next;
 			continue;
 		}
-		*at = old->next;
-		free_execution(old);
+		forget(at);
 		count++;
 	}
 	return count;
@@ -187,7 +185,7 @@ struct execution *execution_new(struct agent *agent, const char *language, const
 	execution->started_ms = clock_wall_ms();
 	execution->next = agent->executions->latest;
 	agent->executions->latest = execution;
-	forget_old(agent->executions);
+	(void)forget_old(agent->executions);
 	return execution;
 }
 
