@@ -1,10 +1,12 @@
 # make demo    set up, build what runs a command in a sandbox, and run some
-# make check   set up, build, and run all tests
+# make check   set up, build, and run all tests; unit tests and some of the others with sanitizers, too
+# make sanitize  all tests with sanitizers but a few that tools/check names, and with nothing else: an hour or two
 # make programs  install programs of every kind, and run each outside and inside (as root): docs/programs.md
 # make bench   set up, build, and measure against bubblewrap, posix_spawn, tar, cat, pasta and slirp4netns; REST=600: a user rests for so many seconds
 # make deb     set up, and build the Debian packages into build/deb
 # make guest   the packages and the system tests in emulated machines: Debian 12 with AppArmor, and with SELinux (as root)
 # make fuzz    see tests/fuzz
+# make prove   prove with Frama-C what docs/security-tests.md lists: six minutes of processor time
 # Each does its own set-up on a fresh Debian 12; a second run finds it done. Packages that are missing take root, nothing else of
 # demo and check does.
 
@@ -18,7 +20,7 @@ REST ?= 30
 
 GUEST_LSMS ?= apparmor selinux
 
-.PHONY: demo check programs bench deb guest fuzz build executables configured setup clean
+.PHONY: demo check sanitize programs bench deb guest fuzz prove build executables configured setup clean
 
 setup:
 	@tools/install-packages build
@@ -44,6 +46,10 @@ check: build
 	@tools/install-packages test
 	@tools/check $(BUILD) $(SANITIZED)
 
+sanitize: setup
+	@tools/install-packages test
+	@tools/check --sanitize $(SANITIZED)
+
 programs: build
 	@tools/install-packages programs
 	@YETT_BUILD_ROOT=$(abspath $(BUILD)) tests/programs/run.py --log $(BUILD)/programs.json; status=$$?; \
@@ -66,6 +72,10 @@ guest: build
 
 fuzz: build
 	@tests/fuzz/run
+
+prove:
+	@tools/install-packages prove
+	@tests/prove/run.py
 
 clean:
 	rm -rf $(BUILD) $(SANITIZED)

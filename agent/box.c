@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/wish.h"
-#include "base/clock.h"
+#include "base/clock_us.h"
 
 #define KEEP_US 30000000 /* an attached one that nobody uses is held so long: whoever holds one keeps it from ending at rest */
 

@@ -12,14 +12,6 @@ static inline uint64_t clock_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static inline uint64_t clock_now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 /* Milliseconds since 1970, as the host's clock has it. */
 static inline uint64_t clock_wall_ms(void)
 {

@@ -7,9 +7,8 @@
 
 #define CLOSING_MS 20
 
-static void interrupt(int number)
+static void interrupt(_unused_ int number)
 {
-	(void)number;
 }
 
 void closing_bound(bool is_on)

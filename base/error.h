@@ -20,32 +20,18 @@ int error_set(struct yett_error *error, enum yett_code code, enum yett_reason re
 /* Sets the detail of an error that error_set() filled. */
 void error_detail(struct yett_error *error, const char *format, ...) _printf_(2, 3);
 
-/* A key of the policy that refuses, where it stands, or its section if it does not, and what it bounds, as the policy writes it. */
-struct error_rule {
-	const char *key, *section, *name; /* "max_memory", "grant", "everyone" */
-	const char *file;
-	unsigned line;               /* 0: `file` is FILE:LINE */
-	const char *asked, *allowed; /* these are shown with spaces for line ends */
-	bool is_list;                /* to which what is asked would have to be added */
-};
+/*
+ * Says of an error that error_set() filled which key of the policy refuses, and a number for whoever knows the policy, or the plan, and
+ * writes down the rest by that: refuse_plan.h of the decider says what each is. Its code.
+ */
+int error_key(struct yett_error *error, const char *key, uint32_t number);
 
-/* Sets the fields about the policy, as yett_error.h explains them, and the detail, of an error that error_set() filled. */
-void error_rest(struct yett_error *error, const struct error_rule *rule);
-
-/* Sets what would mend it, where that is something else. */
+/* Sets what would mend it. Not in root's program. */
 void error_mend(struct yett_error *error, const char *format, ...) _printf_(2, 3);
 
 /* Says of an error that error_set() filled at which step (NULL: none) and with which errno (0: none, as is
  * what cannot be one) it came to it. Its code. */
 int error_cause(struct yett_error *error, const char *step, int error_number);
-
-/* The table's text for a code or reason; "unknown …" for a number that is not in it. Never NULL. */
-const char *error_code_text(enum yett_code code);
-const char *error_reason_text(enum yett_reason reason);
-const char *error_reason_short_name(enum yett_reason reason);
-
-/* Whether the same request can succeed later without a change of it or of the policy. */
-bool error_code_retryable(enum yett_code code);
 
 /* Whether `error`, as it came from another process, is one: numbers that exist, texts that end. */
 bool error_is_sound(const struct yett_error *error);

@@ -14,8 +14,5 @@
  * `out`. */
 char *escape_text(const char *text, char *out, size_t size);
 
-/* The same of a list, with ", " between its items; "nothing" when there is none. */
-char *escape_list(char *const *items, size_t count, char *out, size_t size);
-
 /* As escape_text() in a buffer that lives as long as the enclosing block: for the arguments of a message. */
 #define ESCAPE(text) escape_text((text), (char[ESCAPE_SIZE]){0}, ESCAPE_SIZE)

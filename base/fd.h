@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 
 #define _cleanup_(f)   __attribute__((cleanup(f)))
 #define _must_check_   __attribute__((warn_unused_result))
+#define _unused_       __attribute__((unused))
 #define _printf_(a, b) __attribute__((format(printf, a, b)))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -43,6 +45,14 @@ static inline int steal_fd(int *fd)
 
 	*fd = -1;
 	return taken;
+}
+
+/* poll(2) for one, which may be -1. */
+static inline int fd_poll(int fd, short events, int timeout_ms)
+{
+	struct pollfd wait = {.fd = fd, .events = events};
+
+	return poll(&wait, 1, timeout_ms);
 }
 
 /* Closes every descriptor from 3 on but the `count` ones of `keep` (unsorted, -1 is passed over). close_range(2). */

@@ -1,17 +1,15 @@
 /* See kernel.h. */
 #include "base/kernel.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
 bool kernel_wait_end(pid_t pid, int timeout_ms)
 {
 	_cleanup_fd_ int pidfd = kernel_pidfd_open(pid);
-	struct pollfd wait = {.fd = pidfd, .events = POLLIN};
 	int n = 1;
 
-	while (pidfd >= 0 && (n = poll(&wait, 1, timeout_ms)) < 0 && errno == EINTR)
+	while (pidfd >= 0 && (n = fd_poll(pidfd, POLLIN, timeout_ms)) < 0 && errno == EINTR)
 		;
 	return n > 0;
 }

@@ -12,13 +12,11 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #ifndef MOVE_MOUNT_F_EMPTY_PATH /* musl, which wraps none of these either */
 #include "base/kernel_mounts.h"

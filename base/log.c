@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
 

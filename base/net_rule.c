@@ -1,6 +1,6 @@
 /* See net_rule.h. No privilege, no allocation. */
 #include "base/net_rule.h"
-#include "base/units.h"
+#include "base/units_format.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* See units_parse.h. No privilege, no allocation. */
 #include "base/units_parse.h"
+#include "base/units_format.h"
 
 #include <string.h>
 

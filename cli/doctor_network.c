@@ -72,7 +72,7 @@ void doctor_look_network(bool is_rootless, struct doctor_finding *finding)
 
 	if (is_rootless)
 		doctor_found(finding, DOCTOR_WEAKER, "have the administrator start the service, as docs/admin.md says",
-		             "none in sandboxes: what catches their connections takes root");
+		             "connections can be caught at ports that rules are about, and no others: that takes root");
 	else if (!has_bpf())
 		doctor_found(finding, DOCTOR_WEAKER, "use a kernel with CONFIG_BPF_SYSCALL",
 		             "none in sandboxes: the kernel has no BPF, which catches their connections");

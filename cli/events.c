@@ -133,6 +133,7 @@ static void print_line(const char *name, const struct yett_event *e)
 	case YETT_EVENT_TIMEOUT:
 	case YETT_EVENT_PAUSED:
 	case YETT_EVENT_RESUMED:
+	case YETT_EVENT_UNRECORDED:
 		break;
 	}
 	(void)putchar('\n');

@@ -91,25 +91,31 @@ static void make_directories(const char *directory)
 	(void)mkdir(directory, 0755);
 }
 
-static int write_key(const char *path, const char *line, struct yett_error *error)
+/* Whole, or not at all: whoever reads the folder just now sees no file that is still to be filled. */
+static int write_key(const char *directory, const char *path, const char *line, struct yett_error *error)
 {
-	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	_cleanup_fd_ int fd = -1;
 	size_t length = strlen(line);
+	char made[PATH_MAX];
+	int r = 0;
 
-	if (fd < 0 && errno == EEXIST)
-		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "%s is there already: that name is taken", path);
+	if ((size_t)snprintf(made, sizeof made, "%s/.key.XXXXXX", directory) >= sizeof made)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the path of the keys folder is too long");
+	fd = mkostemp(made, O_CLOEXEC);
 	if (fd < 0) {
 		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make %s: %m", path);
 		if (errno == EACCES || errno == EROFS)
 			error_detail(error, "enrolling a key is for the administrator");
 		return YETT_E_FILE_OPERATION_FAILED;
 	}
-	if (fchmod(fd, 0644) < 0 || write(fd, line, length) != (ssize_t)length || fsync(fd) < 0) {
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m", path);
-		(void)unlink(path);
-		return YETT_E_FILE_OPERATION_FAILED;
-	}
-	return 0;
+	if (fchmod(fd, 0644) < 0 || write(fd, line, length) != (ssize_t)length || fsync(fd) < 0)
+		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m", path);
+	else if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_NOREPLACE) < 0)
+		r = errno == EEXIST ? error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "%s is there already: that name is taken", path)
+		                    : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make %s: %m", path);
+	if (r)
+		(void)unlink(made);
+	return r;
 }
 
 /* A file as the helper reads it. One that cannot be read holds no key for the helper either. */
@@ -188,7 +194,7 @@ int keys_enroll(const char *directory, const char *name, const char *public_path
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the path of the keys folder is too long");
 	make_directories(directory);
 	r = check_other_names(directory, name, line, error);
-	return r ? r : write_key(path, line, error);
+	return r ? r : write_key(directory, path, line, error);
 }
 
 int keys_remove(const char *directory, const char *name, struct yett_error *error)

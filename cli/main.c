@@ -8,6 +8,7 @@
 
 #include "cli/agents.h"
 #include "cli/apply.h"
+#include "cli/audit.h"
 #include "cli/checkpoint.h"
 #include "cli/commands.h"
 #include "cli/diff.h"
@@ -91,6 +92,9 @@ static const struct subcommand subcommands[] = {
          enroll_options, 0, 2, enroll_main},
 	{"policy", "check|explain|show|test [FILE|RUN-ARGUMENT…]",
          "Check or test a policy, or tell what it says of a user or a yett run, and which line of it", policy_options, 1, -1, policy_main},
+	{"audit", "show|verify|export|keygen|prune [FILE…]",
+         "Show or verify the records of who was given which sandbox, make their key, or remove old ones (administrator)", audit_options, 1,
+         -1, audit_main},
 	{"profiles", "", "List the profiles that you may have, with what each gives and at most", profiles_options, 0, 0, profiles_main},
 	{"doctor", "", "List what this machine supports, and the mend for what is missing", doctor_options, 0, 0, doctor_main},
 	{"help", "[SUBCOMMAND]", "Show this help, or that of a subcommand", NULL, 0, 1, help_main},

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/units.h"
+#include "base/error_text.h"
+#include "base/units_format.h"
 #include "cli/run.h"
 
 void output_text(FILE *to, const char *text, bool lines)

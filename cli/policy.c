@@ -15,11 +15,12 @@
 #include "cli/suggest.h"
 #include "libclient/yett.h"
 
-#define ARGUMENTS_MAX 10
+#define ARGUMENTS_MAX 12
 
 OPTION_TEXT(set_user, struct policy_choice, user)
 OPTION_TEXT(set_key, struct policy_choice, key)
 OPTION_TEXT(set_file, struct policy_choice, file)
+OPTION_TEXT(set_at, struct policy_choice, at)
 OPTION_FLAG(set_effective, struct policy_choice, is_effective)
 
 #define OF_WHOM                                                                                                                 \
@@ -29,8 +30,10 @@ OPTION_FLAG(set_effective, struct policy_choice, is_effective)
 		0, "policy", "FILE", "by this policy, and conf.d beside it (" YETT_POLICY_PATH ")", set_file                    \
 	}
 
-const struct option policy_options[] = {
-	OF_WHOM, {0, "effective", NULL, "with show: what is in force for the user, grant by grant", set_effective}, {0}};
+const struct option policy_options[] = {OF_WHOM,
+                                        {0, "at", "DATE", "as if it were asked then: 2026-12-31, or 2026-12-31T18:00:00Z", set_at},
+                                        {0, "effective", NULL, "with show: what is in force for the user, grant by grant", set_effective},
+                                        {0}};
 const struct option profiles_options[] = {OF_WHOM, {0}};
 
 /* Of yett-explain, which is told of whom and what in its arguments. */
@@ -70,6 +73,8 @@ static void add_choice(struct arguments *arguments, const struct policy_choice *
 		add(arguments, "--policy", choice->file);
 	if (choice->groups)
 		add(arguments, "--groups", choice->groups);
+	if (choice->at)
+		add(arguments, "--at", choice->at);
 	if (choice->is_own_key && !choice->key)
 		add(arguments, "--own-key", NULL);
 }
@@ -393,8 +398,9 @@ static int test(const struct policy_choice *choice, int argc, char **argv)
 {
 	if (argc != 1)
 		return misused("policy test takes one file of tests");
-	if (choice->user || choice->key)
-		return misused("policy test is about the users and keys that the file names: --user and --key are of policy explain");
+	if (choice->user || choice->key || choice->at)
+		return misused(
+			"policy test is about the users, keys and dates that the file names: --user, --key and --at are of policy explain");
 	return policy_test(choice->file, argv[0]);
 }
 

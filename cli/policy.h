@@ -19,6 +19,7 @@ int profiles_main(const struct subcommand *self, int argc, char **argv);
 struct policy_choice {
 	const char *user, *key, *file;
 	const char *groups; /* instead of those of the account: names or numbers with commas between them */
+	const char *at;     /* the date at which it would be asked; NULL: now */
 	bool is_effective;  /* of `yett policy show` */
 	bool is_own_key;    /* without `key`: any of the user's own, whoever asks */
 };

@@ -39,7 +39,7 @@ int run_ask_choose_share(struct run *run)
 		if (workdir_is_below(here, o->tmpfs[i].target))
 			decision = WORKDIR_IS_SHARED;
 	if (decision != WORKDIR_SHARE) {
-		if (*workdir_why(decision))
+		if (*workdir_why(decision) && o->shares_count == 0)
 			output_note("%s", workdir_why(decision));
 		return 0;
 	}

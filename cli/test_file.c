@@ -163,9 +163,10 @@ static const struct {
 	size_t at;
 	bool is_list;
 } keys[] = {
-	{"user", offsetof(struct test_case, user), false},     {"groups", offsetof(struct test_case, groups), true},
-	{"key", offsetof(struct test_case, key), false},       {"request", offsetof(struct test_case, request), false},
-	{"expect", offsetof(struct test_case, expect), false}, {"by", offsetof(struct test_case, by), false},
+	{"user", offsetof(struct test_case, user), false},       {"groups", offsetof(struct test_case, groups), true},
+	{"at", offsetof(struct test_case, at), false},           {"key", offsetof(struct test_case, key), false},
+	{"request", offsetof(struct test_case, request), false}, {"expect", offsetof(struct test_case, expect), false},
+	{"by", offsetof(struct test_case, by), false},
 };
 
 static int read_key(struct reading *reading, const char *name, struct test_case *test)
@@ -177,7 +178,7 @@ static int read_key(struct reading *reading, const char *name, struct test_case 
 	while (key < ARRAY_SIZE(keys) && strcmp(keys[key].name, name) != 0)
 		key++;
 	if (key == ARRAY_SIZE(keys))
-		return refuse(reading, "a test has no %s, but user, groups, key, request, expect and by", name);
+		return refuse(reading, "a test has no %s, but user, groups, key, at, request, expect and by", name);
 	field = (char **)((char *)test + keys[key].at);
 	if (*field)
 		return refuse(reading, "%s is set twice", name);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/escape.h"
+#include "base/escape_list.h"
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "libclient/yett.h"

@@ -2,6 +2,7 @@
 #include "libclient/yett.h"
 
 #include "base/error.h"
+#include "base/error_text.h"
 
 const char *yett_version(void)
 {

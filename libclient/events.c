@@ -15,9 +15,9 @@ struct yett_events {
 /* calls.py: a name for each number, from 0 on; an empty one where there is none */
 extern const char calls_text[], *const calls_end;
 
-static const char *const kinds[] = {"followed",      "started",     "exited",  "failed", "timeout",      "oom",
-                                    "forks-refused", "paused",      "resumed", "ended",  "denied",       "connected",
-                                    "disconnected",  "unreachable", "blocked", "full",   "network-lost", "asked"};
+static const char *const kinds[] = {"followed", "started", "exited",       "failed", "timeout",   "oom",          "forks-refused",
+                                    "paused",   "resumed", "ended",        "denied", "connected", "disconnected", "unreachable",
+                                    "blocked",  "full",    "network-lost", "asked",  "unrecorded"};
 
 static const char *const reasons[] = {"allowed",
                                       "a rule denies it",

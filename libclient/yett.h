@@ -1129,6 +1129,7 @@ enum yett_event_kind {
 	YETT_EVENT_FULL = 15,         /* it was reset, since there were as many as there may be */
 	YETT_EVENT_NETWORK_LOST = 16, /* what serves the network was killed, and with it all connections; `count` 1: it was started again */
 	YETT_EVENT_ASKED = 17,        /* with YETT_SANDBOX_ASK: it waits a few seconds for yett_network_change(); `peer` says what for */
+	YETT_EVENT_UNRECORDED = 18,   /* something was asked of the sandbox, and done, of which the host's audit could write no record */
 };
 
 /* Why a connection was not allowed. */

@@ -1,5 +1,6 @@
 /* See envelope.h. Fixed offsets, copies and comparisons; no privilege, no allocation, nothing of variable form. */
 #include "protocol/envelope.h"
+#include "base/error_text.h"
 
 #include <endian.h>
 #include <string.h>

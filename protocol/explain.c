@@ -1,6 +1,7 @@
 /* See explain.h. */
 #include "protocol/explain.h"
 
+#include "base/error_text.h"
 #include "protocol/encode.h"
 #include "protocol/envelope.h"
 

@@ -103,20 +103,6 @@ int frame_receive(int socket, struct frame *frame, int flags)
 	return 1;
 }
 
-int frame_peek(int socket, struct frame *frame, bool *ret_has_fds)
-{
-	struct iovec part = {.iov_base = frame->bytes, .iov_len = sizeof frame->bytes};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1}; /* without room for descriptors, which then stay */
-	ssize_t n = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT);
-
-	frame->length = n > 0 ? (size_t)n : 0;
-	frame->fd_count = 0;
-	*ret_has_fds = header.msg_flags & MSG_CTRUNC;
-	if (n <= 0)
-		return n < 0 ? -errno : 0;
-	return header.msg_flags & MSG_TRUNC ? -EMSGSIZE : 1;
-}
-
 bool frame_peek_fds(int socket)
 {
 	struct msghdr header = {0};

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "protocol/fields.h"
+#include "protocol/fields_plain.h"
 
 struct frame {
 	size_t length;
@@ -31,19 +31,15 @@ _must_check_ int frame_send(int socket, const void *bytes, size_t length, const 
 _must_check_ int frame_receive(int socket, struct frame *frame, int flags);
 
 /*
- * Looks at the next packet and leaves it where it is: its bytes go into `frame`, its descriptors stay with it, and `ret_has_fds`
- * tells whether there are any (unix(7): of a socket with SO_PASSCRED or SO_PASSPIDFD always true). Never waits. 1 when there is
- * one, 0 at end of file, -EAGAIN, -EMSGSIZE for one that is too large, else -errno.
- */
-_must_check_ int frame_peek(int socket, struct frame *frame, bool *ret_has_fds);
-
-/*
  * Takes the next packet away, and closes what came with it without having received it. That may be held up for as long as the
  * sender chose (socket(7), SO_LINGER): only of a packet known to have no descriptors, or by a process that nobody waits for.
  */
 void frame_drop(int socket);
 
-/* Whether the next packet has descriptors, as frame_peek() tells; false where there is none. */
+/*
+ * Whether the next packet has descriptors (unix(7): of a socket with SO_PASSCRED or SO_PASSPIDFD always true); false where there is none.
+ * Never waits.
+ */
 bool frame_peek_fds(int socket);
 
 /*

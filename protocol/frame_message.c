@@ -1,11 +1,14 @@
 /* See frame_message.h. Nothing is allocated for a small message. Privilege of the caller. */
 #include "protocol/frame_message.h"
 
+#include "base/error_text.h"
 #include "protocol/encode.h"
 #include "protocol/envelope.h"
 #include "protocol/schema.h"
 
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 /* Packets up to this size are encoded on the stack: all but a long EXEC. */
 #define FRAME_SMALL 1536
@@ -73,4 +76,18 @@ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequen
 	ADD(step);
 #undef ADD
 	return r != 0 ? r : frame_send_message(socket, message, sequence, NULL, 0, flags);
+}
+
+int frame_peek(int socket, struct frame *frame, bool *ret_has_fds)
+{
+	struct iovec part = {.iov_base = frame->bytes, .iov_len = sizeof frame->bytes};
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1}; /* without room for descriptors, which then stay */
+	ssize_t n = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT);
+
+	frame->length = n > 0 ? (size_t)n : 0;
+	frame->fd_count = 0;
+	*ret_has_fds = header.msg_flags & MSG_CTRUNC;
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	return header.msg_flags & MSG_TRUNC ? -EMSGSIZE : 1;
 }

@@ -17,6 +17,8 @@
 #define MESSAGE_KINDS(X) MESSAGE_HELPER_KINDS(X) MESSAGE_COMMAND_KINDS(X) MESSAGE_FILE_KINDS(X)
 #endif
 
+#define MESSAGE_ARENA_MAX (MESSAGE_PACKET_MAX + 8192) /* every text costs a NUL more than on the wire */
+
 enum message_kind {
 #define X(name, number, body) MESSAGE_##name = (number),
 	MESSAGE_KINDS(X)

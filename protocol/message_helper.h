@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "protocol/fields.h"
 #include "protocol/message_told.h"
 
 #define MESSAGE_SHARES_MAX       125
@@ -44,6 +45,26 @@
 	X(ALLOWED, 25, allowed)     /* helper → client, answers a relay */                                                             \
 	X(MOUNT, 26, mount)         /* client → helper, signed; one descriptor for each share */                                       \
 	X(EXITED, 34, exited)       /* init → client; what an EVENT has of it is the same */
+
+#define NETWORK_NAME_MAX    253 /* of a host: NET_NAME_SIZE */
+#define NETWORK_ADDRESS_MAX 45
+#define NETWORK_VERDICT_MAX 7
+
+#define MESSAGE_CONNECTION_FIELDS(F, S)                                                                         \
+	F(S, TEXT, name, ANY, 0, NETWORK_NAME_MAX)       /* empty: it was to an address as such */              \
+	F(S, TEXT, address, ANY, 0, NETWORK_ADDRESS_MAX) /* empty: it came to none */                           \
+	F(S, U32, port, 0, 65535)                        /* 0: the name was only looked up */                   \
+	F(S, U32, verdict, 0, NETWORK_VERDICT_MAX)       /* enum net_verdict, of BLOCKED: why */                \
+	F(S, U64, sent_bytes, 0, UINT64_MAX)             /* of DISCONNECTED; by the sandbox */                  \
+	F(S, U64, received_bytes, 0, UINT64_MAX)                                                                \
+	F(S, U32, open, 0, UINT32_MAX)                                            /* connections, afterwards */ \
+	F(S, TEXT, rule, ANY, 0, 335) F(S, TEXT, place, ANY, 0, MESSAGE_PATH_MAX) /* of CONNECTED, BLOCKED; or empty */
+MESSAGE_STRUCT(connection, MESSAGE_CONNECTION_FIELDS);
+
+#define MESSAGE_EVENT_FIELDS(F, S)    \
+	MESSAGE_HAPPENED_FIELDS(F, S) \
+	F(S, MAP, connection, connection) /* of CONNECTED to FULL, and ASKED */
+MESSAGE_STRUCT(event, MESSAGE_EVENT_FIELDS);
 
 #define MESSAGE_HELLO_FIELDS(F, S)     \
 	F(S, U32, version_min, 1, 255) \

@@ -6,13 +6,9 @@
  */
 #pragma once
 
-#include "protocol/fields.h"
+#include "protocol/fields_plain.h"
 
 #define MESSAGE_NAME_MAX 64 /* of a sandbox, a profile, an enrolled key */
-
-#define NETWORK_NAME_MAX    253 /* of a host: NET_NAME_SIZE */
-#define NETWORK_ADDRESS_MAX 45
-#define NETWORK_VERDICT_MAX 7
 
 enum ended_reason {
 	ENDED_CLOSED = 0,
@@ -127,33 +123,23 @@ enum event_kind {
 	EVENT_FULL = 15,         /* there were as many connections as there may be */
 	EVENT_NETWORK_LOST = 16, /* what serves the network ended; with `count` 0 it is not started again */
 	EVENT_ASKED = 17,        /* a connection is not allowed, and waits for somebody to allow it */
+	EVENT_UNRECORDED = 18,   /* something was asked of the sandbox, and done, of which there is no audit record */
 };
 
-#define MESSAGE_CONNECTION_FIELDS(F, S)                                                                         \
-	F(S, TEXT, name, ANY, 0, NETWORK_NAME_MAX)       /* empty: it was to an address as such */              \
-	F(S, TEXT, address, ANY, 0, NETWORK_ADDRESS_MAX) /* empty: it came to none */                           \
-	F(S, U32, port, 0, 65535)                        /* 0: the name was only looked up */                   \
-	F(S, U32, verdict, 0, NETWORK_VERDICT_MAX)       /* enum net_verdict, of BLOCKED: why */                \
-	F(S, U64, sent_bytes, 0, UINT64_MAX)             /* of DISCONNECTED; by the sandbox */                  \
-	F(S, U64, received_bytes, 0, UINT64_MAX)                                                                \
-	F(S, U32, open, 0, UINT32_MAX)                                            /* connections, afterwards */ \
-	F(S, TEXT, rule, ANY, 0, 335) F(S, TEXT, place, ANY, 0, MESSAGE_PATH_MAX) /* of CONNECTED, BLOCKED; or empty */
-MESSAGE_STRUCT(connection, MESSAGE_CONNECTION_FIELDS);
-
-#define MESSAGE_EVENT_FIELDS(F, S)                                                                                                      \
-	F(S, U64, number, 0, UINT64_MAX)    /* each of a sandbox has the next, but FOLLOWED that of the last: a gap is what was lost */ \
-	F(S, U64, time_ms, 0, CLOCK_MS_MAX) /* since 1970 */                                                                            \
-	F(S, U32, kind, 0, EVENT_ASKED)     /* enum event_kind */                                                                       \
-	F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */                                                                    \
-	F(S, U64, command, 0, UINT64_MAX)   /* which of the sandbox's commands, counted from 1; 0: it is about none */                  \
-	F(S, U32, pid, 0, PIDS_MAX)         /* its own, inside; of DENIED: of the process that called, or 0 */                          \
-	F(S, MAP, result, exited)           /* of EXITED */                                                                             \
-	F(S, U32, error, 0, 4095)           /* of FAILED: an errno */                                                                   \
-	F(S, U64, count, 0, UINT64_MAX)     /* of OOM, FORKS_REFUSED and DENIED: how many since the last such event; 0: not counted */  \
-	F(S, U32, call, 0, CALLS_MAX)       /* of DENIED: the number of the system call, on the host's architecture */                  \
-	F(S, U32, ended, 0, ENDED_IDLE)     /* enum ended_reason, of ENDED */                                                           \
-	F(S, MAP, connection, connection)   /* of CONNECTED to FULL, and ASKED */
-MESSAGE_STRUCT(event, MESSAGE_EVENT_FIELDS);
+/* An event, but for where a connection led, which a decider adds: that comes behind, in MESSAGE_EVENT_FIELDS. */
+#define MESSAGE_HAPPENED_FIELDS(F, S)                                                                                                    \
+	F(S, U64, number, 0, UINT64_MAX)     /* each of a sandbox has the next, but FOLLOWED that of the last: a gap is what was lost */ \
+	F(S, U64, time_ms, 0, CLOCK_MS_MAX)  /* since 1970 */                                                                            \
+	F(S, U32, kind, 0, EVENT_UNRECORDED) /* enum event_kind */                                                                       \
+	F(S, U32, state, 0, SANDBOX_FAILED)  /* enum sandbox_state */                                                                    \
+	F(S, U64, command, 0, UINT64_MAX)    /* which of the sandbox's commands, counted from 1; 0: it is about none */                  \
+	F(S, U32, pid, 0, PIDS_MAX)          /* its own, inside; of DENIED: of the process that called, or 0 */                          \
+	F(S, MAP, result, exited)            /* of EXITED */                                                                             \
+	F(S, U32, error, 0, 4095)            /* of FAILED: an errno */                                                                   \
+	F(S, U64, count, 0, UINT64_MAX)      /* of OOM, FORKS_REFUSED and DENIED: how many since the last such event; 0: not counted */  \
+	F(S, U32, call, 0, CALLS_MAX)        /* of DENIED: the number of the system call, on the host's architecture */                  \
+	F(S, U32, ended, 0, ENDED_IDLE)      /* enum ended_reason, of ENDED */
+MESSAGE_STRUCT(happened, MESSAGE_HAPPENED_FIELDS);
 
 /* Since the runtime directory is there: since the machine started, for a service. Commands are counted by init. */
 #define MESSAGE_TOTALS_FIELDS(F, S)                                                                             \

@@ -1,11 +1,9 @@
 /* See admission.h. */
 #include "helper/listener/admission.h"
 #include "base/clock.h"
-#include "base/fd.h"
 
 #include <fcntl.h>
 #include <linux/nsfs.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
@@ -89,13 +87,6 @@ static enum closer_reason admit(struct admission *a, struct worker *workers, siz
 	return 0;
 }
 
-static bool is_own(const struct admission *a, int user_ns)
-{
-	struct stat st;
-
-	return fstat(user_ns, &st) == 0 && st.st_dev == a->user_ns.st_dev && st.st_ino == a->user_ns.st_ino;
-}
-
 /*
  * Whether the peer is in another user namespace than ours; then `uid` becomes that of whoever made it, or the one around it that
  * lies in ours: the ids in it are as many as somebody was given. One that root made for others counts by the ids that it has.
@@ -104,6 +95,7 @@ static bool is_own(const struct admission *a, int user_ns)
 static int is_elsewhere(const struct admission *a, pid_t pid, uid_t *uid)
 {
 	char path[32];
+	struct stat st;
 	uid_t owner = 0;
 	int fd, is_elsewhere = 0;
 
@@ -111,7 +103,7 @@ static int is_elsewhere(const struct admission *a, pid_t pid, uid_t *uid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -ESRCH;
-	for (; fd >= 0 && !is_own(a, fd); is_elsewhere = 1) {
+	for (; fd >= 0 && (fstat(fd, &st) < 0 || !fd_same_file(&st, &a->user_ns)); is_elsewhere = 1) {
 		int around = ioctl(fd, NS_GET_PARENT);
 
 		(void)ioctl(fd, NS_GET_OWNER_UID, &owner);
@@ -126,12 +118,11 @@ static int is_elsewhere(const struct admission *a, pid_t pid, uid_t *uid)
 
 enum closer_reason admission_glance(struct admission *a, int socket, struct ucred *ret_peer)
 {
-	struct pollfd wait = {.fd = socket};
 	socklen_t size = sizeof *ret_peer;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, ret_peer, &size) < 0)
 		return CLOSER_NO_PROCESS;
-	if (poll(&wait, 1, 0) > 0)
+	if (fd_poll(socket, 0, 0) > 0)
 		return CLOSER_HUNG_UP;
 	return owes_too_much(a, ret_peer->uid) ? CLOSER_TOO_OFTEN : 0;
 }

@@ -9,7 +9,6 @@
 
 #include <stdint.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #define CONNECTIONS_MAX 2048

@@ -7,20 +7,6 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-static const struct {
-	enum yett_code code;
-	enum yett_reason reason;
-	const char *text;
-} reasons[] = {
-	[CLOSER_FULL] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "the helper serves as many connections as it can"},
-	[CLOSER_USER_FULL] = {YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "this user has as many connections as one may have"},
-	[CLOSER_TOO_OFTEN] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
-                              "this user has too many connections, or had too many in the last seconds, that were granted nothing"},
-	[CLOSER_CONFINED] = {YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-                             "the client is confined: its user namespace is not the helper's, and no grant says confined_clients"},
-	[CLOSER_NO_PROCESS] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "no process could be started for this connection"},
-};
-
 static int start(const struct closer *closer)
 {
 	char id[16];
@@ -46,13 +32,13 @@ static bool is_empty(int connection)
 }
 
 /* The word that follows says that ours is closed. With the right to send descriptors: unix(7), ETOOMANYREFS. */
-static void hand_over(struct closer *closer, int connection, const struct yett_error *error)
+static void hand_over(struct closer *closer, int connection, enum closer_reason reason)
 {
 	/* One that does not keep up ends when it finds our end closed, and closes all that it was sent. */
 	for (int attempt = 0; attempt < 2; attempt++, closer->socket = fd_close(closer->socket)) {
 		if (closer->socket < 0)
 			closer->socket = start(closer);
-		if (closer->socket < 0 || frame_send(closer->socket, error, sizeof *error, &connection, 1, MSG_DONTWAIT) < 0)
+		if (closer->socket < 0 || frame_send(closer->socket, &reason, sizeof reason, &connection, 1, MSG_DONTWAIT) < 0)
 			continue;
 		(void)close(connection);
 		if (send(closer->socket, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -63,13 +49,9 @@ static void hand_over(struct closer *closer, int connection, const struct yett_e
 
 int closer_take(struct closer *closer, int connection, enum closer_reason reason)
 {
-	struct yett_error error = {0};
-
-	if (reasons[reason].text)
-		(void)error_set(&error, reasons[reason].code, reasons[reason].reason, "%s", reasons[reason].text);
-	else if (is_empty(connection))
+	if (reason == CLOSER_HUNG_UP && is_empty(connection))
 		return fd_close(connection), 0;
 	if (privilege_raise() == 0)
-		hand_over(closer, connection, &error);
+		hand_over(closer, connection, reason);
 	return privilege_lower();
 }

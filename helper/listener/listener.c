@@ -5,17 +5,15 @@
 #include "base/kernel.h"
 #include "base/log.h"
 #include "helper/listener/admission.h"
+#include "helper/listener/audit_program.h"
 #include "helper/listener/notify.h"
 #include "helper/monitor/monitor.h"
 #include "helper/privilege/place.h"
 #include "helper/privilege/privilege.h"
 #include "protocol/frame.h"
 
-#include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
+#include <malloc.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -33,7 +31,7 @@
 #define MEMORY_PART          16 /* of the host's memory: while less is available, no sandbox is made or kept ahead */
 
 /* What is polled besides workers. */
-enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_FIXED };
+enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_AUDIT, POLL_FIXED };
 
 /* A user served lately, and supervisors prepared for it. */
 struct user {
@@ -47,6 +45,12 @@ struct user {
 	uint32_t profile; /* that was asked for last */
 	bool is_filling;  /* from half empty until full: one wait for a grace period then serves several */
 	uint64_t last_used_ms;
+};
+
+/* Memory of which each monitor has a part. */
+struct shared {
+	_Atomic uint64_t generation; /* of the policy in force */
+	bool are_proven[CONNECTIONS_MAX + MONITORS_READY];
 };
 
 struct listener {
@@ -64,10 +68,11 @@ struct listener {
 	struct notify notify;
 	struct place place; /* of monitors and supervisors */
 	struct closer closer;
+	struct audit_program audit;
 	struct admission admission;
-	uint64_t alive_ms;            /* when the service manager was last told so */
-	uint64_t busy_ms;             /* when there was last a connection */
-	_Atomic uint64_t *generation; /* of `policy`; in memory that all monitors share */
+	uint64_t alive_ms; /* when the service manager was last told so */
+	uint64_t busy_ms;  /* when there was last a connection */
+	struct shared *shared;
 	bool is_over;
 };
 
@@ -81,7 +86,7 @@ static int load_here(struct listener *l, struct yett_error *error)
 	int r = policy_load(&source, &policy, error);
 
 	if (r == 0) {
-		policy->generation = *l->generation + 1;
+		policy->generation = l->shared->generation + 1;
 		l->closer.id = policy->ids_first + IDMAP_ROLE_CLOSER;
 		r = setup_host_open(policy, l->options->libexec, NULL, &host, error);
 	}
@@ -102,18 +107,20 @@ static int load_here(struct listener *l, struct yett_error *error)
 	l->place.cgroup = steal_fd(&helpers);
 	l->host = steal_ptr(&host);
 	l->policy = steal_ptr(&policy);
-	*l->generation = l->policy->generation; /* what connections that are there decide by is over */
+	l->shared->generation = l->policy->generation; /* what connections that are there decide by is over */
+	audit_program_start(&l->audit, l->host);
 	return 0;
 }
 
 /* Where the host's files are what they are to everyone. */
 static int load(struct listener *l, struct yett_error *error)
 {
-	int r = place_visit(&l->place);
+	int r = place_enter(l->place.mount_ns, CLONE_NEWNS);
 
 	if (r == 0)
 		r = load_here(l, error);
-	return place_return(&l->place) < 0 ? -EPERM : r;
+	(void)malloc_trim(0); /* each process of ours is a fork: what was used for reading is not copied, again and again */
+	return place_enter(l->place.own_mount_ns, CLONE_NEWNS) < 0 ? -EPERM : r;
 }
 
 static void drop_spares(struct user *user)
@@ -131,9 +138,9 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 	                          .host = l->host,
 	                          .policy = l->policy,
 	                          .listener = control,
-	                          .generation = l->generation,
+	                          .generation = &l->shared->generation,
 	                          .is_proven = l->workers[l->workers_count].is_proven};
-	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
 	sigset_t none;
 	char byte;
 	int r;
@@ -186,19 +193,6 @@ static void remove_worker(struct listener *l, size_t i)
 	fd_close(l->workers[i].control);
 	l->workers[i] = l->workers[--l->workers_count];
 	l->workers[l->workers_count].is_proven = is_proven;
-}
-
-/*
- * Sends a descriptor to a process of ours. Those under way count for root, as whom monitors send to clients too, against
- * RLIMIT_NOFILE, so clients that do not read would stop us; CAP_SYS_ADMIN lifts that bound. unix(7), ETOOMANYREFS.
- */
-static int send_fd(int to, uint8_t byte, int fd)
-{
-	int r = privilege_raise();
-
-	if (r == 0)
-		r = frame_send(to, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
-	return privilege_lower() < 0 ? -EPERM : r;
 }
 
 /*
@@ -283,24 +277,26 @@ static struct user *find_user(struct listener *l, uid_t uid, gid_t gid)
 	return &l->users[oldest];
 }
 
+/* One of the profile, and of these one that has had a sandbox: it has the next one ready. A new one, which we reap, has only begun. */
+static unsigned fitness(const struct spare *spare, uint32_t profile)
+{
+	return 2U * (spare->profile == profile) + (spare->supervisor.pid == 0);
+}
+
 /* A prepared supervisor of the user that still lives, ready for the profile if one is; -1 if there is none. One that was killed closed its
  * end. */
 static int take_spare(struct user *user, uint32_t profile)
 {
 	while (user->spares_count) {
-		struct pollfd wait;
 		size_t i = user->spares_count - 1;
 		int socket;
 
-		while (i > 0 && user->spares[i].profile != profile)
-			i--;
-		if (user->spares[i].profile != profile)
-			i = user->spares_count - 1;
+		for (size_t j = i; j-- > 0;)
+			if (fitness(&user->spares[j], profile) > fitness(&user->spares[i], profile))
+				i = j;
 		socket = user->spares[i].supervisor.socket;
 		user->spares[i] = user->spares[--user->spares_count];
-		wait = (struct pollfd){.fd = socket};
-
-		if (poll(&wait, 1, 0) == 0)
+		if (fd_poll(socket, 0, 0) == 0)
 			return socket;
 		fd_close(socket);
 	}
@@ -326,14 +322,15 @@ static void handle_worker(struct listener *l, size_t i)
 	/* A monitor of the policy before may ask for one of its table; it is told that its policy is over. */
 	user->profile = wish.profile < l->policy->profiles_count ? wish.profile : 0;
 	socket = take_spare(user, wish.profile);
-	(void)!send_fd(l->workers[i].control, 0, socket);
+	(void)!privilege_send(l->workers[i].control, "", 1, &socket, socket >= 0);
 	fd_close(socket);
 }
 
-/* A supervisor has finished with a sandbox and would take another; if we have enough of them, or others by now, it ends. */
+/* A supervisor has finished with a sandbox and would take another, in place of a new one if need be; if we have enough that have, it ends.
+ */
 static void handle_ready(struct listener *l)
 {
-	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
 	struct supervisor_ready ready;
 
 	if (!frame || frame_receive(l->pool[0], frame, MSG_DONTWAIT) <= 0)
@@ -343,7 +340,14 @@ static void handle_ready(struct listener *l)
 		for (size_t i = 0; i < l->users_count; i++) {
 			struct user *user = &l->users[i];
 
-			if (user->uid == ready.uid && ready.generation == l->policy->generation && user->spares_count < l->policy->spares)
+			if (user->uid != ready.uid || ready.generation != l->policy->generation)
+				continue;
+			for (size_t j = user->spares_count; user->spares_count >= l->policy->spares && j-- > 0;)
+				if (user->spares[j].supervisor.pid != 0) {
+					fd_close(user->spares[j].supervisor.socket);
+					user->spares[j] = user->spares[--user->spares_count];
+				}
+			if (user->spares_count < l->policy->spares)
 				user->spares[user->spares_count++] = (struct spare){{0, steal_fd(&frame->fds[0])}, ready.profile};
 		}
 	}
@@ -433,6 +437,17 @@ static void reload(struct listener *l)
 	log_line(LOG_LEVEL_INFO, "policy loaded anew");
 }
 
+/* The one that there was has ended. */
+static void restart_audit(struct listener *l)
+{
+	l->audit.socket = fd_close(l->audit.socket);
+	if (privilege_raise() == 0)
+		audit_program_start(&l->audit, l->host);
+	if (l->audit.socket >= 0)
+		supervisor_start_sweep(l->host); /* of those whose end could not be told meanwhile */
+	l->is_over = privilege_lower() < 0 || l->is_over;
+}
+
 /* Children of ours, and orphans of monitors that died: only a supervisor that was killed leaves something behind. */
 static void reap(struct listener *l)
 {
@@ -477,6 +492,10 @@ static int watch(struct listener *l)
 		l->busy_ms = now;
 	if (idle_exit_ms && now - l->busy_ms >= idle_exit_ms)
 		l->is_over = true;
+	if (l->policy->audit && l->audit.socket < 0) {
+		wait_ms = AUDIT_RETRY_MS;
+		restart_audit(l);
+	}
 	return (int)(idle_exit_ms && idle_exit_ms < wait_ms ? idle_exit_ms : wait_ms);
 }
 
@@ -492,6 +511,7 @@ static void loop(struct listener *l)
 
 		l->poll[POLL_SOCKET] = (struct pollfd){.fd = l->options->socket, .events = POLLIN};
 		l->poll[POLL_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};
+		l->poll[POLL_AUDIT] = (struct pollfd){.fd = l->audit.socket, .events = POLLIN};
 		l->poll[POLL_POOL] = (struct pollfd){.fd = l->pool[0], .events = POLLIN};
 		for (size_t i = 0; i < count; i++)
 			l->poll[i + POLL_FIXED] = (struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
@@ -507,6 +527,8 @@ static void loop(struct listener *l)
 				handle_worker(l, i - 1);
 		if (l->poll[POLL_POOL].revents)
 			handle_ready(l);
+		if (l->poll[POLL_AUDIT].revents)
+			restart_audit(l);
 		taken = 0;
 		while (l->poll[POLL_SOCKET].revents && taken < CONNECTIONS_AT_ONCE && handle_connection(l))
 			taken++;
@@ -544,17 +566,6 @@ static void raise_descriptor_limit(void)
 	}
 }
 
-static int prepare_workers(struct listener *l)
-{
-	bool *are_proven = mmap(NULL, ARRAY_SIZE(l->workers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (are_proven == MAP_FAILED)
-		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(l->workers); i++)
-		l->workers[i].is_proven = &are_proven[i];
-	return 0;
-}
-
 int listener_run(const struct listener_options *options, struct yett_error *error)
 {
 	_cleanup_free_ struct listener *l = calloc(1, sizeof *l);
@@ -569,13 +580,14 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
 	l->place = PLACE_HERE;
-	l->generation = mmap(NULL, sizeof *l->generation, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (l->generation == MAP_FAILED || log_share_counts() < 0)
+	l->shared = mmap(NULL, sizeof *l->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (l->shared == MAP_FAILED || log_share_counts() < 0)
 		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(l->workers); i++)
+		l->workers[i].is_proven = &l->shared->are_proven[i];
 	l->closer = (struct closer){.socket = -1, .libexec = options->libexec};
-	r = prepare_workers(l);
-	if (r == 0)
-		r = admission_open(&l->admission, options->socket);
+	l->audit = AUDIT_PROGRAM_NONE;
+	r = admission_open(&l->admission, options->socket);
 	if (r < 0)
 		return r;
 	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->pool) < 0 ? -errno : privilege_take(PRIVILEGE_BUILD);
@@ -599,6 +611,7 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	for (size_t i = 0; i < l->workers_count; i++)
 		fd_close(l->workers[i].control);
 	fd_close(l->closer.socket);
+	fd_close(l->audit.socket);
 	setup_host_close(l->host);
 	policy_free(l->policy);
 	return 0;

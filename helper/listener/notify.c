@@ -2,7 +2,6 @@
 #include "helper/listener/notify.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "helper/monitor/key_line.h"
+#include "helper/policy/key_line.h"
 #include "helper/plan/peer.h"
 #include "helper/setup/registry.h"
 #include "helper/supervisor/supervisor.h"
@@ -27,13 +27,12 @@ struct means {
 struct decider_begin {
 	struct yett_error refused; /* code 0: it is to be served; else that is all there is to tell the client, and nothing follows */
 	struct peer peer;
-	struct plan_limits given;  /* no process inside can have more; 0: no bound */
 	struct yett_error no_host; /* why nothing can be built; code 0: it can */
 	struct means means;
 	bool is_rootless; /* then these are all that there are */
 };
 
-/* Decider → monitor: a number, and what the table says. All but TAKEN, STREAMS, LOG and RULES are answered. */
+/* Decider → monitor: a number, and what the table says. All but TAKEN, STREAMS, LOG, RULES and REFUSED are answered. */
 enum decider_act {
 	ACT_KEY = 1, /* struct decider_key */
 	ACT_CREATE,  /* struct plan, as far as it is used */
@@ -48,6 +47,7 @@ enum decider_act {
 	ACT_RULES, /* bytes that follow those of the last one: struct egress_rules, for the network of what is created next, or asked about
 	            */
 	ACT_MOUNT, /* struct plan, as far as it is used: its steps, in the sandbox of its id */
+	ACT_REFUSED, /* struct yett_error: what the client was told */
 	ACTS
 };
 

@@ -4,36 +4,20 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#define FILE_MAX 16384
-
-/* NAME of "NAME.pub", if it is one that a grant can list. */
-static bool principal_of(const char *file, char name[static MESSAGE_NAME_MAX + 1])
+static bool is_administrators(int fd, mode_t type, struct stat *st)
 {
-	size_t length = strlen(file);
-
-	if (length <= 4 || length - 4 > MESSAGE_NAME_MAX || strcmp(file + length - 4, ".pub") != 0 || strchr("._-", file[0]))
-		return false;
-	memcpy(name, file, length - 4);
-	name[length - 4] = '\0';
-	return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == length - 4;
-}
-
-static bool is_administrators(int fd, mode_t type)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & 022) && (st.st_mode & S_IFMT) == type;
+	return fstat(fd, st) == 0 && (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022) && (st->st_mode & S_IFMT) == type;
 }
 
 static bool is_in_file(int directory, const char *file, const char *line)
 {
 	_cleanup_fd_ int fd = openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	char text[FILE_MAX];
+	char text[KEY_FILE_MAX];
+	struct stat st;
 	ssize_t n;
 
-	if (fd < 0 || !is_administrators(fd, S_IFREG)) {
+	if (fd < 0 || !is_administrators(fd, S_IFREG, &st)) {
 		log_line(LOG_LEVEL_WARNING, "key %s left out: not a regular file of the administrator's alone", file);
 		return false;
 	}
@@ -41,24 +25,39 @@ static bool is_in_file(int directory, const char *file, const char *line)
 	return n > 0 && key_line_is_in(text, (size_t)n, line);
 }
 
-int keys_find(const char *directory, const char *line, char ret_principal[MESSAGE_NAME_MAX + 1], struct yett_error *error)
+static int compare_line(const void *line, const void *entry)
+{
+	return memcmp(line, ((const struct policy_enrolled *)entry)->line, KEY_LINE_LENGTH);
+}
+
+int keys_find(const struct policy *policy, const char *line, char ret_principal[MESSAGE_NAME_MAX + 1], struct yett_error *error)
 {
 	_cleanup_(fd_entries_close) DIR *entries = NULL;
-	_cleanup_fd_ int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	_cleanup_fd_ int fd = open(policy->keys_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	const struct policy_enrolled *found;
 	char principal[MESSAGE_NAME_MAX + 1];
+	struct stat st;
 	int r = -ENOENT;
 
 	if (fd < 0)
 		return -errno;
-	if (!is_administrators(fd, S_IFDIR)) {
-		log_line(LOG_LEVEL_WARNING, "keys in %s do not count: others can write the directory", directory);
+	if (!is_administrators(fd, S_IFDIR, &st)) {
+		log_line(LOG_LEVEL_WARNING, "keys in %s do not count: others can write the directory", policy->keys_dir);
 		return -ENOENT;
+	}
+	/* As yett-policy saw it: no other file has the line, and that one is looked into, whatever yett-policy says. */
+	if (st.st_ino == policy->keys_inode && memcmp(&st.st_ctim, &policy->keys_changed, sizeof st.st_ctim) == 0) {
+		found = bsearch(line, policy->enrolled, policy->enrolled_count, sizeof *found, compare_line);
+		if (!found || !key_line_principal(found->file, principal) || !is_in_file(fd, found->file, line))
+			return -ENOENT;
+		memcpy(ret_principal, principal, sizeof principal);
+		return 0;
 	}
 	entries = fd_entries(fd);
 	if (!entries)
 		return -ENOMEM;
 	for (struct dirent *entry; r <= 0 && (entry = readdir(entries));) {
-		if (!principal_of(entry->d_name, principal) || !is_in_file(fd, entry->d_name, line))
+		if (!key_line_principal(entry->d_name, principal) || !is_in_file(fd, entry->d_name, line))
 			continue;
 		r = r ? 0
 		      : error_set(error, YETT_E_BAD_SIGNATURE, 0, "the key is enrolled under two names, '%s' and '%s': one has to go",

@@ -8,22 +8,20 @@
 #include "helper/monitor/program_end.h"
 #include "helper/plan/admit.h"
 #include "helper/privilege/privilege.h"
+#include "helper/setup/audit.h"
 #include "protocol/frame.h"
 
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define FORGET_AFTER_MS 20
+#define FORGET_AFTER_MS 200
+#define ACTS_OF_REQUEST 3         /* of its key: two looks at the records, and what is asked for */
 #define SPARES_MS       10000     /* whoever makes no further sandbox for so long has nothing kept ready */
 #define RULES_MAX       (3 << 20) /* EGRESS_RULES_SIZE_MAX */
 #define DROP_MS         1000      /* longer than any close takes that is not held up on purpose */
@@ -78,6 +76,29 @@ struct reply {
 	int fds[2]; /* those that go with it, and are closed then; -1: none */
 };
 
+/*
+ * One request or creation more, where every grant and ceiling that is for the peer lets it have that in this minute, over all connections:
+ * here, since a captured decider would not count.
+ */
+static int count(const struct monitor *m, bool is_creation, struct yett_error *error)
+{
+	const struct policy_grant *least = NULL;
+	uint32_t most = 0, bound;
+	int r;
+
+	for (const struct policy_grant *grant = NULL; m->host && (grant = admit_next(m->policy, &m->peer, grant));) {
+		bound = is_creation ? grant->creations_max : grant->requests_max;
+		least = bound && (!least || bound < most) ? grant : least;
+		most = least == grant ? bound : most;
+	}
+	r = least ? registry_count(&m->host->reserve, m->peer.uid, is_creation, most, clock_now_ms()) : 0;
+	if (r <= 0)
+		return r;
+	error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "the user has asked for as many %s as are allowed in a minute; wait %d s",
+	          is_creation ? "sandboxes" : "things", r);
+	return error_key(error, is_creation ? "max_creations" : "max_requests", (uint32_t)(least - m->policy->grants));
+}
+
 static int find_key(struct monitor *m, struct reply *reply)
 {
 	const struct decider_key *asked = &m->ask->key;
@@ -89,7 +110,7 @@ static int find_key(struct monitor *m, struct reply *reply)
 	memcpy(line, asked->line, KEY_LINE_LENGTH);
 	line[KEY_LINE_LENGTH] = '\0';
 	if (r == 0)
-		r = keys_find(m->policy->keys_dir, line, key->principal, error);
+		r = keys_find(m->policy, line, key->principal, error);
 	key->source = r == 0 ? DECIDER_KEY_ENROLLED : DECIDER_KEY_OWN;
 	if (r != 0 && r != -ENOENT)
 		return r;
@@ -99,6 +120,9 @@ static int find_key(struct monitor *m, struct reply *reply)
 	}
 	r = reader_ask(&m->reader, &m->peer, r == 0 ? NULL : line, &key->is_first, error);
 	key->names = m->peer.names;
+	memcpy(m->asker.program, m->peer.names.program, sizeof m->asker.program);
+	memcpy(m->asker.key, line, sizeof line);
+	memcpy(m->asker.principal, key->principal, sizeof key->principal);
 	if (r >= 0)
 		return r;
 	return key->source == DECIDER_KEY_ENROLLED
@@ -124,6 +148,7 @@ static int admit(struct monitor *m, struct reply *reply)
 
 	if (r == 0 && plan->profile >= m->policy->profiles_count)
 		r = -EPROTO;
+	plan->asker = m->asker;
 	plan->policy_generation = m->policy->generation; /* of the policy whose image the decider has */
 	/* Without root it has nothing but what is its client's anyway. */
 	return r < 0 || m->means ? r : admit_check(m->policy, &m->peer, plan, &reply->answer.error);
@@ -133,6 +158,8 @@ static int create(struct monitor *m, struct reply *reply)
 {
 	int r = admit(m, reply);
 
+	if (r == 0 && !m->ask->plan.is_dry)
+		r = count(m, true, &reply->answer.error);
 	if (r == 0)
 		r = make_id(m->ask->plan.id);
 	memcpy(reply->answer.id, m->ask->plan.id, sizeof reply->answer.id);
@@ -150,44 +177,39 @@ static int mount_shares(struct monitor *m, struct reply *reply)
 static int ask(struct monitor *m, struct reply *reply)
 {
 	m->ask->request.id[PLAN_ID_SIZE - 1] = '\0';
+	m->ask->request.asker = m->asker;
 	return supervisors_ask(m, &reply->fds[0], &reply->fds[1], &reply->answer.error);
 }
 
-struct telling {
-	struct monitor *monitor;
-	struct decider_answer *answer;
-	struct decider_record told;
-	int memfd;
-};
-
-static int tell_record(void *userdata, const struct record *record)
+static bool is_asked_for(const struct monitor *m, const struct decider_records *asked, const struct record *record)
 {
-	struct telling *telling = userdata;
-	const struct decider_records *asked = &telling->monitor->ask->records;
-	struct cgroup cgroup;
-
-	if (!monitor_may_see(telling->monitor, record) || (!asked->of_all && !*asked->id && record->uid != telling->monitor->peer.uid) ||
-	    (*asked->id && strcmp(asked->id, record->id) != 0))
-		return 0;
-	telling->told = (struct decider_record){.record = *record};
-	if (asked->with_usage) {
-		cgroup_find(&telling->monitor->host->cgroups, record->uid, record->cgroup, &cgroup);
-		cgroup_read_usage(&cgroup, UINT32_MAX, &telling->told.usage);
-		cgroup_count_processes(&cgroup, &telling->told.usage);
-		cgroup_usage_since(&record->before, &telling->told.usage);
-		cgroup_close(&cgroup);
-	}
-	telling->answer->count++;
-	return write(telling->memfd, &telling->told, sizeof telling->told) == sizeof telling->told ? 0 : -EIO;
+	return monitor_may_see(m, record) && (asked->of_all || *asked->id || record->uid == m->peer.uid) &&
+	       (!*asked->id || strcmp(asked->id, record->id) == 0);
 }
 
 static int tell_records(struct monitor *m, struct reply *reply)
 {
-	struct telling telling = {m, &reply->answer, .memfd = memfd_create("yett-records", MFD_CLOEXEC)};
+	_cleanup_(fd_entries_close) DIR *entries = fd_entries(m->host->reserve.dirs[RESERVE_RANGES]);
+	int memfd = memfd_create("yett-records", MFD_CLOEXEC), r = memfd < 0 ? -errno : 0;
+	struct decider_record told = {0};
+	struct cgroup cgroup;
 
 	m->ask->records.id[PLAN_ID_SIZE - 1] = '\0';
-	reply->fds[0] = telling.memfd;
-	return telling.memfd < 0 ? -errno : registry_each(&m->host->reserve, tell_record, &telling);
+	reply->fds[0] = memfd;
+	while (r == 0 && registry_next(entries, &told.record)) {
+		if (!is_asked_for(m, &m->ask->records, &told.record))
+			continue;
+		if (m->ask->records.with_usage) {
+			cgroup_find(&m->host->cgroups, told.record.uid, told.record.cgroup, &cgroup);
+			cgroup_read_usage(&cgroup, UINT32_MAX, &told.usage);
+			cgroup_count_processes(&cgroup, &told.usage);
+			cgroup_usage_since(&told.record.before, &told.usage);
+			cgroup_close(&cgroup);
+		}
+		reply->answer.count++;
+		r = write(memfd, &told, sizeof told) == sizeof told ? 0 : -EIO;
+	}
+	return r;
 }
 
 static int tell_totals(struct monitor *m, struct reply *reply)
@@ -199,16 +221,14 @@ static int tell_totals(struct monitor *m, struct reply *reply)
 }
 
 /* It has let go of the client's connection. */
-static int taken(struct monitor *m, struct reply *reply)
+static int taken(struct monitor *m, _unused_ struct reply *reply)
 {
-	(void)reply;
 	m->taker = fd_close(m->taker);
 	return 0;
 }
 
-static int streams_stay(struct monitor *m, struct reply *reply)
+static int streams_stay(struct monitor *m, _unused_ struct reply *reply)
 {
-	(void)reply;
 	m->has_streams = true;
 	return 0;
 }
@@ -237,28 +257,44 @@ static int drop(struct monitor *m, struct reply *reply)
 	return 0;
 }
 
-static int sweep(struct monitor *m, struct reply *reply)
+static int sweep(struct monitor *m, _unused_ struct reply *reply)
 {
-	(void)reply;
 	(void)!kernel_wait_end(supervisors_sweep(m), DROP_MS); /* who asks without end has one at a time */
 	return 0;
 }
 
 /* Who it is about is not the decider's to say. */
-static int write_log(struct monitor *m, struct reply *reply)
+static int write_log(struct monitor *m, _unused_ struct reply *reply)
 {
 	enum log_level level = m->ask->log.level == LOG_LEVEL_NOTICE ? LOG_LEVEL_NOTICE : LOG_LEVEL_INFO;
 
-	(void)reply;
 	m->ask->log.text[sizeof m->ask->log.text - 1] = '\0';
 	log_line(level, "uid=%" PRIu32 " pid=%d %s", (uint32_t)m->peer.uid, m->peer.pid, m->ask->log.text);
 	return 0;
 }
 
-/* They are nothing to us: memory of our own, which those who go by them look at. */
-static int take_rules(struct monitor *m, struct reply *reply)
+static void log_refusal(const struct monitor *m, const struct yett_error *error)
 {
-	(void)reply;
+	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)m->peer.uid, m->peer.pid, error->message,
+	         error->detail[0] ? "; " : "", error->detail);
+}
+
+static int refused(struct monitor *m, _unused_ struct reply *reply)
+{
+	const struct yett_error *error = &m->ask->refused;
+
+	if (!error_is_sound(error))
+		return -EPROTO;
+	log_refusal(m, error);
+	if (m->host)
+		audit_leave(
+			audit_tell(m->host, &(struct audit_record){.kind = AUDIT_REFUSED, .asker = m->asker, .error = *error}, NULL, 0));
+	return 0;
+}
+
+/* They are nothing to us: memory of our own, which those who go by them look at. */
+static int take_rules(struct monitor *m, _unused_ struct reply *reply)
+{
 	if (m->rules < 0)
 		m->rules = memfd_create("yett-rules", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (m->rules < 0 || lseek(m->rules, 0, SEEK_CUR) + (off_t)m->ask->length > RULES_MAX ||
@@ -287,21 +323,8 @@ static const struct {
 	[ACT_LOG] = {write_log, 0, true, false, false},
 	[ACT_RULES] = {take_rules, 0, true, true, true},
 	[ACT_MOUNT] = {mount_shares, 0, false, true, true},
+	[ACT_REFUSED] = {refused, sizeof(struct yett_error), true, false, false},
 };
-
-/*
- * Descriptors that were sent and not yet received count for the uid of the sender, which all monitors share, against
- * RLIMIT_NOFILE; deciders that do not read would use that up for everybody. CAP_SYS_ADMIN lifts the bound (unix(7),
- * ETOOMANYREFS); safe because what is sent is our own.
- */
-static int send_to_decider(const struct monitor *m, const void *bytes, size_t size, const int *fds, size_t count)
-{
-	int r = privilege_raise();
-
-	if (r == 0)
-		r = frame_send(m->decider.socket, bytes, size, fds, count, MSG_DONTWAIT);
-	return privilege_lower() < 0 ? -EPERM : r;
-}
 
 /* One thing that the decider asks for. 0, or -errno: what it says cannot be, and this connection is over. */
 static int serve(struct monitor *m)
@@ -314,6 +337,7 @@ static int serve(struct monitor *m)
 
 	if (n < 0)
 		return (int)n;
+	m->peer.now = (uint64_t)time(NULL);
 	m->ask->length = (size_t)n - sizeof act;
 	if ((size_t)n < sizeof act || act >= ACTS || !acts[act].act || (acts[act].size && m->ask->length != acts[act].size) ||
 	    (acts[act].takes_host && !m->host))
@@ -321,6 +345,10 @@ static int serve(struct monitor *m)
 	if (acts[act].is_of_policy)
 		r = m->shut_ms ? error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "the connection has ended")
 		               : supervisors_check_policy(m, &reply.answer.error);
+	if (r == 0 && (act == ACT_KEY || (acts[act].is_of_policy && !acts[act].is_told && m->acts_left-- == 0))) {
+		r = count(m, false, &reply.answer.error);
+		m->acts_left = r == 0 ? ACTS_OF_REQUEST : 0;
+	}
 	if (r == 0)
 		r = acts[act].act(m, &reply);
 	if (r < 0)
@@ -329,48 +357,22 @@ static int serve(struct monitor *m)
 		*m->is_proven = true;
 	if (acts[act].uses_rules)
 		m->rules = fd_close(m->rules);
-	r = acts[act].is_told
-	            ? r < 0 ? r : 0
-	            : send_to_decider(m, &reply.answer, sizeof reply.answer, reply.fds, (reply.fds[0] >= 0) + (reply.fds[1] >= 0));
+	r = acts[act].is_told ? r < 0 ? r : 0
+	                      : privilege_send(m->decider.socket, &reply.answer, sizeof reply.answer, reply.fds,
+	                                       (reply.fds[0] >= 0) + (reply.fds[1] >= 0));
 	closing_fd(reply.fds[0]); /* the decider may have closed them already */
 	closing_fd(reply.fds[1]);
 	return r;
 }
 
-/* No process inside can have more than we: raising a hard limit takes CAP_SYS_RESOURCE. */
-static struct plan_limits limits_given(void)
-{
-	static const struct {
-		uint32_t resource;
-		size_t offset;
-	} rows[] = {{RLIMIT_NOFILE, offsetof(struct plan_limits, files)},
-	            {RLIMIT_FSIZE, offsetof(struct plan_limits, file_bytes)},
-	            {RLIMIT_CPU, offsetof(struct plan_limits, cpu_seconds)},
-	            {RLIMIT_STACK, offsetof(struct plan_limits, stack_bytes)}};
-	struct plan_limits given = {0};
-	struct rlimit limit;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (getrlimit(rows[i].resource, &limit) == 0 && limit.rlim_max != RLIM_INFINITY)
-			*(uint64_t *)((char *)&given + rows[i].offset) = limit.rlim_max;
-	return given;
-}
-
-static void log_refusal(const struct monitor *m, const struct yett_error *error)
-{
-	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)m->peer.uid, m->peer.pid, error->message,
-	         error->detail[0] ? "; " : "", error->detail);
-}
-
 /* Hands the connection to the decider, which says hello, or why there will be none. */
 static int begin(const struct monitor *m, const struct yett_error *refused)
 {
-	struct decider_begin begin = {
-		.refused = *refused, .peer = m->peer, .given = limits_given(), .no_host = m->no_host, .is_rootless = m->means != NULL};
+	struct decider_begin begin = {.refused = *refused, .peer = m->peer, .no_host = m->no_host, .is_rootless = m->means != NULL};
 
 	if (m->means)
 		begin.means = *m->means;
-	return send_to_decider(m, &begin, sizeof begin, &m->socket, 1);
+	return privilege_send(m->decider.socket, &begin, sizeof begin, &m->socket, 1);
 }
 
 /* The decider may have been killed while it waited: for want of memory, say. */
@@ -486,6 +488,7 @@ int monitor_serve(struct monitor *m, int socket)
 		m->peer = *m->caller;
 	r = m->caller ? 0 : peer_read(socket, &m->peer, &error);
 	log_count_for(m->peer.uid);
+	m->asker = (struct plan_asker){.uid = m->peer.uid, .gid = m->peer.gid, .pid = m->peer.pid};
 	if (r >= 0)
 		r = m->process = peer_open_process(socket, m->peer.pid);
 	if (r >= 0 && error.code == 0) {

@@ -39,6 +39,7 @@ struct monitor {
 	int socket;  /* of the client */
 	int process; /* pidfd of who connected: what outlives it of the connection does not count */
 	struct peer peer;
+	struct plan_asker asker; /* the same for the audit, with the key that the decider asked about last */
 	struct decider_ask *ask; /* mapped; its pages are given back when idle */
 	int rules;               /* memory with what the decider has told of them; -1: nothing */
 	int taker;               /* of the supervisor that takes the client's packet, until it has answered; -1 */
@@ -47,9 +48,10 @@ struct monitor {
 	int pool, pool_end; /* without root: supervisors of ours announce themselves here when they are ready again; theirs. -1 */
 	unsigned kept;      /* supervisors that do so, and were not ended: at most as many as the policy has spares */
 	bool has_created;
-	uint64_t shut_ms; /* when the connection ended; 0: it has not */
-	bool has_streams; /* the decider goes on for them */
-	bool is_outdated; /* whether the policy that it goes by is in force could not be learned: it does nothing any more */
+	unsigned acts_left; /* that the decider may ask for by the request that was counted last */
+	uint64_t shut_ms;   /* when the connection ended; 0: it has not */
+	bool has_streams;   /* the decider goes on for them */
+	bool is_outdated;   /* whether the policy that it goes by is in force could not be learned: it does nothing any more */
 	bool is_over;
 };
 #define MONITOR_NONE                                                                                                               \
@@ -65,6 +67,7 @@ struct decider_ask {
 		struct plan plan;
 		struct supervisor_request request;
 		struct decider_records records;
+		struct yett_error refused;
 		uint8_t rules[65536];
 		struct {
 			uint32_t level;

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "helper/monitor/key_line.h"
+#include "helper/policy/key_line.h"
 #include "helper/plan/peer.h"
 #include "helper/privilege/program.h"
 

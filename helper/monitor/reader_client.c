@@ -8,7 +8,6 @@
 #include "helper/monitor/reader.h"
 #include "protocol/frame.h"
 
-#include <poll.h>
 #include <string.h>
 
 #define DEADLINE_MS 10000 /* a home may be on a network file system */
@@ -40,16 +39,15 @@ static int send_question(struct reader *reader, const struct peer *peer, const c
 static int take_answer(const struct reader *reader, struct peer *peer, struct reader_answer *answer)
 {
 	struct peer_names *names = &answer->names;
-	struct pollfd wait = {.fd = reader->program.socket, .events = POLLIN};
 	uint64_t deadline_ms = clock_now_ms() + DEADLINE_MS;
-	ssize_t n = poll(&wait, 1, DEADLINE_MS) > 0 && frame_peek_fds(wait.fd)
+	ssize_t n = fd_poll(reader->program.socket, POLLIN, DEADLINE_MS) > 0 && frame_peek_fds(reader->program.socket)
 	                    ? -EPROTO /* it has none to send, and closing them may take long */
 	                    : program_hear(&reader->program, &(struct iovec){answer, sizeof *answer}, 1, deadline_ms);
 
 	if (n != sizeof *answer)
 		return n < 0 ? (int)n : -EPROTO;
 	names->user[PEER_NAME_MAX] = names->group[PEER_NAME_MAX] = names->home[PEER_HOME_MAX] = '\0';
-	names->shell[sizeof names->shell - 1] = '\0';
+	names->shell[sizeof names->shell - 1] = names->program[sizeof names->program - 1] = '\0';
 	peer->names = *names;
 	return answer->error.code == 0 || error_is_sound(&answer->error) ? 0 : -EPROTO;
 }

@@ -6,8 +6,6 @@
 #include "protocol/frame.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -50,13 +48,13 @@ static int take_spare(struct monitor *m, int *ret_socket)
 static int wish(struct monitor *m, int *ret_socket)
 {
 	struct monitor_wish wish = {m->peer.uid, m->peer.gid, m->ask->plan.profile};
-	struct pollfd wait = {.fd = m->listener, .events = POLLIN};
 	char word;
 
 	if (m->listener < 0)
 		return take_spare(m, ret_socket);
 	*ret_socket = -1;
-	m->is_outdated = send(m->listener, &wish, sizeof wish, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 || poll(&wait, 1, WISH_DEADLINE_MS) <= 0 ||
+	m->is_outdated = send(m->listener, &wish, sizeof wish, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
+	                 fd_poll(m->listener, POLLIN, WISH_DEADLINE_MS) <= 0 ||
 	                 receive_fd(m->listener, &word, sizeof word, ret_socket) < 0 || *m->generation != m->policy->generation;
 	if (!m->is_outdated)
 		return *ret_socket >= 0 ? 0 : -ENOENT;
@@ -66,13 +64,12 @@ static int wish(struct monitor *m, int *ret_socket)
 
 int supervisors_check_policy(const struct monitor *m, struct yett_error *error)
 {
-	struct pollfd listener = {.fd = m->listener}; /* asked for nothing, it tells when the other end is closed */
-
 	if (m->listener < 0)
 		return 0;
 	if (*m->generation != m->policy->generation)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; connect again");
-	if (!m->is_outdated && poll(&listener, 1, 0) == 0)
+	/* Asked for nothing, it tells when the other end is closed. */
+	if (!m->is_outdated && fd_poll(m->listener, 0, 0) == 0)
 		return 0;
 	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the service started anew, or had to make room for others; connect again");
 }
@@ -128,15 +125,12 @@ static int start_supervisor(struct monitor *m, int *ret_socket)
 	return 0;
 }
 
-/* Descriptors under way count for root: see send_to_decider() in monitor.c. */
 static int give_order(const struct monitor *m, const struct supervisor_request *request, int supervisor)
 {
-	int r = privilege_raise();
+	const struct plan *plan = &m->ask->plan;
 
-	if (r == 0)
-		r = supervisor_order(supervisor, request, &m->ask->plan, plan_network_has_rules(m->ask->plan.network) ? m->rules : -1,
-		                     m->ask->plan.share_fds ? m->socket : -1);
-	return privilege_lower() < 0 ? -EPERM : r;
+	return supervisor_order(supervisor, request, plan, plan_network_has_rules(plan->network) ? m->rules : -1,
+	                        plan->share_fds ? m->socket : -1);
 }
 
 /* A listener has built all templates; a helper for one connection builds what it needs, when it needs it. */
@@ -195,29 +189,16 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 	return 0;
 }
 
-struct finding {
-	const struct monitor *monitor;
-	const char *id;
-	struct record record;
-};
-
-static int take_first(void *userdata, const struct record *record)
-{
-	struct finding *finding = userdata;
-
-	if (strcmp(record->id, finding->id) != 0 || !monitor_may_see(finding->monitor, record))
-		return 0;
-	finding->record = *record;
-	return 1;
-}
-
 /* To the supervisor of the sandbox of that id, if it is the peer's to ask about: a socket, or -errno. */
 static int find(const struct monitor *m, const char *id)
 {
-	struct finding finding = {.monitor = m, .id = id};
+	_cleanup_(fd_entries_close) DIR *entries = fd_entries(m->host->reserve.dirs[RESERVE_RANGES]);
+	struct record record;
 
-	return registry_each(&m->host->reserve, take_first, &finding) != 0 ? registry_connect(&m->host->reserve, finding.record.cgroup)
-	                                                                   : -ENOENT;
+	while (registry_next(entries, &record))
+		if (strcmp(record.id, id) == 0 && monitor_may_see(m, &record))
+			return registry_connect(&m->host->reserve, record.cgroup);
+	return -ENOENT;
 }
 
 /* No sandbox was asked, or it did not hear. */
@@ -241,12 +222,8 @@ int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel, 
 	if (r >= 0 && rules >= 0)
 		r = fd_seal(rules);
 	if (r >= 0)
-		r = privilege_raise();
-	if (r >= 0)
-		r = frame_send(*ret_socket, request, sizeof *request, takes_channel ? &channel[1] : &rules, takes_channel || rules >= 0,
-		               MSG_DONTWAIT);
-	if (privilege_lower() < 0)
-		r = -EPERM;
+		r = privilege_send(*ret_socket, request, sizeof *request, takes_channel ? &channel[1] : &rules,
+		                   takes_channel || rules >= 0);
 	fd_close(channel[1]);
 	*ret_channel = channel[0];
 	if (r == 0)
@@ -257,7 +234,7 @@ int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel, 
 
 int supervisors_mount(struct monitor *m, int *ret_socket, struct yett_error *error)
 {
-	struct supervisor_request request = {.action = MANAGE_MOUNT, .states = 1U << SANDBOX_RUNNING};
+	struct supervisor_request request = {.action = MANAGE_MOUNT, .states = 1U << SANDBOX_RUNNING, .asker = m->asker};
 	int r;
 
 	memcpy(request.id, m->ask->plan.id, sizeof request.id);
@@ -298,23 +275,22 @@ void supervisors_reap(struct monitor *m)
 
 void supervisors_end_spares(struct monitor *m, int timeout_ms)
 {
-	struct pollfd wait = {.fd = m->pool, .events = POLLIN};
 	struct supervisor_ready ready;
 	int socket;
 
-	for (; m->pool >= 0 && poll(&wait, 1, timeout_ms) > 0 && receive_fd(m->pool, &ready, sizeof ready, &socket) == 0; m->kept--)
+	for (; m->pool >= 0 && fd_poll(m->pool, POLLIN, timeout_ms) > 0 && receive_fd(m->pool, &ready, sizeof ready, &socket) == 0;
+	     m->kept--)
 		fd_close(socket);
 }
 
 void supervisors_end(struct monitor *m)
 {
-	struct pollfd taker = {.fd = m->taker, .events = POLLIN};
 	bool was_killed = false;
 	int status;
 
 	/* One that still has the client's connection must not be the last to close it: see supervisor.c, give_up(). */
 	if (m->taker >= 0 && shutdown(m->taker, SHUT_WR) == 0)
-		(void)poll(&taker, 1, TAKER_DEADLINE_MS);
+		(void)fd_poll(m->taker, POLLIN, TAKER_DEADLINE_MS);
 	m->taker = fd_close(m->taker);
 	for (size_t i = 0; i < m->children_count; i++)
 		if (m->children[i].is_awaited && waitpid(m->children[i].pid, &status, 0) > 0 && WIFSIGNALED(status))

@@ -4,18 +4,38 @@
 
 #include <string.h>
 
-unsigned admit_rank(const struct policy_grant *grant, const struct peer *peer)
+/* The number of the first of the grants from there on that names them like that; UINT32_MAX: none does. */
+static uint32_t find_naming(const struct policy *policy, uint64_t naming)
 {
-	unsigned who = grant->everyone;
+	size_t first = 0, end = policy->namings_count, middle;
 
-	for (size_t i = 0; i < grant->gids_count && who < 2; i++) {
-		who = grant->gids[i] == peer->gid ? 2 : who;
-		for (size_t j = 0; j < peer->groups_count; j++)
-			who = grant->gids[i] == peer->groups[j] ? 2 : who;
+	while (first < end) {
+		middle = first + (end - first) / 2;
+		if (policy->namings[middle] < naming)
+			first = middle + 1;
+		else
+			end = middle;
 	}
-	for (size_t i = 0; i < grant->uids_count && who < 3; i++)
-		who = grant->uids[i] == peer->uid ? 3 : who;
-	return who;
+	if (first == policy->namings_count || policy->namings[first] >> POLICY_NAMING_BITS != naming >> POLICY_NAMING_BITS)
+		return UINT32_MAX;
+	return policy->namings[first] & ((1U << POLICY_NAMING_BITS) - 1);
+}
+
+const struct policy_grant *admit_next(const struct policy *policy, const struct peer *peer, const struct policy_grant *last)
+{
+	do {
+		uint32_t from = last ? (uint32_t)(last - policy->grants) + 1 : 0, next = UINT32_MAX;
+
+		for (size_t i = 0; i < peer->groups_count + 3 && i < PLAN_GROUPS_MAX + 3; i++) {
+			enum policy_naming as = i == 0 ? POLICY_NAMING_EVERYONE : i == 1 ? POLICY_NAMING_USER : POLICY_NAMING_GROUP;
+			uint32_t id = i == 0 ? 0 : i == 1 ? peer->uid : i == 2 ? peer->gid : peer->groups[i - 3];
+			uint32_t found = find_naming(policy, POLICY_NAMING(as, id, from));
+
+			next = found < next ? found : next;
+		}
+		last = next < policy->grants_count ? &policy->grants[next] : NULL;
+	} while (last && last->expires && last->expires <= peer->now);
+	return last;
 }
 
 bool admit_list_has(const struct policy_list *list, const char *text)
@@ -38,7 +58,8 @@ int admit_unpack(struct plan *plan, size_t length)
 	if (length < head || plan->steps_count > PLAN_STEPS_MAX || plan->arena_used > PLAN_ARENA_MAX ||
 	    length != head + plan->steps_count * sizeof *plan->steps + plan->arena_used || plan->groups_count > PLAN_GROUPS_MAX ||
 	    plan->labels_count > PLAN_LABELS_MAX || plan->env_count > PLAN_ENV_MAX || plan->share_fds > MESSAGE_FDS_MAX ||
-	    plan->terminals_max > PLAN_TERMINALS_MAX || plan->network >= PLAN_NETWORKS || plan->steps_count <= PLAN_CGROUP)
+	    plan->terminals_max > PLAN_TERMINALS_MAX || plan->network >= PLAN_NETWORKS || plan->steps_count <= PLAN_CGROUP ||
+	    plan->is_dry > 1) /* whether it is written down goes by that */
 		return -EPROTO;
 	memmove(plan->arena, plan->steps + plan->steps_count, plan->arena_used);
 	plan->weaker[sizeof plan->weaker - 1] = '\0';
@@ -66,11 +87,7 @@ static bool is_granted(const struct policy *policy, const struct peer *peer, con
 	const struct plan_limits *all = &plan->user_limits;
 	bool is_given = false, is_bounded = true;
 
-	for (size_t i = 0; i < policy->grants_count; i++) {
-		const struct policy_grant *grant = &policy->grants[i];
-
-		if (!admit_rank(grant, peer))
-			continue;
+	for (const struct policy_grant *grant = NULL; (grant = admit_next(policy, peer, grant));) {
 		is_bounded = is_bounded && is_within(plan->sandboxes_max, grant->sandboxes_max) &&
 		             is_within(all->memory_bytes, grant->user_limits.memory_bytes) &&
 		             is_within(all->cpu_millis, grant->user_limits.cpu_millis) && is_within(all->pids, grant->user_limits.pids);

@@ -8,8 +8,12 @@
 #include "helper/plan/peer.h"
 #include "helper/policy/policy.h"
 
-/* How closely a grant names the peer: as the user (3), by a group (2), as everybody (1), or not at all (0). */
-unsigned admit_rank(const struct policy_grant *grant, const struct peer *peer);
+/*
+ * Of the grants and ceilings that are for the peer, as user, by a group or as everybody, the one behind `last` in the policy's order: that
+ * of the text, ceilings last, without those that have expired. The first for NULL; NULL: there is no other. In time that grows with the
+ * peer's groups and with the logarithm of all grants.
+ */
+const struct policy_grant *admit_next(const struct policy *policy, const struct peer *peer, const struct policy_grant *last);
 
 /* Whether the list has the text: "*", which may stand for all, is one like any other. */
 bool admit_list_has(const struct policy_list *list, const char *text);

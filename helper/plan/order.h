@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "protocol/message_told.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,13 +3,9 @@
 #include "base/kernel.h"
 #include "helper/privilege/privilege.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* asm-generic/socket.h; Linux 6.5 */
@@ -82,11 +78,10 @@ int peer_read(int socket, struct peer *ret_peer, struct yett_error *error)
 /* The pid is only good while its process lives, as it still did after we looked. */
 int peer_examine(int pidfd, struct peer *peer)
 {
-	struct pollfd wait = {.fd = pidfd, .events = POLLIN};
 	int r = privilege_raise(); /* reading another user's /proc/PID/ns takes CAP_SYS_PTRACE */
 
 	if (r < 0)
 		return r;
-	peer->confined = peer_is_confined(peer->pid) || poll(&wait, 1, 0) != 0;
+	peer->confined = peer_is_confined(peer->pid) || fd_poll(pidfd, POLLIN, 0) != 0;
 	return privilege_lower();
 }

@@ -14,6 +14,7 @@
 struct peer_names {
 	char user[PEER_NAME_MAX + 1], group[PEER_NAME_MAX + 1];
 	char home[PEER_HOME_MAX + 1], shell[256];
+	char program[PLAN_PROGRAM_SIZE]; /* that the process which connected executes */
 };
 
 /* From SO_PEERCRED and SO_PEERGROUPS at accept, but for the names. */
@@ -23,6 +24,7 @@ struct peer {
 	gid_t gid;
 	gid_t groups[PLAN_GROUPS_MAX];
 	size_t groups_count;
+	uint64_t now;  /* when it asks, in seconds since 1970: what has expired by then is for nobody */
 	bool confined; /* in another user, mount, pid or network namespace than the helper */
 	struct peer_names names;
 };

@@ -3,15 +3,6 @@
 
 #include <string.h>
 
-#define X(name, text) [PLAN_##name] = text,
-static const char *const step_names[PLAN_STEP_KINDS] = {PLAN_STEPS(X)};
-#undef X
-
-const char *plan_step_name(enum plan_step_kind kind)
-{
-	return kind < PLAN_STEP_KINDS ? step_names[kind] : "unknown step";
-}
-
 const char *plan_text(const struct plan *plan, struct plan_text text)
 {
 	uint32_t end = plan->arena_used < PLAN_ARENA_MAX ? plan->arena_used : PLAN_ARENA_MAX;
@@ -34,13 +25,6 @@ bool plan_has_layers(const struct plan *plan)
 	for (uint32_t i = 0; i < plan->steps_count; i++)
 		has_layers = has_layers || plan->steps[i].layer;
 	return has_layers;
-}
-
-const char *plan_network_name(uint32_t network)
-{
-	static const char *const names[PLAN_NETWORKS] = {"none", "limited", "open", "host"};
-
-	return network < PLAN_NETWORKS ? names[network] : "";
 }
 
 bool plan_same_base(const struct plan *a, const struct plan *b)

@@ -12,10 +12,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Where programs look for what is kept from one sandbox to the next, and leave what is to be collected. */
-#define PLAN_MEMORY  "/mnt/memory"
-#define PLAN_OUTPUTS "/mnt/session/outputs"
-
 #define PLAN_STEPS_MAX     512
 #define PLAN_ARENA_MAX     65536
 #define PLAN_GROUPS_MAX    256
@@ -62,20 +58,23 @@ struct plan_text {
 	uint32_t offset; /* into the arena; NUL-terminated there */
 };
 
-/* Only the members that the kind needs are used; the others are 0. */
+/*
+ * Only the members that the kind needs are used; the others are 0. Here and in struct plan what is or is not so is a byte: it may come from
+ * another process, and a bool that is neither 0 nor 1 would be undefined.
+ */
 struct plan_step {
 	uint32_t kind;           /* enum plan_step_kind */
 	struct plan_text target; /* absolute path inside, normalized */
 	/* HOST: absolute path on the host. HOSTNAME: the name. SHARE: host directories, separated by '\n', one of which it
 	 * must be or lie below; "*": anything the client could open; of a socket the paths, one of which it must be. SLOT: the grant that
-	 * bounds their number; CGROUP: their memory */
+	 * bounds their number, or the ceiling, which of them being the target; CGROUP: their memory */
 	struct plan_text source;
 	uint32_t fd;           /* SHARE: index among the client's descriptors */
 	uint32_t mode;         /* TMPFS: permissions of its root */
 	uint32_t layer;        /* SHARE: enum plan_layer */
-	bool writable;         /* SHARE, HOST */
-	bool is_socket;        /* SHARE */
-	bool optional;         /* HOST, READ_ONLY, MASK: skip where the path does not exist */
+	uint8_t writable;      /* SHARE, HOST */
+	uint8_t is_socket;     /* SHARE */
+	uint8_t optional;      /* HOST, READ_ONLY, MASK: skip where the path does not exist */
 	uint64_t size_bytes;   /* TMPFS, ROOT; SHARE that is a source: of the memory that changes go into; 0: there is a store */
 	struct plan_text from; /* FILE:LINE of the policy that asks for it, or bounds it; empty: the request, or every sandbox */
 };
@@ -106,12 +105,13 @@ struct plan_limits {
 	uint64_t cpu_millis;
 	uint64_t cpu_weight; /* cgroup v2 scale, 1 … 10000 */
 	uint64_t pids;
-	uint64_t files;           /* RLIMIT_NOFILE */
-	uint64_t file_bytes;      /* RLIMIT_FSIZE */
-	uint64_t cpu_seconds;     /* RLIMIT_CPU */
-	uint64_t stack_bytes;     /* RLIMIT_STACK */
-	uint64_t stack_max_bytes; /* how far programs may raise that */
-	uint64_t core_bytes;      /* RLIMIT_CORE; PLAN_CORE_NONE: no core files */
+	uint64_t files;                         /* RLIMIT_NOFILE */
+	uint64_t file_bytes;                    /* RLIMIT_FSIZE */
+	uint64_t cpu_seconds;                   /* RLIMIT_CPU */
+	uint64_t stack_bytes;                   /* RLIMIT_STACK */
+	uint64_t stack_max_bytes;               /* how far programs may raise that */
+	uint64_t core_bytes;                    /* RLIMIT_CORE; PLAN_CORE_NONE: no core files */
+	uint64_t io_read_bytes, io_write_bytes; /* a second, of each disk */
 };
 
 /* How long it may live, in milliseconds; 0: no bound. */
@@ -119,17 +119,30 @@ struct plan_life {
 	uint64_t wall_ms, cpu_ms, idle_ms, cleanup_ms;
 	uint64_t linger_ms;                  /* of one that lingers, at rest with nobody attached */
 	uint64_t command_ms, command_max_ms; /* of each command: unless it asks for another time, and at most */
-	bool linger, idle_pauses;
+	uint8_t linger, idle_pauses;
 };
 
 #define PLAN_LABELS_MAX  32
 #define PLAN_LABEL_MAX   256  /* as MESSAGE_KEY_VALUE_MAX */
 #define PLAN_LABELS_SIZE 2560 /* of all together, each with its NUL */
-#define PLAN_ANNOTATION  '#'  /* as MESSAGE_ANNOTATION */
 #define PLAN_WEAKER_SIZE 512  /* all that can be missing at once */
+
+#define PLAN_PROGRAM_SIZE 256
+#define PLAN_KEY_SIZE     53 /* of a key's line with its NUL: key_line.h */
+
+/* Who asks: the kernel's word, but for the program, which the user's own process says, and the key, which the decider does. */
+struct plan_asker {
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;
+	char program[PLAN_PROGRAM_SIZE]; /* empty: not known */
+	char key[PLAN_KEY_SIZE];         /* by which the last request was signed; empty: none */
+	char principal[65];              /* the name under which that is enrolled; empty: it is one of the user's own */
+};
 
 struct plan {
 	char id[PLAN_ID_SIZE];
+	struct plan_asker asker;    /* the monitor's to fill in, as the id is */
 	uint64_t policy_generation; /* a supervisor of another generation refuses the plan */
 	uint32_t profile;           /* index in the policy's table */
 	uid_t caller_uid;
@@ -138,9 +151,9 @@ struct plan {
 	uint32_t groups_count;
 	uint32_t identity;      /* enum plan_identity */
 	uint64_t capabilities;  /* mask of 1 << CAP_* that commands keep in their own user namespace */
-	bool nested_userns;     /* commands may make user namespaces */
-	bool perf_events;       /* commands may count and sample what they do themselves */
-	bool overlay_ro;        /* ROOT's trees, and each SHARE and HOST that is not writable: behind an overlay of the sandbox's own */
+	uint8_t nested_userns;  /* commands may make user namespaces */
+	uint8_t perf_events;    /* commands may count and sample what they do themselves */
+	uint8_t overlay_ro;     /* ROOT's trees, and each SHARE and HOST that is not writable: behind an overlay of the sandbox's own */
 	uint32_t sandboxes_max; /* of this caller at once; 0: unlimited */
 	uint32_t terminals_max; /* of the sandbox at once */
 	uint32_t network;       /* enum plan_network */
@@ -156,12 +169,14 @@ struct plan {
 	uint32_t labels_count;
 	struct plan_text label;        /* the AppArmor profile of init and commands; empty: none */
 	struct plan_text selinux_type; /* the SELinux type of init; empty: none */
-	bool label_required;           /* no sandbox without it */
-	bool is_dry;                   /* whether it can be made is all that is asked: it is, until it could serve, and is taken down */
+	uint8_t label_required;        /* no sandbox without it */
+	uint8_t is_dry;                /* whether it can be made is all that is asked: it is, until it could serve, and is taken down */
 	struct plan_text env[PLAN_ENV_MAX]; /* NAME=VALUE of every command */
 	uint32_t env_count;
 	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for whoever is told of the plan */
-	struct plan_text command_section, command_place; /* "profile" or "grant", whose max_command_timeout counts, and where it stands */
+	struct plan_text asked;                                                /* what the request asked for, in words, for the audit */
+	struct plan_text command_section, command_name,
+		command_place;         /* "profile", "grant" or "ceiling", whose max_command_timeout counts */
 	char weaker[PLAN_WEAKER_SIZE]; /* by what it is weaker than other sandboxes, for people: the end of a sentence; empty: it is not */
 	uint32_t share_fds;            /* how many descriptors come with the plan */
 	uint32_t steps_count;
@@ -176,26 +191,11 @@ const char *plan_text(const struct plan *plan, struct plan_text text);
 /* Whether an overlay of the client's layers is mounted. */
 bool plan_has_layers(const struct plan *plan);
 
-/* Of two bounds, of which 0 is none. Then the same of each limit. */
-uint64_t plan_lesser(uint64_t a, uint64_t b);
-void plan_narrow_limits(struct plan_limits *limits, const struct plan_limits *by);
-
-/* Appends a copy of `string`. -ENOSPC when the arena is full. */
-_must_check_ int plan_add_text(struct plan *plan, const char *string, struct plan_text *ret_text);
-
-/* Appends a step; NULL when there are PLAN_STEPS_MAX. The step is zeroed but for its kind. */
-struct plan_step *plan_add_step(struct plan *plan, enum plan_step_kind kind);
-
-const char *plan_step_name(enum plan_step_kind kind);
-
 /* Whether it goes by rules, which yett-front and yett-dialer serve. */
 static inline bool plan_network_has_rules(uint32_t network)
 {
 	return network == PLAN_NETWORK_LIMITED || network == PLAN_NETWORK_OPEN;
 }
-
-/* As the policy writes it; "" for what is none. */
-const char *plan_network_name(uint32_t network);
 
 /*
  * Whether two plans have the same base: what the profile, the caller and the caller's grants decide, whatever else is asked. A sandbox in

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #define LIST_MAX     256
 #define SECTIONS_MAX 65536
@@ -28,6 +27,7 @@
 	static const struct image_type name = {sizeof(OBJECT), name##_fields, ARRAY_SIZE(name##_fields)}
 
 static const struct image_type number_type = {sizeof(uint32_t), NULL, 0};
+static const struct image_type naming_type = {sizeof(uint64_t), NULL, 0};
 static const struct image_type byte_type = {1, NULL, 0};
 static const struct image_type filter_type = {sizeof(struct sock_filter), NULL, 0};
 
@@ -70,6 +70,10 @@ TYPE(profile_type, {TEXT(name)}, {PLACE(place)}, {PATHS(system)}, {TEXTS(etc)}, 
      {NUMBER(connections, 1, POLICY_CONNECTIONS_MAX)}, {PLACE(network_place)});
 #undef OBJECT
 
+#define OBJECT struct policy_enrolled
+TYPE(enrolled_type, {TEXT(file)});
+#undef OBJECT
+
 #define OBJECT struct policy_grant
 TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_count, LIST_MAX)},
      {ARRAY(gids, number_type, gids_count, LIST_MAX)}, {BOOL(everyone)}, {TEXTS(keys)}, {TEXTS(profiles)}, {TEXTS(share_ro)},
@@ -77,7 +81,7 @@ TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_co
      {BOOL(identity_root)}, {BOOL(nested_userns)}, {BOOL(perf_events)}, {BOOL(allow_private)}, {NUMBER(network, 0, PLAN_NETWORKS - 1)},
      {RULES(allow)}, {RULES(deny)}, {BOOL(user_keys)}, {BOOL(confined_clients)}, {BOOL(fall_through)},
      {NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX)}, {NUMBER(terminals_max, 0, INT32_MAX)}, {INSIDE(places, place_type, POLICY_KEYS)},
-     {TEXT(notice)}, {BOOL(is_void)});
+     {TEXT(notice)}, {BOOL(is_void)}, {BOOL(is_ceiling)});
 #undef OBJECT
 
 /* Files come first: places point to them. */
@@ -85,8 +89,10 @@ TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_co
 TYPE(policy_type, {ARRAY(files, text_type, files_count, POLICY_FILES_MAX)}, {TEXT(runtime_dir), .problem = policy_path_problem},
      {TEXT(keys_dir), .problem = policy_path_problem}, {TEXT(cgroup), .problem = policy_path_problem},
      {NUMBER(ids_first, POLICY_IDS_FIRST_MIN, POLICY_IDS_END_MAX - 2 * POLICY_IDS_STEP)}, {NUMBER(ids_ranges, 2, POLICY_IDS_RANGES_MAX)},
-     {PLACE(ids_place)}, {NUMBER(spares, 0, POLICY_SPARES_MAX)}, {ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX)},
-     {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)}, {ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX)});
+     {PLACE(ids_place)}, {NUMBER(audit, 0, POLICY_AUDIT_REQUIRED)}, {TEXT(audit_dir), .problem = policy_path_problem},
+     {NUMBER(spares, 0, POLICY_SPARES_MAX)}, {ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX)},
+     {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)}, {ARRAY(namings, naming_type, namings_count, IMAGE_SIZE_MAX)},
+     {ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX)}, {ARRAY(enrolled, enrolled_type, enrolled_count, SECTIONS_MAX)});
 #undef OBJECT
 const struct image_type *const image_policy = &policy_type;
 

@@ -12,12 +12,9 @@
 #include "helper/policy/check.h"
 #include "helper/policy/image.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define DEADLINE_MS 10000 /* a directory service may be asked for accounts */

@@ -10,11 +10,10 @@
 
 #include "base/error.h"
 #include "helper/plan/plan.h"
+#include "helper/policy/key_line.h"
 
 #include <linux/filter.h>
 
-#define POLICY_NAME_MAX          64
-#define POLICY_HOSTNAME_MAX      64
 #define POLICY_LABEL_MAX         100
 #define POLICY_FILES_MAX         256
 #define POLICY_SPARES_MAX        16
@@ -27,12 +26,15 @@
 /* yett-policy runs as this id, of the roles' range of the shipped policy: which range is in force it has yet to read. */
 #define POLICY_COMPILER_ID    (POLICY_IDS_FIRST_DEFAULT + 2)
 #define POLICY_RUNTIME_DIRS   "/run/user" /* where each user's programs keep their sockets */
-#define POLICY_RUNTIME_OWN    POLICY_RUNTIME_DIRS "/%u/"
 #define POLICY_RUNTIME_X11    "/tmp/.X11-unix"
 #define POLICY_IDS_FIRST_MIN  131072
 #define POLICY_IDS_RANGES_MAX 32768
 #define POLICY_IDS_STEP       65536
 #define POLICY_IDS_END_MAX    (UINT64_C(1) << 31) /* ids beyond are negative to programs that keep them in an int */
+
+/* An item of namings: who is named, and in the bits below the index of the grant. */
+#define POLICY_NAMING_BITS             24
+#define POLICY_NAMING(kind, id, grant) (((uint64_t)(kind) << 32 | (id)) << POLICY_NAMING_BITS | (grant))
 
 /* Where a value was written; shown in refusals. */
 struct policy_place {
@@ -69,6 +71,9 @@ enum policy_workspace { POLICY_WORKSPACE_ANY = 0, POLICY_WORKSPACE_COW = 1 };
 
 /* What becomes of a request where the profile's label cannot be had. */
 enum policy_label { POLICY_LABEL_IF_AVAILABLE = 0, POLICY_LABEL_REQUIRED = 1 };
+
+/* Whether it is written down which sandboxes there were, and what becomes of one whose record cannot be: helper/setup/audit.h. */
+enum policy_audit { POLICY_AUDIT_OFF = 0, POLICY_AUDIT_BEST_EFFORT = 1, POLICY_AUDIT_REQUIRED = 2 };
 
 /* What a request may ask for and a grant may cap. */
 enum policy_limit {
@@ -133,11 +138,16 @@ enum policy_key {
 	POLICY_KEY_SANDBOXES = POLICY_LIMITS,
 	POLICY_KEY_LINGER,
 	POLICY_KEY_COMMAND,
+	POLICY_KEY_IO_READ,
+	POLICY_KEY_IO_WRITE,
 	POLICY_KEY_USER_MEMORY,
 	POLICY_KEY_USER_CPUS,
 	POLICY_KEY_USER_PIDS,
 	POLICY_KEY_USER_TERMINALS,
-	POLICY_KEY_IDENTITY_ROOT,
+	POLICY_KEY_CREATIONS,
+	POLICY_KEY_REQUESTS,
+	POLICY_BOUNDS, /* those before are numbers, of grants and ceilings */
+	POLICY_KEY_IDENTITY_ROOT = POLICY_BOUNDS,
 	POLICY_KEY_IDENTITY_CALLER,
 	POLICY_KEY_NESTED_USERNS,
 	POLICY_KEY_PERF_EVENTS,
@@ -156,6 +166,7 @@ enum policy_key {
 	POLICY_KEYS
 };
 
+/* Or a ceiling, which gives nothing, and whose bounds count for whom it is for like those of a grant, whichever grant decides. */
 struct policy_grant {
 	char *name;
 	struct policy_place place;
@@ -179,15 +190,27 @@ struct policy_grant {
 	bool user_keys;                  /* ~/.config/yett/authorized_keys counts */
 	bool confined_clients;           /* a client in another namespace than the helper's may ask */
 	bool fall_through;               /* what it does not give is looked for in grants that name the asker less closely */
-	struct plan_limits ceilings;     /* of one sandbox; 0: the profile's own value is the ceiling */
+	struct plan_limits limits_max;   /* of one sandbox; 0: the profile's own value is the most */
 	/* of all sandboxes of whomever the grant is for, also of those that another one gives */
 	struct plan_limits user_limits;          /* memory, cpu, pids */
 	unsigned sandboxes_max, terminals_max;   /* 0: unlimited */
+	uint32_t creations_max, requests_max;    /* a minute; 0: unlimited */
 	uint64_t linger_max_ms;                  /* how long a sandbox may rest with nobody attached; 0: none may linger */
 	uint64_t command_max_ms;                 /* the most time of a command, besides what the profile says; 0: no bound */
 	struct policy_place places[POLICY_KEYS]; /* where each was written; file NULL: not written */
+	bool is_ceiling;                         /* it has no profiles and no keys */
+	uint64_t expires;                        /* from then on, in seconds since 1970, it is as if it were not written; 0: it does not */
 	char *notice;                            /* what the administrator is to be told: "FILE:LINE: what"; may be empty */
 	bool is_void; /* for that reason; whom it names gets nothing by it, and by no other that it comes before */
+};
+
+/* How a grant names somebody, from the least close. */
+enum policy_naming { POLICY_NAMING_NONE, POLICY_NAMING_EVERYONE, POLICY_NAMING_GROUP, POLICY_NAMING_USER };
+
+/* A key of the keys directory. */
+struct policy_enrolled {
+	char line[KEY_LINE_LENGTH];
+	char *file; /* NAME.pub */
 };
 
 struct policy {
@@ -199,13 +222,25 @@ struct policy {
 	uint32_t ids_first;            /* first host id of the private ranges; a multiple of 65536 */
 	uint32_t ids_ranges;           /* how many ranges of 65536; the first one is the roles' own */
 	struct policy_place ids_place; /* file NULL: not written */
-	unsigned spares;               /* prepared supervisors a recently served user has; 0 … POLICY_SPARES_MAX */
+	enum policy_audit audit;
+	char *audit_dir;                            /* "/var/log/yett": of root's alone */
+	uint64_t audit_max_bytes, audit_user_bytes; /* of all records; of those that one user causes in a day. 0: unlimited */
+	unsigned spares;                            /* prepared supervisors a recently served user has; 0 … POLICY_SPARES_MAX */
 	struct policy_profile *profiles;
 	size_t profiles_count;
 	struct policy_grant *grants;
 	size_t grants_count;
-	uint32_t *rule_lines; /* where each rule for the network stands: line, and file above POLICY_RULE_LINE_BITS */
+	uint64_t *namings; /* POLICY_NAMING() of whomever each grant names, ascending: the index of the grants */
+	size_t namings_count;
+	uint32_t ceilings_count; /* the last ones of the grants */
+	uint32_t *rule_lines;    /* where each rule for the network stands: line, and file above POLICY_RULE_LINE_BITS */
 	size_t rule_lines_count;
+	/* What is in keys_dir, in the order of the lines, of which no two are the same, and when that was last changed. Inode 0: that is
+	 * not known. */
+	struct policy_enrolled *enrolled;
+	size_t enrolled_count;
+	ino_t keys_inode;
+	struct timespec keys_changed;
 	uint64_t generation; /* of the text that was read: another text, another number */
 	void *image;         /* where all the pointers lead, read-only; policy_free() unmaps it */
 	size_t image_size;
@@ -226,29 +261,16 @@ struct policy_source {
  */
 _must_check_ int policy_load(const struct policy_source *source, struct policy **ret_policy, struct yett_error *error);
 
-/* NULL when there is none. */
-const struct policy_profile *policy_find_profile(const struct policy *policy, const char *name);
-
 /* Whether `path` is `directory` or below it; both absolute and normalized. */
 bool policy_path_is_in(const char *path, const char *directory);
 
 /* Whether it is, or is in, one of the places of a host's programs and libraries, where there are no secrets: /usr and the like. */
 bool policy_path_has_programs(const char *path);
 
-/*
- * Why nothing may be mounted at `target` in a sandbox of `profile`, as the end of a sentence; NULL when it may. It must be
- * absolute and normalized, and hide none of what makes the sandbox: /proc, /sys, /dev, /etc itself, its own files in
- * /run, those system directories of the profile where programs are. Pure.
- */
-const char *policy_target_problem(const struct policy_profile *profile, const char *target);
-
-/* The same for any path inside: absolute, normalized, not too long. */
+/* Why it is no path inside, as the end of a sentence; NULL when it is one: absolute, normalized, not too long. */
 const char *policy_path_problem(const char *path);
 
-/* Why a sandbox cannot have this host name; NULL when it can. Pure. */
-const char *policy_hostname_problem(const char *name);
-
-/* The same of an AppArmor profile or SELinux type; the empty text is none. */
+/* The same of an AppArmor profile or SELinux type, whose empty text is none. */
 const char *policy_label_problem(const char *name);
 
 /* YETT_E_INVALID_REQUEST with "FILE:LINE: 'text' problem". */

@@ -4,7 +4,6 @@
 #include "helper/privilege/privilege.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 /* A namespace of process 1; -1 if it is ours, or one that we may not enter because even root is confined here. */
 static int open_other(const char *name)
@@ -28,19 +27,9 @@ void place_open(struct place *place)
 	place->own_mount_ns = place->mount_ns < 0 ? -1 : open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 }
 
-static int enter(int fd, int type)
+int place_enter(int fd, int type)
 {
 	return fd >= 0 && setns(fd, type) < 0 ? -errno : 0;
-}
-
-int place_visit(const struct place *place)
-{
-	return enter(place->mount_ns, CLONE_NEWNS);
-}
-
-int place_return(const struct place *place)
-{
-	return enter(place->own_mount_ns, CLONE_NEWNS);
 }
 
 pid_t place_fork(const struct place *place)
@@ -48,7 +37,7 @@ pid_t place_fork(const struct place *place)
 	pid_t pid = kernel_clone(place->cgroup >= 0 ? CLONE_INTO_CGROUP : 0, SIGCHLD, place->cgroup, NULL);
 
 	if (pid == 0 && (place->mount_ns >= 0 || place->network_ns >= 0) &&
-	    (privilege_raise() < 0 || enter(place->network_ns, CLONE_NEWNET) < 0 || enter(place->mount_ns, CLONE_NEWNS) < 0))
+	    (privilege_raise() < 0 || place_enter(place->network_ns, CLONE_NEWNET) < 0 || place_enter(place->mount_ns, CLONE_NEWNS) < 0))
 		_exit(1);
 	return pid;
 }

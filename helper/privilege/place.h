@@ -24,9 +24,9 @@ struct place {
 /* Opens the namespaces; the group is the caller's to set, and `place` owns it. */
 void place_open(struct place *place);
 
-/* Takes the calling process, which must be single-threaded, to the host's mount namespace, or back. setns(2). 0 or -errno. */
-_must_check_ int place_visit(const struct place *place);
-_must_check_ int place_return(const struct place *place);
+/* Takes the calling process, which must be single-threaded, to one of these namespaces: its own one is the way back. 0 or -errno. setns(2)
+ */
+_must_check_ int place_enter(int fd, int type);
 
 /* fork(2) into the place. 0 in the child, the pid, or -errno. A child that cannot get there exits. */
 _must_check_ pid_t place_fork(const struct place *place);

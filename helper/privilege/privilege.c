@@ -1,12 +1,13 @@
 /* See privilege.h. */
 #include "helper/privilege/privilege.h"
 #include "base/kernel.h"
+#include "protocol/frame.h"
 
 #include <cap-ng.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 
 /* What building a sandbox takes, and which step takes it. CAP_SYS_RESOURCE is not here: it must not be needed. */
 static const int build[] = {
@@ -27,6 +28,9 @@ static const int build[] = {
 
 /* Without root: what init builds with and the helper does not, since both have one user namespace. INIT_BUILD_CAPABILITIES */
 static const int hand_on[] = {CAP_FOWNER, CAP_SYS_RESOURCE};
+
+/* yett-audit's alone, which it gives up at once: files that can only be appended to. ioctl_iflags(2) */
+static const int audit[] = {CAP_LINUX_IMMUTABLE};
 
 static const int supervise[] = {
 	CAP_KILL,         /* ending init */
@@ -58,7 +62,7 @@ int privilege_take(enum privilege_role role)
 	capng_clear(CAPNG_SELECT_ALL);
 	/* Others raise them where they are needed. */
 	if (update(kept | (role == PRIVILEGE_BUILD ? CAPNG_EFFECTIVE : 0), build, ARRAY_SIZE(build)) < 0 ||
-	    (geteuid() != 0 && update(kept, hand_on, ARRAY_SIZE(hand_on)) < 0))
+	    (geteuid() != 0 ? update(kept, hand_on, ARRAY_SIZE(hand_on)) : update(CAPNG_BOUNDING_SET, audit, ARRAY_SIZE(audit))) < 0)
 		return -EINVAL;
 	if (can_bound && capng_apply(CAPNG_SELECT_BOUNDS) < 0)
 		return -EPERM;
@@ -93,6 +97,15 @@ int privilege_raise(void)
 int privilege_lower(void)
 {
 	return set_effective(0);
+}
+
+int privilege_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count)
+{
+	int r = privilege_raise();
+
+	if (r == 0)
+		r = frame_send(socket, bytes, length, fds, fd_count, MSG_DONTWAIT);
+	return privilege_lower() < 0 ? -EPERM : r;
 }
 
 int privilege_narrow(void)

@@ -8,7 +8,6 @@
 
 #include "base/fd.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum privilege_role {
@@ -29,6 +28,13 @@ _must_check_ int privilege_take(enum privilege_role role);
  */
 _must_check_ int privilege_raise(void);
 _must_check_ int privilege_lower(void);
+
+/*
+ * frame_send() without waiting, raised for that. Descriptors that were sent and not yet received count for the uid of the sender, which all
+ * monitors and the listener share, against RLIMIT_NOFILE: who does not read what it is sent would use that up for everybody. CAP_SYS_ADMIN
+ * lifts the bound (unix(7), ETOOMANYREFS); safe because what is sent is our own. -EPERM when it cannot be lowered again.
+ */
+_must_check_ int privilege_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count);
 
 /*
  * Whether this process runs as root with the capabilities that building needs, in a user namespace that has `id`, as that of a container

@@ -4,7 +4,6 @@
 #include "base/spawn.h"
 
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -39,14 +38,13 @@ int program_ask(const struct program *program, const struct iovec *parts, unsign
 
 ssize_t program_hear(const struct program *program, struct iovec *parts, unsigned count, uint64_t deadline_ms)
 {
-	struct pollfd wait = {.fd = program->socket, .events = POLLIN};
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = count};
 	ssize_t n;
 
 	do {
 		uint64_t now = clock_now_ms();
 
-		n = poll(&wait, 1, now < deadline_ms ? (int)(deadline_ms - now) : 0);
+		n = fd_poll(program->socket, POLLIN, now < deadline_ms ? (int)(deadline_ms - now) : 0);
 	} while (n < 0 && errno == EINTR);
 	if (n > 0)
 		n = recvmsg(program->socket, &header, MSG_DONTWAIT);

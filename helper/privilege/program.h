@@ -1,6 +1,6 @@
 /*
  * A program of ours without privilege, that one process has started and asks over a socket: yett-decider, yett-decoder, yett-reader,
- * yett-closer.
+ * yett-closer, yett-audit.
  *
  * Questions and answers are one packet each. None is waited for without a deadline, and what comes back is bounded by the room for it; what
  * it says is the caller's to doubt. With the privilege of the caller, which leaves SIGCHLD at its default, so that a pid stays the

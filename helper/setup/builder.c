@@ -10,8 +10,6 @@
 #include "helper/setup/making.h"
 #include "protocol/frame.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -40,7 +38,7 @@ static bool has_cgroup(const struct setup *setup)
 	return setup->host->cgroups.count > 0;
 }
 
-/* What setup_inside_error() then says; 0 and what only means that nobody is there any more are passed on. */
+/* What setup_explain() then says; 0 and what only means that nobody is there any more are passed on. */
 static int name_step(const struct setup *setup, const char *step, int r)
 {
 	if (r == -ENOSPC) /* namespaces(7) */
@@ -125,7 +123,7 @@ static int open_birthplace(const struct setup *setup, enum builder_child child)
 
 static void __attribute__((noreturn)) builder(struct setup *setup)
 {
-	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
 	int r = frame ? reached_step("builder", "enter") : -ENOMEM;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -191,12 +189,11 @@ static pid_t ask_builder(struct setup *setup, enum builder_child child, const in
 	                          .starts = setup->egress.starts,
 	                          .shares_network = setup->shares_network};
 	int r = setup->builder > 0 ? 0 : start_builder(setup);
-	struct pollfd wait = {.fd = setup->go, .events = POLLIN};
 	pid_t pid = -1;
 
 	if (r == 0)
 		r = frame_send(setup->go, &make, sizeof make, fds, count, 0);
-	if (r == 0 && poll(&wait, 1, BUILDER_DEADLINE_MS) <= 0)
+	if (r == 0 && fd_poll(setup->go, POLLIN, BUILDER_DEADLINE_MS) <= 0)
 		r = -ETIMEDOUT;
 	if (r == 0 && (read(setup->go, &pid, sizeof pid) != sizeof pid || pid < 0))
 		r = -ECHILD;
@@ -234,14 +231,13 @@ bool builder_end_child_soon(pid_t pid)
 /* The leaver has made its user namespace: it gets its map, and goes on. */
 static int map_leaver(struct setup *setup, pid_t pid)
 {
-	struct pollfd wait = {.fd = setup->control, .events = POLLIN};
 	char byte;
 
 	if (setup->host->is_rootless)
 		return 0;
-	if (poll(&wait, 1, BUILDER_DEADLINE_MS) <= 0 || read(setup->control, &byte, 1) != 1)
+	if (fd_poll(setup->control, POLLIN, BUILDER_DEADLINE_MS) <= 0 || read(setup->control, &byte, 1) != 1)
 		return -ECHILD;
-	setup->user_ns = idmap_open_of(pid, &setup->map);
+	setup->user_ns = idmap_open(pid, &setup->map.uids, &setup->map.gids);
 	if (setup->user_ns < 0)
 		return setup->user_ns;
 	return send(setup->control, "", 1, MSG_NOSIGNAL) == 1 ? 0 : -ECHILD;
@@ -296,6 +292,6 @@ void builder_end_child(pid_t pid)
 void builder_end(struct setup *setup)
 {
 	builder_end_child(setup->builder);
-	setup->builder = -1;
+	setup->builder = 0;
 	setup->go = fd_close(setup->go);
 }

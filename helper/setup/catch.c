@@ -9,12 +9,10 @@
  */
 #include "helper/setup/egress.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <netinet/in.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 

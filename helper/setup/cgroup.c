@@ -2,14 +2,11 @@
 #include "helper/setup/cgroup.h"
 #include "base/clock.h"
 #include "base/kernel.h"
-#include "base/units.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #define FREEZE_DEADLINE_MS 1000
 #define END_DEADLINE_MS    5000
@@ -106,6 +103,8 @@ static const struct {
 #define MEMORY                         LIMIT("memory", memory_bytes, CGROUP_MEMORY)
 #define CPU                            LIMIT("cpu", cpu_millis, CGROUP_CPU)
 #define WEIGHT                         LIMIT("cpu weight", cpu_weight, CGROUP_CPU)
+#define READS                          LIMIT("read rate", io_read_bytes, CGROUP_IO)
+#define WRITES                         LIMIT("write rate", io_write_bytes, CGROUP_IO)
 #define PROCESS                        LIMIT("process", pids, CGROUP_PIDS)
 	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_FAIL},
 	{MEMORY, 1, "memory.limit_in_bytes", 1, 1, 0, "-1", MUST},
@@ -119,6 +118,10 @@ static const struct {
 	{WEIGHT, 2, "cpu.weight", 1, 1, 0, "100", MUST},
 	{PROCESS, 1, "pids.max", 1, 1, 1, "max", MUST}, /* one more: the builder, which stays for the next sandbox */
 	{PROCESS, 2, "pids.max", 1, 1, 0, "max", MUST},
+	{READS, 1, "blkio.throttle.read_bps_device", 1, 1, 0, "", MUST}, /* of each disk, with this before the value */
+	{WRITES, 1, "blkio.throttle.write_bps_device", 1, 1, 0, "", MUST},
+	{READS, 2, "io.max", 1, 1, 0, "rbps=", MUST},
+	{WRITES, 2, "io.max", 1, 1, 0, "wbps=", MUST},
 };
 
 static uint64_t limit_value(const struct plan_limits *values, size_t row)
@@ -126,7 +129,29 @@ static uint64_t limit_value(const struct plan_limits *values, size_t row)
 	return *(const uint64_t *)((const char *)values + limits[row].at);
 }
 
-static int limit_group(const struct cgroup_tree *tree, const char *group, const struct plan_limits *values, struct yett_error *error)
+/* What the kernel drives as a device, and with it what lies on it: other block devices are made of these, or of memory. sysfs(5) */
+static int limit_disks(const struct cgroup_tree *tree, const char *group, size_t row, uint64_t value)
+{
+	_cleanup_(fd_entries_close) DIR *disks = opendir("/sys/block");
+	char path[NAME_MAX + 8], number[32], text[64];
+	int r = disks ? 0 : -errno;
+
+	for (struct dirent *disk; r == 0 && (disk = readdir(disks));) {
+		(void)snprintf(path, sizeof path, "%s/device", disk->d_name);
+		if (disk->d_name[0] == '.' || faccessat(dirfd(disks), path, F_OK, 0) < 0)
+			continue;
+		(void)snprintf(path, sizeof path, "%s/dev", disk->d_name);
+		r = kernel_read_file(dirfd(disks), path, number, sizeof number) < 0 ? -ENODEV : 0;
+		(void)snprintf(text, sizeof text, "%.*s %s%" PRIu64, (int)strcspn(number, "\n"), number, limits[row].none, value);
+		r = r < 0 ? r : write_file(tree, group, limits[row].file, text);
+		r = r == -ENODEV ? 0 : r; /* it is gone, or has no medium */
+	}
+	return r;
+}
+
+/* `had` is what was written before: what was never bounded is not written as unbounded, of each disk. */
+static int limit_group(const struct cgroup_tree *tree, const char *group, const struct plan_limits *values, const struct plan_limits *had,
+                       struct yett_error *error)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		uint64_t value = limit_value(values, i);
@@ -136,7 +161,10 @@ static int limit_group(const struct cgroup_tree *tree, const char *group, const 
 		if (limits[i].version != tree->version || !(limits[i].controller & tree->controllers))
 			continue;
 		(void)snprintf(text, sizeof text, "%" PRIu64, value * limits[i].times / limits[i].by + limits[i].more);
-		r = write_file(tree, group, limits[i].file, value ? text : limits[i].none);
+		if (limits[i].controller != CGROUP_IO)
+			r = write_file(tree, group, limits[i].file, value ? text : limits[i].none);
+		else
+			r = value || limit_value(had, i) ? limit_disks(tree, group, i, value ? value : UINT64_MAX) : 0;
 		if (r < 0 && limits[i].missing != MAY_FAIL && !(limits[i].missing == MAY_BE_ABSENT && r == -ENOENT)) {
 			error_set(error, YETT_E_INIT_FAILED, 0, "the %s limit cannot be set: %s", limits[i].name, strerror(-r));
 			return r;
@@ -147,22 +175,19 @@ static int limit_group(const struct cgroup_tree *tree, const char *group, const 
 
 #define MEMORY_SPARE_MIB 16 /* what one more sandbox takes by itself, and more */
 
-/* What would have to be allowed for the user's sandboxes to go on, and this one with them. Only v1 has no room for a limit. */
-static int refuse_memory(const struct cgroup_tree *tree, const char *user, struct error_rule *rule, struct yett_error *error)
+/* What would have to be allowed for the user's sandboxes to go on, and this one with them, in MiB. Only v1 has no room for a limit. */
+static int refuse_memory(const struct cgroup_tree *tree, const char *user, struct yett_error *error)
 {
-	char text[UNITS_TEXT_SIZE] = "", path[FILE_PATH_SIZE];
+	char text[32], path[FILE_PATH_SIZE];
 	uint64_t used;
 
 	(void)snprintf(path, sizeof path, "%s/memory.usage_in_bytes", user);
 	used = kernel_read_file(tree->parent, path, text, sizeof text) < 0 ? 0 : strtoull(text, NULL, 10);
-	rule->asked = units_format_size(((used >> 20) + MEMORY_SPARE_MIB) << 20, text);
 	(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the user's sandboxes already use more memory than the policy allows them");
-	error_rest(error, rule);
-	return YETT_E_RESOURCE_LIMIT;
+	return error_key(error, "user_memory", (uint32_t)(used >> 20) + MEMORY_SPARE_MIB);
 }
 
-int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *values, const struct plan_limits *user_values, struct error_rule *rule,
-                 struct yett_error *error)
+int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *values, const struct plan_limits *user_values, struct yett_error *error)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
 		if ((limit_value(values, i) || limit_value(user_values, i)) && !(cgroup->host->controllers & limits[i].controller))
@@ -170,12 +195,12 @@ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *values, const 
 			                 limits[i].name);
 	for (size_t i = 0; i < cgroup->host->count; i++) {
 		const struct cgroup_tree *tree = &cgroup->host->trees[i];
-		int r = limit_group(tree, cgroup->user, user_values, error);
+		int r = limit_group(tree, cgroup->user, user_values, user_values, error);
 
 		if (r == -EBUSY)
-			return refuse_memory(tree, cgroup->user, rule, error);
+			return refuse_memory(tree, cgroup->user, error);
 		if (r == 0 && !(cgroup->is_limited && memcmp(&cgroup->limits, values, sizeof *values) == 0))
-			r = limit_group(tree, cgroup->path, values, error);
+			r = limit_group(tree, cgroup->path, values, &cgroup->limits, error);
 		if (r == -EBUSY)
 			return error_set(error, YETT_E_INVALID_REQUEST, 0,
 			                 "a sandbox takes more memory by itself than the %llu KiB asked for",
@@ -217,13 +242,12 @@ static bool wait_event(int group, const char *event, uint64_t deadline_ms)
 	char text[128];
 
 	for (uint64_t now; events >= 0 && (now = clock_now_ms()) < deadline_ms;) {
-		struct pollfd wait = {.fd = events, .events = POLLPRI};
 		ssize_t n = pread(events, text, sizeof text - 1, 0);
 
 		text[n > 0 ? n : 0] = '\0';
 		if (n <= 0 || strstr(text, event))
 			return true;
-		(void)poll(&wait, 1, (int)(deadline_ms - now) + 1);
+		(void)fd_poll(events, POLLPRI, (int)(deadline_ms - now) + 1);
 	}
 	return events < 0;
 }
@@ -314,14 +338,6 @@ void cgroup_find(const struct cgroup_host *host, uid_t uid, const char *name, st
 	cgroup_init(host, uid, name, ret_cgroup);
 	if (host->count)
 		ret_cgroup->group = openat(host->trees[0].parent, ret_cgroup->path, OPEN_GROUP);
-}
-
-int cgroup_sweep(const struct cgroup_host *host, uid_t uid, const char *name)
-{
-	struct cgroup cgroup;
-
-	cgroup_init(host, uid, name, &cgroup);
-	return cgroup_destroy(&cgroup);
 }
 
 void cgroup_close(struct cgroup *cgroup)

@@ -20,7 +20,7 @@ struct cgroup_tree {
 	unsigned controllers; /* enum cgroup_controller bits that it has */
 };
 
-enum cgroup_controller { CGROUP_MEMORY = 1, CGROUP_CPU = 2, CGROUP_PIDS = 4, CGROUP_IO = 8 /* counts, and limits nothing */ };
+enum cgroup_controller { CGROUP_MEMORY = 1, CGROUP_CPU = 2, CGROUP_PIDS = 4, CGROUP_IO = 8 };
 
 #define CGROUP_TREES_MAX 5
 
@@ -99,11 +99,11 @@ _must_check_ int cgroup_enter(const struct cgroup *cgroup);
 
 /*
  * Writes the limits (or that there is none) of the sandbox, and of all the user's sandboxes together. 0, -errno, UNSUPPORTED where a limit
- * is asked that no controller of this host enforces, RESOURCE_LIMIT where the user already uses more memory than `rule` allows; what that
- * is, is filled in there.
+ * is asked that no controller of this host enforces, RESOURCE_LIMIT where the user already uses more memory than that, with what it
+ * would take in MiB as the number of error_key().
  */
 _must_check_ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const struct plan_limits *user_limits,
-                              struct error_rule *rule, struct yett_error *error);
+                              struct yett_error *error);
 
 /* Makes the v2 leaf "init", which init is born in. */
 _must_check_ int cgroup_make_leaf(const struct cgroup *cgroup);
@@ -157,8 +157,5 @@ void cgroup_find(const struct cgroup_host *host, uid_t uid, const char *name, st
  * are empty then. -EBUSY when something outlived that.
  */
 int cgroup_destroy(struct cgroup *cgroup);
-
-/* The same for a sandbox whose supervisor is gone. */
-int cgroup_sweep(const struct cgroup_host *host, uid_t uid, const char *name);
 
 void cgroup_close(struct cgroup *cgroup);

@@ -4,7 +4,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 static const struct {
 	unsigned bit;
@@ -124,12 +123,11 @@ static int open_hierarchy(char *list)
 }
 
 /* Appends one that has a controller of ours. */
-static int take_hierarchy(struct cgroup_host *host, char *list, const char *group)
+static int take_hierarchy(struct cgroup_host *host, char *list, _unused_ const char *group)
 {
 	unsigned bits = controllers_of(list, 1);
 	int fd;
 
-	(void)group;
 	if (bits == 0 || host->count == CGROUP_TREES_MAX)
 		return 0;
 	fd = open_hierarchy(list);
@@ -140,11 +138,10 @@ static int take_hierarchy(struct cgroup_host *host, char *list, const char *grou
 }
 
 /* Of the others, one with a name but no controller stops nothing, and the service manager keeps its books there. */
-static int leave_hierarchy(struct cgroup_host *unused, char *list, const char *group)
+static int leave_hierarchy(_unused_ struct cgroup_host *host, char *list, const char *group)
 {
 	_cleanup_fd_ int root = -1;
 
-	(void)unused;
 	if (controllers_of(list, 1) || strncmp(list, "name=", 5) == 0 || strcmp(group, "/\n") == 0)
 		return 0;
 	root = open_hierarchy(list);

@@ -8,7 +8,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #define TEXT_MAX          16384
 #define OPEN_FILES_OF_MAX 1024 /* processes; nobody waits for more to be looked at */

@@ -4,10 +4,8 @@
 #include "helper/setup/making.h"
 #include "protocol/frame.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -118,13 +116,12 @@ int egress_use(struct setup *setup, int plan, int rules)
 int egress_await(struct setup *setup)
 {
 	struct egress *egress = &setup->egress;
-	struct pollfd wait = {.fd = egress->awaited, .events = POLLIN};
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
 	int r;
 
 	if (egress->awaited < 0)
 		return 0;
-	if (!frame || poll(&wait, 1, AWAIT_MS) <= 0)
+	if (!frame || fd_poll(egress->awaited, POLLIN, AWAIT_MS) <= 0)
 		return frame ? -ETIMEDOUT : -ENOMEM;
 	r = frame_receive(egress->awaited, frame, MSG_DONTWAIT);
 	egress->awaited = fd_close(egress->awaited);

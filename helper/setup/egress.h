@@ -10,7 +10,6 @@
 #include "base/fd.h"
 #include "programs/egress/egress_told.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -1,4 +1,5 @@
 /* What is prepared once, before any request: see setup.h. With full privilege, from the policy and the installed init only. */
+#include "helper/setup/audit.h"
 #include "helper/setup/setup.h"
 
 #include <fcntl.h>
@@ -108,15 +109,26 @@ void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t
 	fd_close_except(fds, n);
 }
 
-static int sweep_cgroup(void *userdata, uid_t uid, const char *name)
+/* What nobody could tell the audit of a sandbox's end is told now: its supervisor was killed, or there was no yett-audit then. */
+static int sweep_one(void *userdata, const struct record *record)
 {
 	const struct setup_host *host = userdata;
+	struct audit_record ended = {.kind = AUDIT_ENDED, .sandbox = *record};
+	struct yett_error unused;
+	struct cgroup cgroup;
+	int r;
 
-	registry_unlisten(&host->reserve, name);
-	return cgroup_sweep(&host->cgroups, uid, name);
+	if (record->state < SANDBOX_STOPPING)
+		ended.sandbox.ended = ENDED_HELPER;
+	registry_unlisten(&host->reserve, record->cgroup);
+	cgroup_find(&host->cgroups, record->uid, record->cgroup, &cgroup);
+	r = cgroup_destroy(&cgroup);
+	cgroup_close(&cgroup);
+	memcpy(ended.id, record->id, sizeof ended.id);
+	return r == 0 && record->is_audited ? audit_await(host, audit_tell(host, &ended, NULL, 0), &unused) : r;
 }
 
 void setup_sweep(const struct setup_host *host)
 {
-	(void)reserve_sweep(&host->reserve, sweep_cgroup, (void *)(uintptr_t)host);
+	(void)reserve_sweep(&host->reserve, sweep_one, (void *)(uintptr_t)host);
 }

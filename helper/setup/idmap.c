@@ -136,8 +136,7 @@ static int format(const struct idmap_half *half, char text[static IDMAP_TEXT_SIZ
 	return 0;
 }
 
-/* Of the process `pid`; 0: a new one. */
-static int open_with(pid_t pid, const struct idmap_half *uids, const struct idmap_half *gids)
+int idmap_open(pid_t pid, const struct idmap_half *uids, const struct idmap_half *gids)
 {
 	char uid_text[IDMAP_TEXT_SIZE], gid_text[IDMAP_TEXT_SIZE];
 	_cleanup_fd_ int proc = open("/proc", O_DIRECTORY | O_PATH | O_CLOEXEC);
@@ -150,17 +149,12 @@ static int open_with(pid_t pid, const struct idmap_half *uids, const struct idma
 	return pid > 0 ? kernel_open_userns_of(proc, pid, uid_text, gid_text) : kernel_open_userns(proc, uid_text, gid_text, NULL);
 }
 
-int idmap_open_of(pid_t pid, const struct idmap *map)
-{
-	return open_with(pid, &map->uids, &map->gids);
-}
-
 int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid)
 {
 	struct idmap_half uids = {.lines = {{disk_uid, host_uid, 1}}, .count = 1};
 	struct idmap_half gids = {.lines = {{disk_gid, host_gid, 1}}, .count = 1};
 
-	return open_with(0, &uids, &gids);
+	return idmap_open(0, &uids, &gids);
 }
 
 /* `id` stands for the caller's on the disk; what it stands for is nobody else's there. */
@@ -185,5 +179,5 @@ int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subje
 	r = fill(&uids, 0, alone ? 0 : UINT32_MAX, &shares.uids);
 	if (r == 0)
 		r = fill(&gids, 0, alone ? 0 : UINT32_MAX, &shares.gids);
-	return r == 0 ? open_with(0, &shares.uids, &shares.gids) : r;
+	return r == 0 ? idmap_open(0, &shares.uids, &shares.gids) : r;
 }

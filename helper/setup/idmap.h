@@ -13,11 +13,11 @@
 #define IDMAP_FRONTS    16384u
 #define IDMAP_LINES_MAX 340 /* the kernel's bound on a map */
 
-/* Ids of the first range, which no sandbox gets. */
+/* Ids of the first range, which no sandbox gets. 2 is yett-policy's, in that of the shipped policy: POLICY_COMPILER_ID. */
 enum idmap_role {
 	IDMAP_ROLE_FACE = 0,            /* what root's files show as, read-only and the same for every sandbox */
-	IDMAP_ROLE_COMPILER = 2,        /* yett-policy: POLICY_COMPILER_ID, in the shipped policy's range */
 	IDMAP_ROLE_CLOSER = 3,          /* of the listener's, for connections that are not served */
+	IDMAP_ROLE_AUDIT = 4,           /* yett-audit */
 	IDMAP_ROLES_OF_DECIDERS = 1024, /* and up: each yett-decider has one of IDMAP_DECIDERS while it lives, with its yett-decoder */
 	IDMAP_ROLES_OF_FRONTS = 34816,  /* and up: each yett-front has one of IDMAP_FRONTS, by its sandbox's range */
 };
@@ -57,8 +57,8 @@ _must_check_ int idmap_make(const struct idmap_subject *subject, uint32_t first,
 /* The host id of an inside user or group id; UINT32_MAX when it has none. */
 uint32_t idmap_host(const struct idmap_half *half, uint32_t inside);
 
-/* Gives the user namespace that `pid` has just made for itself this map; a descriptor of it or -errno. */
-_must_check_ int idmap_open_of(pid_t pid, const struct idmap *map);
+/* Gives the user namespace that `pid` has just made for itself, or a new one where that is 0, this map; a descriptor of it or -errno. */
+_must_check_ int idmap_open(pid_t pid, const struct idmap_half *uids, const struct idmap_half *gids);
 
 /* A user namespace that maps only on-disk `disk_uid`/`disk_gid` onto the given host ids, for mounts. A fd or -errno. */
 _must_check_ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid);

@@ -4,9 +4,6 @@
 #pragma once
 
 #include "helper/setup/setup.h"
-#include "protocol/message_told.h"
-
-#include <sys/stat.h>
 
 /* Written by processes of ours that still run our program, read by the supervisor; anonymous, and gone with them. */
 struct setup_shared {
@@ -88,6 +85,6 @@ _must_check_ int egress_become(const struct setup *setup, enum builder_child chi
  */
 _must_check_ int share_start(struct setup *setup, const struct plan *plan, int connection, int to);
 
-/* share.c: whether the policy allows a share of `fd`; 0, -errno or a code. */
+/* share.c: whether the policy allows a share of `fd`, for this step of the plan; 0, -errno or a code. */
 _must_check_ int share_check(const struct setup_host *host, const struct plan *plan, int fd, const struct plan_step *step,
                              struct stat *ret_stat, struct yett_error *error);

@@ -10,7 +10,6 @@
 #include "helper/setup/making.h"
 #include "protocol/frame.h"
 
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -27,12 +26,10 @@ int mount_become(const struct setup *setup, const int *from)
 {
 	const int namespaces =
 		CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | (setup->shares_network ? 0 : CLONE_NEWNET);
-	struct identity_fds fds = {{from[MOUNT_CONTROL], from[MOUNT_KEEP]}};
+	struct identity_fds fds = {{from[MOUNT_CONTROL], from[MOUNT_KEEP], [2 ... INIT_FD_END - INIT_FD_CONTROL - 1] = -1}};
 	int r = identity_prepare(setup);
 	pid_t pid;
 
-	for (int i = 2; i < INIT_FD_END - INIT_FD_CONTROL; i++)
-		fds.fds[i] = -1;
 	if (r == 0)
 		r = reached_step("mounter", "enter");
 	if (r == 0 &&
@@ -60,7 +57,6 @@ int mount_become(const struct setup *setup, const int *from)
  */
 static int make_keep(struct setup *setup, int keep[static 2])
 {
-	struct pollfd wait = {.fd = setup->control, .events = POLLOUT};
 	const uint8_t word = INIT_WORD_KEEP;
 	int r;
 
@@ -68,7 +64,8 @@ static int make_keep(struct setup *setup, int keep[static 2])
 		return -EMFILE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, keep) < 0)
 		return -errno;
-	r = poll(&wait, 1, KEEP_MS) > 0 ? frame_send(setup->control, &word, sizeof word, &keep[1], 1, MSG_DONTWAIT) : -EBUSY;
+	r = fd_poll(setup->control, POLLOUT, KEEP_MS) > 0 ? frame_send(setup->control, &word, sizeof word, &keep[1], 1, MSG_DONTWAIT)
+	                                                  : -EBUSY;
 	keep[1] = fd_close(keep[1]);
 	setup->keeps_count += r == 0;
 	return r;
@@ -77,11 +74,10 @@ static int make_keep(struct setup *setup, int keep[static 2])
 /* What it says of its end, of which nothing is believed but that it is text. It sends no descriptors: a captured one's are not received. */
 static int hear(int control, struct yett_error *error)
 {
-	struct pollfd wait = {.fd = control, .events = POLLIN};
 	struct init_report report;
 	ssize_t n;
 
-	if (poll(&wait, 1, MOUNT_MS) <= 0)
+	if (fd_poll(control, POLLIN, MOUNT_MS) <= 0)
 		return -ETIMEDOUT;
 	n = frame_peek_fds(control) ? -1 : recv(control, &report, sizeof report, MSG_DONTWAIT | MSG_TRUNC);
 	if (n != sizeof report || report.error < 0)
@@ -118,10 +114,8 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 		r = setup_send_order(setup, order, INIT_ORDER_MOUNT, control[0]);
 	if (r == 0)
 		r = hear(control[0], error);
-	if (r != 0 && setup_inside_error(setup)) {
-		*error = *setup_inside_error(setup);
-		r = (int)error->code;
-	}
+	if (r != 0)
+		r = setup_explain(setup, r, error);
 	setup_end_sharer(setup);
 	setup->is_spoilt |= !builder_end_child_soon(pid) || !frame_close_socket(control[0]);
 	if (privilege_narrow() < 0)

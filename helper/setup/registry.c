@@ -3,15 +3,15 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define CONNECTIONS_WAITING 64
+#define CONNECTIONS_WAITING 4096 /* more than all monitors and supervisors, of which each tells yett-audit of one thing at a time */
 #define READ_ATTEMPTS       20
+#define MINUTE_MS           60000
 
 static uint64_t sum_of(const struct record *record, size_t length)
 {
@@ -74,6 +74,7 @@ bool record_open(const void *bytes, size_t length, struct record *ret_record)
 	if (length < offsetof(struct record, labels) || length > sizeof *r)
 		return false;
 	memcpy(r, bytes, length);
+	memset((uint8_t *)r + length, 0, sizeof *r - length); /* nothing of the record that was looked at before */
 	/* Behind it may lie the rest of a longer one that was there before. */
 	return r->magic == RECORD_MAGIC && r->labels_size <= length - offsetof(struct record, labels) &&
 	       r->sum == sum_of(r, offsetof(struct record, labels) + r->labels_size);
@@ -109,22 +110,18 @@ static bool read_record(int fd, struct record *ret_record)
 	return false;
 }
 
-int registry_each(const struct reserve_host *host, int (*look)(void *userdata, const struct record *record), void *userdata)
+bool registry_next(DIR *entries, struct record *ret_record)
 {
-	_cleanup_(fd_entries_close) DIR *entries = fd_entries(host->dirs[RESERVE_RANGES]);
-	struct record record;
-	int r = 0;
-
-	for (struct dirent *entry; r == 0 && entries && (entry = readdir(entries));) {
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
 		_cleanup_fd_ int fd = -1;
 
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		fd = openat(host->dirs[RESERVE_RANGES], entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-		if (fd >= 0 && read_record(fd, &record) && record.state != SANDBOX_DESTROYED && has_owner(fd))
-			r = look(userdata, &record);
+		fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0 && read_record(fd, ret_record) && ret_record->state != SANDBOX_DESTROYED && has_owner(fd))
+			return true;
 	}
-	return r;
+	return false;
 }
 
 static int open_totals(const struct reserve_host *host)
@@ -154,22 +151,40 @@ void registry_add_totals(const struct reserve_host *host, const struct message_t
 	(void)!pwrite(fd, &totals, sizeof totals, 0);
 }
 
-/* Through the descriptor: whatever is mounted over the path where we are, this is the directory. */
-static void address_of(const struct reserve_host *host, const char *cgroup, struct sockaddr_un *ret_address)
+int registry_count(const struct reserve_host *host, uid_t uid, bool is_creation, uint32_t most, uint64_t now_ms)
 {
-	*ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	(void)snprintf(ret_address->sun_path, sizeof ret_address->sun_path, "/proc/self/fd/%d/%s", host->dirs[RESERVE_CONTROL], cgroup);
+	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], "rates", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	uint64_t user[3] = {0}; /* when its minute began, requests, creations: at a place for each uid, of a file with holes */
+	const off_t size = sizeof user, at = (off_t)uid * size;
+	struct flock own = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = size};
+
+	if (fcntl(fd, F_OFD_SETLKW, &own) < 0 || pread(fd, user, sizeof user, at) < 0)
+		return -errno;
+	if (now_ms - user[0] >= MINUTE_MS) { /* also what is of before a reboot, and so of later */
+		memset(user, 0, sizeof user);
+		user[0] = now_ms;
+	}
+	if (user[1 + is_creation]++ >= most)
+		return (int)((user[0] + MINUTE_MS - now_ms + 999) / 1000);
+	return pwrite(fd, user, sizeof user, at) == size ? 0 : -EIO;
+}
+
+/* Through the descriptor: whatever is mounted over the path where we are, this is the directory. */
+static int open_socket(const struct reserve_host *host, const char *cgroup, bool listens)
+{
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	(void)snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", host->dirs[RESERVE_CONTROL], cgroup);
+	if (fd < 0 || (listens ? bind : connect)(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+	    (listens && listen(fd, CONNECTIONS_WAITING) < 0))
+		return -errno;
+	return steal_fd(&fd);
 }
 
 int registry_listen(const struct reserve_host *host, const char *cgroup)
 {
-	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_un address;
-
-	address_of(host, cgroup, &address);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, CONNECTIONS_WAITING) < 0)
-		return -errno;
-	return steal_fd(&fd);
+	return open_socket(host, cgroup, true);
 }
 
 void registry_unlisten(const struct reserve_host *host, const char *cgroup)
@@ -179,13 +194,7 @@ void registry_unlisten(const struct reserve_host *host, const char *cgroup)
 
 int registry_connect(const struct reserve_host *host, const char *cgroup)
 {
-	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_un address;
-
-	address_of(host, cgroup, &address);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
-		return -errno;
-	return steal_fd(&fd);
+	return open_socket(host, cgroup, false);
 }
 
 int registry_accept(int listening)

@@ -13,7 +13,7 @@
 #include "helper/setup/reserve.h"
 
 /* Another layout, another number, of which the last 16 are one's own: sandboxes of before an upgrade are not told of, but swept. */
-#define RECORD_MAGIC   UINT32_C(0x59523035)
+#define RECORD_MAGIC   UINT32_C(0x59523036)
 #define RECORD_LAYOUTS 16
 
 /* Of its connections, as yett-dialer says. */
@@ -42,6 +42,7 @@ struct record {
 	uint32_t attached;          /* connections that hold it */
 	struct cgroup_usage before; /* what its cgroup had counted for earlier sandboxes */
 	struct record_network network;
+	bool is_audited;                           /* that it was made; that it ended is still to be told */
 	uint64_t created_ms, started_ms, ended_ms; /* CLOCK_REALTIME; 0: not yet */
 	uint32_t labels_size;
 	char labels[PLAN_LABELS_SIZE]; /* each with its NUL; last, so that only the used part is written */
@@ -64,8 +65,18 @@ bool record_open(const void *bytes, size_t length, struct record *ret_record);
 /* Writes it to the file of a reservation. */
 int registry_write(int fd, struct record *record);
 
-/* Calls `look` with each record of a living supervisor that has a sandbox, until it returns other than 0: that, or 0. */
-int registry_each(const struct reserve_host *host, int (*look)(void *userdata, const struct record *record), void *userdata);
+/*
+ * The next record of a living supervisor that has a sandbox; false when there is no other. `entries` are fd_entries() of RESERVE_RANGES;
+ * NULL: there is none.
+ */
+bool registry_next(DIR *entries, struct record *ret_record);
+
+/*
+ * Counts one more of what the user asks for, sandboxes or anything, where that is at most `most` in a minute, which begins with the first
+ * that is counted. There is one count for all processes of root's. `now_ms` is of clock_now_ms(). 0; how many seconds are to pass before it
+ * is counted; or -errno.
+ */
+_must_check_ int registry_count(const struct reserve_host *host, uid_t uid, bool is_creation, uint32_t most, uint64_t now_ms);
 
 /* What all sandboxes came to, in a file of the runtime directory. Where it cannot be written, it is not counted. */
 void registry_add_totals(const struct reserve_host *host, const struct message_totals *more);

@@ -7,8 +7,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 
 static int make_directory(int at, const char *name, mode_t mode, int *ret_fd)
 {
@@ -151,42 +149,31 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "all %" PRIu32 " private id ranges are in use", host->ids_ranges - 1);
 }
 
-/* One of `max` names UID.KINDn. -EEXIST when all are taken. */
-static int take_numbered(const struct reserve_host *host, uid_t uid, const char *kind, uint32_t max, struct reservation *ret_reservation)
+/* One of `max` names UID.n, or UID.helpern. */
+int reserve_slot(const struct reserve_host *host, uid_t uid, enum reserve_slot_of of, uint32_t max, struct reservation *ret_reservation,
+                 struct yett_error *error)
 {
-	uint32_t first = hint(host, "next-slot", 0), slot = 0;
-	_cleanup_fd_ int fd = make_unnamed(host->dirs[RESERVE_SLOTS], NULL, 0);
+	_cleanup_fd_ int fd = max ? make_unnamed(host->dirs[RESERVE_SLOTS], NULL, 0) : -1;
+	uint32_t first = max ? hint(host, "next-slot", 0) : 0, slot = 0;
 	char name[40];
 	int r = fd < 0 ? fd : -EEXIST;
-
-	for (uint32_t i = 0; r == -EEXIST && i < max; i++) {
-		slot = (first + i) % max;
-		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, kind, slot);
-		r = take(host->dirs[RESERVE_SLOTS], &fd, name, ret_reservation);
-	}
-	if (r == 0)
-		(void)hint(host, "next-slot", slot); /* not slot + 1: the youngest often ends first, and those behind it may all be taken */
-	return r;
-}
-
-int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation, struct yett_error *error)
-{
-	int r;
 
 	*ret_reservation = (struct reservation){.fd = -1, .dir = -1};
 	if (max == 0)
 		return 0;
-	r = take_numbered(host, uid, "", max, ret_reservation);
+	for (uint32_t i = 0; r == -EEXIST && i < max; i++) {
+		slot = (first + i) % max;
+		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, of == RESERVE_SLOT_OF_HELPER ? "helper" : "",
+		               slot);
+		r = take(host->dirs[RESERVE_SLOTS], &fd, name, ret_reservation);
+	}
+	if (r == 0)
+		(void)hint(host, "next-slot", slot); /* not slot + 1: the youngest often ends first, and those behind it may all be taken */
 	return r != -EEXIST ? r
-	                    : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the policy allows this user %" PRIu32 " sandboxes at once", max);
-}
-
-int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation, struct yett_error *error)
-{
-	int r = take_numbered(host, uid, "helper", max, ret_reservation);
-
-	return r != -EEXIST ? r
-	                    : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a user has at most %" PRIu32 " set-user-id helpers at once", max);
+	                    : error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+	                                of == RESERVE_SLOT_OF_HELPER ? "a user has at most %" PRIu32 " set-user-id helpers at once"
+	                                                             : "the policy allows this user %" PRIu32 " sandboxes at once",
+	                                max);
 }
 
 int reserve_name(const struct reserve_host *host, uid_t uid, const char *name, struct reservation *ret_reservation,
@@ -223,19 +210,20 @@ static int open_orphan(int dir, const char *name)
 	return fstat(fd, &st) == 0 && st.st_nlink == 1 ? steal_fd(&fd) : -1;
 }
 
-static int sweep_range(int fd, int (*sweep)(void *, uid_t, const char *), void *userdata)
+static int sweep_range(int fd, int (*sweep)(void *, const struct record *), void *userdata)
 {
-	struct record record;
+	struct record record = {0}, whole;
 	ssize_t n = pread(fd, &record, sizeof record, 0);
 
+	record.is_audited = n > 0 && record_open(&record, (size_t)n, &whole) && record.is_audited;
 	/* Of any layout: who made it may be a helper from before an upgrade. */
 	return n >= (ssize_t)offsetof(struct record, state) && (record.magic ^ RECORD_MAGIC) < RECORD_LAYOUTS &&
 	                       memchr(record.cgroup, 0, sizeof record.cgroup)
-	               ? sweep(userdata, record.uid, record.cgroup)
+	               ? sweep(userdata, &record)
 	               : -EINVAL;
 }
 
-static int sweep_directory(int dir, int (*sweep)(void *, uid_t, const char *), void *userdata)
+static int sweep_directory(int dir, int (*sweep)(void *, const struct record *), void *userdata)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(dir);
 	int removed = 0;
@@ -249,7 +237,7 @@ static int sweep_directory(int dir, int (*sweep)(void *, uid_t, const char *), v
 	return removed;
 }
 
-int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, uid_t, const char *), void *userdata)
+int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, const struct record *), void *userdata)
 {
 	return sweep_directory(host->dirs[RESERVE_RANGES], sweep, userdata) + sweep_directory(host->dirs[RESERVE_SLOTS], NULL, NULL) +
 	       sweep_directory(host->dirs[RESERVE_NAMES], NULL, NULL);

@@ -29,6 +29,8 @@ struct reserve_host {
 };
 #define RESERVE_HOST_NONE ((struct reserve_host){.dirs = {[0 ... RESERVE_DIRS - 1] = -1}})
 
+struct record;
+
 /* A file that this process made and holds. */
 struct reservation {
 	int fd;  /* locked; -1: none */
@@ -49,13 +51,12 @@ void reserve_host_close(struct reserve_host *host);
 _must_check_ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name, struct reservation *ret_reservation,
                                uint32_t *ret_index, struct yett_error *error);
 
-/* Takes one of `max` slots of `uid` (0: no bound, no file). 0, -errno, or RESOURCE_LIMIT when all are taken. */
-_must_check_ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
-                              struct yett_error *error);
+/* Whose: sandboxes and set-user-id helpers of a user are counted apart. Helpers' are held by a process that is not to sweep. */
+enum reserve_slot_of { RESERVE_SLOT_OF_SANDBOX, RESERVE_SLOT_OF_HELPER };
 
-/* The same for the set-user-id helpers of `uid`. Held by a process that is not to sweep: reserve_sweep(). */
-_must_check_ int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
-                                struct yett_error *error);
+/* Takes one of `max` slots of `uid` (0: no bound, no file). 0, -errno, or RESOURCE_LIMIT when all are taken. */
+_must_check_ int reserve_slot(const struct reserve_host *host, uid_t uid, enum reserve_slot_of of, uint32_t max,
+                              struct reservation *ret_reservation, struct yett_error *error);
 
 /*
  * Takes the id of a decider, so that what the kernel counts by user it counts for that one alone. A descriptor that holds it, until that
@@ -71,8 +72,8 @@ _must_check_ int reserve_name(const struct reserve_host *host, uid_t uid, const 
 void reserve_release(struct reservation *reservation);
 
 /*
- * Looks through all of them for files whose owner is gone; calls `sweep` for each such range (user, name of the
- * cgroup) and removes the file when that returns 0. Returns how many were removed. Not for a process that holds reservations itself:
- * closing a file lets go of the locks that the process has on it.
+ * Looks through all of them for files whose owner is gone; calls `sweep` for each such range, with a record of which only the user and the
+ * name of the cgroup are sure, and whether its end is to be told, and removes the file when that returns 0. Returns how many were removed.
+ * Not for a process that holds reservations itself: closing a file lets go of the locks that the process has on it.
  */
-int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *userdata, uid_t uid, const char *name), void *userdata);
+int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *userdata, const struct record *record), void *userdata);

@@ -11,30 +11,23 @@
 #define SECOND_CATEGORIES 512
 _Static_assert(FIRST_CATEGORIES *SECOND_CATEGORIES >= POLICY_IDS_END_MAX / POLICY_IDS_STEP, "a pair for every range");
 
-struct categories {
-	uint32_t first, second;
-};
-
-static struct categories categories_of(uint32_t id)
+static void write_context(const char *role, const char *type, const char *level, uint32_t id, char *context)
 {
 	uint32_t range = id / POLICY_IDS_STEP;
 
-	return (struct categories){range / SECOND_CATEGORIES, SECOND_CATEGORIES + range % SECOND_CATEGORIES};
+	(void)snprintf(context, SELINUX_CONTEXT_MAX, "system_u:%s:%s:%s:c%" PRIu32 ",c%" PRIu32, role, type, level,
+	               range / SECOND_CATEGORIES, SECOND_CATEGORIES + range % SECOND_CATEGORIES);
 }
 
 void selinux_process_context(const char *type, uint32_t id, char context[SELINUX_CONTEXT_MAX])
 {
-	struct categories c = categories_of(id);
-
 	/* From s0: what is made in a share gets the low level, that of everybody's files. mcs(8) */
-	(void)snprintf(context, SELINUX_CONTEXT_MAX, "system_u:system_r:%s:s0-s0:c%" PRIu32 ",c%" PRIu32, type, c.first, c.second);
+	write_context("system_r", type, "s0-s0", id, context);
 }
 
 void selinux_file_context(uint32_t id, char context[SELINUX_CONTEXT_MAX])
 {
-	struct categories c = categories_of(id);
-
-	(void)snprintf(context, SELINUX_CONTEXT_MAX, "system_u:object_r:yett_sandbox_file_t:s0:c%" PRIu32 ",c%" PRIu32, c.first, c.second);
+	write_context("object_r", "yett_sandbox_file_t", "s0", id, context);
 }
 
 enum selinux_state selinux_look(const char *type)

@@ -3,17 +3,15 @@
  * See setup.h and making.h. With full privilege.
  */
 #include "base/closing.h"
-#include "base/units.h"
 #include "base/kernel.h"
 #include "base/reached.h"
 #include "helper/privilege/privilege.h"
+#include "helper/setup/audit.h"
 #include "helper/setup/making.h"
 #include "protocol/frame.h"
 
 #include <grp.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
@@ -24,19 +22,12 @@
 #define LEFT_MAX     (16 << 20) /* bytes of a sandbox that may be freed after its client was told of its end */
 #define LEFT_WAIT_MS 2000       /* for what was seen through an overlay: 100,000 names take half a second */
 
-/* A refusal says which grant bounds their number: the plan's first step is this one. */
 static int reserve_users_slot(const struct setup_host *host, const struct plan *plan, struct reservation *ret_slot,
                               struct yett_error *error)
 {
-	const struct plan_step *step = &plan->steps[0];
-	int r = reserve_slot(&host->reserve, plan->caller_uid, plan->sandboxes_max, ret_slot, error);
-	char asked[UNITS_TEXT_SIZE], allowed[UNITS_TEXT_SIZE];
+	int r = reserve_slot(&host->reserve, plan->caller_uid, RESERVE_SLOT_OF_SANDBOX, plan->sandboxes_max, ret_slot, error);
 
-	if (r == YETT_E_RESOURCE_LIMIT)
-		error_rest(error, &(struct error_rule){"max_sandboxes", "grant", plan_text(plan, step->source), plan_text(plan, step->from),
-		                                       0, units_format_number(plan->sandboxes_max + (uint64_t)1, asked),
-		                                       units_format_number(plan->sandboxes_max, allowed), false});
-	return r;
+	return r == YETT_E_RESOURCE_LIMIT ? error_key(error, "max_sandboxes", 0) : r;
 }
 
 static int take_slot(struct setup *setup, const struct plan *plan, struct yett_error *error)
@@ -51,17 +42,7 @@ static int take_slot(struct setup *setup, const struct plan *plan, struct yett_e
 
 static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yett_error *error)
 {
-	const struct plan_step *step = &plan->steps[PLAN_CGROUP]; /* the steps of the supervisor stand first, one of each */
 	struct plan_limits limits = plan->limits;
-	char allowed[UNITS_TEXT_SIZE];
-	struct error_rule rule = {"user_memory",
-	                          "grant",
-	                          plan_text(plan, step->source),
-	                          plan_text(plan, step->from),
-	                          0,
-	                          NULL,
-	                          units_format_size(plan->user_limits.memory_bytes, allowed),
-	                          false};
 
 	/*
 	 * Besides them init may have a child ready for the next command, and there are those that serve the network. What is near the
@@ -70,7 +51,7 @@ static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yet
 	limits.pids = limits.pids == 0 || limits.pids > 4194200 || setup_limits_pids_by_user(setup->host)
 	                      ? 0
 	                      : limits.pids + 1 + (plan_network_has_rules(plan->network) ? EGRESS_PROCESSES : 0);
-	return cgroup_limit(&setup->cgroup, &limits, &plan->user_limits, &rule, error);
+	return cgroup_limit(&setup->cgroup, &limits, &plan->user_limits, error);
 }
 
 struct idmap_subject setup_subject(const struct plan *plan)
@@ -128,11 +109,10 @@ static void setup_init(const struct setup_host *host, uint32_t profile, uint32_t
 	                        .range = {.fd = -1},
 	                        .slot = {.fd = -1},
 	                        .called = {.fd = -1},
+	                        .audit = -1,
 	                        .listening = -1,
 	                        .cgroup = CGROUP_NONE,
 	                        .user_ns = -1,
-	                        .builder = -1,
-	                        .sharer = -1,
 	                        .egress = EGRESS_NONE_YET,
 	                        .go = -1,
 	                        .control = -1,
@@ -218,13 +198,13 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 		r = builder_make_init(setup);
 	}
 	if (r != 0) {
-		if (r < 0 && setup_inside_error(setup))
-			*error = *setup_inside_error(setup);
-		else if (r < 0)
-			error_set(error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared, set-up step %s failed: %s", step,
-			          strerror(-r));
+		if (r < 0)
+			r = setup_explain(setup, r, error);
+		if (r < 0)
+			r = error_set(error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared, set-up step %s failed: %s", step,
+			              strerror(-r));
 		setup_end(setup);
-		return r < 0 ? (int)error->code : r;
+		return r;
 	}
 	*ret_setup = setup;
 	return 0;
@@ -264,13 +244,6 @@ static int give_order(const struct setup *setup, const struct setup_order *given
 		selinux_file_context(setup->init_host, order.files_label);
 	}
 	return frame_send(control, &order, sizeof order, fds, trees < 0 ? INIT_ORDER_TREES : INIT_ORDER_FDS, 0);
-}
-
-static bool has_ended(const struct setup *setup)
-{
-	struct pollfd wait = {.fd = setup->init_pidfd, .events = POLLIN};
-
-	return poll(&wait, 1, 0) != 0;
 }
 
 /* What every sandbox has for itself, gone: its processes, its user namespace. */
@@ -412,7 +385,7 @@ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_c
 		egress_end(setup);
 	if (r == 0)
 		r = reserve_all(setup, plan, error);
-	fits = r == 0 && setup->fits && !has_ended(setup) && setup->profile == plan->profile &&
+	fits = r == 0 && setup->fits && fd_poll(setup->init_pidfd, POLLIN, 0) == 0 && setup->profile == plan->profile &&
 	       setup->shares_network == (plan->network == PLAN_NETWORK_HOST) &&
 	       (!setup->is_ready || plan_same_base(setup->last.plan, plan));
 	if (r == 0 && !fits)
@@ -447,16 +420,19 @@ void setup_keep_order(struct setup *setup, struct setup_order *order)
 	*order = SETUP_NO_ORDER;
 }
 
-const struct yett_error *setup_inside_error(const struct setup *setup)
+int setup_explain(const struct setup *setup, int r, struct yett_error *error)
 {
-	return setup->shared->result > 0 ? &setup->shared->error : NULL;
+	if (setup->shared->result <= 0)
+		return r;
+	*error = setup->shared->error;
+	return (int)error->code;
 }
 
 void setup_end_sharer(struct setup *setup)
 {
 	/* What the client sent goes with it: a process that ends does not linger. socket(7). But it may be stuck in a file system. */
 	setup->is_spoilt |= !builder_end_child_soon(setup->sharer);
-	setup->sharer = -1;
+	setup->sharer = 0;
 }
 
 bool setup_restart_network(struct setup *setup)
@@ -495,7 +471,7 @@ static void let_go_of_mounts(struct setup *setup, int wait_ms)
 	fd_close(pair[1]);
 	setup->mount_ns = fd_close(setup->mount_ns);
 	if (pid > 0 && shutdown(pair[0], SHUT_WR) == 0) /* until its end has closed the other one: POLLHUP, which need not be asked for */
-		(void)poll(&(struct pollfd){.fd = pair[0]}, 1, wait_ms);
+		(void)fd_poll(pair[0], 0, wait_ms);
 	fd_close(pair[0]);
 }
 
@@ -525,11 +501,6 @@ void setup_forget(struct setup *setup)
 void setup_publish(struct setup *setup)
 {
 	(void)registry_write(setup->range.fd, &setup->record);
-}
-
-int setup_pause(struct setup *setup, bool pause)
-{
-	return cgroup_freeze(&setup->cgroup, pause);
 }
 
 uint64_t setup_count(struct setup *setup, enum usage_count count)
@@ -568,8 +539,10 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	struct reservation last = setup->range;
 	struct idmap_subject expected = setup->last.plan ? setup_subject(setup->last.plan) : *subject;
 	struct yett_error error;
-	int r = setup->is_spoilt || setup->egress.is_spoilt ? -ECANCELED : reached_step("supervisor", "recycle");
+	int r;
 
+	audit_settle(setup);
+	r = setup->is_spoilt || setup->egress.is_spoilt || setup->record.is_audited ? -ECANCELED : reached_step("supervisor", "recycle");
 	setup->mount_ns = fd_close(setup->mount_ns);
 	if (r == 0 && setup->host->cgroups.count > 0)
 		r = cgroup_empty(&setup->cgroup);
@@ -604,9 +577,10 @@ void setup_end(struct setup *setup)
 	end_sandbox(setup);
 	let_go_of_mounts(setup, 0);
 	setup_forget(setup);
+	audit_settle(setup);
 	/* The socket itself our end closes: who waits there may have sent what takes long to close. */
 	registry_unlisten(&setup->host->reserve, setup->name);
-	if (!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0)
+	if ((!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0) && !setup->record.is_audited)
 		reserve_release(&setup->range); /* else the file stays, and the next sweep finds it */
 	cgroup_close(&setup->cgroup);
 	fd_close(setup->range.fd);

@@ -95,19 +95,20 @@ struct setup {
 	struct cgroup cgroup;
 	struct reservation range, slot, called;
 	struct record record; /* as it was written to the range's file last, or will be next */
+	int audit;            /* where it has told of the sandbox's end; -1 */
 	int listening;        /* where the supervisor is asked about its sandbox: registry_listen() */
 	uint32_t first;       /* host id that the range begins with */
 	struct idmap map;     /* of the user namespace */
 	uint32_t init_host;   /* what init_inside is outside */
 	int user_ns;          /* the sandbox's upper one: build.h of init; without root -1, since all have the helper's own */
-	pid_t builder;        /* -1: none */
+	pid_t builder;        /* 0: none */
 	int go;               /* asks it for an init */
 	int control, channel; /* our end of init's control socket, and the client's of the exec channel until the client has it */
 	int init_pidfd;
 	int mount_ns;         /* init's: what is mounted there goes after the client was told of the end. -1: with init */
 	bool leaves_mounts;   /* to a process that nobody waits for */
 	uint32_t keeps_count; /* sockets that init holds, with locks of stores that were mounted later: mount.c */
-	pid_t sharer;         /* -1: none */
+	pid_t sharer;         /* 0: none */
 	struct egress egress;
 	uint32_t profile;        /* that init was started for */
 	bool shares_network;     /* init is in the network namespace of its maker, and has none of its own */
@@ -146,8 +147,8 @@ void setup_keep_order(struct setup *setup, struct setup_order *order);
 /* Lets go of all that it has; the connection also by itself. */
 void setup_drop_order(struct setup_order *order);
 
-/* Why a process of ours gave up before init built; NULL if none did. */
-const struct yett_error *setup_inside_error(const struct setup *setup);
+/* Why a process of ours gave up before init built, with that error; if none did, `r`. */
+_must_check_ int setup_explain(const struct setup *setup, int r, struct yett_error *error);
 
 /*
  * Mounts the shares of the order's plan in the sandbox that is here, and takes off what that says, in the order of its steps; masks what
@@ -158,9 +159,6 @@ _must_check_ int setup_mount(struct setup *setup, const struct setup_order *orde
 
 /* Has others see what `record` says now. */
 void setup_publish(struct setup *setup);
-
-/* Has every process of the sandbox stand still, or go on. 0, -errno, -ETIMEDOUT when they could not within a second. */
-_must_check_ int setup_pause(struct setup *setup, bool pause);
 
 /* What its groups have counted, also for earlier sandboxes, 0 where nothing counts it; and whether any process is there but init. */
 uint64_t setup_count(struct setup *setup, enum usage_count count);

@@ -5,7 +5,6 @@
  * in the helper's own mount namespace: open_tree(2) then refuses a descriptor whose mount is another namespace's, where names
  * could lie. Root resolves no path of a client: its descriptors are cloned, and init attaches them.
  */
-#include "base/escape.h"
 #include "base/kernel.h"
 #include "base/reached.h"
 #include "helper/setup/making.h"
@@ -142,9 +141,7 @@ int share_check(const struct setup_host *host, const struct plan *plan, int fd, 
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy does not let this user share that %s %s",
 	                kinds[step->is_socket ? 2 : S_ISDIR(ret_stat->st_mode)], writes ? "read-write" : "read-only");
-	error_rest(error, &(struct error_rule){keys[step->is_socket ? 2 : writes], "grant", plan_text(plan, plan->grant_name),
-	                                       plan_text(plan, step->from), 0, ESCAPE(target), rules[0] ? rules : "nothing", true});
-	return YETT_E_PERMISSION_DENIED;
+	return error_key(error, keys[step->is_socket ? 2 : writes], (uint32_t)(step - plan->steps));
 }
 
 /*
@@ -241,7 +238,7 @@ static int take_packet(struct sharing *sharing, int connection, struct yett_erro
 	int r = frame_receive(connection, sharing->frame, MSG_DONTWAIT);
 
 	if (r == -EMSGSIZE || (r > 0 && sharing->frame->fd_count != sharing->plan->share_fds))
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%s", error_reason_text(YETT_R_FD_COUNT));
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "the number of descriptors is not the number stated");
 	return r > 0 ? 0 : r < 0 ? r : -ECONNRESET;
 }
 
@@ -256,8 +253,7 @@ static int open_map(struct sharing *sharing)
 	const struct idmap *map = &sharing->setup->map;
 	const struct setup_host *host = sharing->setup->host;
 	const struct plan *plan = sharing->plan;
-	const struct idmap_subject subject = {
-		.uid = plan->caller_uid, .gid = plan->caller_gid, .groups = plan->groups, .groups_count = plan->groups_count};
+	const struct idmap_subject subject = setup_subject(plan);
 	bool has_others = false;
 
 	for (uint32_t i = 0; i < plan->steps_count; i++)
@@ -276,7 +272,7 @@ static int open_map(struct sharing *sharing)
 
 static int clone_step(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
 {
-	const char *name = plan_step_name(step->kind), *target = plan_text(sharing->plan, step->target);
+	const char *name = step->kind == PLAN_SHARE ? "share" : "host", *target = plan_text(sharing->plan, step->target);
 	int r = reached_step("sharer", name);
 
 	if (r == 0)
@@ -412,7 +408,7 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 
 int share_start(struct setup *setup, const struct plan *plan, int connection, int to)
 {
-	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
 	struct sharing sharing = {.setup = setup, .plan = plan, .frame = frame, .user_ns = -1, .to = to};
 
 	if (!frame)

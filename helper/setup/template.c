@@ -1,17 +1,13 @@
 /* See template.h. */
 #include "helper/setup/template.h"
-#include "helper/setup/idmap.h"
 #include "base/kernel.h"
+#include "helper/setup/making.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 
 struct device {
 	const char *path;
@@ -172,14 +168,6 @@ static int clone_nodes(int trees[static ARRAY_SIZE(devices)])
 	return 0;
 }
 
-static int attach_nodes(const int trees[static ARRAY_SIZE(devices)])
-{
-	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
-		if (move_mount(trees[i], "", AT_FDCWD, devices[i].path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-			return -errno;
-	return 0;
-}
-
 /* Reads the numbers of the policy's device nodes. The sandboxes' nodes are open to all of theirs: the grant named them. */
 static int read_devices(const struct policy_list *names, dev_t *numbers, struct yett_error *error)
 {
@@ -214,6 +202,7 @@ static int enter_new_root(const char *runtime_dir, uint32_t face)
 	return 0;
 }
 
+/* What is there already, as files for nodes are, is taken as it is. */
 static int attach(const char *path, int tree)
 {
 	int r = make_parents(AT_FDCWD, path);
@@ -238,8 +227,8 @@ static int build(const struct policy_profile *profile, const struct template *te
 	if (!trees || !numbers)
 		return -ENOMEM;
 	if (proc < 0) {
-		(void)error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", plan_step_name(PLAN_PROC), strerror(-proc));
-		return error_cause(error, plan_step_name(PLAN_PROC), -proc);
+		(void)error_set(error, YETT_E_INIT_FAILED, 0, "set-up step proc failed: %s", strerror(-proc));
+		return error_cause(error, "proc", -proc);
 	}
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
@@ -263,8 +252,8 @@ static int build(const struct policy_profile *profile, const struct template *te
 		r = *template->entries[i].link ? 0 : attach(template->entries[i].path, trees[i]);
 	if (r == 0)
 		r = make_dev(&profile->devices, numbers, faces->id);
-	if (r == 0 && is_rootless)
-		r = attach_nodes(nodes);
+	for (size_t i = 0; r == 0 && is_rootless && i < ARRAY_SIZE(devices); i++)
+		r = attach(devices[i].path, nodes[i]);
 	if (r == 0 && move_mount(proc, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		r = -errno;
 	/* Below a sandbox's own root lies this one: it is shared, so nobody must ever write to it. */
@@ -326,15 +315,14 @@ maker(const struct policy_profile *profile, const struct template *template, con
 
 static void end_maker(struct template *template)
 {
-	if (template->maker > 0) {
-		(void)kill(template->maker, SIGKILL);
-		(void)waitpid(template->maker, NULL, 0);
-	}
+	builder_end_child(template->maker);
 	template->maker = 0;
 	template->go = fd_close(template->go);
 	if (template->result)
 		(void)munmap(template->result, sizeof *template->result);
 	template->result = NULL;
+	free(template->entries);
+	template->entries = NULL;
 }
 
 static int fail(const struct policy_profile *profile, int r, struct yett_error *error)
@@ -400,6 +388,5 @@ void template_close(struct template *template)
 	end_maker(template);
 	template->mount_ns = fd_close(template->mount_ns);
 	template->profile = fd_close(template->profile);
-	free(template->entries);
 	*template = TEMPLATE_NONE;
 }

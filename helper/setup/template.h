@@ -26,9 +26,9 @@ struct template
 	enum selinux_state selinux; /* how it is with the profile's type */
 	int mount_ns;               /* -1: not built */
 	int profile;                /* sealed memory: struct init_profile. -1: not built */
+	/* while it is being built: what comes into it; the child, the pipe by which it says that it has done so, and what it has to say */
 	struct template_entry *entries;
 	size_t entries_count;
-	/* while it is being built: the child, the pipe by which it says that it has done so, and what it has to say */
 	pid_t maker;
 	int go;
 	struct template_result *result;

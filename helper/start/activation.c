@@ -2,13 +2,12 @@
 #include "helper/start/activation.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #define LISTEN_FDS_START 3
 
-static int option(int fd, int name)
+int activation_option(int fd, int name)
 {
 	int value = -1;
 	socklen_t size = sizeof value;
@@ -27,14 +26,14 @@ int activation_receive(enum activation *ret_activation, int *ret_fd, struct yett
 		return 0;
 	if (strcmp(count, "1") != 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "one socket is expected, not %s", count);
-	if (option(fd, SO_DOMAIN) != AF_UNIX || option(fd, SO_TYPE) != SOCK_SEQPACKET)
+	if (activation_option(fd, SO_DOMAIN) != AF_UNIX || activation_option(fd, SO_TYPE) != SOCK_SEQPACKET)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the socket handed over is no AF_UNIX SOCK_SEQPACKET socket");
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
 		return -errno;
 	(void)unsetenv("LISTEN_PID");
 	(void)unsetenv("LISTEN_FDS");
 	(void)unsetenv("LISTEN_FDNAMES");
-	*ret_activation = option(fd, SO_ACCEPTCONN) == 1 ? ACTIVATION_LISTENING : ACTIVATION_CONNECTED;
+	*ret_activation = activation_option(fd, SO_ACCEPTCONN) == 1 ? ACTIVATION_LISTENING : ACTIVATION_CONNECTED;
 	*ret_fd = fd;
 	return 0;
 }

@@ -14,3 +14,6 @@ enum activation { ACTIVATION_NONE, ACTIVATION_LISTENING, ACTIVATION_CONNECTED };
  * close-on-exec and takes the variables out of the environment. 0 or INVALID_REQUEST for anything else.
  */
 _must_check_ int activation_receive(enum activation *ret_activation, int *ret_fd, struct yett_error *error);
+
+/* A number of SOL_SOCKET's options, or -errno: what a socket is. socket(7) */
+_must_check_ int activation_option(int fd, int name);

@@ -13,13 +13,11 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER };
 
@@ -129,7 +127,7 @@ static int check_policy(const struct start_options *options)
 		if (*policy->grants[i].notice)
 			(void)fprintf(stderr, "%s\n", policy->grants[i].notice);
 	(void)printf("%s: %zu profile%s, %zu grant%s\n", path, policy->profiles_count, policy->profiles_count == 1 ? "" : "s",
-	             policy->grants_count, policy->grants_count == 1 ? "" : "s");
+	             policy->grants_count - policy->ceilings_count, policy->grants_count - policy->ceilings_count == 1 ? "" : "s");
 	return 0;
 }
 

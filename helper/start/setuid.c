@@ -1,13 +1,11 @@
 /* See setuid.h. Each step says what the caller could do by what it takes away. */
 #include "helper/start/setuid.h"
 #include "base/kernel.h"
-#include "base/log.h"
 #include "base/reached.h"
-#include "helper/setup/making.h"
+#include "helper/start/activation.h"
 
 #include <cap-ng.h>
 #include <grp.h>
-#include <inttypes.h>
 #include <linux/keyctl.h>
 #include <linux/securebits.h>
 #include <stdio.h>
@@ -16,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -49,14 +46,6 @@ int setuid_give_up(void)
 	return uids[0] == uid && uids[1] == uid && uids[2] == uid && gids[0] == gid && gids[1] == gid && gids[2] == gid ? 0 : -EPERM;
 }
 
-static bool has_option(int name, int value)
-{
-	int found = -1;
-	socklen_t size = sizeof found;
-
-	return getsockopt(SETUID_SOCKET, SOL_SOCKET, name, &found, &size) == 0 && found == value;
-}
-
 /* Neither end of a socketpair has a name; of a service's connection one has. unix(7), "unnamed" */
 static bool is_unnamed(bool is_peers)
 {
@@ -69,8 +58,8 @@ static bool is_unnamed(bool is_peers)
 
 int setuid_check_socket(struct yett_error *error)
 {
-	if (has_option(SO_DOMAIN, AF_UNIX) && has_option(SO_TYPE, SOCK_SEQPACKET) && has_option(SO_ACCEPTCONN, 0) && is_unnamed(false) &&
-	    is_unnamed(true))
+	if (activation_option(SETUID_SOCKET, SO_DOMAIN) == AF_UNIX && activation_option(SETUID_SOCKET, SO_TYPE) == SOCK_SEQPACKET &&
+	    activation_option(SETUID_SOCKET, SO_ACCEPTCONN) == 0 && is_unnamed(false) && is_unnamed(true))
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, 0, "descriptor %d is no end of a socketpair of AF_UNIX, SOCK_SEQPACKET",
 	                 SETUID_SOCKET);
@@ -110,12 +99,11 @@ static int read_caller(struct peer *caller, struct yett_error *error)
  * With the caller's real uid, its processes may signal us. The kernel has cleared by then what else hangs on ids: the
  * death signal, and the right to trace us.
  */
-static int take_ids(struct yett_error *error)
+static int take_ids(_unused_ struct yett_error *error)
 {
 	uid_t uids[3];
 	gid_t gids[3];
 
-	(void)error;
 	if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 || setgroups(0, NULL) < 0 || getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
 	    getresgid(&gids[0], &gids[1], &gids[2]) < 0)
 		return -errno;
@@ -143,11 +131,10 @@ static int take_session(struct yett_error *error)
 }
 
 /* All are blocked until the control groups are left. Ignored once, which discards what is pending, then as ever. */
-static int take_signals(struct yett_error *error)
+static int take_signals(_unused_ struct yett_error *error)
 {
 	sigset_t all;
 
-	(void)error;
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		return -errno;
@@ -159,11 +146,10 @@ static int take_signals(struct yett_error *error)
 }
 
 /* Those of setitimer(2) and alarm(2) outlive an exec; those of timer_create(2) do not. */
-static int take_timers(struct yett_error *error)
+static int take_timers(_unused_ struct yett_error *error)
 {
 	static const struct itimerval none;
 
-	(void)error;
 	return setitimer(ITIMER_REAL, &none, NULL) < 0 || setitimer(ITIMER_VIRTUAL, &none, NULL) < 0 ||
 	                       setitimer(ITIMER_PROF, &none, NULL) < 0
 	               ? -errno
@@ -201,14 +187,6 @@ static int take_attributes(struct yett_error *error)
 	return 0;
 }
 
-bool setuid_soft_limit(unsigned long long hard, unsigned long long least, unsigned long long most, unsigned long long *ret_soft)
-{
-	if (hard < least)
-		return false;
-	*ret_soft = hard < most ? hard : most;
-	return true;
-}
-
 /*
  * A limit that is met half-way is an end at a moment of the caller's choice. Raised where CAP_SYS_RESOURCE allows, which
  * must not be needed; where the hard limit is too low and stays, nothing is begun.
@@ -233,20 +211,19 @@ static int take_limits(struct yett_error *error)
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		struct rlimit limit, raised = {limits[i].most, limits[i].most};
-		unsigned long long soft;
 
 		if (getrlimit(limits[i].resource, &limit) < 0)
 			return -errno;
 		if (limit.rlim_max < limits[i].most && setrlimit(limits[i].resource, &raised) == 0)
 			continue;
-		if (!setuid_soft_limit(limit.rlim_max, limits[i].least, limits[i].most, &soft)) {
+		if (limit.rlim_max < limits[i].least) {
 			(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "its caller's limit of %s is too low, and cannot be raised",
 			                limits[i].name);
 			error_detail(error, "it is %llu, and must be %s %llu", (unsigned long long)limit.rlim_max,
 			             limits[i].least == RLIM_INFINITY ? "unlimited:" : "at least", (unsigned long long)limits[i].least);
 			return YETT_E_RESOURCE_LIMIT;
 		}
-		limit.rlim_cur = soft;
+		limit.rlim_cur = limit.rlim_max < limits[i].most ? limit.rlim_max : limits[i].most;
 		if (setrlimit(limits[i].resource, &limit) < 0)
 			return -errno;
 	}
@@ -257,13 +234,12 @@ static int take_limits(struct yett_error *error)
  * So that a caller cannot have us stand still while others run, or end first when memory is short. What cannot be undone
  * without CAP_SYS_NICE or CAP_SYS_RESOURCE is slow for this caller alone, since no lock is held that others wait for.
  */
-static int take_scheduling(struct yett_error *error)
+static int take_scheduling(_unused_ struct yett_error *error)
 {
 	static const struct sched_param normal = {0};
 	cpu_set_t all;
 	_cleanup_fd_ int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	(void)error;
 	memset(&all, 0xff, sizeof all);
 	(void)sched_setscheduler(0, SCHED_OTHER, &normal);
 	(void)setpriority(PRIO_PROCESS, 0, 0);
@@ -319,9 +295,8 @@ static int check_confinement(struct yett_error *error)
  * All but the socket. Before anything else: closing a file may take as long as whoever made it chose (socket(7), SO_LINGER; a FUSE),
  * and until we have root's ids this is one of the caller's processes, which counts for the caller and which the caller can end.
  */
-static int close_descriptors(struct yett_error *error)
+static int close_descriptors(_unused_ struct yett_error *error)
 {
-	(void)error;
 	for (int fd = 0; fd < SETUID_SOCKET; fd++)
 		(void)close(fd);
 	return close_range(SETUID_SOCKET + 1, ~0U, 0) < 0 || fcntl(SETUID_SOCKET, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
@@ -331,13 +306,12 @@ static int close_descriptors(struct yett_error *error)
  * Each of 0, 1 and 2: a file opened later must not come to lie where messages go. What is logged goes
  * to the system's log, where there is one.
  */
-static int take_descriptors(struct yett_error *error)
+static int take_descriptors(_unused_ struct yett_error *error)
 {
 	static const struct sockaddr_un log_address = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
 	_cleanup_fd_ int null = -1, log = -1;
 	struct stat st;
 
-	(void)error;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC); /* becomes 0 */
 	if (null < 0 || fstat(null, &st) < 0)
 		return -errno;
@@ -357,11 +331,10 @@ static int take_descriptors(struct yett_error *error)
  * The texts as well, also those that the loader has passed over: /proc/PID/environ would show them, and processes forked
  * from us would carry them along. They lie between our two arguments and the name that was executed; execve(2), getauxval(3).
  */
-static int take_environment(struct yett_error *error)
+static int take_environment(_unused_ struct yett_error *error)
 {
 	char *at = program_invocation_name, *end = (char *)(uintptr_t)getauxval(AT_EXECFN);
 
-	(void)error;
 	at += strlen(at) + 1;
 	at += strlen(at) + 1;
 	if (at < end)
@@ -369,9 +342,8 @@ static int take_environment(struct yett_error *error)
 	return clearenv() == 0 ? 0 : -EINVAL;
 }
 
-static int take_folder(struct yett_error *error)
+static int take_folder(_unused_ struct yett_error *error)
 {
-	(void)error;
 	(void)umask(022);
 	return chdir("/") < 0 ? -errno : 0;
 }
@@ -441,7 +413,7 @@ int setuid_settle(const struct setup_host *host, const struct peer *caller, stru
 	int r;
 
 	(void)reached_step("setuid", "place");
-	r = reserve_helper(&host->reserve, caller->uid, SETUID_HELPERS_MAX, ret_place, error);
+	r = reserve_slot(&host->reserve, caller->uid, RESERVE_SLOT_OF_HELPER, SETUID_HELPERS_MAX, ret_place, error);
 	if (r != 0)
 		return failed("place", r, error);
 	(void)reached_step("setuid", "groups");

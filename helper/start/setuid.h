@@ -47,6 +47,3 @@ _must_check_ int setuid_cleanse(struct peer *ret_caller, struct yett_error *erro
  */
 _must_check_ int setuid_settle(const struct setup_host *host, const struct peer *caller, struct reservation *ret_place,
                                struct yett_error *error);
-
-/* The pure part of a limit's step: what its soft limit becomes, or false when `hard` cannot be raised and is too low. */
-bool setuid_soft_limit(unsigned long long hard, unsigned long long least, unsigned long long most, unsigned long long *ret_soft);

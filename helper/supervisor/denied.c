@@ -4,7 +4,6 @@
 #include "helper/setup/setup.h"
 
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 
 #define ANSWERS_MS  10 /* in so long, no more than so many are answered */
@@ -40,7 +39,7 @@ static struct denied_call *find(struct denied *denied, uint32_t number)
 
 static void tell(struct denied *denied, struct denied_call *call, struct events *events, enum sandbox_state state)
 {
-	struct message_event event = {.kind = EVENT_DENIED, .pid = call->pid, .call = call->number, .count = call->count};
+	struct message_happened event = {.kind = EVENT_DENIED, .pid = call->pid, .call = call->number, .count = call->count};
 
 	events_tell(events, event, NULL, state, denied->lost);
 	denied->lost = 0;

@@ -5,15 +5,7 @@
 #include "protocol/frame.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
-
-void events_init(struct events *events)
-{
-	*events = (struct events){0};
-	for (size_t i = 0; i < FOLLOWERS_MAX; i++)
-		events->followers[i] = -1;
-}
 
 /* Who follows may have sent something before nothing was kept any more. */
 static void remove_follower(struct events *events, size_t i)
@@ -29,7 +21,7 @@ void events_free(struct events *events)
 		remove_follower(events, i);
 }
 
-static void send_to(const struct message_event *event, const struct egress_told *network, int socket)
+static void send_to(const struct message_happened *event, const struct egress_told *network, int socket)
 {
 	struct iovec parts[] = {{(void *)(uintptr_t)event, sizeof *event}, {(void *)(uintptr_t)network, network ? sizeof *network : 0}};
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
@@ -38,7 +30,7 @@ static void send_to(const struct message_event *event, const struct egress_told 
 		(void)!sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void fill(const struct events *events, struct message_event *event, enum sandbox_state state)
+static void fill(const struct events *events, struct message_happened *event, enum sandbox_state state)
 {
 	event->number = events->number;
 	event->time_ms = clock_wall_ms();
@@ -47,7 +39,7 @@ static void fill(const struct events *events, struct message_event *event, enum 
 
 int events_add(struct events *events, int socket, enum sandbox_state state)
 {
-	struct message_event followed = {.kind = EVENT_FOLLOWED};
+	struct message_happened followed = {.kind = EVENT_FOLLOWED};
 	size_t i = 0;
 
 	(void)events_are_followed(events); /* makes room */
@@ -69,16 +61,14 @@ bool events_are_followed(struct events *events)
 {
 	events->are_followed = false;
 	for (size_t i = 0; i < FOLLOWERS_MAX; i++) {
-		struct pollfd hung_up = {.fd = events->followers[i]};
-
-		if (poll(&hung_up, 1, 0) > 0)
+		if (fd_poll(events->followers[i], 0, 0) > 0) /* it has hung up */
 			remove_follower(events, i);
 		events->are_followed = events->are_followed || events->followers[i] >= 0;
 	}
 	return events->are_followed;
 }
 
-void events_tell(struct events *events, struct message_event event, const struct egress_told *network, enum sandbox_state state,
+void events_tell(struct events *events, struct message_happened event, const struct egress_told *network, enum sandbox_state state,
                  uint32_t lost)
 {
 	events->number += (uint64_t)lost + 1;

@@ -17,8 +17,8 @@ struct events {
 	bool are_followed;            /* were so, when that was looked at last */
 	bool is_spoilt;               /* something of a follower's could not be closed */
 };
+#define EVENTS_NONE ((struct events){.followers = {[0 ... FOLLOWERS_MAX - 1] = -1}})
 
-void events_init(struct events *events);
 void events_free(struct events *events);
 
 /* Makes a follower of the peer of `socket`, which is borrowed. 0, -EUSERS when there are FOLLOWERS_MAX, or -errno. */
@@ -32,5 +32,5 @@ bool events_are_followed(struct events *events);
  * it in the packet, it is about a connection.
  */
 struct egress_told;
-void events_tell(struct events *events, struct message_event event, const struct egress_told *network, enum sandbox_state state,
+void events_tell(struct events *events, struct message_happened event, const struct egress_told *network, enum sandbox_state state,
                  uint32_t lost);

@@ -3,12 +3,11 @@
 #include "base/clock.h"
 #include "base/closing.h"
 #include "helper/supervisor/denied.h"
+#include "helper/setup/audit.h"
 #include "helper/supervisor/network.h"
 #include "protocol/frame.h"
 
 #include <limits.h>
-#include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -21,7 +20,9 @@
 #define HEARD_MAX        32
 #define FOLLOWED_LOOK_MS 1000
 #define TOTALS_MAX       2048 /* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
-#define CONTROL_BUFFER   1    /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
+#define ACTS_THAT_GIVE   (1U << MANAGE_ATTACH | 1U << MANAGE_NETWORK | 1U << MANAGE_MOUNT)
+#define ACTS_THAT_TAKE   (1U << MANAGE_PAUSE | 1U << MANAGE_RESUME | 1U << MANAGE_KILL | 1U << MANAGE_DESTROY)
+#define CONTROL_BUFFER   1 /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
 
 enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_DENIED, LIFE_NETWORK, LIFE_LISTENING, LIFE_HOLDERS };
 
@@ -131,18 +132,19 @@ static void set_state(struct life *life, enum sandbox_state state)
 	if (state != SANDBOX_RUNNING && state != SANDBOX_PAUSED)
 		return;
 	notify_all(life, NOTICE_STATE, state);
-	events_tell(&life->events, (struct message_event){.kind = state == SANDBOX_PAUSED ? EVENT_PAUSED : EVENT_RESUMED}, NULL, state, 0);
+	events_tell(&life->events, (struct message_happened){.kind = state == SANDBOX_PAUSED ? EVENT_PAUSED : EVENT_RESUMED}, NULL, state,
+	            0);
 }
 
 /* Commands are an unsafe thing to stop half-way: what will not stand still within a second goes on. */
 static int pause_sandbox(struct life *life, struct yett_error *error)
 {
-	int r = setup_pause(life->setup, true);
+	int r = cgroup_freeze(&life->setup->cgroup, true);
 
 	if (r == -EOPNOTSUPP)
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the sandbox cannot be paused: without root it has no control group");
 	if (r < 0) {
-		(void)!setup_pause(life->setup, false);
+		(void)!cgroup_freeze(&life->setup->cgroup, false);
 		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be paused: %s", strerror(-r));
 	}
 	set_state(life, SANDBOX_PAUSED);
@@ -151,7 +153,7 @@ static int pause_sandbox(struct life *life, struct yett_error *error)
 
 static int resume_sandbox(struct life *life, struct yett_error *error)
 {
-	int r = setup_pause(life->setup, false);
+	int r = cgroup_freeze(&life->setup->cgroup, false);
 
 	if (r < 0)
 		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be resumed: %s", strerror(-r));
@@ -163,12 +165,11 @@ static int resume_sandbox(struct life *life, struct yett_error *error)
 /* One byte to init, which may be stopped, or captured: it is waited for a moment only, and only while it could read. */
 static int tell_init(const struct life *life, enum init_word word, int fd, struct yett_error *error)
 {
-	struct pollfd wait = {.fd = life->setup->control, .events = POLLOUT};
 	uint8_t byte = (uint8_t)word;
-	int r = frame_send(wait.fd, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
+	int control = life->setup->control, r = frame_send(control, &byte, 1, &fd, fd >= 0, MSG_DONTWAIT);
 
-	if (r == -EAGAIN && life->told->state == SANDBOX_RUNNING && poll(&wait, 1, INIT_ANSWERS_MS) > 0)
-		r = frame_send(wait.fd, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
+	if (r == -EAGAIN && life->told->state == SANDBOX_RUNNING && fd_poll(control, POLLOUT, INIT_ANSWERS_MS) > 0)
+		r = frame_send(control, &byte, 1, &fd, fd >= 0, MSG_DONTWAIT);
 	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox's init does not answer now: %s", strerror(-r)) : 0;
 }
 
@@ -201,8 +202,8 @@ static void tell_limits(struct life *life)
 {
 	enum sandbox_state state = (enum sandbox_state)life->told->state;
 	uint64_t kills = setup_count(life->setup, USAGE_OOM_KILLS), refused = setup_count(life->setup, USAGE_FORKS_REFUSED);
-	struct message_event oom = {.kind = EVENT_OOM, .count = kills - life->oom_kills};
-	struct message_event forks = {.kind = EVENT_FORKS_REFUSED, .count = refused - life->forks_refused};
+	struct message_happened oom = {.kind = EVENT_OOM, .count = kills - life->oom_kills};
+	struct message_happened forks = {.kind = EVENT_FORKS_REFUSED, .count = refused - life->forks_refused};
 
 	if (kills > life->oom_kills)
 		events_tell(&life->events, oom, NULL, state, 0);
@@ -286,6 +287,23 @@ static int act(struct life *life, size_t i, const struct supervisor_request *req
 	}
 }
 
+/* Has it written down who asks. What gives somebody more waits until that is on disk; the rest is done anyway. `fd` came with it; -1. */
+static int tell_audit(struct life *life, const struct supervisor_request *request, int fd, struct yett_error *error)
+{
+	struct audit_record record = {.kind = AUDIT_ACT, .action = request->action, .asker = request->asker};
+	uint32_t bit = request->action < 32 ? 1U << request->action : 0; /* a decider says which */
+	int socket = bit & (ACTS_THAT_GIVE | ACTS_THAT_TAKE) ? audit_tell_of(life->setup, &record, &fd, fd >= 0) : -ENOENT, r = 0;
+
+	if (bit & ACTS_THAT_GIVE || socket < 0)
+		r = audit_await(life->setup->host, socket, error);
+	else
+		audit_leave(socket);
+	if (r < 0)
+		events_tell(&life->events, (struct message_happened){.kind = EVENT_UNRECORDED}, NULL, (enum sandbox_state)life->told->state,
+		            0);
+	return r > 0 && bit & ACTS_THAT_GIVE ? r : 0;
+}
+
 /* In which states an action is asked for a decider says; of one that has ended nothing can be had, whatever it says. */
 static int check_state(const struct life *life, const struct supervisor_request *request, struct yett_error *error)
 {
@@ -297,6 +315,13 @@ static int check_state(const struct life *life, const struct supervisor_request 
 	if ((is_for_all || is_running(life)) && (request->states & 1U << state))
 		return 0;
 	return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox %s", state < ARRAY_SIZE(why) && why[state] ? why[state] : "has ended");
+}
+
+/* With the plan that was asked for, -1 if none was; where that cannot be sent now, without. */
+static void refuse(const struct holder *holder, const struct supervisor_created *refused, int plan)
+{
+	if (plan < 0 || frame_send(holder->socket, refused, sizeof *refused, &plan, 1, MSG_DONTWAIT) < 0)
+		(void)send(holder->socket, refused, sizeof *refused, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* One who asks for a sandbox that was here before is sent away without a word. */
@@ -321,9 +346,11 @@ static int answer_holder(struct life *life, size_t i, struct frame *frame)
 	}
 	refused.code = check_state(life, &request, &refused.error);
 	if (refused.code == 0)
+		refused.code = tell_audit(life, &request, request.action == MANAGE_MOUNT ? order.memory : rules, &refused.error);
+	if (refused.code == 0)
 		refused.code = act(life, i, &request, rules >= 0 || frame->fd_count != 1 ? &rules : &frame->fds[0], &order, &refused.error);
 	if (refused.code != 0)
-		(void)send(life->holders[i].socket, &refused, sizeof refused, MSG_NOSIGNAL | MSG_DONTWAIT);
+		refuse(&life->holders[i], &refused, order.memory);
 	else if (life->holders[i].role == HOLDER_ASKS && request.action != MANAGE_PLAN && request.action != MANAGE_RULES)
 		(void)notify(&life->holders[i], NOTICE_DONE, 0, -1);
 	if (life->holders[i].role == HOLDER_ASKS)
@@ -335,7 +362,7 @@ static int answer_holder(struct life *life, size_t i, struct frame *frame)
 static void handle_holder(struct life *life, size_t i)
 {
 	bool asks = life->holders[i].role == HOLDER_ASKS;
-	_cleanup_free_ struct frame *frame = asks ? calloc(1, sizeof *frame) : NULL;
+	_cleanup_free_ struct frame *frame = asks ? malloc(sizeof *frame) : NULL;
 	int r = frame ? frame_receive(life->holders[i].socket, frame, MSG_DONTWAIT) : -ENOMEM;
 
 	if (r > 0)
@@ -373,7 +400,7 @@ static bool hear(struct life *life)
 	struct init_event told = {0};
 	/* Ours has none to send, and closing what another one sends could hold us up: it is left in the socket. */
 	ssize_t n = frame_peek_fds(life->setup->control) ? 0 : recv(life->setup->control, &told, sizeof told, MSG_DONTWAIT | MSG_TRUNC);
-	struct message_event event = {
+	struct message_happened event = {
 		.kind = told.kind, .command = told.command, .pid = told.pid, .error = told.error, .result = told.result};
 
 	life->is_deaf = n == 0;
@@ -390,7 +417,7 @@ static bool hear(struct life *life)
 		tell_limits(life);
 	/* Before Linux 6.11 the kernel does not count that where we look. */
 	if ((told.result.limits_hit & LIMIT_PIDS) && life->forks_refused == 0)
-		events_tell(&life->events, (struct message_event){.kind = EVENT_FORKS_REFUSED}, NULL, state, 0);
+		events_tell(&life->events, (struct message_happened){.kind = EVENT_FORKS_REFUSED}, NULL, state, 0);
 	events_tell(&life->events, event, NULL, state, told.lost);
 	return true;
 }
@@ -552,15 +579,14 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 {
 	struct life *life = calloc(1, sizeof *life);
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	const int buffer = CONTROL_BUFFER;
 
 	if (!life)
 		return NULL;
-	(void)setsockopt(setup->control, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+	(void)setsockopt(setup->control, SOL_SOCKET, SO_SNDBUF, &(int){CONTROL_BUFFER}, sizeof(int));
 	life->setup = setup;
 	life->told = &setup->record;
 	life->denied.listener = listener;
-	events_init(&life->events);
+	life->events = EVENTS_NONE;
 	life->holders[life->count++] = (struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
 	life->started_ms = life->busy_ms = life->held_ms = clock_now_ms();
 	if (life->told->life.cpu_ms)
@@ -583,7 +609,7 @@ void life_keep(struct life *life)
 	}
 	hear_all(life); /* what ended before the sandbox is told before that */
 	if (life->told->state == SANDBOX_PAUSED)
-		(void)!setup_pause(life->setup, false); /* the builder stands still with the rest, and is to be used again */
+		(void)!cgroup_freeze(&life->setup->cgroup, false); /* the builder stands still with the rest, and is to be used again */
 	life->told->ended = life->reason;
 	set_state(life, SANDBOX_STOPPING);
 }
@@ -612,7 +638,8 @@ void life_end(struct life *life, bool out_of_memory)
 	if (life->events.are_followed)
 		tell_limits(life);
 	denied_end(&life->denied, &life->events, SANDBOX_STOPPING);
-	events_tell(&life->events, (struct message_event){.kind = EVENT_ENDED, .ended = life->reason}, NULL, SANDBOX_STOPPING, 0);
+	life->setup->audit = audit_tell_of(life->setup, &(struct audit_record){.kind = AUDIT_ENDED}, NULL, 0);
+	events_tell(&life->events, (struct message_happened){.kind = EVENT_ENDED, .ended = life->reason}, NULL, SANDBOX_STOPPING, 0);
 	events_free(&life->events);
 	registry_add_totals(&life->setup->host->reserve, &(struct message_totals){.sandboxes = 1});
 	if (cleanup_ms) {

@@ -29,7 +29,7 @@ bool network_is_full(const struct network *network)
 /* It is no more: once, it is started again. */
 static void handle_end(struct setup *setup, struct events *events)
 {
-	struct message_event event = {.kind = EVENT_NETWORK_LOST};
+	struct message_happened event = {.kind = EVENT_NETWORK_LOST};
 
 	event.count = setup_restart_network(setup);
 	setup->record.network.open = 0;
@@ -84,7 +84,7 @@ void network_hear(struct network *network, struct setup *setup, struct events *e
 		count(&setup->record.network, &told);
 		setup_publish(setup);
 		events_tell(events,
-		            (struct message_event){.kind = kinds[told.kind], .count = told.count, .error = (uint32_t)told.error & 4095},
+		            (struct message_happened){.kind = kinds[told.kind], .count = told.count, .error = (uint32_t)told.error & 4095},
 		            &told, (enum sandbox_state)setup->record.state, told.lost);
 	}
 }

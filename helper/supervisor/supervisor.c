@@ -2,23 +2,20 @@
 #include "helper/supervisor/supervisor.h"
 #include "base/clock.h"
 #include "base/closing.h"
-#include "base/log.h"
 #include "helper/privilege/privilege.h"
+#include "helper/setup/audit.h"
 #include "helper/supervisor/life.h"
 #include "protocol/frame.h"
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 /* Until init serves: a build waits for nobody, but for a file system of the client's that does not answer. */
 #define INIT_DEADLINE_MS 20000
@@ -48,7 +45,7 @@ int supervisor_order(int socket, const struct supervisor_request *request, const
 	}
 	if (connection >= 0)
 		fds[count++] = connection;
-	return r < 0 ? r : frame_send(socket, request ? (const void *)request : "", request ? sizeof *request : 1, fds, (size_t)count, 0);
+	return r < 0 ? r : privilege_send(socket, request ? (const void *)request : "", request ? sizeof *request : 1, fds, (size_t)count);
 }
 
 int supervisor_take_order(struct frame *frame, struct setup_order *order)
@@ -133,7 +130,7 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 {
 	struct pollfd wait[] = {{.fd = setup->control, .events = POLLIN}, {.fd = setup->init_pidfd, .events = POLLIN}};
 	uint64_t now = clock_now_ms();
-	bool has_fds;
+	ssize_t n;
 	int r;
 
 	if (now >= end_ms || poll(wait, ARRAY_SIZE(wait), (int)(end_ms - now)) <= 0)
@@ -143,10 +140,10 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 	 * What is none stays in the socket, with the descriptors it may have. One that ends with an order unread says that once, before
 	 * what is there to be read, and whenever it comes to its end. unix(7)
 	 */
-	r = frame_peek(setup->control, frame, &has_fds);
-	if (r == -ECONNRESET)
-		r = frame_peek(setup->control, frame, &has_fds);
-	if (r <= 0 || frame->length != sizeof *ret_report)
+	n = recv(setup->control, frame->bytes, sizeof frame->bytes, MSG_PEEK | MSG_DONTWAIT);
+	if (n < 0 && errno == ECONNRESET)
+		n = recv(setup->control, frame->bytes, sizeof frame->bytes, MSG_PEEK | MSG_DONTWAIT);
+	if (n != sizeof *ret_report)
 		return -ECHILD;
 	r = frame_receive(setup->control, frame, MSG_DONTWAIT);
 	if (r == -ECONNRESET)
@@ -166,12 +163,10 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 /* Why there is no sandbox: what a process of ours said, or else init, of which nothing is believed but that it is text. */
 static int explain_failure(const struct setup *setup, const struct init_report *report, struct yett_error *error)
 {
-	const struct yett_error *ours = setup_inside_error(setup);
+	int r = setup_explain(setup, 0, error);
 
-	if (ours) {
-		*error = *ours;
-		return (int)error->code;
-	}
+	if (r != 0)
+		return r;
 	if (report->error > 0 && report->refused.code != YETT_OK && error_is_sound(&report->refused)) {
 		*error = report->refused;
 		return (int)error->code;
@@ -212,7 +207,6 @@ static int create(struct setup *setup, const struct setup_order *order, int *ret
                   struct supervisor_created *created)
 {
 	struct yett_error *error = &created->error;
-	const struct yett_error *inside;
 	int r;
 
 	if (order->plan->policy_generation != setup->host->policy->generation)
@@ -222,21 +216,32 @@ static int create(struct setup *setup, const struct setup_order *order, int *ret
 		setup->record.state = SANDBOX_STARTING;
 		setup_publish(setup);
 	}
-	inside = setup_inside_error(setup);
-	if (r < 0 && inside) {
-		*error = *inside;
-		return (int)error->code;
-	}
+	if (r < 0)
+		r = setup_explain(setup, r, error);
 	if (r < 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox could not be set up: %s", strerror(-r));
 	return r == 0 ? await_init(setup, order->plan, &created->layers, ret_listener, error) : r;
 }
 
-static void begin_record(struct setup *setup, const struct plan *plan)
+/* Nothing is written down of one that is dry. Otherwise as audit_tell_of(). */
+static int tell_audit(struct setup *setup, const struct setup_order *order, enum audit_kind kind, const struct yett_error *error)
 {
-	record_plan(&setup->record, plan);
+	struct audit_record record = {.kind = kind, .asker = order->plan->asker, .error = *error};
+	const int fds[] = {order->memory, order->rules};
+
+	return order->plan->is_dry ? -ENOENT : audit_tell_of(setup, &record, fds, 1 + (kind == AUDIT_CREATE && order->rules >= 0));
+}
+
+/* Where we are killed in between, the next sweep tells of its end, if nothing else. What audit_await() is to have. */
+static int begin_record(struct setup *setup, const struct setup_order *order)
+{
+	static const struct yett_error none;
+
+	record_plan(&setup->record, order->plan);
 	setup->record.created_ms = clock_wall_ms();
+	setup->record.is_audited = !order->plan->is_dry;
 	setup_publish(setup);
+	return tell_audit(setup, order, AUDIT_CREATE, &none);
 }
 
 /* There is to be no sandbox: it could not be made, or only that was asked, and the plan is the answer. Whether there may be another. */
@@ -247,13 +252,15 @@ static bool give_up(struct setup *setup, struct setup_order *order, int socket, 
 	/* A record that says so for a moment longer than there is a sandbox harms nobody. */
 	setup->record.state = SANDBOX_DESTROYED;
 	setup_publish(setup);
+	if (setup->record.is_audited)
+		setup->audit = tell_audit(setup, order, AUDIT_FAILED, &created->error);
 	(void)setup_finish(setup);
 	order->connection = fd_close(order->connection); /* the monitor holds it, too, until we have answered */
 	setup_forget(setup);
 	if (created->code == 0 && frame_send(socket, &is_planned, sizeof is_planned, &order->memory, 1, 0) < 0)
 		created->code = error_set(&created->error, YETT_E_INIT_FAILED, 0, "the plan cannot be told");
 	if (created->code != 0)
-		(void)send(socket, created, sizeof *created, MSG_NOSIGNAL);
+		(void)!frame_send(socket, created, sizeof *created, &order->memory, 1, 0);
 	setup_drop_order(order);
 	return created->code > 0;
 }
@@ -264,10 +271,11 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	_cleanup_fd_ int channel = -1, listener = -1;
 	struct supervisor_created created = {0};
 	struct life *life = NULL;
-	int r, narrowed;
+	int r, narrowed, audit = begin_record(setup, order);
 
-	begin_record(setup, order->plan);
 	created.code = create(setup, order, &channel, &listener, &created);
+	r = created.code == 0 ? audit_await(setup->host, audit, &created.error) : fd_close(audit);
+	created.code = r > 0 ? r : created.code;
 	created.private_uid = idmap_host(&setup->map.uids, setup->map.payload_uid);
 	if (created.code == 0 && !order->plan->is_dry) {
 		setup->record.private_uid = created.private_uid;
@@ -348,7 +356,6 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 	struct supervisor_created failed = {.code = YETT_E_INIT_FAILED};
 	struct setup *setup = NULL;
 	int r = privilege_raise(), prepared; /* to PRIVILEGE_BUILD: whoever forked us has it in its permitted set */
-	struct pollfd wait = {.fd = socket, .events = POLLIN};
 	bool is_ahead = ahead != NULL, is_useless;
 
 	if (r < 0 || (!is_ahead && receive_order(socket, &order) <= 0))
@@ -360,7 +367,7 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 	if (prepared < 0)
 		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s", strerror(-prepared));
 	/* What was missing when nobody asked may be there for the next one, who asks: it gets one that tries again. */
-	is_useless = prepared != 0 && is_ahead && poll(&wait, 1, 0) == 0;
+	is_useless = prepared != 0 && is_ahead && fd_poll(socket, POLLIN, 0) == 0;
 	while (!is_useless) {
 		bool is_good;
 
@@ -371,7 +378,7 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 		is_good = prepared == 0 && serve(setup, &order, socket, is_ahead);
 
 		if (prepared != 0)
-			(void)send(socket, &failed, sizeof failed, MSG_NOSIGNAL);
+			(void)!frame_send(socket, &failed, sizeof failed, &order.memory, 1, 0);
 		if (!is_good || !is_ahead || setup_recycle(setup, &subject) < 0)
 			break;
 		if (!frame_close_socket(socket))
@@ -405,10 +412,8 @@ int supervisor_start(const struct setup_host *host, const struct place *place, c
 		_exit(0);
 	}
 	(void)close(pair[1]);
-	if (pid < 0) {
-		(void)close(pair[0]);
-		return pid;
-	}
+	if (pid < 0)
+		return fd_close(pair[0]), pid;
 	*ret_supervisor = (struct supervisor){pid, pair[0]};
 	return 0;
 }

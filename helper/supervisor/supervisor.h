@@ -13,7 +13,7 @@
 
 /*
  * Supervisor → monitor: the answer to a plan, with the exec channel if `code` is 0 (to a dry one a NOTICE_DONE, with the plan); the answer
- * to an attach, whose channel the monitor has itself; and, if `code` is not 0, the refusal of any request.
+ * to an attach, whose channel the monitor has itself; and, if `code` is not 0, the refusal of any request, with the plan if there was one.
  */
 struct supervisor_created {
 	int32_t code;
@@ -38,7 +38,8 @@ struct supervisor_request {
 	char id[PLAN_ID_SIZE]; /* no answer but the end of the connection when this is not the sandbox here */
 	uint32_t action;       /* enum manage_action, from ATTACH on */
 	uint32_t states;       /* bits 1 << enum sandbox_state: in others it is refused with NOT_RUNNING */
-	uint32_t changes;      /* of a NETWORK: as the record had it when the rules were made; else somebody was quicker */
+	struct plan_asker asker;
+	uint32_t changes; /* of a NETWORK: as the record had it when the rules were made; else somebody was quicker */
 };
 
 struct supervisor {

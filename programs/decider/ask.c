@@ -30,23 +30,23 @@ static void send_parts(enum decider_act act, const struct iovec *parts, unsigned
 int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
         struct yett_error *error)
 {
-	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
-	int r = frame ? -ECONNRESET : -ENOMEM;
+	static struct frame frame; /* mapping as much anew for each answer takes longer than the answer */
+	int r = -ECONNRESET;
 
 	send_parts(act, parts, count);
 	while (r == -ECONNRESET) /* told once, before what there is to be heard. unix(7) */
-		r = frame_receive(STDIN_FILENO, frame, 0);
-	if (r > 0 && frame->length == sizeof *error) { /* the connection is to end, and this is why */
-		memcpy(error, frame->bytes, sizeof *error);
+		r = frame_receive(STDIN_FILENO, &frame, 0);
+	if (r > 0 && frame.length == sizeof *error) { /* the connection is to end, and this is why */
+		memcpy(error, frame.bytes, sizeof *error);
 		return (int)error->code;
 	}
-	if (r <= 0 || frame->length != sizeof *ret_answer)
+	if (r <= 0 || frame.length != sizeof *ret_answer)
 		leave();
-	memcpy(ret_answer, frame->bytes, sizeof *ret_answer);
+	memcpy(ret_answer, frame.bytes, sizeof *ret_answer);
 	if (ret_fds)
-		*ret_fds = (struct ask_fds){frame->fd_count > 0 ? steal_fd(&frame->fds[0]) : -1,
-		                            frame->fd_count > 1 ? steal_fd(&frame->fds[1]) : -1};
-	frame_close_fds(frame);
+		*ret_fds = (struct ask_fds){frame.fd_count > 0 ? steal_fd(&frame.fds[0]) : -1,
+		                            frame.fd_count > 1 ? steal_fd(&frame.fds[1]) : -1};
+	frame_close_fds(&frame);
 	if (ret_answer->error.code)
 		*error = ret_answer->error;
 	return (int)ret_answer->error.code;

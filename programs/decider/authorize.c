@@ -1,34 +1,17 @@
 /* See authorize.h. No privilege. */
 #include "programs/decider/authorize.h"
-#include "base/escape.h"
-#include "base/units.h"
+#include "base/error_rule.h"
+#include "base/escape_list.h"
+#include "base/units_format.h"
 #include "helper/plan/admit.h"
 #include "programs/decider/host_network.h"
+#include "programs/decider/intersect.h"
+#include "programs/decider/plan_name.h"
+#include "programs/decider/refuse.h"
 #include "programs/decider/rules.h"
+#include "programs/policy/target.h"
 
 #include <string.h>
-
-#define LINGER_LEAST_MS 60000 /* what a grant is to be given where a request does not say how long it lingers */
-
-/* The limits a request can ask for: one row each, in the order of enum policy_limit. */
-static const struct {
-	const char *name;
-	size_t asked, allowed; /* offsets in struct message_limits and struct plan_limits */
-	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
-} limits[POLICY_LIMITS] = {
-#define LIMIT(field, unit) offsetof(struct message_limits, field), offsetof(struct plan_limits, field), units_format_##unit
-	[POLICY_LIMIT_MEMORY] = {"memory", LIMIT(memory_bytes, size)},
-	[POLICY_LIMIT_CPUS] = {"cpus", LIMIT(cpu_millis, cpus)},
-	[POLICY_LIMIT_PIDS] = {"pids", LIMIT(pids, number)},
-	[POLICY_LIMIT_FILES] = {"files", LIMIT(files, number)},
-	[POLICY_LIMIT_FILE_SIZE] = {"file_size", LIMIT(file_bytes, size)},
-	[POLICY_LIMIT_CORE] = {"core", LIMIT(core_bytes, size)},
-};
-
-static uint64_t limit_of(const struct plan_limits *from, enum policy_limit limit)
-{
-	return *(const uint64_t *)((const char *)from + limits[limit].allowed);
-}
 
 static bool names_key(const struct policy_grant *grant, const struct verified *verified)
 {
@@ -42,17 +25,38 @@ static bool fits_key(const struct policy_grant *grant, const struct verified *ve
 	return admit_list_has(&grant->keys, "*") || admit_list_has(&grant->keys, verified->principal);
 }
 
+enum policy_naming authorize_naming(const struct policy_grant *grant, const struct peer *peer)
+{
+	enum policy_naming as = grant->everyone ? POLICY_NAMING_EVERYONE : POLICY_NAMING_NONE;
+
+	for (size_t i = 0; i < grant->gids_count && as < POLICY_NAMING_GROUP; i++) {
+		as = grant->gids[i] == peer->gid ? POLICY_NAMING_GROUP : as;
+		for (size_t j = 0; j < peer->groups_count; j++)
+			as = grant->gids[i] == peer->groups[j] ? POLICY_NAMING_GROUP : as;
+	}
+	for (size_t i = 0; i < grant->uids_count && as < POLICY_NAMING_USER; i++)
+		as = grant->uids[i] == peer->uid ? POLICY_NAMING_USER : as;
+	return as;
+}
+
+unsigned authorize_rank(const struct policy_grant *grant, const struct verified *verified)
+{
+	return grant->is_ceiling ? 0 : 2 * authorize_naming(grant, verified->peer) + names_key(grant, verified);
+}
+
 struct choice authorize_choose(const struct policy *policy, const struct verified *verified, const char *profile)
 {
 	struct choice choice = {0};
+	unsigned ranks = 0;
 	bool ends = false;
 
-	for (unsigned rank = 2 * 3 + 1; rank > 1 && !ends; rank--)
-		for (size_t i = 0; i < policy->grants_count; i++) {
-			const struct policy_grant *grant = &policy->grants[i];
+	for (const struct policy_grant *grant = NULL; (grant = admit_next(policy, verified->peer, grant));)
+		ranks |= 1U << authorize_rank(grant, verified);
+	for (unsigned rank = AUTHORIZE_RANKS - 1; rank > 0 && !ends; rank--)
+		for (const struct policy_grant *grant = NULL; ranks >> rank & 1 && (grant = admit_next(policy, verified->peer, grant));) {
 			bool fits = fits_key(grant, verified);
 
-			if (2 * admit_rank(grant, verified->peer) + names_key(grant, verified) != rank)
+			if (authorize_rank(grant, verified) != rank)
 				continue;
 			if (fits && (admit_list_has(&grant->profiles, "*") || admit_list_has(&grant->profiles, profile)))
 				return (struct choice){grant->is_void ? NULL : grant, grant};
@@ -63,71 +67,40 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 	return choice;
 }
 
+const char *authorize_section(const struct policy_grant *grant)
+{
+	return grant->is_ceiling ? "ceiling" : "grant";
+}
+
 bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 {
-	for (size_t i = 0; i < policy->grants_count; i++)
-		if (policy->grants[i].user_keys && admit_rank(&policy->grants[i], peer))
+	for (const struct policy_grant *grant = NULL; (grant = admit_next(policy, peer, grant));)
+		if (grant->user_keys)
 			return true;
 	return false;
 }
 
-/* The keys of a grant, and where those that are lists are. */
-static const char *const keys[POLICY_KEYS] = {"max_memory",
-                                              "max_cpus",
-                                              "max_pids",
-                                              "max_files",
-                                              "max_file_size",
-                                              "max_core",
-                                              "max_sandboxes",
-                                              "linger_max",
-                                              "max_command_timeout",
-                                              "user_memory",
-                                              "user_cpus",
-                                              "user_pids",
-                                              "user_terminals",
-                                              "identity_root",
-                                              "identity_caller",
-                                              "nested_userns",
-                                              "perf_events",
-                                              "user_keys",
-                                              "confined_clients",
-                                              "allow_private",
-                                              "network",
-                                              "allow",
-                                              "keys",
-                                              "profiles",
-                                              "share_ro",
-                                              "share_rw",
-                                              "sockets",
-                                              "capabilities",
-                                              "devices"};
-#define LIST(name) offsetof(struct policy_grant, name)
-static const size_t lists[] = {LIST(keys),    LIST(profiles),     LIST(share_ro), LIST(share_rw),
-                               LIST(sockets), LIST(capabilities), LIST(devices)};
-_Static_assert(POLICY_KEYS - POLICY_KEY_KEYS == ARRAY_SIZE(lists), "lists come last");
-
-/* What refuses is a key of the grant, whether it is written or not. `allowed` is unused where the key is a list. Returns the error's code.
- */
-static int refuse_key(const struct policy_grant *grant, enum policy_key key, const char *asked, const char *allowed,
-                      struct yett_error *error)
+/* The grant that would decide if none had expired; NULL: none would. */
+static const struct policy_grant *find_expired(const struct policy *policy, const struct verified *verified, const char *profile)
 {
-	const struct policy_list *list = key < POLICY_KEY_KEYS ? NULL : (const void *)((const char *)grant + lists[key - POLICY_KEY_KEYS]);
-	const struct policy_place *place = grant->places[key].file ? &grant->places[key] : &grant->place;
-	bool is_list = key >= POLICY_KEY_ALLOW;
-	char text[128];
+	struct peer before = *verified->peer;
+	struct verified earlier = *verified;
 
-	if (list)
-		allowed = escape_list(list->items, list->count, text, sizeof text);
-	error_rest(error, &(struct error_rule){keys[key], "grant", grant->name, place->file, place->line, ESCAPE(asked), allowed, is_list});
-	return (int)error->code;
+	before.now = 0;
+	earlier.peer = &before;
+	return authorize_choose(policy, &earlier, profile).grant;
 }
 
 /* Why none of the grants that count gives the profile; `nearest` comes closest. */
-static int refuse_grant(const struct policy_grant *nearest, const struct verified *verified, const char *profile, struct yett_error *error)
+static int refuse_grant(const struct policy *policy, const struct policy_grant *nearest, const struct verified *verified,
+                        const char *profile, struct yett_error *error)
 {
+	const struct policy_grant *expired = find_expired(policy, verified, profile);
 	uid_t uid = verified->peer->uid;
 	bool is_own = verified->key_source == KEY_OF_USER;
 
+	if (expired)
+		return refuse_expired(expired, verified->peer->now, error);
 	if (!nearest) {
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant of the policy is for uid %u", uid);
 		error_mend(error, "grant \"uid-%u\" { users = {\"%u\"} %s%s%s profiles = {\"%s\"} }", uid, uid,
@@ -240,58 +213,6 @@ static int check_shares(const struct message_create *create, const struct decisi
 			                   writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO, target, error);
 	}
 	return 0;
-}
-
-/* The value in force for one limit: what was asked, or the lesser of the profile's own value and the ceiling. */
-static int choose_limit(enum policy_limit limit, const struct message_create *create, const struct decision *decision, uint64_t given,
-                        uint64_t *ret_value, struct yett_error *error)
-{
-	const struct policy_grant *grant = decision->grant;
-	const struct policy_profile *profile = decision->profile;
-	uint64_t asked = *(const uint64_t *)((const char *)&create->limits + limits[limit].asked);
-	uint64_t own = limit_of(&profile->limits, limit), ceiling = limit_of(&grant->ceilings, limit);
-	uint64_t allowed = ceiling ? ceiling : own;
-	const struct policy_place *place = &profile->limits_places[limit];
-	char text[2][UNITS_TEXT_SIZE];
-
-	if (given && asked > given) {
-		(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%s of %s is more than the %s that can be given here", limits[limit].name,
-		                limits[limit].format(asked, text[0]), limits[limit].format(given, text[1]));
-		error_detail(error, "the helper was started with that limit: LimitNOFILE= and its like in yett.service, or ulimit -H");
-		return YETT_E_RESOURCE_LIMIT;
-	}
-	if (asked == 0 || allowed == 0 || asked <= allowed) {
-		*ret_value = asked ? asked : own && own < allowed ? own : allowed;
-		return 0;
-	}
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", limits[limit].name,
-	                limits[limit].format(asked, text[0]), limits[limit].format(allowed, text[1]));
-	if (limit == POLICY_LIMIT_CORE && allowed == PLAN_CORE_NONE) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' allows no core files", grant->name);
-		return refuse_key(grant, (enum policy_key)limit, text[0], "none", error);
-	}
-	if (ceiling)
-		return refuse_key(grant, (enum policy_key)limit, text[0], text[1], error);
-	error_rest(error,
-	           &(struct error_rule){limits[limit].name, "profile", profile->name, place->file, place->line, text[0], text[1], false});
-	error_mend(error, "%s = %s in grant '%s' (%s:%u)", keys[limit], text[0], grant->name, grant->place.file, grant->place.line);
-	return YETT_E_PERMISSION_DENIED;
-}
-
-static int choose_limits(const struct message_create *create, const struct plan_limits *given, struct decision *decision,
-                         struct yett_error *error)
-{
-	uint64_t *values = (uint64_t *)&decision->limits;
-	const uint64_t *most = (const uint64_t *)given;
-	int r = 0;
-
-	decision->limits = decision->profile->limits;
-	for (unsigned limit = 0; r == 0 && limit < POLICY_LIMITS; limit++)
-		r = choose_limit(limit, create, decision, limit_of(given, limit),
-		                 (uint64_t *)((char *)&decision->limits + limits[limit].allowed), error);
-	for (size_t i = 0; i < sizeof *given / sizeof *most; i++)
-		values[i] = values[i] ? plan_lesser(values[i], most[i]) : 0;
-	return r;
 }
 
 /* What libyett would have told of it before it was sent: that a name is reserved, say. */
@@ -430,7 +351,7 @@ static int check_asks(const struct decision *decision, struct yett_error *error)
 	if (decision->network != PLAN_NETWORK_LIMITED) {
 		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
 		                "what no rule allows can be asked about in the network limited, and not in %s",
-		                plan_network_name(decision->network));
+		                plan_name_network(decision->network));
 		error_mend(error, "leave out one of them");
 		return YETT_E_INVALID_REQUEST;
 	}
@@ -456,7 +377,7 @@ static int check_private(const struct decision *decision, struct yett_error *err
 static int check_network(const struct policy *policy, const struct decision *decision, struct yett_error *error)
 {
 	const struct policy_grant *grant = decision->grant;
-	const char *asked = plan_network_name(decision->network);
+	const char *asked = plan_name_network(decision->network);
 	int r;
 
 	if (decision->network <= grant->network) {
@@ -469,7 +390,7 @@ static int check_network(const struct policy *policy, const struct decision *dec
 	}
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow the network %s to the profile '%s'", grant->name,
 	                asked, decision->profile->name);
-	return refuse_key(grant, POLICY_KEY_NETWORK, asked, plan_network_name(grant->network), error);
+	return refuse_key(grant, POLICY_KEY_NETWORK, asked, plan_name_network(grant->network), error);
 }
 
 /* What is asked for, else what the profile has; rules that allow something, or asking, ask for a network by themselves. */
@@ -486,66 +407,6 @@ static int choose_network(const struct policy *policy, const struct message_crea
 	    (has_rule(decision, false) || (create->network == NETWORK_OF_PROFILE && has_rule(decision, true))))
 		return refuse_rules(decision, error);
 	return check_network(policy, decision, error);
-}
-
-/* What all sandboxes of the user have together: each grant that is for the user bounds it, whichever one gives the next sandbox. */
-static void bound_user(const struct policy *policy, struct decision *decision)
-{
-	for (size_t i = 0; i < policy->grants_count; i++) {
-		const struct policy_grant *grant = &policy->grants[i];
-
-		if (!admit_rank(grant, decision->verified->peer))
-			continue;
-		plan_narrow_limits(&decision->user_limits, &grant->user_limits);
-		decision->sandboxes_max = (unsigned)plan_lesser(decision->sandboxes_max, grant->sandboxes_max);
-		if (grant->sandboxes_max && grant->sandboxes_max == decision->sandboxes_max)
-			decision->sandboxes_grant = grant;
-		if (grant->user_limits.memory_bytes && grant->user_limits.memory_bytes == decision->user_limits.memory_bytes)
-			decision->memory_grant = grant;
-		decision->terminals_max = (unsigned)plan_lesser(decision->terminals_max, grant->terminals_max);
-	}
-}
-
-/* What was asked is what it gets, but what outlasts its connection, or its end, may do so only as long as the grant says. */
-static int choose_life(const struct message_life *asked, struct decision *decision, struct yett_error *error)
-{
-	uint64_t allowed = decision->grant->linger_max_ms;
-	uint64_t wanted = asked->linger && asked->idle_ms > asked->cleanup_ms ? asked->idle_ms : asked->cleanup_ms;
-	const char *what = asked->linger && wanted == asked->idle_ms ? "an idle timeout" : "a cleanup delay";
-	char text[2][UNITS_TEXT_SIZE];
-
-	decision->life = (struct plan_life){.wall_ms = asked->wall_ms,
-	                                    .cpu_ms = asked->cpu_ms,
-	                                    .idle_ms = asked->idle_ms,
-	                                    .cleanup_ms = asked->cleanup_ms,
-	                                    .linger = asked->linger,
-	                                    .idle_pauses = asked->idle_action == IDLE_PAUSE};
-	if ((!asked->linger && asked->cleanup_ms == 0) || allowed == POLICY_LINGER_UNLIMITED)
-		return 0;
-	if (asked->linger)
-		decision->life.linger_ms = allowed;
-	if (allowed != 0 && wanted <= allowed)
-		return 0;
-	(void)units_format_duration(wanted ? wanted : LINGER_LEAST_MS, text[0]);
-	(void)units_format_duration(allowed, text[1]);
-	if (allowed == 0)
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow %s", decision->grant->name,
-		                asked->linger ? "lingering" : "a cleanup delay");
-	else
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", what, text[0], text[1]);
-	return refuse_key(decision->grant, POLICY_KEY_LINGER, text[0], allowed ? text[1] : "no", error);
-}
-
-/* Of profile and grant the lesser bound counts, for a command that asks for no time, too. */
-static void bound_commands(struct decision *decision)
-{
-	const struct policy_profile *profile = decision->profile;
-	const struct policy_grant *grant = decision->grant;
-	uint64_t most = plan_lesser(profile->command_max_ms, grant->command_max_ms);
-
-	decision->life.command_ms = plan_lesser(profile->command_ms, most);
-	decision->life.command_max_ms = most;
-	decision->commands_by_grant = grant->command_max_ms && grant->command_max_ms == most;
 }
 
 /* Who asks from inside a container or sandbox could reach through the helper what was kept from it. */
@@ -573,7 +434,7 @@ static int find_grant(const struct policy *policy, const struct verified *verifi
 	if (choice.nearest && !decision->profile)
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile '%s'", ESCAPE(name));
 	if (!decision->grant)
-		return refuse_grant(choice.nearest, verified, name, error);
+		return refuse_grant(policy, choice.nearest, verified, name, error);
 	return check_confined(policy, verified->peer, decision->grant, error);
 }
 
@@ -593,14 +454,9 @@ int authorize(const struct policy *policy, const struct verified *verified, cons
 	if (r == 0)
 		r = check_shares(create, &decision, error);
 	if (r == 0)
-		r = choose_limits(create, given, &decision, error);
-	if (r == 0)
-		r = choose_life(&create->life, &decision, error);
-	if (r == 0)
-		bound_commands(&decision);
+		r = intersect(policy, given, &decision, error);
 	if (r == 0)
 		r = choose_network(policy, create, &decision, error);
-	bound_user(policy, &decision);
 	if (r == 0)
 		*ret_decision = decision;
 	return r;
@@ -618,7 +474,7 @@ int authorize_rules(const struct policy *policy, const struct verified *verified
 	if (!decision.profile)
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile '%s' any more", ESCAPE(profile));
 	if (!decision.grant)
-		return refuse_grant(choice.nearest, verified, profile, error);
+		return refuse_grant(policy, choice.nearest, verified, profile, error);
 	take_rules(&decision, manage->rules, manage->rules_count, manage->ask, manage->allow_private);
 	r = check_confined(policy, verified->peer, decision.grant, error);
 	if (r == 0)
@@ -740,7 +596,8 @@ int authorize_manager(const struct policy *policy, const struct verified *verifi
 		if (grant && (!found || grant->confined_clients))
 			found = grant;
 	}
-	return found ? check_confined(policy, verified->peer, found, error) : refuse_grant(choice.nearest, verified, "default", error);
+	return found ? check_confined(policy, verified->peer, found, error)
+	             : refuse_grant(policy, choice.nearest, verified, "default", error);
 }
 
 bool authorize_manage(const struct policy *policy, const struct verified *verified, uid_t uid, const char *principal, const char *profile)

@@ -2,7 +2,7 @@
  * The decision: what of a verified request the policy allows.
  *
  * Pure: no I/O header is included here or in authorize.c, and no privilege is used. Effective = request ∩ grant ∩
- * profile; a request beyond its ceiling is refused with the rule (FILE:LINE), the value asked and the value allowed,
+ * profile ∩ ceilings; a request beyond what bounds it is refused with the rule (FILE:LINE), the value asked and the value allowed,
  * never weakened.
  */
 #pragma once
@@ -10,6 +10,10 @@
 #include "helper/plan/peer.h"
 #include "helper/policy/policy.h"
 #include "protocol/message.h"
+
+/* Where programs look for what is kept from one sandbox to the next, and leave what is to be collected. */
+#define PLAN_MEMORY  "/mnt/memory"
+#define PLAN_OUTPUTS "/mnt/session/outputs"
 
 /* Where the public key that signed was found. */
 enum key_source { KEY_ENROLLED, KEY_OF_USER };
@@ -24,18 +28,20 @@ struct verified {
 	size_t fd_count;
 };
 
+/* The most that a number may be, by the rule that intersect.h has for it, and who says so. */
+struct bound {
+	uint64_t most;                 /* 0: unlimited; of POLICY_KEY_LINGER POLICY_LINGER_UNLIMITED is that, and 0 none */
+	const struct policy_grant *by; /* a grant or a ceiling; NULL: the profile, or nobody */
+};
+
 /* What may be done. Only authorize() makes one. */
 struct decision {
 	const struct verified *verified;
 	const struct policy_profile *profile;
 	const struct policy_grant *grant;
-	struct plan_limits limits;
-	/* of all sandboxes of the peer: the least of what the grants that are for it say, whichever of them gives this one */
-	struct plan_limits user_limits;
-	unsigned sandboxes_max, terminals_max;
-	const struct policy_grant *sandboxes_grant, *memory_grant; /* which say that, and the memory; NULL: none does */
+	struct bound bounds[POLICY_BOUNDS]; /* of this sandbox, and of all that the peer has: by enum policy_key */
+	struct plan_limits limits, user_limits;
 	struct plan_life life;
-	bool commands_by_grant;           /* which bounds the time of commands more than the profile does */
 	enum plan_network network;        /* by the request's rules, the profile's, and what the grant denies: rules.h */
 	const struct message_rule *rules; /* the request's, each of which may be asked for */
 	uint32_t rules_count;
@@ -49,12 +55,22 @@ struct choice {
 	const struct policy_grant *nearest; /* then the one that would with the least change; NULL: none is for the peer */
 };
 
+/* How early a grant counts: AUTHORIZE_RANKS - 1 comes first, and 0 is a ceiling's, which decides nothing. Of one that is for the peer. */
+#define AUTHORIZE_RANKS (2 * POLICY_NAMING_USER + 2)
+unsigned authorize_rank(const struct policy_grant *grant, const struct verified *verified);
+
+/* How closely it names the peer. */
+enum policy_naming authorize_naming(const struct policy_grant *grant, const struct peer *peer);
+
 /*
  * A grant that names the user comes before one that names a group of the user's, and that before "*"; among equals one that
  * names the key before others, then the first in the text. Only the foremost that are for the peer count: what none of them
  * gives is not given, unless all of them say fall_through; then the next ones count in the same way.
  */
 struct choice authorize_choose(const struct policy *policy, const struct verified *verified, const char *profile);
+
+/* What a section like that begins with: "grant" or "ceiling". */
+const char *authorize_section(const struct policy_grant *grant);
 
 /*
  * The grant that authorize_choose() finds for the profile asked decides. 0, or YETT_E_PERMISSION_DENIED,

@@ -1,12 +1,14 @@
 /* See connection.h. */
 #include "programs/decider/connection.h"
 #include "base/clock.h"
+#include "base/error_text.h"
 #include "base/escape.h"
 #include "base/net_address.h"
 #include "programs/decider/ask.h"
 #include "programs/decider/fit.h"
 #include "programs/decider/manage.h"
 #include "programs/decider/planning.h"
+#include "programs/decider/refuse.h"
 
 #include <inttypes.h>
 #include <linux/sockios.h>
@@ -20,7 +22,7 @@
 #include <sys/socket.h>
 
 #define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs four processes */
-#define FORGET_AFTER_MS           20
+#define FORGET_AFTER_MS           200
 #define REFUSALS_AT_ONCE          4 /* after so many each costs its client a pause: whoever asks in a loop takes no time from others */
 #define REFUSAL_PAUSE_MS          20
 #define MEMORY_SENT_MAX           16 /* answers that carry memory, while the client has not read all that it was sent */
@@ -49,7 +51,7 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd)
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error)
 {
 	/* First: a client that ends when it is told ends this process soon, too. */
-	ask_log(LOG_LEVEL_INFO, "refused: %s%s%s", error->message, error->detail[0] ? "; " : "", error->detail);
+	ask_tell_bytes(ACT_REFUSED, error, sizeof *error);
 	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
 		c->is_over = true;
 	if (++c->refusals > REFUSALS_AT_ONCE)
@@ -122,7 +124,7 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 {
 	struct decision decision;
 	char id[PLAN_ID_SIZE];
-	int r = authorize(c->policy, verified, &c->begin->given, &decision, error);
+	int r = authorize(c->policy, verified, c->given, &decision, error);
 
 	if (r == 0) {
 		make_id(id);
@@ -193,7 +195,7 @@ static int handle_mount(struct connection *c, const struct verified *verified, u
 		r = become_create(c->message, mount, record.profile);
 	}
 	if (r == 0)
-		r = authorize(c->policy, verified, &c->begin->given, &decision, error);
+		r = authorize(c->policy, verified, c->given, &decision, error);
 	if (r == 0)
 		r = planning_mount(c->policy, &decision, record.id, mount, c->plan, error);
 	if (r == 0 && c->begin->is_rootless)
@@ -210,8 +212,11 @@ static void handle_request(struct connection *c)
 	struct yett_error error = {0};
 	uint64_t sequence = 0;
 	struct verified verified;
+	struct timespec now;
 	int r;
 
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	c->peer.now = (uint64_t)now.tv_sec;
 	memcpy(c->head, frame->bytes, sizeof c->head);
 	r = verify_request(&c->verify, frame->bytes, frame->length, fd_count, c->message, &sequence, &verified, &error);
 	if (r == 0)
@@ -229,8 +234,10 @@ static void handle_request(struct connection *c)
 		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the request could not be looked at: %s", strerror(-r));
 		c->is_over = true;
 	}
-	if (r != 0)
+	if (r != 0) {
+		refuse_rate(c->policy, &error); /* of the monitor's: no supervisor has said anything yet */
 		connection_refuse(c, sequence, &error);
+	}
 }
 
 /*
@@ -319,9 +326,11 @@ static void loop(struct connection *c)
 	}
 }
 
-void connection_serve(const struct decider_begin *begin, const struct policy *policy, struct decoder *decoder, int socket)
+void connection_serve(const struct decider_begin *begin, const struct plan_limits *given, const struct policy *policy,
+                      struct decoder *decoder, int socket)
 {
 	struct connection c = {.begin = begin,
+	                       .given = given,
 	                       .policy = policy,
 	                       .decoder = decoder,
 	                       .socket = socket,

@@ -31,6 +31,7 @@ struct stream; /* streams.c */
 
 struct connection {
 	const struct decider_begin *begin;
+	const struct plan_limits *given; /* no process inside can have more; 0: no bound */
 	const struct policy *policy;
 	struct decoder *decoder;
 	int socket;
@@ -53,8 +54,9 @@ struct connection {
 	bool is_over;
 };
 
-/* Serves the connection until its end: the whole life of a decider. */
-void connection_serve(const struct decider_begin *begin, const struct policy *policy, struct decoder *decoder, int socket);
+/* Serves the connection until its end: the whole life of a decider. All but the socket is borrowed. */
+void connection_serve(const struct decider_begin *begin, const struct plan_limits *given, const struct policy *policy,
+                      struct decoder *decoder, int socket);
 
 /*
  * Sends `message` of the connection, with a descriptor that stays the caller's (-1: none). An answer that cannot be delivered at

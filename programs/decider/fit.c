@@ -1,7 +1,7 @@
 /* See fit.h. */
 #include "programs/decider/fit.h"
 #include "base/net_ports.h"
-#include "base/units.h"
+#include "base/units_format.h"
 #include "programs/decider/rules.h"
 
 #include <string.h>
@@ -106,6 +106,8 @@ static const struct {
 	{FIT_CPU, false, offsetof(struct plan_limits, cpu_millis), offsetof(struct message_limits, cpu_millis), 0, "cpus",
          units_format_cpus},
 	{FIT_CPU, false, offsetof(struct plan_limits, cpu_weight), SIZE_MAX, 100, "cpu_weight", units_format_number},
+	{FIT_IO, false, offsetof(struct plan_limits, io_read_bytes), SIZE_MAX, 0, "max_io_read", units_format_size},
+	{FIT_IO, false, offsetof(struct plan_limits, io_write_bytes), SIZE_MAX, 0, "max_io_write", units_format_size},
 	{FIT_PIDS, true, offsetof(struct plan_limits, pids), offsetof(struct message_limits, pids), 0, "pids", units_format_number},
 };
 

@@ -10,7 +10,7 @@
 #include "programs/decider/authorize.h"
 
 /* As enum cgroup_controller has them, of which this part knows nothing. */
-enum fit_controller { FIT_MEMORY = 1, FIT_CPU = 2, FIT_PIDS = 4 };
+enum fit_controller { FIT_MEMORY = 1, FIT_CPU = 2, FIT_PIDS = 4, FIT_IO = 8 };
 
 /* Whether a helper without root can give the network of the decision, by its rules. 0, UNSUPPORTED with the mend, or -ENOMEM. */
 _must_check_ int fit_network(const struct policy *policy, const struct decision *decision, struct yett_error *error);

@@ -1,6 +1,8 @@
 /* See host_network.h. No privilege. */
 #include "programs/decider/host_network.h"
+#include "base/error_rule.h"
 #include "base/units.h"
+#include "programs/decider/plan_name.h"
 #include "programs/decider/rules.h"
 
 #define ASK_FOR_OPEN "ask for the network open (--net open)"
@@ -26,7 +28,7 @@ static int refuse_profile(const struct decision *decision, const struct lost *lo
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "in the network host '%s' of the profile '%s' %s", lost->key, profile->name,
 	                lost->why);
 	error_rest(error, &(struct error_rule){lost->key, "profile", profile->name, place.file, place.line, "host",
-	                                       plan_network_name(PLAN_NETWORK_OPEN), false});
+	                                       plan_name_network(PLAN_NETWORK_OPEN), false});
 	error_mend(error, "%s = %s in profile '%s' (%s:%u), unless the network open will do (--net open)", lost->key, lost->without,
 	           profile->name, place.file, place.line);
 	return YETT_E_PERMISSION_DENIED;

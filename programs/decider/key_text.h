@@ -1,7 +1,7 @@
 /* A public key as the line that stands for it. Pure; no privilege. */
 #pragma once
 
-#include "helper/monitor/key_line.h"
+#include "helper/policy/key_line.h"
 #include "protocol/envelope.h"
 
 /* Writes the line of `key`, and a NUL. */

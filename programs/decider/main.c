@@ -59,6 +59,28 @@ static bool read_arguments(int argc, char **argv, struct arguments *ret)
 	return true;
 }
 
+/*
+ * No process inside can have more than the helper, whose limits this process begins with: raising a hard limit takes CAP_SYS_RESOURCE.
+ * 0: no bound.
+ */
+static struct plan_limits limits_given(void)
+{
+	static const struct {
+		uint32_t resource;
+		size_t offset;
+	} rows[] = {{RLIMIT_NOFILE, offsetof(struct plan_limits, files)},
+	            {RLIMIT_FSIZE, offsetof(struct plan_limits, file_bytes)},
+	            {RLIMIT_CPU, offsetof(struct plan_limits, cpu_seconds)},
+	            {RLIMIT_STACK, offsetof(struct plan_limits, stack_bytes)}};
+	struct plan_limits given = {0};
+	struct rlimit limit;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (getrlimit(rows[i].resource, &limit) == 0 && limit.rlim_max != RLIM_INFINITY)
+			*(uint64_t *)((char *)&given + rows[i].offset) = limit.rlim_max;
+	return given;
+}
+
 /* No file system but memory that it shares, no process, no core (1: core(5)). */
 static bool set_limits(void)
 {
@@ -167,11 +189,12 @@ int main(int argc, char **argv)
 	struct decoder decoder = DECODER_NONE;
 	struct policy *policy = NULL;
 	const struct decider_begin *begin;
+	const struct plan_limits given = limits_given();
 	int socket;
 
 	lock_down(argc, argv, &decoder, &policy);
 	begin = ask_begin(&socket);
-	connection_serve(begin, policy, &decoder, socket);
+	connection_serve(begin, &given, policy, &decoder, socket);
 	/* An orphan that a signal ends would pass for a supervisor that was killed: it ends by itself, unless it is stuck. */
 	decoder_end(&decoder);
 	/* Without what a program does at its end: the filter knows no such calls. */

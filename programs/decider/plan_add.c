@@ -1,21 +1,11 @@
-/* How a plan is made: see plan.h. No privilege, no output. */
-#include "helper/plan/plan.h"
+/* See plan_add.h. No privilege, no output. */
+#include "programs/decider/plan_add.h"
 
 #include <string.h>
 
 uint64_t plan_lesser(uint64_t a, uint64_t b)
 {
 	return a == 0 || (b != 0 && b < a) ? b : a;
-}
-
-void plan_narrow_limits(struct plan_limits *limits, const struct plan_limits *by)
-{
-	uint64_t *values = (uint64_t *)limits;
-	const uint64_t *bounds = (const uint64_t *)by;
-
-	_Static_assert(sizeof *limits % sizeof *values == 0, "nothing but numbers");
-	for (size_t i = 0; i < sizeof *limits / sizeof *values; i++)
-		values[i] = plan_lesser(values[i], bounds[i]);
 }
 
 int plan_add_text(struct plan *plan, const char *string, struct plan_text *ret_text)

@@ -5,9 +5,13 @@
  * list.
  */
 #include "programs/decider/planning.h"
+#include "programs/decider/asked.h"
+#include "programs/decider/plan_add.h"
+#include "programs/decider/plan_name.h"
 #include "programs/decider/rules.h"
 #include "base/escape.h"
-#include "base/units.h"
+#include "base/units_format.h"
+#include "programs/policy/target.h"
 
 #include <string.h>
 
@@ -373,6 +377,7 @@ static void add_names(struct planning *p)
 	const struct policy_profile *profile = p->decision->profile;
 	bool is_root = profile->identity == PLAN_IDENTITY_ROOT;
 	const char *home = is_root ? "/root" : passwd_field(peer->names.home, "/");
+	char asked[ASKED_SIZE];
 	size_t used = 0;
 
 	/* A home in a system directory, as daemons have it, or none at all: programs get "/" as theirs. */
@@ -398,6 +403,7 @@ static void add_names(struct planning *p)
 	add_place(p, profile->place, &plan->profile_place);
 	add_text(p, p->decision->grant->name, &plan->grant_name);
 	add_place(p, p->decision->grant->place, &plan->grant_place);
+	add_text(p, asked_describe(p->decision->verified->request, asked), &plan->asked);
 }
 
 /* What the caller's account says, unless the profile sets that variable itself; then the profile's. */
@@ -431,7 +437,9 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	const struct decision *decision = p->decision;
 	const struct peer *peer = decision->verified->peer;
 	/* The share of a sandbox when there are as many as there may be: so nobody need count those of the others. */
-	uint32_t terminals = (decision->terminals_max ?: UINT32_MAX) / (decision->sandboxes_max ?: POLICY_SANDBOXES_MAX);
+	uint32_t sandboxes = (uint32_t)decision->bounds[POLICY_KEY_SANDBOXES].most;
+	uint32_t terminals =
+		((uint32_t)decision->bounds[POLICY_KEY_USER_TERMINALS].most ?: UINT32_MAX) / (sandboxes ?: POLICY_SANDBOXES_MAX);
 	bool is_valid = peer->uid != (uid_t)-1 && peer->gid != (gid_t)-1 && peer->groups_count <= PLAN_GROUPS_MAX;
 
 	for (size_t i = 0; is_valid && i < peer->groups_count; i++)
@@ -453,7 +461,7 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	plan->nested_userns = decision->profile->nested_userns;
 	plan->perf_events = decision->profile->perf_events;
 	plan->overlay_ro = decision->profile->overlay_ro;
-	plan->sandboxes_max = decision->sandboxes_max;
+	plan->sandboxes_max = sandboxes;
 	plan->terminals_max = terminals == 0 ? 1 : terminals < PLAN_TERMINALS_MAX ? terminals : PLAN_TERMINALS_MAX;
 	plan->limits = decision->limits;
 	plan->user_limits = decision->user_limits;
@@ -475,13 +483,13 @@ _Static_assert(PLAN_LABEL_MAX == MESSAGE_KEY_VALUE_MAX && PLAN_LABELS_MAX == MES
 static void add_commands(struct planning *p)
 {
 	const struct policy_profile *profile = p->decision->profile;
-	const struct policy_grant *grant = p->decision->grant;
-	struct policy_place place = p->decision->commands_by_grant ? grant->places[POLICY_KEY_COMMAND] : profile->command_places[1];
+	const struct policy_grant *by = p->decision->bounds[POLICY_KEY_COMMAND].by;
 
 	if (!p->plan->life.command_max_ms)
 		return;
-	add_text(p, p->decision->commands_by_grant ? "grant" : "profile", &p->plan->command_section);
-	add_place(p, place, &p->plan->command_place);
+	add_text(p, by ? authorize_section(by) : "profile", &p->plan->command_section);
+	add_text(p, by ? by->name : profile->name, &p->plan->command_name);
+	add_place(p, by ? by->places[POLICY_KEY_COMMAND] : profile->command_places[1], &p->plan->command_place);
 }
 
 /* How long it may live, what it is called, and by whom. */
@@ -535,12 +543,14 @@ static void add_plain_steps(struct planning *p, enum plan_step_kind first, enum 
 }
 
 /* A step that bounds what the user has together, and the grant that says so. */
-static void add_bound(struct planning *p, enum plan_step_kind kind, const struct policy_grant *grant, enum policy_key key)
+static void add_bound(struct planning *p, enum plan_step_kind kind, enum policy_key key)
 {
+	const struct policy_grant *grant = p->decision->bounds[key].by;
 	struct plan_step *step = add_step(p, kind, "");
 
 	if (!grant)
 		return;
+	add_text(p, authorize_section(grant), &step->target);
 	add_text(p, grant->name, &step->source);
 	add_place(p, grant->places[key], &step->from);
 }
@@ -570,8 +580,8 @@ int planning_make(const struct policy *policy, const struct decision *decision, 
 	add_names(&p);
 	add_life(&p);
 	add_environment(&p);
-	add_bound(&p, PLAN_SLOT, decision->sandboxes_grant, POLICY_KEY_SANDBOXES);
-	add_bound(&p, PLAN_CGROUP, decision->memory_grant, POLICY_KEY_USER_MEMORY);
+	add_bound(&p, PLAN_SLOT, POLICY_KEY_SANDBOXES);
+	add_bound(&p, PLAN_CGROUP, POLICY_KEY_USER_MEMORY);
 	add_plain_steps(&p, PLAN_CGROUP + 1, PLAN_NAMESPACES);
 	add_step(&p, PLAN_ROOT, "")->size_bytes = profile->tmp_size_bytes;
 	add_plain_steps(&p, PLAN_PROC, PLAN_ETC);
@@ -685,8 +695,8 @@ int planning_mount(const struct policy *policy, const struct decision *decision,
 	fill_numbers(&p, policy);
 	ret_plan->network = PLAN_NETWORK_NONE;
 	add_names(&p);
-	add_bound(&p, PLAN_SLOT, decision->sandboxes_grant, POLICY_KEY_SANDBOXES);
-	add_bound(&p, PLAN_CGROUP, decision->memory_grant, POLICY_KEY_USER_MEMORY);
+	add_bound(&p, PLAN_SLOT, POLICY_KEY_SANDBOXES);
+	add_bound(&p, PLAN_CGROUP, POLICY_KEY_USER_MEMORY);
 	for (size_t i = 0; !p.r && i < mount->unmount_count; i++)
 		add_unmount(&p, message_text(p.request, mount->unmount[i]), "unmount");
 	for (size_t i = 0; !p.r && i < mount->refresh_count; i++)

@@ -1,6 +1,6 @@
 /* See rules.h. No privilege. */
 #include "programs/decider/rules.h"
-#include "base/units.h"
+#include "base/units_format.h"
 
 #include <string.h>
 

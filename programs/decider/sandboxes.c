@@ -4,6 +4,7 @@
 #include "programs/decider/ask.h"
 #include "programs/decider/connection.h"
 #include "programs/decider/manage.h"
+#include "programs/decider/refuse_plan.h"
 #include "programs/decider/rules.h"
 #include "programs/decider/tell.h"
 
@@ -284,13 +285,19 @@ static void handle_lost(struct connection *c, struct sandbox *sandbox)
 }
 
 /* As its supervisor has it, which may be older than we are: another version's plan has another size. */
+static bool read_plan(const struct connection *c, int plan)
+{
+	ssize_t n = pread(plan, c->plan, sizeof *c->plan, 0);
+
+	return n >= (ssize_t)offsetof(struct plan, arena) && (size_t)n == offsetof(struct plan, arena) + c->plan->arena_used;
+}
+
 static void report_plan(struct connection *c, uint64_t sequence, int plan)
 {
 	struct yett_error error = {0};
-	ssize_t n = pread(plan, c->plan, sizeof *c->plan, 0);
 	int r;
 
-	if (n < (ssize_t)offsetof(struct plan, arena) || (size_t)n != offsetof(struct plan, arena) + c->plan->arena_used)
+	if (!read_plan(c, plan))
 		r = error_set(&error, YETT_E_UNSUPPORTED, 0,
 		              "the sandbox was made by another version of the helper: its plan cannot be printed");
 	else
@@ -340,14 +347,17 @@ static bool handle_notice(struct connection *c, struct sandbox *sandbox, const s
 /* The answer to a create or an attach, or the refusal of anything. Whether there is more to come. */
 static bool handle_created(struct connection *c, struct sandbox *sandbox, const struct supervisor_created *created)
 {
-	int channel = sandbox->channel >= 0 ? sandbox->channel : c->frame->fd_count == 1 ? c->frame->fds[0] : -1;
+	int came = c->frame->fd_count == 1 ? c->frame->fds[0] : -1, channel = sandbox->channel >= 0 ? sandbox->channel : came;
+	struct yett_error error = created->error;
 
 	if (created->code == 0 && channel >= 0) {
 		report_created(c, sandbox, created, channel);
 		sandbox->channel = fd_close(sandbox->channel);
 		return true;
 	}
-	connection_refuse(c, sandbox->sequence, &created->error);
+	if (came >= 0 && read_plan(c, came))
+		refuse_plan_complete(c->plan, &error);
+	connection_refuse(c, sandbox->sequence, &error);
 	return false;
 }
 

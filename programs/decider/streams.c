@@ -5,7 +5,7 @@
  */
 #include "programs/decider/connection.h"
 #include "programs/decider/rules.h"
-#include "base/units.h"
+#include "base/units_format.h"
 #include "programs/egress/egress.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 
 /* A packet of a supervisor's: without the second part, the event is about no connection. */
 struct told {
-	struct message_event event;
+	struct message_happened event;
 	struct egress_told network;
 };
 
@@ -98,7 +98,7 @@ static void pass_on(const struct connection *c, int client, const struct told *t
 	if (told->event.kind != EVENT_ENDED && !frame_has_room(client))
 		return;
 	event = &message_begin(c->message, MESSAGE_EVENT)->event;
-	*event = told->event;
+	memcpy(event, &told->event, sizeof told->event); /* the members are the same: message_helper.h */
 	event->connection = (struct message_connection){.port = network->port,
 	                                                .verdict = network->verdict <= NETWORK_VERDICT_MAX ? network->verdict : 0,
 	                                                .sent_bytes = network->sent_bytes,

@@ -1,6 +1,6 @@
 /* See tell.h. */
 #include "programs/decider/tell.h"
-#include "base/clock.h"
+#include "base/clock_us.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* See verify.h. */
 #include "programs/decider/verify.h"
+#include "base/error_text.h"
 #include "programs/decider/ask.h"
 #include "programs/decider/key_text.h"
 #include "protocol/encode.h"
@@ -32,12 +33,8 @@ static int check_order(struct verify_context *context, const struct envelope *en
 static int check_signature(const struct verify_context *context, const struct envelope *envelope, const uint8_t *body,
                            struct yett_error *error)
 {
-	_cleanup_free_ uint8_t *bytes = malloc(ENVELOPE_SIGNED_MAX);
-	size_t length;
-
-	if (!bytes)
-		return -ENOMEM;
-	length = envelope_signed_bytes(envelope, context->challenge, body, envelope->body_length, bytes);
+	static uint8_t bytes[ENVELOPE_SIGNED_MAX]; /* mapping as much anew for each request would take longer than copying it */
+	size_t length = envelope_signed_bytes(envelope, context->challenge, body, envelope->body_length, bytes);
 	if (crypto_sign_verify_detached(envelope->signature, bytes, length, envelope->key) != 0)
 		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_WRONG_SIGNATURE);
 	return 0;

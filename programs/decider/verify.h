@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "helper/monitor/key_line.h"
+#include "helper/policy/key_line.h"
 #include "programs/decider/authorize.h"
 #include "programs/decider/decoder.h"
 #include "protocol/envelope.h"

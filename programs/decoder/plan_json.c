@@ -1,5 +1,6 @@
 /* See plan_print.h: the plan for programs. */
 #include "base/json.h"
+#include "programs/decider/plan_name.h"
 #include "programs/decoder/plan_print.h"
 
 #include <string.h>
@@ -113,6 +114,8 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 	case PLAN_CGROUP:
 		add_limits(json, "limits", &plan->limits);
 		json_number(json, "cpu_weight", plan->limits.cpu_weight);
+		json_number_or_null(json, "io_read_bytes", plan->limits.io_read_bytes);
+		json_number_or_null(json, "io_write_bytes", plan->limits.io_write_bytes);
 		add_limits(json, "user_limits", &plan->user_limits);
 		break;
 	case PLAN_TEMPLATE:
@@ -153,7 +156,7 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 		json_bool(json, "optional", step->optional);
 		break;
 	case PLAN_NETWORK:
-		json_text(json, "network", plan_network_name(plan->network));
+		json_text(json, "network", plan_name_network(plan->network));
 		add_lines(json, "rules", plan_text(plan, step->source));
 		break;
 	case PLAN_HOSTNAME:
@@ -245,7 +248,7 @@ void plan_print_json(FILE *out, const struct plan *plan)
 	json_open(json, "steps", '[');
 	for (uint32_t i = 0; i < plan->steps_count && i < PLAN_STEPS_MAX; i++) {
 		json_open(json, NULL, '{');
-		json_text(json, "step", plan_step_name(plan->steps[i].kind));
+		json_text(json, "step", plan_name_step(plan->steps[i].kind));
 		add_text(json, "place", plan, plan->steps[i].from);
 		add_values(json, plan, &plan->steps[i]);
 		json_close(json);

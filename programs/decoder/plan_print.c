@@ -1,7 +1,8 @@
 /* See plan_print.h: the plan for people. */
 #include "programs/decoder/plan_print.h"
 #include "base/escape.h"
-#include "base/units.h"
+#include "base/units_format.h"
+#include "programs/decider/plan_name.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -23,6 +24,10 @@ static void print_cgroup(FILE *out, const struct plan *plan)
 	print_limit(out, ", cpus", mine->cpu_millis, units_format_cpus);
 	print_limit(out, ", weight", mine->cpu_weight, units_format_number);
 	print_limit(out, ", pids", mine->pids, units_format_number);
+	if (mine->io_read_bytes)
+		print_limit(out, ", of each disk a second read", mine->io_read_bytes, units_format_size);
+	if (mine->io_write_bytes)
+		print_limit(out, ", of each disk a second written", mine->io_write_bytes, units_format_size);
 	print_limit(out, "; the user's together: memory", all->memory_bytes, units_format_size);
 	print_limit(out, ", cpus", all->cpu_millis, units_format_cpus);
 	print_limit(out, ", pids", all->pids, units_format_number);
@@ -149,7 +154,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		fprintf(out, "%s%s", target, step->optional ? ", where it exists" : "");
 		break;
 	case PLAN_NETWORK:
-		fprintf(out, "%s", plan_network_name(plan->network));
+		fprintf(out, "%s", plan_name_network(plan->network));
 		print_lines(out, source);
 		break;
 	case PLAN_HOSTNAME:
@@ -238,7 +243,7 @@ static void print_all(FILE *out, const struct plan *plan)
 		const struct plan_step *step = &plan->steps[i];
 		const char *from = plan_text(plan, step->from);
 
-		fprintf(out, has_values(step) || *from ? "%3u %-15s" : "%3u %s", i + 1, plan_step_name(step->kind));
+		fprintf(out, has_values(step) || *from ? "%3u %-15s" : "%3u %s", i + 1, plan_name_step(step->kind));
 		print_values(out, plan, step);
 		if (*from)
 			fprintf(out, " (%s)", ESCAPE(from));

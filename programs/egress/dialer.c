@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #define SOURCE_SHIFT 32
-#define TELLS_MAX    EGRESS_TOLD_MAX /* at once */
+#define TELLS_MAX    TOLD_MAX /* at once */
 
 static bool control(const struct dialer *dialer, int operation, int fd, uint32_t events, uint64_t data)
 {

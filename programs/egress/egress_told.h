@@ -6,8 +6,7 @@
 
 #include <stdint.h>
 
-/* dialer → supervisor. Never waited for: what does not go at once is kept to be merged, at most EGRESS_TOLD_MAX. See told.h. */
-#define EGRESS_TOLD_MAX 64
+/* dialer → supervisor. Never waited for: what does not go at once is kept to be merged, at most TOLD_MAX. See told.h. */
 enum egress_told_kind {
 	EGRESS_TOLD_CONNECTED = 1, /* of which name, if by one, to which address, by which rule */
 	EGRESS_TOLD_CLOSED = 2, /* the same, with what went through it; neither name nor address: of others, for which there was no room */

@@ -8,7 +8,7 @@
  * status when the stage fails. It ends when the dialer does, and whatever it had open is reset.
  */
 #include "programs/egress/front.h"
-#include "base/clock.h"
+#include "base/clock_us.h"
 #include "helper/privilege/lockdown.h"
 #include "programs/egress/guard.h"
 #include "protocol/frame.h"

@@ -34,7 +34,7 @@ static struct told_entry *find_room(struct told *told, const struct egress_told 
 	struct told_entry *room = NULL;
 	size_t refused = 0;
 
-	for (size_t i = 0; i < EGRESS_TOLD_MAX; i++) {
+	for (size_t i = 0; i < TOLD_MAX; i++) {
 		struct told_entry *entry = &told->entries[i];
 
 		if (entry->is_used && is_forgotten(entry, now_ms))
@@ -64,7 +64,7 @@ void told_add(struct told *told, const struct egress_told *one, uint64_t now_ms)
 {
 	struct told_entry *room;
 
-	for (size_t i = 0; i < EGRESS_TOLD_MAX; i++) {
+	for (size_t i = 0; i < TOLD_MAX; i++) {
 		struct told_entry *entry = &told->entries[i];
 
 		if (entry->is_used && !is_forgotten(entry, now_ms) && is_alike(&entry->told, one)) {
@@ -88,7 +88,7 @@ static struct told_entry *find_due(struct told *told, uint64_t now_ms)
 {
 	struct told_entry *due = NULL;
 
-	for (size_t i = 0; i < EGRESS_TOLD_MAX; i++) {
+	for (size_t i = 0; i < TOLD_MAX; i++) {
 		struct told_entry *entry = &told->entries[i];
 
 		if (entry->is_used && entry->told.count > 0 && entry->due_ms <= now_ms && (!due || entry->due_ms < due->due_ms))
@@ -130,7 +130,7 @@ uint64_t told_next_ms(const struct told *told)
 {
 	uint64_t next = told->rest.count > 0 ? told->rest_due_ms : UINT64_MAX;
 
-	for (size_t i = 0; i < EGRESS_TOLD_MAX; i++) {
+	for (size_t i = 0; i < TOLD_MAX; i++) {
 		const struct told_entry *entry = &told->entries[i];
 
 		if (entry->is_used && entry->told.count > 0 && entry->due_ms < next)

@@ -9,8 +9,9 @@
 
 #include "programs/egress/egress.h"
 
+#define TOLD_MAX         64
 #define TOLD_ALIKE_MS    1000
-#define TOLD_REFUSED_MAX (EGRESS_TOLD_MAX / 2) /* so many of the kinds that cost a sandbox nothing leave room for the others */
+#define TOLD_REFUSED_MAX (TOLD_MAX / 2) /* so many of the kinds that cost a sandbox nothing leave room for the others */
 
 struct told_entry {
 	bool is_used;
@@ -19,7 +20,7 @@ struct told_entry {
 };
 
 struct told {
-	struct told_entry entries[EGRESS_TOLD_MAX];
+	struct told_entry entries[TOLD_MAX];
 	struct egress_told rest; /* CLOSED, of those for which there was no room; count 0: none */
 	uint64_t rest_due_ms;
 	uint32_t lost;

@@ -1,45 +1,13 @@
 /* See explain.h: what is in force for somebody. */
-#include "base/escape.h"
+#include "base/date.h"
+#include "base/escape_list.h"
 #include "base/units.h"
 #include "helper/plan/admit.h"
+#include "programs/decider/intersect.h"
+#include "programs/decider/plan_name.h"
 #include "programs/explain/tell.h"
 
 #include <string.h>
-
-#define RANKS (2 * 3 + 2) /* as authorize_choose() has them: by user, group or everyone, and whether the key is named */
-
-/* What a number means where the policy says none. */
-enum unset { UNSET_PROFILE, UNSET_UNLIMITED, UNSET_NONE };
-
-/* The bounds of a grant, in the order in which they are told. */
-static const struct {
-	const char *key;
-	enum policy_key place;
-	size_t at;
-	enum unset unset;
-	bool is_unsigned; /* else a uint64_t */
-	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
-} bounds[] = {
-#define BOUND(key, place, field, unset, unit)                                                       \
-	{                                                                                           \
-		key, place, offsetof(struct policy_grant, field), unset, false, units_format_##unit \
-	}
-	BOUND("max_memory", (enum policy_key)POLICY_LIMIT_MEMORY, ceilings.memory_bytes, UNSET_PROFILE, size),
-	BOUND("max_cpus", (enum policy_key)POLICY_LIMIT_CPUS, ceilings.cpu_millis, UNSET_PROFILE, cpus),
-	BOUND("max_pids", (enum policy_key)POLICY_LIMIT_PIDS, ceilings.pids, UNSET_PROFILE, number),
-	BOUND("max_files", (enum policy_key)POLICY_LIMIT_FILES, ceilings.files, UNSET_PROFILE, number),
-	BOUND("max_file_size", (enum policy_key)POLICY_LIMIT_FILE_SIZE, ceilings.file_bytes, UNSET_PROFILE, size),
-	BOUND("max_core", (enum policy_key)POLICY_LIMIT_CORE, ceilings.core_bytes, UNSET_PROFILE, size),
-	BOUND("linger_max", POLICY_KEY_LINGER, linger_max_ms, UNSET_NONE, duration),
-	BOUND("max_command_timeout", POLICY_KEY_COMMAND, command_max_ms, UNSET_PROFILE, duration),
-	BOUND("user_memory", POLICY_KEY_USER_MEMORY, user_limits.memory_bytes, UNSET_UNLIMITED, size),
-	BOUND("user_cpus", POLICY_KEY_USER_CPUS, user_limits.cpu_millis, UNSET_UNLIMITED, cpus),
-	BOUND("user_pids", POLICY_KEY_USER_PIDS, user_limits.pids, UNSET_UNLIMITED, number),
-#undef BOUND
-	{"user_terminals", POLICY_KEY_USER_TERMINALS, offsetof(struct policy_grant, terminals_max), UNSET_UNLIMITED, true,
-         units_format_number},
-	{"max_sandboxes", POLICY_KEY_SANDBOXES, offsetof(struct policy_grant, sandboxes_max), UNSET_UNLIMITED, true, units_format_number},
-};
 
 static const struct {
 	const char *key;
@@ -88,27 +56,34 @@ static void print_key(FILE *text, const char *key, const char *value, struct pol
 	(void)fprintf(text, "    %-19s %s (%s:%u)\n", key, value, place.file, place.line);
 }
 
+/* What it means where nothing is written. */
+static const char *word_of_unset(const struct intersect_row *row, const struct policy_grant *grant)
+{
+	if (row->rule == INTERSECT_LINGER)
+		return "none";
+	return row->rule == INTERSECT_USER || grant->is_ceiling ? "unlimited" : "profile";
+}
+
 static void tell_bounds(const struct policy_grant *grant, struct json *json, FILE *text)
 {
 	json_open(json, "bounds", '[');
-	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++) {
-		static const char *const unset[] = {[UNSET_PROFILE] = "profile", [UNSET_UNLIMITED] = "unlimited", [UNSET_NONE] = "none"};
-		const void *field = (const char *)grant + bounds[i].at;
-		uint64_t value = bounds[i].is_unsigned ? *(const unsigned *)field : *(const uint64_t *)field;
-		bool is_unlimited = bounds[i].place == POLICY_KEY_LINGER && value == POLICY_LINGER_UNLIMITED;
-		bool is_core_none = bounds[i].place == (enum policy_key)POLICY_LIMIT_CORE && value == PLAN_CORE_NONE;
-		struct policy_place place = grant->places[bounds[i].place];
+	for (size_t i = 0; i < POLICY_BOUNDS; i++) {
+		const struct intersect_row *row = &intersect_rows[i];
+		uint64_t value = intersect_value(row, grant);
+		bool is_unlimited = i == POLICY_KEY_LINGER && value == POLICY_LINGER_UNLIMITED;
+		bool is_core_none = i == POLICY_LIMIT_CORE && value == PLAN_CORE_NONE;
+		struct policy_place place = grant->places[i];
 		char number[UNITS_TEXT_SIZE];
-		const char *word = is_unlimited ? "unlimited" : is_core_none ? "none" : value ? NULL : unset[bounds[i].unset];
+		const char *word = is_unlimited ? "unlimited" : is_core_none ? "none" : value ? NULL : word_of_unset(row, grant);
 
 		if (!value && place.file)
-			word = bounds[i].unset == UNSET_NONE ? "none" : "unlimited";
-		begin_key(json, bounds[i].key, place);
+			word = i == POLICY_KEY_LINGER ? "none" : "unlimited";
+		begin_key(json, row->key, place);
 		json_number_or_null(json, "value", word ? 0 : value);
 		json_text(json, "word", word);
 		json_close(json);
 		if (place.file)
-			print_key(text, bounds[i].key, word ? word : bounds[i].format(value, number), place);
+			print_key(text, row->key, word ? word : row->format(value, number), place);
 	}
 	json_close(json);
 }
@@ -156,11 +131,11 @@ static void tell_network_of(const struct explain *explain, const struct policy_g
 
 	(void)snprintf(section, sizeof section, "grant '%s'", grant->name);
 	json_open(json, "network", '{');
-	json_text(json, "ceiling", plan_network_name(grant->network));
+	json_text(json, "ceiling", plan_name_network(grant->network));
 	json_text(json, "file", place.file);
 	json_number_or_null(json, "line", place.file ? place.line : 0);
 	if (place.file)
-		print_key(text, "network", plan_network_name(grant->network), place);
+		print_key(text, "network", plan_name_network(grant->network), place);
 	json_open(json, "rules", '[');
 	tell_network_list(explain, &grant->allow, section, json, text);
 	tell_network_list(explain, &grant->deny, section, json, text);
@@ -216,23 +191,22 @@ static void tell_nothing(const struct policy_grant *grant, bool fits, const stru
 		(void)fputs("; only its bounds of all sandboxes together count", text);
 }
 
+static const char *const namings[] = {"", "everyone", "a group", "the user"};
+
 static void tell_grant(const struct explain *explain, const struct policy_grant *grant, size_t number, struct json *json, FILE *text)
 {
-	static const char *const names[] = {"", "everyone", "a group", "the user"};
-	unsigned rank = admit_rank(grant, explain->peer);
+	const char *names = namings[authorize_naming(grant, explain->peer)];
 	const struct policy_grant *instead;
+	char date[DATE_TEXT_SIZE];
 	bool fits = fits_key(grant, &explain->verified);
 	size_t given;
 
-	json_open(json, NULL, '{');
-	json_text(json, "name", grant->name);
-	json_text(json, "file", grant->place.file);
-	json_number(json, "line", grant->place.line);
-	json_text(json, "names", names[rank]);
+	tell_json_open_section(json, NULL, grant->name, grant->place);
+	json_text(json, "names", names);
 	json_bool(json, "fall_through", grant->fall_through);
+	json_text_or_null(json, "expires", grant->expires ? date_format(grant->expires, date) : "");
 	json_text_or_null(json, "void", grant->is_void ? grant->notice : "");
-	(void)fprintf(text, "%zu. grant '%s' (%s:%u) names %s and ", number, grant->name, grant->place.file, grant->place.line,
-	              names[rank]);
+	(void)fprintf(text, "%zu. grant '%s' (%s:%u) names %s and ", number, grant->name, grant->place.file, grant->place.line, names);
 	given = tell_gives(explain, grant, json, text, &instead);
 	json_bool(json, "fits_key", fits);
 	if (given == 0 && fits && instead)
@@ -241,7 +215,8 @@ static void tell_grant(const struct explain *explain, const struct policy_grant 
 		json_null(json, "shadowed_by");
 	if (given == 0)
 		tell_nothing(grant, fits, instead, text);
-	(void)fputs(grant->fall_through ? ", and falls through\n" : "\n", text);
+	(void)fprintf(text, "%s%s%s\n", grant->fall_through ? ", and falls through" : "", grant->expires ? ", until " : "",
+	              grant->expires ? date : "");
 	tell_bounds(grant, json, text);
 	tell_lists(grant, json, text);
 	tell_switches(grant, json, text);
@@ -249,13 +224,41 @@ static void tell_grant(const struct explain *explain, const struct policy_grant 
 	json_close(json);
 }
 
-/* As authorize_choose() ranks it; below 2 it is not for the peer. */
-static unsigned rank_of(const struct explain *explain, const struct policy_grant *grant)
+/* What only bounds, whichever grant decides. */
+static void tell_ceilings(const struct explain *explain, struct json *json, FILE *text)
 {
-	const struct verified *verified = &explain->verified;
+	json_open(json, "ceilings", '[');
+	for (const struct policy_grant *ceiling = NULL; (ceiling = admit_next(explain->policy, explain->peer, ceiling));) {
+		const char *names = namings[authorize_naming(ceiling, explain->peer)];
 
-	return 2 * admit_rank(grant, explain->peer) +
-	       (verified->key_source == KEY_ENROLLED && admit_list_has(&grant->keys, verified->principal));
+		if (!ceiling->is_ceiling)
+			continue;
+		tell_json_open_section(json, NULL, ceiling->name, ceiling->place);
+		json_text(json, "names", names);
+		(void)fprintf(text, "ceiling '%s' (%s:%u) names %s\n", ceiling->name, ceiling->place.file, ceiling->place.line, names);
+		tell_bounds(ceiling, json, text);
+		json_close(json);
+	}
+	json_close(json);
+}
+
+/* Grants that were for the peer. */
+static void tell_expired(const struct explain *explain, struct json *json, FILE *text)
+{
+	struct peer before = *explain->peer;
+	char date[DATE_TEXT_SIZE];
+
+	before.now = 0;
+	json_open(json, "expired", '[');
+	for (const struct policy_grant *grant = NULL; (grant = admit_next(explain->policy, &before, grant));) {
+		if (!grant->expires || grant->expires > explain->peer->now)
+			continue;
+		tell_json_open_section(json, NULL, grant->name, grant->place);
+		json_text(json, "expired_at", date_format(grant->expires, date));
+		json_close(json);
+		(void)fprintf(text, "grant '%s' (%s:%u) has expired: %s\n", grant->name, grant->place.file, grant->place.line, date);
+	}
+	json_close(json);
 }
 
 /* A decision about any profile: what bounds all sandboxes together is the same in each. */
@@ -278,7 +281,6 @@ static bool find_decision(const struct explain *explain, struct message *request
 void explain_effective(const struct explain *explain, struct explain_answer *answer)
 {
 	static struct message request;
-	const struct policy *policy = explain->policy;
 	struct json json = {.to = answer->json};
 	FILE *text = answer->text;
 	struct decision decision;
@@ -289,16 +291,18 @@ void explain_effective(const struct explain *explain, struct explain_answer *ans
 	tell_who(explain, &json, text);
 	(void)fprintf(text, ", by %s\n", ESCAPE(explain->path));
 	json_open(&json, "grants", '[');
-	for (unsigned rank = RANKS - 1; rank > 1; rank--)
-		for (size_t i = 0; i < policy->grants_count; i++)
-			if (rank_of(explain, &policy->grants[i]) == rank)
-				tell_grant(explain, &policy->grants[i], ++count, &json, text);
+	for (unsigned rank = AUTHORIZE_RANKS - 1; rank > 0; rank--)
+		for (const struct policy_grant *grant = NULL; (grant = admit_next(explain->policy, explain->peer, grant));)
+			if (authorize_rank(grant, &explain->verified) == rank)
+				tell_grant(explain, grant, ++count, &json, text);
 	json_close(&json);
 	if (count == 0)
 		(void)fputs("no grant: every request is refused\n", text);
+	tell_expired(explain, &json, text);
+	tell_ceilings(explain, &json, text);
 	if (find_decision(explain, &request, &decision)) {
 		(void)fputs("of all sandboxes of the user together\n", text);
-		tell_together(explain, &decision, &json, text);
+		tell_together(&decision, &json, text);
 	} else {
 		json_open(&json, "together", '[');
 		json_close(&json);

@@ -1,6 +1,6 @@
 /*
  * yett-explain: what the policy says, told to who asks: whether a request would be granted, by which lines; which profiles somebody
- * may have; which grants are void or never decide.
+ * may have; which grants are void, have expired, or never decide.
  *
  * Without any privilege but that of who executes it, who must be able to read the policy. It decides nothing by rules of its own:
  * authorize.h and planning.h say what would be said, and limits are found by asking for too much and reading the refusal.
@@ -52,8 +52,8 @@ _must_check_ int explain_profiles(const struct explain *explain, struct explain_
 /* The grants that are for whoever asks, in the order in which they count: what each gives and bounds, and which of them another shadows. */
 void explain_effective(const struct explain *explain, struct explain_answer *answer);
 
-/* What is to be told of a policy that was read: notices, a line each, then how much there is in it. 0, -ENOMEM. */
-_must_check_ int explain_policy(const struct explain *explain, struct explain_answer *answer);
+/* What is to be told of a policy that was read: notices, a line each, then how much there is in it. */
+void explain_policy(const struct explain *explain, struct explain_answer *answer);
 
 /* --- limits --------------------------------------------------------------------------------------------------- */
 
@@ -72,35 +72,24 @@ extern const struct plan_limits explain_gives;
 uint64_t limits_value(const struct plan_limits *limits, enum policy_limit limit);
 
 /* What refuses somebody who asks for more than there is of one of these; error code 0: nothing does. */
-struct limits_ceilings {
+struct limits_refusals {
 	struct yett_error of[POLICY_LIMITS], share_ro, share_rw;
 };
-void limits_find(const struct explain *explain, const char *profile, struct limits_ceilings *ret_ceilings);
-
-/* What all sandboxes of the user have together, and the grant that says it. */
-enum limits_together { LIMITS_SANDBOXES, LIMITS_USER_MEMORY, LIMITS_USER_CPUS, LIMITS_USER_PIDS, LIMITS_USER_TERMINALS, LIMITS_TOGETHER };
-struct limits_user {
-	const char *key;
-	uint64_t value;                   /* 0: unlimited */
-	const struct policy_grant *grant; /* NULL: none says so */
-	struct policy_place place;
-	char *(*format)(uint64_t, char[32]);
-};
-void limits_find_together(const struct explain *explain, const struct decision *decision,
-                          struct limits_user ret_limits[static LIMITS_TOGETHER]);
+void limits_find(const struct explain *explain, const char *profile, struct limits_refusals *ret_refusals);
 
 /* --- grants --------------------------------------------------------------------------------------------------- */
 
-/* Which grants come before which: an index of a policy, which it borrows. NULL: no memory. */
-struct shadow *shadow_new(const struct policy *policy);
-void shadow_free(struct shadow *shadow);
-static inline void shadow_freep(struct shadow **shadow)
-{
-	shadow_free(*shadow);
-}
+/* The id of a user and of a group that no grant of the policy names. */
+uint32_t shadow_nobody(const struct policy *policy);
+
+/*
+ * Another ceiling that is for all for whom this one is, and bounds each number at least as much, so that this one is never the least; of
+ * two that are the same, the second has the first. This one itself where it bounds nothing; NULL: it counts for somebody.
+ */
+const struct policy_grant *shadow_find_ceiling(const struct policy *policy, uint32_t nobody, const struct policy_grant *ceiling);
 
 /*
  * The grant that decides wherever this one, of the same policy, could, for everybody and every key and profile; NULL: there is somebody
- * for whom this one does. Looks at those grants only that are for somebody for whom this one is.
+ * for whom this one does. What has expired by `now` comes before nothing. `nobody` is shadow_nobody().
  */
-const struct policy_grant *shadow_find(struct shadow *shadow, const struct policy_grant *grant);
+const struct policy_grant *shadow_find(const struct policy *policy, uint32_t nobody, uint64_t now, const struct policy_grant *grant);

@@ -5,6 +5,9 @@
  * With the privilege of whoever executes it, and no other. It proves no signature, since it grants nothing: who asks is said on its
  * command line.
  */
+#include "base/date.h"
+#include "base/error_text.h"
+#include "base/escape.h"
 #include "base/log.h"
 #include "programs/explain/explain.h"
 #include "protocol/codec.h"
@@ -27,6 +30,7 @@ enum what { OF_REQUEST, OF_PROFILES, OF_POLICY, OF_EFFECTIVE };
 struct options {
 	const char *policy; /* NULL: the installed one, and where there is none, the built-in one */
 	const char *user, *groups, *key;
+	const char *at; /* NULL: now */
 	enum what what;
 	bool is_own_key;
 	bool is_alone; /* without conf.d */
@@ -39,6 +43,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 		{"user", required_argument, NULL, 'u'},
 		{"groups", required_argument, NULL, 'g'},
 		{"key", required_argument, NULL, 'k'},
+		{"at", required_argument, NULL, 't'},
 		{"own-key", no_argument, NULL, 'o'},
 		{"alone", no_argument, NULL, 'a'},
 		{"profiles", no_argument, NULL, 'l'},
@@ -61,6 +66,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'g':
 			options->groups = optarg;
+			break;
+		case 't':
+			options->at = optarg;
 			break;
 		case 'o':
 			options->is_own_key = true;
@@ -160,8 +168,10 @@ static int answer(const struct options *options, struct explain *explain, const 
 	const struct message *request = explain->verified.request;
 	int r;
 
-	if (options->what == OF_POLICY)
-		return explain_policy(explain, into);
+	if (options->what == OF_POLICY) {
+		explain_policy(explain, into);
+		return 0;
+	}
 	r = who_find_key(explain, options->key, envelope->key, error);
 	explain->verified.request = request;
 	explain->verified.fd_count = frame->fd_count;
@@ -249,6 +259,9 @@ int main(int argc, char **argv)
 	                      : load(&options, &policy, &explain.path, &error);
 	if (r == 0)
 		r = who_find(options.user, options.groups, &peer, &error);
+	if (r == 0 && options.at && date_parse(options.at, &peer.now) < 0)
+		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "%s is not a date such as 2026-12-31 or 2026-12-31T18:00:00Z",
+		              ESCAPE(options.at));
 	explain.policy = policy;
 	explain.is_own_key = options.is_own_key;
 	if (r != 0)

@@ -1,9 +1,12 @@
 /* See explain.h: the answers. */
 #include "base/escape.h"
 #include "base/json.h"
-#include "base/units.h"
+#include "base/units_format.h"
+#include "programs/decider/intersect.h"
+#include "programs/decider/plan_name.h"
 #include "programs/decider/planning.h"
 #include "helper/setup/making.h"
+#include "programs/decider/refuse_plan.h"
 #include "programs/decider/rules.h"
 #include "programs/explain/tell.h"
 
@@ -44,8 +47,7 @@ void tell_json_rule(struct json *json, const char *name, const struct rule *rule
 	json_close(json);
 }
 
-/* A section of the policy, in an object that stays open for more. */
-static void json_open_section(struct json *json, const char *name, const char *title, struct policy_place place)
+void tell_json_open_section(struct json *json, const char *name, const char *title, struct policy_place place)
 {
 	json_open(json, name, '{');
 	json_text(json, "name", title);
@@ -55,8 +57,14 @@ static void json_open_section(struct json *json, const char *name, const char *t
 
 void tell_json_section(struct json *json, const char *name, const char *title, struct policy_place place)
 {
-	json_open_section(json, name, title, place);
+	tell_json_open_section(json, name, title, place);
 	json_close(json);
+}
+
+/* By a number of a grant or a ceiling. */
+static struct rule rule_of_grant(const struct policy_grant *grant, enum policy_key key)
+{
+	return tell_rule_of(intersect_rows[key].key, authorize_section(grant), grant->name, grant->places[key], grant->place);
 }
 
 static const char *format_or_unlimited(uint64_t value, char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]), char text[UNITS_TEXT_SIZE])
@@ -142,25 +150,25 @@ static void tell_limit(const struct decision *decision, enum policy_limit limit,
 	(void)fputc('\n', text);
 }
 
-void tell_together(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text)
+void tell_together(const struct decision *decision, struct json *json, FILE *text)
 {
-	struct limits_user limits[LIMITS_TOGETHER];
-
-	limits_find_together(explain, decision, limits);
 	json_open(json, "together", '[');
-	for (size_t i = 0; i < LIMITS_TOGETHER; i++) {
-		const struct limits_user *limit = &limits[i];
+	for (size_t i = 0; i < POLICY_BOUNDS; i++) {
+		const struct intersect_row *row = &intersect_rows[i];
+		const struct bound *bound = &decision->bounds[i];
 		struct rule rule = {.text = ""};
 		char number[UNITS_TEXT_SIZE];
 
-		if (limit->grant)
-			rule = tell_rule_of(limit->key, "grant", limit->grant->name, limit->place, limit->grant->place);
+		if (row->rule != INTERSECT_USER)
+			continue;
+		if (bound->by)
+			rule = rule_of_grant(bound->by, i);
 		json_open(json, NULL, '{');
-		json_text(json, "limit", limit->key);
-		json_number_or_null(json, "value", limit->value);
+		json_text(json, "limit", row->key);
+		json_number_or_null(json, "value", bound->most);
 		tell_json_rule(json, "set_by", &rule);
 		json_close(json);
-		(void)fprintf(text, "  %-15s %s", limit->key, format_or_unlimited(limit->value, limit->format, number));
+		(void)fprintf(text, "  %-15s %s", row->key, format_or_unlimited(bound->most, row->format, number));
 		if (rule.text[0])
 			(void)fprintf(text, "%*s %s (%s:%u)", (int)(10 - strlen(number)), "", rule.text, rule.file, rule.line);
 		(void)fputc('\n', text);
@@ -169,39 +177,43 @@ void tell_together(const struct explain *explain, const struct decision *decisio
 }
 
 /* How long it may rest with nobody attached, if it lingers at all. */
-static const char *format_linger(const struct policy_grant *grant, char text[UNITS_TEXT_SIZE])
+static const char *format_linger(const struct decision *decision, char text[UNITS_TEXT_SIZE])
 {
-	if (grant->linger_max_ms == POLICY_LINGER_UNLIMITED)
+	uint64_t most = decision->bounds[POLICY_KEY_LINGER].most;
+
+	if (most == POLICY_LINGER_UNLIMITED)
 		return "unlimited";
-	return grant->linger_max_ms ? units_format_duration(grant->linger_max_ms, text) : "no";
+	return most ? units_format_duration(most, text) : "no";
 }
 
-static void json_linger(struct json *json, const struct policy_grant *grant)
+static void json_linger(struct json *json, const struct decision *decision)
 {
-	json_bool(json, "may_linger", grant->linger_max_ms != 0);
-	json_number_or_null(json, "linger_max_ms", grant->linger_max_ms == POLICY_LINGER_UNLIMITED ? 0 : grant->linger_max_ms);
+	uint64_t most = decision->bounds[POLICY_KEY_LINGER].most;
+
+	json_bool(json, "may_linger", most != 0);
+	json_number_or_null(json, "linger_max_ms", most == POLICY_LINGER_UNLIMITED ? 0 : most);
 }
 
-static void tell_linger(const struct policy_grant *grant, struct json *json, FILE *text)
+static void tell_linger(const struct decision *decision, struct json *json, FILE *text)
 {
-	struct rule rule = tell_rule_of("linger_max", "grant", grant->name, grant->places[POLICY_KEY_LINGER], grant->place);
+	const struct policy_grant *by = decision->bounds[POLICY_KEY_LINGER].by;
+	struct rule rule = rule_of_grant(by ? by : decision->grant, POLICY_KEY_LINGER);
 	char time[UNITS_TEXT_SIZE];
 
-	json_linger(json, grant);
+	json_linger(json, decision);
 	tell_json_rule(json, "linger_by", &rule);
-	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)\n", "linger", format_linger(grant, time), rule.text, rule.file, rule.line);
+	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)\n", "linger", format_linger(decision, time), rule.text, rule.file, rule.line);
 }
 
 /* Who bounds the time of each command, where somebody does. */
 static struct rule commands_rule(const struct decision *decision)
 {
 	const struct policy_profile *profile = decision->profile;
-	const struct policy_grant *grant = decision->grant;
 
 	if (!decision->life.command_max_ms)
 		return (struct rule){.text = ""};
-	if (decision->commands_by_grant)
-		return tell_rule_of("max_command_timeout", "grant", grant->name, grant->places[POLICY_KEY_COMMAND], grant->place);
+	if (decision->bounds[POLICY_KEY_COMMAND].by)
+		return rule_of_grant(decision->bounds[POLICY_KEY_COMMAND].by, POLICY_KEY_COMMAND);
 	return tell_rule_of("max_command_timeout", "profile", profile->name, profile->command_places[1], profile->place);
 }
 
@@ -234,12 +246,38 @@ static void tell_commands(const struct decision *decision, struct json *json, FI
 	(void)fputc('\n', text);
 }
 
+/* What it may read and write in a second, where that is bounded. */
+static void tell_disks(const struct decision *decision, struct json *json, FILE *text)
+{
+	json_open(json, "disks", '[');
+	for (enum policy_key key = POLICY_KEY_IO_READ; key <= POLICY_KEY_IO_WRITE; key++) {
+		const struct bound *bound = &decision->bounds[key];
+		struct rule rule = {.text = ""};
+		char rate[UNITS_TEXT_SIZE];
+
+		if (bound->by)
+			rule = rule_of_grant(bound->by, key);
+		json_open(json, NULL, '{');
+		json_text(json, "limit", intersect_rows[key].key);
+		json_number_or_null(json, "value", bound->most);
+		tell_json_rule(json, "set_by", &rule);
+		json_close(json);
+		if (bound->by)
+			(void)fprintf(text, "  %-15s %-10s %s (%s:%u), a second, of each disk\n", intersect_rows[key].key,
+			              units_format_size(bound->most, rate), rule.text, rule.file, rule.line);
+	}
+	json_close(json);
+}
+
 static int check_share(const struct explain *explain, const struct plan *plan, uint32_t step, const int *fds, struct yett_error *error)
 {
 	const struct setup_host host = {.policy = explain->policy};
 	struct stat st;
+	int r = share_check(&host, plan, fds[plan->steps[step].fd], &plan->steps[step], &st, error);
 
-	return share_check(&host, plan, fds[plan->steps[step].fd], &plan->steps[step], &st, error);
+	if (r > 0)
+		refuse_plan_complete(plan, error);
+	return r;
 }
 
 /* The plan of the same request, whose steps are the same, by a grant without share_rw: what that allows, share_ro allows. */
@@ -305,7 +343,7 @@ static int check_shares(const struct explain *explain, const struct plan *plan, 
 		if (plan->steps[i].kind == PLAN_SHARE)
 			r = check_share(explain, plan, i, fds, error);
 	if (r > 0)
-		(void)error_cause(error, plan_step_name(PLAN_SHARE), 0);
+		(void)error_cause(error, plan_name_step(PLAN_SHARE), 0);
 	return r;
 }
 
@@ -345,7 +383,7 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 {
 	static struct plan plan;
 	struct json json = {.to = answer->json};
-	struct limits_ceilings ceilings;
+	struct limits_refusals refusals;
 	struct decision decision;
 	FILE *text = answer->text;
 	int r = authorize(explain->policy, &explain->verified, &explain_gives, &decision, error);
@@ -358,7 +396,7 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 		r = check_devices(explain, &decision.profile->devices, error);
 	if (r != 0)
 		return r;
-	limits_find(explain, decision.profile->name, &ceilings);
+	limits_find(explain, decision.profile->name, &refusals);
 	json_open(&json, NULL, '{');
 	(void)fputs("allowed: ", text);
 	tell_who(explain, &json, text);
@@ -370,15 +408,16 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 	tell_json_section(&json, "profile", decision.profile->name, decision.profile->place);
 	json_open(&json, "limits", '[');
 	for (int limit = 0; limit < POLICY_LIMITS; limit++)
-		tell_limit(&decision, limit, &ceilings.of[limit], &json, text);
+		tell_limit(&decision, limit, &refusals.of[limit], &json, text);
 	json_close(&json);
-	tell_linger(decision.grant, &json, text);
+	tell_linger(&decision, &json, text);
 	tell_commands(&decision, &json, text);
+	tell_disks(&decision, &json, text);
 	tell_shares(explain, &plan, &decision, fds, &json, text);
 	tell_devices(explain, &decision, &json, text);
 	tell_network(explain, &decision, &json, text);
 	(void)fputs("of all sandboxes of the user together\n", text);
-	tell_together(explain, &decision, &json, text);
+	tell_together(&decision, &json, text);
 	json_close(&json);
 	return 0;
 }
@@ -429,13 +468,13 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct policy_grant *grant = decision->grant;
-	struct limits_ceilings ceilings;
+	struct limits_refusals refusals;
 	bool reads, writes;
 	char time[UNITS_TEXT_SIZE], network[32];
 
-	limits_find(explain, profile->name, &ceilings);
-	reads = ceilings.share_ro.code == YETT_OK;
-	writes = ceilings.share_rw.code == YETT_OK;
+	limits_find(explain, profile->name, &refusals);
+	reads = refusals.share_ro.code == YETT_OK;
+	writes = refusals.share_rw.code == YETT_OK;
 	json_open(json, NULL, '{');
 	json_text(json, "name", profile->name);
 	json_text(json, "file", profile->place.file);
@@ -444,7 +483,7 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 	json_open(json, "limits", '[');
 	(void)fprintf(text, "%-12s", profile->name);
 	for (int limit = 0; limit < POLICY_LIMITS; limit++)
-		tell_profile_limit(decision, limit, &ceilings.of[limit], json, text);
+		tell_profile_limit(decision, limit, &refusals.of[limit], json, text);
 	json_close(json);
 	json_open(json, "shares", '{');
 	json_lists(json, "read_only", reads ? &grant->share_ro : NULL,
@@ -452,21 +491,21 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 	json_lists(json, "writable", NULL, writes ? &grant->share_rw : NULL);
 	json_lists(json, "sockets", profile->shares ? &grant->sockets : NULL, NULL);
 	json_close(json);
-	json_linger(json, grant);
+	json_linger(json, decision);
 	json_commands(json, decision);
 	json_open(json, "network", '{');
-	json_text(json, "value", plan_network_name(decision->network));
-	json_text(json, "ceiling", plan_network_name(grant->network));
+	json_text(json, "value", plan_name_network(decision->network));
+	json_text(json, "ceiling", plan_name_network(grant->network));
 	json_close(json);
-	(void)snprintf(network, sizeof network, "%s%s%s", plan_network_name(decision->network),
+	(void)snprintf(network, sizeof network, "%s%s%s", plan_name_network(decision->network),
 	               grant->network > decision->network ? " of " : "",
-	               grant->network > decision->network ? plan_network_name(grant->network) : "");
+	               grant->network > decision->network ? plan_name_network(grant->network) : "");
 	json_close(json);
 	(void)fprintf(text, " %-8s %-16s %-10s %s (%s:%u)\n",
 	              writes  ? "rw"
 	              : reads ? "ro"
 	                      : "none",
-	              network, format_linger(grant, time), grant->name, grant->place.file, grant->place.line);
+	              network, format_linger(decision, time), grant->name, grant->place.file, grant->place.line);
 }
 
 int explain_profiles(const struct explain *explain, struct explain_answer *answer, struct yett_error *error)
@@ -507,59 +546,7 @@ int explain_profiles(const struct explain *explain, struct explain_answer *answe
 	(void)fputs("as ", text);
 	tell_who(&with, &json, text);
 	(void)fputs("\nof all sandboxes of the user together\n", text);
-	tell_together(&with, &last, &json, text);
+	tell_together(&last, &json, text);
 	json_close(&json);
-	return 0;
-}
-
-/* --- the policy itself ---------------------------------------------------------------------------------------- */
-
-static void tell_void(const struct policy_grant *grant, struct json *json, FILE *text)
-{
-	json_open_section(json, NULL, grant->name, grant->place);
-	json_text(json, "why", grant->notice);
-	json_close(json);
-	(void)fprintf(text, "%s\n", grant->notice);
-}
-
-static void tell_shadow(const struct policy_grant *grant, const struct policy_grant *by, struct json *json, FILE *text)
-{
-	json_open_section(json, NULL, grant->name, grant->place);
-	tell_json_section(json, "by", by->name, by->place);
-	json_close(json);
-	(void)fprintf(
-		text,
-		"%s:%u: the grant '%s' never decides: '%s' (%s:%u) always comes before it; only its bounds of all sandboxes together count\n",
-		grant->place.file, grant->place.line, grant->name, by->name, by->place.file, by->place.line);
-}
-
-int explain_policy(const struct explain *explain, struct explain_answer *answer)
-{
-	const struct policy *policy = explain->policy;
-	_cleanup_(shadow_freep) struct shadow *shadow = shadow_new(policy);
-	struct json json = {.to = answer->json};
-
-	if (!shadow)
-		return -ENOMEM;
-	json_open(&json, NULL, '{');
-	json_text(&json, "policy", explain->path);
-	json_number(&json, "profiles", policy->profiles_count);
-	json_number(&json, "grants", policy->grants_count);
-	json_open(&json, "void", '[');
-	for (size_t i = 0; i < policy->grants_count; i++)
-		if (policy->grants[i].is_void)
-			tell_void(&policy->grants[i], &json, answer->text);
-	json_close(&json);
-	json_open(&json, "shadowed", '[');
-	for (size_t i = 0; i < policy->grants_count; i++) {
-		const struct policy_grant *by = shadow_find(shadow, &policy->grants[i]);
-
-		if (by)
-			tell_shadow(&policy->grants[i], by, &json, answer->text);
-	}
-	json_close(&json);
-	json_close(&json);
-	(void)fprintf(answer->text, "%s: %zu profile%s, %zu grant%s\n", explain->path, policy->profiles_count,
-	              policy->profiles_count == 1 ? "" : "s", policy->grants_count, policy->grants_count == 1 ? "" : "s");
 	return 0;
 }

@@ -19,6 +19,9 @@ struct rule tell_rule_of(const char *key, const char *section, const char *name,
 /* An object {rule, file, line}, or null where there is none. */
 void tell_json_rule(struct json *json, const char *name, const struct rule *rule);
 
+/* An object {name, file, line} that stays open for more, of a section of the policy. */
+void tell_json_open_section(struct json *json, const char *name, const char *title, struct policy_place place);
+
 /* An object {name, file, line}, of a section of the policy. */
 void tell_json_section(struct json *json, const char *name, const char *title, struct policy_place place);
 
@@ -32,4 +35,4 @@ void tell_network_list(const struct explain *explain, const struct policy_rules 
 void tell_who(const struct explain *explain, struct json *json, FILE *text);
 
 /* What bounds all sandboxes of the user together, and who says so. */
-void tell_together(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text);
+void tell_together(const struct decision *decision, struct json *json, FILE *text);

@@ -1,5 +1,6 @@
 /* See tell.h: the network of a sandbox, and the rules that it goes by. */
 #include "base/units.h"
+#include "programs/decider/plan_name.h"
 #include "programs/decider/rules.h"
 #include "programs/explain/tell.h"
 
@@ -15,18 +16,18 @@ static void tell_mode(const struct decision *decision, struct json *json, FILE *
 	if (!by.is_asked && profile->network_place.file)
 		by = tell_rule_of("network", "profile", profile->name, profile->network_place, profile->place);
 	json_open(json, "network", '{');
-	json_text(json, "value", plan_network_name(decision->network));
+	json_text(json, "value", plan_name_network(decision->network));
 	json_bool(json, "asked", by.is_asked);
 	tell_json_rule(json, "set_by", &by);
-	json_text(json, "ceiling", plan_network_name(grant->network));
+	json_text(json, "ceiling", plan_name_network(grant->network));
 	tell_json_rule(json, "ceiling_by", &most);
 	json_close(json);
-	(void)fprintf(text, "  %-15s %-10s ", "network", plan_network_name(decision->network));
+	(void)fprintf(text, "  %-15s %-10s ", "network", plan_name_network(decision->network));
 	if (by.text[0])
 		(void)fprintf(text, "%s (%s:%u)", by.text, by.file, by.line);
 	else
 		(void)fputs(by.is_asked ? "as asked" : "no profile sets it", text);
-	(void)fprintf(text, "; at most %s by %s (%s:%u)\n", plan_network_name(grant->network), most.text, most.file, most.line);
+	(void)fprintf(text, "; at most %s by %s (%s:%u)\n", plan_name_network(grant->network), most.text, most.file, most.line);
 }
 
 /* The line of the grant by which the request may allow this. */

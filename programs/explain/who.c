@@ -11,6 +11,7 @@
 #include <pwd.h>
 #include <sodium.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void copy(char *out, size_t size, const char *text)
@@ -66,7 +67,7 @@ static int name_groups(const char *groups, struct peer *peer, struct yett_error 
 
 int who_find(const char *user, const char *groups, struct peer *ret_peer, struct yett_error *error)
 {
-	struct peer peer = {.pid = getpid(), .uid = getuid(), .gid = getgid()};
+	struct peer peer = {.pid = getpid(), .uid = getuid(), .gid = getgid(), .now = (uint64_t)time(NULL)};
 	const struct passwd *account;
 	const struct group *group;
 	uint64_t number;
@@ -128,7 +129,7 @@ static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_K
 	int r;
 
 	key_text(key, line);
-	r = keys_find(explain->policy->keys_dir, line, verified->principal, error);
+	r = keys_find(explain->policy, line, verified->principal, error);
 	if (r >= 0)
 		return r;
 	verified->principal[0] = '\0';

@@ -1,5 +1,5 @@
 /* See commands.h. Unprivileged; never waits; signals only processes that init has not reaped. */
-#include "base/clock.h"
+#include "base/clock_us.h"
 #include "programs/init/kept.h"
 #include "programs/init/query.h"
 #include "programs/init/timeout.h"

@@ -82,24 +82,32 @@ static const struct {
 	{"/var/tmp", WRITE},
 };
 
+/* A rule without rights, which the kernel takes for a mistake, is none. */
+static int landlock_add(int ruleset, int fd, uint64_t rights)
+{
+	struct landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = fd};
+
+	return rights && syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
+}
+
 static int landlock_allow(int ruleset, uint64_t handled, int fd, uint64_t rights)
 {
-	struct landlock_path_beneath_attr rule = {.allowed_access = rights & handled, .parent_fd = fd};
-	struct stat st;
+	int r = landlock_add(ruleset, fd, rights & handled);
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISDIR(st.st_mode))
-		rule.allowed_access &= OF_FILE;
-	if (rule.allowed_access == 0)
-		return 0; /* which the kernel takes for a mistake */
-	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
+	return r == -EINVAL ? landlock_add(ruleset, fd, rights & handled & OF_FILE)
+	                    : r; /* it is no directory, and has none of their rights */
+}
+
+/* By openat(2): in its open(3) musl, for kernels that ignored O_CLOEXEC, sets it once more. */
+static int landlock_open(const char *path)
+{
+	return openat(AT_FDCWD, path, O_PATH | O_CLOEXEC);
 }
 
 /* A path that is not there (an optional share), or that no command can reach, needs no rule. */
 static int landlock_allow_path(int ruleset, uint64_t handled, const char *path, uint64_t rights)
 {
-	_cleanup_fd_ int fd = open(path, O_PATH | O_CLOEXEC);
+	_cleanup_fd_ int fd = landlock_open(path);
 
 	if (fd < 0)
 		return errno == ENOENT || errno == EACCES ? 0 : -errno;
@@ -144,7 +152,7 @@ static int landlock_look_at_mounts(const struct init_config *config, int ruleset
 		struct statvfs mount = {.f_flag = ST_RDONLY};
 		/* By a descriptor: a path would have mounted what waits for that. */
 		bool is_open = *text == INIT_PATH_WRITE;
-		_cleanup_fd_ int fd = is_open ? -1 : open(text + 1, O_PATH | O_CLOEXEC);
+		_cleanup_fd_ int fd = is_open ? -1 : landlock_open(text + 1);
 
 		if (!is_open && (fd < 0 ? errno != ENOENT && errno != EACCES : fstatvfs(fd, &mount) < 0))
 			return -errno;
@@ -245,7 +253,7 @@ static int landlock_allow_command(const struct message *message, int ruleset, ui
 		r = landlock_allow_path(ruleset, handled, landlock_needed[i].path, landlock_needed[i].rights);
 	for (uint32_t i = 0; r == 0 && i < exec->paths_count; i++) {
 		const char *path = message_text(message, exec->paths[i]);
-		_cleanup_fd_ int fd = open(path, O_PATH | O_CLOEXEC);
+		_cleanup_fd_ int fd = landlock_open(path);
 
 		/* unlike those, it was asked for */
 		r = fd < 0 ? -errno : landlock_allow(ruleset, handled, fd, rights);

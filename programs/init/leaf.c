@@ -99,22 +99,34 @@ int leaf_remove(unsigned number)
 	return unlinkat(INIT_FD_CGROUP, path, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-/* The number after `key` at the start of a line of a "key value" file; without a key, the file's first number. */
-static uint64_t leaf_read_value(int fd, const char *key)
+#define LEAF_TEXT_SIZE 2048
+
+static void leaf_read(int fd, char text[LEAF_TEXT_SIZE])
 {
-	char text[2048];
-	ssize_t n = pread(fd, text, sizeof text - 1, 0);
+	ssize_t n = pread(fd, text, LEAF_TEXT_SIZE - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+}
+
+/* The number after `key` at the start of a line of a "key value" file; without a key, the file's first number. */
+static uint64_t leaf_find_value(char *text, const char *key)
+{
 	size_t length = strlen(key);
 
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
 	for (char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (length == 0 || (strncmp(line, key, length) == 0 && line[length] == ' '))
 			return strtoull(line + length, NULL, 10);
 	}
 	return 0;
+}
+
+static uint64_t leaf_read_value(int fd, const char *key)
+{
+	char text[LEAF_TEXT_SIZE];
+
+	leaf_read(fd, text);
+	return leaf_find_value(text, key);
 }
 
 static bool leaf_open_value(unsigned number, const char *file, const char *key, uint64_t *value)
@@ -132,7 +144,7 @@ static bool leaf_open_value(unsigned number, const char *file, const char *key, 
 
 void leaf_read_usage(unsigned number, struct leaf_usage *ret_usage)
 {
-	char path[LEAF_PATH_SIZE];
+	char path[LEAF_PATH_SIZE], text[LEAF_TEXT_SIZE];
 	_cleanup_fd_ int fd = -1;
 
 	*ret_usage = (struct leaf_usage){0};
@@ -140,8 +152,9 @@ void leaf_read_usage(unsigned number, struct leaf_usage *ret_usage)
 	fd = openat(INIT_FD_CGROUP, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	ret_usage->user_us = leaf_read_value(fd, "user_usec");
-	ret_usage->system_us = leaf_read_value(fd, "system_usec");
+	leaf_read(fd, text); /* once: the kernel adds up anew each time */
+	ret_usage->user_us = leaf_find_value(text, "user_usec");
+	ret_usage->system_us = leaf_find_value(text, "system_usec");
 	if (!leaf_open_value(number, "/memory.peak", "", &ret_usage->memory_peak_bytes))
 		ret_usage->memory_peak_bytes = 0;
 }

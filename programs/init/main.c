@@ -12,7 +12,7 @@
  * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID and CAP_KILL there. When it serves, it
  * must never open a path but in its cgroup, nor run a command's code: each is a child that has dropped all of that.
  */
-#include "base/clock.h"
+#include "base/clock_us.h"
 #include "programs/init/build/build.h"
 #include "programs/init/channel.h"
 #include "programs/init/leaf.h"
@@ -28,6 +28,8 @@
 /* Without a command for this long, memory goes back to the kernel: an idle sandbox costs little. */
 #define MAIN_IDLE_US 200000
 
+#define ADVICE_POPULATE 23 /* MADV_POPULATE_WRITE, Linux 5.14: younger than musl's headers */
+
 /* The channels that there are, and then what comes from commands. */
 enum main_poll { MAIN_CONTROL, MAIN_CHILDREN, MAIN_CHANNELS };
 
@@ -41,7 +43,10 @@ struct init {
 	struct channel like; /* what every channel works with */
 	/* whole pages, between two marks: contents do not outlive a turn of the loop */
 	struct frame frame __attribute__((aligned(4096)));
-	struct message message;
+	union {
+		struct message message __attribute__((aligned(4096)));
+		struct plan plan; /* while the sandbox is built */
+	};
 	struct message_token tokens[MESSAGE_TOKENS_MAX];
 	uint8_t end __attribute__((aligned(4096)));
 };
@@ -61,19 +66,27 @@ static void main_read_label(char label[INIT_LABEL_SIZE])
 	label[strcspn(label, "\n")] = '\0';
 }
 
-static void main_report(int r, const char *step, struct init_config *config, const struct yett_error *refused)
+/* What holds the sandbox besides its plan; commands can read it, too. */
+static int main_find_layers(const struct init_config *config, struct build_about about, struct init_layers *ret_layers)
 {
-	struct init_report report = {
-		.kind = INIT_ORDER_SANDBOX, .error = r < 0 ? -r : r, .layers.landlock_abi = config ? (uint8_t)config->landlock_abi : 0};
-	bool has_listener = config && config->listener > 0;
+	*ret_layers = (struct init_layers){.landlock_abi = (uint8_t)config->landlock_abi};
+	main_read_label(ret_layers->label);
+	return about.file.bytes ? about_finish(about, ret_layers, config->init_filter_count > 0) : 0;
+}
 
-	main_read_label(report.layers.label);
+static void main_report(int r, const char *step, const struct init_layers *layers, const struct yett_error *refused, int *listener)
+{
+	struct init_report report = {.kind = INIT_ORDER_SANDBOX, .error = r < 0 ? -r : r};
+	bool has_listener = listener && *listener > 0;
+
+	if (layers)
+		report.layers = *layers;
 	(void)snprintf(report.step, sizeof report.step, "%s", step);
 	if (refused)
 		report.refused = *refused;
-	(void)!frame_send(INIT_FD_CONTROL, &report, sizeof report, has_listener ? &config->listener : NULL, has_listener, 0);
+	(void)!frame_send(INIT_FD_CONTROL, &report, sizeof report, has_listener ? listener : NULL, has_listener, 0);
 	if (has_listener)
-		config->listener = fd_close(config->listener);
+		*listener = fd_close(*listener);
 }
 
 static int main_open_children(void)
@@ -221,7 +234,7 @@ static void main_warm(struct init *init)
 	if ((init->config.fds_present & (1u << (INIT_FD_CGROUP - INIT_FD_CONTROL))) && leaf_open(0, &init->config, &leaf) == 0)
 		(void)close(leaf);
 	main_advise(init, MADV_DONTFORK);
-	memset(&init->message.body.exec, 0, sizeof init->message.body.exec);
+	(void)madvise(&init->message, sizeof init->message.body.exec, ADVICE_POPULATE);
 	init->frame.fd_count = 0;
 	init->tokens[0].kind = 0;
 }
@@ -233,6 +246,8 @@ int main(int argc, char **argv)
 	const char *step = "memory";
 	bool is_to_build = argc > 1;
 	struct yett_error refused = {0};
+	struct build_about about = {0};
+	struct init_layers layers;
 	int children, r;
 
 	if (is_to_build && strcmp(argv[1], "mount") == 0) {
@@ -240,16 +255,18 @@ int main(int argc, char **argv)
 		return build_mount() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
 	if (init == MAP_FAILED) {
-		main_report(-errno, step, NULL, NULL);
+		main_report(-errno, step, NULL, NULL, NULL);
 		return EXIT_FAILURE;
 	}
 	start_reset_signals();
-	r = is_to_build ? build_run(&init->config, &step, &refused) : 0;
+	r = is_to_build ? build_run((struct build_room){&init->plan, &init->frame}, &init->config, &about, &step, &refused) : 0;
 	if (r == 0)
 		r = start_run(&init->config, is_to_build, &step);
+	if (r == 0)
+		r = main_find_layers(&init->config, about, &layers);
 	children = r == 0 ? main_open_children() : r;
 	if (r != 0 || children < 0) {
-		main_report(r != 0 ? r : children, step, NULL, &refused);
+		main_report(r != 0 ? r : children, step, NULL, &refused, NULL);
 		return EXIT_FAILURE;
 	}
 	init->commands.config = &init->config;
@@ -258,7 +275,7 @@ int main(int argc, char **argv)
 	                              .scratch = {init->tokens, MESSAGE_TOKENS_MAX},
 	                              .commands = &init->commands};
 	(void)channels_add(&init->channels, INIT_FD_CHANNEL, &init->like);
-	main_report(0, "", &init->config, NULL);
+	main_report(0, "", &layers, NULL, &init->config.listener);
 	main_warm(init);
 	commands_prepare(&init->commands);
 	main_serve(init, children);

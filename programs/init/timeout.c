@@ -1,7 +1,8 @@
 /* See timeout.h. */
 #include "programs/init/timeout.h"
 
-#include "base/units.h"
+#include "base/error_rule.h"
+#include "base/units_format.h"
 
 int timeout_check(const struct init_config *config, const struct message_exec *exec, struct yett_error *error)
 {

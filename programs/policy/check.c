@@ -1,13 +1,16 @@
 /* See check.h. */
 #include "programs/policy/check.h"
+#include "base/date.h"
 #include "base/net_list.h"
 #include "base/units_parse.h"
+#include "programs/policy/target.h"
 
 #include <cap-ng.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define MOUNTS_MAX 256 /* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
 
@@ -39,15 +42,28 @@ static int find_id(const char *text, bool is_group, uint32_t *ret_id)
 	return 0;
 }
 
+static int set_notice(struct policy_grant *grant, struct policy_place place, const char *name, bool is_group)
+{
+	struct yett_error notice = {0};
+	char problem[96];
+
+	(void)snprintf(problem, sizeof problem, "is not a %s of this host: %s", is_group ? "group" : "user",
+	               grant->is_ceiling ? "the ceiling does not bound it" : "the grant is void");
+	(void)policy_refuse(place, name, problem, &notice);
+	free(grant->notice);
+	grant->notice = strdup(notice.message);
+	return grant->notice ? 0 : -ENOMEM;
+}
+
 /*
  * A name that is not known makes the grant void, and nothing else: an account that was removed stops nobody else's service. Where that
  * cannot be told the policy is refused, and the one in force stays: a grant that is void for a moment leaves its users to a looser one.
+ * A ceiling only takes, so that one with such a name goes on to bound all others that it names: it is void when there are none.
  */
 static int resolve(struct policy_grant *grant, const struct policy_list *list, bool is_group, uint32_t **ret_ids, size_t *ret_count,
                    struct yett_error *error)
 {
 	_cleanup_free_ uint32_t *ids = calloc(list->count + 1, sizeof *ids);
-	struct yett_error notice = {0};
 	size_t count = 0;
 
 	if (!ids)
@@ -64,16 +80,9 @@ static int resolve(struct policy_grant *grant, const struct policy_list *list, b
 		}
 		grant->everyone = grant->everyone || is_everyone;
 		count += r == 0 && !is_everyone;
-		if (r == 0 || grant->is_void)
+		if (r == 0 || *grant->notice)
 			continue;
-		(void)policy_refuse(list->places[i], list->items[i],
-		                    is_group ? "is not a group of this host: the grant is void"
-		                             : "is not a user of this host: the grant is void",
-		                    &notice);
-		free(grant->notice);
-		grant->notice = strdup(notice.message);
-		grant->is_void = true;
-		if (!grant->notice)
+		if (set_notice(grant, list->places[i], list->items[i], is_group) < 0)
 			return -ENOMEM;
 	}
 	*ret_ids = steal_ptr(&ids);
@@ -198,6 +207,23 @@ static int check_profile(struct settings_profile *written, struct yett_error *er
 	return check_host_network(written, error);
 }
 
+static bool has_expired(const struct policy_grant *grant)
+{
+	return !*grant->notice && grant->expires && grant->expires <= (uint64_t)time(NULL);
+}
+
+static int set_expired(struct policy_grant *grant)
+{
+	char *notice, date[DATE_TEXT_SIZE];
+
+	if (asprintf(&notice, "%s:%u: the grant '%s' has expired: %s", grant->place.file, grant->place.line, grant->name,
+	             date_format(grant->expires, date)) < 0)
+		return -ENOMEM;
+	free(grant->notice);
+	grant->notice = notice;
+	return 0;
+}
+
 static bool has_profile(const struct compiled *compiled, const char *name)
 {
 	for (size_t i = 0; i < compiled->policy.profiles_count; i++)
@@ -217,11 +243,14 @@ static int check_grant(const struct compiled *compiled, struct settings_grant *w
 		return r;
 	if (written->users.count + written->groups.count == 0)
 		return policy_refuse(grant->place, grant->name, "names neither users nor groups", error);
-	if (grant->profiles.count == 0)
+	grant->is_void = *grant->notice && !(grant->is_ceiling && grant->uids_count + grant->gids_count + grant->everyone > 0);
+	if (!grant->is_ceiling && grant->profiles.count == 0)
 		return policy_refuse(grant->place, grant->name, "names no profiles", error);
 	for (size_t i = 0; i < grant->profiles.count; i++)
 		if (strcmp(grant->profiles.items[i], "*") != 0 && !has_profile(compiled, grant->profiles.items[i]))
 			return policy_refuse(grant->profiles.places[i], grant->profiles.items[i], "is not a profile", error);
+	if (has_expired(grant) && set_expired(grant) < 0)
+		return -ENOMEM;
 	grant->capabilities_mask = capability_mask(&grant->capabilities);
 	if (grant->network == PLAN_NETWORK_HOST && written->deny.list && written->deny.list->count[NET_LIST_DENY]) {
 		(void)policy_refuse(written->deny.places[0], grant->name,

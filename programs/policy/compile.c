@@ -2,6 +2,8 @@
 #include "programs/policy/compile.h"
 #include "base/net_list.h"
 #include "programs/policy/check.h"
+#include "programs/policy/enrolled.h"
+#include "programs/policy/namings.h"
 #include "programs/policy/parse.h"
 #include "programs/policy/seccomp.h"
 
@@ -46,6 +48,8 @@ void compiled_free(struct compiled *compiled)
 		free(compiled->grants[i].grant.gids);
 	}
 	settings_clear(SETTINGS_HELPER, compiled);
+	free(policy->namings);
+	enrolled_free(policy);
 	free(policy->rule_lines);
 	free(policy->files);
 	free(policy->profiles);
@@ -70,9 +74,12 @@ static int compiling_start(struct compiling *compiling)
 	policy->files = calloc(POLICY_FILES_MAX, sizeof *policy->files);
 	policy->ids_first = POLICY_IDS_FIRST_DEFAULT;
 	policy->ids_ranges = 4096;
+	policy->audit_dir = strdup("/var/log/yett");
+	policy->audit_max_bytes = UINT64_C(1) << 30;
+	policy->audit_user_bytes = UINT64_C(64) << 20;
 	policy->spares = 2;
 	policy->generation = 0xcbf29ce484222325; /* the start of FNV-1a */
-	return policy->runtime_dir && policy->keys_dir && policy->cgroup && policy->files ? 0 : -ENOMEM;
+	return policy->runtime_dir && policy->keys_dir && policy->cgroup && policy->audit_dir && policy->files ? 0 : -ENOMEM;
 }
 
 static int profile_defaults(struct policy_profile *profile)
@@ -158,26 +165,37 @@ static int add_profiles(struct compiling *compiling)
 	return r;
 }
 
+static int add_grant(struct compiling *compiling, enum settings_section_index kind, cfg_t *section, struct settings_grant *into)
+{
+	struct policy_grant *grant = &into->grant;
+	int r;
+
+	grant->is_ceiling = kind == SETTINGS_CEILING;
+	grant->linger_max_ms = grant->is_ceiling ? POLICY_LINGER_UNLIMITED : 0;
+	grant->place = parse_place(section);
+	grant->notice = strdup("");
+	if (!grant->notice)
+		return -ENOMEM;
+	r = take_name(compiling, section, &grant->name);
+	return r ? r : settings_fill(kind, section, into, compiling->error);
+}
+
+/* Ceilings come behind the grants, and are looked at with them. */
 static int add_grants(struct compiling *compiling)
 {
 	struct compiled *compiled = compiling->compiled;
-	size_t count = parse_count(compiling->parse, SETTINGS_GRANT);
+	size_t grants = parse_count(compiling->parse, SETTINGS_GRANT), count = grants + parse_count(compiling->parse, SETTINGS_CEILING);
 	int r = 0;
 
 	compiled->grants = calloc(count + 1, sizeof *compiled->grants);
 	if (!compiled->grants)
 		return -ENOMEM;
 	compiled->policy.grants_count = count;
+	compiled->policy.ceilings_count = (uint32_t)(count - grants);
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		cfg_t *section = parse_section(compiling->parse, SETTINGS_GRANT, i);
+		enum settings_section_index kind = i < grants ? SETTINGS_GRANT : SETTINGS_CEILING;
 
-		compiled->grants[i].grant.place = parse_place(section);
-		compiled->grants[i].grant.notice = strdup("");
-		if (!compiled->grants[i].grant.notice)
-			return -ENOMEM;
-		r = take_name(compiling, section, &compiled->grants[i].grant.name);
-		if (r == 0)
-			r = settings_fill(SETTINGS_GRANT, section, &compiled->grants[i], compiling->error);
+		r = add_grant(compiling, kind, parse_section(compiling->parse, kind, i < grants ? i : i - grants), &compiled->grants[i]);
 	}
 	return r;
 }
@@ -262,7 +280,7 @@ static bool gives_core_files(const struct policy *policy, const struct policy_pr
 	bool gives = profile->limits.core_bytes != PLAN_CORE_NONE;
 
 	for (size_t i = 0; i < policy->grants_count; i++)
-		gives = gives || policy->grants[i].ceilings.core_bytes > PLAN_CORE_NONE;
+		gives = gives || (!policy->grants[i].is_ceiling && policy->grants[i].limits_max.core_bytes > PLAN_CORE_NONE);
 	return gives;
 }
 
@@ -374,7 +392,7 @@ static int fill_tables(struct compiled *compiled)
 		policy->grants[i] = compiled->grants[i].grant;
 	for (size_t i = 0; i < policy->profiles_count; i++)
 		policy->profiles[i].core_files = gives_core_files(policy, &policy->profiles[i]);
-	return 0;
+	return namings_make(policy);
 }
 
 int compile(const struct compile_text *texts, size_t count, struct compiled **ret_compiled, struct yett_error *error)

@@ -4,13 +4,14 @@
  *
  * Theory of operation: the text is root's own, but libConfuse, libseccomp and the modules of NSS are much code to run
  * with root's privilege. So the process gives up everything else in numbered stages before it reads its first byte, and
- * keeps the view of the file system, which NSS needs. The helper believes none of the image's offsets and counts; what
- * the policy says is this program's word. Starts as root, or as the caller where that is nobody else; a stage's number
- * is its exit status when the stage fails.
+ * keeps the view of the file system, which NSS needs; by it, it also reads the keys that are enrolled, as anybody can. The helper believes
+ * none of the image's offsets and counts; what the policy says is this program's word. Starts as root, or as the caller where that is
+ * nobody else; a stage's number is its exit status when the stage fails.
  */
 #include "base/escape.h"
 #include "helper/privilege/lockdown.h"
 #include "programs/policy/compile.h"
+#include "programs/policy/enrolled.h"
 #include "programs/policy/write.h"
 
 #include <stdio.h>
@@ -142,12 +143,16 @@ int main(int argc, char **argv)
 	static struct input input;
 	struct compiled *compiled = NULL;
 	struct yett_error error = {0};
+	bool is_builtin;
 	int r;
 
 	lock_down(argc, argv, &input);
+	is_builtin = input.count == 0;
 	r = read_texts(&input, &error);
 	if (r == 0)
 		r = compile(input.texts, input.count, &compiled, &error);
+	if (r == 0 && !is_builtin) /* that one's image may be another host's */
+		enrolled_read(&compiled->policy);
 	if (r < 0 && r != -ENOMEM)
 		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "the policy cannot be compiled: %s", strerror(-r));
 	r = image_write(STDIN_FILENO, r, compiled ? &compiled->policy : NULL, &error);

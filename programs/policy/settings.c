@@ -1,15 +1,19 @@
 /* See settings.h. */
 #include "programs/policy/settings.h"
+#include "base/date.h"
 #include "base/net_idn.h"
 #include "base/net_list.h"
 #include "base/net_rule_parse.h"
 #include "base/units_parse.h"
 #include "programs/policy/compile.h"
 #include "programs/policy/parse.h"
+#include "programs/policy/target.h"
 
 #include <cap-ng.h>
 #include <stdio.h>
 #include <string.h>
+
+#define RUNTIME_OWN POLICY_RUNTIME_DIRS "/%u/"
 
 #define LOWER  "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
@@ -44,9 +48,9 @@ static const char *check_rule(const char *text)
 /* Elsewhere what is a user's own could be shared for writing, and a sandbox could put another socket there: policy/check.c. */
 static const char *check_socket(const char *text)
 {
-	const char *rest = strncmp(text, POLICY_RUNTIME_OWN, strlen(POLICY_RUNTIME_OWN)) == 0 ? text + strlen(POLICY_RUNTIME_OWN) : text;
+	const char *rest = strncmp(text, RUNTIME_OWN, strlen(RUNTIME_OWN)) == 0 ? text + strlen(RUNTIME_OWN) : text;
 
-	return strchr(rest, '%') ? "has a % other than at its beginning, in " POLICY_RUNTIME_OWN : policy_path_problem(text);
+	return strchr(rest, '%') ? "has a % other than at its beginning, in " RUNTIME_OWN : policy_path_problem(text);
 }
 
 /* In the one text that it has, by which it is found. */
@@ -144,6 +148,7 @@ static const char *const identities[] = {"private", "root", "caller", NULL};
 static const char *const networks[] = {"none", "limited", "open", "host", NULL};
 static const char *const workspaces[] = {"any", "cow", NULL};
 static const char *const label_rules[] = {"if_available", "required", NULL};
+static const char *const audits[] = {"off", "best_effort", "required", NULL};
 static const char *const syscall_sets[] = {"default", "strict", NULL};
 
 #define MEMORY_MIN     (1u << 20) /* "4" for "4G" is found, not obeyed */
@@ -152,7 +157,9 @@ static const char *const syscall_sets[] = {"default", "strict", NULL};
 #define FILES_MAX      1048576
 #define CPUS_MAX       1024000
 #define COMMAND_MS_MAX ((uint64_t)30 * 24 * 3600 * 1000) /* what an exec may ask for */
+#define AUDIT_SIZE_MIN (64u << 10)                       /* some records */
 #define RATE_MIN       (4u << 10)                        /* of bytes a second: less is a unit that was forgotten */
+#define RATE_MAX       1000000                           /* a minute */
 
 #define S(field) offsetof(struct settings_profile, field)
 #define P(field) S(profile.field)
@@ -217,9 +224,31 @@ static const struct settings_key profile_keys[] = {
 #define S(field) offsetof(struct settings_grant, field)
 #define G(field) S(grant.field)
 #define AT(key)  G(places[POLICY_##key])
+/* The first ones are those of a ceiling as well: whom it is for, and what it bounds. */
+#define CEILING_KEYS 19
 static const struct settings_key grant_keys[] = {
 	{"users", SETTINGS_LIST, S(users), .check = check_account},
 	{"groups", SETTINGS_LIST, S(groups), .check = check_account},
+	{"max_memory", SETTINGS_SIZE, G(limits_max.memory_bytes), MEMORY_MIN, BYTES_MAX, .place = AT(LIMIT_MEMORY)},
+	{"max_cpus", SETTINGS_CPUS, G(limits_max.cpu_millis), 10, CPUS_MAX, .place = AT(LIMIT_CPUS)},
+	{"max_pids", SETTINGS_NUMBER, G(limits_max.pids), 2, PIDS_MAX, .place = AT(LIMIT_PIDS)},
+	{"max_files", SETTINGS_NUMBER, G(limits_max.files), 16, FILES_MAX, .place = AT(LIMIT_FILES)},
+	{"max_file_size", SETTINGS_SIZE, G(limits_max.file_bytes), 1, BYTES_MAX, .place = AT(LIMIT_FILE_SIZE)},
+	{"max_core", SETTINGS_CORE, G(limits_max.core_bytes), 1, BYTES_MAX, .place = AT(LIMIT_CORE)},
+	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = AT(KEY_LINGER)},
+	{"max_command_timeout", SETTINGS_TIME, G(command_max_ms), 1, COMMAND_MS_MAX, .has_unlimited = true, .place = AT(KEY_COMMAND)},
+	{"max_io_read", SETTINGS_SIZE, G(limits_max.io_read_bytes), RATE_MIN, BYTES_MAX, .has_unlimited = true, .place = AT(KEY_IO_READ)},
+	{"max_io_write", SETTINGS_SIZE, G(limits_max.io_write_bytes), RATE_MIN, BYTES_MAX, .has_unlimited = true,
+         .place = AT(KEY_IO_WRITE)},
+	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true,
+         .place = AT(KEY_USER_MEMORY)},
+	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = AT(KEY_USER_CPUS)},
+	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true, .place = AT(KEY_USER_PIDS)},
+	{"user_terminals", SETTINGS_NUMBER4, G(terminals_max), 1, INT32_MAX, .has_unlimited = true, .place = AT(KEY_USER_TERMINALS)},
+	{"max_sandboxes", SETTINGS_NUMBER4, G(sandboxes_max), 1, POLICY_SANDBOXES_MAX, .has_unlimited = true, .place = AT(KEY_SANDBOXES)},
+	{"max_creations", SETTINGS_NUMBER4, G(creations_max), 1, RATE_MAX, .has_unlimited = true, .place = AT(KEY_CREATIONS)},
+	{"max_requests", SETTINGS_NUMBER4, G(requests_max), 1, RATE_MAX, .has_unlimited = true, .place = AT(KEY_REQUESTS)},
+	{"expire", SETTINGS_DATE, G(expires), .min = 1},
 	{"keys", SETTINGS_LIST, G(keys), .check = check_name_or_all, .otherwise = "*", .place = AT(KEY_KEYS)},
 	{"profiles", SETTINGS_LIST, G(profiles), .check = check_name_or_all, .place = AT(KEY_PROFILES)},
 	{"share_ro", SETTINGS_LIST, G(share_ro), .check = check_rule, .place = AT(KEY_SHARE_RO)},
@@ -239,20 +268,6 @@ static const struct settings_key grant_keys[] = {
 	{"user_keys", SETTINGS_BOOL, G(user_keys), .place = AT(KEY_USER_KEYS)},
 	{"confined_clients", SETTINGS_BOOL, G(confined_clients), .place = AT(KEY_CONFINED)},
 	{"fall_through", SETTINGS_BOOL, G(fall_through)},
-	{"max_memory", SETTINGS_SIZE, G(ceilings.memory_bytes), MEMORY_MIN, BYTES_MAX, .place = AT(LIMIT_MEMORY)},
-	{"max_cpus", SETTINGS_CPUS, G(ceilings.cpu_millis), 10, CPUS_MAX, .place = AT(LIMIT_CPUS)},
-	{"max_pids", SETTINGS_NUMBER, G(ceilings.pids), 2, PIDS_MAX, .place = AT(LIMIT_PIDS)},
-	{"max_files", SETTINGS_NUMBER, G(ceilings.files), 16, FILES_MAX, .place = AT(LIMIT_FILES)},
-	{"max_file_size", SETTINGS_SIZE, G(ceilings.file_bytes), 1, BYTES_MAX, .place = AT(LIMIT_FILE_SIZE)},
-	{"max_core", SETTINGS_CORE, G(ceilings.core_bytes), 1, BYTES_MAX, .place = AT(LIMIT_CORE)},
-	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = AT(KEY_LINGER)},
-	{"max_command_timeout", SETTINGS_TIME, G(command_max_ms), 1, COMMAND_MS_MAX, .has_unlimited = true, .place = AT(KEY_COMMAND)},
-	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true,
-         .place = AT(KEY_USER_MEMORY)},
-	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = AT(KEY_USER_CPUS)},
-	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true, .place = AT(KEY_USER_PIDS)},
-	{"user_terminals", SETTINGS_NUMBER4, G(terminals_max), 1, INT32_MAX, .has_unlimited = true, .place = AT(KEY_USER_TERMINALS)},
-	{"max_sandboxes", SETTINGS_NUMBER4, G(sandboxes_max), 1, POLICY_SANDBOXES_MAX, .has_unlimited = true, .place = AT(KEY_SANDBOXES)},
 };
 #undef AT
 #undef G
@@ -266,6 +281,10 @@ static const struct settings_key helper_keys[] = {
 	{"cgroup", SETTINGS_TEXT, H(cgroup), .check = policy_path_problem},
 	{"ids_first", SETTINGS_NUMBER4, H(ids_first), POLICY_IDS_FIRST_MIN, UINT32_MAX, .place = H(ids_place)},
 	{"ids_ranges", SETTINGS_NUMBER4, H(ids_ranges), 2, POLICY_IDS_RANGES_MAX, .place = H(ids_place)},
+	{"audit", SETTINGS_CHOICE, H(audit), .choices = audits},
+	{"audit_dir", SETTINGS_TEXT, H(audit_dir), .check = policy_path_problem},
+	{"audit_max_size", SETTINGS_SIZE, H(audit_max_bytes), AUDIT_SIZE_MIN, BYTES_MAX, .has_unlimited = true},
+	{"audit_user_size", SETTINGS_SIZE, H(audit_user_bytes), AUDIT_SIZE_MIN, BYTES_MAX, .has_unlimited = true},
 	{"spares", SETTINGS_NUMBER4, H(spares), 0, POLICY_SPARES_MAX},
 	{"network_proxy", SETTINGS_PROXY, C(proxy)},
 	{"no_proxy", SETTINGS_DIRECT, C(direct)},
@@ -277,6 +296,7 @@ const struct settings_section settings_sections[SETTINGS_SECTIONS] = {
 	[SETTINGS_HELPER] = {"helper", CFGF_NONE, helper_keys, ARRAY_SIZE(helper_keys)},
 	[SETTINGS_PROFILE] = {"profile", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, profile_keys, ARRAY_SIZE(profile_keys)},
 	[SETTINGS_GRANT] = {"grant", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, grant_keys, ARRAY_SIZE(grant_keys)},
+	[SETTINGS_CEILING] = {"ceiling", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, grant_keys, CEILING_KEYS},
 };
 
 _Static_assert(ARRAY_SIZE(profile_keys) <= SETTINGS_KEYS_MAX, "the tables of parse.c");
@@ -322,6 +342,7 @@ static const struct {
 	[SETTINGS_CORE] = {units_parse_core, "is not none, nor a size of at least 4K such as 64M or 2G", 8},
 	[SETTINGS_CPUS] = {units_parse_cpus, "is not a number such as 2 or 1.5", 8},
 	[SETTINGS_LINGER] = {parse_linger, "is not a time such as 30m or 12h, or unlimited", 8},
+	[SETTINGS_DATE] = {date_parse, "is not a date such as 2026-12-31 or 2026-12-31T18:00:00Z", 8},
 	[SETTINGS_TIME] = {units_parse_duration, "is not a time such as 30s or 10m, or unlimited", 8},
 	[SETTINGS_NUMBER] = {units_parse_number, "is not a whole number", 8},
 	[SETTINGS_NUMBER4] = {units_parse_number, "is not a whole number", 4},
@@ -439,8 +460,9 @@ static int rules_grow(struct settings_rules *rules, size_t count, size_t size)
 {
 	size_t used = rules->list ? rules->list->size : sizeof *rules->list;
 	size_t room = used + size <= rules->room ? rules->room : 2 * (used + size);
-	struct net_list *list = realloc(rules->list, room);
-	struct policy_place *places = reallocarray(rules->places, count + 1, sizeof *places);
+	struct net_list *list = room > rules->room ? realloc(rules->list, room) : rules->list;
+	const bool is_full = (count & (count - 1)) == 0; /* there is room for the next power of two */
+	struct policy_place *places = is_full ? reallocarray(rules->places, count ? 2 * count : 1, sizeof *places) : rules->places;
 
 	if (list && !rules->list)
 		net_list_begin(list);

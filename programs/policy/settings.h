@@ -11,6 +11,7 @@
 
 #include <confuse.h>
 
+#define POLICY_NAME_MAX   64
 #define SETTINGS_KEYS_MAX 56
 #define SETTINGS_LIST_MAX 256 /* items of one list */
 
@@ -35,7 +36,7 @@ struct settings_profile {
 	struct settings_rules allow, deny;
 };
 
-/* The same of a grant. "*" among the users is everyone. */
+/* The same of a grant or a ceiling. "*" among the users is everyone. */
 struct settings_grant {
 	struct policy_grant grant;
 	struct policy_list users, groups; /* names or numbers */
@@ -55,6 +56,7 @@ enum settings_kind {
 	SETTINGS_CPUS,    /* uint64_t, thousandths */
 	SETTINGS_LINGER,  /* uint64_t, milliseconds, or POLICY_LINGER_UNLIMITED */
 	SETTINGS_TIME,    /* uint64_t, milliseconds */
+	SETTINGS_DATE,    /* uint64_t, seconds since 1970 */
 	SETTINGS_NUMBER,  /* uint64_t */
 	SETTINGS_NUMBER4, /* uint32_t */
 	SETTINGS_OCTAL,   /* uint32_t, written as a mode */
@@ -81,7 +83,7 @@ struct settings_section {
 	size_t count;
 };
 
-enum settings_section_index { SETTINGS_HELPER, SETTINGS_PROFILE, SETTINGS_GRANT, SETTINGS_SECTIONS };
+enum settings_section_index { SETTINGS_HELPER, SETTINGS_PROFILE, SETTINGS_GRANT, SETTINGS_CEILING, SETTINGS_SECTIONS };
 extern const struct settings_section settings_sections[SETTINGS_SECTIONS];
 
 /*

@@ -1,11 +1,9 @@
-/*
- * What may be said of a sandbox, by a policy or by a request: the rules that need nobody else's word. Declared in helper/policy/policy.h.
- *
- * Pure; no privilege. yett-policy applies them to the policy, planning to a request.
- */
-#include "helper/policy/policy.h"
+/* See target.h. No privilege. */
+#include "programs/policy/target.h"
 
 #include <string.h>
+
+#define HOSTNAME_MAX 64
 
 /* At or below these nothing is mounted: the kernel's own views, and what the sandbox tells its programs about users. */
 static const char *const closed_trees[] = {"/proc", "/sys", "/dev", "/run/yett", "/etc/passwd", "/etc/group"};
@@ -37,7 +35,7 @@ const char *policy_hostname_problem(const char *name)
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
 	size_t length = strlen(name);
 
-	if (length == 0 || length > POLICY_HOSTNAME_MAX || strspn(name, allowed) != length)
+	if (length == 0 || length > HOSTNAME_MAX || strspn(name, allowed) != length)
 		return "is not a host name (letters, digits, . and -, at most 64)";
 	if (name[0] == '-' || name[0] == '.')
 		return "is not a host name: it begins with . or -";

@@ -136,7 +136,12 @@ static void find_names(const struct peer *peer, struct peer_names *names)
 {
 	const struct passwd *user = getpwuid(peer->uid);
 	const struct group *group = getgrgid(peer->gid);
+	char link[32];
 
+	/* Which that process can change, but only to another one that it may execute. One that is undumpable tells it nobody.
+	 * proc_pid_exe(5) */
+	(void)snprintf(link, sizeof link, "/proc/%d/exe", peer->pid);
+	(void)!readlink(link, names->program, sizeof names->program - 1);
 	if (!user)
 		ask_name_services();
 	if (user) {

@@ -1,6 +1,7 @@
 /* See own_keys.h. */
 #include "programs/reader/own_keys.h"
-#include "helper/monitor/key_line.h"
+#include "base/error_text.h"
+#include "helper/policy/key_line.h"
 #include "helper/plan/peer.h"
 
 #include <fcntl.h>

@@ -366,7 +366,8 @@ accept("event-blocked", "event", "a connection that was not allowed, for the las
     kind=uint(14), count=uint(2), connection=connection(name=text("a.example"), address=text("169.254.169.254"), port=uint(65535), verdict=uint(6))))
 accept("event-blocked-by-rule", "event", "a connection that a rule denies, with the longest text of one and of where it stands", followed(
     kind=uint(14), count=ONE, connection=connection(name=text("a.example"), port=uint(443), verdict=ONE, rule=text("r" * 335), place=text("p" * 4095))))
-accept("event-network-lost", "event", "the last kind there is", followed(kind=uint(16), count=ONE))
+accept("event-network-lost", "event", "what serves the network ended", followed(kind=uint(16), count=ONE))
+accept("event-unrecorded", "event", "the last kind there is", followed(kind=uint(18)))
 accept("event-ended", "event", "the last of a stream, with the largest reason", followed(
     number=uint((1 << 64) - 1), kind=uint(9), state=uint(4), ended=uint(7)))
 accept("done-plain", "done", "the id of the sandbox", done())
@@ -633,7 +634,7 @@ refuse("reach-list", "reach", "range", "list", "no list of rules", reach(list=ui
 refuse("reach-without-a-rule", "reach", "too-short", "rule", "a rule is never empty", reach(rule=text("")))
 refuse("usage-unknown-count", "usage", "reserved", "known", "a bit that is in no table", usage(known=uint(524288)))
 refuse("usage-of-one-that-is-gone", "usage", "range", "state", "what is destroyed uses nothing", usage(state=uint(7)))
-refuse("event-unknown-kind", "event", "range", "kind", "a kind that is in no table", followed(kind=uint(18)))
+refuse("event-unknown-kind", "event", "range", "kind", "a kind that is in no table", followed(kind=uint(19)))
 refuse("event-large-port", "event", "range", "connection.port", "no port", followed(kind=uint(11), connection=connection(port=uint(65536))))
 refuse("event-large-verdict", "event", "range", "connection.verdict", "no reason", followed(
     kind=uint(14), connection=connection(verdict=uint(8))))

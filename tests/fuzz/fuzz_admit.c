@@ -13,7 +13,9 @@ static struct policy_mount mount = {.source = source, .target = target};
 static struct policy_profile profile = {
 	.name = profile_name, .mounts = &mount, .mounts_count = 1, .apparmor_profile = none, .selinux_type = none};
 static struct policy_grant grant = {.uids = &uid, .uids_count = 1, .profiles = {.items = profiles, .count = 1}};
-static const struct policy policy = {.profiles = &profile, .profiles_count = 1, .grants = &grant, .grants_count = 1};
+static uint64_t naming = POLICY_NAMING(POLICY_NAMING_USER, 1000, 0);
+static const struct policy policy = {
+	.profiles = &profile, .profiles_count = 1, .grants = &grant, .grants_count = 1, .namings = &naming, .namings_count = 1};
 static const struct peer peer = {.uid = 1000, .gid = 1000};
 
 static void need(bool holds)

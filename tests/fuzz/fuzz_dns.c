@@ -19,7 +19,7 @@ static void check_reverse(const char *prefix, const char *suffix)
 	struct in6_addr address;
 
 	(void)snprintf(name, sizeof name, "%s%s", prefix, suffix);
-	(void)dns_reverse(name, &address);
+	(void)!dns_reverse(name, &address);
 }
 
 static void check_question(const struct dns_question *question)

@@ -55,7 +55,9 @@ static size_t follow(const struct policy *policy)
 		const struct policy_profile *profile = &policy->profiles[i];
 
 		sum += strlen(profile->name) + strlen(profile->hostname) + follow_list(&profile->system) +
-		       follow_list(&profile->environment) + follow_list(&profile->tmpfs) + profile->shares;
+		       follow_list(&profile->environment) + profile->shares;
+		for (size_t m = 0; m < profile->mounts_count; m++)
+			sum += strlen(profile->mounts[m].source) + strlen(profile->mounts[m].target);
 		for (size_t f = 0; f < profile->init_filter_count; f++)
 			sum += profile->init_filter[f].k;
 	}

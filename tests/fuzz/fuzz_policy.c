@@ -39,11 +39,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 			fill(SETTINGS_PROFILE, parse_section(parse, SETTINGS_PROFILE, i), &profile);
 		}
-		for (size_t i = 0; i < parse_count(parse, SETTINGS_GRANT); i++) {
-			struct settings_grant grant = {0};
+		for (enum settings_section_index kind = SETTINGS_GRANT; kind <= SETTINGS_CEILING; kind++)
+			for (size_t i = 0; i < parse_count(parse, kind); i++) {
+				struct settings_grant grant = {0};
 
-			fill(SETTINGS_GRANT, parse_section(parse, SETTINGS_GRANT, i), &grant);
-		}
+				fill(kind, parse_section(parse, kind, i), &grant);
+			}
 	}
 	return 0;
 }

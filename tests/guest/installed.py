@@ -62,7 +62,7 @@ def sandboxed():
     """The host's pids of all that runs under a private id; not of what is ready for a sandbox to come."""
     return [pid for pid in yett.processes()
             if int((yett.status_of(pid).get('Uid') or '0').split()[0]) in IDS and yett.is_alive(pid)
-            and yett.argv_of(pid)[:1] not in (['yett-decider'], ['yett-decoder'], ['yett-front']) and not yett.is_building(pid)]
+            and yett.argv_of(pid)[:1] not in (['yett-audit'], ['yett-decider'], ['yett-decoder'], ['yett-front']) and not yett.is_building(pid)]
 
 
 def busy_groups(uid='*'):

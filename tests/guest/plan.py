@@ -33,13 +33,15 @@ TESTS = (
     Test('selinux', 'tests/guest/test_selinux.py', 480, ['selinux']),
     Test('service', 'tests/guest/test_service.py', 600, ['apparmor']),
     # With the other LSM what depends on it: who starts whom, and what is whose.
-    Test('service', 'tests/guest/test_service.py', 600, ['selinux'], arguments=['Living', 'Confinement']),
+    Test('service', 'tests/guest/test_service.py', 600, ['selinux'], arguments=['Living', 'Confinement', 'Audit']),
     Test('network', 'tests/guest/test_network.py', 300),
     Test('agent', 'tests/guest/test_agent.py', 300),
     Test('users', 'tests/guest/test_users.py', 300, ['apparmor']),
     Test('setuid', 'tests/guest/test_setuid.py', 400),
     # Of the tests that also run elsewhere: what cgroup v2 decides, this kernel, or a label; most of it once, divided between the two.
     Test('system-limits', 'tests/system/test_limits.py', 400, ['apparmor']),
+    Test('system-audit', 'tests/system/test_audit.py', 300, ['selinux'], arguments=['Required']),
+    Test('system-about', 'tests/system/test_about.py', 300, arguments=['Told', 'OfService']),
     Test('system-inside', 'tests/system/test_inside.py', 400, ['selinux']),
     Test('system-terminal', 'tests/system/test_terminal.py', 300, ['selinux']),
     Test('system-nested', 'tests/system/test_nested.py', 200, ['apparmor'], arguments=['Nested']),

@@ -99,12 +99,12 @@ class Helper(yett.Case):
         if not os.path.exists(INSTALLED):
             os.makedirs(INSTALLED)
             cls.addClassCleanup(shutil.rmtree, INSTALLED)
-            for name in ('yett-helper', 'yett-rootless', 'yett-decider', 'yett-decoder', 'yett-dialer', 'yett-front', 'yett-resolver', 'yett-closer', 'yett-policy', 'yett-reader', 'yett-reader-nss', 'yett-init'):
+            for name in ('yett-helper', 'yett-rootless', 'yett-decider', 'yett-decoder', 'yett-dialer', 'yett-front', 'yett-resolver', 'yett-closer', 'yett-audit', 'yett-policy', 'yett-reader', 'yett-reader-nss', 'yett-init'):
                 shutil.copy(run.path('helper/' + name), INSTALLED)
         load('yett-sandbox')
         load('yett-helper')
         cls.addClassCleanup(parse, ['-I', FOLDER, '-I', '/etc/apparmor.d', FOLDER + '/yett-helper'], None, '--remove')
-        cls.service_options = {'helper': INSTALLED + '/yett-helper', 'before': PROFILES, 'spares': 1}
+        cls.service_options = {'helper': INSTALLED + '/yett-helper', 'before': 'helper { audit = required }\n' + PROFILES, 'spares': 1}
         cls.denied_before = len(cls.denied())
         super().setUpClass()
 
@@ -126,6 +126,7 @@ class Helper(yett.Case):
                 labels.setdefault(label, set()).add(os.path.basename(os.readlink('/proc/%d/exe' % pid)))
         self.assertEqual(labels.pop('yett-helper (enforce)'), {'yett-helper'})
         self.assertEqual(labels.pop('yett-helper//decider (enforce)'), {'yett-decider'})
+        self.assertEqual(labels.pop('yett-helper//audit (enforce)'), {'yett-audit'})  # which has written of this sandbox: it is required
         self.assertEqual(labels.pop('yett-helper//decoder (enforce)'), {'yett-decoder'})
         self.assertEqual(labels.pop('yett-helper//reader (enforce)'), {'yett-reader'})
         self.assertEqual(labels.pop('yett-helper//front (enforce)'), {'yett-front'})

@@ -7,7 +7,7 @@ import yett
 
 # Where something could be left. /yett is this test's own, and dpkg's log and systemd's journal remember everything.
 PLACES = ('/etc', '/usr', '/lib', '/run', '/var', '/sys/fs/cgroup', '/dev/shm', '/tmp')
-OURS = ('yett-guest', '/var/tmp/logs', '/var/log/', '/var/lib/dpkg/info', '/yett-test')
+OURS = ('yett-guest', '/var/tmp/logs', '/var/log/journal', '/var/log/apt', '/var/log/dpkg', '/var/lib/dpkg/info', '/yett-test')
 
 
 def left():

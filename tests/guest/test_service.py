@@ -186,14 +186,15 @@ class Confinement(installed.Case):
         process = self.hold(self.ann)
         listener = int(installed.show('yett.service', 'MainPID'))
         self.assertEqual(yett.status_of(listener)['CapEff'], '0' * 16)
-        self.assertEqual(yett.status_of(listener)['CapBnd'], yett.status_of(listener)['CapPrm'])
+        own, bounding = (yett.capability_names(yett.status_of(listener)[name]) for name in ('CapPrm', 'CapBnd'))
+        self.assertEqual(bounding - own, {9})  # CAP_LINUX_IMMUTABLE, for yett-audit
         process.communicate(b'\n')
 
     def test_the_listener_alone_is_in_the_services_group_and_namespaces(self):
         process = self.hold(self.ann)
         listener = installed.show('yett.service', 'MainPID')
         group = '/sys/fs/cgroup/system.slice/yett.service/cgroup.procs'
-        self.assertEqual(yett.read(group).split(), [listener])
+        self.assertEqual([yett.argv_of(int(pid))[0] for pid in yett.read(group).split() if pid != listener], ['yett-audit'])
         self.assertNotEqual(os.readlink('/proc/%s/ns/mnt' % listener), os.readlink('/proc/1/ns/mnt'))
         monitors = [pid for pid in map(int, yett.read(installed.CGROUP + '/helpers/cgroup.procs').split())
                     if yett.argv_of(pid)[:1] == ['/usr/libexec/yett/yett-helper']]
@@ -209,6 +210,48 @@ class Confinement(installed.Case):
         self.output(self.ann, 'sh', '-c', 'echo written >/home/ann/work/file', options=['--rw', '/home/ann/work'])
         self.assertEqual(yett.read('/home/ann/work/file'), 'written\n')
         self.assertEqual(os.stat('/home/ann/work/file').st_uid, self.ann.uid)
+
+
+class Audit(installed.Case):
+    """As the package sets it: who was given what is written down, where nobody but root reads it."""
+
+    @staticmethod
+    def records(*argv):
+        return yett.told(installed.tool('yett', 'audit', 'show', '--json', *argv).out)['records']
+
+    def test_a_sandbox_and_its_end_are_written_down_and_sealed(self):
+        key = installed.tool('yett', 'audit', 'keygen').out
+        installed.tool('systemctl', 'restart', 'yett.service')
+        process = self.hold(self.ann)
+        created = [one for one in self.records('--event', 'create') if one['user']['pid'] == process.pid]
+        self.assertEqual([(one['user']['uid'], one['user']['program'], one['profile']['name']) for one in created], [(self.ann.uid, '/usr/bin/yett', 'default')])
+        process.communicate(b'\n')
+        box = created[0]['sandbox']
+        yett.wait_until(lambda: [one for one in self.records('--event', 'ended') if one['sandbox'] == box], 'the record of the end')
+        yett.write('/root/audit.key', key, 0o600)
+        self.addCleanup(os.unlink, '/root/audit.key')
+        done = installed.tool('yett', 'audit', 'verify', '--key', '/root/audit.key')
+        self.assertRegex(done.out, '^whole: ')
+
+    def test_what_writes_it_down_has_nothing_else(self):
+        self.output(self.ann, 'true')
+        pid, = [pid for pid in yett.processes() if yett.argv_of(pid)[:1] == ['yett-audit'] and yett.is_alive(pid)]
+        status = yett.status_of(pid)
+        self.assertIn(int(status['Uid'].split()[0]), installed.IDS)
+        self.assertEqual((status['CapPrm'], status['CapBnd'], status['NoNewPrivs'], status['Seccomp']), ('0' * 16, '0' * 16, '1', '2'))
+        if installed.LSM == 'selinux':
+            self.assertEqual(yett.read('/proc/%d/attr/current' % pid).strip(' \n\0'), 'system_u:system_r:yett_audit_t:s0')
+        self.assertEqual(os.stat('/var/log/yett').st_mode & 0o7777, 0o700)
+
+    def test_stopping_the_service_loses_nothing(self):
+        before = {one['sandbox'] for one in self.records('--event', 'create')}
+        for _ in range(3):
+            self.output(self.ann, 'true')
+        installed.tool('systemctl', 'stop', 'yett.service')
+        yett.wait_until(lambda: not [pid for pid in yett.processes() if yett.argv_of(pid)[:1] == ['yett-audit'] and yett.is_alive(pid)], 'the end of yett-audit')
+        made, ended = ({one['sandbox'] for one in self.records('--event', event)} for event in ('create', 'ended'))
+        self.assertEqual(len(made - before), 3)
+        self.assertEqual(made - before - ended, set())
 
 
 CAPABLE = '''

@@ -7,6 +7,7 @@
 #define ask honest_ask
 #include "programs/decider/ask.c" /* NOLINT: with what it keeps to itself */
 #undef ask
+#include "base/clock.h"
 #include "protocol/frame.h"
 #include "tests/hostile/lingering.h"
 int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
@@ -18,10 +19,12 @@ int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct 
 #include <stddef.h>
 #include <stdio.h>
 
-#define ROOT       "/root"
-#define FLOOD      100000
-#define UNTOLD     ((enum decider_act)77)
-#define IGNORE_END 5000 /* ms that the monitor has to see to it that nobody is left who could say anything */
+#define ROOT        "/root"
+#define FLOOD       100000
+#define COUNTED     40
+#define REFUSING_MS 4000
+#define UNTOLD      ((enum decider_act)77)
+#define IGNORE_END  5000 /* ms that the monitor has to see to it that nobody is left who could say anything */
 
 struct attack {
 	struct plan *plan;
@@ -182,6 +185,11 @@ static int other_type(struct attack *a)
 static int nice_value(struct attack *a)
 {
 	return a->plan->nice = -20, 0;
+}
+static int both_dry_and_not(struct attack *a)
+{
+	memset(&a->plan->is_dry, 2, 1);
+	return 0;
 }
 static int name_of_profile(struct attack *a)
 {
@@ -510,11 +518,49 @@ static int flood_log(struct attack *a)
 	return tell(a, "it has written a flood", 0, 0);
 }
 
+/* For seconds: each is one that yett-audit is told of. */
+static int flood_refusals(struct attack *a)
+{
+	struct yett_error refused = {0};
+	uint64_t end_ms = clock_now_ms() + REFUSING_MS;
+
+	(void)error_set(&refused, YETT_E_RESOURCE_LIMIT, 0, "flood");
+	while (clock_now_ms() < end_ms)
+		ask_tell_bytes(ACT_REFUSED, &refused, sizeof refused);
+	return tell(a, "it was refused without end", 0, 0);
+}
+
 static int flood_sweeps(struct attack *a)
 {
 	for (int i = 0; i < FLOOD / 50; i++)
 		(void)!do_act(a, ACT_LOST, "", 0);
 	return tell(a, "it has had much swept", 0, 0);
+}
+
+/* Without the key's act, with which an honest one begins each request. */
+static int count_records_that_are_told(struct attack *a)
+{
+	static const struct decider_records wanted = {.of_all = true};
+	uint64_t passed = 0;
+
+	for (int i = 0; i < COUNTED; i++) {
+		passed += do_act(a, ACT_RECORDS, &wanted, sizeof wanted) == 0;
+		close_fds(a);
+	}
+	return tell(a, "told of records %" PRIu64 " times", passed, 0);
+}
+
+static int count_sandboxes_that_are_made(struct attack *a)
+{
+	const struct iovec parts[] = {{a->plan, offsetof(struct plan, steps) + a->plan->steps_count * sizeof *a->plan->steps},
+	                              {a->plan->arena, a->plan->arena_used}};
+	uint64_t passed = 0;
+
+	for (int i = 0; i < COUNTED; i++) {
+		passed += honest_ask(ACT_CREATE, parts, ARRAY_SIZE(parts), &a->answer, &a->fds, a->error) == 0;
+		close_fds(a);
+	}
+	return tell(a, "let make %" PRIu64 " sandboxes", passed, 0);
 }
 
 /* There is no packet of the client that has descriptors: the next one goes. */
@@ -573,6 +619,7 @@ static const struct {
 	MODE(other_label),
 	MODE(other_type),
 	MODE(nice_value),
+	MODE(both_dry_and_not),
 	MODE(name_of_profile),
 	MODE(profile),
 	MODE(shorter),
@@ -608,7 +655,10 @@ static const struct {
 	MODE(ask_for_its_plan),
 	MODE(no_action),
 	MODE(flood),
+	MODE(count_records_that_are_told),
+	MODE(count_sandboxes_that_are_made),
 	MODE(flood_log),
+	MODE(flood_refusals),
 	MODE(flood_sweeps),
 	MODE(flood_drops),
 	MODE(hang),

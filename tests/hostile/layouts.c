@@ -3,6 +3,7 @@
 #include "helper/plan/plan.h"
 #include "helper/setup/registry.h"
 #include "helper/supervisor/supervisor.h"
+#include "programs/decider/plan_name.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -67,7 +68,7 @@ const char *faults_logged(const struct faults *faults, unsigned i)
 
 const char *step_name(unsigned kind)
 {
-	return kind < PLAN_STEP_KINDS ? plan_step_name((enum plan_step_kind)kind) : NULL;
+	return kind < PLAN_STEP_KINDS ? plan_name_step((enum plan_step_kind)kind) : NULL;
 }
 
 int64_t record_uid(const char *path)

@@ -96,14 +96,9 @@ class Terminal(Diff):
         process = self.service.popen(self.alice, self.service.yett, 'diff', self.work, *words, env={**self.environment(), 'TERM': 'xterm', **env}, stdin=subprocess.DEVNULL,
                                      stdout=slave, stderr=slave)
         os.close(slave)
-        found = []
-        with open(master, 'rb', buffering=0) as terminal:
-            try:
-                while part := terminal.read(65536):
-                    found.append(part)
-            except OSError:  # EIO: nobody has it open any more
-                pass
-        return process.wait(timeout=yett.DEADLINE), b''.join(found).replace(b'\r\n', b'\n')
+        self.addCleanup(os.close, master)
+        shown = yett.read_terminal(master).replace(b'\r\n', b'\n')
+        return process.wait(timeout=yett.DEADLINE), shown
 
     def harm(self):
         """Names, old and new contents, and what a hunk has in common, each with sequences of their own."""

@@ -4,6 +4,7 @@ sandbox, with an error that a person can read, and nobody else's.
 """
 import os
 import pty
+import re
 import signal
 import socket
 import termios
@@ -129,7 +130,7 @@ DECIDERS = [
     ('nice-value', NOT_ALLOWED), ('name-of-profile', NOT_ALLOWED), ('profile-at-4294967295', NO_PLAN), ('profile-at-10000', NO_PLAN),
     ('shorter', NO_PLAN), ('longer', NO_PLAN), ('a-step-less', NO_PLAN), ('all-steps', NO_PLAN), ('all-texts', NO_PLAN),
     ('all-groups', NO_PLAN), ('all-labels', NO_PLAN), ('all-variables', NO_PLAN), ('all-descriptors', NO_PLAN), ('no-kind', NO_PLAN),
-    ('no-head', NO_PLAN),
+    ('no-head', NO_PLAN), ('both-dry-and-not', NO_PLAN),
     ('no-act', CLOSED), ('act-of-0', CLOSED), ('largest-act', CLOSED), ('half-a-number', CLOSED), ('nothing', CLOSED),
     ('short-key', CLOSED), ('long-key', CLOSED), ('short-request', CLOSED), ('long-records', CLOSED), ('larger-than-all', CLOSED),
     ('a-descriptor', CLOSED), ('leave-badly', CLOSED),
@@ -175,6 +176,26 @@ class Deciders(Neighboured):
         self.assert_refused(done, 125, text)
         self.assertNotIn('captured: the decider was let live', done.err)
         self.assert_unharmed(other)
+
+    def counted(self, mode):
+        done = self.captured(mode)
+        self.assertEqual(done.code, 125, done)
+        return int(re.search(r'captured: [a-z ]+ ([0-9]+) ', done.err)[1])
+
+    def test_what_users_may_ask_for_in_a_minute_is_not_for_it_to_count(self):
+        """Each request has three acts besides that of its key, which it leaves out: the first four are of the honest one, and of none."""
+        records, sandboxes = 'count-records-that-are-told', 'count-sandboxes-that-are-made'
+        self.assertEqual(self.counted(records), 40)  # all it asks for
+        self.assertEqual(self.counted(sandboxes), 40)
+        self.service.wait_no_leftovers()
+        for bounds, most in (('max_requests = 5', {records: 3 + 4 * 4, sandboxes: 3 + 4 * 4}), ('max_creations = 5', {records: 40, sandboxes: 5})):
+            self.change_policy(before=FORBIDDEN + 'ceiling "few" { users = {"%s"} %s }\n' % (self.alice.name, bounds))
+            for mode, passed in most.items():
+                with self.subTest(bounds, mode=mode):
+                    os.unlink(self.service.runtime + '/rates') if os.path.exists(self.service.runtime + '/rates') else None
+                    self.assertEqual(self.counted(mode), passed)
+                    self.assertEqual(self.sandbox('true', user=self.bob).code, 0)
+                    self.service.wait_no_leftovers()
 
     def test_no_profile_but_those_of_a_grant_is_given(self):
         """By its number: as many as there are, of which the honest one is what was asked for."""

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/hostile/vectors.h"
+#include "base/error_text.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 
 #include "tests/hostile/wire.h"
 
+#include "base/error_text.h"
 #include "protocol/codec.h"
 #include "protocol/frame_message.h"
 

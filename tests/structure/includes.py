@@ -13,41 +13,43 @@ MAY_INCLUDE = {
     "protocol": ["base/"],
     "libclient": ["base/", "protocol/", "yett_error.h"],
     "checkpoint": ["base/", "yett_error.h"],
-    "cli": ["base/", "checkpoint/yett-checkpoint.h", "libclient/yett.h"],
+    # Of yett-audit what reads its records, which takes no privilege.
+    "cli": ["base/", "checkpoint/yett-checkpoint.h", "libclient/yett.h", *(f"programs/audit/{name}.h" for name in ("chain", "member", "slots", "verify"))],
     "agent": ["base/", "libclient/yett.h"],
     # What runs as root, from below to above.
     "helper/policy": ["base/", "helper/plan/plan.h"],
     "helper/plan": ["base/", *OF_MESSAGES, "helper/policy/policy.h", "helper/privilege/"],
-    "helper/privilege": ["base/"],
+    "helper/privilege": ["base/", "protocol/frame.h"],
     "helper/setup": ["base/", *OF_MESSAGES, "helper/plan/order.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/privilege.h",
                      "programs/egress/egress_told.h"],
-    "helper/supervisor": ["base/", *OF_MESSAGES, "helper/setup/setup.h", "helper/privilege/", "programs/egress/egress_told.h"],
-    "helper/monitor": ["base/", *OF_MESSAGES, "helper/plan/", "helper/policy/policy.h", "helper/setup/registry.h",
+    "helper/supervisor": ["base/", *OF_MESSAGES, "helper/setup/audit.h", "helper/setup/setup.h", "helper/privilege/", "programs/egress/egress_told.h"],
+    "helper/monitor": ["base/", *OF_MESSAGES, "helper/plan/", "helper/policy/key_line.h", "helper/policy/policy.h", "helper/setup/audit.h", "helper/setup/registry.h",
                        "helper/supervisor/supervisor.h", "helper/privilege/"],
-    "helper/listener": ["base/", *OF_MESSAGES, "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
+    "helper/listener": ["base/", *OF_MESSAGES, "helper/monitor/monitor.h", "helper/setup/audit.h", "helper/setup/setup.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
     "helper/start": ["base/", "helper/"],
     # What does not.
     "programs/apply": ["base/", "helper/privilege/lockdown.h", "programs/diff/diff.h"],
-    "programs/closer": ["base/", "protocol/", "helper/privilege/lockdown.h"],
-    "programs/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/monitor/key_line.h", "helper/plan/", "helper/policy/policy.h",
-                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/egress/egress.h"],
-    "programs/decoder": ["base/", "protocol/", "programs/decider/decoder.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
+    "programs/audit": ["base/", "protocol/frame.h", "helper/plan/plan.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decider/plan_name.h", "programs/decider/refuse_plan.h", "programs/egress/egress.h"],
+    "programs/closer": ["base/", "protocol/", "helper/listener/closer.h", "helper/privilege/lockdown.h"],
+    "programs/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/policy/key_line.h", "helper/plan/", "helper/policy/policy.h",
+                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/egress/egress.h", "programs/policy/target.h"],
+    "programs/decoder": ["base/", "protocol/", "programs/decider/decoder.h", "programs/decider/plan_name.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
     "programs/diff": ["base/", "helper/privilege/lockdown.h"],
     "programs/egress": ["base/", "protocol/", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
-    "programs/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/plan/admit.h", "helper/setup/making.h", "programs/decider/authorize.h", "programs/decider/key_text.h",
-                         "programs/decider/planning.h", "programs/decider/rules.h", "programs/reader/own_keys.h"],
+    "programs/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/plan/admit.h", "helper/setup/making.h", "programs/decider/authorize.h", "programs/decider/intersect.h", "programs/decider/key_text.h",
+                         "programs/decider/plan_name.h", "programs/decider/planning.h", "programs/decider/refuse_plan.h", "programs/decider/rules.h", "programs/reader/own_keys.h"],
     "programs/files": ["base/", "protocol/"],
-    "programs/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "programs/egress/egress.h"],
-    "programs/policy": ["base/", "helper/policy/image.h", "helper/policy/policy.h", "helper/privilege/lockdown.h"],
-    "programs/reader": ["base/", "protocol/", "helper/monitor/key_line.h", "helper/monitor/reader.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
-    "programs/rootless": ["base/", "helper/", "programs/egress/ruleset.h"],
+    "programs/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "programs/decider/plan_add.h", "programs/decider/plan_name.h", "programs/egress/egress.h"],
+    "programs/policy": ["base/", "helper/policy/image.h", "helper/policy/key_line.h", "helper/policy/policy.h", "helper/privilege/lockdown.h"],
+    "programs/reader": ["base/", "protocol/", "helper/policy/key_line.h", "helper/monitor/reader.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
+    "programs/rootless": ["base/", "helper/", "programs/egress/ruleset.h", "programs/policy/target.h"],
 }
 
 # Pure functions: nothing that opens, reads, writes, waits or asks the kernel. stdio.h is for text in memory only; the
 # object files are looked at for that.
-PURE = ["helper/plan/admit.c", "helper/plan/admit.h", "helper/plan/plan.c", "helper/plan/plan.h", "helper/policy/path.c", "programs/decider/authorize.c",
-        "programs/decider/authorize.h", "programs/decider/fit.c", "programs/decider/fit.h", "programs/decider/key_text.c", "programs/decider/key_text.h",
-        "programs/decider/plan_add.c", "programs/decider/planning.c", "programs/decider/planning.h", "programs/decider/rules.c", "programs/decider/rules.h", "programs/policy/target.c"]
+PURE = ["helper/plan/admit.c", "helper/plan/admit.h", "helper/plan/plan.c", "helper/plan/plan.h", "helper/policy/path.c", "programs/decider/asked.c", "programs/decider/asked.h", "programs/decider/authorize.c",
+        "programs/decider/authorize.h", "programs/decider/fit.c", "programs/decider/fit.h", "programs/decider/intersect.c", "programs/decider/intersect.h", "programs/decider/key_text.c", "programs/decider/key_text.h",
+        "programs/decider/plan_add.c", "programs/decider/plan_add.h", "programs/decider/plan_name.c", "programs/decider/plan_name.h", "programs/decider/planning.c", "programs/decider/planning.h", "programs/decider/refuse.c", "programs/decider/refuse.h", "programs/decider/refuse_plan.c", "programs/decider/refuse_plan.h", "programs/decider/rules.c", "programs/decider/rules.h", "programs/policy/target.c", "programs/policy/target.h"]
 IO_HEADER = re.compile(r"^(unistd|fcntl|poll|sched|signal|dirent|spawn|pwd|grp|netdb|syslog|pthread|ftw|glob)\.h$"
                        r"|^sys/(?!types\.h)|^linux/(?!capability\.h)|^net|^arpa/")
 

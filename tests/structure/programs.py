@@ -1,4 +1,5 @@
 """What nm(1) and readelf(1) tell of a linked program or an object file."""
+import functools
 import json
 import os
 import re
@@ -10,6 +11,7 @@ def run(*argv):
     return subprocess.run(argv, check=True, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
 
 
+@functools.lru_cache(maxsize=None)
 def symbols(path):
     """(letter, name) of each symbol."""
     found = set()
@@ -66,10 +68,18 @@ def is_hardened(path):
     return lacks
 
 
-def objects(build, source):
-    """The object files that the build makes of one source file: {program's folder: path}."""
+@functools.lru_cache(maxsize=None)
+def compiled(build):
+    """The object files that the build makes: {source file: {program's folder: path}}."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         commands = json.load(file)
-    wanted = os.path.realpath(source)
-    return {command["output"].split(".p/")[0]: os.path.join(build, command["output"]) for command in commands
-            if os.path.realpath(os.path.join(command["directory"], command["file"])) == wanted}
+    found = {}
+    for command in commands:
+        source = os.path.realpath(os.path.join(command["directory"], command["file"]))
+        found.setdefault(source, {})[command["output"].split(".p/")[0]] = os.path.join(build, command["output"])
+    return found
+
+
+def objects(build, source):
+    """Those that it makes of one source file."""
+    return compiled(build).get(os.path.realpath(source), {})

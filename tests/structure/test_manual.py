@@ -18,10 +18,10 @@ import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
 YETT, HELPER = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "helper", "yett-helper")
-PAGES = ("yett.1", "yett-agent.1", "yett.conf.5", "yett-helper.8", "libyett.3", "libyett-keys.3", "libyett-connection.3", "libyett-sandbox.3",
+PAGES = ("yett.1", "yett-agent.1", "yett.conf.5", "yett-helper.8", "yett-audit.8", "libyett.3", "libyett-keys.3", "libyett-connection.3", "libyett-sandbox.3",
          "libyett-events.3", "libyett-commands.3", "libyett-files.3", "libyett-sockets.3", "libyett-checkpoint.3")
 KINDS = {"TEXT": "text", "LIST": "list", "BOOL": "bool", "SIZE": "size", "CORE": "size | none", "CPUS": "cpus", "NUMBER": "number", "NUMBER4": "number",
-         "ALLOW": "list", "DENY": "list", "DIRECT": "list", "PROXY": "text", "OCTAL": "octal | caller", "SIGNED": "number", "LINGER": "time | unlimited", "TIME": "time"}
+         "ALLOW": "list", "DENY": "list", "DIRECT": "list", "PROXY": "text", "OCTAL": "octal | caller", "SIGNED": "number", "LINGER": "time | unlimited", "TIME": "time", "DATE": "date"}
 
 
 def read(*path):
@@ -68,8 +68,11 @@ def missing_options(text, known):
 
 
 def keys(table):
-    """{key: what is written behind it} of a table of settings.c."""
+    """{key: what is written behind it} of a table of settings.c; ceilings have the first keys of grants."""
     found = {}
+    if table == "ceiling_keys":
+        count = int(re.search(r"#define CEILING_KEYS (\d+)", read("programs/policy/settings.c")).group(1))
+        return dict(list(keys("grant_keys").items())[:count])
     source = read("programs/policy/settings.c")
     body = re.search(rf"static const struct settings_key {table}\[\] = \{{\n(.*?)\n\}};", source, re.S).group(1)
     body = re.sub(r"\n\s+(?!\{)", " ", body)  # a row may be longer than a line
@@ -160,7 +163,7 @@ class Command(unittest.TestCase):
 
 
 class Policy(unittest.TestCase):
-    TABLES = {"HELPER": "helper_keys", "PROFILE": "profile_keys", "GRANT": "grant_keys"}
+    TABLES = {"HELPER": "helper_keys", "PROFILE": "profile_keys", "GRANT": "grant_keys", "CEILING": "ceiling_keys"}
 
     def test_every_key_is_described_once_with_its_kind(self):
         text = page("yett.conf.5")
@@ -173,6 +176,18 @@ class Policy(unittest.TestCase):
         self.assertEqual(keys("profile_keys")["identity"], "private | root | caller")
         self.assertEqual(keys("grant_keys")["user_memory"], "size | unlimited")
         self.assertEqual(keys("helper_keys")["spares"], "number")
+        self.assertEqual((list(keys("ceiling_keys"))[0], list(keys("ceiling_keys"))[-1]), ("users", "max_requests"))
+
+    def test_the_rule_of_every_number_is_described_as_the_table_has_it(self):
+        rows = re.findall(r'\[POLICY_(?:LIMIT|KEY)_\w+\] = (?:LIMIT\("(\w+)"|\{ROW\("(\w+)", (\w+),)', read("programs/decider/intersect.c"))
+        rules = {}
+        for limit, number, rule in rows:
+            rules.setdefault(rule or "ASKED", []).append(limit or number)
+        titles = {"ASKED": "What is asked", "TIME": "The times of a command", "LINGER": "Lingering", "DISK": "The disks", "USER": "All of a user"}
+        told = dict(re.findall(r"(?m)^       ([A-Z][a-z ]+): ([a-z_, ]+)$", section(page("yett.conf.5"), "WHICH BOUND COUNTS")))
+        self.assertEqual(told, {titles[rule]: ", ".join(names) for rule, names in rules.items()})
+        self.assertEqual(sorted(name for names in rules.values() for name in names),
+                         sorted(key for key in keys("ceiling_keys") if key not in ("users", "groups")))
 
     def test_every_section_is_described(self):
         names = re.findall(r'\[SETTINGS_\w+\] = \{"(\w+)"', read("programs/policy/settings.c"))

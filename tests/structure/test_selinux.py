@@ -21,12 +21,12 @@ except ImportError:
 
 SOURCE = os.path.abspath(sys.argv[1])
 STORES = ('/etc/selinux', '/var/lib/selinux')
-SANDBOX, INIT, BUILD, DECIDER, DECODER, CLOSER, COMPILER, READER, FRONT, DIALER, HELPER = (
-    'yett_sandbox_t', 'yett_init_t', 'yett_build_t', 'yett_decider_t', 'yett_decoder_t', 'yett_closer_t', 'yett_policy_t', 'yett_reader_t', 'yett_front_t', 'yett_dialer_t',
+SANDBOX, INIT, BUILD, DECIDER, DECODER, CLOSER, AUDIT, COMPILER, READER, FRONT, DIALER, HELPER = (
+    'yett_sandbox_t', 'yett_init_t', 'yett_build_t', 'yett_decider_t', 'yett_decoder_t', 'yett_closer_t', 'yett_audit_t', 'yett_policy_t', 'yett_reader_t', 'yett_front_t', 'yett_dialer_t',
     'yett_helper_t')
 INSIDE = (SANDBOX, INIT)
-ALL = (SANDBOX, INIT, BUILD, DECIDER, DECODER, CLOSER, COMPILER, READER, FRONT, DIALER, HELPER)
-UNPRIVILEGED = (SANDBOX, INIT, DECIDER, DECODER, CLOSER, COMPILER, READER, FRONT, DIALER)
+ALL = (SANDBOX, INIT, BUILD, DECIDER, DECODER, CLOSER, AUDIT, COMPILER, READER, FRONT, DIALER, HELPER)
+UNPRIVILEGED = (SANDBOX, INIT, DECIDER, DECODER, CLOSER, AUDIT, COMPILER, READER, FRONT, DIALER)
 # What a process may do to another one to its harm.
 HARM = {'ptrace', 'sigkill', 'sigstop', 'signal', 'setsched', 'setpgid', 'setcap', 'setrlimit', 'share', 'noatsecure', 'siginh',
         'rlimitinh', 'transition', 'dyntransition'}
@@ -45,7 +45,7 @@ WRITABLE = {'yett_sandbox_file_t', 'yett_sandbox_tmpfs_t', 'yett_template_t', 'y
             'user_tmp_t', 'user_home_t', 'user_home_dir_t', 'user_bin_t', 'xdg_cache_t', 'xdg_config_t', 'xdg_data_t',
             'xdg_documents_t', 'xdg_downloads_t', 'xdg_music_t', 'xdg_pictures_t', 'xdg_videos_t'}
 SECRETS = ('shadow_t', 'ssh_home_t', 'gpg_secret_t', 'sshd_key_t', 'selinux_config_t', 'memory_device_t', 'fixed_disk_device_t',
-           'auditd_log_t', 'yett_etc_t', 'yett_runtime_t', 'security_t', 'kmsg_device_t', 'debugfs_t')
+           'auditd_log_t', 'yett_etc_t', 'yett_log_t', 'yett_runtime_t', 'security_t', 'kmsg_device_t', 'debugfs_t')
 
 OFF = {'yett_sandbox_nested', 'yett_sandbox_perf', 'yett_sandbox_sockets'}
 
@@ -92,17 +92,17 @@ class Policy:
 
 def harm_to_others(policy):
     """Processes: a sandbox only its own, init also its commands, who builds itself, to become init; the decider its decoder, and decoder, compiler and reader nobody."""
-    own = {(SANDBOX, SANDBOX), (INIT, SANDBOX), (INIT, INIT), (BUILD, BUILD), (BUILD, INIT)} | {(DECIDER, DECODER)} | {(one, one) for one in (DECIDER, DECODER, CLOSER, COMPILER, READER, FRONT, DIALER)}
+    own = {(SANDBOX, SANDBOX), (INIT, SANDBOX), (INIT, INIT), (BUILD, BUILD), (BUILD, INIT)} | {(DECIDER, DECODER)} | {(one, one) for one in (DECIDER, DECODER, CLOSER, AUDIT, COMPILER, READER, FRONT, DIALER)}
     return [rule for rule in policy.find((*UNPRIVILEGED, BUILD), {'process'}, HARM) if (rule[0], rule[2]) not in own]
 
 
 def capabilities(policy):
     """None over the host for init, who builds and commands, and over the sandbox's user namespace only those of start_capabilities()."""
-    return (policy.find((*INSIDE, BUILD), {'capability', 'capability2'}) + policy.find([SANDBOX, DECIDER, DECODER, CLOSER, COMPILER, READER, FRONT, DIALER], {'cap_userns', 'cap2_userns'}) +
+    return (policy.find((*INSIDE, BUILD), {'capability', 'capability2'}) + policy.find([SANDBOX, DECIDER, DECODER, CLOSER, AUDIT, COMPILER, READER, FRONT, DIALER], {'cap_userns', 'cap2_userns'}) +
             [rule for rule in policy.find([INIT], {'cap_userns', 'cap2_userns'}) if rule[3] not in ('kill', 'setgid', 'setpcap', 'setuid')] +
-            [rule for rule in policy.find([DECIDER, DECODER, CLOSER, COMPILER, READER, FRONT, DIALER], {'capability', 'capability2'})
+            [rule for rule in policy.find([DECIDER, DECODER, CLOSER, AUDIT, COMPILER, READER, FRONT, DIALER], {'capability', 'capability2'})
              # net_bind_service: auth_use_nsswitch() for those who ask a directory service; they drop it before
-             if rule[3] not in ('setgid', 'setpcap', 'setuid', {DECIDER: 'sys_chroot', DECODER: 'sys_chroot', COMPILER: 'net_bind_service', READER: 'net_bind_service', DIALER: 'net_bind_service'}.get(rule[0]))])
+             if rule[3] not in ('setgid', 'setpcap', 'setuid', {DECIDER: 'sys_chroot', DECODER: 'sys_chroot', AUDIT: 'linux_immutable', COMPILER: 'net_bind_service', READER: 'net_bind_service', DIALER: 'net_bind_service'}.get(rule[0]))])
 
 
 def raw_sockets(policy):
@@ -139,21 +139,21 @@ def secrets(policy):
 
 def system_interfaces(policy):
     kinds = SYSTEM_CLASSES - {'capability', 'capability2', 'cap2_userns'}
-    return policy.find(INSIDE + (DECIDER, DECODER, CLOSER, FRONT), kinds)
+    return policy.find(INSIDE + (DECIDER, DECODER, CLOSER, AUDIT, FRONT), kinds)
 
 
 def decoder_files(policy):
-    """Decider, decoder, closer and front open nothing and make nothing, but for the decider's memory; none of them connects to anything."""
-    own = {DECIDER, 'yett_decider_exec_t', DECODER, 'yett_decoder_exec_t', CLOSER, 'yett_closer_exec_t', FRONT, 'yett_front_exec_t'}  # files of a domain are those of its /proc/PID
-    return ([rule for rule in policy.find([DECIDER, DECODER, CLOSER, FRONT], FILES - {'fifo_file'}, {'write', 'append', 'create', 'execute_no_trans', 'add_name', 'unlink'})
-             if rule[2] not in own | EVERYBODYS and (rule[0], rule[2]) not in ((DECIDER, 'yett_memfd_t'), (FRONT, 'yett_memfd_t'))] +
-            [rule for rule in policy.find([DECIDER, DECODER, CLOSER, FRONT], None, {'connectto', 'name_connect', 'bind', 'listen'})
+    """Decider, decoder, closer, audit and front open nothing and make nothing, but for the decider's memory and records; none of them connects to anything."""
+    own = {DECIDER, 'yett_decider_exec_t', DECODER, 'yett_decoder_exec_t', CLOSER, 'yett_closer_exec_t', AUDIT, 'yett_audit_exec_t', FRONT, 'yett_front_exec_t'}  # files of a domain are those of its /proc/PID
+    return ([rule for rule in policy.find([DECIDER, DECODER, CLOSER, AUDIT, FRONT], FILES - {'fifo_file'}, {'write', 'append', 'create', 'execute_no_trans', 'add_name', 'unlink'})
+             if rule[2] not in own | EVERYBODYS and (rule[0], rule[2]) not in ((DECIDER, 'yett_memfd_t'), (FRONT, 'yett_memfd_t'), (AUDIT, 'yett_memfd_t'), (AUDIT, 'yett_log_t'), (AUDIT, 'var_log_t'))] +
+            [rule for rule in policy.find([DECIDER, DECODER, CLOSER, AUDIT, FRONT], None, {'connectto', 'name_connect', 'bind', 'listen'})
              if rule[2] not in own | EVERYBODYS])
 
 
 def foreign_programs(policy):
     """The helper runs no program as itself, and gets into no domain but those of its parts."""
-    parts = {DECIDER, CLOSER, COMPILER, READER, FRONT, DIALER, BUILD}
+    parts = {DECIDER, CLOSER, AUDIT, COMPILER, READER, FRONT, DIALER, BUILD}
     return ([rule for rule in policy.find([HELPER], {'file'}, {'execute_no_trans'})] +
             [rule for rule in policy.find([HELPER], {'process'}, {'transition', 'dyntransition'}) if rule[2] not in parts] +
             policy.find([BUILD], {'file'}, {'execute_no_trans'}) +

@@ -23,6 +23,7 @@ ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sy
 HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, INIT, FILES = (os.path.join(BUILD, "helper", name) for name in
                                                         ("yett-helper", "yett-rootless", "yett-decider", "yett-decoder", "yett-closer", "yett-policy", "yett-reader", "yett-reader-nss", "yett-init", "yett-files"))
 EXPLAIN, APPLY, DIFF = (os.path.join(BUILD, "helper", name) for name in ("yett-explain", "yett-apply", "yett-diff"))
+AUDIT = os.path.join(BUILD, "helper", "yett-audit")
 FRONT, DIALER, RESOLVER = (os.path.join(BUILD, "helper", name) for name in ("yett-front", "yett-dialer", "yett-resolver"))
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
 CHECKPOINT = os.path.join(BUILD, "checkpoint", "libyett-checkpoint.so.0")
@@ -74,6 +75,14 @@ def output(*argv):
 
 class Programs(unittest.TestCase):
     @staticmethod
+    def is_sanitized():
+        return any(re.match("__(asan|ubsan)_", name) for name in programs.defined(DECIDER) | programs.undefined(DECIDER))
+
+    def of_helper(self):
+        """What root's program defines and calls, as far as it is ours. The C library is in it, too, with what nobody calls."""
+        return set().union(*(programs.defined(one) | programs.undefined(one) for one in self.linked("helper/yett-helper") if "no_names" not in one))
+
+    @staticmethod
     def linked(program):
         """The object files that are compiled for one program."""
         with open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8") as file:
@@ -103,7 +112,7 @@ class Programs(unittest.TestCase):
             self.assertIn("helper/yett-decider", made, source)
 
     def test_the_helper_has_no_code_that_prints_a_plan(self):
-        self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if PRINTS.match(name)), [])
+        self.assertEqual(sorted(name for name in self.of_helper() if PRINTS.match(name)), [])
         for source in ("programs/decoder/plan_print.c", "programs/decoder/plan_json.c", "base/json.c"):
             made = programs.objects(BUILD, os.path.join(ROOT, source))
             self.assertNotIn("helper/yett-helper", made, source)
@@ -142,13 +151,13 @@ class Programs(unittest.TestCase):
     def test_what_decides_is_in_the_decider_and_not_in_the_helper(self):
         sources = {path for path in includes.sources(ROOT, "programs/decider") if path.endswith(".c")}
         self.assertGreater(len(sources), 10)
-        if any(re.match("__(asan|ubsan)_", name) for name in programs.defined(DECIDER) | programs.undefined(DECIDER)):
+        if self.is_sanitized():
             sources.remove("programs/decider/musl.c")  # sanitizers want the host's C library
         for path in sources:
             made = programs.objects(BUILD, os.path.join(ROOT, path))
             self.assertNotIn("helper/yett-helper", made, path)
             self.assertIn("helper/yett-decider", made, path)
-        self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if DECIDES.match(name)), [])
+        self.assertEqual(sorted(name for name in self.of_helper() if DECIDES.match(name)), [])
         # libsodium is linked statically, but where sanitizers want the host's C library
         self.assertLessEqual({"verify_request", "authorize", "planning_make", "manage_handle", "crypto_sign_verify_detached", "plan_add_step"},
                              {name for name in programs.defined(DECIDER) | programs.undefined(DECIDER) if DECIDES.match(name)})
@@ -164,6 +173,13 @@ class Programs(unittest.TestCase):
         made = programs.objects(BUILD, os.path.join(ROOT, "programs/closer/main.c"))
         self.assertEqual(list(made), ["helper/yett-closer"])
 
+    def test_the_audit_has_nothing_by_which_it_could_open_cut_or_remove_a_file_once_it_serves(self):
+        called = {name for path in self.linked("helper/yett-audit") if not re.search(r"(main|open)\.c\.o$|lockdown|base_fd", path) for name in programs.undefined(path)}
+        self.assertLessEqual({"write", "fdatasync", "pread", "pwrite"}, {re.sub("64$", "", name) for name in called})
+        self.assertEqual(sorted(name for name in called if re.match(r"^(open(at)?(64)?|f(dopen|open)|f?truncate(64)?|.*fallocate(64)?|mmap(64)?|mremap|mprotect|unlink(at)?|rename(at2?)?|flock|"
+                                                                    r"socket|connect|bind|listen|v?fork|clone|exec.*|posix_spawn.*)$", name)), [])
+        self.assertEqual(sorted(name for name in programs.defined(AUDIT) if OURS.match(name) or DECODES.match(name)), [])
+
     def test_the_front_has_nothing_by_which_it_could_connect(self):
         own = [path for path in self.linked("helper/yett-front")]
         self.assertGreater(len(own), 10)
@@ -177,7 +193,7 @@ class Programs(unittest.TestCase):
             self.assertEqual(sorted(name for name in programs.defined(path) if OURS.match(name) or DECODES.match(name)), [])
             self.assertLessEqual({"own_keys_find", "getpwuid", "getgrgid"}, programs.defined(path) | programs.undefined(path))
         self.assertEqual([name for name in programs.libraries(READER_NSS) if not re.match(r"lib(c|asan|ubsan)\b", name)], [])
-        self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if LOOKS_UP.match(name)), [])
+        self.assertEqual(sorted(name for name in self.of_helper() if LOOKS_UP.match(name)), [])
         self.assertTrue(all(LOOKS_UP.match(name) for name in ("own_keys_find", "getpwuid", "getgrgid", "fgetpwent")))
         self.assertNotIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, "programs/reader/own_keys.c")))
 
@@ -185,7 +201,7 @@ class Programs(unittest.TestCase):
         self.assertTrue({"privilege_take", "setup_build", "supervisor_start"} <= {n for n in programs.defined(HELPER) if BUILDS.match(n)})
 
     def test_the_helper_has_no_code_that_reads_or_compiles_the_policy_s_text(self):
-        self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if COMPILES.match(name)), [])
+        self.assertEqual(sorted(name for name in self.of_helper() if COMPILES.match(name)), [])
         self.assertEqual([name for name in programs.libraries(HELPER) if re.match(r"lib(confuse|seccomp)\b", name)], [])
         for path in sorted(includes.sources(ROOT, "programs/policy")):
             self.assertNotIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, path)), path)
@@ -224,12 +240,12 @@ class Programs(unittest.TestCase):
 
     def test_the_search_for_calls_finds_them_in_the_monitor(self):
         path = programs.objects(BUILD, os.path.join(ROOT, "helper/monitor/monitor.c"))["helper/yett-helper"]
-        self.assertTrue(any(not PURE_CALLS.match(name) for name in programs.undefined(path) - programs.defined(HELPER)))
+        self.assertTrue(any(not PURE_CALLS.match(name) for name in programs.undefined(path) - set().union(*(programs.defined(one) for one in self.linked("helper/yett-helper")))))
 
-    def test_what_runs_inside_is_static(self):
-        self.assertFalse(programs.needs_interpreter(INIT))
-        self.assertFalse(programs.needs_interpreter(FILES))
-        self.assertTrue(programs.needs_interpreter(HELPER))
+    def test_what_runs_inside_and_what_runs_as_root_is_static(self):
+        for path in (INIT, FILES) if self.is_sanitized() else (INIT, FILES, HELPER, ROOTLESS):
+            self.assertFalse(programs.needs_interpreter(path), path)
+        self.assertTrue(programs.needs_interpreter(POLICY))
 
     def test_every_program_is_hardened(self):
         for path in (HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, EXPLAIN, INIT, FILES, APPLY, DIFF, FRONT, DIALER, RESOLVER, YETT):
@@ -262,7 +278,7 @@ class Programs(unittest.TestCase):
     def test_the_library_of_checkpoints_needs_neither_libyett_nor_a_helper_and_the_command_waits_for_neither_it_nor_sqlite(self):
         self.assertEqual(sorted(name for name in programs.libraries(CHECKPOINT) if not name.startswith(("libasan.", "libubsan."))), ["libc.so.6", "libsqlite3.so.0"])
         self.assertEqual([name for name in programs.libraries(YETT) if "sqlite" in name or "checkpoint" in name], [])
-        self.assertEqual([name for name in programs.defined(HELPER) | programs.undefined(HELPER) if name.startswith("sqlite3_")], [])
+        self.assertEqual([name for name in self.of_helper() if name.startswith("sqlite3_")], [])
         self.assertTrue(any(name.startswith("sqlite3_") for name in programs.undefined(CHECKPOINT)))
 
     def test_only_yett_files_reads_archives(self):
@@ -322,6 +338,7 @@ class Sources(unittest.TestCase):
         table = re.search(r"static const int build\[\] = \{(.*?)\};", read("helper", "privilege", "privilege.c"), re.S).group(1)
         build = set(re.findall(r"^\s*(CAP_\w+)", table, re.M))
         self.assertIn("CAP_SYS_ADMIN", build)
+        build.add("CAP_LINUX_IMMUTABLE")  # yett-audit's
         for unit in ("yett.service", "yett@.service"):
             granted = re.findall(r"^CapabilityBoundingSet=(.*)$", read("dist", "systemd", unit), re.M)
             self.assertEqual(set(" ".join(granted).split()), build, unit)

@@ -6,7 +6,7 @@ import os
 
 # What is installed has these from selinux/yett.fc.
 PROGRAMS = {'yett-helper': 'yett_helper_exec_t', 'yett-decider': 'yett_decider_exec_t', 'yett-decoder': 'yett_decoder_exec_t', 'yett-policy': 'yett_policy_exec_t',
-            'yett-closer': 'yett_closer_exec_t', 'yett-reader': 'yett_reader_exec_t', 'yett-reader-nss': 'yett_reader_exec_t', 'yett-front': 'yett_front_exec_t',
+            'yett-closer': 'yett_closer_exec_t', 'yett-audit': 'yett_audit_exec_t', 'yett-reader': 'yett_reader_exec_t', 'yett-reader-nss': 'yett_reader_exec_t', 'yett-front': 'yett_front_exec_t',
             'yett-dialer': 'yett_dialer_exec_t', 'yett-resolver': 'yett_dialer_exec_t',
             'yett-init': 'yett_init_exec_t'}
 

@@ -995,14 +995,7 @@ class Interactive(Apply):
             os.write(master, b'y\n')
         out, err = process.communicate(timeout=yett.DEADLINE)
         self.assertEqual(process.returncode, code, (out, err))
-        while True:
-            try:
-                more = os.read(master, 65536)
-            except OSError:
-                break
-            if not more:
-                break
-            shown += more
+        shown += yett.read_terminal(master)
         return shown.decode().replace('\r\n', '\n'), out.decode(), err.decode()
 
     def long(self):

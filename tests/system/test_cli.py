@@ -412,6 +412,7 @@ class DefaultShare(yett.Case):
                 self.assertEqual((done.code, done.out), (1, ''), done)
                 notes = [line for line in done.err.splitlines() if line.startswith('yett: nothing is shared')]
                 self.assertEqual(len(notes), 1, done)
+                self.assertNotIn('nothing is shared', self.sandbox('true', cwd=directory, options=['--ro', self.alice.home + '/private']).err)
 
     def test_a_directory_that_was_asked_for_is_where_it_starts(self):
         directory = self.folder('asked')

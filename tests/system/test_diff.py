@@ -256,8 +256,7 @@ class Hostile(Diff):
         done = self.diff('--no-pager', stdout=slave)
         self.assertEqual(done.code, 0, done)
         os.close(slave)
-        with open(master, 'rb', buffering=0, closefd=False) as terminal:
-            shown = terminal.read(65536)
+        shown = yett.read_terminal(master)
         self.assertIn(b'+\\x1b[31mx\ty\r\n', shown)
         self.assertNotIn(b'\x1b', shown)
         self.assertIn('\x1b[31mx\ty\n', self.diff().out)  # a file gets it as it is

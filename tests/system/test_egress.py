@@ -25,7 +25,8 @@ def query(name, kind=A, number=0x1234, edns=False):
 
 
 def memory_kib(pid):
-    return int(next(line for line in yett.read('/proc/%d/smaps_rollup' % pid).splitlines() if line.startswith('Pss:')).split()[1])
+    """Of its own: how much of the programs it shares with others depends on these."""
+    return int(next(line for line in yett.read('/proc/%d/smaps_rollup' % pid).splitlines() if line.startswith('Anonymous:')).split()[1])
 
 
 class Answer:

@@ -30,7 +30,7 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2])), 10) as s:
     print(s.recv(100).decode())
 '''
 
-# Tells its port, and answers once.
+# Tells its port, answers once, and stays until the peer has closed: what is on its way when the sandbox ends, is lost.
 SERVE = r'''
 import socket
 with socket.create_server(("0.0.0.0", 0)) as server:
@@ -38,6 +38,7 @@ with socket.create_server(("0.0.0.0", 0)) as server:
     connection, _ = server.accept()
     with connection:
         connection.sendall(b"to " + connection.recv(100))
+        connection.recv(100)
 '''
 
 POLICY = '''

@@ -62,6 +62,11 @@ class Identity(yett.Case):
         self.assertEqual({name: status[name] for name in CAPABILITY_SETS}, dict.fromkeys(CAPABILITY_SETS, NO_CAPABILITY))
         self.assertEqual((status['NoNewPrivs'], status['Seccomp']), ('1', '2'))
 
+    def test_no_signal_is_ignored_or_blocked(self):
+        """The helper ignores SIGPIPE, and so may who started it; what ignores a signal has its children ignore it, through execve(2)."""
+        lines = self.output('grep', '-E', '^Sig(Blk|Ign):', '/proc/self/status').split()
+        self.assertEqual(lines, ['SigBlk:', '0' * 16, 'SigIgn:', '0' * 16])
+
     def test_outside_it_has_a_private_uid_and_no_privilege(self):
         process = self.start('sh', '-c', 'echo up; read x')
         self.line(process)

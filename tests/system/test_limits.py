@@ -264,6 +264,116 @@ grant "terminals" {
         self.output('python3', '-c', 'import os; os.openpty()', user=self.bob)
 
 
+class Whatever(yett.Case):
+    """Ceilings, which hold whatever grant decides, and a grant that has expired."""
+
+    service_options = {'before': '''
+profile "guest" {
+  extends = "default"
+}
+grant "wide" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"default"}
+  max_memory = 8G
+  max_sandboxes = 9
+  linger_max = 2h
+}
+grant "gone" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"guest"}
+  expire = "2001-02-03"
+  max_sandboxes = 1
+}
+ceiling "machine" {
+  users = {"*"}
+  max_memory = 1G
+  max_command_timeout = 2s
+  linger_max = 1h
+  max_sandboxes = 2
+}
+ceiling "nobody" {
+  users = {"no-such-user-here"}
+  max_memory = 4M
+}
+'''}
+
+    def place(self, line):
+        return '(%s:%d)' % (self.service.policy, self.service.line(line))
+
+    def test_what_is_more_is_refused_with_the_line_of_the_ceiling(self):
+        self.assert_refused(self.sandbox('true', options=['--memory', '2G']), 125, 'memory of 2G is more than the 1G allowed',
+                            "max_memory of ceiling 'machine' " + self.place('max_memory = 1G'))
+        self.assert_refused(self.sandbox('true', options=['--timeout', '3s']), 125, "max_command_timeout of ceiling 'machine'")
+
+    def test_what_a_profile_has_is_narrowed(self):
+        about = json.loads(self.shell('cat /run/yett/sandbox.json'))
+        self.assertEqual(about['limits']['memory_bytes'], 1 << 30) # of 2G
+        self.assertEqual(self.sandbox('sleep', '60').code, 124)
+
+    def test_their_number_is_that_of_the_ceiling(self):
+        held = [self.start('sh', '-c', 'echo up; read x') for _ in range(2)]
+        self.assertEqual([self.line(process) for process in held], ['up'] * 2)
+        self.assert_refused(self.sandbox('true'), 125, "max_sandboxes of ceiling 'machine' " + self.place('max_sandboxes = 2'))
+
+    def test_a_grant_that_has_expired_gives_and_bounds_nothing(self):
+        self.assert_refused(self.sandbox('true', options=['-p', 'guest']), 125, "the grant 'gone' has expired", 'allowed 2001-02-03T00:00:00Z')
+        self.assertIn("the grant 'gone' has expired: 2001-02-03T00:00:00Z", self.service.log_text())
+        self.assertIn("'no-such-user-here' is not a user of this host: the ceiling does not bound it", self.service.log_text())
+
+
+class Disks(yett.Case):
+    """What one sandbox reads from and writes to each disk in a second."""
+
+    service_options = {'before': '''
+grant "rates" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"default"}
+  max_io_read = 64M
+  max_io_write = 8M
+}
+ceiling "rates" {
+  users = {"*"}
+  max_io_write = 2M
+}
+'''}
+
+    def disks(self):
+        """"MAJOR:MINOR" of those that are there."""
+        return [yett.read('/sys/block/%s/dev' % name).strip() for name in os.listdir('/sys/block') if os.path.exists('/sys/block/%s/device' % name)]
+
+    def rates(self):
+        """Of each file that bounds them, in the groups of sandboxes: what is in it."""
+        found = {}
+        for top in self.service.cgroup_tops():
+            for path, _, files in os.walk(top):
+                for name in ('blkio.throttle.read_bps_device', 'blkio.throttle.write_bps_device', 'io.max'):
+                    if name in files and yett.read(path + '/' + name):
+                        found[name] = sorted(yett.read(path + '/' + name).splitlines())
+        return found
+
+    def test_each_disk_is_bounded_by_the_least(self):
+        if not self.disks():
+            self.skipTest('this machine has no disk (/sys/block/*/device)')
+        process = self.start('sh', '-c', 'echo up; read x')
+        self.assertEqual(self.line(process), 'up')
+        found = self.rates()
+        if 'io.max' in found:
+            self.assertEqual(found, {'io.max': sorted(disk + ' rbps=67108864 wbps=2097152 riops=max wiops=max' for disk in self.disks())})
+        else:
+            self.assertEqual(found, {'blkio.throttle.read_bps_device': sorted(disk + ' 67108864' for disk in self.disks()),
+                                     'blkio.throttle.write_bps_device': sorted(disk + ' 2097152' for disk in self.disks())})
+
+    def test_the_least_is_told_with_its_line(self):
+        done = self.service.run(self.alice, self.service.yett, 'policy', 'explain', '--policy', self.service.policy, '--', 'true',
+                                env={'YETT_HELPER': self.service.helper})
+        for key, value, section in (('read', '64M', 'grant'), ('write', '2M ', 'ceiling')):
+            self.assertRegex(done.out, r"max_io_%s +%s +max_io_%s of %s 'rates' \(%s:%d\), a second, of each disk" % (
+                key, value, key, section, self.service.policy, self.service.line('max_io_%s = %s' % (key, value.strip()))))
+
+
 class Ceilings(yett.Case):
     """What all sandboxes of one user have together."""
 

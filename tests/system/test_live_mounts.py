@@ -74,7 +74,7 @@ class Mounts(yett.Case):
     def targets(self, **more):
         """What is mounted where something can be later, in order."""
         return [line.split()[4] for line in self.seen('cat /proc/self/mountinfo', **more).splitlines()
-                if re.match(r'/(mnt|tmp|run|var/tmp|home)/.', line.split()[4]) and not line.split()[4].startswith('/run/yett/')]
+                if re.match(r'/(mnt|tmp|run|var/tmp|home)/.', line.split()[4]) and not line.split()[4].startswith('/run/yett')]
 
 
 class Shares(Mounts):

@@ -54,6 +54,7 @@ class Roles(yett.Case):
 
     def setUp(self):
         self.build, self.supervise = table('build'), table('supervise')
+        self.bounding = self.build | table('audit')
         self.assertIn(CAPABILITIES['SYS_ADMIN'], self.build)
         process = self.start('sh', '-c', 'echo up; read x')
         self.assertEqual(self.line(process), 'up')
@@ -77,12 +78,12 @@ class Roles(yett.Case):
         for pid in (self.service.pid(), self.monitor):
             effective, permitted, bounding, inheritable, ambient = sets_of(pid)
             self.assertEqual((effective, inheritable, ambient), (NONE, NONE, NONE))
-            self.assertEqual((permitted, bounding), (self.build, self.build))
+            self.assertEqual((permitted, bounding), (self.build, self.bounding))
 
     def test_a_supervisor_can_do_only_what_ending_takes(self):
         effective, permitted, bounding, inheritable, ambient = sets_of(self.supervisor)
         self.assertEqual((effective, inheritable, ambient), (self.supervise, NONE, NONE))
-        self.assertEqual((permitted, bounding), (self.build, self.build))  # for what may be mounted later
+        self.assertEqual((permitted, bounding), (self.build, self.bounding))  # for what may be mounted later
 
     def test_no_helper_process_holds_more_than_building_takes(self):
         seen = 0
@@ -93,7 +94,8 @@ class Roles(yett.Case):
                 continue  # it has ended meanwhile, or is not of the host any more
             seen += 1
             with self.subTest(argv=argv[:1], pid=pid):
-                self.assertLessEqual(effective | permitted | bounding, self.build)
+                self.assertLessEqual(effective | permitted, self.build)
+                self.assertLessEqual(bounding, self.bounding)
                 self.assertEqual((inheritable, ambient), (NONE, NONE))
         self.assertGreater(seen, 3)
 
@@ -510,8 +512,8 @@ class PerConnection(yett.Case):
         monitor = yett.parent_of(supervisor)
         self.assertEqual(sets_of(command), (NONE,) * 5)
         self.assertEqual(sets_of(init)[0], {KILL, SETGID, SETUID})
-        self.assertEqual(sets_of(supervisor)[0:3], (table('supervise'), table('build'), table('build')))
-        self.assertEqual(sets_of(monitor)[0:3], (NONE, table('build'), table('build')))
+        self.assertEqual(sets_of(supervisor)[0:3], (table('supervise'), table('build'), table('build') | table('audit')))
+        self.assertEqual(sets_of(monitor)[0:3], (NONE, table('build'), table('build') | table('audit')))
 
     def test_nothing_is_left_after_each(self):
         for _ in range(3):

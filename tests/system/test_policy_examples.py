@@ -192,6 +192,89 @@ class Effective(Asked):
         self.assertIn('no grant: every request is refused', self.ask('show', '--effective', '--policy', self.policy).stdout)
 
 
+EXPIRING = '''
+profile "default" { system = {"/usr"} memory = 1G }
+grant "guest" { users = {"4567"} profiles = {default} user_keys = true expire = 2026-12-31 max_memory = 8G }
+grant "all" { users = {"*"} profiles = {default} user_keys = true expire = "9998-12-31T18:00:00Z" }
+grant "old" { users = {"*"} profiles = {default} expire = "1999-01-01" }
+ceiling "every" { users = {"*", "nobody-at-all"} max_memory = 4G user_memory = 6G }
+ceiling "of-one" { users = {"4567"} max_memory = 2G }
+'''
+
+
+class Lasting(Asked):
+    """Grants that expire, and ceilings, which do not."""
+
+    def setUp(self):
+        super().setUp()
+        yett.write(self.policy, EXPIRING)
+
+    def test_what_a_request_gets_depends_on_the_time(self):
+        done = self.judge('''test "in time" { user = "4567" at = 2026-12-30 request = "yett run" expect = allowed by = "grant 'guest'" }
+test "the day before it ends" { user = "4567" at = "2026-12-30T23:59:59Z" request = "yett run" expect = allowed by = "grant 'guest'" }
+test "then" { user = "4567" at = 2026-12-31 request = "yett run" expect = allowed by = "grant 'all'" }
+test "at the end of all" { user = "4567" at = "9998-12-31T18:00:00Z" request = "yett run" expect = refused by = "expire of grant 'guest'" }
+test "for others" { user = "4568" at = "9998-12-31T18:00:00Z" request = "yett run" expect = refused by = "expire of grant 'all'" }
+test "a ceiling" { user = "4567" at = 2026-12-30 request = "yett run --memory 3G" expect = refused by = "max_memory of ceiling 'of-one'" }
+test "it stays" { user = "4567" at = 2030-01-01 request = "yett run" expect = allowed by = "user_memory of ceiling 'every'" }
+test "that of others" { user = "4568" at = 2030-01-01 request = "yett run --memory 3G" expect = refused by = "memory of profile 'default'" }
+''')
+        self.assertEqual((done.returncode, done.stdout), (0, 'some.test: 8 tests, all as expected\n'), done)
+
+    def test_explaining_says_that_it_has_expired(self):
+        done = self.ask('explain', '--policy', self.policy, '--user', '4568', '--at', '9999-01-01', '--', 'true')
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("the grant 'all' has expired", done.stdout + done.stderr)
+        self.assertIn("a later expire in grant 'all' (%s:4)" % self.policy, done.stdout + done.stderr)
+        done = self.ask('explain', '--policy', self.policy, '--at', 'tomorrow', '--', 'true')
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn('tomorrow is not a date such as 2026-12-31', done.stderr)
+
+    def test_checking_tells_of_those_that_have(self):
+        done = self.ask('check', self.policy)
+        self.assertEqual(done.returncode, 0, done)
+        told = done.stdout + done.stderr
+        self.assertIn("%s:5: the grant 'old' has expired: 1999-01-01T00:00:00Z\n" % self.policy, told)
+        self.assertIn("%s:6: 'nobody-at-all' is not a user of this host: the ceiling does not bound it\n" % self.policy, told)
+        self.assertIn('1 profile, 3 grants, 2 ceilings', told)
+        self.assertEqual(told.count("the grant 'old'"), 1)
+        self.assertNotIn('never decides', told) # it does not hide that it was written
+
+    def test_what_is_in_force_has_ceilings_and_not_what_has_expired(self):
+        done = self.ask('show', '--effective', '--policy', self.policy, '--user', '4567', '--json', '--at', '2027-01-01')
+        told = json.loads(done.stdout)['result']
+        self.assertEqual([(grant['name'], grant['expires']) for grant in told['grants']], [('all', '9998-12-31T18:00:00Z')])
+        self.assertEqual([(grant['name'], grant['line'], grant['expired_at']) for grant in told['expired']],
+                         [('guest', 3, '2026-12-31T00:00:00Z'), ('old', 5, '1999-01-01T00:00:00Z')])
+        self.assertEqual([(ceiling['name'], ceiling['names']) for ceiling in told['ceilings']], [('every', 'everyone'), ('of-one', 'the user')])
+        words = {bound['key']: bound['word'] or bound['value'] for bound in told['ceilings'][1]['bounds']}
+        self.assertEqual((words['max_memory'], words['max_pids'], words['linger_max'], words['user_pids']), (2 << 30, 'unlimited', 'unlimited', 'unlimited'))
+        together = {each['limit']: (each['value'], (each['set_by'] or {}).get('rule')) for each in told['together']}
+        self.assertEqual(together['user_memory'], (6 << 30, "user_memory of ceiling 'every'"))
+
+    def test_checking_tells_of_ceilings_that_never_count(self):
+        yett.write(self.policy, '''ceiling "nothing" { users = {"*"} }
+ceiling "wide" { users = {"4567"} groups = {"7001"} max_memory = 4G }
+ceiling "narrow" { users = {"4567", "4568"} groups = {"7001", "7002"} max_memory = 2G user_pids = 9 }
+ceiling "twin" { users = {"4568", "4567"} groups = {"7002", "7001"} max_memory = 2G user_pids = 9 }
+ceiling "of-others-too" { users = {"*"} max_memory = 2G }
+ceiling "of-one" { users = {"4567"} linger_max = 1h }
+ceiling "more" { users = {"4567"} user_pids = 8 max_memory = 3G }
+''')
+        done = self.ask('check', self.policy)
+        told = re.findall(r"the ceiling '(\S+)' (bounds nothing|never counts: '\S+')", done.stdout + done.stderr)
+        self.assertEqual(told, [('nothing', 'bounds nothing'), ('wide', "never counts: 'narrow'"), ('twin', "never counts: 'narrow'")])
+
+    def test_what_is_no_date_is_refused_with_its_line(self):
+        for date in ('2026-02-29', '"2026-12-31 18:00"', 'never', '1970-01-01', '{}'):
+            yett.write(self.policy, 'grant "a" { users = {"*"} profiles = {"*"}\n expire = %s }\n' % date)
+            done = self.ask('check', self.policy)
+            self.assertNotEqual(done.returncode, 0, date)
+            self.assertIn(self.policy + ':2: ', done.stderr)
+        yett.write(self.policy, 'ceiling "a" { users = {"*"}\n expire = 2026-12-31 }\n')
+        self.assertIn(self.policy + ':2: ', self.ask('check', self.policy).stderr)
+
+
 class Examples(Asked):
     """Of dist/examples: each policy with its tests."""
     FOLDER = os.path.join(yett.SOURCE, 'dist', 'examples')

@@ -373,7 +373,7 @@ class Nowhere(yett.Case):
         self.assertEqual(done.code, 1, done)
         self.assertRegex(done.out, r'(?m)^missing  start +personal, and you can have no user namespace')
         self.assertIn('have the administrator start the service', done.out)
-        self.assertRegex(done.out, r'(?m)^weaker +network +none in sandboxes: what catches their connections takes root$')
+        self.assertRegex(done.out, r'(?m)^weaker +network +connections can be caught at ports that rules are about, and no others: that takes root$')
         config = self.bob.home + '/.config'
         os.rename(config, config + '.kept')
         self.addCleanup(os.rename, config + '.kept', config)

@@ -983,7 +983,7 @@ class Sessions(Workspace):
                                      stdout=subprocess.PIPE, stderr=slave)
         os.close(slave)
         out, _ = process.communicate(timeout=yett.DEADLINE)
-        shown = os.read(master, 65536).decode()
+        shown = yett.read_terminal(master).decode()
         self.assertEqual(process.returncode, code, (out, shown))
         return shown
 

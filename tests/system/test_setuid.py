@@ -139,7 +139,7 @@ class Privilege(setuid.Case):
         for pid, effective, permitted in ((self.monitor, NONE, table('build')), (self.supervisor, table('supervise'), table('build'))):
             status = yett.status_of(pid)
             self.assertEqual((status['Uid'].split(), status['Gid'].split(), status['Groups']), (['0'] * 4, ['0'] * 4, ''))
-            self.assertEqual(sets_of(pid), (effective, permitted, permitted, NONE, NONE))
+            self.assertEqual(sets_of(pid), (effective, permitted, permitted | table('audit'), NONE, NONE))
             found = os.stat('/proc/%d/environ' % pid)
             self.assertEqual((found.st_uid, found.st_gid), (0, 0))
         self.assertEqual(sets_of(self.init)[0], {KILL, SETGID, SETUID})

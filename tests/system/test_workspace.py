@@ -8,6 +8,31 @@ import yett
 from workspace import Workspace, memory_takes_attributes, tree
 
 
+# A FUSE file system of an empty directory, and no more than it takes to be looked at: fuse(4), linux/fuse.h. Arguments: place uid gid
+FUSE = r'''
+import ctypes, os, struct, sys
+place, uid, gid = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+fd = os.open("/dev/fuse", os.O_RDWR)
+options = "fd=%d,rootmode=40755,user_id=%d,group_id=%d,allow_other" % (fd, uid, gid)
+if ctypes.CDLL(None, use_errno=True).mount(b"yett", place.encode(), b"fuse", 6, options.encode()) < 0:
+    sys.exit(os.strerror(ctypes.get_errno()))
+print("up", flush=True)
+attributes = struct.pack("=6Q10I", 1, 0, 0, 0, 0, 0, 0, 0, 0, 0o40755, 2, uid, gid, 0, 4096, 0)
+answers = {26: lambda: struct.pack("=4I2H3I", 7, 31, 65536, 0, 0, 0, 65536, 1, 0).ljust(64, b"\0"), 3: lambda: struct.pack("=QII", 1, 0, 0) + attributes,
+           17: lambda: bytes(80), 27: lambda: bytes(16), 28: bytes, 29: bytes, 38: bytes}
+while True:
+    try:
+        request = os.read(fd, 1 << 20)
+    except OSError:
+        sys.exit()  # it is unmounted
+    opcode, unique = struct.unpack_from("=IQ", request, 4)
+    if opcode in (2, 42):  # what was forgotten
+        continue
+    body = answers[opcode]() if opcode in answers else b""
+    os.write(fd, struct.pack("=IiQ", 16 + len(body), 0 if opcode in answers else -38, unique) + body)
+'''
+
+
 class Changes(Workspace):
     def test_all_changes_are_seen_inside_and_none_outside(self):
         before = tree(self.source)
@@ -256,6 +281,13 @@ class Refused(Workspace):
             self.addCleanup(subprocess.run, ['umount', place], check=True)
             os.chown(self.source + '/dir', self.alice.uid, self.alice.gid)
             self.refused('--cow', place, text='its file system (overlay) cannot be behind an overlay')
+        place = self.folder('fused')
+        server = subprocess.Popen(['python3', '-c', FUSE, place, str(self.alice.uid), str(self.alice.gid)], stdout=subprocess.PIPE)
+        self.addCleanup(self.end, server)
+        if self.line(server) != 'up':
+            self.skipTest('FUSE is needed, and a file system of it cannot be mounted here')
+        self.addCleanup(subprocess.run, ['umount', '-l', place], check=True)
+        self.refused('--cow', place, text='its file system (FUSE) cannot be behind an overlay')
 
 
 class Service(Workspace):

@@ -70,6 +70,37 @@ static void a_name_that_nobody_has_makes_the_grant_void(void **state)
 	}
 }
 
+/* What it takes from others must not come back because somebody's account was removed. */
+static void a_ceiling_goes_on_to_bound_whom_it_names_besides(void **state)
+{
+	static const struct {
+		const char *who;
+		size_t known;
+	} cases[] = {{"users = {\"alice\", \"bob\"}", 1},
+	             {"groups = {\"bob\", \"alice\"}", 1},
+	             {"users = {\"bob\", \"*\"}", 0},
+	             {"users = {\"bob\"}", 0}};
+
+	(void)state;
+	failure = ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct compiled *compiled = NULL;
+		const struct policy_grant *ceiling;
+		struct yett_error error;
+		char text[256];
+
+		(void)snprintf(text, sizeof text, "ceiling \"c\" {\n\n  %s\n}\n", cases[i].who);
+		assert_int_equal(compile_text(text, &compiled, &error), 0);
+		ceiling = &compiled->policy.grants[0];
+		assert_true(ceiling->is_ceiling);
+		assert_int_equal(ceiling->uids_count + ceiling->gids_count, cases[i].known);
+		assert_int_equal(ceiling->is_void, cases[i].known == 0 && !ceiling->everyone);
+		assert_non_null(strstr(ceiling->notice, "p.conf:3: 'bob' is not a "));
+		assert_non_null(strstr(ceiling->notice, " of this host: the ceiling does not bound it"));
+		compiled_free(compiled);
+	}
+}
+
 static void a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy(void **state)
 {
 	static const int failures[] = {EIO, EMFILE, ENOMEM, ECONNREFUSED, ETIMEDOUT, EACCES, ERANGE, EAGAIN};
@@ -93,6 +124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_that_nobody_has_makes_the_grant_void),
+		cmocka_unit_test(a_ceiling_goes_on_to_bound_whom_it_names_besides),
 		cmocka_unit_test(a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy),
 	};
 

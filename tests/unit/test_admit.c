@@ -5,9 +5,11 @@
  * The plans are planning.c's; what is changed in one is a row of a table.
  */
 #include "helper/plan/admit.h"
+#include "programs/decider/plan_name.h"
 #include "tests/unit/decide.h"
 
 #include "programs/decider/planning.h"
+#include "programs/policy/target.h"
 
 #define POLICY                                                                                                                             \
 	"profile \"default\" { share_ro = {\"/usr/share:/host\"} share_rw = {\"/tmp:/out\"} tmpfs = {\"/scratch:1M\"}\n"                   \
@@ -25,7 +27,7 @@ static struct plan_step *step(struct plan *plan, enum plan_step_kind kind)
 	for (uint32_t i = 0; i < plan->steps_count; i++)
 		if (plan->steps[i].kind == kind)
 			return &plan->steps[i];
-	fail_msg("the plan has no step %s", plan_step_name(kind));
+	fail_msg("the plan has no step %s", plan_name_step(kind));
 	return NULL;
 }
 
@@ -234,28 +236,93 @@ static void a_grant_that_is_void_gives_nothing(void **state)
 	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
 }
 
-static void a_peer_is_named_as_closely_as_a_grant_says(void **state)
+/* Whatever the decider says, and whichever grant gives the sandbox. */
+static void what_a_ceiling_bounds_root_bounds(void **state)
 {
 	struct decide *d = *state;
-	uid_t uid = 1000;
-	gid_t supplementary = 100, primary = 1000, other = 4711;
-	struct policy_grant grant = {0};
 
-	assert_int_equal(admit_rank(&grant, &d->peer), 0);
-	grant.gids = &other;
-	grant.gids_count = 1;
-	assert_int_equal(admit_rank(&grant, &d->peer), 0);
-	grant.everyone = true;
-	assert_int_equal(admit_rank(&grant, &d->peer), 1);
-	grant.gids = &supplementary;
-	assert_int_equal(admit_rank(&grant, &d->peer), 2);
-	grant.gids = &primary;
-	assert_int_equal(admit_rank(&grant, &d->peer), 2);
-	grant.uids = &uid;
-	grant.uids_count = 1;
-	assert_int_equal(admit_rank(&grant, &d->peer), 3);
-	uid = 1001;
-	assert_int_equal(admit_rank(&grant, &d->peer), 2);
+	decide_policy(
+		d,
+		"profile \"default\" { }\ngrant \"g\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"} max_sandboxes = 8 }\n"
+		"ceiling \"c\" { groups = {\"27\"} max_sandboxes = 4 user_memory = 1G user_cpus = 2 user_pids = 100 }\n"
+		"ceiling \"of-others\" { groups = {\"28\"} max_sandboxes = 1 user_memory = 1M }\n");
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.sandboxes_max, 4);
+	assert_int_equal(check(d), 0);
+	d->plan.sandboxes_max = 5;
+	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
+	d->plan.sandboxes_max = 4;
+	d->plan.user_limits.pids = 0;
+	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
+	d->plan.user_limits.pids = 100;
+	assert_int_equal(check(d), 0);
+	decide_policy(d, "profile \"default\" { }\nceiling \"c\" { users = {\"1000\"} }\n"); /* which gives nothing */
+	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
+}
+
+/* A decider has a clock of its own, and says nothing of it. */
+static void what_has_expired_gives_nothing_and_bounds_nobody(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(
+		d,
+		"profile \"default\" { }\n"
+		"grant \"old\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"} expire = 2026-12-31 max_sandboxes = 2 }\n"
+		"ceiling \"c\" { users = {\"1000\"} user_pids = 100 }\n");
+	d->peer.now = 1798675199;
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(check(d), 0);
+	d->peer.now = 1798675200;
+	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
+	decide_policy(
+		d,
+		"profile \"default\" { }\n"
+		"grant \"old\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"} expire = 2026-12-31 max_sandboxes = 2 }\n"
+		"grant \"new\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"} }\n"
+		"ceiling \"c\" { users = {\"1000\"} user_pids = 100 }\n");
+	d->plan.sandboxes_max = 0;
+	assert_int_equal(check(d), 0);
+	d->plan.user_limits.pids = 101; /* a ceiling lasts */
+	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
+	d->plan.user_limits.pids = 100;
+	d->peer.now = 1798675199;
+	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
+}
+
+static void a_peer_is_named_as_closely_as_a_grant_says(void **state)
+{
+	static const struct {
+		const char *who;
+		enum policy_naming as; /* uid and gid 1000, in groups 27 and 100 */
+	} cases[] = {
+		{"users = {\"1001\"} groups = {\"4711\"}", POLICY_NAMING_NONE},
+		{"users = {\"*\"} groups = {\"4711\"}", POLICY_NAMING_EVERYONE},
+		{"users = {\"*\", \"1001\"} groups = {\"100\"}", POLICY_NAMING_GROUP},
+		{"groups = {\"28\", \"1000\", \"100\"}", POLICY_NAMING_GROUP},
+		{"users = {\"*\", \"1000\", \"1000\"} groups = {\"100\"}", POLICY_NAMING_USER},
+		{"users = {\"0\", \"4294967294\"} groups = {\"0\", \"4294967294\"}", POLICY_NAMING_NONE},
+	};
+	struct decide *d = *state;
+	const struct policy_grant *grant = NULL;
+	char text[2048] = "profile \"default\" { }\n";
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "grant \"g%zu\" { %s profiles = {\"*\"} }\n", i,
+		               cases[i].who);
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "ceiling \"g%zu\" { %s }\n", i, cases[i].who);
+	}
+	decide_policy(d, text);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		enum policy_naming as = cases[i % ARRAY_SIZE(cases)].as;
+
+		if (as == POLICY_NAMING_NONE)
+			continue;
+		grant = admit_next(d->policy, &d->peer, grant);
+		assert_ptr_equal(grant, &d->policy->grants[i]);
+		assert_int_equal(authorize_naming(grant, &d->peer), as);
+	}
+	assert_null(admit_next(d->policy, &d->peer, grant));
 }
 
 static void root_of_a_container_is_not_the_administrator(void **state)
@@ -466,6 +533,21 @@ static void a_layer_is_of_a_share_of_a_directory(void **state)
 	free(honest);
 }
 
+/* They are bytes of another process: one that is neither 0 nor 1 is not what the profile says, and undefined to nobody. */
+static void a_flag_may_be_any_byte(void **state)
+{
+	struct decide *d = *state;
+	struct plan *plan = &d->plan;
+
+	make(d);
+	plan->nested_userns = 2;
+	assert_int_equal(admit_unpack(plan, pack(plan)), 0);
+	assert_int_equal(plan->nested_userns, 2);
+	step(plan, PLAN_SHARE)->is_socket = 2;
+	step(plan, PLAN_SHARE)->layer = PLAN_LAYER_SOURCE;
+	assert_int_equal(admit_unpack(plan, pack(plan)), -EPROTO);
+}
+
 static void what_is_said_to_people_ends(void **state)
 {
 	struct decide *d = *state;
@@ -484,6 +566,8 @@ int main(void)
 		WITH_DECIDE(a_grant_counts_for_whom_it_names_alone),
 		WITH_DECIDE(no_confined_client_gets_the_network_of_the_host),
 		WITH_DECIDE(a_grant_that_is_void_gives_nothing),
+		WITH_DECIDE(what_a_ceiling_bounds_root_bounds),
+		WITH_DECIDE(what_has_expired_gives_nothing_and_bounds_nobody),
 		WITH_DECIDE(a_peer_is_named_as_closely_as_a_grant_says),
 		WITH_DECIDE(root_of_a_container_is_not_the_administrator),
 		WITH_DECIDE(what_was_sent_is_what_was_meant),
@@ -493,6 +577,7 @@ int main(void)
 		WITH_DECIDE(steps_are_of_kinds_that_there_are_and_the_first_ones_the_supervisors),
 		WITH_DECIDE(a_share_is_of_a_descriptor_that_came),
 		WITH_DECIDE(a_layer_is_of_a_share_of_a_directory),
+		WITH_DECIDE(a_flag_may_be_any_byte),
 		WITH_DECIDE(what_is_said_to_people_ends),
 	};
 

@@ -161,6 +161,104 @@ static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void
 	assert_int_equal(d->plan.terminals_max, 1);
 }
 
+static void a_ceiling_bounds_and_gives_nothing(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "ceiling \"all\" { users = {\"*\"} user_memory = 2G max_sandboxes = 9 max_requests = 100 }\n"
+	                          "ceiling \"some\" { groups = {\"27\"} user_memory = 3G max_sandboxes = 3 max_creations = 7 }\n"
+	                          "ceiling \"others\" { users = {\"1001\"} max_sandboxes = 1 }\n"
+	                          "grant \"g\" { users = {\"*\"} profiles = {\"*\"} user_memory = 4G max_creations = 20 }\n");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(d->decision.grant->name, "g");
+	assert_int_equal(d->plan.user_limits.memory_bytes, (uint64_t)2 << 30);
+	assert_int_equal(d->plan.sandboxes_max, 3);
+	assert_int_equal(d->decision.bounds[POLICY_KEY_CREATIONS].most, 7);
+	assert_int_equal(d->decision.bounds[POLICY_KEY_REQUESTS].most, 100);
+	assert_string_equal(authorize_section(d->decision.bounds[POLICY_KEY_SANDBOXES].by), "ceiling");
+	assert_string_equal(plan_text(&d->plan, d->plan.steps[PLAN_SLOT].target), "ceiling");
+	assert_string_equal(plan_text(&d->plan, d->plan.steps[PLAN_SLOT].source), "some");
+	decide_policy(d, PROFILES "ceiling \"c\" { users = {\"1000\"} }\n");
+	refused(d, YETT_E_PERMISSION_DENIED, "no grant of the policy is for uid 1000", "");
+}
+
+/* Of one sandbox: as a grant's, but that what the grant gives does not matter. */
+static void what_is_more_than_a_ceiling_is_refused_with_its_line(void **state)
+{
+	struct decide *d = *state;
+	struct message_create *create = &d->request.body.create;
+
+	decide_policy(
+		d,
+		"profile \"default\" { memory = 3G }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} max_memory = 8G max_core = 1G linger_max = 2h }\n"
+		"ceiling \"wide\" { users = {\"*\"} max_memory = 4G }\n"
+		"ceiling \"narrow\" {\n  groups = {\"27\"}\n  max_memory = 2G\n  max_pids = 50\n  linger_max = 1h\n  max_core = none\n"
+		"  max_command_timeout = 5m\n}\n");
+	create->limits.memory_bytes = (uint64_t)3 << 30;
+	refused(d, YETT_E_PERMISSION_DENIED, "memory of 3G is more than the 2G allowed", "max_memory of ceiling 'narrow' (");
+	(void)decide_authorize(d);
+	assert_string_equal(d->error.rule, "max_memory of ceiling 'narrow'");
+	assert_int_equal(d->error.line, 6);
+	assert_string_equal(d->error.asked, "3G");
+	assert_string_equal(d->error.allowed, "2G");
+	assert_string_equal(d->error.mend, strstr(d->error.mend, "max_memory = 3G in ceiling 'narrow' ("));
+	create->limits.memory_bytes = 0;
+	create->limits.core_bytes = 4096;
+	refused(d, YETT_E_PERMISSION_DENIED, "the ceiling 'narrow' allows no core files", "max_core of ceiling 'narrow' (");
+	create->limits.core_bytes = 0;
+	create->life.linger = true;
+	create->life.idle_ms = 3600001;
+	refused(d, YETT_E_PERMISSION_DENIED, "is more than the 1h allowed", "linger_max of ceiling 'narrow' (");
+	create->life.idle_ms = 3600000;
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.limits.memory_bytes, (uint64_t)2 << 30); /* the profile's own is more, and is narrowed */
+	assert_int_equal(d->plan.limits.pids, 50);                        /* it has none, and gets this one */
+	assert_int_equal(d->plan.life.linger_ms, 3600000);
+	assert_int_equal(d->plan.life.command_max_ms, 300000);
+	assert_string_equal(plan_text(&d->plan, d->plan.command_section), "ceiling");
+	assert_string_equal(plan_text(&d->plan, d->plan.command_name), "narrow");
+	d->peer.groups_count = 0;
+	create->limits.memory_bytes = (uint64_t)5 << 30;
+	refused(d, YETT_E_PERMISSION_DENIED, "memory of 5G is more than the 4G allowed", "max_memory of ceiling 'wide' (");
+	create->limits.memory_bytes = (uint64_t)4 << 30;
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.life.linger_ms, 7200000);
+}
+
+#define EXPIRES UINT64_C(1798675200) /* 2026-12-31 */
+
+static void what_has_expired_is_as_if_it_were_not_written(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES
+	              "grant \"guest\" { users = {\"1000\"} profiles = {\"*\"} expire = 2026-12-31 user_memory = 1G max_sandboxes = 2 }\n"
+	              "grant \"all\" { users = {\"*\"} profiles = {\"default\"} max_sandboxes = 5 expire = \"2027-12-31T18:00:00Z\" }\n");
+	d->peer.now = EXPIRES - 1;
+	decides(d, "big", "guest", "");
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.sandboxes_max, 2);
+	assert_int_equal(admit_check(d->policy, &d->peer, &d->plan, &d->error), 0);
+	d->peer.now = EXPIRES;
+	decides(d, "big", "", "all"); /* it comes before none any more */
+	decides(d, "default", "all", "");
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.sandboxes_max, 5); /* nor bounds anybody */
+	assert_int_equal(d->plan.user_limits.memory_bytes, 0);
+	d->request.body.create.profile = decide_text(d, "big");
+	refused(d, YETT_E_PERMISSION_DENIED, "the grant 'guest' has expired",
+	        "asked 2026-12-31T00:00:00Z, allowed 2026-12-31T00:00:00Z by expire of grant 'guest' (");
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), 0);
+	d->peer.now = 1830276000;
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_PERMISSION_DENIED);
+	assert_string_equal(d->error.message, "the grant 'guest' has expired"); /* the foremost of those that would do */
+	d->peer.uid = 1001;
+	d->request.body.create.profile = decide_text(d, "default");
+	refused(d, YETT_E_PERMISSION_DENIED, "the grant 'all' has expired", "2027-12-31T18:00:00Z");
+	d->request.body.create.profile = decide_text(d, "big"); /* which that one never gave */
+	refused(d, YETT_E_PERMISSION_DENIED, "no grant of the policy is for uid 1001", "");
+}
+
 static void which_enrolled_keys_a_grant_is_for(void **state)
 {
 	static const struct {
@@ -383,7 +481,7 @@ static void the_time_of_commands_is_the_lesser_of_profile_and_grant(void **state
 		assert_int_equal(decide_authorize(d), 0);
 		assert_int_equal(d->decision.life.command_ms, cases[i].usual_ms);
 		assert_int_equal(d->decision.life.command_max_ms, cases[i].most_ms);
-		assert_int_equal(d->decision.commands_by_grant, cases[i].by_grant);
+		assert_int_equal(d->decision.bounds[POLICY_KEY_COMMAND].by != NULL, cases[i].by_grant);
 	}
 }
 
@@ -900,6 +998,9 @@ int main(void)
 		WITH_DECIDE(a_grant_that_restricts_leaves_no_way_round_it),
 		WITH_DECIDE(a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names),
 		WITH_DECIDE(what_a_user_has_together_is_bounded_by_every_grant_for_the_user),
+		WITH_DECIDE(a_ceiling_bounds_and_gives_nothing),
+		WITH_DECIDE(what_is_more_than_a_ceiling_is_refused_with_its_line),
+		WITH_DECIDE(what_has_expired_is_as_if_it_were_not_written),
 		WITH_DECIDE(which_enrolled_keys_a_grant_is_for),
 		WITH_DECIDE(who_has_no_grant_is_refused_with_the_rules),
 		WITH_DECIDE(a_profile_that_does_not_exist_is_refused),

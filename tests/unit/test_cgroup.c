@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -212,6 +213,15 @@ static void assert_file(const struct fixture *fixture, size_t tree, const char *
 	assert_string_equal(text, expected);
 }
 
+static bool has_disks(void)
+{
+	glob_t found;
+	bool has = glob("/sys/block/*/device", 0, NULL, &found) == 0;
+
+	globfree(&found);
+	return has;
+}
+
 static const struct {
 	int version;
 	const char *file, *limited, *unlimited;
@@ -232,7 +242,6 @@ static void limits_are_written_as_each_version_has_them(void **state)
 {
 	const struct plan_limits asked = {.memory_bytes = 64 << 20, .cpu_millis = 1500, .cpu_weight = 200, .pids = 7}, none = {0};
 	struct yett_error error;
-	struct error_rule rule = {0};
 
 	(void)state;
 	for (int version = 1; version <= 2; version++) {
@@ -246,7 +255,7 @@ static void limits_are_written_as_each_version_has_them(void **state)
 			for (int own = 0; own < 2 && limits[i].version == version; own++)
 				expect_file(&f, 0, own ? GROUP : USER, limits[i].file);
 		cgroup_find(&f.host, 7, "sandbox", &cgroup);
-		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &rule, &error), 0);
+		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &error), 0);
 		cgroup_close(&cgroup);
 		for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 			if (limits[i].version != version)
@@ -258,11 +267,57 @@ static void limits_are_written_as_each_version_has_them(void **state)
 	}
 }
 
+/* Of each disk that this machine has: none, where it has none. */
+static void rates_are_written_of_each_disk(void **state)
+{
+	static const struct {
+		int version;
+		const char *file, *before;
+	} files[] = {{1, "blkio.throttle.read_bps_device", ""}, {1, "blkio.throttle.write_bps_device", ""}, {2, "io.max", "wbps="}};
+	const struct plan_limits asked = {.io_read_bytes = 2 << 20, .io_write_bytes = 3 << 20}, none = {0};
+	struct yett_error error;
+
+	(void)state;
+	for (int version = 1; version <= 2; version++) {
+		struct fixture f;
+		struct cgroup cgroup;
+
+		set_up(&f);
+		add_tree(&f, version, CGROUP_IO);
+		f.host.controllers = CGROUP_IO;
+		for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+			for (int own = 0; own < 2 && files[i].version == version; own++)
+				expect_file(&f, 0, own ? GROUP : USER, files[i].file);
+		cgroup_find(&f.host, 7, "sandbox", &cgroup);
+		for (unsigned turn = 0; turn < 3; turn++) {
+			/* bounded; unbounded, which was not; and unbounded, which was */
+			assert_int_equal(cgroup_limit(&cgroup, turn == 1 ? &asked : &none, &none, &error), 0);
+			for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+				const char *value = turn == 2 ? "18446744073709551615" : i == 0 ? "2097152" : "3145728";
+				char path[80], text[256], end[64];
+				unsigned major, minor;
+
+				if (files[i].version != version)
+					continue;
+				assert_file(&f, 0, USER, files[i].file, "");
+				(void)snprintf(path, sizeof path, GROUP "/%s", files[i].file);
+				assert_true(kernel_read_file(f.host.trees[0].parent, path, text, sizeof text) >= 0);
+				(void)snprintf(end, sizeof end, " %s%s", files[i].before, value);
+				if (!has_disks() || turn == 0)
+					assert_string_equal(text, "");
+				else
+					assert_true(sscanf(text, "%u:%u", &major, &minor) == 2 && strstr(text, end));
+			}
+		}
+		cgroup_close(&cgroup);
+		tear_down(&f);
+	}
+}
+
 static void a_limit_that_cannot_be_written_is_told(void **state)
 {
 	const struct plan_limits asked = {.memory_bytes = 64 << 20}, none = {0};
 	struct yett_error error;
-	struct error_rule rule = {0};
 
 	(void)state;
 	for (int version = 1; version <= 2; version++) {
@@ -273,14 +328,14 @@ static void a_limit_that_cannot_be_written_is_told(void **state)
 		add_tree(&f, version, CGROUP_MEMORY);
 		cgroup_find(&f.host, 7, "sandbox", &cgroup);
 		/* Nobody has the controller; then it is there, and has no file but that of what only kernels with swap accounting have. */
-		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &rule, &error), YETT_E_UNSUPPORTED);
+		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &error), YETT_E_UNSUPPORTED);
 		f.host.controllers = CGROUP_MEMORY;
 		expect_file(&f, 0, USER, version == 1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max");
-		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &rule, &error), -ENOENT);
+		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &error), -ENOENT);
 		assert_non_null(strstr(error.message, "memory limit"));
 		expect_file(&f, 0, USER, version == 1 ? "memory.limit_in_bytes" : "memory.max");
 		expect_file(&f, 0, GROUP, version == 1 ? "memory.limit_in_bytes" : "memory.max");
-		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &rule, &error), 0);
+		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &error), 0);
 		cgroup_close(&cgroup);
 		tear_down(&f);
 	}
@@ -290,6 +345,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limits_are_written_as_each_version_has_them),
+		cmocka_unit_test(rates_are_written_of_each_disk),
 		cmocka_unit_test(a_limit_that_cannot_be_written_is_told),
 		cmocka_unit_test(all_of_v2_is_read),
 		cmocka_unit_test(v1_is_read_where_v2_has_no_controllers),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "protocol/codec.h"
+#include "base/error_text.h"
 #include "protocol/explain.h"
 #include "protocol/schema.h"
 

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "programs/decider/plan_add.h"
 #include "base/kernel.h"
 #include "programs/decider/decoder.h"
 #include "protocol/codec.h"

@@ -25,7 +25,7 @@
 #define FIRST 1000 /* no kernel has these calls, so they fail with ENOSYS where nobody is asked */
 #define PID   77
 
-static struct message_event told[64];
+static struct message_happened told[64];
 static uint32_t lost[64];
 static size_t told_count, asked; /* asked: for the process of a thread */
 static uint64_t slow_ms;         /* not 0: the clock goes a millisecond forward with each look at it, and callers are waited for */
@@ -45,7 +45,7 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	return (int)syscall(SYS_ppoll, fds, count, slow_ms ? &second : timeout_ms < 0 ? NULL : &given, NULL, 0);
 }
 
-void events_tell(struct events *events, struct message_event event, const struct egress_told *network, enum sandbox_state state,
+void events_tell(struct events *events, struct message_happened event, const struct egress_told *network, enum sandbox_state state,
                  uint32_t lost_before)
 {
 	assert_non_null(events);

@@ -155,10 +155,10 @@ static void refusals_leave_room_for_connections(void **state)
 
 	(void)state;
 	add_many(&told, EGRESS_TOLD_DENIED, 100);
-	add_many(&told, EGRESS_TOLD_CONNECTED, EGRESS_TOLD_MAX - TOLD_REFUSED_MAX);
+	add_many(&told, EGRESS_TOLD_CONNECTED, TOLD_MAX - TOLD_REFUSED_MAX);
 	assert_true(told_due(&told, 0, &last));
 	assert_int_equal(last.lost, 100 - TOLD_REFUSED_MAX);
-	assert_int_equal(take_all(&told, 0, &last), EGRESS_TOLD_MAX);
+	assert_int_equal(take_all(&told, 0, &last), TOLD_MAX);
 	/* Within the second there is no room for others, though all were told. */
 	add(&told, EGRESS_TOLD_DENIED, "more", 999);
 	expect_due(&told, 999, "more", 0);
@@ -173,12 +173,12 @@ static void bytes_are_told_even_where_the_connection_is_not(void **state)
 	struct egress_told closed = one(EGRESS_TOLD_CLOSED, "last"), last;
 
 	(void)state;
-	add_many(&told, EGRESS_TOLD_CONNECTED, EGRESS_TOLD_MAX);
+	add_many(&told, EGRESS_TOLD_CONNECTED, TOLD_MAX);
 	closed.sent_bytes = 5;
 	closed.received_bytes = 7;
 	told_add(&told, &closed, 0);
 	told_add(&told, &closed, 10);
-	assert_int_equal(take_all(&told, 0, &last), EGRESS_TOLD_MAX);
+	assert_int_equal(take_all(&told, 0, &last), TOLD_MAX);
 	assert_int_equal(told_next_ms(&told), TOLD_ALIKE_MS);
 	assert_int_equal(take_all(&told, TOLD_ALIKE_MS, &last), 1);
 	assert_int_equal(last.kind, EGRESS_TOLD_CLOSED);

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "base/error_rule.h"
+#include "base/error_text.h"
 
 static void every_code_has_its_own_number_and_text(void **state)
 {

@@ -1,4 +1,6 @@
 /* The plan as a container, and as the text that a person reads. */
+#include "programs/decider/plan_add.h"
+#include "programs/decider/plan_name.h"
 #include "tests/unit/decide.h"
 #include "tests/unit/printed.h"
 
@@ -48,16 +50,16 @@ static void every_step_has_a_name(void **state)
 {
 	(void)state;
 	for (unsigned kind = 0; kind < PLAN_STEP_KINDS; kind++)
-		assert_true(strlen(plan_step_name(kind)) > 1);
-	assert_string_equal(plan_step_name(PLAN_READ_ONLY), "read-only");
-	assert_string_equal(plan_step_name(PLAN_STEP_KINDS), "unknown step");
+		assert_true(strlen(plan_name_step(kind)) > 1);
+	assert_string_equal(plan_name_step(PLAN_READ_ONLY), "read-only");
+	assert_string_equal(plan_name_step(PLAN_STEP_KINDS), "unknown step");
 }
 
 static const char expected[] =
 	"sandbox 00112233445566ff: profile default (built-in:1), grant users (built-in:9)\n"
 	"caller uid 1000, gid 1000, groups 27\n"
 	"  1 slot           sandboxes of this user at most 3\n"
-	"  2 cgroup         memory 512M, cpus 1.5, weight 100, pids unlimited; the user's together: memory 2G, cpus unlimited, pids 9\n"
+	"  2 cgroup         memory 512M, cpus 1.5, weight 100, pids unlimited, of each disk a second written 4M; the user's together: memory 2G, cpus unlimited, pids 9\n"
 	"  3 ids\n"
 	"  4 template       default\n"
 	"  5 root           size 64M, home /home/alice\n"
@@ -76,7 +78,7 @@ static const char expected[] =
 static const char expected_json[] =
 	"{\"id\":\"00112233445566ff\",\"profile\":{\"name\":\"default\",\"place\":\"built-in:1\"},\"grant\":{\"name\":\"users\",\"place\":\"built-in:9\"},\"caller\":{\"uid\":1000,\"gid\":1000,\"groups\":[27]},\"weaker\":null,\"name\":null,\"labels\":[],\"annotations\":[],\"life\":{\"linger\":false,\"linger_ms\":0,\"wall_ms\":0,\"cpu_ms\":0,\"idle_ms\":0,\"idle_action\":\"end\",\"cleanup_ms\":0,\"command_timeout_ms\":0,\"max_command_timeout_ms\":0},\"steps\":["
 	"{\"step\":\"slot\",\"place\":null,\"sandboxes_max\":3},"
-	"{\"step\":\"cgroup\",\"place\":null,\"limits\":{\"memory_bytes\":536870912,\"cpu_millis\":1500,\"pids\":0},\"cpu_weight\":100,\"user_limits\":{\"memory_bytes\":2147483648,\"cpu_millis\":0,\"pids\":9}},"
+	"{\"step\":\"cgroup\",\"place\":null,\"limits\":{\"memory_bytes\":536870912,\"cpu_millis\":1500,\"pids\":0},\"cpu_weight\":100,\"io_read_bytes\":null,\"io_write_bytes\":4194304,\"user_limits\":{\"memory_bytes\":2147483648,\"cpu_millis\":0,\"pids\":9}},"
 	"{\"step\":\"ids\",\"place\":null},"
 	"{\"step\":\"template\",\"place\":null,\"profile\":\"default\"},"
 	"{\"step\":\"root\",\"place\":null,\"size_bytes\":67108864,\"home\":\"/home/alice\"},"
@@ -118,7 +120,8 @@ static struct plan *example(void)
 	                                    .cpu_seconds = 10,
 	                                    .stack_bytes = 8 << 20,
 	                                    .stack_max_bytes = 64 << 20,
-	                                    .core_bytes = 1 << 20};
+	                                    .core_bytes = 1 << 20,
+	                                    .io_write_bytes = 4 << 20};
 	plan->user_limits = (struct plan_limits){.memory_bytes = 2ull << 30, .pids = 9};
 	plan->umask = 022;
 	plan->nice = -1;

@@ -1,5 +1,8 @@
 /* The plan of a decision: its order, its values, and what is refused. */
 #include "tests/unit/decide.h"
+#include "programs/decider/plan_name.h"
+#include "programs/decider/refuse.h"
+#include "programs/decider/refuse_plan.h"
 #include "programs/init/build/build.h"
 #include "tests/unit/printed.h"
 
@@ -1005,10 +1008,50 @@ static void whatever_a_ready_sandbox_was_built_by_is_in_the_base(void **state)
 	assert_false(plan_same_base(&plain, &other));
 }
 
+/* Root names a key and a number. */
+static void completed(struct decide *d, const char *key, uint32_t number, const char *asked, const char *allowed)
+{
+	char rule[64];
+
+	(void)error_set(&d->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "refused");
+	assert_int_equal(error_key(&d->error, key, number), YETT_E_RESOURCE_LIMIT);
+	refuse_plan_complete(&d->plan, &d->error);
+	refuse_rate(d->policy, &d->error);
+	(void)snprintf(rule, sizeof rule, "%s%s", key, asked ? " of grant 'g'" : "");
+	assert_string_equal(d->error.rule, rule);
+	assert_string_equal(d->error.asked, asked ? asked : "");
+	assert_string_equal(d->error.allowed, allowed ? allowed : "");
+	assert_int_equal(d->error.line, asked ? 2 : number);
+	assert_int_equal(*d->error.mend != '\0', asked != NULL);
+}
+
+static void what_root_refuses_is_written_down_by_the_plan_and_the_policy(void **state)
+{
+	struct decide *d = *state;
+	uint32_t step;
+
+	decide_policy(d,
+	              "profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} share_rw = {\"/srv\"} max_sandboxes = 3 "
+	              "user_memory = 2G max_creations = 4 max_requests = 9 }\n");
+	decide_share(d, 0, SHARE_RW, "/a");
+	assert_int_equal(decide_plan(d), 0);
+	step = (uint32_t)(find(d, "/a") - d->plan.steps);
+	completed(d, "max_sandboxes", 0, "4", "3");
+	completed(d, "user_memory", 2064, "2064M", "2G");
+	completed(d, "share_rw", step, "/a", "/srv");
+	completed(d, "max_creations", 0, "5", "4");
+	completed(d, "max_requests", 0, "10", "9");
+	/* What cannot be is left as it was said. */
+	completed(d, "share_rw", PLAN_STEPS_MAX, NULL, NULL);
+	completed(d, "max_requests", 1, NULL, NULL);
+	completed(d, "max_memory", 0, NULL, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_DECIDE(the_steps_stand_in_their_order),
+		WITH_DECIDE(what_root_refuses_is_written_down_by_the_plan_and_the_policy),
 		WITH_DECIDE(parents_are_mounted_before_children_whatever_the_order_asked),
 		WITH_DECIDE(a_share_carries_the_directories_it_must_lie_below),
 		WITH_DECIDE(a_socket_is_one_of_those_that_the_grant_names_for_the_caller),

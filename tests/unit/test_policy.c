@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/units_format.h"
 #include "base/units_parse.h"
-#include "helper/policy/policy.h"
+#include "programs/policy/target.h"
 #include "tests/support/bpf.h"
 
 /* A directory of this test's own, with yett.conf and conf.d in it. */
@@ -163,7 +164,7 @@ static void a_grant_knows_whom_it_is_for(void **state)
 	assert_int_equal(grant->gids_count, 1);
 	assert_int_equal(grant->gids[0], 1);
 	assert_false(grant->everyone);
-	assert_int_equal(grant->ceilings.memory_bytes, 64 << 20);
+	assert_int_equal(grant->limits_max.memory_bytes, 64 << 20);
 	assert_int_equal(grant->places[POLICY_LIMIT_MEMORY].line, 6);
 	assert_null(grant->places[POLICY_LIMIT_PIDS].file);
 	assert_int_equal(grant->sandboxes_max, 3);

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "helper/setup/registry.h"
+#include "programs/decider/plan_add.h"
 #include "programs/decider/tell.h"
 #include "protocol/codec.h"
 #include "protocol/encode.h"
@@ -251,12 +252,17 @@ static void *write_on(void *data)
 	return NULL;
 }
 
-static int look(void *userdata, const struct record *record)
+static unsigned look(const struct reserve_host *host)
 {
-	assert_memory_equal(record->labels, &record->started_ms, sizeof record->started_ms);
-	assert_string_equal(record->name, "box");
-	++*(unsigned *)userdata;
-	return 0;
+	_cleanup_(fd_entries_close) DIR *entries = fd_entries(host->dirs[RESERVE_RANGES]);
+	struct record record;
+	unsigned seen = 0;
+
+	for (; registry_next(entries, &record); seen++) {
+		assert_memory_equal(record.labels, &record.started_ms, sizeof record.started_ms);
+		assert_string_equal(record.name, "box");
+	}
+	return seen;
 }
 
 static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
@@ -277,8 +283,7 @@ static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
 	(void)make(&racing.record, 3, 10);
 	memcpy(racing.record.labels, &racing.record.started_ms, sizeof racing.record.started_ms);
 	assert_int_equal(registry_write(racing.fd, &racing.record), 0);
-	assert_int_equal(registry_each(&host, look, &seen), 0);
-	assert_int_equal(seen, 0); /* nobody has it locked */
+	assert_int_equal(look(&host), 0); /* nobody has it locked */
 	assert_int_equal(pipe(pair), 0);
 	owner = fork();
 	if (owner == 0) {
@@ -294,7 +299,7 @@ static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
 	assert_int_equal(read(pair[0], &(char){0}, 1), 1);
 	assert_int_equal(pthread_create(&writer, NULL, write_on, &racing), 0);
 	for (int i = 0; i < 20000; i++)
-		assert_int_equal(registry_each(&host, look, &seen), 0);
+		seen += look(&host);
 	racing.is_over = true;
 	assert_int_equal(pthread_join(writer, NULL), 0);
 	assert_in_range(seen, 19000, 20000); /* one that was always being written is missed, not misread */
@@ -306,6 +311,100 @@ static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
 	(void)close(pair[0]);
 	(void)close(pair[1]);
 	assert_int_equal(rmdir(directory), 0);
+}
+
+/* --- what users ask for in a minute ------------------------------------------------------------------------------------------- */
+
+#define BY_CHILD 50
+#define CHILDREN 4
+
+static struct reserve_host counting(char *directory)
+{
+	struct reserve_host host = RESERVE_HOST_NONE;
+
+	assert_non_null(mkdtemp(directory));
+	host.dirs[RESERVE_RUNTIME] = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(host.dirs[RESERVE_RUNTIME] >= 0);
+	return host;
+}
+
+static void counted(struct reserve_host *host, char *directory)
+{
+	(void)unlinkat(host->dirs[RESERVE_RUNTIME], "rates", 0);
+	(void)close(host->dirs[RESERVE_RUNTIME]);
+	assert_int_equal(rmdir(directory), 0);
+}
+
+static void as_many_are_counted_in_a_minute_as_may_be(void **state)
+{
+	static const uid_t users[] = {0, 1, 1000, 1001, 65534, UINT32_MAX - 1};
+	static const uint64_t begins[] = {0, 30000, 60000, 1000000007};
+	char directory[] = "/tmp/yett-rates-XXXXXX";
+	struct reserve_host host = counting(directory);
+
+	(void)state;
+	for (size_t b = 0; b < ARRAY_SIZE(begins); b++) {
+		const uint64_t begin = begins[b];
+
+		(void)unlinkat(host.dirs[RESERVE_RUNTIME], "rates", 0);
+		for (size_t u = 0; u < ARRAY_SIZE(users); u++)
+			for (int kind = 0; kind < 2; kind++) {
+				for (uint64_t i = 0; i < 3; i++)
+					assert_int_equal(registry_count(&host, users[u], kind == 1, 3, begin + i), 0);
+				/* The first minute of the clock began with it. */
+				assert_int_equal(registry_count(&host, users[u], kind == 1, 3, begin + 3),
+				                 begin < 60000 ? (60000 - begin - 3 + 999) / 1000 : 60);
+			}
+		for (size_t u = 0; u < ARRAY_SIZE(users) && begin >= 60000; u++) {
+			assert_int_equal(registry_count(&host, users[u], false, 3, begin + 59000), 1);
+			assert_int_equal(registry_count(&host, users[u], false, 3, begin + 59999), 1);
+			assert_int_equal(registry_count(&host, users[u], false, 4, begin + 59999), 0); /* a bound that was raised */
+			assert_int_equal(registry_count(&host, users[u], false, 3, begin + 60000), 0);
+			assert_int_equal(registry_count(&host, users[u], true, 1, begin + 60000), 0);
+			assert_int_equal(registry_count(&host, users[u], true, 1, begin + 60001), 60);
+		}
+	}
+	/* What is not counted does not put the next minute off; and what is of a clock that went on from 0 again is over. */
+	for (uint64_t i = 0; i < 100; i++)
+		assert_true(registry_count(&host, 1000, true, 1, begins[3] + 60002 + i) > 0);
+	assert_int_equal(registry_count(&host, 1000, true, 1, begins[3] + 120000), 0);
+	assert_int_equal(registry_count(&host, 1000, true, 1, 5), 0);
+	assert_int_equal(registry_count(&host, 1000, true, 1, 6), 60);
+	counted(&host, directory);
+}
+
+static void processes_that_count_at_once_count_together(void **state)
+{
+	char directory[] = "/tmp/yett-rates-XXXXXX";
+	struct reserve_host host = counting(directory);
+	unsigned sum = 0;
+
+	(void)state;
+	for (int i = 0; i < CHILDREN; i++)
+		if (fork() == 0) {
+			unsigned passed = 0;
+
+			for (int n = 0; n < BY_CHILD; n++)
+				passed += registry_count(&host, 1000, false, CHILDREN * BY_CHILD - 70, 100000) == 0;
+			_exit((int)passed);
+		}
+	for (int i = 0; i < CHILDREN; i++) {
+		int status;
+
+		assert_true(wait(&status) > 0 && WIFEXITED(status));
+		sum += (unsigned)WEXITSTATUS(status);
+	}
+	assert_int_equal(sum, CHILDREN * BY_CHILD - 70);
+	counted(&host, directory);
+}
+
+/* Where it cannot be counted it is not allowed either. */
+static void without_a_place_to_count_nothing_is_let_pass(void **state)
+{
+	struct reserve_host host = RESERVE_HOST_NONE;
+
+	(void)state;
+	assert_true(registry_count(&host, 1000, false, 10, 100000) < 0);
 }
 
 int main(void)
@@ -320,6 +419,9 @@ int main(void)
 		cmocka_unit_test(another_layout_and_another_length_are_refused),
 		cmocka_unit_test(a_shorter_record_is_read_where_a_longer_one_was),
 		cmocka_unit_test(a_reader_beside_a_writer_sees_whole_records_only),
+		cmocka_unit_test(as_many_are_counted_in_a_minute_as_may_be),
+		cmocka_unit_test(processes_that_count_at_once_count_together),
+		cmocka_unit_test(without_a_place_to_count_nothing_is_let_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

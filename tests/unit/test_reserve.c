@@ -203,14 +203,14 @@ static void a_user_has_as_many_slots_as_are_allowed(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(reserve_slot(&f->host, ALICE, 2, &own[i], &f->error), 0);
-	assert_int_equal(reserve_slot(&f->host, ALICE, 2, &more, &f->error), YETT_E_RESOURCE_LIMIT);
+		assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 2, &own[i], &f->error), 0);
+	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 2, &more, &f->error), YETT_E_RESOURCE_LIMIT);
 	assert_non_null(strstr(f->error.message, "this user 2 sandboxes"));
 	assert_int_equal(more.fd, -1);
-	assert_int_equal(reserve_slot(&f->host, BOB, 2, &other, &f->error), 0);
-	assert_int_equal(reserve_slot(&f->host, ALICE, 3, &more, &f->error), 0); /* the policy allows more now */
+	assert_int_equal(reserve_slot(&f->host, BOB, RESERVE_SLOT_OF_SANDBOX, 2, &other, &f->error), 0);
+	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 3, &more, &f->error), 0); /* the policy allows more now */
 	reserve_release(&own[0]);
-	assert_int_equal(reserve_slot(&f->host, ALICE, 2, &own[0], &f->error), 0);
+	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 2, &own[0], &f->error), 0);
 	reserve_release(&own[0]);
 	reserve_release(&own[1]);
 	reserve_release(&other);
@@ -224,7 +224,7 @@ static void where_slots_have_no_bound_none_is_taken(void **state)
 	struct fixture *f = *state;
 
 	for (int i = 0; i < 100; i++) {
-		assert_int_equal(reserve_slot(&f->host, ALICE, 0, &none, &f->error), 0);
+		assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 0, &none, &f->error), 0);
 		assert_int_equal(none.fd, -1);
 		reserve_release(&none);
 	}
@@ -236,11 +236,11 @@ static void helpers_and_sandboxes_of_a_user_are_counted_apart(void **state)
 	struct reservation slot, helper, more;
 	struct fixture *f = *state;
 
-	assert_int_equal(reserve_slot(&f->host, ALICE, 1, &slot, &f->error), 0);
-	assert_int_equal(reserve_helper(&f->host, ALICE, 1, &helper, &f->error), 0);
-	assert_int_equal(reserve_helper(&f->host, ALICE, 1, &more, &f->error), YETT_E_RESOURCE_LIMIT);
+	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 1, &slot, &f->error), 0);
+	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_HELPER, 1, &helper, &f->error), 0);
+	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_HELPER, 1, &more, &f->error), YETT_E_RESOURCE_LIMIT);
 	assert_non_null(strstr(f->error.message, "at most 1 set-user-id"));
-	assert_int_equal(reserve_slot(&f->host, ALICE, 1, &more, &f->error), YETT_E_RESOURCE_LIMIT);
+	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 1, &more, &f->error), YETT_E_RESOURCE_LIMIT);
 	reserve_release(&slot);
 	reserve_release(&helper);
 }
@@ -433,7 +433,7 @@ static pid_t hold_all(struct fixture *f, uid_t uid, const char *cgroup)
 		struct reservation held[3];
 		uint32_t index;
 		bool is_held = reserve_range(&f->host, uid, cgroup, &held[0], &index, &f->error) == 0 &&
-		               reserve_slot(&f->host, uid, 1, &held[1], &f->error) == 0 &&
+		               reserve_slot(&f->host, uid, RESERVE_SLOT_OF_SANDBOX, 1, &held[1], &f->error) == 0 &&
 		               reserve_name(&f->host, uid, "box", &held[2], &f->error) == 0;
 
 		(void)!write(ready[1], is_held ? "y" : "n", 1);
@@ -451,16 +451,18 @@ struct swept {
 	unsigned count;
 	uid_t uid;
 	char cgroup[24];
+	bool is_audited;
 	int answer;
 };
 
-static int sweep(void *userdata, uid_t uid, const char *name)
+static int sweep(void *userdata, const struct record *record)
 {
 	struct swept *swept = userdata;
 
 	swept->count++;
-	swept->uid = uid;
-	(void)snprintf(swept->cgroup, sizeof swept->cgroup, "%s", name);
+	swept->uid = record->uid;
+	swept->is_audited = record->is_audited;
+	(void)snprintf(swept->cgroup, sizeof swept->cgroup, "%s", record->cgroup);
 	return swept->answer;
 }
 
@@ -498,6 +500,28 @@ static void a_range_stays_reserved_until_what_it_stood_for_is_gone(void **state)
 	swept.answer = 0;
 	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 1);
 	assert_int_equal(files_in(f->host.dirs[RESERVE_RANGES]), 0);
+}
+
+/* What is torn is not told of: who was killed while writing. */
+static void an_end_that_was_not_told_is_and_no_torn_one(void **state)
+{
+	struct swept swept = {0};
+	struct fixture *f = *state;
+	struct record record;
+	size_t length;
+	int fd;
+
+	for (int is_torn = 0; is_torn < 2; is_torn++) {
+		record_init(&record, ALICE, "s1");
+		record.is_audited = true;
+		length = record_seal(&record);
+		record.sum += (uint64_t)is_torn;
+		fd = openat(f->host.dirs[RESERVE_RANGES], "1879113728", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		assert_int_equal(write(fd, &record, length), length);
+		(void)close(fd);
+		assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 1);
+		assert_int_equal(swept.is_audited, !is_torn);
+	}
 }
 
 /* Nobody is told to kill or remove anything by a file that nobody wrote. */
@@ -597,6 +621,7 @@ int main(void)
 		WITH_HOST(what_the_dead_have_left_is_swept_and_of_the_living_nothing),
 		WITH_HOST(a_range_stays_reserved_until_what_it_stood_for_is_gone),
 		WITH_HOST(what_is_no_record_sweeps_nothing),
+		WITH_HOST(an_end_that_was_not_told_is_and_no_torn_one),
 		WITH_HOST(directories_are_its_owners_alone),
 		WITH_HOST(one_that_others_can_write_or_made_is_not_used),
 	};

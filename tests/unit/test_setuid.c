@@ -1,4 +1,4 @@
-/* What the set-user-id helper decides before it does anything: its arguments, its one descriptor, limits. Needs no privilege. */
+/* What the set-user-id helper decides before it does anything: its arguments, its one descriptor. Needs no privilege. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -37,34 +36,6 @@ static void one_form_of_arguments_is_known(void **state)
 	assert_false(is_asked((char *[]){"yett-helper", "--serve=33", NULL}));
 	assert_false(is_asked((char *[]){"yett-helper", "--serve=3", "", NULL}));
 	assert_false(is_asked((char *[]){"yett-helper", "--quiet", "--serve=3", NULL}));
-}
-
-static void a_limit_is_what_the_helper_wants_within_the_hard_one(void **state)
-{
-	unsigned long long soft = 1;
-
-	(void)state;
-	assert_true(setuid_soft_limit(4096, 512, 16384, &soft));
-	assert_int_equal(soft, 4096);
-	assert_true(setuid_soft_limit(RLIM_INFINITY, 512, 16384, &soft));
-	assert_int_equal(soft, 16384);
-	assert_true(setuid_soft_limit(512, 512, 16384, &soft));
-	assert_int_equal(soft, 512);
-	assert_true(setuid_soft_limit(RLIM_INFINITY, RLIM_INFINITY, RLIM_INFINITY, &soft));
-	assert_true(soft == RLIM_INFINITY);
-	assert_true(setuid_soft_limit(100, 0, 0, &soft));
-	assert_int_equal(soft, 0);
-}
-
-static void a_limit_that_is_too_low_is_refused(void **state)
-{
-	unsigned long long soft = 7;
-
-	(void)state;
-	assert_false(setuid_soft_limit(511, 512, 16384, &soft));
-	assert_false(setuid_soft_limit(0, 512, 16384, &soft));
-	assert_false(setuid_soft_limit(RLIM_INFINITY - 1, RLIM_INFINITY, RLIM_INFINITY, &soft));
-	assert_int_equal(soft, 7);
 }
 
 /* The verdict on a descriptor (consumed), in the place that it is looked for. */
@@ -129,8 +100,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_form_of_arguments_is_known),
-		cmocka_unit_test(a_limit_is_what_the_helper_wants_within_the_hard_one),
-		cmocka_unit_test(a_limit_that_is_too_low_is_refused),
 		cmocka_unit_test(only_an_end_of_a_socketpair_is_served),
 		cmocka_unit_test(a_connection_with_a_name_is_not_served),
 		cmocka_unit_test(a_program_that_is_not_set_user_id_has_nothing_to_give_up),

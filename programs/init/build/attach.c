@@ -7,6 +7,7 @@
  */
 #include "base/kernel.h"
 #include "base/reached.h"
+#include "programs/decider/plan_name.h"
 #include "programs/init/build/build.h"
 
 #include <inttypes.h>
@@ -32,9 +33,7 @@ static int make_component(const struct build *b, int parent, const char *name, b
 		return -errno;
 	if (st.st_dev != b->root_device)
 		return -EROFS;
-	if (directory ? mkdirat(parent, name, 0755) < 0 : mknodat(parent, name, S_IFREG | 0644, 0) < 0)
-		return -errno;
-	return fchownat(parent, name, b->owner_uid, b->owner_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+	return (directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0644, 0)) < 0 ? -errno : 0;
 }
 
 static bool is_elsewhere(const struct build *b, int fd)
@@ -279,7 +278,7 @@ static int cover_inside(struct build *b, const char *target, int tree)
 		if (!is_ready && (overlay_put_beneath(b, tree) < 0 || fchdir(b->root) < 0))
 			return -errno;
 		is_ready = true;
-		r = reached_step("init", plan_step_name(step->kind));
+		r = reached_step("init", plan_name_step(step->kind));
 		if (r == 0)
 			r = cover(b, step, tree, path + length);
 	}

@@ -6,6 +6,7 @@
 #include "programs/init/build/build.h"
 #include "base/kernel.h"
 #include "base/reached.h"
+#include "programs/decider/plan_name.h"
 #include "programs/init/start.h"
 #include "protocol/frame.h"
 
@@ -37,7 +38,7 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_NETWORK] = {[STAGE_AHEAD] = network_prepare, [STAGE_OWN] = network_make},
 	[PLAN_HOSTNAME] = {[STAGE_OWN] = names_host},
 	[PLAN_IDENTITY] = {[STAGE_AHEAD] = lower_make, [STAGE_LAST] = lower_enter},
-	[PLAN_INIT] = {[STAGE_LAST] = label_take},
+	[PLAN_INIT] = {[STAGE_OWN] = about_make, [STAGE_LAST] = label_take},
 };
 
 /* Only in a share commands may be shown what we are not. */
@@ -51,7 +52,7 @@ static enum build_stage stage_of_cover(const struct build *b, const struct plan_
 static int run_step(struct build *b, const struct plan_step *step, enum build_stage stage, const char **ret_step)
 {
 	static const char *const names[] = {"init ahead", "init", "init own", "init", "init"};
-	const char *name = plan_step_name(step->kind), *target = stage == STAGE_AHEAD ? "" : plan_text(b->plan, step->target);
+	const char *name = plan_name_step(step->kind), *target = stage == STAGE_AHEAD ? "" : plan_text(b->plan, step->target);
 	bool is_cover = step->kind == PLAN_READ_ONLY || step->kind == PLAN_MASK;
 	int r;
 
@@ -86,50 +87,95 @@ static int run_ahead(struct build *b, const char **ret_step)
 	return r;
 }
 
-/* What the upper user namespace, which is our own, has the id for; UINT32_MAX: nothing. */
-static uint32_t host_id(const struct build *b, const char *map, uint32_t id)
+ssize_t build_read_file(const struct build *b, int dir, const char *path, char **ret_text)
 {
-	char text[16384];
+	ssize_t n;
+
+	*ret_text = (char *)b->room.frame->bytes;
+	n = kernel_read_file(dir, path, *ret_text, sizeof b->room.frame->bytes);
+	if (n < 0)
+		**ret_text = '\0';
+	return n;
+}
+
+/* What a map of the upper user namespace, which is our own, has the id for; UINT32_MAX: nothing. */
+static uint32_t host_id(const char *map, uint32_t id)
+{
 	unsigned first, host, count;
 	int n = 0;
 
-	if (kernel_read_file(b->proc, map, text, sizeof text) < 0)
-		return UINT32_MAX;
-	for (const char *at = text; sscanf(at, "%u %u %u%n", &first, &host, &count, &n) == 3; at += n)
+	for (const char *at = map; sscanf(at, "%u %u %u%n", &first, &host, &count, &n) == 3; at += n)
 		if (id - first < count)
 			return host + (id - first);
 	return UINT32_MAX;
 }
 
-static bool has_id(const struct build *b, const char *map, uint32_t id)
+static bool has_id(const char *map, uint32_t id)
 {
-	return host_id(b, map, id) != UINT32_MAX;
+	return host_id(map, id) != UINT32_MAX;
 }
 
 static void resolve_ids(struct build *b)
 {
-	b->owner_uid = has_id(b, "self/uid_map", 0) ? 0 : UINT32_MAX;
-	b->owner_gid = has_id(b, "self/gid_map", 0) ? 0 : UINT32_MAX;
+	char *map;
+
+	(void)build_read_file(b, b->proc, "self/uid_map", &map);
+	b->owner_uid = has_id(map, 0) ? 0 : UINT32_MAX;
+	b->host_uid = host_id(map, getuid());
+	(void)build_read_file(b, b->proc, "self/gid_map", &map);
+	b->owner_gid = has_id(map, 0) ? 0 : UINT32_MAX;
 	/* 5 is "tty" on every distribution. */
-	b->tty_gid = has_id(b, "self/gid_map", 5) ? 5 : b->order.payload_gid;
-	b->host_uid = host_id(b, "self/uid_map", getuid());
+	b->tty_gid = has_id(map, 5) ? 5 : b->order.payload_gid;
+	lower_be_owner(b);
 }
 
-/* Maps the sealed memory `fd`, of which the first `least` bytes are there, in place of what is mapped. */
-static int map_sealed(int fd, size_t least, struct build_memory *memory)
+/* Sealed memory, of which the first `least` bytes are there: its size, or -errno. */
+static ssize_t look_at_sealed(int fd, size_t least, struct stat *ret_st)
+{
+	if (fstat(fd, ret_st) < 0 || ret_st->st_size < (off_t)least)
+		return -EBADMSG;
+	return ret_st->st_size;
+}
+
+/* A copy, in memory that there is already: mapping it takes longer, and taking that off even more. */
+static int take_plan(struct build *b, int fd)
 {
 	struct stat st;
-	void *new;
+	ssize_t size = look_at_sealed(fd, offsetof(struct plan, arena), &st);
 
-	if (memory->bytes)
-		(void)munmap(memory->bytes, memory->size);
-	*memory = (struct build_memory){0};
-	if (fstat(fd, &st) < 0 || st.st_size < (off_t)least)
+	if (size < 0 || size > (ssize_t)sizeof *b->room.plan || pread(fd, b->room.plan, (size_t)size, 0) != size)
 		return -EBADMSG;
-	new = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (new == MAP_FAILED)
+	b->plan = b->room.plan;
+	return size == (ssize_t)(offsetof(struct plan, arena) + b->plan->arena_used) && b->plan->steps_count <= PLAN_STEPS_MAX &&
+	                       b->plan->groups_count <= PLAN_GROUPS_MAX && b->plan->env_count <= PLAN_ENV_MAX
+	               ? 0
+	               : -EBADMSG;
+}
+
+static void unmap_profile(struct build *b)
+{
+	if (b->profile)
+		(void)munmap((void *)(uintptr_t)b->profile, sizeof *b->profile + b->profile->data_used);
+	b->profile = NULL;
+}
+
+/* Mostly that of the order before. */
+static int take_profile(struct build *b, int fd)
+{
+	struct stat st;
+	ssize_t size = look_at_sealed(fd, sizeof *b->profile, &st);
+	const struct init_profile *profile;
+
+	if (size < 0 || (b->profile && b->profile_number == st.st_ino))
+		return size < 0 ? (int)size : 0;
+	unmap_profile(b);
+	profile = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (profile == MAP_FAILED)
 		return -errno;
-	*memory = (struct build_memory){new, (size_t)st.st_size};
+	if ((size_t)size != sizeof *profile + profile->data_used)
+		return -EBADMSG;
+	b->profile_number = st.st_ino;
+	b->profile = profile;
 	return 0;
 }
 
@@ -141,13 +187,9 @@ static int take_order(struct build *b, struct frame *frame)
 	if (frame->length != sizeof b->order || frame->fd_count < INIT_ORDER_TREES)
 		return -EBADMSG;
 	memcpy(&b->order, frame->bytes, sizeof b->order);
-	r = map_sealed(frame->fds[INIT_ORDER_PLAN], offsetof(struct plan, arena), &b->mapped_plan);
+	r = take_plan(b, frame->fds[INIT_ORDER_PLAN]);
 	if (r < 0)
 		return r;
-	b->plan = b->mapped_plan.bytes;
-	if (b->mapped_plan.size != offsetof(struct plan, arena) + b->plan->arena_used || b->plan->steps_count > PLAN_STEPS_MAX ||
-	    b->plan->groups_count > PLAN_GROUPS_MAX || b->plan->env_count > PLAN_ENV_MAX)
-		return -EBADMSG;
 	for (uint32_t i = 0; i < b->plan->steps_count; i++)
 		if (b->plan->steps[i].kind >= PLAN_STEP_KINDS)
 			return -EBADMSG;
@@ -155,13 +197,9 @@ static int take_order(struct build *b, struct frame *frame)
 	if (b->owns_network == (b->plan->network == PLAN_NETWORK_HOST))
 		return -EBADMSG;
 	b->order.resolvers[sizeof b->order.resolvers - 1] = '\0';
-	r = map_sealed(frame->fds[INIT_ORDER_PROFILE], sizeof *b->profile, &b->mapped_profile);
-	if (r < 0)
-		return r;
-	b->profile = b->mapped_profile.bytes;
 	if (frame->fd_count > INIT_ORDER_TREES)
 		b->trees_socket = steal_fd(&frame->fds[INIT_ORDER_TREES]);
-	return b->mapped_profile.size == sizeof *b->profile + b->profile->data_used ? 0 : -EBADMSG;
+	return take_profile(b, frame->fds[INIT_ORDER_PROFILE]);
 }
 
 static int take_some_trees(struct build *b, struct frame *frame, bool *ret_is_last)
@@ -268,7 +306,7 @@ static void begin(struct build *b)
 	for (int fd = INIT_FD_CONTROL; fd < INIT_FD_END; fd++)
 		if (fcntl(fd, F_GETFD) >= 0)
 			b->fds_present |= 1u << (fd - INIT_FD_CONTROL);
-	b->trees_socket = b->proc = b->beneath = b->root = b->lower_ns = -1;
+	b->trees_socket = b->proc = b->beneath = b->root = b->own = b->lower_ns = -1;
 	for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
 		b->trees[i] = b->targets[i] = -1;
 }
@@ -283,8 +321,6 @@ static int open_beneath(struct build *b)
 	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
 	_cleanup_fd_ int place = -1, over = -1;
 
-	if (mkdirat(b->root, "run/yett/mounting", 0700) < 0 && errno != EEXIST)
-		return -errno;
 	place = (int)syscall(SYS_openat2, b->root, "run/yett/mounting", &how, sizeof how);
 	if (place < 0)
 		return -errno;
@@ -327,9 +363,18 @@ static const bool mounts_later[PLAN_STEP_KINDS] = {
 	[PLAN_SLOT] = true,  [PLAN_CGROUP] = true,    [PLAN_UNMOUNT] = true, [PLAN_REFRESH] = true,
 	[PLAN_SHARE] = true, [PLAN_READ_ONLY] = true, [PLAN_MASK] = true};
 
+static bool changes_mounts(const struct plan *plan)
+{
+	bool changes = false;
+
+	for (uint32_t i = 0; i < plan->steps_count; i++)
+		changes |= plan->steps[i].kind == PLAN_SHARE || plan->steps[i].kind == PLAN_UNMOUNT;
+	return changes;
+}
+
 static int mount_shares(struct build *b, struct frame *frame, const char **ret_step)
 {
-	int r;
+	int r, told;
 
 	resolve_ids(b);
 	for (uint32_t i = 0; i < b->plan->steps_count; i++)
@@ -340,6 +385,8 @@ static int mount_shares(struct build *b, struct frame *frame, const char **ret_s
 		r = take_kinds(b, frame);
 	if (r == 0)
 		r = run_stage(b, STAGE_OWN, ret_step);
+	if (r == 0 && changes_mounts(b->plan))
+		r = about_change(b);
 	if (r == 0)
 		r = lower_shed(plan_has_layers(b->plan));
 	if (r == 0)
@@ -349,6 +396,8 @@ static int mount_shares(struct build *b, struct frame *frame, const char **ret_s
 		r = take_trees(b, frame);
 	if (r == 0)
 		r = run_stage(b, STAGE_OTHERS, ret_step);
+	told = b->own < 0 ? 0 : about_end_change(b, r == 0);
+	r = r == 0 ? told : r;
 	if (r != 0)
 		attach_take_back(b);
 	close_beneath(b);
@@ -358,6 +407,7 @@ static int mount_shares(struct build *b, struct frame *frame, const char **ret_s
 int build_mount(void)
 {
 	static struct build build;
+	static struct plan plan;
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	struct build *b = &build;
 	struct init_report report = {.kind = INIT_ORDER_MOUNT};
@@ -365,6 +415,7 @@ int build_mount(void)
 	int r = frame ? 0 : -ENOMEM;
 
 	begin(b);
+	b->room = (struct build_room){&plan, frame};
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		r = -errno;
 	if (r == 0)
@@ -390,30 +441,40 @@ static int answer_ready(void)
 	return frame_send(INIT_FD_CONTROL, &report, sizeof report, NULL, 0, 0);
 }
 
+void build_end_text(struct build_text *text)
+{
+	if (text->out)
+		(void)fclose(text->out);
+	free(text->bytes);
+	*text = (struct build_text){0};
+}
+
 /* What nothing needs any more; of the client's there is nothing left. */
 static void end(struct build *b)
 {
+	if (!b->about.file.bytes)
+		build_end_text(&b->text);
 	fd_close(b->proc);
 	fd_close(b->beneath);
 	fd_close(b->root);
+	fd_close(b->own);
 	if (b->fds_present & BUILD_DEV_PRESENT)
 		(void)close(INIT_FD_DEV);
-	if (b->plan)
-		(void)munmap(b->mapped_plan.bytes, b->mapped_plan.size);
-	if (b->profile)
-		(void)munmap(b->mapped_profile.bytes, b->mapped_profile.size);
+	unmap_profile(b);
 }
 
-int build_run(struct init_config *config, const char **ret_step, struct yett_error *ret_error)
+int build_run(struct build_room room, struct init_config *config, struct build_about *ret_about, const char **ret_step,
+              struct yett_error *ret_error)
 {
 	static struct build build;
-	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	struct frame *frame = room.frame;
 	struct build *b = &build;
-	int r = frame ? 0 : -ENOMEM;
+	int r;
 
 	begin(b);
-	if (r == 0)
-		r = lower_begin();
+	b->room = room;
+	b->text.out = open_memstream(&b->text.bytes, &b->text.size);
+	r = b->text.out ? lower_begin() : -ENOMEM;
 	if (r == 0)
 		r = run_ahead(b, ret_step);
 	while (r == 0 && b->order.kind != INIT_ORDER_SANDBOX) {
@@ -435,6 +496,7 @@ int build_run(struct init_config *config, const char **ret_step, struct yett_err
 	if (r == 0)
 		r = start_check_config(config, offsetof(struct init_config, data) + config->data_used);
 	*ret_error = b->error;
+	*ret_about = b->about;
 	end(b);
 	return r;
 }

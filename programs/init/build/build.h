@@ -13,7 +13,9 @@
 
 #include "helper/plan/plan.h"
 #include "programs/init/config.h"
+#include "protocol/frame.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,16 +24,38 @@ struct build_memory {
 	size_t size;
 };
 
+/* What init has for it, besides the stack: memory that it uses for other things when it serves. */
+struct build_room {
+	struct plan *plan;
+	struct frame *frame; /* of the packet in hand; between two, its bytes are for what is read of a file, or put together */
+};
+
+/* A stream of open_memstream(3), for what is to be in a file. */
+struct build_text {
+	FILE *out;
+	char *bytes;
+	size_t size;
+};
+
+/* sandbox.json, of which the end is to be written yet. */
+struct build_about {
+	struct build_memory file;
+	struct build_text *text;
+};
+
 #define BUILD_DEV_PRESENT (1u << (INIT_FD_DEV - INIT_FD_CONTROL))
 
 struct build {
+	struct build_room room;
+	struct build_text text;
 	struct init_order order;
-	const struct plan *plan; /* of the order in hand */
+	const struct plan *plan; /* of the order in hand, in `room`; NULL: there is none yet */
 	const struct init_profile *profile;
-	struct build_memory mapped_plan, mapped_profile;
+	ino_t profile_number;          /* of its memory, which is mapped */
 	struct yett_error error;       /* of the step that was refused */
 	uint32_t fds_present;          /* as struct init_config has it, with INIT_FD_DEV until that is used up */
 	bool is_ready;                 /* what the profile decides is done */
+	bool has_own_etc;              /* with it, what the profile decides of the sandbox's own files of /etc */
 	bool enters;                   /* the sandbox is there: build_mount() */
 	bool is_command;               /* then: no power over files is left */
 	bool owns_network;             /* the network namespace is of the sandbox's own making, and not the host's */
@@ -43,13 +67,15 @@ struct build {
 	int proc;    /* the sandbox's own, not attached before root_proc() */
 	int beneath; /* the template's root directory, on which the sandbox's own lies; -1 until root_make(). One like it: build_mount() */
 	int root;    /* the sandbox's root directory, once there is one */
-	dev_t root_device;
+	int own;     /* the directory of what commands see at /run/yett and cannot change */
+	dev_t root_device, own_device;
 	uint32_t owner_uid, owner_gid; /* of what is root's inside; UINT32_MAX: nobody is */
 	uint32_t tty_gid;
 	uint32_t host_uid;   /* our own, outside */
 	bool has_processors; /* commands run on these, and no others */
 	struct processors processors;
 	int lower_ns; /* the lower user namespace, once there is one */
+	struct build_about about;
 };
 
 /* Whether it covers a part of /proc, which is the same whatever a request adds: what lies in a share is there only when the share is. */
@@ -61,17 +87,28 @@ static inline bool build_covers_proc(const struct plan *plan, const struct plan_
 typedef int (*build_step)(struct build *b, const struct plan_step *step);
 
 /*
- * Takes orders from the control socket until the sandbox is built, and answers those before the last. Then `config` is filled in, init
- * is in the lower user namespace with the label of commands, and what is left is start_run()'s. 0, -errno or a code, with
- * `ret_step` as what failed and the reason of a code in `ret_error`; -EPIPE: nobody wants a sandbox any more.
+ * Takes orders from the control socket until the sandbox is built, and answers those before the last. Then `config` is filled
+ * in, init is in the lower user namespace with the label of commands, and what is left is start_run()'s, and about_finish() with
+ * `ret_about`. 0, -errno or a code, with `ret_step` as what failed and the reason of a code in `ret_error`; -EPIPE: nobody wants a sandbox
+ * any more.
  */
-_must_check_ int build_run(struct init_config *config, const char **ret_step, struct yett_error *ret_error);
+_must_check_ int build_run(struct build_room room, struct init_config *config, struct build_about *ret_about, const char **ret_step,
+                           struct yett_error *ret_error);
 
 /*
  * Takes one order, of a sandbox that is there, and mounts in it, or takes off, what that says: the same steps by the same functions, in a
  * process of their own, which then ends. It tells the supervisor how that went. 0, or -errno when it could not.
  */
 _must_check_ int build_mount(void);
+
+/*
+ * The beginning of a file below `dir`, as kernel_read_file() has it, in `room`: until the next packet or file. Where it cannot be read the
+ * text is empty.
+ */
+ssize_t build_read_file(const struct build *b, int dir, const char *path, char **ret_text);
+
+/* Closes the stream, if it is open, and frees what was put into it. */
+void build_end_text(struct build_text *text);
 
 /* root.c: the sandbox's own root, and what is personal. */
 int root_make(struct build *b, const struct plan_step *step);
@@ -84,7 +121,7 @@ int root_processors(struct build *b, const struct plan_step *step);
 /* For etc.c: a file system for what is root's inside; an absolute directory on the root, with all above it; one below `dir`. */
 _must_check_ int root_open_tmpfs(const struct build *b, uint64_t size_bytes);
 _must_check_ int root_make_path(const struct build *b, const char *path);
-_must_check_ int root_make_directory(const struct build *b, int dir, const char *path);
+_must_check_ int root_make_directory(int dir, const char *path);
 
 /*
  * etc.c: whether the profile shows all of the host's /etc, which then is one of the template's trees; what of that can be done before
@@ -138,6 +175,20 @@ int overlay_refresh(struct build *b, const struct plan_step *step);
  */
 _must_check_ int workspace_make(struct build *b, const struct plan_step *step, int *tree);
 
+/*
+ * about.c: /run/yett/sandbox.json, by which commands can tell what their sandbox is. First all that the plan says; then, when nobody can do
+ * more than commands, what holds it besides, in what was mapped for that, which is taken off. It has room for a label.
+ */
+int about_make(struct build *b, const struct plan_step *step);
+_must_check_ int about_finish(struct build_about about, const struct init_layers *layers, bool has_filter);
+
+/*
+ * about.c: of a sandbox that is there: writes down what it will say when the order is carried out, while power over files is left; and has
+ * that said, as init, or forgets it. 0 or -errno.
+ */
+_must_check_ int about_change(struct build *b);
+_must_check_ int about_end_change(const struct build *b, bool is_done);
+
 /* attach.c: a file system in memory that belongs to commands. A mount or -errno. */
 _must_check_ int attach_open_tmpfs(const struct build *b, uint32_t mode, uint64_t size_bytes);
 
@@ -176,11 +227,14 @@ _must_check_ int lower_shed(bool mounts_overlays);
 _must_check_ int lower_be_mounter(bool is_mounter);
 
 /*
- * lower.c: from here on, files are used in the name of commands (their ids and groups) until lower_be_init(); capabilities that go
+ * lower.c: from here on, files are used in the name of commands (their ids and groups) until lower_be_owner(); capabilities that go
  * with ids stay. 0 or -errno.
  */
 _must_check_ int lower_be_command(const struct build *b);
-void lower_be_init(void);
+
+/* lower.c: what is made is root's inside, from here on: of owner_uid and owner_gid, or else of init's own ids. With all capabilities left.
+ */
+void lower_be_owner(const struct build *b);
 
 /* label.c: takes the label of commands. */
 int label_take(struct build *b, const struct plan_step *step);

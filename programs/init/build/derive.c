@@ -1,6 +1,6 @@
 /* From a plan and its profile to what init and its commands go by: see build.h. */
 #include "programs/init/build/build.h"
-#include "base/units.h"
+#include "base/units_format.h"
 #include "programs/init/cores.h"
 
 #include <limits.h>
@@ -163,14 +163,10 @@ static int check_limits(struct build *b)
 
 static void derive_commands(const struct plan *plan, struct init_config *config)
 {
-	const char *section = plan_text(plan, plan->command_section);
-	bool is_grant = strcmp(section, "grant") == 0;
-
 	config->command_ms = plan->life.command_ms;
 	config->command_max_ms = plan->life.command_max_ms;
-	(void)snprintf(config->command_section, sizeof config->command_section, "%s", section);
-	(void)snprintf(config->command_name, sizeof config->command_name, "%s",
-	               plan_text(plan, is_grant ? plan->grant_name : plan->profile_name));
+	(void)snprintf(config->command_section, sizeof config->command_section, "%s", plan_text(plan, plan->command_section));
+	(void)snprintf(config->command_name, sizeof config->command_name, "%s", plan_text(plan, plan->command_name));
 	(void)snprintf(config->command_place, sizeof config->command_place, "%s", plan_text(plan, plan->command_place));
 }
 

@@ -13,9 +13,8 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 
-#define ACCOUNTS_SIZE 65536 /* of a file of accounts: those of the system stand first in it */
-#define ATTEMPTS_MAX  16
-#define SMALL_SIZE    (16 << 20) /* of one that is listed: it is configuration, and lives in memory */
+#define ATTEMPTS_MAX 16
+#define SMALL_SIZE   (16 << 20) /* of one that is listed: it is configuration, and lives in memory */
 
 bool etc_is_hosts(const struct build *b)
 {
@@ -47,32 +46,31 @@ static void add_line(const struct accounts *accounts, uint32_t people, char *lin
 		(void)fprintf(accounts->out, "%s:x:%lu%s\n", line, number, accounts->is_group ? ":" : rest);
 }
 
-/* The whole lines at the beginning of a file of the host's. */
-static bool read_lines(const struct build *b, const char *path, char text[static ACCOUNTS_SIZE])
+/* The whole lines at the beginning of a file of the host's, where the accounts of its system stand; nothing of one that cannot be read. */
+static char *read_lines(const struct build *b, const char *path)
 {
-	ssize_t n = kernel_read_file(b->root, path, text, ACCOUNTS_SIZE);
-	char *end = n == ACCOUNTS_SIZE - 1 ? strrchr(text, '\n') : NULL;
+	char *text, *end;
+	ssize_t n = build_read_file(b, b->root, path, &text);
 
+	end = n == sizeof b->room.frame->bytes - 1 ? strrchr(text, '\n') : NULL;
 	if (end)
 		*end = '\0';
-	return n > 0;
+	return text;
 }
 
 /* The host's accounts with an id below that of people, login.defs(5), as far as everybody may know them. */
 static void add_system(const struct build *b, const struct accounts *accounts)
 {
-	_cleanup_free_ char *text = malloc(ACCOUNTS_SIZE);
 	char *save = NULL, word[16];
 	unsigned value;
 	uint32_t people = 1000;
 
-	if (text && read_lines(b, "etc/login.defs", text))
-		for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-			if (sscanf(line, "%15s %u", word, &value) == 2 && strcmp(word, accounts->is_group ? "GID_MIN" : "UID_MIN") == 0)
-				people = value;
-	if (text && read_lines(b, accounts->is_group ? "etc/group" : "etc/passwd", text))
-		for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-			add_line(accounts, people, line);
+	for (char *line = strtok_r(read_lines(b, "etc/login.defs"), "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (sscanf(line, "%15s %u", word, &value) == 2 && strcmp(word, accounts->is_group ? "GID_MIN" : "UID_MIN") == 0)
+			people = value;
+	for (char *line = strtok_r(read_lines(b, accounts->is_group ? "etc/group" : "etc/passwd"), "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		add_line(accounts, people, line);
 }
 
 static void list_users(const struct build *b, FILE *out)
@@ -168,23 +166,22 @@ static const struct own {
 
 #define OWN_PLACE "/run/yett/"
 
-/* Where it lies on the sandbox's own root. Those in which there is nothing are one. */
+/* Where commands see it. Those in which there is nothing are one. */
 static void own_path(const struct own *file, char path[static 64])
 {
 	(void)snprintf(path, 64, OWN_PLACE "%s", file->list == list_nothing ? "nothing" : file->name);
 }
 
-/* What it says goes through `memory`, a stream of open_memstream(3) with `*text`. */
-static int list_own(const struct build *b, const struct own *file, FILE *memory, char **text, int fd)
+static int list_own(const struct build *b, const struct own *file, int fd)
 {
 	const char *at;
 	long size;
 
-	rewind(memory);
-	file->list(b, memory);
-	if (fflush(memory) != 0 || (size = ftell(memory)) < 0)
+	rewind(b->text.out);
+	file->list(b, b->text.out);
+	if (fflush(b->text.out) != 0 || (size = ftell(b->text.out)) < 0)
 		return -ENOMEM;
-	for (at = *text; size > 0;) {
+	for (at = b->text.bytes; size > 0;) {
 		ssize_t n = write(fd, at, (size_t)size);
 
 		if (n < 0)
@@ -192,25 +189,23 @@ static int list_own(const struct build *b, const struct own *file, FILE *memory,
 		at += n;
 		size -= n;
 	}
-	return fchown(fd, b->owner_uid, b->owner_gid) < 0 ? -errno : 0;
+	return 0;
 }
 
-/* On the sandbox's own root, unless it is there already. Where it is mounted it changes with it. */
-static int write_own(const struct build *b, const struct own *file, FILE *memory, char **text)
+/* Where init says what is so, unless it is there already. Where it is mounted it changes with it. */
+static int write_own(const struct build *b, const struct own *file)
 {
 	_cleanup_fd_ int fd = -1;
 	char path[64];
 
+	if (b->has_own_etc && !file->is_of_request)
+		return 0;
 	own_path(file, path);
-	fd = openat(b->root, path + 1, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (file->is_of_request ? O_TRUNC : O_EXCL), 0644);
+	fd = openat(b->own, path + strlen(OWN_PLACE),
+	            O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (file->is_of_request ? O_TRUNC : O_EXCL), 0644);
 	if (fd < 0)
 		return errno == EEXIST ? 0 : -errno;
-	return list_own(b, file, memory, text, fd);
-}
-
-static int make_link(const struct build *b, const char *link, int dir, const char *name)
-{
-	return symlinkat(link, dir, name) < 0 || fchownat(dir, name, b->owner_uid, b->owner_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+	return list_own(b, file, fd);
 }
 
 /* --- in the host's --- */
@@ -234,7 +229,7 @@ static int fill_link(const struct build *b, const char *name, const char *own_pa
 	if (stat(*path ? path : "/", &st) < 0 || st.st_dev != b->root_device)
 		return 0;
 	*slash = '/';
-	return make_link(b, own_path, AT_FDCWD, path);
+	return symlink(own_path, path) < 0 ? -errno : 0;
 }
 
 /* In the host's network the host's own file is right, and stays so. Ours is for where it leads to nothing inside. */
@@ -246,32 +241,31 @@ static bool is_left(const struct build *b, const struct own *file)
 /* Where our files, or what lies on our root, are not there already; and mtab leads to the sandbox's own mounts, on `proc`. */
 static bool is_bare(const struct build *b, const struct stat *st, dev_t proc)
 {
-	return S_ISREG(st->st_mode) && st->st_dev != b->root_device && st->st_dev != proc;
+	return S_ISREG(st->st_mode) && st->st_dev != b->root_device && st->st_dev != b->own_device && st->st_dev != proc;
 }
 
 /* Mounts a file of the sandbox's own over the host's, wherever that leads to, unless it is there already. Where there is none, none can be.
  */
 static int cover(const struct build *b, const struct own *file, dev_t proc)
 {
-	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
 	_cleanup_fd_ int there = -1, tree = -1;
 	char name[64], path[64];
 	struct stat st;
 
 	(void)snprintf(name, sizeof name, "etc/%s", file->name);
 	own_path(file, path);
-	if (fstatat(b->root, name, &st, 0) < 0)
+	if (b->has_own_etc && fstatat(b->root, name, &st, 0) == 0 && !is_bare(b, &st, proc))
+		return 0; /* as it was left */
+	there = openat(b->root, name, O_PATH | O_CLOEXEC);
+	if (there < 0)
 		return errno == ENOENT ? fill_link(b, name, path) : errno == ELOOP || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
+	if (fstat(there, &st) < 0)
+		return -errno;
 	if (is_left(b, file) || !is_bare(b, &st, proc))
 		return 0;
-	there = openat(b->root, name, O_PATH | O_CLOEXEC);
-	if (there < 0 || fstat(there, &st) < 0)
-		return -errno;
-	if (!is_bare(b, &st, proc))
-		return 0;
+	/* Read-only, as what it is a copy of. */
 	tree = open_tree(b->root, path + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
-	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (tree < 0 || move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
 	return 0;
 }
@@ -299,7 +293,7 @@ static int copy_file(const struct build *b, const char *name, int etc)
 	if (in < 0 || fstat(in, &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & S_IROTH))
 		return 0;
 	out = openat(etc, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644 | (st.st_mode & 0111));
-	if (out < 0 || fchown(out, b->owner_uid, b->owner_gid) < 0)
+	if (out < 0)
 		return -errno;
 	while ((n = read(in, bytes, sizeof bytes)) > 0)
 		if (write(out, bytes, (size_t)n) != n) /* there is room for none of it, or for a part */
@@ -311,14 +305,14 @@ static int bind_directory(struct build *b, const char *name, int there, int etc)
 {
 	_cleanup_fd_ int tree = open_tree(there, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	char path[PATH_MAX];
-	int r = tree < 0 ? -errno : root_make_directory(b, etc, name);
+	int r = tree < 0 ? -errno : root_make_directory(etc, name);
 
 	(void)snprintf(path, sizeof path, "/etc/%s", name);
 	if (r == 0 && b->plan->overlay_ro) {
 		r = lower_be_command(b);
 		if (r == 0)
 			r = overlay_make(b, path, &tree);
-		lower_be_init();
+		lower_be_owner(b);
 	}
 	return r == 0 && move_mount(tree, "", etc, name, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : r;
 }
@@ -335,7 +329,7 @@ static int show_listed(struct build *b, const char *name, int etc)
 		return 0; /* the host has none, or there is one of ours */
 	for (const char *slash = strchr(name, '/'); r == 0 && slash; slash = strchr(slash + 1, '/')) {
 		(void)snprintf(parent, sizeof parent, "%.*s", (int)(slash - name), name);
-		r = root_make_directory(b, etc, parent);
+		r = root_make_directory(etc, parent);
 	}
 	if (r < 0 || S_ISREG(st.st_mode))
 		return r < 0 ? r : copy_file(b, name, etc);
@@ -345,7 +339,7 @@ static int show_listed(struct build *b, const char *name, int etc)
 	if (n < 0) /* nothing that leads to somebody outside */
 		return 0;
 	link[n] = '\0';
-	return make_link(b, link, etc, name);
+	return symlinkat(link, etc, name) < 0 ? -errno : 0;
 }
 
 static int make_small(struct build *b)
@@ -359,17 +353,17 @@ static int make_small(struct build *b)
 		r = -errno;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own); i++) {
 		(void)snprintf(path, sizeof path, OWN_PLACE "%s", own[i].name);
-		if (own[i].list != list_nothing)
-			r = make_link(b, path, etc, own[i].name);
+		if (own[i].list != list_nothing && symlinkat(path, etc, own[i].name) < 0)
+			r = -errno;
 	}
-	if (r == 0)
-		r = make_link(b, "/proc/self/mounts", etc, "mtab");
+	if (r == 0 && symlinkat("/proc/self/mounts", etc, "mtab") < 0)
+		r = -errno;
 	for (const char *name = NULL; r == 0 && (name = derive_next_name(b->profile, name));)
 		r = show_listed(b, name, etc);
 	return r == 0 && mount_setattr(etc, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ? -errno : r;
 }
 
-static int cover_each(const struct build *b, FILE *memory, char **text)
+static int cover_all(const struct build *b)
 {
 	bool is_hosts = etc_is_hosts(b);
 	int r = 0, covered = 0;
@@ -379,7 +373,7 @@ static int cover_each(const struct build *b, FILE *memory, char **text)
 		return -errno;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own); i++) {
 		if (is_hosts || own[i].list != list_nothing)
-			r = write_own(b, &own[i], memory, text);
+			r = write_own(b, &own[i]);
 		/* -ENOENT: the host's was replaced in between */
 		for (int attempt = 0; r == 0 && is_hosts && (attempt == 0 || covered == -ENOENT) && attempt < ATTEMPTS_MAX; attempt++)
 			covered = cover(b, &own[i], proc.st_dev);
@@ -388,22 +382,16 @@ static int cover_each(const struct build *b, FILE *memory, char **text)
 	return r;
 }
 
-static int cover_all(const struct build *b)
-{
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
-	int r = memory ? cover_each(b, memory, &text) : -ENOMEM;
-
-	if (memory)
-		(void)fclose(memory);
-	return r;
-}
-
 int etc_prepare(struct build *b, const struct plan_step *step)
 {
+	int r;
+
 	(void)step;
-	return b->order.kind == INIT_ORDER_READY && etc_is_hosts(b) ? cover_all(b) : 0; /* else that comes next */
+	if (b->order.kind != INIT_ORDER_READY || !etc_is_hosts(b)) /* else that comes next */
+		return 0;
+	r = cover_all(b);
+	b->has_own_etc = r == 0;
+	return r;
 }
 
 int etc_make(struct build *b, const struct plan_step *step)

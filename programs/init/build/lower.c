@@ -108,14 +108,22 @@ int lower_be_command(const struct build *b)
 	return write_sets(sets.effective & ~FILE_CAPABILITIES, sets.permitted, 0);
 }
 
-void lower_be_init(void)
+static void use_files_as(uid_t uid, gid_t gid)
 {
 	struct sets sets;
 
-	(void)setfsuid(geteuid());
-	(void)setfsgid(getegid());
+	(void)setfsuid(uid);
+	(void)setfsgid(gid);
+	/* Which of them are in force changes with the id. capabilities(7) */
 	if (read_sets(&sets) == 0)
 		(void)write_sets(sets.permitted, sets.permitted, 0);
+}
+
+void lower_be_owner(const struct build *b)
+{
+	bool is_there = b->owner_uid != UINT32_MAX;
+
+	use_files_as(is_there ? b->owner_uid : geteuid(), is_there ? b->owner_gid : getegid());
 }
 
 /* How many user namespaces may be below the caller's own: the sysctl is of that one, and inherited by nobody. namespaces(7) */
@@ -124,21 +132,36 @@ static int close_door(int proc)
 	return kernel_write_file(proc, "sys/user/max_user_namespaces", "0");
 }
 
+/*
+ * And how many mount namespaces may belong to the one of commands: from one where nothing is mounted on a name it can be moved elsewhere
+ * with what others see there. Where we build, each mount that is in no place yet takes one; nobody there can make any but us.
+ */
+static int close_doors(int proc)
+{
+	int r = kernel_write_file(proc, "sys/user/max_mnt_namespaces", "0");
+
+	return r < 0 ? r : close_door(proc);
+}
+
 /* For sandboxes inside the sandbox. Each network costs the kernel memory that no limit of the sandbox counts. */
 static int open_door(int proc)
 {
-	int r = kernel_write_file(proc, "sys/user/max_net_namespaces", "64");
+	static const char *const most[][2] = {
+		{"sys/user/max_net_namespaces", "64"}, {"sys/user/max_mnt_namespaces", "4096"}, {"sys/user/max_user_namespaces", "1024"}};
+	int r = 0;
 
-	return r < 0 ? r : kernel_write_file(proc, "sys/user/max_user_namespaces", "1024");
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(most); i++)
+		r = kernel_write_file(proc, most[i][0], most[i][1]);
+	return r;
 }
 
 /* Each id of ours onto itself: in the pieces that our own map has, since none may span two. user_namespaces(7) */
-static int copy_map(int proc, const char *name, char copy[static MAP_SIZE])
+static int copy_map(const struct build *b, const char *name, char copy[static MAP_SIZE])
 {
-	char map[16384];
+	char *map;
 	size_t used = 0;
 	unsigned first, count;
-	int n = 0, r = (int)kernel_read_file(proc, name, map, sizeof map);
+	int n = 0, r = (int)build_read_file(b, b->proc, name, &map);
 
 	for (const char *at = map; r > 0 && sscanf(at, "%u %*u %u%n", &first, &count, &n) == 2; at += n) {
 		int length = snprintf(copy + used, MAP_SIZE - used, "%u %u %u\n", first, first, count);
@@ -153,14 +176,14 @@ static int copy_map(int proc, const char *name, char copy[static MAP_SIZE])
 int lower_make(struct build *b, const struct plan_step *step)
 {
 	char uids[MAP_SIZE], gids[MAP_SIZE];
-	int r = copy_map(b->proc, "self/uid_map", uids);
+	int r = copy_map(b, "self/uid_map", uids);
 
 	(void)step;
 	if (r == 0)
-		r = copy_map(b->proc, "self/gid_map", gids);
+		r = copy_map(b, "self/gid_map", gids);
 	if (r < 0)
 		return r;
-	b->lower_ns = kernel_open_userns(b->proc, uids, gids, close_door);
+	b->lower_ns = kernel_open_userns(b->proc, uids, gids, close_doors);
 	/* A host may let nobody but its root make any (kernel.unprivileged_userns_clone = 0): lower_stay(). */
 	if (b->lower_ns == -EPERM)
 		return close_door(b->proc);
@@ -205,7 +228,7 @@ int lower_enter(struct build *b, const struct plan_step *step)
 	int r;
 
 	(void)step;
-	lower_be_init();
+	use_files_as(geteuid(), getegid());
 	if (b->lower_ns < 0)
 		return lower_stay(b);
 	/* Without what is mounted in it by now: its sys is read-only. */

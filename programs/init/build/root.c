@@ -1,51 +1,84 @@
 /* The sandbox's own root: a small tmpfs, the template's trees on it, and what is personal. See build.h. */
 #include "base/kernel.h"
+#include "programs/decider/plan_add.h"
 #include "programs/init/build/build.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 
-#define HIERARCHY_MAX 16    /* controllers that are mounted together */
-#define IDS_OF_RANGE  65536 /* IDMAP_RANGE */
+#define HIERARCHY_MAX 16        /* controllers that are mounted together */
+#define IDS_OF_RANGE  65536     /* IDMAP_RANGE */
+#define OWN_SIZE      (8 << 20) /* of what init says: files of some kilobytes, of which one tells all of a plan */
 
-static int make_directory(int dir, const char *path, mode_t mode, uint32_t uid, uint32_t gid)
+/* All of it is made in the name of its owner: lower_be_owner(). */
+static int make_directory(int dir, const char *path, mode_t mode)
 {
-	if (mkdirat(dir, path, mode) < 0)
-		return errno == EEXIST ? 0 : -errno;
-	return fchownat(dir, path, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+	return mkdirat(dir, path, mode) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-int root_make_directory(const struct build *b, int dir, const char *path)
+int root_make_directory(int dir, const char *path)
 {
-	return make_directory(dir, path, 0755, b->owner_uid, b->owner_gid);
+	return make_directory(dir, path, 0755);
 }
 
 static int make_link(const struct build *b, const char *link, const char *path)
 {
-	if (symlinkat(link, b->root, path) < 0)
-		return errno == EEXIST ? 0 : -errno;
-	return fchownat(b->root, path, b->owner_uid, b->owner_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+	return symlinkat(link, b->root, path) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 int root_make_path(const struct build *b, const char *path)
 {
+	int r = root_make_directory(b->root, path + 1); /* what is above it is there, mostly */
 	char copy[PATH_MAX];
 
+	if (r != -ENOENT)
+		return r;
 	(void)snprintf(copy, sizeof copy, "%s", path + 1);
 	for (char *slash = strchr(copy, '/');; slash = strchr(slash + 1, '/')) {
-		int r;
-
 		if (slash)
 			*slash = '\0';
-		r = root_make_directory(b, b->root, copy);
+		r = root_make_directory(b->root, copy);
 		if (r < 0 || !slash)
 			return r;
 		*slash = '/';
 	}
 }
 
-static int make_personal(const struct build *b)
+/* What lies at `path` of the root, once more: by a mount of its own on the same place, with these attributes. */
+static int mount_again(const struct build *b, const char *path, uint64_t attributes)
+{
+	struct mount_attr set = {.attr_set = attributes, .propagation = MS_PRIVATE};
+	_cleanup_fd_ int tree = open_tree(b->root, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &set, sizeof set) < 0 ||
+	    move_mount(tree, "", b->root, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return -errno;
+	return 0;
+}
+
+/*
+ * What is init's to say in /run/yett is on a file system of its own, which is there for us and, on top of it, read-only for commands. Some
+ * are root inside, or their id is that of init: so that they cannot put another one in its place, it is mounted, and what leads there is.
+ */
+static int make_own(struct build *b)
+{
+	struct stat st;
+	int r = mount_again(b, "run", 0);
+
+	if (r < 0)
+		return r;
+	b->own = root_open_tmpfs(b, OWN_SIZE);
+	if (b->own < 0)
+		return b->own;
+	if (fstat(b->own, &st) < 0 || mkdirat(b->own, "mounting", 0700) < 0 ||
+	    move_mount(b->own, "", b->root, "run/yett", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return -errno;
+	b->own_device = st.st_dev;
+	return mount_again(b, "run/yett", MOUNT_ATTR_RDONLY);
+}
+
+static int make_personal(struct build *b)
 {
 	static const struct {
 		const char *path;
@@ -57,12 +90,16 @@ static int make_personal(const struct build *b)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(shared); i++)
-		r = make_directory(b->root, shared[i].path, shared[i].mode, b->owner_uid, b->owner_gid);
+		r = make_directory(b->root, shared[i].path, shared[i].mode);
 	(void)snprintf(runtime, sizeof runtime, "run/user/%" PRIu32, b->order.payload_uid);
 	if (r == 0)
-		r = make_directory(b->root, runtime, 0700, b->order.payload_uid, b->order.payload_gid);
+		r = make_directory(b->root, runtime, 0700);
+	if (r == 0 && fchownat(b->root, runtime, b->order.payload_uid, b->order.payload_gid, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
 	if (r == 0)
 		r = make_link(b, "/run", "var/run");
+	if (r == 0)
+		r = make_own(b);
 	if (r < 0 || home[0] != '/' || home[1] == '\0')
 		return r;
 	r = root_make_path(b, home);
@@ -134,7 +171,7 @@ static int take_trees(struct build *b, int *trees)
 		r = lower_be_command(b);
 		if (r == 0)
 			r = overlay_make(b, path, &trees[i]);
-		lower_be_init();
+		lower_be_owner(b);
 	}
 	return r;
 }
@@ -160,9 +197,9 @@ static int show_entry(struct build *b, const char *path, const char *link, int t
 
 int root_make(struct build *b, const struct plan_step *step)
 {
-	_cleanup_free_ int *trees = calloc(b->profile->entries_count, sizeof *trees);
+	int *trees = (int *)b->room.frame->bytes; /* of entries that are links there is none */
 	const char *at = NULL, *path, *link;
-	int r = trees ? open_root(b, step->size_bytes) : -ENOMEM;
+	int r = b->profile->entries_count <= sizeof b->room.frame->bytes / sizeof *trees ? open_root(b, step->size_bytes) : -E2BIG;
 
 	(void)umask(0);
 	b->beneath = open("/", O_PATH | O_CLOEXEC);
@@ -308,9 +345,9 @@ int root_sys(struct build *b, const struct plan_step *step)
 	return r < 0 ? r : 0;
 }
 
-static int list_processors(const struct build *b, const struct processors *set, const char *path)
+static int list_processors(const struct build *b, const struct processors *set, const char *name)
 {
-	int fd = openat(b->root, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644), r = 0;
+	int fd = openat(b->own, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644), r = 0;
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!out) {
@@ -319,7 +356,7 @@ static int list_processors(const struct build *b, const struct processors *set, 
 		return r;
 	}
 	processors_print(out, set);
-	if (fflush(out) != 0 || fchown(fd, b->owner_uid, b->owner_gid) < 0)
+	if (fflush(out) != 0)
 		r = -errno;
 	(void)fclose(out);
 	return r;
@@ -338,8 +375,8 @@ static uint64_t turn(const struct build *b)
  */
 int root_processors(struct build *b, const struct plan_step *step)
 {
-	static const char own[] = "run/yett/processors";
-	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
+	static const char name[] = "processors";
+	struct mount_attr attributes = {.propagation = MS_PRIVATE};
 	uint64_t cpu_millis = plan_lesser(b->plan->limits.cpu_millis, b->plan->user_limits.cpu_millis);
 	_cleanup_fd_ int there = -1, tree = -1;
 	int r;
@@ -354,10 +391,10 @@ int root_processors(struct build *b, const struct plan_step *step)
 	there = openat(b->root, "sys/devices/system/cpu/online", O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	if (there < 0)
 		return errno == ENOENT ? 0 : -errno;
-	r = list_processors(b, &b->processors, own);
+	r = list_processors(b, &b->processors, name);
 	if (r < 0)
 		return r;
-	tree = open_tree(b->root, own, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	tree = open_tree(b->root, "run/yett/processors", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
 	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;

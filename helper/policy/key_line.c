@@ -1,5 +1,5 @@
 /* See key_line.h. */
-#include "helper/monitor/key_line.h"
+#include "helper/policy/key_line.h"
 
 #include <string.h>
 
@@ -16,4 +16,15 @@ bool key_line_is_in(const char *text, size_t length, const char *line)
 		at = next ? next + 1 : NULL;
 	}
 	return false;
+}
+
+bool key_line_principal(const char *file, char ret_principal[KEY_PRINCIPAL_MAX + 1])
+{
+	size_t length = strlen(file);
+
+	if (length <= 4 || length - 4 > KEY_PRINCIPAL_MAX || strcmp(file + length - 4, ".pub") != 0 || strchr("._-", file[0]))
+		return false;
+	memcpy(ret_principal, file, length - 4);
+	ret_principal[length - 4] = '\0';
+	return strspn(ret_principal, "abcdefghijklmnopqrstuvwxyz0123456789._-") == length - 4;
 }

@@ -9,9 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define KEY_FILE_MAX      16384 /* what is read of a file */
+#define KEY_PRINCIPAL_MAX 64
+
 #define KEY_LINE_PREFIX "ed25519 "
 #define KEY_LINE_LENGTH (sizeof KEY_LINE_PREFIX - 1 + 44) /* with the base64 of 32 bytes */
 
 /* Whether a line of the text begins as the KEY_LINE_LENGTH bytes of `line` and then ends, or goes on with a comment. Other lines say
  * nothing. */
 bool key_line_is_in(const char *text, size_t length, const char *line);
+
+/* Whether a file of that name in the keys directory enrolls keys: "NAME.pub", where NAME is one that a grant can list, and then the
+ * principal. */
+bool key_line_principal(const char *file, char ret_principal[KEY_PRINCIPAL_MAX + 1]);

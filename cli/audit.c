@@ -1,0 +1,370 @@
+/* See audit.h: the subcommand, and what it shows and removes. */
+#include "cli/audit.h"
+
+#include <sodium.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/units_parse.h"
+#include "cli/audit_check.h"
+#include "cli/audit_files.h"
+#include "cli/audit_show.h"
+#include "cli/output.h"
+#include "programs/audit/member.h"
+
+struct audit_options {
+	const char *directory, *keep, *before, *since, *until;
+	bool replaces;
+	struct audit_check check;
+	struct audit_filter filter;
+};
+
+OPTION_TEXT(set_directory, struct audit_options, directory)
+OPTION_TEXT(set_key, struct audit_options, check.key)
+OPTION_FLAG(set_pruned, struct audit_options, check.is_pruned)
+OPTION_TEXT(set_keep, struct audit_options, keep)
+OPTION_TEXT(set_before, struct audit_options, before)
+OPTION_FLAG(set_replace, struct audit_options, replaces)
+OPTION_TEXT(set_user, struct audit_options, filter.user)
+OPTION_TEXT(set_sandbox, struct audit_options, filter.sandbox)
+OPTION_TEXT(set_event, struct audit_options, filter.event)
+OPTION_TEXT(set_rule, struct audit_options, filter.rule)
+OPTION_TEXT(set_grant, struct audit_options, filter.grant)
+OPTION_TEXT(set_since, struct audit_options, since)
+OPTION_TEXT(set_until, struct audit_options, until)
+
+const struct option audit_options[] = {
+	{0, "user", "USER", "show: what this user caused, by name or number", set_user},
+	{0, "sandbox", "SANDBOX", "show: what is about this sandbox, by its id or name", set_sandbox},
+	{0, "event", "EVENT", "show: create, failed, act, ended, refused, merged, policy, segment, torn, lost or pruned", set_event},
+	{0, "rule", "TEXT", "show: what a rule gave or refused in whose key, file or line this text is", set_rule},
+	{0, "grant", "GRANT", "show: what this grant gave", set_grant},
+	{0, "since", "TIME", "show, export: from YYYY-MM-DD, \"YYYY-MM-DD HH:MM\", or so long ago (2h, 7d) on", set_since},
+	{0, "until", "TIME", "show, export: up to then", set_until},
+	{0, "key", "FILE", "verify: with the keys in this file (-: standard input), as yett audit keygen printed them", set_key},
+	{0, "pruned", NULL, "verify: the first segments were removed on purpose", set_pruned},
+	{0, "keep", "SIZE", "prune: remove the oldest segments until no more than this is left", set_keep},
+	{0, "before", "TIME", "prune: remove segments that hold nothing from then on", set_before},
+	{0, "replace", NULL, "keygen: also where a key waits that yett-audit has not taken up yet", set_replace},
+	{0, "dir", "DIR", "where the records are (" AUDIT_DIR ")", set_directory},
+	{0},
+};
+
+static int read_times(struct audit_options *options, struct yett_error *error)
+{
+	int r = 0;
+
+	if (options->since)
+		r = audit_show_time("since", options->since, options->filter.since, error);
+	if (r == 0 && options->until)
+		r = audit_show_time("until", options->until, options->filter.until, error);
+	return r;
+}
+
+/* --- show --------------------------------------------------------------------------------------------------- */
+
+static void show_segment(const struct audit_filter *filter, const char *bytes, size_t size)
+{
+	const char *end;
+
+	for (const char *at = bytes; size > 0 && (end = memchr(at, '\n', size)); size -= (size_t)(end + 1 - at), at = end + 1) {
+		size_t length = (size_t)(end - at);
+
+		if (!member_is_object(at, length) || !audit_show_is_wanted(filter, at, length))
+			continue;
+		if (output_json())
+			json_raw(output_json(), NULL, at, length);
+		else
+			audit_show_print(at, length);
+	}
+}
+
+static int show(const struct audit_options *options, struct audit_files *files, struct yett_error *error)
+{
+	int r = 0;
+
+	if (output_json())
+		json_open(output_json(), "records", '[');
+	for (size_t i = 0; i < files->count && r == 0; i++) {
+		_cleanup_free_ char *bytes = NULL;
+		char name[32];
+
+		r = audit_files_read(files, i, name, &bytes, error);
+		if (r == 0)
+			show_segment(&options->filter, bytes, files->sizes[i]);
+		if (r == 0 && !output_json())
+			r = output_flush("to standard output", error);
+	}
+	if (output_json())
+		json_close(output_json());
+	return r;
+}
+
+/* --- export ------------------------------------------------------------------------------------------------- */
+
+/* The time of the first record of a segment; empty: it has none. */
+static void first_time(const char *bytes, size_t size, char time[static 32])
+{
+	const char *end = memchr(bytes, '\n', size);
+
+	*time = '\0';
+	if (end)
+		(void)member_text(bytes, (size_t)(end - bytes), "time", time, 32);
+}
+
+/* Reads segment i, and whether the next one begins before `time`, so that nothing in it is from then on. */
+static int is_before(const struct audit_files *files, size_t i, const char *time, bool *ret_is, struct yett_error *error)
+{
+	_cleanup_free_ char *bytes = NULL;
+	char name[32], first[32];
+	int r = 0;
+
+	*ret_is = false;
+	if (i + 1 >= files->count)
+		return 0;
+	r = audit_files_read(files, i + 1, name, &bytes, error);
+	if (r)
+		return r;
+	first_time(bytes, files->sizes[i + 1], first);
+	*ret_is = *first && strncmp(first, time, strlen(time)) < 0;
+	return 0;
+}
+
+static int export_segment(const struct audit_options *options, const struct audit_files *files, size_t i, bool *ret_goes_on,
+                          struct yett_error *error)
+{
+	_cleanup_free_ char *bytes = NULL;
+	char name[32], first[32];
+	int r = audit_files_read(files, i, name, &bytes, error);
+
+	if (r)
+		return r;
+	first_time(bytes, files->sizes[i], first);
+	*ret_goes_on = !*options->filter.until || !*first || strncmp(first, options->filter.until, strlen(options->filter.until)) <= 0;
+	if (!*ret_goes_on)
+		return 0;
+	audit_check_export_segment(stdout, files->numbers[i], bytes, files->sizes[i]);
+	return output_flush("to standard output", error);
+}
+
+/* Whole segments, since a chain is verified from the beginning of one. */
+static int export(const struct audit_options *options, struct audit_files *files, struct yett_error *error)
+{
+	bool is_old = *options->filter.since != '\0', goes_on = true;
+	int r = 0;
+
+	if (output_json())
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "export writes records as they are: there is no --json of it");
+	for (size_t i = 0; i < files->count && r == 0 && goes_on; i++) {
+		if (is_old)
+			r = is_before(files, i, options->filter.since, &is_old, error);
+		if (r == 0 && !is_old)
+			r = export_segment(options, files, i, &goes_on, error);
+	}
+	if (r == 0 && goes_on && files->has_state)
+		audit_check_export_state(stdout, &files->state);
+	return r ? r : output_flush("to standard output", error);
+}
+
+/* --- keygen ------------------------------------------------------------------------------------------------- */
+
+/* Once yett-audit takes the chain up, it may have been anywhere; before, nobody but root has seen the key. */
+static int make_room(const struct audit_options *options, int state, struct yett_error *error)
+{
+	struct slots_next waiting;
+	int r = slots_read_next(state, &waiting);
+
+	sodium_memzero(&waiting, sizeof waiting);
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the state cannot be read: %s", strerror(-r));
+	if (!options->replaces)
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+		                 "a key waits already: yett-audit takes it up at the end of its minute. If that one is lost: --replace");
+	/* Whoever has the lock takes it up in this moment, perhaps. */
+	if (flock(state, LOCK_EX | LOCK_NB) < 0)
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+		                 "yett-audit runs and takes the key up that waits; another one can be made then");
+	r = slots_wipe_next(state);
+	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the state cannot be written: %s", strerror(-r));
+}
+
+static void print_key(const struct slots_next *next)
+{
+	char text[CHAIN_KEY_TEXT_SIZE], chain[CHAIN_HEX_SIZE];
+
+	(void)chain_print_key(next->id, next->key, text);
+	(void)chain_hex(next->id, sizeof next->id, chain);
+	if (output_json()) {
+		json_text(output_json(), "key", text);
+		json_text(output_json(), "chain", chain);
+	} else {
+		(void)printf("%s\n", text);
+	}
+	output_note(
+		"this key is nowhere else: keep it on another machine or on paper. yett-audit seals by it from the end of its minute, or from its "
+		"next start, on");
+	sodium_memzero(text, sizeof text);
+}
+
+static int keygen(const struct audit_options *options, struct audit_files *files, struct yett_error *error)
+{
+	_cleanup_fd_ int state = audit_files_open_state(files, error);
+	struct slots_next next;
+	int r;
+
+	if (state < 0)
+		return (int)error->code;
+	r = make_room(options, state, error);
+	if (r)
+		return r;
+	randombytes_buf(next.id, sizeof next.id);
+	randombytes_buf(next.key, sizeof next.key);
+	r = slots_write_next(state, &next);
+	if (r == 0)
+		print_key(&next);
+	sodium_memzero(&next, sizeof next);
+	return r == 0 ? output_flush("the key", error)
+	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the state cannot be written: %s", strerror(-r));
+}
+
+/* --- prune -------------------------------------------------------------------------------------------------- */
+
+/* Whether the oldest segment is to go. `left`: what all come to. */
+static int is_to_go(const struct audit_options *options, const struct audit_files *files, size_t i, uint64_t keep, uint64_t left,
+                    const char *before, bool *ret_goes, struct yett_error *error)
+{
+	*ret_goes = options->keep && left > keep;
+	return *ret_goes || !options->before ? 0 : is_before(files, i, before, ret_goes, error);
+}
+
+/* The last segment that holds anything stays, and so does what comes after it. */
+static size_t count_removable(const struct audit_files *files)
+{
+	size_t count = files->count;
+
+	while (count > 0 && files->sizes[count - 1] == 0)
+		count--;
+	while (count > 0 && files->has_state && files->numbers[count - 1] >= files->state.segment)
+		count--;
+	return files->has_state || count == 0 ? count : count - 1;
+}
+
+/* So that yett-audit knows what is gone: it makes room, and is told in the next record. */
+static int note_pruned(int state, uint32_t first, uint64_t bytes, struct yett_error *error)
+{
+	struct slots_pruned pruned = {0};
+	int r = slots_read_pruned(state, &pruned);
+
+	pruned.first = first;
+	pruned.bytes += bytes;
+	if (r == 0 || r == -ENOENT)
+		r = slots_write_pruned(state, &pruned);
+	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the state cannot be written: %s", strerror(-r));
+}
+
+static int prune(const struct audit_options *options, struct audit_files *files, struct yett_error *error)
+{
+	uint64_t keep = 0, left = 0, gone = 0;
+	char before[32] = "";
+	size_t i = 0, count = count_removable(files);
+	_cleanup_fd_ int state = -1;
+	bool goes = true;
+	int r = 0;
+
+	if (!options->keep == !options->before)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "prune takes --keep SIZE or --before TIME");
+	if (options->keep && units_parse_size(options->keep, &keep) < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--keep %s: expected a size, as 500M", options->keep);
+	if (options->before)
+		r = audit_show_time("before", options->before, before, error);
+	if (r == 0)
+		r = (state = audit_files_open_state(files, error)) < 0 ? (int)error->code : 0;
+	for (size_t j = 0; j < files->count; j++)
+		left += files->sizes[j];
+	for (; r == 0 && i < count; i++) {
+		r = is_to_go(options, files, i, keep, left, before, &goes, error);
+		if (r || !goes)
+			break;
+		r = audit_files_remove(files, i, error);
+		if (r)
+			break;
+		left -= files->sizes[i];
+		gone += files->sizes[i];
+	}
+	if (i > 0) {
+		struct yett_error other;
+		int noted = note_pruned(state, files->numbers[i - 1] + 1, gone, r ? &other : error);
+
+		r = r ? r : noted;
+	}
+	if (output_json()) {
+		json_number(output_json(), "removed", i);
+		json_number(output_json(), "removed_bytes", gone);
+		json_number(output_json(), "left_bytes", left);
+	} else if (r == 0) {
+		(void)printf("%zu segments removed, %llu bytes; %llu bytes are left\n", i, (unsigned long long)gone,
+		             (unsigned long long)left);
+	}
+	return r;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	int (*run)(const struct audit_options *options, struct audit_files *files, struct yett_error *error);
+} verbs[] = {{"show", show}, {"export", export}, {"keygen", keygen}, {"prune", prune}};
+
+static int run_verb(size_t verb, const struct audit_options *options, struct yett_error *error)
+{
+	const char *directory = options->directory ? options->directory : AUDIT_DIR;
+	struct audit_files files = {.directory = -1};
+	int r;
+
+	/* Where there is none yet, a key can be made all the same. */
+	if (verbs[verb].run == keygen && mkdir(directory, 0700) < 0 && errno != EEXIST)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s cannot be made: %s", directory, strerror(errno));
+	r = audit_files_open(directory, &files, error);
+	if (r == 0)
+		r = verbs[verb].run(options, &files, error);
+	audit_files_close(&files);
+	return r;
+}
+
+int audit_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct audit_options options = {0};
+	struct yett_error error = {0};
+	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
+	size_t verb = 0;
+	bool verifies;
+
+	if (r >= 0)
+		return r;
+	verifies = strcmp(argv[first], "verify") == 0;
+	while (verb < ARRAY_SIZE(verbs) && strcmp(argv[first], verbs[verb].name) != 0)
+		verb++;
+	if (sodium_init() < 0)
+		r = error_set(&error, YETT_E_UNSUPPORTED, YETT_R_NONE, "libsodium cannot be used");
+	else if (verb == ARRAY_SIZE(verbs) && !verifies)
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "expected show, verify, export, keygen or prune, and not %.80s",
+		              argv[first]);
+	else if (first + 1 < argc && !verifies)
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "only verify takes files");
+	else
+		r = read_times(&options, &error);
+	if (r == 0)
+		r = audit_show_prepare(&options.filter, &error);
+	if (r == 0 && verifies) {
+		options.check.directory = options.directory ? options.directory : first + 1 < argc ? NULL : AUDIT_DIR;
+		return audit_check_run(&options.check, argc - first - 1, argv + first + 1);
+	}
+	if (r == 0)
+		r = run_verb(verb, &options, &error);
+	if (r)
+		output_error(&error);
+	return r == 0 ? 0 : r == YETT_E_INVALID_REQUEST ? EXIT_USAGE : EXIT_FAILED;
+}

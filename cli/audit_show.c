@@ -1,0 +1,308 @@
+/* See audit_show.h. */
+#include "cli/audit_show.h"
+
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units_parse.h"
+#include "cli/output.h"
+#include "programs/audit/member.h"
+
+#define TEXT_SIZE 1100
+
+struct line {
+	const char *text;
+	size_t length;
+};
+
+/* For people, by `event`. */
+static const char *const done[][2] = {
+	{"attach", "was let into"},
+	{"detach", "left"},
+	{"pause", "paused"},
+	{"resume", "had go on"},
+	{"kill", "killed commands of"},
+	{"destroy", "ended"},
+	{"network", "changed the network of"},
+	{"mount", "mounted something in"},
+};
+
+static int wrong_time(const char *option, const char *value, struct yett_error *error)
+{
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "--%s %s: expected YYYY-MM-DD, \"YYYY-MM-DD HH:MM[:SS]\", or how long ago: 30m, 2h, 7d", option, value);
+}
+
+static bool parse_date(const char *value, time_t *ret_time)
+{
+	static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		struct tm tm = {.tm_isdst = -1};
+		const char *end = strptime(value, formats[i], &tm);
+
+		if (end && *end == '\0') {
+			tm.tm_isdst = -1;
+			*ret_time = mktime(&tm);
+			return true;
+		}
+	}
+	return false;
+}
+
+int audit_show_time(const char *option, const char *value, char out[static 32], struct yett_error *error)
+{
+	size_t length = strlen(value);
+	char number[24] = "";
+	time_t at = time(NULL);
+	uint64_t ago;
+	struct tm tm;
+
+	if (length > 1 && length < sizeof number && value[length - 1] == 'd') {
+		memcpy(number, value, length - 1);
+		if (units_parse_number(number, &ago) < 0 || ago > 100000)
+			return wrong_time(option, value, error);
+		at -= (time_t)(ago * 86400);
+	} else if (units_parse_duration(value, &ago) == 0) {
+		at -= (time_t)(ago / 1000);
+	} else if (!parse_date(value, &at)) {
+		return wrong_time(option, value, error);
+	}
+	(void)gmtime_r(&at, &tm);
+	(void)strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &tm);
+	return 0;
+}
+
+int audit_show_prepare(struct audit_filter *filter, struct yett_error *error)
+{
+	const struct passwd *entry;
+	uint64_t number;
+
+	if (!filter->user)
+		return 0;
+	if (units_parse_number(filter->user, &number) < 0) {
+		entry = getpwnam(filter->user);
+		if (!entry)
+			return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+			                 "--user %s: there is no such user; a number is taken as well", filter->user);
+		number = entry->pw_uid;
+	}
+	(void)snprintf(filter->uid, sizeof filter->uid, "%u", (unsigned)number);
+	return 0;
+}
+
+static bool text_of(const struct line *line, const char *path, char out[TEXT_SIZE])
+{
+	*out = '\0';
+	return member_text(line->text, line->length, path, out, TEXT_SIZE);
+}
+
+static bool has_text(const struct line *line, const char *path, const char *wanted)
+{
+	char text[TEXT_SIZE];
+
+	return text_of(line, path, text) && strstr(text, wanted);
+}
+
+static bool is_text(const struct line *line, const char *path, const char *wanted)
+{
+	return member_is(line->text, line->length, path, wanted);
+}
+
+/* A rule is a key of the policy or a place in it: of what refused, or of what gave. */
+static bool is_of_rule(const struct line *line, const char *rule)
+{
+	static const char *const paths[] = {"error.rule", "error.file", "error.detail", "grant.place", "profile.place"};
+	char place[TEXT_SIZE + 16], file[TEXT_SIZE], number[TEXT_SIZE];
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		if (has_text(line, paths[i], rule))
+			return true;
+	(void)text_of(line, "error.file", file);
+	(void)text_of(line, "error.line", number);
+	(void)snprintf(place, sizeof place, "%.900s:%.12s", file, number);
+	return strstr(place, rule);
+}
+
+bool audit_show_is_wanted(const struct audit_filter *filter, const char *text, size_t length)
+{
+	const struct line line = {text, length};
+	char time[TEXT_SIZE];
+
+	if ((*filter->uid && !is_text(&line, "user.uid", filter->uid)) ||
+	    (filter->sandbox && !is_text(&line, "sandbox", filter->sandbox) && !is_text(&line, "name", filter->sandbox)) ||
+	    (filter->event && !is_text(&line, "event", filter->event)) || (filter->grant && !is_text(&line, "grant.name", filter->grant)) ||
+	    (filter->rule && !is_of_rule(&line, filter->rule)))
+		return false;
+	return (!*filter->since && !*filter->until) ||
+	       (text_of(&line, "time", time) && strncmp(time, filter->since, strlen(filter->since)) >= 0 &&
+	        (!*filter->until || strncmp(time, filter->until, strlen(filter->until)) <= 0));
+}
+
+/* A text of the record, between two of ours, if there is one. */
+static void put(const struct line *line, const char *before, const char *path, const char *after)
+{
+	char text[TEXT_SIZE];
+
+	if (!text_of(line, path, text) || !*text)
+		return;
+	(void)fputs(before, stdout);
+	output_text(stdout, text, false);
+	(void)fputs(after, stdout);
+}
+
+/* In the zone of here. */
+static void put_time(const struct line *line)
+{
+	char text[TEXT_SIZE];
+	struct tm tm = {0};
+	const char *end = text_of(line, "time", text) ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+	time_t at;
+
+	if (!end) {
+		(void)fputs("(no time) ", stdout);
+		return;
+	}
+	at = timegm(&tm);
+	(void)localtime_r(&at, &tm);
+	(void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S ", &tm);
+	(void)fputs(text, stdout);
+}
+
+static void put_user(const struct line *line)
+{
+	const struct passwd *entry;
+	uint64_t uid;
+
+	if (!member_number(line->text, line->length, "user.uid", &uid) || uid > UINT32_MAX)
+		return;
+	entry = getpwuid((uid_t)uid);
+	if (entry)
+		output_text(stdout, entry->pw_name, false);
+	(void)printf(entry ? "(%u)" : "user %u", (unsigned)uid);
+}
+
+static void put_create(const struct line *line)
+{
+	(void)fputs(is_text(line, "is_dry", "true") ? " was asked about" : " was given", stdout);
+	put(line, " sandbox ", "sandbox", "");
+	put(line, " (", "name", ")");
+	put(line, " of profile ", "profile.name", "");
+	put(line, " by grant ", "grant.name", "");
+	put(line, " (", "grant.place", ")");
+}
+
+static void put_who(const struct line *line)
+{
+	put(line, ", key ", "user.key", "");
+	put(line, ", principal ", "user.principal", "");
+	put(line, ", process ", "user.pid", "");
+	put(line, ": ", "user.program", ""); /* the user's to choose, and so the last: what follows would pass for ours */
+}
+
+static void put_error(const struct line *line)
+{
+	put(line, ": ", "error.message", "");
+	put(line, "; ", "error.rule", "");
+	put(line, " (", "error.file", "");
+	put(line, ":", "error.line", "");
+	if (has_text(line, "error.file", ""))
+		(void)putchar(')');
+}
+
+static void put_act(const struct line *line)
+{
+	const char *text = "did something to";
+
+	for (size_t i = 0; i < ARRAY_SIZE(done); i++)
+		if (is_text(line, "action", done[i][0]))
+			text = done[i][1];
+	(void)printf(" %s", text);
+	put(line, " sandbox ", "sandbox", "");
+	put_error(line);
+}
+
+static void put_ended(const struct line *line)
+{
+	put(line, ": sandbox ", "sandbox", "");
+	put(line, " (", "name", ")");
+	put(line, " has ended: ", "ended", "");
+	put(line, ", ", "usage.cpu_us", " µs of processors");
+	put(line, ", at most ", "usage.memory_peak_bytes", " bytes of memory");
+}
+
+static void put_failed(const struct line *line)
+{
+	put(line, " was not given sandbox ", "sandbox", "");
+	put_error(line);
+}
+
+static void put_refused(const struct line *line)
+{
+	(void)fputs(" was refused", stdout);
+	put(line, " something of sandbox ", "sandbox", "");
+	put_error(line);
+}
+
+static void put_merged(const struct line *line)
+{
+	put(line, " was refused ", "count", " times more in that minute");
+}
+
+static void put_policy(const struct line *line)
+{
+	put(line, "a policy is in force; its image is ", "image", "");
+}
+
+static void put_segment(const struct line *line)
+{
+	put(line, "segment ", "segment", " begins");
+	(void)fputs(is_text(line, "sealed", "true") ? ", sealed" : ", not sealed: nobody keeps a key", stdout);
+}
+
+static void put_torn(const struct line *line)
+{
+	put(line, "", "bytes", " bytes before this are torn: what was in them was never acknowledged");
+}
+
+static void put_lost(const struct line *line)
+{
+	put(line, "segment ", "segment", " was removed or cut while it was written to");
+}
+
+static void put_pruned(const struct line *line)
+{
+	put(line, "segments before ", "first", " were removed by yett audit prune");
+}
+
+static const struct {
+	const char *event;
+	void (*put)(const struct line *line);
+	bool has_who;
+} events[] = {
+	{"create", put_create, true},  {"failed", put_failed, true}, {"act", put_act, true},        {"refused", put_refused, true},
+	{"merged", put_merged, false}, {"ended", put_ended, false},  {"policy", put_policy, false}, {"segment", put_segment, false},
+	{"torn", put_torn, false},     {"lost", put_lost, false},    {"pruned", put_pruned, false},
+};
+
+void audit_show_print(const char *text, size_t length)
+{
+	const struct line line = {text, length};
+	size_t i = 0;
+
+	put_time(&line);
+	put_user(&line);
+	while (i < ARRAY_SIZE(events) && !is_text(&line, "event", events[i].event))
+		i++;
+	if (i == ARRAY_SIZE(events)) {
+		(void)fputs(" (no event that is known)", stdout);
+	} else {
+		events[i].put(&line);
+		if (events[i].has_who)
+			put_who(&line);
+	}
+	(void)putchar('\n');
+}

@@ -1,0 +1,223 @@
+/* See entry.h: what a plan and the rules of a network say. Both are copies of ours, and still nothing of theirs is believed. */
+#include "base/net_list.h"
+#include "programs/audit/entry.h"
+#include "programs/decider/plan_name.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#define POLICY_MAX (128 << 20) /* bytes of an image */
+
+static bool read_whole(int fd, void *to, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t n = pread(fd, (char *)to + at, size - at, (off_t)at);
+
+		if (n <= 0)
+			return false;
+		at += (size_t)n;
+	}
+	return true;
+}
+
+/* Of a regular file, which memory of memfd_create(2) is, too: nothing else is waited for. */
+static bool measure(int fd, size_t least, size_t most, size_t *ret_size)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)least || st.st_size > (off_t)most)
+		return false;
+	*ret_size = (size_t)st.st_size;
+	return true;
+}
+
+bool entry_read_plan(int fd, struct plan *ret_plan)
+{
+	size_t size;
+
+	return measure(fd, offsetof(struct plan, arena), sizeof *ret_plan, &size) && read_whole(fd, ret_plan, size) &&
+	       ret_plan->arena_used == size - offsetof(struct plan, arena);
+}
+
+bool entry_read_rules(int fd, struct egress_rules *ret_rules, size_t most)
+{
+	size_t size;
+
+	return measure(fd, sizeof *ret_rules, most, &size) && read_whole(fd, ret_rules, size) &&
+	       ret_rules->list_size == size - sizeof *ret_rules && net_list_check(ret_rules->list, ret_rules->list_size);
+}
+
+bool entry_hash_file(int fd, uint8_t ret_hash[32])
+{
+	static uint8_t piece[64 << 10];
+	crypto_generichash_state state;
+	size_t size;
+
+	if (!measure(fd, 0, POLICY_MAX, &size))
+		return false;
+	(void)crypto_generichash_init(&state, NULL, 0, 32);
+	for (size_t at = 0; at < size;) {
+		ssize_t n = pread(fd, piece, sizeof piece, (off_t)at);
+
+		if (n <= 0)
+			return false;
+		(void)crypto_generichash_update(&state, piece, (size_t)n);
+		at += (size_t)n;
+	}
+	(void)crypto_generichash_final(&state, ret_hash, 32);
+	return true;
+}
+
+static void put_rules_of(struct json *json, const char *name, const struct net_list *list, enum net_list_kind kind, uint32_t *left)
+{
+	const struct net_record *record = NULL;
+
+	json_open(json, name, '[');
+	while ((record = net_list_next(list, record)) && *left > 0) {
+		char text[NET_RULE_TEXT_SIZE];
+		struct net_rule rule;
+
+		if (record->list != kind)
+			continue;
+		net_list_rule(record, &rule);
+		json_text(json, NULL, net_rule_print(&rule, text));
+		(*left)--;
+	}
+	json_close(json);
+}
+
+void entry_put_rules(struct json *json, const struct egress_rules *rules)
+{
+	static const char *const names[NET_LISTS] = {[NET_LIST_ALLOW] = "allow",
+	                                             [NET_LIST_DENY] = "deny",
+	                                             [NET_LIST_ASK] = "ask",
+	                                             [NET_LIST_PROXY] = "proxy",
+	                                             [NET_LIST_DIRECT] = "no_proxy"};
+	const struct net_list *list = (const struct net_list *)rules->list;
+	uint32_t left = ENTRY_RULES_MAX;
+
+	json_open(json, "rules", '{');
+	json_bool(json, "allow_private", rules->allow_private);
+	json_bool(json, "asks", rules->asks);
+	json_number(json, "connections_max", rules->connections_max);
+	json_number_or_null(json, "in_bytes_s", rules->in_bytes_s);
+	json_number_or_null(json, "out_bytes_s", rules->out_bytes_s);
+	for (enum net_list_kind kind = 0; kind < NET_LISTS; kind++)
+		put_rules_of(json, names[kind], list, kind, &left);
+	json_number(json, "left_out", net_list_count(list) - (ENTRY_RULES_MAX - left));
+	json_close(json);
+}
+
+void entry_put_limits(struct json *json, const struct plan_limits *l)
+{
+	json_open(json, "limits", '{');
+	json_number(json, "memory_bytes", l->memory_bytes);
+	json_number(json, "cpu_millis", l->cpu_millis);
+	json_number(json, "cpu_weight", l->cpu_weight);
+	json_number(json, "pids", l->pids);
+	json_number(json, "files", l->files);
+	json_number(json, "file_bytes", l->file_bytes);
+	json_number(json, "cpu_seconds", l->cpu_seconds);
+	json_number(json, "stack_bytes", l->stack_bytes);
+	json_number(json, "stack_max_bytes", l->stack_max_bytes);
+	json_number(json, "core_bytes", l->core_bytes);
+	json_number(json, "io_read_bytes", l->io_read_bytes);
+	json_number(json, "io_write_bytes", l->io_write_bytes);
+	json_close(json);
+}
+
+void entry_put_life(struct json *json, const struct plan_life *life)
+{
+	json_open(json, "life", '{');
+	json_bool(json, "linger", life->linger);
+	json_number(json, "linger_ms", life->linger_ms);
+	json_number(json, "wall_ms", life->wall_ms);
+	json_number(json, "cpu_ms", life->cpu_ms);
+	json_number(json, "idle_ms", life->idle_ms);
+	json_text(json, "idle_action", life->idle_pauses ? "pause" : "end");
+	json_number(json, "cleanup_ms", life->cleanup_ms);
+	json_number(json, "command_timeout_ms", life->command_ms);
+	json_number(json, "max_command_timeout_ms", life->command_max_ms);
+	json_close(json);
+}
+
+static void put_shares(struct json *json, const struct plan *plan)
+{
+	uint32_t count = plan->steps_count < PLAN_STEPS_MAX ? plan->steps_count : PLAN_STEPS_MAX, put = 0, left_out = 0;
+
+	json_open(json, "shares", '[');
+	for (uint32_t i = 0; i < count; i++) {
+		const struct plan_step *step = &plan->steps[i];
+
+		if (step->kind != PLAN_SHARE)
+			continue;
+		if (put == ENTRY_SHARES_MAX) {
+			left_out++;
+			continue;
+		}
+		json_open(json, NULL, '{');
+		entry_put_text(json, "target", plan_text(plan, step->target), ENTRY_TEXT_MAX);
+		json_text(json, "access",
+		          step->layer == PLAN_LAYER_SOURCE  ? "copy-on-write"
+		          : step->layer == PLAN_LAYER_STORE ? "store"
+		          : step->is_socket                 ? "socket"
+		          : step->writable                  ? "read-write"
+		                                            : "read-only");
+		entry_put_text(json, "from", plan_text(plan, step->from), ENTRY_TEXT_MAX);
+		json_close(json);
+		put++;
+	}
+	json_close(json);
+	if (left_out)
+		json_number(json, "shares_left_out", left_out);
+}
+
+static void put_user_limits(struct json *json, const struct plan_limits *limits)
+{
+	json_open(json, "user_limits", '{');
+	json_number(json, "memory_bytes", limits->memory_bytes);
+	json_number(json, "cpu_millis", limits->cpu_millis);
+	json_number(json, "pids", limits->pids);
+	json_close(json);
+}
+
+static void put_in_force(struct json *json, const struct plan *plan, const struct egress_rules *rules)
+{
+	static const char *const identities[] = {"private", "root", "caller"};
+	char weaker[PLAN_WEAKER_SIZE];
+
+	json_open(json, "in_force", '{');
+	entry_put_limits(json, &plan->limits);
+	put_user_limits(json, &plan->user_limits);
+	json_number(json, "sandboxes_max", plan->sandboxes_max);
+	entry_put_life(json, &plan->life);
+	json_text(json, "identity", plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : NULL);
+	json_number(json, "capabilities", plan->capabilities);
+	json_bool(json, "nested_userns", plan->nested_userns);
+	json_bool(json, "perf_events", plan->perf_events);
+	json_text(json, "network", plan_name_network(plan->network));
+	if (rules)
+		entry_put_rules(json, rules);
+	else
+		json_null(json, "rules");
+	put_shares(json, plan);
+	entry_put_text(json, "label", plan_text(plan, plan->label), ENTRY_TEXT_MAX);
+	entry_put_text(json, "selinux_type", plan_text(plan, plan->selinux_type), ENTRY_TEXT_MAX);
+	json_bool(json, "label_required", plan->label_required);
+	(void)snprintf(weaker, sizeof weaker, "%.*s", PLAN_WEAKER_SIZE - 1, plan->weaker);
+	json_text_or_null(json, "weaker", weaker);
+	json_close(json);
+}
+
+void entry_put_plan(struct json *json, const struct plan *plan, const struct egress_rules *rules, bool is_short)
+{
+	entry_put_text(json, "name", plan_text(plan, plan->name), ENTRY_TEXT_MAX);
+	entry_put_section(json, "profile", plan_text(plan, plan->profile_name), plan_text(plan, plan->profile_place));
+	entry_put_section(json, "grant", plan_text(plan, plan->grant_name), plan_text(plan, plan->grant_place));
+	json_bool(json, "is_dry", plan->is_dry);
+	entry_put_text(json, "asked", plan_text(plan, plan->asked), ENTRY_TEXT_MAX);
+	if (is_short)
+		json_null(json, "in_force");
+	else
+		put_in_force(json, plan, rules);
+}

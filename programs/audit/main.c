@@ -1,0 +1,170 @@
+/*
+ * yett-audit: writes down who was given which sandbox, and says when that is on disk. Arguments: the id to run as, the number of a
+ * listening socket, on which root's processes tell it (struct audit_record), what all records, and those of one user in a day, may come to,
+ * and the directory of its files. Descriptor 0 is the listener's: it ends when that does, and when what is queued is written.
+ *
+ * Theory of operation: what it is told is full of what users chose, and it holds the key of the present minute, so that it may be captured;
+ * then it can write what it likes into this minute and later ones, and neither change nor remove what was written before: its filter opens
+ * nothing, maps nothing and cuts nothing, segments can only be appended to, and the keys of earlier minutes are gone. It starts as root and
+ * opens its files (open.h), and gives root up in the stages of lock_down(); a stage's number is its exit status when the stage fails.
+ */
+#include "base/fd.h"
+#include "helper/privilege/lockdown.h"
+#include "programs/audit/book.h"
+#include "programs/audit/copy.h"
+#include "programs/audit/serve.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+enum stage {
+	STAGE_ARGUMENTS = 1,
+	STAGE_MEMORY,
+	STAGE_LIMITS,
+	STAGE_BOUNDING_SET,
+	STAGE_IDS,
+	STAGE_CAPABILITIES,
+	STAGE_NO_NEW_PRIVS,
+	STAGE_UNDUMPABLE,
+	STAGE_FILTER,
+};
+
+#define ADDRESSES_MAX (96u << 20)
+
+static void need(bool done, enum stage stage)
+{
+	if (!done)
+		_exit((int)stage);
+}
+
+static bool parse_number(const char *text, uint64_t *ret_number)
+{
+	char *end;
+
+	errno = 0;
+	*ret_number = strtoull(text, &end, 10);
+	return errno == 0 && text[0] >= '0' && text[0] <= '9' && *end == '\0';
+}
+
+static bool read_arguments(int argc, char **argv, uint32_t *ret_id, struct serve_options *ret)
+{
+	uint64_t listening;
+
+	if (argc != 6 || !lockdown_parse_id(argv[1], ret_id) || !parse_number(argv[2], &listening) || listening < 3 || listening > 1023 ||
+	    !parse_number(argv[3], &ret->max_bytes) || !parse_number(argv[4], &ret->user_bytes))
+		return false;
+	ret->listening = (int)listening;
+	ret->directory = argv[5];
+	ret->listener = STDIN_FILENO;
+	return fcntl(ret->listening, F_GETFD) >= 0;
+}
+
+/* Which host this is, as long as the file can be read. machine-id(5) */
+static void read_host(uint8_t ret_host[CHAIN_ID_SIZE])
+{
+	_cleanup_fd_ int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char text[64];
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text);
+
+	chain_hash_host(text, n > 0 ? (size_t)n : 0, ret_host);
+}
+
+/* No process, no core (1: core(5)), and files no longer than a segment can be. */
+static bool limit(void)
+{
+	static const struct lockdown_limit limits[] = {
+		{RLIMIT_CORE, 1},
+		{RLIMIT_NPROC, 0},
+		{RLIMIT_NOFILE, SERVE_CONNECTIONS_MAX + 32},
+		{RLIMIT_FSIZE, CHAIN_SEGMENT_MAX + BOOK_BATCH_BYTES},
+		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(ADDRESSES_MAX)},
+	};
+
+	/* A service manager ends all of the service at once, and what is queued is to be written: descriptor 0 says when it is over. */
+	return signal(SIGTERM, SIG_IGN) != SIG_ERR && signal(SIGXFSZ, SIG_IGN) != SIG_ERR && lockdown_limits(limits, ARRAY_SIZE(limits));
+}
+
+static bool enter_filter(void)
+{
+	static const int calls[] = {
+		/* who tells */
+		SYS_accept4,
+		SYS_getsockopt,
+		SYS_recvmsg,
+		SYS_recvfrom,
+		SYS_sendmsg,
+		SYS_sendto,
+		SYS_close,
+		/* the book */
+		SYS_pread64,
+		SYS_pwrite64,
+		SYS_write,
+		SYS_fdatasync,
+		SYS_fstat,
+#ifdef __GLIBC__
+		SYS_newfstatat, /* as which it says fstat(2) */
+#endif
+		SYS_getrandom,
+		/* waiting, and the time */
+		SYS_ppoll,
+#ifdef SYS_poll
+		SYS_poll,
+#endif
+		SYS_clock_gettime,
+		SYS_restart_syscall,
+		/* the end */
+		SYS_rt_sigreturn,
+		SYS_exit,
+		SYS_exit_group,
+#if defined(__SANITIZE_ADDRESS__)
+		SYS_mmap,
+		SYS_munmap,
+		SYS_madvise,
+		SYS_mprotect,
+		SYS_sigaltstack,
+		SYS_futex,
+		SYS_sched_yield,
+		SYS_rt_sigprocmask,
+		SYS_gettid,
+		SYS_getpid,
+#endif
+	};
+
+	return lockdown_filter(calls, ARRAY_SIZE(calls));
+}
+
+static void lock_down(int argc, char **argv, struct serve_options *options)
+{
+	bool is_root = lockdown_can_leave_root();
+	uint32_t id;
+
+	need(read_arguments(argc, argv, &id, options), STAGE_ARGUMENTS);
+	fd_close_except(&options->listening, 1);
+	need(serve_begin(options) == 0, STAGE_MEMORY);
+	read_host(options->host);
+	(void)gmtime(&(time_t){0}); /* some C libraries read a file at the first time */
+	need(limit(), STAGE_LIMITS);
+	if (is_root) {
+		need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
+		need(lockdown_ids(id, id), STAGE_IDS);
+	}
+	need(lockdown_capabilities(), STAGE_CAPABILITIES);
+	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
+	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+	options->uid = geteuid();
+	/* No signal of death: what is queued when root ends is still written. */
+	need(enter_filter(), STAGE_FILTER);
+}
+
+int main(int argc, char **argv)
+{
+	static struct serve_options options;
+
+	lock_down(argc, argv, &options);
+	serve_run(&options);
+	_exit(0);
+}

@@ -1,0 +1,323 @@
+/* See member.h. RFC 8259 */
+#include "programs/audit/member.h"
+#include "programs/audit/chain.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct cursor {
+	const char *at, *end;
+};
+
+static void skip_space(struct cursor *c)
+{
+	while (c->at < c->end && strchr(" \t\r\n", *c->at) && *c->at)
+		c->at++;
+}
+
+/* Behind the quote that ends a text, at whose first quote it is. */
+static bool skip_text(struct cursor *c)
+{
+	for (c->at++; c->at < c->end; c->at++) {
+		if (*c->at == '"') {
+			c->at++;
+			return true;
+		}
+		if (*c->at == '\\')
+			c->at++;
+	}
+	return false;
+}
+
+/* Behind a value. Brackets are counted and not compared: what is looked for is found, or it is not there. */
+static bool skip_value(struct cursor *c)
+{
+	const char *begin;
+	size_t depth = 0;
+
+	do {
+		skip_space(c);
+		if (c->at >= c->end)
+			return false;
+		begin = c->at;
+		if (*c->at == '"') {
+			if (!skip_text(c))
+				return false;
+		} else if (*c->at == '{' || *c->at == '[') {
+			if (++depth > MEMBER_DEPTH_MAX)
+				return false;
+			c->at++;
+		} else if (*c->at == '}' || *c->at == ']') {
+			if (depth-- == 0)
+				return false;
+			c->at++;
+		} else if (*c->at == ',' || *c->at == ':') {
+			if (depth == 0)
+				return false;
+			c->at++;
+		} else {
+			while (c->at < c->end && !strchr(",:]}[{\" \t\r\n", *c->at))
+				c->at++;
+			if (c->at == begin)
+				return false;
+		}
+	} while (depth > 0);
+	return true;
+}
+
+/* One member of an object: its name without quotes, and its value. */
+static bool next_member(struct cursor *c, struct member *ret_name, struct member *ret_value)
+{
+	skip_space(c);
+	ret_name->value = c->at + 1;
+	if (c->at >= c->end || *c->at != '"' || !skip_text(c))
+		return false;
+	ret_name->length = (size_t)(c->at - 1 - ret_name->value);
+	skip_space(c);
+	if (c->at >= c->end || *c->at++ != ':')
+		return false;
+	skip_space(c);
+	ret_value->value = c->at;
+	if (!skip_value(c))
+		return false;
+	ret_value->length = (size_t)(c->at - ret_value->value);
+	skip_space(c);
+	if (c->at < c->end && *c->at == ',')
+		c->at++;
+	return true;
+}
+
+static bool find_one(struct member *in, const char *name, size_t name_length)
+{
+	struct cursor c = {in->value, in->value + in->length};
+	struct member found, value;
+
+	skip_space(&c);
+	if (c.at >= c.end || *c.at++ != '{')
+		return false;
+	while (next_member(&c, &found, &value)) {
+		if (found.length == name_length && memcmp(found.value, name, name_length) == 0) {
+			*in = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool check_value(struct cursor *c, size_t depth);
+
+/* Characters of a text: no control characters, and escapes that are some. */
+static bool check_text(struct cursor *c)
+{
+	for (c->at++; c->at < c->end && *c->at != '"'; c->at++) {
+		if ((unsigned char)*c->at < 0x20)
+			return false;
+		if (*c->at != '\\')
+			continue;
+		if (++c->at >= c->end || !strchr("\"\\/bfnrtu", *c->at))
+			return false;
+		for (int i = 0; *c->at == 'u' && i < 4; i++)
+			if (c->at + 1 + i >= c->end || !isxdigit((unsigned char)c->at[1 + i]))
+				return false;
+	}
+	return c->at++ < c->end;
+}
+
+/* What is between brackets, with commas. */
+static bool check_items(struct cursor *c, char close, size_t depth)
+{
+	c->at++;
+	skip_space(c);
+	if (c->at < c->end && *c->at == close) {
+		c->at++;
+		return true;
+	}
+	for (;;) {
+		if (close == '}') {
+			skip_space(c);
+			if (c->at >= c->end || *c->at != '"' || !check_text(c))
+				return false;
+			skip_space(c);
+			if (c->at >= c->end || *c->at++ != ':')
+				return false;
+		}
+		if (!check_value(c, depth))
+			return false;
+		skip_space(c);
+		if (c->at >= c->end || (*c->at != ',' && *c->at != close))
+			return false;
+		if (*c->at++ == close)
+			return true;
+	}
+}
+
+static bool check_value(struct cursor *c, size_t depth)
+{
+	static const char *const words[] = {"true", "false", "null"};
+	const char *begin;
+
+	skip_space(c);
+	if (c->at >= c->end || depth > MEMBER_DEPTH_MAX)
+		return false;
+	if (*c->at == '"')
+		return check_text(c);
+	if (*c->at == '{' || *c->at == '[')
+		return check_items(c, *c->at == '{' ? '}' : ']', depth + 1);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t length = strlen(words[i]);
+
+		if ((size_t)(c->end - c->at) >= length && memcmp(c->at, words[i], length) == 0) {
+			c->at += length;
+			return true;
+		}
+	}
+	/* Whole numbers, which are all that there is. */
+	c->at += *c->at == '-';
+	begin = c->at;
+	while (c->at < c->end && isdigit((unsigned char)*c->at))
+		c->at++;
+	return c->at > begin && (*begin != '0' || c->at == begin + 1);
+}
+
+bool member_is_object(const char *text, size_t length)
+{
+	struct cursor c = {text, text + length};
+
+	return length > 0 && *text == '{' && check_value(&c, 0) && c.at == c.end;
+}
+
+bool member_find(const char *object, size_t length, const char *path, struct member *ret_member)
+{
+	struct member in = {object, length};
+	bool is_last = false;
+
+	while (!is_last) {
+		const char *dot = strchrnul(path, '.');
+
+		is_last = *dot == '\0';
+		if (!find_one(&in, path, (size_t)(dot - path)))
+			return false;
+		path = dot + 1;
+	}
+	*ret_member = in;
+	return true;
+}
+
+bool member_number(const char *object, size_t length, const char *path, uint64_t *ret_number)
+{
+	struct member member;
+	uint64_t number = 0;
+
+	if (!member_find(object, length, path, &member) || member.length == 0)
+		return false;
+	for (size_t i = 0; i < member.length; i++) {
+		unsigned digit = (unsigned)(unsigned char)member.value[i] - '0';
+
+		if (digit > 9 || __builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, digit, &number))
+			return false;
+	}
+	*ret_number = number;
+	return true;
+}
+
+static bool read_hex(const char *at, const char *end, uint32_t *ret_point)
+{
+	uint8_t bytes[2];
+	char digits[5] = "";
+
+	if (end - at < 4)
+		return false;
+	memcpy(digits, at, 4);
+	if (!chain_unhex(digits, bytes, sizeof bytes))
+		return false;
+	*ret_point = (uint32_t)bytes[0] << 8 | bytes[1];
+	return true;
+}
+
+/* In UTF-8. */
+static size_t put_point(uint32_t point, char out[4])
+{
+	if (point < 0x80) {
+		out[0] = (char)point;
+		return 1;
+	}
+	if (point < 0x800) {
+		out[0] = (char)(0xc0 | point >> 6);
+		out[1] = (char)(0x80 | (point & 0x3f));
+		return 2;
+	}
+	out[0] = (char)(0xe0 | point >> 12);
+	out[1] = (char)(0x80 | (point >> 6 & 0x3f));
+	out[2] = (char)(0x80 | (point & 0x3f));
+	return 3;
+}
+
+/* One character or escape at `at`: how much of it is read; 0: it is none. */
+static size_t read_one(const char *at, const char *end, char out[4], size_t *ret_length)
+{
+	static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";
+	const char *letter;
+	uint32_t point;
+
+	*ret_length = 1;
+	out[0] = *at;
+	if (*at != '\\')
+		return 1;
+	if (end - at < 2)
+		return 0;
+	out[0] = at[1];
+	if (at[1] == 'u') {
+		if (!read_hex(at + 2, end, &point))
+			return 0;
+		*ret_length = put_point(point ? point : 0xfffd, out);
+		return 6;
+	}
+	letter = strchr(letters, at[1]);
+	if (letter && *letter)
+		out[0] = meant[letter - letters];
+	return 2;
+}
+
+bool member_text(const char *object, size_t length, const char *path, char *out, size_t size)
+{
+	struct member member;
+	const char *at, *end;
+	size_t used = 0;
+
+	if (!member_find(object, length, path, &member) || member.length == 0 || strchr("{[", *member.value) ||
+	    (member.length == 4 && memcmp(member.value, "null", 4) == 0))
+		return false;
+	at = member.value;
+	end = at + member.length;
+	if (*at == '"') {
+		at++;
+		end--;
+	}
+	while (at < end) {
+		char bytes[4];
+		size_t count, step = read_one(at, end, bytes, &count);
+
+		if (step == 0 || used + count >= size)
+			break;
+		memcpy(out + used, bytes, count);
+		used += count;
+		at += step;
+	}
+	out[used] = '\0';
+	return true;
+}
+
+bool member_is(const char *object, size_t length, const char *path, const char *text)
+{
+	char found[1024];
+
+	return strlen(text) < sizeof found - 4 && member_text(object, length, path, found, sizeof found) && strcmp(found, text) == 0;
+}
+
+bool member_bytes(const char *object, size_t length, const char *path, uint8_t *out, size_t size)
+{
+	char hex[CHAIN_HEX_SIZE];
+
+	return 2 * size < sizeof hex && member_text(object, length, path, hex, sizeof hex) && strlen(hex) == 2 * size &&
+	       chain_unhex(hex, out, size);
+}

@@ -1,0 +1,384 @@
+/* See serve.h. */
+#include "programs/audit/serve.h"
+#include "programs/audit/book.h"
+#include "programs/audit/copy.h"
+#include "programs/audit/entry.h"
+#include "programs/audit/tally.h"
+#include "programs/decider/refuse_plan.h"
+#include "protocol/frame.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define LEAVE_MS 1000
+#define REST_MS  20 /* so long nothing came: then what nobody waits for is written, too */
+
+struct connection {
+	int fd;     /* -1: none */
+	bool waits; /* its record is collected */
+	int32_t answer;
+};
+
+static struct {
+	struct book book;
+	struct tally tally;
+	struct connection connections[SERVE_CONNECTIONS_MAX];
+	struct entry entry;
+	struct plan plan;
+	union {
+		struct egress_rules rules;
+		uint8_t room[EGRESS_RULES_SIZE_MAX];
+	} rules;
+	struct frame frame;
+	uint64_t minute_ends_ms;
+	bool is_awaited; /* one of the collected records: somebody is given something when it is on disk */
+	bool has_more;   /* others, which go with the next of those, since a disk takes its time for each write */
+	uid_t own_uid;
+} serve;
+
+int serve_begin(const struct serve_options *options)
+{
+	int r;
+
+	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
+		serve.connections[i].fd = -1;
+	if (book_begin(&serve.book, options->max_bytes) < 0)
+		return -ENOMEM;
+	r = open_files(options->directory, serve.book.segment_bytes, &serve.book.files);
+	if (r < 0) {
+		copy_say(COPY_ERROR, "the files in %s cannot be opened: %s", options->directory, strerror(-r));
+		serve.book.error = r;
+	}
+	return 0;
+}
+
+/* To whoever is still there. */
+static void answer(struct connection *connection, int32_t error)
+{
+	(void)!send(connection->fd, &error, sizeof error, MSG_DONTWAIT | MSG_NOSIGNAL);
+	connection->fd = fd_close(connection->fd);
+	connection->waits = false;
+}
+
+static int commit(void)
+{
+	int r = book_commit(&serve.book);
+
+	serve.is_awaited = serve.has_more = false;
+	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
+		if (serve.connections[i].waits)
+			answer(&serve.connections[i], serve.connections[i].answer ?: -r);
+	return r;
+}
+
+/* A record, once there is room among the collected ones. */
+static int start(const char *event, struct json **ret_json)
+{
+	int r = book_open(&serve.book);
+
+	if (r == 0)
+		r = book_start(&serve.book, event, ret_json);
+	if (r == -ENOBUFS) {
+		r = commit();
+		if (r == 0)
+			r = book_start(&serve.book, event, ret_json);
+	}
+	return r;
+}
+
+static void copy_last(void)
+{
+	size_t length;
+	const char *line = book_last(&serve.book, &length);
+
+	copy_line(line, length);
+}
+
+/* Tells of the refusals of a user that got no record of their own. */
+static int add_merged(struct tally_row *row)
+{
+	struct json *json;
+	int r = start("merged", &json);
+
+	if (r < 0)
+		return r;
+	json_open(json, "user", '{');
+	json_number(json, "uid", row->uid);
+	json_close(json);
+	json_text(json, "of", "refused");
+	json_number(json, "count", row->merged);
+	json_number(json, "first_boot_ms", row->first_ms);
+	json_number(json, "last_boot_ms", row->last_ms);
+	r = book_end(&serve.book);
+	if (r == 0) {
+		copy_last();
+		row->merged = 0;
+	}
+	return r;
+}
+
+/* What cannot be told of now waits for the next minute. */
+static void end_minute(void)
+{
+	struct tally_row *row = NULL;
+
+	while ((row = tally_merged(&serve.tally, row ? (size_t)(row - serve.tally.rows) + 1 : 0)))
+		(void)!add_merged(row);
+	(void)!commit();
+	tally_minute(&serve.tally);
+	if (serve.book.files.state >= 0)
+		(void)!slots_keep(serve.book.files.state, &serve.tally, tally_size(&serve.tally));
+}
+
+/* A process lasts for a segment or two, and a user's day for longer. */
+static void go_on_with_tally(uint64_t max_bytes)
+{
+	ssize_t n = serve.book.files.state < 0 ? -ENOENT : slots_kept(serve.book.files.state, &serve.tally, sizeof serve.tally);
+
+	tally_go_on(&serve.tally, n < 0 ? 0 : (size_t)n, max_bytes, book_now_ms());
+}
+
+static struct tally_row *find_row(uid_t uid, uint64_t now_ms)
+{
+	struct tally_row *row = tally_find(&serve.tally, uid, now_ms), *merged;
+
+	/* A table so full that a row has to go whose refusals are not told of yet. */
+	while (!row && (merged = tally_merged(&serve.tally, 0)) && add_merged(merged) == 0)
+		row = tally_find(&serve.tally, uid, now_ms);
+	return row;
+}
+
+/* Root's descriptors: which one is what depends on the record. Whether each is what it should be. */
+static bool take_descriptors(struct entry *entry, struct frame *frame)
+{
+	const struct audit_record *record = &entry->record;
+	bool has_plan = record->kind == AUDIT_CREATE || (record->kind == AUDIT_ACT && record->action == MANAGE_MOUNT);
+	bool has_rules = record->kind == AUDIT_CREATE || (record->kind == AUDIT_ACT && record->action == MANAGE_NETWORK);
+	size_t next = 0;
+
+	if (has_plan && next < frame->fd_count) {
+		if (!entry_read_plan(frame->fds[next++], &serve.plan))
+			return false;
+		entry->plan = &serve.plan;
+	}
+	if (record->kind == AUDIT_FAILED && next < frame->fd_count) {
+		if (!entry_read_plan(frame->fds[next++], &serve.plan))
+			return false;
+		refuse_plan_complete(&serve.plan, &entry->record.error);
+	}
+	if (has_rules && next < frame->fd_count) {
+		if (!entry_read_rules(frame->fds[next++], &serve.rules.rules, sizeof serve.rules))
+			return false;
+		entry->rules = &serve.rules.rules;
+	}
+	if (record->kind == AUDIT_POLICY && next < frame->fd_count && !entry_hash_file(frame->fds[next++], entry->policy))
+		return false;
+	return next == frame->fd_count && (record->kind != AUDIT_CREATE || entry->plan);
+}
+
+/* Collects it: 0, or -errno. */
+static int collect(const struct entry *entry, struct tally_row *row)
+{
+	struct json *json;
+	size_t length;
+	int r = 0;
+
+	for (int is_short = 0; is_short <= 1; is_short++) {
+		r = start(entry_event(entry->record.kind), &json);
+		if (r < 0)
+			return r;
+		entry_put(json, entry, is_short);
+		r = book_end(&serve.book);
+		if (r != -EMSGSIZE)
+			break;
+	}
+	if (r < 0)
+		return r;
+	(void)book_last(&serve.book, &length);
+	/* What became of a sandbox that is written down is, too: there are as many as of those. */
+	if (row && !tally_take(&serve.tally, row, length) && entry->record.kind != AUDIT_ENDED && entry->record.kind != AUDIT_FAILED) {
+		book_take_back(&serve.book);
+		return -EDQUOT;
+	}
+	copy_last();
+	return 0;
+}
+
+/* 0: it is collected; 1: it is counted, and told of later with others; or -errno. */
+static int hear(struct frame *frame)
+{
+	struct entry *entry = &serve.entry;
+	struct tally_row *row = NULL;
+	uint64_t now_ms = book_now_ms();
+
+	*entry = (struct entry){0};
+	if (frame->length != sizeof entry->record)
+		return -EBADMSG;
+	memcpy(&entry->record, frame->bytes, sizeof entry->record);
+	entry_sanitize(&entry->record);
+	if (!entry_event(entry->record.kind) || !take_descriptors(entry, frame))
+		return -EBADMSG;
+	if (entry_uid(&entry->record) != (uid_t)-1) {
+		row = find_row(entry_uid(&entry->record), now_ms);
+		if (!row)
+			return -ENOSPC;
+		if (entry->record.kind == AUDIT_REFUSED && !tally_refused(row, now_ms))
+			return 1;
+	}
+	return collect(entry, row);
+}
+
+/* Takes what has come on a connection: false, if there is nothing yet. */
+static bool receive(struct connection *connection)
+{
+	int r = frame_receive(connection->fd, &serve.frame, MSG_DONTWAIT);
+
+	if (r == -EAGAIN)
+		return false;
+	if (r <= 0) {
+		if (r == 0)
+			connection->fd = fd_close(connection->fd);
+		else
+			answer(connection, -r);
+		return true;
+	}
+	r = hear(&serve.frame);
+	frame_close_fds(&serve.frame);
+	if (r > 0) {
+		answer(connection, 0);
+		return true;
+	}
+	if (r < 0 || serve.entry.record.kind == AUDIT_CREATE || serve.entry.record.kind == AUDIT_ACT)
+		serve.is_awaited = true;
+	else
+		serve.has_more = true;
+	connection->answer = -r;
+	connection->waits = true; /* the others' answers, too: one call each after the write */
+	return true;
+}
+
+/* Root, or who runs this, as in tests. */
+static bool is_trusted(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == 0 || peer.uid == serve.own_uid);
+}
+
+/* Whether there was one. Where all places are taken by who says nothing, the rest waits in the queue. */
+static bool accept_one(int listening)
+{
+	size_t i = 0;
+	int fd;
+
+	while (i < SERVE_CONNECTIONS_MAX && serve.connections[i].fd >= 0)
+		i++;
+	if (i == SERVE_CONNECTIONS_MAX)
+		return false;
+	fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (!is_trusted(fd)) {
+		(void)close(fd);
+		return true;
+	}
+	serve.connections[i] = (struct connection){.fd = fd};
+	(void)receive(&serve.connections[i]);
+	return true;
+}
+
+static bool receive_all(void)
+{
+	bool took = false;
+
+	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
+		if (serve.connections[i].fd >= 0 && !serve.connections[i].waits)
+			took |= receive(&serve.connections[i]);
+	return took;
+}
+
+/* Whether anything came. */
+static bool take_all(int listening)
+{
+	bool took = receive_all();
+
+	while (accept_one(listening))
+		took = true;
+	if (serve.is_awaited || !took)
+		(void)!commit();
+	return took;
+}
+
+/* Until something comes, or a minute ends. Whether the listener has ended. */
+static bool wait_for(const struct serve_options *options, bool accepts)
+{
+	struct pollfd fds[2 + SERVE_CONNECTIONS_MAX] = {{options->listener, 0, 0}, {options->listening, POLLIN, 0}};
+	nfds_t count = 2;
+
+	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
+		if (serve.connections[i].fd >= 0 && !serve.connections[i].waits)
+			fds[count++] = (struct pollfd){serve.connections[i].fd, POLLIN, 0};
+	if (!accepts || count == ARRAY_SIZE(fds))
+		fds[1].fd = -1;
+	(void)poll(fds, count, !accepts ? LEAVE_MS : serve.has_more ? REST_MS : book_timeout_ms(&serve.book));
+	return fds[0].revents & (POLLHUP | POLLERR);
+}
+
+static bool has_connections(void)
+{
+	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
+		if (serve.connections[i].fd >= 0)
+			return true;
+	return false;
+}
+
+/* Those who have connected tell what they have to; whoever comes then is the next process's. */
+static void leave(const struct serve_options *options)
+{
+	uint64_t end_ms = book_now_ms() + LEAVE_MS;
+
+	while (has_connections() && book_now_ms() < end_ms) {
+		(void)wait_for(options, false);
+		(void)receive_all();
+		(void)commit();
+	}
+}
+
+/* Not at once: who ends so soon is taken for one that cannot work. */
+static bool has_to_leave(uint64_t started_ms)
+{
+	uint64_t now_ms = book_now_ms();
+
+	return (serve.book.wants_end && now_ms - started_ms >= LEAVE_MS) ||
+	       (!serve.book.is_open && now_ms - started_ms >= SERVE_TROUBLE_MS);
+}
+
+void serve_run(const struct serve_options *options)
+{
+	uint64_t started_ms = book_now_ms();
+	bool has_ended = false;
+
+	memcpy(serve.book.host, options->host, sizeof serve.book.host);
+	serve.own_uid = options->uid;
+	go_on_with_tally(options->user_bytes);
+	(void)!book_open(&serve.book);
+	serve.minute_ends_ms = book_now_ms() + BOOK_EPOCH_MS;
+	while (!has_ended && !has_to_leave(started_ms)) {
+		has_ended = wait_for(options, true);
+		(void)take_all(options->listening);
+		if (book_now_ms() >= serve.minute_ends_ms) {
+			end_minute();
+			serve.minute_ends_ms = book_now_ms() + BOOK_EPOCH_MS;
+		}
+		book_settle(&serve.book);
+		book_tick(&serve.book);
+		(void)!book_open(&serve.book);
+	}
+	if (!has_ended)
+		leave(options);
+	while (has_ended && take_all(options->listening))
+		;
+	end_minute();
+}

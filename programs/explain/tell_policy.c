@@ -1,0 +1,96 @@
+/* See explain.h: what is to be told of a policy itself. */
+#include "base/date.h"
+#include "programs/explain/tell.h"
+
+static void tell_void(const struct policy_grant *grant, struct json *json, FILE *text)
+{
+	tell_json_open_section(json, NULL, grant->name, grant->place);
+	json_text(json, "why", grant->notice);
+	json_close(json);
+	(void)fprintf(text, "%s\n", grant->notice);
+}
+
+static bool has_expired(const struct explain *explain, const struct policy_grant *grant)
+{
+	return grant->expires && grant->expires <= explain->peer->now;
+}
+
+static void tell_expired(const struct policy_grant *grant, struct json *json, FILE *text)
+{
+	char date[DATE_TEXT_SIZE];
+
+	tell_json_open_section(json, NULL, grant->name, grant->place);
+	json_text(json, "expired_at", date_format(grant->expires, date));
+	json_close(json);
+	(void)fprintf(text, "%s:%u: the grant '%s' has expired: %s\n", grant->place.file, grant->place.line, grant->name, date);
+}
+
+static void tell_shadow(const struct policy_grant *grant, const struct policy_grant *by, struct json *json, FILE *text)
+{
+	tell_json_open_section(json, NULL, grant->name, grant->place);
+	tell_json_section(json, "by", by->name, by->place);
+	json_close(json);
+	(void)fprintf(
+		text,
+		"%s:%u: the grant '%s' never decides: '%s' (%s:%u) always comes before it; only its bounds of all sandboxes together count\n",
+		grant->place.file, grant->place.line, grant->name, by->name, by->place.file, by->place.line);
+}
+
+/* A ceiling that is never the least. */
+static void tell_idle(const struct policy_grant *ceiling, const struct policy_grant *by, struct json *json, FILE *text)
+{
+	tell_json_open_section(json, NULL, ceiling->name, ceiling->place);
+	tell_json_section(json, "by", by->name, by->place);
+	json_close(json);
+	(void)fprintf(text, "%s:%u: the ceiling '%s' ", ceiling->place.file, ceiling->place.line, ceiling->name);
+	if (by == ceiling)
+		(void)fputs("bounds nothing\n", text);
+	else
+		(void)fprintf(text, "never counts: '%s' (%s:%u) is for all that it is for, and bounds as much or more\n", by->name,
+		              by->place.file, by->place.line);
+}
+
+void explain_policy(const struct explain *explain, struct explain_answer *answer)
+{
+	const struct policy *policy = explain->policy;
+	struct json json = {.to = answer->json};
+	size_t grants = policy->grants_count - policy->ceilings_count;
+	uint32_t nobody = shadow_nobody(policy);
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "policy", explain->path);
+	json_number(&json, "profiles", policy->profiles_count);
+	json_number(&json, "grants", grants);
+	json_number(&json, "ceilings", policy->ceilings_count);
+	json_open(&json, "void", '[');
+	for (size_t i = 0; i < policy->grants_count; i++)
+		if (policy->grants[i].is_void || (*policy->grants[i].notice && !has_expired(explain, &policy->grants[i])))
+			tell_void(&policy->grants[i], &json, answer->text);
+	json_close(&json);
+	json_open(&json, "expired", '[');
+	for (size_t i = 0; i < grants; i++)
+		if (has_expired(explain, &policy->grants[i]))
+			tell_expired(&policy->grants[i], &json, answer->text);
+	json_close(&json);
+	json_open(&json, "shadowed", '[');
+	for (size_t i = 0; i < grants; i++) {
+		bool is_expired = has_expired(explain, &policy->grants[i]);
+		const struct policy_grant *by = is_expired ? NULL : shadow_find(policy, nobody, explain->peer->now, &policy->grants[i]);
+
+		if (by)
+			tell_shadow(&policy->grants[i], by, &json, answer->text);
+	}
+	for (size_t i = grants; i < policy->grants_count; i++) {
+		const struct policy_grant *by = policy->grants[i].is_void ? NULL : shadow_find_ceiling(policy, nobody, &policy->grants[i]);
+
+		if (by)
+			tell_idle(&policy->grants[i], by, &json, answer->text);
+	}
+	json_close(&json);
+	json_close(&json);
+	(void)fprintf(answer->text, "%s: %zu profile%s, %zu grant%s", explain->path, policy->profiles_count,
+	              policy->profiles_count == 1 ? "" : "s", grants, grants == 1 ? "" : "s");
+	if (policy->ceilings_count > 0)
+		(void)fprintf(answer->text, ", %u ceiling%s", policy->ceilings_count, policy->ceilings_count == 1 ? "" : "s");
+	(void)fputc('\n', answer->text);
+}
