@@ -50,8 +50,9 @@ def seen():
     s = socket.socket()
     lo = fcntl.ioctl(s, 0x8913, struct.pack("16sh", b"lo", 0) + bytes(24))[16:18].hex()
     address = fcntl.ioctl(s, 0x8915, struct.pack("16sh", b"lo", 0) + bytes(24))[20:24].hex()
-    # a file of the host that is replaced there, as /etc/passwd may be at any time, shows as deleted
-    return [open("/proc/self/mountinfo").read().replace("//deleted", ""), os.uname().nodename, lo, address, open("/proc/net/route").read(),
+    # a file of the host that is replaced there, as /etc/passwd may be at any time, shows as deleted, and one that is hidden loses its mount
+    mounts = [line for line in open("/proc/self/mountinfo").read().replace("//deleted", "").splitlines() if " /etc/" not in line]
+    return [mounts, os.uname().nodename, lo, address, open("/proc/net/route").read(),
             sorted(os.listdir("/usr/share")), open("/proc/sys/user/max_user_namespaces").read(), open("/proc/self/uid_map").read(),
             [open("/proc/sys/" + name).read() for name in ("kernel/shmmax", "fs/mqueue/queues_max", "net/ipv4/ip_default_ttl")]]
 '''
