@@ -42,8 +42,14 @@ static void add_line(const struct accounts *accounts, uint32_t people, char *lin
 	if (number == 0 || number >= people || *rest != ':' || number == accounts->id || number == accounts->tty)
 		return;
 	*password = '\0';
-	if (strcmp(line, accounts->name) != 0)
-		(void)fprintf(accounts->out, "%s:x:%lu%s\n", line, number, accounts->is_group ? ":" : rest);
+	if (strcmp(line, accounts->name) == 0)
+		return;
+	if (accounts->is_group)
+		rest[1] = '\0';
+	(void)fputs(line, accounts->out);
+	(void)fputs(":x", accounts->out);
+	(void)fputs(id, accounts->out);
+	(void)fputc('\n', accounts->out);
 }
 
 /* The whole lines at the beginning of a file of the host's, where the accounts of its system stand; nothing of one that cannot be read. */
@@ -58,15 +64,24 @@ static char *read_lines(const struct build *b, const char *path)
 	return text;
 }
 
-/* The host's accounts with an id below that of people, login.defs(5), as far as everybody may know them. */
+/* A word and its value: of the hundreds of lines of login.defs(5) few begin so, and scanning each costs more than ten mounts. */
+static bool is_setting(const char *line, const char *word, unsigned *ret_value)
+{
+	const size_t length = strlen(word);
+
+	line += strspn(line, " \t");
+	return strncmp(line, word, length) == 0 && strspn(line + length, " \t") > 0 && sscanf(line + length, "%u", ret_value) == 1;
+}
+
+/* The host's accounts with an id below that of people, as far as everybody may know them. */
 static void add_system(const struct build *b, const struct accounts *accounts)
 {
-	char *save = NULL, word[16];
+	char *save = NULL;
 	unsigned value;
 	uint32_t people = 1000;
 
 	for (char *line = strtok_r(read_lines(b, "etc/login.defs"), "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		if (sscanf(line, "%15s %u", word, &value) == 2 && strcmp(word, accounts->is_group ? "GID_MIN" : "UID_MIN") == 0)
+		if (is_setting(line, accounts->is_group ? "GID_MIN" : "UID_MIN", &value))
 			people = value;
 	for (char *line = strtok_r(read_lines(b, accounts->is_group ? "etc/group" : "etc/passwd"), "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save))
