@@ -574,24 +574,11 @@ class Much(InMemory):
 
 
 class Quota(OnDisk):
-    """No room for the user alone. quotactl(2)"""
-    FEATURES, HOW = ('-O', 'quota'), 'loop,usrquota'
-    Q_SETQUOTA, USRQUOTA, SYS_QUOTACTL, LIMITS = 0x800008, 0, {'x86_64': 179, 'aarch64': 60}, 1
-
-    def setUp(self):
-        try:
-            super().setUp()
-        except subprocess.CalledProcessError as error:
-            if error.cmd[0] != 'mount':
-                raise
-            self.skipTest('the kernel has no quotas: CONFIG_QUOTA, CONFIG_QFMT_V2')
+    """No room for the user alone."""
+    FEATURES, HOW = Disk.USER_QUOTA
 
     def limit(self, blocks):
-        libc = ctypes.CDLL(None, use_errno=True)
-        dqblk = ctypes.create_string_buffer(struct.pack('8QI4x', blocks, blocks, 0, 0, 0, 0, 0, 0, self.LIMITS))
-        number = self.SYS_QUOTACTL[os.uname().machine]
-        done = libc.syscall(number, self.Q_SETQUOTA << 8 | self.USRQUOTA, self.disk.device().encode(), self.alice.uid, dqblk)
-        self.assertEqual(done, 0, os.strerror(ctypes.get_errno()))
+        self.disk.limit(self.alice.uid, blocks)
 
     def test_nothing_is_changed_where_the_user_may_have_no_more(self):
         self.assert_cow('head -c 100k /dev/zero | tr "\\0" x >file; rm gone')

@@ -5,6 +5,7 @@ import stat
 import subprocess
 
 import yett
+from disk import Disk
 from workspace import Workspace, memory_takes_attributes, tree
 
 
@@ -147,6 +148,59 @@ except OSError as e: print(errno.errorcode[e.errno])
         self.assert_cow('head -c 100000 /dev/zero >big')
         found = os.stat(self.store() + '/upper/big')
         self.assertEqual((found.st_uid, found.st_size), (self.alice.uid, 100000))
+
+
+class ProjectQuota(Workspace):
+    """A bound for all of a user's stores, by the directory that they are in: what an administrator does for it is in docs/workspaces.md."""
+    PROJECT = 4711
+
+    def setUp(self):
+        super().setUp()
+        features, how = Disk.PROJECT_QUOTA
+        self.disk = Disk(self, 64 << 20, *features, how=how)
+        self.state = self.disk.top + '/state'
+        os.makedirs(self.state + '/yett/work', 0o700)
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.disk.top], check=True)
+
+    def write(self, mebibytes):
+        return self.cow('head -c %dM /dev/zero >big' % mebibytes)
+
+    def test_no_store_has_more_than_the_project_may(self):
+        self.assertEqual(self.write(8).code, 0)
+        subprocess.run(['chattr', '-R', '-p', str(self.PROJECT), self.state + '/yett/work'], check=True)
+        subprocess.run(['chattr', '+P', self.state + '/yett/work'], check=True)
+        self.disk.limit(self.PROJECT, 12 << 10)
+        done = self.write(8)  # together with the first store's
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('Disk quota exceeded', done.err)
+        self.assertEqual(os.stat(self.source).st_uid, self.alice.uid)
+        with open(self.disk.top + '/elsewhere', 'wb') as file:  # what is not in the project is not bounded by it
+            os.fchown(file.fileno(), self.alice.uid, self.alice.gid)
+            file.write(bytes(8 << 20))
+
+    def test_no_command_takes_a_file_out_of_the_project(self):
+        """Outside whoever owns a file can: user namespaces but the first one may not. ioctl_iflags(2), FS_IOC_FSSETXATTR"""
+        subprocess.run(['chattr', '-p', str(self.PROJECT), '+P', self.state + '/yett/work'], check=True)
+        script = """
+import fcntl, struct, sys
+with open(sys.argv[1], "w") as file:
+    attributes = bytearray(28)
+    fcntl.ioctl(file, 0x801c581f, attributes)
+    attributes[12:16] = struct.pack("I", 0)
+    try:
+        fcntl.ioctl(file, 0x401c5820, attributes)
+        print("taken out")
+    except OSError as error:
+        print(error.strerror)
+"""
+        done = self.sandbox('/usr/bin/python3', '-c', script, 'new', options=['--cow', self.source, '-C', self.source], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+        self.assertNotIn('taken out', done.out)
+        path = self.store() + '/upper/new'
+        told = subprocess.run(['lsattr', '-p', path], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(told.split()[0], str(self.PROJECT))
+        done = self.service.run(self.alice, '/usr/bin/python3', '-c', script, path)
+        self.assertEqual(done.out, 'taken out\n', done)
 
 
 class Stores(Workspace):
