@@ -10,6 +10,14 @@ import tempfile
 import yett
 
 
+def label_of(path):
+    """Of SELinux; None: there is none."""
+    try:
+        return os.getxattr(path, 'security.selinux')
+    except OSError:
+        return None
+
+
 class Disk:
     """What is in it when it is first unmounted stays in `base`; what happens then happens in `now`, a copy."""
     # What mkfs.ext4 is to make, and how it is mounted. The test is skipped where the kernel has none: CONFIG_QUOTA, CONFIG_QFMT_V2
@@ -20,6 +28,7 @@ class Disk:
     def __init__(self, case, bytes_, *options, how='loop'):
         self.how = how  # it is mounted
         self.top = case.folder('disk')
+        label = label_of(self.top)
         images = tempfile.mkdtemp(prefix='yett-test-', dir='/dev/shm')  # nothing waits for another disk
         case.addCleanup(shutil.rmtree, images)
         self.images = {name: os.path.join(images, name) for name in ('base', 'now')}
@@ -33,6 +42,8 @@ class Disk:
             if how not in self.KINDS:
                 raise
             case.skipTest('the kernel has no quotas: CONFIG_QUOTA, CONFIG_QFMT_V2')
+        if label:  # what is made in a new file system has its label, and that is nobody's
+            os.setxattr(self.top, 'security.selinux', label)
 
     def mount(self, name):
         subprocess.run(['mount', '-o', self.how, self.images[name], self.top], check=True)
