@@ -133,8 +133,14 @@ class Environment(SetuidCase):
         lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 3600))
         high = fcntl.fcntl(lingering, fcntl.F_DUPFD_CLOEXEC, 300)  # beyond those that launch() closes
         lingering.close()
-        started = self.launch(prepare=lambda: os.set_inheritable(high, True))
-        os.close(high)
+
+        def hold():
+            os.set_inheritable(high, True)
+            os.kill(os.getpid(), signal.SIGSTOP)
+        started = self.launch(prepare=hold)
+        os.waitpid(started.pid, os.WUNTRACED)
+        os.close(high)  # who closes it last waits, and that is not to be this test
+        os.kill(started.pid, signal.SIGCONT)
         state = lambda: yett.read('/proc/%d/wchan' % started.pid)  # noqa: E731
         yett.wait_until(lambda: 'wait_woken' in state() or 'stream_wait_close' in state(), 'a close(2) that waits')
         self.assertEqual(yett.status_of(started.pid)['Uid'].split()[0], str(self.alice.uid))
