@@ -59,4 +59,12 @@ bool lockdown_death_signal(void);
 
 /* From here on the kernel kills the process for any system call but these, at most LOCKDOWN_CALLS_MAX. After no_new_privs. seccomp(2) */
 #define LOCKDOWN_CALLS_MAX 64
+/* What every program's end takes, and a sanitizer itself: the last of a list of calls. <sys/syscall.h> */
+#if defined(__SANITIZE_ADDRESS__)
+#define LOCKDOWN_END                                                                                                               \
+	SYS_rt_sigreturn, SYS_exit, SYS_exit_group, SYS_sigaltstack, SYS_mprotect, SYS_futex, SYS_sched_yield, SYS_rt_sigprocmask, \
+		SYS_gettid, SYS_getpid
+#else
+#define LOCKDOWN_END SYS_rt_sigreturn, SYS_exit, SYS_exit_group
+#endif
 bool lockdown_filter(const int *calls, size_t count);

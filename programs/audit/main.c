@@ -116,21 +116,11 @@ static bool enter_filter(void)
 #endif
 		SYS_clock_gettime,
 		SYS_restart_syscall,
-		/* the end */
-		SYS_rt_sigreturn,
-		SYS_exit,
-		SYS_exit_group,
+		LOCKDOWN_END,
 #if defined(__SANITIZE_ADDRESS__)
 		SYS_mmap,
 		SYS_munmap,
 		SYS_madvise,
-		SYS_mprotect,
-		SYS_sigaltstack,
-		SYS_futex,
-		SYS_sched_yield,
-		SYS_rt_sigprocmask,
-		SYS_gettid,
-		SYS_getpid,
 #endif
 	};
 

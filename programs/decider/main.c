@@ -139,19 +139,7 @@ static bool enter_filter(void)
 		/* how the decoder ended: explain_end */
 		SYS_pidfd_open,
 		SYS_waitid,
-		/* the end */
-		SYS_rt_sigreturn,
-		SYS_exit,
-		SYS_exit_group,
-#if defined(__SANITIZE_ADDRESS__)
-		SYS_sigaltstack,
-		SYS_mprotect,
-		SYS_futex,
-		SYS_sched_yield,
-		SYS_rt_sigprocmask,
-		SYS_gettid,
-		SYS_getpid,
-#endif
+		LOCKDOWN_END,
 	};
 
 	return lockdown_filter(calls, ARRAY_SIZE(calls));

@@ -137,18 +137,8 @@ static bool enter_filter(void)
 		SYS_munmap,
 		SYS_mremap,
 		SYS_madvise,
-		/* the end */
-		SYS_rt_sigreturn,
-		SYS_exit,
-		SYS_exit_group,
+		LOCKDOWN_END,
 #if defined(__SANITIZE_ADDRESS__)
-		SYS_sigaltstack,
-		SYS_mprotect,
-		SYS_futex,
-		SYS_sched_yield,
-		SYS_rt_sigprocmask,
-		SYS_gettid,
-		SYS_getpid,
 		SYS_write,
 #endif
 	};

@@ -173,19 +173,7 @@ static bool enter_filter(void)
 		SYS_munmap,
 		SYS_mremap,
 		SYS_madvise,
-		/* the end */
-		SYS_rt_sigreturn,
-		SYS_exit,
-		SYS_exit_group,
-#if defined(__SANITIZE_ADDRESS__)
-		SYS_sigaltstack,
-		SYS_mprotect,
-		SYS_futex,
-		SYS_sched_yield,
-		SYS_rt_sigprocmask,
-		SYS_gettid,
-		SYS_getpid,
-#endif
+		LOCKDOWN_END,
 	};
 
 	return lockdown_filter(calls, ARRAY_SIZE(calls));
