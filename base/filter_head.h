@@ -14,6 +14,10 @@
 
 #define FILTER_HEAD 4
 
+/* The lower half of an argument, which is all that the kernel takes of an int; little-endian, as all that FILTER_ARCH knows. */
+#define FILTER_LOAD_ARGUMENT(n) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[n]))
+#define FILTER_LOAD_NUMBER      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+
 /* The one that we are built for. */
 #if defined(__x86_64__)
 #define FILTER_ARCH AUDIT_ARCH_X86_64
@@ -29,5 +33,5 @@ static inline void filter_head(struct sock_filter head[FILTER_HEAD], uint32_t ar
 	head[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
 	head[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0);
 	head[2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, otherwise);
-	head[3] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	head[3] = (struct sock_filter)FILTER_LOAD_NUMBER;
 }

@@ -97,18 +97,82 @@ bool lockdown_death_signal(void)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 
+/* --- the filter: written from its end to its beginning, so that each jump knows how far it goes --- */
+
+#define LEAF   3 /* calls that are looked at one after the other */
+#define LENGTH (FILTER_HEAD + LOCKDOWN_CHECKS_MAX + 2 * LOCKDOWN_CALLS_MAX + 2)
+#define ALLOW  (LENGTH - 1)
+#define KILL   (LENGTH - 2)
+
+struct program {
+	size_t first; /* the instruction that was written last */
+	struct sock_filter code[LENGTH];
+};
+
+_Static_assert(2 * LOCKDOWN_CALLS_MAX + 2 < UINT8_MAX, "every comparison reaches both ends");
+
+static void push(struct program *program, struct sock_filter instruction)
+{
+	program->code[--program->first] = instruction;
+}
+
+/* From the instruction that is written next. */
+static uint8_t distance(const struct program *program, size_t target)
+{
+	return (uint8_t)(target - program->first);
+}
+
+/*
+ * Looks for the number by halves. The kernel runs a new filter once for each number that there is, to know which are allowed in any case:
+ * where it looks at one after the other, that takes longer than all else.
+ */
+static void push_search(struct program *program, const int *calls, size_t count)
+{
+	const size_t half = count / 2;
+	size_t upper;
+
+	if (count > LEAF) {
+		push_search(program, calls + half, count - half);
+		upper = program->first;
+		push_search(program, calls, half);
+		push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)calls[half], distance(program, upper), 0));
+		return;
+	}
+	for (size_t i = count; i-- > 0;)
+		push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], distance(program, ALLOW),
+		                                           i + 1 < count ? 0 : distance(program, KILL)));
+}
+
+static int compare(const void *a, const void *b)
+{
+	int first = *(const int *)a, second = *(const int *)b;
+
+	return (first > second) - (first < second);
+}
+
+bool lockdown_filter_with(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count)
+{
+	struct program program = {.first = LENGTH};
+	struct sock_fprog filter;
+	int sorted[LOCKDOWN_CALLS_MAX];
+
+	if (count > LOCKDOWN_CALLS_MAX || checks_count > LOCKDOWN_CHECKS_MAX)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = calls[i];
+	qsort(sorted, count, sizeof *sorted, compare);
+	push(&program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	push(&program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+	push_search(&program, sorted, count);
+	while (checks_count-- > 0)
+		push(&program, checks[checks_count]);
+	program.first -= FILTER_HEAD;
+	filter_head(program.code + program.first, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
+	filter = (struct sock_fprog){(unsigned short)(LENGTH - program.first), program.code + program.first};
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
+}
+
 bool lockdown_filter(const int *calls, size_t count)
 {
-	struct sock_filter program[FILTER_HEAD + 2 * LOCKDOWN_CALLS_MAX + 1];
-	struct sock_fprog filter = {.len = FILTER_HEAD, .filter = program};
-
-	if (count > LOCKDOWN_CALLS_MAX)
-		return false;
-	filter_head(program, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
-	for (size_t i = 0; i < count; i++) {
-		program[filter.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1);
-		program[filter.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	}
-	program[filter.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
+	return lockdown_filter_with(NULL, 0, calls, count);
 }

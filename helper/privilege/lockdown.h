@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 
+#include <linux/filter.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -57,8 +58,8 @@ bool lockdown_undumpable(void);
 /* Ends with its parent. After the ids, which clear it; the parent may have died before. */
 bool lockdown_death_signal(void);
 
-/* From here on the kernel kills the process for any system call but these, at most LOCKDOWN_CALLS_MAX. After no_new_privs. seccomp(2) */
-#define LOCKDOWN_CALLS_MAX 64
+#define LOCKDOWN_CALLS_MAX  64
+#define LOCKDOWN_CHECKS_MAX 32
 /* What every program's end takes, and a sanitizer itself: the last of a list of calls. <sys/syscall.h> */
 #if defined(__SANITIZE_ADDRESS__)
 #define LOCKDOWN_END                                                                                                               \
@@ -67,4 +68,12 @@ bool lockdown_death_signal(void);
 #else
 #define LOCKDOWN_END SYS_rt_sigreturn, SYS_exit, SYS_exit_group
 #endif
+/* From here on the kernel kills the process for any system call but these, at most LOCKDOWN_CALLS_MAX. After no_new_privs. seccomp(2) */
 bool lockdown_filter(const int *calls, size_t count);
+
+/*
+ * The same, where some of these calls may have some arguments only: `checks` are instructions, at most LOCKDOWN_CHECKS_MAX, that begin and
+ * end with the call's number loaded and answer SECCOMP_RET_KILL_PROCESS to what is not to be. One filter instead of two: each takes the
+ * kernel a tenth of a millisecond.
+ */
+bool lockdown_filter_with(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count);

@@ -5,15 +5,11 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #define V4_AT       12 /* net_address.h: the mapped form */
 #define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
-
-/* The lower half, which is all that the kernel takes of an int; little-endian, as all that FILTER_ARCH knows. */
-#define LOAD_ARGUMENT(n) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[n]))
 
 union dial_sockaddr {
 	struct sockaddr any;
@@ -77,22 +73,15 @@ int dial_result(int fd)
 	return connect(fd, &nowhere.any, sizeof nowhere.v4) < 0 && errno != EISCONN ? -errno : 0;
 }
 
-bool dial_enter_filter(void)
-{
-	struct sock_filter program[] = {
-		[FILTER_HEAD] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 7),
-		LOAD_ARGUMENT(0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 5),
-		LOAD_ARGUMENT(1),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCKET_TYPE, 0, 3),
-		LOAD_ARGUMENT(2),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	};
-	struct sock_fprog filter = {.len = ARRAY_SIZE(program), .filter = program};
-
-	filter_head(program, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
-}
+const struct sock_filter dial_checks[DIAL_CHECKS] = {
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 8),
+	FILTER_LOAD_ARGUMENT(0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 4),
+	FILTER_LOAD_ARGUMENT(1),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCKET_TYPE, 0, 2),
+	FILTER_LOAD_ARGUMENT(2),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 1, 0),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	FILTER_LOAD_NUMBER,
+};

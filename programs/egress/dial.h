@@ -7,6 +7,8 @@
 
 #include "base/net_address.h"
 
+#include <linux/filter.h>
+
 /* What tcp_info tells, in the kernel's numbers: the C libraries have a struct that is too old, or none beside these. tcp_states.h */
 enum dial_state {
 	DIAL_SYN_SENT = 2,
@@ -19,11 +21,11 @@ enum dial_state {
 };
 
 /*
- * From here on the kernel kills the process for any socket but such as dial_begin() makes: one of another family leads to the caller's
- * session bus, or to whatever else serves the caller by a name. After no_new_privs; besides lockdown_filter(), which knows only the numbers
- * of calls. seccomp(2)
+ * Instructions for lockdown_filter_with(): the kernel kills the process for any socket but such as dial_begin() makes. One of another
+ * family leads to the caller's session bus, or to whatever else serves the caller by a name. seccomp(2)
  */
-_must_check_ bool dial_enter_filter(void);
+#define DIAL_CHECKS 10
+extern const struct sock_filter dial_checks[DIAL_CHECKS];
 
 /* A non-blocking socket that connects, or has; or -errno. */
 _must_check_ int dial_begin(const struct net_address *address, uint16_t port);

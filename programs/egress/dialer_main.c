@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 
@@ -109,7 +110,7 @@ static bool enter_filter(void)
 		SYS_sendto,
 		SYS_close,
 		/* connections */
-		SYS_socket /* dial_begin, dial_enter_filter */,
+		SYS_socket /* dial_begin, dial_checks */,
 		SYS_connect,
 		SYS_setsockopt,
 		SYS_getsockopt,
@@ -143,7 +144,11 @@ static bool enter_filter(void)
 #endif
 	};
 
-	return lockdown_filter(calls, ARRAY_SIZE(calls));
+	struct sock_filter checks[GUARD_CHECKS + DIAL_CHECKS];
+
+	memcpy(checks, guard_checks, sizeof guard_checks);
+	memcpy(checks + GUARD_CHECKS, dial_checks, sizeof dial_checks);
+	return lockdown_filter_with(checks, ARRAY_SIZE(checks), calls, ARRAY_SIZE(calls));
 }
 
 static void lock_down(int argc)
@@ -180,7 +185,7 @@ int main(int argc, char **argv)
 	need(dialer.netlink >= 0 && dialer.epoll >= 0, STAGE_SOCKETS);
 	need(keeper_start(argv[1], dialer.lookup.sockets) == 0, STAGE_KEEPER);
 	need(signal(SIGCHLD, SIG_IGN) != SIG_ERR, STAGE_KEEPER); /* nobody waits for it */
-	need(guard_enter() && dial_enter_filter() && enter_filter(), STAGE_FILTER);
+	need(enter_filter(), STAGE_FILTER);
 	r = dialer_run(&dialer);
 	need(r != -EBADMSG && r != -EMSGSIZE, STAGE_PACKET);
 	need(r == 0, STAGE_SERVICE);

@@ -176,7 +176,7 @@ static bool enter_filter(void)
 		LOCKDOWN_END,
 	};
 
-	return lockdown_filter(calls, ARRAY_SIZE(calls));
+	return lockdown_filter_with(guard_checks, GUARD_CHECKS, calls, ARRAY_SIZE(calls));
 }
 
 static void lock_down(int argc, char **argv, struct front *front)
@@ -196,7 +196,7 @@ static void lock_down(int argc, char **argv, struct front *front)
 	/* Had the parent died before, the dialer's end would be closed soon. */
 	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 	need(make_names(front, arguments.half), STAGE_NAMES);
-	need(guard_enter() && enter_filter(), STAGE_FILTER);
+	need(enter_filter(), STAGE_FILTER);
 }
 
 int front_watch(struct front *front, int socket, enum front_source source, uint32_t id, uint32_t events)

@@ -5,13 +5,13 @@
 #include "helper/privilege/lockdown.h"
 #include "tests/hostile/captured.h"
 
-static bool filter_unless_told(const int *calls, size_t count);
+static bool filter_unless_told(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count);
 int honest_main(int argc, char **argv);
-#define lockdown_filter filter_unless_told
-#define main            honest_main
+#define lockdown_filter_with filter_unless_told
+#define main                 honest_main
 #include "programs/egress/dialer_main.c" /* NOLINT: with what it keeps to itself */
 #undef main
-#undef lockdown_filter
+#undef lockdown_filter_with
 
 #include "protocol/frame.h"
 
@@ -19,9 +19,9 @@ int honest_main(int argc, char **argv);
 
 static struct captured captured;
 
-static bool filter_unless_told(const int *calls, size_t count)
+static bool filter_unless_told(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count)
 {
-	return captured_is_unfiltered(&captured) || lockdown_filter(calls, count);
+	return captured_is_unfiltered(&captured) || lockdown_filter_with(checks, checks_count, calls, count);
 }
 
 _Noreturn static void wait_for_the_end(void)
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 		return honest_main(argc, argv);
 	lock_down(argc);
 	need(keeper_start(argv[1], dialer.lookup.sockets) == 0, STAGE_KEEPER);
-	need((captured_is_unfiltered(&captured) || dial_enter_filter()) && enter_filter(), STAGE_FILTER);
+	need(enter_filter(), STAGE_FILTER);
 	pass_rules_on();
 	attack();
 	wait_for_the_end();

@@ -6,13 +6,13 @@
 #include "helper/privilege/lockdown.h"
 #include "tests/hostile/captured.h"
 
-static bool filter_unless_told(const int *calls, size_t count);
+static bool filter_unless_told(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count);
 int honest_main(int argc, char **argv);
-#define lockdown_filter filter_unless_told
-#define main            honest_main
+#define lockdown_filter_with filter_unless_told
+#define main                 honest_main
 #include "programs/egress/front.c" /* NOLINT: with what it keeps to itself */
 #undef main
-#undef lockdown_filter
+#undef lockdown_filter_with
 
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -24,9 +24,9 @@ int honest_main(int argc, char **argv);
 
 static struct captured captured;
 
-static bool filter_unless_told(const int *calls, size_t count)
+static bool filter_unless_told(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count)
 {
-	return captured_is_unfiltered(&captured) || lockdown_filter(calls, count);
+	return captured_is_unfiltered(&captured) || lockdown_filter_with(checks, checks_count, calls, count);
 }
 
 static void set_blocking(int fd)

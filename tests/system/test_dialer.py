@@ -748,7 +748,7 @@ class Confined(Dialing):
                                  ([str(self.user.uid)] * 4, [str(self.user.gid)] * 4, ids))
                 self.assertEqual({status[kind] for kind in ('CapInh', 'CapPrm', 'CapEff', 'CapAmb')}, {'0' * 16})
                 self.assertEqual((status['NoNewPrivs'], status['Seccomp']), ('1', '2' if name == 'dialer' else '0'))
-                self.assertEqual(status['Seccomp_filters'], '3' if name == 'dialer' else '0')
+                self.assertEqual(status['Seccomp_filters'], '1' if name == 'dialer' else '0')
                 self.assertEqual(os.stat('/proc/%d/fd' % pid).st_uid, 0)  # undumpable
         limits = yett.read('/proc/%d/limits' % dialer.pid)
         self.assertRegex(limits, r'Max file size +0 +0 ')

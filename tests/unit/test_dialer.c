@@ -10,11 +10,12 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "helper/privilege/lockdown.h"
 #include "programs/egress/dial.h"
 #include "programs/egress/dialer.h"
 #include "programs/egress/route.h"
@@ -376,12 +377,16 @@ static void without_a_resolver_names_fail(void **state)
 
 static int make_socket_below_the_filter(int family, int type, int protocol)
 {
+	static const int calls[] = {SYS_socket, LOCKDOWN_END};
 	int status;
 	pid_t child = fork();
 
 	assert_true(child >= 0);
 	if (child == 0)
-		_exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && dial_enter_filter() && socket(family, type, protocol) >= 0 ? 0 : 1);
+		_exit(lockdown_no_new_privs() && lockdown_filter_with(dial_checks, DIAL_CHECKS, calls, ARRAY_SIZE(calls)) &&
+		                      socket(family, type, protocol) >= 0
+		              ? 0
+		              : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
