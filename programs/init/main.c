@@ -28,9 +28,10 @@
 /* Without a command for this long, memory goes back to the kernel: an idle sandbox costs little. */
 #define MAIN_IDLE_US 200000
 
-/* How long a command has run, or has been over, before the next one's child is made. */
+/* How long a command has run, or has been over, before the next one's child is made; and how soon after an end the next one is of a row. */
 #define MAIN_PREPARE_US 3000
 #define MAIN_AFTER_US   20
+#define MAIN_ROW_US     300
 
 #define ADVICE_POPULATE 23 /* MADV_POPULATE_WRITE, Linux 5.14: younger than musl's headers */
 
@@ -203,38 +204,53 @@ static void main_advise(struct init *init, int advice)
 	(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), advice);
 }
 
+/* When the next command's child is to be made; 0: there is one, or none is wanted. */
+struct main_preparing {
+	uint64_t due_us;
+	uint64_t idle_us; /* since when no command has run; 0: one does */
+	bool is_row;      /* the one that runs followed another one at once */
+};
+
 /*
- * A child for the next command: not before it takes the processor neither from a short one, nor from the client who has just heard of its
- * end and is waked where we run. `due_us`, the caller's, is when; 0: there is one, or none is wanted.
+ * A child for the next command, but not while that would take the processor from a short command, or from the client who has just heard of
+ * its end and is waked where we run. In a row of commands nobody gains by waiting: the next one is there at once.
  */
-static void main_prepare(struct init *init, uint64_t *due_us)
+static void main_prepare(struct init *init, struct main_preparing *preparing)
 {
 	uint64_t now_us = clock_now_us(), soon_us = now_us + (init->commands.end > 0 ? MAIN_PREPARE_US : MAIN_AFTER_US);
 
-	if (init->commands.has_launched || (*due_us != 0 && soon_us < *due_us))
-		*due_us = soon_us;
+	if (init->commands.end == 0 && preparing->idle_us == 0)
+		preparing->idle_us = now_us;
+	if (init->commands.end > 0 && preparing->idle_us != 0) {
+		preparing->is_row = now_us - preparing->idle_us < MAIN_ROW_US;
+		preparing->idle_us = 0;
+	}
+	if (init->commands.has_launched && preparing->is_row)
+		preparing->due_us = now_us;
+	else if (init->commands.has_launched || (preparing->due_us != 0 && soon_us < preparing->due_us))
+		preparing->due_us = soon_us;
 	init->commands.has_launched = false;
-	if (*due_us == 0 || now_us < *due_us)
+	if (preparing->due_us == 0 || now_us < preparing->due_us)
 		return;
 	commands_prepare(&init->commands);
-	*due_us = 0;
+	preparing->due_us = 0;
 }
 
 static void main_serve(struct init *init, int children)
 {
-	uint64_t prepare_us = 0;
+	struct main_preparing preparing = {0};
 	bool resting = false; /* nothing to do, and working memory given back */
 
 	while (main_send(init)) {
 		uint64_t next = commands_expire(&init->commands);
 		bool idle = init->commands.end == 0 && !main_has_errors(init);
 
-		main_prepare(init, &prepare_us);
+		main_prepare(init, &preparing);
 		if (idle && !resting)
 			next = clock_now_us() + MAIN_IDLE_US;
-		if (prepare_us != 0 && (next == 0 || prepare_us < next))
-			next = prepare_us;
-		if (!main_wait(init, children, next) && idle && prepare_us == 0) {
+		if (preparing.due_us != 0 && (next == 0 || preparing.due_us < next))
+			next = preparing.due_us;
+		if (!main_wait(init, children, next) && idle && preparing.due_us == 0) {
 			main_advise(init, MADV_DONTNEED);
 			if (init->config.is_watched || init->commands.records.last == 0) /* the first one may never come */
 				commands_dismiss(&init->commands);
