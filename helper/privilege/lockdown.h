@@ -59,7 +59,7 @@ bool lockdown_undumpable(void);
 bool lockdown_death_signal(void);
 
 #define LOCKDOWN_CALLS_MAX  64
-#define LOCKDOWN_CHECKS_MAX 32
+#define LOCKDOWN_CHECKS_MAX 32 /* instructions */
 /* What every program's end takes, and a sanitizer itself: the last of a list of calls. <sys/syscall.h> */
 #if defined(__SANITIZE_ADDRESS__)
 #define LOCKDOWN_END                                                                                                               \
@@ -72,7 +72,7 @@ bool lockdown_death_signal(void);
 bool lockdown_filter(const int *calls, size_t count);
 
 /*
- * The same, where some of these calls may have some arguments only: `checks` are instructions, at most LOCKDOWN_CHECKS_MAX, that begin and
+ * The same, where some of these calls may have some arguments only: `checks` are at most LOCKDOWN_CHECKS_MAX instructions that begin and
  * end with the call's number loaded and answer SECCOMP_RET_KILL_PROCESS to what is not to be. One filter instead of two: each takes the
  * kernel a tenth of a millisecond.
  */

@@ -143,7 +143,6 @@ static bool enter_filter(void)
 		SYS_write,
 #endif
 	};
-
 	struct sock_filter checks[GUARD_CHECKS + DIAL_CHECKS];
 
 	memcpy(checks, guard_checks, sizeof guard_checks);

@@ -213,7 +213,7 @@ struct main_preparing {
 
 /*
  * A child for the next command, but not while that would take the processor from a short command, or from the client who has just heard of
- * its end and is waked where we run. In a row of commands nobody gains by waiting: the next one is there at once.
+ * its end and is woken where we run. In a row of commands nobody gains by waiting: the next one is there at once.
  */
 static void main_prepare(struct init *init, struct main_preparing *preparing)
 {
