@@ -38,10 +38,7 @@ struct flow {
 /* Between sockets that it takes, both of flow_prepare(); `outside` may be set later. Nothing is there to be read before flow_heard(). */
 void flow_begin(struct flow *flow, int inside, int outside);
 
-/*
- * Sets the options that both sockets need: of one that is connected, or of the listener, from which accept(2) passes them on. From then on
- * closing is a reset. -errno: it is no socket of TCP. tcp(7)
- */
+/* Sets the options that both sockets need. From then on closing is a reset. -errno: it is no socket of TCP. tcp(7) */
 _must_check_ int flow_prepare(int socket);
 
 /*

@@ -23,8 +23,8 @@ bool front_connections_prepare(int listener)
 {
 	const int bytes = BUFFER_BYTES;
 
-	/* What is accepted has it from the listener, the size before the first window is told to anybody. tcp(7) */
-	return flow_prepare(listener) == 0 && setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) == 0;
+	/* What is accepted has it from the listener, before the first window is told to anybody. tcp(7) */
+	return setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) == 0;
 }
 
 static struct front_connection *find(struct front *front, uint32_t id)
@@ -182,8 +182,9 @@ static void begin(struct front *front, int socket, const struct net_address *add
 		return;
 	}
 	flow_begin(&c->flow, socket, -1);
-	send_ask(front, c, &ask); /* the rest is done while the dialer is at it */
-	if (front_watch(front, socket, FRONT_INSIDE, c->id, ALL_EVENTS) < 0)
+	if (front_watch(front, socket, FRONT_INSIDE, c->id, ALL_EVENTS) == 0)
+		send_ask(front, c, &ask);
+	else
 		end(front, c, true);
 }
 
@@ -225,7 +226,7 @@ void front_connections_accept(struct front *front, int listener)
 		if (socket < 0) /* what was wrong with that one: accept(2) */
 			continue;
 		/* Nobody listens at port 0, and no rule is about it. */
-		if (!read_target(socket, &address, &port) || port == 0)
+		if (flow_prepare(socket) < 0 || !read_target(socket, &address, &port) || port == 0)
 			(void)close(socket);
 		else if (port == FRONT_DNS_PORT)
 			front_stream_take(front, socket);

@@ -37,7 +37,6 @@ static void set_blocking(int fd)
 /* To everybody who connects from now on. */
 _Noreturn static void report(const char *format, ...)
 {
-	const struct linger none = {0};
 	char text[400];
 	va_list arguments;
 	int n;
@@ -49,7 +48,6 @@ _Noreturn static void report(const char *format, ...)
 #pragma GCC diagnostic pop
 	va_end(arguments);
 	set_blocking(FRONT_FD_TCP4);
-	(void)setsockopt(FRONT_FD_TCP4, SOL_SOCKET, SO_LINGER, &none, sizeof none); /* what is accepted does not end by a reset */
 	for (;;) {
 		int socket = accept4(FRONT_FD_TCP4, NULL, NULL, SOCK_CLOEXEC);
 
