@@ -28,7 +28,7 @@
 /* Without a command for this long, memory goes back to the kernel: an idle sandbox costs little. */
 #define MAIN_IDLE_US 200000
 
-/* How long a command has run, or has been over, before the next one's child is made; and how soon after an end the next one is of a row. */
+/* How long a command has run, or has been over, before the next one's child is made; how soon after an end another one makes a row. */
 #define MAIN_PREPARE_US 3000
 #define MAIN_AFTER_US   20
 #define MAIN_ROW_US     300
@@ -204,9 +204,9 @@ static void main_advise(struct init *init, int advice)
 	(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), advice);
 }
 
-/* When the next command's child is to be made; 0: there is one, or none is wanted. */
+/* When the next command's child is to be made. */
 struct main_preparing {
-	uint64_t due_us;
+	uint64_t due_us;  /* 0: not before another command has begun */
 	uint64_t idle_us; /* since when no command has run; 0: one does */
 	bool is_row;      /* the one that runs followed another one at once */
 };
@@ -227,7 +227,7 @@ static void main_prepare(struct init *init, struct main_preparing *preparing)
 	}
 	if (init->commands.has_launched && preparing->is_row)
 		preparing->due_us = now_us;
-	else if (init->commands.has_launched || (preparing->due_us != 0 && soon_us < preparing->due_us))
+	else if (preparing->due_us == 0 ? init->commands.has_launched : soon_us < preparing->due_us)
 		preparing->due_us = soon_us;
 	init->commands.has_launched = false;
 	if (preparing->due_us == 0 || now_us < preparing->due_us)

@@ -476,13 +476,13 @@ void expect_serving(struct sandbox *sandbox)
 }
 
 /*
- * Of a command that runs for longer than MAIN_PREPARE_US, the next one's child is forked in the turn that tells of the end, at the latest;
- * and the question is answered in a later one. From the second command on.
+ * From the second command on: of one that is seen to run for longer than MAIN_PREPARE_US, the next one's child is forked in the turn that
+ * tells of the end, at the latest; and the question is answered in a later one.
  */
 static void rest(struct sandbox *sandbox)
 {
 	expect_serving(sandbox);
-	expect_status(sandbox, exec_command(sandbox, SH("sleep 0.05")), 0);
+	expect_status(sandbox, exec_command(sandbox, SH("sleep 0.2")), 0);
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 }
 

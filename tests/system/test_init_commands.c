@@ -390,7 +390,7 @@ static void run_captured(struct sandbox *sandbox, uint64_t count)
 {
 	while (count-- > 1)
 		expect_status(sandbox, exec_captured(sandbox, ARGV("true"), 4096, false), 0);
-	expect_status(sandbox, exec_captured(sandbox, SH("sleep 0.05"), 4096, false), 0);
+	expect_status(sandbox, exec_captured(sandbox, SH("sleep 0.2"), 4096, false), 0);
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 }
 
