@@ -74,7 +74,8 @@ void doctor_look_network(bool is_rootless, struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_WEAKER, "have the administrator start the service, as docs/admin.md says",
 		             "connections can be caught at ports that rules are about, and no others: that takes root");
 	else if (!has_bpf())
-		doctor_found(finding, DOCTOR_WEAKER, "use a kernel with CONFIG_BPF_SYSCALL",
+		doctor_found(finding, DOCTOR_WEAKER,
+		             "use a kernel with CONFIG_BPF_SYSCALL; or no service, but yett-rootless, which needs no BPF",
 		             "none in sandboxes: the kernel has no BPF, which catches their connections");
 	else if (read_routes(routes, sizeof routes) && doctor_routes_fakes(routes, name))
 		doctor_found(

@@ -10,12 +10,12 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "helper/privilege/lockdown.h"
+#include "base/filter_head.h"
 #include "programs/egress/dial.h"
 #include "programs/egress/dialer.h"
 #include "programs/egress/route.h"
@@ -375,18 +375,26 @@ static void without_a_resolver_names_fail(void **state)
 	end_resolvers(resolvers);
 }
 
+/* By the checks alone: valgrind makes system calls of its own, which no list of ours has. */
+static bool enter_checks(void)
+{
+	struct sock_filter program[FILTER_HEAD + DIAL_CHECKS + 1];
+	const struct sock_fprog filter = {ARRAY_SIZE(program), program};
+
+	filter_head(program, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
+	memcpy(program + FILTER_HEAD, dial_checks, sizeof dial_checks);
+	program[FILTER_HEAD + DIAL_CHECKS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
+}
+
 static int make_socket_below_the_filter(int family, int type, int protocol)
 {
-	static const int calls[] = {SYS_socket, LOCKDOWN_END};
 	int status;
 	pid_t child = fork();
 
 	assert_true(child >= 0);
 	if (child == 0)
-		_exit(lockdown_no_new_privs() && lockdown_filter_with(dial_checks, DIAL_CHECKS, calls, ARRAY_SIZE(calls)) &&
-		                      socket(family, type, protocol) >= 0
-		              ? 0
-		              : 1);
+		_exit(enter_checks() && socket(family, type, protocol) >= 0 ? 0 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
