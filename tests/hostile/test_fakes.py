@@ -153,6 +153,7 @@ class Deciders(Neighboured):
         libexec = yett.run_of_process().libexec('libexec-decider', decider=hostile.program('fake-decider'))
         cls.service_options = {'libexec': libexec, 'before': FORBIDDEN}
         cls.listens = socket.create_server(('127.0.0.1', 0), backlog=4096)  # and never reads
+        cls.listens.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         cls.addClassCleanup(cls.listens.close)
         yett.write(libexec + '/port', '%d\n' % cls.listens.getsockname()[1])
         super().setUpClass()
