@@ -138,7 +138,7 @@ static void restrict_add(struct sock_fprog *program, const struct restrict_rule 
 {
 	const uint32_t low = (uint32_t)(offsetof(struct seccomp_data, args) + rule->argument * sizeof(uint64_t));
 	const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | rule->error);
-	const struct sock_filter reload = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	const struct sock_filter reload = FILTER_LOAD_NUMBER;
 
 	switch (rule->when) {
 	case RESTRICT_ALWAYS:

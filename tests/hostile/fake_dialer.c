@@ -2,12 +2,10 @@
  * yett-dialer that a sandbox, or the internet, has captured: the real one up to where it has locked itself down, and then an attack
  * (captured.h) on who started it, until it is ended.
  */
-#include "helper/privilege/lockdown.h"
 #include "tests/hostile/captured.h"
 
-static bool filter_unless_told(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count);
 int honest_main(int argc, char **argv);
-#define lockdown_filter_with filter_unless_told
+#define lockdown_filter_with captured_filter
 #define main                 honest_main
 #include "programs/egress/dialer_main.c" /* NOLINT: with what it keeps to itself */
 #undef main
@@ -16,13 +14,6 @@ int honest_main(int argc, char **argv);
 #include "protocol/frame.h"
 
 #include <poll.h>
-
-static struct captured captured;
-
-static bool filter_unless_told(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count)
-{
-	return captured_is_unfiltered(&captured) || lockdown_filter_with(checks, checks_count, calls, count);
-}
 
 _Noreturn static void wait_for_the_end(void)
 {

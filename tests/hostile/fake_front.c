@@ -3,12 +3,10 @@
  *
  * What came of it, whoever connects to anything in the sandbox is told as a line of text.
  */
-#include "helper/privilege/lockdown.h"
 #include "tests/hostile/captured.h"
 
-static bool filter_unless_told(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count);
 int honest_main(int argc, char **argv);
-#define lockdown_filter_with filter_unless_told
+#define lockdown_filter_with captured_filter
 #define main                 honest_main
 #include "programs/egress/front.c" /* NOLINT: with what it keeps to itself */
 #undef main
@@ -21,13 +19,6 @@ int honest_main(int argc, char **argv);
 #define FLOOD     100000
 #define PEER      "93.184.216.34" /* what a rule of the test allows, and where a server resets connections */
 #define PEER_PORT 8099
-
-static struct captured captured;
-
-static bool filter_unless_told(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count)
-{
-	return captured_is_unfiltered(&captured) || lockdown_filter_with(checks, checks_count, calls, count);
-}
 
 static void set_blocking(int fd)
 {
