@@ -272,7 +272,7 @@ void cgroup_each(int group, void (*look)(int group, const char *name, void *user
 
 /*
  * Removes a group, with those in it (v2 sandboxes have some, and they have none: cgroup_create()). Most often nobody is there any more;
- * who is, after a crash or in a leaf, is killed.
+ * who is, after a crash or in a leaf, is killed: all at once, or init would still tell its client how a command in another leaf ended.
  */
 static int remove_group(int parent, const char *name, uint64_t deadline_ms);
 
@@ -288,10 +288,9 @@ static int remove_group(int parent, const char *name, uint64_t deadline_ms)
 	while (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT) {
 		if (errno != EBUSY || clock_now_ms() > deadline_ms)
 			return -errno;
-		if (group < 0) {
+		if (group < 0)
 			group = openat(parent, name, OPEN_GROUP);
-			cgroup_each(group, remove_leaf, &deadline_ms);
-		} else if (kernel_write_file(group, "cgroup.kill", "1") == 0) {
+		if (kernel_write_file(group, "cgroup.kill", "1") == 0) {
 			(void)wait_event(group, "populated 0", deadline_ms);
 			cgroup_each(group, remove_leaf, &deadline_ms);
 		} else {

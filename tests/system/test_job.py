@@ -145,7 +145,8 @@ class Background(Case):
         out = self.alice.write('here/out')
         self.do('nohup $yett run -- sh -c \'echo up; while :; do sleep 0.01; done\' >out 2>&1 &')
         pid = self.last_job()
-        yett.wait_until(lambda: 'up' in yett.read(out), 'its first line')
+        # nohup itself writes "nohup: ignoring input", before it ignores the signal
+        yett.wait_until(lambda: 'up' in yett.read(out).splitlines(), 'its first line')
         os.kill(pid, signal.SIGHUP)
         os.kill(pid, signal.SIGCONT)  # comes after it
         os.kill(pid, signal.SIGUSR1)
