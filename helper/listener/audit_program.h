@@ -15,6 +15,7 @@ struct audit_program {
 	bool has_failed; /* to start, which is logged once */
 };
 #define AUDIT_RETRY_MS     200
+#define AUDIT_SWEEP_MS     30000
 #define AUDIT_PROGRAM_NONE ((struct audit_program){.socket = -1, .listening = -1})
 
 /*

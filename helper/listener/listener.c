@@ -72,6 +72,7 @@ struct listener {
 	struct admission admission;
 	uint64_t alive_ms; /* when the service manager was last told so */
 	uint64_t busy_ms;  /* when there was last a connection */
+	uint64_t swept_ms;
 	struct shared *shared;
 	bool is_over;
 };
@@ -480,7 +481,7 @@ static void handle_signal(struct listener *l)
  */
 static int watch(struct listener *l)
 {
-	uint64_t now = clock_now_ms(), wait_ms = 60000, idle_exit_ms = l->options->idle_exit_ms;
+	uint64_t now = clock_now_ms(), wait_ms = AUDIT_SWEEP_MS, idle_exit_ms = l->options->idle_exit_ms;
 
 	if (l->notify.watchdog_ms && now - l->alive_ms >= l->notify.watchdog_ms) {
 		notify_send(&l->notify, "WATCHDOG=1");
@@ -496,6 +497,11 @@ static int watch(struct listener *l)
 		wait_ms = AUDIT_RETRY_MS;
 		restart_audit(l);
 	}
+	/* Of those whose end could not be told when it came: the disk was full, say, or another yett-audit was just being started. */
+	if (l->policy->audit && now - l->swept_ms >= AUDIT_SWEEP_MS) {
+		supervisor_start_sweep(l->host);
+		l->swept_ms = now;
+	}
 	return (int)(idle_exit_ms && idle_exit_ms < wait_ms ? idle_exit_ms : wait_ms);
 }
 
@@ -504,7 +510,7 @@ static void loop(struct listener *l)
 	bool has_work = true;
 	int taken;
 
-	l->busy_ms = l->alive_ms = clock_now_ms();
+	l->busy_ms = l->alive_ms = l->swept_ms = clock_now_ms();
 	while (!l->is_over) {
 		size_t count = l->workers_count;
 		int wait_ms = watch(l), r;

@@ -289,6 +289,16 @@ class CannotWrite(Audited):
         self.assertEqual(self.yett('destroy', box).code, 0)
 
 
+    def test_an_end_that_could_not_be_written_down_is_when_that_works_again(self):
+        """Also when the sandbox is held until after that, so that yett-audit's start finds nothing that is left."""
+        box = self.create('--wall-time', '300ms', '--cleanup-delay', '1h')
+        self.spoil()
+        yett.wait_until(lambda: 'stopped' in self.yett('inspect', box).out, 'its end')
+        self.mend()
+        self.assertEqual(self.yett('destroy', box).code, 0)
+        yett.wait_until(lambda: [one['event'] for one in self.lines() if one.get('sandbox') == box].count('ended') == 1, 'the record of its end')
+
+
 class BestEffort(CannotWrite):
     audit = 'best_effort'
 
