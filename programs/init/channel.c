@@ -164,7 +164,7 @@ static int channel_session(struct channel *channel, uint64_t sequence)
 	if (r != 0)
 		return r;
 	if (session_asks_for_change(channel->message))
-		commands_dismiss(channel->commands); /* it has the session as it was */
+		commands_tell_session(channel->commands, channel->frame);
 	channel->asked = MESSAGE_SESSION;
 	channel->asked_sequence = sequence;
 	return 0;

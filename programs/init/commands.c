@@ -129,6 +129,12 @@ void commands_dismiss(struct commands *commands)
 		commands_end_child(commands, &commands->ready, commands->ready_slot);
 }
 
+void commands_tell_session(struct commands *commands, const struct frame *packet)
+{
+	if (commands->ready.pid != 0 && launch_tell_session(&commands->ready, packet) < 0)
+		commands_dismiss(commands);
+}
+
 static void commands_give_up(struct commands *commands, struct command *command)
 {
 	commands_end_child(commands, &command->child, commands_leaf(commands, command));

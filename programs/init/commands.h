@@ -101,6 +101,9 @@ void commands_prepare(struct commands *commands);
 /* Ends that child, if there is one. */
 void commands_dismiss(struct commands *commands);
 
+/* The session has been changed by the SESSION in `packet`: that child is told, or ended where it cannot be. */
+void commands_tell_session(struct commands *commands, const struct frame *packet);
+
 /*
  * To the process group of a command that has not ended: the one that this request started, or waits for. 0,
  * YETT_E_NOT_RUNNING, or YETT_E_INVALID_REQUEST.

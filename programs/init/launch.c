@@ -48,8 +48,8 @@ struct launch_memory {
 
 struct launch {
 	const struct init_config *config;
-	const struct session *session;
-	int socket; /* to init */
+	struct session *session; /* the child's copy */
+	int socket;              /* to init */
 	struct launch_memory *memory;
 	const struct message *message; /* kind EXEC */
 	int files[LAUNCH_FILES];       /* -1: keep init's /dev/null; never below 3 otherwise */
@@ -97,23 +97,43 @@ static bool launch_sends(const struct message_exec *exec, size_t i)
 	return exec->stdio[i] == STDIO_FD || exec->stdio[i] == STDIO_CAPTURE;
 }
 
-/* Waits for the packet. init has checked it: what is wrong with it now is a bug. Outputs that init keeps come with descriptors, too. */
+/* Reads what has come into the message. Its kind, or 0 when it is none. */
+static uint32_t launch_decode(struct launch_memory *memory)
+{
+	const struct message_scratch tokens = {memory->tokens, ARRAY_SIZE(memory->tokens)};
+	const uint8_t *packet = memory->frame.bytes;
+	struct envelope envelope;
+	struct yett_error error;
+
+	if (envelope_read(packet, memory->frame.length, envelope_stated_fds(packet, memory->frame.length), &envelope, &error) != 0 ||
+	    message_decode_with(&tokens, envelope.kind, packet + envelope_size(envelope.kind), envelope.body_length, &memory->message,
+	                        &error) != 0)
+		return 0;
+	return envelope.kind;
+}
+
+/*
+ * Waits for the packet, and until then does with its copy of the session what init does. init has checked all of it: what is wrong with it
+ * now is a bug. Outputs that init keeps come with descriptors, too.
+ */
 static int launch_receive(struct launch *launch)
 {
 	struct launch_memory *memory = launch->memory;
-	const struct message_scratch tokens = {memory->tokens, ARRAY_SIZE(memory->tokens)};
 	const struct message_exec *exec = &memory->message.body.exec;
 	struct frame *frame = &memory->frame;
-	size_t head = envelope_size(MESSAGE_EXEC), used = 0;
 	struct yett_error error;
-	int r = frame_receive(launch->socket, frame, 0);
+	uint32_t kind = 0;
+	size_t used = 0;
+	int r;
 
+	while ((r = frame_receive(launch->socket, frame, 0)) > 0 && (kind = launch_decode(memory)) == MESSAGE_SESSION)
+		if (session_change(launch->session, &memory->message, &error) != 0)
+			return -EBADMSG;
 	if (r == 0)
 		_exit(0); /* there will be no command for it */
 	if (r < 0)
 		return r;
-	if (frame->length < head ||
-	    message_decode_with(&tokens, MESSAGE_EXEC, frame->bytes + head, frame->length - head, &memory->message, &error) != 0)
+	if (kind != MESSAGE_EXEC)
 		return -EBADMSG;
 	for (size_t i = 0; i < LAUNCH_FILES; i++)
 		launch->files[i] = launch_sends(exec, i) && used < frame->fd_count ? frame->fds[used++] : -1;
@@ -482,7 +502,7 @@ bool launch_may_wait(const struct init_config *config)
 	return config->capabilities == 0 && config->uid != getuid();
 }
 
-int launch_fork(const struct init_config *config, const struct session *session, int leaf, struct launch_child *ret_child)
+int launch_fork(const struct init_config *config, struct session *session, int leaf, struct launch_child *ret_child)
 {
 	struct clone_args arguments = {.exit_signal = SIGCHLD, .flags = CLONE_CLEAR_SIGHAND};
 	_cleanup_fd_ int ours = -1, its = -1;
@@ -516,6 +536,11 @@ int launch_tell(const struct launch_child *child, const struct frame *packet, co
 		if (launch_sends(exec, i))
 			fds[count++] = files[i];
 	return frame_send(child->socket, packet->bytes, packet->length, fds, count, MSG_DONTWAIT);
+}
+
+int launch_tell_session(const struct launch_child *child, const struct frame *packet)
+{
+	return frame_send(child->socket, packet->bytes, packet->length, NULL, 0, MSG_DONTWAIT);
 }
 
 void launch_dismiss(struct launch_child *child)

@@ -38,10 +38,13 @@ struct launch_failure {
 bool launch_may_wait(const struct init_config *config);
 
 /*
- * Forks a child, into the cgroup `leaf` (-1: init's own); it has the session as it is now. 0; -errno: -EAGAIN where no further process
- * is allowed.
+ * Forks a child, into the cgroup `leaf` (-1: init's own); it has a copy of the session as it is now. 0; -errno: -EAGAIN where no further
+ * process is allowed.
  */
-_must_check_ int launch_fork(const struct init_config *config, const struct session *session, int leaf, struct launch_child *ret_child);
+_must_check_ int launch_fork(const struct init_config *config, struct session *session, int leaf, struct launch_child *ret_child);
+
+/* Hands over a SESSION that init has done, so that the child's copy follows. 0; -errno when the child is of no use. */
+_must_check_ int launch_tell_session(const struct launch_child *child, const struct frame *packet);
 
 /*
  * Hands over an EXEC, with its descriptors (borrowed; those that it does not ask for are not looked at).
