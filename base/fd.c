@@ -80,23 +80,32 @@ bool fd_same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-bool fd_is_in(int directory, const struct stat *other)
+bool fd_climb(int *at, struct stat *here)
+{
+	struct stat last = *here;
+	int up = openat(*at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	fd_close(*at);
+	*at = up;
+	return up >= 0 && fstat(up, here) == 0 && !fd_same_file(here, &last);
+}
+
+size_t fd_find_above(int directory, const struct stat *others, size_t count)
 {
 	_cleanup_fd_ int at = openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct stat here, above;
+	struct stat here;
 
 	if (at < 0 || fstat(at, &here) < 0)
-		return false;
-	while (!fd_same_file(&here, other)) {
-		int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		return count;
+	do {
+		for (size_t i = 0; i < count; i++)
+			if (fd_same_file(&here, &others[i]))
+				return i;
+	} while (fd_climb(&at, &here));
+	return count;
+}
 
-		if (up < 0 || fstat(up, &above) < 0 || fd_same_file(&here, &above)) {
-			fd_close(up);
-			return false;
-		}
-		fd_close(at);
-		at = up;
-		here = above;
-	}
-	return true;
+bool fd_is_in(int directory, const struct stat *other)
+{
+	return fd_find_above(directory, other, 1) == 0;
 }

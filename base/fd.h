@@ -72,6 +72,12 @@ bool fd_same_file(const struct stat *a, const struct stat *b);
 /* Whether `directory` or one above it is the other one. Names play no part; false, too, where that cannot be seen. */
 bool fd_is_in(int directory, const struct stat *other);
 
+/* The same of several: which of them comes first on the way up, or `count`. */
+size_t fd_find_above(int directory, const struct stat *others, size_t count);
+
+/* Goes to the directory above `*at`, which is closed, and which `*here` tells of. False at the root, and where that cannot be seen. */
+bool fd_climb(int *at, struct stat *here);
+
 /* What is in the directory, to be read once and by nobody else; NULL where that cannot be. opendir(3) */
 DIR *fd_entries(int directory);
 static inline void fd_entries_close(DIR **entries)

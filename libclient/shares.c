@@ -126,7 +126,9 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 		                 is_socket ? "no socket" : "neither a directory nor a regular file");
 	if (!target || target[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the place of %s inside is not an absolute path", name);
-	r = is_socket ? 0 : is_cow ? work_check_source(fd, name, share->memory_bytes != 0, error) : work_check_share(fd, name, error);
+	r = is_socket ? 0
+	    : is_cow  ? work_check_source(fds->state, fd, name, share->memory_bytes != 0, error)
+	              : work_check_share(fds->state, fd, name, error);
 	if (r)
 		return r;
 	if (S_ISDIR(st.st_mode) && !fds->first_directory)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "libclient/channel.h"
+#include "libclient/keyfile.h"
 #include "libclient/yett.h"
 #include "protocol/message.h"
 
@@ -20,9 +21,10 @@ struct share_fds {
 	bool opened[MESSAGE_SHARES_MAX];         /* by us, so ours to close */
 	const char *targets[MESSAGE_SHARES_MAX]; /* where each is to be inside; not owned */
 	size_t count;
-	bool has_memory;             /* the last one is what is kept */
-	const char *first_directory; /* where it is to be inside; NULL: none is one */
-	struct work *works;          /* stores that were made for it */
+	bool has_memory;               /* the last one is what is kept */
+	const char *first_directory;   /* where it is to be inside; NULL: none is one */
+	struct work *works;            /* stores that were made for it */
+	char state[KEYFILE_PATH_SIZE]; /* where the caller keeps what is to last; empty until that was looked up: work.h */
 };
 
 void shares_close(struct share_fds *fds);

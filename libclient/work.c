@@ -40,8 +40,8 @@ static const char *no_layer(int fd)
 	return NULL;
 }
 
-/* Where the caller keeps what is to last: the directory of the XDG specification, with "/yett" for us, and `what` below that. */
-static int find_kept(const char *what, char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+/* Where the caller keeps what is to last: the directory of the XDG specification, with "/yett/" for us. */
+static int find_state(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	const char *state = secure_getenv("XDG_STATE_HOME");
 	int r = 0;
@@ -50,16 +50,18 @@ static int find_kept(const char *what, char path[KEYFILE_PATH_SIZE], struct yett
 		r = keyfile_home(path, KEYFILE_PATH_SIZE - 64, error);
 	else if (snprintf(path, KEYFILE_PATH_SIZE - 64, "%s", state) >= KEYFILE_PATH_SIZE - 64)
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "XDG_STATE_HOME is longer than a path can be");
-	if (r == 0) {
+	if (r == 0)
 		(void)strcat(path, state && state[0] == '/' ? "/yett/" : "/.local/state/yett/");
-		(void)strcat(path, what);
-	}
 	return r;
 }
 
 static int find_works(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
-	return find_kept("work", path, error);
+	int r = find_state(path, error);
+
+	if (r == 0)
+		(void)strcat(path, "work");
+	return r;
 }
 
 int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struct yett_error *error)
@@ -118,13 +120,18 @@ static int open_above(int fd, const struct stat *st)
 }
 
 /* Of one of them. Where there is none, none can be changed. */
-static int check_apart(int fd, const char *name, size_t i, struct yett_error *error)
+static int check_apart(char state[KEYFILE_PATH_SIZE], int fd, const char *name, size_t i, struct yett_error *error)
 {
 	_cleanup_fd_ int kept = -1, above = -1;
 	char path[KEYFILE_PATH_SIZE];
 	struct stat st, kept_st;
 
-	kept = find_kept(kept_apart[i].name, path, NULL) == 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (!*state && find_state(state, NULL) != 0) {
+		*state = '\0'; /* without a home nothing is kept */
+		return 0;
+	}
+	(void)strcat(strcpy(path, state), kept_apart[i].name);
+	kept = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (kept < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (kept < 0 || fstat(fd, &st) < 0 || fstat(kept, &kept_st) < 0)
@@ -138,12 +145,12 @@ static int check_apart(int fd, const char *name, size_t i, struct yett_error *er
 	return YETT_E_SECURITY_VIOLATION;
 }
 
-int work_check_share(int fd, const char *name, struct yett_error *error)
+int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, const char *name, struct yett_error *error)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(kept_apart); i++)
-		r = check_apart(fd, name, i, error);
+		r = check_apart(state, fd, name, i, error);
 	return r;
 }
 
@@ -162,7 +169,7 @@ static int open_nearest(const char *path, bool *ret_is_there)
 	return fd;
 }
 
-int work_check_source(int source, const char *name, bool in_memory, struct yett_error *error)
+int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *name, bool in_memory, struct yett_error *error)
 {
 	_cleanup_fd_ int near = -1;
 	char path[KEYFILE_PATH_SIZE];
@@ -187,7 +194,7 @@ int work_check_source(int source, const char *name, bool in_memory, struct yett_
 		error_mend(error, "copy it to a local file system, as ext4, xfs, btrfs or tmpfs");
 		return YETT_E_UNSUPPORTED;
 	}
-	r = check_apart(source, name, KEPT_SESSIONS, error); /* wherever changes go, they could be read */
+	r = check_apart(state, source, name, KEPT_SESSIONS, error); /* wherever changes go, they could be read */
 	if (r == 0)
 		r = find_works(path, error);
 	if (r)

@@ -42,9 +42,10 @@ _must_check_ int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH
 /*
  * Whether a directory may be the source of a copy-on-write share, by what the caller can tell: it is the caller's, on a file system that
  * can be a layer, and there is or will be no store in it or around it; with changes in memory, none around it; and no session in either
- * case. `name` is what the share is called in the error.
+ * case. `name` is what the share is called in the error, and `state` where the caller keeps stores and sessions: filled in where it is
+ * empty, so that all shares of a request look up the caller's home once.
  */
-_must_check_ int work_check_source(int source, const char *name, bool in_memory, struct yett_error *error);
+_must_check_ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *name, bool in_memory, struct yett_error *error);
 
 /* Makes a store over `source`. The work goes to the front of `*works`. */
 _must_check_ int work_make(int source, const char *target, struct work **works, struct yett_error *error);
@@ -58,9 +59,9 @@ void work_drop(struct work **works);
 
 /*
  * Whether a share may be what `fd` is: that it neither holds stores or sessions nor lies in one, or who gets it could change the layers
- * of a sandbox that runs, or have one made again in another way. `name` as above.
+ * of a sandbox that runs, or have one made again in another way. `name` and `state` as above.
  */
-_must_check_ int work_check_share(int fd, const char *name, struct yett_error *error);
+_must_check_ int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, const char *name, struct yett_error *error);
 
 /* --- work_info.c ----------------------------------------------------------------------------------------------- */
 

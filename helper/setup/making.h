@@ -85,6 +85,27 @@ _must_check_ int egress_become(const struct setup *setup, enum builder_child chi
  */
 _must_check_ int share_start(struct setup *setup, const struct plan *plan, int connection, int to);
 
+/*
+ * The same: the user namespaces that clones are mapped by, as far as there are none yet. They may be made ahead, with another plan of the
+ * same base. 0 or -errno.
+ */
+int share_open_maps(struct setup *setup, const struct plan *plan);
+void share_close_maps(struct setup *setup);
+
+/*
+ * Where a user's programs keep the sockets by which they are spoken to, and the display server its own: who can connect there is the user
+ * to them. And the helper's own. Neither these nor what holds them is shared.
+ */
+#define SHARE_DOORS 3
+struct share_doors {
+	struct stat
+		at[SHARE_DOORS + 1]; /* then, if any, the directory of what was looked at last, which lies in none: most lie side by side */
+	struct stat above[64];       /* they, and all directories above them */
+	size_t count, above_count;
+	bool has_clear, are_too_deep;
+};
+void share_find_doors(const struct policy *policy, struct share_doors *ret_doors);
+
 /* share.c: whether the policy allows a share of `fd`, for this step of the plan; 0, -errno or a code. */
-_must_check_ int share_check(const struct setup_host *host, const struct plan *plan, int fd, const struct plan_step *step,
+_must_check_ int share_check(struct share_doors *doors, const struct plan *plan, int fd, const struct plan_step *step,
                              struct stat *ret_stat, struct yett_error *error);

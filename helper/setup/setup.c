@@ -113,6 +113,7 @@ static void setup_init(const struct setup_host *host, uint32_t profile, uint32_t
 	                        .listening = -1,
 	                        .cgroup = CGROUP_NONE,
 	                        .user_ns = -1,
+	                        .maps = {-1, -1},
 	                        .egress = EGRESS_NONE_YET,
 	                        .go = -1,
 	                        .control = -1,
@@ -255,6 +256,7 @@ static void end_sandbox(struct setup *setup)
 	builder_end_child(setup->shared->init_pid);
 	setup->shared->init_pid = 0;
 	setup->user_ns = fd_close(setup->user_ns);
+	share_close_maps(setup);
 	/* A captured init may have sent descriptors: then it stays open until our end, which is near. */
 	if (!frame_close_socket(setup->control))
 		setup->is_spoilt = true;
@@ -347,7 +349,8 @@ int setup_send_order(struct setup *setup, const struct setup_order *order, enum 
 	fd_close(trees[1]);
 	if (r == 0 && trees[0] >= 0)
 		r = share_start(setup, order->plan, order->connection, trees[0]);
-	fd_close(trees[0]); /* now the end of that process is the end of the socket */
+	share_close_maps(setup); /* made for this plan, and not for what is mounted later */
+	fd_close(trees[0]);      /* now the end of that process is the end of the socket */
 	return r;
 }
 
@@ -564,8 +567,10 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	if (r == 0)
 		r = builder_make_init(setup);
 	setup->is_ready = r == 0 && setup->last.plan;
-	if (setup->is_ready)
+	if (setup->is_ready) {
+		(void)!share_open_maps(setup, setup->last.plan);
 		r = give_order(setup, &setup->last, INIT_ORDER_READY, setup->control, -1);
+	}
 	if (r == 0 && setup->last.rules >= 0 && !setup->host->is_rootless) /* there they listen at what rules are about */
 		r = egress_start(setup, setup->last.memory, EGRESS_ORDER_EXPECTED, setup->last.rules);
 	return r > 0 ? -ENOSPC : r;

@@ -86,6 +86,9 @@ struct setup_order {
 
 #define SETUP_NO_ORDER ((struct setup_order){.memory = -1, .rules = -1, .connection = -1})
 
+/* User namespaces that clones of what is shared are mapped by: share.c. */
+enum setup_map { SETUP_MAP_SHARES, SETUP_MAP_LAYERS, SETUP_MAPS };
+
 /* One sandbox in the making, or made. Only setup/ changes it, but for what `record` says of the sandbox, and `is_spoilt`; its supervisor
  * reads it. */
 struct setup {
@@ -109,6 +112,7 @@ struct setup {
 	bool leaves_mounts;   /* to a process that nobody waits for */
 	uint32_t keeps_count; /* sockets that init holds, with locks of stores that were mounted later: mount.c */
 	pid_t sharer;         /* 0: none */
+	int maps[SETUP_MAPS]; /* made ahead, while nobody waits; -1: none */
 	struct egress egress;
 	uint32_t profile;        /* that init was started for */
 	bool shares_network;     /* init is in the network namespace of its maker, and has none of its own */

@@ -18,13 +18,22 @@
 #include <sys/vfs.h>
 
 struct sharing {
-	const struct setup *setup;
+	struct setup *setup;
 	const struct plan *plan;
 	struct frame *frame; /* the client's packet */
-	int user_ns;         /* that shares are mapped by */
-	int layer_ns;        /* that layers of an overlay are */
-	int to;              /* init */
+	struct share_doors *doors;
+	int to; /* init */
 };
+
+static bool is_shared(const struct plan_step *step)
+{
+	return step->kind == PLAN_SHARE || step->kind == PLAN_HOST;
+}
+
+static enum setup_map map_of(const struct plan_step *step)
+{
+	return step->layer ? SETUP_MAP_LAYERS : SETUP_MAP_SHARES;
+}
 
 /* File systems that are interfaces to the kernel rather than places for files. */
 static const struct {
@@ -98,25 +107,42 @@ static bool is_allowed(int fd, const struct stat *st, const char *rules)
 	return false;
 }
 
-/*
- * Where a user's programs keep the sockets by which they are spoken to, and the display server its own: who can connect
- * there is the user to them. And the helper's own. Neither these nor what holds them is shared; what does not exist holds nothing.
- */
-static bool is_runtime(int fd, const struct stat *st, const char *runtime_dir)
+void share_find_doors(const struct policy *policy, struct share_doors *ret_doors)
 {
-	const char *directories[] = {POLICY_RUNTIME_DIRS, POLICY_RUNTIME_X11, runtime_dir};
+	const char *directories[SHARE_DOORS] = {POLICY_RUNTIME_DIRS, POLICY_RUNTIME_X11, policy->runtime_dir};
 
-	for (size_t i = 0; S_ISDIR(st->st_mode) && i < ARRAY_SIZE(directories); i++) {
-		_cleanup_fd_ int held = open(directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
-		struct stat runtime;
+	*ret_doors = (struct share_doors){0};
+	for (size_t i = 0; i < SHARE_DOORS; i++) {
+		_cleanup_fd_ int at = open(directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		struct stat here;
 
-		if (held >= 0 && (fstat(held, &runtime) < 0 || fd_is_in(fd, &runtime) || fd_is_in(held, st)))
-			return true;
+		if (at < 0 || fstat(at, &here) < 0)
+			continue; /* what does not exist holds nothing */
+		ret_doors->at[ret_doors->count++] = here;
+		do {
+			if (ret_doors->above_count < ARRAY_SIZE(ret_doors->above))
+				ret_doors->above[ret_doors->above_count++] = here;
+			else
+				ret_doors->are_too_deep = true;
+		} while (fd_climb(&at, &here));
 	}
+}
+
+/* Whether it is one of them, lies in one or holds one. */
+static bool is_door(int fd, const struct stat *st, struct share_doors *doors)
+{
+	if (!S_ISDIR(st->st_mode))
+		return false;
+	for (size_t i = 0; i < doors->above_count; i++)
+		if (fd_same_file(st, &doors->above[i]))
+			return true;
+	if (doors->are_too_deep || fd_find_above(fd, doors->at, doors->count + doors->has_clear) < doors->count)
+		return true;
+	doors->has_clear = fstatat(fd, "..", &doors->at[doors->count], 0) == 0;
 	return false;
 }
 
-int share_check(const struct setup_host *host, const struct plan *plan, int fd, const struct plan_step *step, struct stat *ret_stat,
+int share_check(struct share_doors *doors, const struct plan *plan, int fd, const struct plan_step *step, struct stat *ret_stat,
                 struct yett_error *error)
 {
 	const char *target = plan_text(plan, step->target), *rules = plan_text(plan, step->source);
@@ -134,7 +160,7 @@ int share_check(const struct setup_host *host, const struct plan *plan, int fd, 
 		                 step->is_socket ? "no socket" : "neither a directory nor a regular file");
 	if (pseudo)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is on a %s file system", target, pseudo);
-	if (is_runtime(fd, ret_stat, host->policy->runtime_dir))
+	if (is_door(fd, ret_stat, doors))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
 		                 "the share for %s is, or holds, a runtime directory: its sockets lead out", target);
 	if (is_allowed(fd, ret_stat, rules))
@@ -155,7 +181,7 @@ static int restrict_tree(const struct sharing *sharing, int tree, const struct p
 		.attr_set =
 			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY) | (is_rootless ? 0 : MOUNT_ATTR_IDMAP),
 		.propagation = MS_PRIVATE,
-		.userns_fd = is_rootless ? 0 : (uint64_t)(step->layer ? sharing->layer_ns : sharing->user_ns),
+		.userns_fd = is_rootless ? 0 : (uint64_t)sharing->setup->maps[map_of(step)],
 	};
 
 	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
@@ -190,7 +216,7 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 	if (host->is_rootless && own < 0)
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the share for %s cannot be found by its path: %s", target, strerror(-own));
 	fd = own < 0 ? fd : own;
-	r = share_check(host, sharing->plan, fd, step, &asked, error);
+	r = share_check(sharing->doors, sharing->plan, fd, step, &asked, error);
 	if (r == 0 && step->layer == PLAN_LAYER_STORE && lies_in_source(sharing, fd))
 		r = error_set(error, YETT_E_INVALID_REQUEST, 0, "the store for %s lies in what is to be copy-on-write", target);
 	if (r != 0)
@@ -227,11 +253,6 @@ static int clone_host(const struct sharing *sharing, const struct plan_step *ste
 	return r;
 }
 
-static bool is_shared(const struct plan_step *step)
-{
-	return step->kind == PLAN_SHARE || step->kind == PLAN_HOST;
-}
-
 /* Takes the client's packet: the monitor has seen that it lies there and what it says. */
 static int take_packet(struct sharing *sharing, int connection, struct yett_error *error)
 {
@@ -248,26 +269,42 @@ static int take_packet(struct sharing *sharing, int connection, struct yett_erro
  * What an overlay copies up keeps its owner and its mode: of a layer nobody is anybody but the caller, or a set-uid file of root's that is
  * renamed there would be one in a directory of the caller's, and one that only root reads would be copied.
  */
-static int open_map(struct sharing *sharing)
+static int open_map(const struct setup *setup, const struct plan *plan, enum setup_map map)
 {
-	const struct idmap *map = &sharing->setup->map;
-	const struct setup_host *host = sharing->setup->host;
-	const struct plan *plan = sharing->plan;
+	const struct idmap *of = &setup->map;
 	const struct idmap_subject subject = setup_subject(plan);
-	bool has_others = false;
+
+	if (of->shares_need_own_map || plan->capabilities != 0)
+		return idmap_open_single(plan->caller_uid, idmap_host(&of->uids, of->payload_uid), plan->caller_gid,
+		                         idmap_host(&of->gids, of->payload_gid));
+	return idmap_open_shares(of, &subject, map == SETUP_MAP_LAYERS);
+}
+
+static bool needs_map(const struct plan *plan, enum setup_map map)
+{
+	bool needs = false;
 
 	for (uint32_t i = 0; i < plan->steps_count; i++)
-		has_others = has_others || (is_shared(&plan->steps[i]) && !plan->steps[i].layer);
-	if (host->is_rootless)
-		return 0;
-	if (map->shares_need_own_map || plan->capabilities != 0)
-		sharing->user_ns = sharing->layer_ns = idmap_open_single(plan->caller_uid, idmap_host(&map->uids, map->payload_uid),
-		                                                         plan->caller_gid, idmap_host(&map->gids, map->payload_gid));
-	else {
-		sharing->user_ns = has_others ? idmap_open_shares(map, &subject, false) : 0;
-		sharing->layer_ns = plan_has_layers(plan) ? idmap_open_shares(map, &subject, true) : 0;
+		needs = needs || (is_shared(&plan->steps[i]) && map_of(&plan->steps[i]) == map);
+	return needs;
+}
+
+int share_open_maps(struct setup *setup, const struct plan *plan)
+{
+	for (enum setup_map map = 0; map < SETUP_MAPS; map++) {
+		if (setup->host->is_rootless || setup->maps[map] >= 0 || !needs_map(plan, map))
+			continue;
+		setup->maps[map] = open_map(setup, plan, map);
+		if (setup->maps[map] < 0)
+			return setup->maps[map];
 	}
-	return sharing->user_ns < 0 ? sharing->user_ns : sharing->layer_ns < 0 ? sharing->layer_ns : 0;
+	return 0;
+}
+
+void share_close_maps(struct setup *setup)
+{
+	for (enum setup_map map = 0; map < SETUP_MAPS; map++)
+		setup->maps[map] = fd_close(setup->maps[map]);
 }
 
 static int clone_step(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
@@ -300,12 +337,13 @@ static int clone_all(const struct sharing *sharing, int trees[static PLAN_STEPS_
 /*
  * What restricts a mount could be taken off it by whoever attaches it with power over his own mounts, as init has while it builds. The
  * kernel locks it where it copies mounts for another user namespace: mount_namespaces(7). So they go into a copy of the template's mounts,
- * and come as copies out of one that is the sandbox's upper user namespace's. Nothing of either outlives this process.
+ * and come as copies out of one that is the sandbox's upper user namespace's. Nothing of either outlives this process, and neither ends
+ * before it: the kernel would have us wait for that.
  */
 static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX])
 {
 	const struct setup *setup = sharing->setup;
-	_cleanup_fd_ int at = kernel_mount_new("tmpfs", NULL, "", 0);
+	_cleanup_fd_ int at = kernel_mount_new("tmpfs", NULL, "", 0), self = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char name[16];
 	struct stat st;
 
@@ -313,7 +351,8 @@ static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS
 		return at;
 	/* "lower" is there for it: template.c */
 	if (setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0 || unshare(CLONE_NEWNS) < 0 ||
-	    move_mount(at, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 || chdir("lower") < 0)
+	    openat(self, "mnt", O_RDONLY | O_CLOEXEC) < 0 || move_mount(at, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+	    chdir("lower") < 0)
 		return -errno;
 	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++) {
 		(void)snprintf(name, sizeof name, "%u", i);
@@ -383,11 +422,16 @@ static int send_trees(const struct sharing *sharing, int trees[static PLAN_STEPS
 static void __attribute__((noreturn)) share(struct sharing *sharing, int connection)
 {
 	struct setup_shared *shared = sharing->setup->shared;
+	struct share_doors doors;
 	int trees[PLAN_STEPS_MAX], r;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	setup_host_keep_only(sharing->setup->host, (const int[]){connection, sharing->to, sharing->setup->user_ns}, 3);
-	r = open_map(sharing);
+	setup_host_keep_only(sharing->setup->host,
+	                     (const int[]){connection, sharing->to, sharing->setup->user_ns, sharing->setup->maps[SETUP_MAP_SHARES],
+	                                   sharing->setup->maps[SETUP_MAP_LAYERS]},
+	                     5);
+	share_find_doors(sharing->setup->host->policy, sharing->doors = &doors);
+	r = share_open_maps(sharing->setup, sharing->plan);
 	if (r == 0 && connection >= 0)
 		r = take_packet(sharing, connection, &shared->error);
 	if (r == 0)
@@ -409,7 +453,7 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 int share_start(struct setup *setup, const struct plan *plan, int connection, int to)
 {
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
-	struct sharing sharing = {.setup = setup, .plan = plan, .frame = frame, .user_ns = -1, .to = to};
+	struct sharing sharing = {.setup = setup, .plan = plan, .frame = frame, .to = to};
 
 	if (!frame)
 		return -ENOMEM;

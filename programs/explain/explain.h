@@ -7,12 +7,14 @@
  */
 #pragma once
 
+#include "helper/setup/making.h"
 #include "programs/decider/authorize.h"
 
 #include <stdio.h>
 
 struct explain {
 	const struct policy *policy;
+	struct share_doors doors;
 	const char *path; /* of the policy; "built-in" */
 	const struct peer *peer;
 	bool is_own_key;          /* where no key is named, it is any of the user's own, whoever executes this */

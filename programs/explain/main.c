@@ -263,6 +263,8 @@ int main(int argc, char **argv)
 		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "%s is not a date such as 2026-12-31 or 2026-12-31T18:00:00Z",
 		              ESCAPE(options.at));
 	explain.policy = policy;
+	if (r == 0)
+		share_find_doors(policy, &explain.doors);
 	explain.is_own_key = options.is_own_key;
 	if (r != 0)
 		return frame_send_error(SOCKET, &error, 0, 0) < 0 ? 2 : 1;

@@ -5,7 +5,6 @@
 #include "programs/decider/intersect.h"
 #include "programs/decider/plan_name.h"
 #include "programs/decider/planning.h"
-#include "helper/setup/making.h"
 #include "programs/decider/refuse_plan.h"
 #include "programs/decider/rules.h"
 #include "programs/explain/tell.h"
@@ -271,9 +270,9 @@ static void tell_disks(const struct decision *decision, struct json *json, FILE 
 
 static int check_share(const struct explain *explain, const struct plan *plan, uint32_t step, const int *fds, struct yett_error *error)
 {
-	const struct setup_host host = {.policy = explain->policy};
+	struct share_doors doors = explain->doors;
 	struct stat st;
-	int r = share_check(&host, plan, fds[plan->steps[step].fd], &plan->steps[step], &st, error);
+	int r = share_check(&doors, plan, fds[plan->steps[step].fd], &plan->steps[step], &st, error);
 
 	if (r > 0)
 		refuse_plan_complete(plan, error);

@@ -157,7 +157,7 @@ static int run_by_init(char *const program[])
 {
 	static struct init_config config;
 	static struct message message;
-	static const struct session session;
+	static struct session session;
 	struct launch_child child;
 	struct launch_failure failure = {0};
 	struct yett_error error = {0};

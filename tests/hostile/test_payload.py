@@ -8,10 +8,12 @@ import errno
 import os
 import resource
 import select
+import shutil
 import signal
 import socket
 import stat
 import subprocess
+import tempfile
 
 import hostile  # first: it knows where the others are
 import attacks
@@ -209,8 +211,17 @@ grant "masked" {
         self.assertEqual(self.output('python3', '-c', script, path, options=['--ro', work]).split(), [str(errno.EACCES), str(errno.ENOSYS)])
 
     def test_what_is_or_holds_the_sockets_of_a_user_s_programs_is_not_shared(self):
-        for path in (self.service.runtime, os.path.dirname(self.service.runtime), self.service.runtime + '/names'):
-            self.assert_refused(self.sandbox('true', options=['-p', 'masked', '--ro', path + ':/mnt/x']), 125, 'runtime directory')
+        """Also beside, in and around something that may be: where the last share lies need not be looked at again."""
+        around = os.path.dirname(self.service.runtime)
+        beside = tempfile.mkdtemp(prefix='yett-test-', dir=around)
+        self.addCleanup(shutil.rmtree, beside)
+        os.chmod(beside, 0o755)
+        os.mkdir(beside + '/below')
+        for first in (), (beside,), (beside + '/below', beside), (beside + '/below',):
+            before = [word for path in first for word in ('--ro', path + ':/mnt/' + os.path.basename(path))]
+            self.assertEqual(self.output('ls', '/mnt', options=['-p', 'masked'] + before).split(), sorted(os.path.basename(path) for path in first))
+            for path in (self.service.runtime, around, self.service.runtime + '/names'):
+                self.assert_refused(self.sandbox('true', options=['-p', 'masked', *before, '--ro', path + ':/mnt/x']), 125, 'runtime directory')
 
     def test_a_mount_inside_does_not_reach_a_shared_source(self):
         work = self.folder('shared-tree')

@@ -847,6 +847,44 @@ static void what_a_session_has_later_commands_begin_with(void **state)
 	finish(sandbox);
 }
 
+/* The number in the sandbox of the only child that init has now. proc_pid_status(5) */
+static unsigned long pid_of_child(const struct sandbox *sandbox)
+{
+	char path[64], line[256];
+	unsigned long outside = 0, inside = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", sandbox->pid, sandbox->pid);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu", &outside), 1);
+	assert_int_equal(fclose(file), 0);
+	(void)snprintf(path, sizeof path, "/proc/%lu/status", outside);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	while (inside == 0 && fgets(line, sizeof line, file))
+		if (strncmp(line, "NSpid:", 6) == 0)
+			inside = strtoul(strrchr(line, '\t'), NULL, 10);
+	assert_int_equal(fclose(file), 0);
+	return inside;
+}
+
+static void a_child_that_waits_follows_the_session(void **state)
+{
+	struct sandbox *sandbox = start();
+	char expected[64];
+
+	(void)state;
+	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, "/usr", "A=1", "B=2", NULL));
+	assert_int_equal(count_children_at_rest(sandbox), 1);
+	(void)snprintf(expected, sizeof expected, "%lu /tmp 3 4\n", pid_of_child(sandbox));
+	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, "/tmp", "A=3", "C=4", "B"));
+	expect_error(sandbox, change(sandbox, "/var", "A=5", NULL, "B=2"), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, NULL, NULL, NULL));
+	assert_string_equal(seen(sandbox, SH("echo $$ $PWD $A $B $C")), expected);
+	finish(sandbox);
+}
+
 static void a_session_is_bounded(void **state)
 {
 	struct sandbox *sandbox = start();
@@ -898,6 +936,7 @@ static int run(const char *name)
 		cmocka_unit_test(what_does_not_go_together_is_refused),
 		cmocka_unit_test(two_hundred_commands_at_once_keep_their_outputs),
 		cmocka_unit_test(what_a_session_has_later_commands_begin_with),
+		cmocka_unit_test(a_child_that_waits_follows_the_session),
 		cmocka_unit_test(a_session_is_bounded),
 	};
 

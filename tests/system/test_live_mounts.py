@@ -91,6 +91,27 @@ class Shares(Mounts):
         self.assertEqual(os.stat(self.project + '/new').st_uid, self.alice.uid)
         self.assertEqual(self.seen('cat %s/new; stat -c %%U %s/new' % (self.project, self.project)).split(), ['inside', self.alice.name])
 
+    def test_owners_are_right_whatever_the_last_sandbox_shared(self):
+        """Who has shared something is expected to do it again: how owners are mapped is then prepared ahead."""
+        others = self.alice.write('project/others', 'x', 0o666)
+        os.chown(others, self.bob.uid, self.bob.gid)
+        kept = self.alice.mkdir('kept')
+        seen = {}
+        for _ in range(3):
+            for words in ((), ('--rw', self.project + ':/mnt/a'), ('--ro', self.project + ':/mnt/a'), ('--cow', self.project + ':/mnt/a'),
+                          ('--cow', self.project + ':/mnt/a', '--rw', kept + ':/mnt/b'), ('--rw', self.project + ':/mnt/a', '--cow', kept + ':/mnt/b')):
+                done = self.sandbox('sh', '-c', 'id -u; for file in /mnt/?/*; do stat -c "%n %u %g %a" $file; done; touch /mnt/?/made; rm -f /mnt/?/made',
+                                    options=words)
+                self.assertEqual(seen.setdefault(words, done.out), done.out)
+                if words:
+                    self.assertIn('/mnt/a/file %d %d 644' % (self.alice.uid, self.alice.gid), done.out)
+                    self.assertNotIn('/mnt/a/others %d' % self.alice.uid, done.out)
+            box = self.create()  # by who was there for a sandbox with shares; its groups are not asked for
+            self.assert_mounted('--rw', self.project + ':/mnt/a', box=box)
+            self.assertEqual(self.seen('stat -c "%n %u %g %a" /mnt/a/*', box=box).splitlines(),
+                             seen['--rw', self.project + ':/mnt/a'].splitlines()[1:])
+            self.assertEqual(self.yett('destroy', box).code, 0)
+
     def test_a_read_only_one_stays_so(self):
         before = tree(self.project)
         self.assert_mounted('--ro', self.project + ':/mnt/read')

@@ -43,17 +43,36 @@ static bool is_elsewhere(const struct build *b, int fd)
 	return fstat(fd, &st) < 0 || st.st_dev != b->root_device;
 }
 
+/* Most often all is there but the last component, which is then what is left of the path; else all of it is, from the root. */
+static int open_parent(const struct build *b, const char **path)
+{
+	const char *slash = strrchr(*path, '/');
+	char parent[PATH_MAX];
+	int fd;
+
+	if (b->enters || !slash || slash == *path || (size_t)(slash - *path) >= sizeof parent)
+		return dup(b->root);
+	memcpy(parent, *path, (size_t)(slash - *path));
+	parent[slash - *path] = '\0';
+	fd = attach_open(b->root, parent, RESOLVE_NO_SYMLINKS);
+	if (fd < 0)
+		return dup(b->root);
+	*path = slash;
+	return fd;
+}
+
 /*
  * Opens the mount point `path`, making what of it may be made. A refusal is positive, as a descriptor would be. -1 of a sandbox that is
  * there, where what is mounted on the way may be the client's: in the name of commands it is looked for again.
  */
 static int open_target(struct build *b, const char *path, bool directory, int *ret_target)
 {
-	_cleanup_fd_ int at = dup(b->root);
+	const char *rest = path;
+	_cleanup_fd_ int at = open_parent(b, &rest);
 	char component[NAME_MAX + 1];
 	int r = at < 0 ? -errno : 0;
 
-	for (const char *rest = path; r == 0 && *(rest += strspn(rest, "/"));) {
+	while (r == 0 && *(rest += strspn(rest, "/"))) {
 		size_t length = strcspn(rest, "/");
 		bool last = rest[length] == '\0';
 		int next;
