@@ -72,7 +72,7 @@ bool fd_same_file(const struct stat *a, const struct stat *b);
 /* Whether `directory` or one above it is the other one. Names play no part; false, too, where that cannot be seen. */
 bool fd_is_in(int directory, const struct stat *other);
 
-/* The same of several: which of them comes first on the way up, or `count`. */
+/* The same of several: which of them comes first on the way up, of equal ones the first, or `count`. */
 size_t fd_find_above(int directory, const struct stat *others, size_t count);
 
 /* Goes to the directory above `*at`, which is closed, and which `*here` tells of. False at the root, and where that cannot be seen. */

@@ -43,7 +43,7 @@ _must_check_ int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH
  * Whether a directory may be the source of a copy-on-write share, by what the caller can tell: it is the caller's, on a file system that
  * can be a layer, and there is or will be no store in it or around it; with changes in memory, none around it; and no session in either
  * case. `name` is what the share is called in the error, and `state` where the caller keeps stores and sessions: filled in where it is
- * empty, so that all shares of a request look up the caller's home once.
+ * empty, so that the shares of a request need not look up the caller's home each.
  */
 _must_check_ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *name, bool in_memory, struct yett_error *error);
 

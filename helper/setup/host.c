@@ -109,10 +109,16 @@ void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t
 	fd_close_except(fds, n);
 }
 
+struct sweep {
+	const struct setup_host *host;
+	bool is_mute; /* what could not be told once can no more be told of the next one */
+};
+
 /* What nobody could tell the audit of a sandbox's end is told now: its supervisor was killed, or there was no yett-audit then. */
 static int sweep_one(void *userdata, const struct record *record)
 {
-	const struct setup_host *host = userdata;
+	struct sweep *sweep = userdata;
+	const struct setup_host *host = sweep->host;
 	struct audit_record ended = {.kind = AUDIT_ENDED, .sandbox = *record};
 	struct yett_error unused;
 	struct cgroup cgroup;
@@ -125,10 +131,13 @@ static int sweep_one(void *userdata, const struct record *record)
 	r = cgroup_destroy(&cgroup);
 	cgroup_close(&cgroup);
 	memcpy(ended.id, record->id, sizeof ended.id);
-	return r == 0 && record->is_audited ? audit_await(host, audit_tell(host, &ended, NULL, 0), &unused) : r;
+	if (r < 0 || !record->is_audited)
+		return r;
+	sweep->is_mute = sweep->is_mute || audit_await(host, audit_tell(host, &ended, NULL, 0), &unused) != 0;
+	return sweep->is_mute ? -EAGAIN : 0;
 }
 
 void setup_sweep(const struct setup_host *host)
 {
-	(void)reserve_sweep(&host->reserve, sweep_one, (void *)(uintptr_t)host);
+	(void)reserve_sweep(&host->reserve, sweep_one, &(struct sweep){.host = host});
 }

@@ -86,10 +86,10 @@ _must_check_ int egress_become(const struct setup *setup, enum builder_child chi
 _must_check_ int share_start(struct setup *setup, const struct plan *plan, int connection, int to);
 
 /*
- * The same: the user namespaces that clones are mapped by, as far as there are none yet. They may be made ahead, with another plan of the
- * same base. 0 or -errno.
+ * share.c: the user namespaces that clones are mapped by, as far as there are none yet. They may be made ahead, with another plan of the
+ * same base: capabilities, on which they depend, too, are those of the profile (admit_check()). 0 or -errno.
  */
-int share_open_maps(struct setup *setup, const struct plan *plan);
+_must_check_ int share_open_maps(struct setup *setup, const struct plan *plan);
 void share_close_maps(struct setup *setup);
 
 /*
@@ -98,11 +98,10 @@ void share_close_maps(struct setup *setup);
  */
 #define SHARE_DOORS 3
 struct share_doors {
-	struct stat
-		at[SHARE_DOORS + 1]; /* then, if any, the directory of what was looked at last, which lies in none: most lie side by side */
-	struct stat above[64];       /* they, and all directories above them */
+	struct stat at[SHARE_DOORS + 1]; /* then, if there is one, a directory that lies in none: most shares lie side by side */
+	struct stat above[64];           /* they, and all directories above them; full: and others */
 	size_t count, above_count;
-	bool has_clear, are_too_deep;
+	bool has_clear;
 };
 void share_find_doors(const struct policy *policy, struct share_doors *ret_doors);
 

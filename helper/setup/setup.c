@@ -86,9 +86,9 @@ static int take_map(struct setup *setup, const struct idmap_subject *subject)
 		return r;
 	setup->fits = same_half(&map.uids, &setup->map.uids) && same_half(&map.gids, &setup->map.gids) &&
 	              map.init_inside == setup->map.init_inside;
+	setup->map = map; /* also where it fits: commands may have another of its groups */
 	if (setup->fits)
 		return 0;
-	setup->map = map;
 	setup->init_host = idmap_host(&map.uids, map.init_inside);
 	return host->is_rootless || host->cgroups.count == 0 ? 0 : cgroup_delegate(&setup->cgroup, setup->init_host);
 }
@@ -349,7 +349,7 @@ int setup_send_order(struct setup *setup, const struct setup_order *order, enum 
 	fd_close(trees[1]);
 	if (r == 0 && trees[0] >= 0)
 		r = share_start(setup, order->plan, order->connection, trees[0]);
-	share_close_maps(setup); /* made for this plan, and not for what is mounted later */
+	share_close_maps(setup); /* what is mounted later may be somebody's with other groups */
 	fd_close(trees[0]);      /* now the end of that process is the end of the socket */
 	return r;
 }
@@ -568,8 +568,8 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 		r = builder_make_init(setup);
 	setup->is_ready = r == 0 && setup->last.plan;
 	if (setup->is_ready) {
-		(void)!share_open_maps(setup, setup->last.plan);
 		r = give_order(setup, &setup->last, INIT_ORDER_READY, setup->control, -1);
+		(void)!share_open_maps(setup, setup->last.plan);
 	}
 	if (r == 0 && setup->last.rules >= 0 && !setup->host->is_rootless) /* there they listen at what rules are about */
 		r = egress_start(setup, setup->last.memory, EGRESS_ORDER_EXPECTED, setup->last.rules);

@@ -119,26 +119,32 @@ void share_find_doors(const struct policy *policy, struct share_doors *ret_doors
 		if (at < 0 || fstat(at, &here) < 0)
 			continue; /* what does not exist holds nothing */
 		ret_doors->at[ret_doors->count++] = here;
-		do {
+		do
 			if (ret_doors->above_count < ARRAY_SIZE(ret_doors->above))
 				ret_doors->above[ret_doors->above_count++] = here;
-			else
-				ret_doors->are_too_deep = true;
-		} while (fd_climb(&at, &here));
+		while (fd_climb(&at, &here));
 	}
 }
 
 /* Whether it is one of them, lies in one or holds one. */
 static bool is_door(int fd, const struct stat *st, struct share_doors *doors)
 {
+	_cleanup_fd_ int parent = S_ISDIR(st->st_mode) ? openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	struct stat above;
+
 	if (!S_ISDIR(st->st_mode))
 		return false;
 	for (size_t i = 0; i < doors->above_count; i++)
 		if (fd_same_file(st, &doors->above[i]))
 			return true;
-	if (doors->are_too_deep || fd_find_above(fd, doors->at, doors->count + doors->has_clear) < doors->count)
+	if (doors->above_count == ARRAY_SIZE(doors->above)) /* there may be more of them */
 		return true;
-	doors->has_clear = fstatat(fd, "..", &doors->at[doors->count], 0) == 0;
+	if (parent < 0 || fstat(parent, &above) < 0)
+		return false;
+	if (fd_find_above(parent, doors->at, doors->count + doors->has_clear) < doors->count)
+		return true;
+	doors->at[doors->count] = above;
+	doors->has_clear = true;
 	return false;
 }
 
@@ -347,12 +353,12 @@ static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS
 	char name[16];
 	struct stat st;
 
-	if (at < 0)
-		return at;
+	if (at < 0 || self < 0)
+		return at < 0 ? at : -ENOENT;
 	/* "lower" is there for it: template.c */
 	if (setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0 || unshare(CLONE_NEWNS) < 0 ||
-	    openat(self, "mnt", O_RDONLY | O_CLOEXEC) < 0 || move_mount(at, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
-	    chdir("lower") < 0)
+	    openat(self, "mnt", O_RDONLY | O_CLOEXEC) < 0 /* stays open */ ||
+	    move_mount(at, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 || chdir("lower") < 0)
 		return -errno;
 	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++) {
 		(void)snprintf(name, sizeof name, "%u", i);
@@ -430,7 +436,8 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 	                     (const int[]){connection, sharing->to, sharing->setup->user_ns, sharing->setup->maps[SETUP_MAP_SHARES],
 	                                   sharing->setup->maps[SETUP_MAP_LAYERS]},
 	                     5);
-	share_find_doors(sharing->setup->host->policy, sharing->doors = &doors);
+	if (connection >= 0)
+		share_find_doors(sharing->setup->host->policy, sharing->doors = &doors);
 	r = share_open_maps(sharing->setup, sharing->plan);
 	if (r == 0 && connection >= 0)
 		r = take_packet(sharing, connection, &shared->error);

@@ -16,6 +16,9 @@
 /* Of ru_inblock and ru_oublock, whatever the disk has: task_io_get_inblock() of the kernel. */
 #define COMMANDS_BLOCK_BYTES 512
 
+/* Of a change of the session that a child follows. It takes one: what it has used by then counts as the command's. */
+#define COMMANDS_FOLLOW_MAX 4096
+
 /* Leaves of the lowest numbers are kept and used again: making and removing one is a seventh of a short command. */
 #define COMMANDS_LEAVES_KEPT 4
 
@@ -131,7 +134,10 @@ void commands_dismiss(struct commands *commands)
 
 void commands_tell_session(struct commands *commands, const struct frame *packet)
 {
-	if (commands->ready.pid != 0 && launch_tell_session(&commands->ready, packet) < 0)
+	bool may_follow = !commands->ready_follows && packet->length <= COMMANDS_FOLLOW_MAX;
+
+	commands->ready_follows = true;
+	if (commands->ready.pid != 0 && (!may_follow || launch_tell_session(&commands->ready, packet) < 0))
 		commands_dismiss(commands);
 }
 
@@ -158,6 +164,7 @@ void commands_prepare(struct commands *commands)
 	if (commands->ready.pid != 0 || so_far == 1 || !launch_may_wait(commands->config))
 		return;
 	commands->ready_slot = commands_free_slot(commands);
+	commands->ready_follows = false;
 	/* If there is none it is forked when it is asked for. */
 	if (commands->ready_slot < COMMANDS_MAX && commands_open_leaf(commands, commands->ready_slot, &leaf) == 0)
 		(void)!launch_fork(commands->config, &commands->session, leaf, &commands->ready);

@@ -75,6 +75,7 @@ struct commands {
 	const struct init_config *config;
 	struct launch_child ready; /* forked ahead of the next command */
 	size_t ready_slot;         /* which will be that command's: it is in this one's leaf */
+	bool ready_follows;        /* it was told of a change of the session */
 	struct session session;
 	struct tell tell;
 	bool has_launched; /* a child has become its program, or ended, since this was last cleared */
@@ -101,7 +102,7 @@ void commands_prepare(struct commands *commands);
 /* Ends that child, if there is one. */
 void commands_dismiss(struct commands *commands);
 
-/* The session has been changed by the SESSION in `packet`: that child is told, or ended where it cannot be. */
+/* The session has been changed by the SESSION in `packet`: that child is told, or ended where it cannot be or was told once. */
 void commands_tell_session(struct commands *commands, const struct frame *packet);
 
 /*

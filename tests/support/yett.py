@@ -280,12 +280,12 @@ class User:
         os.chmod(path, mode)
         return path
 
-    def popen(self, argv, cwd=None, env=None, groups=None, **more):
+    def popen(self, argv, cwd=None, env=None, groups=None, gid=None, **more):
         environment = {'HOME': self.home, 'USER': self.name, 'LOGNAME': self.name, 'LANG': 'C.UTF-8',
                        'PATH': '/usr/local/bin:/usr/bin:/bin'}
         environment.update({name: os.environ[name] for name in PASSED_ENVIRONMENT if name in os.environ})
         environment.update(env or {})
-        return subprocess.Popen(argv, cwd=cwd or self.home, env=environment, user=self.uid, group=self.gid,
+        return subprocess.Popen(argv, cwd=cwd or self.home, env=environment, user=self.uid, group=self.gid if gid is None else gid,
                                 extra_groups=self.groups if groups is None else groups, **more)
 
 

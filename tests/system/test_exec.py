@@ -305,6 +305,8 @@ class Commands(yett.Case):
         done = self.yett('exec', 'box', '--', 'sh', '-c', 'echo well; exit 3')
         self.assertEqual((done.code, done.out), (3, 'well\n'), done)
         child = self.ready_child()
+        self.assertEqual(self.yett('env', '-C', '/usr', 'box', 'A=0').code, 0)
+        self.assertTrue(yett.is_alive(child), 'one change it follows')
         self.assertEqual(self.yett('env', '-C', '/tmp', 'box', 'A=1').code, 0)
         yett.wait_until(lambda: not yett.is_alive(child), 'the end of a child with the session as it was')
         self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', 'pwd; echo $A').out, '/tmp\n1\n')

@@ -873,15 +873,25 @@ static void a_child_that_waits_follows_the_session(void **state)
 {
 	struct sandbox *sandbox = start();
 	char expected[64];
+	const char *told;
 
 	(void)state;
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, "/usr", "A=1", "B=2", NULL));
 	assert_int_equal(count_children_at_rest(sandbox), 1);
 	(void)snprintf(expected, sizeof expected, "%lu /tmp 3 4\n", pid_of_child(sandbox));
+	expect_error(sandbox, change(sandbox, "relative", "C=5", NULL, NULL), YETT_E_INVALID_REQUEST, YETT_R_NONE);
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, "/tmp", "A=3", "C=4", "B"));
 	expect_error(sandbox, change(sandbox, "/var", "A=5", NULL, "B=2"), YETT_E_INVALID_REQUEST, YETT_R_NONE);
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, NULL, NULL, NULL));
 	assert_string_equal(seen(sandbox, SH("echo $$ $PWD $A $B $C")), expected);
+	/* Of one that does so again and again another command would be told to have used the time. */
+	assert_int_equal(count_children_at_rest(sandbox), 1);
+	(void)snprintf(expected, sizeof expected, "%lu /usr 3\n", pid_of_child(sandbox));
+	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, "/var", NULL, NULL, NULL));
+	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, "/usr", NULL, NULL, NULL));
+	told = seen(sandbox, SH("echo $$ $PWD $A"));
+	assert_string_not_equal(told, expected);
+	assert_string_equal(strchr(told, ' '), strchr(expected, ' '));
 	finish(sandbox);
 }
 

@@ -321,6 +321,24 @@ class Spares(yett.Case):
         self.assertEqual(len(seen), 1, seen)
         self.assertTrue(seen.pop().startswith('0\n'))
 
+    def test_who_takes_another_group_has_it_inside_at_once(self):
+        """As newgrp(1) does, while what is prepared is for the group before."""
+        shared = self.folder('of-groups')
+        os.chmod(shared, 0o777)
+        groups = [self.alice.gid, self.bob.gid]
+
+        def assert_is_of(gid):
+            done = self.sandbox('sh', '-c', 'id -g; id -G; touch "$1/file"', 'sh', shared, options=['--rw', shared], gid=gid, groups=groups)
+            self.assertEqual((done.code, done.out.split()[0], sorted(map(int, done.out.split()[1:]))), (0, str(gid), sorted(groups)), done)
+            self.assertEqual(os.stat(shared + '/file').st_gid, gid)
+            os.unlink(shared + '/file')
+
+        for gid in groups * 2:
+            assert_is_of(self.alice.gid)
+            yett.wait_until(lambda: len(os.listdir(os.path.join(self.service.runtime, 'ids'))) >= self.service.spares, 'what is prepared')
+            for _ in range(self.service.spares + 1):
+                assert_is_of(gid)
+
     def test_private_ids_are_not_used_again_soon(self):
         uids = []
         for _ in range(20):

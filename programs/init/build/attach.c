@@ -48,17 +48,13 @@ static int open_parent(const struct build *b, const char **path)
 {
 	const char *slash = strrchr(*path, '/');
 	char parent[PATH_MAX];
-	int fd;
+	int fd = -1;
 
-	if (b->enters || !slash || slash == *path || (size_t)(slash - *path) >= sizeof parent)
-		return dup(b->root);
-	memcpy(parent, *path, (size_t)(slash - *path));
-	parent[slash - *path] = '\0';
-	fd = attach_open(b->root, parent, RESOLVE_NO_SYMLINKS);
-	if (fd < 0)
-		return dup(b->root);
-	*path = slash;
-	return fd;
+	if (!b->enters && slash && snprintf(parent, sizeof parent, "%.*s", (int)(slash - *path), *path) < (int)sizeof parent)
+		fd = attach_open(b->root, parent, RESOLVE_NO_SYMLINKS);
+	if (fd >= 0)
+		*path = slash;
+	return fd >= 0 ? fd : dup(b->root);
 }
 
 /*
