@@ -599,7 +599,8 @@ class Bulk(Case):
                     ours.shutdown(socket.SHUT_RDWR)
                     with contextlib.suppress(OSError):  # it may have been told already
                         peer.shutdown(socket.SHUT_RDWR)
-            ratio = sum(got for got, _ in counted) / max(seconds for _, seconds in counted) / bound
+            # each by its own time: one of them may not be woken for a while
+            ratio = sum(got / seconds for got, seconds in counted) / bound
             self.assertTrue(0.95 <= ratio <= 1.05, (way, ratio, counted))
             shares = [got for got, _ in counted]
             self.assertLess(max(shares), 10 * min(shares))  # on a machine that is busy elsewhere readers are not woken alike; none is left out
