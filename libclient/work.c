@@ -55,13 +55,23 @@ static int find_state(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 	return r;
 }
 
+/* `what` below it. `state`: where that is, looked up if it is empty, which it is again where that cannot be. */
+static int find_kept(char state[KEYFILE_PATH_SIZE], const char *what, char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+{
+	int r = *state ? 0 : find_state(state, error);
+
+	if (r)
+		*state = '\0';
+	else
+		(void)strcat(strcpy(path, state), what);
+	return r;
+}
+
 static int find_works(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
-	int r = find_state(path, error);
+	char state[KEYFILE_PATH_SIZE] = "";
 
-	if (r == 0)
-		(void)strcat(path, "work");
-	return r;
+	return find_kept(state, "work", path, error);
 }
 
 int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struct yett_error *error)
@@ -126,11 +136,8 @@ static int check_apart(char state[KEYFILE_PATH_SIZE], int fd, const char *name, 
 	char path[KEYFILE_PATH_SIZE];
 	struct stat st, kept_st;
 
-	if (!*state && find_state(state, NULL) != 0) {
-		*state = '\0'; /* without a home nothing is kept */
-		return 0;
-	}
-	(void)strcat(strcpy(path, state), kept_apart[i].name);
+	if (find_kept(state, kept_apart[i].name, path, NULL) != 0)
+		return 0; /* without a home nothing is kept */
 	kept = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (kept < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
@@ -196,7 +203,7 @@ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *nam
 	}
 	r = check_apart(state, source, name, KEPT_SESSIONS, error); /* wherever changes go, they could be read */
 	if (r == 0)
-		r = find_works(path, error);
+		r = find_kept(state, kept_apart[KEPT_WORK].name, path, error);
 	if (r)
 		return r;
 	near = open_nearest(path, &is_there);

@@ -90,6 +90,7 @@ _must_check_ int share_start(struct setup *setup, const struct plan *plan, int c
  * same base: capabilities, on which they depend, too, are those of the profile (admit_check()). 0 or -errno.
  */
 _must_check_ int share_open_maps(struct setup *setup, const struct plan *plan);
+bool share_needs_map(const struct plan *plan, enum setup_map map); /* something of the plan is to be cloned, and mapped so */
 void share_close_maps(struct setup *setup);
 
 /*

@@ -320,11 +320,7 @@ static int check_devices(const struct setup *setup, const struct plan *plan, str
 
 static bool has_shares(const struct plan *plan)
 {
-	bool has_shares = false;
-
-	for (uint32_t i = 0; i < plan->steps_count; i++)
-		has_shares = has_shares || plan->steps[i].kind == PLAN_SHARE || plan->steps[i].kind == PLAN_HOST;
-	return has_shares;
+	return share_needs_map(plan, SETUP_MAP_SHARES) || share_needs_map(plan, SETUP_MAP_LAYERS);
 }
 
 /*

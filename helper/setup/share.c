@@ -129,7 +129,7 @@ void share_find_doors(const struct policy *policy, struct share_doors *ret_doors
 /* Whether it is one of them, lies in one or holds one. */
 static bool is_door(int fd, const struct stat *st, struct share_doors *doors)
 {
-	_cleanup_fd_ int parent = S_ISDIR(st->st_mode) ? openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	_cleanup_fd_ int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC); /* a file has none */
 	struct stat above;
 
 	if (!S_ISDIR(st->st_mode))
@@ -286,7 +286,7 @@ static int open_map(const struct setup *setup, const struct plan *plan, enum set
 	return idmap_open_shares(of, &subject, map == SETUP_MAP_LAYERS);
 }
 
-static bool needs_map(const struct plan *plan, enum setup_map map)
+bool share_needs_map(const struct plan *plan, enum setup_map map)
 {
 	bool needs = false;
 
@@ -298,7 +298,7 @@ static bool needs_map(const struct plan *plan, enum setup_map map)
 int share_open_maps(struct setup *setup, const struct plan *plan)
 {
 	for (enum setup_map map = 0; map < SETUP_MAPS; map++) {
-		if (setup->host->is_rootless || setup->maps[map] >= 0 || !needs_map(plan, map))
+		if (setup->host->is_rootless || setup->maps[map] >= 0 || !share_needs_map(plan, map))
 			continue;
 		setup->maps[map] = open_map(setup, plan, map);
 		if (setup->maps[map] < 0)
@@ -436,11 +436,11 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 	                     (const int[]){connection, sharing->to, sharing->setup->user_ns, sharing->setup->maps[SETUP_MAP_SHARES],
 	                                   sharing->setup->maps[SETUP_MAP_LAYERS]},
 	                     5);
-	if (connection >= 0)
-		share_find_doors(sharing->setup->host->policy, sharing->doors = &doors);
 	r = share_open_maps(sharing->setup, sharing->plan);
-	if (r == 0 && connection >= 0)
+	if (r == 0 && connection >= 0) {
+		share_find_doors(sharing->setup->host->policy, sharing->doors = &doors);
 		r = take_packet(sharing, connection, &shared->error);
+	}
 	if (r == 0)
 		r = clone_all(sharing, trees, &shared->error);
 	if (r == 0 && !sharing->setup->host->is_rootless)

@@ -288,7 +288,6 @@ class CannotWrite(Audited):
         self.assert_refused(self.yett('exec', box, '--', 'true'), 125, 'audit record')
         self.assertEqual(self.yett('destroy', box).code, 0)
 
-
     def test_an_end_that_could_not_be_written_down_is_when_that_works_again(self):
         """Also when the sandbox is held until after that, so that yett-audit's start finds nothing that is left."""
         box = self.create('--wall-time', '300ms', '--cleanup-delay', '1h')
