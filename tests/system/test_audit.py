@@ -208,22 +208,24 @@ class Required(Audited):
 
     def test_one_that_is_killed_while_sandboxes_are_made_loses_none_that_was_handed_over(self):
         given = []
-        for _ in range(12):
+        for _ in range(6):
+            yett.wait_until(self.program, 'a yett-audit')  # one that ends soon after its start is followed by the next only after a while
             pid = self.program()
-            process = self.service.popen(self.alice, self.service.yett, 'create', stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            if pid:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            out, err = process.communicate()
-            if process.returncode == 0:
-                given.append(out.decode().strip())
-            else:
-                self.assertIn(b'audit', err)
+            several = [self.service.popen(self.alice, self.service.yett, 'create', stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+            first = several[0].stdout.readline()  # the others are being made meanwhile
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            given += [first.decode().strip()] if first else []
+            for process in several:
+                out, err = process.communicate()
+                given += [out.decode().strip()] if out else []
+                if process.returncode:
+                    self.assertIn(b'audit', err)
+        self.assertTrue(given)
+        yett.wait_until(self.program, 'another yett-audit')  # which the ends are told to
         for sandbox in given:
             self.assertEqual(len(self.of(sandbox, 'create')), 1, sandbox)
             yett.wait_until(lambda box=sandbox: self.yett('destroy', box).code == 0 or self.of(box, 'ended'), 'the end')
-        self.assertTrue(given)
-        yett.wait_until(self.program, 'another yett-audit')
         self.verify()
 
     def test_an_end_that_nobody_was_there_to_write_down_is_written_by_the_next_service(self):
