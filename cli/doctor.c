@@ -241,6 +241,26 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 	yett_sandbox_close(sandbox);
 }
 
+/* Whether a service can catch connections at all ports, it alone knows: asked for networks that take it, as far as the policy gives one. */
+static bool look_ports(struct yett_connection *connection, struct doctor_finding *finding)
+{
+	static const char *const name[] = {"name.example"};
+	const struct yett_sandbox_options options[] = {
+		{.size = sizeof options[0], .network = YETT_NETWORK_OPEN},
+		{.size = sizeof options[0], .network = YETT_NETWORK_LIMITED, .allow = name, .allow_count = 1}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		_cleanup_(connect_freep) char *plan = NULL;
+		struct yett_error error = {0};
+
+		if (yett_sandbox_plan(connection, &options[i], &plan, &error) != YETT_E_UNSUPPORTED)
+			continue;
+		doctor_found(finding, DOCTOR_WEAKER, mend_of(&error), "%s", error.message);
+		return true;
+	}
+	return false;
+}
+
 /* Whether one with a network can be had without root, and what it lacks. What the policy does not give is no fault. */
 static void look_network(struct yett_connection *connection, struct doctor_finding *finding)
 {
@@ -367,6 +387,8 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 	}
 	if (report.works && has_key && is_rootless) {
 		look_network(connection, &finding);
+		add(&report, "network", &finding);
+	} else if (report.works && has_key && look_ports(connection, &finding)) {
 		add(&report, "network", &finding);
 	}
 	yett_connection_close(connection);

@@ -60,7 +60,7 @@ static bool has_ipv6(void)
 	return fd >= 0;
 }
 
-/* The kernel knows bpf(2); whether it lets root load a program is tried when a sandbox gets a network. */
+/* The kernel knows bpf(2). Whether it lets the helper use it, which takes root, the helper tells: look_ports(). */
 static bool has_bpf(void)
 {
 	return syscall(SYS_bpf, BPF_NONE, NULL, 0) >= 0 || errno != ENOSYS;
@@ -74,9 +74,8 @@ void doctor_look_network(bool is_rootless, struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_WEAKER, "have the administrator start the service, as docs/admin.md says",
 		             "connections can be caught at ports that rules are about, and no others: that takes root");
 	else if (!has_bpf())
-		doctor_found(finding, DOCTOR_WEAKER,
-		             "use a kernel with CONFIG_BPF_SYSCALL; or no service, but yett-rootless, which needs no BPF",
-		             "none in sandboxes: the kernel has no BPF, which catches their connections");
+		doctor_found(finding, DOCTOR_WEAKER, "use a kernel with CONFIG_BPF_SYSCALL",
+		             "connections can be caught at ports that rules are about, and no others: the kernel has no BPF");
 	else if (read_routes(routes, sizeof routes) && doctor_routes_fakes(routes, name))
 		doctor_found(
 			finding, DOCTOR_WEAKER,

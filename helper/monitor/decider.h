@@ -30,6 +30,7 @@ struct decider_begin {
 	struct yett_error no_host; /* why nothing can be built; code 0: it can */
 	struct means means;
 	bool is_rootless; /* then these are all that there are */
+	bool by_port;     /* struct setup_host */
 };
 
 /* Decider → monitor: a number, and what the table says. All but TAKEN, STREAMS, LOG, RULES and REFUSED are answered. */

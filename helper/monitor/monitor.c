@@ -370,6 +370,7 @@ static int begin(const struct monitor *m, const struct yett_error *refused)
 {
 	struct decider_begin begin = {.refused = *refused, .peer = m->peer, .no_host = m->no_host, .is_rootless = m->means != NULL};
 
+	begin.by_port = m->host ? m->host->by_port : begin.is_rootless;
 	if (m->means)
 		begin.means = *m->means;
 	return privilege_send(m->decider.socket, &begin, sizeof begin, &m->socket, 1);

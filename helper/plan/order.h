@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "protocol/message_told.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* Descriptors init starts with; 0, 1 and 2 are the sandbox's /dev/null. Nothing else is open. */
@@ -37,9 +36,10 @@ enum init_word {
 /*
  * supervisor → init, before it serves: what to build. READY: what the profile decides of the plan, on the guess that the next one
  * will be alike there (plan_same_base()). SANDBOX: the rest, or all. MOUNT: to the program that enters one that is there, and ends: the
- * shares of the plan, and what the profile hides in them.
+ * shares of the plan, and what the profile hides in them. PORTS: likewise, with the memory of struct egress_rules alone: sockets that
+ * listen at each port of the rules, which it sends to the front (struct egress_listeners) over INIT_FD_CHANNEL.
  */
-enum init_order_kind { INIT_ORDER_READY = 1, INIT_ORDER_SANDBOX = 2, INIT_ORDER_MOUNT = 3 };
+enum init_order_kind { INIT_ORDER_READY = 1, INIT_ORDER_SANDBOX = 2, INIT_ORDER_MOUNT = 3, INIT_ORDER_PORTS = 4 };
 enum init_order_fd {
 	INIT_ORDER_PLAN,    /* sealed memory: struct plan as far as it is used */
 	INIT_ORDER_PROFILE, /* sealed memory: struct init_profile as far as it is used */
@@ -48,25 +48,27 @@ enum init_order_fd {
 };
 
 /* X(CAP_*): what init is started with, in the upper user namespace of the sandbox, and which of its functions needs it. */
-#define INIT_BUILD_CAPABILITIES(X)                                                               \
-	X(CAP_SYS_ADMIN)    /* mounts; names_host; lower_enter */                                \
-	X(CAP_SYS_CHROOT)   /* enter_root */                                                     \
-	X(CAP_NET_ADMIN)    /* names_loopback, network_make */                                   \
-	X(CAP_SETUID)       /* lower_make (uid_map), lower_be_command */                         \
-	X(CAP_SETGID)       /* lower_make (gid_map), lower_be_command */                         \
-	X(CAP_SETFCAP)      /* lower_make: a map that has id 0 */                                \
-	X(CAP_SETPCAP)      /* lower_shed */                                                     \
-	X(CAP_SYS_RESOURCE) /* close_door, where there is no lower user namespace */             \
-	X(CAP_KILL)         /* what init keeps, likewise: lower_stay */                          \
-	X(CAP_CHOWN)        /* make_directory and its like; gone with lower_shed, as the next */ \
-	X(CAP_DAC_OVERRIDE) /* make_component below a home; lower_be_mounter */                  \
-	X(CAP_FOWNER)       /* make_personal: the mode of what was just given away */
+#define INIT_BUILD_CAPABILITIES(X)                                                                   \
+	X(CAP_SYS_ADMIN)        /* mounts; names_host; lower_enter */                                \
+	X(CAP_SYS_CHROOT)       /* enter_root */                                                     \
+	X(CAP_NET_ADMIN)        /* names_loopback, network_make, ports_serve */                      \
+	X(CAP_NET_BIND_SERVICE) /* ports_serve */                                                    \
+	X(CAP_SETUID)           /* lower_make (uid_map), lower_be_command */                         \
+	X(CAP_SETGID)           /* lower_make (gid_map), lower_be_command */                         \
+	X(CAP_SETFCAP)          /* lower_make: a map that has id 0 */                                \
+	X(CAP_SETPCAP)          /* lower_shed */                                                     \
+	X(CAP_SYS_RESOURCE)     /* close_door, where there is no lower user namespace */             \
+	X(CAP_KILL)             /* what init keeps, likewise: lower_stay */                          \
+	X(CAP_CHOWN)            /* make_directory and its like; gone with lower_shed, as the next */ \
+	X(CAP_DAC_OVERRIDE)     /* make_component below a home; lower_be_mounter */                  \
+	X(CAP_FOWNER)           /* make_personal: the mode of what was just given away */
 
 #define INIT_CONTEXT_SIZE 192 /* SELINUX_CONTEXT_MAX */
 
 struct init_order {
 	uint32_t kind;
 	uint32_t payload_uid, payload_gid; /* of commands, as seen inside */
+	bool by_port;                      /* its network comes to a listener for each port, by a wire that PORTS makes */
 	bool is_rootless;                  /* one id, which is the caller's, and nothing can be id-mapped */
 	bool limits_pids_by_user;          /* RLIMIT_NPROC bounds processes: there is no control group for it */
 	bool uses_selinux;                 /* else the plan's label is AppArmor's */

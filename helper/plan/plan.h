@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

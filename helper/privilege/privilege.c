@@ -22,7 +22,7 @@ static const int build[] = {
 	CAP_SETFCAP,          /* uid_map lines that name host id 0: identity = "caller" for root */
 	CAP_SYS_PTRACE,       /* /proc/PID/ns of a client, to tell a confined one, and of init: builder_make_init() */
 	CAP_KILL,             /* ending processes of private ids */
-	CAP_NET_BIND_SERVICE, /* port 53 of a sandbox's network namespace: catch_listen() */
+	CAP_NET_BIND_SERVICE, /* port 53 of a sandbox's network namespace: net_catch_listen() */
 	CAP_NET_ADMIN,        /* a map of sockets, before Linux 6.4: catch_attach() */
 };
 

@@ -16,7 +16,7 @@ int audit_tell(const struct setup_host *host, const struct audit_record *record,
 	_cleanup_fd_ int fd = -1;
 	int r;
 
-	if (host->is_rootless || host->policy->audit == POLICY_AUDIT_OFF)
+	if (host->rootless || host->policy->audit == POLICY_AUDIT_OFF)
 		return -ENOENT;
 	fd = registry_connect(&host->reserve, AUDIT_SOCKET);
 	if (fd < 0)

@@ -101,10 +101,9 @@ static void __attribute__((noreturn)) become(const struct setup *setup, enum bui
 {
 	if (child == BUILDER_LEAVER)
 		leave(setup, fds);
-	if (child == BUILDER_MOUNTER)
-		(void)name_step(setup, "mount", mount_become(setup, fds));
-	else
-		(void)name_step(setup, "network", egress_become(setup, child, fds));
+	(void)name_step(setup, child == BUILDER_MOUNTER ? "mount" : "network",
+	                child == BUILDER_FRONT || child == BUILDER_DIALER ? egress_become(setup, child, fds)
+	                                                                  : mount_become(setup, child, fds));
 	_exit(1);
 }
 
@@ -233,7 +232,7 @@ static int map_leaver(struct setup *setup, pid_t pid)
 {
 	char byte;
 
-	if (setup->host->is_rootless)
+	if (setup->host->rootless)
 		return 0;
 	if (fd_poll(setup->control, POLLIN, BUILDER_DEADLINE_MS) <= 0 || read(setup->control, &byte, 1) != 1)
 		return -ECHILD;

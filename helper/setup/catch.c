@@ -21,8 +21,6 @@
 #define OWN_V6_FIRST  0xFD796574u
 #define OWN_V6_SECOND 0x74000000u
 #define PORT_DNS      53
-#define PORT_ANY      0 /* of an address that is nobody's: no server of a command's is in the way */
-#define BACKLOG       256
 
 /* Where the program goes on. */
 enum place { NEXT, V6, SECOND, PROTOCOL, ASSIGN, PASS, DROP, PLACES };
@@ -49,7 +47,7 @@ static int load_program(int map)
 {
 	const struct step steps[] = {
 		{COPY(R6, R1)},
-		{SET(R7, CATCH_TCP4)},
+		{SET(R7, NET_CATCH_TCP4)},
 		{LOAD(R1, family)},
 		{.to = V6, IF(R1, AF_INET6)},
 		{LOAD(R1, local_ip4)},
@@ -57,7 +55,7 @@ static int load_program(int map)
 		{.insn = {.code = BPF_ALU | BPF_AND | BPF_K, .dst_reg = R1, .imm = (int32_t)htonl(0xff000000)}},
 		{.to = PASS, IF(R1, htonl(0x7f000000))},
 		{.to = PROTOCOL, ALWAYS},
-		{.here = V6, SET(R7, CATCH_TCP6)},
+		{.here = V6, SET(R7, NET_CATCH_TCP6)},
 		{LOAD(R1, local_ip6[2])},
 		{.to = PROTOCOL, UNLESS(R1, 0)},
 		{LOAD(R1, local_ip6[3])},
@@ -73,7 +71,7 @@ static int load_program(int map)
 		{.to = ASSIGN, IF(R1, IPPROTO_TCP)},
 		{LOAD(R1, local_port)},
 		{.to = DROP, UNLESS(R1, PORT_DNS)},
-		{SET(R7, CATCH_DNS)},
+		{SET(R7, NET_CATCH_DNS)},
 		{.here = ASSIGN, .insn = {.code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = R10, .src_reg = R7, .off = -4}},
 		{.insn = {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = R1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map}},
 		{.insn = {.code = 0}}, /* the second half of that */
@@ -116,52 +114,16 @@ static int load_program(int map)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A socket of each kind, bound and, of TCP, listening. No address is ever shared with another one: SO_REUSEADDR and its like are not set.
- */
-static int open_socket(int family, int type, uint16_t port)
-{
-	/* 198.18.0.2 and fd79:6574:7400::2 need not be there yet; DNS is answered from whatever address was asked. */
-	const struct sockaddr_in v4 = {AF_INET, htons(port), {type == SOCK_STREAM ? htonl(OWN_V4 + 1) : INADDR_ANY}, {0}};
-	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-	const int on = 1, only_v6 = type == SOCK_STREAM;
-	_cleanup_fd_ int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (type == SOCK_STREAM)
-		v6.sin6_addr = (struct in6_addr){.s6_addr = {0xfd, 0x79, 0x65, 0x74, 0x74, [15] = 2}};
-	if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof on) < 0 ||
-	    setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on) < 0)
-		return -errno;
-	if (family == AF_INET6 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof only_v6) < 0 ||
-	                           setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on) < 0))
-		return -errno;
-	if (bind(fd, family == AF_INET ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
-	         family == AF_INET ? sizeof v4 : sizeof v6) < 0 ||
-	    (type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
-		return -errno;
-	return steal_fd(&fd);
-}
-
-int catch_listen(int ret_sockets[static CATCH_SOCKETS])
-{
-	int tcp6 = open_socket(AF_INET6, SOCK_STREAM, PORT_ANY);
-	bool has_v6 = tcp6 >= 0;
-
-	ret_sockets[CATCH_TCP6] = has_v6 ? tcp6 : -1;
-	ret_sockets[CATCH_TCP4] = tcp6 >= 0 || tcp6 == -EAFNOSUPPORT ? open_socket(AF_INET, SOCK_STREAM, PORT_ANY) : tcp6;
-	ret_sockets[CATCH_DNS] = open_socket(has_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM, PORT_DNS);
-	return ret_sockets[CATCH_TCP4] < 0 ? ret_sockets[CATCH_TCP4] : ret_sockets[CATCH_DNS] < 0 ? ret_sockets[CATCH_DNS] : 0;
-}
-
-static int make_map(const int sockets[static CATCH_SOCKETS])
+static int make_map(const int sockets[static NET_CATCH_SOCKETS])
 {
 	union bpf_attr create = {.map_type = BPF_MAP_TYPE_SOCKMAP,
 	                         .key_size = sizeof(uint32_t),
 	                         .value_size = sizeof(uint64_t),
-	                         .max_entries = CATCH_SOCKETS,
+	                         .max_entries = NET_CATCH_SOCKETS,
 	                         .map_name = "yett_catch"};
 	_cleanup_fd_ int map = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &create, sizeof create);
 
-	for (uint32_t key = 0; map >= 0 && key < CATCH_SOCKETS; key++) {
+	for (uint32_t key = 0; map >= 0 && key < NET_CATCH_SOCKETS; key++) {
 		uint64_t socket = (uint64_t)sockets[key];
 		union bpf_attr update = {
 			.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&key, .value = (uint64_t)(uintptr_t)&socket, .flags = BPF_ANY};
@@ -172,17 +134,23 @@ static int make_map(const int sockets[static CATCH_SOCKETS])
 	return map < 0 ? -errno : steal_fd(&map);
 }
 
-int catch_attach(const int sockets[static CATCH_SOCKETS])
+bool catch_is_possible(void)
+{
+	_cleanup_fd_ int map = make_map((const int[NET_CATCH_SOCKETS]){-1, -1, -1}), program = map < 0 ? map : load_program(map);
+
+	return program >= 0 || program == -EAGAIN || program == -ENOMEM || program == -EMFILE || program == -ENFILE; /* which pass */
+}
+
+int catch_attach(const int sockets[static NET_CATCH_SOCKETS])
 {
 	_cleanup_fd_ int map = make_map(sockets), program = map < 0 ? map : load_program(map);
 	_cleanup_fd_ int namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	union bpf_attr link = {.link_create = {.attach_type = BPF_SK_LOOKUP}};
+	union bpf_attr link = {
+		.link_create = {.prog_fd = (uint32_t)program, .target_fd = (uint32_t) namespace, .attach_type = BPF_SK_LOOKUP}};
 	int fd;
 
 	if (program < 0 || namespace < 0)
 		return program < 0 ? program : -errno;
-	link.link_create.prog_fd = (uint32_t)program;
-	link.link_create.target_fd = (uint32_t) namespace;
 	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof link);
 	return fd < 0 ? -errno : fd;
 }

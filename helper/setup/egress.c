@@ -1,4 +1,4 @@
-/* Starting and ending the two processes of a sandbox's network: see egress.h. With full privilege. */
+/* Starting and ending the processes of a sandbox's network: see egress.h. With full privilege. */
 #include "helper/setup/egress.h"
 #include "base/reached.h"
 #include "helper/setup/making.h"
@@ -9,37 +9,39 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
 #define AWAIT_MS 20000 /* with a busy machine; nothing here depends on a client */
 
-enum front_from { FROM_DIALER, FROM_RULES, FROM_INIT, FROM_AWAITED, FRONT_FDS };
+enum front_from { FROM_DIALER, FROM_INIT, FROM_AWAITED, FRONT_FDS };
 #define DIALER_FDS 3
 
 /* Where descriptors are for both: egress.h of the programs. */
 #define FIRST_FD 3
-enum front_to { TO_DIALER, TO_SOCKETS, TO_PORTS = TO_SOCKETS + CATCH_SOCKETS, TO_END = TO_PORTS + CATCH_PORTS_MAX };
+enum front_to { TO_DIALER, TO_SOCKETS, TO_CATCHER = TO_SOCKETS + NET_CATCH_SOCKETS, TO_END };
 
 /*
- * In the sandbox's network namespace, where nothing is but what comes from it, makes what the front listens on. How many descriptors those
- * are, and it has.
+ * In the sandbox's network namespace, where nothing is but what comes from it, makes what the front listens on. Or has it sent that by the
+ * catcher. How many descriptors it has.
  */
 static int listen_inside(const struct setup *setup, const int *from, int fds[static TO_END])
 {
 	_cleanup_fd_ int link = -1;
-	int r = setns(from[FROM_INIT], CLONE_NEWNET) < 0 ? -errno : 0, ports = 0;
+	int r = setns(from[FROM_INIT], CLONE_NEWNET) < 0 ? errno == ESRCH ? -EPIPE : -errno : 0; /* it has said why it is gone */
 
+	memset(fds, -1, TO_END * sizeof *fds);
 	fds[TO_DIALER] = from[FROM_DIALER];
-	if (r == 0 && setup->host->is_rootless)
-		r = ports = setup->host->rootless->listen(setup, from[FROM_RULES], fds + TO_PORTS);
-	if (r >= 0)
-		r = catch_listen(fds + TO_SOCKETS);
-	if (r == 0 && !setup->host->is_rootless)
+	fds[TO_CATCHER] = setup->host->by_port ? from[FROM_AWAITED] : -1;
+	if (r < 0 || setup->host->by_port)
+		return r < 0 ? r : TO_END;
+	r = net_catch_listen(fds + TO_SOCKETS);
+	if (r == 0)
 		r = link = catch_attach(fds + TO_SOCKETS);
 	if (r >= 0)
-		r = frame_send(from[FROM_AWAITED], "", 1, &link, link >= 0, 0);
-	return r < 0 ? r : TO_PORTS + ports;
+		r = frame_send(from[FROM_AWAITED], "", 1, &link, 1, 0);
+	return r < 0 ? r : TO_END;
 }
 
 int egress_become(const struct setup *setup, enum builder_child child, const int *from)
@@ -70,11 +72,20 @@ int egress_send_rules(const struct setup *setup, enum egress_order kind, int rul
 	return frame_send(setup->egress.told, &order, sizeof order, &rules, 1, MSG_DONTWAIT);
 }
 
+static int start(struct setup *setup, enum builder_child child, const int *fds, size_t count, pid_t *ret_pid)
+{
+	pid_t pid = builder_fork(setup, child, fds, count);
+
+	*ret_pid = pid > 0 ? pid : 0;
+	return pid < 0 ? pid : 0;
+}
+
 int egress_start(struct setup *setup, int plan, enum egress_order kind, int rules)
 {
+	const struct init_order order = {.kind = INIT_ORDER_PORTS, .is_rootless = setup->host->rootless};
 	struct egress *egress = &setup->egress;
-	int inner[2] = {-1, -1}, told[2] = {-1, -1}, awaited[2] = {-1, -1}, r = 0;
-	pid_t pid;
+	int inner[2] = {-1, -1}, told[2] = {-1, -1}, awaited[2] = {-1, -1}, ports[2] = {-1, -1}, r = 0;
+	bool by_port = setup->host->by_port;
 
 	egress_end(setup);
 	egress->starts++;
@@ -82,24 +93,24 @@ int egress_start(struct setup *setup, int plan, enum egress_order kind, int rule
 	                   (setup->first - setup->host->reserve.ids_first) / IDMAP_RANGE % IDMAP_FRONTS;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, inner) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, told) < 0 ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, awaited) < 0)
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, awaited) < 0 ||
+	    (by_port && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ports) < 0))
 		r = -errno;
-	if (r == 0) {
-		pid = builder_fork(setup, BUILDER_FRONT, (const int[]){inner[0], rules, setup->init_pidfd, awaited[1]}, FRONT_FDS);
-		egress->front = pid > 0 ? pid : 0;
-		r = pid < 0 ? pid : 0;
-	}
-	if (r == 0) {
-		pid = builder_fork(setup, BUILDER_DIALER, (const int[]){inner[1], told[1], plan}, DIALER_FDS);
-		egress->dialer = pid > 0 ? pid : 0;
-		r = pid < 0 ? pid : 0;
-	}
+	if (r == 0)
+		r = start(setup, BUILDER_FRONT, (const int[]){inner[0], setup->init_pidfd, by_port ? ports[0] : awaited[1]}, FRONT_FDS,
+		          &egress->front);
+	if (r == 0)
+		r = start(setup, BUILDER_DIALER, (const int[]){inner[1], told[1], plan}, DIALER_FDS, &egress->dialer);
+	/* Who listens at the ports of the rules, and sends the front the sockets. */
+	if (r == 0 && by_port)
+		r = start(setup, BUILDER_CATCHER, (const int[]){awaited[1], ports[1], setup->init_pidfd, setup->user_ns}, MOUNT_FDS,
+		          &egress->catcher);
 	/* Of rules that a dialer which stands still has not taken there are only a few: they are memory of ours. */
 	(void)setsockopt(told[0], SOL_SOCKET, SO_SNDBUF, &(int){1}, sizeof(int));
-	fd_close(inner[0]);
-	fd_close(inner[1]);
-	fd_close(told[1]);
-	fd_close(awaited[1]);
+	for (size_t i = 0; i < 6; i++)
+		fd_close((const int[]){inner[0], inner[1], told[1], awaited[1], ports[0], ports[1]}[i]);
+	if (r == 0 && by_port) /* who may be captured does nothing before, and what it sends is nobody's here */
+		r = frame_send(awaited[0], &order, sizeof order, &rules, 1, 0);
 	egress->told = told[0];
 	egress->awaited = awaited[0];
 	return r == 0 ? egress_send_rules(setup, kind, rules) : r;
@@ -121,6 +132,14 @@ int egress_await(struct setup *setup)
 
 	if (egress->awaited < 0)
 		return 0;
+	if (setup->host->by_port) {
+		r = mount_hear(setup, egress->awaited, AWAIT_MS);
+		builder_end_child(egress->catcher);
+		egress->catcher = 0;
+		egress->is_spoilt |= !frame_close_socket(egress->awaited);
+		egress->awaited = -1;
+		return r;
+	}
 	if (!frame || fd_poll(egress->awaited, POLLIN, AWAIT_MS) <= 0)
 		return frame ? -ETIMEDOUT : -ENOMEM;
 	r = frame_receive(egress->awaited, frame, MSG_DONTWAIT);
@@ -136,14 +155,13 @@ void egress_end(struct setup *setup)
 {
 	struct egress *egress = &setup->egress;
 
-	builder_end_child(egress->front);
-	/* It may hold what it connected to, which does not linger when a process ends. socket(7) */
-	builder_end_child(egress->dialer);
-	egress->front = egress->dialer = 0;
-	egress->awaited = fd_close(egress->awaited);
-	/* A captured dialer may have sent descriptors: then it stays open until our end, which is near. */
-	if (!frame_close_socket(egress->told))
-		egress->is_spoilt = true;
-	egress->told = -1;
-	egress->link = fd_close(egress->link);
+	/* They may hold what was connected to, which does not linger when a process ends (socket(7)), or what a captured catcher sent. */
+	egress->is_spoilt |= !builder_end_child_soon(egress->front);
+	egress->is_spoilt |= !builder_end_child_soon(egress->dialer);
+	builder_end_child(egress->catcher);
+	/* A captured dialer may have sent descriptors, or a captured catcher: then it stays open until our end, which is near. */
+	egress->is_spoilt |= !frame_close_socket(egress->told);
+	egress->is_spoilt |= !(setup->host->by_port ? frame_close_socket(egress->awaited) : fd_close(egress->awaited) < 0); /* root's own */
+	fd_close(egress->link);
+	*egress = (struct egress){.told = -1, .link = -1, .awaited = -1, .starts = egress->starts, .is_spoilt = egress->is_spoilt};
 }

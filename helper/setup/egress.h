@@ -3,11 +3,13 @@
  *
  * yett-front answers inside, yett-dialer connects outside (programs/egress/egress.h). Neither has privilege. They are born in the sandbox's
  * group, end with the sandbox, and are started again once when one of them ended before. Root makes the sockets that the front listens on,
- * loads a small program that has the kernel send all connections there, and starts the two. It sees no rule, no name and no packet.
+ * loads a small program that has the kernel send all connections there, and starts the two. It sees no rule, no name and no packet. Where
+ * it may load none, yett-init's program is started once more, as somebody of the sandbox's: it listens at the ports of the rules.
  */
 #pragma once
 
 #include "base/fd.h"
+#include "base/net_catch.h"
 #include "programs/egress/egress_told.h"
 
 #include <stdint.h>
@@ -16,31 +18,28 @@
 struct setup;
 
 struct egress {
-	pid_t front, dialer; /* 0: none */
-	int told;            /* SOCK_SEQPACKET: what the dialer says; it ends with either of them. -1: none */
-	int link;            /* by which connections are caught: who has it may take that off. -1: not yet, or by nothing */
-	int awaited;         /* where it comes from; -1 */
-	uint32_t front_id;   /* whom a front becomes */
+	pid_t front, dialer, catcher; /* 0: none. The last is yett-init's program, where each port takes a socket of its own */
+	int told;                     /* SOCK_SEQPACKET: what the dialer says; it ends with either of them. -1: none */
+	int link;                     /* by which connections are caught: who has it may take that off. -1: not yet, or by nothing */
+	int awaited;                  /* where it comes from, or what the catcher reports; -1 */
+	uint32_t front_id;            /* whom a front becomes */
 	unsigned starts;
-	bool is_spoilt; /* something of a dialer's could not be closed: it is the last sandbox here, and goes on */
+	bool is_spoilt; /* something could not be closed, or one of them did not end: it is the last sandbox here, and goes on */
 };
 
 #define EGRESS_NONE_YET   ((struct egress){.told = -1, .link = -1, .awaited = -1})
 #define EGRESS_STARTS_MAX 2
-#define EGRESS_PROCESSES  20 /* both, and those of the dialer that look names up */
-
-/* What a front listens on, in the order of enum front_fd. After these, without root, come listeners for so many ports. */
-enum catch_socket { CATCH_TCP4, CATCH_TCP6, CATCH_DNS, CATCH_SOCKETS, CATCH_PORTS_MAX = 257 };
+#define EGRESS_PROCESSES  20 /* front, dialer, catcher, and those of the dialer that look names up */
 
 /*
- * catch.c, for the process that becomes a front, in the sandbox's network namespace. Makes the sockets (-1: this host has no IPv6); then
- * has the kernel send them what is caught: a descriptor, with whose last copy that ends, or -errno.
+ * catch.c, for the process that becomes a front, in the sandbox's network namespace. Has the kernel send the sockets what is caught: a
+ * descriptor, with whose last copy that ends, or -errno. And whether this kernel lets us: else each port of the rules takes a listener.
  */
-_must_check_ int catch_listen(int ret_sockets[static CATCH_SOCKETS]);
-_must_check_ int catch_attach(const int sockets[static CATCH_SOCKETS]);
+_must_check_ int catch_attach(const int sockets[static NET_CATCH_SOCKETS]);
+bool catch_is_possible(void);
 
 /*
- * Starts both for the network namespace of init, and sends them the rules: they do nothing before that, and what comes from inside waits.
+ * Starts them for the network namespace of init, and sends them the rules: they do nothing before that, and what comes from inside waits.
  * `plan` and `rules` are sealed memory of root's, borrowed. 0 or -errno. Where they were started before, they are ended first.
  */
 _must_check_ int egress_start(struct setup *setup, int plan, enum egress_order kind, int rules);
@@ -55,5 +54,5 @@ _must_check_ int egress_use(struct setup *setup, int plan, int rules);
 /* Waits until connections are caught, which they must be before anybody is told of the sandbox. 0 or -errno, with the shared error. */
 _must_check_ int egress_await(struct setup *setup);
 
-/* Ends both, and waits for that. */
+/* Ends them, and waits for that, but not for long. */
 void egress_end(struct setup *setup);

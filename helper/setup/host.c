@@ -35,7 +35,7 @@ int setup_host_open(const struct policy *policy, const char *libexec, const stru
 	host->policy = policy;
 	host->libexec = libexec;
 	host->rootless = rootless;
-	host->is_rootless = rootless;
+	host->by_port = rootless || !catch_is_possible();
 	host->face = rootless ? UINT32_MAX : policy->ids_first + IDMAP_ROLE_FACE;
 	if (access("/proc/thread-self/children", F_OK) < 0) /* setup_is_busy() */
 		return error_set(error, YETT_E_UNSUPPORTED, 0,

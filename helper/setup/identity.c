@@ -83,7 +83,7 @@ static int cover_dev(const struct setup *setup, int *ret_mount)
 	                                      "nofollow", "metacopy",    "off",  NULL};
 
 	*ret_mount = -1;
-	if (setup->host->is_rootless || !setup->host->policy->profiles[setup->profile].overlay_ro)
+	if (setup->host->rootless || !setup->host->policy->profiles[setup->profile].overlay_ro)
 		return 0;
 	*ret_mount = kernel_mount_new("overlay", options, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	return *ret_mount < 0 ? *ret_mount : 0;
@@ -123,7 +123,7 @@ int identity_take(const struct setup *setup)
 	uint32_t id = setup->map.init_inside;
 
 	/* Without root there is one user namespace, ours already, with one id, and the groups cannot be changed. */
-	if (!setup->host->is_rootless &&
+	if (!setup->host->rootless &&
 	    (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
 		return -errno;
 	/* The helper's keys, and those of the session it was started in, stay behind: who possesses a key ring reads it, whatever id he
@@ -142,7 +142,7 @@ int identity_leave(const struct setup *setup, int control, struct identity_fds *
 	if (setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0)
 		return -errno;
 	r = cover_dev(setup, &fds->fds[INIT_FD_DEV - INIT_FD_CONTROL]);
-	if (r == 0 && !setup->host->is_rootless)
+	if (r == 0 && !setup->host->rootless)
 		r = enter_user_namespace(setup, control);
 	return r == 0 ? identity_take(setup) : r;
 }

@@ -18,6 +18,7 @@ enum builder_child {
 	BUILDER_FRONT,  /* egress_become() */
 	BUILDER_DIALER,
 	BUILDER_MOUNTER, /* mount_become() */
+	BUILDER_CATCHER,
 };
 
 /*
@@ -56,10 +57,15 @@ _must_check_ int identity_take(const struct setup *setup);
 _must_check_ int identity_become_init(const struct setup *setup, const char *what, struct identity_fds *fds);
 
 /*
- * mount.c: what a child does to carry out an order in a sandbox that is there. 0 when that is over, or -errno. `fds`: the order's socket,
- * where locks of stores go, init's pidfd, and the sandbox's user namespace, or without root -1.
+ * mount.c: what a child does to carry out an order in a sandbox that is there: a MOUNTER in all of its namespaces, a CATCHER (PORTS) in
+ * those of its network, of IPC, and what goes with that. 0 when that is over, or -errno. `fds`: the order's socket; where locks of stores
+ * go, or sockets for the front; init's pidfd; and the sandbox's user namespace, or without root -1. Then what it says over the order's
+ * socket of its end, of which nothing is believed but that it is text. It sends no descriptors: a captured one's are not received. 0 or
+ * -errno, with the shared error.
  */
-_must_check_ int mount_become(const struct setup *setup, const int *fds);
+enum mount_fd { MOUNT_CONTROL, MOUNT_KEEP, MOUNT_INIT, MOUNT_USER_NS, MOUNT_FDS };
+_must_check_ int mount_become(const struct setup *setup, enum builder_child child, const int *fds);
+_must_check_ int mount_hear(const struct setup *setup, int control, int wait_ms);
 
 /*
  * For a process that is to execute another program: puts each of `fds` (-1: none) at first, first + 1, …, and /dev/null at 0 to 2; all
@@ -74,8 +80,8 @@ _must_check_ int identity_place(int *fds, int count, int first);
 _must_check_ int setup_send_order(struct setup *setup, const struct setup_order *order, enum init_order_kind kind, int control);
 
 /*
- * egress.c: what a child does to become a front or a dialer. -errno, or it does not return. `fds`: of a front the dialer, the rules, init's
- * pidfd, and where the link goes that catches connections; of a dialer the front, the supervisor and the plan.
+ * egress.c: what a child does to become a front or a dialer. -errno, or it does not return. `fds`: of a front the dialer, init's pidfd,
+ * and where the link goes that catches connections, or the catcher; of a dialer the front, the supervisor and the plan.
  */
 _must_check_ int egress_become(const struct setup *setup, enum builder_child child, const int *fds);
 

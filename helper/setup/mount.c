@@ -1,5 +1,5 @@
 /*
- * What is mounted in a sandbox that is there, or taken off: see setup.h and making.h.
+ * What is mounted in a sandbox that is there, or taken off; and what catches its connections by ports: see setup.h and making.h.
  *
  * Root clones and maps what the client brought (share.c), as when the sandbox was made. The rest is done by yett-init's program, which is
  * started once more for it: under init's id, with what building takes in the sandbox's upper user namespace, in its mount and its pid
@@ -20,31 +20,35 @@
 #define MOUNT_MS 5000 /* it waits for nobody, but for a file system of the client's that does not answer */
 #define KEEP_MS  1000 /* init takes what is for it */
 
-enum mount_fd { MOUNT_CONTROL, MOUNT_KEEP, MOUNT_INIT, MOUNT_USER_NS, MOUNT_FDS };
-
-int mount_become(const struct setup *setup, const int *from)
+int mount_become(const struct setup *setup, enum builder_child child, const int *from)
 {
-	const int namespaces =
-		CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | (setup->shares_network ? 0 : CLONE_NEWNET);
+	const bool mounts = child == BUILDER_MOUNTER;
+	/* Who only catches has nothing to do with what runs inside, nor is in its reach. */
+	const int namespaces = (mounts ? CLONE_NEWPID | CLONE_NEWNS : 0) | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+	                       (setup->shares_network ? 0 : CLONE_NEWNET);
 	struct identity_fds fds = {{from[MOUNT_CONTROL], from[MOUNT_KEEP], [2 ... INIT_FD_END - INIT_FD_CONTROL - 1] = -1}};
 	int r = identity_prepare(setup);
 	pid_t pid;
 
 	if (r == 0)
-		r = reached_step("mounter", "enter");
-	if (r == 0 &&
-	    (setns(from[MOUNT_INIT], namespaces) < 0 || (!setup->host->is_rootless && setns(from[MOUNT_USER_NS], CLONE_NEWUSER) < 0)))
-		r = -errno;
+		r = reached_step(mounts ? "mounter" : "catcher", "enter");
+	/* Of files he sees those that init sees at first, in mounts of his own. An init that is gone has said why: that is no step's error.
+	 */
+	if (r == 0 && ((!mounts && setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0) ||
+	               setns(from[MOUNT_INIT], namespaces) < 0 ||
+	               (!setup->host->rootless && setns(from[MOUNT_USER_NS], CLONE_NEWUSER) < 0) || (!mounts && unshare(CLONE_NEWNS) < 0)))
+		r = errno == ESRCH ? -EPIPE : -errno;
 	if (r == 0)
 		r = identity_take(setup);
-	/* Our end is its end, and the supervisor's is ours; in its pid namespace nobody may touch it. Another id clears it. */
+	/* Our end is its end, and the supervisor's is ours; where it is in init's pid namespace, nobody may touch it. Another id clears it.
+	 */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	pid = r == 0 ? fork() : -1;
+	pid = r < 0 ? -1 : mounts ? fork() : 0;
 	if (r == 0 && pid < 0)
 		r = -errno;
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		return identity_become_init(setup, "mount", &fds);
+		return identity_become_init(setup, "once", &fds);
 	}
 	if (pid > 0)
 		(void)waitpid(pid, NULL, 0); /* what became of it is told by itself, or by the end of its socket */
@@ -71,21 +75,22 @@ static int make_keep(struct setup *setup, int keep[static 2])
 	return r;
 }
 
-/* What it says of its end, of which nothing is believed but that it is text. It sends no descriptors: a captured one's are not received. */
-static int hear(int control, struct yett_error *error)
+int mount_hear(const struct setup *setup, int control, int wait_ms)
 {
 	struct init_report report;
 	ssize_t n;
 
-	if (fd_poll(control, POLLIN, MOUNT_MS) <= 0)
+	if (fd_poll(control, POLLIN, wait_ms) <= 0)
 		return -ETIMEDOUT;
 	n = frame_peek_fds(control) ? -1 : recv(control, &report, sizeof report, MSG_DONTWAIT | MSG_TRUNC);
 	if (n != sizeof report || report.error < 0)
 		return n == 0 ? -ECHILD : -EPROTO;
-	if (report.error == 0 || report.refused.code == YETT_OK || !error_is_sound(&report.refused))
+	/* Who cloned may have said why already. */
+	if (report.error == 0 || report.refused.code == YETT_OK || !error_is_sound(&report.refused) || setup->shared->result > 0)
 		return -report.error;
-	*error = report.refused;
-	return (int)error->code;
+	setup->shared->error = report.refused;
+	setup->shared->result = (int)report.refused.code;
+	return -EPIPE;
 }
 
 int setup_mount(struct setup *setup, const struct setup_order *order, struct yett_error *error)
@@ -113,7 +118,7 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 	if (r > 0)
 		r = setup_send_order(setup, order, INIT_ORDER_MOUNT, control[0]);
 	if (r == 0)
-		r = hear(control[0], error);
+		r = mount_hear(setup, control[0], MOUNT_MS);
 	if (r != 0)
 		r = setup_explain(setup, r, error);
 	setup_end_sharer(setup);

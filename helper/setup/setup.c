@@ -78,7 +78,7 @@ static int take_map(struct setup *setup, const struct idmap_subject *subject)
 	struct idmap map;
 	int r = 0;
 
-	if (host->is_rootless)
+	if (host->rootless)
 		host->rootless->make_map(subject, &map);
 	else
 		r = idmap_make(subject, setup->first, host->face, &map);
@@ -90,7 +90,7 @@ static int take_map(struct setup *setup, const struct idmap_subject *subject)
 	if (setup->fits)
 		return 0;
 	setup->init_host = idmap_host(&map.uids, map.init_inside);
-	return host->is_rootless || host->cgroups.count == 0 ? 0 : cgroup_delegate(&setup->cgroup, setup->init_host);
+	return host->rootless || host->cgroups.count == 0 ? 0 : cgroup_delegate(&setup->cgroup, setup->init_host);
 }
 
 static int map_ids(struct setup *setup, const struct plan *plan, struct yett_error *error)
@@ -232,7 +232,8 @@ static int give_order(const struct setup *setup, const struct setup_order *given
 	struct init_order order = {.kind = kind,
 	                           .payload_uid = setup->map.payload_uid,
 	                           .payload_gid = setup->map.payload_gid,
-	                           .is_rootless = setup->host->is_rootless,
+	                           .is_rootless = setup->host->rootless,
+	                           .by_port = setup->host->by_port,
 	                           .limits_pids_by_user = setup_limits_pids_by_user(setup->host),
 	                           .uses_selinux = template->selinux > SELINUX_UNNAMED};
 	const int fds[INIT_ORDER_FDS] = {
@@ -567,7 +568,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 		r = give_order(setup, &setup->last, INIT_ORDER_READY, setup->control, -1);
 		(void)!share_open_maps(setup, setup->last.plan);
 	}
-	if (r == 0 && setup->last.rules >= 0 && !setup->host->is_rootless) /* there they listen at what rules are about */
+	if (r == 0 && setup->last.rules >= 0 && !setup->host->by_port) /* there they listen at what rules are about */
 		r = egress_start(setup, setup->last.memory, EGRESS_ORDER_EXPECTED, setup->last.rules);
 	return r > 0 ? -ENOSPC : r;
 }

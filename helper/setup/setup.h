@@ -6,6 +6,8 @@
  *   leaver      is born in the sandbox's cgroups, leaves the host for the template and the user namespace, makes init, and is gone
  *   sharer      looks at what the client brought, clones it, sends the clones to init, and is gone
  *   builder     where cgroups are of v1 only: sits in them and forks leavers (moving there waits for a grace period)
+ *   mounter     enters a sandbox that is there, mounts in it, and is gone: mount.c
+ *   front, dialer   serve its network: egress.h. Where there is no BPF, a catcher makes what the front listens on, and is gone
  *   init        builds the sandbox as nobody of the host: programs/init/build. Started before there is a request, where one is expected
  * A failing step is named in the error; what came before it is undone by setup_end().
  */
@@ -25,11 +27,11 @@ struct setup_host {
 	const struct policy *policy;
 	struct cgroup_host cgroups;
 	struct reserve_host reserve;
-	struct template *templates; /* one for each profile of the policy */
-	int init_program;           /* sealed memfd with yett-init */
-	const char *libexec;        /* where the other programs are, borrowed */
-	uint32_t face;              /* UINT32_MAX where is_rootless: files are whose they are */
-	bool is_rootless;
+	struct template *templates;            /* one for each profile of the policy */
+	int init_program;                      /* sealed memfd with yett-init */
+	const char *libexec;                   /* where the other programs are, borrowed */
+	uint32_t face;                         /* UINT32_MAX without root: files are whose they are */
+	bool by_port;                          /* connections are caught only at ports that rules are about: catch_is_possible() */
 	const struct setup_rootless *rootless; /* borrowed; NULL: with root's privilege */
 };
 
@@ -38,8 +40,6 @@ struct setup_rootless {
 	int cgroup;                              /* a v2 group that was delegated to the caller, borrowed; -1: none */
 	void (*expect)(struct setup_host *host); /* while the rest is opened, once the runtime directory is there */
 	void (*make_map)(const struct idmap_subject *subject, struct idmap *ret_map);
-	/* For a front, in the sandbox's network namespace: listeners, and how many, or -errno. CATCH_PORTS_MAX */
-	int (*listen)(const struct setup *setup, int rules, int *ret_sockets);
 	int (*reopen)(int fd); /* what the client has open, by a mount of this mount namespace; a descriptor or -errno */
 };
 
@@ -56,7 +56,7 @@ _must_check_ int setup_host_profile(struct setup_host *host, size_t profile, str
 /* Whether a sandbox's bound on processes is RLIMIT_NPROC, which counts within its user namespace: there is no cgroup for it. */
 static inline bool setup_limits_pids_by_user(const struct setup_host *host)
 {
-	return host->is_rootless && !(host->cgroups.controllers & CGROUP_PIDS);
+	return host->rootless && !(host->cgroups.controllers & CGROUP_PIDS);
 }
 
 void setup_host_close(struct setup_host *host);

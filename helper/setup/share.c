@@ -182,7 +182,7 @@ int share_check(struct share_doors *doors, const struct plan *plan, int fd, cons
  */
 static int restrict_tree(const struct sharing *sharing, int tree, const struct plan_step *step, struct yett_error *error)
 {
-	bool is_rootless = sharing->setup->host->is_rootless, writable = step->writable && step->layer != PLAN_LAYER_SOURCE;
+	bool is_rootless = sharing->setup->host->rootless, writable = step->writable && step->layer != PLAN_LAYER_SOURCE;
 	struct mount_attr attributes = {
 		.attr_set =
 			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY) | (is_rootless ? 0 : MOUNT_ATTR_IDMAP),
@@ -217,9 +217,9 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 	const char *target = plan_text(sharing->plan, step->target);
 	int fd = sharing->frame->fds[step->fd], r;
 	struct stat asked, cloned;
-	_cleanup_fd_ int tree = -1, own = host->is_rootless ? host->rootless->reopen(fd) : -1;
+	_cleanup_fd_ int tree = -1, own = host->rootless ? host->rootless->reopen(fd) : -1;
 
-	if (host->is_rootless && own < 0)
+	if (host->rootless && own < 0)
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the share for %s cannot be found by its path: %s", target, strerror(-own));
 	fd = own < 0 ? fd : own;
 	r = share_check(sharing->doors, sharing->plan, fd, step, &asked, error);
@@ -298,7 +298,7 @@ bool share_needs_map(const struct plan *plan, enum setup_map map)
 int share_open_maps(struct setup *setup, const struct plan *plan)
 {
 	for (enum setup_map map = 0; map < SETUP_MAPS; map++) {
-		if (setup->host->is_rootless || setup->maps[map] >= 0 || !share_needs_map(plan, map))
+		if (setup->host->rootless || setup->maps[map] >= 0 || !share_needs_map(plan, map))
 			continue;
 		setup->maps[map] = open_map(setup, plan, map);
 		if (setup->maps[map] < 0)
@@ -443,7 +443,7 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 	}
 	if (r == 0)
 		r = clone_all(sharing, trees, &shared->error);
-	if (r == 0 && !sharing->setup->host->is_rootless)
+	if (r == 0 && !sharing->setup->host->rootless)
 		r = lock_trees(sharing, trees);
 	if (r == 0) {
 		r = send_kinds(sharing, trees);

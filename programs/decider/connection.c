@@ -131,7 +131,9 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 		r = planning_make(c->policy, &decision, id, c->plan, error);
 	}
 	if (r == 0 && c->begin->is_rootless)
-		r = fit_plan(c->policy, &c->begin->means, &decision, c->plan, error);
+		r = fit_plan(&c->begin->means, &decision, c->plan, error);
+	if (r == 0 && c->begin->by_port)
+		r = fit_network(c->policy, &decision, c->begin->is_rootless, error);
 	if (r == 0 && c->plan->is_dry)
 		r = connection_check_unread(c, error);
 	if (r != 0)
@@ -199,7 +201,7 @@ static int handle_mount(struct connection *c, const struct verified *verified, u
 	if (r == 0)
 		r = planning_mount(c->policy, &decision, record.id, mount, c->plan, error);
 	if (r == 0 && c->begin->is_rootless)
-		r = fit_plan(c->policy, &c->begin->means, &decision, c->plan, error);
+		r = fit_plan(&c->begin->means, &decision, c->plan, error);
 	return r == 0 ? sandboxes_mount(c, &record, sequence, error) : r;
 }
 

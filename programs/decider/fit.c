@@ -7,7 +7,9 @@
 #include <string.h>
 
 #define MEND_ROOT   "the service can (docs/admin.md)"
-#define MEND_PORTS  "let each rule have the port that it is about, as NAME:443; the service needs no ports (docs/admin.md)"
+#define MEND_PORTS  "let each rule have the port that it is about, as NAME:443; %s needs no ports"
+#define SERVICE     "the service (docs/admin.md)"
+#define KERNEL      "a service that may use bpf(2)"
 #define MEND_CGROUP "the service can, and so can a login whose control group is yours: systemd-run --user --scope yett run ..."
 
 static int refuse(const char *what, const char *mend, struct yett_error *error)
@@ -31,8 +33,15 @@ static int check_profile(const struct means *means, const struct policy_profile 
 	return 0;
 }
 
+static int refuse_network(bool is_rootless, const char *what, struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without %s, %s", is_rootless ? "root" : "BPF", what);
+	error_detail(error, MEND_PORTS, is_rootless ? SERVICE : KERNEL);
+	return YETT_E_UNSUPPORTED;
+}
+
 /* The rule with which they are too many, and where it stands if that is in the policy. */
-static int refuse_rule(const struct policy *policy, const struct net_record *record, struct yett_error *error)
+static int refuse_rule(const struct policy *policy, const struct net_record *record, bool is_rootless, struct yett_error *error)
 {
 	struct policy_place place = record->origin & RULES_OF_REQUEST ? (struct policy_place){NULL, 0} : rules_place(policy, record);
 	char text[NET_RULE_TEXT_SIZE], what[NET_RULE_TEXT_SIZE + 512], where[256] = "";
@@ -43,10 +52,10 @@ static int refuse_rule(const struct policy *policy, const struct net_record *rec
 		(void)units_append(where, sizeof where, " (%s:%u)", place.file, place.line);
 	(void)units_append(what, sizeof what, "a network is caught at %d ports at most, and with '%s'%s its rules are about more",
 	                   NET_PORTS_MAX, net_rule_print(&rule, text), where);
-	return refuse(what, MEND_PORTS, error);
+	return refuse_network(is_rootless, what, error);
 }
 
-int fit_network(const struct policy *policy, const struct decision *decision, struct yett_error *error)
+int fit_network(const struct policy *policy, const struct decision *decision, bool is_rootless, struct yett_error *error)
 {
 	_cleanup_free_ struct egress_rules *rules = NULL;
 	const struct net_record *record;
@@ -57,12 +66,12 @@ int fit_network(const struct policy *policy, const struct decision *decision, st
 	if (!plan_network_has_rules(decision->network))
 		return 0;
 	if (decision->network != PLAN_NETWORK_LIMITED)
-		return refuse("a network cannot be open: it is caught at the ports that rules name", MEND_PORTS, error);
+		return refuse_network(is_rootless, "a network cannot be open: it is caught at the ports that rules name", error);
 	if (decision->asks)
-		return refuse("nothing can be asked about: a network is caught at the ports that rules name", MEND_PORTS, error);
+		return refuse_network(is_rootless, "nothing can be asked about: a network is caught at the ports that rules name", error);
 	r = rules_make(policy, decision, &rules, &size, error);
 	record = r == 0 ? net_ports_collect((const struct net_list *)rules->list, &ports) : NULL;
-	return record ? refuse_rule(policy, record, error) : r;
+	return record ? refuse_rule(policy, record, is_rootless, error) : r;
 }
 
 static int check_life(const struct plan_life *life, struct yett_error *error)
@@ -136,14 +145,11 @@ static int fit_limits(const struct means *means, const struct message_limits *as
 	return 0;
 }
 
-int fit_plan(const struct policy *policy, const struct means *means, const struct decision *decision, struct plan *plan,
-             struct yett_error *error)
+int fit_plan(const struct means *means, const struct decision *decision, struct plan *plan, struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
 	int r = check_profile(means, profile, error);
 
-	if (r == 0)
-		r = fit_network(policy, decision, error);
 	if (r == 0 && !means->has_cgroup)
 		r = check_life(&plan->life, error);
 	if (r != 0)

@@ -279,7 +279,7 @@ int manage_list_rules(struct connection *c, int memory, uint32_t changes, struct
 		return r;
 	}
 	message_begin(c->message, MESSAGE_LISTING)->listing = (struct message_listing){
-		.count = count, .changes = changes, .by_port = c->begin->is_rootless, .allow_private = rules->asked_private};
+		.count = count, .changes = changes, .by_port = c->begin->by_port, .allow_private = rules->asked_private};
 	return steal_fd(&memfd);
 }
 
@@ -326,8 +326,8 @@ static int change_rules(const struct manage_asked *asked, struct yett_error *err
 	if (r == 0)
 		r = authorize_rules(c->policy, asked->verified, found.record.profile, (enum plan_network)found.record.network.mode,
 		                    &decision, error);
-	if (r == 0 && c->begin->is_rootless)
-		r = fit_network(c->policy, &decision, error);
+	if (r == 0 && c->begin->by_port)
+		r = fit_network(c->policy, &decision, c->begin->is_rootless, error);
 	if (r == 0)
 		r = sandboxes_tell_rules(c, &decision, error);
 	if (r < 0)

@@ -25,11 +25,20 @@ enum front_fd {
 	FRONT_FD_DIALER = 3, /* SOCK_SEQPACKET */
 	FRONT_FD_TCP4 =
 		4, /* listen in the sandbox's namespace, non-blocking. Whatever is connected to comes here; its own address is what */
-	FRONT_FD_TCP6 = 5, /* the program wanted */
-	FRONT_FD_DNS = 6,  /* UDP, port 53, of IPv6 where there is such, for both families; with IP_PKTINFO and IPV6_RECVPKTINFO */
-	/* Where root is missing, each listens at one port in a namespace of the front's, which all comes to that leaves the sandbox's. */
-	FRONT_FD_PORTS = 7,
+	FRONT_FD_TCP6 = 5,    /* the program wanted */
+	FRONT_FD_DNS = 6,     /* UDP, port 53, of IPv6 where there is such, for both families; with IP_PKTINFO and IPV6_RECVPKTINFO */
+	FRONT_FD_CATCHER = 7, /* SOCK_SEQPACKET: then the others come from there, struct egress_listeners, and are not there before */
+	/* Where the kernel sends nobody all connections, each listens at one port in a namespace to which all comes that leaves the
+	   sandbox's. */
+	FRONT_FD_PORTS = 8,
 	FRONT_FD_END = FRONT_FD_PORTS + EGRESS_PORTS_MAX + 1 /* of rules, and that of DNS */,
+};
+
+/* Who makes what a front listens on → front, which gives each descriptor that comes with it its number. */
+#define EGRESS_LISTENERS_MAX 64
+struct egress_listeners {
+	uint32_t is_last;
+	uint32_t numbers[EGRESS_LISTENERS_MAX]; /* enum front_fd of each */
 };
 
 enum dialer_fd {

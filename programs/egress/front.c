@@ -26,12 +26,13 @@ enum stage {
 	STAGE_ARGUMENTS = 1,
 	STAGE_DESCRIPTORS,
 	STAGE_LIMITS,
-	STAGE_SOCKETS,
 	STAGE_IDS,
 	STAGE_CAPABILITIES,
 	STAGE_NO_NEW_PRIVS,
 	STAGE_UNDUMPABLE,
 	STAGE_DEATH_SIGNAL,
+	STAGE_LISTENERS,
+	STAGE_SOCKETS,
 	STAGE_NAMES,
 	STAGE_FILTER,
 };
@@ -70,8 +71,40 @@ static bool find_descriptors(struct front *front)
 		return false;
 	for (enum front_fd fd = FRONT_FD_DIALER; fd < FRONT_FD_END; fd++)
 		front->has[fd] = fcntl((int)fd, F_GETFD) >= 0;
-	front->has_ipv6 = front->has[FRONT_FD_TCP6];
 	return front->has[FRONT_FD_DIALER];
+}
+
+/*
+ * What it listens on, from who may be captured, as whatever is in a sandbox's namespaces. What is no socket, or not where one is to be, is
+ * for prepare_sockets() or nobody.
+ */
+static bool take_listeners(struct front *front)
+{
+	static struct frame frame;
+	struct egress_listeners listeners = {0};
+
+	/* So that nothing comes to a number of those to come. */
+	for (int fd = FRONT_FD_TCP4; fd < FRONT_FD_END; fd++)
+		if (!front->has[fd] && dup2(0, fd) < 0)
+			return false;
+	while (!listeners.is_last) {
+		if (frame_receive(FRONT_FD_CATCHER, &frame, 0) <= 0 || frame.length != sizeof listeners ||
+		    frame.fd_count > EGRESS_LISTENERS_MAX)
+			return false;
+		memcpy(&listeners, frame.bytes, sizeof listeners);
+		for (size_t i = 0; i < frame.fd_count; i++) {
+			uint32_t number = listeners.numbers[i];
+
+			if (number < FRONT_FD_TCP4 || number >= FRONT_FD_END || front->has[number] || dup2(frame.fds[i], (int)number) < 0)
+				return false;
+			front->has[number] = true;
+		}
+		frame_close_fds(&frame);
+	}
+	for (int fd = FRONT_FD_TCP4; fd < FRONT_FD_END; fd++)
+		if (!front->has[fd] || fd == FRONT_FD_CATCHER)
+			(void)close(fd);
+	return true;
 }
 
 /* No file, no process, no core (1: core(5)). */
@@ -90,6 +123,7 @@ static bool set_limits(void)
 
 static bool prepare_sockets(struct front *front)
 {
+	front->has_ipv6 = front->has[FRONT_FD_TCP6];
 	front->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (front->epoll < 0 || front_watch(front, FRONT_FD_DIALER, FRONT_DIALER, 0, EPOLLIN) < 0)
 		return false;
@@ -187,7 +221,6 @@ static void lock_down(int argc, char **argv, struct front *front)
 	need(find_descriptors(front), STAGE_DESCRIPTORS);
 	need(signal(SIGPIPE, SIG_IGN) != SIG_ERR, STAGE_DESCRIPTORS); /* splice(2) has no MSG_NOSIGNAL */
 	need(set_limits(), STAGE_LIMITS);
-	need(prepare_sockets(front), STAGE_SOCKETS);
 	if (lockdown_can_leave_root())
 		need(lockdown_bounding_set() && lockdown_ids(arguments.id, arguments.id), STAGE_IDS);
 	need(lockdown_capabilities(), STAGE_CAPABILITIES);
@@ -195,6 +228,8 @@ static void lock_down(int argc, char **argv, struct front *front)
 	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
 	/* Had the parent died before, the dialer's end would be closed soon. */
 	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
+	need(!front->has[FRONT_FD_CATCHER] || take_listeners(front), STAGE_LISTENERS);
+	need(prepare_sockets(front), STAGE_SOCKETS);
 	need(make_names(front, arguments.half), STAGE_NAMES);
 	need(enter_filter(), STAGE_FILTER);
 }

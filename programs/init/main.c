@@ -277,7 +277,8 @@ static void main_warm(struct init *init)
 	init->tokens[0].kind = 0;
 }
 
-/* Started with "build", to build its sandbox first; with "mount", for one that is there. Tests start it in one that they have made. */
+/* Started with "build", to build its sandbox first; with "once", for an order in one that is there. Tests start it in one that they have
+ * made. */
 int main(int argc, char **argv)
 {
 	struct init *init = mmap(NULL, sizeof *init, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -288,9 +289,9 @@ int main(int argc, char **argv)
 	struct init_layers layers;
 	int children, r;
 
-	if (is_to_build && strcmp(argv[1], "mount") == 0) {
+	if (is_to_build && strcmp(argv[1], "once") == 0) {
 		start_reset_signals();
-		return build_mount() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+		return build_once() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
 	if (init == MAP_FAILED) {
 		main_report(-errno, step, NULL, NULL, NULL);

@@ -11,7 +11,6 @@
 #include "helper/privilege/privilege.h"
 #include "helper/start/start.h"
 #include "programs/policy/target.h"
-#include "programs/rootless/ports.h"
 #include "programs/rootless/rootless.h"
 
 #include <ctype.h>
@@ -148,7 +147,7 @@ static int open_host(struct monitor *monitor, const char *libexec, struct own *o
 	_cleanup_fd_ int group = rootless_open_cgroup();
 	int r = privilege_take(PRIVILEGE_BUILD);
 
-	own->setup = (struct setup_rootless){group, expect_profile, rootless_make_map, ports_listen, rootless_reopen};
+	own->setup = (struct setup_rootless){group, expect_profile, rootless_make_map, rootless_reopen};
 	if (r == 0)
 		r = setup_host_open(monitor->policy, libexec, &own->setup, &monitor->host, error);
 	if (r != 0)

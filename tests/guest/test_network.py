@@ -76,6 +76,22 @@ class Network(installed.Case):
         os.kill(pid, signal.SIGKILL)
         yett.wait_until(lambda: self.roles('yett-front') not in ([pid], []), 'the next one')
 
+    def test_without_bpf_it_is_caught_at_the_ports_of_rules(self):
+        self.drop_in('yett.service', '[Service]\nSystemCallFilter=~bpf\n')
+        self.reload()
+        options = ('--allow', 'v4.example:8080', '--allow', 'v6.example:8080', '--allow', 'v4.example:443')
+        for name, address in (('v4', world.GOOD4), ('v6', world.GOOD6)):
+            self.assertEqual(self.output(self.ann, *FETCH, 'http://%s.example:8080/' % name, options=options), 'served at %s\n' % address)
+        self.assertIn('refused', self.sandbox(self.ann, *FETCH, 'http://v4.example:8081/', options=options).err)
+        done = self.sandbox(self.ann, 'true', options=('--allow', 'v4.example'))
+        self.assertNotEqual(done.code, 0)
+        self.assertIn('without BPF, a network is caught at 256 ports at most', done.err)
+        process = self.hold(self.ann, 'sh', '-c', 'echo up; read x; exec "$@"', 'sh', *FETCH, 'http://v4.example:8080/', options=options)
+        pid, = self.roles('yett-front')
+        os.kill(pid, signal.SIGKILL)
+        yett.wait_until(lambda: self.roles('yett-front') not in ([pid], []), 'the next one')
+        self.assertEqual(process.communicate(b'x\n', timeout=yett.DEADLINE)[0].decode(), 'served at %s\n' % world.GOOD4)
+
     def test_a_port_leads_inside(self):
         process = self.hold(self.ann, 'python3', '-c', ECHO, options=('--publish', '0:8123'))
         port = next(found for found in (re.search(r'127\.0\.0\.1:(\d+) leads to port 8123', line) for line in iter(lambda: yett.line_of(process.stderr), '')) if found)

@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, 'support'))
 import yett
 
-yett.STAGED += ('tests/hostile/client', 'tests/hostile/keep', 'tests/hostile/attack', 'tests/hostile/fake-decider', 'tests/hostile/fake-decoder', 'tests/hostile/fake-init', 'tests/hostile/fake-front', 'tests/hostile/fake-dialer',
+yett.STAGED += ('tests/hostile/client', 'tests/hostile/keep', 'tests/hostile/attack', 'tests/hostile/fake-decider', 'tests/hostile/fake-decoder', 'tests/hostile/fake-init', 'tests/hostile/fake-catcher', 'tests/hostile/fake-front', 'tests/hostile/fake-dialer',
                 'tests/hostile/yett-helper-faults', 'tests/hostile/yett-policy-open', 'tests/hostile/yett-init-faults', 'tests/hostile/yett-init-layers',
                 'tests/hostile/preload.so', 'tests/hostile/captured-diff.so', 'tests/hostile/layouts.so')
 

@@ -648,6 +648,57 @@ for name, family, kind, protocol in (("raw", 2, 3, 1), ("raw6", 10, 3, 58), ("ra
         self.leave(mine, others)
 
 
+class Catchers(Network):
+    """Who makes what a front listens on, where there is no BPF, is the sandbox's."""
+
+    service_class = yett.WithoutBpf
+    FIRST = 7100
+    # fake_catcher.c has them in this order. Whether the sandbox is there in the end: then nothing is reached.
+    ATTACKS = (('number_of_the_dialer', True), ('number_of_itself', True), ('number_at_the_end', True), ('number_below_all', True), ('greatest_number', True),
+               ('twice', True), ('too_many', True), ('short_packet', True), ('long_packet', True), ('others', True), ('kinds', True), ('nothing', True),
+               ('no_end', True), ('end_at_once', False), ('report_with_descriptors', False), ('report_of_another_size', False), ('report_unsound', False),
+               ('stopped', False))
+
+    @classmethod
+    def setUpClass(cls):
+        cls.service_options = {'libexec': yett.run_of_process().libexec('libexec-catcher', init=hostile.program('fake-catcher'))}
+        super().setUpClass()
+
+    def rule(self, number):
+        return 'good.example:%d' % (self.FIRST + number)
+
+    def test_it_is_the_fake_one(self):
+        """An honest one of it is as good as any; and what it finds where it is, captured, is nothing."""
+        box = self.box(allow=[GOOD])
+        self.assert_unharmed(box)
+        self.leave(box)
+        done = self.sandbox('true', options=['--allow', self.rule(len(self.ATTACKS))])
+        self.assert_refused(done, 125, 'nothing was found')
+        box = self.box(allow=[GOOD])
+        self.assert_unharmed(box)
+        self.leave(box)
+        self.assert_nothing_left()
+
+    def test_whatever_it_does_concerns_its_own_sandbox(self):
+        other = self.neighbour()
+        for i, (name, is_there) in enumerate(self.ATTACKS):
+            with self.subTest(name):
+                rule = self.rule(i)
+                done = self.sandbox('python3', '-c', PROMPT, options=['--allow', rule], input='fetch("good.example", %d, timeout=2)\n' % (self.FIRST + i))
+                self.assertEqual(done.code, 0 if is_there else 125, done)
+                self.assertNotIn('served', done.out)
+                self.assert_unharmed(other)
+        self.leave(other)
+        self.assert_nothing_left()
+
+
+class InsideWithoutBpf(Inside):
+    """The same where the front is sent its listeners by who is somebody of the sandbox's."""
+
+    service_class = yett.WithoutBpf
+    uncaught, other, further, foreign = 'ECONNREFUSED', GOOD, (), 'EADDRNOTAVAIL'
+
+
 class InsideRootless(Inside):
     """The same where the front has the payload's uid."""
 
@@ -770,11 +821,13 @@ class Floods(Network):
 class Killed(Network):
     """Who makes or serves a network dies at the worst moment."""
 
+    caught_by, caught_after = 1, 'egress:front'  # links to programs of the kernel; the step before
+
     @classmethod
     def setUpClass(cls):
         run = yett.run_of_process()
         cls.faults = Faults(run.path('faults-network'))
-        cls.service_options = {'helper': 'tests/hostile/yett-helper-faults', 'libexec': run.libexec('libexec-killed'), 'environment': {'YETT_TEST_FAULTS': cls.faults.path}}
+        cls.service_options = {'helper': 'tests/hostile/yett-helper-faults', 'libexec': run.libexec('libexec-' + cls.__name__), 'environment': {'YETT_TEST_FAULTS': cls.faults.path}}
         super().setUpClass()
 
     def setUp(self):
@@ -788,7 +841,7 @@ class Killed(Network):
         return client
 
     def test_no_command_runs_before_its_connections_are_caught(self):
-        client = self.hold('egress:front')
+        client = self.hold(self.caught_after)
         init = [pid for pid in yett.inits_among(yett.processes()) if yett.parent_of(pid) == yett.parent_of(self.faults.holder())]
         self.assertEqual(len(init), 1)
         yett.wait_until(lambda: not yett.is_building(init[0]), 'an init that serves')
@@ -823,7 +876,7 @@ class Killed(Network):
         box = self.box('--name', 'dies', allow=[GOOD])
         self.assert_unharmed(box)
         self.assertEqual(self.ask(box, 'kept.append(started("good.example", %d, b"hold")) or kept[0].recv(4)' % HTTP), b'held')
-        self.assertEqual(self.links(), 1)
+        self.assertEqual(self.links(), self.caught_by)
         pids = {role: self.roles(role)[0] for role in ('yett-front', 'yett-dialer')}
         pids['supervisor'] = yett.parent_of(pids['yett-front'])
         pids['keeper'] = yett.children_of(pids['yett-dialer'])[0]
@@ -833,7 +886,7 @@ class Killed(Network):
         else:
             yett.wait_until(lambda: self.ask(box, 'fetch("good.example", %d)' % HTTP) == 'served at ' + world.GOOD4, 'service')
             self.assertEqual(self.ask(box, 'code(kept[0].recv, 1)'), 'ECONNRESET') if name != 'keeper' else None
-            self.assertEqual(self.links(), 1)
+            self.assertEqual(self.links(), self.caught_by)
             self.leave(box)
         self.assert_nothing_left()
 
@@ -873,6 +926,15 @@ class Killed(Network):
 hostile.add_cases(Killed, 'death', [('%s at %s' % (victim, step), step, victim) for step in ('egress:front', 'egress:dialer')
                                     for victim in ('itself', 'supervisor', 'client', 'monitor', 'inside')], lambda self, _, step, victim: self.die(step, victim))
 hostile.add_cases(Killed, 'death_while_running_of', [(name,) for name in ('yett-front', 'yett-dialer', 'supervisor', 'keeper')], Killed.die_while_running)
+
+
+class KilledWithoutBpf(Killed):
+    service_class = yett.WithoutBpf
+    caught_by, caught_after = 0, 'catcher:enter'
+
+
+hostile.add_cases(KilledWithoutBpf, 'death', [('%s at catcher:enter' % victim, 'catcher:enter', victim) for victim in ('itself', 'supervisor', 'client', 'monitor', 'inside')],
+                  lambda self, _, step, victim: self.die(step, victim))
 
 
 class Spares(Network):

@@ -39,10 +39,11 @@ MAY_INCLUDE = {
     "programs/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/plan/admit.h", "helper/setup/making.h", "programs/decider/authorize.h", "programs/decider/intersect.h", "programs/decider/key_text.h",
                          "programs/decider/plan_name.h", "programs/decider/planning.h", "programs/decider/refuse_plan.h", "programs/decider/rules.h", "programs/reader/own_keys.h"],
     "programs/files": ["base/", "protocol/"],
-    "programs/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "programs/decider/plan_add.h", "programs/decider/plan_name.h", "programs/egress/egress.h"],
+    "programs/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "programs/decider/plan_add.h", "programs/decider/plan_name.h", "programs/egress/egress.h",
+                      "programs/egress/ruleset.h"],
     "programs/policy": ["base/", "helper/policy/image.h", "helper/policy/key_line.h", "helper/policy/policy.h", "helper/privilege/lockdown.h"],
     "programs/reader": ["base/", "protocol/", "helper/policy/key_line.h", "helper/monitor/reader.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
-    "programs/rootless": ["base/", "helper/", "programs/egress/ruleset.h", "programs/policy/target.h"],
+    "programs/rootless": ["base/", "helper/", "programs/policy/target.h"],
 }
 
 # Pure functions: nothing that opens, reads, writes, waits or asks the kernel. stdio.h is for text in memory only; the

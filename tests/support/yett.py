@@ -20,6 +20,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -419,6 +420,8 @@ class Result:
 class Service:
     """A helper of our own behind systemd-socket-activate, with a policy of our own."""
 
+    preexec = None  # what its process does first
+
     def __init__(self, before='', after='', spares=0, accept=False, libexec=None, environment=None, shipped=True,
                  helper='helper/yett-helper', arguments=()):
         """
@@ -484,7 +487,7 @@ class Service:
             self.log_start = log.tell()
             self.run_.living = [service for service in self.run_.living if service is not self] + [self]
             # With groups of root's, as somebody has who starts it from a shell: what has dropped its privilege has none of them.
-            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd='/', extra_groups=(0, 4),
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd='/', extra_groups=(0, 4), preexec_fn=self.preexec,
                                             env={**os.environ, **self.environment})
         # The kernel may still list the socket of a listener that was killed: ours is there when its name is, too.
         wait_until(lambda: (self.sockets('00010000', '01') and os.path.exists(self.socket)) or self.process.poll() is not None,
@@ -657,6 +660,25 @@ class Service:
         """The first run makes a key and says so; after this no run does."""
         shutil.rmtree(os.path.join(user.home, '.config'), ignore_errors=True)
         return self.sandbox(user, 'true', options=options)
+
+
+BPF_NUMBER = {'x86_64': 321, 'aarch64': 280}
+
+
+def deny_bpf():
+    """For a process of root's and all that come of it: bpf(2) is not there, as in a kernel without CONFIG_BPF_SYSCALL. seccomp(2)"""
+    load, equal, give = 0x20, 0x15, 0x06  # BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K, BPF_RET | BPF_K
+    steps = ((load, 0, 0, 0), (equal, 0, 1, BPF_NUMBER[os.uname().machine]), (give, 0, 0, 0x00050000 | errno.ENOSYS), (give, 0, 0, 0x7fff0000))
+    code = ctypes.create_string_buffer(b''.join(struct.pack('<HBBI', *step) for step in steps))
+    program = ctypes.create_string_buffer(struct.pack('<H6xQ', len(steps), ctypes.addressof(code)))
+    if ctypes.CDLL(None, use_errno=True).prctl(22, 2, program, 0, 0) < 0:  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+        os._exit(1)
+
+
+class WithoutBpf(Service):
+    """On a host whose kernel has no BPF."""
+
+    preexec = staticmethod(deny_bpf)
 
 
 class Rootless(Service):

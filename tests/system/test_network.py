@@ -774,6 +774,25 @@ class Doctor(Network):
         self.assert_connects(['fake.example:8080@198.18.0.0/15'], {'fake.example:8080': 'served at 198.18.1.1'})  # the mend
 
 
+class Kept(Network):
+    service_options = {'spares': 1}
+
+    def test_what_was_made_ready_for_a_network_that_nobody_wants_ends_no_supervisor(self):
+        for _ in range(20):
+            self.assert_connects([GOOD], {GOOD: 'served at ' + world.GOOD4})
+            yett.wait_until(lambda: self.roles('yett-front'), 'the front of a sandbox that is ready')
+            supervisor = yett.parent_of(self.roles('yett-front')[0])
+            process = self.start('sh', '-c', 'echo up; read x')
+            self.assertEqual(self.line(process), 'up')
+            inits = set(yett.inits_among(yett.children_of(supervisor)))
+            is_used = any(yett.parent_of(pid) in inits for pid in self.outside(process))
+            process.communicate(timeout=yett.DEADLINE)
+            if is_used:  # and not one that was made meanwhile
+                yett.wait_until(lambda: set(yett.inits_among(yett.children_of(supervisor))) - inits, 'the next sandbox, of the same supervisor')
+                return
+        self.fail('what was made ready was never used')
+
+
 class Killed(Network):
     def test_what_serves_it_is_started_again_once_and_then_nothing_is_reached(self):
         for name in ('yett-front', 'yett-dialer'):
@@ -977,6 +996,7 @@ class Proxied(Told):
 class Rootless(Network):
     """Without root: a listener for each port that rules are about, in a network namespace beside the sandbox's."""
     service_class = yett.Rootless
+    missing = 'root'
     test_without_rules_there_is_no_network = Limited.test_without_rules_there_is_no_network
     test_servers_inside_work_also_where_connections_are_caught = Limited.test_servers_inside_work_also_where_connections_are_caught
     test_much_goes_through_in_both_directions_and_unchanged = Limited.test_much_goes_through_in_both_directions_and_unchanged
@@ -1012,9 +1032,9 @@ class Rootless(Network):
         for allow, text in ((['good.example'], "with 'good.example' its rules are about more"),
                             (['good.example:443', 'good.example:8000-8255'], "with 'good.example:8000-8255' its rules are about more")):
             done = self.sandbox('true', options=[word for rule in allow for word in ('--allow', rule)])
-            self.assert_refused(done, 125, 'without root, a network is caught at 256 ports at most, and ' + text)
+            self.assert_refused(done, 125, 'without %s, a network is caught at 256 ports at most, and %s' % (self.missing, text))
             self.assertIn('let each rule have the port that it is about, as NAME:443', done.err)
-        self.assert_refused(self.sandbox('true', options=['--net', 'open']), 125, 'without root, a network cannot be open')
+        self.assert_refused(self.sandbox('true', options=['--net', 'open']), 125, 'without %s, a network cannot be open' % self.missing)
 
     def test_other_packets_get_nowhere(self):
         script = r'''
@@ -1044,13 +1064,58 @@ for kind, protocol, port in ((socket.SOCK_DGRAM, 0, 443), (socket.SOCK_DGRAM, 13
             with self.subTest(yett.argv_of(pid)):
                 self.assertEqual([status[key] for key in ('CapInh', 'CapPrm', 'CapEff', 'CapAmb')], ['0' * 16] * 4)
                 self.assertEqual((status['NoNewPrivs'], status['Seccomp']), ('1', '2'))
-                self.assertEqual(set(status['Uid'].split()), {str(self.alice.uid)})
+                uid, = set(status['Uid'].split())
+                if pid == front and self.missing != 'root':
+                    self.assertTrue(self.service.owns_uid(int(uid)))
+                    self.assertNotEqual(uid, yett.status_of(init)['Uid'].split()[0])
+                else:
+                    self.assertEqual(int(uid), self.alice.uid)
                 self.assertEqual(os.readlink('/proc/%d/ns/pid' % pid), os.readlink('/proc/self/ns/pid'))
         nets = {name: os.readlink('/proc/%s/ns/net' % pid) for name, pid in (('front', front), ('dialer', dialer), ('init', init), ('host', 'self'))}
-        self.assertEqual(nets['dialer'], nets['host'])
-        self.assertEqual(len(set(nets.values())), 3, nets)
+        self.assertEqual((nets['dialer'], nets['front']), (nets['host'], nets['init']))
+        self.assertNotEqual(nets['host'], nets['init'])
         process.communicate(b'\n', yett.DEADLINE)
         self.assertEqual(process.returncode, 0)
+
+
+class WithoutBpf(Rootless):
+    """With root, but no BPF: the same, and sandboxes have private ids."""
+    service_class = yett.WithoutBpf
+    missing = 'BPF'
+
+    def test_the_log_and_the_doctor_say_so(self):
+        self.output('true')
+        self.assertRegex(self.service.log_text(), r': ready, \d+ profiles; no BPF can be used')
+        done = self.yett('doctor')
+        self.assertRegex(done.out, r'(?m)^weaker +network +without BPF, a network cannot be open: it is caught at the ports that rules name\n +mend: let each rule have the port')
+        self.assertEqual(done.code, 0, done)
+
+    def test_other_ports_are_caught_only_when_a_sandbox_is_made(self):
+        box = self.start('python3', '-c', CONNECT.split('for target in')[0] + 'print("ready", flush=True)\nfor line in sys.stdin: print(one(*line.split()), flush=True)',
+                         options=['--name', 'later', '--allow', GOOD])
+        self.assertEqual(self.line(box), 'ready')
+        self.assertEqual(self.yett('net', 'allow', 'later', 'other.example:8080').code, 0)
+        refused = self.yett('net', 'allow', 'later', 'other.example:443')
+        self.assertNotEqual(refused.code, 0)
+        self.assertIn('port', refused.err.replace('port 443', ''), refused)
+        box.stdin.write(b'other.example 8080\n')
+        box.stdin.flush()
+        self.assertEqual(self.line(box), 'served at ' + world.OTHER4)
+        box.communicate(timeout=yett.DEADLINE)
+
+    def test_one_that_may_load_no_program_for_it_takes_ports_from_the_start(self):
+        done = self.sandbox('true', options=['--net', 'open', '--dry-run'])
+        self.assert_refused(done, 125, 'without BPF, a network cannot be open')
+        self.assertIn('a service that may use bpf(2) needs no ports', done.err)
+
+
+class ToldWithoutBpf(Told):
+    service_class = yett.WithoutBpf
+    unlisted = 'ECONNREFUSED'
+
+
+class KilledWithoutBpf(Killed):
+    service_class = yett.WithoutBpf
 
 
 class ToldRootless(Told):

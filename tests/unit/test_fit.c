@@ -14,8 +14,11 @@ static const struct means none = {0}, labels = {.misses_label = true}, memory = 
 
 static int fit(struct decide *d, const struct means *means)
 {
+	int r;
+
 	assert_int_equal(decide_plan(d), 0);
-	return fit_plan(d->policy, means, &d->decision, &d->plan, &d->error);
+	r = fit_plan(means, &d->decision, &d->plan, &d->error);
+	return r == 0 ? fit_network(d->policy, &d->decision, true, &d->error) : r;
 }
 
 static void refused(struct decide *d, const struct means *means, const char *message, const char *mend)
@@ -62,7 +65,7 @@ static void all_that_can_be_missing_is_said_to_the_end(void **state)
 	decide_policy(d, PLAIN);
 	assert_int_equal(decide_plan(d), 0);
 	d->plan.limits = d->plan.user_limits = largest;
-	assert_int_equal(fit_plan(d->policy, &least, &d->decision, &d->plan, &d->error), 0);
+	assert_int_equal(fit_plan(&least, &d->decision, &d->plan, &d->error), 0);
 	length = strlen(d->plan.weaker);
 	assert_string_equal(d->plan.weaker + length - strlen(last), last);
 	for (const char *at = d->plan.weaker; (at = strchr(at, ';')); at++)
@@ -140,6 +143,9 @@ static void a_network_is_one_of_some_ports(void **state)
 	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = open allow = {\"*\"} }\n");
 	d->request.body.create.network = NETWORK_OPEN;
 	refused(d, &all, "without root, a network cannot be open", "let each rule have the port");
+	assert_int_equal(fit_network(d->policy, &d->decision, false, &d->error), YETT_E_UNSUPPORTED);
+	assert_non_null(strstr(d->error.message, "without BPF, a network cannot be open"));
+	assert_non_null(strstr(d->error.detail, "a service that may use bpf(2) needs no ports"));
 	d->request.body.create.network = NETWORK_NONE;
 	assert_int_equal(fit(d, &all), 0);
 	d->request.body.create.network = NETWORK_OF_PROFILE;
@@ -148,7 +154,7 @@ static void a_network_is_one_of_some_ports(void **state)
 	assert_int_equal(d->plan.network, PLAN_NETWORK_LIMITED);
 	ask_for(d, "c.example:1255");
 	refused(d, &all, "without root, a network is caught at 256 ports at most, and with 'c.example:1255' its rules are about more",
-	        "NAME:443; the service needs no ports");
+	        "NAME:443; the service (docs/admin.md) needs no ports");
 	d->request.body.create.rules_count = 0;
 	ask_for(d, "git.example.org");
 	refused(d, &all, "with 'git.example.org' its rules are about more", "NAME:443");

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 /*
  * AHEAD needs no plan. READY is what the profile decides, and done before there is a request where one is expected. OWN is what the
@@ -404,13 +405,34 @@ static int mount_shares(struct build *b, struct frame *frame, const char **ret_s
 	return r;
 }
 
-int build_mount(void)
+static int carry_out(struct build *b, struct frame *frame, const char **ret_step)
+{
+	int r;
+
+	/* As take_order() has it: what is root's is trusted. */
+	if (frame->length != sizeof b->order)
+		return -EBADMSG;
+	memcpy(&b->order, frame->bytes, sizeof b->order);
+	if (b->order.kind == INIT_ORDER_PORTS) {
+		*ret_step = "network";
+		/* It is in no process namespace with whose end its children would end: it gets none. */
+		if (setrlimit(RLIMIT_NPROC, &(const struct rlimit){0, 0}) < 0)
+			return -errno;
+		return frame->fd_count == 1 ? ports_serve(b, frame->fds[0]) : -EBADMSG;
+	}
+	r = enter(b);
+	if (r == 0)
+		r = take_order(b, frame);
+	return r == 0 ? mount_shares(b, frame, ret_step) : r;
+}
+
+int build_once(void)
 {
 	static struct build build;
 	static struct plan plan;
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	struct build *b = &build;
-	struct init_report report = {.kind = INIT_ORDER_MOUNT};
+	struct init_report report = {0};
 	const char *step = "order";
 	int r = frame ? 0 : -ENOMEM;
 
@@ -423,11 +445,8 @@ int build_mount(void)
 	if (r == 0)
 		r = receive(INIT_FD_CONTROL, frame);
 	if (r == 0)
-		r = enter(b);
-	if (r == 0)
-		r = take_order(b, frame);
-	if (r == 0)
-		r = mount_shares(b, frame, &step);
+		r = carry_out(b, frame, &step);
+	report.kind = b->order.kind;
 	report.error = r < 0 ? -r : r;
 	report.refused = b->error;
 	(void)snprintf(report.step, sizeof report.step, "%s", step);

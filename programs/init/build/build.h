@@ -56,7 +56,7 @@ struct build {
 	uint32_t fds_present;          /* as struct init_config has it, with INIT_FD_DEV until that is used up */
 	bool is_ready;                 /* what the profile decides is done */
 	bool has_own_etc;              /* with it, what the profile decides of the sandbox's own files of /etc */
-	bool enters;                   /* the sandbox is there: build_mount() */
+	bool enters;                   /* the sandbox is there: build_once() */
 	bool is_command;               /* then: no power over files is left */
 	bool owns_network;             /* the network namespace is of the sandbox's own making, and not the host's */
 	int trees_socket;              /* -1: none come */
@@ -65,7 +65,7 @@ struct build {
 	int targets[PLAN_STEPS_MAX];   /* by step: where, once that is there; -1 */
 	bool are_attached[PLAN_STEPS_MAX];
 	int proc;    /* the sandbox's own, not attached before root_proc() */
-	int beneath; /* the template's root directory, on which the sandbox's own lies; -1 until root_make(). One like it: build_mount() */
+	int beneath; /* the template's root directory, on which the sandbox's own lies; -1 until root_make(). One like it: build_once() */
 	int root;    /* the sandbox's root directory, once there is one */
 	int own;     /* the directory of what commands see at /run/yett and cannot change */
 	dev_t root_device, own_device;
@@ -96,10 +96,11 @@ _must_check_ int build_run(struct build_room room, struct init_config *config, s
                            struct yett_error *ret_error);
 
 /*
- * Takes one order, of a sandbox that is there, and mounts in it, or takes off, what that says: the same steps by the same functions, in a
- * process of their own, which then ends. It tells the supervisor how that went. 0, or -errno when it could not.
+ * Takes one order, of a sandbox that is there, in a process of its own, which then ends: mounts in it, or takes off, what that says, by the
+ * same steps and the same functions; or has its connections caught by ports. It tells the supervisor how that went. 0, or -errno when it
+ * could not.
  */
-_must_check_ int build_mount(void);
+_must_check_ int build_once(void);
 
 /*
  * The beginning of a file below `dir`, as kernel_read_file() has it, in `room`: until the next packet or file. Where it cannot be read the
@@ -202,6 +203,12 @@ int names_host(struct build *b, const struct plan_step *step);
  */
 int network_prepare(struct build *b, const struct plan_step *step);
 int network_make(struct build *b, const struct plan_step *step);
+
+/*
+ * ports.c: for a process of its own, in the sandbox's network namespace, which it leaves: makes what catches that one's connections at each
+ * port that `rules` are about, sealed memory of the decider's, and at port 53, and sends it to the front. 0, -errno or a code.
+ */
+_must_check_ int ports_serve(struct build *b, int rules);
 
 /*
  * lower.c: the user namespace of commands, with the same ids as this one; below it there can be no further one. Where the host lets

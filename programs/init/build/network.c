@@ -11,8 +11,8 @@
 #include <linux/if_addr.h>
 #include <sys/socket.h>
 
-/* The own address of a family, and the route: all there is, from there. Without root the front makes another one: ports_listen(). */
-static int add_family(int fd, uint8_t family, const struct net_address *own, bool is_rootless)
+/* The own address of a family, and the route: all there is, from there. By ports another one comes: ports_serve(). */
+static int add_family(int fd, uint8_t family, const struct net_address *own, bool by_port)
 {
 	const uint8_t *bytes = family == AF_INET ? own->bytes + 12 : own->bytes;
 	const uint8_t size = family == AF_INET ? 4 : 16;
@@ -36,7 +36,7 @@ static int add_family(int fd, uint8_t family, const struct net_address *own, boo
 	r = rtnetlink_send(fd, &address, RTM_NEWADDR);
 	rtnetlink_add(&route, RTA_OIF, &lo, sizeof lo);
 	rtnetlink_add(&route, RTA_PREFSRC, bytes, size);
-	return r == 0 && !is_rootless ? rtnetlink_send(fd, &route, RTM_NEWROUTE) : r;
+	return r == 0 && !by_port ? rtnetlink_send(fd, &route, RTM_NEWROUTE) : r;
 }
 
 int network_prepare(struct build *b, const struct plan_step *step)
@@ -67,7 +67,7 @@ int network_make(struct build *b, const struct plan_step *step)
 
 		r = net_address_parse(families[i].own, &own);
 		if (r == 0)
-			r = add_family(fd, families[i].family, &own, b->order.is_rootless);
+			r = add_family(fd, families[i].family, &own, b->order.by_port);
 		/* A host without IPv6: nothing inside has it either. */
 		if (families[i].family == AF_INET6 && (r == -EOPNOTSUPP || r == -EAFNOSUPPORT || r == -EACCES))
 			r = 0;

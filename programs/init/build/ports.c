@@ -1,17 +1,25 @@
-/* See ports.h. */
-#include "programs/rootless/ports.h"
+/*
+ * What catches the connections of a sandbox where nobody may have the kernel send them to one place: a listener for each port.
+ *
+ * In the sandbox's network namespace and its upper user namespace, with what building takes; nothing of a client's is looked at. A network
+ * namespace of its own, which a wire joins to the sandbox's, and to which all goes that leaves that one. There each address is a local one,
+ * as inside, and what is bound takes no port from the sandbox's own servers, nor can anyone in it bind the same. veth(4)
+ */
+#include "base/net_catch.h"
 #include "base/net_ports.h"
 #include "base/rtnetlink.h"
 #include "programs/egress/ruleset.h"
+#include "programs/init/build/build.h"
 
-#include <fcntl.h>
 #include <linux/if_link.h>
+#include <linux/sockios.h>
 #include <linux/veth.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #define WIRE       "net0"
@@ -21,7 +29,10 @@
 #define PORT_DNS   53
 #define BACKLOG    256
 
-_Static_assert(CATCH_PORTS_MAX == EGRESS_PORTS_MAX + 1 && NET_PORTS_MAX == EGRESS_PORTS_MAX, "what rules are about, and port 53");
+#define LISTENERS_MAX (FRONT_FD_END - FRONT_FD_TCP4)
+
+_Static_assert(NET_PORTS_MAX == EGRESS_PORTS_MAX && FRONT_FD_TCP4 + NET_CATCH_DNS == FRONT_FD_DNS, "what a front takes");
+_Static_assert(EGRESS_LISTENERS_MAX <= MESSAGE_FDS_MAX, "so many come with a packet");
 
 /* Neither end asks who has an address: both have the same one of Ethernet, and so each takes what the other one sends. */
 static void add_end(struct rtnetlink_ask *ask)
@@ -32,7 +43,7 @@ static void add_end(struct rtnetlink_ask *ask)
 	rtnetlink_add(ask, IFLA_ADDRESS, ethernet, sizeof ethernet);
 }
 
-/* With one end here, and one in the other network namespace. One that a front before us has left is not needed any more. */
+/* With one end here, and one in the other network namespace. One that a catcher before us has left is not needed any more. */
 static int make_wire(int netlink, int other)
 {
 	const struct ifinfomsg end = {.ifi_index = WIRE_INDEX, .ifi_flags = IFF_NOARP, .ifi_change = IFF_NOARP};
@@ -130,29 +141,31 @@ static int start_beside(int netlink)
 	return r == 0 ? add_routes(netlink, &v4, &v6) : r;
 }
 
-/* The step that failed, for people. */
-static int tell(const struct setup *setup, const char *what, int r)
+/* What is missing, for people. */
+static int refuse(struct build *b, const char *what, int r)
 {
-	(void)error_set(&setup->shared->error, YETT_E_UNSUPPORTED, 0, "without root, a network takes %s: %s", what, strerror(-r));
-	error_detail(&setup->shared->error, "the service needs none of that (docs/admin.md)");
-	setup->shared->result = error_cause(&setup->shared->error, "network", -r);
-	return -EPIPE;
+	(void)error_set(&b->error, YETT_E_UNSUPPORTED, 0, "without %s, a network takes %s: %s", b->order.is_rootless ? "root" : "BPF", what,
+	                strerror(-r));
+	error_detail(&b->error, "%s",
+	             b->order.is_rootless ? "the service needs none of that (docs/admin.md)"
+	                                  : "a service that may use bpf(2) needs none of that");
+	return error_cause(&b->error, "network", -r);
 }
 
-static int enter(const struct setup *setup)
+static int enter(struct build *b)
 {
 	_cleanup_fd_ int inside = rtnetlink_open(), beside = -1, namespace = -1;
 	int r = inside < 0 ? inside : unshare(CLONE_NEWNET) < 0 ? -errno : 0;
 
 	if (r == -ENOSPC)
-		return tell(setup, "a second network namespace; as root: sysctl user.max_net_namespaces=15000", r);
+		return refuse(b, "a second network namespace; as root: sysctl user.max_net_namespaces=15000", r);
 	beside = r == 0 ? rtnetlink_open() : r;
-	namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	namespace = beside < 0 ? beside : ioctl(beside, SIOCGSKNS);
 	if (beside < 0 || namespace < 0)
 		return beside < 0 ? beside : -errno;
 	r = make_wire(inside, namespace);
 	if (r < 0)
-		return tell(setup, "virtual interfaces of the kernel (veth); as root: modprobe veth", r);
+		return refuse(b, "virtual interfaces of the kernel (veth); as root: modprobe veth", r);
 	r = start_beside(beside);
 	return r == 0 ? start_inside(inside) : r;
 }
@@ -193,17 +206,45 @@ static int read_ports(int memory, struct net_ports *ret_ports)
 	return r;
 }
 
-int ports_listen(const struct setup *setup, int rules, int ret_sockets[static CATCH_PORTS_MAX])
+/* Of those that there are, each to its number, but -1. */
+static int send_listeners(const int sockets[static LISTENERS_MAX])
 {
-	struct net_ports ports;
-	int count = 0, r = read_ports(rules, &ports);
+	int r = 0;
 
+	for (uint32_t at = 0; r == 0 && at < LISTENERS_MAX;) {
+		struct egress_listeners listeners = {0};
+		int fds[EGRESS_LISTENERS_MAX];
+		size_t count = 0;
+
+		for (; at < LISTENERS_MAX && count < EGRESS_LISTENERS_MAX; at++) {
+			if (sockets[at] < 0)
+				continue;
+			listeners.numbers[count] = FRONT_FD_TCP4 + at;
+			fds[count++] = sockets[at];
+		}
+		listeners.is_last = at == LISTENERS_MAX;
+		r = frame_send(INIT_FD_CHANNEL, &listeners, sizeof listeners, fds, count, 0);
+	}
+	return r;
+}
+
+int ports_serve(struct build *b, int rules)
+{
+	int sockets[LISTENERS_MAX], *next = sockets + (FRONT_FD_PORTS - FRONT_FD_TCP4), r;
+	struct net_ports ports;
+
+	for (size_t i = 0; i < LISTENERS_MAX; i++)
+		sockets[i] = -1;
+	r = read_ports(rules, &ports);
 	if (r == 0)
-		r = enter(setup);
+		r = enter(b);
+	if (r != 0)
+		return r;
+	r = net_catch_listen(sockets);
 	if (r == 0)
-		r = ret_sockets[count++] = open_listener(PORT_DNS);
+		r = *next++ = open_listener(PORT_DNS);
 	for (uint32_t i = 0; r >= 0 && i < ports.count; i++)
 		if (ports.ports[i] != PORT_DNS)
-			r = ret_sockets[count++] = open_listener(ports.ports[i]);
-	return r < 0 ? r : count;
+			r = *next++ = open_listener(ports.ports[i]);
+	return r < 0 ? r : send_listeners(sockets); /* and they end with us */
 }
