@@ -134,7 +134,7 @@ int egress_await(struct setup *setup)
 		return 0;
 	if (setup->host->by_port) {
 		r = mount_hear(setup, egress->awaited, AWAIT_MS);
-		builder_end_child(egress->catcher);
+		egress->is_spoilt |= !builder_end_child_soon(egress->catcher);
 		egress->catcher = 0;
 		egress->is_spoilt |= !frame_close_socket(egress->awaited);
 		egress->awaited = -1;
@@ -158,7 +158,7 @@ void egress_end(struct setup *setup)
 	/* They may hold what was connected to, which does not linger when a process ends (socket(7)), or what a captured catcher sent. */
 	egress->is_spoilt |= !builder_end_child_soon(egress->front);
 	egress->is_spoilt |= !builder_end_child_soon(egress->dialer);
-	builder_end_child(egress->catcher);
+	egress->is_spoilt |= !builder_end_child_soon(egress->catcher);
 	/* A captured dialer may have sent descriptors, or a captured catcher: then it stays open until our end, which is near. */
 	egress->is_spoilt |= !frame_close_socket(egress->told);
 	egress->is_spoilt |= !(setup->host->by_port ? frame_close_socket(egress->awaited) : fd_close(egress->awaited) < 0); /* root's own */

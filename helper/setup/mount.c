@@ -32,16 +32,14 @@ int mount_become(const struct setup *setup, enum builder_child child, const int 
 
 	if (r == 0)
 		r = reached_step(mounts ? "mounter" : "catcher", "enter");
-	/* Of files he sees those that init sees at first, in mounts of his own. An init that is gone has said why: that is no step's error.
-	 */
+	/* Of files he sees those that init sees at first, in mounts of his own. An init that is gone has said why. */
 	if (r == 0 && ((!mounts && setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0) ||
 	               setns(from[MOUNT_INIT], namespaces) < 0 ||
 	               (!setup->host->rootless && setns(from[MOUNT_USER_NS], CLONE_NEWUSER) < 0) || (!mounts && unshare(CLONE_NEWNS) < 0)))
 		r = errno == ESRCH ? -EPIPE : -errno;
 	if (r == 0)
 		r = identity_take(setup);
-	/* Our end is its end, and the supervisor's is ours; where it is in init's pid namespace, nobody may touch it. Another id clears it.
-	 */
+	/* Our end is its end, and the supervisor's is ours; in init's pid namespace nobody may touch a mounter. Another id clears it. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	pid = r < 0 ? -1 : mounts ? fork() : 0;
 	if (r == 0 && pid < 0)
