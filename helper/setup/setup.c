@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 
 #define LEFT_MAX     (16 << 20) /* bytes of a sandbox that may be freed after its client was told of its end */
-#define LEFT_WAIT_MS 2000       /* for what was seen through an overlay: 100,000 names take half a second */
+#define LEFT_WAIT_MS 10 /* for what was seen through an overlay, of a sandbox with more: 100,000 names take 200, for which nobody waits */
 
 static int reserve_users_slot(const struct setup_host *host, const struct plan *plan, struct reservation *ret_slot,
                               struct yett_error *error)
@@ -480,7 +480,7 @@ bool setup_finish(struct setup *setup)
 	(void)reached_step("supervisor", "end");
 	/*
 	 * What lies in its memory is charged to its user for as long as that is mounted: the client waits only for much of it, and where it
-	 * will be listed for a while.
+	 * will be listed for a while; but behind an overlay, whose names lie there, too, for a moment at most.
 	 */
 	bool is_waited_for = setup_count(setup, USAGE_MEMORY) > LEFT_MAX || setup->record.life.cleanup_ms;
 
