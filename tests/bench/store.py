@@ -76,11 +76,11 @@ def main():
     discard_all(yett)
 
     cow = (yett, 'run', '--cow', tree, '--', 'true')
-    clean = [timed(*cow) for _ in range(ROUNDS)]
+    clean = [timed(cow) for _ in range(ROUNDS)]
     with open(top + '/dirty', 'wb') as file:
         for _ in range(1024):
             file.write(bytes(1 << 20))
-    rows.tell('a whole run, 1 GiB of others is dirty', [timed(*cow) for _ in range(ROUNDS)], 'clean', clean, 2.0)
+    rows.tell('a whole run, 1 GiB of others is dirty', [timed(cow) for _ in range(ROUNDS)], 'clean', clean, 2.0)
     os.unlink(top + '/dirty')
     discard_all(yett)
 
@@ -88,7 +88,7 @@ def main():
     ours = [yett, 'run', *(word for number, name in enumerate(names) for word in ('--ro', '%s:/mnt/%d' % (name, number))), '--', 'true']
     peer = ['bwrap', '--unshare-all', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp',
             *(word for number, name in enumerate(names) for word in ('--ro-bind', name, '/tmp/%d' % number)), '/bin/true']
-    found = [(timed(*ours), timed(*peer)) for _ in range(ROUNDS)]
+    found = [(timed(ours), timed(peer)) for _ in range(ROUNDS)]
     rows.tell('a whole run with %d shares' % BINDS, [each for each, _ in found], 'bubblewrap', [each for _, each in found], None)
 
     run(yett, 'run', '--cow', tree, '-C', tree, '--', 'sh', '-c', CHANGE)
@@ -97,15 +97,15 @@ def main():
     run(yett, 'snapshot', 'take', store, 'first')
     for number in range(ROUNDS):
         run(yett, 'run', '--store', store, '-C', tree, '--', 'sh', '-c', 'for file in %d/*; do echo more >>$file; done' % (20 + number))
-        taken.append(timed(yett, 'snapshot', 'take', store, 's%d' % number))
+        taken.append(timed((yett, 'snapshot', 'take', store, 's%d' % number)))
         run(yett, 'run', '--store', store, '-C', tree, '--', 'sh', '-c', 'for file in %d/*; do echo more >>$file; done' % (50 + number))
-        back.append(timed(yett, 'snapshot', 'rollback', store, 's%d' % number))
+        back.append(timed((yett, 'snapshot', 'rollback', store, 's%d' % number)))
     rows.tell('a snapshot at rest, 100 files changed', taken, '', None, 5.0)
     rows.tell('gone back to, 100 files changed since', back, '', None, 15.0)
 
     box = run(yett, 'create', '--store', store).decode().strip()
     run(yett, 'exec', box, '--', 'sh', '-c', 'cd %s; %s' % (tree, CHANGE))
-    rows.tell('a snapshot of one that runs, 900 files', [timed(yett, 'snapshot', 'take', store, 'r%d' % number) for number in range(5)], '', None, None)
+    rows.tell('a snapshot of one that runs, 900 files', [timed((yett, 'snapshot', 'take', store, 'r%d' % number)) for number in range(5)], '', None, None)
     run(yett, 'destroy', box)
     discard_all(yett)
 
