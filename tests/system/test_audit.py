@@ -206,15 +206,21 @@ class Required(Audited):
         self.output('true')
         self.verify()
 
+    def next_program(self, killed):
+        """The pid of one that was not killed: after one that ended soon after its start it comes only after a while."""
+        found = []
+        yett.wait_until(lambda: found.append(self.program()) or found[-1] not in (None, *killed), 'another yett-audit')
+        return found[-1]
+
     def test_one_that_is_killed_while_sandboxes_are_made_loses_none_that_was_handed_over(self):
-        given = []
+        given, killed = [], []
         for _ in range(6):
-            yett.wait_until(self.program, 'a yett-audit')  # one that ends soon after its start is followed by the next only after a while
-            pid = self.program()
+            pid = self.next_program(killed)
             several = [self.service.popen(self.alice, self.service.yett, 'create', stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
             first = several[0].stdout.readline()  # the others are being made meanwhile
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
             given += [first.decode().strip()] if first else []
             for process in several:
                 out, err = process.communicate()
@@ -222,7 +228,7 @@ class Required(Audited):
                 if process.returncode:
                     self.assertIn(b'audit', err)
         self.assertTrue(given)
-        yett.wait_until(self.program, 'another yett-audit')  # which the ends are told to
+        self.next_program(killed)  # which the ends are told to
         for sandbox in given:
             self.assertEqual(len(self.of(sandbox, 'create')), 1, sandbox)
             yett.wait_until(lambda box=sandbox: self.yett('destroy', box).code == 0 or self.of(box, 'ended'), 'the end')

@@ -108,7 +108,7 @@ class Routes(serving.Case):
 
 
     CALL = {'jsonrpc': '2.0', 'id': 3, 'method': 'tools/call', 'params': {
-        'name': 'run_command', 'arguments': {'command': 'sleep 1.2; echo late'}, '_meta': {'progressToken': 'p'}}}
+        'name': 'run_command', 'arguments': {'command': 'sleep 5; echo late'}, '_meta': {'progressToken': 'p'}}}
 
     def mcp_stream(self, connection, command):
         message = json.loads(json.dumps(self.CALL))
@@ -121,7 +121,7 @@ class Routes(serving.Case):
 
     def test_a_call_of_mcp_that_takes_long_tells_of_its_progress(self):
         connection = self.server.connect()
-        messages = [json.loads(line.removeprefix('data: ')) for line in self.mcp_stream(connection, 'sleep 1.2; echo late').read().decode().splitlines()
+        messages = [json.loads(line.removeprefix('data: ')) for line in self.mcp_stream(connection, 'sleep 5; echo late').read().decode().splitlines()
                     if line.startswith('data: ')]
         self.assertEqual([message.get('method') for message in messages[:1]], ['notifications/progress'])
         self.assertEqual((messages[-1]['id'], messages[-1]['result']['structuredContent']['stdout']), (3, 'late\n'))
