@@ -7,8 +7,6 @@
 #include <sys/socket.h>
 
 #define SERVER_V4 0xC6120002u /* EGRESS_SERVER_V4 */
-#define PORT_DNS  53
-#define BACKLOG   256
 
 /*
  * A socket of each kind, bound and, of TCP, listening, at any port (0) of an address that is nobody's: no server of a command's is in the
@@ -30,7 +28,7 @@ static int open_socket(int family, int type, uint16_t port)
 	                            setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on) < 0)) ||
 	    bind(fd, family == AF_INET ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
 	         family == AF_INET ? sizeof v4 : sizeof v6) < 0 ||
-	    (type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
+	    (type == SOCK_STREAM && listen(fd, NET_CATCH_BACKLOG) < 0))
 		return -errno;
 	return steal_fd(&fd);
 }
@@ -42,7 +40,7 @@ int net_catch_listen(int ret_sockets[static NET_CATCH_SOCKETS])
 
 	ret_sockets[NET_CATCH_TCP6] = has_v6 ? tcp6 : -1;
 	ret_sockets[NET_CATCH_TCP4] = tcp6 >= 0 || tcp6 == -EAFNOSUPPORT ? open_socket(AF_INET, SOCK_STREAM, 0) : tcp6;
-	ret_sockets[NET_CATCH_DNS] = open_socket(has_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM, PORT_DNS);
+	ret_sockets[NET_CATCH_DNS] = open_socket(has_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM, NET_CATCH_PORT_DNS);
 	return ret_sockets[NET_CATCH_TCP4] < 0  ? ret_sockets[NET_CATCH_TCP4]
 	       : ret_sockets[NET_CATCH_DNS] < 0 ? ret_sockets[NET_CATCH_DNS]
 	                                        : 0;

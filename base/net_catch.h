@@ -7,6 +7,9 @@
 
 #include "base/error.h"
 
+#define NET_CATCH_PORT_DNS 53
+#define NET_CATCH_BACKLOG  256 /* of each that listens */
+
 /* In the order of enum front_fd. */
 enum net_catch_socket { NET_CATCH_TCP4, NET_CATCH_TCP6, NET_CATCH_DNS, NET_CATCH_SOCKETS };
 

@@ -20,7 +20,6 @@
 #define OWN_V4        0xC6120001u
 #define OWN_V6_FIRST  0xFD796574u
 #define OWN_V6_SECOND 0x74000000u
-#define PORT_DNS      53
 
 /* Where the program goes on. */
 enum place { NEXT, V6, SECOND, PROTOCOL, ASSIGN, PASS, DROP, PLACES };
@@ -70,7 +69,7 @@ static int load_program(int map)
 		{.here = PROTOCOL, LOAD(R1, protocol)},
 		{.to = ASSIGN, IF(R1, IPPROTO_TCP)},
 		{LOAD(R1, local_port)},
-		{.to = DROP, UNLESS(R1, PORT_DNS)},
+		{.to = DROP, UNLESS(R1, NET_CATCH_PORT_DNS)},
 		{SET(R7, NET_CATCH_DNS)},
 		{.here = ASSIGN, .insn = {.code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = R10, .src_reg = R7, .off = -4}},
 		{.insn = {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = R1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map}},

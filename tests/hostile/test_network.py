@@ -699,11 +699,10 @@ class InsideWithoutBpf(Inside):
     uncaught, other, further, foreign = 'ECONNREFUSED', GOOD, (), 'EADDRNOTAVAIL'
 
 
-class InsideRootless(Inside):
+class InsideRootless(InsideWithoutBpf):
     """The same where the front has the payload's uid."""
 
     service_class = yett.Rootless
-    uncaught, other, further, foreign = 'ECONNREFUSED', GOOD, (), 'EADDRNOTAVAIL'
 
     def test_what_has_the_same_uid_is_not_in_reach(self):
         box = self.box(allow=[GOOD])

@@ -76,6 +76,12 @@ class Audited(yett.Case):
         found = [pid for pid in yett.children_of(self.service.pid()) if yett.argv_of(pid)[:1] == ['yett-audit'] and yett.is_alive(pid)]
         return found[0] if found else None
 
+    def next_program(self, killed):
+        """The pid of one that was not killed: after one that ended soon after its start it comes only after a while."""
+        found = []
+        yett.wait_until(lambda: found.append(self.program()) or found[-1] not in (None, *killed), 'another yett-audit')
+        return found[-1]
+
     def create(self, *argv, **more):
         done = self.yett('create', *argv, **more)
         self.assertEqual(done.code, 0, done)
@@ -202,15 +208,9 @@ class Required(Audited):
         self.output('true')
         before = self.program()
         os.kill(before, signal.SIGKILL)
-        yett.wait_until(lambda: self.program() not in (None, before), 'another yett-audit')
+        self.next_program([before])
         self.output('true')
         self.verify()
-
-    def next_program(self, killed):
-        """The pid of one that was not killed: after one that ended soon after its start it comes only after a while."""
-        found = []
-        yett.wait_until(lambda: found.append(self.program()) or found[-1] not in (None, *killed), 'another yett-audit')
-        return found[-1]
 
     def test_one_that_is_killed_while_sandboxes_are_made_loses_none_that_was_handed_over(self):
         given, killed = [], []
@@ -278,7 +278,7 @@ class CannotWrite(Audited):
         os.chmod(self.records, 0o777)
         self.addCleanup(self.mend)
         os.kill(pid, signal.SIGKILL)
-        yett.wait_until(lambda: self.program() not in (None, pid), 'another yett-audit')
+        self.next_program([pid])
 
     def mend(self):
         os.chmod(self.records, 0o700)

@@ -1111,16 +1111,15 @@ class WithoutBpf(Rootless):
 
 class ToldWithoutBpf(Told):
     service_class = yett.WithoutBpf
-    unlisted = 'ECONNREFUSED'
+    unlisted = 'ECONNREFUSED' # of which nobody is told
 
 
 class KilledWithoutBpf(Killed):
     service_class = yett.WithoutBpf
 
 
-class ToldRootless(Told):
+class ToldRootless(ToldWithoutBpf):
     service_class = yett.Rootless
-    unlisted = 'ECONNREFUSED' # of which nobody is told
 
 
 class KilledRootless(Killed):

@@ -3,14 +3,13 @@ Personal mode of an ordinary user, without root anywhere: what holds as elsewher
 what is refused, and what is said of it.
 """
 import contextlib
-import ctypes
+import errno
 import glob
 import os
 import re
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 
 import test_cli
@@ -329,27 +328,17 @@ class Lives(yett.Case):
         self.assertNotIn('try again', done.err)
 
 
-NO_USER_NAMESPACE = {'x86_64': 272, 'aarch64': 97}[os.uname().machine]  # unshare(2)
+UNSHARE = {'x86_64': 272, 'aarch64': 97}[os.uname().machine]
 
 
 def forbid_user_namespaces():
     """unshare(2) fails with EPERM from here on, as hosts do it."""
-    fail_unshare([(0x06, 0, 0, 0x00050001)])
+    yett.filter_call(UNSHARE, [(yett.GIVE, 0, 0, yett.FAIL_WITH | errno.EPERM)])
 
 
 def forbid_network_namespaces():
     """Of network namespaces those fail, with ENOSPC, that are made by themselves."""
-    fail_unshare([(0x20, 0, 0, 16), (0x15, 0, 1, 0x40000000), (0x06, 0, 0, 0x0005001c)])
-
-
-def fail_unshare(decide):
-    """From here on: by a filter that leaves every other call alone. `decide` may fall through to its end, which allows it."""
-    steps = [(0x20, 0, 0, 0), (0x15, 0, len(decide), NO_USER_NAMESPACE), *decide, (0x06, 0, 0, 0x7fff0000)]
-    program = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *step) for step in steps))
-    filters = ctypes.create_string_buffer(struct.pack('HxxxxxxP', len(steps), ctypes.addressof(program)))
-    libc = ctypes.CDLL(None)
-    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filters, 0, 0):
-        os._exit(99)
+    yett.filter_call(UNSHARE, [(yett.LOAD, 0, 0, 16), (yett.EQUAL, 0, 1, 0x40000000), (yett.GIVE, 0, 0, yett.FAIL_WITH | errno.ENOSPC)])
 
 
 class Nowhere(yett.Case):

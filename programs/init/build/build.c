@@ -180,14 +180,13 @@ static int take_profile(struct build *b, int fd)
 	return 0;
 }
 
-/* It is root's, and so trusted. Sizes are looked at all the same, so that a bug ends in an error. */
+/* What comes with an order. It is root's, and so trusted. Sizes are looked at all the same, so that a bug ends in an error. */
 static int take_order(struct build *b, struct frame *frame)
 {
 	int r;
 
-	if (frame->length != sizeof b->order || frame->fd_count < INIT_ORDER_TREES)
+	if (frame->fd_count < INIT_ORDER_TREES)
 		return -EBADMSG;
-	memcpy(&b->order, frame->bytes, sizeof b->order);
 	r = take_plan(b, frame->fds[INIT_ORDER_PLAN]);
 	if (r < 0)
 		return r;
@@ -230,6 +229,17 @@ static int receive(int socket, struct frame *frame)
 		r = frame_receive(socket, frame, 0);
 	} while (r == -EINTR);
 	return r > 0 ? 0 : r == 0 ? -EPIPE : r;
+}
+
+static int receive_order(struct build *b, struct frame *frame)
+{
+	int r = receive(INIT_FD_CONTROL, frame);
+
+	if (r == 0 && frame->length != sizeof b->order)
+		r = -EBADMSG;
+	if (r == 0)
+		memcpy(&b->order, frame->bytes, sizeof b->order);
+	return r;
 }
 
 /* Where what is shared ends too early, whoever sends it has said why to the supervisor, or was killed. */
@@ -407,12 +417,10 @@ static int mount_shares(struct build *b, struct frame *frame, const char **ret_s
 
 static int carry_out(struct build *b, struct frame *frame, const char **ret_step)
 {
-	int r;
+	int r = receive_order(b, frame);
 
-	/* As take_order() has it: what is root's is trusted. */
-	if (frame->length != sizeof b->order)
-		return -EBADMSG;
-	memcpy(&b->order, frame->bytes, sizeof b->order);
+	if (r < 0)
+		return r;
 	if (b->order.kind == INIT_ORDER_PORTS) {
 		*ret_step = "network";
 		/* It is in no process namespace with whose end its children would end: it gets none. */
@@ -442,8 +450,6 @@ int build_once(void)
 		r = -errno;
 	if (r == 0)
 		r = lower_begin();
-	if (r == 0)
-		r = receive(INIT_FD_CONTROL, frame);
 	if (r == 0)
 		r = carry_out(b, frame, &step);
 	report.kind = b->order.kind;
@@ -498,7 +504,7 @@ int build_run(struct build_room room, struct init_config *config, struct build_a
 		r = run_ahead(b, ret_step);
 	while (r == 0 && b->order.kind != INIT_ORDER_SANDBOX) {
 		*ret_step = "order";
-		r = receive(INIT_FD_CONTROL, frame);
+		r = receive_order(b, frame);
 		if (r == 0)
 			r = take_order(b, frame);
 		if (r == 0 && b->order.kind == INIT_ORDER_READY) {

@@ -26,8 +26,6 @@
 #define WIRE_INDEX 1000 /* in both namespaces; where modules for tunnels are loaded, each has some with low numbers from the start */
 #define NEXT_V4    EGRESS_SERVER_V4
 #define NEXT_V6    "fd79:6574:7400::2"
-#define PORT_DNS   53
-#define BACKLOG    256
 
 #define LISTENERS_MAX (FRONT_FD_END - FRONT_FD_TCP4)
 
@@ -186,7 +184,7 @@ static int open_listener(uint16_t port)
 	/* What the host has chosen may be one that waits between packets: bbr. */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 	if (bind(fd, is_v4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6, is_v4 ? sizeof v4 : sizeof v6) < 0 ||
-	    listen(fd, BACKLOG) < 0)
+	    listen(fd, NET_CATCH_BACKLOG) < 0)
 		return -errno;
 	return steal_fd(&fd);
 }
@@ -242,9 +240,9 @@ int ports_serve(struct build *b, int rules)
 		return r;
 	r = net_catch_listen(sockets);
 	if (r == 0)
-		r = *next++ = open_listener(PORT_DNS);
+		r = *next++ = open_listener(NET_CATCH_PORT_DNS);
 	for (uint32_t i = 0; r >= 0 && i < ports.count; i++)
-		if (ports.ports[i] != PORT_DNS)
+		if (ports.ports[i] != NET_CATCH_PORT_DNS)
 			r = *next++ = open_listener(ports.ports[i]);
 	return r < 0 ? r : send_listeners(sockets); /* and they end with us */
 }
