@@ -1,6 +1,8 @@
 # make demo    set up, build what runs a command in a sandbox, and run some
-# make check   set up, build, and run all tests; unit tests and some of the others with sanitizers, too
-# make sanitize  all tests with sanitizers but a few that tools/check names, and with nothing else: an hour or two
+# make check   set up, build, and run the tests: every feature and every defence once, in eight minutes on two cores
+# make check-all  all tests there are, also with sanitizers and valgrind, every step of each crash, browsers: 40 minutes
+# make sanitize  all tests with sanitizers but a few that tests/support/tiers.py names, and with nothing else: an hour or two
+#              TEST_OPTIONS="--shuffle" and others of `tools/test --help`; tools/test SUITE:CASE runs a single test
 # make programs  install programs of every kind, and run each outside and inside (as root): docs/programs.md
 # make bench   set up, build, and measure against bubblewrap, posix_spawn, tar, cat, pasta and slirp4netns; REST=600: a user rests for so many seconds
 # make deb     set up, and build the Debian packages into build/deb
@@ -13,6 +15,7 @@
 BUILD ?= build
 SANITIZED ?= build-asan
 MESON_OPTIONS ?=
+TEST_OPTIONS ?=
 
 # Of each measurement how many, and seconds before the one that comes after a rest.
 COUNT ?= 200
@@ -20,7 +23,7 @@ REST ?= 30
 
 GUEST_LSMS ?= apparmor selinux
 
-.PHONY: demo check sanitize programs bench deb guest fuzz prove build executables configured setup clean
+.PHONY: demo check check-all check-changed sanitize programs bench deb guest fuzz prove build executables configured setup clean
 
 setup:
 	@tools/install-packages build
@@ -44,11 +47,20 @@ demo:
 
 check: build
 	@tools/install-packages test
-	@tools/check $(BUILD) $(SANITIZED)
+	@tools/check check $(BUILD) $(SANITIZED) $(TEST_OPTIONS)
 
-sanitize: setup
+check-all: build
 	@tools/install-packages test
-	@tools/check --sanitize $(SANITIZED)
+	@tools/check all $(BUILD) $(SANITIZED) $(TEST_OPTIONS)
+
+# Of check-all beyond check what a landing can have affected: for CI.
+check-changed: build
+	@tools/install-packages test
+	@tools/check changed $(BUILD) $(SANITIZED) $(TEST_OPTIONS)
+
+sanitize: build
+	@tools/install-packages test
+	@tools/check sanitize $(BUILD) $(SANITIZED) $(TEST_OPTIONS)
 
 programs: build
 	@tools/install-packages programs

@@ -17,7 +17,7 @@ import yett
 
 yett.STAGED += ('tests/yett-helper-setuid',)
 
-PREFIX = '/var/lib/yett-test-setuid'  # as tests/meson.build has it
+PREFIX = '/var/lib/yett-test/setuid'  # as tests/meson.build has it
 LIBEXEC, POLICY = PREFIX + '/libexec', PREFIX + '/etc/yett.conf'
 HELPER = LIBEXEC + '/yett-helper'
 ARGUMENTS = ('yett-helper', '--serve=3')
@@ -54,7 +54,7 @@ class Installed(yett.Service):
             select.select([], [], [], 0.05)
         shutil.rmtree(PREFIX, ignore_errors=True)
         for folder in (PREFIX, LIBEXEC, os.path.dirname(POLICY)):
-            os.mkdir(folder, 0o755)
+            os.makedirs(folder, 0o755)
             os.chmod(folder, 0o755)
         for name in ('decider', 'decoder', 'init', 'policy', 'reader', 'reader-nss', 'front', 'dialer', 'resolver', 'rootless'):
             self.install('helper/yett-' + name, LIBEXEC + '/yett-' + name, 0o755)

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 
+import alone
 import yett
 
 HOST4, HOST6 = '10.83.0.1', 'fd83::1'  # this host's own
@@ -67,9 +68,14 @@ def run(*argv):
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
 
 
+def is_alone():
+    """Whether the runner of the tests has made namespaces for this program, with a network of its own in them."""
+    return os.environ.get(alone.STAGE) == 'made' and alone.KEPT_NETWORK not in os.environ
+
+
 def enter():
     """Returns in the world; before it there is a process that waits for us. Only as root."""
-    if os.environ.get('YETT_TEST_WORLD'):
+    if os.environ.get('YETT_TEST_WORLD') or is_alone():
         make()
     elif os.getuid() == 0:
         os.environ['YETT_TEST_WORLD'] = '1'
@@ -114,24 +120,12 @@ def hosts(**more):
         file.write(text)
 
 
-def own_etc():
-    """A copy of /etc: the locks of useradd(8) tell by process ids who holds them, and other runs have other ones. Users have ids of this run's."""
-    folder = tempfile.mkdtemp()
-    run('mount', '-t', 'tmpfs', '-o', 'mode=755', 'etc', folder)
-    copied = subprocess.run(['cp', '--archive', '/etc/.', folder], stderr=subprocess.PIPE, text=True, env={**os.environ, 'LC_ALL': 'C'})
-    # Other runs add users meanwhile: their locks and drafts come and go.
-    failed = [line for line in copied.stderr.splitlines() if not line.endswith('No such file or directory')]
-    assert not failed and os.path.exists(folder + '/passwd'), failed
-    run('mount', '--move', folder, '/etc')
-    first = 20000 + 100 * int(os.environ['YETT_TEST_PLACE'])
-    with open('/etc/login.defs', 'a', encoding='ascii') as file:
-        file.write(''.join('%s_%s %d\n' % (kind, bound, number) for kind in ('UID', 'GID') for bound, number in (('MIN', first), ('MAX', first + 99))))
-    os.rmdir(folder)
-
-
 def make():
-    run('mount', '--make-rprivate', '/')
-    own_etc()
+    if is_alone():
+        run('ip', 'route', 'delete', 'default')
+    else:
+        run('mount', '--make-rprivate', '/')
+        alone.make_etc(os.path.join(tempfile.gettempdir(), 'yett-test-etc-%s' % os.environ['YETT_TEST_PLACE']))
     bind('/etc/hosts', '')
     bind('/etc/resolv.conf', 'nameserver %s\noptions timeout:1 attempts:1\n' % PRIVATE4)
     hosts()

@@ -16,7 +16,6 @@ import json
 import os
 import pwd
 import re
-import select
 import shutil
 import signal
 import socket
@@ -28,9 +27,12 @@ import time
 import traceback
 import unittest
 
+import alone
 import selinux
+import tiers
+import waiting
+from waiting import DEADLINE, wait_until  # noqa: F401 (seconds until a test gives up on an event that never comes)
 
-DEADLINE = 300  # seconds until a test gives up on something that never comes: there are machines on which a build takes minutes
 IDS_PLACE = 1610612736  # where the ranges of these runs begin: below those of an installed service
 IDS_RANGES = 64
 RANGE = 65536
@@ -75,19 +77,6 @@ def bring_something(listener, popen):
         os.kill(listener, signal.SIGCONT)
     if line != 'brought' or process.wait(DEADLINE) != 0:
         raise AssertionError('nothing was brought: ' + line)
-
-
-def wait_until(condition, what):
-    """Looks until it holds. What is waited for has no descriptor to wait on."""
-    end = time.monotonic() + DEADLINE
-    while True:
-        began = time.monotonic()
-        if condition():
-            return
-        now = time.monotonic()
-        if now > end:
-            raise AssertionError('this never came: ' + what)
-        select.select([], [], [], max(0.002, now - began))  # as long as looking took: those who are waited for want the processor, too
 
 
 def read(path):
@@ -218,9 +207,9 @@ def need_scopes():
 def machine_setting(path, value):
     """
     A setting of the whole machine, for a moment: a process of its own gives back the old one, whatever becomes of this one. Both hold a lock
-    until then, so that tests which need different values wait for each other.
+    until then, so that tests which need different values wait for each other: also tests in other namespaces, where `path` is another file.
     """
-    with open(path, encoding='utf-8') as held:
+    with open('/run/lock/yett-test%s' % path.replace('/', '-'), 'w', encoding='utf-8') as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         before = read(path).strip()
         keeper = subprocess.Popen(['sh', '-c', 'trap "" INT TERM HUP; read -r _; printf "%s\\n" "$1" >"$2"', 'sh', before, path],
@@ -368,7 +357,8 @@ class Run:
 
     def roots_folder(self):
         """A new folder that nobody but root can rename, nor any above it: what a policy may name."""
-        self.roots_folders.append(tempfile.mkdtemp(prefix='yett-test-', dir='/var/lib'))
+        os.makedirs(alone.TEST_LIB, exist_ok=True)
+        self.roots_folders.append(tempfile.mkdtemp(prefix='yett-test-', dir=alone.TEST_LIB))
         selinux.label(self.roots_folders[-1], 'yett_share_t')
         return self.roots_folders[-1]
 
@@ -386,6 +376,8 @@ class Run:
         finally:
             for folder in [self.folder, *self.roots_folders]:
                 shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.rmdir(alone.TEST_LIB)  # empty, unless another run has something in it, or nobody else sees this one
 
     def give_up(self, *_):
         """Takes everything away at once: an exception would end one test only."""
@@ -868,23 +860,45 @@ def line_of(stream):
 
 # --- results ---
 
+LOGGED_LINES = 20  # of the helper's log, with a failure
+
+
 class TapResult(unittest.TestResult):
     """Test Anything Protocol 13: a line per case, and why one failed as comment lines."""
 
     def __init__(self, stream):
         super().__init__()
         self.output, self.count, self.failed_subtests = stream, 0, []
+        self.began, self.logged = time.monotonic(), 0
 
     def tell(self, test, line, comment=''):
         self.count += 1
         print(line % {'n': self.count, 'name': test.id().replace('__main__.', '').replace('#', ' ')}, file=self.output)
+        if comment:
+            comment += '\n'.join(('', *self.surroundings(test)))
         for row in comment.splitlines():
             print('# ' + row, file=self.output)
+        print('# took %.2f s' % (time.monotonic() - self.began), file=self.output)
         self.output.flush()
+
+    @staticmethod
+    def log_of(test):
+        """All that the helper of a test has logged, if it has a log."""
+        service = getattr(test, 'service', None)
+        try:
+            return service.log_text() if service else ''
+        except OSError:
+            return ''
+
+    def surroundings(self, test):
+        """What else is to be known of a failure: the helper's log since the test began, and how busy the machine is."""
+        logged = self.log_of(test)[self.logged:].splitlines()[-LOGGED_LINES:]
+        return ["--- the helper's log of this test", *(logged or ['(nothing)']), '--- the machine', waiting.load_line()]
 
     def startTest(self, test):
         super().startTest(test)
         self.failed_subtests = []
+        self.began, self.logged = time.monotonic(), len(self.log_of(test))
 
     def addSubTest(self, test, subtest, err):
         super().addSubTest(test, subtest, err)
@@ -932,14 +946,31 @@ def missing():
     return None
 
 
+def of_tier(suite):
+    """What of a suite the tier that was asked for (YETT_TEST_TIER) has: all of it where none was."""
+    name, tier = os.environ.get('YETT_TEST_SUITE', ''), os.environ.get('YETT_TEST_TIER', tiers.ALL)
+    found = unittest.TestSuite()
+    for one in suite:
+        if isinstance(one, unittest.TestSuite):
+            found.addTest(of_tier(one))
+        elif tiers.has(tier, name, one.id().replace('__main__.', '')):
+            found.addTest(one)
+    return found
+
+
 def main():
-    """Runs the tests of the calling module, or those named on the command line, and writes TAP."""
+    """Runs the tests of the calling module, or those named on the command line, and writes TAP. They take root."""
     if missing():
         print('1..0 # SKIP ' + missing())  # a status of its own would be an error to whoever reads TAP
         sys.exit(0)
+    run_cases()
+
+
+def run_cases():
+    """The same for tests that do not take root."""
     module = sys.modules['__main__']
     loader = unittest.TestLoader()
-    suite = loader.loadTestsFromNames(sys.argv[1:], module) if sys.argv[1:] else loader.loadTestsFromModule(module)
+    suite = loader.loadTestsFromNames(sys.argv[1:], module) if sys.argv[1:] else of_tier(loader.loadTestsFromModule(module))
     result = TapResult(sys.stdout)
     with contextlib.redirect_stdout(sys.stderr):  # what a test prints must not be taken for TAP
         suite.run(result)
