@@ -10,6 +10,5 @@ class Spares(test_crash.CrashCase):
 
 if __name__ == '__main__':
     if not yett.missing():
-        yett.DEADLINE = 15
         test_crash.add_deaths(Spares)
     yett.main()

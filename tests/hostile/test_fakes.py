@@ -539,5 +539,4 @@ hostile.add_cases(Readers, 'reader', READERS, Readers.misbehave)
 hostile.add_cases(Compilers, 'compiler', COMPILERS, lambda case, _, script, text: Compilers.misbehave(case, script, text))
 
 if __name__ == '__main__':
-    yett.DEADLINE = 15
     yett.main()

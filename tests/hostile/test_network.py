@@ -967,6 +967,5 @@ class Spares(Network):
 
 
 if __name__ == '__main__':
-    yett.DEADLINE = 30
     world.enter()
     yett.main()

@@ -449,8 +449,8 @@ grant "full" {
         told = self.service.folder + '/crashes'
         program = self.service.folder + '/handler'
         yett.write(told, '', 0o666)
-        yett.write(program, '#!/bin/sh\necho "$1" >>%s\n' % told, 0o755)
-        with yett.machine_setting('/proc/sys/kernel/core_pattern', '|%s %%u' % program):
+        yett.write(program, '#!/bin/sh\necho "$1" >>%s\n' % yett.path_on_host(told), 0o755)
+        with yett.machine_setting('/proc/sys/kernel/core_pattern', '|%s %%u' % yett.path_on_host(program)):
             yield lambda: yett.read(told).split()
 
     def crashes(self, run):

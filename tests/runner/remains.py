@@ -2,13 +2,15 @@
 What a run of the tests leaves behind on this machine, by its own marks alone: other runs may be under way. Runs as root.
 
 A test program is apart from the machine (tests/support/alone.py): processes, users, mounts and files of its own go with its namespaces.
-What does not: control groups, a machine's settings, and the folder on disk that it was given. These are taken away here, and counted.
+What does not: control groups, a machine's settings, and the folder on disk that it was given; and what those few programs leave that are
+not apart. These are taken away here, and counted.
 """
 import contextlib
 import glob
 import os
 import shutil
 import signal
+import subprocess
 
 import waiting
 
@@ -75,17 +77,23 @@ class Remains:
         self.run, self.places, self.folder = run, places, folder
         self.settings = settings()
 
+    def users(self):
+        names = tuple('yett-test-%d-' % place for place in self.places)
+        return [line.split(':')[0] for line in read('/etc/passwd').splitlines() if line.startswith(names)]
+
+    def memory_files(self):
+        return [path for place in self.places for path in glob.glob('/dev/shm/yett-test-%d-*' % place)]
+
     def found(self):
         """What is there now, as lists by kind."""
-        names = ['yett-test-%d-' % place for place in self.places]
         groups = [group for place in self.places for group in groups_of(place)]
         inside = [pid for group in groups for pid in members_of(group)]
         return {
             'processes': sorted({*processes_of(self.run), *inside}),
-            'users': [line.split(':')[0] for line in read('/etc/passwd').splitlines() if line.startswith(tuple(names))],
+            'users': self.users(),
             'control groups': groups,
             'mounts': [line for line in read('/proc/self/mountinfo').splitlines() if self.folder in line],
-            'files': [path for path in (self.folder,) if os.path.exists(path)],
+            'files': [path for path in (self.folder, *self.memory_files()) if os.path.exists(path)],
             'settings': [path for path, value in settings().items() if value != self.settings.get(path)],
         }
 
@@ -98,7 +106,10 @@ class Remains:
                 waiting.wait_until(lambda place=place: remove_groups(place), 'the removal of control groups')
         with contextlib.suppress(AssertionError):
             waiting.wait_until(lambda: not processes_of(self.run), 'the end of processes')
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for user in self.users():
+            subprocess.run(['userdel', '--force', user], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for path in (self.folder, *self.memory_files()):
+            shutil.rmtree(path, ignore_errors=True)
         for path, value in self.settings.items():
             if settings().get(path) != value:
                 with contextlib.suppress(OSError), open(path, 'w', encoding='utf-8') as file:

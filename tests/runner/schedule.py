@@ -106,13 +106,18 @@ class Runner:
 
     # --- one suite ---
 
+    def is_apart_for(self, suite):
+        return self.is_apart and suite.name not in tiers.NOT_APART
+
     def environment(self, suite, slot):
         environment = {**os.environ, **dict(suite.environment)}
         environment.update({
-            'YETT_TEST_TIER': suite.tier, 'YETT_TEST_SUITE': suite.name, remains.RUN_VARIABLE: self.mark,
+            tiers.VARIABLE: suite.tier, 'YETT_TEST_SUITE': suite.name, remains.RUN_VARIABLE: self.mark,
             'YETT_TEST_PLACE': str(slot.number), 'PYTHONDONTWRITEBYTECODE': '1', waiting.VARIABLE: str(waiting.deadline_s()),
             'MALLOC_PERTURB_': str(1 + next(self.serial) % 255)})
-        if self.is_apart:
+        if not self.is_apart_for(suite):
+            environment['TMPDIR'] = os.path.join(slot.folder, 'files')
+        else:
             environment['YETT_TEST_PATHS'] = '%s:%s' % (os.path.dirname(os.path.dirname(HERE)), self.build)
             if suite.name in tiers.WITH_NETWORK:
                 environment['YETT_TEST_NETWORK'] = '1'
@@ -123,7 +128,7 @@ class Runner:
         shutil.rmtree(slot.folder, ignore_errors=True)
         os.makedirs(os.path.join(slot.folder, 'files'))
         environment = self.environment(suite, slot)
-        argv = [sys.executable, ALONE, os.path.join(slot.folder, 'files')] if self.is_apart else []
+        argv = [sys.executable, ALONE, os.path.join(slot.folder, 'files')] if self.is_apart_for(suite) else []
         limit = suite.seconds * PATIENCE[suite.variant] * int(environment[waiting.VARIABLE]) // waiting.LEAST_S
         began = time.monotonic()
         with open(os.path.join(slot.folder, 'stdout'), 'w+b') as out, open(os.path.join(slot.folder, 'stderr'), 'w+b') as err:

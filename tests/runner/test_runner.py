@@ -150,7 +150,7 @@ class Runs(Tree):
 class Apart(Tree):
     def test_suites_do_not_see_each_other(self):
         where = 'readlink /proc/self/ns/mnt /proc/self/ns/pid /proc/self/ns/ipc /proc/self/ns/net; echo $YETT_TEST_PLACE; '
-        alone = 'ls -A /tmp /dev/shm | grep -v : ; id yett-test-x 2>&1; useradd yett-test-x; touch /tmp/x /dev/shm/x /etc/x /var/lib/yett-test/x; '
+        alone = 'ls -A /tmp /dev/shm | grep -v -e : -e "$(basename "$PWD")" ; id yett-test-x 2>&1; useradd yett-test-x; touch /tmp/x /dev/shm/x /etc/x /var/lib/yett-test/x; '
         for name in ('system-a', 'system-b'):
             self.add(name, where + alone + 'id -u yett-test-x; echo "1..0"')
         status, lines = self.run_tests('check')
@@ -261,7 +261,7 @@ class Tables(unittest.TestCase):
         self.tree = suites.read_tree(BUILD)
 
     def test_suites_that_are_named_are_there(self):
-        for table in (tiers.LATER, tiers.WITH_NETWORK, tiers.SANITIZED, tiers.NOT_SANITIZED, tiers.NOT_UNDER_VALGRIND):
+        for table in (tiers.LATER, tiers.WITH_NETWORK, tiers.NOT_APART, tiers.DIVIDED, tiers.WAYS, tiers.SANITIZED, tiers.NOT_SANITIZED, tiers.NOT_UNDER_VALGRIND):
             self.assertEqual(set(table) - set(self.tree), set())
         for patterns in [row[1] for row in feeds.FEEDS]:
             for pattern in patterns:
@@ -280,6 +280,19 @@ class Tables(unittest.TestCase):
                     self.assertTrue(pattern == '*' or re.search(r'^class %s\b' % re.escape(name), text, re.M), 'no such class')
                     if case and '*' not in case:
                         self.assertIn('def %s(' % case, text)
+
+    def test_each_class_that_is_started_in_another_way_says_why_that_can_matter(self):
+        for suite, row in self.tree.items():
+            program = row['cmd'][-1]
+            if not re.search(r'/tests/(system|hostile)/test_\w+\.py$', program) or suite in ('system-rootless', 'hostile-rootless', 'system-setuid', 'hostile-setuid'):
+                continue  # these are about a way of starting
+            text = yett.read(program)
+            classes = re.split(r'^(?=class )', text, flags=re.M)[1:]
+            inherited = [re.match(r'class (\w+)', one).group(1) for one in classes
+                         if re.search(r'^    service_class = yett\.(Rootless|WithoutBpf)$', one, re.M)]
+            inherited += re.findall(r'^class (\w+)\(setuid\.Case', text, re.M)
+            self.assertEqual(set(inherited) - set(tiers.WAYS.get(suite, ())), set(), suite)
+            self.assertEqual({name for name in tiers.WAYS.get(suite, ()) if not re.search(r'^class %s\b' % name, text, re.M)}, set(), suite)
 
     def test_a_suite_feeds_nothing_but_what_runs(self):
         self.assertTrue(suites.of_tier(self.tree, tiers.CHECK))

@@ -17,6 +17,7 @@ import sys
 STAGE = 'YETT_TEST_ALONE'  # 'making' in the namespaces until all is there; then 'made', which tests/support/world.py looks for
 TEST_LIB = '/var/lib/yett-test'  # for what must lie where only root can rename
 IDS_FIRST, IDS_EACH = 20000, 100
+FOLDER = 'YETT_TEST_FOLDER'  # where this machine itself finds what lies in the program's /tmp
 KEPT_NETWORK = 'YETT_TEST_NETWORK'  # set for a program that needs the machine's network
 KEPT_PATHS = 'YETT_TEST_PATHS'  # folders to be seen also where they lie below /tmp: the sources, and what was built
 
@@ -75,7 +76,7 @@ def enter(folder, argv):
 def main(folder, *argv):
     if os.environ.get(STAGE) != 'making':
         enter(folder, argv)
-    os.environ[STAGE] = 'made'
+    os.environ.update({STAGE: 'made', FOLDER: folder})
     run('mount', '--make-rprivate', '/')
     make_folders(folder)
     make_etc('/dev/shm/etc')

@@ -79,8 +79,8 @@ class Cores(yett.Case):
         told = self.service.folder + '/crashes'
         program = self.service.folder + '/handler'
         yett.write(told, '', 0o666)
-        yett.write(program, '#!/bin/sh\necho "$1" >>%s\n' % told, 0o755)
-        for pattern in ('|%s %%u' % program, self.service.folder + '/core', 'cores/core', '%Z/tmp/core', '\n'):
+        yett.write(program, '#!/bin/sh\necho "$1" >>%s\n' % yett.path_on_host(told), 0o755)
+        for pattern in ('|%s %%u' % yett.path_on_host(program), self.service.folder + '/core', 'cores/core', '%Z/tmp/core', '\n'):
             with self.subTest(pattern), at(pattern):
                 shown = "kernel.core_pattern is '%s'" % pattern.strip()
                 for options in ('--core', '1M'), ('-p', 'dumps'), ('--core', '1M', '--dry-run'):
@@ -134,7 +134,7 @@ class Cores(yett.Case):
         crash = ('/work/program', '-c', 'kill -SEGV $$')
         share = ('-q', '--rw', work + ':/work', '-C', '/work', '--core', '1M')
         with yett.machine_setting('/proc/sys/fs/suid_dumpable', '2'):
-            with at(outside + '/core'):
+            with at(yett.path_on_host(outside) + '/core'):
                 self.service.run(self.alice, program, *crash[1:], preexec_fn=no_limit)
                 self.assertEqual([os.stat(path).st_uid for path in glob.glob(outside + '/*')], [0], 'this shows nothing')
                 self.assert_refused(self.sandbox(*crash, options=share), 125, 'as root', MEND)
