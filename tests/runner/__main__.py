@@ -7,7 +7,7 @@ Usage: tools/test [OPTION…] check            every feature and every defence o
        tools/test [OPTION…] rest             what all has beyond check
        tools/test [OPTION…] changed          of that what this landing can have affected (tests/runner/feeds.py)
        tools/test [OPTION…] sanitize         all suites with sanitizers: `make sanitize`
-       tools/test [OPTION…] SUITE[:CASE]…    these, whole
+       tools/test [OPTION…] SUITE[:CASE]…    these, whole; CASE is CLASS or CLASS.TEST
 
   --build DIR        the build tree (build)
   --sanitized-build DIR    that with sanitizers (build-asan)

@@ -11,7 +11,7 @@ PLAIN, SANITIZED, VALGRIND = 'plain', 'sanitized', 'valgrind'
 # How much longer than plainly a suite may take before it counts as hung.
 PATIENCE = {PLAIN: 3, SANITIZED: 8, VALGRIND: 20}
 VALGRIND_COMMAND = ('valgrind', '--quiet', '--error-exitcode=99', '--leak-check=full', '--show-leak-kinds=definite', '--errors-for-leak-kinds=definite')
-NAME = re.compile(r'\w+\.\w+')  # CLASS.TEST; a class whose setting-up failed is told in other words
+NAME = re.compile(r'\w+(\.\w+)?')  # CLASS or CLASS.TEST; that a class could not be set up is told in other words
 SECONDS_EXPECTED = 5  # of a suite that has not been measured
 
 
@@ -101,6 +101,6 @@ def named(tree, variant, words):
             raise ValueError('there is no suite %s; meson test --list names all' % name)
         suite = found.get(name) or make(tree[name], variant, tiers.ALL)
         if case and not suite.has_case(case):
-            raise ValueError('%s runs as a whole, or this is no CLASS.TEST: %s' % (name, case))
+            raise ValueError('%s runs as a whole, or this is no CLASS or CLASS.TEST: %s' % (name, case))
         found[name] = suite.of_cases((*suite.cases, case)) if case else suite
     return list(found.values())

@@ -139,7 +139,7 @@ class Runs(Tree):
     def test_names_that_are_not_there_are_errors(self):
         self.add('system-a', PASSES)
         self.add('system-c', PASSES, program='test_c')
-        for words, text in ((['system-b'], 'there is no suite system-b'), (['system-c:Case.test_a'], 'runs as a whole'), (['system-a:all'], 'this is no CLASS.TEST: all'),
+        for words, text in ((['system-b'], 'there is no suite system-b'), (['system-c:Case.test_a'], 'runs as a whole'), (['system-a:it all'], 'this is no CLASS or CLASS.TEST: it all'),
                             (['check', 'system-a'], 'check stands alone')):
             status, lines = self.run_tests(*words)
             self.assertEqual((status, text in lines[-1]), (2, True), lines)

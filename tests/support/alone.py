@@ -22,6 +22,11 @@ KEPT_NETWORK = 'YETT_TEST_NETWORK'  # set for a program that needs the machine's
 KEPT_PATHS = 'YETT_TEST_PATHS'  # folders to be seen also where they lie below /tmp: the sources, and what was built
 
 
+def is_made():
+    """Whether this program runs apart from others."""
+    return os.environ.get(STAGE) == 'made'
+
+
 def run(*argv):
     subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 

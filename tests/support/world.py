@@ -70,7 +70,7 @@ def run(*argv):
 
 def is_alone():
     """Whether the runner of the tests has made namespaces for this program, with a network of its own in them."""
-    return os.environ.get(alone.STAGE) == 'made' and alone.KEPT_NETWORK not in os.environ
+    return alone.is_made() and alone.KEPT_NETWORK not in os.environ
 
 
 def enter():

@@ -12,6 +12,7 @@ import stat
 import subprocess
 import unittest
 
+import alone
 import yett
 
 OWN = '/etc/yett-test-%d' % os.getpid()
@@ -370,7 +371,7 @@ class Automounted(yett.Case):
         cls.addClassCleanup(os.close, cls.asked)
         libc = ctypes.CDLL(None, use_errno=True)
         # Nobody else is to wait for it: it is in a mount namespace of this program's, and what this starts, the service too.
-        if libc.unshare(0x20000) < 0 or libc.mount(None, b'/', None, 0x44000, None) < 0:  # CLONE_NEWNS; MS_REC | MS_PRIVATE
+        if (not alone.is_made() and libc.unshare(0x20000) < 0) or libc.mount(None, b'/', None, 0x44000, None) < 0:  # CLONE_NEWNS; MS_REC | MS_PRIVATE
             raise OSError(ctypes.get_errno(), 'a mount namespace')
         options = 'fd=%d,pgrp=%d,minproto=5,maxproto=5,direct' % (writer, 1)
         if libc.mount(b'yett-test', cls.WATCHED.encode(), b'autofs', 0, options.encode()) < 0:

@@ -227,7 +227,7 @@ class Told(Mounts):
         told = self.told('told')
         self.assertEqual([(told[target]['mode'], told[target]['disk'] is not None) for target in ('/mnt/a b', '/mnt/cow', '/scratch', '/', '/usr')],
                          [('read-only', False), ('copy-on-write', False), ('writable', True), ('writable', True), ('read-only', False)])
-        self.assertTrue(self.project.endswith(told['/mnt/a b']['root']), told['/mnt/a b'])
+        self.assertTrue(yett.path_on_host(self.project).endswith(told['/mnt/a b']['root']), told['/mnt/a b'])
         self.assertEqual([told[target]['type'] for target in ('/mnt/cow', '/scratch', '/proc')], ['overlay', 'tmpfs', 'proc'])
         self.assertNotIn('/mnt/later', told)
         self.assert_mounted('--rw', self.folder('later') + ':/mnt/later', box='told')
