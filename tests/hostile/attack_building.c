@@ -266,10 +266,15 @@ static int peer(long what)
 	}
 }
 
+/* ETXTBSY: that it runs is all that keeps it from being changed. The kernel asks for permission before that: open(2). */
 static int own_program(long unused)
 {
+	int fd = open("/proc/self/exe", O_RDWR | O_CLOEXEC);
+
 	(void)unused;
-	return result_of(open("/proc/self/exe", O_RDWR | O_CLOEXEC) < 0 ? open("/proc/1/exe", O_RDWR | O_CLOEXEC) : 0);
+	if (fd < 0 && errno != ETXTBSY)
+		fd = open("/proc/1/exe", O_RDWR | O_CLOEXEC);
+	return fd < 0 && errno == ETXTBSY ? 0 : result_of(fd);
 }
 
 /* A key of root's, in the session that the helper was started in. */

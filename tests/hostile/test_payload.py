@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 
 import hostile  # first: it knows where the others are
+import alone
 import attacks
 import selinux
 import surroundings
@@ -538,6 +539,8 @@ grant "confined" {
         """Another directory, or the same one by a mount of its own, below which other mounts are missing."""
         same, other = self.folder('same'), self.folder('other')
         self.bind('/', same)
+        if alone.is_made():
+            self.bind('/tmp', same + '/tmp')  # where our programs are, which is no mount elsewhere
         self.bind('/usr', other + '/usr')
         self.bind(self.service.run_.folder, other + self.service.run_.folder)
         for name in ('bin', 'lib', 'lib64'):

@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import hostile  # pylint: disable=unused-import  # more programs
+import alone
 import setuid
 import yett
 from setuid import HELPER, LIBC, LIBEXEC, as_user
@@ -560,27 +561,30 @@ def yett_write(path, text):
 
 
 class Files(SetuidCase):
-    def siblings(self):
+    def folder_beside_the_helper(self):
+        folder = tempfile.mkdtemp(dir=alone.TEST_LIB)
+        self.addCleanup(shutil.rmtree, folder)
+        os.chown(folder, self.alice.uid, self.alice.gid)
+        os.chmod(folder, 0o755)
+        return folder
+
+    def siblings(self, folder=None):
         """A folder of alice's with programs of hers where the helper's are."""
-        folder = self.folder('siblings')
+        folder = folder or self.folder('siblings')
         mark = os.path.join(self.alice.home, 'mark')
         for name in ('yett-decider', 'yett-decoder', 'yett-init', 'yett-policy', 'yett-reader', 'yett-reader-nss', 'yett-front', 'yett-dialer', 'yett-resolver'):
             yett.write(folder + '/' + name, '#!/bin/sh\nid -u >%s\n' % mark, 0o755)
         return folder, mark
 
     def test_what_lies_beside_a_hard_link_is_not_executed(self):
-        folder, mark = self.siblings()
+        # On the same mount as the helper, across which there are no hard links.
+        folder, mark = self.siblings(self.folder_beside_the_helper())
         plain = self.plain(folder + '/yett-plain')
         subprocess.run([plain, '--check-policy', setuid.POLICY], capture_output=True, check=False)
         self.assertTrue(os.path.exists(mark))  # without the bit it takes what lies beside it
         os.unlink(mark)
         link = folder + '/yett-helper'
-        if os.stat(LIBEXEC).st_dev == os.stat(folder).st_dev:
-            os.link(HELPER, link)  # as others may where fs.protected_hardlinks is 0
-        else:
-            shutil.copy(HELPER, link)
-            os.chown(link, 0, setuid.GROUP)
-            os.chmod(link, 0o4750)
+        os.link(HELPER, link)  # as others may where fs.protected_hardlinks is 0
         self.assertTrue(os.stat(link).st_mode & stat.S_ISUID)
         self.assert_served(self.launch(path=link))
         symlink = folder + '/symlink'

@@ -64,7 +64,7 @@ def missing_names(text):
     text = without_code(text)
     paths = set(re.findall(r"`(\w[\w./-]*/[\w./-]*)`", text))
     functions = set(re.findall(r"`(\w+)\(\)`", text))
-    for top in ("agent", "base", "checkpoint", "cli", "helper", "libclient", "programs", "protocol"):
+    for top in ("agent", "base", "checkpoint", "cli", "helper", "libclient", "programs", "protocol", "tests"):
         for directory, _, files in os.walk(os.path.join(ROOT, top)):
             for file in files:
                 if file.endswith((".c", ".h")):

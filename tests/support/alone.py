@@ -10,6 +10,7 @@ its place (YETT_TEST_PLACE), so that limits by uid do not meet either. All of it
 shell that is process 1 ends with it, and dies when this process does.
 """
 import contextlib
+import ctypes
 import os
 import subprocess
 import sys
@@ -64,6 +65,14 @@ def make_folders(folder):
     run('mount', '-t', 'tmpfs', '-o', 'mode=1777', 'shm', '/dev/shm')
 
 
+def make_proc():
+    """One mount at /proc, and none of the machine's below it, which a test would uncover."""
+    umount2 = ctypes.CDLL(None).umount2
+    while umount2(b'/proc', 2) == 0:  # MNT_DETACH; umount(8) would read /proc
+        pass
+    run('mount', '-t', 'proc', 'proc', '/proc')
+
+
 def make_network():
     run('ip', 'link', 'set', 'lo', 'up')
     run('ip', 'route', 'add', 'default', 'dev', 'lo')  # an attack that finds no network outside would show nothing inside
@@ -83,6 +92,7 @@ def main(folder, *argv):
         enter(folder, argv)
     os.environ.update({STAGE: 'made', FOLDER: folder})
     run('mount', '--make-rprivate', '/')
+    make_proc()
     make_folders(folder)
     make_etc('/dev/shm/etc')
     if KEPT_NETWORK not in os.environ:
