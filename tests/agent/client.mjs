@@ -4,6 +4,8 @@
 // v1: the SDK of @modelcontextprotocol/sdk. The others: that of @modelcontextprotocol/client, as it negotiates revisions.
 import { setTimeout } from 'node:timers/promises';
 
+// How long the tests wait for an event: tests/support/waiting.py.
+const timeout = 1000 * Number(process.env.YETT_TEST_DEADLINE_S ?? 60);
 const [mode, command, ...args] = process.argv.slice(2);
 const isFirst = mode === 'v1';
 
@@ -28,10 +30,12 @@ function makeTransport() {
 
 const client = new Client({ name: 'yett-tests', version: '1' }, negotiation());
 const transport = makeTransport();
-await client.connect(transport);
+await client.connect(transport, { timeout });
 
-const call = (name, given, options) =>
-  isFirst ? client.callTool({ name, arguments: given }, undefined, options) : client.callTool({ name, arguments: given }, options);
+const call = (name, given, more) => {
+  const options = { timeout, ...more };
+  return isFirst ? client.callTool({ name, arguments: given }, undefined, options) : client.callTool({ name, arguments: given }, options);
+};
 const refusal = async (promise) => {
   try {
     return { answered: await promise };
@@ -61,7 +65,14 @@ seen.read = await client.readResource({ uri: `yett://${sandbox}/tmp/a%20b` });
 seen.missing = await refusal(client.readResource({ uri: `yett://${sandbox}/tmp/nowhere` }));
 
 seen.progress = [];
-await call('run_command', { command: 'sleep 2.5' }, { onprogress: (told) => seen.progress.push(told) });
+await new Promise((resolve, reject) => {
+  // The command goes on until its progress was told twice.
+  const command = 'until [ -e /tmp/told ]; do sleep 0.05; done';
+  const onprogress = (told) => {
+    if (seen.progress.push(told) === 2) call('write_file', { sandbox, path: '/tmp/told', content: '' }).catch(reject);
+  };
+  call('run_command', { command, sandbox }, { onprogress }).then(resolve, reject);
+});
 
 const many = Array.from({ length: 20 }, (_, i) => call('run_command', { command: `echo ${i}`, sandbox }));
 seen.many = (await Promise.all(many)).map((result) => result.structuredContent.stdout);
@@ -69,7 +80,7 @@ seen.many = (await Promise.all(many)).map((result) => result.structuredContent.s
 // A call that is given up: what it started is to be gone.
 const executions = async () => (await call('sandboxes', { action: 'executions' })).structuredContent.executions;
 const until = async (status) => {
-  for (const end = Date.now() + 60000; Date.now() < end; await setTimeout(10)) {
+  for (const end = Date.now() + timeout; Date.now() < end; await setTimeout(10)) {
     const found = (await executions()).find((one) => one.text.includes('86411'));
     if (found?.status === status) return found;
   }

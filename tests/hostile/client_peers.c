@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "tests/support/waiting.h"
 #include "base/clock.h"
 #include "tests/hostile/client.h"
 
@@ -199,7 +200,7 @@ static void expect_hang_up(int fd)
 {
 	struct pollfd wait = {.fd = fd};
 
-	assert_int_equal(poll(&wait, 1, 30000), 1);
+	assert_int_equal(poll(&wait, 1, waiting_deadline_ms()), 1);
 }
 
 static void what_lingers_does_not_keep_a_sandbox_alive(void **state)

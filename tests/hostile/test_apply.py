@@ -8,11 +8,12 @@ import stat
 import subprocess
 
 import hostile  # pylint: disable=unused-import
+import tiers
 import yett
 from workspace import Workspace, tree
 
 LEFT, BROKEN = 3, 4
-APPLIES = 400
+APPLIES = tiers.number(100, 400)
 
 # Exchanges names in each directory that is given, for as long as there is somebody to read of it: DIRECTORY… It writes a line at its begin, and
 # how often it has done so at its end.

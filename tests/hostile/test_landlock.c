@@ -101,7 +101,8 @@ static int make_folder(void **state)
 {
 	char path[128];
 
-	(void)snprintf(folder, sizeof folder, "/var/lib/yett-test-landlock-%d", getpid());
+	(void)mkdir("/var/lib/yett-test", 0755);
+	(void)snprintf(folder, sizeof folder, "/var/lib/yett-test/landlock-%d", getpid());
 	(void)snprintf(variable, sizeof variable, "D=%s", folder);
 	(void)remove_folder(state);
 	(void)umask(0);

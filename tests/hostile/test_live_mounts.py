@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 import hostile
+import tiers
 import yett
 from hostile import Faults
 
@@ -104,7 +105,7 @@ class Attacked(yett.Case):
             try:
                 self.assertEqual(self.line(swapper), 'up')
                 followed = refused = 0
-                for _ in range(25):
+                for _ in range(tiers.number(8, 25)):
                     # What looks the name up itself is led away: inside, as the sandbox's own user.
                     done = self.yett('exec', 'box', '--', 'sh', '-c', 'for i in $(seq 60); do realpath "$1"; done | sort -u', 'sh', self.project + '/real')
                     followed += '/tmp\n' in done.out

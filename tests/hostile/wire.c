@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/hostile/wire.h"
+#include "tests/support/waiting.h"
 
 #include "base/error_text.h"
 #include "protocol/codec.h"
@@ -180,7 +181,7 @@ uint32_t wire_receive(const struct wire *wire, uint64_t *ret_sequence, int *ret_
 	struct yett_error error = {0};
 	int r;
 
-	assert_int_equal(poll(&wait, 1, WIRE_DEADLINE_MS), 1);
+	assert_int_equal(poll(&wait, 1, waiting_deadline_ms()), 1);
 	r = frame_receive(wire->socket, &frame, 0);
 	if (r == 0 || r == -ECONNRESET)
 		return 0;

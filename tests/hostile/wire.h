@@ -13,8 +13,7 @@
 
 #include <sodium.h>
 
-#define WIRE_DEADLINE_MS 30000
-#define WIRE_FDS_MAX     300
+#define WIRE_FDS_MAX 300
 
 struct wire {
 	int socket;

@@ -13,9 +13,12 @@ Usage: tools/test [OPTION…] check            every feature and every defence o
   --sanitized-build DIR    that with sanitizers (build-asan)
   --sanitized        SUITE is run there
   --valgrind         SUITE is run under valgrind
-  --shuffle [SEED]   in random order; the seed is printed
+  --tier TIER        of SUITE only what check or rest has
+  --shuffle          in random order; the seed is printed
+  --seed N           in the order of that seed
   --processes N      suites that run side by side (one more than processors)
-  --times N          each suite so often, and nothing is repeated
+  --no-repeats       nothing is run again
+  --times N          each suite so often, and what fails is not run again
   --log FILE         where the log goes (BUILD/tests/TARGET.json)
   --record           writes down how long the suites took, for later estimates of the time left (tests/runner/seconds.json)
   --list             names what would run
@@ -56,11 +59,13 @@ def read_arguments(argv):
     parser.add_argument('--sanitized-build', default='build-asan')
     parser.add_argument('--sanitized', dest='variant', action='store_const', const=suites.SANITIZED, default=suites.PLAIN)
     parser.add_argument('--valgrind', dest='variant', action='store_const', const=suites.VALGRIND)
-    parser.add_argument('--shuffle', nargs='?', type=int, const=-1)
+    parser.add_argument('--seed', type=int)
     parser.add_argument('--processes', type=int, default=(os.cpu_count() or 1) + 1)
     parser.add_argument('--times', type=int, default=1)
+    parser.add_argument('--no-repeats', action='store_true')
+    parser.add_argument('--tier', choices=(tiers.CHECK, tiers.REST, tiers.ALL), default=tiers.ALL)
     parser.add_argument('--log')
-    for name in ('--record', '--list', '--help'):
+    for name in ('--shuffle', '--record', '--list', '--help'):
         parser.add_argument(name, action='store_true')
     arguments = parser.parse_args(argv)
     if arguments.help or not arguments.targets:
@@ -76,7 +81,7 @@ def choose(arguments):
         return target, suites.everything_sanitized(suites.read_tree(arguments.sanitized_build)), ''
     if target not in (tiers.CHECK, tiers.ALL, tiers.REST, 'changed'):
         build = arguments.sanitized_build if arguments.variant == suites.SANITIZED else arguments.build
-        return 'some', suites.named(suites.read_tree(build), arguments.variant, arguments.targets), ''
+        return 'some', suites.named(suites.read_tree(build), arguments.variant, arguments.tier, arguments.targets), ''
     if len(arguments.targets) > 1:
         raise ValueError('%s stands alone' % target)
     tree = suites.read_tree(arguments.build)
@@ -165,15 +170,15 @@ def run(arguments, name, chosen):
     folder = tempfile.mkdtemp(prefix='yett-test-run-')
     os.chmod(folder, 0o755)
     runner = schedule.Runner(arguments.build, arguments.processes, folder)
-    seed = random.randrange(1 << 30) if arguments.shuffle == -1 else arguments.shuffle
+    seed = random.randrange(1 << 30) if arguments.shuffle and arguments.seed is None else arguments.seed
     if seed is not None:
-        print('shuffled with --shuffle %d' % seed)
+        print('shuffled with --seed %d' % seed)
     progress = schedule.Progress([(suite, seconds.get(key_of(suite), suites.SECONDS_EXPECTED)) for suite in chosen], arguments.processes)
     passed, seen, is_interrupted = set(), {}, False
     try:
         entries = runner.run_all(in_order(chosen, seconds, seed), progress)
         progress.end()
-        if arguments.times == 1:
+        if arguments.times == 1 and not arguments.no_repeats:
             passed, seen = repeat_failures(runner, chosen, entries)
     except (KeyboardInterrupt, schedule.Interrupted):
         is_interrupted = True

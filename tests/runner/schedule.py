@@ -10,12 +10,12 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 
+import places
 import remains
 import results
 import tiers
@@ -24,7 +24,6 @@ from suites import PATIENCE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALONE = os.path.join(os.path.dirname(HERE), 'support', 'alone.py')
-PLACES = 64
 REPEATS = 2  # of a case that failed
 REPEATED_MOST = 12  # cases; when more have failed that is no chance
 SKIPPED_STATUS = 77  # by the convention of meson and automake
@@ -36,21 +35,12 @@ class Interrupted(Exception):
     """Somebody ended the run."""
 
 
-def take_place():
-    """(number, the socket that holds it). The socket goes with this process, however that ends."""
-    held = socket.socket(socket.AF_UNIX)
-    for number in range(PLACES):
-        with contextlib.suppress(OSError):
-            held.bind('\0yett-test-place-%d' % number)
-            return number, held
-    raise RuntimeError('%d test programs are under way already' % PLACES)
-
-
 class Slot:
     """Where one suite at a time runs."""
 
     def __init__(self, folder):
-        self.number, self.socket = take_place()
+        self.place = places.Place()
+        self.number = self.place.number
         self.folder = os.path.join(folder, str(self.number))
 
 
@@ -113,7 +103,7 @@ class Runner:
         environment = {**os.environ, **dict(suite.environment)}
         environment.update({
             tiers.VARIABLE: suite.tier, 'YETT_TEST_SUITE': suite.name, remains.RUN_VARIABLE: self.mark,
-            'YETT_TEST_PLACE': str(slot.number), 'PYTHONDONTWRITEBYTECODE': '1', waiting.VARIABLE: str(waiting.deadline_s()),
+            places.VARIABLE: str(slot.number), 'PYTHONDONTWRITEBYTECODE': '1', waiting.VARIABLE: str(waiting.deadline_s()),
             'MALLOC_PERTURB_': str(1 + next(self.serial) % 255)})
         if not self.is_apart_for(suite):
             environment['TMPDIR'] = os.path.join(slot.folder, 'files')

@@ -92,14 +92,14 @@ def fed(suites, paths):
     return suites if names is feeds.EVERYTHING else [suite for suite in suites if feeds.matches(suite.name, names)]
 
 
-def named(tree, variant, words):
-    """Suites by SUITE or SUITE:CASE; ValueError for one that is not there."""
+def named(tree, variant, tier, words):
+    """Suites by SUITE or SUITE:CASE, of a tier; ValueError for one that is not there."""
     found = {}
     for word in words:
         name, _, case = word.partition(':')
         if name not in tree:
             raise ValueError('there is no suite %s; meson test --list names all' % name)
-        suite = found.get(name) or make(tree[name], variant, tiers.ALL)
+        suite = found.get(name) or make(tree[name], variant, tier)
         if case and not suite.has_case(case):
             raise ValueError('%s runs as a whole, or this is no CLASS or CLASS.TEST: %s' % (name, case))
         found[name] = suite.of_cases((*suite.cases, case)) if case else suite

@@ -300,13 +300,5 @@ class Generated(unittest.TestCase):
         self.assertEqual(sorted(set(generate.KINDS) - set(self.names())), [])
 
 
-def main():
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
-    result = yett.TapResult(sys.stdout)
-    suite.run(result)
-    print(f"1..{result.count}")
-    return 0 if result.wasSuccessful() and result.count else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    yett.run_cases(())

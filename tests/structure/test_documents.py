@@ -227,13 +227,5 @@ class Programs(unittest.TestCase):
         self.assertEqual([verdict for verdict in verdicts if verdict != corpus.WORKS and not verdict.startswith((corpus.WITH, corpus.NOT))], [])
 
 
-def main():
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
-    result = yett.TapResult(sys.stdout)
-    suite.run(result)
-    print(f"1..{result.count}")
-    return 0 if result.wasSuccessful() and result.count else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    yett.run_cases(())

@@ -256,13 +256,5 @@ class Library(unittest.TestCase):
             self.assertIn(path, read("dist/debian/libyett-dev.examples"))
 
 
-def main():
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
-    result = yett.TapResult(sys.stdout)
-    suite.run(result)
-    print(f"1..{result.count}")
-    return 0 if result.wasSuccessful() and result.count else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    yett.run_cases(())

@@ -15,6 +15,8 @@ import os
 import subprocess
 import sys
 
+import places
+
 STAGE = 'YETT_TEST_ALONE'  # 'making' in the namespaces until all is there; then 'made', which tests/support/world.py looks for
 TEST_LIB = '/var/lib/yett-test'  # for what must lie where only root can rename
 IDS_FIRST, IDS_EACH = 20000, 100
@@ -46,7 +48,7 @@ def make_etc(staging):
         raise RuntimeError('/etc cannot be copied: %s' % failed)
     run('mount', '--move', staging, '/etc')
     os.rmdir(staging)
-    first = IDS_FIRST + IDS_EACH * int(os.environ['YETT_TEST_PLACE'])
+    first = IDS_FIRST + IDS_EACH * int(os.environ[places.VARIABLE])
     with open('/etc/login.defs', 'a', encoding='ascii') as file:
         for kind in ('UID', 'GID'):
             file.write('%s_MIN %d\n%s_MAX %d\n' % (kind, first, kind, first + IDS_EACH - 1))

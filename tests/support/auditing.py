@@ -2,8 +2,10 @@
 import contextlib
 import json
 import os
+import select
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -11,7 +13,7 @@ import threading
 import yett
 
 BUILD = os.environ.get('YETT_BUILD_ROOT', '')
-ID = 1500000000 + os.getpid()  # below those of the ranges of tests, which kill whom they find there
+ID = 1500000000 + yett.run_of_process().place  # below those of the ranges of tests, which kill whom they find there
 
 
 def program(name):
@@ -58,22 +60,38 @@ class Audit:
     @contextlib.contextmanager
     def kept(self):
         """Whenever it ends by itself, another one is started."""
-        is_over = threading.Event()
+        is_over, end = os.pipe()
 
         def keep():
-            while not is_over.wait(0.01):
-                if self.process.poll() is not None:
-                    self.ended.append(self.process.returncode)
-                    self.ours.close()
-                    self.spawn()
+            while True:
+                running = os.pidfd_open(self.process.pid)
+                try:
+                    ready, _, _ = select.select([is_over, running], [], [])
+                finally:
+                    os.close(running)
+                if is_over in ready:
+                    return
+                self.ended.append(self.process.wait())
+                self.ours.close()
+                self.spawn()
 
         thread = threading.Thread(target=keep, daemon=True)
         thread.start()
         try:
             yield
         finally:
-            is_over.set()
+            os.close(end)
             thread.join(yett.DEADLINE)
+            os.close(is_over)
+
+    def minute(self):
+        """The number of the minute that its state is of, by struct slots_state and struct chain; None before it has one."""
+        try:
+            with open(os.path.join(self.folder, 'state'), 'rb') as file:
+                data = file.read()
+        except FileNotFoundError:
+            return None
+        return max((struct.unpack_from('<8sQQ16sQ', data, at)[1:5:3] for at in (0, 4096) if data[at:at + 8] == b'yettaud1'), default=(0, None))[1]
 
     def segment(self, number):
         return os.path.join(self.folder, '%08u.jsonl' % number)

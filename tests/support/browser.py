@@ -1,7 +1,7 @@
 """
 A headless Chromium that tests drive through chromedriver: W3C WebDriver, spoken over HTTP (https://www.w3.org/TR/webdriver2/).
 
-It runs as the user who is given. Elements are told by CSS selectors; what is waited for is looked at until it holds.
+It runs as the user who is given. Elements are told by CSS selectors. What is waited for is looked at whenever the page has changed.
 """
 import base64
 import http.client
@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 import yett
 
@@ -19,6 +20,20 @@ KEYS = {'Tab': '\ue004', 'Enter': '\ue007', 'Escape': '\ue00c', 'Space': ' ', 'L
         'Shift': '\ue008', 'Control': '\ue009'}
 numbers = itertools.count()
 ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'  # the name of a reference to one in answers
+
+TYPED_MAX = 30  # characters that are typed; more come in at once, as by pasting: each key takes a few frames
+TEXTS = 'const texts = (selector) => [...document.querySelectorAll(selector)].filter(e => e.checkVisibility()).map(e => e.innerText);'
+# Answers with the texts once they are others than those that were seen, or after a second: what is shown can change without the document.
+CHANGED = TEXTS + '''
+const [selector, seen, done] = arguments;
+let timer = null;
+const finish = (found) => { observer.disconnect(); clearTimeout(timer); clearTimeout(last); done(found); };
+const look = () => { timer = null; const found = texts(selector); if (JSON.stringify(found) !== JSON.stringify(seen)) finish(found); };
+const observer = new MutationObserver(() => { timer ??= setTimeout(look, 20); });
+const last = setTimeout(() => finish(texts(selector)), 1000);
+observer.observe(document, {subtree: true, childList: true, characterData: true, attributes: true});
+look();
+'''
 
 
 class Refused(Exception):
@@ -52,6 +67,7 @@ class Browser:
                      '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-default-apps']
         wanted = {'browserName': 'chrome', 'goog:chromeOptions': {'args': arguments}, 'goog:loggingPrefs': {'browser': 'ALL'}}
         self.session = self.ask('POST', '/session', {'capabilities': {'alwaysMatch': wanted}})['sessionId']
+        self.do('POST', '/timeouts', {'script': yett.DEADLINE * 1000, 'pageLoad': yett.DEADLINE * 1000})
         self.resize(width, height)
 
     def ask(self, method, path, body=None):
@@ -89,22 +105,19 @@ class Browser:
 
     def texts(self, selector):
         """The texts of the elements that are shown."""
-        return self.run('return [...document.querySelectorAll(arguments[0])].filter(e => e.checkVisibility()).map(e => e.innerText)', selector)
+        return self.run(TEXTS + 'return texts(arguments[0])', selector)
 
     def text(self, selector):
         return '\n'.join(self.texts(selector))
 
     def wait(self, selector, pattern='', absent=False):
         """What is shown at `selector`, once that is there and has the pattern; or, `absent`, once it has it no more."""
-        seen = []
-
-        def holds():
-            seen[:] = self.texts(selector)
-            return (not absent) == any(re.search(pattern, text, re.S) for text in seen)
-        try:
-            yett.wait_until(holds, 'on the page')
-        except AssertionError:
-            raise AssertionError('%s: %r %s: %r\n%s' % (selector, pattern, 'is still shown' if absent else 'was not shown', seen, self.console())) from None
+        seen, end = self.texts(selector), time.monotonic() + yett.DEADLINE
+        while absent == any(re.search(pattern, text, re.S) for text in seen):
+            if time.monotonic() > end:
+                raise AssertionError('%s: %r %s in %d s: %r\n%s' % (selector, pattern, 'is still shown' if absent else 'was not shown', yett.DEADLINE, seen,
+                                                                    self.console()))
+            seen = self.do('POST', '/execute/async', {'script': CHANGED, 'args': [selector, seen]})
         return '\n'.join(seen)
 
     def element(self, selector):
@@ -116,7 +129,11 @@ class Browser:
     def write(self, selector, text):
         element = self.element(selector)
         self.do('POST', '/element/%s/clear' % element, {})
-        self.do('POST', '/element/%s/value' % element, {'text': text})
+        if len(text) <= TYPED_MAX:
+            self.do('POST', '/element/%s/value' % element, {'text': text})
+        else:
+            self.run('document.querySelector(arguments[0]).focus()', selector)
+            self.devtools('Input.insertText', text=text)
 
     def choose(self, selector, value):
         """One of a select's options, by its value: with keys, as somebody would without a mouse."""

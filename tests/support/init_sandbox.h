@@ -11,8 +11,7 @@
 
 #include <sys/types.h>
 
-#define COMMAND_ID  1000
-#define DEADLINE_MS 20000
+#define COMMAND_ID 1000
 
 struct sandbox {
 	pid_t pid;

@@ -73,16 +73,20 @@ class Client:
     def answer(self, number):
         """What is answered to the request of that id, as it came."""
         while number not in self.answers:
-            message = self.receive()
-            if message is None:
-                raise AssertionError('the server has ended')
-            if isinstance(message, dict) and 'method' in message:
-                self.notifications.append(message)
-            elif isinstance(message, dict) and 'id' in message:
-                self.answers[message['id']] = message
-            else:
-                self.others.append(message)
+            self.take()
         return self.answers.pop(number)
+
+    def take(self):
+        """Keeps the next message that comes."""
+        message = self.receive()
+        if message is None:
+            raise AssertionError('the server has ended')
+        if isinstance(message, dict) and 'method' in message:
+            self.notifications.append(message)
+        elif isinstance(message, dict) and 'id' in message:
+            self.answers[message['id']] = message
+        else:
+            self.others.append(message)
 
     def result(self, method, params=None):
         answer = self.answer(self.ask(method, params))

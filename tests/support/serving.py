@@ -159,7 +159,7 @@ def read_all(connected):
     return read
 
 
-class Case(yett.Case):
+class Case(agent.Users):
     """A server of alice's for all of a class's tests."""
 
     options = ()

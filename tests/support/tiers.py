@@ -16,6 +16,11 @@ EVERY_LANGUAGE = 'the same for each of a dozen languages; check has what a progr
 # suite: {CLASS or CLASS.TEST, or a pattern of fnmatch(3), or * for all of it: reason}
 LATER = {
     'system-project': {'*': 'compilers and git are at work for a minute, and of ours what system-workspace, system-diff and system-apply have'},
+    'programs': {'*': 'a hundred programs that others wrote; system-programs has some'},
+    'selinux': {'*': 'the policy is compiled and searched for a minute; make guest enforces it'},
+    'completions': {'Fish.test_each_option_is_completed_once_its_name_is_nearly_there': 'a shell for each option; Bash has them',
+                    'Zsh.test_each_option_is_completed_once_its_name_is_nearly_there': 'a shell for each option; Bash has them'},
+    'system-mcp': {'Long.test_a_thousand_leave_nothing': 'system-agent has what one leaves'},
     'system-view': {'*': 'a browser draws what system-serve has as text'},
     'system-load': {'*': 'a session that lasts, to see that it does not grow'},
     'system-mcp_clients': {'*': 'clients that others wrote, from npm; system-mcp has the same requests'},
@@ -36,6 +41,10 @@ LATER = {
     'system-about': {'ToldRootless': SAME_ELSEWHERE},
     'system-live_mounts': {'RefreshRootless': SAME_ELSEWHERE, 'ToldRootless': SAME_ELSEWHERE},
     'system-exec': {'TimeoutsRootless': SAME_ELSEWHERE},
+    'hostile-network': {'InsideRootless': SAME_ELSEWHERE, 'Floods.test_many_connections': 'eleven thousand of them; system-egress has the bound'},
+    'hostile-network_many': {'*': 'two hundred sandboxes with a network at once'},
+    'hostile-diff': {'Stores.test_more_changes_than_are_told_are_said_to_be_too_many': 'half a minute of making files'},
+    'hostile-fakes': {'Decoders.test_decoder_at_start_hang': 'it waits for 40 s; the other hanging decoders wait less'},
 }
 
 # Where the way of starting can matter: a class that runs again what another one runs as a service, and why that can come out otherwise.
@@ -104,6 +113,11 @@ NOT_UNDER_VALGRIND = {
 
 # Suites that divide their cases by some(): of the matrix of deaths check has one victim for each step.
 DIVIDED = ('hostile-crash', 'hostile-crash_spares')
+
+
+def number(in_check, in_all):
+    """How often something is tried that chance decides, or that is done many times over: less often in check."""
+    return in_check if os.environ.get(VARIABLE) == CHECK else in_all
 
 
 def some(rows, kept):

@@ -8,9 +8,9 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 import alone
+import places
 import yett
 
 HOST4, HOST6 = '10.83.0.1', 'fd83::1'  # this host's own
@@ -79,10 +79,9 @@ def enter():
         make()
     elif os.getuid() == 0:
         os.environ['YETT_TEST_WORLD'] = '1'
-        if 'YETT_TEST_PLACE' not in os.environ:
-            place = yett.Place()
-            os.set_inheritable(place.socket.fileno(), True)
-            os.environ['YETT_TEST_PLACE'] = str(place.number)
+        if places.VARIABLE not in os.environ:
+            place = places.Place()
+            place.hand_on()
         # A shell as process 1: it reaps whom nobody waits for.
         os.execvp('unshare', ['unshare', '--pid', '--fork', '--kill-child', '--mount', '--net', '--mount-proc', 'sh', '-c', '"$@"; exit $?', 'sh',
                               sys.executable, *sys.argv])
@@ -125,7 +124,7 @@ def make():
         run('ip', 'route', 'delete', 'default')
     else:
         run('mount', '--make-rprivate', '/')
-        alone.make_etc(os.path.join(tempfile.gettempdir(), 'yett-test-etc-%s' % os.environ['YETT_TEST_PLACE']))
+        alone.make_etc(os.path.join(tempfile.gettempdir(), 'yett-test-etc-%s' % os.environ[places.VARIABLE]))
     bind('/etc/hosts', '')
     bind('/etc/resolv.conf', 'nameserver %s\noptions timeout:1 attempts:1\n' % PRIVATE4)
     hosts()
@@ -137,8 +136,8 @@ def make_network():
     World.other = subprocess.Popen(['unshare', '--net', 'sleep', 'infinity'])
     atexit.register(World.other.kill)
     run('ip', 'link', 'set', 'lo', 'up')
-    while os.readlink('/proc/%d/ns/net' % World.other.pid) == os.readlink('/proc/self/ns/net'):
-        time.sleep(0.001)
+    own = os.readlink('/proc/self/ns/net')
+    yett.wait_until(lambda: os.readlink('/proc/%d/ns/net' % World.other.pid) != own, 'the network of the other machine')
     run('ip', 'link', 'add', 'out', 'type', 'veth', 'peer', 'name', 'in', 'netns', str(World.other.pid))
     for addresses, command in ((((HOST4 + '/24', 'out'), (HOST6 + '/64', 'out')), []),
                                (((PRIVATE4 + '/24', 'in'), (PRIVATE6 + '/64', 'in'), (GOOD4 + '/32', 'lo'), (GOOD6 + '/128', 'lo'),

@@ -28,6 +28,7 @@ import traceback
 import unittest
 
 import alone
+import places
 import selinux
 import tiers
 import waiting
@@ -227,25 +228,6 @@ def machine_setting(path, value):
         keeper.communicate(timeout=DEADLINE)
 
 
-class Place:
-    """
-    A number that no other run has, held by an abstract socket: it goes with this process, however that ends. Such sockets are of a network
-    namespace: who enters another one holds it from outside, and says so (world.py).
-    """
-
-    def __init__(self):
-        if 'YETT_TEST_PLACE' in os.environ:
-            self.number = int(os.environ['YETT_TEST_PLACE'])
-            return
-        self.socket = socket.socket(socket.AF_UNIX)
-        for number in range(64):
-            with contextlib.suppress(OSError):
-                self.socket.bind('\0yett-test-place-%d' % number)
-                self.number = number
-                return
-        raise RuntimeError('64 test runs are under way already')
-
-
 class User:
     """An ordinary user with a home, removed at the end of the run."""
 
@@ -330,8 +312,7 @@ class Run:
     """What all services of this process share: place, folder, programs, users."""
 
     def __init__(self, build):
-        self.number = Place()
-        self.place = self.number.number
+        self.place = places.number()
         self.folder = tempfile.mkdtemp(prefix='yett-test-')
         self.users = []
         atexit.register(self.end)
@@ -968,14 +949,14 @@ def main():
     if missing():
         print('1..0 # SKIP ' + missing())  # a status of its own would be an error to whoever reads TAP
         sys.exit(0)
-    run_cases()
+    run_cases(sys.argv[1:])
 
 
-def run_cases():
-    """The same for tests that do not take root."""
+def run_cases(names):
+    """The same for tests that do not take root: those that are named, or where none is, all of the tier that was asked for."""
     module = sys.modules['__main__']
     loader = unittest.TestLoader()
-    suite = loader.loadTestsFromNames(sys.argv[1:], module) if sys.argv[1:] else of_tier(loader.loadTestsFromModule(module))
+    suite = loader.loadTestsFromNames(names, module) if names else of_tier(loader.loadTestsFromModule(module))
     result = TapResult(sys.stdout)
     with contextlib.redirect_stdout(sys.stderr):  # what a test prints must not be taken for TAP
         suite.run(result)

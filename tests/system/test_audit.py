@@ -34,9 +34,10 @@ class Audited(yett.Case):
     @classmethod
     def setUpClass(cls):
         # With SELinux yett-audit gets to nothing but the host's logs.
-        folder = '/var/log/yett-test-%d-' % os.getpid() if selinux.is_loaded() else yett.run_of_process().path('audit-')
+        folder = '/var/log/yett-test-%d-' % yett.run_of_process().place if selinux.is_loaded() else yett.run_of_process().path('audit-')
         cls.records = folder + cls.__name__
         cls.service_options = {'before': cls.helper_section() + FEW, 'accept': cls.accept}
+        cls.remove_records()  # of a run that was killed
         os.mkdir(cls.records, 0o700)
         selinux.label(cls.records, 'yett_log_t')
         super().setUpClass()

@@ -1,5 +1,6 @@
 /* Commands of a sandbox by their ids, their outputs kept or streamed, and their input, on libyett against a real service. */
 #include "tests/support/library.h"
+#include "tests/support/waiting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +10,6 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define DEADLINE_MS 60000
 
 static const int captured[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
 static const int combined[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_AS_OUTPUT};
@@ -53,7 +52,7 @@ static struct yett_result wait_for(struct yett_command *command)
 {
 	const struct yett_result *result;
 
-	assert_done(yett_command_wait(command, DEADLINE_MS, &result, &error));
+	assert_done(yett_command_wait(command, waiting_deadline_ms(), &result, &error));
 	return *result;
 }
 
@@ -141,7 +140,7 @@ static void commands_are_listed_with_what_became_of_them(void **state)
 	yett_free(status);
 	yett_command_free(command);
 	command = start(sandbox, &(struct yett_command_options){.size = sizeof(struct yett_command_options), .argv = ARGV("/nonexistent")});
-	assert_int_equal(yett_command_wait(command, DEADLINE_MS, NULL, &error), YETT_E_COMMAND_FAILED);
+	assert_int_equal(yett_command_wait(command, waiting_deadline_ms(), NULL, &error), YETT_E_COMMAND_FAILED);
 	yett_command_free(command);
 	failed = first + 2;
 	assert_done(yett_command_inspect(sandbox, failed, &status, &error));
@@ -302,7 +301,7 @@ static void streams_come_before_the_end_by_waiting_or_by_polling(void **state)
 	while (!heard.is_over) {
 		struct pollfd entry = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN};
 
-		assert_int_equal(poll(&entry, 1, DEADLINE_MS), 1);
+		assert_int_equal(poll(&entry, 1, waiting_deadline_ms()), 1);
 		assert_done(yett_sandbox_dispatch(sandbox, &error));
 	}
 	yett_command_free(command);

@@ -2,6 +2,7 @@
 suspended, in pipelines, and when it is to end."""
 import os
 import re
+import select
 import signal
 import subprocess
 import termios
@@ -226,16 +227,11 @@ class Suspended(Case):
         self.terminal.type('$yett run -- yes\r')
         self.terminal.read_until('y\r\ny\r\n')
         pid = [p for p in yett.children_of(self.shell_.pid) if yett.argv_of(p)[1:2] == ['run']][0]
-        used = -1
-        while used != self.written(pid):
-            used = self.written(pid)
-            yett.select.select([], [], [], 0.1)
+        slave = os.open('/proc/%d/fd/1' % pid, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        self.addCleanup(os.close, slave)
+        yett.wait_until(lambda: not select.select([], [slave], [], 0)[1], 'a terminal that is full')  # and stays so: nobody reads
         os.kill(pid, signal.SIGTERM)
         self.assert_ends(pid)
-
-    @staticmethod
-    def written(pid):
-        return int(re.search(r'wchar: (\d+)', yett.read('/proc/%d/io' % pid)).group(1))
 
 
 class Pipelines(Case):

@@ -1,5 +1,6 @@
 /* libyett against a real service, as an ordinary program uses it: started by tests/support/yett.py as a user. */
 #include "tests/support/library.h"
+#include "tests/support/waiting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof(array)[0])
-#define DEADLINE_MS       60000
 
 struct fixture {
 	struct yett_connection *connection;
@@ -65,7 +65,7 @@ static struct yett_result finish(struct yett_command *command)
 	const struct yett_result *result;
 	struct yett_result copy;
 
-	assert_done(yett_command_wait(command, DEADLINE_MS, &result, &error));
+	assert_done(yett_command_wait(command, waiting_deadline_ms(), &result, &error));
 	copy = *result;
 	yett_command_free(command);
 	return copy;
@@ -186,7 +186,7 @@ static void a_signal_reaches_a_command(void **state)
 	assert_int_equal(yett_command_signal(command, 0, &error), YETT_E_INVALID_REQUEST);
 	assert_int_equal(yett_command_signal(command, 65, &error), YETT_E_INVALID_REQUEST);
 	assert_done(yett_command_signal(command, SIGUSR1, &error));
-	assert_done(yett_command_wait(command, DEADLINE_MS, &result, &error));
+	assert_done(yett_command_wait(command, waiting_deadline_ms(), &result, &error));
 	assert_int_equal(result->status, 7);
 	assert_true(yett_command_pid(command) > 1);
 	assert_int_equal(yett_command_signal(command, SIGUSR1, &error), YETT_E_NOT_RUNNING);
@@ -223,7 +223,7 @@ static void a_command_that_cannot_start_says_why(void **state)
 		const struct yett_result *result = NULL;
 
 		for (int again = 0; again < 2; again++) { /* it tells the same when asked again */
-			assert_int_equal(yett_command_wait(command, DEADLINE_MS, &result, &error), YETT_E_COMMAND_FAILED);
+			assert_int_equal(yett_command_wait(command, waiting_deadline_ms(), &result, &error), YETT_E_COMMAND_FAILED);
 			assert_int_equal(error.os_error, cases[i].error);
 		}
 		yett_command_free(command);
@@ -315,7 +315,7 @@ static void an_event_loop_learns_of_ends_by_the_descriptor(void **state)
 		assert_done(yett_sandbox_exec(fixture->sandbox, &options, &commands[i], &error));
 	}
 	while (ended < COMMANDS) {
-		assert_int_equal(poll(&wait, 1, DEADLINE_MS), 1);
+		assert_int_equal(poll(&wait, 1, waiting_deadline_ms()), 1);
 		assert_done(yett_sandbox_dispatch(fixture->sandbox, &error));
 	}
 	for (int i = 0; i < COMMANDS; i++) {
@@ -394,7 +394,7 @@ static void a_command_whose_sandbox_ends_says_so(void **state)
 
 	assert_done(yett_sandbox_end(sandbox, &error));
 	yett_sandbox_close(sandbox);
-	assert_int_equal(yett_command_wait(command, DEADLINE_MS, &result, &error), YETT_E_NOT_RUNNING);
+	assert_int_equal(yett_command_wait(command, waiting_deadline_ms(), &result, &error), YETT_E_NOT_RUNNING);
 	yett_command_free(command);
 }
 
@@ -411,7 +411,7 @@ static void closing_the_connection_ends_its_sandboxes(void **state)
 	sandbox = create(connection);
 	command = start(sandbox, ARGV("sleep", "1000"), NULL);
 	yett_connection_close(connection);
-	r = yett_command_wait(command, DEADLINE_MS, &result, &error);
+	r = yett_command_wait(command, waiting_deadline_ms(), &result, &error);
 	assert_int_equal(r, YETT_E_NOT_RUNNING);
 	assert_int_not_equal(yett_sandbox_ended(sandbox), YETT_ENDED_NOT);
 	yett_command_free(command);
@@ -441,7 +441,7 @@ static void an_event_stream_goes_on_without_its_connection(void **state)
 	do {
 		struct pollfd wait = {.fd = yett_events_fd(events), .events = POLLIN};
 
-		assert_int_equal(poll(&wait, 1, DEADLINE_MS), 1);
+		assert_int_equal(poll(&wait, 1, waiting_deadline_ms()), 1);
 		r = yett_events_dispatch(events, &error);
 	} while (r == 0 && counts[YETT_EVENT_EXITED] == 0);
 	assert_done(r);

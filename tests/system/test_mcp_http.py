@@ -70,7 +70,7 @@ class Conformance(serving.Case):
 
     def checks(self, url, revision, scenario):
         """What a scenario has found: its checks."""
-        folder = os.path.join(node.PLACE, 'conformance-%d' % os.getpid())
+        folder = os.path.join(node.PLACE, 'conformance-%d' % yett.run_of_process().place)
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)
         done = node.run(node.module('@modelcontextprotocol', 'conformance', 'dist', 'index.js'), 'server', '--url', url, '--scenario', scenario,
@@ -155,9 +155,21 @@ class Posts(serving.Case):
             self.assertEqual((answer.status, answer.json['error']['code']), (400, -32600))
 
     def test_who_takes_no_events_gets_the_answer_alone(self):
-        message = self.request('tools/call', name='run_command', arguments={'command': 'sleep 1.5'}, _meta={'progressToken': 1})
-        answer = self.post(message, Accept='application/json')
+        # It goes on until a call that does take events was told twice of its progress.
+        box = self.server.call('sandboxes', action='make').json['sandbox']['id']
+        self.addCleanup(self.server.call, 'sandboxes', action='end', sandbox=box)
+        message = self.request('tools/call', name='run_command', _meta={'progressToken': 1},
+                               arguments={'command': 'until [ -e /tmp/told ]; do sleep 0.05; done', 'sandbox': box})
+        silent, told = self.begin(message, Accept='application/json'), self.begin(message)
+        events = (line for line in told.getresponse() if line.startswith(b'data: '))
+        for _ in range(2):
+            self.assertIn(b'notifications/progress', next(events))
+        self.server.call('write_file', sandbox=box, path='/tmp/told', content='')
+        answer = serving.Answer(silent.getresponse())
         self.assertEqual((answer.headers['Content-Type'], answer.json['result']['isError']), ('application/json', False))
+        list(events)
+        for connection in (silent, told):
+            connection.close()
 
     def test_statuses_say_whose_fault_it_is(self):
         meta = {'_meta': mcp.META}

@@ -479,13 +479,11 @@ class Restored(Case):
         self.terminal.read_until('[$>] ')
         self.terminal.type('$YETT run -t -- sh -c \'%sread x; echo "got $x"\' &\r' % SAY_READY)
         self.terminal.read_until(r'Stopped|\[1\]')
-        for _ in range(100):
+
+        def is_stopped():
             self.terminal.type('jobs; echo "[""jobs]"\r')
-            if 'Stopped' in self.terminal.read_until(r'\[jobs\]'):
-                break
-            time.sleep(0.1)
-        else:
-            self.fail('it does not stop')
+            return 'Stopped' in self.terminal.read_until(r'\[jobs\]')
+        yett.wait_until(is_stopped, 'a stopped job')
         self.terminal.type('fg\r')
         self.terminal.read_until(READY)
         self.terminal.type('here\r')

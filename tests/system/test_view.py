@@ -7,7 +7,9 @@ import json
 import os
 import re
 import signal
+import unittest
 
+import agent
 import browser
 import serving
 import yett
@@ -41,8 +43,10 @@ SHOWN = ('<img src=x onerror="window.hit=1"><script>window.hit=2</script><b id=b
          '⟨U+202E⟩txt.exe', 'a⟨CR⟩b', '⟨U+009B⟩31m', '\ufffd', '⟨BS⟩', '</pre></section><h1>')
 
 
-class Case(yett.Case):
-    """One browser, which is shown the page anew for each test."""
+class Shared(agent.Users):
+    """The service, and alice's server and browser, of all classes: a browser takes seconds to start."""
+
+    page = None
 
     @classmethod
     def setUpClass(cls):
@@ -53,6 +57,17 @@ class Case(yett.Case):
         cls.page = browser.Browser(cls.alice)
         cls.addClassCleanup(cls.page.close)
         os.makedirs(os.path.join(BUILD, 'pictures'), exist_ok=True)
+
+
+class Case(yett.Case):
+    """One browser, which is shown the page anew for each test."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not Shared.page:
+            unittest.addModuleCleanup(Shared.doClassCleanups)
+            Shared.setUpClass()
+        cls.service, cls.alice, cls.bob, cls.server, cls.page = Shared.service, Shared.alice, Shared.bob, Shared.server, Shared.page
 
     def setUp(self):
         self.addCleanup(self.end_all)
@@ -66,7 +81,6 @@ class Case(yett.Case):
         self.assertEqual([line for line in self.page.console() if not re.search(r'/v1/\S+ - Failed to load resource', line)], [])
 
     def open(self, url):
-        self.page.open('about:blank')
         self.page.open(url)
         self.page.wait('#connection', '^Connected$')
 
@@ -450,6 +464,11 @@ class Keyboard(Case):
 
 
 class Looks(Case):
+    def go(self, page):
+        """Without the mouse, whose click takes many frames: what is of interest is how each page looks."""
+        self.page.run('document.querySelector(arguments[0]).click()', 'nav a[data-page="%s"]' % page)
+        self.page.wait('#%s-title' % page)
+
     def fill_pages(self):
         self.make_sandbox('a-sandbox-with-a-name-of-some-length', 'views')
         self.start(MOUNT + '; getent hosts a-name-of-some-length.example; echo %s; sleep 1000' % ('x' * 200), 'a-sandbox-with-a-name-of-some-length')

@@ -17,11 +17,12 @@
 #include <cmocka.h>
 #include <sodium.h>
 
+#include "tests/support/waiting.h"
 #include "base/net_rule.h"
 #include "protocol/codec.h"
 #include "tests/unit/client_peer.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS waiting_deadline_ms()
 
 static void a_helper_of_another_version_is_refused(void **state)
 {

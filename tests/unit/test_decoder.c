@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "tests/support/waiting.h"
 #include "programs/decider/plan_add.h"
 #include "base/kernel.h"
 #include "programs/decider/decoder.h"
@@ -29,7 +30,7 @@
 #include "tests/unit/printed.h"
 
 #define DECODER_ID 1879048193u
-#define LONG_MS    20000
+#define LONG_MS    waiting_deadline_ms()
 
 static struct message message;
 static char liars[] = "/tmp/yett-test-liars-XXXXXX"; /* a folder in which yett-decoder is this program */

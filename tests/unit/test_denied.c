@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "tests/support/waiting.h"
 #include "helper/setup/setup.h"
 #include "helper/supervisor/denied.h"
 #include "protocol/frame_message.h"
@@ -224,7 +225,7 @@ static void callers_without_end_do_not_keep_it_busy(void **state)
 	wait = (struct pollfd){.fd = denied.listener, .events = POLLIN};
 	assert_int_equal(poll(&wait, 1, -1), 1);
 	slow_ms = 1000;
-	(void)alarm(60); /* or the test ends here */
+	(void)alarm((unsigned)waiting_deadline_ms() / 1000); /* or the test ends here */
 	denied_answer(&denied, &events, SANDBOX_RUNNING);
 	(void)alarm(0);
 	slow_ms = 0;

@@ -4,6 +4,7 @@
  * Signatures, keys and files are real, and so is the monitor that is asked about keys: a child, which serves this process as its decider.
  * Decoder and reader are children of the test's, so that they can lie.
  */
+#include "tests/support/waiting.h"
 #include "tests/unit/decide.h"
 
 #include <fcntl.h>
@@ -207,7 +208,7 @@ static void start_monitor(struct fixture *f, enum reading how)
 
 static bool has_reader_ended(const struct fixture *f)
 {
-	return poll(&(struct pollfd){.fd = f->reader_ended}, 1, 10000) == 1;
+	return poll(&(struct pollfd){.fd = f->reader_ended}, 1, waiting_deadline_ms()) == 1;
 }
 
 /* --- requests --- */
