@@ -1,4 +1,5 @@
 """yett-audit itself: what it writes of what it is told, what it answers, and where it goes on. The tests are its listener and its tellers."""
+import concurrent.futures
 import errno
 import os
 import re
@@ -217,24 +218,27 @@ class Interrupted(Case):
         self.assertGreater(killed, 8)
         self.assertGreater(len(acknowledged), 20)
 
+    def fail_at(self, error, step):
+        audit = self.audit(name='tests/system/yett-audit-faults')
+        audit.start(YETT_TEST_STEP=str(step), YETT_TEST_ERROR=str(error))
+        with audit.kept():
+            answers = audit.tell('create asked=a', 'create asked=b')
+            # what failed is tried again after a second, perhaps by another process
+            yett.wait_until(lambda: audit.tell('create asked=c') == [0], 'a record after step %d' % step)
+        self.assertEqual(audit.stop(), 0)
+        told = {mark for mark, answer in zip('ab', answers) if answer == 0} | {'c'}
+        self.assertLessEqual(told, self.marks(audit), step)
+        self.assertLessEqual(set(answers), {0, error})
+        audit.start(YETT_TEST_STEP='0')
+        self.assertEqual(audit.tell('create'), [0])
+        audit.stop()
+        self.whole(audit)
+        audit.remove()
+
     def test_a_step_that_fails_is_answered_for_and_the_next_record_goes_on(self):
-        for error in (errno.ENOSPC, errno.EIO):
-            for step in range(1, 16):
-                audit = self.audit(name='tests/system/yett-audit-faults')
-                audit.start(YETT_TEST_STEP=str(step), YETT_TEST_ERROR=str(error))
-                with audit.kept():
-                    answers = audit.tell('create asked=a', 'create asked=b')
-                    # what failed is tried again after a second, perhaps by another process
-                    yett.wait_until(lambda: audit.tell('create asked=c') == [0], 'a record after step %d' % step)
-                self.assertEqual(audit.stop(), 0)
-                told = {mark for mark, answer in zip('ab', answers) if answer == 0} | {'c'}
-                self.assertLessEqual(told, self.marks(audit), step)
-                self.assertLessEqual(set(answers), {0, error})
-                audit.start(YETT_TEST_STEP='0')
-                self.assertEqual(audit.tell('create'), [0])
-                audit.stop()
-                self.whole(audit)
-                audit.remove()
+        with concurrent.futures.ThreadPoolExecutor(5) as pool:  # mostly each waits for the next try
+            for done in [pool.submit(self.fail_at, error, step) for error in (errno.ENOSPC, errno.EIO) for step in range(1, 16)]:
+                done.result()
 
     def test_a_power_cut_takes_nothing_that_was_acknowledged(self):
         audit_disk = disk.Disk(self, 64 << 20)
@@ -247,8 +251,11 @@ class Interrupted(Case):
             audit.start()
             teller = threading.Thread(target=self.tell_marks, args=(audit, 400, acknowledged))
             teller.start()
-            # In each round at another moment: when so much more has been written.
-            yett.wait_until(lambda enough=self.bytes_in(audit) + 3000 * (round_ + 1): self.bytes_in(audit) >= enough or not teller.is_alive(), 'records')
+            # In each round at another moment: when so much more has been written, or when a minute has ended.
+            if round_ % 2:
+                yett.wait_until(lambda minute=audit.minute(): audit.minute() != minute, 'the next minute')
+            else:
+                yett.wait_until(lambda enough=self.bytes_in(audit) + 3000 * (round_ + 1): self.bytes_in(audit) >= enough or not teller.is_alive(), 'records')
             audit.kill()
             teller.join(yett.DEADLINE)
             audit_disk.cut()

@@ -62,12 +62,12 @@ class Case(test_terminal.Case):
     def jobs_until(self, word):
         """The list of jobs, when it holds the word."""
         texts = []
-        for _ in range(1000):
+
+        def is_told():
             texts.append(self.do('jobs; echo "[""jobs]"', r'\[jobs\]'))
-            if re.search(word, texts[-1]):  # or the shell has said so before its prompt, when it was asked before
-                return texts[-1]
-            self.terminal.read(0.05)
-        raise AssertionError('%r did not come: %r' % (word, sorted(set(texts), key=texts.index)))
+            return re.search(word, texts[-1])  # or the shell has said so before its prompt, when it was asked before
+        yett.wait_until(is_told, 'a list of jobs with ' + word)
+        return texts[-1]
 
     def wait_running(self, pid):
         """Until its command runs: the terminal has told so, or there is a process of its sandbox."""
@@ -158,6 +158,7 @@ class Background(Case):
         out = self.alice.write('here/out')
         self.terminal.type('sh -c \'$yett run -- sh -c "echo up; while :; do sleep 0.01; done" >out 2>&1 & echo $! >pid; cat\'\r')
         yett.wait_until(lambda: 'up' in yett.read(out), 'its first line')
+        yett.wait_until(lambda: os.path.exists(self.here + '/pid') and yett.read(self.here + '/pid').endswith('\n'), 'its number')
         pid = int(yett.read(self.here + '/pid'))
         self.terminal.type(b'\x03')
         self.terminal.read_until('> ')

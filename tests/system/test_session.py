@@ -11,6 +11,7 @@ import stat
 import subprocess
 import time
 
+import tiers
 import yett
 from workspace import Workspace, tree
 
@@ -25,7 +26,8 @@ POLICY = '''grant "roomy" {
 '''
 PROFILE = 'profile "roomy" { extends = "default" }\nprofile "kept" { extends = "default" workspace = cow }\n'
 
-SWAPPED = 10  # so often it is both made again and refused while somebody swaps, before that is enough
+EDITED = tiers.number(60, 150)
+SWAPPED = tiers.number(4, 10)  # so often it is both made again and refused while somebody swaps, before that is enough
 SWAPPER = '''
 import ctypes, select, sys
 libc = ctypes.CDLL(None)
@@ -601,7 +603,7 @@ class Sessions(Workspace):
         whole, chance = self.record(), random.Random(7)
         work, = self.works()
         tried, made = {whole}, 0
-        for _ in range(150):
+        for _ in range(EDITED):
             lines = whole.splitlines(True)
             for _ in range(chance.randrange(1, 3)):
                 at, to = chance.randrange(1, len(lines)), chance.randrange(1, len(lines))

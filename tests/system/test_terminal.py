@@ -95,21 +95,23 @@ class Case(yett.Case):
         return self.begin('run', '-t', *options, '--', *argv, **more)
 
     def output_on_terminal(self, *argv, options=(), **more):
-        process = self.on_terminal(*argv, options=options, **more)
-        text = ''
-        while process.poll() is None:
-            self.terminal.read(0.01)
+        code = self.code(self.on_terminal(*argv, options=options, **more))
         text = self.terminal.read_rest()
-        self.assertEqual(process.returncode, 0, text)
+        self.assertEqual(code, 0, text)
         return text
 
     def code(self, process):
         """Its exit status; what it writes is read meanwhile, or it could not end."""
-        end = time.monotonic() + yett.DEADLINE
-        while process.poll() is None:
-            self.assertLess(time.monotonic(), end, self.terminal.seen[-2000:])
-            self.terminal.read(0.01)
-        return process.returncode
+        running = os.pidfd_open(process.pid)
+        try:
+            ready, end = [], time.monotonic() + yett.DEADLINE
+            while running not in ready:
+                ready, _, _ = select.select([running, self.terminal.master], [], [], max(0, end - time.monotonic()))
+                self.assertTrue(ready, self.terminal.seen[-2000:])
+                self.terminal.read(0)
+        finally:
+            os.close(running)
+        return process.wait()
 
 
 class Inside(Case):
@@ -192,9 +194,10 @@ class Bytes(Case):
         process = self.on_terminal('sh', '-c', 'stty raw -echo; %swhile :; do echo tick; sleep 0.05; done' % SAY_READY)
         self.terminal.read_until(READY)
         for _ in range(40):
-            ready = select.select([], [self.terminal.master], [], 0.1)[1]
-            if ready:
+            if select.select([], [self.terminal.master], [], 0)[1]:
                 os.write(self.terminal.master, b'x' * 1000)
+            else:
+                self.terminal.read_until('tick')
         self.terminal.read_until('tick.*tick')
         process.send_signal(signal.SIGTERM)
         self.assertEqual(self.code(process), 143)
@@ -364,8 +367,19 @@ class Restored(Case):
         self.assertEqual(self.code(self.on_terminal('no-such-command')), 127)
         self.assertTrue(self.terminal.is_restored())
 
+    def run_out_of_time(self):
+        """A raw terminal whose command has as much time as that takes, and no more: the time limit."""
+        for limit in ('1s', '8s', '45s'):
+            process = self.on_terminal('sh', '-c', 'trap "" INT QUIT TERM; echo begun >begun; sleep 1000', options=['--rw', self.here, '--timeout', limit])
+            yett.wait_until(lambda process=process: self.terminal.is_raw() or process.poll() is not None, 'a raw terminal')
+            was_raw = self.terminal.is_raw()
+            self.assertEqual(self.code(process), 124)
+            if was_raw and os.path.exists(self.here + '/begun'):
+                return limit
+        raise AssertionError('the command did not begin in ' + limit)
+
     def test_after_a_timeout(self):
-        self.assertEqual(self.code(self.begin_raw(options=['--timeout', '1s'])), 124)
+        self.run_out_of_time()
         self.assertTrue(self.terminal.is_restored())
 
     def test_after_a_signal_whether_or_not_the_command_heeds_it(self):
@@ -493,8 +507,8 @@ class Restored(Case):
         self.assertEqual(self.code(shell), 4)
 
     def test_messages_come_when_it_is_as_it_was(self):
-        self.code(self.begin_raw(options=['--timeout', '500ms']))
-        self.assertIn('time limit reached (500ms)\r\n', self.terminal.read_rest())
+        limit = self.run_out_of_time()
+        self.assertIn('time limit reached (%s)\r\n' % limit, self.terminal.read_rest())
 
 
 class OutOfReach(Case):

@@ -66,7 +66,7 @@ class Screen(test_terminal.Terminal):
             self.show()
             if re.search(pattern, self.text()):
                 return self.text()
-            if not self.read(yett.DEADLINE) or time.monotonic() > end:
+            if not self.read(max(0, end - time.monotonic())):
                 raise AssertionError('%r was not shown:\n%s' % (pattern, self.text()))
 
 
