@@ -476,10 +476,10 @@ gdb -q -batch -ex 'break twice' -ex run -ex 'print x * 2' -ex backtrace -ex cont
 grep -q '= 42' out && grep -q 'exited normally' out
 '''),
     Program('gdb --pid', DEBUGGERS, 'gdb', r'''
-sleep 60 & ends $!
+sleep 1000 & ends $!
 until_works grep -q sleep /proc/$!/comm
 gdb -q -batch -ex 'info proc cmdline' --pid $! >out
-grep -q "'sleep 60'" out
+grep -q "'sleep 1000'" out
 ''', host='kernel.yama.ptrace_scope at 0, or no Yama'),
     Program('strace -f', DEBUGGERS, 'strace', r'''
 strace -f -o trace -e trace=execve sh -c 'cat /dev/null; echo done'
@@ -558,7 +558,7 @@ top -b -n 1 | grep -q PID
 dialog top PID q
 '''),
     Program('bash, with job control', TERMINALS, '', r'''
-dialog 'PS1="ready> " bash --norc --noprofile -i' 'ready> ' 'sh -c "echo \\$((6 * 7)); exec sleep 60"\r' 42 '\x1a' Stopped 'bg\r' '&' 'kill %1; wait %1; echo $?\r' 143 'exit\r'
+dialog 'PS1="ready> " bash --norc --noprofile -i' 'ready> ' 'sh -c "echo \\$((6 * 7)); exec sleep 1000"\r' 42 '\x1a' Stopped 'bg\r' '&' 'kill %1; wait %1; echo $?\r' 143 'exit\r'
 '''),
     Program('zsh', TERMINALS, 'zsh', r'''
 dialog 'PS1="ready> " zsh -f -i' 'ready> ' 'print $((6*7)) >answer; exit\r'

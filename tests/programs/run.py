@@ -29,7 +29,7 @@ import corpus  # noqa: E402
 import page  # noqa: E402
 import yett  # noqa: E402
 
-SECONDS = 120  # a program takes a few; this is for what hangs
+SECONDS = 2 * yett.DEADLINE  # a program takes a few; this is for what hangs
 
 # What rows with an option need that the shipped policy gives nobody.
 POLICY = '''
@@ -148,7 +148,7 @@ class Corpus(yett.Case):
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                process.wait(yett.DEADLINE)
             return yett.Result(process.returncode, *(yett.read(file.name) for file in (out, err)))
 
     def inside(self, program, *options):

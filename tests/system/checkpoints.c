@@ -11,6 +11,8 @@
 
 #include <yett-checkpoint.h>
 
+#include "tests/support/waiting.h"
+
 static int failed(const struct yett_error *error)
 {
 	(void)fprintf(stderr, "%d %d %s\n", (int)error->code, error->os_error, error->message);
@@ -23,7 +25,7 @@ static struct yett_checkpoint_store *open_store(const char *path, uint32_t flags
 		.size = sizeof options,
 		.path = path,
 		.flags = flags,
-		.timeout_ms = 60000,
+		.timeout_ms = (uint32_t)waiting_deadline_ms(),
 		.thread_max = YETT_CHECKPOINT_UNLIMITED,
 		.total_max = YETT_CHECKPOINT_UNLIMITED,
 		.bytes_max = YETT_CHECKPOINT_UNLIMITED,

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import unittest
 
+import waiting
 import yett
 
 ID = r'[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
@@ -56,7 +57,7 @@ class Stores(unittest.TestCase):
 
     def writer(self, thread='t', count=1000000, size=2000, *more, store=None):
         return self.alice.popen([self.checkpoints, 'put', store or self.store, thread, str(count), str(size), *more], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE)
+                                stderr=subprocess.PIPE, env={waiting.VARIABLE: str(yett.DEADLINE)})
 
     def ids_of(self, store=None):
         """All that a store has, each looked at."""
@@ -377,7 +378,7 @@ class Together(Stores):
         writer = self.writer(size=100000)
         self.addCleanup(writer.stdout.close)
         self.addCleanup(writer.stderr.close)
-        self.addCleanup(writer.wait)
+        self.addCleanup(writer.wait, yett.DEADLINE)
         self.addCleanup(writer.kill)
         seen = 0
         for _ in range(20):

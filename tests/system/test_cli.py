@@ -98,7 +98,7 @@ class ExitCodes(yett.Case):
     def test_what_people_write_is_meant(self):
         self.assertEqual(self.yett('create', '--name', 'meant').code, 0)
         self.addCleanup(self.yett, 'destroy', 'meant')
-        self.assertEqual(self.yett('exec', 'meant', '--timeout', '5', '-e', 'A=b', 'sh', '-c', 'echo $A', '-e').out, 'b\n')
+        self.assertEqual(self.yett('exec', 'meant', '--timeout', str(yett.DEADLINE), '-e', 'A=b', 'sh', '-c', 'echo $A', '-e').out, 'b\n')
         self.assertEqual(self.yett('exec', 'meant', '--timeout=0.2', '--', 'sleep', '60').code, 124)
         self.assertEqual(self.yett('run', '--memory', '64m', '-p=default', '--', 'true').code, 0)
         self.assertIn('meant', self.yett('inspect', 'meant', '--json').out)
@@ -200,6 +200,7 @@ print(done.stdout.decode(), fcntl.fcntl(fd, fcntl.F_GETLEASE) == fcntl.F_RDLCK)
     def test_a_socket(self):
         ours, theirs = socket.socketpair()
         with ours, theirs:
+            ours.settimeout(yett.DEADLINE)
             process = self.start('sh', '-c', 'read x; echo got $x', stdin=theirs, stdout=theirs)
             theirs.close()
             ours.sendall(b'ping\n')
@@ -361,7 +362,7 @@ class Signals(yett.Case):
         self.line(process)
         self.assertTrue(self.outside(process))
         process.kill()
-        process.wait()
+        process.wait(yett.DEADLINE)
         self.service.wait_no_leftovers()
 
 

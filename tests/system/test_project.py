@@ -4,6 +4,7 @@ changes is applied, the commit fetched, and the rest rolled back.
 """
 import os
 import re
+import select
 import shutil
 import subprocess
 
@@ -37,10 +38,23 @@ class Project(Workspace):
         self.assertEqual(done.code, code, done)
         return done.out
 
+    def output_of_steps(self, script, *options):
+        """The output of a command in the sandbox that takes long, and writes a line now and then."""
+        process = self.start('sh', '-c', script, options=['--cow', self.source, '-C', self.source, *options], env=self.environment(),
+                             stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        out = b''
+        while select.select([process.stdout], [], [], yett.DEADLINE)[0]:
+            part = os.read(process.stdout.fileno(), 65536)
+            if not part:
+                self.assertEqual(process.wait(yett.DEADLINE), 0, out.decode())
+                return out.decode()
+            out += part
+        raise AssertionError('it writes nothing more: ' + out.decode())
+
     def test_it_is_built_tested_changed_reviewed_applied_fetched_and_rolled_back(self):
         before = tree(self.source)
-        script = 'meson setup build -Dc_args=-O0 >setup.log && ninja -C build %s && meson test -C build --no-rebuild %s' % (' '.join(PROGRAMS), ' '.join(TESTS))
-        out = self.assert_cow(script, '--memory', '2G', '--pids', '200')
+        script = '{ meson setup build -Dc_args=-O0 | tee setup.log; } && ninja -C build %s && meson test -C build --no-rebuild %s' % (' '.join(PROGRAMS), ' '.join(TESTS))
+        out = self.output_of_steps(script, '--memory', '2G', '--pids', '200')
         self.assertRegex(out, r'Ok: +%d' % len(TESTS))
         work = self.works()[0]['id']
         self.assertEqual(tree(self.source), before)
