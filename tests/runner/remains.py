@@ -12,10 +12,9 @@ import shutil
 import signal
 import subprocess
 
+import settings
 import waiting
 
-# What tests change for a moment: machine_setting() of tests/support/yett.py. Whoever is killed in that moment cannot give it back.
-SETTINGS = ('/proc/sys/kernel/core_pattern', '/proc/sys/fs/suid_dumpable', '/proc/sys/kernel/perf_event_paranoid')
 RUN_VARIABLE = 'YETT_TEST_RUN'
 KINDS = ('processes', 'users', 'control groups', 'mounts', 'files', 'settings')
 
@@ -23,14 +22,6 @@ KINDS = ('processes', 'users', 'control groups', 'mounts', 'files', 'settings')
 def read(path):
     with open(path, encoding='utf-8', errors='replace') as file:
         return file.read()
-
-
-def settings():
-    found = {}
-    for path in SETTINGS:
-        with contextlib.suppress(OSError):
-            found[path] = read(path)
-    return found
 
 
 def groups_of(place):
@@ -75,7 +66,6 @@ class Remains:
 
     def __init__(self, run, places, folder):
         self.run, self.places, self.folder = run, places, folder
-        self.settings = settings()
 
     def users(self):
         names = tuple('yett-test-%d-' % place for place in self.places)
@@ -94,7 +84,7 @@ class Remains:
             'control groups': groups,
             'mounts': [line for line in read('/proc/self/mountinfo').splitlines() if self.folder in line],
             'files': [path for path in (self.folder, *self.memory_files()) if os.path.exists(path)],
-            'settings': [path for path, value in settings().items() if value != self.settings.get(path)],
+            'settings': settings.left(),
         }
 
     def take_away(self):
@@ -110,10 +100,7 @@ class Remains:
             subprocess.run(['userdel', '--force', user], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for path in (self.folder, *self.memory_files()):
             shutil.rmtree(path, ignore_errors=True)
-        for path, value in self.settings.items():
-            if settings().get(path) != value:
-                with contextlib.suppress(OSError), open(path, 'w', encoding='utf-8') as file:
-                    file.write(value)
+        settings.left(repair=True)
 
     def line(self):
         """«left behind: nothing», or what and how much of it."""

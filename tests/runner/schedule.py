@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+import alone
 import places
 import remains
 import results
@@ -23,7 +24,7 @@ import waiting
 from suites import PATIENCE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ALONE = os.path.join(os.path.dirname(HERE), 'support', 'alone.py')
+ALONE = alone.__file__
 REPEATS = 2  # of a case that failed
 REPEATED_MOST = 12  # cases; when more have failed that is no chance
 SKIPPED_STATUS = 77  # by the convention of meson and automake
@@ -93,6 +94,7 @@ class Runner:
         self.remains = remains.Remains(self.mark, [slot.number for slot in self.slots], folder)
         self.running, self.lock, self.is_ended = {}, threading.Lock(), False
         self.serial = itertools.count()
+        self.lib = alone.hold_lib() if self.is_apart else -1
 
     # --- one suite ---
 
@@ -223,6 +225,8 @@ class Runner:
         if self.is_apart:
             self.remains.take_away()
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self.lib >= 0:
+            alone.release_lib(self.lib)
 
 
 def kill(process):

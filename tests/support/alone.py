@@ -11,6 +11,7 @@ shell that is process 1 ends with it, and dies when this process does.
 """
 import contextlib
 import ctypes
+import fcntl
 import os
 import subprocess
 import sys
@@ -23,6 +24,32 @@ IDS_FIRST, IDS_EACH = 20000, 100
 FOLDER = 'YETT_TEST_FOLDER'  # where this machine itself finds what lies in the program's /tmp
 KEPT_NETWORK = 'YETT_TEST_NETWORK'  # set for a program that needs the machine's network
 KEPT_PATHS = 'YETT_TEST_PATHS'  # folders to be seen also where they lie below /tmp: the sources, and what was built
+
+
+def hold_lib():
+    """
+    Makes TEST_LIB on this machine, which is only a place for mounts, and returns a descriptor to be given to release_lib(). While anybody
+    has one the folder stays: with it the mounts on it in other namespaces would go.
+    """
+    while True:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(TEST_LIB)
+        try:
+            fd = os.open(TEST_LIB, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(fd, fcntl.LOCK_SH)
+        if os.fstat(fd).st_nlink > 0:
+            return fd
+        os.close(fd)  # somebody has just removed it
+
+
+def release_lib(fd):
+    """Removes the folder if nobody else has it and it is empty."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.rmdir(TEST_LIB)
+    os.close(fd)
 
 
 def is_made():
@@ -82,8 +109,7 @@ def make_network():
 
 def enter(folder, argv):
     """In new namespaces this program runs once more, below a shell that reaps the processes that nobody waits for."""
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(TEST_LIB)
+    os.set_inheritable(hold_lib(), True)  # until all is over: who reaps holds it
     network = [] if KEPT_NETWORK in os.environ else ['--net']
     os.execvpe('unshare', ['unshare', '--pid', '--fork', '--kill-child', '--mount', '--ipc', *network, '--mount-proc', 'sh', '-c', '"$@"; exit $?', 'sh',
                            sys.executable, os.path.abspath(__file__), folder, *argv], {**os.environ, STAGE: 'making'})

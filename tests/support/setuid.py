@@ -51,6 +51,7 @@ class Installed(yett.Service):
 
     def __enter__(self):
         yett.wait_until(self.take_turn, 'the end of another run that has such a helper')
+        self.run_.hold_lib()
         shutil.rmtree(PREFIX, ignore_errors=True)
         for folder in (PREFIX, LIBEXEC, os.path.dirname(POLICY)):
             os.makedirs(folder, 0o755)

@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import ctypes
 import errno
-import fcntl
 import glob
 import itertools
 import json
@@ -32,6 +31,7 @@ import places
 import selinux
 import tiers
 import waiting
+from settings import changed as machine_setting  # noqa: F401
 from waiting import DEADLINE, wait_until  # noqa: F401 (seconds until a test gives up on an event that never comes)
 
 IDS_PLACE = 1610612736  # where the ranges of these runs begin: below those of an installed service
@@ -209,25 +209,6 @@ def need_scopes():
         raise unittest.SkipTest('Landlock of version 6 (Linux 6.12) is needed')
 
 
-@contextlib.contextmanager
-def machine_setting(path, value):
-    """
-    A setting of the whole machine, for a moment: a process of its own gives back the old one, whatever becomes of this one. Both hold a lock
-    until then, so that tests which need different values wait for each other: also tests in other namespaces, where `path` is another file.
-    """
-    with open('/run/lock/yett-test%s' % path.replace('/', '-'), 'w', encoding='utf-8') as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        before = read(path).strip()
-        keeper = subprocess.Popen(['sh', '-c', 'trap "" INT TERM HUP; read -r _; printf "%s\\n" "$1" >"$2"', 'sh', before, path],
-                                  stdin=subprocess.PIPE, start_new_session=True, pass_fds=(held.fileno(),))
-    try:
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(value)
-        yield
-    finally:
-        keeper.communicate(timeout=DEADLINE)
-
-
 class User:
     """An ordinary user with a home, removed at the end of the run."""
 
@@ -326,7 +307,7 @@ class Run:
                 selinux.label_program(copy)
         self.services = 0
         self.living = []
-        self.roots_folders = []
+        self.roots_folders, self.lib = [], -1
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -341,9 +322,13 @@ class Run:
             selinux.label_program(copy)
         return folder
 
+    def hold_lib(self):
+        if self.lib < 0:
+            self.lib = alone.hold_lib()
+
     def roots_folder(self):
         """A new folder that nobody but root can rename, nor any above it: what a policy may name."""
-        os.makedirs(alone.TEST_LIB, exist_ok=True)
+        self.hold_lib()
         self.roots_folders.append(tempfile.mkdtemp(prefix='yett-test-', dir=alone.TEST_LIB))
         selinux.label(self.roots_folders[-1], 'yett_share_t')
         return self.roots_folders[-1]
@@ -362,8 +347,8 @@ class Run:
         finally:
             for folder in [self.folder, *self.roots_folders]:
                 shutil.rmtree(folder, ignore_errors=True)
-            with contextlib.suppress(OSError):
-                os.rmdir(alone.TEST_LIB)  # empty, unless another run has something in it, or nobody else sees this one
+            if self.lib >= 0:
+                alone.release_lib(self.lib)
 
     def give_up(self, *_):
         """Takes everything away at once: an exception would end one test only."""

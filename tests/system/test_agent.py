@@ -399,7 +399,7 @@ grant "brief" {
             self.assertEqual((error['code'], error['rule']), ('permission-denied', "max_command_timeout of grant 'brief'"))
 
 
-class Statuses(yett.Case):
+class Statuses(agent.Users):
     def once(self, operation, request):
         done = self.service.run(self.alice, self.service.yett, 'tool', operation, input=json.dumps(request), env={'YETT_AGENT': agent.PROGRAM})
         json.loads(done.out)

@@ -255,7 +255,7 @@ class Interrupted(Case):
             if round_ % 2:
                 yett.wait_until(lambda minute=audit.minute(): audit.minute() != minute, 'the next minute')
             else:
-                yett.wait_until(lambda enough=self.bytes_in(audit) + 3000 * (round_ + 1): self.bytes_in(audit) >= enough or not teller.is_alive(), 'records')
+                yett.wait_until(lambda enough=self.bytes_in(audit) + 8000 * (round_ + 1): self.bytes_in(audit) >= enough or not teller.is_alive(), 'records')
             audit.kill()
             teller.join(yett.DEADLINE)
             audit_disk.cut()
