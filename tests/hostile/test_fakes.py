@@ -255,6 +255,18 @@ class Deciders(Neighboured):
                 self.assertIn('uid=%d pid=' % self.alice.uid, line)
         self.assert_unharmed(other)
 
+    def count_children(self, monitor):
+        """How many processes of a monitor's run its program at one moment. It is stopped meanwhile, and starts no other one."""
+        try:
+            os.kill(monitor, signal.SIGSTOP)
+            try:
+                yett.wait_until(lambda: yett.status_of(monitor).get('State', 'Z')[0] in 'TtZX', 'a monitor that is stopped')
+                return sum(yett.argv_of(pid)[:1] in ([self.service.helper], []) for pid in yett.children_of(monitor))  # no words: it has ended
+            finally:
+                os.kill(monitor, signal.SIGCONT)
+        except ProcessLookupError:
+            return 0
+
     def test_what_it_has_swept_and_dropped_without_end_is_work_of_one_process_at_a_time(self):
         other = self.neighbour()
         for mode, text in (('flood-sweeps', 'it has had much swept'), ('flood-drops', '')):
@@ -262,9 +274,8 @@ class Deciders(Neighboured):
                 client = self.start('true', options=('--hostname', 'hostile-' + mode))
                 most = 0
                 while client.poll() is None:
-                    helpers = [pid for pid in yett.processes() if yett.argv_of(pid)[:1] == [self.service.helper] and self.service.policy in yett.argv_of(pid)]
-                    parents = [yett.parent_of(pid) for pid in helpers]
-                    most = max(most, *(parents.count(pid) for pid in parents if pid != self.service.pid()), 0)
+                    most = max([most, *map(self.count_children, yett.children_of(self.service.pid()))])
+                self.assertGreater(most, 0)
                 self.assertIn(text, client.stderr.read().decode())
                 self.assertLessEqual(most, 2)  # what it waits for, and one that has ended and is not yet reaped
         self.assert_unharmed(other)
@@ -434,7 +445,7 @@ class Inits(yett.Case):
     def test_those_that_heed_nothing_go_with_the_connection(self):
         clients = [self.start('true', options=('-p', mode.replace('_', '-'))) for mode in DEAF]
         for client, code in zip(clients, (125, 125, 0, 125)):
-            _, err = client.communicate(timeout=60)
+            _, err = client.communicate(timeout=yett.DEADLINE)
             self.assertEqual(client.returncode, code, err)
         self.service.wait_no_leftovers()
 
