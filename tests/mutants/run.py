@@ -1,24 +1,35 @@
 #!/usr/bin/env python3
 """
-Whether `make check` finds faults: applies those of faults.py one by one, and runs the tests until one fails.
+Whether `make check` finds faults: applies those of faults.py one by one, and runs tests until one fails.
 
-Usage: run.py FOLDER [--only NAME…] [--list] [--wide]
+Usage: run.py FOLDER [--only NAME…] [--list] [--narrow] [--processes N]
 
 FOLDER is made, and holds a copy of the committed tree with a build of its own; it is used again when it is there. For each fault the
-suites that faults.py names for it run until one fails; with --wide then all others of `make check`. Prints a line for each fault, and
-"N found, N not found" at the end. Exit status 1 when one was not found, 2 when one does not fit or does not compile.
+suites that faults.py names for it run until one fails; then all others of `make check`, but not with --narrow. A fault counts as found
+when the case that failed fails once more, alone. N commands compile side by side (the number of processors).
+
+Prints a line for each fault, and "N found, N not found" at the end. Exit status 1 when a fault was not found, 2 when one does not fit
+into the code or does not compile.
 """
 import argparse
+import json
 import os
 import re
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 import faults  # noqa: E402
+
+# Suites that look at the text of the sources: they would find any change.
+OF_THE_TEXT = ('mutants', 'structure')
+# Where programs are that only the tests there use, and suites of no kind but that.
+APART = ('tests/unit/', 'tests/fuzz/', 'tests/bench/', 'tests/guest/')
+FAILED = re.compile(r'^failed: (.*)$', re.M)
 
 
 class Misfit(Exception):
@@ -29,17 +40,6 @@ def call(argv, folder, log, **more):
     return subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, **more).returncode
 
 
-def prepare(folder):
-    """A copy of what is committed, built."""
-    if not os.path.exists(folder):
-        subprocess.run(['git', 'clone', '--quiet', SOURCE, folder], check=True)
-    subprocess.run(['git', 'fetch', '--quiet', SOURCE, 'HEAD'], cwd=folder, check=True)
-    subprocess.run(['git', 'reset', '--quiet', '--hard', 'FETCH_HEAD'], cwd=folder, check=True)
-    with open(os.path.join(folder, 'build.log'), 'w', encoding='utf-8') as log:
-        if call(['make', '--no-print-directory', 'build'], folder, log) != 0:
-            raise Misfit('the tree does not build: see %s/build.log' % folder)
-
-
 def seeded(text, fault):
     """The text of a file with the fault in it."""
     if text.count(fault.old) != 1:
@@ -47,31 +47,90 @@ def seeded(text, fault):
     return text.replace(fault.old, fault.new)
 
 
-def failing_case(folder, suites, log):
-    """The first case that fails, as SUITE: CASE; None. Nothing is repeated: what fails by chance would count."""
-    call(['tools/test', '--no-repeats', '--tier', 'check', '--log', 'found.json', *suites], folder, log)
-    log.flush()
-    with open(log.name, encoding='utf-8', errors='replace') as file:
-        found = re.findall(r'^failed: (.*)$', file.read(), re.M)
-    return found[0] if found else None
+def read_json(*path):
+    with open(os.path.join(*path), encoding='utf-8') as file:
+        return json.load(file)
 
 
-def try_fault(folder, fault, is_wide):
-    """What found it, or None."""
-    path = os.path.join(folder, fault.path)
+class Tree:
+    """A copy of what is committed, with its build."""
+
+    def __init__(self, folder, processes):
+        self.folder, self.build, self.processes = folder, os.path.join(folder, 'build'), processes
+
+    def prepare(self):
+        if not os.path.exists(self.folder):
+            subprocess.run(['git', 'clone', '--quiet', SOURCE, self.folder], check=True)
+        subprocess.run(['git', 'fetch', '--quiet', SOURCE, 'HEAD'], cwd=self.folder, check=True)
+        subprocess.run(['git', 'reset', '--quiet', '--hard', 'FETCH_HEAD'], cwd=self.folder, check=True)
+        with open(os.path.join(self.folder, 'build.log'), 'w', encoding='utf-8') as log:
+            if call(['make', '--no-print-directory', 'configured'], self.folder, log) != 0 or not self.make([], log):
+                raise Misfit('the tree does not build: see ' + log.name)
+        self.tests = {row['name']: row for row in read_json(self.build, 'meson-info/intro-tests.json')}
+        self.targets = read_json(self.build, 'meson-info/intro-targets.json')
+
+    def make(self, targets, log):
+        return call(['ninja', '-C', self.build, '--quiet', '-j%d' % self.processes, *targets], self.folder, log) == 0
+
+    def programs_of(self, suite):
+        """What a suite needs, for ninja: a unit test its own program, the others all programs but those of unit tests."""
+        def is_wanted(target):
+            if suite.startswith('unit-'):
+                return target['id'] in self.tests[suite]['depends']
+            where = os.path.relpath(target['defined_in'], self.folder)
+            return target['type'] in ('executable', 'shared library', 'shared module') and not where.startswith(APART)
+        return [os.path.relpath(path, self.build) for target in self.targets if is_wanted(target) for path in target['filename']]
+
+    def suites_of_check(self):
+        done = subprocess.run(['tools/test', '--build', self.build, '--list', 'check'], cwd=self.folder, capture_output=True, text=True, check=True)
+        return [line.split()[0] for line in done.stdout.splitlines()]
+
+    def failures(self, tests, log):
+        """The cases that fail of some suites, as SUITE: CASE, and the lines that say how to run them again."""
+        start = log.tell()
+        call(['tools/test', '--build', self.build, '--no-repeats', '--tier', 'check', '--log', os.path.join(self.folder, 'found.json'), *tests], self.folder, log)
+        log.flush()
+        with open(log.name, encoding='utf-8', errors='replace') as file:
+            file.seek(start)
+            said = file.read()
+            log.seek(0, os.SEEK_END)
+        return FAILED.findall(said)
+
+
+def name_of_test(failure):
+    """SUITE:CASE as tools/test takes it; SUITE where its program takes no names."""
+    suite, _, case = failure.partition(': ')
+    return '%s:%s' % (suite, case) if suite.startswith(('system-', 'hostile-')) and re.fullmatch(r'\w+\.\w+', case) else suite
+
+
+def find(tree, suites, fault, log):
+    """What finds the fault, or None."""
+    for failure in tree.failures(suites, log)[:3]:
+        if tree.failures([name_of_test(failure)], log):
+            return failure
+        print('%s: %s failed once and passed then' % (fault.name, failure), flush=True)
+    return None
+
+
+def try_fault(tree, fault, is_narrow):
+    path = os.path.join(tree.folder, fault.path)
     with open(path, encoding='utf-8') as file:
         text = file.read()
     with open(path, 'w', encoding='utf-8') as file:
         file.write(seeded(text, fault))
     try:
-        with open(os.path.join(folder, 'fault.log'), 'w', encoding='utf-8') as log:
-            if call(['ninja', '-C', 'build', '--quiet'], folder, log) != 0:
-                raise Misfit('%s does not compile: see %s' % (fault.name, log.name))
+        with open(os.path.join(tree.folder, '%s.log' % fault.name), 'w', encoding='utf-8') as log:
             for suite in fault.suites:
-                found = failing_case(folder, [suite], log)
+                if not tree.make(tree.programs_of(suite), log):
+                    raise Misfit('%s does not compile: see %s' % (fault.name, log.name))
+                found = find(tree, [suite], fault, log)
                 if found:
                     return found
-            return failing_case(folder, ['check'], log) if is_wide else None
+            if is_narrow:
+                return None
+            if not tree.make([], log):
+                raise Misfit('%s does not compile: see %s' % (fault.name, log.name))
+            return find(tree, [suite for suite in tree.suites_of_check() if suite not in (*fault.suites, *OF_THE_TEXT)], fault, log)
     finally:
         with open(path, 'w', encoding='utf-8') as file:
             file.write(text)
@@ -82,23 +141,28 @@ def main(argv):
     parser.add_argument('folder', nargs='?')
     parser.add_argument('--only', nargs='+', default=[])
     parser.add_argument('--list', action='store_true')
-    parser.add_argument('--wide', action='store_true')
+    parser.add_argument('--narrow', action='store_true')
+    parser.add_argument('--processes', type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args(argv)
+    unknown = set(arguments.only) - {fault.name for fault in faults.FAULTS}
+    if unknown:
+        raise Misfit('there is no fault %s' % ', '.join(sorted(unknown)))
     chosen = [fault for fault in faults.FAULTS if not arguments.only or fault.name in arguments.only]
     if arguments.list or not arguments.folder:
-        print('\n'.join('%s: %s' % (fault.name, fault.path) for fault in chosen))
+        print('\n'.join('%s (%s): %s' % (fault.name, fault.path, fault.wrong) for fault in chosen))
         return 0
-    folder, missed, misfits = os.path.abspath(arguments.folder), [], []
-    prepare(folder)
+    tree, missed, misfits = Tree(os.path.abspath(arguments.folder), arguments.processes), [], []
+    tree.prepare()
     for fault in chosen:
+        began = time.monotonic()
         try:
-            found = try_fault(folder, fault, arguments.wide)
+            found = try_fault(tree, fault, arguments.narrow)
         except Misfit as misfit:
             misfits.append(fault.name)
             print('misfit: %s' % misfit, flush=True)
             continue
         missed += [] if found else [fault.name]
-        print('%s: %s' % (fault.name, 'found by ' + found if found else 'NOT FOUND'), flush=True)
+        print('%s: %s (%.0f s)' % (fault.name, 'found by ' + found if found else 'NOT FOUND', time.monotonic() - began), flush=True)
     print('%d found, %d not found%s' % (len(chosen) - len(missed) - len(misfits), len(missed), ': ' + ', '.join(missed) if missed else ''))
     return 2 if misfits else 1 if missed else 0
 
