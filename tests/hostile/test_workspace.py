@@ -269,6 +269,24 @@ class UnderWay(Workspace):
                 self.assertEqual(done.code, 125, done)
                 self.assertIn(text, done.err)
 
+    def overlay_of_root(self, name, value, options):
+        """What is in "dir" and "file" of an overlay that goes by marks: root's, with a mark that only root can have set."""
+        upper, place = self.folder('marked'), self.folder('marked-place')
+        for entry in ('dir', 'file'):
+            path = upper + '/' + entry
+            os.mkdir(path) if entry == 'dir' else yett.write(path, '')
+        os.setxattr(upper + ('/file' if name == 'metacopy' else '/dir'), 'trusted.overlay.' + name, value)
+        mount = ['mount', '-t', 'overlay', 'overlay', '-o', '%s,lowerdir=%s:%s' % (options, upper, self.source), place]
+        subprocess.run(mount, check=True)
+        self.addCleanup(subprocess.run, ['umount', place], check=True)
+        return os.listdir(place + '/dir'), yett.read(place + '/file')
+
+    def test_redirects_lead_elsewhere_where_they_are_trusted(self):
+        self.assertEqual(self.overlay_of_root('redirect', b'renamed', 'redirect_dir=on'), (['file'], ''))
+
+    def test_metadata_copies_show_what_is_below_where_they_are_trusted(self):
+        self.assertEqual(self.overlay_of_root('metacopy', b'', 'redirect_dir=on,metacopy=on'), (['below'], 'old\n'))
+
     def test_marks_made_by_hand_lead_nowhere(self):
         """Redirects and copies of metadata alone are not made by an overlay of this kind, and not followed."""
         def mark(name, value):
@@ -280,7 +298,9 @@ class UnderWay(Workspace):
             return change
         for name, value in (('redirect', b'/private'), ('redirect', b'../private'), ('redirect', b'renamed'), ('metacopy', b''), ('origin', b'x' * 40)):
             with self.subTest(name=name, value=value):
-                done = self.while_made(mark(name, value), 'ls -A dir; cat dir/file dir/secret file')
+                done = self.while_made(mark(name, value), 'cat gone; ls -A dir; cat dir/file dir/secret file')
+                self.assertIn('x', done.out.split(), done)  # an overlay that is not mounted at all shows no mark either
+                self.assertEqual('old' in done.out.split(), name != 'metacopy', done)
                 self.assertNotIn('secret', done.out)
                 self.assertNotIn('n', done.out.split())  # what is in renamed/file
                 self.assertEqual(sorted(os.listdir(self.other)), ['secret'])
