@@ -16,7 +16,7 @@ it did what it should, and then by the same user with `yett run --rw . --`, once
 - *does not*: and why.
 
 `make programs` installs all of these programs, runs them, and fails where a program does better or worse than this page says.
-`make check` runs those that need little that is not installed yet. The script of each stands in `tests/programs/corpus.py`; the
+`make check-all` runs those that need little that is not installed yet. The script of each stands in `tests/programs/corpus.py`; the
 programs are Debian 12's. What needs more of a host than others says so, and is tried only where the host has it;
 `yett doctor` says, at `programs`, what of that a host lacks.
 '''
