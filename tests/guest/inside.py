@@ -18,7 +18,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 LOGS = '/var/tmp/logs'
 sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(SOURCE, 'tests', 'support'))
 import plan  # noqa: E402
+import waiting  # noqa: E402
 
 ENVIRONMENT = {
     'PATH': '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'LANG': 'C.UTF-8', 'HOME': '/root',
@@ -46,12 +48,12 @@ class Wire:
 
 
 def run_test(test, lsm):
-    """Its entry for the log. The time limit is for what hangs, not a measure of speed."""
+    """Its entry for the log. The time limit is for what hangs, not a measure of speed: it is as many times longer as the guest is slow."""
     began = time.monotonic()
     process = subprocess.Popen([*SHELL_CONTEXT[lsm], *test.argv(SOURCE)], cwd='/', env={**ENVIRONMENT, 'YETT_GUEST_LSM': lsm, **{name: value.replace('@', SOURCE) for name, value in test.environment.items()}}, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors='replace')
     try:
-        out, err = process.communicate(timeout=test.seconds)
+        out, err = process.communicate(timeout=test.seconds * waiting.deadline_s() / waiting.LEAST_S)
         result = 'OK' if process.returncode == 0 else 'FAIL'
     except subprocess.TimeoutExpired:
         process.terminate()  # test programs take away what they made

@@ -87,7 +87,7 @@ def make_folders(folder):
         os.chmod(os.path.join(folder, name), mode)
     run('mount', '--bind', os.path.join(folder, 'lib'), TEST_LIB)
     for path in os.environ.get(KEPT_PATHS, '').split(':'):
-        if path.startswith('/tmp/'):
+        if path.startswith('/tmp/') and not os.path.exists(folder + path):  # as where it lies in one before it
             os.makedirs(folder + path)
             run('mount', '--rbind', path, folder + path)
     run('mount', '--rbind', os.path.join(folder, 'tmp'), '/tmp')  # last: FOLDER may lie there
