@@ -9,13 +9,13 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +25,7 @@
 
 #define ID     41711
 #define HOME   "/run/home"
+#define FOLDER "/run/libexec"
 #define LINE   "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 #define MODULE "libnss_systemd.so.2"
 
@@ -96,8 +97,11 @@ static void make_directory(const char *path, mode_t mode)
 	assert_int_equal(chown(path, ID, ID), 0);
 }
 
-/* An account that /etc/passwd does not have, with a home that nobody else may enter. */
-static void make_account(void)
+/*
+ * An account that /etc/passwd does not have, with a home that nobody else may enter. The reader is bound to a folder that every user can
+ * enter: as that user it executes yett-reader-nss, which a checkout in somebody's private folder would forbid.
+ */
+static void make_account(struct reader *reader)
 {
 	assert_int_equal(unshare(CLONE_NEWNS), 0);
 	assert_int_equal(mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL), 0);
@@ -110,30 +114,39 @@ static void make_account(void)
 	assert_int_equal(symlink("carols.group", "/run/userdb/41711.group"), 0);
 	put("/run/nsswitch.conf", "passwd: files systemd\ngroup: files systemd\n", 0644);
 	assert_int_equal(mount("/run/nsswitch.conf", "/etc/nsswitch.conf", "none", MS_BIND, NULL), 0);
+	assert_int_equal(mkdir(FOLDER, 0755), 0);
+	assert_int_equal(mount(reader->libexec, FOLDER, "none", MS_BIND, NULL), 0);
+	reader->libexec = FOLDER;
 	make_directory(HOME, 0700);
 	make_directory(HOME "/.config", 0700);
 	make_directory(HOME "/.config/yett", 0700);
 }
 
-/* A process of the user's, as its client is one: of a limit of processes the kernel speaks on exec, too. execve(2), EAGAIN */
-static pid_t start_client(void)
+/*
+ * A process of the user's, as its client is one: of a limit of processes the kernel speaks on exec, too. execve(2), EAGAIN. It ends with
+ * the last copy of the descriptor, so that no failed assertion leaves it behind: a signal for the death of its parent would not do, since
+ * the kernel sends none to a user whom a parent with lowered capabilities may not signal.
+ */
+static int start_client(pid_t *ret_pid)
 {
-	int ends[2];
+	int ready[2], life[2];
 	char byte;
-	pid_t pid;
 
-	assert_int_equal(pipe(ends), 0);
-	pid = fork();
-	if (pid == 0) {
-		if (setresuid(ID, ID, ID) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || write(ends[1], "", 1) != 1)
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(life, O_CLOEXEC), 0);
+	*ret_pid = fork();
+	if (*ret_pid == 0) {
+		(void)close(life[1]);
+		if (setresuid(ID, ID, ID) < 0 || write(ready[1], "", 1) != 1)
 			_exit(1);
-		for (;;)
-			(void)pause();
+		(void)!read(life[0], &byte, 1);
+		_exit(0);
 	}
-	(void)close(ends[1]);
-	assert_int_equal(read(ends[0], &byte, 1), 1);
-	(void)close(ends[0]);
-	return pid;
+	(void)close(ready[1]);
+	(void)close(life[0]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	return life[1];
 }
 
 static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **state)
@@ -142,6 +155,7 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 	struct yett_error error = {0};
 	bool is_first;
 	pid_t client;
+	int life, status;
 
 	if (geteuid() != 0 || (access("/lib/x86_64-linux-gnu/" MODULE, F_OK) < 0 && access("/lib/aarch64-linux-gnu/" MODULE, F_OK) < 0)) {
 		print_message("not root, or " MODULE " is missing (Debian package libnss-systemd)\n");
@@ -149,8 +163,8 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 	}
 	reader_free(*state);                    /* of this mount namespace */
 	assert_int_equal(privilege_raise(), 0); /* which reader_free() has lowered */
-	make_account();
-	client = start_client();
+	make_account(*state);
+	life = start_client(&client);
 	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), 0);
 	assert_true(is_first);
 	assert_string_equal(peer.names.user, "carol");
@@ -168,8 +182,9 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), YETT_E_BAD_SIGNATURE);
 	assert_non_null(strstr(error.message, "cannot be opened or read"));
 	assert_int_equal(error.os_error, EACCES);
-	(void)kill(client, SIGKILL);
-	(void)waitpid(client, NULL, 0);
+	(void)close(life);
+	assert_int_equal(waitpid(client, &status, 0), client);
+	assert_int_equal(status, 0); /* it was there until now */
 }
 
 int main(void)
