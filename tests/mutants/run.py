@@ -6,7 +6,8 @@ Usage: run.py FOLDER [--only NAME…] [--list] [--narrow] [--processes N]
 
 FOLDER is made, and holds a copy of the committed tree with a build of its own; it is used again when it is there. For each fault the
 suites that faults.py names for it run until one fails; then all others of `make check`, but not with --narrow. A fault counts as found
-when the case that failed fails once more, alone. N commands compile side by side (the number of processors).
+when the case that failed fails once more, alone, and passes at the end of it all, without the fault. N commands compile side by side
+(the number of processors).
 
 Prints a line for each fault, and "N found, N not found" at the end. Exit status 1 when a fault was not found, 2 when one does not fit
 into the code or does not compile.
@@ -27,7 +28,7 @@ import faults  # noqa: E402
 
 # Suites that look at the text of the sources: they would find any change.
 OF_THE_TEXT = ('mutants', 'structure')
-# Where programs are that only the tests there use, and suites of no kind but that.
+# Where programs are that no suite but those there uses.
 APART = ('tests/unit/', 'tests/fuzz/', 'tests/bench/', 'tests/guest/')
 FAILED = re.compile(r'^failed: (.*)$', re.M)
 
@@ -73,7 +74,7 @@ class Tree:
         return call(['ninja', '-C', self.build, '--quiet', '-j%d' % self.processes, *targets], self.folder, log) == 0
 
     def programs_of(self, suite):
-        """What a suite needs, for ninja: a unit test its own program, the others all programs but those of unit tests."""
+        """What a suite needs, for ninja: a unit test its own program, the others all programs but those of unit tests and measurements."""
         def is_wanted(target):
             if suite.startswith('unit-'):
                 return target['id'] in self.tests[suite]['depends']
@@ -104,7 +105,7 @@ def name_of_test(failure):
 
 
 def find(tree, suites, fault, log):
-    """What finds the fault, or None."""
+    """What seems to find the fault, or None."""
     for failure in tree.failures(suites, log)[:3]:
         if tree.failures([name_of_test(failure)], log):
             return failure
@@ -121,7 +122,7 @@ def try_fault(tree, fault, is_narrow):
     try:
         with open(os.path.join(tree.folder, '%s.log' % fault.name), 'w', encoding='utf-8') as log:
             for suite in fault.suites:
-                if not tree.make(tree.programs_of(suite), log):
+                if not tree.make(tree.programs_of(suite.partition(':')[0]), log):
                     raise Misfit('%s does not compile: see %s' % (fault.name, log.name))
                 found = find(tree, [suite], fault, log)
                 if found:
@@ -134,6 +135,16 @@ def try_fault(tree, fault, is_narrow):
     finally:
         with open(path, 'w', encoding='utf-8') as file:
             file.write(text)
+
+
+def failing_anyway(tree, found):
+    """Of what seems to find faults, those that fail without any."""
+    with open(os.path.join(tree.folder, 'sound.log'), 'w', encoding='utf-8') as log:
+        for suite in sorted({failure.partition(': ')[0] for failure in found}):
+            if not tree.make(tree.programs_of(suite), log):
+                raise Misfit('without a fault it does not build: see ' + log.name)
+        failed = set(tree.failures(sorted(set(map(name_of_test, found))), log)) if found else set()
+    return {failure for failure in found if failure in failed}
 
 
 def main(argv):
@@ -151,7 +162,7 @@ def main(argv):
     if arguments.list or not arguments.folder:
         print('\n'.join('%s (%s): %s' % (fault.name, fault.path, fault.wrong) for fault in chosen))
         return 0
-    tree, missed, misfits = Tree(os.path.abspath(arguments.folder), arguments.processes), [], []
+    tree, found_by, missed, misfits = Tree(os.path.abspath(arguments.folder), arguments.processes), {}, [], []
     tree.prepare()
     for fault in chosen:
         began = time.monotonic()
@@ -161,8 +172,16 @@ def main(argv):
             misfits.append(fault.name)
             print('misfit: %s' % misfit, flush=True)
             continue
-        missed += [] if found else [fault.name]
+        if found:
+            found_by[fault.name] = found
+        else:
+            missed.append(fault.name)
         print('%s: %s (%.0f s)' % (fault.name, 'found by ' + found if found else 'NOT FOUND', time.monotonic() - began), flush=True)
+    unsound = failing_anyway(tree, set(found_by.values()))
+    for name, failure in found_by.items():
+        if failure in unsound:
+            missed.append(name)
+            print('%s: NOT FOUND: %s fails without the fault, too' % (name, failure))
     print('%d found, %d not found%s' % (len(chosen) - len(missed) - len(misfits), len(missed), ': ' + ', '.join(missed) if missed else ''))
     return 2 if misfits else 1 if missed else 0
 
