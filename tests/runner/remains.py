@@ -29,6 +29,18 @@ def groups_of(place):
     return [path for pattern in ('/sys/fs/cgroup/*/yett-test-%d-*', '/sys/fs/cgroup/yett-test-%d-*') for path in glob.glob(pattern % place)]
 
 
+def sandboxes_of(place):
+    """The control groups that sandboxes, or their users, have left there. What is around these a service keeps while it is installed."""
+    return [os.path.join(group, name) for group in groups_of(place) for name in subgroups_of(group) if name != 'helpers']
+
+
+def subgroups_of(group):
+    try:
+        return [entry.name for entry in os.scandir(group) if entry.is_dir()]
+    except FileNotFoundError:
+        return []
+
+
 def members_of(group):
     found = set()
     for path, _, _ in os.walk(group):

@@ -156,7 +156,7 @@ class Runner:
         if entry['result'] == 'OK':
             with contextlib.suppress(AssertionError):  # what was killed with the namespaces of the suite takes a moment to end
                 waiting.wait_until(lambda: not any(map(remains.members_of, remains.groups_of(slot.number))), 'the end of what is in control groups')
-            left = remains.groups_of(slot.number)
+            left = remains.sandboxes_of(slot.number)
             if left:
                 entry['result'] = 'FAIL'
                 entry['stderr'] += '\nleft behind: ' + ' '.join(left)

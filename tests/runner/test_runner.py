@@ -164,11 +164,11 @@ class Apart(Tree):
 
     def test_a_suite_that_leaves_a_control_group_has_failed(self):
         top = next(path for path in ('/sys/fs/cgroup/pids', '/sys/fs/cgroup') if os.path.exists(path))
-        self.add('hostile-a', 'mkdir %s/yett-test-$YETT_TEST_PLACE-1; %s' % (top, PASSES), kind='hostile')
+        self.add('hostile-a', 'mkdir -p %s/yett-test-$YETT_TEST_PLACE-1/user-1; %s' % (top, PASSES), kind='hostile')
         process = self.popen('check')
         out, _ = process.communicate(timeout=yett.DEADLINE)
         self.assertEqual(process.returncode, 1, out)
-        group = re.search('left behind: (%s/yett-test-[0-9]+-1)' % top, out).group(1)
+        group = re.search('left behind: (%s/yett-test-[0-9]+-1)/user-1' % top, out).group(1)
         self.assertIn('left behind: nothing', out)
         self.assertFalse(os.path.exists(group))
 

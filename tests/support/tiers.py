@@ -73,8 +73,8 @@ WAYS = {
     'hostile-shared': {'Rootless': 'the helper is the caller'},
 }
 
-# Suites that fetch packages of npm: they keep the machine's network.
-WITH_NETWORK = ('system-mcp_clients', 'system-mcp_http')
+# Suites that keep the machine's network: some fetch packages of npm, and a browser whose route leads nowhere waits for it again and again.
+WITH_NETWORK = ('system-mcp_clients', 'system-mcp_http', 'system-view')
 
 # Suites that get no namespaces of their own.
 NOT_APART = {

@@ -78,7 +78,7 @@ class Case(yett.Case):
 
     def tearDown(self):
         """Nothing was refused by the page's own Content-Security-Policy, and nothing failed but what the server refused."""
-        self.assertEqual([line for line in self.page.console() if not re.search(r'/v1/\S+ - Failed to load resource', line)], [])
+        self.assertEqual([line for line in self.page.console() if not re.search(r'/v1/\S+ - Failed to load resource|^\w+ chrome:', line)], [])
 
     def open(self, url):
         self.page.open(url)
