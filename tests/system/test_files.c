@@ -1,5 +1,6 @@
 /* Files of a real sandbox through libyett, as an ordinary user: started by tests/support/yett.py. */
 #include "tests/support/library.h"
+#include "tests/support/waiting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -498,7 +499,7 @@ static void operations_go_on_beside_commands(void **state)
 	for (int i = 0; i < 50; i++)
 		assert_done(yett_file_write(f->sandbox, "/tmp/a", "b", 1, 0600, NULL, &error));
 	assert_done(yett_file_write(f->sandbox, "/tmp/stop", "", 0, 0600, NULL, &error));
-	assert_done(yett_command_wait(command, 60000, &result, &error));
+	assert_done(yett_command_wait(command, waiting_deadline_ms(), &result, &error));
 	assert_int_equal(result->status, 7);
 	yett_command_free(command);
 }

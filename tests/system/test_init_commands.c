@@ -470,7 +470,7 @@ static void file_operations_are_counted_apart_and_leave_no_result(void **state)
 	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
 	for (int i = 0; i < RECORDS_MAX + 4; i++)
 		expect_status(sandbox, exec_operation(sandbox, ARGV("true")), 0);
-	running = exec_operation(sandbox, ARGV("sleep", "60"));
+	running = exec_operation(sandbox, ARGV("sleep", "1000"));
 	expect(sandbox, MESSAGE_STARTED, running);
 	assert_int_equal(message.body.started.command, MESSAGE_FILE_OPERATION | (RECORDS_MAX + 5));
 	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
@@ -587,7 +587,7 @@ static uint64_t send_signal(struct sandbox *sandbox, uint64_t id, uint32_t numbe
 static void a_command_of_another_channel_is_sent_a_signal_by_its_id(void **state)
 {
 	struct sandbox *sandbox = start(), *other = attach(sandbox);
-	uint64_t sequence = exec_command(sandbox, ARGV("sleep", "60"));
+	uint64_t sequence = exec_command(sandbox, ARGV("sleep", "1000"));
 
 	(void)state;
 	expect(sandbox, MESSAGE_STARTED, sequence);

@@ -242,7 +242,7 @@ static void a_command_whose_home_is_not_inside_starts_at_the_root(void **state)
 static void time_is_limited_and_told(void **state)
 {
 	(void)state;
-	assert_int_equal(RUN("--timeout", "100ms", "sleep", "60"), 124);
+	assert_int_equal(RUN("--timeout", "100ms", "sleep", "1000"), 124);
 	assert_non_null(strstr(run.err_text, "yett: time limit reached (100ms)\n"));
 }
 
@@ -264,7 +264,7 @@ static void signals_reach_the_command(void **state)
 	finish_run(&run);
 	assert_int_equal(run.code, 5);
 	assert_string_equal(run.out_text, "eady\ngot\n");
-	start_run(&run, (const char *const[]){"sh", "-c", "echo ready; exec sleep 60", NULL});
+	start_run(&run, (const char *const[]){"sh", "-c", "echo ready; exec sleep 1000", NULL});
 	assert_int_equal(read(run.out, &byte, 1), 1);
 	assert_int_equal(kill(run.pid, SIGINT), 0);
 	finish_run(&run);

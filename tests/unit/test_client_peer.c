@@ -22,8 +22,6 @@
 #include "protocol/codec.h"
 #include "tests/unit/client_peer.h"
 
-#define PATIENCE_MS waiting_deadline_ms()
-
 static void a_helper_of_another_version_is_refused(void **state)
 {
 	struct peer *peer = *state;
@@ -425,7 +423,7 @@ static void begin_creation(struct peer *peer, struct creation *creation)
 
 	*creation = (struct creation){.peer = peer};
 	assert_int_equal(pthread_create(&creation->thread, NULL, create_one, creation), 0);
-	assert_int_equal(poll(&asked, 1, PATIENCE_MS), 1);
+	assert_int_equal(poll(&asked, 1, waiting_deadline_ms()), 1);
 	hear(peer, peer->helper);
 	assert_int_equal(peer->envelope.kind, MESSAGE_CREATE);
 }
@@ -443,7 +441,7 @@ static void nobody_waits_behind_the_create_of_another_thread(void **state)
 	struct creation slow, fast;
 
 	peer_create(peer);
-	peer->connection->timeout_ms = PATIENCE_MS;
+	peer->connection->timeout_ms = waiting_deadline_ms();
 	begin_creation(peer, &slow);
 	/* all of these would wait for as long as the helper takes, had they to */
 	assert_int_equal(yett_sandbox_state(peer->sandbox), YETT_STATE_RUNNING);
@@ -464,7 +462,7 @@ static void who_waits_is_told_when_the_connection_ends(void **state)
 	struct creation one, other;
 
 	peer_create(peer);
-	peer->connection->timeout_ms = PATIENCE_MS;
+	peer->connection->timeout_ms = waiting_deadline_ms();
 	begin_creation(peer, &one);
 	begin_creation(peer, &other);
 	peer->helper = fd_close(peer->helper);
@@ -484,14 +482,14 @@ static void a_create_that_was_begun_is_over_when_the_answer_is_there(void **stat
 	struct peer *peer = *state;
 
 	peer_connect(peer);
-	peer->connection->timeout_ms = PATIENCE_MS;
+	peer->connection->timeout_ms = waiting_deadline_ms();
 	share.fd = open("/usr", O_PATH | O_CLOEXEC);
 	assert_int_equal(yett_sandbox_create_begin(peer->connection, &options, &operation, &peer->error), 0);
 	share.fd = fd_close(share.fd);
 	hear(peer, peer->helper);
 	assert_int_equal(peer->envelope.kind, MESSAGE_CREATE);
 	assert_false(yett_operation_is_over(operation));
-	assert_in_range(yett_operation_time_left(operation), 1, PATIENCE_MS);
+	assert_in_range(yett_operation_time_left(operation), 1, waiting_deadline_ms());
 	assert_int_equal(yett_operation_finish(operation, 0, &peer->error), YETT_E_TIMEOUT);
 	assert_null(yett_operation_take_sandbox(operation));
 	say_created(peer, 1);
@@ -548,7 +546,7 @@ static void a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_
 	assert_int_equal(setenv("XDG_STATE_HOME", folder, 1), 0);
 	assert_int_equal(count_works(true), 0);
 	peer_connect(peer);
-	peer->connection->timeout_ms = PATIENCE_MS;
+	peer->connection->timeout_ms = waiting_deadline_ms();
 	assert_int_equal(yett_sandbox_create_begin(peer->connection, &options, &kept, &peer->error), 0);
 	hear(peer, peer->helper);
 	assert_int_equal(create->shares_count, 2);
@@ -584,7 +582,7 @@ static void a_create_that_was_begun_says_why_it_failed(void **state)
 	peer_connect(peer);
 	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &refused, &peer->error), 0);
 	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &late, &peer->error), 0);
-	peer->connection->timeout_ms = PATIENCE_MS;
+	peer->connection->timeout_ms = waiting_deadline_ms();
 	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &left, &peer->error), 0);
 	say_error(peer, peer->helper, 1, YETT_E_PERMISSION_DENIED, "yett.conf:7");
 	for (int i = 0; i < 2; i++) { /* the same each time */
@@ -604,6 +602,7 @@ static void a_create_that_was_begun_says_why_it_failed(void **state)
 
 static void a_sandbox_that_nobody_waits_for_any_more_ends(void **state)
 {
+	struct pollfd closed = {.events = POLLIN};
 	struct yett_operation *operation;
 	struct peer *peer = *state;
 	char byte;
@@ -613,8 +612,8 @@ static void a_sandbox_that_nobody_waits_for_any_more_ends(void **state)
 	yett_operation_free(operation);
 	say_created(peer, 1);
 	assert_int_equal(yett_connection_dispatch(peer->connection, &peer->error), 0);
-	for (int i = 0; i < 3000 && recv(peer->init, &byte, 1, MSG_DONTWAIT) != 0; i++) /* it is closed by a thread of its own */
-		(void)poll(NULL, 0, 10);
+	closed.fd = peer->init; /* by a thread of its own */
+	assert_int_equal(poll(&closed, 1, waiting_deadline_ms()), 1);
 	assert_int_equal(recv(peer->init, &byte, 1, MSG_DONTWAIT), 0);
 }
 

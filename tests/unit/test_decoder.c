@@ -30,7 +30,6 @@
 #include "tests/unit/printed.h"
 
 #define DECODER_ID 1879048193u
-#define LONG_MS    waiting_deadline_ms()
 
 static struct message message;
 static char liars[] = "/tmp/yett-test-liars-XXXXXX"; /* a folder in which yett-decoder is this program */
@@ -63,7 +62,7 @@ static struct decoder start_real(void)
 
 static int run(struct decoder *decoder, uint32_t kind, const void *bytes, size_t length, struct yett_error *error)
 {
-	struct decoder_task task = {.kind = kind, .bytes = bytes, .length = length, .timeout_ms = LONG_MS};
+	struct decoder_task task = {.kind = kind, .bytes = bytes, .length = length, .timeout_ms = waiting_deadline_ms()};
 
 	return decoder_run(decoder, &task, &message, error);
 }
@@ -142,7 +141,7 @@ static void assert_printed(struct decoder *decoder, const struct plan *plan)
 	size_t length;
 
 	expected = printed_plan(plan, &length);
-	assert_int_equal(decoder_print(decoder, plan, LONG_MS, &memfd, &error), 0);
+	assert_int_equal(decoder_print(decoder, plan, waiting_deadline_ms(), &memfd, &error), 0);
 	told = malloc(length + 1);
 	assert_non_null(told);
 	assert_int_equal(pread(memfd, told, length + 1, 0), length);
@@ -196,10 +195,10 @@ static void what_is_no_plan_ends_the_decoder(void **state)
 	int memfd = -1;
 
 	(void)state;
-	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	assert_int_equal(program_ask(&decoder.program, parts, ARRAY_SIZE(parts)), 0);
-	assert_true(kernel_wait_end(decoder.program.pid, LONG_MS));
-	assert_int_equal(decoder_print(&decoder, plan, LONG_MS, &memfd, &error), -EPIPE);
+	assert_true(kernel_wait_end(decoder.program.pid, waiting_deadline_ms()));
+	assert_int_equal(decoder_print(&decoder, plan, waiting_deadline_ms(), &memfd, &error), -EPIPE);
 	assert_int_equal(memfd, -1);
 	free(plan);
 }
@@ -210,7 +209,7 @@ static void a_killed_decoder_is_an_error_and_is_not_asked_again(void **state)
 	struct yett_error error = {0};
 
 	(void)state;
-	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	assert_int_equal(kill(decoder.program.pid, SIGKILL), 0);
 	assert_int_equal(run_nothing(&decoder, &error), -EPIPE);
 	assert_int_equal(error.code, YETT_E_HELPER_UNAVAILABLE);
@@ -224,11 +223,11 @@ static void a_hung_decoder_is_given_up_on_at_the_deadline(void **state)
 	struct yett_error error = {0};
 
 	(void)state;
-	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	assert_int_equal(kill(decoder.program.pid, SIGSTOP), 0);
 	assert_int_equal(decoder_run(&decoder, &task, &message, &error), -ETIMEDOUT);
 	assert_int_equal(error.code, YETT_E_HELPER_UNAVAILABLE);
-	task.timeout_ms = LONG_MS;
+	task.timeout_ms = waiting_deadline_ms();
 	assert_int_equal(decoder_run(&decoder, &task, &message, &error), -EPIPE);
 }
 
@@ -239,7 +238,7 @@ static void a_failed_stage_is_named(void **state)
 
 	(void)state;
 	assert_int_equal(decoder_start(getenv("YETT_LIBEXEC"), 0, empty_dir, &decoder), 0);
-	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), -EPIPE);
+	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), -EPIPE);
 	assert_string_equal(error.detail, "failed reading its arguments");
 	end(&decoder);
 	if (geteuid() != 0) {
@@ -247,7 +246,7 @@ static void a_failed_stage_is_named(void **state)
 		return;
 	}
 	assert_int_equal(decoder_start(getenv("YETT_LIBEXEC"), DECODER_ID, "/does/not/exist", &decoder), 0);
-	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), -EPIPE);
+	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), -EPIPE);
 	assert_string_equal(error.detail, "failed leaving the file system");
 	end(&decoder);
 }
@@ -297,7 +296,7 @@ static void a_ready_decoder_has_dropped_everything(void **state)
 	char ids[128], before[128];
 
 	(void)state;
-	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	(void)snprintf(ids, sizeof ids, "%u\t%u\t%u\t%u", expected_id(), expected_id(), expected_id(), expected_id());
 	assert_status(decoder.program.pid, "Uid", ids);
 	assert_status(decoder.program.pid, "NoNewPrivs", "1");
@@ -376,7 +375,7 @@ static void a_ready_decoder_can_reach_nothing(void **state)
 
 	(void)state;
 	assert_true(leaked >= 0);
-	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	(void)close(leaked);
 	if (geteuid() != 0) {
 		print_message("not root: an undumpable process shows its descriptors, limits and root to root alone\n");
@@ -407,7 +406,7 @@ static void a_decoder_ends_with_its_monitor(void **state)
 	siginfo_t info = {0};
 
 	(void)state;
-	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	decoder.program.socket = fd_close(decoder.program.socket); /* all that it sees of the monitor's end */
 	assert_int_equal(waitid(P_PID, (id_t)decoder.program.pid, &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(info.si_code, CLD_EXITED);
@@ -422,8 +421,8 @@ static void a_task_that_is_not_its_own_ends_the_decoder(void **state)
 
 	(void)state;
 	assert_int_equal(run(&decoder, MESSAGE_EXEC, "\x80", 1, &error), -EPIPE);
-	assert_true(kernel_wait_end(decoder.program.pid, LONG_MS));
-	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0); /* it was ready */
+	assert_true(kernel_wait_end(decoder.program.pid, waiting_deadline_ms()));
+	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0); /* it was ready */
 	assert_int_equal(run_nothing(&decoder, &error), -EPIPE);
 }
 
@@ -535,9 +534,9 @@ static int run_lie(const char *which, struct yett_error *error)
 	int r;
 
 	assert_int_equal(decoder_start(liars, DECODER_ID, which, &decoder), 0);
-	r = decoder_wait_ready(&decoder, LONG_MS, error);
+	r = decoder_wait_ready(&decoder, waiting_deadline_ms(), error);
 	if (r == 0 && strcmp(which, "unasked") == 0)
-		(void)poll(&(struct pollfd){.fd = decoder.program.socket, .events = POLLIN}, 1, LONG_MS);
+		(void)poll(&(struct pollfd){.fd = decoder.program.socket, .events = POLLIN}, 1, waiting_deadline_ms());
 	memset(&message, 0x5a, sizeof message);
 	memset(canary, 0x5a, sizeof canary);
 	if (r == 0)
@@ -576,8 +575,8 @@ static void what_is_printed_is_held_to_its_bounds(void **state)
 		int expected = strcmp(lies[i], "print-without-end") == 0 ? -EFBIG : -EPROTO, memfd = -1;
 
 		assert_int_equal(decoder_start(liars, DECODER_ID, lies[i], &decoder), 0);
-		if (decoder_print(&decoder, plan, LONG_MS, &memfd, &error) != expected || error.code != YETT_E_HELPER_UNAVAILABLE ||
-		    memfd != -1)
+		if (decoder_print(&decoder, plan, waiting_deadline_ms(), &memfd, &error) != expected ||
+		    error.code != YETT_E_HELPER_UNAVAILABLE || memfd != -1)
 			fail_msg("the lie '%s' passed", lies[i]);
 	}
 	free(plan);

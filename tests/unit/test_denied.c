@@ -124,23 +124,29 @@ static int receive_listener(int socket)
 /* Starts a process that calls, and answers until it has ended; the number of its calls that were refused. */
 static int answer(int count, bool is_one, bool is_followed)
 {
-	int pair[2], status;
+	int pair[2], pidfd, status;
 	pid_t pid;
 
 	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), errno);
 	pid = fork();
 	if (pid == 0)
 		call(pair[1], count, is_one);
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	assert_return_code(pidfd, errno);
 	close(pair[1]);
 	told_count = asked = 0;
 	events.are_followed = is_followed;
 	denied = (struct denied){.listener = receive_listener(pair[0])};
-	while (waitpid(pid, &status, WNOHANG) == 0) {
-		struct pollfd wait = {.fd = denied_fd(&denied), .events = POLLIN};
-
-		if (poll(&wait, 1, 1) > 0)
+	for (struct pollfd wait[2] = {{.events = POLLIN}, {.fd = pidfd, .events = POLLIN}}; !wait[1].revents;) {
+		wait[0].fd = denied_fd(&denied);
+		/* Without a descriptor it has answered enough for a moment, and must be asked again. */
+		if (poll(wait, 2, wait[0].fd >= 0 ? waiting_deadline_ms() : 1) == 0 && wait[0].fd >= 0)
+			fail_msg("neither a call nor the end of the caller");
+		if (wait[0].revents & POLLIN)
 			denied_answer(&denied, &events, SANDBOX_RUNNING);
 	}
+	close(pidfd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
 	close(pair[0]);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

@@ -61,13 +61,15 @@ static void pipes_sockets_files_and_null_are_accepted(void **state)
 
 static void a_named_fifo_is_accepted(void **state)
 {
-	char path[64];
+	char folder[] = "/tmp/yett-descriptor-XXXXXX", path[64];
 
 	(void)state;
-	snprintf(path, sizeof path, "/tmp/yett-descriptor-fifo-%d", getpid());
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/fifo", folder);
 	assert_return_code(mkfifo(path, 0600), errno);
 	accepted(open(path, O_RDWR | O_CLOEXEC));
-	unlink(path);
+	assert_return_code(unlink(path), errno);
+	assert_return_code(rmdir(folder), errno);
 }
 
 static void directories_and_path_handles_are_refused(void **state)
