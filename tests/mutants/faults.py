@@ -27,7 +27,7 @@ FAULTS = (
           ('unit-keys', 'system-keys')),
     Fault('set-user-id-serves-a-socket-with-a-name', 'helper/start/setuid.c', 'return r == 0 && size == sizeof(sa_family_t);', 'return r == 0;',
           "A user has root's packets sent to a service that trusts root.", ('hostile-setuid:Socket', 'unit-setuid')),
-    Fault('set-user-id-keeps-the-callers-signals', 'helper/start/setuid.c', '(void)signal(number, SIG_DFL);', '(void)number;',
+    Fault('set-user-id-keeps-the-callers-signals', 'helper/start/setuid.c', '(void)signal(number, SIG_DFL);', '(void)signal(number, number == SIGCHLD ? SIG_DFL : SIG_IGN);',
           'The helper ignores the signals that its caller ignored.', ('system-setuid:Privilege', 'hostile-setuid')),
     Fault('set-user-id-keeps-timers', 'helper/start/setuid.c', 'setitimer(ITIMER_REAL, &none, NULL) < 0 || setitimer(ITIMER_VIRTUAL', 'setitimer(ITIMER_VIRTUAL',
           "A timer of the caller's kills the helper at a moment of the caller's choice.", ('hostile-setuid',)),

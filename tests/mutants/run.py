@@ -31,6 +31,8 @@ OF_THE_TEXT = ('mutants', 'structure')
 # Where programs are that no suite but those there uses.
 APART = ('tests/unit/', 'tests/fuzz/', 'tests/bench/', 'tests/guest/')
 FAILED = re.compile(r'^failed: (.*)$', re.M)
+# For how long a test of the copy waits at most: with a fault, what it waits for may never come.
+PATIENCE = ('tests/support/waiting.py', 'MOST_S = 900', 'MOST_S = 60')
 
 
 class Misfit(Exception):
@@ -41,11 +43,11 @@ def call(argv, folder, log, **more):
     return subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, **more).returncode
 
 
-def seeded(text, fault):
-    """The text of a file with the fault in it."""
-    if text.count(fault.old) != 1:
-        raise Misfit('%s: %s holds %r %d times' % (fault.name, fault.path, fault.old, text.count(fault.old)))
-    return text.replace(fault.old, fault.new)
+def changed(path, text, old, new):
+    """A text with `new` in the place of `old`, which it holds once."""
+    if text.count(old) != 1:
+        raise Misfit('%s holds %r %d times' % (path, old, text.count(old)))
+    return text.replace(old, new)
 
 
 def read_json(*path):
@@ -64,11 +66,21 @@ class Tree:
             subprocess.run(['git', 'clone', '--quiet', SOURCE, self.folder], check=True)
         subprocess.run(['git', 'fetch', '--quiet', SOURCE, 'HEAD'], cwd=self.folder, check=True)
         subprocess.run(['git', 'reset', '--quiet', '--hard', 'FETCH_HEAD'], cwd=self.folder, check=True)
+        self.change(*PATIENCE)
         with open(os.path.join(self.folder, 'build.log'), 'w', encoding='utf-8') as log:
             if call(['make', '--no-print-directory', 'configured'], self.folder, log) != 0 or not self.make([], log):
                 raise Misfit('the tree does not build: see ' + log.name)
         self.tests = {row['name']: row for row in read_json(self.build, 'meson-info/intro-tests.json')}
         self.targets = read_json(self.build, 'meson-info/intro-targets.json')
+
+    def change(self, path, old, new):
+        """Puts a piece of text in the place of another. What the file held."""
+        whole = os.path.join(self.folder, path)
+        with open(whole, encoding='utf-8') as file:
+            text = file.read()
+        with open(whole, 'w', encoding='utf-8') as file:
+            file.write(changed(path, text, old, new))
+        return text
 
     def make(self, targets, log):
         return call(['ninja', '-C', self.build, '--quiet', '-j%d' % self.processes, *targets], self.folder, log) == 0
@@ -114,26 +126,22 @@ def find(tree, suites, fault, log):
 
 
 def try_fault(tree, fault, is_narrow):
-    path = os.path.join(tree.folder, fault.path)
-    with open(path, encoding='utf-8') as file:
-        text = file.read()
-    with open(path, 'w', encoding='utf-8') as file:
-        file.write(seeded(text, fault))
+    text = tree.change(fault.path, fault.old, fault.new)
     try:
         with open(os.path.join(tree.folder, '%s.log' % fault.name), 'w', encoding='utf-8') as log:
             for suite in fault.suites:
                 if not tree.make(tree.programs_of(suite.partition(':')[0]), log):
-                    raise Misfit('%s does not compile: see %s' % (fault.name, log.name))
+                    raise Misfit('it does not compile: see ' + log.name)
                 found = find(tree, [suite], fault, log)
                 if found:
                     return found
             if is_narrow:
                 return None
             if not tree.make([], log):
-                raise Misfit('%s does not compile: see %s' % (fault.name, log.name))
+                raise Misfit('it does not compile: see ' + log.name)
             return find(tree, [suite for suite in tree.suites_of_check() if suite not in (*fault.suites, *OF_THE_TEXT)], fault, log)
     finally:
-        with open(path, 'w', encoding='utf-8') as file:
+        with open(os.path.join(tree.folder, fault.path), 'w', encoding='utf-8') as file:
             file.write(text)
 
 
@@ -170,7 +178,7 @@ def main(argv):
             found = try_fault(tree, fault, arguments.narrow)
         except Misfit as misfit:
             misfits.append(fault.name)
-            print('misfit: %s' % misfit, flush=True)
+            print('misfit: %s: %s' % (fault.name, misfit), flush=True)
             continue
         if found:
             found_by[fault.name] = found

@@ -22,8 +22,12 @@ class Faults(unittest.TestCase):
         for fault in faults.FAULTS:
             with self.subTest(fault.name):
                 text = yett.read(os.path.join(SOURCE, fault.path))
-                self.assertNotEqual(run.seeded(text, fault), text)
+                self.assertNotEqual(run.changed(fault.path, text, fault.old, fault.new), text)
                 self.assertNotIn('\n', fault.old + fault.new)
+
+    def test_the_copy_is_told_to_be_less_patient(self):
+        path, old, new = run.PATIENCE
+        self.assertIn(new, run.changed(path, yett.read(os.path.join(SOURCE, path)), old, new))
 
     def test_there_are_enough_of_each_part(self):
         self.assertGreaterEqual(len(faults.FAULTS), LEAST)
