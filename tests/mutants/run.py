@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -39,8 +40,19 @@ class Misfit(Exception):
     """A fault that cannot be tried."""
 
 
-def call(argv, folder, log, **more):
-    return subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, **more).returncode
+def call(argv, folder, log):
+    """Exit status of a program, which ends in order when this one is to end: tools/test then takes away what its tests have made."""
+    process = subprocess.Popen(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        return process.wait()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+
+
+def give_up(*_):
+    sys.exit('stopped')
 
 
 def changed(path, text, old, new):
@@ -170,6 +182,7 @@ def main(argv):
     if arguments.list or not arguments.folder:
         print('\n'.join('%s (%s): %s' % (fault.name, fault.path, fault.wrong) for fault in chosen))
         return 0
+    signal.signal(signal.SIGTERM, give_up)
     tree, found_by, missed, misfits = Tree(os.path.abspath(arguments.folder), arguments.processes), {}, [], []
     tree.prepare()
     for fault in chosen:
