@@ -36,6 +36,7 @@ STAGE_IDS, STAGE_PACKET = 6, 14  # enum stage in programs/egress/dialer_main.c
 
 Told = collections.namedtuple('Told', 'kind count lost open error origin port verdict sent received address name rule')
 
+RESOLV_CONF = 'nameserver 127.0.0.1\noptions timeout:30 attempts:1\n'  # the longest time: resolv.conf(5)
 NSSWITCH = 'passwd: files\ngroup: files\nhosts: files dns\n'
 # What the host has, and the internet: `11` is public, `10` is not.
 HOST = ('11.0.0.1/24', '10.1.0.1/24', '2a00:1::1/64', 'fd11::1/64')
@@ -97,7 +98,7 @@ class World:
             yett.write(path, '')
             call(LIBC.mount, path.encode(), os.path.realpath('/etc/' + name).encode(), None, 0x1000, None)  # MS_BIND
         self.write('nsswitch.conf', NSSWITCH)
-        self.write('resolv.conf', 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n')
+        self.write('resolv.conf', RESOLV_CONF)
         self.write('hosts', '127.0.0.1 localhost\n')
 
     @staticmethod
@@ -153,10 +154,11 @@ class World:
 
 
 class Names:
-    """A name server on the host's 127.0.0.1: addresses by name, and how long it takes to say so."""
+    """A name server on the host's 127.0.0.1: addresses by name. Questions about names in `held` wait until release()."""
 
     def __init__(self):
-        self.names, self.asked, self.held = {}, [], []
+        self.names, self.asked, self.held, self.waiting = {}, [], [], []
+        self.lock = threading.Lock()
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(('127.0.0.1', 53))
         threading.Thread(target=self.serve, daemon=True).start()
@@ -169,15 +171,27 @@ class Names:
                 labels.append(query[at + 1:at + 1 + query[at]].decode())
                 at += 1 + query[at]
             name, kind = '.'.join(labels), struct.unpack('!H', query[at + 1:at + 3])[0]
-            self.asked.append(name)
-            if name in self.held:
-                continue
-            found = self.names.get(name)
-            packed = [ipaddress.ip_address(address) for address in (found or '').split()]
-            wanted = [address.packed for address in packed if (address.version == 4) == (kind == 1) and kind in (1, 28)]
-            head = query[:2] + struct.pack('!HHHHH', 0x8180 if found else 0x8183, 1, len(wanted), 0, 0)
-            answers = b''.join(b'\xc0\x0c' + struct.pack('!HHIH', kind, 1, 1, len(one)) + one for one in wanted)
-            self.socket.sendto(head + query[12:at + 5] + answers, peer)
+            with self.lock:
+                self.asked.append(name)
+                if name in self.held:
+                    self.waiting.append((name, kind, query[:at + 5], peer))
+                    continue
+            self.answer(name, kind, query[:at + 5], peer)
+
+    def answer(self, name, kind, query, peer):
+        found = self.names.get(name)
+        packed = [ipaddress.ip_address(address) for address in (found or '').split()]
+        wanted = [address.packed for address in packed if (address.version == 4) == (kind == 1) and kind in (1, 28)]
+        head = query[:2] + struct.pack('!HHHHH', 0x8180 if found else 0x8183, 1, len(wanted), 0, 0)
+        answers = b''.join(b'\xc0\x0c' + struct.pack('!HHIH', kind, 1, 1, len(one)) + one for one in wanted)
+        self.socket.sendto(head + query[12:] + answers, peer)
+
+    def release(self):
+        with self.lock:
+            self.held.clear()
+            waiting, self.waiting = self.waiting, []
+        for question in waiting:
+            self.answer(*question)
 
 
 def sealed(content):
@@ -260,12 +274,16 @@ class Dialer:
 
     def ask(self, where, port, kind=ASK_CONNECT, id=None):
         """Asks, and returns the id."""
-        self.last_id = id if id is not None else self.last_id + 1
+        before, self.last_id = self.last_id, id if id is not None else self.last_id + 1
         try:
             address, name = mapped(where), b''
         except ValueError:
             address, name = bytes(16), where.encode()
-        self.front.sendall(ASK.pack(kind, self.last_id, address, port, name))
+        try:
+            self.front.sendall(ASK.pack(kind, self.last_id, address, port, name))
+        except BlockingIOError:
+            self.last_id = before
+            raise
         return self.last_id
 
     def answer(self):
