@@ -20,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../support/waiting.h"
+
 #define FILE_NAME "calls.file"
 #define DIRECTORY "calls.directory"
 
@@ -192,7 +194,7 @@ static void run(const struct call *call)
 	if (pid == 0) {
 		long r;
 
-		(void)alarm(20);
+		(void)alarm((unsigned)waiting_deadline_ms() / 1000);
 		r = make(call);
 		if (getppid() != self)
 			_exit(0);

@@ -9,10 +9,11 @@
 #include <string.h>
 #include <yett.h>
 
-#define ARGV(...)   ((const char *const[]){__VA_ARGS__, NULL})
-#define DEADLINE_MS 240000
-#define FLOW_BYTES  1000000 /* in a tenth of a second */
-#define KEPT        4096
+#include "tests/support/waiting.h"
+
+#define ARGV(...)  ((const char *const[]){__VA_ARGS__, NULL})
+#define FLOW_BYTES 1000000 /* in a tenth of a second */
+#define KEPT       4096
 
 static struct yett_sandbox *sandbox;
 static struct yett_error error;
@@ -48,7 +49,7 @@ static int wait_for(struct yett_command *command)
 	const struct yett_result *result = NULL;
 	int status;
 
-	need(yett_command_wait(command, DEADLINE_MS, &result, &error) == 0, "wait");
+	need(yett_command_wait(command, waiting_deadline_ms(), &result, &error) == 0, "wait");
 	status = result->signaled ? -result->status : result->status;
 	yett_command_free(command);
 	return status;
@@ -69,7 +70,7 @@ static void do_row(int count)
 		(void)snprintf(script, sizeof script, "echo %d; exit %d", i, i % 100);
 		(void)snprintf(expected, sizeof expected, "%d\n", i);
 		need(yett_sandbox_exec(sandbox, &options, &command, &error) == 0, "exec");
-		need(yett_command_wait(command, DEADLINE_MS, NULL, &error) == 0, "wait");
+		need(yett_command_wait(command, waiting_deadline_ms(), NULL, &error) == 0, "wait");
 		id = yett_command_id(command);
 		need(wait_for(command) == i % 100, "status");
 		need(yett_command_output(sandbox, id, YETT_STREAM_OUT, &kept, &error) == 0, "output");
@@ -157,7 +158,7 @@ static void do_flow(int seconds)
 	need(yett_sandbox_exec(sandbox, &options, &other, &error) == 0, "exec");
 	need(wait_for(one) == 0, "status");
 	need(!stream.is_wrong && stream.length == (size_t)seconds * 10 * FLOW_BYTES, "what was streamed");
-	need(yett_command_wait(other, DEADLINE_MS, NULL, &error) == 0, "wait");
+	need(yett_command_wait(other, waiting_deadline_ms(), NULL, &error) == 0, "wait");
 	id = yett_command_id(other);
 	need(wait_for(other) == 0, "status");
 	need(yett_command_inspect(sandbox, id, &status, &error) == 0, "inspect");

@@ -15,8 +15,8 @@ import unittest
 import alone
 import yett
 
-OWN = '/etc/yett-test-%d' % os.getpid()
-OWN_PROGRAMS = '/usr/share/yett-test-%d' % os.getpid()
+OWN = '/etc/yett-test-%d' % yett.run_of_process().place
+OWN_PROGRAMS = '/usr/share/yett-test-%d' % yett.run_of_process().place
 NAME = os.path.basename(OWN)
 
 POLICY = '''
@@ -359,7 +359,7 @@ class Rootless(Hosts):
 class Automounted(yett.Case):
     """What is mounted when somebody looks, by a program that does not answer."""
 
-    WATCHED = '/tmp/yett-test-auto-%d' % os.getpid()
+    WATCHED = '/tmp/yett-test-auto-%d' % yett.run_of_process().place
 
     @classmethod
     def setUpClass(cls):

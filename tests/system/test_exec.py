@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+import growing
 import yett
 
 
@@ -56,9 +57,14 @@ class Commands(yett.Case):
         done = self.yett('wait', 'small', done.out.strip())
         self.assertEqual((done.code, done.err), (137, 'yett: memory limit reached\n'))
         self.assertEqual(self.yett('destroy', 'small').code, 0)
-        self.assertEqual(self.yett('create', '--name', 'brief', '--wall-time', '1s').code, 0)
-        self.assertEqual(self.yett('exec', '-b', 'brief', '--', 'sleep', '1000').code, 0)
-        done = self.yett('wait', 'brief', '1')
+
+        def attempt(ms):
+            self.assertEqual(self.yett('create', '--name', 'brief', '--wall-time', '%dms' % ms).code, 0)
+            is_there = self.yett('exec', '-b', 'brief', '--', 'sleep', '1000').code == 0
+            done = self.yett('wait', 'brief', '1') if is_there else None
+            yett.wait_until(lambda: self.yett('inspect', 'brief').code == 1, 'the end of a sandbox')
+            return done if done and 'there is no sandbox' not in done.err else None
+        done = growing.grow(attempt, 'a sandbox that is there when somebody waits for its command')
         self.assertEqual((done.code, done.err), (124, 'yett: the sandbox\'s time limit reached\n'))
 
     def test_file_operations_are_no_commands_to_their_user(self):

@@ -1,5 +1,6 @@
 """The network of the host, as who uses it sees it: what it reaches, who may have it, and that the next sandbox has its own again."""
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -25,10 +26,10 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
 
 CONNECT = r'''
 import socket, sys
-with socket.create_connection((sys.argv[1], int(sys.argv[2])), 10) as s:
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), DEADLINE) as s:
     s.sendall(b"from inside")
     print(s.recv(100).decode())
-'''
+'''.replace('DEADLINE', str(yett.DEADLINE))
 
 # Tells its port, answers once, and stays until the peer has closed: what is on its way when the sandbox ends, is lost.
 SERVE = r'''
@@ -81,7 +82,7 @@ class World(yett.Case):
         yett.line_of(cls.names.stdout)
         if os.path.ismount('/etc/resolv.conf'):  # the world's; what lies below is a file of the world's own /etc
             subprocess.run(['umount', '/etc/resolv.conf'], check=True)
-        yett.write('/etc/resolv.conf', 'nameserver 127.0.0.53\noptions timeout:1 attempts:1\n')
+        yett.write('/etc/resolv.conf', 'nameserver 127.0.0.53\noptions timeout:30 attempts:1\n')
         cls.folder_of_sockets = yett.run_of_process().roots_folder()
         os.chmod(cls.folder_of_sockets, 0o755)
         cls.service_options = {'before': POLICY % (cls.folder_of_sockets + '/socket'), 'spares': 2}
@@ -122,20 +123,20 @@ class HostNetwork(World):
         self.assertNotEqual(self.sandbox('python3', '-c', look_up).code, 0)
 
     def test_a_link_to_where_no_sandbox_looks_leads_to_what_it_says(self):
-        os.makedirs('/run/yett-test-resolve', exist_ok=True)
-        self.addCleanup(os.rmdir, '/run/yett-test-resolve')
-        yett.write('/run/yett-test-resolve/stub', 'nameserver 127.0.0.53\n# of the link\n')
-        self.addCleanup(os.unlink, '/run/yett-test-resolve/stub')
+        folder = '/run/yett-test-resolve-%d' % yett.run_of_process().place
+        os.mkdir(folder)
+        self.addCleanup(shutil.rmtree, folder)
+        yett.write(folder + '/stub', 'nameserver 127.0.0.53\n# of the link\n')
         os.rename('/etc/resolv.conf', '/etc/resolv.conf.saved')
         self.addCleanup(os.rename, '/etc/resolv.conf.saved', '/etc/resolv.conf')
-        os.symlink('../run/yett-test-resolve/stub', '/etc/resolv.conf')
+        os.symlink('..%s/stub' % folder, '/etc/resolv.conf')
         self.assertEqual(self.output('tail', '-n1', '/etc/resolv.conf', options=['--net', 'host']), '# of the link\n')
         self.assertEqual(self.output('cat', '/etc/resolv.conf'), '# no network\n')
         # What only some may read, and what is no file, is nothing.
-        os.chmod('/run/yett-test-resolve/stub', 0o640)
+        os.chmod(folder + '/stub', 0o640)
         self.assertEqual(self.output('cat', '/etc/resolv.conf', options=['--net', 'host']), '')
-        os.unlink('/run/yett-test-resolve/stub')
-        os.mkfifo('/run/yett-test-resolve/stub', 0o644)
+        os.unlink(folder + '/stub')
+        os.mkfifo(folder + '/stub', 0o644)
         self.assertEqual(self.output('cat', '/etc/resolv.conf', options=['--net', 'host']), '')
 
     def test_sandboxes_of_both_kinds_in_turns_each_have_what_they_asked_for(self):

@@ -3,6 +3,7 @@ import os
 import shutil
 import signal
 
+import growing
 import yett
 
 POLICY = '''grant "short" {
@@ -382,14 +383,17 @@ class Lives(yett.Case):
         self.ends('idle', '--idle-timeout', '200ms', command='true')
 
     def test_idleness_ends_it_after_many_commands(self):
-        # while one of them sleeps it is not idle, and then there is a child of init's that is ready for the next one
-        done = self.yett('run', '-b', '--linger', '--name', 'ends', '--idle-timeout', '200ms', '--cleanup-delay', '1h', '--', 'sleep', '1000')
-        self.assertEqual(done.code, 0, done)
-        for _ in range(3):
-            self.assertEqual(self.yett('exec', 'ends', '--', 'true').code, 0)
-        self.assertEqual(self.yett('kill', 'ends').code, 0)
-        yett.wait_until(lambda: self.state('ends') == ('stopped', 'idle'), 'the end by idleness')
-        self.assertEqual(self.yett('destroy', 'ends').code, 0)
+        def attempt(ms):
+            """While one of them sleeps it is not idle, and then there is a child of init's that is ready for the next one."""
+            done = self.yett('run', '-b', '--linger', '--name', 'ends', '--idle-timeout', '%dms' % ms, '--cleanup-delay', '1h', '--', 'sleep', '1000')
+            if done.code == 0:
+                for _ in range(3):
+                    self.assertEqual(self.yett('exec', 'ends', '--', 'true').code, 0)
+                self.assertEqual(self.yett('kill', 'ends').code, 0)
+            yett.wait_until(lambda: self.state('ends') == ('stopped', 'idle'), 'the end by idleness')
+            self.assertEqual(self.yett('destroy', 'ends').code, 0)
+            return done.code == 0 or None
+        growing.grow(attempt, 'a sandbox that is not idle before its first command')
 
     def test_idleness_pauses_it_if_that_was_asked(self):
         sandbox = self.create('--idle-timeout', '200ms', '--idle-action', 'pause')
@@ -397,26 +401,49 @@ class Lives(yett.Case):
         self.assertEqual(self.yett('resume', sandbox).code, 0)
 
     def test_what_only_sleeps_is_not_idle(self):
-        self.create('--name', 'sleeps', '--idle-timeout', '200ms')
-        self.assertEqual(self.yett('exec', 'sleeps', '--', 'sh', '-c', 'sleep 1.5 & wait; exit 5').code, 5)
+        def attempt(ms):
+            self.create('--name', 'sleeps', '--idle-timeout', '%dms' % ms)
+            done = self.yett('exec', 'sleeps', '--', 'sh', '-c', 'sleep %f & wait; exit 5' % (5 * ms / 1000))
+            if done.code == 125 and ('there is no sandbox' in done.err or 'has ended' in done.err):
+                yett.wait_until(lambda: self.is_gone('sleeps'), 'the end of an idle sandbox')
+                return None
+            return done
+        done = growing.grow(attempt, 'a command in a sandbox that was at rest')
+        self.assertEqual(done.code, 5, done)
 
     def test_after_its_cleanup_delay_it_is_gone(self):
         self.create('--name', 'brief', '--wall-time', '100ms', '--cleanup-delay', '300ms')
         yett.wait_until(lambda: self.is_gone('brief'), 'the end of a cleanup delay')
 
     def test_a_client_is_told_why_its_sandbox_ended(self):
-        self.assertEqual(self.sandbox('sleep', '1', options=('--idle-timeout', '300ms')).code, 0)
+        def attempt(ms):
+            """One that is held and rests before its command begins has the same end."""
+            done = self.sandbox('sh', '-c', 'echo up; sleep %f' % (3 * ms / 1000), options=('--idle-timeout', '%dms' % ms))
+            return done if done.out else None
+        done = growing.grow(attempt, 'the beginning of a command')
+        self.assertEqual((done.code, done.out), (0, 'up\n'), done)
 
     def test_a_time_limit_ends_a_run_with_a_result(self):
-        for option, value, text, limits in (('--wall-time', '300ms', "the sandbox's time limit reached (300ms)", []),
-                                            ('--cpu-time', '200ms', "the sandbox's processor time limit reached (200ms)", ['cpu_time'])):
-            done = self.sandbox('sh', '-c', 'while :; do :; done', options=(option, value, '--json'))
-            self.assert_refused(done, 124, text)
-            told = yett.told(done.out)
-            self.assertEqual((told['exit_code'], told['error']), (124, None))
+        for option, text, limits in (('--wall-time', "the sandbox's time limit reached (%dms)", []),
+                                     ('--cpu-time', "the sandbox's processor time limit reached (%dms)", ['cpu_time'])):
+            def attempt(ms):
+                # no whole seconds, which are told as such
+                done = self.sandbox('sh', '-c', 'echo up; while :; do :; done', options=(option, '%dms' % (ms + 1), '--json'))
+                told = yett.told(done.out)
+                if not told['result'] or told['command']['stdout']['content']['text'] != 'up\n':
+                    return None
+                self.assert_refused(done, 124, text % (ms + 1))
+                self.assertEqual((told['exit_code'], told['error']), (124, None))
+                return told
+            told = growing.grow(attempt, 'the beginning of a command')
             self.assertEqual([told['result'][key] for key in ('signaled', 'status', 'timed_out', 'limits_hit')], [True, 9, True, limits])
-        self.create('--name', 'brief', '--wall-time', '3s')  # that it is there when exec comes
-        self.assert_refused(self.yett('exec', 'brief', '--', 'sleep', '1000'), 124, "the sandbox's time limit reached")
+
+        def attempt_exec(ms):
+            self.create('--name', 'brief', '--wall-time', '%dms' % ms)
+            done = self.yett('exec', 'brief', '--', 'sleep', '1000')
+            yett.wait_until(lambda: self.is_gone('brief'), 'the end of a sandbox')
+            return done if done.code != 125 else None
+        self.assert_refused(growing.grow(attempt_exec, 'a sandbox that is there when a command comes'), 124, "the sandbox's time limit reached")
 
     def test_a_killed_init_is_a_failure(self):
         self.create('--name', 'fails', '--cleanup-delay', '1h')

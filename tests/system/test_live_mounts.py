@@ -254,7 +254,7 @@ class Told(Mounts):
 
     def test_a_host_s_memory_is_not_the_sandbox_s_own(self):
         """A directory of a tmpfs of the host's has room that is others'."""
-        shared = '/dev/shm/yett-told-%d' % os.getpid()
+        shared = '/dev/shm/yett-told-%d' % yett.run_of_process().place
         os.mkdir(shared)
         self.addCleanup(shutil.rmtree, shared)
         os.chown(shared, self.alice.uid, self.alice.uid)

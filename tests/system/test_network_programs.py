@@ -193,10 +193,10 @@ import http.client, ssl, sys, urllib.request
 context = ssl.create_default_context(cafile="ca.pem")
 
 def by_urllib(name):
-    return urllib.request.urlopen("https://%s/" % name, context=context, timeout=600).read()
+    return urllib.request.urlopen("https://%s/" % name, context=context, timeout=DEADLINE).read()
 
 def by_http_client(name):  # one connection that is kept, as a session of requests has it
-    connection = http.client.HTTPSConnection(name, context=context, timeout=600)
+    connection = http.client.HTTPSConnection(name, context=context, timeout=DEADLINE)
     for _ in range(2):
         connection.request("GET", "/")
         body = connection.getresponse().read()
@@ -208,7 +208,7 @@ for name in sys.argv[1:]:
             sys.stdout.write(get(name).decode())
         except OSError as error:
             print(name, error)
-'''
+'''.replace('DEADLINE', str(yett.DEADLINE))
 
 JAVA = r'''
 import java.net.URI;

@@ -17,6 +17,7 @@ import test_events
 import test_inside
 import test_store
 import test_workspace
+import growing
 import yett
 
 PROFILES = {'labelled': 'label = required', 'devices': 'devices = {"/dev/fuse"}', 'capable': 'capabilities = {"chown"}',
@@ -303,16 +304,20 @@ class Lives(yett.Case):
         self.service.wait_no_leftovers()
 
     def test_one_at_rest_ends(self):
-        life = ('--idle-timeout', '2s')  # long enough for a command to begin in, on a slow machine
-        with self.service.popen(self.alice, self.service.yett, 'run', '--linger', *life, '--', 'sh', '-c', 'echo up; read x; echo alive',
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            self.assertEqual(self.line(process), 'up')
-            busy = self.yett('ps', '-q').out.strip()
-            idle = self.yett('create', *life).out.strip()
-            self.assertTrue(busy and idle)
-            yett.wait_until(lambda: idle not in self.yett('ps', '-q').out, 'the end of the idle one')
-            self.assertIn(busy, self.yett('ps', '-q').out)
-            self.assertEqual(process.communicate(b'\n')[0], b'alive\n')
+        def begin(ms):
+            """The limit, and a process in the sandbox that has it, which began before the limit was over."""
+            life = ('--idle-timeout', '%dms' % ms)
+            process = self.service.popen(self.alice, self.service.yett, 'run', '--linger', *life, '--', 'sh', '-c', 'echo up; read x; echo alive',
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self.addCleanup(self.end, process)
+            return (life, process) if self.line(process) == 'up' else None
+        life, process = growing.grow(begin, 'the beginning of a command')
+        busy = self.yett('ps', '-q').out.strip()
+        idle = self.yett('create', *life).out.strip()
+        self.assertTrue(busy and idle)
+        yett.wait_until(lambda: idle not in self.yett('ps', '-q').out, 'the end of the idle one')
+        self.assertIn(busy, self.yett('ps', '-q').out)
+        self.assertEqual(process.communicate(b'\n')[0], b'alive\n')
         yett.wait_until(lambda: not self.yett('ps', '-q').out, 'the end of the other one')
         self.service.wait_no_leftovers()
 
