@@ -428,9 +428,9 @@ class Lives(yett.Case):
                                      ('--cpu-time', "the sandbox's processor time limit reached (%dms)", ['cpu_time'])):
             def attempt(ms):
                 # no whole seconds, which are told as such
-                done = self.sandbox('sh', '-c', 'echo up; while :; do :; done', options=(option, '%dms' % (ms + 1), '--json'))
+                done = self.sandbox('sh', '-c', 'while :; do :; done', options=(option, '%dms' % (ms + 1), '--json'))
                 told = yett.told(done.out)
-                if not told['result'] or told['command']['stdout']['content']['text'] != 'up\n':
+                if not told['result']:
                     return None
                 self.assert_refused(done, 124, text % (ms + 1))
                 self.assertEqual((told['exit_code'], told['error']), (124, None))

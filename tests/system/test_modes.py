@@ -485,10 +485,12 @@ class ServiceManager(yett.Case):
         process = self.start('sh', '-c', 'echo up; read x; echo $x')
         self.line(process)
         listener = self.service.process
+        self.manager.setblocking(False)
         with contextlib.suppress(BlockingIOError):
-            while True:
-                self.manager.recv(4096, socket.MSG_DONTWAIT)
-        for _ in range(20):  # a tenth of a second each, at least: it looked often whether it may end, and for longer than that takes
+            while self.manager.recv(4096):
+                pass
+        self.manager.settimeout(yett.DEADLINE)
+        for _ in range(20):  # a tenth of a second each, at least: more than the second after which it would end
             self.assertEqual(self.manager.recv(4096), b'WATCHDOG=1')
         self.assertIsNone(listener.poll())
         process.communicate(b'bye\n', timeout=yett.DEADLINE)
