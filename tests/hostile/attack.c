@@ -6,6 +6,7 @@
  *               attack capable  exits with 0 if it has CAP_SYS_ADMIN, else with 1
  */
 #include "tests/hostile/attack.h"
+#include "tests/support/waiting.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,7 +20,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define DEADLINE_S 20 /* of one that hangs; nothing is expected to take long */
 #define NO_RESULT  1
 
 static const struct attack *const subjects[] = {attack_processes,  attack_kernel,      attack_files,          attack_sockets,
@@ -122,7 +122,8 @@ static void try_one(const struct attack *attack, unsigned group, int *result)
 	*result = NO_RESULT;
 	child = fork();
 	if (child == 0) {
-		(void)alarm(DEADLINE_S);
+		/* One that hangs ends before the program is given up. Nothing is expected to take long. */
+		(void)alarm((unsigned)waiting_deadline_ms() / 1000 / 2);
 		live_apart(group);
 		*result = attack->run ? attack->run() : attack->run_with(attack->argument);
 		_exit(0);

@@ -67,7 +67,7 @@ class Attacks(yett.Case):
         # Behind the filter of building, which refuses what half of them take: it has tests of its own below.
         libexec = yett.run_of_process().libexec('libexec-builder', init=hostile.program('fake-init'), policy=hostile.program('yett-policy-open'))
         cls.service_options = {'libexec': libexec, 'before': POLICY}
-        cls.key = 'yett-attack-%d' % os.getpid()
+        cls.key = 'yett-attack-%d' % yett.run_of_process().place
         libc = ctypes.CDLL(None)
         # The service is a child of ours: this becomes its session, as a session of root's is that of a helper without a service.
         libc.syscall(KEYCTL, JOIN_SESSION_KEYRING, None, 0, 0, 0)
@@ -94,7 +94,7 @@ class Attacks(yett.Case):
         os.chown(cls.work + '/secret-other', cls.bob.uid, cls.bob.gid)
         cls.alice.write('work/given')
         os.mknod(cls.work + '/device', stat.S_IFCHR | 0o600, os.makedev(1, 5))
-        secret = '/etc/yett-test-%d' % os.getpid()
+        secret = '/etc/yett-test-%d' % yett.run_of_process().place
         yett.write(secret, 'secret', 0o600)
         cls.stack.callback(os.unlink, secret)
         sleeper = cls.bob.popen(['sleep', '1000'])

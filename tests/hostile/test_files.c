@@ -3,6 +3,7 @@
  * Started by tests/support/yett.py. Archives are first given to tar(1), which does what they say.
  */
 #include "tests/support/library.h"
+#include "tests/support/waiting.h"
 
 #include <dirent.h>
 #include <poll.h>
@@ -94,7 +95,7 @@ static void only_a_file_open_as_asked_is_handed_out(void **state)
 	assert_refused(yett_file_open(f->sandbox, "/tmp/two", YETT_OPEN_READ, 0, &fd, &error), YETT_E_PROTOCOL, "2 descriptors");
 	assert_int_equal(fd, -1);
 	/* What should not have come is closed by a thread of its own. */
-	for (int i = 0; i < 3000 && descriptors() != before; i++)
+	for (int waited_ms = 0; waited_ms < waiting_deadline_ms() && descriptors() != before; waited_ms += 10)
 		(void)poll(NULL, 0, 10);
 	assert_int_equal(descriptors(), before);
 }

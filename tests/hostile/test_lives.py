@@ -267,9 +267,12 @@ class Lives(yett.Case):
 
     def test_who_connects_is_served_though_the_deciders_that_waited_were_killed(self):
         self.assertEqual(self.yett('destroy', self.create()).code, 0)
-        monitors = [pid for pid in yett.children_of(self.service.pid()) if yett.is_alive(pid)]
-        waiting = [decider for decider, _ in map(yett.decider_and_decoder, monitors) if decider]
-        self.assertGreater(len(waiting), 3)
+
+        def deciders():
+            monitors = [pid for pid in yett.children_of(self.service.pid()) if yett.is_alive(pid)]
+            found = [decider for decider, _ in map(yett.decider_and_decoder, monitors) if decider]
+            return found if len(found) > 3 else None
+        waiting = yett.wait_until(deciders, 'deciders that wait')
         for decider in waiting:
             os.kill(decider, signal.SIGKILL)
         yett.wait_until(lambda: not any(yett.is_alive(pid) for pid in waiting), 'the end of all that wait')

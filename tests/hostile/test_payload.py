@@ -108,7 +108,7 @@ class Attacks(yett.Case):
 
     @classmethod
     def run_inside(cls, profile, more, *before):
-        options = ['-p', profile, '--rw', cls.work + ':/work', '--ro', hostile.program('attack') + ':/attack', '--timeout', '60s']
+        options = ['-p', profile, '--rw', cls.work + ':/work', '--ro', hostile.program('attack') + ':/attack', '--timeout', '%ds' % yett.DEADLINE]
         for name, value in {**cls.environment, 'ATTACK_DIR': '/work', 'ATTACK_PID': '1'}.items():
             options += ['-e', '%s=%s' % (name, value)]
         return cls.results_of(cls.service.sandbox(cls.alice, *before, '/attack', 'command', options=options, **more))

@@ -9,6 +9,7 @@
 #include "tests/hostile/wire.h"
 #include "tests/support/waiting.h"
 
+#include "base/clock.h"
 #include "base/error_text.h"
 #include "protocol/codec.h"
 #include "protocol/frame_message.h"
@@ -68,10 +69,11 @@ int wire_try_connect(struct wire *ret_wire)
 struct wire wire_connect(void)
 {
 	struct wire wire;
+	uint64_t end_ms = clock_now_ms() + (uint64_t)waiting_deadline_ms();
 	int r = wire_try_connect(&wire);
 
 	/* as libyett does when it is told so; and connections that were closed may not be gone yet */
-	for (int i = 0; i < 400 && r == -ECONNREFUSED; i++) {
+	while (r == -ECONNREFUSED && clock_now_ms() < end_ms) {
 		(void)poll(NULL, 0, 50);
 		r = wire_try_connect(&wire);
 	}

@@ -92,7 +92,7 @@ def choose(arguments):
         return target, rest, ''
     if target == tiers.ALL:
         return target, [*suites.of_tier(tree, tiers.CHECK), *rest], ''
-    paths, why = changes.decide(changes.landing(), changes.touched())
+    paths, why = changes.decide()
     return target, rest if paths is None else suites.fed(rest, paths), why
 
 
@@ -101,14 +101,10 @@ def expected_seconds():
         return json.load(file)
 
 
-def key_of(suite):
-    return '%s/%s' % (suite.title, suite.tier)
-
-
 def in_order(chosen, seconds, seed):
     """The longest first, or in a random order in which those that are long come early."""
     def expected(suite):
-        return seconds.get(key_of(suite), suites.SECONDS_EXPECTED)
+        return seconds.get(suites.key_of(suite), suites.SECONDS_EXPECTED)
     if seed is None:
         return sorted(chosen, key=expected, reverse=True)
     shuffled = list(chosen)
@@ -116,21 +112,19 @@ def in_order(chosen, seconds, seed):
     return sorted(shuffled, key=lambda suite: expected(suite) < LONG_S)
 
 
-def repeat_failures(runner, chosen, entries):
-    """({(entry's name, case)} that passed when they were repeated, {"SUITE: CASE": lines about the first failure})."""
+def repeat_failures(runner, chosen, entries, passed, seen):
+    """Adds to `passed` each (entry's name, case) that passed when it was repeated, and to `seen` {"SUITE: CASE": lines about the first failure}."""
     by_title = {suite.title: suite for suite in chosen}
     failed = [(by_title[entry['name']], entry) for entry in entries if results.failed_cases(entry)]
     repeated = [(suite, entry) for suite, entry in failed if suite.is_repeated]
     if sum(len(results.failed_cases(entry)) for _, entry in repeated) > schedule.REPEATED_MOST:
         print('more than %d cases failed: none is repeated' % schedule.REPEATED_MOST)
-        return set(), {}
-    passed, seen = set(), {}
+        return
     for suite, entry in repeated:
         for case, again in runner.repeat(suite, entry, lambda line: print(line, flush=True)).items():
             if again:
                 passed.add((entry['name'], case))
                 seen['%s: %s' % (entry['name'], case)] = results.end_of_case(entry, case)
-    return passed, seen
 
 
 def record(entries, chosen):
@@ -142,12 +136,12 @@ def record(entries, chosen):
         file.write('\n')
 
 
-def report(entries, passed, seen, began):
-    """Prints how a run went. Whether it is good."""
+def report(entries, passed, seen, began, complaints):
+    """Prints how a run went. Whether it is good: `complaints` are of the run itself."""
     numbers, skips, failures = results.count(entries, passed)
     today = datetime.date.today()
     known = unsteady.read()
-    complaints = unsteady.complaints(known, seen, today)
+    complaints = [*complaints, *unsteady.complaints(known, seen, today)]
     numbers[results.FAILED] += len(complaints)
     for entry in sorted(entries, key=lambda entry: -entry['duration'])[:SLOWEST]:
         print('slow: %s, %.0f s' % (entry['name'], entry['duration']))
@@ -169,17 +163,17 @@ def run(arguments, name, chosen):
     # Below /tmp, where ordinary users may go: a build tree may lie where they may not.
     folder = tempfile.mkdtemp(prefix='yett-test-run-')
     os.chmod(folder, 0o755)
-    runner = schedule.Runner(arguments.build, arguments.processes, folder)
+    runner = schedule.Runner(arguments.build, arguments.processes, folder, seconds)
     seed = random.randrange(1 << 30) if arguments.shuffle and arguments.seed is None else arguments.seed
     if seed is not None:
         print('shuffled with --seed %d' % seed)
-    progress = schedule.Progress([(suite, seconds.get(key_of(suite), suites.SECONDS_EXPECTED)) for suite in chosen], arguments.processes)
+    progress = schedule.Progress([(suite, seconds.get(suites.key_of(suite), suites.SECONDS_EXPECTED)) for suite in chosen], arguments.processes)
     passed, seen, is_interrupted = set(), {}, False
     try:
-        entries = runner.run_all(in_order(chosen, seconds, seed), progress)
+        runner.run_all(in_order(chosen, seconds, seed), progress)
         progress.end()
         if arguments.times == 1 and not arguments.no_repeats:
-            passed, seen = repeat_failures(runner, chosen, entries)
+            repeat_failures(runner, chosen, runner.entries, passed, seen)
     except (KeyboardInterrupt, schedule.Interrupted):
         is_interrupted = True
     finally:
@@ -187,16 +181,15 @@ def run(arguments, name, chosen):
             signal.signal(number, signal.SIG_IGN)
         runner.end()
     print(runner.remains.line())
-    if is_interrupted:
-        print('interrupted')
-        return 130
+    entries = runner.entries
     log = arguments.log or os.path.join(arguments.build, 'tests', name + '.json')
     os.makedirs(os.path.dirname(os.path.abspath(log)), exist_ok=True)
     with open(log, 'w', encoding='utf-8') as file:
         file.writelines(json.dumps(entry) + '\n' for entry in entries)
-    if arguments.record:
+    if arguments.record and not is_interrupted:
         record(entries, chosen)
-    return 0 if report(entries, passed, seen, began) else 1
+    is_good = report(entries, passed, seen, began, ['interrupted: %d of %d suites had ended' % (len(entries), len(chosen))] if is_interrupted else [])
+    return 130 if is_interrupted else 0 if is_good else 1
 
 
 def interrupt(*_):

@@ -19,14 +19,15 @@ import alone
 import places
 import remains
 import results
+import suites
 import tiers
 import waiting
-from suites import PATIENCE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALONE = alone.__file__
 REPEATS = 2  # of a case that failed
 REPEATED_MOST = 12  # cases; when more have failed that is no chance
+HUNG_TIMES, HUNG_LEAST_S = 10, 300  # of what it takes otherwise: then a suite counts as hung
 SKIPPED_STATUS = 77  # by the convention of meson and automake
 OUTPUT_BYTES_MAX = 8 << 20
 TOOK = re.compile(r'^# took ([0-9.]+) s$', re.M)
@@ -78,6 +79,12 @@ class Progress:
                 print('[%s] %s: %s, %.0f s%s' % (line, suite.title, result, seconds, text), file=self.output)
             self.output.flush()
 
+    def tell(self, lines):
+        """More about a suite, at once: a run that is ended from outside has told of it."""
+        with self.lock:
+            self.end()
+            print(*lines, sep='\n', file=self.output, flush=True)
+
     def end(self):
         if self.is_terminal:
             print('\r\033[K', end='', file=self.output)
@@ -86,13 +93,14 @@ class Progress:
 class Runner:
     """One run of suites. Its folder is on disk, and gone at the end."""
 
-    def __init__(self, build, workers, folder, is_apart=None):
-        self.build, self.workers, self.folder = os.path.abspath(build), workers, folder
-        self.is_apart = os.geteuid() == 0 if is_apart is None else is_apart
+    def __init__(self, build, workers, folder, seconds):
+        """`seconds` has what suites take otherwise, by suites.key_of()."""
+        self.build, self.workers, self.folder, self.seconds = os.path.abspath(build), workers, folder, seconds
+        self.is_apart = os.geteuid() == 0
         self.mark = '%d-%d' % (os.getpid(), int(time.time()))
         self.slots = [Slot(folder) for _ in range(workers)]
         self.remains = remains.Remains(self.mark, [slot.number for slot in self.slots], folder)
-        self.running, self.lock, self.is_ended = {}, threading.Lock(), False
+        self.running, self.entries, self.lock, self.is_ended = {}, [], threading.Lock(), False
         self.serial = itertools.count()
         self.lib = alone.hold_lib() if self.is_apart else -1
 
@@ -115,13 +123,18 @@ class Runner:
                 environment['YETT_TEST_NETWORK'] = '1'
         return environment
 
+    def limit_s(self, suite, deadline_s):
+        """How long one may take: what meson allows, or far longer than it took, whichever is less; more where `deadline_s` says that this machine is slow."""
+        allowed, took = suite.seconds * suites.PATIENCE[suite.variant], self.seconds.get(suites.key_of(suite))
+        return min(allowed, max(HUNG_LEAST_S, HUNG_TIMES * took) if took else allowed) * deadline_s // waiting.LEAST_S
+
     def run(self, suite, slot):
         """The entry of the log for one suite, run once."""
         shutil.rmtree(slot.folder, ignore_errors=True)
         os.makedirs(os.path.join(slot.folder, 'files'))
         environment = self.environment(suite, slot)
         argv = [sys.executable, ALONE, os.path.join(slot.folder, 'files')] if self.is_apart_for(suite) else []
-        limit = suite.seconds * PATIENCE[suite.variant] * int(environment[waiting.VARIABLE]) // waiting.LEAST_S
+        limit = self.limit_s(suite, int(environment[waiting.VARIABLE]))
         began = time.monotonic()
         with open(os.path.join(slot.folder, 'stdout'), 'w+b') as out, open(os.path.join(slot.folder, 'stderr'), 'w+b') as err:
             with self.lock:
@@ -166,9 +179,9 @@ class Runner:
 
     # --- all ---
 
-    def run_all(self, suites, progress):
-        """Entries of the log, in the order in which suites ended."""
-        waiting_suites, entries, errors = list(suites), [], []
+    def run_all(self, chosen, progress):
+        """Fills `entries`, of the log, in the order in which suites ended."""
+        waiting_suites, errors = list(chosen), []
 
         def work(slot):
             while True:
@@ -182,9 +195,13 @@ class Runner:
                     errors.append(error)
                     return
                 with self.lock:
-                    entries.append(entry)
+                    if self.is_ended:  # which is why it ended
+                        return
+                    self.entries.append(entry)
                 cases = results.outcomes_of(entry)
                 progress.report(suite, entry['result'], entry['duration'], ', %d cases' % len(cases) if len(cases) > 1 else '')
+                for case in results.failed_cases(entry):
+                    progress.tell(results.failure_lines(entry, case))
 
         threads = [threading.Thread(target=work, args=(slot,), daemon=True) for slot in self.slots]
         for thread in threads:
@@ -196,7 +213,6 @@ class Runner:
             raise Interrupted
         if errors:
             raise errors[0]
-        return entries
 
     def repeat(self, suite, entry, tell):
         """

@@ -58,6 +58,11 @@ class Suite:
         return self.takes_names and NAME.fullmatch(case) is not None
 
 
+def key_of(suite):
+    """Of its row in the table of how long suites take."""
+    return '%s/%s' % (suite.title, suite.tier)
+
+
 def read_tree(build):
     """What meson tells of the tests of a build tree: meson's documentation of introspection, intro-tests.json."""
     with open(os.path.join(build, 'meson-info', 'intro-tests.json'), encoding='utf-8') as file:

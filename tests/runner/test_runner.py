@@ -5,6 +5,7 @@ The runner of the tests, against suites that are made for it: one that fails onc
 Usage: test_runner.py BUILD [CASE…]. Writes TAP.
 """
 import datetime
+import itertools
 import json
 import os
 import re
@@ -177,15 +178,18 @@ class Apart(Tree):
         pattern, before = settings.PATHS[2], settings.read(settings.PATHS[2])
         script = ('useradd yett-test-$YETT_TEST_PLACE-1; g=%s/yett-test-$YETT_TEST_PLACE-1; mkdir $g; setsid sleep 100000 & echo $! >$g/cgroup.procs; '
                   'mount -t tmpfs x /mnt; PYTHONPATH=%s python3 -c "import settings, time\nwith settings.changed(\'%s\', \'3\'): open(\'%s/up\', \'w\'); time.sleep(100000)"')
+        self.add('hostile-a', FAILS, kind='hostile')
         self.add('system-a', script % (top, os.path.dirname(settings.__file__), pattern, self.build))
         for number in (signal.SIGINT, signal.SIGTERM):
             process = self.popen('check')
             yett.wait_until(lambda: os.path.exists(self.build + '/up'), 'the suite')
+            self.assertIn('  | # because\n', itertools.takewhile(lambda line: 'again: ' not in line, process.stdout))  # a failure is told at once
             process.send_signal(number)
             out, _ = process.communicate(timeout=yett.DEADLINE)
             self.assertEqual(process.returncode, 130, out)
             self.assertIn('left behind: nothing', out)
-            self.assertIn('interrupted', out)
+            self.assertIn('failed: interrupted: 1 of 2 suites had ended', out)
+            self.assertEqual(out.splitlines()[-1], '0 passed, 2 failed, 0 skipped')
             self.assertEqual(settings.read(pattern), before)
             os.unlink(self.build + '/up')
 
@@ -227,28 +231,37 @@ class Changes(unittest.TestCase):
         for paths in (['helper/monitor/monitor.c'], ['README.md', 'base/fd.c'], ['something/new.c']):
             self.assertIs(feeds.suites_of(paths), feeds.EVERYTHING)
 
-    def test_when_everything_runs(self):
-        self.assertEqual(changes.decide(6, ['docs/guide.md'])[0], ['docs/guide.md'])
-        for number, paths in ((None, ['docs/guide.md']), (6, None), (10, ['docs/guide.md']), (6, ['docs/guide.md', 'tests/runner/feeds.py'])):
-            self.assertIsNone(changes.decide(number, paths)[0], (number, paths))
-
     def test_what_a_landing_changes_is_what_git_says_since_the_one_before(self):
         with tempfile.TemporaryDirectory(prefix='yett-test-') as folder:
             def commit(path, text):
                 os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
                 yett.write(os.path.join(folder, path), text)
                 for argv in (['add', '.'], ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', path]):
-                    subprocess.run(['git', '-C', folder, *argv], check=True)
-            self.assertIsNone(changes.touched(folder))
+                    subprocess.run(['git', '-c', 'safe.directory=*', '-C', folder, *argv], check=True)
+
+            def assert_decided(paths, why):
+                found = changes.decide(folder)
+                self.assertEqual((found[0] and sorted(found[0]), why in found[1]), (paths, True), found)
+            assert_decided(None, 'holds no number')
             subprocess.run(['git', 'init', '-q', folder], check=True)
             commit(changes.COUNTER, '1\n')
-            self.assertIsNone(changes.touched(folder))
+            assert_decided(None, 'its history of 1 commits does not reach back')
             commit('a/b', 'x')
             commit(changes.COUNTER, '2\n')
             commit('c', 'x')
-            self.assertEqual((changes.landing(folder), sorted(changes.touched(folder))), (2, [changes.COUNTER, 'a/b', 'c']))
+            assert_decided([changes.COUNTER, 'a/b', 'c'], 'landing 2 changes 3 files')
             commit(changes.COUNTER, '3\n')
-            self.assertEqual((changes.landing(folder), sorted(changes.touched(folder))), (3, [changes.COUNTER, 'c']))
+            assert_decided([changes.COUNTER, 'c'], 'landing 3 changes 2 files')
+            if os.geteuid() == 0:  # a tree of somebody else's
+                os.chown(folder, 12345, 12345)
+                os.chown(folder + '/.git', 12345, 12345)
+            assert_decided([changes.COUNTER, 'c'], 'landing 3')
+            commit('tests/runner/feeds.py', 'x')
+            assert_decided(None, 'tests/runner/feeds.py decides what runs')
+            commit(changes.COUNTER, '5\n')
+            assert_decided(None, 'landing 5: every 5th runs all')
+            shutil.rmtree(folder + '/.git')
+            assert_decided(None, 'not a git repository')
 
     def test_the_counter_of_landings_holds_a_number(self):
         self.assertIsNotNone(changes.landing())

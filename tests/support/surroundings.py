@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 
+import places
 import yett
 
 IPC_CREAT, IPC_RMID = 0o1000, 0
@@ -33,7 +34,7 @@ class Surroundings:
     """`outside` was not shared, `share` was, for writing. `stack` takes away what is no file. The victim is started by `popen`."""
 
     def __init__(self, stack, outside, share, program, popen=subprocess.Popen):
-        self.stack, self.outside, self.share = stack, outside, share
+        self.stack, self.outside, self.share, self.place = stack, outside, share, places.number()
         yett.write(share + '/secret', 'secret', 0o600)
         os.makedirs(share + '/mount', exist_ok=True)
         os.mknod(share + '/device', stat.S_IFCHR, os.makedev(1, 5))
@@ -44,13 +45,13 @@ class Surroundings:
             **self.make_listeners(), **self.make_victim(program, popen)}
 
     def make_shared_memory(self):
-        key = 0x79750000 + os.getpid() % 65536
+        key = 0x79750000 + self.place
         segment = libc_call('shmget', key, 4096, IPC_CREAT | 0o666)
         self.stack.callback(libc_call, 'shmctl', segment, IPC_RMID, None)
         return key
 
     def make_queue(self):
-        name = '/yett-attack-%d' % os.getpid()
+        name = '/yett-attack-%d' % self.place
         before = os.umask(0)
         os.close(libc_call('mq_open', name.encode(), os.O_CREAT | os.O_RDWR, 0o666, None))
         os.umask(before)
@@ -64,7 +65,7 @@ class Surroundings:
         return os.ttyname(theirs)
 
     def make_listeners(self):
-        abstract, path = 'yett-attack-%d' % os.getpid(), self.outside + '/socket'
+        abstract, path = 'yett-attack-%d' % self.place, self.outside + '/socket'
         listeners = [socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX), socket.create_server(('127.0.0.1', 0))]
         for listener, name in zip(listeners, ('\0' + abstract, path)):
             listener.bind(name)
