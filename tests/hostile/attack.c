@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define NO_RESULT  1
+#define NO_RESULT 1
 
 static const struct attack *const subjects[] = {attack_processes,  attack_kernel,      attack_files,          attack_sockets,
                                                 attack_host_files, attack_host_kernel, attack_host_processes, attack_machine,

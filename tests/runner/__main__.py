@@ -16,7 +16,7 @@ Usage: tools/test [OPTION…] check            every feature and every defence o
   --tier TIER        of SUITE only what check or rest has
   --shuffle          in random order; the seed is printed
   --seed N           in the order of that seed
-  --processes N      suites that run side by side (two for each processor: many wait)
+  --processes N      suites that run side by side (three for each processor: many wait)
   --no-repeats       nothing is run again
   --times N          each suite so often, and what fails is not run again
   --log FILE         where the log goes (BUILD/tests/TARGET.json)
@@ -60,7 +60,7 @@ def read_arguments(argv):
     parser.add_argument('--sanitized', dest='variant', action='store_const', const=suites.SANITIZED, default=suites.PLAIN)
     parser.add_argument('--valgrind', dest='variant', action='store_const', const=suites.VALGRIND)
     parser.add_argument('--seed', type=int)
-    parser.add_argument('--processes', type=int, default=2 * (os.cpu_count() or 1))
+    parser.add_argument('--processes', type=int, default=3 * (os.cpu_count() or 1))
     parser.add_argument('--times', type=int, default=1)
     parser.add_argument('--no-repeats', action='store_true')
     parser.add_argument('--tier', choices=(tiers.CHECK, tiers.REST, tiers.ALL), default=tiers.ALL)

@@ -7,7 +7,6 @@ machine has, from which its users, ids and control groups are named.
 import contextlib
 import itertools
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -30,7 +29,6 @@ REPEATED_MOST = 12  # cases; when more have failed that is no chance
 HUNG_TIMES, HUNG_LEAST_S = 10, 300  # of what it takes otherwise: then a suite counts as hung
 SKIPPED_STATUS = 77  # by the convention of meson and automake
 OUTPUT_BYTES_MAX = 8 << 20
-TOOK = re.compile(r'^# took ([0-9.]+) s$', re.M)
 
 
 class Interrupted(Exception):
@@ -257,12 +255,3 @@ def tail(file):
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - OUTPUT_BYTES_MAX))
     return file.read().decode(errors='replace')
-
-
-def slow_cases(entries):
-    """[(seconds, suite, case)], the slowest first, by what the tests in Python say."""
-    found = []
-    for entry in entries:
-        cases = [one.case for one in results.outcomes_of(entry)]
-        found += [(float(seconds), entry['name'], case) for seconds, case in zip(TOOK.findall(entry['stdout']), cases)]
-    return sorted(found, reverse=True)

@@ -955,13 +955,19 @@ class Proxied(Told):
         self.assertEqual(self.asked().split()[1], GOOD)
 
     def test_what_it_refuses_or_does_not_say_is_told(self):
+        self.check_told(('403.example', 'the proxy answered 403'), ('407.example', 'the proxy answered 407'), ('502.example', 'the proxy answered 502'),
+                        ('garbage.example', 'the proxy: Protocol error'), ('long.example', 'the proxy: Message too long'),
+                        ('ends.example', 'the proxy: Connection reset by peer'))
+
+    def test_that_it_says_nothing_is_told(self):
+        self.check_told(('silent.example', 'the proxy: Connection timed out'))
+
+    def check_told(self, *targets):
         box = self.start('python3', '-c', CONNECT.split('for target in')[0] + 'print("ready", flush=True)\nfor line in sys.stdin: print(one(line.strip(), 8080), flush=True)',
                          options=['--name', 'proxied', '--allow', '*:8080'])
         self.assertEqual(self.line(box), 'ready')
         events = self.follow('proxied')
-        for name, why in (('403.example', 'the proxy answered 403'), ('407.example', 'the proxy answered 407'), ('502.example', 'the proxy answered 502'),
-                          ('garbage.example', 'the proxy: Protocol error'), ('long.example', 'the proxy: Message too long'),
-                          ('ends.example', 'the proxy: Connection reset by peer'), ('silent.example', 'the proxy: Connection timed out')):
+        for name, why in targets:
             with self.subTest(name):
                 box.stdin.write(name.encode() + b'\n')
                 box.stdin.flush()
