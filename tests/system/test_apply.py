@@ -12,11 +12,13 @@ import struct
 import subprocess
 import time
 
+import tiers
 import yett
 from disk import Disk
 from workspace import Workspace
 
 LEFT, BROKEN, KILLED = 3, 4, 99
+EACH = tiers.number(3, 1)  # of how many steps one is tried
 
 # Each kind of change, in one sandbox.
 CHANGES = ('set -e; echo more >>file; rm gone; rm -r removed; mkdir -p made/deep; echo m >made/deep/x; ln -s file link; chmod 755 moved; '
@@ -368,7 +370,7 @@ class Steps(InMemory):
 
 
 class Crash(Steps):
-    """At each of them, with the stage in the store."""
+    """At each of them, or in check at each third, with the stage in the store."""
 
     def copy_back(self):
         for name in os.listdir(self.source):
@@ -381,9 +383,9 @@ class Crash(Steps):
 
     def each_step(self, finish, expected, error=None, words=('--force',)):
         self.prepare()
-        kinds, step = set(), 0
+        kinds, step = set(), 1 - EACH
         while True:
-            step += 1
+            step += EACH
             done = self.faulty(step, error, words)
             if done.code == 0 and 'Input/output' not in done.err:
                 break
@@ -414,7 +416,7 @@ class Crash(Steps):
             refused = self.yett('discard', '--yes', self.work['id'], env=self.environment())
             self.assertEqual(refused.code, 1, refused)
             self.assertIn('--abort', refused.err)
-        inner = 0 if step % 6 == 1 else 300
+        inner = 0 if step % (6 * EACH) == 1 else 300
         while True:  # which ends at each of its steps as well
             inner += 1
             done = self.faulty(inner, None, [finish])
