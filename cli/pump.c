@@ -9,10 +9,12 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/socket_kind.h"
 
 /* How long a drain waits for a writer that outlived its sandbox. */
 #define DRAIN_TIMEOUT_MS 1000
@@ -45,6 +47,14 @@ void pump_open_nothing(struct pump *pump)
 	pump->term_by_ms = UINT64_MAX;
 }
 
+/* Writes what can be written at once: of sockets a poll(2) does not say how much that is, and they are the caller's and may block. */
+static ssize_t write_some(int fd, const char *bytes, size_t length)
+{
+	ssize_t n = send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	return n < 0 && errno == ENOTSOCK ? write(fd, bytes, length) : n;
+}
+
 /* The caller's descriptor for a bridge; a terminal by one that never blocks, if it can be had. */
 static int open_end(struct pump_bridge *bridge, int fd, int flags)
 {
@@ -54,12 +64,22 @@ static int open_end(struct pump_bridge *bridge, int fd, int flags)
 	return own < 0 ? fd : own;
 }
 
+/* Whether a pipe can stand for it: a socket needs a peer for that. */
+static int check_bridged(int fd, struct yett_error *error)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && socket_kind(fd) == SOCKET_OTHER ? yett_stdio_check(fd, error) : 0;
+}
+
 /* One pipe between descriptor `i` of ours and the command's. */
 static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 {
 	struct pump_bridge *bridge = i == 0 ? &pump->in : i == 1 ? &pump->out : &pump->err;
-	int ends[2];
+	int ends[2], r = check_bridged(i, error);
 
+	if (r)
+		return r;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		                 "cannot make the pipes for the outputs of the command: %m");
@@ -76,7 +96,8 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 /*
  * Whether the command may hold the caller's descriptor. A file that output goes to lies outside the sandbox, and could not be
  * opened anew as /dev/stdout or /dev/stderr, which scripts do all the time; a pipe can. A file that is read is passed on, or a copy of it
- * (copy_input()); either way the caller finds it where the command stopped reading.
+ * (copy_input()); either way the caller finds it where the command stopped reading. Of a socket that could be connected elsewhere only
+ * the data goes inside.
  */
 static bool may_pass(int fd)
 {
@@ -311,7 +332,7 @@ static int move_output(struct pump_bridge *bridge)
 		bridge->start = 0;
 		bridge->end = (size_t)n;
 	}
-	n = write(bridge->to, bridge->buffer + bridge->start, bridge->end - bridge->start);
+	n = write_some(bridge->to, bridge->buffer + bridge->start, bridge->end - bridge->start);
 	if (n < 0)
 		return errno == EAGAIN ? 0 : -errno;
 	bridge->start += (size_t)n;

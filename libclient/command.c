@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "base/socket_kind.h"
 #include "libclient/failure.h"
 #include "libclient/operation.h"
 #include "libclient/options.h"
@@ -376,6 +377,9 @@ static int put_stdio(struct yett_sandbox *sandbox, const struct yett_command_opt
 	r = yett_stdio_check(fd, error);
 	if (r)
 		return r;
+	if (socket_name_once(fd) < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "descriptor %d, a socket, cannot be given a name: %m",
+		                 fd);
 	open_pipe(fd, i == 0);
 	stdio->fds[stdio->count++] = fd;
 	return 0;

@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 
 #include "base/error.h"
+#include "base/socket_kind.h"
 
 #define MQUEUE_MAGIC   0x19800202
 #define CONFIGFS_MAGIC 0x62656570
@@ -31,8 +32,9 @@ static const char *refusal(int fd, const struct stat *st)
 
 	switch (st->st_mode & S_IFMT) {
 	case S_IFIFO:
-	case S_IFSOCK:
 		return NULL;
+	case S_IFSOCK:
+		return socket_kind(fd) == SOCKET_PEER ? NULL : "is a socket that can reach others than its peer";
 	case S_IFREG:
 		if (fstatfs(fd, &fs) < 0)
 			return "is on a file system that cannot be told";

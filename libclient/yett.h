@@ -609,19 +609,20 @@ struct yett_result {
 };
 
 /*
- * Whether a sandbox may hold this descriptor: pipes, sockets, regular files that are not on a pseudo file system, and
- * /dev/null. YETT_E_SECURITY_VIOLATION for the rest: a directory or O_PATH descriptor is a way into the host, a
- * terminal takes input for the caller's shell. Bridge a terminal with a pipe,
- * or with a terminal of the command's own.
+ * Whether a sandbox may hold this descriptor: pipes, regular files that are not on a pseudo file system, /dev/null, and stream and
+ * seqpacket sockets of AF_UNIX that are connected, as of socketpair(2). YETT_E_SECURITY_VIOLATION for the rest: a directory or O_PATH
+ * descriptor is a way into the host, a terminal takes input for the caller's shell, and any other socket can be connected to whatever the
+ * host's network reaches. Bridge these with a pipe, a terminal also with a terminal of the command's own.
  */
 YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
 
 /*
  * Starts a command, without waiting: that it could not be started is told by yett_command_wait(). Several may run at
  * once. YETT_E_NOT_RUNNING when the sandbox is known to be paused; one that is paused later starts it when it goes on. Descriptors must
- * pass yett_stdio_check(); the mode of a pipe without a name is opened to others in the direction of its use, so that the command, which
- * has another id, can open it anew as /dev/stdin or /dev/stdout. on_exit is called from whatever call learns of the end, and may free the
- * command unless that call is a yett_command_wait() or yett_command_id() for it.
+ * pass yett_stdio_check(), a socket that has no name gets one (unix(7), "Autobind feature"); the mode of a pipe without a name is opened to
+ * others in the direction of its use, so that the command, which has another id, can open it anew as /dev/stdin or /dev/stdout. on_exit is
+ * called from whatever call learns of the end, and may free the command unless that call is a yett_command_wait() or yett_command_id() for
+ * it.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
                                                struct yett_command **ret_command, struct yett_error *error);

@@ -7,6 +7,8 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include "base/socket_kind.h"
+
 /* Regular files there are the kernel's or other processes' insides. Magics that linux/magic.h may lack are numbers. */
 static const uint32_t descriptor_pseudo[] = {
 	PROC_SUPER_MAGIC,     SYSFS_MAGIC,          CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, NSFS_MAGIC,
@@ -56,8 +58,10 @@ int descriptor_check(int fd, const char *name, struct yett_error *error)
 		return -errno;
 	if (flags & O_PATH)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is an O_PATH handle", name);
-	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+	if (S_ISFIFO(st.st_mode) || (S_ISSOCK(st.st_mode) && socket_kind(fd) == SOCKET_PEER))
 		return 0;
+	if (S_ISSOCK(st.st_mode))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is a socket that can reach others than its peer", name);
 	if (S_ISREG(st.st_mode))
 		return descriptor_check_file(fd, name, error);
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3))

@@ -175,9 +175,14 @@ class Apart(Tree):
 
     def test_an_interrupted_run_leaves_nothing_and_says_so(self):
         top = next(path for path in ('/sys/fs/cgroup/pids', '/sys/fs/cgroup') if os.path.exists(path))
-        pattern, before = settings.PATHS[2], settings.read(settings.PATHS[2])
+        pattern = settings.PATHS[2]
         script = ('useradd yett-test-$YETT_TEST_PLACE-1; g=%s/yett-test-$YETT_TEST_PLACE-1; mkdir $g; setsid sleep 100000 & echo $! >$g/cgroup.procs; '
                   'mount -t tmpfs x /mnt; PYTHONPATH=%s python3 -c "import settings, time\nwith settings.changed(\'%s\', \'3\'): open(\'%s/up\', \'w\'); time.sleep(100000)"')
+
+        def value():
+            with settings.changed(pattern, '2'):  # while nobody else has changed it
+                return settings.read(settings.lock_path(pattern))
+        before = value()
         self.add('hostile-a', FAILS, kind='hostile')
         self.add('system-a', script % (top, os.path.dirname(settings.__file__), pattern, self.build))
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -190,7 +195,7 @@ class Apart(Tree):
             self.assertIn('left behind: nothing', out)
             self.assertIn('failed: interrupted: 1 of 2 suites had ended', out)
             self.assertEqual(out.splitlines()[-1], '0 passed, 2 failed, 0 skipped')
-            self.assertEqual(settings.read(pattern), before)
+            self.assertEqual(value(), before)
             os.unlink(self.build + '/up')
 
 

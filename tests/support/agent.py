@@ -65,6 +65,10 @@ class Case(Users):
     def ask(self, operation, **arguments):
         return self.tool.ask(operation, **arguments)
 
+    def wait_none_listed(self):
+        """What ends is listed until it has ended."""
+        yett.wait_until(lambda: self.ask('sandboxes', action='list') == {'sandboxes': []}, 'the end of all sandboxes')
+
     def events_until(self, kind, sandbox):
         """The events of a sandbox, at least up to the first of that kind, and the number to ask on from."""
         seen, last, end = [], 0, time.monotonic() + yett.DEADLINE

@@ -70,6 +70,7 @@ WAYS = {
     'hostile-network': {'InsideWithoutBpf': 'connections are caught by listeners on ports, as root', 'InsideRootless': 'connections are caught by listeners on ports',
                         'KilledWithoutBpf': 'what is started anew is another process', 'Catchers': 'there is a catcher only without BPF'},
     'hostile-relays': {'RootlessRelays': 'the helper is the caller'},
+    'hostile-streams': {'StreamsWithoutRoot': 'the helper is the caller'},
     'hostile-shared': {'Rootless': 'the helper is the caller'},
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "libclient/yett.h"
+#include "tests/support/sockets.h"
 
 static void accepted(int fd)
 {
@@ -48,10 +49,20 @@ static void pipes_sockets_files_and_dev_null_are_accepted(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	accepted(ends[0]);
 	accepted(ends[1]);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+	accepted(ends[0]);
+	(void)close(ends[1]); /* its peer is gone: it gets no other */
 	accepted(mkstemp(name));
 	(void)unlink(name);
 	accepted(memfd_create("file", 0));
 	accepted(open("/dev/null", O_RDWR));
+}
+
+static void sockets_that_reach_others_are_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SOCKETS_REACHING; i++)
+		refused(sockets_reaching_open(i), "socket that can reach others");
 }
 
 static void directories_and_paths_are_refused(void **state)
@@ -109,6 +120,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pipes_sockets_files_and_dev_null_are_accepted),
+		cmocka_unit_test(sockets_that_reach_others_are_refused),
 		cmocka_unit_test(directories_and_paths_are_refused),
 		cmocka_unit_test(terminals_and_devices_are_refused),
 		cmocka_unit_test(files_of_the_kernel_are_refused),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "programs/init/descriptor.h"
+#include "tests/support/sockets.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -72,6 +73,13 @@ static void a_named_fifo_is_accepted(void **state)
 	assert_return_code(rmdir(folder), errno);
 }
 
+static void sockets_that_reach_others_are_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SOCKETS_REACHING; i++)
+		refused(sockets_reaching_open(i), "stdout is a socket that can reach others than its peer");
+}
+
 static void directories_and_path_handles_are_refused(void **state)
 {
 	(void)state;
@@ -132,9 +140,13 @@ static void a_number_that_is_no_descriptor_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pipes_sockets_files_and_null_are_accepted),  cmocka_unit_test(a_named_fifo_is_accepted),
-		cmocka_unit_test(directories_and_path_handles_are_refused),   cmocka_unit_test(devices_other_than_null_are_refused),
-		cmocka_unit_test(files_of_pseudo_file_systems_are_refused),   cmocka_unit_test(kernel_objects_are_refused),
+		cmocka_unit_test(pipes_sockets_files_and_null_are_accepted),
+		cmocka_unit_test(a_named_fifo_is_accepted),
+		cmocka_unit_test(sockets_that_reach_others_are_refused),
+		cmocka_unit_test(directories_and_path_handles_are_refused),
+		cmocka_unit_test(devices_other_than_null_are_refused),
+		cmocka_unit_test(files_of_pseudo_file_systems_are_refused),
+		cmocka_unit_test(kernel_objects_are_refused),
 		cmocka_unit_test(a_number_that_is_no_descriptor_is_an_error),
 	};
 
