@@ -78,6 +78,8 @@ TESTS = (
     Test('system-cli', 'tests/system/test_cli.py', 400, ['selinux'], arguments=['Streams', 'Terminal', 'Signals', 'DefaultShare', 'Copies', 'Examples']),
     # What was refused until here; the next ones attack.
     Test('denials', 'tests/guest/test_denials.py', 60),
+    # What init is given has the label of who made it.
+    Test('hostile-streams', 'tests/hostile/test_streams.py', 300, arguments=['Streams']),
     # Among the last: what escapes here may leave something behind.
     Test('each-layer', 'tests/guest/test_each_layer.py', 400),
     Test('purge', 'tests/guest/test_purge.py', 300),

@@ -15,6 +15,7 @@ CMOCKA_CASE = re.compile(r"^\[\s*(OK|FAILED|SKIPPED|ERROR)\s*\]\s+(?!\d+ test)(\
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 GOOD_RESULTS = ("OK", "EXPECTEDFAIL")
 SHOWN_LINES = 40  # of a failure
+FEW_LINES = 2
 WHOLE = "the program itself"
 
 
@@ -69,6 +70,8 @@ def end_of_case(entry, case):
     text = text_of(entry)
     said = re.search(r"^not ok\b\s+\d+\s*-?\s*" + re.escape(case) + r"\s*\n((?:#.*\n?)*)", text, re.M)
     lines = (said.group(1) if said and said.group(1) else text).rstrip().splitlines()[-SHOWN_LINES:]
+    if len(lines) <= FEW_LINES:  # a program in C, whose helper's log and whose reasons are on its other output
+        lines += entry.get("stderr", "").rstrip().splitlines()[-SHOWN_LINES // 2:]
     return [f"  | {line}" for line in lines]
 
 

@@ -91,6 +91,12 @@ class Runs(Tree):
             self.assertIn(line, lines)
         self.assertEqual(sum(line.startswith('again, alone') for line in lines), 2, lines)
 
+    def test_what_a_program_in_c_said_of_a_failure_is_told(self):
+        self.add('hostile-a', 'echo "error 3 instead of 2" >&2; echo "not ok 1 - a_case"; echo "# a.c:1: error: Failure!"; echo "1..1"; exit 1', kind='hostile')
+        _, lines = self.run_tests('check')
+        at = lines.index('failed: hostile-a: a_case')
+        self.assertEqual(lines[at + 1:at + 3], ['  | # a.c:1: error: Failure!', '  | error 3 instead of 2'])
+
     def test_what_passes_when_it_is_repeated_is_unsteady_and_named(self):
         for name, times in (('system-a', 1), ('system-b', 2)):
             self.add_unsteady(name, times)
