@@ -6,22 +6,29 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+/* -1: it has none. */
+static int number_of(int fd, int option)
+{
+	int number;
+	socklen_t length = sizeof number;
+
+	return getsockopt(fd, SOL_SOCKET, option, &number, &length) < 0 ? -1 : number;
+}
+
 enum socket_kind socket_kind(int fd)
 {
+	int domain = number_of(fd, SO_DOMAIN), type = number_of(fd, SO_TYPE);
+	bool is_stream = type == SOCK_STREAM || type == SOCK_SEQPACKET, has_peer;
 	struct sockaddr_storage peer;
-	socklen_t length = sizeof peer, domain_length = sizeof(int), type_length = sizeof(int);
-	int domain, type;
-	bool is_stream;
+	socklen_t length = sizeof peer;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_length) < 0 ||
-	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_length) < 0 || getpeername(fd, (struct sockaddr *)&peer, &length) < 0)
+	if ((domain != AF_UNIX && domain != AF_INET && domain != AF_INET6 && domain != AF_VSOCK) || (!is_stream && type != SOCK_DGRAM))
 		return SOCKET_OTHER;
-	is_stream = type == SOCK_STREAM || type == SOCK_SEQPACKET;
-	if (domain == AF_UNIX && is_stream)
+	has_peer = getpeername(fd, (struct sockaddr *)&peer, &length) == 0;
+	if (has_peer && is_stream && domain == AF_UNIX)
 		return SOCKET_PEER;
-	if (domain != AF_UNIX && domain != AF_INET && domain != AF_INET6 && domain != AF_VSOCK)
-		return SOCKET_OTHER;
-	return is_stream || type == SOCK_DGRAM ? SOCKET_CONNECTED : SOCKET_OTHER;
+	/* A stream that has ended has no peer any more, and may have something to be read. */
+	return has_peer || (is_stream && number_of(fd, SO_ACCEPTCONN) == 0) ? SOCKET_CONNECTED : SOCKET_OTHER;
 }
 
 int socket_name_once(int fd)

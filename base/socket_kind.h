@@ -7,8 +7,8 @@
 enum socket_kind {
 	SOCKET_PEER, /* AF_UNIX, stream or seqpacket, connected: the kernel connects it to nobody else. What its peer takes from it is its
 	                own */
-	SOCKET_CONNECTED, /* it has a peer, but who holds it can give it another one: only its data may go further */
-	SOCKET_OTHER,     /* no peer (it listens, or sends to whom it likes), or one that is the kernel (netlink) */
+	SOCKET_CONNECTED, /* it has, or had, one peer, but who holds it can give it another one: only its data may go further */
+	SOCKET_OTHER,     /* it listens, or sends to whom it likes, or its peer is the kernel (netlink) */
 };
 
 /* Of `fd`, which is a socket. Only looks. */

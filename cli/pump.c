@@ -2,6 +2,7 @@
 #include "cli/pump.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ void pump_open_nothing(struct pump *pump)
 	pump->in.from = pump->in.to = pump->out.from = pump->out.to = pump->err.from = pump->err.to = -1;
 	pump->in.start = pump->in.end = 0;
 	pump->in.is_terminal = pump->out.is_terminal = pump->err.is_terminal = false;
+	pump->in.is_datagram = pump->out.is_datagram = pump->err.is_datagram = false;
 	pump->out.start = pump->out.end = pump->err.start = pump->err.end = 0;
 	pump->terminal = NULL;
 	pump->attached = false;
@@ -52,7 +54,25 @@ static ssize_t write_some(int fd, const char *bytes, size_t length)
 {
 	ssize_t n = send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 
+	if (n < 0 && errno == ECONNREFUSED) /* of an earlier datagram, and told once */
+		n = send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 	return n < 0 && errno == ENOTSOCK ? write(fd, bytes, length) : n;
+}
+
+/* Reads what there is: others may have the same socket, and have read what poll(2) told of. */
+static ssize_t read_some(int fd, char *bytes, size_t length)
+{
+	ssize_t n = recv(fd, bytes, length, MSG_DONTWAIT);
+
+	return n < 0 && errno == ENOTSOCK ? read(fd, bytes, length) : n;
+}
+
+static bool is_datagram(int fd)
+{
+	socklen_t length = sizeof(int);
+	int type;
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_DGRAM;
 }
 
 /* The caller's descriptor for a bridge; a terminal by one that never blocks, if it can be had. */
@@ -64,7 +84,7 @@ static int open_end(struct pump_bridge *bridge, int fd, int flags)
 	return own < 0 ? fd : own;
 }
 
-/* Whether a pipe can stand for it: a socket needs a peer for that. */
+/* What listens, or sends to whom it likes, is refused: no pipe can stand for it. */
 static int check_bridged(int fd, struct yett_error *error)
 {
 	struct stat st;
@@ -80,7 +100,9 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 
 	if (r)
 		return r;
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	/* Of datagrams each write of the command's is one, as far as a pipe keeps it apart: pipe(7), O_DIRECT */
+	bridge->is_datagram = i > 0 && is_datagram(i);
+	if (pipe2(ends, bridge->is_datagram ? O_CLOEXEC | O_DIRECT : O_CLOEXEC) < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		                 "cannot make the pipes for the outputs of the command: %m");
 	bridge->from = i == 0 ? open_end(bridge, i, O_RDONLY) : ends[0];
@@ -103,7 +125,8 @@ static bool may_pass(int fd)
 {
 	struct stat st;
 
-	return yett_stdio_check(fd, NULL) == 0 && (fd == STDIN_FILENO || (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)));
+	return yett_stdio_check(fd, NULL) == 0 && socket_name_once(fd) == 0 &&
+	       (fd == STDIN_FILENO || (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)));
 }
 
 /* Both outputs on one terminal or in one file share a pipe, or their order would be lost. */
@@ -214,6 +237,10 @@ static void stop(struct pump *pump, int number)
 /* The descriptors of the caller's terminal and of the command's, once there is one. */
 static int open_terminal_ends(struct pump *pump, int master, struct yett_error *error)
 {
+	int r = check_bridged(STDOUT_FILENO, error);
+
+	if (r)
+		return r;
 	/* of our own: the command's handle is gone before its last output is written */
 	pump->out.from = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	pump->in.to = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -322,7 +349,7 @@ static int move_output(struct pump_bridge *bridge)
 	ssize_t n;
 
 	if (bridge->start == bridge->end) {
-		n = read(bridge->from, bridge->buffer, sizeof bridge->buffer);
+		n = read(bridge->from, bridge->buffer, bridge->is_datagram ? PIPE_BUF : sizeof bridge->buffer);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			return 0;
 		if (n <= 0) {
@@ -349,7 +376,7 @@ static bool is_to_end(const struct pump *pump)
 static void pump_output(struct pump *pump, struct pump_bridge *bridge)
 {
 	int to = bridge->to, r = move_output(bridge);
-	bool is_gone = r == -EPIPE || (r == -EIO && bridge->is_terminal);
+	bool is_gone = r == -EPIPE || r == -ECONNRESET || (r == -EIO && bridge->is_terminal);
 	bool is_kept_off = r == -EINTR && bridge->is_terminal && !job_is_foreground(to);
 
 	if (is_kept_off && !is_to_end(pump))
@@ -360,7 +387,7 @@ static void pump_output(struct pump *pump, struct pump_bridge *bridge)
 	close_bridge(bridge);
 	if (pump->terminal)
 		pump->ended_by = SIGPIPE;
-	if (!pump->lost && !is_kept_off && !(pump->terminal && is_gone))
+	if (!pump->lost && !is_kept_off && !(is_gone && (pump->terminal || r != -EIO)))
 		pump->lost = -r;
 }
 
@@ -374,8 +401,9 @@ static bool pump_input(struct pump_bridge *bridge, short from_events, short to_e
 		return true;
 	}
 	if (bridge->start == bridge->end && from_events) {
-		n = read(bridge->from, bridge->buffer, sizeof bridge->buffer);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		n = read_some(bridge->from, bridge->buffer, sizeof bridge->buffer);
+		/* Nobody will send any more to a datagram socket that was shut down, which has no end of its own. */
+		if (n < 0 && (errno == EINTR || errno == ECONNREFUSED || (errno == EAGAIN && !(from_events & POLLRDHUP))))
 			return true;
 		if (n <= 0) {
 			close_bridge(bridge);
@@ -480,7 +508,7 @@ static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct ye
 		[ENTRY_SANDBOX] = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN},
 		[ENTRY_BLOCKED] = {.fd = pump->blocked ? blocked_fd(pump->blocked) : -1, .events = POLLIN},
 		[ENTRY_RELAYS] = {.fd = pump->relays ? relays_fd(pump->relays) : -1, .events = POLLIN},
-		[ENTRY_IN_FROM] = {.fd = has_input || !reads ? -1 : pump->in.from, .events = POLLIN},
+		[ENTRY_IN_FROM] = {.fd = has_input || !reads ? -1 : pump->in.from, .events = POLLIN | POLLRDHUP},
 		/* a pipe tells that nobody reads; of a terminal that is no news, for it may be opened again */
 		[ENTRY_IN_TO] = {.fd = has_input || !pump->terminal ? pump->in.to : -1, .events = has_input ? POLLOUT : 0},
 		[ENTRY_OUT] = output_entry(&pump->out),

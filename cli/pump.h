@@ -1,5 +1,6 @@
 /*
- * The caller's three streams while a command runs: passed on as they are where a sandbox may hold them, else bridged.
+ * The caller's three streams while a command runs: passed on as they are where a sandbox may hold them, else bridged. A socket that no
+ * pipe can stand for is refused.
  *
  * Runs as the caller. A terminal is never given to the sandbox: its bytes are pumped through pipes, or to and from the
  * master of the command's own, and no output is lost. It is read only while it is ours: not in the background, nor while a
@@ -26,6 +27,7 @@
 struct pump_bridge {
 	int from, to;     /* -1: closed, or no bridge */
 	bool is_terminal; /* the caller's end of it */
+	bool is_datagram; /* likewise, where output goes to it */
 	size_t start, end;
 	char buffer[PUMP_BUFFER_SIZE];
 };

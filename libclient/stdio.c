@@ -34,7 +34,7 @@ static const char *refusal(int fd, const struct stat *st)
 	case S_IFIFO:
 		return NULL;
 	case S_IFSOCK:
-		return socket_kind(fd) == SOCKET_PEER ? NULL : "is a socket that can reach others than its peer";
+		return socket_kind(fd) == SOCKET_PEER ? NULL : "is a socket that has no peer, or can reach others";
 	case S_IFREG:
 		if (fstatfs(fd, &fs) < 0)
 			return "is on a file system that cannot be told";

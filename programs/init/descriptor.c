@@ -61,7 +61,8 @@ int descriptor_check(int fd, const char *name, struct yett_error *error)
 	if (S_ISFIFO(st.st_mode) || (S_ISSOCK(st.st_mode) && socket_kind(fd) == SOCKET_PEER))
 		return 0;
 	if (S_ISSOCK(st.st_mode))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is a socket that can reach others than its peer", name);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is a socket that has no peer, or can reach others",
+		                 name);
 	if (S_ISREG(st.st_mode))
 		return descriptor_check_file(fd, name, error);
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3))

@@ -3,6 +3,7 @@ Sockets as standard streams: a socket belongs to the network namespace in which 
 The attacks first where nothing keeps them from working: without a sandbox, in an empty network namespace.
 """
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -181,10 +182,12 @@ class Streams(yett.Case):
             with socket.socket(socket.AF_UNIX, kind) as victim:
                 victim.bind('\0' + other)
                 victim.listen(1)
+                victim.setblocking(False)
                 pair = socket.socketpair(socket.AF_UNIX, kind)
                 with self.subTest(kind=kind), pair[0], pair[1]:
                     code, said = self.run_with(pair[0], 'python3', '-c', MORE, name, other, both=False)
                     self.assertEqual(code, 0, said)
+                    self.assertRaises(BlockingIOError, victim.accept)
                     for found, why in zip(said.split('|'), ('Invalid argument', 'Invalid argument', 'Transport endpoint is already connected')):
                         self.assertIn(found, (why, 'Permission denied'))  # which is what a label says before that
                     self.assertNotIn('@' + name, yett.read('/proc/net/unix'))
@@ -195,7 +198,7 @@ class Streams(yett.Case):
 
     def test_what_can_reach_others_and_has_no_peer_is_refused(self):
         found = {
-            'listening': socket.create_server(('127.0.0.1', 0)), 'unconnected': socket.socket(), 'datagrams': socket.socket(type=socket.SOCK_DGRAM),
+            'listening': socket.create_server(('127.0.0.1', 0)), 'datagrams': socket.socket(type=socket.SOCK_DGRAM),
             'unix listening': socket.socket(socket.AF_UNIX), 'unix datagrams': socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM),
             'netlink': socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0), 'raw': socket.socket(type=socket.SOCK_RAW, proto=socket.IPPROTO_ICMP),
             'packet': socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)}
@@ -206,7 +209,99 @@ class Streams(yett.Case):
             with self.subTest(name), stream:
                 code, said = self.run_with(stream, 'true', both=False)
                 self.assertEqual(code, 125, said)
-                self.assertIn('descriptor 0 is a socket that can reach others than its peer', said)
+                self.assertEqual(self.run_with(stream, 'true')[0], 125)
+                self.assertIn('descriptor 0 is a socket that has no peer, or can reach others', said)
+
+
+    def start_on(self, inside, script, **more):
+        """A script whose output is a socket, which is the command's alone then."""
+        process = self.service.popen(self.alice, self.service.yett, 'run', '-q', '--', 'sh', '-c', script, **{'stdin': subprocess.DEVNULL, 'stderr': subprocess.PIPE, **more},
+                                     stdout=inside)
+        self.addCleanup(process.kill)
+        inside.close()
+        return process
+
+    def test_what_had_come_before_a_connection_ended_is_read(self):
+        for is_reset in (False, True):
+            inside, outside = connected()
+            with self.subTest(is_reset=is_reset), inside, outside:
+                outside.sendall(b'all of it')
+                inside.shutdown(socket.SHUT_WR)
+                self.assertEqual(outside.recv(1), b'')
+                if is_reset:
+                    outside.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b'\1\0\0\0\0\0\0\0')
+                outside.close()
+                process = self.service.popen(self.alice, self.service.yett, 'run', '-q', '--', 'cat', stdin=inside, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.addCleanup(process.kill)
+                out, err = process.communicate(timeout=yett.DEADLINE)
+                self.assertEqual((out if not is_reset else b'all of it', err, process.returncode), (b'all of it', b'', 0))
+
+    def test_who_hangs_up_is_a_broken_pipe_to_the_command(self):
+        for is_reset in (False, True):
+            inside, outside = connected()
+            with self.subTest(is_reset=is_reset), outside:
+                process = self.start_on(inside, 'echo up >&2; exec cat /dev/zero')
+                self.assertEqual(yett.line_of(process.stderr), 'up')
+                if is_reset:
+                    outside.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b'\1\0\0\0\0\0\0\0')
+                outside.close()
+                self.assertEqual((process.communicate(timeout=yett.DEADLINE)[1], process.returncode), (b'', 128 + signal.SIGPIPE))
+
+    def test_datagrams_are_kept_apart_and_none_is_too_long(self):
+        inside, outside = connected(socket.SOCK_DGRAM)
+        with outside:
+            outside.settimeout(yett.DEADLINE)
+            process = self.start_on(inside, 'echo one; echo two; head -c 100000 /dev/zero; echo; echo three')
+            came = []
+            while not came or came[-1] != b'three\n':
+                came.append(outside.recv(1 << 16))
+            self.assertEqual((process.communicate(timeout=yett.DEADLINE)[1], process.returncode), (b'', 0))
+            self.assertEqual((came[:2], b''.join(came[2:-1])), ([b'one\n', b'two\n'], b'\0' * 100000 + b'\n'))
+
+    def test_a_datagram_that_nobody_took_does_not_end_the_output(self):
+        inside, outside = connected(socket.SOCK_DGRAM)
+        address = outside.getsockname()
+        peer = inside.getsockname()
+        outside.close()
+        process = self.start_on(inside, 'read x; echo one; read x; echo two; read x; echo three', stdin=subprocess.PIPE)
+        for _ in range(2):
+            process.stdin.write(b'\n')
+            process.stdin.flush()
+        with socket.socket(type=socket.SOCK_DGRAM) as again:
+            again.bind(address)
+            again.connect(peer)
+            again.settimeout(yett.DEADLINE)
+            process.stdin.write(b'\n')
+            process.stdin.close()
+            while again.recv(100) != b'three\n':
+                pass
+        self.assertEqual((process.stderr.read(), process.wait(yett.DEADLINE)), (b'', 0))
+
+    def test_two_that_read_datagrams_of_one_socket_can_be_ended(self):
+        inside, outside = connected(socket.SOCK_DGRAM)
+        with outside, inside:
+            processes = [self.service.popen(self.alice, self.service.yett, 'run', '-q', '--', 'sh', '-c', 'echo up >&2; exec cat >/dev/null', stdin=inside,
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
+            for process in processes:
+                self.addCleanup(process.kill)
+                self.assertEqual(yett.line_of(process.stderr), 'up')
+            for _ in range(300):
+                outside.send(b'x')
+            for process in processes:
+                process.terminate()
+                self.assertNotEqual(process.wait(yett.DEADLINE), 0)
+
+    def test_a_datagram_socket_that_was_shut_down_has_ended(self):
+        for is_blocking in (True, False):
+            inside, outside = connected(socket.SOCK_DGRAM)
+            with self.subTest(is_blocking=is_blocking), inside, outside:
+                inside.setblocking(is_blocking)
+                inside.shutdown(socket.SHUT_RD)
+                self.assertEqual(self.run_with(inside, 'cat', both=False), (0, ''))
+
+    def test_one_that_was_never_connected_has_nothing_to_be_read(self):
+        with socket.socket() as stream:
+            self.assertEqual(self.run_with(stream, 'cat', both=False), (0, ''))
 
 
 class StreamsWithoutRoot(Streams):

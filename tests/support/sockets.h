@@ -40,8 +40,11 @@ static inline int sockets_reaching_open(size_t i)
 		length = sizeof address;
 		r = bind(listener, (struct sockaddr *)&address, length) < 0 || (kinds[i].type == SOCK_STREAM && listen(listener, 1) < 0) ||
 		    getsockname(listener, (struct sockaddr *)&address, &length) < 0 || connect(fd, (struct sockaddr *)&address, length) < 0;
+		if (kinds[i].type == SOCK_STREAM)
+			r = r || accept(listener, NULL, NULL) < 0; /* which stays open: a connection that was reset has no peer */
 		(void)close(listener);
 	}
 	assert(r == 0);
+	assert((getpeername(fd, (struct sockaddr *)&own, &length) == 0) == (kinds[i].state >= CONNECTED || kinds[i].family == AF_NETLINK));
 	return fd;
 }
