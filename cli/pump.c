@@ -376,7 +376,7 @@ static bool is_to_end(const struct pump *pump)
 static void pump_output(struct pump *pump, struct pump_bridge *bridge)
 {
 	int to = bridge->to, r = move_output(bridge);
-	bool is_gone = r == -EPIPE || r == -ECONNRESET || (r == -EIO && bridge->is_terminal);
+	bool is_gone = r == -EPIPE || r == -ECONNRESET || (r == -EIO && bridge->is_terminal && pump->terminal);
 	bool is_kept_off = r == -EINTR && bridge->is_terminal && !job_is_foreground(to);
 
 	if (is_kept_off && !is_to_end(pump))
@@ -387,7 +387,7 @@ static void pump_output(struct pump *pump, struct pump_bridge *bridge)
 	close_bridge(bridge);
 	if (pump->terminal)
 		pump->ended_by = SIGPIPE;
-	if (!pump->lost && !is_kept_off && !(is_gone && (pump->terminal || r != -EIO)))
+	if (!pump->lost && !is_kept_off && !is_gone)
 		pump->lost = -r;
 }
 

@@ -204,9 +204,10 @@ class Sandboxes(agent.Case):
         self.assertEqual(self.ask('run_command', command='echo on', sandbox=made['id'])['stdout'], 'on\n')
 
     def test_the_policy_is_asked_without_making_one(self):
+        self.wait_none_listed()  # of the tests before
         self.assertIn('plan', self.ask('sandboxes', action='plan'))
         self.assertEqual(self.ask('sandboxes', action='plan', profile='no-such')['error']['code'], 'permission-denied')
-        self.wait_none_listed()
+        self.assertEqual(self.ask('sandboxes', action='list')['sandboxes'], [])
 
     def test_what_its_network_may_reach_is_changed(self):
         made = self.ask('sandboxes', action='make', allow=['one.example:443'])['sandbox']
@@ -368,9 +369,10 @@ class BadInput(agent.Case):
         self.assertEqual(json.loads(yett.line_of(self.tool.process.stdout))['stdout'], 'on\n')
 
     def test_ten_megabytes_are_too_much(self):
+        self.wait_none_listed()  # of the tests before
         self.tool.send('{"operation": "run_command", "command": "%s"}' % ('x' * (10 << 20)))
         self.assertIn('longer than', json.loads(yett.line_of(self.tool.process.stdout))['error']['message'])
-        self.wait_none_listed()
+        self.assertEqual(self.ask('sandboxes', action='list'), {'sandboxes': []})
 
 
 class Bounded(agent.Case):
