@@ -87,9 +87,8 @@ class Streams(yett.Case):
 
     def run_with(self, stream, *argv, options=(), both=True):
         """yett run with a socket as its standard input, and as its output: its exit status, and what it says on the other output."""
-        process = self.service.popen(self.alice, self.service.yett, 'run', '-q', *options, '--', *argv, stdin=stream,
+        process = self.start(*argv, options=('-q', *options), stdin=stream,
                                      stdout=stream if both else subprocess.DEVNULL, stderr=subprocess.PIPE)
-        self.addCleanup(process.kill)
         _, err = process.communicate(timeout=yett.DEADLINE)
         return process.returncode, err.decode()
 
@@ -125,9 +124,8 @@ class Streams(yett.Case):
         for kind, family in ((socket.SOCK_STREAM, socket.AF_INET), (socket.SOCK_STREAM, socket.AF_INET6), (socket.SOCK_DGRAM, socket.AF_INET)):
             inside, outside = connected(kind, family)
             with self.subTest(kind=kind, family=family), inside, outside:
-                process = self.service.popen(self.alice, self.service.yett, 'run', '-q', '--', 'sh', '-c', KIND + '; head -n 1', stdin=inside, stdout=inside,
+                process = self.start('sh', '-c', KIND + '; head -n 1', options=('-q',), stdin=inside, stdout=inside,
                                              stderr=subprocess.PIPE)
-                self.addCleanup(process.kill)
                 inside.close()
                 outside.settimeout(yett.DEADLINE)
                 outside.sendall(b'a line\n')
@@ -140,8 +138,7 @@ class Streams(yett.Case):
         inside, outside = connected()
         much = os.urandom(4 << 20)
         with inside, outside:
-            process = self.service.popen(self.alice, self.service.yett, 'run', '-q', '--', 'cat', stdin=inside, stdout=inside, stderr=subprocess.PIPE)
-            self.addCleanup(process.kill)
+            process = self.start('cat', options=('-q',), stdin=inside, stdout=inside, stderr=subprocess.PIPE)
             inside.close()
             outside.settimeout(yett.DEADLINE)
 
@@ -160,9 +157,8 @@ class Streams(yett.Case):
     def test_who_does_not_read_does_not_keep_it_from_signals(self):
         inside, outside = connected()
         with inside, outside:
-            process = self.service.popen(self.alice, self.service.yett, 'run', '-q', '--', 'sh', '-c', 'echo up >&2; exec cat /dev/zero', stdin=subprocess.DEVNULL,
+            process = self.start('sh', '-c', 'echo up >&2; exec cat /dev/zero', options=('-q',), stdin=subprocess.DEVNULL,
                                          stdout=inside, stderr=subprocess.PIPE)
-            self.addCleanup(process.kill)
             inside.close()
             self.assertEqual(yett.line_of(process.stderr), 'up')
             queued = []
@@ -215,9 +211,7 @@ class Streams(yett.Case):
 
     def start_on(self, inside, script, **more):
         """A script whose output is a socket, which is the command's alone then."""
-        process = self.service.popen(self.alice, self.service.yett, 'run', '-q', '--', 'sh', '-c', script, **{'stdin': subprocess.DEVNULL, 'stderr': subprocess.PIPE, **more},
-                                     stdout=inside)
-        self.addCleanup(process.kill)
+        process = self.start('sh', '-c', script, options=('-q',), **{'stdin': subprocess.DEVNULL, **more}, stdout=inside)
         inside.close()
         return process
 
@@ -231,8 +225,7 @@ class Streams(yett.Case):
                 if is_reset:
                     outside.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b'\1\0\0\0\0\0\0\0')
                 outside.close()
-                process = self.service.popen(self.alice, self.service.yett, 'run', '-q', '--', 'cat', stdin=inside, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                self.addCleanup(process.kill)
+                process = self.start('cat', options=('-q',), stdin=inside, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 out, err = process.communicate(timeout=yett.DEADLINE)
                 self.assertEqual((out if not is_reset else b'all of it', err, process.returncode), (b'all of it', b'', 0))
 
@@ -280,10 +273,9 @@ class Streams(yett.Case):
     def test_two_that_read_datagrams_of_one_socket_can_be_ended(self):
         inside, outside = connected(socket.SOCK_DGRAM)
         with outside, inside:
-            processes = [self.service.popen(self.alice, self.service.yett, 'run', '-q', '--', 'sh', '-c', 'echo up >&2; exec cat >/dev/null', stdin=inside,
+            processes = [self.start('sh', '-c', 'echo up >&2; exec cat >/dev/null', options=('-q',), stdin=inside,
                                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
             for process in processes:
-                self.addCleanup(process.kill)
                 self.assertEqual(yett.line_of(process.stderr), 'up')
             for _ in range(300):
                 outside.send(b'x')
