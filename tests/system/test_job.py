@@ -1,5 +1,6 @@
 """Jobs of a shell on a terminal that the test plays: what users of ssh and docker expect of `yett run` in the background, when it is
 suspended, in pipelines, and when it is to end."""
+import contextlib
 import os
 import re
 import select
@@ -25,6 +26,13 @@ while key != b"q":
     os.write(1, b"<" + key + b">")
 termios.tcsetattr(terminal, termios.TCSANOW, before)
 '''
+
+
+def is_filled(terminal):
+    """Writes what it takes; whether it takes nothing more."""
+    with contextlib.suppress(BlockingIOError):
+        os.write(terminal, b'y' * 4096)
+    return not select.select([], [terminal], [], 0)[1]
 
 
 class Case(test_terminal.Case):
@@ -231,7 +239,8 @@ class Suspended(Case):
         pid = [p for p in yett.children_of(self.shell_.pid) if yett.argv_of(p)[1:2] == ['run']][0]
         slave = os.open('/proc/%d/fd/1' % pid, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         self.addCleanup(os.close, slave)
-        yett.wait_until(lambda: not select.select([], [slave], [], 0)[1], 'a terminal that is full')  # and stays so: nobody reads
+        # With what the relay wrote it may have room again, of which the kernel tells no writer until somebody reads.
+        yett.wait_until(lambda: is_filled(slave), 'a terminal that is full')  # and stays so: nobody reads
         os.kill(pid, signal.SIGTERM)
         self.assert_ends(pid)
 
