@@ -9,8 +9,10 @@
 #include <linux/sched.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -20,8 +22,9 @@
 
 /*
  * Not in any group, so ENOSYS: clone3 and openat2, whose flags and mode lie in memory where a filter cannot
- * look; io_setup and its kin, whose events are counted for the whole machine (fs.aio-max-nr), not by user; modify_ldt that writes; what no
- * supported libc calls any more. Programs know that kernels lack these, and do without.
+ * look; io_setup and its kin, whose events are counted for the whole machine (fs.aio-max-nr), not by user; mbind and its kin, whose
+ * policies for ranges of a file are charged to nobody; modify_ldt that writes; what no supported libc calls any more. Programs know that
+ * kernels lack these, and do without.
  */
 const struct seccomp_group seccomp_groups[] = {
 	{"files", true,
@@ -79,9 +82,7 @@ const struct seccomp_group seccomp_groups[] = {
 	{"watching files", false, "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch"},
 	/* Processes of one sandbox only: other pids do not exist there, and other ids are refused by the kernel. */
 	{"debuggers", false, "kcmp pidfd_getfd process_madvise process_mrelease process_vm_readv process_vm_writev ptrace"},
-	{"memory placement", false,
-         "get_mempolicy mbind memfd_secret migrate_pages move_pages remap_file_pages set_mempolicy "
-         "set_mempolicy_home_node vmsplice"},
+	{"memory placement", false, "get_mempolicy memfd_secret move_pages remap_file_pages set_mempolicy vmsplice"},
 	/* The number of a file, as stat(2) tells it. What opens a file by it is refused, and takes CAP_DAC_READ_SEARCH over the whole
            machine. */
 	{"handles of files", false, "name_to_handle_at"},
@@ -131,7 +132,8 @@ const char seccomp_nested_calls[] =
 		(argument), 0, 0, (last) \
 	}
 
-#define SET_DELEGATION 1040 /* F_SETDELEG, Linux 6.19 */
+#define SET_DELEGATION   1040 /* F_SETDELEG, Linux 6.19; differs from F_SETLEASE in one bit */
+#define SET_MEMORY_MERGE 67   /* PR_SET_MEMORY_MERGE, Linux 6.4 */
 
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 /* Terminal ioctls that put input into a terminal, or load the code of a line discipline. The kernel takes 32 bits. */
@@ -173,12 +175,14 @@ const char seccomp_nested_calls[] =
  * For a family, a type or a protocol that the kernel does not know it runs modprobe, as root and outside of the sandbox's limits; for some
  * other requests, too, before it asks for any privilege.
  */
-#define FAMILIES(first, last)                   \
-	{                                       \
-		"socket", EAFNOSUPPORT, 1,      \
-		{                               \
-			BETWEEN(0, first, last) \
-		}                               \
+#define FAMILIES(mask, first, last)                        \
+	{                                                  \
+		"socket", EAFNOSUPPORT, 1,                 \
+		{                                          \
+			{                                  \
+				0, (mask), (first), (last) \
+			}                                  \
+		}                                          \
 	}
 #define TYPE(type) MASKED(1, 0xf, type)
 #define PROTOCOL(protocol, type)                     \
@@ -195,23 +199,26 @@ const char seccomp_nested_calls[] =
 			LOW(2, protocol), TYPE(SOCK_DGRAM), LOW(0, family) \
 		}                                                          \
 	}
-#define SOCKET_REQUESTS(first, last)            \
-	{                                       \
-		"ioctl", ENOPKG, 1,             \
-		{                               \
-			BETWEEN(1, first, last) \
-		}                               \
+#define SOCKET_REQUESTS(mask, first, last)                 \
+	{                                                  \
+		"ioctl", ENOPKG, 1,                        \
+		{                                          \
+			{                                  \
+				1, (mask), (first), (last) \
+			}                                  \
+		}                                          \
 	}
-#define TCP_OPTIONS(error, first, last)         \
-	{                                       \
-		"setsockopt", error, 1,         \
-		{                               \
-			BETWEEN(2, first, last) \
-		}                               \
+/* As a kernel that was built without them answers. */
+#define OPTIONS(level, first, last)                            \
+	{                                                      \
+		"setsockopt", ENOPROTOOPT, 2,                  \
+		{                                              \
+			LOW(1, level), BETWEEN(2, first, last) \
+		}                                              \
 	}
-#define PERSONALITY(number)                                            \
-	{                                                              \
-		"personality", 0, 1, {LOW(0, number)}, SECCOMP_DEFAULT \
+#define PERSONALITY(mask, number)                                               \
+	{                                                                       \
+		"personality", 0, 1, {MASKED(0, mask, number)}, SECCOMP_DEFAULT \
 	}
 
 /* What open_tree(2) knows besides clones and namespaces of mounts, and open(2) does, too, with O_PATH. */
@@ -243,8 +250,7 @@ const struct seccomp_rule seccomp_rules[] = {
 	/* Reads the segments of the caller's own, of which there are none: none can be made. The kernel takes an int. */
 	{"modify_ldt", 0, 1, {LOW(0, 0)}, SECCOMP_DEFAULT},
 	/* A lease or a delegation holds up whoever opens or changes the file outside. As for a file of somebody else's. fcntl(2) */
-	{"fcntl", EACCES, 1, {LOW(1, F_SETLEASE)}},
-	{"fcntl", EACCES, 1, {LOW(1, SET_DELEGATION)}},
+	{"fcntl", EACCES, 1, {MASKED(1, ~(uint32_t)(F_SETLEASE ^ SET_DELEGATION), F_SETLEASE)}},
 	/* The listener of init's filter is the one that the kernel allows: as from a kernel that knows none. seccomp(2) */
 	{"seccomp", EINVAL, 2, {LOW(0, SECCOMP_SET_MODE_FILTER), BITS(1, SECCOMP_FILTER_FLAG_NEW_LISTENER)}},
 	{"seccomp", EINVAL, 1, {LOW(0, SECCOMP_GET_NOTIF_SIZES)}},
@@ -268,16 +274,28 @@ const struct seccomp_rule seccomp_rules[] = {
 	SET_ID("fchmodat fchmodat2 mknodat", 2),
 	SET_ID_OPEN("open mq_open", 1, 2), /* a queue is a file of a file system that an overlay can copy from */
 	SET_ID_OPEN("openat", 2, 3),
-	SOCKET_REQUESTS(0x8940, 0x8941), /* SIOCGIFBR, SIOCSIFBR */
-	SOCKET_REQUESTS(0x8980, 0x8983), /* SIOCADDDLCI, SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN */
-	SOCKET_REQUESTS(0x89a0, 0x89a1), /* SIOCBRADDBR, SIOCBRDELBR */
-	{"setsockopt", 0, 1, {BETWEEN(1, 0, IPPROTO_TCP - 1)}},
-	{"setsockopt", 0, 1, {BETWEEN(1, IPPROTO_TCP + 1, UINT32_MAX)}},
-	TCP_OPTIONS(ENOENT, TCP_ULP, TCP_ULP), /* the kernel's own TLS */
-	/* Signed segments: the program names the algorithm, and the kernel loads it. */
-	TCP_OPTIONS(ENOPROTOOPT, TCP_MD5SIG, TCP_MD5SIG),
-	TCP_OPTIONS(ENOPROTOOPT, TCP_MD5SIG_EXT, TCP_MD5SIG_EXT),
-	TCP_OPTIONS(ENOPROTOOPT, 38, 42), /* TCP_AO_ADD_KEY and its like, Linux 6.7 */
+	SOCKET_REQUESTS(UINT32_MAX, 0x8940, 0x8941), /* SIOCGIFBR, SIOCSIFBR */
+	/* SIOCADDDLCI, SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN; with 0x20 SIOCBRADDBR and its kin, all of which take CAP_NET_ADMIN */
+	SOCKET_REQUESTS(~(uint32_t)0x20, 0x8980, 0x8983),
+	/*
+         * Programs for sockets are compiled into room that is one for the machine, whatever user and control group ask (bpf_jit_limit).
+         * When it is used up, no process without privilege gets a filter of system calls any more: nobody else's sandbox would start.
+         */
+	OPTIONS(SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_FILTER),
+	OPTIONS(SOL_SOCKET, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_EBPF),
+	/* Signed segments: the program names the algorithm, and the kernel loads it. TCP_ULP: the kernel's own TLS. */
+	OPTIONS(IPPROTO_TCP, TCP_MD5SIG, TCP_MD5SIG),
+	OPTIONS(IPPROTO_TCP, TCP_ULP, TCP_MD5SIG_EXT),
+	OPTIONS(IPPROTO_TCP, 38, 42), /* TCP_AO_ADD_KEY and its like, Linux 6.7 */
+	/* Huge pages are the machine's, set aside by its administrator, and no limit of memory counts them. mmap(2), memfd_create(2),
+           shmget(2) */
+	{"mmap mmap2", EINVAL, 1, {BITS(3, MAP_HUGETLB)}},
+	{"memfd_create", ENOSYS, 1, {BITS(1, MFD_HUGETLB)}},
+	{"shmget", EINVAL, 1, {BITS(2, SHM_HUGETLB)}, SECCOMP_DEFAULT},
+	/* Pages that are merged with those of others tell what others have in memory. As without CONFIG_KSM. madvise(2) */
+	{"prctl", EINVAL, 1, {LOW(0, SET_MEMORY_MERGE)}},
+	{"madvise", EINVAL, 1, {LOW(2, MADV_MERGEABLE)}},
+	{"process_madvise", EINVAL, 1, {LOW(3, MADV_MERGEABLE)}, SECCOMP_DEFAULT},
 	{"socketpair", 0, 1, {LOW(0, AF_UNIX)}},
 	{"socketpair", EOPNOTSUPP},          /* as the kernel says, but it makes the sockets first */
 	{"socket", 0, 1, {LOW(0, AF_UNIX)}}, /* loads nothing, whatever the type and the protocol */
@@ -286,9 +304,8 @@ const struct seccomp_rule seccomp_rules[] = {
 	{"socket", 0, 1, {LOW(0, AF_NETLINK)}, SECCOMP_DEFAULT},
 	/* As without CAP_NET_RAW; but the kernel loads the family before it asks for that. */
 	{"socket", EPERM, 1, {LOW(0, AF_PACKET)}, SECCOMP_DEFAULT},
-	FAMILIES(0, AF_INET - 1),
-	FAMILIES(AF_INET + 1, AF_INET6 - 1),
-	FAMILIES(AF_INET6 + 1, UINT32_MAX),
+	FAMILIES(~(uint32_t)(AF_INET ^ AF_INET6), 0, AF_INET - 1), /* IPv4 and IPv6 differ in one bit */
+	FAMILIES(~(uint32_t)(AF_INET ^ AF_INET6), AF_INET + 1, UINT32_MAX),
 	{"socket", 0, 1, {TYPE(SOCK_RAW)}}, /* knows every protocol; takes CAP_NET_RAW */
 	{"socket", ESOCKTNOSUPPORT, 1, {{1, 0xf, SOCK_RAW + 1, 0xf}}},
 	{"socket", ESOCKTNOSUPPORT, 1, {TYPE(0)}},
@@ -299,13 +316,10 @@ const struct seccomp_rule seccomp_rules[] = {
 	PING(IPPROTO_ICMP, AF_INET),
 	PING(IPPROTO_ICMPV6, AF_INET6),
 	{"socket", EPROTONOSUPPORT},
-	PERSONALITY(PER_LINUX),
-	PERSONALITY(PER_LINUX32), /* setarch */
-	PERSONALITY(UNAME26),
-	PERSONALITY(UNAME26 | PER_LINUX32),
-	PERSONALITY(ADDR_NO_RANDOMIZE),                  /* debuggers, reproducible builds */
-	PERSONALITY(0xffffffff),                         /* asks, changes nothing */
-	{"personality", EINVAL, .set = SECCOMP_DEFAULT}, /* others are code of the kernel that hardly anything runs */
+	PERSONALITY(~(uint32_t)(UNAME26 | PER_LINUX32), PER_LINUX), /* any of the four: setarch */
+	PERSONALITY(UINT32_MAX, ADDR_NO_RANDOMIZE),                 /* debuggers, reproducible builds */
+	PERSONALITY(UINT32_MAX, 0xffffffff),                        /* asks, changes nothing */
+	{"personality", EINVAL, .set = SECCOMP_DEFAULT},            /* others are code of the kernel that hardly anything runs */
 };
 const size_t seccomp_rules_count = ARRAY_SIZE(seccomp_rules);
 _Static_assert(ARRAY_SIZE(seccomp_rules) <= SECCOMP_RULES_MAX, "a set of rules is a number of 64 bits");

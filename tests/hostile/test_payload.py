@@ -160,10 +160,18 @@ profile "masked" {
   extends = "default"
   mask = {"/data/sub/secret"}
 }
+profile "open" {
+  extends = "default"
+  syscalls_allow = {"setsockopt", "memfd_create"}
+}
+profile "narrow" {
+  extends = "default"
+  syscalls = strict
+}
 grant "masked" {
   users = {"*"}
   user_keys = true
-  profiles = {"masked"}
+  profiles = {"masked", "open", "narrow"}
   share_ro = {"*"}
   share_rw = {"*"}
 }
@@ -210,6 +218,27 @@ grant "masked" {
             print('counted' if l.syscall(number, 1, ctypes.byref(context)) == 0 else ctypes.get_errno())"""
         self.assertEqual(self.service.run(self.alice, 'python3', '-c', script, path).out.split(), ['leased', 'counted'])
         self.assertEqual(self.output('python3', '-c', script, path, options=['--ro', work]).split(), [str(errno.EACCES), str(errno.ENOSYS)])
+
+    def test_what_the_machine_has_once_for_all_is_not_used_up(self):
+        """Room for compiled programs of sockets, which are counted for no user and no control group, and huge pages."""
+        script = """if True:
+            import ctypes, errno, mmap, os, socket, struct
+            def told(call, *argv):
+                try: call(*argv)
+                except OSError as e: return errno.errorcode[e.errno]
+                return 'done'
+            row = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 0xffffffff))  # BPF_RET
+            program = struct.pack('HxxxxxxP', 1, ctypes.addressof(row))
+            for family, option in (socket.AF_UNIX, 26), (socket.AF_INET, 26), (socket.AF_INET, 51):  # SO_ATTACH_FILTER, and with REUSEPORT
+                s = socket.socket(family, socket.SOCK_DGRAM)
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1) if family == socket.AF_INET else None
+                print(told(s.setsockopt, socket.SOL_SOCKET, option, program))
+            print(told(os.memfd_create, 'x', os.MFD_HUGETLB))"""
+        outside = ['done'] * 4
+        self.assertEqual(self.service.run(self.alice, 'python3', '-c', script).out.split(), outside)
+        self.assertEqual(self.output('python3', '-c', script, options=['-p', 'open']).split(), outside)
+        for options in (), ('-p', 'narrow'):
+            self.assertEqual(self.output('python3', '-c', script, options=options).split(), ['ENOPROTOOPT'] * 3 + ['ENOSYS'], options)
 
     def test_what_is_or_holds_the_sockets_of_a_user_s_programs_is_not_shared(self):
         """Also beside, in and around something that may be: where the last share lies need not be looked at again."""

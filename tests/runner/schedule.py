@@ -107,11 +107,11 @@ class Runner:
     def is_apart_for(self, suite):
         return self.is_apart and suite.name not in tiers.NOT_APART
 
-    def environment(self, suite, slot):
+    def environment(self, suite, slot, deadline_s, limit_s):
         environment = {**os.environ, **dict(suite.environment)}
         environment.update({
             tiers.VARIABLE: suite.tier, 'YETT_TEST_SUITE': suite.name, remains.RUN_VARIABLE: self.mark,
-            places.VARIABLE: str(slot.number), 'PYTHONDONTWRITEBYTECODE': '1', waiting.VARIABLE: str(waiting.deadline_s()),
+            places.VARIABLE: str(slot.number), 'PYTHONDONTWRITEBYTECODE': '1', waiting.VARIABLE: str(deadline_s), waiting.LIMIT_VARIABLE: str(int(limit_s)),
             'MALLOC_PERTURB_': str(1 + next(self.serial) % 255)})
         if not self.is_apart_for(suite):
             environment['TMPDIR'] = os.path.join(slot.folder, 'files')
@@ -130,9 +130,10 @@ class Runner:
         """The entry of the log for one suite, run once."""
         shutil.rmtree(slot.folder, ignore_errors=True)
         os.makedirs(os.path.join(slot.folder, 'files'))
-        environment = self.environment(suite, slot)
+        deadline = waiting.deadline_s()
+        limit = self.limit_s(suite, deadline)
+        environment = self.environment(suite, slot, deadline, limit)
         argv = [sys.executable, ALONE, os.path.join(slot.folder, 'files')] if self.is_apart_for(suite) else []
-        limit = self.limit_s(suite, int(environment[waiting.VARIABLE]))
         began = time.monotonic()
         with open(os.path.join(slot.folder, 'stdout'), 'w+b') as out, open(os.path.join(slot.folder, 'stderr'), 'w+b') as err:
             with self.lock:

@@ -4,6 +4,7 @@ How long a test waits for an event: far longer than this machine needs at its pr
 A short loop of work measures the machine when a test program starts, and again before a wait is given up. The runner of the tests
 passes its own measurement on in YETT_TEST_DEADLINE_S, so that programs in C (waiting.h) wait as long.
 """
+import faulthandler
 import os
 import select
 import subprocess
@@ -17,6 +18,7 @@ STARTS, START_S = 5, 0.006
 COUNTS, COUNT_S = 200000, 0.03
 SYNC_S = 0.03
 VARIABLE = 'YETT_TEST_DEADLINE_S'
+LIMIT_VARIABLE = 'YETT_TEST_LIMIT_S'  # after so long the runner ends the program
 
 
 def seconds_of(work):
@@ -51,6 +53,13 @@ def slowdown():
 def deadline_s():
     """Seconds until a test gives up on an event that never comes, by the present load."""
     return round(min(MOST_S, LEAST_S * slowdown()))
+
+
+def tell_when_hung():
+    """Shortly before the runner ends this program, where that is: on standard error, for each thread."""
+    limit = int(os.environ.get(LIMIT_VARIABLE) or 0)
+    if limit:
+        faulthandler.dump_traceback_later(limit * 0.95)
 
 
 # At the start of this program, or what the runner found if that is longer. Programs that this one starts get it, too.

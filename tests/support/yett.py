@@ -939,6 +939,7 @@ def main():
 
 def run_cases(names):
     """The same for tests that do not take root: those that are named, or where none is, all of the tier that was asked for."""
+    waiting.tell_when_hung()
     module = sys.modules['__main__']
     loader = unittest.TestLoader()
     suite = loader.loadTestsFromNames(names, module) if names else of_tier(loader.loadTestsFromModule(module))

@@ -6,12 +6,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -28,12 +31,14 @@
 static char buffer[4096];
 static struct rlimit limit;
 static const unsigned long how[3] = {O_RDONLY, 0, 0}; /* struct open_how */
+static const struct sock_fprog program = {1, &(struct sock_filter){BPF_RET | BPF_K, 0, 0, UINT_MAX}};
 static const unsigned long clone_args[8] = {0, 0, 0, 0, SIGCHLD};
 
-/* A number above the kernel's is not there on either side; those that take a descriptor get one of FILE_NAME. */
-#define FD (-1000L)
-#define AT (long)AT_FDCWD
-#define P  (long)(const void *)
+/* A number above the kernel's is not there on either side; those that take a descriptor get one of FILE_NAME, or of a new socket. */
+#define FD     (-1000L)
+#define SOCKET (-1001L)
+#define AT     (long)AT_FDCWD
+#define P      (long)(const void *)
 
 struct call {
 	const char *name;
@@ -124,6 +129,7 @@ static const struct call calls[] = {
 	{"inotify_init1", SYS_inotify_init1, {0}},
 	{"epoll_create1", SYS_epoll_create1, {0}},
 	{"memfd_create", SYS_memfd_create, {P "x", 0}},
+	{"memfd_create of huge pages", SYS_memfd_create, {P "x", MFD_HUGETLB}},
 	{"copy_file_range", SYS_copy_file_range, {FD, 0, FD, 0, 0, 0}},
 	{"statx", SYS_statx, {AT, P FILE_NAME, 0, 0xfff, P buffer}},
 	{"getxattr", SYS_getxattr, {P FILE_NAME, P "user.none", P buffer, 8}},
@@ -142,6 +148,7 @@ static const struct call calls[] = {
 	{"socket NETLINK_ROUTE", SYS_socket, {AF_NETLINK, SOCK_RAW, 0}},
 	{"socket NETLINK_KOBJECT_UEVENT", SYS_socket, {AF_NETLINK, SOCK_RAW, 15}},
 	{"socketpair AF_UNIX", SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0, P buffer}},
+	{"setsockopt SO_ATTACH_FILTER", SYS_setsockopt, {SOCKET, SOL_SOCKET, SO_ATTACH_FILTER, P &program, sizeof program}},
 	/* processes, their limits and ids */
 	{"setuid to root", SYS_setuid, {0}},
 	{"setgroups", SYS_setgroups, {0, 0}},
@@ -166,6 +173,11 @@ static const struct call calls[] = {
 	/* memory and queues */
 	{"mlock", SYS_mlock, {P buffer, sizeof buffer}},
 	{"mlockall", SYS_mlockall, {1}},
+	{"mmap MAP_HUGETLB", SYS_mmap, {0, 2 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0}},
+	{"madvise MADV_MERGEABLE", SYS_madvise, {0, 0, MADV_MERGEABLE}},
+	{"prctl PR_SET_MEMORY_MERGE", SYS_prctl, {67, 1, 0, 0, 0}},
+	{"mbind", SYS_mbind, {0, 0, 0, 0, 0, 0}},
+	{"migrate_pages", SYS_migrate_pages, {0, 0, 0, 0}},
 	{"get_mempolicy", SYS_get_mempolicy, {0, 0, 0, 0, 0}},
 	{"move_pages", SYS_move_pages, {0, 0, 0, 0, 0, 0}},
 	{"memfd_secret", 447, {0}},
@@ -181,7 +193,9 @@ static long make(const struct call *call)
 	long a[6];
 
 	for (int i = 0; i < 6; i++)
-		a[i] = call->arguments[i] == FD ? open(FILE_NAME, O_RDONLY) : call->arguments[i];
+		a[i] = call->arguments[i] == FD       ? open(FILE_NAME, O_RDONLY)
+		       : call->arguments[i] == SOCKET ? socket(AF_UNIX, SOCK_DGRAM, 0)
+		                                      : call->arguments[i];
 	return syscall(call->number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

@@ -3,6 +3,7 @@ Personal mode of an ordinary user, without root anywhere: what holds as elsewher
 what is refused, and what is said of it.
 """
 import contextlib
+import ctypes
 import errno
 import glob
 import os
@@ -67,6 +68,7 @@ class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("profile", ctypes.c_char_p), ("rest", ctypes.c_char * 1024)]
 error, connection, sandbox = ctypes.create_string_buffer(4096), ctypes.c_void_p(), ctypes.c_void_p()
 assert yett.yett_connect(None, ctypes.byref(connection), error) == 0, error.raw
+print("connected", flush=True)
 for line in sys.stdin:
     options = Options(ctypes.sizeof(Options), line.strip().encode())
     assert yett.yett_sandbox_create(connection, ctypes.byref(options), ctypes.byref(sandbox), error) == 0, error.raw
@@ -489,31 +491,45 @@ class Several(yett.Case):
             self.skipTest('python has no sanitizer')
         self.client = self.service.popen(self.alice, 'python3', '-c', SEVERAL, library, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(self.end, self.client)
-        self.helper = None
+        self.assertEqual(self.line(self.client), 'connected')
 
     def say(self, line, answer):
         self.client.stdin.write(line.encode() + b'\n')
         self.client.stdin.flush()
         self.assertEqual(self.line(self.client), answer)
 
+    def helper_of_client(self):
+        return next(pid for pid in yett.children_of(self.client.pid) if yett.is_alive(pid))
+
     def family(self):
         """The supervisors, and the init of each."""
-        helper = next(pid for pid in yett.children_of(self.client.pid) if yett.is_alive(pid))
         inits = {}
-        for supervisor in yett.children_of(helper):
+        for supervisor in yett.children_of(self.helper_of_client()):
             for pid in yett.children_of(supervisor):
                 if yett.argv_of(pid)[:1] == ['yett-init'] and yett.is_alive(pid):
                     inits[supervisor] = pid
         return inits
 
+    def has_announced_itself(self):
+        """Whether the next request finds one: it has written to the pair of sockets of which the helper has both."""
+        held = yett.sockets_of(self.helper_of_client())
+        sockets = subprocess.run(['ss', '--unix', '--all', '--no-header'], check=True, capture_output=True, text=True).stdout
+        fields = (line.split() for line in sockets.splitlines())
+        return any(int(one[2]) and one[5] in held and one[7] in held for one in fields)
+
     def make(self, profile='default'):
-        """A sandbox, made and ended: who had it, by what family() says."""
+        """A sandbox, made and ended: who had it, by what family() says. One that is not ready() yet is not taken, and stays beside it."""
         self.say(profile, 'made')
-        made = self.ready()
+        made = self.one_alone()
         self.say('end', 'ended')
         return made
 
     def ready(self):
+        """The one that the next request finds."""
+        yett.wait_until(self.has_announced_itself, 'one that is ready')
+        return self.one_alone()
+
+    def one_alone(self):
         """The one that is there, once one that was not wanted is gone."""
         found = []
 
@@ -530,11 +546,7 @@ class Several(yett.Case):
         third = self.ready()
         self.assertNotIn(third, (first, second))
         self.assertEqual(third[0], second[0])
-
-        def is_taken():  # one that is not ready yet is not waited for
-            spare = self.ready()
-            return self.make() == spare
-        yett.wait_until(is_taken, 'a request that is served by the one that is there')
+        self.assertEqual(self.make(), third)
         self.assertEqual(self.ready()[0], second[0])
         self.client.stdin.close()
         self.assertEqual(self.client.wait(yett.DEADLINE), 0)
@@ -545,7 +557,9 @@ class Several(yett.Case):
         self.make()
         spare = self.ready()
         self.assertNotEqual(self.make('strict')[0], spare[0])
-        self.assertEqual(self.make('strict')[0], self.ready()[0])
+        spare = self.ready()
+        self.assertEqual(self.make('strict'), spare)
+        self.ready()
         self.assertNotEqual(self.make()[0], spare[0])
 
     def test_one_that_was_killed_is_replaced(self):
