@@ -589,6 +589,20 @@ static int count_sandboxes_that_are_made(struct attack *a)
 	return tell(a, "let make %" PRIu64 " sandboxes", passed, 0);
 }
 
+/* Without the key's act, by which an honest one learns that another policy is in force. */
+static int ask_until_refused(struct attack *a)
+{
+	static const struct decider_records wanted = {.of_all = true};
+	int r = do_act(a, ACT_RECORDS, &wanted, sizeof wanted);
+
+	ask_log(LOG_LEVEL_NOTICE, "one was answered");
+	while (r == 0) {
+		close_fds(a);
+		r = do_act(a, ACT_RECORDS, &wanted, sizeof wanted);
+	}
+	return r;
+}
+
 /* There is no packet of the client that has descriptors: the next one goes. */
 static int flood_drops(struct attack *a)
 {
@@ -600,8 +614,9 @@ static int flood_drops(struct attack *a)
 static int hang(struct attack *a)
 {
 	(void)a;
-	for (;;)
-		(void)poll(NULL, 0, -1);
+	while (poll(NULL, 0, -1) <= 0)
+		;
+	return 0;
 }
 
 static int leave_badly(struct attack *a)
@@ -684,6 +699,7 @@ static const struct {
 	MODE(flood),
 	MODE(count_records_that_are_told),
 	MODE(count_sandboxes_that_are_made),
+	MODE(ask_until_refused),
 	MODE(flood_log),
 	MODE(flood_refusals),
 	MODE(flood_sweeps),

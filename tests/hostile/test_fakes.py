@@ -201,6 +201,15 @@ class Deciders(Neighboured):
                     self.assertEqual(self.sandbox('true', user=self.bob).code, 0)
                     self.service.wait_no_leftovers()
 
+    def test_what_a_policy_allowed_is_not_had_by_the_next_one(self):
+        process = self.start('true', options=('--hostname', 'hostile-ask-until-refused'))
+        yett.wait_until(lambda: ' pid=%d one was answered' % process.pid in self.service.log_text(), 'the first that it is told')
+        self.service.reload()
+        _, err = process.communicate(timeout=yett.DEADLINE)
+        self.assertEqual(process.returncode, 125, err)
+        self.assertIn('the policy was loaded anew; connect again', err.decode())
+        self.service.wait_no_leftovers()
+
     def test_no_profile_but_those_of_a_grant_is_given(self):
         """By its number: as many as there are, of which the honest one is what was asked for."""
         found = [self.captured('profile-at-%d' % index) for index in range(4)]

@@ -67,6 +67,8 @@ FAULTS = (
           'A user asks as often as the most generous grant allows.', ('system-rates:Rates',)),
     Fault('a-policy-that-was-replaced-still-counts', 'helper/monitor/supervisors.c', 'if (*m->generation != m->policy->generation)', 'if (*m->generation < m->policy->generation)',
           'A connection goes on under a policy that the administrator has replaced.', ('hostile-revoke', 'system-policy')),
+    Fault('a-decider-goes-on-by-a-policy-that-was-replaced', 'helper/monitor/monitor.c', ': supervisors_check_policy(m, &reply.answer.error);', ': 0;',
+          'A compromised decider that asks for no key goes on by a policy that the administrator has replaced.', ('hostile-fakes:Deciders',)),
     # --- root: shares and templates ---
     Fault('set-id-files-work-in-shares', 'helper/setup/share.c', 'MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY)',
           'MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY)', 'A set-user-id program of a share has effect inside.', ('system-mounts', 'system-inside', 'hostile-shared')),
