@@ -287,15 +287,14 @@ const struct seccomp_rule seccomp_rules[] = {
 	OPTIONS(IPPROTO_TCP, TCP_MD5SIG, TCP_MD5SIG),
 	OPTIONS(IPPROTO_TCP, TCP_ULP, TCP_MD5SIG_EXT),
 	OPTIONS(IPPROTO_TCP, 38, 42), /* TCP_AO_ADD_KEY and its like, Linux 6.7 */
-	/* Huge pages are the machine's, set aside by its administrator, and no limit of memory counts them. mmap(2), memfd_create(2),
-           shmget(2) */
-	{"mmap mmap2", EINVAL, 1, {BITS(3, MAP_HUGETLB)}},
+	/*
+         * Huge pages are the machine's, set aside by its administrator, and no limit of memory counts them. MAP_HUGETLB stays: the kernel
+         * would go through this program for each mmap(2). memfd_create(2), shmget(2)
+         */
 	{"memfd_create", ENOSYS, 1, {BITS(1, MFD_HUGETLB)}},
 	{"shmget", EINVAL, 1, {BITS(2, SHM_HUGETLB)}, SECCOMP_DEFAULT},
-	/* Pages that are merged with those of others tell what others have in memory. As without CONFIG_KSM. madvise(2) */
+	/* Pages that are merged with those of others tell what others have in memory. As without CONFIG_KSM. PR_SET_MEMORY_MERGE(2const) */
 	{"prctl", EINVAL, 1, {LOW(0, SET_MEMORY_MERGE)}},
-	{"madvise", EINVAL, 1, {LOW(2, MADV_MERGEABLE)}},
-	{"process_madvise", EINVAL, 1, {LOW(3, MADV_MERGEABLE)}, SECCOMP_DEFAULT},
 	{"socketpair", 0, 1, {LOW(0, AF_UNIX)}},
 	{"socketpair", EOPNOTSUPP},          /* as the kernel says, but it makes the sockets first */
 	{"socket", 0, 1, {LOW(0, AF_UNIX)}}, /* loads nothing, whatever the type and the protocol */

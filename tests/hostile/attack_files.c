@@ -211,7 +211,7 @@ static int make_in_template(long which)
 
 static int change_template(long which)
 {
-	static const char *const paths[] = {"/usr/bin/env", "/etc/ld.so.cache", "/dev/null"};
+	static const char *const paths[] = {"/usr/bin/factor" /* which nobody runs just now */, "/etc/ld.so.cache", "/dev/null"};
 	struct stat st;
 
 	/* to what it is already */
@@ -220,7 +220,7 @@ static int change_template(long which)
 
 static int write_template(long which)
 {
-	static const char *const paths[] = {"/usr/bin/env", "/etc/ld.so.cache"};
+	static const char *const paths[] = {"/usr/bin/factor" /* which nobody runs just now */, "/etc/ld.so.cache"};
 
 	return write_something(paths[which]);
 }

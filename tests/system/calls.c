@@ -173,8 +173,6 @@ static const struct call calls[] = {
 	/* memory and queues */
 	{"mlock", SYS_mlock, {P buffer, sizeof buffer}},
 	{"mlockall", SYS_mlockall, {1}},
-	{"mmap MAP_HUGETLB", SYS_mmap, {0, 2 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0}},
-	{"madvise MADV_MERGEABLE", SYS_madvise, {0, 0, MADV_MERGEABLE}},
 	{"prctl PR_SET_MEMORY_MERGE", SYS_prctl, {67, 1, 0, 0, 0}},
 	{"mbind", SYS_mbind, {0, 0, 0, 0, 0, 0}},
 	{"migrate_pages", SYS_migrate_pages, {0, 0, 0, 0}},

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -63,7 +64,7 @@ class Commands(yett.Case):
             is_there = self.yett('exec', '-b', 'brief', '--', 'sleep', '1000').code == 0
             done = self.yett('wait', 'brief', '1') if is_there else None
             yett.wait_until(lambda: self.yett('inspect', 'brief').code == 1, 'the end of a sandbox')
-            return done if done and 'there is no sandbox' not in done.err else None
+            return done if done and not re.search('there is no sandbox|has just gone', done.err) else None
         done = growing.grow(attempt, 'a sandbox that is there when somebody waits for its command')
         self.assertEqual((done.code, done.err), (124, 'yett: the sandbox\'s time limit reached\n'))
 
