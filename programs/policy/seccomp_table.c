@@ -208,7 +208,7 @@ const char seccomp_nested_calls[] =
 			}                                  \
 		}                                          \
 	}
-/* As a kernel that was built without them answers. */
+/* As a kernel that does not know them answers. */
 #define OPTIONS(level, first, last)                            \
 	{                                                      \
 		"setsockopt", ENOPROTOOPT, 2,                  \
@@ -275,7 +275,7 @@ const struct seccomp_rule seccomp_rules[] = {
 	SET_ID_OPEN("open mq_open", 1, 2), /* a queue is a file of a file system that an overlay can copy from */
 	SET_ID_OPEN("openat", 2, 3),
 	SOCKET_REQUESTS(UINT32_MAX, 0x8940, 0x8941), /* SIOCGIFBR, SIOCSIFBR */
-	/* SIOCADDDLCI, SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN; with 0x20 SIOCBRADDBR and its kin, all of which take CAP_NET_ADMIN */
+	/* SIOCADDDLCI, SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN; with 0x20 SIOCBRADDBR, SIOCBRDELBR, SIOCBRADDIF, SIOCBRDELIF */
 	SOCKET_REQUESTS(~(uint32_t)0x20, 0x8980, 0x8983),
 	/*
          * Programs for sockets are compiled into room that is one for the machine, whatever user and control group ask (bpf_jit_limit).
@@ -293,8 +293,12 @@ const struct seccomp_rule seccomp_rules[] = {
          */
 	{"memfd_create", ENOSYS, 1, {BITS(1, MFD_HUGETLB)}},
 	{"shmget", EINVAL, 1, {BITS(2, SHM_HUGETLB)}, SECCOMP_DEFAULT},
-	/* Pages that are merged with those of others tell what others have in memory. As without CONFIG_KSM. PR_SET_MEMORY_MERGE(2const) */
-	{"prctl", EINVAL, 1, {LOW(0, SET_MEMORY_MERGE)}},
+	/*
+         * Pages that are merged with those of others tell what others have in memory. All of a process's are not; madvise(2), which offers
+         * some, stays as mmap(2) does. PR_SET_MEMORY_MERGE(2const)
+         */
+	{"prctl", EINVAL, 2, {LOW(0, SET_MEMORY_MERGE), ABOVE(1, 0)}},
+	{"process_madvise", EINVAL, 1, {LOW(3, MADV_MERGEABLE)}, SECCOMP_DEFAULT},
 	{"socketpair", 0, 1, {LOW(0, AF_UNIX)}},
 	{"socketpair", EOPNOTSUPP},          /* as the kernel says, but it makes the sockets first */
 	{"socket", 0, 1, {LOW(0, AF_UNIX)}}, /* loads nothing, whatever the type and the protocol */

@@ -99,7 +99,7 @@ def main():
         order = json.load(file)
     wire = Wire()
     # What the system does each day would be due when a test sets the clock, and takes minutes of an emulated processor.
-    subprocess.run(['systemctl', 'stop', '*.timer'], check=True)
+    subprocess.run(['systemctl', 'stop', '*.timer'], check=False)
     # A route that leads nowhere: the guest has no network, and an attack that finds none outside shows nothing inside.
     subprocess.run(['ip', 'route', 'add', 'default', 'dev', 'lo'], check=True)
     try:

@@ -41,6 +41,7 @@ class Users(installed.Case):
         self.policy(GRANTS)
         for user, profile in ((self.ann, 'default'), (self.ben, 'strict')):
             self.output(user, 'true', options=['-p', profile])
+        self.wait_all_gone()
 
     def several(self, user, profile, number, *argv):
         """As many, each of which has said `up`. A few are begun at once: the helper gives a request a time, on slow machines too."""

@@ -595,7 +595,8 @@ static int ask_until_refused(struct attack *a)
 	static const struct decider_records wanted = {.of_all = true};
 	int r = do_act(a, ACT_RECORDS, &wanted, sizeof wanted);
 
-	ask_log(LOG_LEVEL_NOTICE, "one was answered");
+	if (r == 0)
+		ask_log(LOG_LEVEL_NOTICE, "one was answered");
 	while (r == 0) {
 		close_fds(a);
 		r = do_act(a, ACT_RECORDS, &wanted, sizeof wanted);

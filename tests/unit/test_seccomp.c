@@ -537,6 +537,9 @@ static void what_the_machine_has_for_all_is_not_taken(void **state)
 		assert_int_equal(answer(&filter, SYS_memfd_create, 0, MFD_CLOEXEC, 0, 0), ALLOWED);
 		assert_int_equal(answer(&filter, SYS_shmget, 0, 4096, SHM_HUGETLB | IPC_CREAT, 0), ERROR(strict ? ENOSYS : EINVAL));
 		assert_int_equal(answer(&filter, SYS_prctl, 67, 1, 0, 0), ERROR(EINVAL)); /* PR_SET_MEMORY_MERGE */
+		assert_int_equal(answer(&filter, SYS_prctl, 67, HIGH, 0, 0), ERROR(EINVAL));
+		assert_int_equal(answer(&filter, SYS_prctl, 67, 0, 0, 0), ALLOWED);
+		assert_int_equal(answer(&filter, SYS_process_madvise, 3, 0, 1, MADV_MERGEABLE), ERROR(strict ? ENOSYS : EINVAL));
 		assert_int_equal(answer_name(&filter, "mbind"), ERROR(ENOSYS));
 		filter_free(&filter);
 	}
