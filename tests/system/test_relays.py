@@ -169,7 +169,7 @@ class Ports(Relays):
         for _ in range(256):
             held.append(connect(port))
             self.addCleanup(held[-1].close)
-        with connect(port) as s, self.assertRaises(ConnectionError):
+        with self.assertRaises(ConnectionError), connect(port) as s:  # which may be told already
             s.sendall(b'one too many')
             if not s.recv(1):
                 raise ConnectionResetError
