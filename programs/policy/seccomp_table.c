@@ -175,14 +175,15 @@ const char seccomp_nested_calls[] =
  * For a family, a type or a protocol that the kernel does not know it runs modprobe, as root and outside of the sandbox's limits; for some
  * other requests, too, before it asks for any privilege.
  */
-#define FAMILIES(mask, first, last)                        \
-	{                                                  \
-		"socket", EAFNOSUPPORT, 1,                 \
-		{                                          \
-			{                                  \
-				0, (mask), (first), (last) \
-			}                                  \
-		}                                          \
+/* By what is left of a family without the bit in which IPv4 and IPv6, which are had, differ. */
+#define FAMILIES(first, last)                                                       \
+	{                                                                           \
+		"socket", EAFNOSUPPORT, 1,                                          \
+		{                                                                   \
+			{                                                           \
+				0, ~(uint32_t)(AF_INET ^ AF_INET6), (first), (last) \
+			}                                                           \
+		}                                                                   \
 	}
 #define TYPE(type) MASKED(1, 0xf, type)
 #define PROTOCOL(protocol, type)                     \
@@ -307,8 +308,8 @@ const struct seccomp_rule seccomp_rules[] = {
 	{"socket", 0, 1, {LOW(0, AF_NETLINK)}, SECCOMP_DEFAULT},
 	/* As without CAP_NET_RAW; but the kernel loads the family before it asks for that. */
 	{"socket", EPERM, 1, {LOW(0, AF_PACKET)}, SECCOMP_DEFAULT},
-	FAMILIES(~(uint32_t)(AF_INET ^ AF_INET6), 0, AF_INET - 1), /* IPv4 and IPv6 differ in one bit */
-	FAMILIES(~(uint32_t)(AF_INET ^ AF_INET6), AF_INET + 1, UINT32_MAX),
+	FAMILIES(0, AF_INET - 1),
+	FAMILIES(AF_INET + 1, UINT32_MAX),
 	{"socket", 0, 1, {TYPE(SOCK_RAW)}}, /* knows every protocol; takes CAP_NET_RAW */
 	{"socket", ESOCKTNOSUPPORT, 1, {{1, 0xf, SOCK_RAW + 1, 0xf}}},
 	{"socket", ESOCKTNOSUPPORT, 1, {TYPE(0)}},

@@ -222,7 +222,7 @@ grant "masked" {
     def test_what_the_machine_has_once_for_all_is_not_used_up(self):
         """Room for compiled programs of sockets, which are counted for no user and no control group, and huge pages."""
         script = """if True:
-            import ctypes, errno, mmap, os, socket, struct
+            import ctypes, errno, os, socket, struct
             def told(call, *argv):
                 try: call(*argv)
                 except OSError as e: return errno.errorcode[e.errno]
@@ -231,7 +231,7 @@ grant "masked" {
             program = struct.pack('HxxxxxxP', 1, ctypes.addressof(row))
             for family, option in (socket.AF_UNIX, 26), (socket.AF_INET, 26), (socket.AF_INET, 51):  # SO_ATTACH_FILTER, and with REUSEPORT
                 s = socket.socket(family, socket.SOCK_DGRAM)
-                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1) if family == socket.AF_INET else None
+                if family == socket.AF_INET: s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
                 print(told(s.setsockopt, socket.SOL_SOCKET, option, program))
             print(told(os.memfd_create, 'x', os.MFD_HUGETLB))"""
         outside = ['done'] * 4

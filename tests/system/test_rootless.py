@@ -3,7 +3,6 @@ Personal mode of an ordinary user, without root anywhere: what holds as elsewher
 what is refused, and what is said of it.
 """
 import contextlib
-import ctypes
 import errno
 import glob
 import os
