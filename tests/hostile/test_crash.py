@@ -175,12 +175,10 @@ class CrashCase(yett.Case):
             self.assert_nothing_left()
             return
         try:
-            os.kill(pids[victim], signal.SIGKILL)
+            yett.kill(pids[victim])
         except ProcessLookupError:
             if not self.spares:  # where there are, one too many ends on its own
                 raise
-        if victim == 'monitor':  # until it is dead, which it is soon, its decider passes on what a supervisor answers
-            yett.wait_until(lambda: not yett.is_alive(pids[victim]), 'the end of the monitor')
         self.faults.release()
         done = self.finish(client)
         self.faults.set()
@@ -213,7 +211,7 @@ class OneShot(CrashCase):
         self.faults.set('supervisor:cgroup', Faults.HOLD)
         client = self.start('true', options=(*self.options(), '--dry-run'))
         yett.wait_until(lambda: self.faults.reached(), 'the step of a dry run')
-        os.kill(self.faults.holder(), signal.SIGKILL)
+        yett.kill(self.faults.holder())
         self.faults.release()
         self.assertIn('the supervisor of the sandbox died', self.finish(client).err)
         self.faults.set()

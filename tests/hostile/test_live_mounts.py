@@ -4,7 +4,6 @@ Mounts of a sandbox that runs, attacked: processes that die meanwhile, and comma
 The helper here links tests/support/faults.c, so that it waits at a named step.
 """
 import os
-import signal
 import subprocess
 
 import hostile
@@ -75,7 +74,7 @@ class Attacked(yett.Case):
         monitor, = self.monitors()
         pid = {'itself': holder, 'client': client.pid, 'decider': yett.decider_and_decoder(monitor)[0], 'monitor': monitor, 'supervisor': supervisor,
                'init': inits[0]}[victim]
-        os.kill(pid, signal.SIGKILL)
+        yett.kill(pid)
         if victim not in ('itself', 'supervisor'):
             self.faults.release()
         out, err = client.communicate(timeout=yett.DEADLINE)

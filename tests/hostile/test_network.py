@@ -887,7 +887,7 @@ class Killed(Network):
         victims = {'itself': holder, 'supervisor': supervisor, 'client': client.pid, 'monitor': yett.parent_of(supervisor)}
         inits = [pid for pid in yett.inits_among(yett.processes()) if yett.parent_of(pid) == supervisor]
         victims.update(('inside', pid) for pid in inits)
-        os.kill(victims[victim], signal.SIGKILL)
+        yett.kill(victims[victim])
         self.faults.release()
         client.stdin.close()
         client.wait(yett.DEADLINE)

@@ -335,7 +335,7 @@ class UnderWay(Workspace):
                 self.faults.set(step, Faults.HOLD)
                 client = self.start('true', options=['--cow', self.source], env=self.environment())
                 yett.wait_until(self.faults.reached, step)
-                os.kill(client.pid, signal.SIGKILL)
+                yett.kill(client.pid)
                 self.faults.release()
                 client.communicate(timeout=yett.DEADLINE)
                 self.faults.set()

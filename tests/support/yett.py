@@ -167,6 +167,12 @@ def is_alive(pid):
     return not has_ended(status_of(pid))
 
 
+def kill(pid):
+    """Kills, and returns once it is dead: until then a process acts, and others act for it."""
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not is_alive(pid), 'the end of process %d' % pid)
+
+
 def sockets_of(pid):
     """The inodes of the sockets that a process holds."""
     found = set()
