@@ -13,6 +13,9 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 
+#define SCHEME "ext::" /* git-remote-ext(1) */
+#define OF_URL "From " SCHEME
+
 void git_origin_close(struct git_origin *origin)
 {
 	if (origin->is_made) /* and waited for: then its store is free */
@@ -118,7 +121,7 @@ char *git_origin_url(const struct git_origin *origin, const struct git_choice *c
 	if (!file)
 		return NULL;
 	self[n] = '\0';
-	(void)fputs("ext::", file);
+	(void)fputs(SCHEME, file);
 	write_word(file, self);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		if (!words[i])
@@ -153,7 +156,7 @@ static int start(const struct git_choice *choice, char **argv, int out, int erro
 	return -r;
 }
 
-/* What git inside says comes with what git outside says. */
+/* What git inside says comes with what git outside says, but for what it calls the place: it is git_origin_url(), which nobody typed. */
 static void pass_errors(int errors)
 {
 	FILE *file = fdopen(errors, "r");
@@ -162,6 +165,8 @@ static void pass_errors(int errors)
 
 	while (file && getline(&line, &size, file) > 0) {
 		line[strcspn(line, "\n")] = '\0';
+		if (strncmp(line, OF_URL, strlen(OF_URL)) == 0)
+			continue;
 		output_text(stderr, line, false);
 		(void)fputc('\n', stderr);
 	}

@@ -63,11 +63,15 @@ def message(name, kind=1):
 def query(name, server="8.8.8.8", kind=1, stream=False):  # the code, and how many answers
     data = message(name, kind)
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM if stream else socket.SOCK_DGRAM) as s:
-        s.settimeout(600)
+        s.settimeout(600 if stream else 5)
         s.connect((server, 53))
-        s.send(struct.pack(">H", len(data)) + data if stream else data)
-        answer = s.recv(4096)[2 * stream:]
-        return answer[3] & 15, answer[7]
+        for _ in range(120):  # as resolvers do: a server that has enough to read loses datagrams
+            s.send(struct.pack(">H", len(data)) + data if stream else data)
+            try:
+                answer = s.recv(4096)[2 * stream:]
+                return answer[3] & 15, answer[7]
+            except TimeoutError:
+                pass
 def first_answered(name, more):  # of a query that has `more` behind it, and of the next one, which has nothing
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.settimeout(600)
