@@ -292,10 +292,10 @@ int run_session(struct run *run)
 			terminal_restore(&run->terminal);
 		r = copy_all_out(run->sandbox, &run->options, &run->error);
 	}
-	blocked_end(&run->blocked);
 	relays_close(&run->options.relays, goes_on && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT ? run->sandbox : NULL);
 	/* what the command left behind is gone after this, so the pipes have an end */
 	is_news = leave(run, goes_on, &late);
+	blocked_end(&run->blocked); /* all that came before the end of the sandbox has come */
 	pump_drain(&run->pump);
 	pump_close(&run->pump);
 	if (r == 0)

@@ -66,7 +66,7 @@ FAULTS = (
     Fault('the-greatest-rate-counts', 'helper/monitor/monitor.c', 'least = bound && (!least || bound < most) ? grant : least;', 'least = bound && (!least || bound > most) ? grant : least;',
           'A user asks as often as the most generous grant allows.', ('system-rates:Rates',)),
     Fault('a-policy-that-was-replaced-still-counts', 'helper/monitor/supervisors.c', 'if (*m->generation != m->policy->generation)', 'if (*m->generation < m->policy->generation)',
-          'A connection goes on under a policy that the administrator has replaced.', ('hostile-revoke', 'system-policy')),
+          'A compromised decider goes on by a policy that the administrator has replaced.', ('hostile-fakes:Deciders',)),
     Fault('a-decider-goes-on-by-a-policy-that-was-replaced', 'helper/monitor/monitor.c', ': supervisors_check_policy(m, &reply.answer.error);', ': 0;',
           'A compromised decider that asks for no key goes on by a policy that the administrator has replaced.', ('hostile-fakes:Deciders',)),
     # --- root: shares and templates ---

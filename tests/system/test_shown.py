@@ -180,8 +180,6 @@ class Shown(yett.Case):
     def test_readme(self):
         self.check(Page('README.md', begin='echo "hello from the host" >notes.txt', before={
             "yett run --cow . -- sh -c 'sed -i s/42/0/ main.c; rm README; echo \"*\" >.envrc'": ANSWER,
-        }, apart={
-            'yett run --allow pypi.org:443 -- curl -sS https://example.com/': 'that it was denied comes a moment later, and not before each end',
         }))
 
     def test_guide(self):
