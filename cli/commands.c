@@ -10,6 +10,7 @@
 #include "cli/manage.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/stats.h"
 
 #define ENV_UNSET_MAX 1024
 
@@ -153,13 +154,13 @@ static void json_command(struct json *json, const char *name, const struct yett_
 
 static void print_row(const struct yett_command_status *s)
 {
-	char status[32] = "-", wall[32];
+	char status[32] = "-", wall[STATS_TEXT_SIZE];
 
 	if (s->result->signaled)
 		(void)snprintf(status, sizeof status, "signal %d", s->result->status);
 	else if (s->state == YETT_COMMAND_COMPLETED || s->state == YETT_COMMAND_TIMEOUT || s->state == YETT_COMMAND_KILLED)
 		(void)snprintf(status, sizeof status, "%d", s->result->status);
-	output_duration(wall, sizeof wall, s->result->wall_us / 1000);
+	stats_time(wall, true, s->result->wall_us / 1000);
 	(void)printf("%6llu  %-9s  %9s  %9s  ", (unsigned long long)s->id, yett_command_state_name(s->state), status, wall);
 	output_text(stdout, s->text, false);
 	(void)putchar('\n');

@@ -101,7 +101,7 @@ static size_t distance(const char *a, const char *b)
 
 const char *suggest_near(const char *word, const char *const *names, size_t count)
 {
-	size_t length = strlen(word), best = length < 5 ? 2 : 3; /* nearer than this */
+	size_t length = strlen(word), best = length < 6 ? 2 : 3; /* nearer than this */
 	const char *found = NULL;
 
 	for (size_t i = 0; i < count; i++) {

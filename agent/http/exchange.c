@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -162,8 +163,29 @@ static long long declared_length(const struct exchange *exchange)
 	return text ? strtoll(text, NULL, 10) : -1;
 }
 
+/* Headers that come once, or not at all: who reads another one of two than we do would decide otherwise. RFC 9112, section 3.2 */
+static const char *const single[] = {MHD_HTTP_HEADER_HOST, MHD_HTTP_HEADER_ORIGIN, MHD_HTTP_HEADER_AUTHORIZATION,
+                                     MHD_HTTP_HEADER_CONTENT_TYPE};
+struct counted {
+	unsigned counts[ARRAY_SIZE(single)];
+	const char *twice; /* NULL: none is */
+};
+
+static enum MHD_Result count_single(void *data, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct counted *counted = data;
+
+	(void)kind;
+	(void)value;
+	for (size_t i = 0; i < ARRAY_SIZE(single); i++)
+		if (strcasecmp(name, single[i]) == 0 && ++counted->counts[i] > 1)
+			counted->twice = single[i];
+	return MHD_YES;
+}
+
 static void check_access(struct exchange *exchange)
 {
+	struct counted counted = {.twice = NULL};
 	struct access_request request = {
 		.is_tcp = exchange->visitor->is_tcp,
 		.uid = exchange->visitor->uid,
@@ -181,6 +203,11 @@ static void check_access(struct exchange *exchange)
 	if (exchange->visitor->is_refused) {
 		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_RESOURCE_LIMIT, "%d connections of this user are open already",
 		             SERVER_CONNECTIONS_MAX);
+		return;
+	}
+	(void)MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_single, &counted);
+	if (counted.twice) {
+		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "the request has the header %s twice", counted.twice);
 		return;
 	}
 	if (access_check(server_access(exchange->server), &request, &status, &error) == 0)

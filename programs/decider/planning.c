@@ -28,7 +28,7 @@ struct planning {
  * What every sandbox shows of /proc but lets nobody write, and what it hides. Not every kernel has each. Files that
  * their mode closes to everyone but root (kmsg, kpageflags …) are closed to a private id too, and cost no mount.
  */
-static const char *const proc_read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", NULL};
+static const char *const proc_read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/pressure", "/proc/sys", NULL};
 static const char *const proc_masked[] = {
 	"/proc/acpi",          "/proc/asound",      "/proc/interrupts", "/proc/kcore",         "/proc/key-users",  "/proc/keys",
 	"/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",       "/proc/sysrq-trigger", "/proc/timer_list", NULL,

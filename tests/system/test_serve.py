@@ -493,6 +493,17 @@ class Bounds(serving.Case):
                         b'Expect: 100-continue\r\n\r\n')
             self.assertIn(b' 413 ', raw.recv(65536).partition(b'\r\n')[0])
 
+    def test_a_header_that_decides_is_there_once(self):
+        for first, second in ((b'Host: localhost', b'host: evil.example'), (b'Host: localhost', b'Host: localhost'), (b'Origin: null', b'Origin: null'),
+                              (b'Content-Type: application/json', b'content-type: text/plain'), (b'Authorization: Bearer x', b'Authorization: Bearer y')):
+            with self.subTest(second), self.server.raw() as raw:
+                host = b'' if first.startswith(b'Host') else b'Host: localhost\r\n'
+                raw.sendall(b'GET /config HTTP/1.1\r\nConnection: close\r\n' + host + first + b'\r\n' + second + b'\r\n\r\n')
+                answer = serving.read_all(raw)
+                self.assertIn(b' 400 ', answer.partition(b'\r\n')[0])
+                self.assertIn(b'twice', answer)
+        self.still_works()
+
     def test_a_slow_body_or_head_is_given_up(self):
         server, begun = self.other('--request-time', '1'), []
         stack = contextlib.ExitStack()

@@ -224,9 +224,9 @@ static void what_was_meant_is_suggested(void **state)
 		const char *word, *hint;
 	} options_[] = {{"--memry", "--memory?"}, {"--mem", "--memory?"}, {"--tiemout=5", "--timeout?"}, {"--rm", "--linger"},
 	                {"-it", "-t gives"},      {"-v", "--ro PATH"},    {"--ro-bind", "--ro PATH"},    {"--unshare-net", "anyway"}},
-	  words[] = {{"rn", "yett run?"},      {"craete", "yett create?"}, {"rm", "yett destroy"},
-	             {"stop", "yett destroy"}, {"-p", "behind"},           {"python3", "yett run -- python3"}};
-	static const char *const names[] = {"run", "create", "exec", "ps"};
+	  words[] = {{"rn", "yett run?"}, {"craete", "yett create?"},         {"rm", "yett destroy"},        {"stop", "yett destroy"},
+	             {"-p", "behind"},    {"python3", "yett run -- python3"}, {"bogus", "yett run -- bogus"}};
+	static const char *const names[] = {"run", "create", "exec", "ps", "logs"};
 	char hint[256];
 
 	(void)state;
