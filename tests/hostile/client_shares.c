@@ -206,6 +206,30 @@ static void what_is_no_file_of_the_callers_is_not_shared(void **state)
 	wire_close(&wire);
 }
 
+/* A client that is not libyett, which would not ask. */
+static void layers_of_others_are_refused(void **state)
+{
+	static const struct {
+		const char *source, *store, *text;
+	} cases[] = {{"/usr/share", ".", "the source for /data is no directory that belongs to the caller"},
+	             {".", "/usr/share", "the store for /data is no directory that belongs to the caller"}};
+	struct wire wire = wire_connect();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const int fds[] = {wire_open_directory(cases[i].source), wire_open_directory(cases[i].store)};
+
+		(void)wire_create("default");
+		wire_add_share("/data", 0, SHARE_COW);
+		wire_add_share("/data", 1, SHARE_STORE);
+		wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, cases[i].text);
+		close(fds[0]);
+		close(fds[1]);
+	}
+	wire_expect_serving_here(&wire);
+	wire_close(&wire);
+}
+
 /* --- paths that lie; the profile "narrow" may only have what lies below $YETT_TEST_ALLOWED --- */
 
 /* One share of the narrow profile: code 0 is that it works. */
@@ -674,6 +698,7 @@ const struct CMUnitTest client_shares[] = {
 	cmocka_unit_test(a_wrong_number_of_descriptors_is_refused),
 	cmocka_unit_test(too_many_descriptors_are_refused_and_do_not_pile_up),
 	cmocka_unit_test(what_is_no_file_of_the_callers_is_not_shared),
+	cmocka_unit_test(layers_of_others_are_refused),
 	cmocka_unit_test(only_what_lies_in_an_allowed_directory_is_shared),
 	cmocka_unit_test(a_directory_that_was_moved_out_is_not_shared),
 	cmocka_unit_test(a_share_from_another_mount_namespace_is_refused),
