@@ -77,7 +77,7 @@ deb:
 
 guest: build
 	@tools/install-packages guest
-	@tools/make-deb $(BUILD)
+	@tests/guest/build $(or $(YETT_GUEST_CACHE),$(BUILD)/guest) >/dev/null & tools/make-deb $(BUILD); status=$$?; wait; exit $$status
 	@tests/guest/run $(BUILD) $(GUEST_LSMS); status=$$?; \
 	tests/guest/layers.py $(BUILD) $(GUEST_LSMS) || status=1; \
 	tools/count-results $(GUEST_LSMS:%=$(BUILD)/guest/%/testlog.json) $(BUILD)/guest/layers/testlog.json && exit $$status

@@ -13,9 +13,6 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 
-#define SCHEME "ext::" /* git-remote-ext(1) */
-#define OF_URL "From " SCHEME
-
 void git_origin_close(struct git_origin *origin)
 {
 	if (origin->is_made) /* and waited for: then its store is free */
@@ -121,7 +118,7 @@ char *git_origin_url(const struct git_origin *origin, const struct git_choice *c
 	if (!file)
 		return NULL;
 	self[n] = '\0';
-	(void)fputs(SCHEME, file);
+	(void)fputs("ext::", file); /* git-remote-ext(1) */
 	write_word(file, self);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		if (!words[i])
@@ -156,16 +153,28 @@ static int start(const struct git_choice *choice, char **argv, int out, int erro
 	return -r;
 }
 
-/* What git inside says comes with what git outside says, but for what it calls the place: it is git_origin_url(), which nobody typed. */
-static void pass_errors(int errors)
+/* "From URL", in whatever language: git leaves out what a URL may end with. The whole line, so that no other one passes for it. */
+static bool is_of_url(const char *line, const char *url)
+{
+	const char *rest = strchr(line, ' ');
+	size_t length = rest ? strlen(rest + 1) : 0;
+
+	return length + strlen("/.git") >= strlen(url) && strncmp(rest + 1, url, length) == 0;
+}
+
+/* What git inside says comes with what git outside says. Only the line with our URL is left out: nobody typed it, and it says nothing. */
+static void pass_errors(int errors, const char *url)
 {
 	FILE *file = fdopen(errors, "r");
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
+	ssize_t length;
 
-	while (file && getline(&line, &size, file) > 0) {
+	while (file && (length = getline(&line, &size, file)) > 0) {
+		for (ssize_t i = 0; i < length; i++)
+			line[i] = line[i] == '\0' ? '?' : line[i];
 		line[strcspn(line, "\n")] = '\0';
-		if (strncmp(line, OF_URL, strlen(OF_URL)) == 0)
+		if (is_of_url(line, url))
 			continue;
 		output_text(stderr, line, false);
 		(void)fputc('\n', stderr);
@@ -197,7 +206,7 @@ bool git_run(const struct git_choice *choice, const char *const *words, size_t c
 		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot start git: %m");
 		return false;
 	}
-	pass_errors(errors[0]);
+	pass_errors(errors[0], words[count - 1]);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)

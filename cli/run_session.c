@@ -295,13 +295,13 @@ int run_session(struct run *run)
 	relays_close(&run->options.relays, goes_on && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT ? run->sandbox : NULL);
 	/* what the command left behind is gone after this, so the pipes have an end */
 	is_news = leave(run, goes_on, &late);
-	blocked_end(&run->blocked); /* all that came before the end of the sandbox has come */
 	pump_drain(&run->pump);
 	pump_close(&run->pump);
 	if (r == 0)
 		r = check_output(run);
 	if (run->options.tty)
 		terminal_close(&run->terminal);
+	blocked_end(&run->blocked); /* as late as can be: what the command ended by may have been told of only then */
 	if (has_store(run))
 		work_note(run->info.id);
 	if (is_news)

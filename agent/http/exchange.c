@@ -163,9 +163,9 @@ static long long declared_length(const struct exchange *exchange)
 	return text ? strtoll(text, NULL, 10) : -1;
 }
 
-/* Headers that come once, or not at all: who reads another one of two than we do would decide otherwise. RFC 9112, section 3.2 */
-static const char *const single[] = {MHD_HTTP_HEADER_HOST, MHD_HTTP_HEADER_ORIGIN, MHD_HTTP_HEADER_AUTHORIZATION,
-                                     MHD_HTTP_HEADER_CONTENT_TYPE};
+/* A second one is refused: a forwarder that reads the other one would decide differently than we do. RFC 9112 asks it for Host, 3.2 */
+static const char *const single[] = {MHD_HTTP_HEADER_HOST,         MHD_HTTP_HEADER_ORIGIN,         MHD_HTTP_HEADER_AUTHORIZATION,
+                                     MHD_HTTP_HEADER_CONTENT_TYPE, MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING};
 struct counted {
 	unsigned counts[ARRAY_SIZE(single)];
 	const char *twice; /* NULL: none is */
@@ -207,7 +207,8 @@ static void check_access(struct exchange *exchange)
 	}
 	(void)MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_single, &counted);
 	if (counted.twice) {
-		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "the request has the header %s twice", counted.twice);
+		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "the request has the header %s more than once",
+		             counted.twice);
 		return;
 	}
 	if (access_check(server_access(exchange->server), &request, &status, &error) == 0)

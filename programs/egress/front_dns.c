@@ -225,7 +225,7 @@ static bool serve_one(struct front *front)
 		return true;
 	part = (struct iovec){out, front_dns_answer(front, in, (size_t)n, false, out, unknown)};
 	message.msg_flags = 0;
-	if (unknown[0]) /* before the answer, since who asks may end by that */
+	if (unknown[0]) /* first: the answer may end the program, and its sandbox with it */
 		front_tell_unknown(front, unknown);
 	if (part.iov_len > 0)
 		(void)!sendmsg(FRONT_FD_DNS, &message, MSG_DONTWAIT | MSG_NOSIGNAL);

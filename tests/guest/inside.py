@@ -47,13 +47,18 @@ class Wire:
         termios.tcdrain(self.fd)
 
 
-def run_test(test, lsm):
-    """Its entry for the log. The time limit is for what hangs, not a measure of speed: it is as many times longer as the guest is slow."""
+def limit_s(test):
+    """For what hangs, not a measure of speed: it is as many times longer as the guest is slow."""
+    return round(test.seconds * waiting.deadline_s() / waiting.LEAST_S)
+
+
+def run_test(test, lsm, limit):
+    """Its entry for the log."""
     began = time.monotonic()
     process = subprocess.Popen([*SHELL_CONTEXT[lsm], *test.argv(SOURCE)], cwd='/', env={**ENVIRONMENT, 'YETT_GUEST_LSM': lsm, **{name: value.replace('@', SOURCE) for name, value in test.environment.items()}}, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors='replace')
     try:
-        out, err = process.communicate(timeout=test.seconds * waiting.deadline_s() / waiting.LEAST_S)
+        out, err = process.communicate(timeout=limit)
         result = 'OK' if process.returncode == 0 else 'FAIL'
     except subprocess.TimeoutExpired:
         process.terminate()  # test programs take away what they made
@@ -104,8 +109,9 @@ def main():
     subprocess.run(['ip', 'route', 'add', 'default', 'dev', 'lo'], check=True)
     try:
         for test in plan.chosen(order['lsm'], order['tests']):
-            wire.tell(start=test.name)
-            wire.tell(name='guest %s / %s' % (order['lsm'], test.name), **run_test(test, order['lsm']))
+            limit = limit_s(test)
+            wire.tell(start=test.name, limit=limit)
+            wire.tell(name='guest %s / %s' % (order['lsm'], test.name), **run_test(test, order['lsm'], limit))
         wire.tell(finished=True)
     finally:
         keep_logs()

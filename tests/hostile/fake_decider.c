@@ -26,7 +26,7 @@ int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct 
 #define COUNTED     40
 #define REFUSING_MS 4000
 #define UNTOLD      ((enum decider_act)77)
-#define IGNORE_END  60000 /* ms that the monitor has to see to it that nobody is left who could say anything */
+#define IGNORE_END  60000 /* ms that the monitor has to kill the decider */
 
 struct attack {
 	struct plan *plan;

@@ -18,9 +18,10 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), 'support')]
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), 'support'), os.path.join(os.path.dirname(HERE), 'guest')]
 import changes  # noqa: E402
 import feeds  # noqa: E402
+import plan  # noqa: E402
 import results  # noqa: E402
 import settings  # noqa: E402
 import suites  # noqa: E402
@@ -305,6 +306,15 @@ class Tables(unittest.TestCase):
                     # Cases that are made from a table have their prefix there: hostile.add_cases().
                     rows = re.findall(r"add_cases\(%s, '(\w+)'" % name, text)
                     self.assertTrue(not case or 'def %s(' % case in text or any(case.startswith('test_%s_' % row) for row in rows), 'no such case')
+
+    def test_what_guests_are_to_run_is_there(self):
+        for test in plan.TESTS:
+            if test.program.endswith('.py') and test.name != 'programs':  # whose cases are made from a table
+                text = yett.read(os.path.join(SOURCE, test.program))
+                for name, _, case in (argument.partition('.') for argument in test.arguments):
+                    with self.subTest(test=test.name, name=name, case=case):
+                        self.assertRegex(text, r'(?m)^class %s\b' % re.escape(name))
+                        self.assertIn('def %s(' % case if case else '', text)
 
     def test_each_class_that_is_started_in_another_way_says_why_that_can_matter(self):
         for suite, row in self.tree.items():

@@ -168,7 +168,7 @@ def is_alive(pid):
 
 
 def kill(pid):
-    """Kills, and returns once it is dead: until then a process acts, and others act for it."""
+    """Kills, and returns once it is dead, and so is all that goes with it: until then a process acts, and others act for it."""
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_alive(pid), 'the end of process %d' % pid)
 

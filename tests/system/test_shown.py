@@ -1,9 +1,11 @@
 """
-What the documents show, done once more: each command of README.md and of the guides, by an ordinary user with the service, in the order of the page.
-It has to print what is shown, but for what is another thing each time: ids, times, sizes of what was compiled.
+What README.md and the guides show is run here, by an ordinary user with the service: the commands of a page, in their order, but for those that a
+table leaves out with the reason. Each has to print what the page shows, but for what differs each time: times, and sizes of what was compiled.
+An id stands for the one that was printed in its place first.
 """
 import os
 import re
+import select
 import shlex
 import subprocess
 
@@ -27,8 +29,8 @@ store() { yett work list | awk -v sandbox="$1" '$2 == sandbox { print $1 }'; }
 NAME, NUMBER = 'alice', '1010'
 
 DATE = r'\d{4}-\d\d-\d\d[T ]+\d\d:\d\d(?::\d\d(?:\.\d{3}Z)?)?'
-ID, LONG_ID = r'\b[0-9a-f]{16}\b', r'\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b'
-# What is another thing each time, wherever it stands, and by what it is matched.
+ID, LONG_ID = r'\b(?!0{16})[0-9a-f]{16}\b', r'\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b'
+# What differs each time, wherever it stands, and by what it is matched.
 VARIES = (
     (r' ?…', r'.*'),
     (DATE, DATE),
@@ -37,11 +39,12 @@ VARIES = (
     (r'(?<="file": ")[\w/.-]+|(?<="file":")[\w/.-]+|(?<="line": )\d+|(?<="line":)\d+', r'[\w/.-]+'),
     (r'(?<="memory_used_bytes":)\d+', r'\d+(?:,"(?:read|written)_bytes":\d+)*'),
     (r'(?<=_ms":)\d+|(?<=duration":)[\d.]+|(?<=cpu":)[\d.]+|(?<=_bytes":)\d+', r'[\d.]+'),
-    (r'(?<=^total )\d+|(?<=/proc/)[2-9]\b|(?<=[| ])\d{5}(?= bytes$)|\b[0-9a-f]{7}\b(?= )', r'[0-9a-f]+'),
+    (r'(?<=^total )\d+|(?<=/proc/)[2-9]\b|(?<=[| ])\d{5}(?= bytes$)|^[0-9a-f]{7}\b(?= )', r'[0-9a-f]+'),
+    (r'(?<=  )(?:\d+m)?[\d.]+s(?=  )', r'(?:\d+[dhm])?[\d.]+[hms]'),  # the columns TIME and AGE
 )
-# In a line of ls -l, and of a table: all numbers.
+# In a line of ls -l, and in one of yett stats: all numbers.
 OF_COLUMNS = ((r'(?<= )[\d.]+(?:ms|[KMGs])?\b|(?<= )-(?= )', r'(?:[\d.]+(?:ms|[KMGs])?|-)'),)
-COLUMNS = re.compile(r'^[-dc][-rwx]{9} |\S {2,}\S.* {2,}')
+COLUMNS = re.compile(r'^[-dc][-rwx]{9} |^\w+ {2,}[\d.]+ {2,}[\d.]+s ')
 
 
 class Page:
@@ -82,21 +85,24 @@ def commands_of(block):
 
 def parted(lines):
     """Those of Yett's own, which it writes elsewhere, and the others: on a terminal they may come in another order than in a file."""
-    own = [line for line in lines if line.startswith('yett: ')]
-    return own, [line for line in lines if not line.startswith('yett: ')]
+    own, others = [], []
+    for line in lines:
+        is_own = line.startswith('yett: ') or (line.startswith('  ') and own and not others)
+        (own if is_own else others).append(line)
+    return own, others
 
 
 class Session:
-    """A shell of a user's that knows by what ids that are shown are to be called."""
+    """A shell of a user's, and what the names and ids that a page shows are called here."""
 
     def __init__(self, test, folder):
         service, self.user = test.service, test.alice
         self.names = {'/home/' + NAME: self.user.home, '/srv/data': self.user.home + '/data', NAME: self.user.name, NUMBER: str(self.user.uid)}
         self.policy, self.offset = service.policy, service.line('# The policy of Yett') - 1
-        path = ':'.join([os.path.join(os.environ['YETT_BUILD_ROOT'], name) for name in ('cli', 'agent')] + [test.folder('bin')])
+        path = ':'.join([os.path.dirname(service.yett), os.path.join(os.environ['YETT_BUILD_ROOT'], 'agent'), test.folder('bin')])
         os.symlink(service.yett, self.user.home + '/bin/git-remote-yett')  # as it is installed
         self.process = service.popen(self.user, 'bash', cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                     env={'PATH': path + ':/usr/local/bin:/usr/bin:/bin', 'TZ': 'UTC'})
+                                     bufsize=0, env={'PATH': path + ':/usr/local/bin:/usr/bin:/bin', 'TZ': 'UTC'})
         test.addCleanup(test.end, self.process)
 
     def run(self, command):
@@ -105,9 +111,10 @@ class Session:
         self.process.stdin.flush()
         lines = []
         while not lines or lines[-1] != MARK:
-            line = self.process.stdout.readline()
+            is_there = select.select([self.process.stdout], [], [], yett.DEADLINE)[0]
+            line = self.process.stdout.readline() if is_there else b''
             if not line:
-                raise AssertionError('the shell has ended: %s' % lines)
+                raise AssertionError('%s: %s\n%s' % ('the shell has ended' if is_there else 'nothing more comes', command, '\n'.join(lines)))
             lines.append(line.decode(errors='replace').rstrip('\n'))
         lines.pop()
         while lines and not lines[-1]:
@@ -124,6 +131,11 @@ class Session:
         """A line of the shipped policy, for a regular expression: here others stand before it, but not in what is compiled in."""
         return '(?:built-in:%s|%s:%d)' % (number, re.escape(self.policy), int(number) + self.offset)
 
+    def id_pattern(self, shown):
+        if shown in self.names:
+            return re.escape(self.names[shown])
+        return '(?P<i%s>%s)' % (shown.replace('-', '_'), LONG_ID if '-' in shown else ID)
+
     def pattern(self, line):
         """What a line that is shown has to match here."""
         kinds = VARIES + (OF_COLUMNS if COLUMNS.search(line) else ())
@@ -133,16 +145,16 @@ class Session:
             found.append(match)
             return '\0%d\0' % (len(found) - 1)
 
+        line = re.sub('%s|%s' % (LONG_ID, ID), lambda match: put(self.id_pattern(match.group())), line)
         line = self.here(line)
         line = re.sub(r'(?:built-in|/etc/yett/yett\.conf):(\d+)', lambda match: put(self.place(match.group(1))), line)
-        line = re.sub('%s|%s' % (LONG_ID, ID), lambda match: put('(?P<i%s>%s)' % (match.group().replace('-', '_'), LONG_ID if '-' in match.group() else ID)), line)
         for kind, matched in kinds:
             line = re.sub(kind, lambda match, matched=matched: put(matched), line)
         line = re.sub(r'(?:\\ )+', ' +', re.escape(line))
         return re.sub('\0(\\d+)\0', lambda match: found[int(match.group(1))], line)
 
     def compare(self, shown, printed):
-        """Whether that is what is shown; then ids that are shown are those that were printed from now on."""
+        """Whether that is what is shown; from then on new ids of the page are called what was printed in their place."""
         if len(shown) != len(printed):
             return False
         for expected, line in zip(shown, printed):
@@ -197,6 +209,7 @@ class Shown(yett.Case):
             'yett create --name tests --rw .': "yett destroy tests; printf 'import time\\nprint(\"listening\", flush=True)\\ntime.sleep(10000)\\n' >server.py",
             'yett logs tests 1': UNTIL % 'yett logs tests 1 | grep -q listening',
             'yett create --name sorting --label app=demo --memory 256M --idle-timeout 1h': "printf 'pear\\nfig\\napple\\n' >words.txt; yett destroy tests",
+            'yett cp words.txt sorting:/tmp': 'yett attach sorting >attached & ' + UNTIL % 'yett ps | grep -q "1  app=demo"',
         }, apart={
             'yett run -- sleep 30 &': 'what ps prints depends on how long the name is',
             'ps -o uid,user,pid,args -e | grep "[s]leep 30"': 'likewise',
@@ -207,7 +220,7 @@ class Shown(yett.Case):
             'yett run --share-socket /run/user/1010/bus -- true': 'likewise',
             'yett ls tests:/tmp': 'homes of tests lie there, and so does what is shared of them',
             'yett events tests': 'the whole story is made by others meanwhile: system-events',
-            'yett attach sorting': 'it runs beside the session',
+            'yett attach sorting': 'it runs beside the session, from before `yett cp` on',
             'yett shell --rw . --hostname box': TERMINAL, 'tty': TERMINAL, 'hostname': TERMINAL, 'exit': TERMINAL,
             'yett run -- id -un': 'without a service: system-rootless', 'yett run --memory 64M -- true': 'likewise',
         }))
@@ -256,6 +269,8 @@ class Shown(yett.Case):
             "    --method tools/call --tool-name run_command --tool-arg 'command=echo hello; exit 3'": 'packages of npm: system-mcp_clients',
             'node ask.mjs': 'likewise',
             'systemctl --user enable --now yett-serve.socket': 'a unit that is installed: make guest',
+            'curl -sS -N --unix-socket $XDG_RUNTIME_DIR/yett/serve.sock http://localhost/v1/executions/7ae0815934826c7e/output':
+                'how much an event has depends on when it is asked for',
             'curl -sS -N --unix-socket $XDG_RUNTIME_DIR/yett/serve.sock "http://localhost/v1/events?sandbox=work"': 'others make what happens: system-serve',
             'yett serve --port 0': 'it has no end; what asks it is run', 'yett serve --port 8000': 'it has no end, and a port that may be taken',
         }))
