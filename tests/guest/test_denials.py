@@ -15,6 +15,7 @@ EXPECTED = {
         ('yett_sandbox_t sys_admin yett_sandbox_t cap_userns', 'selinux: the boolean for these that is off'),
         ('yett_sandbox_t (chown|dac_override) yett_sandbox_t cap_userns', 'system-workspace: the same, of capabilities that a grant gives'),
         ('yett_sandbox_t (write|append) user_tmpfs_t file', 'system-cli: standard input, which is a copy, to write to'),
+        ('yett_sandbox_t append proc_t file', 'system-inside: files of /proc by which the kernel is asked to watch for somebody'),
         ('yett_sandbox_t create yett_sandbox_t rawip_socket', 'hostile-payload: raw sockets'),
         ('yett_(sandbox|init)_t .* (user_home_t|user_home_dir_t|ssh_home_t) (dir|file)', 'selinux: booleans that are off, keys of ssh'),
         ('yett_sandbox_t getattr user_home_t chr_file', "hostile-workspace: a device node in the caller's directory"),

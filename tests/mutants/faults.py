@@ -159,8 +159,6 @@ FAULTS = (
           'fd = kernel_mount_new("overlay", options, "", MOUNT_ATTR_NODEV);', 'A set-user-id program of an overlay has effect inside.', ('system-workspace', 'hostile-workspace', 'system-mounts')),
     Fault('user-namespaces-can-be-made', 'programs/init/build/lower.c', 'return kernel_write_file(proc, "sys/user/max_user_namespaces", "0");', 'return proc < 0 ? -EBADF : 0;',
           'Commands make user namespaces.', ('system-inside', 'hostile-layers', 'hostile-payload:Attacks')),
-    Fault('another-user-inside-has-the-callers-groups', 'programs/init/launch.c', 'if (is_other && setgroups(0, NULL) < 0)', 'if (is_other && uid == 0 && setgroups(0, NULL) < 0)',
-          "A command of another user inside reads files of the caller's groups.", ('system-exec', 'hostile-capable', 'system-init_commands')),
     Fault('a-command-inherits-descriptors', 'programs/init/launch.c', 'return syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;', 'return 0;',
           'A command has descriptors of init.', ('system-init_commands', 'system-inside')),
     Fault('a-directory-goes-in-as-a-stream', 'programs/init/descriptor.c', 'if (S_ISFIFO(st.st_mode) || (S_ISSOCK', 'if (S_ISFIFO(st.st_mode) || S_ISDIR(st.st_mode) || (S_ISSOCK',
@@ -199,7 +197,7 @@ FAULTS = (
     Fault('a-rule-for-a-network-names-the-host', 'programs/egress/dialer_rules.c', 'network && record->prefix == NET_ADDRESS_PREFIX_MAX &&', 'network &&',
           'A rule for a network allows the address of the host in it.', ('system-dialer', 'unit-dialer', 'system-network:Local')),
     Fault('the-dialer-keeps-the-groups-of-root', 'programs/egress/dialer_main.c', 'if (is_root && (setgroups(caller->groups_count, caller->groups) < 0 || setresgid', 'if (is_root && (setresgid',
-          'The connector has the groups that the helper was started with.', ('system-network:Limited', 'hostile-network:Dialers')),
+          'The connector has the groups that the helper was started with.', ('system-dialer:Confined',)),
     # --- workspaces ---
     Fault('what-was-written-outside-is-lost', 'programs/apply/step.c', 'if (is_staged(apply, place, expected) && stage_is_empty_if_directory', 'if (stage_is_empty_if_directory',
           'yett apply throws away what somebody wrote outside in the same moment.', ('hostile-apply:Written', 'hostile-apply:Swapped', 'system-apply')),

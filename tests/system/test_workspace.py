@@ -80,6 +80,10 @@ class Changes(Workspace):
         self.assertEqual((tree(self.source), tree(other)), before)
         self.assertEqual(sorted(work['target'] for work in self.works()), sorted(['/tmp/here', self.source]))
 
+    def test_no_set_id_file_and_no_device_of_it_has_effect(self):
+        mounted, = [line.split() for line in self.assert_cow('cat /proc/self/mounts').splitlines() if line.split()[1] == self.source]
+        self.assertLessEqual({'nosuid', 'nodev'}, set(mounted[3].split(',')), mounted)
+
     def test_the_top_has_the_mode_and_the_group_of_the_source(self):
         os.chmod(self.source, 0o751)
         out = self.assert_cow('stat -c "%a %u %g" .')

@@ -653,6 +653,14 @@ static void a_network_is_what_was_asked_for_within_what_the_grant_allows(void **
 	         "allow '10.1.2.3:100-101'", "allowed *.org, 10.0.0.0/8:1-100 by allow"},
 		{"allow = {\"pypi.org\"}", "network = open allow = {\"a.org\"}", 0, "pypi.org", 0, "allow 'pypi.org'",
 	         "by allow of grant 'g' ("},
+		/* a name that is bound to a network: what has the name, and what has the network, both together or one that has it all */
+		{"", "network = open allow = {\"*.org\", \"10.0.0.0/8\"}", 0, "a.org@10.1.0.0/16", PLAN_NETWORK_LIMITED, NULL, NULL},
+		{"", "network = open allow = {\"a.org@10.0.0.0/8\"}", 0, "a.org@10.1.0.0/16", PLAN_NETWORK_LIMITED, NULL, NULL},
+		{"", "network = open allow = {\"*.org\"}", 0, "a.org@10.1.0.0/16", 0, "allow 'a.org@10.1.0.0/16'",
+	         "allowed *.org by allow"},
+		{"", "network = open allow = {\"10.0.0.0/8\"}", 0, "a.org@10.1.0.0/16", 0, "allow 'a.org@10.1.0.0/16'",
+	         "allowed 10.0.0.0/8"},
+		{"", "network = open allow = {\"a.org@10.0.0.0/8\"}", 0, "a.org", 0, "allow 'a.org'", "allowed a.org@10.0.0.0/8"},
 		/* private addresses by whatever name */
 		{"", "network = open allow = {\"*\"} allow_private = true", 0, "private a.org", PLAN_NETWORK_LIMITED, NULL, NULL},
 		{"network = open allow_private = true", "network = open", 0, "private", PLAN_NETWORK_OPEN, NULL, NULL},
