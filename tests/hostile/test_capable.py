@@ -187,6 +187,14 @@ class Capable(yett.Case):
         self.assertEqual(self.output(*look, options=('-p', 'capable', *share)), 'secret')
         self.assert_refused(self.sandbox(*look, options=('-p', 'capable-masked', *share)), 125, 'Permission denied')
 
+    def test_no_command_is_inits_user(self):
+        """Who has its id could trace it, and take what it holds."""
+        options = ('-p', 'capable')
+        init = self.output('sed', '-n', 's/^Uid:\t\\([0-9]*\\).*/\\1/p', '/proc/1/status', options=options).strip()
+        self.assertNotIn(init, ('', '0', str(self.alice.uid)))
+        self.assertEqual(self.output('id', '-u', options=(*options, '-u', '4321')), '4321\n')
+        self.assert_refused(self.sandbox('id', '-u', options=(*options, '-u', init)), 125, 'init')
+
     def test_files_of_its_groups_are_nobodys(self):
         """Its capabilities would count for them, too."""
         data = self.folder('grouped')
