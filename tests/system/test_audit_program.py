@@ -106,6 +106,20 @@ class Privilege(Case):
         self.assertEqual({os.path.basename(path) for path in opened if path.startswith(audit.folder)}, {'state', '00000001.jsonl'})
         self.assertEqual(audit.stop(), 0)
 
+    def test_nobody_but_root_and_itself_tells_it_anything(self):
+        if os.geteuid() != 0:
+            self.skipTest('root is needed')
+        audit = self.audit().start()
+        os.chmod(audit.own, 0o711)
+        os.chmod(audit.socket_path, 0o666)  # whoever gets there
+        tell = 'import socket, sys\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\ns.connect(sys.argv[1])\n' \
+               'try: s.send(b"no record"); print(s.recv(64))\nexcept OSError: print(b"")'
+        said = [subprocess.run(['/usr/bin/python3', '-c', tell, audit.socket_path], user=uid, capture_output=True, text=True, timeout=yett.DEADLINE).stdout.strip()
+                for uid in (0, 54321)]
+        self.assertNotEqual(said[0], "b''")
+        self.assertEqual(said[1], "b''")
+        self.assertEqual(audit.stop(), 0)
+
 
 class Bounds(Case):
     def test_all_records_come_to_no_more_than_they_may(self):
