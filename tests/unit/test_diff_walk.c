@@ -306,6 +306,30 @@ static void a_name_may_be_taken_by_something_else(void **state)
 	assert_found(items, true, "R 100 l => a 0\nA l 0\nA l/in 0\nR 100 a => x 0\n");
 }
 
+static void what_is_opened_lies_below_its_directory(void **state)
+{
+	static const struct item items[] = {
+		{"source", "d"}, {"source/dir", "d"}, {"source/dir/file", "=x"}, {"source/l", "l"}, {"file", "=x"}};
+	static const struct {
+		const char *path;
+		int result; /* 0: it is opened */
+	} cases[] = {{"dir/file", 0},        {"", 0}, {"l", -ELOOP}, {"l/passwd", -ELOOP}, {"../file", -EXDEV}, {"dir/../../file", -EXDEV},
+	             {"/etc/passwd", -EXDEV}};
+	int directory;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
+		make(&items[i]);
+	directory = open_one("source");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int fd = read_open(directory, cases[i].path, O_RDONLY);
+
+		assert_int_equal(fd < 0 ? fd : 0, cases[i].result);
+		fd_close(fd);
+	}
+	fd_close(directory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +346,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(of_several_that_are_the_same_those_with_one_name_belong_together, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(of_several_that_are_similar_the_best_belong_together, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(a_name_may_be_taken_by_something_else, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(what_is_opened_lies_below_its_directory, make_place, remove_place),
 	};
 
 	if (git_libgit2_init() < 0)
