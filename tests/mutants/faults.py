@@ -206,7 +206,7 @@ FAULTS = (
     Fault('a-file-may-change-while-it-is-copied', 'programs/apply/stage.c', 'return r == 0 && !is_unchanged(from, &st) ? -EAGAIN : r;', 'return r == 0 && from < 0 ? -EAGAIN : r;',
           'yett apply writes a file that is half old and half new.', ('hostile-apply:Written', 'system-apply')),
     Fault('a-stage-of-somebody-elses-is-used', 'programs/apply/stage.c', 'if (fstat(apply->stage, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077))',
-          'if (fstat(apply->stage, &st) < 0)', 'Another user changes what yett apply is about to put in place.', ('hostile-apply:Journals', 'system-apply')),
+          'if (fstat(apply->stage, &st) < 0)', 'Another user changes what yett apply is about to put in place.', ('system-apply:Staged', 'hostile-apply:Journals')),
     Fault('a-journal-makes-set-id-files', 'programs/apply/journal.c', '(step->new.mode & 07000 & ~kept))', '(step->new.mode & 0 & ~kept))',
           'A journal that somebody else wrote has yett apply make set-user-id files.', ('unit-apply', 'hostile-apply:Journals')),
     Fault('a-link-is-followed-by-diff', 'programs/diff/walk.c', 'if (fstatat(directory, name, ret_st, AT_SYMLINK_NOFOLLOW) == 0)', 'if (fstatat(directory, name, ret_st, 0) == 0)',

@@ -156,6 +156,24 @@ class Taken(Apply):
                                                      'conflict': False, 'protected': True}]})
 
 
+class Staged(Apply):
+    def test_a_place_that_others_may_write_to_is_not_used(self):
+        """What is about to be put in place could be changed there."""
+        self.assert_cow('echo inside >>file')
+        before = yett.read(self.source + '/file')
+        for path, mode in ((self.room(), 0o700), (self.room('stage'), 0o777)):
+            os.mkdir(path)
+            os.chown(path, self.alice.uid, self.alice.gid)
+            os.chmod(path, mode)
+        done = self.apply()
+        self.assertNotEqual(done.code, 0, done)
+        self.assertIn('Operation not permitted', done.err)
+        self.assertEqual(yett.read(self.source + '/file'), before)
+        os.chmod(self.room('stage'), 0o700)
+        self.assert_apply()
+        self.assertEqual(yett.read(self.source + '/file'), before + 'inside\n')
+
+
 class Conflicts(Apply):
     def test_nothing_is_applied_where_something_was_changed_outside(self):
         self.assert_cow('echo inside >>file; echo inside >>moved; rm gone')
