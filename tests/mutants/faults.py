@@ -106,7 +106,7 @@ FAULTS = (
     Fault('a-sandbox-is-not-limited', 'helper/setup/cgroup.c', 'r = limit_group(tree, cgroup->path, values, &cgroup->limits, error);', 'r = 0;',
           'A sandbox takes any amount of memory and processes.', ('unit-cgroup', 'system-limits')),
     Fault('a-sandbox-ends-its-own-pause', 'helper/setup/cgroup.c', '"cgroup.threads", "cgroup.subtree_control"', '"cgroup.freeze", "cgroup.subtree_control"',
-          'The file that pauses a sandbox belongs to its init.', ('unit-cgroup', 'system-inside', 'system-life:Spares')),
+          'The file that pauses a sandbox belongs to its init.', ('unit-cgroup', 'system-inside:ControlGroups', 'system-life:Spares')),
     Fault('a-group-is-left-behind', 'helper/setup/cgroup.c', '(void)unlinkat(parent, cgroup->user, AT_REMOVEDIR);', '(void)parent;',
           'Each user who had a sandbox leaves a control group.', ('system-modes:Service', 'system-limits', 'system-life:Spares')),
     Fault('processor-time-has-no-end', 'helper/supervisor/life.c', '{is_paused ? 0 : limits->cpu_ms, (life->cpu_seen_us - life->cpu_before_us) / 1000,',

@@ -88,6 +88,7 @@ class Remains:
 
     def found(self):
         """What is there now, as lists by kind."""
+        settings.left(repair=True)  # of those who had a setting, and had not quite ended when take_away() looked
         groups = [group for place in self.places for group in groups_of(place)]
         inside = [pid for group in groups for pid in members_of(group)]
         return {

@@ -244,17 +244,6 @@ print(libc.mq_send(q, b"sent", 4, 1), libc.mq_receive(q, text, 8192, None), text
         for path in paths:
             self.assertRegex(path, r'^/(c[0-9]+)?$')
 
-    def test_of_its_control_groups_init_has_what_makes_groups_and_starts_in_them(self):
-        """Limits, and what pauses it, stay root's. Where it is version 1, no file is its own."""
-        process = self.start('sh', '-c', 'echo up; read x')
-        self.assertEqual(self.line(process), 'up')
-        name = re.search(r'(?m)/(s[0-9a-f]{16})(?:/|$)', yett.read('/proc/%d/cgroup' % self.outside(process)[0])).group(1)
-        groups = [path for top in self.service.cgroup_tops() for path, _, _ in os.walk(top) if os.path.basename(path) == name]
-        owned = [{name for name in os.listdir(group) if os.path.isfile(os.path.join(group, name)) and os.stat(os.path.join(group, name)).st_uid != 0}
-                 for group in groups]
-        is_v2 = any(os.path.exists(group + '/cgroup.threads') for group in groups)
-        self.assertEqual([names for names in owned if names], [{'cgroup.procs', 'cgroup.threads', 'cgroup.subtree_control'}] * is_v2)
-
     def test_mounts_tell_no_path_of_the_host(self):
         directory = self.folder('secret-name')
         shown = self.output('cat', '/proc/self/mountinfo', options=['--ro', directory + ':/work'])
@@ -442,6 +431,21 @@ class Apart(yett.Case):
             done = run('/usr/bin/python3', '-c', ATTACK, pid, address)
             victim.send_signal(signal.SIGKILL)
         return dict(line.split() for line in done.out.splitlines())
+
+
+class ControlGroups(yett.Case):
+    """As the service makes them: without root they are not its own to give."""
+
+    def test_of_its_control_groups_init_has_what_makes_groups_and_starts_in_them(self):
+        """Limits, and what pauses it, stay root's. Where it is version 1, no file is its own."""
+        process = self.start('sh', '-c', 'echo up; read x')
+        self.assertEqual(self.line(process), 'up')
+        name = re.search(r'(?m)/(s[0-9a-f]{16})(?:/|$)', yett.read('/proc/%d/cgroup' % self.outside(process)[0])).group(1)
+        groups = [path for top in self.service.cgroup_tops() for path, _, _ in os.walk(top) if os.path.basename(path) == name]
+        owned = [{name for name in os.listdir(group) if os.path.isfile(os.path.join(group, name)) and os.stat(os.path.join(group, name)).st_uid != 0}
+                 for group in groups]
+        is_v2 = any(os.path.exists(group + '/cgroup.threads') for group in groups)
+        self.assertEqual([names for names in owned if names], [{'cgroup.procs', 'cgroup.threads', 'cgroup.subtree_control'}] * is_v2)
 
 
 PROFILES = '''
