@@ -156,10 +156,10 @@ static int start(const struct git_choice *choice, char **argv, int out, int erro
 /* "From URL", in whatever language: git leaves out what a URL may end with. The whole line, so that no other one passes for it. */
 static bool is_of_url(const char *line, const char *url)
 {
-	const char *rest = strchr(line, ' ');
-	size_t length = rest ? strlen(rest + 1) : 0;
+	const char *space = strchr(line, ' ');
+	size_t length = space ? strlen(space + 1) : 0;
 
-	return length + strlen("/.git") >= strlen(url) && strncmp(rest + 1, url, length) == 0;
+	return space && length + strlen("/.git") >= strlen(url) && strncmp(space + 1, url, length) == 0;
 }
 
 /* What git inside says comes with what git outside says. Only the line with our URL is left out: nobody typed it, and it says nothing. */

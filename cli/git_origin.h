@@ -39,7 +39,8 @@ void git_origin_close(struct git_origin *origin);
 char *git_origin_url(const struct git_origin *origin, const struct git_choice *choice);
 
 /*
- * Runs a git outside with `words` and then `more`, until it ends; what it says is shown, escaped. `out` is its standard output, -1: ours.
+ * Runs a git outside with `words`, of which the last is what git_origin_url() made, and then `more`, until it ends; what it says is shown,
+ * escaped, but for the line that is that URL. `out` is its standard output, -1: ours.
  * It takes no file that is larger than was chosen, and checks all objects. True: it ended well; false, with a reason: it did not.
  */
 _must_check_ bool git_run(const struct git_choice *choice, const char *const *words, size_t count, char **more, size_t more_count, int out,

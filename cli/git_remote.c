@@ -65,11 +65,12 @@ static void tell_ref(char *line)
 
 static bool list(struct remote *remote, struct yett_error *error)
 {
-	const char *const words[] = {"ls-remote", "--symref", "--", remote->url, "HEAD", "refs/heads/*"};
+	const char *const words[] = {"ls-remote", "--symref", "--", remote->url};
+	char *refs[] = {(char *)"HEAD", (char *)"refs/heads/*"};
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0, count = 0;
 	FILE *told = tmpfile();
-	bool is_told = told && git_run(&remote->choice, words, ARRAY_SIZE(words), NULL, 0, fileno(told), error);
+	bool is_told = told && git_run(&remote->choice, words, ARRAY_SIZE(words), refs, ARRAY_SIZE(refs), fileno(told), error);
 
 	if (!told)
 		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "no file for what is told of the refs: %m");

@@ -51,8 +51,8 @@ COLUMNS = re.compile(r'^[-dc][-rwx]{9} |^\w+ {2,}[\d.]+ {2,}[\d.]+s ')
 class Page:
     """The commands of a page, each with what it prints; and what has to be done before one, or why one is not run."""
 
-    def __init__(self, name, folder='project', before=None, apart=None, begin=':'):
-        self.name, self.folder, self.before, self.apart, self.begin = name, folder, before or {}, apart or {}, begin
+    def __init__(self, name, before=None, apart=None, begin=':'):
+        self.before, self.apart, self.begin = before or {}, apart or {}, begin
         with open(os.path.join(SOURCE, name), encoding='utf-8') as file:
             self.shown = [each for kind, block in re.findall(r'(?ms)^```(.*?)\n(.*?)^```$', file.read()) if not kind for each in commands_of(block)]
 
@@ -172,8 +172,7 @@ class Shown(yett.Case):
         self.set_up_user(self.alice)
 
     def check(self, page):
-        folder = self.folder(page.folder)
-        session = Session(self, folder)
+        session = Session(self, self.folder('project'))
         self.addCleanup(session.run, 'for id in $(yett ps -q); do yett destroy $id; done; kill $(jobs -p); wait')
         self.assertEqual(session.run(FUNCTIONS + page.begin), [])
         before, wrong = dict(page.before), []
