@@ -6,14 +6,27 @@
 #include "agent/happenings.h"
 #include "agent/runner/driver.h"
 
-int agent_new(struct agent **ret_agent, struct yett_error *error)
+static int read_settings(struct agent *agent, const json_t *given, struct yett_error *error)
+{
+	json_t *may = NULL;
+	int r = settings_load(&agent->settings, &may, error);
+
+	if (r == 0 && given && json_object_update(may, (json_t *)given) < 0)
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
+	if (r == 0)
+		r = bounds_make(&agent->bounds, may, (const char *const[]){agent->settings.light, agent->settings.strong}, error);
+	json_decref(may);
+	return r;
+}
+
+int agent_new(const json_t *given, struct agent **ret_agent, struct yett_error *error)
 {
 	struct agent *agent = calloc(1, sizeof *agent);
 	int r;
 
 	if (!agent)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory");
-	r = settings_load(&agent->settings, error);
+	r = read_settings(agent, given, error);
 	if (r == 0 && sd_event_new(&agent->loop) < 0)
 		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no event loop can be had");
 	agent->boxes = r == 0 ? boxes_new() : NULL;
@@ -40,6 +53,7 @@ void agent_free(struct agent *agent)
 	boxes_free(agent->boxes);
 	agent->link = agent_link_unref(agent->link);
 	(void)sd_event_unref(agent->loop);
+	bounds_free(&agent->bounds);
 	settings_free(&agent->settings);
 	free(agent);
 }

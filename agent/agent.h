@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <systemd/sd-event.h>
 
+#include "agent/bounds.h"
 #include "agent/settings.h"
 #include "libclient/yett.h"
 
@@ -19,6 +20,7 @@ struct drivers;
 struct agent {
 	sd_event *loop;
 	struct settings settings;
+	struct bounds bounds;
 	struct boxes *boxes;                /* box.c */
 	struct executions *executions;      /* execution.c */
 	struct happenings *happenings;      /* happenings.c */
@@ -27,7 +29,8 @@ struct agent {
 	const char *socket_path, *key_path; /* as options say; NULL: as the library has it */
 };
 
-_must_check_ int agent_new(struct agent **ret_agent, struct yett_error *error);
+/* `given` is what options say of the bounds: each member of it counts instead of that of the settings' file; NULL: nothing. */
+_must_check_ int agent_new(const json_t *given, struct agent **ret_agent, struct yett_error *error);
 
 /*
  * SIGTERM, SIGINT and SIGHUP ask to end: from now on they are blocked, and told to `on_signal` by the loop; NULL: they end the loop. They

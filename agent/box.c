@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/own.h"
 #include "agent/wish.h"
 #include "base/clock_us.h"
 
@@ -187,6 +188,7 @@ int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box, 
 	struct yett_sandbox *sandbox;
 	struct yett_error reason;
 	struct box *box, *next;
+	char id[YETT_ID_SIZE];
 	unsigned tries = 0;
 	int r;
 
@@ -202,10 +204,13 @@ int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box, 
 		*ret_box = box_ref(box);
 		return 0;
 	}
+	r = own_find(agent, id_or_name, id, error);
+	if (r != 0)
+		return r;
 	do {
 		r = agent_connect(agent, &connection, &reason);
 		if (r == 0)
-			r = yett_sandbox_attach(connection, id_or_name, &sandbox, &reason);
+			r = yett_sandbox_attach(connection, id, &sandbox, &reason);
 	} while (agent_is_to_repeat(agent, r, &reason, &tries));
 	if (r != 0) {
 		*error = reason;
@@ -332,6 +337,13 @@ static void finish(struct box_making *making)
 		return;
 	if (r == 0) {
 		sandbox = yett_operation_take_sandbox(making->operation);
+		r = bounds_check_made(&making->agent->bounds, yett_sandbox_get_info(sandbox), &error);
+		if (r != 0) {
+			(void)yett_sandbox_end(sandbox, NULL);
+			yett_sandbox_close(sandbox);
+		}
+	}
+	if (r == 0) {
 		box = new_box(making->agent, making->link, sandbox, making->name);
 		if (!box || (making->is_held && hold(making->agent, box) < 0)) {
 			box = box_unref(box);

@@ -40,7 +40,8 @@ void box_give_up(struct box_making *making);
 /* After the connection was dispatched: tells of those that are there. */
 void boxes_look(struct boxes *boxes);
 
-/* The one of that id or name, attached to where it is not held yet; with a reference. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING */
+/* The one of that id or name, attached to where it is not held yet; with a reference. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING; see own.h, too.
+ */
 _must_check_ int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box, struct yett_error *error);
 
 struct box *box_ref(struct box *box);

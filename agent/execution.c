@@ -207,8 +207,7 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 
 	execution->making = NULL;
 	if (!box) {
-		happenings_add(execution->agent, "refused", NULL,
-		               json_pack("{s:o, s:s}", "error", problem_json(error), "text", execution->text));
+		happenings_add_refusal(execution->agent, execution->text, error);
 		execution_end(execution, EXECUTION_FAILED, error);
 		return;
 	}
@@ -232,7 +231,10 @@ int execution_begin(struct execution *execution, const json_t *asked, struct yet
 			"a sandbox that is there is as it was made: profile, shares, network and limits are of one that is made for this call");
 	if (!sandbox) {
 		execution->has_own = !execution->keeps_box;
-		return box_make(execution->agent, asked, NULL, execution->keeps_box, made, execution, &execution->making, error);
+		r = box_make(execution->agent, asked, NULL, execution->keeps_box, made, execution, &execution->making, error);
+		if (r != 0)
+			happenings_add_refusal(execution->agent, execution->text, error);
+		return r;
 	}
 	r = box_find(execution->agent, sandbox, &execution->box, error);
 	if (r == 0)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/own.h"
 #include "agent/problem.h"
 #include "base/clock.h"
 
@@ -102,15 +103,10 @@ static void add(struct happenings *happenings, json_t *json)
 		at->each(json, happenings->last, at->data);
 }
 
-void happenings_add(struct agent *agent, const char *kind, const char *sandbox, json_t *more)
+void happenings_add_refusal(struct agent *agent, const char *text, const struct yett_error *error)
 {
-	json_t *json = json_pack("{s:I, s:s, s:o, s:s}", "time_ms", (json_int_t)clock_wall_ms(), "kind", kind, "sandbox",
-	                         sandbox ? json_string(sandbox) : json_null(), "text", "");
-
-	if (json && more)
-		(void)json_object_update(json, more);
-	json_decref(more);
-	add(agent->happenings, json);
+	add(agent->happenings, json_pack("{s:I, s:s, s:n, s:s, s:o}", "time_ms", (json_int_t)clock_wall_ms(), "kind", "refused", "sandbox",
+	                                 "text", text, "error", problem_json(error)));
 }
 
 /* --- events of sandboxes ------------------------------------------------------------------------------------------------------------- */
@@ -260,26 +256,15 @@ static int follow(struct agent *agent, const char *id, struct yett_error *error)
 int happenings_follow(struct agent *agent, const char *id_or_name, char ret_id[YETT_ID_SIZE], struct yett_error *error)
 {
 	const struct followed *followed = find_followed(agent->happenings, id_or_name);
-	struct yett_connection *connection;
-	struct yett_sandbox_status *status;
 	char id[YETT_ID_SIZE];
-	unsigned tries = 0;
-	int r = 0;
+	int r;
 
 	if (followed) {
 		(void)strcpy(ret_id, yett_events_id(followed->events));
 		return 0;
 	}
-	do {
-		r = agent_connect(agent, &connection, error);
-		if (r == 0)
-			r = yett_sandbox_inspect(connection, id_or_name, &status, error);
-	} while (agent_is_to_repeat(agent, r, error, &tries));
-	if (r != 0)
-		return r;
-	(void)strcpy(id, status->info->id);
-	yett_free(status);
-	if (!find_followed(agent->happenings, id))
+	r = own_find(agent, id_or_name, id, error);
+	if (r == 0 && !find_followed(agent->happenings, id))
 		r = follow(agent, id, error);
 	if (r == 0)
 		(void)strcpy(ret_id, id);
@@ -307,7 +292,7 @@ int happenings_follow_all(struct agent *agent, struct yett_error *error)
 	for (size_t i = 0; i < yett_sandbox_list_count(list); i++) {
 		status = yett_sandbox_list_get(list, i);
 		/* one that ends meanwhile, or that eight others follow, is told of by who follows it */
-		if ((status->state == YETT_STATE_RUNNING || status->state == YETT_STATE_PAUSED) &&
+		if (own_is(agent, status) && (status->state == YETT_STATE_RUNNING || status->state == YETT_STATE_PAUSED) &&
 		    !find_followed(agent->happenings, status->info->id))
 			(void)!follow(agent, status->info->id, &reason);
 	}

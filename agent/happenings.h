@@ -29,8 +29,8 @@ _must_check_ int happenings_follow(struct agent *agent, const char *id_or_name, 
 /* Follows all that the caller may manage and that run, as far as they can be followed. */
 _must_check_ int happenings_follow_all(struct agent *agent, struct yett_error *error);
 
-/* Adds one of our own: {"kind": kind, "time_ms": …, "sandbox": sandbox (may be NULL), "text": …, …}. `more` is taken; may be NULL. */
-void happenings_add(struct agent *agent, const char *kind, const char *sandbox, json_t *more);
+/* Adds that what `text` says was refused to a request. */
+void happenings_add_refusal(struct agent *agent, const char *text, const struct yett_error *error);
 
 /* NULL: no memory. */
 struct happening_listener *happenings_listen(struct agent *agent, happening_fn each, void *data);

@@ -3,29 +3,31 @@
 
 #include "agent/happenings.h"
 #include "agent/op.h"
+#include "agent/own.h"
 #include "agent/portrait.h"
 #include "agent/wish.h"
 
-/* Each: its name, whether it is about one sandbox, whether it takes fields of a wish, and what asks the helper, or else begins it. */
-#define ACTIONS(ROW)                                         \
-	ROW(list, false, false, ask_list, NULL)              \
-	ROW(make, false, true, NULL, make)                   \
-	ROW(info, true, false, ask_info, NULL)               \
-	ROW(stats, false, false, ask_stats, NULL)            \
-	ROW(end, true, false, ask_end, NULL)                 \
-	ROW(pause, true, false, ask_pause, NULL)             \
-	ROW(resume, true, false, ask_resume, NULL)           \
-	ROW(kill, true, false, ask_kill, NULL)               \
-	ROW(plan, false, true, NULL, plan)                   \
-	ROW(rules, true, false, ask_rules, NULL)             \
-	ROW(allow, true, true, ask_allow, NULL)              \
-	ROW(deny, true, true, ask_deny, NULL)                \
-	ROW(executions, false, false, NULL, tell_executions) \
-	ROW(clean_up, false, false, NULL, clean_up)          \
-	ROW(mounts, true, false, NULL, mounts)               \
-	ROW(capabilities, false, true, ask_capabilities, NULL)
+/* Each: its name, whether it is about one sandbox, whether it takes fields of a wish, whether it looks itself at whose that is, and what
+ * asks the helper, or else begins it. */
+#define ACTIONS(ROW)                                                \
+	ROW(list, false, false, false, ask_list, NULL)              \
+	ROW(make, false, true, false, NULL, make)                   \
+	ROW(info, true, false, true, ask_info, NULL)                \
+	ROW(stats, false, false, false, ask_stats, NULL)            \
+	ROW(end, true, false, false, ask_end, NULL)                 \
+	ROW(pause, true, false, false, ask_pause, NULL)             \
+	ROW(resume, true, false, false, ask_resume, NULL)           \
+	ROW(kill, true, false, false, ask_kill, NULL)               \
+	ROW(plan, false, true, false, NULL, plan)                   \
+	ROW(rules, true, false, false, ask_rules, NULL)             \
+	ROW(allow, true, true, false, ask_allow, NULL)              \
+	ROW(deny, true, true, false, ask_deny, NULL)                \
+	ROW(executions, false, false, false, NULL, tell_executions) \
+	ROW(clean_up, false, false, false, NULL, clean_up)          \
+	ROW(mounts, true, false, true, NULL, mounts)                \
+	ROW(capabilities, false, true, false, ask_capabilities, NULL)
 
-#define NAME_OF(name, needs_sandbox, takes_wish, ask, begin) #name,
+#define NAME_OF(name, needs_sandbox, takes_wish, looks_itself, ask, begin) #name,
 static const char *const action_names[] = {ACTIONS(NAME_OF) NULL};
 
 const struct field op_sandboxes_asked[] = {
@@ -66,93 +68,127 @@ const struct field op_sandboxes_answered[] = {
 };
 
 /* Asks the helper, and gives what is to be answered. */
-typedef int (*ask_fn)(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error);
+struct asking {
+	struct agent *agent;
+	struct yett_connection *connection;
+	const json_t *asked;
+};
+typedef int (*ask_fn)(const struct asking *asking, json_t **ret_answer, struct yett_error *error);
 
-static int ask_list(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_list(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
 	struct yett_sandbox_list *list;
 	json_t *sandboxes;
-	int r = yett_sandboxes_list(connection, geteuid() == 0 ? YETT_LIST_ALL : 0, &list, error);
+	int r = yett_sandboxes_list(asking->connection, geteuid() == 0 ? YETT_LIST_ALL : 0, &list, error);
 
-	(void)asked;
 	if (r != 0)
 		return r;
 	sandboxes = json_array();
 	for (size_t i = 0; i < yett_sandbox_list_count(list); i++)
-		(void)json_array_append_new(sandboxes, portrait_json(yett_sandbox_list_get(list, i)));
+		if (own_is(asking->agent, yett_sandbox_list_get(list, i)))
+			(void)json_array_append_new(sandboxes, portrait_json(yett_sandbox_list_get(list, i)));
 	yett_free(list);
 	*ret_answer = json_pack("{s:o}", "sandboxes", sandboxes);
 	return 0;
 }
 
-static int ask_info(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_info(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
 	struct yett_sandbox_status *status;
-	int r = yett_sandbox_inspect(connection, field_text(asked, "sandbox"), &status, error);
+	int r = yett_sandbox_inspect(asking->connection, field_text(asking->asked, "sandbox"), &status, error);
 
 	if (r != 0)
 		return r;
-	*ret_answer = json_pack("{s:o}", "sandbox", portrait_json(status));
+	r = own_check(asking->agent, status, error);
+	if (r == 0)
+		*ret_answer = json_pack("{s:o}", "sandbox", portrait_json(status));
 	yett_free(status);
-	return 0;
+	return r;
 }
 
-static int ask_stats(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_stats_of_one(const struct asking *asking, json_t *stats, struct yett_error *error)
 {
-	const char *sandbox = field_text(asked, "sandbox");
-	struct yett_usage_list *list = NULL;
-	struct yett_usage *usage = NULL;
-	json_t *stats;
-	int r = sandbox ? yett_sandbox_usage(connection, sandbox, &usage, error)
-	                : yett_sandboxes_usage(connection, geteuid() == 0 ? YETT_LIST_ALL : 0, &list, error);
+	struct yett_usage *usage;
+	int r = yett_sandbox_usage(asking->connection, field_text(asking->asked, "sandbox"), &usage, error);
 
 	if (r != 0)
 		return r;
-	stats = json_array();
-	if (sandbox)
-		(void)json_array_append_new(stats, portrait_usage_json(usage));
-	for (size_t i = 0; !sandbox && i < yett_usage_list_count(list); i++)
-		(void)json_array_append_new(stats, portrait_usage_json(yett_usage_list_get(list, i)));
+	(void)json_array_append_new(stats, portrait_usage_json(usage));
 	yett_free(usage);
-	yett_free(list);
-	*ret_answer = json_pack("{s:o}", "stats", stats);
 	return 0;
 }
 
-static int ask_done(int (*ask)(struct yett_connection *, const char *, struct yett_error *), struct yett_connection *connection,
-                    const json_t *asked, json_t **ret_answer, struct yett_error *error)
+/* Usages have no labels, and lists have. `list` may be NULL, where all are the agent's to look at. */
+static bool is_own_by_list(const struct asking *asking, const struct yett_sandbox_list *list, const char *id)
 {
-	int r = ask(connection, field_text(asked, "sandbox"), error);
+	for (size_t i = 0; list && i < yett_sandbox_list_count(list); i++)
+		if (strcmp(yett_sandbox_list_get(list, i)->info->id, id) == 0)
+			return own_is(asking->agent, yett_sandbox_list_get(list, i));
+	return !list;
+}
+
+static int ask_stats_of_all(const struct asking *asking, json_t *stats, struct yett_error *error)
+{
+	uint32_t whose = geteuid() == 0 ? YETT_LIST_ALL : 0;
+	struct yett_sandbox_list *list = NULL;
+	struct yett_usage_list *usages = NULL;
+	int r = asking->agent->bounds.has_all_sandboxes ? 0 : yett_sandboxes_list(asking->connection, whose, &list, error);
+
+	if (r == 0)
+		r = yett_sandboxes_usage(asking->connection, whose, &usages, error);
+	for (size_t i = 0; r == 0 && i < yett_usage_list_count(usages); i++)
+		if (is_own_by_list(asking, list, yett_usage_list_get(usages, i)->id))
+			(void)json_array_append_new(stats, portrait_usage_json(yett_usage_list_get(usages, i)));
+	yett_free(usages);
+	yett_free(list);
+	return r;
+}
+
+static int ask_stats(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
+{
+	json_t *stats = json_array();
+	int r = field_get(asking->asked, "sandbox") ? ask_stats_of_one(asking, stats, error) : ask_stats_of_all(asking, stats, error);
+
+	if (r == 0)
+		*ret_answer = json_pack("{s:O}", "stats", stats);
+	json_decref(stats);
+	return r;
+}
+
+static int ask_done(int (*ask)(struct yett_connection *, const char *, struct yett_error *), const struct asking *asking,
+                    json_t **ret_answer, struct yett_error *error)
+{
+	int r = ask(asking->connection, field_text(asking->asked, "sandbox"), error);
 
 	if (r == 0)
 		*ret_answer = json_pack("{s:b}", "done", 1);
 	return r;
 }
 
-static int ask_end(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_end(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
-	return ask_done(yett_sandbox_end_by_id, connection, asked, ret_answer, error);
+	return ask_done(yett_sandbox_end_by_id, asking, ret_answer, error);
 }
 
-static int ask_pause(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_pause(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
-	return ask_done(yett_sandbox_pause, connection, asked, ret_answer, error);
+	return ask_done(yett_sandbox_pause, asking, ret_answer, error);
 }
 
-static int ask_resume(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_resume(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
-	return ask_done(yett_sandbox_resume, connection, asked, ret_answer, error);
+	return ask_done(yett_sandbox_resume, asking, ret_answer, error);
 }
 
-static int ask_kill(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_kill(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
-	return ask_done(yett_sandbox_kill, connection, asked, ret_answer, error);
+	return ask_done(yett_sandbox_kill, asking, ret_answer, error);
 }
 
-static int ask_rules(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_rules(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
 	struct yett_rules *rules;
-	int r = yett_network_rules(connection, field_text(asked, "sandbox"), &rules, error);
+	int r = yett_network_rules(asking->connection, field_text(asking->asked, "sandbox"), &rules, error);
 
 	if (r != 0)
 		return r;
@@ -162,38 +198,41 @@ static int ask_rules(struct yett_connection *connection, const json_t *asked, js
 }
 
 /* By the list of the action's own name; the other one would be of another action. */
-static int change(struct yett_connection *connection, const json_t *asked, bool allows, json_t **ret_answer, struct yett_error *error)
+static int change(const struct asking *asking, bool allows, json_t **ret_answer, struct yett_error *error)
 {
 	const char *own = allows ? "allow" : "deny", *other = allows ? "deny" : "allow";
-	const json_t *rules = field_get(asked, own);
+	const json_t *rules = field_get(asking->asked, own);
 	_cleanup_free_ char **texts = field_strings(rules);
 	size_t count = json_array_size(rules);
 	int r;
 
-	if (!rules || field_get(asked, other))
+	if (!rules || field_get(asking->asked, other))
 		return error_set(error, YETT_E_INVALID_REQUEST, rules ? YETT_R_UNKNOWN_FIELD : YETT_R_MISSING_FIELD,
 		                 "%s: the action %s takes rules in this list, and none in %s", own, own, other);
 	if (!texts)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
-	r = yett_network_change(connection, field_text(asked, "sandbox"), allows ? (const char *const *)texts : NULL, allows ? count : 0,
-	                        allows ? NULL : (const char *const *)texts, allows ? 0 : count, error);
-	return r == 0 ? ask_rules(connection, asked, ret_answer, error) : r;
+	r = allows ? bounds_check_rules(&asking->agent->bounds, (const char *const *)texts, count, error) : 0;
+	if (r != 0)
+		return r;
+	r = yett_network_change(asking->connection, field_text(asking->asked, "sandbox"), allows ? (const char *const *)texts : NULL,
+	                        allows ? count : 0, allows ? NULL : (const char *const *)texts, allows ? 0 : count, error);
+	return r == 0 ? ask_rules(asking, ret_answer, error) : r;
 }
 
-static int ask_allow(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_allow(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
-	return change(connection, asked, true, ret_answer, error);
+	return change(asking, true, ret_answer, error);
 }
 
-static int ask_deny(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_deny(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
-	return change(connection, asked, false, ret_answer, error);
+	return change(asking, false, ret_answer, error);
 }
 
-static int ask_capabilities(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+static int ask_capabilities(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
 	struct yett_capability_list *list;
-	int r = yett_capabilities(connection, field_text(asked, "profile"), &list, error);
+	int r = yett_capabilities(asking->connection, field_text(asking->asked, "profile"), &list, error);
 
 	if (r != 0)
 		return r;
@@ -315,7 +354,7 @@ static void ask(struct call *call, ask_fn how)
 	do {
 		r = agent_connect(call_agent(call), &connection, &error);
 		if (r == 0)
-			r = how(connection, call_asked(call), &answer, &error);
+			r = how(&(const struct asking){call_agent(call), connection, call_asked(call)}, &answer, &error);
 	} while (agent_is_to_repeat(call_agent(call), r, &error, &tries));
 	if (r != 0)
 		call_fail(call, &error);
@@ -348,8 +387,7 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 	free(making);
 	call_set_work(call, NULL, NULL);
 	if (!box) {
-		happenings_add(call_agent(call), "refused", NULL,
-		               json_pack("{s:o, s:s}", "error", problem_json(error), "text", "a sandbox"));
+		happenings_add_refusal(call_agent(call), "a sandbox", error);
 		call_fail(call, error);
 		return;
 	}
@@ -374,19 +412,32 @@ static void make(struct call *call)
 	if (box_make(call_agent(call), call_asked(call), field_text(call_asked(call), "name"), true, made, making, &making->making,
 	             &error) != 0) {
 		free(making);
+		happenings_add_refusal(call_agent(call), "a sandbox", &error);
 		call_fail(call, &error);
 		return;
 	}
 	call_set_work(call, making, give_up);
 }
 
-#define ACTION(name, needs_sandbox, takes_wish, ask, begin) {#name, needs_sandbox, takes_wish, ask, begin},
+#define ACTION(name, needs_sandbox, takes_wish, looks_itself, ask, begin) {#name, needs_sandbox, takes_wish, looks_itself, ask, begin},
 static const struct {
 	const char *name;
-	bool needs_sandbox, takes_wish;
+	bool needs_sandbox, takes_wish, looks_itself;
 	ask_fn ask; /* of the helper; NULL: `begin` */
 	void (*begin)(struct call *call);
 } actions[] = {ACTIONS(ACTION)};
+
+/* The sandbox that is asked about is asked about by its id, from here on. */
+static int name_by_id(struct call *call, struct yett_error *error)
+{
+	json_t *asked = json_copy((json_t *)call_asked(call));
+	char id[YETT_ID_SIZE];
+	int r = own_find(call_agent(call), field_text(asked, "sandbox"), id, error);
+
+	(void)json_object_set_new(asked, "sandbox", json_string(r == 0 ? id : ""));
+	call_replace_asked(call, asked);
+	return r;
+}
 
 void op_sandboxes(struct call *call)
 {
@@ -402,6 +453,8 @@ void op_sandboxes(struct call *call)
 		} else if (!actions[i].takes_wish && wish_is_any(call_asked(call))) {
 			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD,
 			                "%s takes no profile, shares, network, rules or limits: these are for make and plan", name);
+			call_fail(call, &error);
+		} else if (!actions[i].looks_itself && field_get(call_asked(call), "sandbox") && name_by_id(call, &error) != 0) {
 			call_fail(call, &error);
 		} else if (actions[i].ask) {
 			ask(call, actions[i].ask);

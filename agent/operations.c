@@ -11,14 +11,14 @@ const struct operation operations[] = {
          "Runs a program in one of 13 languages in a sandbox of its own, which is gone afterwards, or in one that is named, and tells what it "
          "wrote, its exit status, and in words why it failed. Compiles it where the language is. With mode kept, python and javascript keep "
          "variables between calls in one sandbox, which stays. One that takes long is answered as running, with an id: wait_command tells the rest.",
-         runner_asked, execution_fields, OPERATION_REACHES, runner_begin},
+         runner_asked, execution_fields, OPERATION_RUNS, runner_begin},
 	{"run_command", "Run a command",
          "Runs a shell command line, or a program with its arguments, in a sandbox of its own or in one that is named, and tells what it wrote "
          "and its exit status. One that takes long is answered as running, with an id: wait_command tells the rest.",
-         op_command_asked, execution_fields, OPERATION_REACHES, op_run_command},
+         op_command_asked, execution_fields, OPERATION_RUNS, op_run_command},
 	{"wait_command", "Wait for a command, or end it",
          "What became of something that runs: its output so far, or its end. Gives it more to read, sends it a signal, or ends it with signal KILL.",
-         op_wait_asked, execution_fields, OPERATION_REACHES, op_wait_command},
+         op_wait_asked, execution_fields, OPERATION_RUNS, op_wait_command},
 	{"read_file", "Read a file",
          "Reads a file of a sandbox, or the whole output of something that was run: path run:ID/stdout, run:ID/stderr or run:ID/output.",
          op_read_asked, op_read_answered, OPERATION_READS | OPERATION_ASKS_AGAIN, op_read_file},

@@ -12,7 +12,7 @@ struct call;
 enum operation_flag {
 	OPERATION_READS = 1,      /* changes nothing */
 	OPERATION_DESTROYS = 2,   /* may end or remove what is there */
-	OPERATION_REACHES = 4,    /* runs programs, which may reach what the sandbox can */
+	OPERATION_RUNS = 4,       /* runs programs, or tells them what to do: they reach what the sandbox can */
 	OPERATION_ASKS_AGAIN = 8, /* may be repeated, and nothing more happens */
 };
 

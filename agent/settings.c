@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/bounds.h"
 #include "agent/home.h"
 #include "agent/runner/languages.h"
 #include "libclient/yett.h"
@@ -133,7 +134,21 @@ static char *read_file_text(const char *path, size_t *ret_length)
 	return text;
 }
 
-int settings_load(struct settings *settings, struct yett_error *error)
+/* Takes it out of the object, where it is in there. */
+static int take_may(json_t *object, json_t **may, struct yett_error *error)
+{
+	json_t *found = json_object_get(object, "may");
+	int r = found ? fields_check(bounds_fields, found, error) : 0;
+
+	if (!found || r != 0)
+		return r;
+	json_decref(*may);
+	*may = json_incref(found);
+	(void)json_object_del(object, "may");
+	return 0;
+}
+
+int settings_load(struct settings *settings, json_t **ret_may, struct yett_error *error)
 {
 	_cleanup_free_ char *path = home_path("XDG_CONFIG_HOME", ".config", "yett/agent.json"), *text = NULL;
 	json_t *object = defaults();
@@ -142,7 +157,9 @@ int settings_load(struct settings *settings, struct yett_error *error)
 	int r;
 
 	*settings = (struct settings){0};
-	r = settings_change(settings, object, error);
+	*ret_may = json_object();
+	r = *ret_may ? settings_change(settings, object, error)
+	             : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
 	json_decref(object);
 	if (r != 0 || !path)
 		return r;
@@ -154,7 +171,9 @@ int settings_load(struct settings *settings, struct yett_error *error)
 	object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
 	if (!object)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.120s:%d: %.100s", path, where.line, where.text);
-	r = settings_change(settings, object, error);
+	r = take_may(object, ret_may, error);
+	if (r == 0)
+		r = settings_change(settings, object, error);
 	if (r != 0)
 		error_detail(error, "it stands in %.400s", path);
 	json_decref(object);

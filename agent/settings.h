@@ -19,8 +19,11 @@ struct settings {
 /* Its fields, for documents and for changes at run time. */
 extern const struct field settings_fields[];
 
-/* The defaults, and over them what is in the file, where there is one. YETT_E_INVALID_REQUEST: it holds what it may not. */
-_must_check_ int settings_load(struct settings *settings, struct yett_error *error);
+/*
+ * The defaults, and over them what is in the file, where there is one; and its "may", for the bounds: an object, the caller's, which may be
+ * empty, and which nothing changes at run time. YETT_E_INVALID_REQUEST: it holds what it may not.
+ */
+_must_check_ int settings_load(struct settings *settings, json_t **ret_may, struct yett_error *error);
 
 /* Changes those that are members of `object`, all or none. */
 _must_check_ int settings_change(struct settings *settings, const json_t *object, struct yett_error *error);

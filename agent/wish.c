@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-static const char *const modes[] = {"ro", "rw", "cow", NULL};
+const char *const wish_modes[] = {"ro", "rw", "cow", NULL};
 const char *const wish_tiers[] = {"light", "strong", NULL};
 const char *const wish_networks[] = {"none", "limited", "open", "host", NULL}; /* from YETT_NETWORK_NONE on */
 
 const struct field wish_share_fields[] = {
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory or file of the host, absolute"},
 	{"target", FIELD_TEXT, FIELD_NULLABLE, 1, 4095, "Where it is inside; without it at the same path"},
-	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = modes, .fallback = "\"ro\"",
+	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = wish_modes, .fallback = "\"ro\"",
          .description = "ro: read only; rw: what is written is written; cow: copy-on-write, to be reviewed and applied later"},
 	{0},
 };
@@ -18,6 +18,22 @@ const struct field wish_share_fields[] = {
 const char *wish_network_name(enum yett_network network)
 {
 	return network >= YETT_NETWORK_NONE && network <= YETT_NETWORK_HOST ? wish_networks[network - YETT_NETWORK_NONE] : wish_networks[0];
+}
+
+enum yett_network wish_network(const char *name)
+{
+	int i = YETT_NETWORK_NONE;
+
+	while (i < YETT_NETWORK_HOST && strcmp(wish_networks[i - YETT_NETWORK_NONE], name) != 0)
+		i++;
+	return (enum yett_network)i;
+}
+
+uint32_t wish_share_flags(const char *mode)
+{
+	if (mode && strcmp(mode, "rw") == 0)
+		return YETT_SHARE_WRITABLE;
+	return mode && strcmp(mode, "cow") == 0 ? YETT_SHARE_COW : 0;
 }
 
 static const char *choose_profile(const struct agent *agent, const json_t *asked)
@@ -31,14 +47,11 @@ static const char *choose_profile(const struct agent *agent, const json_t *asked
 
 static void read_share(const json_t *asked, struct yett_share *share)
 {
-	const char *mode = field_text(asked, "mode");
-
-	*share = (struct yett_share){
-		.size = sizeof *share, .path = field_text(asked, "path"), .target = field_text(asked, "target"), .fd = -1};
-	if (mode && strcmp(mode, "rw") == 0)
-		share->flags = YETT_SHARE_WRITABLE;
-	else if (mode && strcmp(mode, "cow") == 0)
-		share->flags = YETT_SHARE_COW;
+	*share = (struct yett_share){.size = sizeof *share,
+	                             .path = field_text(asked, "path"),
+	                             .target = field_text(asked, "target"),
+	                             .flags = wish_share_flags(field_text(asked, "mode")),
+	                             .fd = -1};
 }
 
 static int read_rules(const json_t *list, char ***texts, const char *const **ret_rules, size_t *ret_count)
@@ -57,16 +70,19 @@ int wish_read(struct wish *wish, const struct agent *agent, const json_t *asked,
 	const char *network = field_text(asked, "network");
 	const json_t *shares = field_get(asked, "shares"), *cpus = field_get(asked, "cpus");
 	double processors = cpus ? json_number_value(cpus) : 0;
+	int r;
 
-	if (cpus && !(processors >= 0.001 && processors <= 100000))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "cpus: expected a number of processors, like 0.5 or 2");
+	if (cpus && !wish_is_cpus(processors))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, WISH_CPUS_WANTED);
 	if (field_text(asked, "profile") && field_text(asked, "tier"))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "profile and tier both say which profile is meant: one of them will do");
-	*wish = (struct wish){.options = {.size = sizeof *options,
+	*wish = (struct wish){.labels = {agent->bounds.label, NULL},
+	                      .options = {.size = sizeof *options,
 	                                  .profile = choose_profile(agent, asked),
 	                                  .name = name,
 	                                  .flags = name ? YETT_SANDBOX_LINGER : 0,
+	                                  .labels = wish->labels,
 	                                  .shares = wish->shares,
 	                                  .shares_count = json_array_size(shares),
 	                                  .memory_bytes = (uint64_t)field_number(asked, "memory_bytes", 0),
@@ -74,22 +90,33 @@ int wish_read(struct wish *wish, const struct agent *agent, const json_t *asked,
 	                                  .pids = (uint64_t)field_number(asked, "pids", 0)}};
 	for (size_t i = 0; i < options->shares_count; i++)
 		read_share(json_array_get(shares, i), &wish->shares[i]);
-	for (int i = YETT_NETWORK_NONE; network && i <= YETT_NETWORK_HOST; i++)
-		if (strcmp(wish_network_name(i), network) == 0)
-			options->network = (enum yett_network)i;
+	if (network)
+		options->network = wish_network(network);
 	if (read_rules(field_get(asked, "allow"), &wish->allow, &options->allow, &options->allow_count) < 0 ||
 	    read_rules(field_get(asked, "deny"), &wish->deny, &options->deny, &options->deny_count) < 0) {
 		wish_free(wish);
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
 	}
-	return 0;
+	r = bounds_apply(&agent->bounds, options, wish->shares, error);
+	if (r != 0)
+		wish_free(wish);
+	return r;
 }
 
 void wish_free(struct wish *wish)
 {
+	for (size_t i = 0; i < wish->options.shares_count; i++)
+		if (wish->shares[i].flags & YETT_SHARE_FD)
+			fd_close(wish->shares[i].fd);
+	wish->options.shares_count = 0;
 	free(wish->allow);
 	free(wish->deny);
 	wish->allow = wish->deny = NULL;
+}
+
+bool wish_is_cpus(double processors)
+{
+	return processors >= 0.001 && processors <= 100000;
 }
 
 bool wish_is_any(const json_t *asked)

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/fd_path.h"
 #include "base/lines.h"
 #include "cli/connect.h"
 #include "cli/output.h"
@@ -347,17 +348,11 @@ static int set_up(struct session *session, struct run *run, struct yett_error *e
 static int hold(struct session_share *was, bool is_same_boot, int *ret_fd, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = open(was->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	char link[32], path[PATH_MAX];
+	char path[PATH_MAX];
 	struct stat st;
-	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 || (fd_path(fd, path) < 0 && !path[0]))
 		return changed(was->path, strerror(errno), error);
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof path - 1);
-	if (n < 0)
-		return changed(was->path, strerror(errno), error);
-	path[n] = '\0';
 	if (strcmp(path, was->path) != 0)
 		return changed(was->path, "is reached through a symbolic link now, and was not when the sandbox was made", error);
 	if (was->inode && (!S_ISDIR(st.st_mode) || st.st_ino != was->inode || (is_same_boot && st.st_dev != was->device)))

@@ -9,12 +9,63 @@
 
 #define PROGRAM   "yett-agent"
 #define WORDS_MAX 32
+#define GIVEN_MAX 256
 
 struct agents_options {
 	struct connect_choice connect;
 	bool lines, list;
 	const char *port, *token_file, *listen, *patience, *request_time, *idle_exit;
+	const char *given[2 * GIVEN_MAX]; /* what requests may ask for: option, value, and so on */
+	size_t given_count;
 };
+
+static int give(void *into, const char *option, const char *value, struct yett_error *error)
+{
+	struct agents_options *options = into;
+
+	if (!*value || options->given_count == ARRAY_SIZE(options->given))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s: %s", option,
+		                 *value ? "there are too many" : "it has an empty value");
+	options->given[options->given_count++] = option;
+	options->given[options->given_count++] = value;
+	return 0;
+}
+
+#define OPTION_GIVEN(name)                                                              \
+	static int give_##name(void *into, const char *value, struct yett_error *error) \
+	{                                                                               \
+		return give(into, "--" #name, value, error);                            \
+	}
+
+OPTION_GIVEN(ro)
+OPTION_GIVEN(rw)
+OPTION_GIVEN(cow)
+OPTION_GIVEN(allow)
+OPTION_GIVEN(net)
+OPTION_GIVEN(profile)
+OPTION_GIVEN(memory)
+OPTION_GIVEN(cpus)
+OPTION_GIVEN(pids)
+OPTION_GIVEN(sandboxes)
+
+/* Rows of all three: whoever starts it says what requests may ask for. */
+#define GIVEN_OPTIONS                                                                                                                          \
+	{0, "ro", "PATH", "requests may share it, or what is below it, read-only; repeat for more", give_ro},                                  \
+		{0, "rw", "PATH", "the same, also to be written to", give_rw},                                                                 \
+		{0, "cow", "PATH", "the same, also to be changed in copies; without --ro, --rw and --cow the current directory is",            \
+	         give_cow},                                                                                                                    \
+		{0, "allow", "HOST[:PORT]", "requests may have a network that reaches so much; repeat for more", give_allow},                  \
+		{0, "net", "none|limited|open|host", "the most of a network that requests may ask for: none, limited, open or host",           \
+	         give_net},                                                                                                                    \
+		{0, "profile", "PROFILE", "a profile that they may ask for, instead of those of the tiers; repeat for more",                   \
+	         give_profile},                                                                                                                \
+		{0, "memory", "SIZE", "the most memory that they may ask for, and what a sandbox has without", give_memory},                   \
+		{0, "cpus", "N", "the same of processors", give_cpus}, {0, "pids", "N", "the same of processes and threads", give_pids},       \
+	{                                                                                                                                      \
+		0, "sandboxes", "own|all",                                                                                                     \
+			"own: requests use only sandboxes that an agent made which was started here with the same options; all: all of yours", \
+			give_sandboxes                                                                                                         \
+	}
 
 OPTION_TEXT(set_socket, struct agents_options, connect.socket_path)
 OPTION_TEXT(set_key, struct agents_options, connect.key_path)
@@ -30,12 +81,14 @@ OPTION_TEXT(set_idle_exit, struct agents_options, idle_exit)
 const struct option tool_options[] = {
 	{0, "lines", NULL, "a request on each line, answered by a line, until the input ends", set_lines},
 	{0, "list", NULL, "print the operations and the settings, with their JSON Schemas", set_list},
+	GIVEN_OPTIONS,
 	CONNECT_OPTIONS,
 	{0},
 };
 
 const struct option mcp_options[] = {
 	{0, "patience", "DUR", "answer what takes longer as running, to be asked about again; 45s without this option", set_patience},
+	GIVEN_OPTIONS,
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -47,6 +100,7 @@ const struct option serve_options[] = {
 	{0, "token-file", "FILE", "where the token is, or is to be written, for that port", set_token_file},
 	{0, "request-time", "N", "seconds that a request may take to come, with its body; 30 without it", set_request_time},
 	{0, "idle-exit", "N", "end when nobody was connected, and nothing ran, for so many seconds; 0: never", set_idle_exit},
+	GIVEN_OPTIONS,
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -85,7 +139,7 @@ static void add(const char **words, size_t *count, const char *name, const char 
 int agents_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct agents_options options = {0};
-	const char *words[WORDS_MAX] = {PROGRAM};
+	const char *words[WORDS_MAX + 2 * GIVEN_MAX] = {PROGRAM};
 	struct yett_error error;
 	char path[PATH_MAX];
 	size_t count = 1;
@@ -95,6 +149,8 @@ int agents_main(const struct subcommand *self, int argc, char **argv)
 		return r;
 	add(words, &count, "--socket", options.connect.socket_path);
 	add(words, &count, "--key", options.connect.key_path);
+	for (size_t i = 0; i < options.given_count; i++)
+		words[count++] = options.given[i];
 	words[count++] = self->name;
 	add(words, &count, "--lines", options.lines ? "" : NULL);
 	add(words, &count, "--list", options.list ? "" : NULL);

@@ -14,7 +14,7 @@
 #define EXIT_BROKEN 4 /* begun, and neither completed nor taken back */
 
 struct apply_options {
-	bool resume, abort, dry, force, interactive;
+	bool resume, abort, dry, force, interactive, takes_protected;
 };
 
 OPTION_FLAG(set_resume, struct apply_options, resume)
@@ -22,12 +22,15 @@ OPTION_FLAG(set_abort, struct apply_options, abort)
 OPTION_FLAG(set_dry, struct apply_options, dry)
 OPTION_FLAG(set_force, struct apply_options, force)
 OPTION_FLAG(set_interactive, struct apply_options, interactive)
+OPTION_FLAG(set_takes_protected, struct apply_options, takes_protected)
 
 const struct option apply_options[] = {
 	{'i', "interactive", NULL, "show each change on the terminal, of texts each hunk, and ask whether to apply it", set_interactive},
 	{'n', "dry-run", NULL, "tell what would be applied, and apply nothing", set_dry},
 	{'f', "force", NULL,
          "apply also what was changed outside since, which is lost; when completing or taking back, leave that as it is", set_force},
+	{0, "include-protected", NULL, "apply also what programs execute or obey unasked, which has to be named otherwise",
+         set_takes_protected},
 	{0, "continue", NULL, "complete an apply that ended half-way", set_resume},
 	{0, "abort", NULL, "take back an apply that ended half-way", set_abort},
 	{0},
@@ -59,30 +62,29 @@ static int exit_code(const struct yett_work *work, const struct apply_options *o
 	return EXIT_BROKEN;
 }
 
-static int apply(const struct yett_work *work, const struct apply_options *options, int count, char **paths, struct yett_error *error)
+static int apply(const struct yett_work *work, const struct apply_options *options, char **paths, struct yett_error *error)
 {
 	const struct {
 		bool is_set;
 		char letter;
-	} letters[] = {{options->resume, 'c'}, {options->abort, 'a'},        {options->force, 'f'},
-	               {options->dry, 'n'},    {output_json() != NULL, 'j'}, {options->interactive, 'i'}};
+	} letters[] = {{options->resume, 'c'},       {options->abort, 'a'},       {options->force, 'f'},          {options->dry, 'n'},
+	               {output_json() != NULL, 'j'}, {options->interactive, 'i'}, {options->takes_protected, 'p'}};
 	_cleanup_fd_ int store = open(work->store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_fd_ int source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(connect_freep) const char *const *protected = NULL;
-	_cleanup_free_ char **argv = NULL;
 	_cleanup_fd_ int terminal = options->interactive ? open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
-	struct review review = {.name = "yett-apply", .out = -1, .notes = -1};
 	const int fds[] = {source, terminal};
 	char number[16], asked[16] = "-", what[ARRAY_SIZE(letters) + 1] = "";
-	size_t names = 0;
-	int r = yett_protect_list(&protected, error);
+	char *const first[] = {(char *)work->id, number, NULL, NULL, asked, what}; /* NULL: its pipes */
+	struct review review = {.name = "yett-apply",
+	                        .variable = "YETT_APPLY",
+	                        .first = first,
+	                        .first_count = ARRAY_SIZE(first),
+	                        .paths = paths,
+	                        .out = -1,
+	                        .notes = -1};
+	int r;
 
-	if (r)
-		return r;
-	while (protected[names])
-		names++;
-	argv = calloc((size_t)count + names + 9, sizeof *argv);
-	if (store < 0 || source < 0 || !argv)
+	if (store < 0 || source < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s: %m",
 		                 store < 0 ? work->store : work->source);
 	if (options->interactive && terminal < 0)
@@ -93,14 +95,7 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 		if (letters[i].is_set)
 			what[n++] = letters[i].letter;
 	(void)snprintf(number, sizeof number, "%d", source);
-	argv[1] = (char *)work->id;
-	argv[2] = number;
-	argv[5] = asked; /* [3] and [4] are its pipes */
-	argv[6] = what;
-	memcpy(argv + 7, protected, names * sizeof *argv);
-	argv[7 + names] = (char *)"";
-	memcpy(argv + 8 + names, paths, (size_t)count * sizeof *paths);
-	r = review_start(&review, "YETT_APPLY", argv, store, fds, terminal < 0 ? 1 : 2, error);
+	r = review_start(&review, store, fds, terminal < 0 ? 1 : 2, error);
 	if (r) {
 		fd_close(review.out);
 		fd_close(review.notes);
@@ -119,10 +114,10 @@ static int check(const struct apply_options *options, int count, struct yett_err
 {
 	bool is_resumed = options->resume || options->abort;
 
-	if ((options->resume && options->abort) || (is_resumed && (options->dry || count > 0)))
+	if ((options->resume && options->abort) || (is_resumed && (options->dry || options->takes_protected || count > 0)))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"apply: --continue and --abort exclude each other, --dry-run and paths: they are about all that was begun");
+			"apply: --continue and --abort exclude each other, --dry-run, --include-protected and paths: they are about all that was begun");
 	if (options->interactive && (is_resumed || output_json()))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "apply: --interactive goes with neither --continue, --abort nor --json");
@@ -146,7 +141,7 @@ int apply_main(const struct subcommand *self, int argc, char **argv)
 	}
 	r = review_find(argv[first], &list, &work, &error);
 	if (r == 0)
-		r = apply(work, &options, count, argv + first + 1, &error);
+		r = apply(work, &options, argv + first + 1, &error);
 	if (r > 0)
 		output_error(&error);
 	return r > 0 ? EXIT_FAILED : -r;

@@ -2,11 +2,14 @@
 #include "cli/blocked.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/escape.h"
 #include "cli/output.h"
+
+#define END_MS 2000 /* of a sandbox that has been told to end */
 
 void blocked_print_peer(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE])
 {
@@ -145,7 +148,11 @@ static void tell(const char *what, const struct blocked_list *list)
 
 void blocked_end(struct blocked *blocked)
 {
-	blocked_read(blocked);
+	struct pollfd wait = {.fd = blocked_fd(blocked), .events = POLLIN};
+
+	/* The last that is told is the end of the sandbox, which may come after this one's. */
+	while (blocked->events && poll(&wait, 1, END_MS) > 0)
+		blocked_read(blocked);
 	yett_events_free(blocked->events);
 	blocked->events = NULL;
 	tell("denied", &blocked->denied);

@@ -44,5 +44,5 @@ void blocked_begin(struct blocked *blocked, struct yett_connection *connection, 
 int blocked_fd(const struct blocked *blocked);
 void blocked_read(struct blocked *blocked);
 
-/* Tells, and ends it. */
+/* Hears what there is until the sandbox has ended, tells, and ends it. */
 void blocked_end(struct blocked *blocked);

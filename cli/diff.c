@@ -52,7 +52,6 @@ struct asking {
 	bool is_paged, is_snapshot;
 };
 
-#define ARGUMENTS   7 /* before the paths */
 #define NUMBER_SIZE 12
 
 /* The arguments of yett-diff, of which all numbers are descriptors: its main.c has what they mean. */
@@ -62,7 +61,7 @@ static int start(struct asking *asking, const char *form, char **paths, struct y
 	char layers[STORE_LAYERS_MAX * NUMBER_SIZE] = "0", hidden[NUMBER_SIZE] = "-", source[NUMBER_SIZE];
 	int fds[STORE_LAYERS_MAX + 1] = {store->source};
 	size_t count = 1, length = 1;
-	_cleanup_free_ char **argv = NULL;
+	int r;
 
 	for (size_t i = 1; i < store->count; i++) {
 		length += (size_t)snprintf(layers + length, sizeof layers - length, ",%d", store->layers[i]);
@@ -73,16 +72,14 @@ static int start(struct asking *asking, const char *form, char **paths, struct y
 		fds[count++] = store->hidden;
 	}
 	(void)snprintf(source, sizeof source, "%d", store->source);
-	char *const first[ARGUMENTS] = {"yett-diff", layers, hidden, source, NULL, NULL, (char *)form}; /* NULL: its pipes */
+	char *const first[] = {layers, hidden, source, NULL, NULL, (char *)form}; /* NULL: its pipes */
 
-	for (length = 0; paths[length];)
-		length++;
-	argv = calloc(ARGUMENTS + length + 1, sizeof *argv);
-	if (!argv)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for yett-diff");
-	memcpy(argv, first, sizeof first);
-	memcpy(argv + ARGUMENTS, paths, length * sizeof *paths);
-	return review_start(&asking->review, "YETT_DIFF", argv, store->layers[0], fds, count, error);
+	asking->review.first = first;
+	asking->review.first_count = ARRAY_SIZE(first);
+	asking->review.paths = paths;
+	r = review_start(&asking->review, store->layers[0], fds, count, error);
+	asking->review.first = NULL;
+	return r;
 }
 
 /* Names have no colours, and JSON neither. On a terminal nothing is acted on, and so wherever colours say that it will be one. */
@@ -181,8 +178,9 @@ static int open_state(const struct yett_work *work, const char *snapshot, struct
 
 static int diff(const struct yett_work *work, const char *snapshot, const struct diff_options *options, char **paths)
 {
-	struct asking asking = {
-		.review = {.name = "yett-diff", .out = -1, .notes = -1}, .is_paged = !options->no_pager, .is_snapshot = snapshot};
+	struct asking asking = {.review = {.name = "yett-diff", .variable = "YETT_DIFF", .out = -1, .notes = -1},
+	                        .is_paged = !options->no_pager,
+	                        .is_snapshot = snapshot};
 	struct yett_error error = {0};
 	const char *form = choose_form(options, &asking.style);
 	int r = open_state(work, snapshot, &asking.store, &error);

@@ -8,6 +8,7 @@
 
 #include "base/escape.h"
 #include "base/spawn.h"
+#include "cli/connect.h"
 #include "cli/output.h"
 
 #define PASSED_MAX 128 /* descriptors */
@@ -77,13 +78,39 @@ static int fail(const struct review *review, const char *path, int r, struct yet
 	            : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start %s: %m", review->name);
 }
 
-int review_start(struct review *review, const char *variable, char **argv, int input, const int *fds, size_t count,
-                 struct yett_error *error)
+/* The program and its arguments: an array that is to be freed, of texts that are not. */
+static char **put_arguments(const struct review *review, const char *const *protected, char numbers[REVIEW_PIPES][16])
 {
+	size_t names = 0, paths = 0, used = 1, pipes = 0;
+	char **argv;
+
+	while (protected[names])
+		names++;
+	while (review->paths[paths])
+		paths++;
+	argv = calloc(review->first_count + names + paths + 3, sizeof *argv);
+	if (!argv)
+		return NULL;
+	argv[0] = (char *)review->name;
+	for (size_t i = 0; i < review->first_count; i++)
+		argv[used++] = review->first[i] ? review->first[i] : numbers[pipes++];
+	memcpy(argv + used, protected, names * sizeof *argv);
+	used += names;
+	argv[used++] = (char *)"";
+	memcpy(argv + used, review->paths, paths * sizeof *argv);
+	return argv;
+}
+
+int review_start(struct review *review, int input, const int *fds, size_t count, struct yett_error *error)
+{
+	_cleanup_(connect_freep) const char *const *protected = NULL;
+	_cleanup_free_ char **argv = NULL;
 	char path[PATH_MAX], numbers[REVIEW_PIPES][16];
 	int passed[PASSED_MAX], out[2], notes[2];
-	int r = find_program(review->name, variable, path, error);
+	int r = find_program(review->name, review->variable, path, error);
 
+	if (r == 0)
+		r = yett_protect_list(&protected, error);
 	if (r)
 		return r;
 	if (pipe2(out, O_CLOEXEC) < 0)
@@ -96,17 +123,14 @@ int review_start(struct review *review, const char *variable, char **argv, int i
 	review->notes = notes[0];
 	(void)snprintf(numbers[0], sizeof numbers[0], "%d", out[1]);
 	(void)snprintf(numbers[1], sizeof numbers[1], "%d", notes[1]);
-	argv[0] = (char *)review->name;
-	for (size_t i = 1, n = 0; n < REVIEW_PIPES; i++)
-		if (!argv[i])
-			argv[i] = numbers[n++];
 	memcpy(passed, fds, count * sizeof *fds);
 	passed[count] = out[1];
 	passed[count + 1] = notes[1];
-	r = spawn(path, argv, input, passed, count + REVIEW_PIPES, &review->pid);
+	argv = put_arguments(review, protected, numbers);
+	r = argv ? spawn(path, argv, input, passed, count + REVIEW_PIPES, &review->pid) : -ENOMEM;
 	fd_close(out[1]);
 	fd_close(notes[1]);
-	return r == 0 ? 0 : fail(review, path, r, error);
+	return r == 0 ? 0 : fail(review, r == -ENOMEM ? NULL : path, r, error);
 }
 
 void review_tell(FILE *from)

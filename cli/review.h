@@ -20,19 +20,18 @@ _must_check_ int review_check_paths(const char *subcommand, int count, char **pa
 
 /* A child, and the ends of the pipes from it. */
 struct review {
-	const char *name; /* of its program */
+	const char *name, *variable; /* of its program, and of the environment variable that may name another */
+	char *const *first;          /* its arguments after the name; NULL stands for the number of a pipe */
+	size_t first_count;
+	char *const *paths; /* those after them, behind the names that yett_protect_list() tells and an empty one; ends with NULL */
 	int out, notes;
 	pid_t pid;
 };
 
 #define REVIEW_PIPES 2 /* descriptors whose numbers the program is told, as it reads them of its arguments: its output, then its notes */
 
-/*
- * Starts the program `name` beside the helper, or what the environment variable names. Its arguments are argv, which gets its name at
- * [0], and the numbers of its ends of the pipes in the first two that are NULL. `input` is its descriptor 0, `fds` are passed on.
- */
-_must_check_ int review_start(struct review *review, const char *variable, char **argv, int input, const int *fds, size_t count,
-                              struct yett_error *error);
+/* Starts the program, which is beside the helper. `input` is its descriptor 0, `fds` are passed on. */
+_must_check_ int review_start(struct review *review, int input, const int *fds, size_t count, struct yett_error *error);
 
 /* The notes of a program, a line each. */
 void review_tell(FILE *from);

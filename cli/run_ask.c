@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/net_rule_parse.h"
+#include "base/own_place.h"
 #include "base/units_parse.h"
 #include "cli/output.h"
 #include "cli/run_shares.h"
@@ -35,8 +37,15 @@ int run_ask_choose_share(struct run *run)
 
 	if (r)
 		return r;
+	for (size_t i = 0; home && i < o->shares_count; i++)
+		if ((o->shares[i].flags & YETT_SHARE_WRITABLE) && own_place_is_below(home, o->shares[i].path)) {
+			output_note(
+				"%s is writable and contains your home: start files that do not exist yet can be created there; share a smaller directory",
+				ESCAPE(o->shares[i].path));
+			break;
+		}
 	for (size_t i = 0; here && i < o->tmpfs_count; i++)
-		if (workdir_is_below(here, o->tmpfs[i].target))
+		if (own_place_is_below(here, o->tmpfs[i].target))
 			decision = WORKDIR_IS_SHARED;
 	if (decision != WORKDIR_SHARE) {
 		if (*workdir_why(decision) && o->shares_count == 0)

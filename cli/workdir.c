@@ -4,37 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Never shared by default with anything below them: they are the system's, not the caller's work. */
-static const char *const system_trees[] = {"/bin",    "/boot", "/dev", "/etc",  "/lib", "/lib32", "/lib64",
-                                           "/libx32", "/proc", "/run", "/sbin", "/sys", "/usr"};
-
-/* Never shared by default themselves: what is below them can be anybody's work. */
-static const char *const system_directories[] = {"/",    "/home", "/media", "/mnt",     "/opt",     "/root",
-                                                 "/srv", "/tmp",  "/var",   "/var/tmp", "/var/lib", "/var/log"};
-
-bool workdir_is_below(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	if (length == 1)
-		return path[0] == '/';
-	return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
-}
+#include "base/own_place.h"
 
 enum workdir workdir_decide(const char *directory, const char *home, const struct yett_share *shares, size_t count)
 {
 	/* it is shown already, or something else is to be shown in its place */
 	for (size_t i = 0; i < count; i++)
-		if (workdir_is_below(directory, shares[i].path) || workdir_is_below(directory, shares[i].target))
+		if (own_place_is_below(directory, shares[i].path) || own_place_is_below(directory, shares[i].target))
 			return WORKDIR_IS_SHARED;
-	for (size_t i = 0; i < sizeof system_directories / sizeof system_directories[0]; i++)
-		if (strcmp(directory, system_directories[i]) == 0)
-			return home && strcmp(directory, home) == 0 ? WORKDIR_HOME : WORKDIR_SYSTEM;
-	for (size_t i = 0; i < sizeof system_trees / sizeof system_trees[0]; i++)
-		if (workdir_is_below(directory, system_trees[i]))
-			return WORKDIR_SYSTEM;
-	if (home && workdir_is_below(home, directory))
+	switch (own_place_of(directory, home)) {
+	case OWN_PLACE_HOME:
 		return WORKDIR_HOME;
+	case OWN_PLACE_SYSTEM:
+		return WORKDIR_SYSTEM;
+	case OWN_PLACE_WORK:
+		break;
+	}
 	return WORKDIR_SHARE;
 }
 
@@ -43,7 +28,7 @@ bool workdir_inside(const char *directory, const struct yett_share *shares, size
 	const struct yett_share *best = NULL;
 
 	for (size_t i = 0; i < count; i++)
-		if (workdir_is_below(directory, shares[i].path) && (!best || strlen(shares[i].path) > strlen(best->path)))
+		if (own_place_is_below(directory, shares[i].path) && (!best || strlen(shares[i].path) > strlen(best->path)))
 			best = &shares[i];
 	for (size_t i = 0; !best && i < count; i++)
 		if (strcmp(directory, shares[i].target) == 0)
@@ -57,7 +42,7 @@ bool workdir_in_template(const char *path)
 	static const char *const shown[] = {"/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr"};
 
 	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
-		if (workdir_is_below(path, shown[i]))
+		if (own_place_is_below(path, shown[i]))
 			return true;
 	return false;
 }

@@ -24,9 +24,6 @@ enum workdir {
  */
 enum workdir workdir_decide(const char *directory, const char *home, const struct yett_share *shares, size_t count);
 
-/* Whether `path` is `directory` or below it. */
-bool workdir_is_below(const char *path, const char *directory);
-
 /*
  * Where `directory` is inside, as far as the shares show it, in out[0 … size); false when they do not. Of two shares
  * that show it the one of the directory closest to it counts.

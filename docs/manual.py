@@ -11,6 +11,7 @@ A line of the page that begins with "@" stands for text that is declared elsewhe
   @codes                      the codes of errors
   @operations                 the operations of yett-agent, as `yett-agent tool --list` has them
   @settings                   its settings, from the same
+  @may                        what requests may ask for, of these settings
   @languages                  the languages that it runs code in, from the same
   @findings                   what it warns of in code, from the same
   @file PATH                  a file of the sources
@@ -228,6 +229,9 @@ class Page:
     def settings(self):
         return re.sub("^", "\t", fields_text(self.agent["settings"]), flags=re.M)
 
+    def may(self):
+        return re.sub("^", "\t", fields_text(self.agent["may"]), flags=re.M)
+
     def languages(self):
         return "\n".join(language_text(language) for language in self.agent["languages"])
 
@@ -242,7 +246,7 @@ class Page:
         return literal(self.read(path).expandtabs(4))
 
     def filled(self):
-        known = {"title", "subcommand", "others", "names", "types", "functions", "codes", "operations", "settings", "languages", "findings", "capabilities", "file"}
+        known = {"title", "subcommand", "others", "names", "types", "functions", "codes", "operations", "settings", "may", "languages", "findings", "capabilities", "file"}
 
         def fill(match):
             word, *arguments = match.group(1).split()

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "libclient/failure.h"
+#include "libclient/guard.h"
 #include "libclient/keyfile.h"
 #include "libclient/operation.h"
 #include "libclient/options.h"
@@ -146,6 +147,8 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 		r = channel_put_text(channel, tmpfs.target, MESSAGE_PATH_MAX, "the target of a tmpfs",
 		                     &create->tmpfs[create->tmpfs_count++].target, error);
 	}
+	if (r == 0)
+		r = guard_put(channel, fds, error);
 	create->limits = (struct message_limits){
 		.memory_bytes = options->memory_bytes,
 		.cpu_millis = options->cpu_millis,

@@ -1,4 +1,5 @@
 /* See sandbox.h, and "mounts" in yett.h: shares of a sandbox that is there. With the caller's privilege. */
+#include "libclient/guard.h"
 #include "libclient/options.h"
 #include "libclient/refusal.h"
 #include "libclient/sandbox.h"
@@ -19,6 +20,10 @@ static void become_mount(struct message *message)
 	mount->shares_count = create.shares_count;
 	memcpy(mount->tmpfs, create.tmpfs, sizeof mount->tmpfs);
 	mount->tmpfs_count = create.tmpfs_count;
+	memcpy(mount->masks, create.masks, sizeof mount->masks);
+	mount->masks_count = create.masks_count;
+	memcpy(mount->read_only, create.read_only, sizeof mount->read_only);
+	mount->read_only_count = create.read_only_count;
 }
 
 /* What is asked for, of which most is nothing. */
@@ -63,6 +68,8 @@ static int put(struct channel *channel, const char *id_or_name, const struct cha
 		if (r == 0)
 			r = shares_add(channel, &known, fds, error);
 	}
+	if (r == 0)
+		r = guard_put(channel, fds, error);
 	if (r)
 		return r;
 	become_mount(&channel->message);

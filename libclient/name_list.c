@@ -8,6 +8,7 @@
 
 #include "base/escape.h"
 #include "libclient/failure.h"
+#include "libclient/guard.h"
 #include "libclient/keyfile.h"
 #include "libclient/memory.h"
 #include "libclient/sandbox.h"
@@ -15,7 +16,7 @@
 
 #define NAMES_MAX  1024
 #define WHITESPACE " \t\r\n"
-#define PARTS_MAX  4 /* PROTECT_NAMES of yett-apply */
+#define PARTS_MAX  4
 
 /* The names are a list that ends with NULL, and own their texts. */
 struct names {
@@ -37,7 +38,7 @@ static int check_hidden(const char *path, const char *name, struct yett_error *e
 	return work_globs_read(path, (const char *const[]){name, NULL}, &globs, error);
 }
 
-/* As those that yett-apply knows: programs/apply/protect.h. */
+/* As those that yett-apply knows: programs/diff/protect.h. */
 static int check_protected(const char *path, const char *name, struct yett_error *error)
 {
 	bool is_sound = *name != '/';
@@ -57,6 +58,40 @@ static int check_protected(const char *path, const char *name, struct yett_error
 		error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		"%s: %.100s: expected a name, or up to %d with / between, of ASCII and without spaces; * at its begin or end stands for any",
 		path, ESCAPE(name), PARTS_MAX);
+}
+
+/* A path without "." and ".." components; "./" may come first if `may_be_here`. */
+static bool is_path(const char *name, bool may_be_here)
+{
+	const char *part = strncmp(name, "./", 2) == 0 && may_be_here ? name + 2 : name + (*name == '/');
+	size_t length;
+
+	for (bool is_first = true; is_first || *part; is_first = false, part += length + (part[length] == '/')) {
+		length = strcspn(part, "/");
+		if (length == 0 || length > NAME_MAX || strspn(part, ".") >= length || (part[length] == '/' && !part[length + 1]))
+			return false;
+		for (size_t i = 0; i < length; i++)
+			if ((unsigned char)part[i] < ' ' || part[i] == 0x7f)
+				return false;
+	}
+	return true;
+}
+
+static int check_secret(const char *path, const char *name, struct yett_error *error)
+{
+	return is_path(name, false)
+	               ? 0
+	               : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+	                           "%s: %.100s: expected a path below the home, or an absolute one, without . and ..", path, ESCAPE(name));
+}
+
+static int check_guarded(const char *path, const char *name, struct yett_error *error)
+{
+	return is_path(name, true) ? 0
+	                           : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+	                                       "%s: %.100s: expected a path below the home, an absolute one, or ./PATH below the top of a "
+	                                       "share, without . and ..",
+	                                       path, ESCAPE(name));
 }
 
 /* A line is a name, a comment or nothing. */
@@ -144,4 +179,12 @@ int yett_protect_list(const char *const **ret_names, struct yett_error *error)
 	struct names names = {.check = check_protected};
 
 	return read_lists(&names, "protect", ret_names, error);
+}
+
+int guard_read_lists(const char *const **ret_hidden, const char *const **ret_read_only, struct yett_error *error)
+{
+	struct names hidden = {.check = check_secret}, read_only = {.check = check_guarded};
+	int r = read_lists(&hidden, "secret", ret_hidden, error);
+
+	return r ? r : read_lists(&read_only, "guard", ret_read_only, error);
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/escape.h"
+#include "base/fd_path.h"
 
 #define SOCKETS "sockets" /* the key of a grant */
 
@@ -23,14 +24,9 @@ static bool is_target(const char *target, const char *asked)
 
 static bool find_path(int fd, char path[static PATH_MAX], bool *ret_is_directory)
 {
-	char link[32];
 	struct stat st;
-	ssize_t n;
 
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	n = readlink(link, path, PATH_MAX - 1);
-	path[n < 0 ? 0 : n] = '\0';
-	if (path[0] != '/' || fstat(fd, &st) < 0)
+	if (fd_path(fd, path) < 0 || fstat(fd, &st) < 0)
 		return false;
 	*ret_is_directory = S_ISDIR(st.st_mode);
 	return true;

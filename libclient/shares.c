@@ -128,7 +128,7 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the place of %s inside is not an absolute path", name);
 	r = is_socket ? 0
 	    : is_cow  ? work_check_source(fds->state, fd, name, share->memory_bytes != 0, error)
-	              : work_check_share(fds->state, fd, name, error);
+	              : work_check_share(fds->state, fd, share->flags & YETT_SHARE_WRITABLE, name, error);
 	if (r)
 		return r;
 	if (S_ISDIR(st.st_mode) && !fds->first_directory)

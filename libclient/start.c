@@ -22,6 +22,7 @@
 
 #include "libclient/connection.h"
 #include "libclient/failure.h"
+#include "libclient/keyfile.h"
 #include "libclient/options.h"
 
 #define HELPER_FD             3
@@ -203,11 +204,14 @@ int yett_helper_path(const char *helper_path, char *path, size_t size, struct ye
 
 /*
  * Executes the helper with its end of the socketpair as descriptor 3 and no other but stderr, in a session of its own
- * (a ^C at the terminal is for the command, which the helper must outlive), with nothing of the caller's environment.
+ * (a ^C at the terminal is for the command, which the helper must outlive), with nothing of the caller's environment. One of the caller's
+ * own is told the home directory.
  */
 static int spawn_helper(const char *path, const char *const *more, enum yett_start start, int fd, pid_t *ret_pid)
 {
-	static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+	char home[sizeof "HOME=" + KEYFILE_PATH_SIZE] = "HOME=";
+	bool has_home = start != YETT_START_SETUID && keyfile_home(home + strlen(home), KEYFILE_PATH_SIZE, NULL) == 0;
+	char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", has_home ? home : NULL, NULL};
 	char number[] = {'0' + HELPER_FD, '\0'};
 	char *personal[5 + HELPER_ARGUMENTS_MAX + 1] = {strrchr(path, '/') + 1, "--personal", "--quiet", "--fd", number};
 	char *const set_uid[] = {"yett-helper", "--serve=3", NULL}; /* the only form: helper/start/setuid.h */

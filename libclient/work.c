@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/fd.h"
+#include "base/fd_path.h"
 #include "libclient/failure.h"
 #include "libclient/keyfile.h"
 #include "libclient/memory.h"
@@ -116,35 +117,34 @@ static const struct {
 /* The directory that `fd` is, or lies in. */
 static int open_above(int fd, const struct stat *st)
 {
-	char link[32], file[PATH_MAX];
-	ssize_t n;
+	char file[PATH_MAX];
 
 	if (S_ISDIR(st->st_mode))
 		return openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd); /* where the kernel has it */
-	n = readlink(link, file, sizeof file - 1);
-	file[n < 0 ? 0 : n] = '\0';
+	(void)fd_path(fd, file);
 	if (strrchr(file, '/'))
 		*strrchr(file, '/') = '\0';
 	return open(file, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Of one of them. Where there is none, none can be changed. */
-static int check_apart(char state[KEYFILE_PATH_SIZE], int fd, const char *name, size_t i, struct yett_error *error)
+/* If the directory does not exist, a share cannot change it. A read-only share may contain it: guard_put() masks it. */
+static int check_apart(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, const char *name, size_t i, struct yett_error *error)
 {
 	_cleanup_fd_ int kept = -1, above = -1;
 	char path[KEYFILE_PATH_SIZE];
-	struct stat st, kept_st;
+	struct stat st, kept_st, own;
+	bool is_hidden;
 
 	if (find_kept(state, kept_apart[i].name, path, NULL) != 0)
 		return 0; /* without a home nothing is kept */
 	kept = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (kept < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	if (kept < 0 || fstat(fd, &st) < 0 || fstat(kept, &kept_st) < 0)
+	if (kept < 0 || fstat(fd, &st) < 0 || fstat(kept, &kept_st) < 0 || stat(state, &own) < 0)
 		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot look at %s, which %s may hold: %m", path, name);
 	above = open_above(fd, &st);
-	if (!fd_is_in(kept, &st) && (above < 0 || !fd_is_in(above, &kept_st)))
+	is_hidden = !is_written && !fd_same_file(&st, &own);
+	if ((is_hidden || !fd_is_in(kept, &st)) && (above < 0 || !fd_is_in(above, &kept_st)))
 		return 0;
 	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "cannot share %s: it holds, or lies in, %s, where %s", name, path,
 	                kept_apart[i].what);
@@ -152,12 +152,12 @@ static int check_apart(char state[KEYFILE_PATH_SIZE], int fd, const char *name, 
 	return YETT_E_SECURITY_VIOLATION;
 }
 
-int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, const char *name, struct yett_error *error)
+int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, const char *name, struct yett_error *error)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(kept_apart); i++)
-		r = check_apart(state, fd, name, i, error);
+		r = check_apart(state, fd, is_written, name, i, error);
 	return r;
 }
 
@@ -201,7 +201,7 @@ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *nam
 		error_mend(error, "copy it to a local file system, as ext4, xfs, btrfs or tmpfs");
 		return YETT_E_UNSUPPORTED;
 	}
-	r = check_apart(state, source, name, KEPT_SESSIONS, error); /* wherever changes go, they could be read */
+	r = check_apart(state, source, true, name, KEPT_SESSIONS, error); /* wherever changes go, they could be read */
 	if (r == 0)
 		r = find_kept(state, kept_apart[KEPT_WORK].name, path, error);
 	if (r)
@@ -289,9 +289,8 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 {
 	struct work *work = calloc(1, sizeof *work);
 	_cleanup_fd_ int root = -1;
-	char path[KEYFILE_PATH_SIZE], link[32], real[PATH_MAX];
+	char path[KEYFILE_PATH_SIZE], real[PATH_MAX];
 	struct stat st;
-	ssize_t n;
 	int r = work ? work_open_all(true, &root, path, error) : -ENOMEM;
 
 	if (r) {
@@ -299,9 +298,7 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 		return r > 0 ? r : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a store");
 	}
 	work->store = -1;
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", source);
-	n = readlink(link, real, sizeof real - 1);
-	real[n < 0 ? 0 : n] = '\0';
+	(void)fd_path(source, real);
 	work_new_id(work->id);
 	work->source = strdup(real);
 	work->target = strdup(target);

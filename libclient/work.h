@@ -58,10 +58,10 @@ void work_keep(struct work **works, const char *sandbox);
 void work_drop(struct work **works);
 
 /*
- * Whether a share may be what `fd` is: that it neither holds stores or sessions nor lies in one, or who gets it could change the layers
- * of a sandbox that runs, or have one made again in another way. `name` and `state` as above.
+ * Refuses a share inside the stores or sessions, and a writable one that contains them: a sandbox could change the layers of another one,
+ * or how a session is made again. `name` and `state` as above.
  */
-_must_check_ int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, const char *name, struct yett_error *error);
+_must_check_ int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, const char *name, struct yett_error *error);
 
 /* --- work_info.c ----------------------------------------------------------------------------------------------- */
 

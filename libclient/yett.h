@@ -237,6 +237,23 @@ YETT_API YETT_MUST_CHECK int yett_hide_list(const char *profile, const char *con
  */
 YETT_API YETT_MUST_CHECK int yett_protect_list(const char *const **ret_names, struct yett_error *error);
 
+/*
+ * Guarded paths: a share that contains one hides it, or shows it read-only, unless the request shares that path itself as well.
+ * docs/guide.md lists them. More are listed in /etc/yett/secret and /etc/yett/guard, by the administrator, and in ~/.config/yett/secret and
+ * ~/.config/yett/guard, by the caller.
+ */
+enum yett_guard {
+	YETT_GUARD_NONE = 0,
+	YETT_GUARD_READ_ONLY = 1, /* in writable shares: the caller's programs obey it */
+	YETT_GUARD_HIDDEN = 2,    /* in all shares: keys, passwords and the like */
+};
+
+/*
+ * How the file open as `fd` is guarded in a share of the directory open as `share`, for programs that pass on somebody else's wish to share
+ * it by name. `*ret_why` is a static text. YETT_E_INVALID_REQUEST: a list is malformed; YETT_E_FILE_OPERATION_FAILED.
+ */
+YETT_API YETT_MUST_CHECK int yett_guard_of(int share, int fd, enum yett_guard *ret_guard, const char **ret_why, struct yett_error *error);
+
 struct yett_tmpfs {
 	size_t size; /* in an array: all have the same */
 	const char *target;

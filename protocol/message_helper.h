@@ -10,6 +10,7 @@
 
 #define MESSAGE_SHARES_MAX       125
 #define MESSAGE_TMPFS_MAX        32
+#define MESSAGE_COVERS_MAX       128
 #define MESSAGE_HOSTNAME_MAX     64
 #define MESSAGE_RULES_MAX        256
 #define MESSAGE_RULE_KIND_MAX    4   /* of enum net_rule_kind */
@@ -124,6 +125,11 @@ enum network_asked { NETWORK_OF_PROFILE = 0, NETWORK_NONE = 1, NETWORK_LIMITED =
 	F(S, TEXT, name, ANY, 0, MESSAGE_RULE_NAME_MAX) /* canonical */
 MESSAGE_STRUCT(rule, MESSAGE_RULE_FIELDS);
 
+/* Absolute paths inside, each below the target of a share of the same request. A path that does not exist is ignored. */
+#define MESSAGE_COVER_FIELDS(F, S)                                                        \
+	F(S, TEXTS, masks, 0, MESSAGE_COVERS_MAX, ANY, MESSAGE_PATH_MAX)     /* hidden */ \
+	F(S, TEXTS, read_only, 0, MESSAGE_COVERS_MAX, ANY, MESSAGE_PATH_MAX) /* not writable */
+
 #define MESSAGE_CREATE_FIELDS(F, S)                                                                                       \
 	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                    \
 	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX) /* empty: the profile's */                                \
@@ -137,7 +143,8 @@ MESSAGE_STRUCT(rule, MESSAGE_RULE_FIELDS);
 	F(S, U32, network, 0, NETWORK_HOST) /* enum network_asked */                                                      \
 	F(S, MAPS, rules, 0, MESSAGE_RULES_MAX, rule)                                                                     \
 	F(S, BOOL, ask)           /* what no rule allows, and the policy would let a rule allow, waits for such a rule */ \
-	F(S, BOOL, allow_private) /* names that rules allow may lead to private addresses */
+	F(S, BOOL, allow_private) /* names that rules allow may lead to private addresses */                              \
+	MESSAGE_COVER_FIELDS(F, S)
 MESSAGE_STRUCT(create, MESSAGE_CREATE_FIELDS);
 
 #define MESSAGE_CREATED_FIELDS(F, S)                                                                                                   \
@@ -202,7 +209,8 @@ MESSAGE_STRUCT(relay, MESSAGE_RELAY_FIELDS);
 	F(S, TEXTS, unmount, 0, MESSAGE_SHARES_MAX, ANY, MESSAGE_PATH_MAX) /* absolute paths inside */ \
 	F(S, TEXTS, refresh, 0, MESSAGE_SHARES_MAX, ANY, MESSAGE_PATH_MAX) /* likewise; /: all */      \
 	F(S, MAPS, shares, 0, MESSAGE_SHARES_MAX, share)                                               \
-	F(S, MAPS, tmpfs, 0, MESSAGE_TMPFS_MAX, tmpfs) /* memory of shares that are copy-on-write */
+	F(S, MAPS, tmpfs, 0, MESSAGE_TMPFS_MAX, tmpfs) /* memory of shares that are copy-on-write */   \
+	MESSAGE_COVER_FIELDS(F, S)
 MESSAGE_STRUCT(mount, MESSAGE_MOUNT_FIELDS);
 
 #define MESSAGE_ALLOWED_FIELDS(F, S) /* nothing more */

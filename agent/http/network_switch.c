@@ -7,6 +7,7 @@
 
 #include "agent/home.h"
 #include "agent/http/reply.h"
+#include "agent/own.h"
 #include "agent/portrait.h"
 
 #define STATE_MAX      (32 << 20) /* bytes of the file */
@@ -16,6 +17,7 @@
 
 /* A sandbox whose network is looked at or switched. */
 struct switched {
+	const struct agent *agent;
 	struct yett_connection *connection;
 	char id[YETT_ID_SIZE];
 	bool is_open; /* it may connect without a rule */
@@ -204,16 +206,20 @@ static int look(struct switched *switched, const char *sandbox, struct yett_erro
 		return r;
 	(void)strcpy(switched->id, status->info->id);
 	switched->is_open = status->info->network == YETT_NETWORK_OPEN;
+	r = own_check(switched->agent, status, error);
 	yett_free(status);
+	if (r != 0)
+		return r;
 	switched->state = load(switched->path);
 	return 0;
 }
 
 /* `enabled`: -1: as it is. */
-static int apply(struct yett_connection *connection, const char *sandbox, int enabled, json_t **ret_answer, struct yett_error *error)
+static int apply(const struct agent *agent, struct yett_connection *connection, const char *sandbox, int enabled, json_t **ret_answer,
+                 struct yett_error *error)
 {
 	_cleanup_free_ char *path = home_path("XDG_STATE_HOME", ".local/state", "yett/agent-network.json");
-	struct switched switched = {.connection = connection, .path = path};
+	struct switched switched = {.agent = agent, .connection = connection, .path = path};
 	struct yett_rules *rules = NULL;
 	bool is_off;
 	int r;
@@ -246,7 +252,7 @@ static void answer(struct exchange *exchange, int enabled)
 	do {
 		r = agent_connect(exchange->agent, &connection, &error);
 		if (r == 0)
-			r = apply(connection, exchange->rest, enabled, &json, &error);
+			r = apply(exchange->agent, connection, exchange->rest, enabled, &json, &error);
 	} while (agent_is_to_repeat(exchange->agent, r, &error, &tries));
 	if (r == 0)
 		reply_json(exchange, MHD_HTTP_OK, json);

@@ -1,21 +1,34 @@
 /* What is asked for besides tools and resources: beginning, and what there is. See mcp.h. */
 #include "agent/mcp/mcp_stream.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/mcp/mcp_revision.h"
 #include "agent/nonce.h"
 
 #define MINUTE_MS 60000
 
-/* What a model is told once. */
-static const char instructions[] =
+/* What a model is told once, with what it may ask for behind it. */
+static const char general[] =
 	"Yett runs commands and code in sandboxes that a policy of this computer's administrator bounds. Without \"sandbox\" a call has a "
 	"fresh sandbox of its own, of which nothing is left afterwards (but run_code with mode \"kept\" makes one that stays, and answers "
 	"its id); to keep files or state between calls, make one with "
 	"sandboxes {\"action\": \"make\"} and name it in each call. A program that fails is an ordinary result; an error is a refusal, and "
 	"says which rule refuses and what would have to change. What takes longer than 45 seconds is answered as \"running\" with an "
 	"\"id\": ask wait_command for the rest. Of a long output the first and last part is shown; read_file gives the rest.";
+
+/* NULL: no memory. */
+static json_t *instructions(const struct mcp *mcp)
+{
+	_cleanup_free_ char *bounds = bounds_describe(&mcp->agent->bounds);
+
+	_cleanup_free_ char *text = NULL;
+
+	/* a path need not be UTF-8 */
+	return bounds && asprintf(&text, "%s %s", general, bounds) >= 0 ? field_make_text(text, strlen(text)) : NULL;
+}
 
 static json_t *capabilities(void)
 {
@@ -41,9 +54,9 @@ static void initialize(struct mcp_request *request)
 		make_session(stream);
 	else
 		stream->agreed = agreed;
-	mcp_request_answer(request,
-	                   json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:s}", "protocolVersion", agreed, "capabilities", capabilities(),
-	                             "serverInfo", "name", "yett", "title", "Yett", "version", YETT_VERSION, "instructions", instructions));
+	mcp_request_answer(request, json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:o}", "protocolVersion", agreed, "capabilities",
+	                                      capabilities(), "serverInfo", "name", "yett", "title", "Yett", "version", YETT_VERSION,
+	                                      "instructions", instructions(stream->mcp)));
 }
 
 static void ping(struct mcp_request *request)
@@ -53,8 +66,8 @@ static void ping(struct mcp_request *request)
 
 static void discover(struct mcp_request *request)
 {
-	mcp_request_answer(request, json_pack("{s:o, s:o, s:s}", "supportedVersions", mcp_revision_list(), "capabilities", capabilities(),
-	                                      "instructions", instructions));
+	mcp_request_answer(request, json_pack("{s:o, s:o, s:o}", "supportedVersions", mcp_revision_list(), "capabilities", capabilities(),
+	                                      "instructions", instructions(request->stream->mcp)));
 }
 
 /* There is no change that clients could be told of: it goes on, in case they wait for its end, until they give it up. */

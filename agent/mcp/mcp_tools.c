@@ -6,12 +6,19 @@
 
 #define EXACT_MAX (1LL << 53) /* ECMA-262, Number.MAX_SAFE_INTEGER */
 
-/* What hosts are told of an operation, so that they can ask their user before. Each is said: what is missing would mean the worst. */
-static json_t *annotations(const struct operation *operation)
+/*
+ * What hosts are told of an operation, so that they can ask their user before. Each is said: what is missing would mean the worst. A
+ * program that is run does what the bounds let it; in a sandbox of somebody else's, whatever that one may.
+ */
+static json_t *annotations(const struct operation *operation, const struct bounds *bounds)
 {
+	bool runs = operation->flags & OPERATION_RUNS;
+
 	return json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", operation->title, "readOnlyHint", operation->flags & OPERATION_READS,
-	                 "destructiveHint", operation->flags & OPERATION_DESTROYS, "idempotentHint",
-	                 operation->flags & OPERATION_ASKS_AGAIN, "openWorldHint", operation->flags & OPERATION_REACHES);
+	                 "destructiveHint",
+	                 (operation->flags & OPERATION_DESTROYS) || (runs && (bounds_can_write(bounds) || bounds->has_all_sandboxes)),
+	                 "idempotentHint", operation->flags & OPERATION_ASKS_AGAIN, "openWorldHint",
+	                 runs && (bounds->network != YETT_NETWORK_NONE || bounds->has_all_sandboxes));
 }
 
 /* Each type is one, where JSON Schema may have a list of them, and no number is beyond those that are exact everywhere. */
@@ -44,20 +51,20 @@ static json_t *input_schema(const struct operation *operation)
 	return schema;
 }
 
-static json_t *tool(const struct operation *operation)
+static json_t *tool(const struct operation *operation, const struct bounds *bounds)
 {
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", operation->name, "title", operation->title, "description",
 	                 operation->description, "inputSchema", input_schema(operation), "outputSchema", fields_schema(operation->answered),
-	                 "annotations", annotations(operation));
+	                 "annotations", annotations(operation, bounds));
 }
 
 /* NULL: no memory. */
-static json_t *make_tools(void)
+static json_t *make_tools(const struct bounds *bounds)
 {
 	json_t *tools = json_array();
 
 	for (const struct operation *operation = operations; operation->name; operation++) {
-		if (json_array_append_new(tools, tool(operation)) < 0) {
+		if (json_array_append_new(tools, tool(operation, bounds)) < 0) {
 			json_decref(tools);
 			return NULL;
 		}
@@ -72,7 +79,7 @@ void mcp_tools_list(struct mcp_request *request)
 	if (!mcp_request_is_first_page(request))
 		return;
 	if (!mcp->tools)
-		mcp->tools = make_tools();
+		mcp->tools = make_tools(&mcp->agent->bounds);
 	mcp_request_answer(request, mcp->tools ? json_pack("{s:O}", "tools", mcp->tools) : NULL);
 }
 

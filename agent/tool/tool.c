@@ -58,8 +58,8 @@ static int list(void)
 
 	for (const struct operation *operation = operations; operation->name; operation++)
 		(void)json_array_append_new(described, operation_describe(operation));
-	all = json_pack("{s:o, s:o, s:o, s:o}", "operations", described, "settings", fields_schema(settings_fields), "languages",
-	                runner_list_languages(), "findings", runner_list_findings());
+	all = json_pack("{s:o, s:o, s:o, s:o, s:o}", "operations", described, "settings", fields_schema(settings_fields), "may",
+	                fields_schema(bounds_fields), "languages", runner_list_languages(), "findings", runner_list_findings());
 	(void)json_dumpf(all, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 	json_decref(all);

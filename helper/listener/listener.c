@@ -511,9 +511,9 @@ static void loop(struct listener *l)
 	int taken;
 
 	l->busy_ms = l->alive_ms = l->swept_ms = clock_now_ms();
-	while (!l->is_over) {
+	/* Looked at before each wait: whoever comes after the end was decided waits in the socket. */
+	for (int wait_ms = watch(l), r; !l->is_over; wait_ms = watch(l)) {
 		size_t count = l->workers_count;
-		int wait_ms = watch(l), r;
 
 		l->poll[POLL_SOCKET] = (struct pollfd){.fd = l->options->socket, .events = POLLIN};
 		l->poll[POLL_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};

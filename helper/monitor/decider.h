@@ -84,11 +84,11 @@ struct decider_answer_key {
 
 struct decider_answer {
 	struct yett_error error; /* code 0: done */
+	bool is_over;            /* the connection has ended; or is to, since a packet could not be dropped in time */
 	union {
 		struct decider_answer_key key;
 		char id[PLAN_ID_SIZE]; /* of what is created */
 		uint32_t count;        /* of records */
 		struct message_totals totals;
-		bool is_over; /* the packet could not be dropped in time: the connection is to end */
 	};
 };

@@ -330,7 +330,7 @@ static const struct {
 static int serve(struct monitor *m)
 {
 	struct iovec parts[] = {{&m->ask->act, sizeof m->ask->act}, {&m->ask->key, sizeof *m->ask - offsetof(struct decider_ask, key)}};
-	struct reply reply = {.fds = {-1, -1}};
+	struct reply reply = {.answer.is_over = m->shut_ms, .fds = {-1, -1}};
 	int r = frame_peek_fds(m->decider.socket) ? -EPROTO : 0; /* it has none to send, and closing them may take long */
 	ssize_t n = r < 0 ? r : program_hear(&m->decider, parts, ARRAY_SIZE(parts), 0);
 	uint32_t act = m->ask->act;
@@ -391,13 +391,14 @@ static int begin_anew(struct monitor *m, const struct yett_error *refused)
 	return r < 0 ? r : begin(m, refused);
 }
 
-/* Whoever has been granted nothing makes room for others when the listener says so. */
-static void give_way(const struct monitor *m)
+/* Whoever has been granted nothing makes room for others when the listener says so, and ends with it. */
+static void give_way(const struct monitor *m, bool is_over)
 {
 	struct yett_error error = {0};
 
-	error_set(&error, YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
-	          "others want to connect, and this connection was granted nothing: connect again");
+	error_set(&error, is_over ? YETT_E_HELPER_UNAVAILABLE : YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
+	          "%s, and this connection was granted nothing: connect again",
+	          is_over ? "the service has ended" : "others want to connect");
 	log_refusal(m, &error);
 	if (send(m->decider.socket, &error, sizeof error, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
 		(void)!kernel_wait_end(m->decider.pid, DROP_MS);
@@ -431,7 +432,7 @@ static int loop(struct monitor *m)
 			continue;
 		}
 		if (wait[3].revents) {
-			give_way(m);
+			give_way(m, wait[3].revents & POLLHUP);
 			return 0;
 		}
 		if (ready > 0 && wait[0].revents) {

@@ -38,6 +38,7 @@
 	X(TMPFS, "tmpfs")                                                                                      \
 	X(SHARE, "share")         /* a client's descriptor, cloned, private, id-mapped */                      \
 	X(HOST, "host")           /* the same from a path that the policy names */                             \
+	X(PIN, "pin")             /* a path inside, made a mount point, so that it stays where it is */        \
 	X(READ_ONLY, "read-only") /* a path inside, made read-only */                                          \
 	X(MASK, "mask")           /* a path inside, hidden */                                                  \
 	X(LOOPBACK, "loopback")   /* lo up */                                                                  \
@@ -73,7 +74,7 @@ struct plan_step {
 	uint32_t layer;        /* SHARE: enum plan_layer */
 	uint8_t writable;      /* SHARE, HOST */
 	uint8_t is_socket;     /* SHARE */
-	uint8_t optional;      /* HOST, READ_ONLY, MASK: skip where the path does not exist */
+	uint8_t optional;      /* HOST, PIN, READ_ONLY, MASK: skip where the path does not exist */
 	uint64_t size_bytes;   /* TMPFS, ROOT; SHARE that is a source: of the memory that changes go into; 0: there is a store */
 	struct plan_text from; /* FILE:LINE of the policy that asks for it, or bounds it; empty: the request, or every sandbox */
 };
@@ -140,6 +141,7 @@ struct plan_asker {
 };
 
 struct plan {
+	uint64_t shape; /* PLAN_SHAPE */
 	char id[PLAN_ID_SIZE];
 	struct plan_asker asker;    /* the monitor's to fill in, as the id is */
 	uint64_t policy_generation; /* a supervisor of another generation refuses the plan */
@@ -183,6 +185,12 @@ struct plan {
 	struct plan_step steps[PLAN_STEPS_MAX];
 	char arena[PLAN_ARENA_MAX]; /* last, so that only the used part need be sent */
 };
+
+/*
+ * How this version lays it out. A program that is started after an upgrade, for a sandbox that was made before, may be given the plan of
+ * another version: who reads of it whom to become looks at this first.
+ */
+#define PLAN_SHAPE ((uint64_t)sizeof(struct plan) << 32 | offsetof(struct plan, caller_uid) << 16 | offsetof(struct plan, groups_count))
 
 /* The C string of a text of the plan; "" for the zero text (offset 0 always holds ""). */
 const char *plan_text(const struct plan *plan, struct plan_text text);

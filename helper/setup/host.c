@@ -124,7 +124,7 @@ static int sweep_one(void *userdata, const struct record *record)
 	struct cgroup cgroup;
 	int r;
 
-	if (record->state < SANDBOX_STOPPING)
+	if (record->state < SANDBOX_STOPPING || !record->started_ms)
 		ended.sandbox.ended = ENDED_HELPER;
 	registry_unlisten(&host->reserve, record->cgroup);
 	cgroup_find(&host->cgroups, record->uid, record->cgroup, &cgroup);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "programs/diff/diff.h"
+#include "programs/diff/ways.h"
 
 #define STAGE_NAME        ".yett-apply-" /* and the store's id: in the source, where the stage cannot be in the store */
 #define APPLY_JOURNAL_MAX ((size_t)128 << 20)
@@ -36,7 +37,8 @@ struct item {
 	const struct change *change; /* that tells of the new content; of the old where there is none */
 	uint32_t new_mode;
 	bool same_content;
-	bool is_conflict, is_protected;
+	bool is_conflict;
+	struct guard guard;
 	const char *left; /* why nothing is done about it; NULL: something is */
 	char *content;    /* what is to be there, as it was shown and chosen; NULL: what the store has */
 	size_t content_size;
@@ -75,7 +77,7 @@ struct apply {
 	bool is_stage_in_source;
 	bool is_begun;        /* there is a journal of one that ended half-way */
 	bool is_passing_over; /* what others have changed is left as it is, without being a failure */
-	bool is_forced, is_dry, is_asking, is_json;
+	bool is_forced, is_dry, is_asking, is_json, takes_protected;
 	struct origin origin;
 	char boot[64]; /* which one of the machine this is */
 	bool is_clock_doubtful;
@@ -186,6 +188,8 @@ size_t record_text_size(const char *text); /* as it is written */
 /* --- look.c: items by what is found on both sides --- */
 
 int look(struct apply *apply);
+
+extern const char look_protected[]; /* what item.left points to where its name is why */
 
 /* What is at a path below a directory, without links. mode 0: nothing; -errno. */
 int look_at(int directory, const char *path, struct ident *ret_ident);

@@ -141,8 +141,10 @@ static void put_head(FILE *to, const struct asked *asked)
 	(void)fprintf(to, "\n%s ", tell_name(item));
 	quote_path(to, "", item->path);
 	(void)fputs(S_ISDIR(item->new_mode ? item->new_mode : item->old.mode) ? "/\n" : "\n", to);
-	if (item->is_protected)
-		(void)fputs("This name is protected: programs execute it, or obey it, without being asked to.\n", to);
+	if (item->guard.why) {
+		ways_tell_guard(to, item->path, &item->guard);
+		(void)fputc('\n', to);
+	}
 	put_facts(to, asked);
 }
 
@@ -181,18 +183,18 @@ static enum answer ask(const struct apply *apply, const struct item *item, const
 	for (;;) {
 		char text[600], letter;
 		const char *found;
-		int length = snprintf(text, sizeof text, "Apply %s [%s]? ", what, item->is_protected ? "y,n,q,d,?" : "y,n,q,a,d,?");
+		int length = snprintf(text, sizeof text, "Apply %s [%s]? ", what, item->guard.why ? "y,n,q,d,?" : "y,n,q,a,d,?");
 
 		write_all(apply->terminal, text, (size_t)length);
 		letter = read_letter(apply->terminal);
 		found = memchr(letters, letter, sizeof letters);
-		if (found && !(item->is_protected && letter == 'a'))
+		if (found && !(item->guard.why && letter == 'a'))
 			return (enum answer)(found - letters);
 		length = snprintf(
 			text, sizeof text,
 			"y: apply it\nn: do not\nq: do not, nor anything behind it; what was chosen is applied\n%sd: do not apply it, nor "
 			"what follows in this file\n",
-			item->is_protected ? "" : "a: apply it, and all that follows in this file\n");
+			item->guard.why ? "" : "a: apply it, and all that follows in this file\n");
 		write_all(apply->terminal, text, (size_t)length);
 	}
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-#include "programs/apply/protect.h"
+const char look_protected[] = "is protected: name it to have it applied";
 
 static void split(const char *path, char above[static PATH_MAX], const char **ret_name)
 {
@@ -41,41 +41,6 @@ int look_at(int directory, const char *path, struct ident *ret_ident)
 		.links = (uint32_t)st.st_nlink,
 	};
 	return 0;
-}
-
-/*
- * What is known of the directories on the way to an item, which is the same for those that follow: a sandbox makes trees as deep as it
- * likes, with as much in them. By the length of their paths.
- */
-struct ways {
-	char path[PATH_MAX];
-	uint8_t known[PATH_MAX]; /* bits */
-	size_t clean;            /* in how much of it there is no protected name */
-};
-
-enum { WAY_LOOKED_NEW = 1, WAY_NEW = 2, WAY_LOOKED_REPOSITORY = 4, WAY_REPOSITORY = 8 };
-
-/* To the begin of the name that is so many before that at `at`. */
-static size_t go_back(const char *path, size_t at, unsigned names)
-{
-	while (at > 0 && path[at - 1] != '/')
-		at--;
-	while (names-- > 0 && at > 0)
-		for (at--; at > 0 && path[at - 1] != '/';)
-			at--;
-	return at;
-}
-
-/* What they have in common is known still; and of names, but for so many as may be one with what follows. */
-static void turn_to(struct ways *ways, const char *path)
-{
-	size_t same = 0;
-
-	while (path[same] && path[same] == ways->path[same])
-		same++;
-	memset(ways->known + same + 1, 0, sizeof ways->known - same - 1);
-	(void)snprintf(ways->path, sizeof ways->path, "%s", path);
-	ways->clean = go_back(path, ways->clean < same ? ways->clean : same, PROTECT_NAMES);
 }
 
 static int layer_of(const struct apply *apply, const struct item *item)
@@ -170,34 +135,6 @@ static bool is_named(const struct apply *apply, const struct item *item)
 	return false;
 }
 
-static bool has_name(const struct apply *apply, const char *directory, const char *name)
-{
-	_cleanup_free_ char *path = NULL;
-	struct ident ident;
-
-	if (asprintf(&path, "%s%s%s", directory, *directory ? "/" : "", name) < 0)
-		return true; /* in doubt */
-	if (look_at(apply->source, path, &ident) == 0 && ident.mode)
-		return true;
-	for (size_t i = 0; i < apply->diff.layer_count; i++)
-		if (look_at(apply->diff.layers[i], path, &ident) == 0 && ident.mode && !S_ISCHR(ident.mode))
-			return true;
-	return false;
-}
-
-/* git-rev-parse(1) and gitrepository-layout(5): a HEAD, and objects and refs, or where those are */
-static bool is_repository(void *context, const char *directory)
-{
-	const struct apply *apply = context;
-	uint8_t *known = &apply->ways->known[strlen(directory)];
-
-	if (!(*known & WAY_LOOKED_REPOSITORY) && has_name(apply, directory, "HEAD") &&
-	    ((has_name(apply, directory, "objects") && has_name(apply, directory, "refs")) || has_name(apply, directory, "commondir")))
-		*known |= WAY_REPOSITORY;
-	*known |= WAY_LOOKED_REPOSITORY;
-	return *known & WAY_REPOSITORY;
-}
-
 static bool is_applied_kind(uint32_t mode)
 {
 	return !mode || S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);
@@ -290,21 +227,29 @@ static int look_at_item(struct apply *apply, struct item *item)
 	return 0;
 }
 
+/* All that yett diff shows; or what is asked for: a file that is protected itself. In a directory that is, there may be thousands. */
+static bool is_taken_unnamed(const struct apply *apply, const struct item *item)
+{
+	if (apply->takes_protected && !item->guard.is_gits_own)
+		return true;
+	return apply->is_asking && !item->path[item->guard.length] && !S_ISDIR(item->new_mode ? item->new_mode : item->old.mode);
+}
+
 int look(struct apply *apply)
 {
-	struct ways ways = {.path = ""};
+	struct ways ways;
 
+	ways_begin(&ways, &apply->diff);
 	apply->ways = &ways;
 	for (size_t i = 0; i < apply->item_count; i++) {
 		struct item *item = &apply->items[i];
 		int r;
 
-		turn_to(&ways, item->path);
-		item->is_protected =
-			protect(item->path, S_ISDIR(item->new_mode ? item->new_mode : item->old.mode), &ways.clean, is_repository, apply);
+		ways_turn_to(&ways, item->path);
+		item->guard = ways_guard(&ways, item->old.mode, item->new_mode);
 		item->left = reason_to_leave(apply, item);
-		if (!item->left && item->is_protected && !apply->is_asking && !is_named(apply, item))
-			item->left = "is protected: name it to have it applied";
+		if (!item->left && item->guard.why && !is_named(apply, item) && !is_taken_unnamed(apply, item))
+			item->left = look_protected;
 		r = item->left ? 0 : look_at_item(apply, item);
 		if (r < 0) {
 			note(&apply->diff, item->path, strerror(-r));

@@ -15,7 +15,7 @@
 
 #include "helper/privilege/lockdown.h"
 #include "programs/apply/apply.h"
-#include "programs/apply/protect.h"
+#include "programs/diff/protect.h"
 
 #define MEMORY_MAX ((rlim_t)1 << 30)
 
@@ -146,6 +146,8 @@ static int open_all(struct apply *apply, char **argv)
 	apply->source = apply->diff.source = parse_fd(argv[2]);
 	apply->diff.out = out < 0 ? NULL : fdopen(out, "w");
 	apply->diff.notes = notes < 0 ? NULL : fdopen(notes, "w");
+	if (apply->diff.notes)
+		(void)setvbuf(apply->diff.notes, NULL, _IOFBF, DIFF_NOTES_SIZE);
 	if (apply->source < 0 || !apply->diff.out || !apply->diff.notes)
 		return -EBADF;
 	apply->room = open_room(apply->store);
@@ -168,32 +170,21 @@ static int fail(struct apply *apply, const char *what, int r)
 	return APPLY_NOTHING;
 }
 
-/* Behind the names to be protected, which end with an empty one, that becomes their NULL. 0: there are no such arguments. */
-static int find_paths(int argc, char **argv)
-{
-	for (int i = 7; i < argc; i++)
-		if (!*argv[i]) {
-			argv[i] = NULL;
-			return i + 1;
-		}
-	return 0;
-}
-
 int main(int argc, char *argv[])
 {
 	struct apply apply = {.store = STDIN_FILENO, .stage = -1};
 	const char *what = argc > 6 ? argv[6] : "";
-	int result, paths = find_paths(argc, argv), r = paths ? open_all(&apply, argv) : -EINVAL;
+	int result, paths = protect_take(argc, argv, 7), r = paths ? open_all(&apply, argv) : -EINVAL;
 
 	if (r < 0)
 		return fail(&apply, "the store cannot be used", r);
-	protect_own = (const char *const *)argv + 7;
 	apply.diff.wanted = argv + paths;
 	apply.diff.wanted_count = (size_t)(argc - paths);
 	apply.is_forced = has(what, 'f');
 	apply.is_dry = has(what, 'n');
 	apply.is_asking = has(what, 'i');
 	apply.is_json = has(what, 'j');
+	apply.takes_protected = has(what, 'p');
 	apply.terminal = parse_fd(argv[5]);
 	record_read_boot(&apply);
 	(void)signal(SIGPIPE, SIG_IGN); /* who asked may be gone; what was begun is completed */
@@ -204,6 +195,8 @@ int main(int argc, char *argv[])
 	result = has(what, 'c') || has(what, 'a') ? run_resume(&apply, has(what, 'a')) : run_apply(&apply);
 	if (apply.diff.note_count > DIFF_NOTES_MAX)
 		(void)fprintf(apply.diff.notes, "and %zu more\n", apply.diff.note_count - DIFF_NOTES_MAX);
+	if (apply.diff.out)
+		(void)fclose(apply.diff.out); /* as yett-diff does: who reads it to its end reads the notes then */
 	(void)fflush(apply.diff.notes);
 	_exit(result); /* all is written, and what libgit2 would do at its end is not allowed any more */
 }

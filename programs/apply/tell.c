@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/fd_path.h"
 #include "base/json.h"
 
 const char *tell_name(const struct item *item)
@@ -25,7 +26,7 @@ static void put_left(struct json *json, const struct item *item)
 	json_bytes(json, "path", item->path, strlen(item->path));
 	json_text(json, "reason", item->left);
 	json_bool(json, "conflict", item->is_conflict);
-	json_bool(json, "protected", item->is_protected);
+	json_text_or_null(json, "protected_because", item->guard.why);
 	json_close(json);
 }
 
@@ -54,13 +55,51 @@ static void put_json(struct apply *apply, bool is_done)
 	json_close(&json);
 }
 
+/* How many items in a row, from the first on, are left by what the same name says: there may be thousands in a directory. */
+static size_t count_protected(const struct apply *apply, size_t first)
+{
+	const struct item *item = &apply->items[first];
+	size_t count = 1;
+
+	for (size_t i = first + 1; i < apply->item_count; i++, count++)
+		if (apply->items[i].left != look_protected ||
+		    !ways_is_same_guard(item->path, &item->guard, apply->items[i].path, &apply->items[i].guard))
+			break;
+	return count;
+}
+
+static void note_protected(struct apply *apply, const struct item *item, size_t count)
+{
+	FILE *to = apply->diff.notes;
+
+	if (apply->diff.note_count++ >= DIFF_NOTES_MAX)
+		return;
+	ways_tell_guard(to, item->path, &item->guard);
+	if (item->guard.is_gits_own)
+		(void)fprintf(to, ", with %zu change%s of git's own: yett git fetch brings commits; or name it, with --include-protected\n",
+		              count, count == 1 ? "" : "s");
+	else if (count == 1 && !item->path[item->guard.length])
+		(void)fputs(": name it to have it applied\n", to);
+	else
+		(void)fprintf(to, ", with %zu change%s: name what is to be applied, or take all with --include-protected\n", count,
+		              count == 1 ? "" : "s");
+}
+
 static void note_left(struct apply *apply, bool is_conflict)
 {
 	for (size_t i = 0; i < apply->item_count; i++) {
 		const struct item *item = &apply->items[i];
 
-		if (item->left && item->is_conflict == is_conflict && !hunks_is_not_chosen(item))
+		if (!item->left || item->is_conflict != is_conflict || hunks_is_not_chosen(item))
+			continue;
+		if (item->left == look_protected) {
+			size_t count = count_protected(apply, i);
+
+			note_protected(apply, item, count);
+			i += count - 1;
+		} else {
 			note(&apply->diff, item->path, item->left);
+		}
 	}
 }
 
@@ -81,12 +120,9 @@ void tell(struct apply *apply, bool is_done)
 /* By the kernel: only it has the names that led to a descriptor. proc_pid_fd(5) */
 void tell_directory(FILE *to, int fd)
 {
-	char name[32], path[PATH_MAX];
-	ssize_t n;
+	char path[PATH_MAX];
 
-	(void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-	n = readlinkat(AT_FDCWD, name, path, sizeof path - 1);
-	path[n < 0 ? 0 : n] = '\0';
+	(void)fd_path(fd, path);
 	quote_path(to, "", path);
 }
 

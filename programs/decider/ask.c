@@ -9,6 +9,16 @@
 
 #define PART_MAX 60000 /* of what is told in several packets: decider.h */
 
+static bool was_too_late;
+
+bool ask_was_too_late(void)
+{
+	bool was = was_too_late;
+
+	was_too_late = false;
+	return was;
+}
+
 /* Whoever asked has nobody to answer to any more. */
 static void __attribute__((noreturn)) leave(void)
 {
@@ -49,6 +59,7 @@ int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct 
 	frame_close_fds(&frame);
 	if (ret_answer->error.code)
 		*error = ret_answer->error;
+	was_too_late = ret_answer->error.code && ret_answer->is_over;
 	return (int)ret_answer->error.code;
 }
 

@@ -20,6 +20,9 @@ struct ask_fds {
 _must_check_ int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct decider_answer *ret_answer,
                      struct ask_fds *ret_fds, struct yett_error *error);
 
+/* Whether what was asked for last came to nothing because the client was gone by then: then nobody was refused anything. Said once. */
+bool ask_was_too_late(void);
+
 /* Tells what is not answered. */
 void ask_tell(enum decider_act act);
 

@@ -51,7 +51,8 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd)
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error)
 {
 	/* First: a client that ends when it is told ends this process soon, too. */
-	ask_tell_bytes(ACT_REFUSED, error, sizeof *error);
+	if (!ask_was_too_late())
+		ask_tell_bytes(ACT_REFUSED, error, sizeof *error);
 	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
 		c->is_over = true;
 	if (++c->refusals > REFUSALS_AT_ONCE)

@@ -323,6 +323,106 @@ static void check_pinned(struct planning *p, const char *path, uint32_t end, con
 	}
 }
 
+/* The innermost mount that contains the path below its target; NULL: there is none. Covers are not counted. */
+static const struct plan_step *find_around(const struct planning *p, const char *path, uint32_t end)
+{
+	const struct plan_step *found = NULL;
+	size_t longest = 0;
+
+	for (uint32_t i = p->mounts; i < end; i++) {
+		const struct plan_step *step = &p->plan->steps[i];
+		const char *target = plan_text(p->plan, step->target);
+
+		if (step->layer != PLAN_LAYER_STORE && strlen(target) > longest && policy_path_is_in(path, target) &&
+		    strcmp(path, target) != 0) {
+			found = step;
+			longest = strlen(target);
+		}
+	}
+	return found;
+}
+
+static bool is_in_share(const struct planning *p, const char *path, uint32_t end)
+{
+	for (uint32_t i = p->mounts; i < end; i++) {
+		const char *target = plan_text(p->plan, p->plan->steps[i].target);
+
+		if (p->plan->steps[i].kind == PLAN_SHARE && policy_path_is_in(path, target) && strcmp(path, target) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* `share` is the mount around the path. Without pins a program could rename a directory above the path and create another file of that
+ * name. */
+static void add_pins(struct planning *p, const struct plan_step *share, const char *path)
+{
+	char above[MESSAGE_PATH_MAX + 1];
+
+	if (!share || share->kind != PLAN_SHARE || !share->writable || share->layer)
+		return;
+	for (const char *slash = strchr(path + strlen(plan_text(p->plan, share->target)) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		struct plan_step *step;
+
+		(void)units_append(above, sizeof above, "%.*s", (int)(slash - path), path);
+		if (has_mount(p, above))
+			continue;
+		step = add_step(p, PLAN_PIN, above);
+		step->optional = step->writable = true;
+	}
+}
+
+/* A pin that is there becomes the cover. A mount of the request at the path shows what the request wants there. */
+static void add_cover(struct planning *p, enum plan_step_kind kind, const char *path)
+{
+	struct plan_step *there = find_mount(p, path);
+
+	if (!there) {
+		add_step(p, kind, path)->optional = true;
+	} else if (there->kind == PLAN_PIN || there->kind == PLAN_READ_ONLY) {
+		there->kind = kind;
+		there->writable = false;
+	}
+}
+
+/* Adds steps for the masks or the read-only paths of the request. */
+static void add_asked(struct planning *p, enum plan_step_kind kind, const struct text *paths, uint32_t count, uint32_t end)
+{
+	const char *field = kind == PLAN_MASK ? "masks" : "read_only";
+
+	for (uint32_t i = 0; !p->r && i < count && i < MESSAGE_COVERS_MAX; i++) {
+		const char *path = message_text(p->request, paths[i]);
+		const char *problem = path ? policy_path_problem(path) : "is no text";
+		const struct plan_step *around;
+
+		if (problem || !is_in_share(p, path, end)) {
+			refuse(p, field, path ? path : "", problem ? problem : "is not inside a share of the request");
+			return;
+		}
+		around = find_around(p, path, end);
+		if (around->kind != PLAN_SHARE) /* the profile, say, has a mount in the way */
+			continue;
+		add_pins(p, around, path);
+		add_cover(p, kind, path);
+	}
+}
+
+/* They are sorted among the mounts, so that a share inside a read-only directory is mounted on it. */
+static void add_covers(struct planning *p, const struct text *masks, uint32_t masks_count, const struct text *read_only,
+                       uint32_t read_only_count)
+{
+	uint32_t end = p->plan->steps_count;
+
+	add_asked(p, PLAN_READ_ONLY, read_only, read_only_count, end);
+	add_asked(p, PLAN_MASK, masks, masks_count, end);
+	for (uint32_t i = p->mounts; !p->r && i < end; i++) {
+		const char *target = plan_text(p->plan, p->plan->steps[i].target);
+
+		if (p->plan->steps[i].layer != PLAN_LAYER_STORE)
+			add_pins(p, find_around(p, target, end), target);
+	}
+}
+
 /* What is to be mounted, in order of depth. */
 static void sort_mounts(struct planning *p)
 {
@@ -332,17 +432,20 @@ static void sort_mounts(struct planning *p)
 		return;
 	qsort_r(plan->steps + p->mounts, plan->steps_count - p->mounts, sizeof *plan->steps, compare_mounts, plan);
 	for (uint32_t i = p->mounts; i < plan->steps_count; i++)
-		if (plan->steps[i].kind != PLAN_TMPFS && !plan->steps[i].writable)
+		if ((plan->steps[i].kind == PLAN_SHARE || plan->steps[i].kind == PLAN_HOST) && !plan->steps[i].writable)
 			check_pinned(p, plan_text(plan, plan->steps[i].target), plan->steps_count, "a read-only share in a writable one");
 }
 
 static void add_mounts(struct planning *p)
 {
+	const struct message_create *create = &p->request->body.create;
+
 	p->mounts = p->plan->steps_count;
 	add_profile_mounts(p);
 	add_request_mounts(p);
 	check_workspace(p, false);
 	add_conventional(p);
+	add_covers(p, create->masks, create->masks_count, create->read_only, create->read_only_count);
 	sort_mounts(p);
 }
 
@@ -442,6 +545,7 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 		((uint32_t)decision->bounds[POLICY_KEY_USER_TERMINALS].most ?: UINT32_MAX) / (sandboxes ?: POLICY_SANDBOXES_MAX);
 	bool is_valid = peer->uid != (uid_t)-1 && peer->gid != (gid_t)-1 && peer->groups_count <= PLAN_GROUPS_MAX;
 
+	plan->shape = PLAN_SHAPE;
 	for (size_t i = 0; is_valid && i < peer->groups_count; i++)
 		is_valid = peer->groups[i] != (gid_t)-1;
 	if (!is_valid) {
@@ -707,9 +811,11 @@ int planning_mount(const struct policy *policy, const struct decision *decision,
 	end = ret_plan->steps_count;
 	for (uint32_t i = p.mounts; i < end; i++)
 		check_mount(&p, &ret_plan->steps[i]);
+	add_covers(&p, mount->masks, mount->masks_count, mount->read_only, mount->read_only_count);
 	sort_mounts(&p);
 	if (p.r)
 		return p.r;
+	end = ret_plan->steps_count;
 	add_protected_inside(&p, PLAN_READ_ONLY, &decision->profile->read_only, end);
 	add_protected_inside(&p, PLAN_MASK, &decision->profile->mask, end);
 	return p.r;

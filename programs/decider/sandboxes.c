@@ -254,8 +254,9 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 	sandbox->is_created = true;
 	c->pending--;
 	connection_answer(c, sandbox->sequence, channel);
-	ask_log(LOG_LEVEL_NOTICE, "sandbox=%s profile=%s private_uid=%" PRIu32 " created", sandbox->id, sandbox->profile,
-	        created->private_uid);
+	if (!sandbox->action) /* else it was attached to: that is told when it is asked for */
+		ask_log(LOG_LEVEL_NOTICE, "sandbox=%s profile=%s private_uid=%" PRIu32 " created", sandbox->id, sandbox->profile,
+		        created->private_uid);
 }
 
 static void report_ended(struct connection *c, const struct sandbox *sandbox, uint32_t reason)

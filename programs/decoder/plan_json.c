@@ -150,6 +150,7 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 		add_text(json, "source", plan, step->source);
 		json_bool(json, "writable", step->writable);
 		break;
+	case PLAN_PIN:
 	case PLAN_READ_ONLY:
 	case PLAN_MASK:
 		add_text(json, "target", plan, step->target);

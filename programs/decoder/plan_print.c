@@ -149,6 +149,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 	case PLAN_HOST:
 		fprintf(out, "%s, from %s, %s", target, ESCAPE(source), access);
 		break;
+	case PLAN_PIN:
 	case PLAN_READ_ONLY:
 	case PLAN_MASK:
 		fprintf(out, "%s%s", target, step->optional ? ", where it exists" : "");

@@ -19,6 +19,7 @@
 #define DIFF_SHOWN_MAX   ((uint64_t)16 << 20) /* a file's content that is shown */
 #define DIFF_COMPARE_MAX ((uint64_t)1 << 30)  /* and that is compared where the sizes are equal */
 #define DIFF_NOTES_MAX   20
+#define DIFF_NOTES_SIZE  ((size_t)64 << 10) /* more than all of them together */
 
 /* What the exit status says. */
 enum { DIFF_WHOLE = 0, DIFF_INCOMPLETE = 1, DIFF_FAILED = 2 };
@@ -32,13 +33,21 @@ struct side {
 	uint64_t size;
 };
 
+/* What keeps a change from being applied unless it is named (protect.h). */
+struct guard {
+	const char *why;  /* NULL: nothing does */
+	size_t length;    /* of the path: with the name that tells so */
+	bool is_gits_own; /* what git keeps in a .git that nobody has named */
+};
+
 struct change {
 	char *path;          /* below the top, without a slash at its ends */
 	char *from;          /* what it was called in the source; NULL: the same */
 	unsigned similarity; /* where it has another name: in percent; 100: the content is the same */
 	struct side old, new;
-	size_t layer;      /* that the new one is in */
-	bool same_content; /* only the mode differs */
+	size_t layer;       /* that the new one is in */
+	bool same_content;  /* only the mode differs */
+	struct guard guard; /* ways.h */
 };
 
 struct diff {
@@ -82,6 +91,9 @@ bool decide_is_wanted(const struct diff *diff, const char *path, bool or_above);
  */
 void quote_path(FILE *to, const char *prefix, const char *path);
 bool quote_is_needed(const char *path);
+
+/* The first `length` bytes of a path, or of a long one its begin and its end. */
+void quote_short(FILE *to, const char *path, size_t length);
 
 /* A new name beside the old one, as in git diff --stat: "a => b", or with what they have in common, "dir/{a => b}/file". */
 void quote_move(FILE *to, const char *old, const char *new);

@@ -1,10 +1,10 @@
 /*
- * yett-diff LAYERS HIDDEN SOURCE OUT NOTES FORM [PATH…]: tells what was changed, and ends. See diff.h.
+ * yett-diff LAYERS HIDDEN SOURCE OUT NOTES FORM [PROTECT…] "" [PATH…]: tells what was changed, and ends. See diff.h.
  *
- * All but the last two are descriptors: LAYERS are "0", the upper directory, and with commas those below it, HIDDEN is "-" or one. FORM is
- * names, json, stat, patch, or one of the latter two with "-marked": then each line begins with one of enum SHOW_*. The exit status is one
- * of enum DIFF_*; what makes it so is told in NOTES, a line each. It has the rights of its user. libgit2 starts first, which reads what the
- * user set; then it confines itself.
+ * The first five are descriptors: LAYERS are "0", the upper directory, and with commas those below it, HIDDEN is "-" or one. FORM is
+ * names, json, stat, patch, or one of the latter two with "-marked": then each line begins with one of enum SHOW_*. PROTECT are names that
+ * the user has listed (protect.h). The exit status is one of enum DIFF_*; what makes it so is told in NOTES, a line each. It has the rights
+ * of its user. libgit2 starts first, which reads what the user set; then it confines itself.
  */
 #include <fcntl.h>
 #include <git2.h>
@@ -15,6 +15,8 @@
 
 #include "helper/privilege/lockdown.h"
 #include "programs/diff/diff.h"
+#include "programs/diff/protect.h"
+#include "programs/diff/ways.h"
 
 #define MEMORY_MAX ((rlim_t)512 << 20)
 
@@ -94,15 +96,18 @@ static bool parse_layers(struct diff *diff, char *text)
 static bool take(struct diff *diff, int argc, char *argv[])
 {
 	int out = argc > 6 ? parse_fd(argv[4]) : -1, notes = argc > 6 ? parse_fd(argv[5]) : -1;
+	int paths = protect_take(argc, argv, 7);
 
-	if (argc <= 6 || !parse_layers(diff, argv[1]))
+	if (paths == 0 || !parse_layers(diff, argv[1]))
 		return false;
 	diff->hidden = parse_fd(argv[2]);
 	diff->source = parse_fd(argv[3]);
 	diff->out = out < 0 ? NULL : fdopen(out, "w");
 	diff->notes = notes < 0 ? NULL : fdopen(notes, "w");
-	diff->wanted = argv + 7;
-	diff->wanted_count = (size_t)argc - 7;
+	if (diff->notes)
+		(void)setvbuf(diff->notes, NULL, _IOFBF, DIFF_NOTES_SIZE);
+	diff->wanted = argv + paths;
+	diff->wanted_count = (size_t)(argc - paths);
 	return (diff->hidden >= 0 || strcmp(argv[2], "-") == 0) && diff->source >= 0 && diff->out && diff->notes;
 }
 
@@ -117,6 +122,7 @@ static int tell(struct diff *diff, int r)
 		(void)fprintf(diff->notes, "cannot tell the changes: %s\n", strerror(-r));
 	if (diff->note_count > DIFF_NOTES_MAX)
 		(void)fprintf(diff->notes, "and %zu more\n", diff->note_count - DIFF_NOTES_MAX);
+	(void)fclose(diff->out); /* who reads it to its end reads the notes then: a pipe may not hold them */
 	(void)fflush(diff->notes);
 	return r < 0 ? DIFF_FAILED : diff->note_count ? DIFF_INCOMPLETE : DIFF_WHOLE;
 }
@@ -135,8 +141,10 @@ int main(int argc, char *argv[])
 		return DIFF_FAILED;
 	}
 	r = walk(&diff);
-	if (r == 0)
+	if (r == 0) {
+		ways_guard_changes(&diff, strcmp(argv[6], "json") == 0);
 		r = rename_find(&diff);
+	}
 	if (r == 0)
 		r = show(&diff, argv[6]);
 	_exit(tell(&diff, r)); /* all is written, and what libgit2 would do at its end is not allowed any more */

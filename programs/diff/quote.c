@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#define SHORT_BEGIN 50
+#define SHORT_MAX   150 /* four times as long where it is quoted */
+
 static bool is_plain(unsigned char c)
 {
 	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
@@ -83,4 +86,16 @@ void quote_move(FILE *to, const char *old, const char *new)
 	}
 	(void)fprintf(to, "%.*s{%.*s => %.*s}%s", (int)prefix, old, middle(old, prefix, suffix), old + prefix, middle(new, prefix, suffix),
 	              new + prefix, new + strlen(new) - suffix);
+}
+
+void quote_short(FILE *to, const char *path, size_t length)
+{
+	char shown[SHORT_MAX + sizeof "..."];
+
+	if (length <= SHORT_MAX)
+		(void)snprintf(shown, sizeof shown, "%.*s", (int)length, path);
+	else
+		(void)snprintf(shown, sizeof shown, "%.*s...%.*s", SHORT_BEGIN, path, SHORT_MAX - SHORT_BEGIN,
+		               path + length - (SHORT_MAX - SHORT_BEGIN));
+	quote_path(to, "", shown);
 }

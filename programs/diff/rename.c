@@ -291,7 +291,8 @@ static int collect(struct finding *finding)
 		const struct side *side = is_old ? &change->old : &change->new;
 		const char *slash = strrchr(change->path, '/');
 
-		if ((is_old || !change->old.mode) && (S_ISREG(side->mode) || S_ISLNK(side->mode)))
+		/* What is protected is told by its own name: yett apply takes one side without the other. */
+		if (!change->guard.why && (is_old || !change->old.mode) && (S_ISREG(side->mode) || S_ISLNK(side->mode)))
 			finding->items[finding->count++] = (struct candidate){
 				.change = change, .side = side, .name = slash ? slash + 1 : change->path, .is_old = is_old};
 	}

@@ -1,5 +1,6 @@
 /* See diff.h. What a patch has no words for is a line that begins with "#", which git apply passes over. */
 #include "programs/diff/diff.h"
+#include "programs/diff/ways.h"
 
 #include <git2.h>
 #include <string.h>
@@ -305,6 +306,7 @@ static void put_json(struct json *json, struct shown *shown)
 	json_bool(json, "binary", shown->is_binary);
 	json_number(json, "lines_added", shown->added);
 	json_number(json, "lines_deleted", shown->deleted);
+	json_text_or_null(json, "protected_because", shown->change->guard.why);
 	json_close(json);
 }
 
@@ -312,6 +314,27 @@ static void put_name_only(struct diff *diff, const struct change *change)
 {
 	quote_path(diff->out, "", change->path);
 	(void)fputs(S_ISDIR(change->old.mode ? change->old.mode : change->new.mode) ? "/\n" : "\n", diff->out);
+}
+
+/* What yett apply leaves: of changes in a row that are protected by the same name one is told. */
+static void tell_guards(const struct diff *diff)
+{
+	const struct change *last = NULL;
+	size_t told = 0;
+
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct change *change = &diff->changes[i];
+
+		if (!change->guard.why || (last && ways_is_same_guard(change->path, &change->guard, last->path, &last->guard)))
+			continue;
+		last = change;
+		if (told++ >= DIFF_NOTES_MAX)
+			continue;
+		ways_tell_guard(diff->notes, change->path, &change->guard);
+		(void)fputs(": yett apply takes it where it is named\n", diff->notes);
+	}
+	if (told > DIFF_NOTES_MAX)
+		(void)fprintf(diff->notes, "and %zu more names are protected\n", told - DIFF_NOTES_MAX);
 }
 
 int show(struct diff *diff, const char *form)
@@ -348,5 +371,7 @@ int show(struct diff *diff, const char *form)
 		begin_line(diff, SHOW_PLAIN);
 		(void)fprintf(diff->out, " %zu changed, %zu insertions(+), %zu deletions(-)\n", diff->count, added, deleted);
 	}
+	if (!is_json)
+		tell_guards(diff);
 	return fflush(diff->out) == 0 && !ferror(diff->out) ? 0 : -EIO;
 }

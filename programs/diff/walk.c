@@ -10,8 +10,6 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-#define NOTE_PATH_MAX 150 /* four times as long where it is quoted */
-
 /*
  * A directory that is to be walked. Only the first `layers` of the layers can have it: what is below a mark that hides it does not show.
  * overlayfs.rst, "whiteouts and opaque directories"
@@ -36,12 +34,9 @@ struct walk {
 
 void note(struct diff *diff, const char *path, const char *why)
 {
-	char shown[NOTE_PATH_MAX + sizeof "..."];
-
 	if (diff->note_count++ >= DIFF_NOTES_MAX)
 		return;
-	(void)snprintf(shown, sizeof shown, "%.*s%s", NOTE_PATH_MAX, *path ? path : ".", strlen(path) > NOTE_PATH_MAX ? "..." : "");
-	quote_path(diff->notes, "", shown);
+	quote_short(diff->notes, *path ? path : ".", *path ? strlen(path) : 1);
 	(void)fprintf(diff->notes, ": %s\n", why);
 }
 

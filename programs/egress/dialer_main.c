@@ -65,11 +65,17 @@ static bool read_at(int fd, void *to, size_t size, size_t offset)
 
 static bool read_plan(struct caller *ret_caller)
 {
-	return read_at(DIALER_FD_PLAN, &ret_caller->uid, sizeof ret_caller->uid, offsetof(struct plan, caller_uid)) &&
+	uid_t asker;
+	uint64_t shape;
+
+	/* of another version, the bytes at these places are anything; and root's network is for who asked as root */
+	return read_at(DIALER_FD_PLAN, &shape, sizeof shape, offsetof(struct plan, shape)) && shape == PLAN_SHAPE &&
+	       read_at(DIALER_FD_PLAN, &asker, sizeof asker, offsetof(struct plan, asker.uid)) &&
+	       read_at(DIALER_FD_PLAN, &ret_caller->uid, sizeof ret_caller->uid, offsetof(struct plan, caller_uid)) &&
 	       read_at(DIALER_FD_PLAN, &ret_caller->gid, sizeof ret_caller->gid, offsetof(struct plan, caller_gid)) &&
 	       read_at(DIALER_FD_PLAN, &ret_caller->groups_count, sizeof ret_caller->groups_count, offsetof(struct plan, groups_count)) &&
 	       read_at(DIALER_FD_PLAN, ret_caller->groups, sizeof ret_caller->groups, offsetof(struct plan, groups)) &&
-	       ret_caller->groups_count <= PLAN_GROUPS_MAX && close(DIALER_FD_PLAN) == 0;
+	       ret_caller->groups_count <= PLAN_GROUPS_MAX && (ret_caller->uid != 0 || asker == 0) && close(DIALER_FD_PLAN) == 0;
 }
 
 /* No file, no core (1: core(5)). Processes are the filter's to forbid: the caller may have any number. */

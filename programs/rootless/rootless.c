@@ -1,6 +1,7 @@
 /* See rootless.h. */
 #include "programs/rootless/rootless.h"
 
+#include "base/fd_path.h"
 #include "base/userns.h"
 #include "helper/setup/cgroup.h"
 #include "base/kernel.h"
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -72,15 +74,46 @@ int rootless_enter(struct yett_error *error)
 	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? refuse(errno, error) : 0;
 }
 
-void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
+/* A directory that nobody else has made, or can write to. */
+static bool is_own(const char *path)
 {
 	struct stat st;
-	int length = snprintf(path, ROOTLESS_PATH_SIZE, "/run/user/%u", geteuid());
 
-	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022))
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+/* Below the home directory, with what is above it; false: there is none. */
+static bool make_at_home(char path[static ROOTLESS_PATH_SIZE])
+{
+	static const char *const parts[] = {"/.local", "/state", "/yett", "/run"};
+	const char *home = getenv("HOME");
+	size_t used = home ? strlen(home) : 0;
+
+	if (used == 0 || *home != '/' || used + 32 > ROOTLESS_PATH_SIZE)
+		return false;
+	memcpy(path, home, used + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		used += (size_t)snprintf(path + used, ROOTLESS_PATH_SIZE - used, "%s", parts[i]);
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return false;
+	}
+	return is_own(path);
+}
+
+void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
+{
+	int length = snprintf(path, ROOTLESS_PATH_SIZE, "/run/user/%u", geteuid());
+	char home[ROOTLESS_PATH_SIZE];
+	struct stat st;
+
+	if (is_own(path)) {
 		(void)snprintf(path + length, (size_t)(ROOTLESS_PATH_SIZE - length), "/yett");
-	else
-		(void)snprintf(path, ROOTLESS_PATH_SIZE, "/tmp/yett-%u", geteuid());
+		return;
+	}
+	(void)snprintf(path, ROOTLESS_PATH_SIZE, "/tmp/yett-%u", geteuid());
+	/* Anybody can make that. */
+	if (lstat(path, &st) == 0 && !is_own(path) && make_at_home(home))
+		(void)snprintf(path, ROOTLESS_PATH_SIZE, "%s", home);
 }
 
 /* The path of that group in its tree; false when there is none. proc_pid_cgroup(5) */
@@ -132,14 +165,11 @@ bool rootless_leaves_cores(void)
 
 int rootless_reopen(int fd)
 {
-	char link[32], path[PATH_MAX];
+	char path[PATH_MAX];
 	struct stat wanted, found;
-	ssize_t n;
 	_cleanup_fd_ int own = -1;
 
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof path - 1);
-	path[n < 0 ? 0 : n] = '\0';
+	(void)fd_path(fd, path);
 	own = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	if (own < 0 || fstat(fd, &wanted) < 0 || fstat(own, &found) < 0)
 		return -errno;

@@ -18,9 +18,12 @@
  */
 _must_check_ int rootless_enter(struct yett_error *error);
 
-#define ROOTLESS_PATH_SIZE 64
+#define ROOTLESS_PATH_SIZE 512
 
-/* Where the caller's own sandboxes are kept: below /run/user/UID, which login makes, else below /tmp. */
+/*
+ * Where the caller's own sandboxes are kept: below /run/user/UID, which login makes, else in /tmp/yett-UID, or, where somebody else has
+ * made that, in $HOME/.local/state/yett/run.
+ */
 void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE]);
 
 /*

@@ -87,7 +87,8 @@ def rule(**c):
 def create(**c):
     return body([("profile", text("default")), ("hostname", text("")), ("limits", limits()), ("shares", array([])),
                  ("tmpfs", array([])), ("plan_only", FALSE), ("name", text("")), ("labels", array([])), ("life", life()),
-                 ("network", ZERO), ("rules", array([])), ("ask", FALSE), ("allow_private", FALSE)], c)
+                 ("network", ZERO), ("rules", array([])), ("ask", FALSE), ("allow_private", FALSE),
+                 ("masks", array([])), ("read_only", array([]))], c)
 
 
 def created(**c):
@@ -118,7 +119,8 @@ def relay(**c):
 
 
 def mount(**c):
-    return body([("sandbox", text("0123456789abcdef")), ("unmount", array([])), ("refresh", array([])), ("shares", array([])), ("tmpfs", array([]))], c)
+    return body([("sandbox", text("0123456789abcdef")), ("unmount", array([])), ("refresh", array([])), ("shares", array([])), ("tmpfs", array([])),
+                 ("masks", array([])), ("read_only", array([]))], c)
 
 
 def allowed(**c):
@@ -341,6 +343,10 @@ accept("mount-of-a-share", "mount", "by name, writable, in place of another one"
 accept("mount-copy-on-write", "mount", "one with a store, and one with memory", mount(shares=array([
     share(mode=uint(3), target=text("/mnt/a")), share(fd=ONE, mode=uint(4), target=text("/mnt/a")), share(fd=uint(2), mode=uint(3), target=text("/mnt/b"))]),
     tmpfs=array([tmpfs(target=text("/mnt/b"), size_bytes=uint(1 << 20))])))
+accept("create-with-covers", "create", "one path is hidden, and as many are read-only as may be", create(
+    shares=array([share(mode=ONE, target=text("/w"))]), masks=array([text("/w/.ssh")]), read_only=array([text("/w/%03d" % i) for i in range(128)])))
+accept("mount-with-covers", "mount", "the longest path, and one that lies in no share, which the policy says", mount(
+    shares=array([share(mode=ONE, target=text("/w"))]), masks=array([text("/w" + "/m" * 2046)]), read_only=array([text("/elsewhere")])))
 accept("connect-v6", "connect", "to ::1, with the largest number", connect(port=uint(65535), family=ONE))
 accept("connected-plain", "connected", "it has no fields", connected())
 accept("file-listen", "file", "of a socket", file(operation=uint(9), flags=ZERO, mode=uint(0o600)))
@@ -675,6 +681,10 @@ refuse("mount-that-unmounts-126", "mount", "too-long", "unmount", "one more than
 refuse("mount-that-refreshes-126", "mount", "too-long", "refresh", "one more than there may be", mount(refresh=array([text("/m")] * 126)))
 refuse("mount-with-a-nul", "mount", "embedded-nul", "unmount[0]", "it would end there", mount(unmount=array([text("/m\0n")])))
 refuse("mount-unknown-share-mode", "mount", "range", "shares[0].mode", "a mode that is not in the table", mount(shares=array([share(mode=uint(5))])))
+refuse("create-with-129-masks", "create", "too-long", "masks", "one more than there may be", create(masks=array([text("/m")] * 129)))
+refuse("create-without-its-last-field", "create", "missing-field", "read_only", "what a create was before it had one", create(read_only=None))
+refuse("mount-with-129-read-only", "mount", "too-long", "read_only", "one more than there may be", mount(read_only=array([text("/m")] * 129)))
+refuse("mask-over-its-bound", "create", "too-long", "masks[0]", "a byte more than a path has", create(masks=array([text("/" + "m" * 4095)])))
 refuse("connect-to-port-0", "connect", "range", "port", "none has it", connect(port=ZERO))
 refuse("connect-unknown-family", "connect", "range", "family", "there are two", connect(family=uint(2)))
 refuse("unknown-query", "query", "range", "action", "an action that is not in the table", query(action=uint(9)))

@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!agent) {
 		(void)setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
-		assert(agent_new(&agent, &error) == 0);
+		assert(agent_new(NULL, &agent, &error) == 0);
 		agent->socket_path = agent->key_path = "/nonexistent";
 		mcp = mcp_new(agent);
 		assert(mcp);

@@ -594,6 +594,7 @@ static void targets_that_lead_elsewhere_are_refused(void **state)
 
 static void shares_that_contradict_each_other_are_refused(void **state)
 {
+	struct message_create *create = &wire_message.body.create;
 	struct wire wire = wire_connect();
 	int home = wire_open_directory("."), fds[] = {home, home};
 
@@ -613,10 +614,12 @@ static void shares_that_contradict_each_other_are_refused(void **state)
 	(void)wire_create("default");
 	wire_add_share("/data", 0, SHARE_RO);
 	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, "shares");
-	/* a path kept read-only in a tree whose directories a program may rename */
+	/* a path kept read-only in a directory in memory whose entries a program may rename */
 	(void)wire_create("default");
-	wire_add_share("/data", 0, SHARE_RW);
-	wire_add_share("/data/sub/secret", 1, SHARE_RO);
+	create->tmpfs_count = 1;
+	assert_int_equal(message_add_text(&wire_message, "/data", &create->tmpfs[0].target), 0);
+	wire_add_share("/data/sub/secret", 0, SHARE_RO);
+	wire_add_share("/more", 1, SHARE_RO);
 	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, "rename a directory above it");
 	(void)wire_create("strict");
 	wire_add_share("/data", 0, SHARE_RO);

@@ -558,7 +558,7 @@ static int flood_refusals(struct attack *a)
 
 static int flood_sweeps(struct attack *a)
 {
-	for (int i = 0; i < FLOOD / 50; i++)
+	for (int i = 0; i < FLOOD / 400; i++) /* a process each: the client waits 30 s for all */
 		(void)!do_act(a, ACT_LOST, "", 0);
 	return tell(a, "it has had much swept", 0, 0);
 }

@@ -3,6 +3,7 @@ import contextlib
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -13,6 +14,300 @@ import agent
 import serving
 
 import yett
+
+
+OPEN = '''
+profile "open" {
+  extends = "default"
+  network = open
+}
+profile "limited" {
+  extends = "default"
+  network = limited
+  allow = {"of-the-profile.example:443"}
+}
+grant "open" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"default", "strict", "open", "limited"}
+  allow = {"*"}
+  network = host
+  share_ro = {"*"}
+  share_rw = {"*"}
+  linger_max = 1h
+}
+'''
+
+
+class Model(agent.Users):
+    """A model that asks for whatever it likes: it reaches what whoever started the program gave, and nothing else changes or is read."""
+
+    service_options = {'before': OPEN}
+
+    # What there is of one of the user's own that no agent made.
+    ABOUT_ONE = [('run_command', {'command': 'true'}), ('run_code', {'language': 'bash', 'code': 'true'}), ('read_file', {'path': '/etc/hostname'}),
+                 ('write_file', {'path': '/tmp/x', 'content': ''}), ('list_files', {'path': '/'}), ('events', {})]
+    ABOUT_ONE += [('sandboxes', {'action': action}) for action in ('info', 'stats', 'end', 'pause', 'resume', 'kill', 'rules', 'mounts')]
+    ABOUT_ONE += [('sandboxes', {'action': 'allow', 'allow': ['one.example:443']}), ('sandboxes', {'action': 'deny', 'deny': ['one.example:443']})]
+
+    def setUp(self):
+        self.home = os.path.realpath(self.alice.home)
+        self.alice.mkdir('.ssh', 0o700)
+        self.project = os.path.realpath(self.alice.mkdir('project'))
+        self.secret = self.alice.write('.ssh/id', 'secret', 0o600)
+        self.alice.write('.bashrc', 'as it was')
+        self.alice.write('project/file', 'as it was')
+        for folder in (self.project, self.home + '/.ssh'):
+            self.addCleanup(shutil.rmtree, folder)
+
+    def tool(self, *bounds, cwd=None):
+        tool = agent.Tool(self.service, self.alice, *bounds, cwd=cwd or self.project)
+        self.addCleanup(self.end, tool.process)
+        return tool
+
+    def refused(self, tool, operation, **asked):
+        answer = tool.ask(operation, **asked)
+        self.assertEqual(answer.get('error', {}).get('code'), 'permission-denied', (asked, answer))
+        return answer['error']
+
+    def ran(self, tool, command, *shares, **more):
+        answer = tool.ask('run_command', command=command, shares=[{'path': path, 'target': '/mnt', 'mode': mode} for path, mode in shares], **more)
+        self.assertNotIn('error', answer)
+        return answer['stdout'].strip()
+
+    def untouched(self):
+        self.assertEqual(sorted(os.listdir(self.home + '/.ssh')), ['id'])
+        self.assertEqual([yett.read(self.home + '/' + name) for name in ('.ssh/id', '.bashrc', 'project/file')], ['secret', 'as it was', 'as it was'])
+
+    def test_what_was_given_is_reached(self):
+        """So the rest shows something."""
+        tool = self.tool('--rw', self.home + '/.ssh', '--net', 'limited')
+        self.assertEqual(self.ran(tool, 'echo mine >/mnt/new; cat /mnt/id', (self.home + '/.ssh', 'rw')), 'secret')
+        self.assertEqual(yett.read(self.home + '/.ssh/new'), 'mine\n')
+        os.unlink(self.home + '/.ssh/new')
+
+    def test_without_options_it_has_copies_of_the_current_directory(self):
+        tool = self.tool()
+        places = ['/', '/etc', self.home, self.project + '/../.ssh', self.home + '/project-2', self.service.folder]
+        places += [self.home + name for name in ('/.ssh', '/.ssh/id', '/.bashrc', '/.config/yett', '/.config')]
+        for place in places:
+            for mode in ('ro', 'rw', 'cow'):
+                for operation, more in (('run_command', {'command': 'true'}), ('run_code', {'language': 'bash', 'code': 'true'}),
+                                        ('sandboxes', {'action': 'make'}), ('sandboxes', {'action': 'plan'})):
+                    error = self.refused(tool, operation, shares=[{'path': place, 'target': '/mnt', 'mode': mode}], **more)
+                    self.assertIn('--%s %s ' % (mode, place) if 'leads out' not in error['message'] else '', error['mend'])
+        self.assertEqual(self.ran(tool, 'echo changed >/mnt/file; cat /mnt/file', (self.project, 'cow')), 'changed')
+        self.assertEqual(self.ran(tool, 'cat /mnt/file', (self.project + '/', 'ro')), 'as it was')
+        self.refused(tool, 'run_command', command='true', shares=[{'path': self.project, 'mode': 'rw'}])
+        self.assertEqual(tool.ask('run_command', command='true', shares=[{'path': self.project + '/none'}])['error']['code'], 'file-operation-failed')
+        self.untouched()
+
+    def test_at_home_and_where_the_system_is_it_has_nothing(self):
+        for place in (self.home, os.path.dirname(self.home), '/', '/etc'):
+            tool = self.tool(cwd=place)
+            for asked in (place, self.project, self.home + '/.ssh'):
+                self.refused(tool, 'run_command', command='true', shares=[{'path': asked, 'target': '/mnt'}])
+        self.assertEqual(self.ran(tool, 'echo runs'), 'runs')
+
+    def test_links_lead_nowhere(self):
+        tool = self.tool('--rw', self.project)
+        self.ran(tool, 'ln -s %s /mnt/out; ln -s ../.ssh /mnt/up; ln -s file /mnt/in; mkdir /mnt/sub; ln -s / /mnt/sub/root' % (self.home + '/.ssh'), (self.project, 'rw'))
+        for name in ('out', 'out/id', 'up', 'up/id', 'sub/root', 'sub/root' + self.home, 'sub/../../.ssh', 'sub/root/proc/self/root'):
+            for mode in ('ro', 'rw'):
+                error = self.refused(tool, 'run_command', command='true', shares=[{'path': '%s/%s' % (self.project, name), 'target': '/mnt', 'mode': mode}])
+                self.assertIn('leads out', error['message'])
+        shown = tool.ask('run_command', command='cat /file', shares=[{'path': self.project + '/in', 'target': '/file'}])
+        self.assertEqual(shown['stdout'], 'as it was')
+        self.untouched()
+
+    def test_what_was_given_stays_what_it_was(self):
+        """A directory that was given inside another one, of which a link is made."""
+        self.alice.mkdir('project/given')
+        tool = self.tool('--rw', self.project, '--ro', self.project + '/given')
+        self.ran(tool, 'rmdir /mnt/given; ln -s %s/.ssh /mnt/given' % self.home, (self.project, 'rw'))
+        answer = tool.ask('run_command', command='cat /mnt/id', shares=[{'path': self.project + '/given', 'target': '/mnt'}])
+        self.assertNotIn('secret', str(answer))
+        self.assertIn('error', answer)
+
+    def test_guarded_paths_need_an_option_of_their_own(self):
+        """The user gave a whole home and project, not the guarded paths in them. test_what_was_given_is_reached has the defence off."""
+        for name in ('project/.git', 'project/.git/hooks', 'project/.github', 'project/.github/prompts', 'project/src'):
+            self.alice.mkdir(name)
+        self.alice.write('project/.git/config', 'as it was')
+        tool = self.tool('--ro', self.home, '--rw', self.project, '--cow', self.project)
+        for name in ('.ssh', '.ssh/id', '.config/yett', '.config/yett/id_ed25519'):
+            error = self.refused(tool, 'run_command', command='true', shares=[{'path': '%s/%s' % (self.home, name), 'target': '/mnt/x'}])
+            self.assertIn('unless an option names it', error['message'])
+            self.assertIn('--ro %s/%s ' % (self.home, name), error['mend'])
+        for name in ('.git', '.git/hooks', '.git/config', '.github', '.github/prompts'):
+            error = self.refused(tool, 'run_command', command='true', shares=[{'path': '%s/%s' % (self.project, name), 'target': '/mnt/x', 'mode': 'rw'}])
+            self.assertIn('unless an option names it', error['message'])
+            self.assertEqual(self.ran(tool, 'ls -d /mnt', ('%s/%s' % (self.project, name.replace('.git/config', '.git')), 'ro')), '/mnt')
+        self.assertEqual(self.ran(tool, 'ls /mnt/.ssh; cat /mnt/.config/yett/id_ed25519 /mnt/.bashrc', (self.home, 'ro')), 'as it was')
+        self.assertEqual(self.ran(tool, 'cd /mnt; touch .git/hooks/x .github/prompts/x; mv .git g; mv .github g; echo x >.git/config; touch src/x && ls',
+                                  (self.project, 'rw')), 'file\nsrc')
+        self.assertEqual(self.ran(tool, 'touch /mnt/.git/hooks/x && ls /mnt/.git/hooks', (self.project, 'cow')), 'x')
+        # the mount that lifts the mask is itself in the way
+        shares = [{'path': self.home, 'target': '/mnt'}, {'path': self.project, 'target': '/mnt/.ssh'}]
+        self.assertEqual(tool.ask('run_command', command='ls /mnt/.ssh', shares=shares)['stdout'], 'file\nsrc\n')
+        self.assertEqual((os.listdir(self.project + '/.git/hooks'), yett.read(self.project + '/.git/config')), ([], 'as it was'))
+        named = self.tool('--rw', self.project, '--rw', self.project + '/.git/hooks')
+        self.assertEqual(self.ran(named, 'touch /mnt/x && ls /mnt', (self.project + '/.git/hooks', 'rw')), 'x')
+        self.refused(named, 'run_command', command='true', shares=[{'path': self.project + '/.git/config', 'target': '/mnt/x', 'mode': 'rw'}])
+        os.unlink(self.project + '/.git/hooks/x')
+        self.untouched()
+
+    def test_targets_of_shares_lift_no_guard(self):
+        """Mounted over what is guarded, they would leave the directory above it free to be moved."""
+        for name in ('project/.git', 'project/.git/hooks', 'project/src'):
+            self.alice.mkdir(name)
+        self.alice.write('project/.git/config', 'as it was')
+        tool = self.tool('--rw', self.project)
+        shares = [(self.project, '/mnt'), (self.project + '/src', '/mnt/.git/hooks'), (self.project + '/file', '/mnt/.git/config')]
+        answer = tool.ask('run_command', command='mv /mnt/.git /mnt/g && mkdir /mnt/.git && echo moved',
+                          shares=[{'path': path, 'target': target, 'mode': 'rw'} for path, target in shares])
+        self.assertEqual((answer['stdout'], 'busy' in answer['stderr']), ('', True), answer)
+        self.assertEqual((sorted(os.listdir(self.project)), yett.read(self.project + '/.git/config')), (['.git', 'file', 'src'], 'as it was'))
+        self.untouched()
+
+    def test_modes_are_those_that_were_given(self):
+        tool = self.tool('--ro', self.project)
+        for mode in ('rw', 'cow'):
+            self.assertIn('--%s %s ' % (mode, self.project), self.refused(tool, 'run_command', command='true', shares=[{'path': self.project, 'mode': mode}])['mend'])
+        self.assertEqual(self.ran(tool, 'cat /mnt/file; echo x 2>&- >/mnt/file', (self.project, 'ro')), 'as it was')
+        self.untouched()
+
+    def test_without_options_it_has_no_network(self):
+        tool = self.tool()
+        for asked in ({'network': 'limited'}, {'network': 'open'}, {'network': 'host'}, {'allow': ['one.example:443']}):
+            self.refused(tool, 'run_command', command='true', **asked)
+            self.refused(tool, 'sandboxes', action='make', **asked)
+        made = tool.ask('sandboxes', action='make')['sandbox']
+        self.assertEqual(made['network'], 'none')
+        self.assertIn('--allow one.example:443', self.refused(tool, 'sandboxes', action='allow', sandbox=made['id'], allow=['one.example:443'])['mend'])
+
+    def test_rules_are_at_most_those_that_were_given(self):
+        tool = self.tool('--allow', '*.one.example:443')
+        made = tool.ask('sandboxes', action='make', allow=['a.one.example:443'])['sandbox']
+        for rules in (['*'], ['two.example:443'], ['a.one.example'], ['**.one.example:443'], ['a.one.example:443', 'one.example:443'], ['10.0.0.0/8']):
+            self.refused(tool, 'run_command', command='true', allow=rules)
+            self.refused(tool, 'sandboxes', action='allow', sandbox=made['id'], allow=rules)
+        for network in ('open', 'host'):
+            self.refused(tool, 'run_command', command='true', network=network)
+        rules = tool.ask('sandboxes', action='allow', sandbox=made['id'], allow=['b.one.example:443'])['rules']
+        self.assertEqual([rule['rule'] for rule in rules if rule['list'] == 'allow'], ['a.one.example:443', 'b.one.example:443'])
+
+    def test_the_network_of_a_profile_is_no_more_than_was_given(self):
+        def made(*bounds, **asked):
+            tool = self.tool('--profile', 'open', '--profile', 'limited', *bounds)
+            answer = tool.ask('sandboxes', action='make', **asked)
+            tool.process.stdin.close()
+            return answer['error']['message'] if 'error' in answer else answer['sandbox']['network']
+        for profile in ('open', 'limited'):
+            self.assertEqual(made(profile=profile), 'none')
+            self.assertEqual(made('--net', 'open', profile=profile), profile)
+            self.assertEqual(made('--net', 'open', profile=profile, network='none'), 'none')
+        self.assertEqual(made('--net', 'limited', profile='limited'), 'limited')
+        for name in (None, 'more'):
+            self.assertIn("the profile's network open is more than the limited", made('--net', 'limited', profile='open', name=name))
+        self.assertEqual(made('--net', 'limited', profile='open', network='limited'), 'limited')
+        yett.wait_until(lambda: not yett.told(self.yett('ps', '--json').out)['sandboxes'], 'the end of all')
+
+    def test_one_that_has_its_label_and_a_wider_network_is_not_its_own(self):
+        """One whose making was given up comes up like that."""
+        tool = self.tool('--profile', 'open', '--net', 'limited')
+        made = tool.ask('sandboxes', action='make', network='none', profile='open')['sandbox']
+        for name, network in (('wider', 'open'), ('as-wide', 'limited')):
+            self.assertEqual(self.yett('create', '-p', 'open', '--net', network, '--name', name, '--label', *made['labels']).code, 0)
+            self.addCleanup(self.yett, 'destroy', name)
+        for operation, asked in self.ABOUT_ONE:
+            self.refused(tool, operation, sandbox='wider', **asked)
+        self.assertEqual({one['name'] for one in tool.ask('sandboxes', action='list')['sandboxes']}, {None, 'as-wide'})
+        self.assertEqual(tool.ask('run_command', command='echo own', sandbox='as-wide')['stdout'], 'own\n')
+
+    def test_an_open_network_names_nothing_private(self):
+        tool = self.tool('--net', 'open')
+        for rule in ('127.0.0.1:5432', '10.0.0.0/8', '[::1]:1'):
+            self.refused(tool, 'run_command', command='true', network='open', allow=[rule])
+        self.assertEqual(tool.ask('sandboxes', action='make', allow=['*:443', 'one.example'])['sandbox']['network'], 'limited')
+
+    def test_limits_and_profiles_are_those_that_were_given(self):
+        tool = self.tool('--memory', '64M', '--pids', '20', '--cpus', '0.5', '--profile', 'strict')
+        self.assertIn('--profile default', self.refused(tool, 'run_command', command='true')['mend'])
+        for more in ({'memory_bytes': (64 << 20) + 1}, {'pids': 21}, {'cpus': 0.6}):
+            self.refused(tool, 'run_command', command='true', tier='strong', **more)
+        info = tool.ask('sandboxes', action='make', profile='strict')['sandbox']
+        self.assertEqual((info['limits']['memory_bytes'], info['limits']['pids'], info['limits']['cpu_millis']), (64 << 20, 20, 500))
+
+    def test_what_somebody_else_made_is_out_of_its_reach(self):
+        self.assertEqual(self.yett('create', '--name', 'mine', '--rw', self.home + '/.ssh').code, 0)
+        self.addCleanup(self.yett, 'destroy', 'mine')
+        box, = yett.told(self.yett('ps', '--json').out)['sandboxes']
+        other = self.tool('--ro', self.project)
+        named = other.ask('sandboxes', action='make', name='others')['sandbox']
+        self.addCleanup(self.yett, 'destroy', 'others')
+        tool = self.tool()
+        for sandbox in ('mine', box['id'], 'others', named['id']):
+            for operation, asked in self.ABOUT_ONE:
+                self.assertIn('--sandboxes all', self.refused(tool, operation, sandbox=sandbox, **asked)['mend'])
+        self.assertEqual(tool.ask('sandboxes', action='list'), {'sandboxes': []})
+        self.assertEqual(tool.ask('sandboxes', action='stats'), {'stats': []})
+        self.assertEqual(tool.ask('events')['events'], [])
+        self.assertEqual({one['name'] for one in yett.told(self.yett('ps', '--json').out)['sandboxes']}, {'mine', 'others'})
+        self.untouched()
+        same = self.tool('--ro', self.project)
+        self.assertEqual([one['name'] for one in same.ask('sandboxes', action='list')['sandboxes']], ['others'])
+        self.assertEqual(same.ask('run_command', sandbox='others', command='echo same')['stdout'], 'same\n')
+        every = self.tool('--sandboxes', 'all')
+        self.assertEqual(every.ask('run_command', sandbox='mine', command='cat %s/.ssh/id' % self.home)['stdout'], 'secret')
+
+    def test_the_settings_file_gives_the_same(self):
+        settings = self.home + '/.config/yett/agent.json'
+        before = yett.read(settings)
+        self.addCleanup(yett.write, settings, before)
+
+        def give(**may):
+            self.alice.write('.config/yett/agent.json', json.dumps({**json.loads(before), 'may': may}))
+        give(shares=[{'path': self.project, 'mode': 'rw'}], allow=['one.example:443'], profiles=['default'])
+        tool = self.tool(cwd='/')
+        self.assertEqual(self.ran(tool, 'cat /mnt/file', (self.project, 'rw')), 'as it was')
+        self.assertEqual(tool.ask('sandboxes', action='make', allow=['one.example:443'])['sandbox']['network'], 'limited')
+        self.refused(tool, 'run_command', command='true', tier='strong')
+        tool = self.tool('--ro', self.project, cwd='/')
+        self.refused(tool, 'run_command', command='true', shares=[{'path': self.project, 'mode': 'rw'}])
+        for wrong in ({'shares': [{'path': 'project'}]}, {'network': 'some'}, {'nothing': 1}, {'network': 'none', 'allow': ['*']}, {'allow': ['a b']},
+                      {'shares': [{'path': self.home + '/none'}]}):
+            give(**wrong)
+            done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": "true"}')
+            self.assertEqual((done.code, done.out), (1, ''), wrong)
+
+    def test_options_that_say_nothing_are_refused(self):
+        for wrong in (('--rw', self.home + '/none'), ('--net', 'some'), ('--allow', 'a b'), ('--memory', '0'), ('--cpus', 'x'), ('--sandboxes', 'some'),
+                      ('--ro', 'none')):
+            done = self.service.run(self.alice, agent.PROGRAM, *wrong, 'tool', 'run_command', input='{"command": "true"}')
+            self.assertIn(done.code, (1, 64), wrong)
+            self.assertEqual(done.out, '', wrong)
+            self.assertIn('yett-agent: ', done.err)
+
+    def test_what_is_refused_is_told_to_whoever_looks(self):
+        tool = self.tool()
+        for operation, asked in (('run_command', {'command': 'cat key'}), ('sandboxes', {'action': 'make'})):
+            self.refused(tool, operation, shares=[{'path': self.home + '/.ssh'}], **asked)
+        told = [event for event in tool.ask('events')['events'] if event['kind'] == 'refused']
+        self.assertEqual([event['text'] for event in told], ['cat key', 'a sandbox'])
+        self.assertIn('.ssh may not be shared', told[0]['error']['message'])
+
+    def test_a_server_is_bound_alike_and_told_otherwise_by_nobody(self):
+        server = serving.Server(self.service, self.alice)
+        self.addCleanup(server.end)
+        self.assertEqual(server.ask('PUT', '/config', {'may': {'network': 'host'}}).status, 400)
+        self.assertEqual(server.ask('PUT', '/config', {'light': 'other'}).status, 200)
+        self.assertEqual(server.call('run_command', command='true').status, 403)
+        self.assertEqual(server.call('run_command', command='true', profile='default', shares=[{'path': self.home + '/.ssh'}]).status, 403)
+        self.assertEqual(self.yett('create', '--name', 'mine', '--net', 'limited').code, 0)
+        self.addCleanup(self.yett, 'destroy', 'mine')
+        for answer in (server.get('/network/mine'), server.ask('PUT', '/network/mine', {'enabled': False}), server.get('/v1/events?sandbox=mine')):
+            self.assertEqual(answer.status, 403, answer)
 
 
 class Held(serving.Case):
@@ -170,6 +465,8 @@ sys.stdin.read()
 
 class Files(serving.Case):
     """What remembers the network that was switched off: the user's own file, in which anything may stand."""
+
+    bounds = ('--allow', 'one.example:443')
 
     def setUp(self):
         super().setUp()

@@ -97,6 +97,7 @@ class Attacks(yett.Case):
         secret = '/etc/yett-test-%d' % yett.run_of_process().place
         yett.write(secret, 'secret', 0o600)
         cls.stack.callback(os.unlink, secret)
+        surroundings.count_processes_from_afar()
         sleeper = cls.bob.popen(['sleep', '1000'])
         cls.stack.callback(sleeper.wait)
         cls.stack.callback(sleeper.kill)
@@ -173,7 +174,8 @@ class Unfiltered(yett.Case):
         libexec = run.libexec('libexec-' + cls.__name__, init=hostile.program('fake-init'), policy=run.path(cls.policy_program))
         cls.service_options = {'libexec': libexec, 'before': POLICY.replace('=attacks', '=calls')}
         super().setUpClass()
-        done = cls.service.sandbox(cls.alice, 'calls', options=['-p', 'attacks'])
+        with yett.machine_setting_unchanged('/proc/sys/kernel/perf_event_paranoid'):
+            done = cls.service.sandbox(cls.alice, 'calls', options=['-p', 'attacks'])
         cls.results = surroundings.results_of(done.code, done.out, done.err)
         cls.attribute = cls.results.pop('attribute')
 

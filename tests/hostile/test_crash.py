@@ -86,6 +86,7 @@ class CrashCase(yett.Case):
         cls.data = cls.alice.mkdir('data')
         cls.alice.mkdir('data/masked')
         cls.alice.mkdir('work')
+        cls.alice.mkdir('work/.git/hooks')  # guarded, so that a plan has a step of that kind
         cls.alice.write('data/file', 'x')
 
     def setUp(self):

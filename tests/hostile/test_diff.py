@@ -51,7 +51,7 @@ class Captured(Diff):
         reader, out = os.pipe()
         try:
             process = self.service.popen(
-                self.alice, self.service.run_.path('helper/yett-diff'), '0', '-', str(source), str(out), str(out), 'patch', stdin=upper, stdout=subprocess.DEVNULL,
+                self.alice, self.service.run_.path('helper/yett-diff'), '0', '-', str(source), str(out), str(out), 'patch', '', stdin=upper, stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE, pass_fds=(source, out),
                 env={'LD_PRELOAD': library, 'YETT_TEST_ATTACK': attack, 'YETT_TEST_WHEN': when, 'YETT_TEST_FILE': self.source + '/file' if attack in ('write', 'create') else secret})
             said = process.communicate(timeout=yett.DEADLINE)[1].decode()

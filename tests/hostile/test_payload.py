@@ -91,6 +91,11 @@ class Attacks(yett.Case):
         cls.stack = contextlib.ExitStack()
         cls.addClassCleanup(cls.stack.close)
         cls.make_surroundings()
+        with yett.machine_setting_unchanged('/proc/sys/kernel/perf_event_paranoid'):
+            cls.run_attacks()
+
+    @classmethod
+    def run_attacks(cls):
         attack = (hostile.program('attack'), 'command')
         more = {'stdin': cls.stdin, 'pass_fds': (9,)}
         cls.outside = {

@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "helper/listener": ["base/", *OF_MESSAGES, "helper/monitor/monitor.h", "helper/setup/audit.h", "helper/setup/setup.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
     "helper/start": ["base/", "helper/"],
     # What does not.
-    "programs/apply": ["base/", "helper/privilege/lockdown.h", "programs/diff/diff.h"],
+    "programs/apply": ["base/", "helper/privilege/lockdown.h", "programs/diff/diff.h", "programs/diff/protect.h", "programs/diff/ways.h"],
     "programs/audit": ["base/", "protocol/frame.h", "helper/plan/plan.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decider/plan_name.h", "programs/decider/refuse_plan.h", "programs/egress/egress.h"],
     "programs/closer": ["base/", "protocol/", "helper/listener/closer.h", "helper/privilege/lockdown.h"],
     "programs/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/policy/key_line.h", "helper/plan/", "helper/policy/policy.h",

@@ -89,10 +89,23 @@ class Pages(unittest.TestCase):
         self.assertEqual(broken_links("x.md", text), ["nothing.md", "#another", "docs/admin.md#nokeys"])
 
     def test_the_protected_names_are_those_of_the_table(self):
-        declared = re.findall(r'"([^"]+)"', re.sub(r"(?m)^#.*", "", read("programs", "apply", "protect_names.c")))
-        shown = [name for row in re.findall(r"(?m)^\| [^|]+ \| (`.*`) \|$", read("docs", "workspaces.md").split("**Protected names.**")[1].split("**Nothing is torn.**")[0])
-                 for name in re.findall(r"`([^`]+)`", row)]
-        self.assertEqual(sorted(shown), sorted(declared + ["HEAD"]))
+        source = read("programs", "diff", "protect_names.c")
+        lists = {name: re.findall(r'"([^"]+)"', names) for name, names in re.findall(r"(?s)const char \*const (\w+)\[\] = \{(.*?)\};", source)}
+        declared = [(why, lists[name]) for why, name in re.findall(r'\{"([^"]+)", (\w+), PROTECT_\w+\}', source)]
+        self.assertGreater(len(declared), 5)
+        rows = [(why, re.findall(r"`([^`]+)`", names)) for why, names in
+                re.findall(r"(?m)^\| ([^|]+) \| ([^|]*`) \|$", read("docs", "workspaces.md").split("**Protected names.**")[1].split("**Nothing is torn.**")[0])]
+        self.assertEqual([(why.partition(",")[0], names) for why, names in rows],
+                         [("programs look for what begins with a dot", lists["protect_harmless"]), ("git goes by it", [*lists["protect_in_repository"], "HEAD"]), *declared])
+
+    def test_the_guarded_paths_are_those_of_the_table(self):
+        source = read("libclient", "guard_names.c")
+        lists = {name: re.findall(r'"([^"]+)"', names) for name, names in re.findall(r"(?s)const char \*const (\w+)\[\] = \{(.*?)\};", source)}
+        declared = [(why, lists[name]) for why, name in re.findall(r'\{GUARD_\w+, "([^"]+)", (\w+)\}', source)]
+        self.assertGreater(len(declared), 15)
+        section = read("docs", "guide.md").split("### What a share does not give away")[1].split("\n### ")[0]
+        rows = [(why, re.findall(r"`([^`]+)`", names)) for why, names in re.findall(r"(?m)^\| ([^|]+) \| ([^|]*`) \|$", section)]
+        self.assertEqual(rows, declared)
 
     def test_every_guide_is_pointed_to_and_packaged(self):
         for page in PAGES:

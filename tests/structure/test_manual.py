@@ -211,7 +211,7 @@ class Helper(unittest.TestCase):
             for file in files:
                 if file.endswith(".c") and os.path.basename(directory) not in ("init", "files"):
                     used |= set(re.findall(r'getenv\("(\w+)"\)', read(directory, file)))
-        self.assertEqual(set(re.findall(r"\b[A-Z]+_[A-Z]+\b", section(page("yett-helper.8"), "ENVIRONMENT"))), used)
+        self.assertEqual(set(re.findall(r"\b[A-Z]+_[A-Z]+\b|\bHOME\b", section(page("yett-helper.8"), "ENVIRONMENT"))), used)
 
     def test_the_capabilities_of_each_role_are_described(self):
         text = section(page("yett-helper.8"), "CAPABILITIES")

@@ -31,8 +31,8 @@ class Users(yett.Case):
 class Tool:
     """yett-agent tool --lines, asked one request after the other; with it go the sandboxes that have no name."""
 
-    def __init__(self, service, user, **more):
-        self.process = service.popen(user, PROGRAM, 'tool', '--lines', stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    def __init__(self, service, user, *bounds, **more):
+        self.process = service.popen(user, PROGRAM, *bounds, 'tool', '--lines', stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
     def ask(self, operation, **arguments):
         self.send(json.dumps({'operation': operation, **arguments}))
@@ -51,11 +51,11 @@ class Tool:
 class Case(Users):
     """A test whose user asks by `self.ask`."""
 
-    tool_options = {}
+    tool_options, bounds = {}, ()
 
     def setUp(self):
         super().setUp()
-        self.tool = Tool(self.service, self.alice, **self.tool_options)
+        self.tool = Tool(self.service, self.alice, *self.bounds, **self.tool_options)
         self.addCleanup(self.end_tool)
 
     def end_tool(self):

@@ -32,7 +32,7 @@ NOT_ANSWERED = 7  # enum net_verdict
 ASK, GIVEN, TOLD = struct.Struct('=II16sH254s'), struct.Struct('=IIi'), struct.Struct('=IIIIiIHBB4xQQ16s254s278s4x')
 # net_match.h
 ALLOWED, DENIED_BY_RULE, NO_RULE, NOT_BOUND, PRIVATE, LOCAL, NEVER = range(7)
-STAGE_IDS, STAGE_PACKET = 6, 14  # enum stage in programs/egress/dialer_main.c
+STAGE_PLAN, STAGE_IDS, STAGE_PACKET = 3, 6, 14  # enum stage in programs/egress/dialer_main.c
 
 Told = collections.namedtuple('Told', 'kind count lost open error origin port verdict sent received address name rule')
 
@@ -216,13 +216,13 @@ def pair():
 class Dialer:
     """One that runs, started as root or, with `own`, as the user."""
 
-    def __init__(self, user, *rules, own=False, resolver=None, memory=None, uid=None, expected=None):
+    def __init__(self, user, *rules, own=False, resolver=None, memory=None, uid=None, expected=None, plan=()):
         run = yett.run_of_process()
         self.front, front = pair()
         self.supervisor, supervisor = pair()
         self.tolds, self.last_id = [], 0
         self.errors = open(os.path.join(run.folder, 'dialer-errors'), 'w+b')
-        given = [front.fileno(), supervisor.fileno(), make('plan', str(uid or user.uid), str(user.gid), *map(str, user.groups))]
+        given = [front.fileno(), supervisor.fileno(), make('plan', *(plan or map(str, (user.uid, uid or user.uid, user.gid, *user.groups))))]
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in given]
 
         def place():

@@ -73,13 +73,13 @@ class Stream:
 class Server:
     """One of a user's, at a Unix socket, and by TCP where `port` is asked for."""
 
-    def __init__(self, service, user, *options, tcp=False, env=None):
+    def __init__(self, service, user, *options, bounds=(), tcp=False, env=None):
         self.service, self.user = service, user
         self.folder = user.mkdir('serve-%d' % next(numbers), 0o700)
         self.socket = self.folder + '/socket'
         self.token_file = self.folder + '/yett/serve.token'
         self.env = {'XDG_RUNTIME_DIR': self.folder, **(env or {})}
-        self.process = service.popen(user, agent.PROGRAM, 'serve', '--listen', self.socket, *(['--port', '0'] * tcp), *options, env=self.env,
+        self.process = service.popen(user, agent.PROGRAM, *bounds, 'serve', '--listen', self.socket, *(['--port', '0'] * tcp), *options, env=self.env,
                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         if yett.line_of(self.process.stdout) != 'Listening at ' + self.socket:
             raise AssertionError('the server does not begin')
@@ -162,13 +162,13 @@ def read_all(connected):
 class Case(agent.Users):
     """A server of alice's for all of a class's tests."""
 
-    options = ()
+    options, bounds = (), ()
     tcp = False
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.server = Server(cls.service, cls.alice, *cls.options, tcp=cls.tcp)
+        cls.server = Server(cls.service, cls.alice, *cls.options, bounds=cls.bounds, tcp=cls.tcp)
         cls.addClassCleanup(cls.server.end)
 
     def wait_no_sandboxes(self):
@@ -176,6 +176,6 @@ class Case(agent.Users):
         yett.wait_until(lambda: not [line for line in self.service.leftovers() if line.startswith(('cgroup', 'reservation'))], 'the end of sandboxes')
 
     def other(self, *options, **more):
-        server = Server(self.service, self.alice, *options, **more)
+        server = Server(self.service, self.alice, *options, **{'bounds': self.bounds, **more})
         self.addCleanup(server.end)
         return server

@@ -66,6 +66,14 @@ def changed(path, value):
         keeper.communicate()
 
 
+@contextlib.contextmanager
+def unchanged(path):
+    """Nobody changes it meanwhile: for what other values would let through."""
+    with open(lock_path(path), 'a', encoding='utf-8') as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        yield
+
+
 def left(repair=False):
     """The settings that somebody left changed who was killed; they are given back where that is asked for."""
     found = []

@@ -12,6 +12,10 @@ import yett
 
 IPC_CREAT, IPC_RMID = 0o1000, 0
 
+# Where a victim's number begins: well above those of the processes of a sandbox, which are counted from 1 there. Of two processes with
+# the same number, one here and one inside, an attack would meet its own. ns_last_pid in proc(5) and Documentation/admin-guide/sysctl
+LAST_NUMBER, FAR = '/proc/sys/kernel/ns_last_pid', 10000
+
 
 def libc_call(name, *arguments):
     libc = ctypes.CDLL(None, use_errno=True)
@@ -28,6 +32,12 @@ def handle_of(path):
     libc_call('name_to_handle_at', -100, path.encode(), handle, ctypes.byref(ctypes.c_int()), 0)
     size, kind = array.array('i', handle.raw[:8])
     return '%d:%d:%s' % (kind, size, handle.raw[8:8 + size].hex())
+
+
+def count_processes_from_afar():
+    """What is started next has a number that no process of a sandbox has."""
+    with open(LAST_NUMBER, 'w', encoding='ascii') as file:
+        file.write(str(FAR))
 
 
 class Surroundings:
@@ -76,6 +86,7 @@ class Surroundings:
         return {'ATTACK_ABSTRACT': abstract, 'ATTACK_PORT': str(listeners[2].getsockname()[1])}
 
     def make_victim(self, program, popen):
+        count_processes_from_afar()
         victim = popen([program, 'victim'], stdout=subprocess.PIPE, env={'ATTACK_OUTSIDE': self.outside})
         self.stack.callback(victim.communicate)
         self.stack.callback(victim.kill)

@@ -31,7 +31,7 @@ import places
 import selinux
 import tiers
 import waiting
-from settings import changed as machine_setting  # noqa: F401
+from settings import changed as machine_setting, unchanged as machine_setting_unchanged  # noqa: F401
 from waiting import DEADLINE, wait_until  # noqa: F401 (seconds until a test gives up on an event that never comes)
 
 IDS_PLACE = 1610612736  # where the ranges of these runs begin: below those of an installed service
@@ -496,8 +496,15 @@ class Service:
                 self.process.wait()
                 raise AssertionError('the listener did not end')
 
+    def wait_told(self):
+        """What ends after a service with an audit stays reserved until the next one, which tells of its end."""
+        if self.process and self.process.poll() is None and 'audit = ' in self.before and not self.spares:
+            wait_until(lambda: not os.listdir(os.path.join(self.runtime, 'ids')), 'the end of all, told to the audit')
+
     def __exit__(self, kind, value, trace):
         try:
+            if kind is None:
+                self.wait_told()
             self.stop()
             if kind is None:
                 self.wait_no_leftovers()

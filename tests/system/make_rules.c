@@ -30,8 +30,14 @@ static int make_plan(char **arguments)
 {
 	static struct plan plan;
 
-	if (!arguments[0] || !arguments[1])
-		return fail("plan", "UID GID [GROUP…]");
+	plan.shape = PLAN_SHAPE;
+	if (arguments[0] && strcmp(arguments[0], "--other-shape") == 0) {
+		plan.shape++;
+		arguments++;
+	}
+	if (!arguments[0] || !arguments[1] || !arguments[2])
+		return fail("plan", "[--other-shape] ASKER UID GID [GROUP…]");
+	plan.asker.uid = (uid_t)strtoul(*arguments++, NULL, 10);
 	plan.caller_uid = (uid_t)strtoul(arguments[0], NULL, 10);
 	plan.caller_gid = (gid_t)strtoul(arguments[1], NULL, 10);
 	for (arguments += 2; *arguments && plan.groups_count < PLAN_GROUPS_MAX; arguments++)

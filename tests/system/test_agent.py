@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 
 import agent
 
@@ -11,6 +12,8 @@ import yett
 
 
 class Commands(agent.Case):
+    bounds = ('--rw', tempfile.gettempdir())
+
     def test_what_was_written_and_how_it_ended_is_told(self):
         answer = self.ask('run_command', command='echo out; echo err >&2; exit 3')
         self.assertEqual((answer['status'], answer['success'], answer['exit_code'], answer['signal']), ('failed', False, 3, None))
@@ -171,6 +174,8 @@ class Background(agent.Case):
 
 
 class Sandboxes(agent.Case):
+    bounds = ('--rw', tempfile.gettempdir(), '--net', 'open')
+
     def test_one_without_a_name_ends_with_the_program(self):
         made = self.ask('sandboxes', action='make')['sandbox']
         self.assertEqual((made['state'], made['name'], made['lingers']), ('running', None, False))
@@ -184,7 +189,7 @@ class Sandboxes(agent.Case):
         self.addCleanup(self.yett, 'destroy', 'kept')
         self.tool.process.send_signal(signal.SIGKILL)
         self.tool.close()
-        self.tool = agent.Tool(self.service, self.alice)
+        self.tool = agent.Tool(self.service, self.alice, *self.bounds)
         self.assertEqual([one['id'] for one in self.ask('sandboxes', action='list')['sandboxes']], [made['id']])
         self.assertEqual(self.ask('run_command', command='echo here', sandbox='kept')['stdout'], 'here\n')
         self.assertEqual(self.ask('sandboxes', action='end', sandbox='kept'), {'done': True})
@@ -317,6 +322,8 @@ class Files(agent.Case):
 
 
 class Events(agent.Case):
+    bounds = ('--allow', 'one.example:443')
+
     def test_what_happens_is_told_in_order_and_once(self):
         box = self.ask('sandboxes', action='make')['sandbox']['id']
         self.ask('run_command', sandbox=box, command='exit 4')

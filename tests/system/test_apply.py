@@ -153,7 +153,7 @@ class Taken(Apply):
         result = json.loads(self.assert_apply('--json', code=LEFT))['result']
         self.assertEqual(result['apply'], {'applied': [{'path': {'length': 4, 'text': 'file', 'base64': None}, 'change': 'changed'}],
                                            'left': [{'path': {'length': 6, 'text': '.envrc', 'base64': None}, 'reason': 'is protected: name it to have it applied',
-                                                     'conflict': False, 'protected': True}]})
+                                                     'conflict': False, 'protected_because': 'programs look for what begins with a dot'}]})
 
 
 class Staged(Apply):
@@ -285,12 +285,92 @@ class Protected(Apply):
         self.assertEqual(done.code, LEFT, done)
         for path in ('.git/config', '.git/hooks', '.envrc', 'sub/.vscode/tasks.json', 'd/HEAD', 'd/config'):
             self.assertFalse(os.path.exists(os.path.join(self.source, path)), path)
-        for path in ('.git/HEAD', 'd/note', 'file'):
+        for path in ('d/note', 'file'):
             self.assertTrue(os.path.exists(os.path.join(self.source, path)), path)
-        self.assertIn('.envrc: is protected', done.err)
+        self.assertIn('yett: .envrc: is protected (programs look for what begins with a dot): name it to have it applied\n', done.err)
+        self.assertRegex(done.err, r"yett: \.git: is protected \(git goes by it\), with \d+ changes of git's own: yett git fetch brings commits; or name it, with --include-protected\n")
         self.assert_apply('sub', code=LEFT)
         self.assert_apply('.envrc', 'sub/.vscode/tasks.json')
         self.assertEqual(yett.read(self.source + '/sub/.vscode/tasks.json'), 'x\n')
+
+    def show(self, *words):
+        return self.yett('diff', *words, env=self.environment())
+
+    def test_what_git_keeps_is_its_own(self):
+        """Neither shown nor taken, unless .git is named: whoever reads a patch would read objects."""
+        self.assert_cow('git init -q -b main . && git -c user.name=x -c user.email=x commit -q --allow-empty -m x && echo more >>file')
+        work = self.works()[0]['id']
+        done = self.show('--name-only', work)
+        self.assertEqual(done.out, 'file\n', done)
+        self.assertIn('yett: .git: is protected (git goes by it), and what git keeps there is not shown', done.err)
+        self.assertIn('.git/HEAD\n', self.show('--name-only', work, '.git').out)
+        done = self.apply('--include-protected')
+        self.assertEqual((done.code, done.out), (LEFT, 'changed  file\n'), done)
+        self.assertIn('added    .git/HEAD\n', self.assert_apply('--include-protected', '.git'))
+        self.assertTrue(os.path.exists(self.source + '/.git/config'))
+
+    def test_what_git_keeps_is_its_own_wherever_it_is_and_whatever_is_listed(self):
+        path = self.alice.home + '/.config/yett/protect'
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        yett.write(path, '.git\n')
+        self.addCleanup(os.unlink, path)
+        self.assert_cow('for d in .git node_modules/x/.git .GIT venv/git~1; do mkdir -p $d/hooks && echo x >$d/hooks/pre-commit && echo x >$d/config; done')
+        done = self.apply('--include-protected')
+        self.assertEqual(done.code, LEFT, done)
+        self.assertEqual(sorted(name for name in os.listdir(self.source) if 'git' in name.lower()), [])
+        self.assertEqual((os.listdir(self.source + '/node_modules/x'), os.listdir(self.source + '/venv')), ([], []))
+
+    def test_what_goes_into_git_or_a_protected_name_is_shown_as_gone(self):
+        """Of a file with another name diff shows one change, and apply would take half of it."""
+        self.assert_cow('mkdir .git && mv file .git/zz && mv moved Makefile')
+        work = self.works()[0]['id']
+        self.assertEqual(self.show('--name-only', work).out, 'Makefile\nfile\nmoved\n')
+        self.assertIn('diff --git a/file b/file\ndeleted file', self.show(work).out)
+        self.assertIn('yett: Makefile: is protected', self.show('--stat', work).err)
+        changes = {change['path']['text']: change for change in yett.told(self.show('--json', work).out)['changes']}
+        self.assertEqual([(path, changes[path]['change'], changes[path]['protected_because']) for path in ('.git/zz', 'Makefile', 'file')],
+                         [('.git/zz', 'added', 'git goes by it'), ('Makefile', 'added', 'builds go by it'), ('file', 'deleted', None)])
+
+    def test_many_of_them_hide_nothing_of_git(self):
+        self.assert_cow('for i in $(seq 40); do echo x >"!$i.mk"; done; for d in . sub; do mkdir -p $d/.git $d/z; for i in 1 2 3; do echo x >$d/.git/$i; echo x >$d/z/$i; done; done')
+        err = self.show('--stat', self.works()[0]['id']).err
+        self.assertEqual([err.count('yett: %s: is protected (git goes by it)' % name) for name in ('.git', 'sub/.git')], [1, 1], err)
+        self.assertIn('yett: and 20 more names are protected\n', err)
+
+    KINDS = {'.config/x/y': 'programs look for what begins with a dot', 'a/.local/z': 'programs look for what begins with a dot',
+             'Makefile': 'builds go by it', 'a/CMakeLists.txt': 'builds go by it', 'AGENT.md': 'agents obey it', 'opencode.jsonc': 'agents obey it',
+             'lefthook.yml': 'git or its like runs it', 'shell.nix': 'tools go by it where they are called', 'x.desktop': 'editors and desktops go by it',
+             'azure-pipelines-2.yml': 'continuous integration goes by it', 'x.pth': 'package managers and interpreters go by it',
+             'node_modules/x/y.js': 'package managers and interpreters go by it', 'bin/ls': 'programs are looked for in it'}
+    PLAIN = ('.gitignore', 'a/.editorconfig', 'a/bin/main.rs', 'a/agents.py')
+
+    def make_kinds(self):
+        self.assert_cow(' && '.join('mkdir -p "$(dirname %s)" && echo x >%s' % (path, path) for path in (*self.KINDS, *self.PLAIN)))
+
+    def test_whole_kinds_are_left_each_with_why_and_taken_with_a_word(self):
+        self.make_kinds()
+        done = self.apply('--json')
+        self.assertEqual(done.code, LEFT, done)
+        apply = yett.told(done.out)['apply']
+        why = {item['path']['text']: item['protected_because'] for item in apply['left']}
+        self.assertEqual({path: why.get(path) for path in self.KINDS}, self.KINDS)
+        self.assertEqual({item['path']['text'] for item in apply['applied']}, {'a', 'a/bin', *self.PLAIN})
+        done = self.apply('--include-protected')
+        self.assertEqual(done.code, 0, done)
+        for path in self.KINDS:
+            self.assertEqual(yett.read(os.path.join(self.source, path)), 'x\n')
+
+    def test_they_are_shown_before(self):
+        self.make_kinds()
+        done = self.show('--json', self.works()[0]['id'])
+        changes = {change['path']['text']: change['protected_because'] for change in yett.told(done.out)['changes']}
+        self.assertEqual({path: changes[path] for path in (*self.KINDS, *self.PLAIN)}, {**self.KINDS, **dict.fromkeys(self.PLAIN)})
+        for form in ((), ('--stat',), ('--name-only',)):
+            done = self.show(*form, self.works()[0]['id'])
+            self.assertEqual(done.code, 0, done)
+            self.assertIn('yett: Makefile: is protected (builds go by it): yett apply takes it where it is named\n', done.err)
+            self.assertEqual(done.err.count('yett: node_modules: is protected'), 1, done.err)  # of all that is in it
+            self.assertNotIn('gitignore', done.err)
 
     def test_no_repository_comes_about_in_two_steps(self):
         process = self.start('sh', '-c', 'mkdir d; echo x >d/HEAD; echo x >d/config; echo ready; read line; mkdir d/objects d/refs; echo ready; cat',
@@ -331,7 +411,7 @@ class Listed(Apply):
         self.assertEqual(done.code, LEFT, done)
         self.assertEqual(sorted(done.out.split()[1::2]), ['plain', 'sub/', 'sub/deploy/', 'sub/deploy/other'], done)
         for name in ('Makefile', 'a.key', 'sub/makefile', 'sub/deploy/prod.yml'):
-            self.assertIn('yett: %s: is protected: name it to have it applied\n' % name, done.err)
+            self.assertIn('yett: %s: is protected (it is listed): name it to have it applied\n' % name, done.err)
         self.assertEqual(self.assert_apply('a.key', 'sub/makefile/in'), 'added    a.key\nadded    sub/makefile/\nadded    sub/makefile/in\n')
 
     def test_a_list_that_cannot_be_followed_is_an_error_before_anything_is_applied(self):
@@ -1069,11 +1149,18 @@ class Interactive(Apply):
     def test_protected_names_are_asked_for_with_a_word_and_not_by_all(self):
         self.assert_cow('printf "#!/bin/sh\\n" >.envrc; echo more >>file')
         shown, out, _ = self.ask('a\nn\na\n')
-        self.assertIn('This name is protected', shown)
+        self.assertIn('.envrc: is protected (programs look for what begins with a dot)', shown)
         self.assertIn('[y,n,q,d,?]', shown)
         self.assertEqual(out, 'changed  file\n')
         self.ask('y\n')
         self.assertTrue(os.path.exists(self.source + '/.envrc'))
+
+    def test_what_is_in_a_protected_directory_is_not_asked_for(self):
+        self.assert_cow('mkdir .vscode; echo x >.vscode/tasks.json; echo x >.envrc')
+        shown, out, err = self.ask('y\n', code=LEFT)
+        self.assertNotIn('tasks.json', shown)
+        self.assertEqual(out, 'added    .envrc\n')
+        self.assertIn('yett: .vscode: is protected (programs look for what begins with a dot), with 2 changes: name', err)
 
     def test_the_terminal_acts_on_nothing_of_it(self):
         self.assert_cow('printf "\\033[2Jred\\t\\302\\233x\\n" >"$(printf "e\\033[2Jx")"')

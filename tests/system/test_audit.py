@@ -270,6 +270,24 @@ class Required(Audited):
         self.assertIn('belong to root', done.err)
 
 
+class Ordinary(Audited):
+    """What many ordinary commands side by side leave: a record of each, and nothing of what nobody was refused."""
+
+    def test_commands_leave_no_refusal(self):
+        box = self.create()
+        processes = []
+        for i in range(120):
+            processes.append(self.service.popen(self.alice, self.service.yett, 'exec', box, '--', 'true', stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+            if i % 12 == 11:
+                while processes:
+                    process = processes.pop()
+                    self.assertEqual((process.communicate(timeout=yett.DEADLINE)[1], process.returncode), (b'', 0))
+        events = [line['event'] for line in self.of(box)]
+        self.assertEqual((events.count('create'), events.count('act')), (1, 120))
+        self.assertEqual([line['error'] for line in self.lines() if line['event'] == 'refused'], [])
+        self.assertEqual(len(re.findall('sandbox=%s .* created' % box, self.service.log_text())), 1)
+
+
 class CannotWrite(Audited):
     """The directory of records is not root's alone, or no directory."""
 

@@ -801,6 +801,18 @@ class Confined(Dialing):
         dialer = self.dialer('open', own=True, uid=self.user.uid + 1)
         self.assertEqual(dialer.process.wait(yett.DEADLINE), dialing.STAGE_IDS)
 
+    def test_a_plan_of_another_version_is_not_gone_by(self):
+        user, group = str(self.user.uid), str(self.user.gid)
+        self.assertIsNone(self.dialer('open', plan=(user, user, group)).process.poll())
+        for more in ((), ('0', '0', '0')):
+            dialer = self.dialer('open', plan=('--other-shape', *(more or (user, user, group))))
+            self.assertEqual(dialer.process.wait(yett.DEADLINE), dialing.STAGE_PLAN)
+
+    def test_nobody_but_root_is_served_as_root(self):
+        self.assertIsNone(self.dialer('open', plan=('0', '0', '0')).process.poll())
+        dialer = self.dialer('open', plan=(str(self.user.uid), '0', '0'))
+        self.assertEqual(dialer.process.wait(yett.DEADLINE), dialing.STAGE_PLAN)
+
 
 if __name__ == '__main__':
     yett.main()

@@ -60,7 +60,7 @@ class Changes(Diff):
                           'moved': 'modified', 'new': 'added', 'pipe': 'added', 'removed': 'deleted', 'removed/file': 'deleted'})
         self.assertEqual(changes['file'], {'path': {'length': 4, 'text': 'file', 'base64': None}, 'change': 'modified', 'old_path': None, 'similarity': None,
                                            'old': {'type': 'file', 'mode': '0644', 'size': 4}, 'new': {'type': 'file', 'mode': '0644', 'size': 9},
-                                           'content_changed': True, 'binary': False, 'lines_added': 1, 'lines_deleted': 0})
+                                           'content_changed': True, 'binary': False, 'lines_added': 1, 'lines_deleted': 0, 'protected_because': None})
         self.assertEqual((changes['moved']['content_changed'], changes['moved']['new']['mode']), (False, '0755'))
         self.assertEqual((changes['pipe']['new']['type'], changes['gone']['new'], changes['link']['new']['type']), ('fifo', None, 'link'))
         out = self.diff('--stat').out

@@ -1,6 +1,7 @@
 """What a command sees and is in its sandbox, and what the host sees of it."""
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -348,6 +349,140 @@ class Shares(yett.Case):
                         ['--rw', inner + ':/work/point', '--rw', outer + ':/work']):
             self.assertEqual(self.output('cat', '/work/point/file', options=options), 'inner')
         self.assertEqual(os.listdir(outer + '/point'), [])
+
+    def make_home(self):
+        """A home directory with guarded files of each kind, a project, and files that are not guarded."""
+        for name in ('.ssh', '.netrc', '.bashrc', '.local', 'project', 'plain', '.config/autostart'):
+            self.addCleanup(subprocess.run, ['rm', '-rf', os.path.join(self.alice.home, name)], check=True)
+        for name in ('.ssh', '.config', '.config/autostart', '.local', '.local/bin', 'project', 'project/.git', 'project/.git/hooks', 'project/.vscode',
+                     'project/src'):
+            if not os.path.isdir(os.path.join(self.alice.home, name)):
+                self.alice.mkdir(name)
+        for name in ('.ssh/id', '.netrc', '.bashrc', '.config/autostart/one', 'project/.git/config', 'project/CLAUDE.md', 'project/src/file', 'plain'):
+            self.alice.write(name, 'as it was')
+        return os.path.realpath(self.alice.home)
+
+    def test_secrets_are_hidden_in_larger_shares(self):
+        home = self.make_home()
+        self.output('true')  # there is a key
+        self.assertIn('id_ed25519', os.listdir(home + '/.config/yett'))
+        script = 'cd %s; cat plain .netrc; for name in .ssh/id .config/yett/id_ed25519; do cat $name && echo read; done; ls -A .ssh .config/yett'
+        for share, inside in ((home, home), (home + ':/mnt/home', '/mnt/home'), (os.path.dirname(home), home)):
+            done = self.sandbox('sh', '-c', script % inside, options=['--ro', share])
+            self.assertEqual((done.out, done.err.count('No such file')), ('as it was.config/yett:\n\n.ssh:\n', 2), (share, done))
+        done = self.sandbox('sh', '-c', 'cd %s/.config; ls -A yett; cat autostart/one' % home, options=['--ro', home + '/.config'])
+        self.assertEqual(done.out, 'as it was', done)
+
+    def test_a_guarded_path_that_is_shared_by_name_is_shown(self):
+        home = self.make_home()
+        for options in (['--ro', home + '/.ssh'], ['--ro', home, '--ro', home + '/.ssh'], ['--ro', home + '/.ssh/id']):
+            self.assertEqual(self.sandbox('cat', home + '/.ssh/id', options=options).out, 'as it was', options)
+        self.shell('echo new >%s/.bashrc; echo new >%s/.vscode/new' % (home, home + '/project'),
+                   options=['--rw', home, '--rw', home + '/.bashrc', '--rw', home + '/project/.vscode'])
+        self.assertEqual((yett.read(home + '/.bashrc'), yett.read(home + '/project/.vscode/new')), ('new\n', 'new\n'))
+
+    def test_start_files_are_read_only_in_a_writable_home(self):
+        home = self.make_home()
+        script = '''
+            cd %s
+            for name in .bashrc .config/autostart/one project/CLAUDE.md; do echo new >$name && echo "wrote $name"; done
+            touch .config/new .local/bin/new && echo made
+            mv .config moved && echo moved
+            mv .local moved && echo moved
+            rm -r .ssh && echo removed
+            echo new >plain; touch .local/new; echo new >project/src/file
+            '''
+        done = self.sandbox('sh', '-c', script % home, options=['--rw', home])
+        self.assertEqual(done.out, 'wrote project/CLAUDE.md\n', done)
+        self.assertIn('start files that do not exist yet can be created there', done.err)
+        self.assertEqual([yett.read(home + '/' + name) for name in ('.bashrc', '.ssh/id', '.config/autostart/one', 'plain', 'project/src/file')],
+                         ['as it was', 'as it was', 'as it was', 'new\n', 'new\n'])
+        self.assertEqual(os.listdir(home + '/.local/bin'), [])
+
+    def test_settings_of_tools_are_read_only_at_the_top_of_a_writable_share(self):
+        project = self.make_home() + '/project'
+        script = '''
+            cd %s
+            for name in .git/hooks/new .git/config CLAUDE.md .vscode/new; do echo new >$name && echo "wrote $name"; done
+            mv .git moved && echo moved
+            rm -r .vscode CLAUDE.md .git && echo removed
+            echo new >src/file; echo new >.git/index
+            '''
+        done = self.sandbox('sh', '-c', script % project, options=['--rw', project])
+        self.assertEqual((done.out, done.err.count('resource busy')), ('', 5), done)
+        self.assertEqual([yett.read(project + '/' + name) for name in ('.git/config', 'CLAUDE.md', 'src/file', '.git/index')],
+                         ['as it was', 'as it was', 'new\n', 'new\n'])
+        self.assertEqual((os.listdir(project + '/.git/hooks'), os.listdir(project + '/.vscode')), ([], []))
+        os.rename(project + '/.git', project + '/git')  # as a worktree has it
+        self.alice.write('project/.git', 'gitdir: ./git')
+        self.sandbox('sh', '-c', 'rm %s/.git; echo gitdir: /tmp >%s/.git' % (project, project), options=['--rw', project])
+        self.assertEqual(yett.read(project + '/.git'), 'gitdir: ./git')
+
+    def test_the_users_lists_guard_more(self):
+        home = self.make_home()
+        os.makedirs(home + '/.config/yett', exist_ok=True)
+        for name in ('secret', 'guard'):
+            self.alice.write('.config/yett/' + name)
+            self.addCleanup(os.unlink, home + '/.config/yett/' + name)
+        self.alice.write('.config/yett/secret', '# mine\nplain\n')
+        self.alice.write('.config/yett/guard', './src/file\n')
+        self.assertEqual(self.sandbox('cat', home + '/plain', options=['--ro', home]).out, '')
+        self.sandbox('sh', '-c', 'echo new >%s/src/file' % (home + '/project'), options=['--rw', home + '/project'])
+        self.assertEqual(yett.read(home + '/project/src/file'), 'as it was')
+        self.alice.write('.config/yett/guard', '../x\n')
+        done = self.sandbox('true', options=['--ro', home])
+        self.assertEqual(done.code, 125, done)
+        self.assertIn('.config/yett/guard: ../x: expected a path', done.err)
+
+    def test_the_target_of_a_guarded_link_is_guarded(self):
+        home = self.make_home()
+        os.rename(home + '/.netrc', home + '/project/netrc')
+        os.symlink('project/netrc', home + '/.netrc')
+        self.assertEqual(self.sandbox('cat', home + '/project/netrc', options=['--ro', home + '/project']).out, '')
+
+    def test_a_share_inside_a_guarded_directory(self):
+        home = self.make_home()
+        self.alice.mkdir('.config/app')
+        self.addCleanup(shutil.rmtree, home + '/.config/app')
+        self.shell('touch %s/.config/app/new' % home, options=['--rw', home, '--rw', home + '/.config/app'])
+        self.assertEqual(os.listdir(home + '/.config/app'), ['new'])
+        done = self.sandbox('true', options=['--ro', home, '--ro', home + '/.ssh/id'])
+        self.assertEqual((done.code, 'nothing can be shared at %s/.ssh/id: %s/.ssh is hidden there' % (home, home) in done.err), (125, True), done)
+        self.assertEqual(self.output('cat', '/mnt/id', options=['--ro', home, '--ro', home + '/.ssh/id:/mnt/id']), 'as it was')
+
+    def test_directories_above_a_share_in_a_writable_one_stay_where_they_are(self):
+        home = self.make_home()
+        done = self.sandbox('sh', '-c', 'cd %s/project && mv .git moved; echo new >.git/hooks/new; echo new >.git/other && cat .git/other' % home,
+                            options=['--rw', home + '/project', '--ro', home + '/.ssh:%s/project/.git/hooks' % home])
+        self.assertEqual((done.out, done.err.count('busy'), done.err.count('Read-only')), ('new\n', 1, 1), done)
+        self.assertEqual(os.listdir(home + '/.ssh'), ['id'])
+
+    def test_a_bind_mount_has_the_guards_of_its_directory(self):
+        home, place = self.make_home(), self.bob.mkdir('bound')
+        subprocess.run(['mount', '--bind', home, place], check=True)
+        self.addCleanup(subprocess.run, ['umount', place], check=True)
+        done = self.sandbox('cat', place + '/.ssh/id', place + '/plain', options=['--ro', place])
+        self.assertEqual((done.out, 'No such file' in done.err), ('as it was', True), done)
+
+    def test_a_command_cannot_lift_the_guards_of_the_next_sandbox(self):
+        """By closing a directory, so that nobody can find out what is in it, or by replacing a link to a secret."""
+        home = self.make_home()
+        self.alice.mkdir('.cargo')
+        self.addCleanup(shutil.rmtree, home + '/.cargo')
+        self.alice.write('.cargo/credentials')
+        for name in ('.cargo', 'project/.git'):
+            with self.subTest(name):
+                share = home + ('/project' if 'project' in name else '')
+                self.shell('chmod 0 %s/%s' % (home, name), options=['--rw', share])
+                done = self.sandbox('true', options=['--rw', share])
+                self.assertEqual((done.code, 'is closed to its owner' in done.err), (125, True), done)
+                self.assertEqual(self.sandbox('true', options=['--ro', home + '/project']).code, 0)
+                os.chmod('%s/%s' % (home, name), 0o755)
+        os.rename(home + '/.netrc', home + '/project/netrc')
+        os.symlink('project/netrc', home + '/.netrc')
+        done = self.sandbox('true', options=['--rw', home])
+        self.assertEqual((done.code, 'leads to the secret %s/.netrc' % home in done.err), (125, True), done)
+        self.assertEqual(self.sandbox('cat', home + '/project/netrc', options=['--ro', home]).out, '')
 
     def test_a_mount_point_is_not_made_in_a_share(self):
         outer, inner = self.folder('no-point'), self.folder('for-point')

@@ -19,16 +19,16 @@ UNTIL_KILLED = 'echo begun > /tmp/begun; exec sleep 86400'
 
 
 class Case(agent.Users):
-    def begin(self, *options, **more):
+    def begin(self, *options, bounds=(), **more):
         """A server of alice's, and a client that has said nothing yet. Calls may take long, unless the options say otherwise."""
         options = options if '--patience' in options else ('--patience', '%ds' % (2 * yett.DEADLINE), *options)
         more = {'stdin': subprocess.PIPE, 'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, **more}
-        process = self.service.popen(self.alice, self.service.run_.path('agent/yett-agent'), 'mcp', *options, **more)
+        process = self.service.popen(self.alice, self.service.run_.path('agent/yett-agent'), *bounds, 'mcp', *options, **more)
         self.addCleanup(self.end, process)
         return mcp.Client(process)
 
-    def client(self, *options, version='2025-11-25'):
-        client = self.begin(*options)
+    def client(self, *options, version='2025-11-25', bounds=()):
+        client = self.begin(*options, bounds=bounds)
         client.initialize(version)
         return client
 
@@ -190,6 +190,27 @@ class Tools(Case):
             self.assertNotRegex(json.dumps(tool['inputSchema']), r'"type": \[|null|[0-9]{17}')  # models of all kinds take it
             self.assertEqual(set(tool['annotations']), {'title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'})
             self.assertFalse(tool['annotations']['readOnlyHint'] and tool['annotations']['destructiveHint'], tool['name'])
+
+    def test_hosts_and_models_are_told_what_was_given(self):
+        def hints(*bounds):
+            tools = {tool['name']: tool['annotations'] for tool in self.client(bounds=bounds).result('tools/list')['tools']}
+            return [(tools[name]['destructiveHint'], tools[name]['openWorldHint']) for name in ('run_command', 'run_code', 'wait_command', 'read_file')]
+        self.assertEqual(hints(), [(False, False)] * 4)
+        self.assertEqual(hints('--ro', '/usr', '--cow', '/tmp'), [(False, False)] * 4)
+        self.assertEqual(hints('--rw', '/tmp'), [(True, False)] * 3 + [(False, False)])
+        self.assertEqual(hints('--allow', 'one.example:443'), [(False, True)] * 3 + [(False, False)])
+        client = self.begin(bounds=('--ro', '/usr', '--rw', '/tmp', '--allow', 'one.example:443', '--profile', 'strict'))
+        told = client.initialize()['instructions']
+        for part in ('/usr (ro), /tmp (ro, cow or rw)', 'and with "allow": one.example:443', 'Profiles: strict.'):
+            self.assertIn(part, told)
+        self.assertIn('Network: none', self.begin().initialize()['instructions'])
+        self.assertEqual(hints('--sandboxes', 'all'), [(True, True)] * 3 + [(False, False)])
+
+    def test_a_directory_whose_name_is_no_text_is_told_all_the_same(self):
+        folder = os.fsencode(self.folder('named', self.alice)) + b'/n\xff'
+        os.mkdir(folder)
+        os.chown(folder, self.alice.uid, self.alice.gid)
+        self.assertIn('/n\ufffd (ro or cow)', self.begin(cwd=folder).initialize()['instructions'])
 
     def test_what_a_command_wrote_is_what_a_model_reads(self):
         client = self.client()

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 import yett
 
@@ -560,6 +561,38 @@ class PerConnection(yett.Case):
 
     def wait_gone(self):
         yett.wait_until(lambda: not self.service.leftovers(), 'the end of everything')
+
+
+class IdleExit(yett.Case):
+    """It ends when nobody wanted anything for a second, and looks at nothing else meanwhile."""
+
+    service_options = {'spares': 0, 'arguments': ('--idle-exit', '1')}
+
+    def test_whoever_comes_when_its_time_is_over_is_served(self):
+        for part in (0.9, 1, 1.2, 1.5, 1.8, 2, 2.1):
+            idle_since = time.monotonic()
+            yett.wait_until(lambda: time.monotonic() - idle_since >= part, 'a part of the time')
+            if self.service.process.poll() is not None:
+                self.service.start()
+            done = self.sandbox('true')
+            if done.code != 0:  # it had ended before: in this test nobody else listens then
+                self.assertNotIn('connect again', done.err, 'after %s s' % part)
+
+    def test_whoever_has_been_granted_nothing_is_told_that_it_has_ended(self):
+        connected = self.service.popen(self.alice, '/usr/bin/python3', '-c', """
+import os, socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect(os.environ['YETT_SOCKET'])
+s.recv(65536)
+print('hello', flush=True)
+print(s.recv(65536))
+""", stdout=subprocess.PIPE)
+        self.addCleanup(self.end, connected)
+        self.line(connected)
+        self.service.stop()
+        told = self.line(connected)
+        self.assertIn('the service has ended', told)
+        self.assertIn('connect again', told)
 
 
 class Removed(yett.Case):

@@ -188,6 +188,7 @@ class Settings(Case):
 
 class Missing(Case):
     """Of a profile in which there are no programs of users' own."""
+    bounds = ('--profile', 'bare')
     service_options = {'before': 'profile "bare" { extends = "default"\n mask = {"/usr/bin/perl"} }\n'
                                  'grant "bare" { users = {"*"}\n user_keys = true\n profiles = {"default", "bare"} }\n'}
 

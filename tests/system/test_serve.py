@@ -344,6 +344,8 @@ class Older(serving.Case):
 
 
 class Network(serving.Case):
+    bounds = ('--net', 'open')
+
     def test_it_is_switched_off_and_on_again_also_by_another_server(self):
         server = self.other()
         box = server.call('sandboxes', action='make', name='switched', allow=['one.example:443', 'two.example:443']).json['sandbox']['id']

@@ -197,6 +197,7 @@ class Shown(yett.Case):
     def test_guide(self):
         self.check(Page('docs/guide.md', begin='rm -r ~/.config/yett', before={
             'yett run -- ls -l': "echo 'int main(void) { return 42; }' >main.c",
+            'yett run --ro ~ -- ls -A ~/.ssh': 'mkdir -p ~/.ssh .git/hooks .vscode; echo a key >~/.ssh/id_ed25519',
             "yett run --ro . --memory 256M --label task=42 -- python3 -c '\nimport json\nsandbox = json.load(open(\"/run/yett/sandbox.json\"))\n"
             "print(sandbox[\"limits\"][\"memory_bytes\"], sandbox[\"network\"], sandbox[\"shares\"], sandbox[\"labels\"])'": 'mkdir ~/hello; cd ~/hello',
             "yett run -e GREETING=hello --hostname box -- sh -c 'echo $GREETING from $(hostname), $(pwd)'": 'mkdir ~/work; cd ~/work',
@@ -257,9 +258,9 @@ class Shown(yett.Case):
         }))
 
     def test_agents(self):
-        self.check(Page('docs/agents.md', begin='mkdir -m 700 run; export XDG_RUNTIME_DIR=$PWD/run', before={
+        self.check(Page('docs/agents.md', begin='mkdir -m 700 run; export XDG_RUNTIME_DIR=$PWD/run; mkdir -p ~/project/.git/hooks', before={
             'curl -sS --unix-socket $XDG_RUNTIME_DIR/yett/serve.sock --json \'{"command": "echo hello; exit 3"}\' http://localhost/v1/run_command':
-                SERVE % '--listen $XDG_RUNTIME_DIR/yett/serve.sock',
+                SERVE % '--listen $XDG_RUNTIME_DIR/yett/serve.sock --sandboxes all',
             'curl -sS -w " %{http_code}\\n" http://127.0.0.1:38447/config': SERVE % '--port 0' + '; echo 38447 $(sed -n "s/.*127.0.0.1:\\([0-9]*\\),.*/\\1/p" told)',
             'curl -sS --unix-socket $XDG_RUNTIME_DIR/yett/serve.sock -X PUT --json \'{"enabled": false}\' http://localhost/network/work':
                 'yett create --name work --allow example.org:443 >/dev/null',
@@ -271,7 +272,7 @@ class Shown(yett.Case):
             'curl -sS -N --unix-socket $XDG_RUNTIME_DIR/yett/serve.sock http://localhost/v1/executions/7ae0815934826c7e/output':
                 'how much an event has depends on when it is asked for',
             'curl -sS -N --unix-socket $XDG_RUNTIME_DIR/yett/serve.sock "http://localhost/v1/events?sandbox=work"': 'others make what happens: system-serve',
-            'yett serve --port 0': 'it has no end; what asks it is run', 'yett serve --port 8000': 'it has no end, and a port that may be taken',
+            'yett serve --port 0': 'it has no end; what asks it is run', 'yett serve --port 8000 --sandboxes all': 'it has no end, and a port that may be taken',
         }))
 
 

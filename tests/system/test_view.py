@@ -43,6 +43,10 @@ SHOWN = ('<img src=x onerror="window.hit=1"><script>window.hit=2</script><b id=b
          '⟨U+202E⟩txt.exe', 'a⟨CR⟩b', '⟨U+009B⟩31m', '\ufffd', '⟨BS⟩', '</pre></section><h1>')
 
 
+# A person's own page shows all that the person has, and asks for what the policy allows.
+BOUNDS = ('--sandboxes', 'all', '--rw', '/', '--net', 'open', '--profile', 'default', '--profile', 'strict', '--profile', 'views')
+
+
 class Shared(agent.Users):
     """The service, and alice's server and browser, of all classes: a browser takes seconds to start."""
 
@@ -52,7 +56,7 @@ class Shared(agent.Users):
     def setUpClass(cls):
         cls.service_options = {'before': POLICY % yett.run_of_process().user(1).name}
         super().setUpClass()
-        cls.server = serving.Server(cls.service, cls.alice, tcp=True)
+        cls.server = serving.Server(cls.service, cls.alice, tcp=True, bounds=BOUNDS)
         cls.addClassCleanup(cls.server.end)
         cls.page = browser.Browser(cls.alice)
         cls.addClassCleanup(cls.page.close)
@@ -575,11 +579,11 @@ class Away(Case):
         self.page.console()  # what could not be asked meanwhile
 
     def test_a_server_that_was_started_anew_wants_another_address(self):
-        server = serving.Server(self.service, self.alice, tcp=True)
+        server = serving.Server(self.service, self.alice, tcp=True, bounds=BOUNDS)
         self.open(server.url)
         server.end()
         self.page.wait('#lost', 'does not answer')
-        server = serving.Server(self.service, self.alice, '--port', str(server.port), tcp=True)
+        server = serving.Server(self.service, self.alice, '--port', str(server.port), tcp=True, bounds=BOUNDS)
         self.addCleanup(server.end)
         self.page.wait('#lost', 'Open the address that')
         self.open(server.url)
@@ -590,7 +594,7 @@ class Away(Case):
         self.make_sandbox('box')
         os.rename(self.service.socket, self.service.socket + '.away')
         self.addCleanup(lambda: os.path.exists(self.service.socket + '.away') and os.rename(self.service.socket + '.away', self.service.socket))
-        server = serving.Server(self.service, self.alice, tcp=True)
+        server = serving.Server(self.service, self.alice, tcp=True, bounds=BOUNDS)
         self.addCleanup(server.end)
         self.open(server.url)
         self.page.wait('#lost', 'Sandboxes cannot be asked about')
@@ -607,7 +611,7 @@ class Root(Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.root = yett.Root(cls.service.folder)
-        cls.server = serving.Server(cls.service, cls.root, tcp=True)
+        cls.server = serving.Server(cls.service, cls.root, tcp=True, bounds=BOUNDS)
         cls.addClassCleanup(cls.server.end)
         cls.page = browser.Browser(cls.root, arguments=['--no-sandbox'])
         cls.addClassCleanup(cls.page.close)

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "programs/apply/apply.h"
-#include "programs/apply/protect.h"
+#include "programs/diff/protect.h"
 
 #define F (S_IFREG | 0644)
 #define D (S_IFDIR | 0755)
@@ -125,90 +125,153 @@ static bool is_bare(void *context, const char *directory)
 
 static void protected_names_are_found_at_any_depth_and_however_they_are_written(void **state)
 {
-	static const char *const yes[] =
-		{
-			".git/config",
-			"a/b/.git/hooks/pre-commit",
-			".git/modules/x/config",
-			".GIT/Config",
-			".git /hooks/x",
-			".git./config",
-			"git~1/hooks/x",
-			".git::$INDEX_ALLOCATION/config",
-			".g\u200cit/config",
-			".git/con\ufb01g",
-			".git/hoo\u212as/x",
-			".git\\hooks\\x",
-			".git/rebase-merge/git-rebase-todo",
-			".gitmodules",
-			"GITMOD~1",
-			"gi7eba~1",
-			".envrc",
-			"x/.ENVRC",
-			".en\u00advrc",
-			".vscode/tasks.json",
-			"VSCODE~1/tasks.json",
-			".github/workflows/ci.yml",
-			"AGENTS.md",
-			"agents.MD",
-			"x/CLAUDE.md",
-			"x/.claude/settings.json",
-			"my.code-workspace",
-			".bash_login",
-			".yarnrc.yml",
-			".hu\u017fky/pre-push",
-			".npmrc. .",
-			"bare/HEAD",
-			"bare/config",
-			"bare/hooks/post-update",
-			"bare/config.worktree",
-			"bare/objects",
-			"bare/REFS",
-			".github",
-			"x/.config",
-			"lefthook-local.yml",
-			"lefthook.toml",
-			".hg/hgrc",
-			".config/mise/config.toml",
-		},
-				 *const no[] = {
-					 "config",
-					 "hooks/x",
-					 ".git/HEAD",
-					 ".git/objects/ab/cd",
-					 ".git/refs/heads/main",
-					 ".gitignore",
-					 "git/config",
-					 "x.git/config",
-					 ".github/README",
-					 "Makefile",
-					 ".editorconfig",
-					 ".envrc2",
-					 "AGENTS.md2",
-					 "HEAD",
-					 "other/HEAD",
-					 "bare/objects/x",
-					 "other/objects",
-					 ".github/x",
-					 "env",
-					 "vscode/tasks.json",
-					 "a~1",
-					 "bare/note",
-				 };
+	static const struct {
+		const char *path, *why;
+	} cases[] = {
+		{".git/config", PROTECT_WHY_DOT},
+		{".git/objects/ab/cd", PROTECT_WHY_DOT},
+		{"a/b/.git/hooks/pre-commit", PROTECT_WHY_DOT},
+		{".GIT/x", PROTECT_WHY_DOT},
+		{".git /x", PROTECT_WHY_DOT},
+		{".git./x", PROTECT_WHY_DOT},
+		{"git~1/x", PROTECT_WHY_SHORT},
+		{".git::$INDEX_ALLOCATION/x", PROTECT_WHY_DOT},
+		{".g\u200cit/x", PROTECT_WHY_DOT},
+		{"\u200c.x", PROTECT_WHY_DOT},
+		{"a\\.git\\x", PROTECT_WHY_DOT},
+		{"GITMOD~1", PROTECT_WHY_SHORT},
+		{"gi7eba~1", PROTECT_WHY_SHORT},
+		{"a~1", PROTECT_WHY_SHORT},
+		{"x/.ENVRC", PROTECT_WHY_DOT},
+		{"x/.config", PROTECT_WHY_DOT},
+		{".local/bin/ls", PROTECT_WHY_DOT},
+		{".x/.gitignore", PROTECT_WHY_DOT},
+		{".Gitignore", PROTECT_WHY_DOT},
+		{".gitignore/x", PROTECT_WHY_DOT},
+		{"AGENTS.md", "agents obey it"},
+		{"agents.MD", "agents obey it"},
+		{"x/CLAUDE.md. .", "agents obey it"},
+		{"AGENT.md", "agents obey it"},
+		{"opencode.jsonc", "agents obey it"},
+		{"my.code-workspace", "editors and desktops go by it"},
+		{"lefthook-local.yml", "git or its like runs it"},
+		{"left\u00adhook.toml", "git or its like runs it"},
+		{"Makefile", "builds go by it"},
+		{"ma\u212aefile.am", "builds go by it"},
+		{"x/con\ufb01gure", "builds go by it"},
+		{"rollup.config.mjs", "builds go by it"},
+		{"x/package.json", "package managers and interpreters go by it"},
+		{"evil.pth", "package managers and interpreters go by it"},
+		{"bunfig.toml", "package managers and interpreters go by it"},
+		{"x/node_modules/y/index.js", "package managers and interpreters go by it"},
+		{"x/__pycache__/y.cpython-311.pyc", "package managers and interpreters go by it"},
+		{"bin/ls", "programs are looked for in it"},
+		{"Foo.vcxproj", "builds go by it"},
+		{"a:b.mk", "builds go by it"},
+		{"x.mk:stream", "builds go by it"},
+		{"x.mk. ", "builds go by it"},
+		{"x:1.pth", "package managers and interpreters go by it"},
+		{"...", PROTECT_WHY_DOT},
+		{".:x", PROTECT_WHY_DOT},
+		{"agents~1.md", PROTECT_WHY_SHORT},
+		{"tasks.py", "builds go by it"},
+		{"build/answer", "builds go on with what is in it"},
+		{"bare/HEAD", PROTECT_WHY_GIT},
+		{"bare/config", PROTECT_WHY_GIT},
+		{"bare/hooks/post-update", PROTECT_WHY_GIT},
+		{"bare/config.worktree", PROTECT_WHY_GIT},
+		{"bare/objects", PROTECT_WHY_GIT},
+		{"bare/REFS", PROTECT_WHY_GIT},
+		{"config", NULL},
+		{"hooks/x", NULL},
+		{".gitignore", NULL},
+		{"x/.editorconfig", NULL},
+		{"git/config", NULL},
+		{"x.git/config", NULL},
+		{"configure/x", NULL},
+		{"src/bin/main.rs", NULL},
+		{"AGENTS.md2", NULL},
+		{"agents.py", NULL},
+		{"HEAD", NULL},
+		{"other/HEAD", NULL},
+		{"bare/objects/x", NULL},
+		{"other/objects", NULL},
+		{"env", NULL},
+		{"vscode/tasks.json", NULL},
+		{"a~", NULL},
+		{"~1", NULL},
+		{"foo.c.~1~", NULL},
+		{"a~b", NULL},
+		{"scripts/x", NULL},
+		{"x/tasks.py", NULL},
+		{"x/build/answer.c", NULL},
+		{"longer-than~1", NULL},
+		{"bare/note", NULL},
+	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-		if (!protect(yes[i], false, &(size_t){0}, is_bare, "bare"))
-			fail_msg("%s is not protected", yes[i]);
-	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-		if (protect(no[i], false, &(size_t){0}, is_bare, "bare"))
-			fail_msg("%s is protected", no[i]);
-	assert_true(protect("a/.git", false, &(size_t){0}, is_bare, "bare"));
-	assert_false(protect("a/.git", true, &(size_t){0}, is_bare, "bare"));
-	assert_false(protect("a/.github", true, &(size_t){0}, is_bare, "bare"));
-	assert_true(protect("bare/objects", true, &(size_t){0}, is_bare, "bare"));
-	assert_false(protect(".git/objects", true, &(size_t){0}, is_bare, ".git"));
-	assert_true(protect("HEAD", false, &(size_t){0}, is_bare, ""));
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *why = protect(cases[i].path, false, &(size_t){0}, is_bare, "bare");
+
+		if (!why != !cases[i].why || (why && strcmp(why, cases[i].why) != 0))
+			fail_msg("%s: %s", cases[i].path, why ? why : "not protected");
+	}
+	assert_null(protect("configure", true, &(size_t){0}, is_bare, "bare"));
+	assert_non_null(protect(".gitignore", true, &(size_t){0}, is_bare, "bare"));
+	assert_non_null(protect("bare/objects", true, &(size_t){0}, is_bare, "bare"));
+	assert_non_null(protect("HEAD", false, &(size_t){0}, is_bare, ""));
+}
+
+static void what_is_gits_is_found(void **state)
+{
+	static const struct {
+		const char *path;
+		size_t length;
+	} cases[] = {{".git", 4},       {".git/x", 4}, {"a/.git/x", 6},  {"a/.GIT. /x", 8}, {"a/git~1/x", 7}, {"gi7eba~1", 8},
+	             {"a\\.git\\x", 6}, {"", 0},       {"a/.github", 0}, {"a.git/x", 0},    {"git/x", 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(protect_find_git(cases[i].path), cases[i].length);
+}
+
+/* So that none is written in a way that nothing matches. */
+static void each_entry_matches_what_it_is_for(void **state)
+{
+	(void)state;
+	for (const struct protect_class *class = protect_classes; class->why; class ++)
+		for (const char *const *entry = class->names; *entry; entry++) {
+			char name[64];
+			size_t used = 0;
+
+			for (const char *at = *entry; *at; at++)
+				used += (size_t)snprintf(name + used, sizeof name - used, "%s", *at == '*' ? "Xx" : (char[]){*at, '\0'});
+			if (!protect(name, false, &(size_t){0}, is_bare, "bare"))
+				fail_msg("%s does not protect %s", *entry, name);
+		}
+}
+
+static void what_is_listed_is_protected_too(void **state)
+{
+	static const char *const own[] = {"deploy/prod*", ".gitignore", "a/b/c", "*inside*", ".:", NULL};
+	char *argv[] = {"program", "deploy/prod*", ".gitignore", "", "a path", NULL};
+
+	(void)state;
+	protect_own = own;
+	assert_string_equal(protect("x/deploy/prod.yml", false, &(size_t){0}, is_bare, "bare"), PROTECT_WHY_LISTED);
+	assert_string_equal(protect("x/deploy", false, &(size_t){0}, is_bare, "bare"), PROTECT_WHY_LISTED);
+	assert_string_equal(protect(".gitignore", false, &(size_t){0}, is_bare, "bare"), PROTECT_WHY_LISTED);
+	assert_null(protect("x/deploy", true, &(size_t){0}, is_bare, "bare"));
+	assert_non_null(protect("a/b", false, &(size_t){0}, is_bare, "bare"));
+	assert_null(protect("a/b", true, &(size_t){0}, is_bare, "bare"));
+	assert_null(protect("a/d", false, &(size_t){0}, is_bare, "bare"));
+	assert_string_equal(protect("x/is INSIDE it", false, &(size_t){0}, is_bare, "bare"), PROTECT_WHY_LISTED);
+	assert_int_equal(protect_names_before(), 2);
+	assert_int_equal(protect_take(5, argv, 1), 4);
+	assert_ptr_equal(protect_own, argv + 1);
+	assert_null(argv[3]);
+	assert_int_equal(protect_take(3, argv, 1), 0);
+	protect_own = NULL;
 }
 
 static const char text[] = "yett-apply 1\nstore plain 7 4\n"
@@ -492,6 +555,9 @@ int main(void)
 		cmocka_unit_test(a_directory_stays_while_something_in_it_is_left),
 		cmocka_unit_test(in_doubt_it_is_a_conflict),
 		cmocka_unit_test(protected_names_are_found_at_any_depth_and_however_they_are_written),
+		cmocka_unit_test(what_is_gits_is_found),
+		cmocka_unit_test(each_entry_matches_what_it_is_for),
+		cmocka_unit_test(what_is_listed_is_protected_too),
 		cmocka_unit_test(a_journal_reads_as_it_was_written),
 		cmocka_unit_test(a_journal_that_somebody_else_wrote_is_refused),
 		cmocka_unit_test(text_in_files_comes_back_as_it_was),

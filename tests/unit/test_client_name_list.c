@@ -28,6 +28,8 @@ static int finish(void **state)
 	(void)rmdir("etc/hide.d/own");
 	(void)rmdir("etc/hide.d");
 	(void)unlink("etc/protect");
+	(void)unlink("etc/secret");
+	(void)unlink("etc/guard");
 	(void)rmdir("etc");
 	(void)rmdir(*state);
 	free(*state);
@@ -145,6 +147,39 @@ static void what_is_protected_is_as_yett_apply_knows_it(void **state)
 	}
 }
 
+/* Only the list of read-only paths takes a line that begins with "./". */
+static void lists_of_guarded_paths_hold_paths(void **state)
+{
+	static const struct {
+		const char *line;
+		bool is_secret, is_guard;
+	} cases[] = {
+		{".config/own", true, true}, {"/srv/keys", true, true}, {"...a", true, true},     {"a b/\xc3\xa9", true, true},
+		{"~/.ssh", true, true},      {"./.own/x", false, true}, {"./..", false, false},   {"./", false, false},
+		{".", false, false},         {"..", false, false},      {"a/../b", false, false}, {"/", false, false},
+		{"//a", false, false},       {"a//b", false, false},    {"a/", false, false},     {"././a", false, false},
+		{"a\x01", false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (int is_guard = 0; is_guard < 2; is_guard++) {
+			_cleanup_(memory_freep) const char *const *hidden = NULL, *const *read_only = NULL;
+			bool is_sound = is_guard ? cases[i].is_guard : cases[i].is_secret;
+			struct yett_error error = {0};
+			int r;
+
+			write_to(is_guard ? "etc/guard" : "etc/secret", cases[i].line);
+			r = guard_read_lists(&hidden, &read_only, &error);
+			if (r != (is_sound ? 0 : YETT_E_INVALID_REQUEST) ||
+			    (!is_sound && !strstr(error.message, is_guard ? "etc/guard: " : "etc/secret: ")))
+				fail_msg("%s: %d, %s", cases[i].line, r, error.message);
+			if (is_sound)
+				assert_string_equal((is_guard ? read_only : hidden)[0], cases[i].line);
+			write_to(is_guard ? "etc/guard" : "etc/secret", "# none\n");
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +187,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(where_there_is_no_list_it_is_empty, begin, finish),
 		cmocka_unit_test_setup_teardown(what_is_no_name_or_no_list_is_an_error, begin, finish),
 		cmocka_unit_test_setup_teardown(what_is_protected_is_as_yett_apply_knows_it, begin, finish),
+		cmocka_unit_test_setup_teardown(lists_of_guarded_paths_hold_paths, begin, finish),
 		cmocka_unit_test_setup_teardown(more_than_1024_names_are_refused, begin, finish),
 	};
 

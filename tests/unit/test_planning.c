@@ -327,6 +327,143 @@ static void the_conventional_mounts_open_no_others(void **state)
 	assert_int_equal(decide_authorize(d), YETT_E_PERMISSION_DENIED);
 }
 
+static void cover(struct decide *d, const char *mask, const char *read_only)
+{
+	struct message_create *create = &d->request.body.create;
+
+	if (mask)
+		assert_int_equal(message_add_text(&d->request, mask, &create->masks[create->masks_count++]), 0);
+	if (read_only)
+		assert_int_equal(message_add_text(&d->request, read_only, &create->read_only[create->read_only_count++]), 0);
+}
+
+/* The steps that cover a path outside /proc: "KIND TARGET " for each. */
+static const char *covers(const struct decide *d)
+{
+	static char all[1024];
+	size_t used = 0;
+
+	all[0] = '\0';
+	for (uint32_t i = 0; i < d->plan.steps_count; i++) {
+		const struct plan_step *step = &d->plan.steps[i];
+
+		if (!build_is_cover(step) || build_covers_proc(&d->plan, step))
+			continue;
+		assert_true(step->optional);
+		used += (size_t)snprintf(all + used, sizeof all - used, "%s %s ", plan_name_step(step->kind), text(d, step->target));
+	}
+	return all;
+}
+
+static void a_covered_path_is_inside_a_share(void **state)
+{
+	static const struct {
+		const char *path, *message;
+	} cases[] = {{"/srv/w/x", NULL},
+	             {"/srv/w/a/b", NULL},
+	             {"/srv/w", "is not inside a share"},
+	             {"/srv", "is not inside a share"},
+	             {"/etc/x", "not inside a share"},
+	             {"/srv/wx", "not inside a share"},
+	             {"/srv/w/t/x", NULL},
+	             {"", "is not an absolute path"},
+	             {"w", "not an absolute"},
+	             {"/srv/w/../x", ". or .."},
+	             {"/srv/w//x", "empty comp"},
+	             {"/srv/w/s/x", NULL},
+	             {"/srv/w/x/", "empty comp"}};
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (int is_mask = 0; is_mask < 2; is_mask++) {
+			int r;
+
+			decide_reset(d);
+			decide_share(d, 0, SHARE_RO, "/srv/w");
+			decide_tmpfs(d, "/srv/w/t", 0);
+			decide_tmpfs(d, "/srv/w/s", 0);
+			cover(d, is_mask ? cases[i].path : NULL, is_mask ? NULL : cases[i].path);
+			r = decide_plan(d);
+			assert_int_equal(r, cases[i].message ? YETT_E_INVALID_REQUEST : 0);
+			if (cases[i].message && !strstr(d->error.message, cases[i].message))
+				fail_msg("%s: %s", cases[i].path, d->error.message);
+			assert_string_equal(d->error.detail, cases[i].message ? is_mask ? "masks" : "read_only" : "");
+		}
+}
+
+static void directories_above_a_covered_path_are_pinned_in_writable_shares(void **state)
+{
+	static const struct {
+		enum share_mode mode;
+		const char *wanted;
+	} cases[] = {{SHARE_RO, "read-only /srv/w/a read-only /srv/w/.git/config mask /srv/w/.git/x/y mask /srv/w/in/a/b "},
+	             {SHARE_RW, "pin /srv/w/.git read-only /srv/w/a pin /srv/w/.git/x pin /srv/w/in/a "
+	                        "read-only /srv/w/.git/config mask /srv/w/.git/x/y mask /srv/w/in/a/b "}};
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (int is_later = 0; is_later < 2; is_later++) {
+			const char *const top = is_later ? "/mnt" : "/srv";
+			struct message_create *create = &d->request.body.create;
+			char path[64], wanted[512] = "", *at;
+
+			decide_reset(d);
+			for (size_t j = 0; j < 2; j++) {
+				(void)snprintf(path, sizeof path, "%s/w%s", top, j ? "/in" : "");
+				decide_share(d, (uint32_t)j, cases[i].mode, path);
+			}
+			for (size_t j = 0; j < 4; j++) {
+				static const char *const names[] = {".git/x/y", "in/a/b", ".git/config", "a"};
+
+				(void)snprintf(path, sizeof path, "%s/w/%s", top, names[j]);
+				cover(d, j < 2 ? path : NULL, j < 2 ? NULL : path);
+			}
+			if (is_later) {
+				_cleanup_free_ struct message_mount *mount = calloc(1, sizeof *mount);
+
+				assert_non_null(mount);
+				assert_int_equal(decide_authorize(d), 0);
+				memcpy(mount->masks, create->masks, sizeof mount->masks);
+				memcpy(mount->read_only, create->read_only, sizeof mount->read_only);
+				mount->masks_count = mount->read_only_count = 2;
+				assert_int_equal(planning_mount(d->policy, &d->decision, DECIDE_ID, mount, &d->plan, &d->error), 0);
+			} else {
+				assert_int_equal(decide_plan(d), 0);
+			}
+			(void)snprintf(wanted, sizeof wanted, "%s", cases[i].wanted);
+			for (at = wanted; is_later && (at = strstr(at, "/srv")); at++)
+				memcpy(at, "/mnt", 4);
+			assert_string_equal(covers(d), wanted);
+		}
+}
+
+/* A share inside a read-only directory stays as it is, a pin becomes what is asked for at its path, and no pin is needed twice. */
+static void covers_and_shares_of_one_request_go_together(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	decide_share(d, 0, SHARE_RW, "/srv/w");
+	decide_share(d, 1, SHARE_RW, "/srv/w/ro/in/app");
+	cover(d, "/srv/w/.git/x", "/srv/w/ro");
+	cover(d, "/srv/w/p/q", "/srv/w/.git/hooks/y");
+	cover(d, "/srv/w/.git/hooks", "/srv/w/p");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(covers(d), "pin /srv/w/.git read-only /srv/w/p read-only /srv/w/ro pin /srv/w/ro/in mask /srv/w/.git/hooks "
+	                               "mask /srv/w/.git/x mask /srv/w/p/q read-only /srv/w/.git/hooks/y ");
+	assert_true(find(d, "/srv/w/ro") < find(d, "/srv/w/ro/in/app"));
+	assert_false(find(d, "/srv/w/.git/hooks")->writable);
+	/* a share at the path shows what the request wants there */
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RW, "/srv/w");
+	decide_share(d, 1, SHARE_RW, "/srv/w/p");
+	cover(d, NULL, "/srv/w/p");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(covers(d), "");
+}
+
 static void a_target_that_is_none_is_refused(void **state)
 {
 	static const struct {
@@ -624,11 +761,13 @@ static void what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_re
 	decide_reset(d);
 	decide_share(d, 0, SHARE_RW, "/work/a");
 	assert_int_equal(decide_plan(d), 0);
-	/* A read-only share is protected in the same way. */
+	/* What the request shares has its pins. */
 	decide_reset(d);
 	decide_share(d, 0, SHARE_RW, "/src");
 	decide_share(d, 1, SHARE_RO, "/src/vendor/lib");
-	refused(d, "'/src/vendor/lib' cannot be kept", "read-only share");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(covers(d), "pin /src/vendor read-only /work/.git mask /work/a/secret ");
+	assert_true(find(d, "/src/vendor")->writable && find(d, "/src/vendor") < find(d, "/src/vendor/lib"));
 	decide_reset(d);
 	decide_share(d, 0, SHARE_RW, "/src");
 	decide_share(d, 1, SHARE_RO, "/src/vendor");
@@ -1063,6 +1202,9 @@ int main(void)
 		WITH_DECIDE(a_profile_may_want_what_is_shared_to_be_copy_on_write),
 		WITH_DECIDE(the_conventional_mounts_are_those_of_the_profile),
 		WITH_DECIDE(the_conventional_mounts_open_no_others),
+		WITH_DECIDE(a_covered_path_is_inside_a_share),
+		WITH_DECIDE(directories_above_a_covered_path_are_pinned_in_writable_shares),
+		WITH_DECIDE(covers_and_shares_of_one_request_go_together),
 		WITH_DECIDE(a_target_that_is_none_is_refused),
 		WITH_DECIDE(what_is_mounted_later_is_in_places_that_commands_reach_then),
 		WITH_DECIDE(what_is_looked_at_anew_may_be_anywhere),

@@ -5,6 +5,7 @@
  * client's, and what is mounted there of our own. Then without it and in the name of commands: what the client brought, and what
  * lies in that. No name is resolved but below the sandbox's root, and no mount point or name in a share through a link.
  */
+#include "base/beneath.h"
 #include "base/kernel.h"
 #include "base/reached.h"
 #include "programs/decider/plan_name.h"
@@ -12,16 +13,14 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <linux/stat.h>
 #include <stdio.h>
 
 int attach_open(int at, const char *path, uint64_t resolve)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
-	int fd = (int)syscall(SYS_openat2, at, path, &how, sizeof how);
 
-	return fd < 0 ? -errno : fd;
+	return beneath_open(at, path, &how);
 }
 
 /* Makes one component of a mount point, if `parent` is the sandbox's own tmpfs. The kind is that of what comes there. */
@@ -225,7 +224,7 @@ static int open_existing(struct build *b, const struct plan_step *step, int at, 
 	if (fd == -EACCES && step->optional && b->plan->capabilities == 0) /* no more than we do commands come to where it would be */
 		return 0;
 	if (fd == -ENOENT || fd == -ELOOP)
-		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "%s, which the profile names, %s", plan_text(b->plan, step->target),
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "cannot cover %s: the path %s", plan_text(b->plan, step->target),
 		                 fd == -ENOENT ? "does not exist in the sandbox" : "goes through a symbolic link");
 	if (fd < 0)
 		return fd;
@@ -233,9 +232,10 @@ static int open_existing(struct build *b, const struct plan_step *step, int at, 
 	return 0;
 }
 
-static int protect(int there)
+/* Mounts a path on itself, with one more attribute. A mount point can be neither renamed nor removed: rename(2), EBUSY. */
+static int remount(int there, uint64_t attribute)
 {
-	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
+	struct mount_attr attributes = {.attr_set = attribute, .propagation = MS_PRIVATE};
 	_cleanup_fd_ int tree = open_tree(there, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) < 0 ||
 	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
@@ -263,7 +263,9 @@ static int cover(struct build *b, const struct plan_step *step, int at, const ch
 	_cleanup_fd_ int there = -1;
 	int r = open_existing(b, step, at, path, &there);
 
-	return r != 0 || there < 0 ? r : step->kind == PLAN_MASK ? mask(b, there) : protect(there);
+	return r != 0 || there < 0       ? r
+	       : step->kind == PLAN_MASK ? mask(b, there)
+	                                 : remount(there, step->kind == PLAN_READ_ONLY ? MOUNT_ATTR_RDONLY : 0);
 }
 
 int attach_cover(struct build *b, const struct plan_step *step)
@@ -271,10 +273,21 @@ int attach_cover(struct build *b, const struct plan_step *step)
 	return cover(b, step, b->root, plan_text(b->plan, step->target));
 }
 
-/*
- * Before commands see it, and wherever what leads to it goes: what the profile protects in a share is covered while that is mounted where
- * they do not come.
- */
+/* Whether the path is inside another share of the plan, itself inside the one at `target`. */
+static bool is_deeper(const struct build *b, const char *path, const char *target)
+{
+	for (uint32_t i = 0; i < b->plan->steps_count; i++) {
+		const char *other = plan_text(b->plan, b->plan->steps[i].target);
+		size_t length = strlen(other);
+
+		if (b->plan->steps[i].kind == PLAN_SHARE && length > strlen(target) && strncmp(path, other, length) == 0 &&
+		    path[length] == '/')
+			return true;
+	}
+	return false;
+}
+
+/* Covers the paths inside a share before the share is attached: a command must never see them uncovered. */
 static int cover_inside(struct build *b, const char *target, int tree)
 {
 	size_t length = strlen(target);
@@ -288,7 +301,7 @@ static int cover_inside(struct build *b, const char *target, int tree)
 		const struct plan_step *step = &b->plan->steps[i];
 		const char *path = plan_text(b->plan, step->target);
 
-		if ((step->kind != PLAN_READ_ONLY && step->kind != PLAN_MASK) || strncmp(path, target, length) != 0 || path[length] != '/')
+		if (!build_is_cover(step) || strncmp(path, target, length) != 0 || path[length] != '/' || is_deeper(b, path, target))
 			continue;
 		if (!is_ready && (overlay_put_beneath(b, tree) < 0 || fchdir(b->root) < 0))
 			return -errno;

@@ -33,6 +33,7 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_TMPFS] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_SHARE] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_HOST] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
+	[PLAN_PIN] = {[STAGE_OTHERS] = attach_cover},
 	[PLAN_READ_ONLY] = {[STAGE_READY] = attach_cover, [STAGE_OWN] = attach_cover, [STAGE_OTHERS] = attach_cover},
 	[PLAN_MASK] = {[STAGE_READY] = attach_cover, [STAGE_OWN] = attach_cover, [STAGE_OTHERS] = attach_cover},
 	[PLAN_LOOPBACK] = {[STAGE_AHEAD] = names_loopback},
@@ -54,11 +55,10 @@ static int run_step(struct build *b, const struct plan_step *step, enum build_st
 {
 	static const char *const names[] = {"init ahead", "init", "init own", "init", "init"};
 	const char *name = plan_name_step(step->kind), *target = stage == STAGE_AHEAD ? "" : plan_text(b->plan, step->target);
-	bool is_cover = step->kind == PLAN_READ_ONLY || step->kind == PLAN_MASK;
 	int r;
 
 	/* In a sandbox that is there a share comes with its covers: attach_mount(). */
-	if (!steps[step->kind][stage] || (is_cover && (b->enters || stage != stage_of_cover(b, step))))
+	if (!steps[step->kind][stage] || (build_is_cover(step) && (b->enters || stage != stage_of_cover(b, step))))
 		return 0;
 	*ret_step = name;
 	r = reached_step(names[stage], name);
@@ -371,8 +371,8 @@ static int enter(struct build *b)
 
 /* The bounds of the user are the supervisor's. */
 static const bool mounts_later[PLAN_STEP_KINDS] = {
-	[PLAN_SLOT] = true,  [PLAN_CGROUP] = true,    [PLAN_UNMOUNT] = true, [PLAN_REFRESH] = true,
-	[PLAN_SHARE] = true, [PLAN_READ_ONLY] = true, [PLAN_MASK] = true};
+	[PLAN_SLOT] = true,  [PLAN_CGROUP] = true, [PLAN_UNMOUNT] = true,   [PLAN_REFRESH] = true,
+	[PLAN_SHARE] = true, [PLAN_PIN] = true,    [PLAN_READ_ONLY] = true, [PLAN_MASK] = true};
 
 static bool changes_mounts(const struct plan *plan)
 {

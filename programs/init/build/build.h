@@ -78,6 +78,12 @@ struct build {
 	struct build_about about;
 };
 
+/* Whether the step changes a path inside something that is already mounted. */
+static inline bool build_is_cover(const struct plan_step *step)
+{
+	return step->kind == PLAN_PIN || step->kind == PLAN_READ_ONLY || step->kind == PLAN_MASK;
+}
+
 /* Whether it covers a part of /proc, which is the same whatever a request adds: what lies in a share is there only when the share is. */
 static inline bool build_covers_proc(const struct plan *plan, const struct plan_step *step)
 {

@@ -4,13 +4,13 @@
  * In either, a few files are the sandbox's own: no network and no other users are to be told of. What is read of the host's files is
  * read as nobody of the host, through mounts in which nobody has more of a file than everybody.
  */
+#include "base/beneath.h"
 #include "base/kernel.h"
 #include "programs/egress/egress.h"
 #include "programs/init/build/build.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 
 #define ATTEMPTS_MAX 16
@@ -294,7 +294,7 @@ static int open_listed(const struct build *b, const char *name, uint64_t flags)
 	char path[PATH_MAX];
 
 	(void)snprintf(path, sizeof path, "etc/%s", name);
-	return (int)syscall(SYS_openat2, b->beneath, path, &how, sizeof how);
+	return beneath_open(b->beneath, path, &how);
 }
 
 /* A file alone is a copy, which none shares with another sandbox: locks, watches. What not everybody may read is not there. */
