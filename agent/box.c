@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/happenings.h"
 #include "agent/own.h"
 #include "agent/wish.h"
 #include "base/clock_us.h"
@@ -350,6 +351,8 @@ static void finish(struct box_making *making)
 			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
 		}
 	}
+	if (box)
+		happenings_follow_made(making->agent, yett_sandbox_get_info(box->sandbox), making->is_held);
 	unlink_making(making);
 	making->made(box, box ? NULL : &error, making->data);
 	box_give_up(making);

@@ -26,6 +26,7 @@ static void free_execution(struct execution *execution)
 	kept_free(&execution->both);
 	json_decref(execution->metadata);
 	json_decref(execution->warnings);
+	json_decref(execution->denied);
 	json_decref(execution->extra);
 	free(execution->text);
 	free(execution);
@@ -198,6 +199,7 @@ static void tell_ready(struct execution *execution)
 {
 	(void)snprintf(execution->sandbox, sizeof execution->sandbox, "%s", execution->box->id);
 	execution->status = EXECUTION_RUNNING;
+	execution->happened = happenings_last(execution->agent);
 	execution->on_ready(execution);
 }
 
@@ -451,6 +453,8 @@ void execution_end(struct execution *execution, enum execution_status status, co
 		yett_command_free(steal_ptr(&execution->command));
 	if (execution->on_end)
 		execution->on_end(execution);
+	if (execution->box)
+		execution->denied = happenings_denied(execution->agent, execution->box->id, execution->happened);
 	execution->box = box_unref(execution->box);
 	count(execution);
 	execution_tell_over(execution);

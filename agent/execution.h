@@ -58,6 +58,7 @@ struct execution {
 	bool has_own;                 /* a sandbox, which is gone with it */
 	bool keeps_box;               /* set before execution_begin(): one that is made for it stays, to be found by its id */
 	struct yett_command *command; /* that runs now */
+	uint64_t happened;            /* the number of the last event before it */
 	uint64_t told_us;             /* when its sandbox was told of the command: CLOCK_MONOTONIC */
 	sd_event_source *overdue;     /* ends it where its sandbox does not tell of its end; NULL: it has no bound yet */
 	struct execution_input *input;
@@ -77,7 +78,8 @@ struct execution {
 	int (*on_signal)(struct execution *execution, int number, struct yett_error *error); /* as on_kill */
 	void (*on_end)(struct execution *execution); /* it is over: what `runner` is may be freed; may be NULL */
 	void *runner;
-	json_t *extra; /* further members of the answer: "value", "version"; NULL: none */
+	json_t *denied; /* connections that its sandbox was kept from meanwhile, as problems; NULL: none */
+	json_t *extra;  /* further members of the answer: "value", "version"; NULL: none */
 
 	struct execution_watch *watches;
 	struct execution *next; /* the one before it */

@@ -50,6 +50,8 @@ const struct field execution_fields[] = {
 	{"written_bytes", FIELD_NUMBER, 0, .description = "To disks; not there: none"},
 	{"truncated", FIELD_BOOL, 0, .description = "An output is longer than what stands here: files names the whole"},
 	{"files", FIELD_OBJECT, 0, .description = "Where read_file finds the whole outputs", .fields = file_fields},
+	{"denied", FIELD_OBJECTS, 0, .description = "Connections that rules kept it from, each with what would allow it",
+         .fields = problem_fields},
 	{"warnings", FIELD_TEXTS, 0, .description = "Advice about the code"},
 	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, .description = "The sandbox that it ran in, if that stays"},
 	{"language", FIELD_TEXT, FIELD_NULLABLE, .description = "Of code; null or missing: it was a command"},
@@ -175,6 +177,8 @@ json_t *execution_json(const struct execution *execution)
 		(void)json_object_set_new(json, "compile", phase_json(execution, EXECUTION_COMPILE));
 		(void)json_object_set_new(json, "run", phase_json(execution, EXECUTION_RUN));
 	}
+	if (json_array_size(execution->denied) > 0)
+		(void)json_object_set(json, "denied", execution->denied);
 	if (execution->warnings)
 		(void)json_object_set(json, "warnings", execution->warnings);
 	if (execution->metadata)

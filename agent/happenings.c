@@ -2,6 +2,7 @@
 #include "agent/happenings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/own.h"
@@ -31,6 +32,7 @@ struct happenings {
 	uint64_t last;                /* the number of the latest; from 1 on */
 	struct followed *followed;
 	size_t followed_count;
+	bool is_for_all;
 	struct happening_listener *listeners;
 };
 
@@ -48,7 +50,7 @@ const struct field happening_fields[] = {
 	{"why", FIELD_TEXT, 0, .description = "Of blocked"},
 	{"rule", FIELD_TEXT, 0, .description = "That it rests on"},
 	{"place", FIELD_TEXT, 0, .description = "FILE:LINE of the rule"},
-	{"error", FIELD_OBJECT, 0, .description = "Of what was refused", .fields = problem_fields},
+	{"error", FIELD_OBJECT, 0, .description = "Of what was refused, and of blocked: network-denied", .fields = problem_fields},
 	{0},
 };
 
@@ -161,21 +163,41 @@ static void put_text(json_t *json, const char *name, const char *text)
 		(void)json_object_set_new(json, name, field_make_text(text, strlen(text)));
 }
 
+/* A connection that was blocked, as what else is refused. */
+static json_t *denied_json(const struct yett_peer *peer)
+{
+	char text[YETT_PEER_SIZE], rule[YETT_PEER_RULE_SIZE];
+	struct yett_error error;
+	char *line;
+
+	(void)error_set(&error, YETT_E_NETWORK_DENIED, YETT_R_NONE, "%s: %s", yett_peer_text(peer, text), yett_blocked_text(peer->why));
+	(void)snprintf(error.rule, sizeof error.rule, "%s", peer->rule);
+	(void)snprintf(error.file, sizeof error.file, "%.255s", peer->place);
+	line = strrchr(error.file, ':'); /* "the request" has none */
+	if (line) {
+		*line = '\0';
+		error.line = (unsigned)strtoul(line + 1, NULL, 10);
+	}
+	if (*yett_peer_rule(peer, rule))
+		error_mend(&error, "\"allow\": [\"%s\"] where the sandbox is made", rule);
+	return problem_json(&error);
+}
+
 /* What it is about, and why it was as it was: for programs, that need not read it out of the text. */
 static void put_reason(json_t *json, const struct yett_event *e)
 {
 	const struct yett_peer *peer = e->peer;
-	char subject[320];
+	char subject[YETT_PEER_SIZE];
 
 	if (e->kind == YETT_EVENT_DENIED)
 		put_text(json, "subject", yett_call_name(e->call));
 	if (!peer)
 		return;
-	(void)snprintf(subject, sizeof subject, "%s:%u", *peer->name ? peer->name : peer->address, peer->port);
-	if (!peer->port) /* a name was looked up, and not more */
-		subject[strlen(subject) - strlen(":0")] = '\0';
-	put_text(json, "subject", subject);
-	put_text(json, "why", e->kind == YETT_EVENT_BLOCKED ? yett_blocked_text(peer->why) : NULL);
+	put_text(json, "subject", yett_peer_text(peer, subject));
+	if (e->kind == YETT_EVENT_BLOCKED) {
+		put_text(json, "why", yett_blocked_text(peer->why));
+		(void)json_object_set_new(json, "error", denied_json(peer));
+	}
 	put_text(json, "rule", peer->rule);
 	put_text(json, "place", peer->place);
 }
@@ -253,6 +275,15 @@ static int follow(struct agent *agent, const char *id, struct yett_error *error)
 	return 0;
 }
 
+void happenings_follow_made(struct agent *agent, const struct yett_sandbox_info *info, bool stays)
+{
+	bool has_rules = info->network == YETT_NETWORK_LIMITED || info->network == YETT_NETWORK_OPEN;
+	struct yett_error ignored; /* without events it is as good a sandbox */
+
+	if (stays || has_rules || agent->happenings->is_for_all)
+		(void)!follow(agent, info->id, &ignored);
+}
+
 int happenings_follow(struct agent *agent, const char *id_or_name, char ret_id[YETT_ID_SIZE], struct yett_error *error)
 {
 	const struct followed *followed = find_followed(agent->happenings, id_or_name);
@@ -280,6 +311,7 @@ int happenings_follow_all(struct agent *agent, struct yett_error *error)
 	unsigned tries = 0;
 	int r;
 
+	agent->happenings->is_for_all = true;
 	do {
 		r = agent_connect(agent, &connection, &reason);
 		if (r == 0)
@@ -337,4 +369,38 @@ json_t *happenings_list(struct agent *agent, const char *sandbox, uint64_t after
 			(void)json_array_append(list, one);
 	}
 	return list;
+}
+
+static bool is_in(const json_t *list, const json_t *one)
+{
+	size_t i;
+	json_t *at;
+
+	json_array_foreach(list, i, at) if (json_equal(at, one)) return true;
+	return false;
+}
+
+json_t *happenings_denied(struct agent *agent, const char *sandbox, uint64_t after)
+{
+	struct followed *followed = find_followed(agent->happenings, sandbox);
+	json_t *denied = json_array(), *events, *event, *error;
+	uint64_t last;
+	size_t i;
+
+	if (followed && yett_events_dispatch(followed->events, NULL) != 0)
+		leave(followed);
+	events = happenings_list(agent, sandbox, after, HAPPENINGS_MAX, &last);
+	json_array_foreach(events, i, event)
+	{
+		error = json_object_get(event, "error");
+		if (error && json_array_size(denied) < HAPPENINGS_DENIED_MAX && !is_in(denied, error))
+			(void)json_array_append(denied, error);
+	}
+	json_decref(events);
+	return denied;
+}
+
+uint64_t happenings_last(const struct agent *agent)
+{
+	return agent->happenings->last;
 }

@@ -380,8 +380,6 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 {
 	struct making *making = data;
 	struct call *call = making->call;
-	struct yett_error ignored; /* without events it is as good a sandbox */
-	char id[YETT_ID_SIZE];
 	json_t *with_id;
 
 	free(making);
@@ -391,7 +389,6 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 		call_fail(call, error);
 		return;
 	}
-	(void)!happenings_follow(call_agent(call), box->id, id, &ignored);
 	with_id = json_pack("{s:s, s:s}", "action", "info", "sandbox", box->id);
 	(void)box_unref(box);
 	call_replace_asked(call, with_id);

@@ -11,36 +11,27 @@
 
 #define END_MS 2000 /* of a sandbox that has been told to end */
 
-void blocked_print_peer(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE])
+const char *blocked_print_peer(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE])
 {
-	bool is_v6 = !*peer->name && strchr(peer->address, ':');
-	size_t used = (size_t)snprintf(out, BLOCKED_TEXT_SIZE, "%s%s%s", is_v6 ? "[" : "",
-	                               *peer->name ? ESCAPE(peer->name) : ESCAPE(peer->address), is_v6 ? "]" : "");
+	char text[YETT_PEER_SIZE];
 
-	if (peer->port && used < BLOCKED_TEXT_SIZE)
-		(void)snprintf(out + used, BLOCKED_TEXT_SIZE - used, ":%u", peer->port);
+	return escape_text(yett_peer_text(peer, text), out, BLOCKED_TEXT_SIZE);
 }
 
-/* What would allow it: nothing does where a rule denies it, or where no sandbox may connect. */
-static void print_mend(const struct yett_peer *peer, const char *rule, char out[BLOCKED_MEND_SIZE])
+static const char *print_rule(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE])
 {
-	/* One that was asked about has an address only if the name is allowed, and its address is what is not. */
-	bool is_bound = (peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_UNBOUND || peer->why == YETT_BLOCKED_ASKED) &&
-	                *peer->name && *peer->address;
+	char rule[YETT_PEER_RULE_SIZE];
 
-	out[0] = '\0';
-	if (is_bound || peer->why == YETT_BLOCKED_NO_RULE || peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_ASKED)
-		(void)snprintf(out, BLOCKED_MEND_SIZE, "%s%s%s", rule, is_bound ? "@" : "", is_bound ? ESCAPE(peer->address) : "");
+	return escape_text(yett_peer_rule(peer, rule), out, BLOCKED_TEXT_SIZE);
 }
 
 /* It waits: whoever reads this can still allow it. */
 static void tell_asked(const struct blocked *blocked, const struct yett_peer *peer)
 {
-	char rule[BLOCKED_TEXT_SIZE], mend[BLOCKED_MEND_SIZE];
+	char text[BLOCKED_TEXT_SIZE], rule[BLOCKED_TEXT_SIZE];
 
-	blocked_print_peer(peer, rule);
-	print_mend(peer, rule, mend);
-	output_note("network: waits for %s; allow it with yett net allow %s %s", rule, yett_events_id(blocked->events), mend);
+	output_note("network: waits for %s; allow it with yett net allow %s %s", blocked_print_peer(peer, text),
+	            yett_events_id(blocked->events), print_rule(peer, rule));
 }
 
 /* Why is a static text: one peer that was not reached for two reasons has two rows. */
@@ -91,13 +82,13 @@ static void take(const struct yett_event *event, void *data)
 	}
 	if (event->kind != YETT_EVENT_BLOCKED && event->kind != YETT_EVENT_UNREACHABLE)
 		return;
-	blocked_print_peer(event->peer, row.peer);
+	(void)blocked_print_peer(event->peer, row.peer);
 	if (event->kind == YETT_EVENT_UNREACHABLE) {
 		row.why = blocked_error_text(event->os_error);
 		add(&blocked->unreached, &row);
 		return;
 	}
-	print_mend(event->peer, row.peer, row.mend);
+	(void)print_rule(event->peer, row.mend);
 	row.why = *row.mend ? "" : yett_blocked_text(event->peer->why);
 	add(&blocked->denied, &row);
 }

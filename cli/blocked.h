@@ -8,13 +8,12 @@
 
 #include "libclient/yett.h"
 
-#define BLOCKED_MAX       8   /* different ones that are told of in a line; of the others how many */
-#define BLOCKED_TEXT_SIZE 272 /* a name of 253 bytes and a port */
-#define BLOCKED_MEND_SIZE 512 /* the same, and an address */
+#define BLOCKED_MAX       8                         /* different ones that are told of in a line; of the others how many */
+#define BLOCKED_TEXT_SIZE (4 * YETT_PEER_RULE_SIZE) /* each byte escaped */
 
 struct blocked_row {
 	char peer[BLOCKED_TEXT_SIZE];
-	char mend[BLOCKED_MEND_SIZE]; /* what --allow would take; empty: nothing allows it */
+	char mend[BLOCKED_TEXT_SIZE]; /* what --allow would take; empty: nothing allows it */
 	const char *why;              /* static; empty: the mend says enough */
 	uint64_t count;
 };
@@ -35,8 +34,8 @@ struct blocked {
  */
 const char *blocked_error_text(int error);
 
-/* Where it leads, as --allow takes it: a name or an address, and the port if it came to one. */
-void blocked_print_peer(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE]);
+/* yett_peer_text(), escaped. Returns `out`. */
+const char *blocked_print_peer(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE]);
 
 void blocked_begin(struct blocked *blocked, struct yett_connection *connection, const struct yett_sandbox_info *info);
 

@@ -69,8 +69,7 @@ static void print_peer(const struct yett_event *e)
 	const struct yett_peer *peer = e->peer;
 	char text[BLOCKED_TEXT_SIZE];
 
-	blocked_print_peer(peer, text);
-	(void)printf(" %s", text);
+	(void)printf(" %s", blocked_print_peer(peer, text));
 	if (*peer->name && *peer->address)
 		(void)printf(" (%s)", ESCAPE(peer->address));
 	if (e->kind == YETT_EVENT_DISCONNECTED)

@@ -29,7 +29,7 @@ static void print_row(const char *name, const struct yett_event *e)
 	bool has_bytes = e->kind == YETT_EVENT_DISCONNECTED;
 
 	if (e->peer)
-		blocked_print_peer(e->peer, peer);
+		(void)blocked_print_peer(e->peer, peer);
 	else if (e->kind == YETT_EVENT_NETWORK_LOST)
 		(void)snprintf(peer, sizeof peer, "%s", e->count ? "started again" : "and not started again");
 	stats_size(sent, has_bytes, e->peer ? e->peer->sent_bytes : 0);

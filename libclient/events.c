@@ -1,6 +1,7 @@
 /* See "events" in yett.h: what happens in a sandbox. */
 #include "libclient/sandbox.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct yett_events {
@@ -32,6 +33,30 @@ _Static_assert(ARRAY_SIZE(reasons) == NETWORK_VERDICT_MAX + 1, "each has a text"
 const char *yett_blocked_text(enum yett_blocked why)
 {
 	return (size_t)why < ARRAY_SIZE(reasons) ? reasons[why] : "unknown";
+}
+
+const char *yett_peer_text(const struct yett_peer *peer, char out[YETT_PEER_SIZE])
+{
+	const char *host = *peer->name ? peer->name : peer->address;
+	bool is_v6 = !*peer->name && strchr(host, ':');
+	int used = snprintf(out, YETT_PEER_SIZE, "%s%.253s%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "");
+
+	if (peer->port)
+		(void)snprintf(out + used, YETT_PEER_SIZE - (size_t)used, ":%u", peer->port);
+	return out;
+}
+
+const char *yett_peer_rule(const struct yett_peer *peer, char out[YETT_PEER_RULE_SIZE])
+{
+	/* One that was asked about has an address only if the name is allowed, and its address is what is not. */
+	bool is_bound = (peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_UNBOUND || peer->why == YETT_BLOCKED_ASKED) &&
+	                *peer->name && *peer->address;
+	bool is_any = is_bound || peer->why == YETT_BLOCKED_NO_RULE || peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_ASKED;
+	char text[YETT_PEER_SIZE];
+
+	(void)snprintf(out, YETT_PEER_RULE_SIZE, "%s%s%.45s", is_any ? yett_peer_text(peer, text) : "", is_bound ? "@" : "",
+	               is_bound ? peer->address : "");
+	return out;
 }
 
 const char *yett_event_name(enum yett_event_kind kind)

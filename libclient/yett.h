@@ -1177,6 +1177,19 @@ struct yett_peer {
 	const char *place;                   /* of the rule: "FILE:LINE" of the policy, or "the request"; empty: it is not there any more */
 };
 
+#define YETT_PEER_SIZE      272 /* a name of 253 bytes, and a port */
+#define YETT_PEER_RULE_SIZE 320 /* the same, and an address */
+
+/* Where it leads, as rules of a network name it: "example.com:443", "[2001:db8::1]:443", a name alone where it came to no port. Returns
+ * `out`. */
+YETT_API const char *yett_peer_text(const struct yett_peer *peer, char out[YETT_PEER_SIZE]);
+
+/*
+ * The rule that would have allowed what was blocked, as struct yett_net_rule and --allow take it: "example.com:443", and "@ADDRESS" behind
+ * it where its name alone allows no such address. Empty: no rule would, since one denies it or nothing may connect there. Returns `out`.
+ */
+YETT_API const char *yett_peer_rule(const struct yett_peer *peer, char out[YETT_PEER_RULE_SIZE]);
+
 struct yett_event {
 	size_t size;
 	uint64_t number;  /* from 1 on for each sandbox, whoever follows; what commands do counts while somebody follows */

@@ -11,6 +11,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "agent/front.h"
+#include "agent/happenings.h"
 #include "agent/http/server.h"
 #include "agent/manager.h"
 #include "agent/mcp/mcp.h"
@@ -194,6 +195,7 @@ static int take_signals(struct serve *serve)
 static int begin(struct serve *serve, struct yett_error *error)
 {
 	struct server_options settings = {0};
+	struct yett_error ignored;
 	int r;
 
 	serve->access = (struct access){.uid = getuid()};
@@ -209,6 +211,7 @@ static int begin(struct serve *serve, struct yett_error *error)
 	                                   .mcp = serve->mcp,
 	                                   .request_ms = (uint64_t)serve->request_s * 1000,
 	                                   .idle_exit_ms = (uint64_t)serve->idle_exit_s * 1000};
+	(void)!happenings_follow_all(serve->agent, &ignored); /* without the helper there is no sandbox */
 	return server_new(serve->agent, &serve->entry, &serve->access, &settings, &serve->server, error);
 }
 

@@ -123,16 +123,6 @@ static int64_t wanted_after(const struct exchange *exchange)
 	return end == text || *end || errno || number < 0 ? -2 : number;
 }
 
-/* Of what was before, nothing is told. */
-static uint64_t latest(struct agent *agent)
-{
-	uint64_t last = 0;
-	json_t *list = happenings_list(agent, NULL, UINT64_MAX, 0, &last);
-
-	json_decref(list);
-	return last;
-}
-
 static int follow(struct agent *agent, const char *sandbox, char id[YETT_ID_SIZE], struct yett_error *error)
 {
 	*id = '\0';
@@ -156,7 +146,9 @@ void v1_events(struct exchange *exchange)
 	}
 	stream = calloc(1, sizeof *stream);
 	if (stream) {
-		*stream = (struct events_stream){.agent = exchange->agent, .last = after >= 0 ? (uint64_t)after : latest(exchange->agent)};
+		/* without a number nothing of what was before */
+		*stream = (struct events_stream){.agent = exchange->agent,
+		                                 .last = after >= 0 ? (uint64_t)after : happenings_last(exchange->agent)};
 		(void)strcpy(stream->sandbox, id);
 		stream->listener = happenings_listen(exchange->agent, on_happening, stream);
 	}

@@ -36,6 +36,20 @@ static void put_status(FILE *to, const json_t *answer)
 		(void)fprintf(to, "[%s%s%s]\n", status, *why ? ": " : "", why);
 }
 
+static void put_denied(FILE *to, const json_t *answer)
+{
+	const json_t *denied = field_get(answer, "denied");
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(denied, i, one)
+	{
+		const char *mend = text_in(one, "mend");
+
+		(void)fprintf(to, "[denied: %s%s%s]\n", text_in(one, "message"), *mend ? "; it needs " : "", mend);
+	}
+}
+
 static void put_warnings(FILE *to, const json_t *answer)
 {
 	const json_t *warnings = field_get(answer, "warnings");
@@ -67,6 +81,7 @@ static void put_execution(FILE *to, const json_t *answer)
 	long begin;
 
 	put_status(to, answer);
+	put_denied(to, answer);
 	put_warnings(to, answer);
 	begin = ftell(to);
 	put_outputs(to, answer);

@@ -372,24 +372,26 @@ static int reserve_all(struct setup *setup, const struct plan *plan, struct yett
 	return 0;
 }
 
-int setup_build(struct setup *setup, const struct setup_order *order, int *ret_channel, struct yett_error *error)
+int setup_reserve(struct setup *setup, const struct setup_order *order, struct yett_error *error)
 {
-	const struct plan *plan = order->plan;
-	int r = check_selinux(setup->host, plan, error);
-	bool fits;
+	int r = check_selinux(setup->host, order->plan, error);
 
 	if (r == 0)
-		r = check_devices(setup, plan, error);
+		r = check_devices(setup, order->plan, error);
 	/* What was started ahead, and is not wanted, is in the groups that are to be limited. */
 	if (order->rules < 0)
 		egress_end(setup);
-	if (r == 0)
-		r = reserve_all(setup, plan, error);
-	fits = r == 0 && setup->fits && fd_poll(setup->init_pidfd, POLLIN, 0) == 0 && setup->profile == plan->profile &&
-	       setup->shares_network == (plan->network == PLAN_NETWORK_HOST) &&
-	       (!setup->is_ready || plan_same_base(setup->last.plan, plan));
-	if (r == 0 && !fits)
-		r = start_over(setup, plan);
+	return r == 0 ? reserve_all(setup, order->plan, error) : r;
+}
+
+int setup_build(struct setup *setup, const struct setup_order *order, int *ret_channel)
+{
+	const struct plan *plan = order->plan;
+	bool fits = setup->fits && fd_poll(setup->init_pidfd, POLLIN, 0) == 0 && setup->profile == plan->profile &&
+	            setup->shares_network == (plan->network == PLAN_NETWORK_HOST) &&
+	            (!setup->is_ready || plan_same_base(setup->last.plan, plan));
+	int r = fits ? 0 : start_over(setup, plan);
+
 	setup->leaves_mounts = false;
 	if (r == 0)
 		r = setup_send_order(setup, order, INIT_ORDER_SANDBOX, setup->control);

@@ -135,12 +135,18 @@ _must_check_ int setup_prepare(const struct setup_host *host, const struct idmap
                                const struct plan *plan, struct setup **ret_setup, struct yett_error *error);
 
 /*
- * Carries out root's part of the plan, and has init carry out the rest. A process of its own takes the packet that lies in the client's
- * connection, with what is to be shared, so that nobody else ever has that open. On
- * success init is building but has not yet reported on `control`; then setup_end_sharer() is due. `ret_channel` is the
- * client's end of the exec channel. On failure call setup_end().
+ * Takes what the plan counts against: its user's slot and its name, the limits, the ids. 0; or a code or -errno, and nothing was made. On
+ * failure call setup_finish(), or setup_end().
  */
-_must_check_ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_channel, struct yett_error *error);
+_must_check_ int setup_reserve(struct setup *setup, const struct setup_order *order, struct yett_error *error);
+
+/*
+ * After setup_reserve(): carries out root's part of the plan, and has init carry out the rest. A process of its own takes the packet that
+ * lies in the client's connection, with what is to be shared, so that nobody else ever has that open. On success init is building but has
+ * not yet reported on `control`; then setup_end_sharer() is due. `ret_channel` is the client's end of the exec channel. On failure call
+ * setup_end().
+ */
+_must_check_ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_channel);
 
 /* After init's report: ends the process that shared, if it has not ended. */
 void setup_end_sharer(struct setup *setup);

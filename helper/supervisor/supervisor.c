@@ -203,15 +203,23 @@ static int await_init(struct setup *setup, const struct plan *plan, struct init_
 	return r == 0 ? check_scope(setup, plan, report.layers.landlock_abi, error) : r;
 }
 
+/* Whether there may be a sandbox, before anything is written down of it. */
+static int admit(struct setup *setup, const struct setup_order *order, struct yett_error *error)
+{
+	int r = 0;
+
+	if (order->plan->policy_generation != setup->host->policy->generation)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
+	r = setup_reserve(setup, order, error);
+	return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox could not be set up: %s", strerror(-r)) : r;
+}
+
 static int create(struct setup *setup, const struct setup_order *order, int *ret_channel, int *ret_listener,
                   struct supervisor_created *created)
 {
 	struct yett_error *error = &created->error;
-	int r;
+	int r = setup_build(setup, order, ret_channel);
 
-	if (order->plan->policy_generation != setup->host->policy->generation)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
-	r = setup_build(setup, order, ret_channel, error);
 	if (r == 0) {
 		setup->record.state = SANDBOX_STARTING;
 		setup_publish(setup);
@@ -245,14 +253,16 @@ static int begin_record(struct setup *setup, const struct setup_order *order)
 }
 
 /* There is to be no sandbox: it could not be made, or only that was asked, and the plan is the answer. Whether there may be another. */
-static bool give_up(struct setup *setup, struct setup_order *order, int socket, struct supervisor_created *created)
+static bool give_up(struct setup *setup, struct setup_order *order, int socket, struct supervisor_created *created, bool is_begun)
 {
 	const struct supervisor_notice is_planned = {.kind = NOTICE_DONE};
 
 	/* A record that says so for a moment longer than there is a sandbox harms nobody. */
 	setup->record.state = SANDBOX_DESTROYED;
-	setup_publish(setup);
-	if (setup->record.is_audited)
+	if (is_begun)
+		setup_publish(setup);
+	created->is_told = is_begun && setup->record.is_audited;
+	if (created->is_told)
 		setup->audit = tell_audit(setup, order, AUDIT_FAILED, &created->error);
 	(void)setup_finish(setup);
 	order->connection = fd_close(order->connection); /* the monitor holds it, too, until we have answered */
@@ -271,9 +281,15 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	_cleanup_fd_ int channel = -1, listener = -1;
 	struct supervisor_created created = {0};
 	struct life *life = NULL;
-	int r, narrowed, audit = begin_record(setup, order);
+	int r, narrowed, audit = -ENOENT;
+	bool is_begun;
 
-	created.code = create(setup, order, &channel, &listener, &created);
+	created.code = admit(setup, order, &created.error);
+	is_begun = created.code == 0;
+	if (is_begun) {
+		audit = begin_record(setup, order);
+		created.code = create(setup, order, &channel, &listener, &created);
+	}
 	r = created.code == 0 ? audit_await(setup->host, audit, &created.error) : fd_close(audit);
 	created.code = r > 0 ? r : created.code;
 	created.private_uid = idmap_host(&setup->map.uids, setup->map.payload_uid);
@@ -284,7 +300,7 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 		created.code = life ? 0 : error_set(&created.error, YETT_E_INIT_FAILED, 0, "no memory for a sandbox");
 	}
 	if (!life)
-		return give_up(setup, order, socket, &created);
+		return give_up(setup, order, socket, &created, is_begun);
 	listener = -1; /* is life's now */
 	order->connection = fd_close(order->connection);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);

@@ -17,6 +17,7 @@
  */
 struct supervisor_created {
 	int32_t code;
+	uint32_t is_told; /* to the audit: that it failed */
 	struct yett_error error;
 	uint32_t private_uid;
 	struct init_layers layers;

@@ -48,15 +48,26 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd)
 		c->is_over = true;
 }
 
+static void tell_client(struct connection *c, uint64_t sequence, const struct yett_error *error)
+{
+	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
+		c->is_over = true;
+	if (++c->refusals > REFUSALS_AT_ONCE)
+		(void)poll(NULL, 0, REFUSAL_PAUSE_MS);
+}
+
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error)
 {
 	/* First: a client that ends when it is told ends this process soon, too. */
 	if (!ask_was_too_late())
 		ask_tell_bytes(ACT_REFUSED, error, sizeof *error);
-	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
-		c->is_over = true;
-	if (++c->refusals > REFUSALS_AT_ONCE)
-		(void)poll(NULL, 0, REFUSAL_PAUSE_MS);
+	tell_client(c, sequence, error);
+}
+
+void connection_refuse_told(struct connection *c, uint64_t sequence, const struct yett_error *error)
+{
+	ask_log(LOG_LEVEL_INFO, "refused: %s%s%s", error->message, error->detail[0] ? "; " : "", error->detail);
+	tell_client(c, sequence, error);
 }
 
 void connection_drop(struct connection *c)

@@ -64,8 +64,10 @@ void connection_serve(const struct decider_begin *begin, const struct plan_limit
  */
 void connection_answer(struct connection *c, uint64_t sequence, int fd);
 
-/* The same with an error, which is logged. */
+/* The same with an error, which is logged, and recorded by the audit as a refusal. */
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error);
+/* The same with one that the audit was told of by the supervisor: that a sandbox which was granted could not be made. */
+void connection_refuse_told(struct connection *c, uint64_t sequence, const struct yett_error *error);
 
 /* Has the decoder print the connection's plan, and sends that. 0, or -errno when the decoder failed: then the connection is to end. */
 _must_check_ int connection_send_plan(struct connection *c, uint64_t sequence, struct yett_error *error);

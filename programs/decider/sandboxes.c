@@ -358,7 +358,10 @@ static bool handle_created(struct connection *c, struct sandbox *sandbox, const 
 	}
 	if (came >= 0 && read_plan(c, came))
 		refuse_plan_complete(c->plan, &error);
-	connection_refuse(c, sandbox->sequence, &error);
+	if (created->is_told)
+		connection_refuse_told(c, sandbox->sequence, &error);
+	else
+		connection_refuse(c, sandbox->sequence, &error);
 	return false;
 }
 

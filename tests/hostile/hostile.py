@@ -8,7 +8,7 @@ import yett
 
 yett.STAGED += ('tests/hostile/client', 'tests/hostile/keep', 'tests/hostile/attack', 'tests/hostile/fake-decider', 'tests/hostile/fake-decoder', 'tests/hostile/fake-init', 'tests/hostile/fake-catcher', 'tests/hostile/fake-front', 'tests/hostile/fake-dialer',
                 'tests/hostile/yett-helper-faults', 'tests/hostile/yett-policy-open', 'tests/hostile/yett-init-faults', 'tests/hostile/yett-init-layers',
-                'tests/hostile/preload.so', 'tests/hostile/captured-diff.so', 'tests/hostile/layouts.so')
+                'tests/hostile/many_requests', 'tests/hostile/preload.so', 'tests/hostile/captured-diff.so', 'tests/hostile/layouts.so')
 
 
 def program(name):

@@ -37,6 +37,10 @@ FAULTS = (
           "Descriptors of the caller's stay open in root's process.", ('hostile-setuid:Environment', 'system-setuid:Privilege')),
     Fault('programs-that-others-can-write-are-executed', 'helper/start/setuid.c', 'if (st.st_uid != 0 || (st.st_mode & 022) || !(i == 0', 'if (st.st_uid != 0 || !(i == 0',
           'Root executes a program that a group can write.', ('hostile-setuid:Files',)),
+    Fault('a-refusal-is-recorded-as-given', 'helper/supervisor/supervisor.c', 'created.code = admit(setup, order, &created.error);', 'created.code = 0;',
+          'A sandbox is recorded as given though its user has too many.', ('hostile-records:Records', 'system-life')),
+    Fault('a-failure-is-recorded-twice', 'programs/decider/sandboxes.c', 'if (created->is_told)', 'if (created->is_told && created->code < 0)',
+          'A sandbox that could not be made has two records of that.', ('hostile-records:Records',)),
     # --- root: the policy ---
     Fault('a-policy-that-others-can-write-is-used', 'helper/policy/load.c', 'if (st.st_mode & (S_IWGRP | S_IWOTH))', 'if (st.st_mode & S_IWGRP)',
           'Anybody who can write the policy grants anything.', ('unit-policy', 'system-setuid', 'system-policy')),

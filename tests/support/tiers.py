@@ -42,6 +42,7 @@ LATER = {
     'system-live_mounts': {'RefreshRootless': SAME_ELSEWHERE, 'ToldRootless': SAME_ELSEWHERE},
     'system-exec': {'TimeoutsRootless': SAME_ELSEWHERE},
     'hostile-network': {'InsideRootless': SAME_ELSEWHERE, 'Floods.test_many_connections': 'eleven thousand of them; system-egress has the bound'},
+    'hostile-records': {'Many': 'ten thousand requests; Records asks a thousand'},
     'hostile-network_many': {'*': 'two hundred sandboxes with a network at once'},
     'hostile-diff': {'Stores.test_more_changes_than_are_told_are_said_to_be_too_many': 'half a minute of making files'},
     'hostile-fakes': {'Decoders.test_decoder_at_start_hang': 'it waits for 40 s; the other hanging decoders wait less'},

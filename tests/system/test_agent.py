@@ -323,6 +323,8 @@ class Files(agent.Case):
 
 class Events(agent.Case):
     bounds = ('--allow', 'one.example:443')
+    DENIED = {'code': 'network-denied', 'message': '8.8.8.8:443: no rule allows it', 'retryable': False,
+              'mend': '"allow": ["8.8.8.8:443"] where the sandbox is made'}
 
     def test_what_happens_is_told_in_order_and_once(self):
         box = self.ask('sandboxes', action='make')['sandbox']['id']
@@ -351,7 +353,18 @@ class Events(agent.Case):
         box = self.ask('sandboxes', action='make', allow=['one.example:443'])['sandbox']['id']
         self.ask('run_command', sandbox=box, argv=['python3', '-c', 'import socket; socket.create_connection(("8.8.8.8", 443), 5)'])
         seen, _ = self.events_until('blocked', box)
-        self.assertIn('8.8.8.8:443', next(event['text'] for event in seen if event['kind'] == 'blocked'))
+        blocked = next(event for event in seen if event['kind'] == 'blocked')
+        self.assertIn('8.8.8.8:443', blocked['text'])
+        self.assertEqual((blocked['subject'], blocked['error']), ('8.8.8.8:443', self.DENIED))
+
+    def test_the_answer_of_what_was_run_has_what_its_sandbox_was_kept_from(self):
+        connect = 'import socket, sys; socket.create_connection(("8.8.8.8", 443), 5); socket.create_connection(("8.8.8.8", 443), 5); sys.stdin.read()'
+        run = self.ask('run_command', allow=['one.example:443'], argv=['python3', '-c', connect], background=True, keep_input=True)['id']
+        box = yett.wait_until(lambda: self.ask('events')['events'], 'the sandbox is followed')[0]['sandbox']
+        self.events_until('blocked', box)
+        self.ask('wait_command', id=run, input='', close_input=True, timeout=0)
+        self.assertEqual(self.ask('wait_command', id=run)['denied'], [self.DENIED])
+        self.assertNotIn('denied', self.ask('run_command', allow=['one.example:443'], command=':'))
 
 
 class BadInput(agent.Case):

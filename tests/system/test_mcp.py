@@ -389,7 +389,7 @@ class Long(Case):
         for i in range(1000):
             client.call('run_command', argv=['echo', str(i)], sandbox=sandbox)
         client.call('run_command', command='true')
-        self.assertEqual(len(os.listdir(descriptors)), before)
+        yett.wait_until(lambda: len(os.listdir(descriptors)) == before, 'the end of the last sandbox')
         self.assertLessEqual(len(client.call('sandboxes', action='executions')['structuredContent']['executions']), 1000)
         client.process.stdin.close()
         self.assertEqual(client.process.wait(yett.DEADLINE), 0)

@@ -178,6 +178,13 @@ class Streams(serving.Case):
             self.assertEqual(one.until(lambda event: event['event'] == 'ended')['data']['text'], 'destroyed')
             self.assertIsNone(one.next())
 
+    def test_what_happened_before_anybody_listened_is_told_to_who_asks_from_then_on(self):
+        last = self.server.call('events').json['last']
+        self.server.call('run_command', argv=['unshare', '-r', 'true'])
+        stream = self.server.stream('/v1/events?after=%d' % last)
+        self.assertEqual(stream.until(lambda event: event['event'] == 'denied')['data']['subject'], 'unshare')
+        stream.connection.close()
+
     def test_events_of_what_is_not_there_are_refused(self):
         for path, status in (('/v1/events?sandbox=none', 404), ('/v1/events?after=x', 400), ('/v1/executions/none/output', 404),
                              ('/v1/events?sandbox=' + 'x' * 100, 400)):
