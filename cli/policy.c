@@ -12,16 +12,19 @@
 #include "cli/run.h"
 #include "cli/run_parts.h"
 #include "cli/run_shares.h"
-#include "cli/suggest.h"
+#include "base/near.h"
 #include "libclient/yett.h"
 
 #define ARGUMENTS_MAX 12
+#define EXIT_NOTED    3
 
 OPTION_TEXT(set_user, struct policy_choice, user)
 OPTION_TEXT(set_key, struct policy_choice, key)
 OPTION_TEXT(set_file, struct policy_choice, file)
 OPTION_TEXT(set_at, struct policy_choice, at)
 OPTION_FLAG(set_effective, struct policy_choice, is_effective)
+OPTION_FLAG(set_origin, struct policy_choice, is_origin)
+OPTION_FLAG(set_strict, struct policy_choice, is_strict)
 
 #define OF_WHOM                                                                                                                 \
 	{0, "user", "USER", "for this user, by name or number (you)", set_user},                                                \
@@ -33,6 +36,8 @@ OPTION_FLAG(set_effective, struct policy_choice, is_effective)
 const struct option policy_options[] = {OF_WHOM,
                                         {0, "at", "DATE", "as if it were asked then: 2026-12-31, or 2026-12-31T18:00:00Z", set_at},
                                         {0, "effective", NULL, "with show: what is in force for the user, grant by grant", set_effective},
+                                        {0, "origin", NULL, "with show: what is written of the helper, and in which file", set_origin},
+                                        {0, "strict", NULL, "with check: end with status 3 where anything is to be noted", set_strict},
                                         {0}};
 const struct option profiles_options[] = {OF_WHOM, {0}};
 
@@ -208,6 +213,16 @@ static void print_text(char *text)
 	output_text(stdout, text, true);
 }
 
+/* Every line but the last. */
+static bool has_notes(const struct arguments *arguments)
+{
+	_cleanup_(connect_freep) char *text = NULL;
+	struct yett_error error = {0};
+	const char *end = ask(arguments, false, &text, &error) == 0 ? strchr(text, '\n') : NULL;
+
+	return end && end[1];
+}
+
 /* Asks, and prints what the answer is: with `print`, or into the document. An exit status. */
 static int print_answer(const struct arguments *arguments, void (*print)(char *text))
 {
@@ -228,6 +243,7 @@ static int print_answer(const struct arguments *arguments, void (*print)(char *t
 static int check(const struct policy_choice *choice, int argc, char **argv)
 {
 	struct arguments arguments = {.words = {"--check"}, .count = 1};
+	int code;
 
 	if (argc > 1)
 		return misused("policy check does not know what to do with %s", argv[1]);
@@ -238,7 +254,8 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 		add(&arguments, "--alone", NULL);
 		add(&arguments, "--policy", argv[0]);
 	}
-	return print_answer(&arguments, print_check);
+	code = print_answer(&arguments, print_check);
+	return code == 0 && choice->is_strict && has_notes(&arguments) ? EXIT_NOTED : code;
 }
 
 /* --- explain -------------------------------------------------------------------------------------------------- */
@@ -382,14 +399,17 @@ static int explain_main(const struct policy_choice *choice, int argc, char **arg
 
 static int show(const struct policy_choice *choice, int argc, char **argv)
 {
-	struct arguments arguments = {.words = {"--effective"}, .count = 1};
+	struct arguments arguments = {.words = {choice->is_origin ? "--origin" : "--effective"}, .count = 1};
 
 	if (argc > 0)
 		return misused("policy show does not know what to do with %s", argv[0]);
-	if (!choice->is_effective)
-		return misused("policy show shows what is in force for a user: yett policy show --effective [--user USER]");
+	if (choice->is_effective == choice->is_origin)
+		return misused(
+			"policy show shows what is in force for a user, or of the helper: yett policy show --effective [--user USER], yett policy show --origin");
+	if (choice->is_origin && (choice->user || choice->key || choice->at))
+		return misused("policy show --origin is of the helper, for all users and keys");
 	add_choice(&arguments, choice);
-	if (!choice->key)
+	if (!choice->key && choice->is_effective)
 		add(&arguments, "--own-key", NULL);
 	return print_answer(&arguments, print_text);
 }
@@ -421,11 +441,11 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 		return show(&choice, argc - first - 1, argv + first + 1);
 	if (strcmp(argv[first], "test") == 0)
 		return test(&choice, argc - first - 1, argv + first + 1);
-	near = suggest_near(argv[first], words, ARRAY_SIZE(words));
+	near = near_word(argv[first], words, ARRAY_SIZE(words));
 	if (near)
 		return misused("policy has no %s: did you mean yett policy %s?", argv[first], near);
 	return misused(
-		"policy has no %s: yett policy check [FILE] checks it, explain tells what it says of a run, show --effective of a user, test FILE of many",
+		"policy has no %s: yett policy check [FILE] checks it, explain tells what it says of a run, show --effective of a user, show --origin of the helper, test FILE of many",
 		argv[first]);
 }
 

@@ -1,6 +1,6 @@
 /*
- * `yett policy check [FILE]`, `test FILE`, `show --effective`, `explain -- RUN ARGS` and `yett profiles`: what the policy says, of itself
- * and of somebody.
+ * `yett policy check [FILE]`, `test FILE`, `show --effective|--origin`, `explain -- RUN ARGS` and `yett profiles`: what the policy says, of
+ * itself and of somebody.
  *
  * Runs as the caller. yett-explain answers, which lies beside the helper and reads the policy as the caller can; where an ordinary user
  * cannot, the service is asked what it would do.
@@ -21,6 +21,8 @@ struct policy_choice {
 	const char *groups; /* instead of those of the account: names or numbers with commas between them */
 	const char *at;     /* the date at which it would be asked; NULL: now */
 	bool is_effective;  /* of `yett policy show` */
+	bool is_origin;     /* likewise */
+	bool is_strict;     /* of `yett policy check` */
 	bool is_own_key;    /* without `key`: any of the user's own, whoever asks */
 };
 

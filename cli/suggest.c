@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/near.h"
+
 #define WORD_MAX  24
 #define NAMES_MAX 64
 
@@ -74,52 +76,6 @@ static const char *find_habit(const struct habit *habits, size_t count, const ch
 	return NULL;
 }
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* How many letters are to be put in, taken out, changed or swapped with the next to make one word of the other. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t rows[WORD_MAX + 1][WORD_MAX + 1], m = strlen(a), n = strlen(b);
-
-	if (m > WORD_MAX || n > WORD_MAX)
-		return WORD_MAX;
-	for (size_t i = 0; i <= m; i++)
-		for (size_t j = 0; j <= n; j++) {
-			if (i == 0 || j == 0) {
-				rows[i][j] = i + j;
-				continue;
-			}
-			rows[i][j] = least(least(rows[i - 1][j], rows[i][j - 1]) + 1, rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				rows[i][j] = least(rows[i][j], rows[i - 2][j - 2] + 1);
-		}
-	return rows[m][n];
-}
-
-const char *suggest_near(const char *word, const char *const *names, size_t count)
-{
-	size_t length = strlen(word), best = length < 6 ? 2 : 3; /* nearer than this */
-	const char *found = NULL;
-
-	for (size_t i = 0; i < count; i++) {
-		size_t far = distance(word, names[i]);
-
-		if (far < best && far < length) {
-			best = far;
-			found = names[i];
-		}
-	}
-	if (found || length < 2)
-		return found;
-	for (size_t i = 0; i < count; i++) /* it is cut short: the shortest that it may be */
-		if (strncmp(names[i], word, length) == 0 && (!found || strlen(names[i]) < strlen(found)))
-			found = names[i];
-	return found;
-}
-
 void suggest_subcommand(const char *word, const char *const *names, size_t count, char *out, size_t size)
 {
 	const char *hint = find_habit(subcommand_habits, ARRAY_SIZE(subcommand_habits), word, ""), *near;
@@ -128,7 +84,7 @@ void suggest_subcommand(const char *word, const char *const *names, size_t count
 		(void)snprintf(out, size, "%s", hint);
 	else if (*word == '-')
 		(void)snprintf(out, size, "options stand behind the subcommand, yett help lists those");
-	else if ((near = suggest_near(word, names, count)))
+	else if ((near = near_word(word, names, count)))
 		(void)snprintf(out, size, "did you mean yett %s?", near);
 	else
 		(void)snprintf(out, size, "yett run -- %.100s runs a program, yett help lists all subcommands", word);
@@ -145,7 +101,7 @@ void suggest_option(const struct subcommand *subcommand, const char *word, char 
 	hint = find_habit(option_habits, ARRAY_SIZE(option_habits), name, subcommand->name);
 	for (const struct option *o; count < NAMES_MAX && (o = options_at(subcommand, count)); count++)
 		names[count] = o->name;
-	near = !hint && strncmp(name, "--", 2) == 0 ? suggest_near(name + 2, names, count) : NULL;
+	near = !hint && strncmp(name, "--", 2) == 0 ? near_word(name + 2, names, count) : NULL;
 	if (!hint && !near)
 		hint = find_habit(option_habits, ARRAY_SIZE(option_habits), NULL, subcommand->name);
 	if (near)

@@ -8,9 +8,6 @@
 
 #include "cli/options.h"
 
-/* The nearest of names[0 … count), or one that begins with `word`; NULL when none is near. */
-const char *suggest_near(const char *word, const char *const *names, size_t count);
-
 /* After "there is no subcommand WORD": what there is instead, never empty. `names` are all subcommands. */
 void suggest_subcommand(const char *word, const char *const *names, size_t count, char *out, size_t size);
 

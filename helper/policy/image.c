@@ -92,7 +92,8 @@ TYPE(policy_type, {ARRAY(files, text_type, files_count, POLICY_FILES_MAX)}, {TEX
      {PLACE(ids_place)}, {NUMBER(audit, 0, POLICY_AUDIT_REQUIRED)}, {TEXT(audit_dir), .problem = policy_path_problem},
      {NUMBER(spares, 0, POLICY_SPARES_MAX)}, {ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX)},
      {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)}, {ARRAY(namings, naming_type, namings_count, IMAGE_SIZE_MAX)},
-     {ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX)}, {ARRAY(enrolled, enrolled_type, enrolled_count, SECTIONS_MAX)});
+     {ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX)}, {ARRAY(enrolled, enrolled_type, enrolled_count, SECTIONS_MAX)},
+     {TEXTS(origins)});
 #undef OBJECT
 const struct image_type *const image_policy = &policy_type;
 

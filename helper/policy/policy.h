@@ -239,6 +239,7 @@ struct policy {
 	 * not known. */
 	struct policy_enrolled *enrolled;
 	size_t enrolled_count;
+	struct policy_list origins; /* "KEY\tVALUE" of what is written for the helper, and "\tFILE:LINE" of what that replaces */
 	ino_t keys_inode;
 	struct timespec keys_changed;
 	uint64_t generation; /* of the text that was read: another text, another number */

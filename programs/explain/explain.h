@@ -54,6 +54,9 @@ _must_check_ int explain_profiles(const struct explain *explain, struct explain_
 /* The grants that are for whoever asks, in the order in which they count: what each gives and bounds, and which of them another shadows. */
 void explain_effective(const struct explain *explain, struct explain_answer *answer);
 
+/* What is written of the helper, each key with where, and with what it replaces there. */
+void explain_origin(const struct explain *explain, struct explain_answer *answer);
+
 /* What is to be told of a policy that was read: notices, a line each, then how much there is in it. */
 void explain_policy(const struct explain *explain, struct explain_answer *answer);
 

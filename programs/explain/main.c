@@ -25,7 +25,7 @@
 
 #define SOCKET 3 /* as libclient/start.c has it */
 
-enum what { OF_REQUEST, OF_PROFILES, OF_POLICY, OF_EFFECTIVE };
+enum what { OF_REQUEST, OF_PROFILES, OF_POLICY, OF_EFFECTIVE, OF_ORIGIN };
 
 struct options {
 	const char *policy; /* NULL: the installed one, and where there is none, the built-in one */
@@ -49,6 +49,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 		{"profiles", no_argument, NULL, 'l'},
 		{"check", no_argument, NULL, 'c'},
 		{"effective", no_argument, NULL, 'e'},
+		{"origin", no_argument, NULL, 'r'},
 		{"personal", no_argument, NULL, 0},
 		{"quiet", no_argument, NULL, 0},
 		{"fd", required_argument, NULL, 0}, /* what libyett says to a helper */
@@ -87,6 +88,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'e':
 			options->what = OF_EFFECTIVE;
+			break;
+		case 'r':
+			options->what = OF_ORIGIN;
 			break;
 		case 0:
 			break;
@@ -168,8 +172,8 @@ static int answer(const struct options *options, struct explain *explain, const 
 	const struct message *request = explain->verified.request;
 	int r;
 
-	if (options->what == OF_POLICY) {
-		explain_policy(explain, into);
+	if (options->what == OF_POLICY || options->what == OF_ORIGIN) {
+		(options->what == OF_POLICY ? explain_policy : explain_origin)(explain, into);
 		return 0;
 	}
 	r = who_find_key(explain, options->key, envelope->key, error);

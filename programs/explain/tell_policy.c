@@ -2,6 +2,10 @@
 #include "base/date.h"
 #include "programs/explain/tell.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 static void tell_void(const struct policy_grant *grant, struct json *json, FILE *text)
 {
 	tell_json_open_section(json, NULL, grant->name, grant->place);
@@ -50,6 +54,69 @@ static void tell_idle(const struct policy_grant *ceiling, const struct policy_gr
 		              by->place.file, by->place.line);
 }
 
+/* `item` is "KEY\tVALUE", and where it replaces one "\tFILE:LINE" of that. */
+static void tell_origin(const char *item, const struct policy_place *place, struct json *json, FILE *text)
+{
+	_cleanup_free_ char *copy = strdup(item);
+	char *replaced = copy, *key = strsep(&replaced, "\t"), *value = strsep(&replaced, "\t");
+
+	if (!value)
+		return;
+	json_open(json, NULL, '{');
+	json_text(json, "key", key);
+	json_text(json, "value", value);
+	json_text(json, "file", place->file);
+	json_number(json, "line", place->line);
+	json_text_or_null(json, "replaces", replaced ? replaced : "");
+	json_close(json);
+	(void)fprintf(text, "%s = %s (%s:%u)%s%s\n", key, value, place->file, place->line, replaced ? ", in the place of " : "",
+	              replaced ? replaced : "");
+}
+
+void explain_origin(const struct explain *explain, struct explain_answer *answer)
+{
+	const struct policy_list *origins = &explain->policy->origins;
+	struct json json = {.to = answer->json};
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "policy", explain->path);
+	json_open(&json, "helper", '[');
+	for (size_t i = 0; i < origins->count; i++)
+		tell_origin(origins->items[i], &origins->places[i], &json, answer->text);
+	json_close(&json);
+	json_close(&json);
+	if (origins->count == 0)
+		(void)fprintf(answer->text, "%s: nothing is written of the helper\n", explain->path);
+}
+
+static bool is_enrolled(const struct policy *policy, const char *key)
+{
+	size_t length = strlen(key);
+
+	for (size_t i = 0; i < policy->enrolled_count; i++)
+		if (strncmp(policy->enrolled[i].file, key, length) == 0 && strcmp(policy->enrolled[i].file + length, ".pub") == 0)
+			return true;
+	return strcmp(key, "*") == 0;
+}
+
+/* Where it is not known which there are, nothing is said. */
+static void tell_unenrolled(const struct policy *policy, const struct policy_grant *grant, struct json *json, FILE *text)
+{
+	bool is_known = policy->keys_inode || (access(policy->keys_dir, F_OK) < 0 && errno == ENOENT);
+
+	for (size_t i = 0; is_known && i < grant->keys.count; i++) {
+		const struct policy_place *place = &grant->keys.places[i];
+
+		if (is_enrolled(policy, grant->keys.items[i]))
+			continue;
+		tell_json_open_section(json, NULL, grant->name, grant->place);
+		json_text(json, "key", grant->keys.items[i]);
+		json_close(json);
+		(void)fprintf(text, "%s:%u: the grant '%s' is for the key '%s', and none is enrolled by that name\n", place->file,
+		              place->line, grant->name, grant->keys.items[i]);
+	}
+}
+
 void explain_policy(const struct explain *explain, struct explain_answer *answer)
 {
 	const struct policy *policy = explain->policy;
@@ -71,6 +138,10 @@ void explain_policy(const struct explain *explain, struct explain_answer *answer
 	for (size_t i = 0; i < grants; i++)
 		if (has_expired(explain, &policy->grants[i]))
 			tell_expired(&policy->grants[i], &json, answer->text);
+	json_close(&json);
+	json_open(&json, "unenrolled", '[');
+	for (size_t i = 0; i < grants; i++)
+		tell_unenrolled(policy, &policy->grants[i], &json, answer->text);
 	json_close(&json);
 	json_open(&json, "shadowed", '[');
 	for (size_t i = 0; i < grants; i++) {

@@ -224,15 +224,7 @@ static int set_expired(struct policy_grant *grant)
 	return 0;
 }
 
-static bool has_profile(const struct compiled *compiled, const char *name)
-{
-	for (size_t i = 0; i < compiled->policy.profiles_count; i++)
-		if (strcmp(compiled->profiles[i].profile.name, name) == 0)
-			return true;
-	return false;
-}
-
-static int check_grant(const struct compiled *compiled, struct settings_grant *written, struct yett_error *error)
+static int check_grant(struct settings_grant *written, struct yett_error *error)
 {
 	struct policy_grant *grant = &written->grant;
 	int r = resolve(grant, &written->users, false, &grant->uids, &grant->uids_count, error);
@@ -246,9 +238,6 @@ static int check_grant(const struct compiled *compiled, struct settings_grant *w
 	grant->is_void = *grant->notice && !(grant->is_ceiling && grant->uids_count + grant->gids_count + grant->everyone > 0);
 	if (!grant->is_ceiling && grant->profiles.count == 0)
 		return policy_refuse(grant->place, grant->name, "names no profiles", error);
-	for (size_t i = 0; i < grant->profiles.count; i++)
-		if (strcmp(grant->profiles.items[i], "*") != 0 && !has_profile(compiled, grant->profiles.items[i]))
-			return policy_refuse(grant->profiles.places[i], grant->profiles.items[i], "is not a profile", error);
 	if (has_expired(grant) && set_expired(grant) < 0)
 		return -ENOMEM;
 	grant->capabilities_mask = capability_mask(&grant->capabilities);
@@ -339,6 +328,6 @@ int check_compiled(struct compiled *compiled, struct yett_error *error)
 	for (size_t i = 0; r == 0 && i < compiled->policy.profiles_count; i++)
 		r = check_profile(&compiled->profiles[i], error);
 	for (size_t i = 0; r == 0 && i < compiled->policy.grants_count; i++)
-		r = check_grant(compiled, &compiled->grants[i], error);
+		r = check_grant(&compiled->grants[i], error);
 	return r;
 }

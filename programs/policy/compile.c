@@ -48,6 +48,7 @@ void compiled_free(struct compiled *compiled)
 		free(compiled->grants[i].grant.gids);
 	}
 	settings_clear(SETTINGS_HELPER, compiled);
+	settings_clear_list(&policy->origins);
 	free(policy->namings);
 	enrolled_free(policy);
 	free(policy->rule_lines);
@@ -123,9 +124,10 @@ static int fill_profile(struct compiling *compiling, size_t index)
 	for (; (extends = parse_value(line[length - 1], "extends", 0)); length++) {
 		cfg_t *base = parse_find(compiling->parse, SETTINGS_PROFILE, extends->text);
 
-		if (!base || length == profiles)
-			return policy_refuse(extends->place, extends->text, base ? "extends itself in the end" : "is not a profile",
-			                     compiling->error);
+		if (!base)
+			return parse_refuse_title(compiling->parse, SETTINGS_PROFILE, extends->place, extends->text, compiling->error);
+		if (length == profiles)
+			return policy_refuse(extends->place, extends->text, "extends itself in the end", compiling->error);
 		line[length] = base;
 	}
 	while (r == 0 && length > 0)
@@ -177,7 +179,15 @@ static int add_grant(struct compiling *compiling, enum settings_section_index ki
 	if (!grant->notice)
 		return -ENOMEM;
 	r = take_name(compiling, section, &grant->name);
-	return r ? r : settings_fill(kind, section, into, compiling->error);
+	if (r == 0)
+		r = settings_fill(kind, section, into, compiling->error);
+	for (size_t i = 0; r == 0 && i < grant->profiles.count; i++) {
+		const char *name = grant->profiles.items[i];
+
+		if (strcmp(name, "*") != 0 && !parse_find(compiling->parse, SETTINGS_PROFILE, name))
+			r = parse_refuse_title(compiling->parse, SETTINGS_PROFILE, grant->profiles.places[i], name, compiling->error);
+	}
+	return r;
 }
 
 /* Ceilings come behind the grants, and are looked at with them. */
@@ -395,6 +405,43 @@ static int fill_tables(struct compiled *compiled)
 	return namings_make(policy);
 }
 
+/* For who asks what is in force, and why: the last file that says it. */
+static int add_origin(struct policy_list *origins, cfg_t *section, const char *key)
+{
+	const struct parse_value *first = parse_value(section, key, 0), *value;
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	FILE *to = first ? open_memstream(&text, &length) : NULL;
+
+	if (!to)
+		return first ? -ENOMEM : 0;
+	(void)fprintf(to, "%s\t", key);
+	for (unsigned i = 0; (value = parse_value(section, key, i)); i++)
+		(void)fprintf(to, "%s%s", i ? ", " : "", value->is_empty ? "" : value->text);
+	if (first->over.file)
+		(void)fprintf(to, "\t%s:%u", first->over.file, first->over.line);
+	if (fclose(to) != 0)
+		return -ENOMEM;
+	origins->places[origins->count] = first->place;
+	origins->items[origins->count++] = steal_ptr(&text);
+	return 0;
+}
+
+static int add_origins(const struct compiling *compiling)
+{
+	const struct settings_section *helper = &settings_sections[SETTINGS_HELPER];
+	struct policy_list *origins = &compiling->compiled->policy.origins;
+	int r = 0;
+
+	origins->items = calloc(helper->count, sizeof *origins->items);
+	origins->places = calloc(helper->count, sizeof *origins->places);
+	if (!origins->items || !origins->places)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < helper->count; i++)
+		r = add_origin(origins, parse_section(compiling->parse, SETTINGS_HELPER, 0), helper->keys[i].name);
+	return r;
+}
+
 int compile(const struct compile_text *texts, size_t count, struct compiled **ret_compiled, struct yett_error *error)
 {
 	_cleanup_(compiling_clear) struct compiling compiling = {.error = error};
@@ -404,6 +451,8 @@ int compile(const struct compile_text *texts, size_t count, struct compiled **re
 		r = add_text(&compiling, &texts[i]);
 	if (r == 0)
 		r = settings_fill(SETTINGS_HELPER, parse_section(compiling.parse, SETTINGS_HELPER, 0), compiling.compiled, error);
+	if (r == 0)
+		r = add_origins(&compiling);
 	if (r == 0)
 		r = add_profiles(&compiling);
 	if (r == 0)

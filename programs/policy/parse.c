@@ -8,6 +8,7 @@
  */
 #include "programs/policy/parse.h"
 #include "base/escape.h"
+#include "base/near.h"
 
 #include <search.h>
 #include <stdarg.h>
@@ -29,7 +30,8 @@ struct parse_kept {
 };
 
 struct parse {
-	cfg_t *root; /* of libConfuse: what has no title, and what could not be read to its end */
+	cfg_t *root; /* of libConfuse: what could not be read to its end */
+	cfg_t *once; /* what has no title, of all texts together */
 	struct parse_kept kept[SETTINGS_SECTIONS];
 };
 
@@ -37,6 +39,8 @@ struct parse_pass {
 	struct parse *parse;
 	const char *file;
 	struct yett_error *error;
+	const char *again;          /* a key that is set once more, whose next value says where; NULL: none */
+	struct policy_place before; /* where it was set before */
 	bool failed;
 };
 
@@ -114,14 +118,70 @@ static void parse_fail(struct policy_place place, const char *what)
 	parse_pass->failed = true;
 }
 
+static const struct settings_section *find_section(const char *name)
+{
+	for (size_t i = 0; i < SETTINGS_SECTIONS; i++)
+		if (strcmp(settings_sections[i].name, name) == 0)
+			return &settings_sections[i];
+	return NULL;
+}
+
+/* What may stand where `cfg` is: the keys of a section, or the sections. How many. */
+static size_t list_names(const struct settings_section *section, const char *names[SETTINGS_KEYS_MAX])
+{
+	size_t count = section ? section->count : SETTINGS_SECTIONS;
+
+	for (size_t i = 0; i < count; i++)
+		names[i] = section ? section->keys[i].name : settings_sections[i].name;
+	return count;
+}
+
+/* Another section that has such a key; NULL: none. */
+static const char *find_owner(const char *key)
+{
+	for (size_t i = 0; i < SETTINGS_SECTIONS; i++)
+		for (size_t k = 0; k < settings_sections[i].count; k++)
+			if (strcmp(settings_sections[i].keys[k].name, key) == 0)
+				return settings_sections[i].name;
+	return NULL;
+}
+
+static void explain_unknown(const cfg_t *cfg, const char *name, char *out, size_t size)
+{
+	const struct settings_section *section = find_section(cfg->name);
+	const char *names[SETTINGS_KEYS_MAX], *near = near_word(name, names, list_names(section, names)), *owner = find_owner(name);
+	size_t used = (size_t)(section ? snprintf(out, size, "%s has no key `%.64s`", section->name, name)
+	                               : snprintf(out, size, "there is no section `%.64s`", name));
+
+	if (owner)
+		(void)snprintf(out + used, size - used, section ? ": it is a key of %s" : ": it is a key, of %s { }", owner);
+	else if (near)
+		(void)snprintf(out + used, size - used, ": did you mean %s?", near);
+}
+
 static void _printf_(2, 0) parse_report(cfg_t *cfg, const char *format, va_list args)
 {
 	char what[ESCAPE_SIZE];
 
-	(void)vsnprintf(what, sizeof what, format, args);
+	/* libConfuse, which says so of keys and of sections */
+	if (strcmp(format, "no such option '%s'") == 0)
+		explain_unknown(cfg, va_arg(args, const char *), what, sizeof what);
+	else
+		(void)vsnprintf(what, sizeof what, format, args);
 	for (char *quote = strchr(what, '\''); quote; quote = strchr(quote, '\''))
 		*quote = '`'; /* kept readable by the escaping */
 	parse_fail((struct policy_place){parse_pass->file, (unsigned)cfg->line}, what);
+}
+
+static void fail_of_two(const char *key, struct policy_place first, struct policy_place second)
+{
+	char what[ESCAPE_SIZE];
+
+	if (first.file == second.file)
+		(void)snprintf(what, sizeof what, "%s is set here, and again in line %u", key, second.line);
+	else
+		(void)snprintf(what, sizeof what, "%s is set here, and again by %.100s:%u", key, second.file, second.line);
+	parse_fail(first, what);
 }
 
 static int parse_take(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *result)
@@ -136,23 +196,25 @@ static int parse_take(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *result
 		.place = {parse_pass ? parse_pass->file : "policy", (unsigned)cfg->line},
 		.is_inherited = strcmp(text, PARSE_MARK) == 0,
 		.is_empty = strcmp(text, PARSE_EMPTY) == 0,
+		.is_list = opt->flags & CFGF_LIST,
 	};
 	memcpy(value->text, text, size);
+	if (parse_pass && parse_pass->again == opt->name)
+		fail_of_two(opt->name, parse_pass->before, value->place);
 	*(struct parse_value **)result = value;
 	if (size > PARSE_VALUE_MAX)
 		cfg_error(cfg, "a value of %s is too long", opt->name);
 	return 0;
 }
 
-/* libConfuse drops values while it parses only because their key is set again. */
+/* libConfuse drops values while it parses only because their key is set again, by what it takes next; or they are of parse_merge(). */
 static void parse_drop(void *pointer)
 {
 	struct parse_value *value = pointer;
-	char what[ESCAPE_SIZE];
 
-	if (parse_pass && !value->is_inherited) {
-		(void)snprintf(what, sizeof what, "%s is set here and again later", value->key);
-		parse_fail(value->place, what);
+	if (parse_pass && !value->is_inherited && !parse_pass->again) {
+		parse_pass->again = value->key;
+		parse_pass->before = value->place;
 	}
 	free(value);
 }
@@ -204,6 +266,45 @@ static enum settings_section_index parse_kind(const char *name)
 	return kind;
 }
 
+/* The values of a key go to `into`, where nothing is left for libConfuse to drop when it meets the section again. */
+static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
+{
+	cfg_opt_t *from = cfg_getopt(section, key), *to = cfg_getopt(into, key);
+	struct parse_value *value = cfg_opt_size(from) ? cfg_opt_getnptr(from, 0) : NULL,
+			   *old = cfg_opt_size(to) ? cfg_opt_getnptr(to, 0) : NULL;
+	cfg_value_t **values = to->values;
+	unsigned count = to->nvalues;
+
+	if (!value)
+		return 0;
+	if (old && !old->is_inherited && (old->is_list || old->place.file == value->place.file)) {
+		fail_of_two(key, old->place, value->place);
+		return -EEXIST;
+	}
+	if (old && !old->is_inherited)
+		value->over = old->place;
+	if (old)
+		old->is_inherited = true; /* it may be dropped */
+	to->values = from->values;
+	to->nvalues = from->nvalues;
+	from->values = values;
+	from->nvalues = count;
+	return 0;
+}
+
+/* Called behind the '}' of a section without a title. */
+static int parse_merge(cfg_t *cfg, cfg_opt_t *option)
+{
+	const struct settings_section *table = &settings_sections[parse_kind(option->name)];
+	cfg_t *section = option->values[0]->section, *into = cfg_getsec(parse_pass->parse->once, table->name);
+	int r = parse_merge_key(section, into, PARSE_MARK);
+
+	(void)cfg;
+	for (size_t i = 0; r == 0 && i < table->count; i++)
+		r = parse_merge_key(section, into, table->keys[i].name);
+	return r;
+}
+
 /* Called behind the '}' of a section with a title, which is then the only one that libConfuse has of its kind. */
 static int parse_keep(cfg_t *cfg, cfg_opt_t *option)
 {
@@ -213,8 +314,9 @@ static int parse_keep(cfg_t *cfg, cfg_opt_t *option)
 
 	(void)cfg;
 	if (r == -EEXIST) {
-		(void)snprintf(what, sizeof what, "found duplicate title `%s`", cfg_title(last->section));
-		parse_fail(parse_place(last->section), what);
+		(void)snprintf(what, sizeof what, "%s `%.64s`", option->name, cfg_title(last->section));
+		fail_of_two(what, parse_place(parse_find(parse_pass->parse, parse_kind(option->name), cfg_title(last->section))),
+		            parse_place(last->section));
 	}
 	if (r < 0)
 		return r;
@@ -235,21 +337,9 @@ static cfg_t *parse_new_root(void)
 			                             i == SETTINGS_PROFILE && settings_is_list(section->keys[k].kind));
 		options[i][section->count] = parse_option(PARSE_MARK, true, true);
 		sections[i] = (cfg_opt_t)CFG_SEC(section->name, options[i], section->flags);
-		sections[i].validcb = section->flags & CFGF_TITLE ? parse_keep : NULL;
+		sections[i].validcb = section->flags & CFGF_TITLE ? parse_keep : parse_merge;
 	}
 	return cfg_init(sections, CFGF_NONE);
-}
-
-struct parse *parse_new(void)
-{
-	struct parse *parse = calloc(1, sizeof *parse);
-
-	if (parse)
-		parse->root = parse_new_root();
-	if (parse && parse->root)
-		return parse;
-	free(parse);
-	return NULL;
 }
 
 static void parse_keep_section(void *section)
@@ -270,7 +360,22 @@ void parse_free(struct parse *parse)
 		free(kept->sections);
 	}
 	(void)cfg_free(parse->root);
+	(void)cfg_free(parse->once);
 	free(parse);
+}
+
+struct parse *parse_new(void)
+{
+	struct parse *parse = calloc(1, sizeof *parse);
+
+	if (parse)
+		parse->root = parse_new_root();
+	if (parse && parse->root)
+		parse->once = parse_new_root();
+	if (parse && parse->once)
+		return parse;
+	parse_free(parse);
+	return NULL;
 }
 
 int parse_text(struct parse *parse, const char *file, char *text, size_t length, struct yett_error *error)
@@ -303,7 +408,7 @@ cfg_t *parse_section(const struct parse *parse, enum settings_section_index kind
 {
 	if (settings_sections[kind].flags & CFGF_TITLE)
 		return parse->kept[kind].sections[index];
-	return cfg_getsec(parse->root, settings_sections[kind].name);
+	return cfg_getsec(parse->once, settings_sections[kind].name);
 }
 
 cfg_t *parse_find(const struct parse *parse, enum settings_section_index kind, const char *title)
@@ -312,6 +417,21 @@ cfg_t *parse_find(const struct parse *parse, enum settings_section_index kind, c
 
 	found = tfind(&wanted, &parse->kept[kind].titles, parse_compare_titles);
 	return found ? *found : NULL;
+}
+
+int parse_refuse_title(const struct parse *parse, enum settings_section_index kind, struct policy_place place, const char *title,
+                       struct yett_error *error)
+{
+	const struct parse_kept *kept = &parse->kept[kind];
+	_cleanup_free_ const char **titles = calloc(kept->count + 1, sizeof *titles);
+	char problem[64];
+
+	if (!titles)
+		return -ENOMEM;
+	for (size_t i = 0; i < kept->count; i++)
+		titles[i] = cfg_title(kept->sections[i]);
+	(void)snprintf(problem, sizeof problem, "is not a %s", settings_sections[kind].name);
+	return settings_refuse(place, title, problem, titles, kept->count, error);
 }
 
 const struct parse_value *parse_value(cfg_t *section, const char *key, unsigned index)

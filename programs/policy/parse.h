@@ -10,13 +10,13 @@
 #include "programs/policy/settings.h"
 
 /*
- * One value. `is_inherited` stands for the extended profile's items, in a list of a profile that was not set, or with +=; `is_empty` for
- * those of {}.
+ * One value. `over` is where the one stands that it replaces, in a file that was read before; file NULL: none. `is_inherited` stands for
+ * the extended profile's items, in a list of a profile that was not set, or with +=; `is_empty` for those of {}.
  */
 struct parse_value {
 	const char *key;
-	struct policy_place place;
-	bool is_inherited, is_empty;
+	struct policy_place place, over;
+	bool is_inherited, is_empty, is_list;
 	char text[];
 };
 
@@ -35,8 +35,8 @@ static inline void parse_freep(struct parse **parse)
 
 /*
  * Adds the sections of text[0 … length), which is changed. Places keep `file` as it is: it must outlive them. In time that grows with
- * the text, however many sections there are. 0, -ENOMEM, or YETT_E_INVALID_REQUEST with "FILE:LINE: what"; then `parse` is only good for
- * parse_free().
+ * the text, however many sections there are. A value of the section helper that is no list replaces that of a file before. 0, -ENOMEM, or
+ * YETT_E_INVALID_REQUEST with "FILE:LINE: what"; then `parse` is only good for parse_free().
  */
 _must_check_ int parse_text(struct parse *parse, const char *file, char *text, size_t length, struct yett_error *error);
 
@@ -46,6 +46,10 @@ cfg_t *parse_section(const struct parse *parse, enum settings_section_index kind
 
 /* The section of that title; NULL: there is none. */
 cfg_t *parse_find(const struct parse *parse, enum settings_section_index kind, const char *title);
+
+/* As policy_refuse(): there is no section of that title, but perhaps one that is meant. */
+_must_check_ int parse_refuse_title(const struct parse *parse, enum settings_section_index kind, struct policy_place place,
+                                    const char *title, struct yett_error *error);
 
 /* The values of a key of a section; NULL past the last. */
 const struct parse_value *parse_value(cfg_t *section, const char *key, unsigned index);

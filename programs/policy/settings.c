@@ -1,6 +1,7 @@
 /* See settings.h. */
 #include "programs/policy/settings.h"
 #include "base/date.h"
+#include "base/near.h"
 #include "base/net_idn.h"
 #include "base/net_list.h"
 #include "base/net_rule_parse.h"
@@ -374,16 +375,34 @@ static const char *set_number(const struct settings_key *key, const char *text, 
 	return NULL;
 }
 
-static const char *set_choice(const struct settings_key *key, const char *text, uint32_t *field)
+int settings_refuse(struct policy_place place, const char *text, const char *problem, const char *const *names, size_t count,
+                    struct yett_error *error)
 {
-	uint32_t index = 0;
+	const char *near = near_word(text, names, count);
+	char with_near[256];
 
-	while (key->choices[index] && strcmp(key->choices[index], text) != 0)
+	(void)snprintf(with_near, sizeof with_near, near ? "%s: did you mean %s?" : "%s", problem, near);
+	return policy_refuse(place, text, with_near, error);
+}
+
+static int set_choice(const struct settings_key *key, const struct parse_value *value, uint32_t *field, struct yett_error *error)
+{
+	char problem[160];
+	uint32_t index = 0;
+	size_t used = 0;
+
+	while (key->choices[index] && strcmp(key->choices[index], value->text) != 0)
 		index++;
-	if (!key->choices[index])
-		return "is not a word that is known here";
 	*field = index;
-	return NULL;
+	if (key->choices[index])
+		return 0;
+	for (uint32_t i = 0; i < index; i++)
+		used += (size_t)snprintf(problem + used, sizeof problem - used, "%s%s",
+		                         i == 0           ? "is not "
+		                         : i + 1 == index ? " or "
+		                                          : ", ",
+		                         key->choices[i]);
+	return settings_refuse(value->place, value->text, problem, key->choices, index, error);
 }
 
 static const char *set_text(const struct settings_key *key, const char *text, char **field)
@@ -398,7 +417,7 @@ static const char *set_text(const struct settings_key *key, const char *text, ch
 	return NULL;
 }
 
-static void list_clear(struct policy_list *list)
+void settings_clear_list(struct policy_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		free(list->items[i]);
@@ -432,7 +451,7 @@ static int set_list(const struct settings_key *key, cfg_t *section, struct polic
 	unsigned first = value && value->is_inherited;
 
 	if (!first)
-		list_clear(list);
+		settings_clear_list(list);
 	for (unsigned i = first; (value = parse_value(section, key->name, i)); i++) {
 		const char *problem = value->is_empty ? NULL : list_add(key, value->text, value->place, list);
 
@@ -579,7 +598,8 @@ static int set_scalar(const struct settings_key *key, cfg_t *section, void *obje
 {
 	const struct parse_value *value = parse_value(section, key->name, 0);
 	void *field = (char *)object + key->offset;
-	const char *problem;
+	const char *problem = NULL;
+	int r = 0;
 
 	if (!value)
 		return 0;
@@ -588,11 +608,13 @@ static int set_scalar(const struct settings_key *key, cfg_t *section, void *obje
 	else if (key->kind == SETTINGS_TEXT)
 		problem = set_text(key, value->text, field);
 	else if (key->kind == SETTINGS_CHOICE)
-		problem = set_choice(key, value->text, field);
+		r = set_choice(key, value, field, error);
 	else
 		problem = set_number(key, value->text, field);
 	if (problem)
-		return policy_refuse(value->place, value->text, problem, error);
+		r = policy_refuse(value->place, value->text, problem, error);
+	if (r != 0)
+		return r;
 	if (key->place)
 		*(struct policy_place *)((char *)object + key->place) = value->place;
 	return 0;
@@ -634,7 +656,7 @@ void settings_clear(enum settings_section_index index, void *object)
 		void *field = (char *)object + table->keys[i].offset;
 
 		if (table->keys[i].kind == SETTINGS_LIST)
-			list_clear(field);
+			settings_clear_list(field);
 		else if (has_rules(table->keys[i].kind))
 			rules_clear(field);
 		else if (table->keys[i].kind == SETTINGS_TEXT)

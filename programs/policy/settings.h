@@ -102,6 +102,12 @@ bool settings_is_list(enum settings_kind kind);
  */
 _must_check_ int settings_split(const char *item, char **ret_head, char **ret_tail);
 
+/* As policy_refuse() of a word that is none of names[0 … count), with the nearest of them. */
+int settings_refuse(struct policy_place place, const char *text, const char *problem, const char *const *names, size_t count,
+                    struct yett_error *error);
+
+void settings_clear_list(struct policy_list *list);
+
 /* Frees the texts and lists of `object`. */
 void settings_clear(enum settings_section_index index, void *object);
 

