@@ -222,6 +222,7 @@ int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box, 
 		(void)box_unref(box);
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
 	}
+	happenings_follow_box(agent, yett_sandbox_get_info(sandbox), false);
 	*ret_box = box;
 	return 0;
 }
@@ -352,7 +353,7 @@ static void finish(struct box_making *making)
 		}
 	}
 	if (box)
-		happenings_follow_made(making->agent, yett_sandbox_get_info(box->sandbox), making->is_held);
+		happenings_follow_box(making->agent, yett_sandbox_get_info(box->sandbox), making->is_held);
 	unlink_making(making);
 	making->made(box, box ? NULL : &error, making->data);
 	box_give_up(making);

@@ -199,7 +199,7 @@ static void tell_ready(struct execution *execution)
 {
 	(void)snprintf(execution->sandbox, sizeof execution->sandbox, "%s", execution->box->id);
 	execution->status = EXECUTION_RUNNING;
-	execution->happened = happenings_last(execution->agent);
+	execution->happened = happenings_last(execution->agent, execution->box->id);
 	execution->on_ready(execution);
 }
 
@@ -454,7 +454,8 @@ void execution_end(struct execution *execution, enum execution_status status, co
 	if (execution->on_end)
 		execution->on_end(execution);
 	if (execution->box)
-		execution->denied = happenings_denied(execution->agent, execution->box->id, execution->happened);
+		execution->denied =
+			happenings_denied(execution->agent, execution->box->id, execution->happened, &execution->is_denied_more);
 	execution->box = box_unref(execution->box);
 	count(execution);
 	execution_tell_over(execution);

@@ -52,6 +52,7 @@ const struct field execution_fields[] = {
 	{"files", FIELD_OBJECT, 0, .description = "Where read_file finds the whole outputs", .fields = file_fields},
 	{"denied", FIELD_OBJECTS, 0, .description = "Connections that rules kept it from, each with what would allow it",
          .fields = problem_fields},
+	{"denied_more", FIELD_BOOL, 0, .description = "There were more, or some could not be told"},
 	{"warnings", FIELD_TEXTS, 0, .description = "Advice about the code"},
 	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, .description = "The sandbox that it ran in, if that stays"},
 	{"language", FIELD_TEXT, FIELD_NULLABLE, .description = "Of code; null or missing: it was a command"},
@@ -179,6 +180,8 @@ json_t *execution_json(const struct execution *execution)
 	}
 	if (json_array_size(execution->denied) > 0)
 		(void)json_object_set(json, "denied", execution->denied);
+	if (execution->is_denied_more)
+		(void)json_object_set_new(json, "denied_more", json_true());
 	if (execution->warnings)
 		(void)json_object_set(json, "warnings", execution->warnings);
 	if (execution->metadata)

@@ -275,12 +275,12 @@ static int follow(struct agent *agent, const char *id, struct yett_error *error)
 	return 0;
 }
 
-void happenings_follow_made(struct agent *agent, const struct yett_sandbox_info *info, bool stays)
+void happenings_follow_box(struct agent *agent, const struct yett_sandbox_info *info, bool stays)
 {
 	bool has_rules = info->network == YETT_NETWORK_LIMITED || info->network == YETT_NETWORK_OPEN;
 	struct yett_error ignored; /* without events it is as good a sandbox */
 
-	if (stays || has_rules || agent->happenings->is_for_all)
+	if ((stays || has_rules || agent->happenings->is_for_all) && !find_followed(agent->happenings, info->id))
 		(void)!follow(agent, info->id, &ignored);
 }
 
@@ -380,27 +380,42 @@ static bool is_in(const json_t *list, const json_t *one)
 	return false;
 }
 
-json_t *happenings_denied(struct agent *agent, const char *sandbox, uint64_t after)
+/* Hears what lies there. */
+static void catch_up(struct agent *agent, const char *sandbox)
 {
 	struct followed *followed = find_followed(agent->happenings, sandbox);
+
+	if (followed && yett_events_dispatch(followed->events, NULL) != 0)
+		leave(followed);
+}
+
+json_t *happenings_denied(struct agent *agent, const char *sandbox, uint64_t after, bool *ret_is_cut)
+{
 	json_t *denied = json_array(), *events, *event, *error;
 	uint64_t last;
 	size_t i;
 
-	if (followed && yett_events_dispatch(followed->events, NULL) != 0)
-		leave(followed);
+	catch_up(agent, sandbox);
+	*ret_is_cut = agent->happenings->last - after > HAPPENINGS_MAX;
 	events = happenings_list(agent, sandbox, after, HAPPENINGS_MAX, &last);
 	json_array_foreach(events, i, event)
 	{
 		error = json_object_get(event, "error");
-		if (error && json_array_size(denied) < HAPPENINGS_DENIED_MAX && !is_in(denied, error))
+		*ret_is_cut = *ret_is_cut || json_object_get(event, "lost");
+		if (!error || is_in(denied, error))
+			continue;
+		if (json_array_size(denied) < HAPPENINGS_DENIED_MAX)
 			(void)json_array_append(denied, error);
+		else
+			*ret_is_cut = true;
 	}
 	json_decref(events);
 	return denied;
 }
 
-uint64_t happenings_last(const struct agent *agent)
+uint64_t happenings_last(struct agent *agent, const char *sandbox)
 {
+	if (sandbox)
+		catch_up(agent, sandbox);
 	return agent->happenings->last;
 }

@@ -8,7 +8,7 @@
 #include "agent/agent.h"
 
 #define HAPPENINGS_MAX        2000 /* the oldest go first */
-#define HAPPENINGS_DENIED_MAX 20
+#define HAPPENINGS_DENIED_MAX 8
 
 /* The members of one, as the operation `events` and HTTP's /v1/events give it. */
 extern const struct field happening_fields[];
@@ -28,10 +28,10 @@ void happenings_free(struct happenings *happenings);
 _must_check_ int happenings_follow(struct agent *agent, const char *id_or_name, char ret_id[YETT_ID_SIZE], struct yett_error *error);
 
 /*
- * Follows a sandbox that this program has just made, if it can be followed. That takes as long as a third of making it: one that ends with
- * its call (`stays` is false) is followed where it can be kept from connections, or all are.
+ * Follows a sandbox that this program has just made or been let into, if it can be followed. That takes as long as a third of making it:
+ * one that ends with its call (`stays` is false) is followed where it can be kept from connections, or all are.
  */
-void happenings_follow_made(struct agent *agent, const struct yett_sandbox_info *info, bool stays);
+void happenings_follow_box(struct agent *agent, const struct yett_sandbox_info *info, bool stays);
 
 /* Follows all that the caller may manage and that run, as far as they can be followed, and from now on all that this program makes. */
 _must_check_ int happenings_follow_all(struct agent *agent, struct yett_error *error);
@@ -47,7 +47,11 @@ void happenings_leave(struct happening_listener *listener);
  */
 json_t *happenings_list(struct agent *agent, const char *sandbox, uint64_t after, size_t max, uint64_t *ret_last);
 
-/* What the sandbox of that id was kept from reaching after the number `after`, as far as it was told yet: a list of problems (problem.h),
- * HAPPENINGS_DENIED_MAX at most, none twice; the caller's. */
-json_t *happenings_denied(struct agent *agent, const char *sandbox, uint64_t after);
-uint64_t happenings_last(const struct agent *agent);
+/*
+ * What the sandbox of that id was kept from reaching after the number `after`, as far as it was told yet: a list of problems (problem.h),
+ * HAPPENINGS_DENIED_MAX at most, none twice; the caller's. `*ret_is_cut`: there may be more.
+ */
+json_t *happenings_denied(struct agent *agent, const char *sandbox, uint64_t after, bool *ret_is_cut);
+
+/* The number of the last one; what was told of that sandbox (NULL: of any) is heard first. */
+uint64_t happenings_last(struct agent *agent, const char *sandbox);

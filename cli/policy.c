@@ -213,14 +213,19 @@ static void print_text(char *text)
 	output_text(stdout, text, true);
 }
 
-/* Every line but the last. */
-static bool has_notes(const struct arguments *arguments)
+/* Status 3 where there is more than the last line. */
+static int judge_notes(const struct arguments *arguments)
 {
 	_cleanup_(connect_freep) char *text = NULL;
 	struct yett_error error = {0};
-	const char *end = ask(arguments, false, &text, &error) == 0 ? strchr(text, '\n') : NULL;
+	const char *end;
 
-	return end && end[1];
+	if (ask(arguments, false, &text, &error) != 0) {
+		output_error(&error);
+		return EXIT_FAILED;
+	}
+	end = strchr(text, '\n');
+	return end && end[1] ? EXIT_NOTED : 0;
 }
 
 /* Asks, and prints what the answer is: with `print`, or into the document. An exit status. */
@@ -255,7 +260,7 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 		add(&arguments, "--policy", argv[0]);
 	}
 	code = print_answer(&arguments, print_check);
-	return code == 0 && choice->is_strict && has_notes(&arguments) ? EXIT_NOTED : code;
+	return code == 0 && choice->is_strict ? judge_notes(&arguments) : code;
 }
 
 /* --- explain -------------------------------------------------------------------------------------------------- */
@@ -433,6 +438,10 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	if (choice.is_strict && strcmp(argv[first], "check") != 0)
+		return misused("--strict is of policy check");
+	if ((choice.is_origin || choice.is_effective) && strcmp(argv[first], "show") != 0)
+		return misused("--effective and --origin are of policy show");
 	if (strcmp(argv[first], "check") == 0)
 		return check(&choice, argc - first - 1, argv + first + 1);
 	if (strcmp(argv[first], "explain") == 0)

@@ -148,7 +148,7 @@ void v1_events(struct exchange *exchange)
 	if (stream) {
 		/* without a number nothing of what was before */
 		*stream = (struct events_stream){.agent = exchange->agent,
-		                                 .last = after >= 0 ? (uint64_t)after : happenings_last(exchange->agent)};
+		                                 .last = after >= 0 ? (uint64_t)after : happenings_last(exchange->agent, NULL)};
 		(void)strcpy(stream->sandbox, id);
 		stream->listener = happenings_listen(exchange->agent, on_happening, stream);
 	}

@@ -48,6 +48,8 @@ static void put_denied(FILE *to, const json_t *answer)
 
 		(void)fprintf(to, "[denied: %s%s%s]\n", text_in(one, "message"), *mend ? "; it needs " : "", mend);
 	}
+	if (field_bool(answer, "denied_more"))
+		(void)fputs("[denied: more than this]\n", to);
 }
 
 static void put_warnings(FILE *to, const json_t *answer)

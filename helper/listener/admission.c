@@ -14,11 +14,21 @@
 #define UNPROVEN_OLD_MS         1000 /* from this age on they give way to new ones */
 #define UNPROVEN_COST_MS        20   /* one that ends so: as many in a second as fit */
 #define UNPROVEN_DEBT_MAX_MS    2000
+#define WAITING_PER_USER_MAX    64
+#define BEGINNING_MS            250 /* a connection takes its user's turn for so long, */
+#define GRANTED_MS              50  /* or if it was granted something: what goes on in a sandbox is its user's own */
+#define LATELY_MS               10000
+#define TURNS_ALONE             4 /* for each processor, where no other user came lately */
 #define BACKLOG                 8 /* whoever connects in a loop stands before everybody else in the queue, but not with more than that */
+
+static size_t slot_of(const struct admission *a, uid_t uid)
+{
+	return (uid * a->debts_key) >> 54 & (DEBTS - 1);
+}
 
 static uint64_t *debt_of(struct admission *a, uid_t uid)
 {
-	return &a->debts_ms[(uid * a->debts_key) >> 54 & (DEBTS - 1)];
+	return &a->debts_ms[slot_of(a, uid)];
 }
 
 static bool owes_too_much(struct admission *a, uid_t uid)
@@ -52,12 +62,12 @@ static struct worker *older(struct worker *a, struct worker *b)
 static enum closer_reason admit(struct admission *a, struct worker *workers, size_t count, uid_t uid)
 {
 	uint64_t now = clock_now_ms(), *debt = debt_of(a, uid);
-	size_t all = 0, of_user = 0, unproven = 0, unproven_of_user = 0;
+	size_t all = 0, of_user = 0, unproven = 0, unproven_of_user = 0, waiting_of_user = 0;
 	struct worker *oldest = NULL, *oldest_of_user = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		struct worker *worker = &workers[i];
-		bool is_unproven = !*worker->is_proven && !worker->gives_way, is_users = worker->uid == uid;
+		bool is_unproven = !*worker->is_proven && !worker->gives_way && !worker->is_waiting, is_users = worker->uid == uid;
 
 		if (!worker->is_serving)
 			continue;
@@ -65,6 +75,7 @@ static enum closer_reason admit(struct admission *a, struct worker *workers, siz
 		of_user += is_users;
 		unproven += is_unproven;
 		unproven_of_user += is_users && is_unproven;
+		waiting_of_user += is_users && worker->is_waiting;
 		if (is_unproven)
 			oldest = older(oldest, worker);
 		if (is_users && is_unproven)
@@ -78,13 +89,57 @@ static enum closer_reason admit(struct admission *a, struct worker *workers, siz
 		return 0;
 	if (of_user >= CONNECTIONS_PER_UID_MAX)
 		return CLOSER_USER_FULL;
-	if (owes_too_much(a, uid))
+	if (owes_too_much(a, uid) || waiting_of_user >= WAITING_PER_USER_MAX)
 		return CLOSER_TOO_OFTEN;
 	/* One of the user's own that makes room has made it for everybody. */
 	if (unproven_of_user >= UNPROVEN_PER_USER_MAX ? !give_way(oldest_of_user, now) : unproven >= UNPROVEN_MAX && !give_way(oldest, now))
 		return unproven_of_user >= UNPROVEN_PER_USER_MAX ? CLOSER_TOO_OFTEN : CLOSER_FULL;
 	*debt = (*debt > now ? *debt : now) + UNPROVEN_COST_MS;
 	return 0;
+}
+
+/* How many connections a user may begin at once. */
+static long turns_of_each(const struct admission *a, uint64_t now)
+{
+	long users = 0;
+
+	for (size_t i = 0; i < DEBTS; i++)
+		users += a->came_ms[i] && now - a->came_ms[i] < LATELY_MS;
+	if (users <= 1)
+		return TURNS_ALONE * a->processors;
+	return users < a->processors ? a->processors / users : 1;
+}
+
+bool admission_give_turns(struct admission *a, struct worker *workers, size_t count)
+{
+	uint64_t now = clock_now_ms();
+	long begun[DEBTS] = {0}, most;
+	struct worker *next = NULL;
+	bool waits;
+
+	for (size_t i = 0; i < count; i++) {
+		if (workers[i].is_waiting)
+			a->came_ms[slot_of(a, workers[i].uid)] = now;
+		begun[slot_of(a, workers[i].uid)] += workers[i].is_serving && !workers[i].is_waiting &&
+		                                     now - workers[i].since_ms < (*workers[i].is_proven ? GRANTED_MS : BEGINNING_MS);
+	}
+	most = turns_of_each(a, now);
+	do {
+		waits = false;
+		next = NULL;
+		for (size_t i = 0; i < count; i++) {
+			waits = waits || workers[i].is_waiting;
+			if (workers[i].is_waiting && (workers[i].uid == 0 || begun[slot_of(a, workers[i].uid)] < most))
+				next = next ? older(next, &workers[i]) : &workers[i];
+		}
+		if (next) {
+			begun[slot_of(a, next->uid)]++;
+			next->since_ms = now;
+			next->is_waiting = false;
+			(void)send(next->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		}
+	} while (next);
+	return waits;
 }
 
 /*
@@ -145,5 +200,6 @@ int admission_open(struct admission *a, int listening)
 	    fcntl(listening, F_SETFL, flags | O_NONBLOCK) < 0 || getrandom(&a->debts_key, sizeof a->debts_key, 0) < 0)
 		return -errno;
 	a->debts_key |= 1;
+	a->processors = sysconf(_SC_NPROCESSORS_ONLN);
 	return 0;
 }

@@ -19,14 +19,17 @@ struct worker {
 	int control;                 /* a connected socket goes there; wishes come back */
 	uid_t uid;                   /* or of whoever made the user namespace that it comes from */
 	bool is_serving, is_settled; /* settled: what its beginning cost was given back */
+	bool is_waiting;             /* it has a connection, and does nothing for it before its turn */
 	bool gives_way;              /* has been told so */
 	bool *is_proven;             /* shared with it: it was granted something */
-	uint64_t since_ms;           /* when it began to serve */
+	uint64_t since_ms;           /* when it began to serve, or to wait */
 };
 
 struct admission {
-	struct stat user_ns;                 /* ours */
-	uint64_t debts_ms[DEBTS], debts_key; /* by user, through a hash that nobody knows: until when what it began is not paid for */
+	struct stat user_ns; /* ours */
+	long processors;
+	/* By user, through a hash that nobody knows: until when what it began is not paid for, and when it last waited for a turn. */
+	uint64_t debts_ms[DEBTS], came_ms[DEBTS], debts_key;
 };
 
 /* Of the listening socket: with a short queue, in which whoever connects in a loop stands before everybody else. */
@@ -41,6 +44,12 @@ _must_check_ enum closer_reason admission_glance(struct admission *a, int socket
  */
 _must_check_ enum closer_reason admission_examine(struct admission *a, const struct ucred *peer, bool allows_confined,
                                                   struct worker *workers, size_t count, uid_t *ret_uid);
+
+/*
+ * Has those begin whose turn it is, the oldest first. Users who came lately share the processors: each may begin as many connections at
+ * once as that gives, so that whoever comes with a hundred takes no more from others than with one. Whether anybody still waits.
+ */
+bool admission_give_turns(struct admission *a, struct worker *workers, size_t count);
 
 /* What was granted something costs its user nothing. */
 void admission_settle(struct admission *a, struct worker *worker);

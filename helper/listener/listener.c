@@ -24,6 +24,7 @@
 #define CONNECTIONS_AT_ONCE  8 /* taken before anything else is looked at again, and then a pause: a flood has no processor to itself */
 #define CONNECTIONS_PAUSE_MS 1
 #define MONITORS_READY       8
+#define TURN_MS              4 /* then it may be somebody's turn */
 #define REFILL_AFTER_MS      8 /* of nobody wanting anything; forking takes time from whoever is being served */
 #define MONITOR_RETRY_MS     1000
 #define USERS_MAX            64 /* that supervisors are kept ready for */
@@ -153,7 +154,7 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "a monitor cannot get ready: %s", strerror(-r));
 	if (r == 0 && frame_receive(control, frame, 0) > 0 && frame->fd_count == 1) {
-		(void)!recv(control, &byte, sizeof byte, 0); /* see hand_over() */
+		(void)!recv(control, &byte, sizeof byte, 0); /* its turn: see hand_over() */
 		r = monitor_serve(&monitor, steal_fd(&frame->fds[0]));
 	}
 	monitor_free(&monitor);
@@ -197,8 +198,8 @@ static void remove_worker(struct listener *l, size_t i)
 }
 
 /*
- * Gives the connection (consumed, unless false) to a monitor that is ready. The word that follows lets the monitor end: until
- * then it keeps the connection, so that we are not the last to close it. See closer.h.
+ * Gives the connection (consumed, unless false) to a monitor that is ready. The word that follows, when it is its turn, lets the monitor
+ * begin and end: until then it keeps the connection, so that we are not the last to close it. See closer.h.
  */
 static bool hand_over(struct listener *l, int socket, uid_t uid)
 {
@@ -212,8 +213,7 @@ static bool hand_over(struct listener *l, int socket, uid_t uid)
 			continue;
 		}
 		(void)close(socket);
-		(void)send(worker->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-		worker->is_serving = true;
+		worker->is_serving = worker->is_waiting = true;
 		worker->since_ms = clock_now_ms();
 		worker->uid = uid;
 		worker->is_settled = uid == 0;
@@ -514,6 +514,7 @@ static void loop(struct listener *l)
 	/* Looked at before each wait: whoever comes after the end was decided waits in the socket. */
 	for (int wait_ms = watch(l), r; !l->is_over; wait_ms = watch(l)) {
 		size_t count = l->workers_count;
+		bool waits = admission_give_turns(&l->admission, l->workers, count);
 
 		l->poll[POLL_SOCKET] = (struct pollfd){.fd = l->options->socket, .events = POLLIN};
 		l->poll[POLL_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};
@@ -521,7 +522,7 @@ static void loop(struct listener *l)
 		l->poll[POLL_POOL] = (struct pollfd){.fd = l->pool[0], .events = POLLIN};
 		for (size_t i = 0; i < count; i++)
 			l->poll[i + POLL_FIXED] = (struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
-		r = poll(l->poll, count + POLL_FIXED, !has_work ? wait_ms : is_short(l) ? 0 : REFILL_AFTER_MS);
+		r = poll(l->poll, count + POLL_FIXED, has_work && is_short(l) ? 0 : waits ? TURN_MS : has_work ? REFILL_AFTER_MS : wait_ms);
 		if (r <= 0) {
 			has_work = refill(l);
 			continue;

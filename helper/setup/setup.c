@@ -376,6 +376,7 @@ int setup_reserve(struct setup *setup, const struct setup_order *order, struct y
 {
 	int r = check_selinux(setup->host, order->plan, error);
 
+	setup->leaves_mounts = false;
 	if (r == 0)
 		r = check_devices(setup, order->plan, error);
 	/* What was started ahead, and is not wanted, is in the groups that are to be limited. */
@@ -392,7 +393,6 @@ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_c
 	            (!setup->is_ready || plan_same_base(setup->last.plan, plan));
 	int r = fits ? 0 : start_over(setup, plan);
 
-	setup->leaves_mounts = false;
 	if (r == 0)
 		r = setup_send_order(setup, order, INIT_ORDER_SANDBOX, setup->control);
 	if (r == 0 && order->rules >= 0)

@@ -206,7 +206,7 @@ static int await_init(struct setup *setup, const struct plan *plan, struct init_
 /* Whether there may be a sandbox, before anything is written down of it. */
 static int admit(struct setup *setup, const struct setup_order *order, struct yett_error *error)
 {
-	int r = 0;
+	int r;
 
 	if (order->plan->policy_generation != setup->host->policy->generation)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");

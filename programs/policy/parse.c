@@ -19,6 +19,7 @@
 #define PARSE_MARK      "\001"
 #define PARSE_EMPTY     "\002"
 #define PARSE_VALUE_MAX 4096
+#define PLACE_SHOWN_MAX 60 /* of a second place in a message: the end of its path */
 
 #define PARSE_ROOM_MIN 64
 
@@ -175,12 +176,14 @@ static void _printf_(2, 0) parse_report(cfg_t *cfg, const char *format, va_list 
 
 static void fail_of_two(const char *key, struct policy_place first, struct policy_place second)
 {
+	size_t length = strlen(second.file), cut = length > PLACE_SHOWN_MAX ? length - PLACE_SHOWN_MAX : 0;
 	char what[ESCAPE_SIZE];
 
 	if (first.file == second.file)
 		(void)snprintf(what, sizeof what, "%s is set here, and again in line %u", key, second.line);
 	else
-		(void)snprintf(what, sizeof what, "%s is set here, and again by %.100s:%u", key, second.file, second.line);
+		(void)snprintf(what, sizeof what, "%s is set here, and again by %s%s:%u", key, cut ? "…" : "", second.file + cut,
+		               second.line);
 	parse_fail(first, what);
 }
 
@@ -275,7 +278,7 @@ static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
 	cfg_value_t **values = to->values;
 	unsigned count = to->nvalues;
 
-	if (!value)
+	if (!value || value->is_inherited) /* the latter was replaced before, and is not written here */
 		return 0;
 	if (old && !old->is_inherited && (old->is_list || old->place.file == value->place.file)) {
 		fail_of_two(key, old->place, value->place);
@@ -297,7 +300,7 @@ static int parse_merge(cfg_t *cfg, cfg_opt_t *option)
 {
 	const struct settings_section *table = &settings_sections[parse_kind(option->name)];
 	cfg_t *section = option->values[0]->section, *into = cfg_getsec(parse_pass->parse->once, table->name);
-	int r = parse_merge_key(section, into, PARSE_MARK);
+	int r = 0;
 
 	(void)cfg;
 	for (size_t i = 0; r == 0 && i < table->count; i++)

@@ -1,6 +1,7 @@
 /* See settings.h. */
 #include "programs/policy/settings.h"
 #include "base/date.h"
+#include "base/escape.h"
 #include "base/near.h"
 #include "base/net_idn.h"
 #include "base/net_list.h"
@@ -381,7 +382,7 @@ int settings_refuse(struct policy_place place, const char *text, const char *pro
 	const char *near = near_word(text, names, count);
 	char with_near[256];
 
-	(void)snprintf(with_near, sizeof with_near, near ? "%s: did you mean %s?" : "%s", problem, near);
+	(void)snprintf(with_near, sizeof with_near, near ? "%s: did you mean %s?" : "%s", problem, near ? ESCAPE(near) : "");
 	return policy_refuse(place, text, with_near, error);
 }
 

@@ -23,7 +23,9 @@ ROWS = [  # what the other one does, kind and count of attack.c
     ('64 busy processes, without Yett', 'busy', 64), ('297 connections that linger', 'linger', 297),
     ('2,048 of eight subuids, not at Yett', 'elsewhere', 256), ('2,048 connections of eight subuids', 'subuids', 256),
     ('connecting and closing, 4 processes', 'loop', 4),
-    ('64 connections of refused creates', 'refused', 64)]
+    ('64 connections of refused creates', 'refused', 64), ('64 loops of true, without Yett', '/bin/true', 64),
+    ('8 loops of yett run', 'yett run -- true', 8), ('32 loops of yett run', 'yett run -- true', 32), ('64 loops of yett run', 'yett run -- true', 64),
+    ('64 loops of a refused yett run', 'yett run --memory 1000T -- true', 64)]
 ROWS_CONFINED = [('2,048 of eight subuids, where they may', 'subuids', 256)]
 
 
@@ -45,8 +47,14 @@ class Crowd:
             times.append((time.monotonic() - start) * 1000)
         return statistics.median(times), max(times), failed
 
+    def attacker_of(self, kind, count):
+        """The argv of attack.c; or of a shell that has so many loops of a command."""
+        command = kind.replace('yett ', self.service.yett + ' ')
+        loops = 'for i in $(seq %d); do (while :; do %s; done) >/dev/null 2>&1 & done; echo ready; wait' % (count, command)
+        return ('/bin/bash', '-c', loops) if ' ' in kind or '/' in kind else (self.attacker, kind, str(count))
+
     def attacked(self, kind, count):
-        process = self.service.popen(self.other, self.attacker, kind, str(count), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        process = self.service.popen(self.other, *self.attacker_of(kind, count), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             assert process.stdout.readline() == b'ready\n', kind

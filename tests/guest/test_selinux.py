@@ -171,11 +171,15 @@ class Shares(installed.Case):
         done = self.sandbox(self.ann, *inner, options=('-p', 'inner'))
         self.assertEqual((done.code, done.out), (0, 'inner\n'), done)
 
-    def test_keys_of_ssh_stay_closed_in_a_home_that_is_shared(self):
-        self.ann.mkdir('.ssh', 0o700)
+    def test_keys_of_ssh_stay_closed_whatever_is_shared(self):
+        """In a home they are hidden; shared by name they are there, and closed by their label."""
+        folder = self.ann.mkdir('.ssh', 0o700)
         self.ann.write('.ssh/id_test', 'secret', 0o600)
         installed.tool('restorecon', '-R', self.ann.home)
         done = self.share('cat .ssh/id_test', self.ann.home, '--ro')
+        self.assertNotEqual(done.code, 0)
+        self.assertIn('No such file', done.err)
+        done = self.share('cat id_test', folder, '--ro')
         self.assertNotEqual(done.code, 0)
         self.assertIn('Permission denied', done.err)
 

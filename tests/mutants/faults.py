@@ -15,6 +15,8 @@ FAULTS = (
           'elsewhere < 0 ? CLOSER_CONFINED', 'A client in another user namespace gets a monitor.', ('hostile-door:Door',)),
     Fault('connections-of-a-user-have-no-bound', 'helper/listener/admission.c', 'if (of_user >= CONNECTIONS_PER_UID_MAX)', 'if (of_user >= 16 * CONNECTIONS_PER_UID_MAX)',
           'One user takes all connections of the service.', ('hostile-client', 'hostile-door')),
+    Fault('one-user-has-all-turns', 'helper/listener/admission.c', 'return users < a->processors ? a->processors / users : 1;', 'return 64;',
+          'One user who comes with many processes takes the processors from all others.', ('unit-admission',)),
     Fault('nobody-is-slowed-down', 'helper/listener/admission.c', '*debt = (*debt > now ? *debt : now) + UNPROVEN_COST_MS;', '*debt = now;',
           'A user who connects in a loop owes nothing.', ('hostile-door:Door',)),
     Fault('another-network-namespace-is-served', 'helper/plan/peer.c', '{"ns/user", "ns/mnt", "ns/pid", "ns/net", "root"}', '{"ns/user", "ns/mnt", "ns/pid", "ns/pid", "root"}',

@@ -401,6 +401,10 @@ class Check(Asked):
         yett.write(first, 'helper { audit = off }\n')
         yett.write(last, 'helper {\n  audit = required\n}\n')
         self.assertEqual(ask('show', '--origin').out, 'audit = required (%s:2), in the place of %s:1\nspares = 1 (%s:3)\n' % (last, first, path))
+        for rest in ('helper { spares = 2 }\n', 'helper { }\n', 'helper { }\nhelper { spares = 3 }\n'):
+            yett.write(folder + '/conf.d/95-c.conf', rest)
+            self.assertIn('audit = required (%s:2), in the place of %s:1\n' % (last, first), ask('show', '--origin').out)
+        os.unlink(folder + '/conf.d/95-c.conf')
         told = json.loads(ask('show', '--origin', '--json').out)['result']
         self.assertEqual(told, {'policy': path, 'helper': [
             {'key': 'audit', 'value': 'required', 'file': last, 'line': 2, 'replaces': first + ':1'},
@@ -411,7 +415,8 @@ class Check(Asked):
             done = ask('check')
             self.assertEqual(done.code, 1, done)
             self.assertIn(places, done.err)
-        for argv in (('show',), ('show', '--origin', '--effective'), ('show', '--origin', '--user', 'root')):
+        for argv in (('show',), ('show', '--origin', '--effective'), ('show', '--origin', '--user', 'root'), ('show', '--effective', '--strict'),
+                     ('check', '--origin'), ('test', '--strict', path)):
             self.assertEqual(ask(*argv).code, 2)
 
     def test_the_document_tells_of_what_is_void_and_of_what_is_wrong(self):

@@ -222,7 +222,7 @@ static void fragments_are_read_in_the_order_of_their_names(void **state)
 	policy_free(other);
 	other = NULL;
 	assert_int_equal(load(place, &other, &error), YETT_E_INVALID_REQUEST);
-	assert_non_null(strstr(error.message, "is set here, and again by "));
+	assert_non_null(strstr(error.message, "conf.d/20-b.conf:1"));
 	assert_int_equal(load_as(place, false, getuid(), &other, &error), 0);
 }
 

@@ -1,0 +1,126 @@
+/* Whose turn it is to have a connection served, by a clock of the test's own. The rest of admission.c is hostile-door's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+
+static uint64_t now_ms = 1000000;
+#define clock_now_ms() now_ms
+#include "helper/listener/admission.c"
+
+#define WORKERS 64
+
+static struct admission admission = {.debts_key = 0x9e3779b97f4a7c15, .processors = 2};
+static struct worker workers[WORKERS];
+static bool proven[WORKERS];
+static int monitors[WORKERS];
+static size_t count;
+
+static int clear(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		close(workers[i].control);
+		close(monitors[i]);
+	}
+	count = 0;
+	memset(proven, 0, sizeof proven);
+	memset(admission.came_ms, 0, sizeof admission.came_ms);
+	return 0;
+}
+
+static void come(uid_t uid, size_t times)
+{
+	int pair[2];
+
+	for (; times > 0; times--, count++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+		workers[count] = (struct worker){.control = pair[0],
+		                                 .uid = uid,
+		                                 .is_serving = true,
+		                                 .is_waiting = true,
+		                                 .is_proven = &proven[count],
+		                                 .since_ms = now_ms++};
+		monitors[count] = pair[1];
+	}
+}
+
+/* Of which monitors it is the turn now, as bits. */
+static uint64_t turns(bool waits)
+{
+	uint64_t given = 0;
+	char byte;
+
+	assert_int_equal(admission_give_turns(&admission, workers, count), waits);
+	for (size_t i = 0; i < count; i++)
+		given |= (uint64_t)(recv(monitors[i], &byte, 1, MSG_DONTWAIT) == 1) << i;
+	return given;
+}
+
+static void who_is_alone_has_some_for_each_processor_the_oldest_first(void **state)
+{
+	(void)state;
+	come(1000, 20);
+	assert_int_equal(turns(true), 0xff);
+	assert_int_equal(turns(true), 0);
+	proven[0] = proven[1] = true;
+	now_ms += GRANTED_MS;
+	assert_int_equal(turns(true), 0x300);
+	now_ms += BEGINNING_MS;
+	assert_int_equal(turns(true), 0x3fc00);
+	now_ms += BEGINNING_MS;
+	assert_int_equal(turns(false), 0xc0000);
+}
+
+static void users_who_came_lately_share_the_processors(void **state)
+{
+	(void)state;
+	come(1001, 1);
+	assert_int_equal(turns(false), 1);
+	come(1000, 30);
+	assert_int_equal(turns(true), 2); /* one of two processors */
+	come(1001, 1);
+	assert_int_equal(turns(true), 0); /* the first one of that user has begun just now */
+	proven[0] = true;
+	now_ms += GRANTED_MS;
+	assert_int_equal(turns(true), UINT64_C(1) << 31);
+	now_ms += LATELY_MS;
+	come(1000, 1);
+	assert_int_equal(turns(true), 0x3fc); /* eight: nobody else came */
+}
+
+static void one_that_ends_makes_room(void **state)
+{
+	(void)state;
+	come(1001, 1);
+	(void)turns(false);
+	come(1000, 2);
+	assert_int_equal(turns(true), 2);
+	workers[1].is_serving = false;
+	assert_int_equal(turns(false), 4);
+}
+
+static void root_waits_for_nobody(void **state)
+{
+	(void)state;
+	come(1000, 20);
+	(void)turns(true);
+	come(0, 20);
+	assert_int_equal(turns(true), UINT64_C(0xfffff) << 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(who_is_alone_has_some_for_each_processor_the_oldest_first, clear),
+		cmocka_unit_test_teardown(users_who_came_lately_share_the_processors, clear),
+		cmocka_unit_test_teardown(one_that_ends_makes_room, clear),
+		cmocka_unit_test_teardown(root_waits_for_nobody, clear),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
