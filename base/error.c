@@ -49,6 +49,13 @@ int error_cause(struct yett_error *error, const char *step, int error_number)
 	return (int)error->code;
 }
 
+#define KERNEL_ENOTSUPP 524 /* include/linux/errno.h */
+
+const char *error_number_text(int number)
+{
+	return number == KERNEL_ENOTSUPP ? "the kernel has no room for another filter (net.core.bpf_jit_limit)" : strerror(number);
+}
+
 bool error_is_sound(const struct yett_error *error)
 {
 #define ENDS(field) memchr(error->field, '\0', sizeof error->field)

@@ -33,5 +33,8 @@ void error_mend(struct yett_error *error, const char *format, ...) _printf_(2, 3
  * what cannot be one) it came to it. Its code. */
 int error_cause(struct yett_error *error, const char *step, int error_number);
 
+/* strerror(3), and of the kernel's own ENOTSUPP, which has no name for programs, what seccomp(2) means by it. */
+const char *error_number_text(int number);
+
 /* Whether `error`, as it came from another process, is one: numbers that exist, texts that end. */
 bool error_is_sound(const struct yett_error *error);

@@ -172,7 +172,7 @@ static int explain_failure(const struct setup *setup, const struct init_report *
 		return (int)error->code;
 	}
 	error_set(error, YETT_E_INIT_FAILED, 0, "init failed%s%s: %s", report->step[0] ? " at " : "", report->step,
-	          strerror(report->error));
+	          error_number_text(report->error));
 	return error_cause(error, "init", report->error);
 }
 

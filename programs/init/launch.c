@@ -592,7 +592,7 @@ static const struct {
 void launch_describe(const struct launch_failure *failure, struct yett_error *error)
 {
 	const char *text = "the command could not be executed";
-	const char *reason = strerror(failure->error);
+	const char *reason = error_number_text(failure->error);
 
 	if (failure->step < ARRAY_SIZE(launch_steps) - 1) {
 		const char *name = launch_steps[failure->step].name;

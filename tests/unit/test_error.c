@@ -117,9 +117,17 @@ static void a_cause_is_kept_until_the_next_error_and_is_always_one(void **state)
 	assert_int_equal(error_cause(NULL, "stdio", EPERM), 0);
 }
 
+static void a_number_of_the_kernels_own_has_a_text(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(error_number_text(524), "no room for another filter"));
+	assert_string_equal(error_number_text(ENOENT), strerror(ENOENT));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_number_of_the_kernels_own_has_a_text),
 		cmocka_unit_test(every_code_has_its_own_number_and_text),
 		cmocka_unit_test(every_reason_has_its_own_number_and_name),
 		cmocka_unit_test(a_cause_is_kept_until_the_next_error_and_is_always_one),
