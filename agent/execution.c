@@ -183,6 +183,7 @@ struct execution *execution_new(struct agent *agent, const char *language, const
 	execution->language = language;
 	execution->max_output = max_output;
 	execution->number = agent->executions->count++;
+	execution->happened = happenings_last(agent, NULL);
 	execution->started_ms = clock_wall_ms();
 	execution->next = agent->executions->latest;
 	agent->executions->latest = execution;

@@ -14,7 +14,6 @@
 #define UNPROVEN_OLD_MS         1000 /* from this age on they give way to new ones */
 #define UNPROVEN_COST_MS        20   /* one that ends so: as many in a second as fit */
 #define UNPROVEN_DEBT_MAX_MS    2000
-#define WAITING_PER_USER_MAX    64
 #define BEGINNING_MS            250 /* a connection takes its user's turn for so long, */
 #define GRANTED_MS              50  /* or if it was granted something: what goes on in a sandbox is its user's own */
 #define LATELY_MS               10000
@@ -41,6 +40,7 @@ void admission_settle(struct admission *a, struct worker *worker)
 	if (!worker->is_serving || !*worker->is_proven || worker->is_settled)
 		return;
 	*debt_of(a, worker->uid) -= UNPROVEN_COST_MS;
+	a->granted_ms[slot_of(a, worker->uid)] = clock_now_ms();
 	worker->is_settled = true;
 }
 
@@ -62,12 +62,12 @@ static struct worker *older(struct worker *a, struct worker *b)
 static enum closer_reason admit(struct admission *a, struct worker *workers, size_t count, uid_t uid)
 {
 	uint64_t now = clock_now_ms(), *debt = debt_of(a, uid);
-	size_t all = 0, of_user = 0, unproven = 0, unproven_of_user = 0, waiting_of_user = 0;
+	size_t all = 0, of_user = 0, unproven = 0, unproven_of_user = 0;
 	struct worker *oldest = NULL, *oldest_of_user = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		struct worker *worker = &workers[i];
-		bool is_unproven = !*worker->is_proven && !worker->gives_way && !worker->is_waiting, is_users = worker->uid == uid;
+		bool is_unproven = !*worker->is_proven && !worker->gives_way, is_users = worker->uid == uid;
 
 		if (!worker->is_serving)
 			continue;
@@ -75,7 +75,6 @@ static enum closer_reason admit(struct admission *a, struct worker *workers, siz
 		of_user += is_users;
 		unproven += is_unproven;
 		unproven_of_user += is_users && is_unproven;
-		waiting_of_user += is_users && worker->is_waiting;
 		if (is_unproven)
 			oldest = older(oldest, worker);
 		if (is_users && is_unproven)
@@ -89,7 +88,7 @@ static enum closer_reason admit(struct admission *a, struct worker *workers, siz
 		return 0;
 	if (of_user >= CONNECTIONS_PER_UID_MAX)
 		return CLOSER_USER_FULL;
-	if (owes_too_much(a, uid) || waiting_of_user >= WAITING_PER_USER_MAX)
+	if (owes_too_much(a, uid))
 		return CLOSER_TOO_OFTEN;
 	/* One of the user's own that makes room has made it for everybody. */
 	if (unproven_of_user >= UNPROVEN_PER_USER_MAX ? !give_way(oldest_of_user, now) : unproven >= UNPROVEN_MAX && !give_way(oldest, now))
@@ -104,41 +103,48 @@ static long turns_of_each(const struct admission *a, uint64_t now)
 	long users = 0;
 
 	for (size_t i = 0; i < DEBTS; i++)
-		users += a->came_ms[i] && now - a->came_ms[i] < LATELY_MS;
+		users += a->granted_ms[i] && now - a->granted_ms[i] < LATELY_MS;
 	if (users <= 1)
 		return TURNS_ALONE * a->processors;
 	return users < a->processors ? a->processors / users : 1;
+}
+
+/* The oldest one whose turn it is; NULL: nobody's. `ret_waits`: somebody waits. */
+static struct worker *find_next(const struct admission *a, struct worker *workers, size_t count, const long begun[DEBTS], long most,
+                                bool *ret_waits)
+{
+	struct worker *next = NULL;
+
+	*ret_waits = false;
+	for (size_t i = 0; i < count; i++) {
+		*ret_waits = *ret_waits || workers[i].is_waiting;
+		if (workers[i].is_waiting && (workers[i].uid == 0 || begun[slot_of(a, workers[i].uid)] < most))
+			next = next ? older(next, &workers[i]) : &workers[i];
+	}
+	return next;
 }
 
 bool admission_give_turns(struct admission *a, struct worker *workers, size_t count)
 {
 	uint64_t now = clock_now_ms();
 	long begun[DEBTS] = {0}, most;
-	struct worker *next = NULL;
+	struct worker *next;
 	bool waits;
 
 	for (size_t i = 0; i < count; i++) {
-		if (workers[i].is_waiting)
-			a->came_ms[slot_of(a, workers[i].uid)] = now;
-		begun[slot_of(a, workers[i].uid)] += workers[i].is_serving && !workers[i].is_waiting &&
-		                                     now - workers[i].since_ms < (*workers[i].is_proven ? GRANTED_MS : BEGINNING_MS);
+		admission_settle(a, &workers[i]);
+		if (workers[i].is_serving && !workers[i].is_waiting && workers[i].uid != 0)
+			begun[slot_of(a, workers[i].uid)] +=
+				now - workers[i].since_ms < (*workers[i].is_proven ? GRANTED_MS : BEGINNING_MS);
 	}
 	most = turns_of_each(a, now);
-	do {
-		waits = false;
-		next = NULL;
-		for (size_t i = 0; i < count; i++) {
-			waits = waits || workers[i].is_waiting;
-			if (workers[i].is_waiting && (workers[i].uid == 0 || begun[slot_of(a, workers[i].uid)] < most))
-				next = next ? older(next, &workers[i]) : &workers[i];
-		}
-		if (next) {
-			begun[slot_of(a, next->uid)]++;
-			next->since_ms = now;
-			next->is_waiting = false;
-			(void)send(next->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-		}
-	} while (next);
+	while ((next = find_next(a, workers, count, begun, most, &waits))) {
+		if (send(next->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE && errno != ECONNRESET)
+			return true; /* it is said again */
+		begun[slot_of(a, next->uid)]++;
+		next->since_ms = now;
+		next->is_waiting = false;
+	}
 	return waits;
 }
 
@@ -200,6 +206,6 @@ int admission_open(struct admission *a, int listening)
 	    fcntl(listening, F_SETFL, flags | O_NONBLOCK) < 0 || getrandom(&a->debts_key, sizeof a->debts_key, 0) < 0)
 		return -errno;
 	a->debts_key |= 1;
-	a->processors = sysconf(_SC_NPROCESSORS_ONLN);
+	a->processors = sysconf(_SC_NPROCESSORS_ONLN) > 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 	return 0;
 }

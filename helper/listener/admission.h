@@ -28,8 +28,9 @@ struct worker {
 struct admission {
 	struct stat user_ns; /* ours */
 	long processors;
-	/* By user, through a hash that nobody knows: until when what it began is not paid for, and when it last waited for a turn. */
-	uint64_t debts_ms[DEBTS], came_ms[DEBTS], debts_key;
+	/* By user, through a hash that nobody knows: until when what it began is not paid for, and when the last one began that was
+	 * granted something. */
+	uint64_t debts_ms[DEBTS], granted_ms[DEBTS], debts_key;
 };
 
 /* Of the listening socket: with a short queue, in which whoever connects in a loop stands before everybody else. */
@@ -46,8 +47,9 @@ _must_check_ enum closer_reason admission_examine(struct admission *a, const str
                                                   struct worker *workers, size_t count, uid_t *ret_uid);
 
 /*
- * Has those begin whose turn it is, the oldest first. Users who came lately share the processors: each may begin as many connections at
- * once as that gives, so that whoever comes with a hundred takes no more from others than with one. Whether anybody still waits.
+ * Has those begin whose turn it is, the oldest first. Users who were granted something lately share the processors: each may begin as many
+ * connections at once as that gives, so that whoever comes with a hundred takes no more from others than with one. Whether anybody still
+ * waits.
  */
 bool admission_give_turns(struct admission *a, struct worker *workers, size_t count);
 

@@ -524,7 +524,7 @@ static void loop(struct listener *l)
 			l->poll[i + POLL_FIXED] = (struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
 		r = poll(l->poll, count + POLL_FIXED, has_work && is_short(l) ? 0 : waits ? TURN_MS : has_work ? REFILL_AFTER_MS : wait_ms);
 		if (r <= 0) {
-			has_work = refill(l);
+			has_work = (waits && !is_short(l)) || refill(l);
 			continue;
 		}
 		has_work = true;
@@ -539,6 +539,7 @@ static void loop(struct listener *l)
 		taken = 0;
 		while (l->poll[POLL_SOCKET].revents && taken < CONNECTIONS_AT_ONCE && handle_connection(l))
 			taken++;
+		(void)admission_give_turns(&l->admission, l->workers, l->workers_count);
 		closing_bound(false);
 		if (l->poll[POLL_SIGNALS].revents)
 			handle_signal(l);

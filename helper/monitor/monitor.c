@@ -496,6 +496,8 @@ int monitor_serve(struct monitor *m, int socket)
 	if (r >= 0 && error.code == 0) {
 		reader_begin(&m->reader, &m->peer);
 		r = m->caller ? 0 : peer_examine(m->process, &m->peer);
+		if (r >= 0 && supervisors_check_policy(m, &error) != 0) /* while it waited for its turn */
+			error.reason = YETT_R_LATER;                    /* a client that has no hello comes again by itself */
 	}
 	if (error.code)
 		log_refusal(m, &error);

@@ -29,7 +29,7 @@ static int clear(void **state)
 	}
 	count = 0;
 	memset(proven, 0, sizeof proven);
-	memset(admission.came_ms, 0, sizeof admission.came_ms);
+	memset(admission.granted_ms, 0, sizeof admission.granted_ms);
 	return 0;
 }
 
@@ -81,27 +81,24 @@ static void users_who_came_lately_share_the_processors(void **state)
 	(void)state;
 	come(1001, 1);
 	assert_int_equal(turns(false), 1);
-	come(1000, 30);
-	assert_int_equal(turns(true), 2); /* one of two processors */
-	come(1001, 1);
-	assert_int_equal(turns(true), 0); /* the first one of that user has begun just now */
 	proven[0] = true;
-	now_ms += GRANTED_MS;
-	assert_int_equal(turns(true), UINT64_C(1) << 31);
+	come(1000, 30);
+	assert_int_equal(turns(true), 0x1fe); /* it is not known yet who is granted anything */
+	proven[1] = true;
+	now_ms += BEGINNING_MS;
+	come(1001, 1);
+	assert_int_equal(turns(true), UINT64_C(1) << 31 | 0x200); /* one of two processors for each */
 	now_ms += LATELY_MS;
-	come(1000, 1);
-	assert_int_equal(turns(true), 0x3fc); /* eight: nobody else came */
+	assert_int_equal(turns(true), 0x3fc00); /* eight: nobody was granted anything lately */
 }
 
 static void one_that_ends_makes_room(void **state)
 {
 	(void)state;
-	come(1001, 1);
-	(void)turns(false);
-	come(1000, 2);
-	assert_int_equal(turns(true), 2);
+	come(1000, 9);
+	assert_int_equal(turns(true), 0xff);
 	workers[1].is_serving = false;
-	assert_int_equal(turns(false), 4);
+	assert_int_equal(turns(false), 0x100);
 }
 
 static void root_waits_for_nobody(void **state)
