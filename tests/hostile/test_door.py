@@ -179,6 +179,22 @@ while served < 16:
         self.assertIn('connect again', told)
 
 
+class Reloaded(Case):
+    def test_who_is_not_served_yet_when_the_policy_is_loaded_anew_is_served_by_the_new_one(self):
+        self.assertEqual(self.sandbox('true').code, 0)  # makes the key
+        ready = self.monitors()
+        for pid in ready:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            process = self.start('true')
+            yett.wait_until(lambda: yett.read('/proc/%d/syscall' % process.pid).split()[0] == POLL, 'a client that waits for a hello')
+            self.service.reload()
+        finally:
+            for pid in ready:
+                os.kill(pid, signal.SIGCONT)
+        self.assertEqual(process.wait(yett.DEADLINE), 0, process.stderr.read())
+
+
 class Confined(Case):
     """Where clients in namespaces of their own are let in."""
 
