@@ -10,6 +10,7 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/work.h"
 
 static int no_session(const char *id_or_name, struct yett_error *error)
 {
@@ -244,7 +245,7 @@ int suspend_destroy(struct yett_connection *connection, const char *id_or_name, 
 	bool is_its = false;
 	int r = 0;
 
-	if (session_find(id_or_name, name) && yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0) {
+	if (yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0 && session_find(id_or_name, name)) {
 		r = open_of(status, &session, &why);
 		is_its = r == 0;
 		if (r == YETT_E_INVALID_REQUEST) { /* it is just being made again, say */
@@ -257,6 +258,8 @@ int suspend_destroy(struct yett_connection *connection, const char *id_or_name, 
 	if (r == 0 && is_its)
 		r = session_remove(&session, error);
 	session_close(&session);
+	if (r == 0 && status)
+		work_note(status->info->id);
 	return r == YETT_E_NOT_FOUND ? forget(connection, id_or_name, error) : r;
 }
 

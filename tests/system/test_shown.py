@@ -238,9 +238,9 @@ class Shown(yett.Case):
                 'touch tests/run .vscode/tasks.json\')',
             'yett apply 3ceac0b04bd070da': 'echo "/* outside */" >>main.c',
             'yett create --name work --cow .:/mnt/work': 'clean; echo "int main(void) { return 42; }" >main.c',
-            'yett run --cow . -- sh -c \'rm README; echo "more" >notes\'': 'yett destroy work; clean; ' + ANSWER,
+            'yett run --cow . -- sh -c \'rm README; echo "more" >notes\'': 'yett destroy -q work; clean; ' + ANSWER,
             'yett snapshot rollback f7caa53997b9bd16 before':
-                'yett destroy task; id=$(yett create --name task --cow .); echo 54911623c5e70380 $id; echo f7caa53997b9bd16 $(store $id);'
+                'yett destroy -q task; id=$(yett create --name task --cow .); echo 54911623c5e70380 $id; echo f7caa53997b9bd16 $(store $id);'
                 'yett snapshot take $(store $id) before >/dev/null 2>&1',
             'yett snapshot take 5a50a972e14dd1ec before': 'echo 5a50a972e14dd1ec $(store ed4118667e003707)',
             "yett run --cow . --hide .env --hide '*.key' -- sh -c 'ls -A; cat .env'":

@@ -238,6 +238,15 @@ class Stores(Workspace):
         yett.wait_until(lambda: not self.works()[0]['used'], 'the end of the lock')
         self.assertEqual(self.yett('discard', work['id'], env=self.environment()).code, 0)
 
+    def test_who_ends_a_sandbox_is_told_which_stores_it_leaves(self):
+        box = self.yett('create', '--cow', self.source, env=self.environment())
+        self.assertEqual(box.code, 0, box)
+        work, = self.works()
+        done = self.yett('destroy', box.out.strip(), env=self.environment())
+        self.assertEqual((done.code, done.out), (0, ''), done)
+        self.assertIn('what was changed in %s is kept: yett discard %s throws it away' % (self.source, work['id']), done.err)
+        self.assertEqual(self.yett('discard', work['id'], env=self.environment()).code, 0)
+
     def test_a_deep_tree_is_discarded_and_no_link_of_it_is_followed(self):
         self.alice.write('source/kept', 'kept')
         self.assert_cow('python3 -c "\nimport os\nfor i in range(3000): os.mkdir(\'d\'); os.chdir(\'d\')\n"; ln -s %s link; ln -s / root' % self.source)
