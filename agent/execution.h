@@ -78,9 +78,9 @@ struct execution {
 	int (*on_signal)(struct execution *execution, int number, struct yett_error *error); /* as on_kill */
 	void (*on_end)(struct execution *execution); /* it is over: what `runner` is may be freed; may be NULL */
 	void *runner;
-	json_t *denied; /* connections that its sandbox was kept from meanwhile, as problems; NULL: none */
-	bool is_denied_more;
-	json_t *extra; /* further members of the answer: "value", "version"; NULL: none */
+	json_t *denied;      /* connections that its sandbox was kept from meanwhile, as problems; NULL: none */
+	bool is_denied_more; /* than those */
+	json_t *extra;       /* further members of the answer: "value", "version"; NULL: none */
 
 	struct execution_watch *watches;
 	struct execution *next; /* the one before it */

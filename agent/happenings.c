@@ -371,13 +371,13 @@ json_t *happenings_list(struct agent *agent, const char *sandbox, uint64_t after
 	return list;
 }
 
-static bool is_in(const json_t *list, const json_t *one)
+static bool has_one(const json_t *list, const json_t *one)
 {
-	size_t i;
-	json_t *at;
+	bool is_in = false;
 
-	json_array_foreach(list, i, at) if (json_equal(at, one)) return true;
-	return false;
+	for (size_t i = 0; !is_in && i < json_array_size(list); i++)
+		is_in = json_equal(json_array_get(list, i), one);
+	return is_in;
 }
 
 /* Hears what lies there. */
@@ -402,7 +402,7 @@ json_t *happenings_denied(struct agent *agent, const char *sandbox, uint64_t aft
 	{
 		error = json_object_get(event, "error");
 		*ret_is_cut = *ret_is_cut || json_object_get(event, "lost");
-		if (!error || is_in(denied, error))
+		if (!error || has_one(denied, error))
 			continue;
 		if (json_array_size(denied) < HAPPENINGS_DENIED_MAX)
 			(void)json_array_append(denied, error);

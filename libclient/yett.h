@@ -1185,8 +1185,9 @@ struct yett_peer {
 YETT_API const char *yett_peer_text(const struct yett_peer *peer, char out[YETT_PEER_SIZE]);
 
 /*
- * The rule that would have allowed what was blocked, as struct yett_net_rule and --allow take it: "example.com:443", and "@ADDRESS" behind
- * it where its name alone allows no such address. Empty: no rule would, since one denies it or nothing may connect there. Returns `out`.
+ * The rule that would have allowed what was blocked, as `allow` of struct yett_sandbox_options takes it: "example.com:443", and "@ADDRESS"
+ * behind it where its name alone allows no such address. Empty: no rule would, since one denies it or nothing may connect there. Returns
+ * `out`.
  */
 YETT_API const char *yett_peer_rule(const struct yett_peer *peer, char out[YETT_PEER_RULE_SIZE]);
 

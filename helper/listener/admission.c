@@ -17,7 +17,7 @@
 #define BEGINNING_MS            250 /* a connection takes its user's turn for so long, */
 #define GRANTED_MS              50  /* or if it was granted something: what goes on in a sandbox is its user's own */
 #define LATELY_MS               10000
-#define TURNS_ALONE             4 /* for each processor, where no other user came lately */
+#define TURNS_ALONE             4 /* for each processor, where no other user was granted anything lately */
 #define BACKLOG                 8 /* whoever connects in a loop stands before everybody else in the queue, but not with more than that */
 
 static size_t slot_of(const struct admission *a, uid_t uid)
