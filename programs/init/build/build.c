@@ -267,6 +267,8 @@ static int take_trees(struct build *b, struct frame *frame)
 
 	while (r == 0 && !is_last) {
 		r = receive(b->trees_socket, frame);
+		if (r == -EMSGSIZE)
+			r = -EACCES; /* a security module has kept a descriptor back, which shows as MSG_CTRUNC: recvmsg(2) */
 		if (r == 0)
 			r = take_some_trees(b, frame, &is_last);
 	}
