@@ -89,6 +89,7 @@ class Roles(yett.Case):
             self.assertEqual((permitted, bounding), (self.build, self.bounding))
 
     def test_a_supervisor_can_do_only_what_ending_takes(self):
+        yett.wait_until(lambda: sets_of(self.supervisor)[0] != self.build, 'that it gives up what it made the sandbox with')  # its command is up before
         effective, permitted, bounding, inheritable, ambient = sets_of(self.supervisor)
         self.assertEqual((effective, inheritable, ambient), (self.supervise, NONE, NONE))
         self.assertEqual((permitted, bounding), (self.build, self.bounding))  # for what may be mounted later

@@ -132,11 +132,15 @@ class Privilege(setuid.Case):
         self.client = self.start('sh', '-c', 'echo up; read x', env={'YETT_SECRET': 'of the caller'}, umask=0)
         self.assertEqual(self.line(self.client), 'up')
         self.monitor, = yett.children_of(self.client.pid)
-        supervisors = [pid for pid in yett.children_of(self.monitor) if sets_of(pid)[0] == table('supervise')]
-        self.supervisor, = supervisors
+        # a command may be up a moment before the supervisor gives up what it made the sandbox with
+        yett.wait_until(self.find_supervisors, 'a supervisor that can only end its sandbox')
+        self.supervisor, = self.find_supervisors()
         self.init = yett.inits_among(yett.children_of(self.supervisor))[0]
         self.command, = yett.children_of(self.init)
         self.decider, self.decoder = yett.decider_and_decoder(self.monitor)
+
+    def find_supervisors(self):
+        return [pid for pid in yett.children_of(self.monitor) if sets_of(pid)[0] == table('supervise')]
 
     def test_ids_and_capabilities_are_those_of_a_service(self):
         for pid, effective, permitted in ((self.monitor, NONE, table('build')), (self.supervisor, table('supervise'), table('build'))):
