@@ -95,7 +95,8 @@ int execution_input(struct execution *execution, const char *bytes, size_t lengt
 		input->bytes = more;
 		input->room = input->length + length;
 	}
-	memcpy(input->bytes + input->length, bytes, length);
+	if (length > 0) /* else there may be no bytes at all */
+		memcpy(input->bytes + input->length, bytes, length);
 	input->length += length;
 	input->is_last = is_last;
 	if (!write_some(input))
