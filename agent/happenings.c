@@ -222,15 +222,19 @@ static void on_event(const struct yett_event *e, void *data)
 	add(followed->agent->happenings, json);
 }
 
+/* What lies there. At its end it is followed no more. */
+static void hear(struct followed *followed)
+{
+	if (yett_events_dispatch(followed->events, NULL) != 0)
+		leave(followed);
+}
+
 static int on_events(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	struct followed *followed = data;
-
 	(void)source;
 	(void)fd;
 	(void)events;
-	if (yett_events_dispatch(followed->events, NULL) != 0)
-		leave(followed);
+	hear(data);
 	return 0;
 }
 
@@ -380,13 +384,12 @@ static bool has_one(const json_t *list, const json_t *one)
 	return is_in;
 }
 
-/* Hears what lies there. */
 static void catch_up(struct agent *agent, const char *sandbox)
 {
 	struct followed *followed = find_followed(agent->happenings, sandbox);
 
-	if (followed && yett_events_dispatch(followed->events, NULL) != 0)
-		leave(followed);
+	if (followed)
+		hear(followed);
 }
 
 json_t *happenings_denied(struct agent *agent, const char *sandbox, uint64_t after, bool *ret_is_cut)

@@ -147,8 +147,8 @@ static void put_members(const char *object)
 		json_raw(output_json(), NULL, object + 1, length - 2);
 }
 
-/* Every line but the last is something to note. */
-static void print_check(char *text)
+/* Every line but the last is something to note. EXIT_NOTED where there was anything. */
+static int print_check(char *text)
 {
 	char *line = text, *end;
 
@@ -157,6 +157,7 @@ static void print_check(char *text)
 		output_note("%s", line);
 	}
 	output_text(stdout, line, true);
+	return line == text ? 0 : EXIT_NOTED;
 }
 
 /* Whether it is the helper that said no, or nobody could be asked. */
@@ -208,12 +209,13 @@ _printf_(1, 2) static int misused(const char *format, ...)
 	return EXIT_USAGE;
 }
 
-static void print_text(char *text)
+static int print_text(char *text)
 {
 	output_text(stdout, text, true);
+	return 0;
 }
 
-/* Status 3 where there is more than the last line. */
+/* What print_check() would come to, where the answer was printed as a document. */
 static int judge_notes(const struct arguments *arguments)
 {
 	_cleanup_(connect_freep) char *text = NULL;
@@ -228,8 +230,8 @@ static int judge_notes(const struct arguments *arguments)
 	return end && end[1] ? EXIT_NOTED : 0;
 }
 
-/* Asks, and prints what the answer is: with `print`, or into the document. An exit status. */
-static int print_answer(const struct arguments *arguments, void (*print)(char *text))
+/* Asks, and prints what the answer is: with `print`, which says how it ends, or into the document. An exit status. */
+static int print_answer(const struct arguments *arguments, int (*print)(char *text))
 {
 	_cleanup_(connect_freep) char *text = NULL;
 	struct yett_error error = {0};
@@ -238,10 +240,9 @@ static int print_answer(const struct arguments *arguments, void (*print)(char *t
 		output_error(&error);
 		return EXIT_FAILED;
 	}
-	if (output_json())
-		put_members(text);
-	else
-		print(text);
+	if (!output_json())
+		return print(text);
+	put_members(text);
 	return 0;
 }
 
@@ -260,7 +261,9 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 		add(&arguments, "--policy", argv[0]);
 	}
 	code = print_answer(&arguments, print_check);
-	return code == 0 && choice->is_strict ? judge_notes(&arguments) : code;
+	if (!choice->is_strict)
+		return code == EXIT_NOTED ? 0 : code;
+	return code == 0 && output_json() ? judge_notes(&arguments) : code;
 }
 
 /* --- explain -------------------------------------------------------------------------------------------------- */

@@ -196,8 +196,7 @@ static void note_stores(const struct session *session)
 {
 	for (size_t i = 0; i < session->shares_count; i++)
 		if (session->shares[i].store)
-			output_note("what was changed in %s is kept: yett discard %s throws it away", ESCAPE(session->shares[i].target),
-			            session->shares[i].store);
+			work_note_kept(session->shares[i].target, session->shares[i].store);
 }
 
 /* A session alone: what is left of a sandbox that is not there. One that cannot be read can be forgotten, too. */

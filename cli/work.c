@@ -209,6 +209,11 @@ void work_note_hidden(const char *sandbox)
 	}
 }
 
+void work_note_kept(const char *target, const char *store)
+{
+	output_note("what was changed in %s is kept: yett discard %s throws it away", ESCAPE(target), store);
+}
+
 void work_note(const char *sandbox)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
@@ -219,6 +224,6 @@ void work_note(const char *sandbox)
 		const struct yett_work *work = yett_work_list_get(list, i);
 
 		if (strcmp(work->sandbox, sandbox) == 0)
-			output_note("what was changed in %s is kept: yett discard %s throws it away", ESCAPE(work->target), work->id);
+			work_note_kept(work->target, work->id);
 	}
 }

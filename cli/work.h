@@ -19,5 +19,8 @@ _must_check_ int work_find_places(const char *id, char **ret_source, char **ret_
 /* One line for each store of a sandbox in which something is hidden: what. */
 void work_note_hidden(const char *sandbox);
 
+/* One line: what was changed at `target` inside is in the store of that id. */
+void work_note_kept(const char *target, const char *store);
+
 /* One line for each store that a sandbox has left: what was changed where, and how it is thrown away. */
 void work_note(const char *sandbox);

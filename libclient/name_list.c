@@ -77,21 +77,22 @@ static bool is_path(const char *name, bool may_be_here)
 	return true;
 }
 
+static int check_path(const char *path, const char *name, bool may_be_here, struct yett_error *error)
+{
+	if (is_path(name, may_be_here))
+		return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s: %.100s: expected a path below the home, %s, without . and ..",
+	                 path, ESCAPE(name), may_be_here ? "an absolute one, or ./PATH below the top of a share" : "or an absolute one");
+}
+
 static int check_secret(const char *path, const char *name, struct yett_error *error)
 {
-	return is_path(name, false)
-	               ? 0
-	               : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-	                           "%s: %.100s: expected a path below the home, or an absolute one, without . and ..", path, ESCAPE(name));
+	return check_path(path, name, false, error);
 }
 
 static int check_guarded(const char *path, const char *name, struct yett_error *error)
 {
-	return is_path(name, true) ? 0
-	                           : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-	                                       "%s: %.100s: expected a path below the home, an absolute one, or ./PATH below the top of a "
-	                                       "share, without . and ..",
-	                                       path, ESCAPE(name));
+	return check_path(path, name, true, error);
 }
 
 /* A line is a name, a comment or nothing. */

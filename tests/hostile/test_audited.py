@@ -2,23 +2,16 @@
 The audit when processes of the helper's die: whoever dies, and at whatever step, a sandbox that was made is written down, and so is its end;
 and nobody was handed one that is not on disk.
 """
-import json
 import os
-import shutil
 import signal
-import subprocess
 
 import hostile
+import recording
 import test_crash
 import yett
 
 ROWS = [(step, victim) for step, victims in (('supervisor:end', ('supervisor', 'monitor', 'inside')), ('leaver:leave', ('supervisor', 'monitor', 'leaver')),
                                              ('leaver:init', ('supervisor', 'leaver')), ('sharer:share', ('supervisor', 'sharer', 'monitor'))) for victim in victims]
-
-
-def remove_records(folder):
-    subprocess.run(['chattr', '-R', '-a', folder], check=False, stderr=subprocess.DEVNULL)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 class AuditedCase(test_crash.CrashCase):
@@ -32,11 +25,10 @@ class AuditedCase(test_crash.CrashCase):
             super().setUpClass()
         finally:
             test_crash.POLICY = policy
-        cls.addClassCleanup(remove_records, cls.records)
+        cls.addClassCleanup(recording.remove, cls.records)
 
     def lines(self):
-        return [json.loads(line) for name in sorted(os.listdir(self.records)) if name.endswith('.jsonl')
-                for line in yett.read(os.path.join(self.records, name)).splitlines() if line]
+        return recording.lines(self.records)
 
     def sandboxes(self):
         """Of each one that is written down, what is, in its order."""
@@ -107,7 +99,7 @@ class Captured(yett.Case):
         libexec = yett.run_of_process().libexec('libexec-audited', decider=hostile.program('fake-decider'))
         cls.service_options = {'libexec': libexec, 'before': 'helper {\n  audit = required\n  audit_dir = "%s"\n}\n' % cls.records}
         super().setUpClass()
-        cls.addClassCleanup(remove_records, cls.records)
+        cls.addClassCleanup(recording.remove, cls.records)
 
     def test_refusals_without_end_leave_room_for_anothers_sandboxes(self):
         floods = [self.start('true', options=('--hostname', 'hostile-flood-refusals')) for _ in range(12)]

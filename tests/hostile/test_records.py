@@ -2,15 +2,14 @@
 The audit against what clients saw: many requests of all kinds, by several clients at once, of which some are killed, as are deciders. Each
 request that was granted has one record of that, and each that was refused has one of its refusal.
 """
-import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import threading
 
 import hostile
+import recording
 import yett
 
 POLICY = '''helper {
@@ -62,16 +61,10 @@ class Records(yett.Case):
         cls.records = yett.run_of_process().path('records-' + cls.__name__)
         cls.service_options = {'before': POLICY % cls.records}
         super().setUpClass()
-        cls.addClassCleanup(cls.remove_records)
-
-    @classmethod
-    def remove_records(cls):
-        subprocess.run(['chattr', '-R', '-a', cls.records], check=False, stderr=subprocess.DEVNULL)
-        shutil.rmtree(cls.records, ignore_errors=True)
+        cls.addClassCleanup(recording.remove, cls.records)
 
     def lines(self):
-        return [json.loads(line) for name in sorted(os.listdir(self.records)) if name.endswith('.jsonl')
-                for line in yett.read(os.path.join(self.records, name)).splitlines() if line]
+        return recording.lines(self.records)
 
     def living(self):
         """Sandboxes of which no end is told."""

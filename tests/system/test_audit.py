@@ -3,10 +3,10 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 
+import recording
 import selinux
 import yett
 
@@ -49,17 +49,12 @@ class Audited(yett.Case):
 
     @classmethod
     def remove_records(cls):
-        subprocess.run(['chattr', '-R', '-a', cls.records], check=False, stderr=subprocess.DEVNULL)
-        shutil.rmtree(cls.records, ignore_errors=True)
+        recording.remove(cls.records)
 
     @classmethod
     def lines(cls):
         """All records, in their order."""
-        found = []
-        for name in sorted(os.listdir(cls.records)):
-            if name.endswith('.jsonl'):
-                found += [json.loads(line) for line in yett.read(os.path.join(cls.records, name)).splitlines() if line]
-        return found
+        return recording.lines(cls.records)
 
     def of(self, sandbox, event=None):
         return [one for one in self.lines() if one.get('sandbox') == sandbox and event in (None, one['event'])]
