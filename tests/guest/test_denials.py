@@ -17,7 +17,7 @@ EXPECTED = {
         ('yett_sandbox_t (write|append) user_tmpfs_t file', 'system-cli: standard input, which is a copy, to write to'),
         ('yett_sandbox_t append proc_t file', 'system-inside: files of /proc by which the kernel is asked to watch for somebody'),
         ('yett_sandbox_t create yett_sandbox_t rawip_socket', 'hostile-payload: raw sockets'),
-        ('yett_(sandbox|init)_t .* (user_home_t|user_home_dir_t|ssh_home_t) (dir|file)', 'selinux: booleans that are off, keys of ssh'),
+        ('yett_(sandbox|build|init)_t .* (user_home_t|user_home_dir_t|ssh_home_t) (dir|file)', 'selinux: booleans that are off, keys of ssh'),
         ('yett_sandbox_t getattr user_home_t chr_file', "hostile-workspace: a device node in the caller's directory"),
         ('yett_sandbox_t connectto unconfined_t unix_stream_socket', 'selinux: a socket in a share'),
         ('yett_sandbox_t (read|write) yett_helper_t unix_stream_socket', "hostile-revoke: its client's end of the connection, given to a command"),
