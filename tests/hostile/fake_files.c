@@ -101,6 +101,9 @@ static int write_archive(int fd, const char *which)
 	} else if (strcmp(which, "through-link") == 0) {
 		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside") || put_file(fd, "root/a/victim", 0644) ||
 		       put_file(fd, "root/after", 0644));
+	} else if (strcmp(which, "through-link-within") == 0) {
+		(void)(put_root(fd) || put(fd, "root/d/", '5', 0755, "", NULL, 0) || put_link(fd, "root/a", "d") ||
+		       put_file(fd, "root/a/victim", 0644) || put_file(fd, "root/after", 0644));
 	} else if (strcmp(which, "over-link") == 0) {
 		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside/victim") || put_file(fd, "root/a", 0644));
 	} else if (strcmp(which, "directory-over-link") == 0) {

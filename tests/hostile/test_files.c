@@ -211,6 +211,12 @@ static void nothing_is_written_outside_of_where_a_copy_goes(void **state)
 	}
 	/* what came after an entry that was refused is there */
 	shell(f, "test \"$(cat here/in/root/after)\" = hostile");
+	/* not even what stays below that place, where nothing but following no link is between the two */
+	tar_does_it(f, "through-link-within");
+	shell(f, "test -e tar/in/root/d/victim");
+	lay_out(f, "here");
+	assert_refused(yett_copy_out(f->sandbox, "/tmp/through-link-within", to, NULL, NULL, &error), YETT_E_FILE_OPERATION_FAILED, "");
+	shell(f, "test -d here/in/root/d && ! test -e here/in/root/d/victim && test -e here/in/root/after");
 	/* a link that gives way is replaced itself */
 	lay_out(f, "here");
 	assert_done(yett_copy_out(f->sandbox, "/tmp/over-link", to, NULL, NULL, &error));

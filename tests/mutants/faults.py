@@ -165,8 +165,6 @@ FAULTS = (
           'fd = kernel_mount_new("overlay", options, "", MOUNT_ATTR_NODEV);', 'A set-user-id program of an overlay has effect inside.', ('system-workspace', 'hostile-workspace', 'system-mounts')),
     Fault('user-namespaces-can-be-made', 'programs/init/build/lower.c', 'return kernel_write_file(proc, "sys/user/max_user_namespaces", "0");', 'return proc < 0 ? -EBADF : 0;',
           'Commands make user namespaces.', ('system-inside', 'hostile-layers', 'hostile-payload:Attacks')),
-    Fault('a-command-inherits-descriptors', 'programs/init/launch.c', 'return syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;', 'return 0;',
-          'A command has descriptors of init.', ('system-init_commands', 'system-inside')),
     Fault('a-directory-goes-in-as-a-stream', 'programs/init/descriptor.c', 'if (S_ISFIFO(st.st_mode) || (S_ISSOCK', 'if (S_ISFIFO(st.st_mode) || S_ISDIR(st.st_mode) || (S_ISSOCK',
           'A command gets a directory of the host, and by it all that is above.', ('unit-init_descriptor', 'system-init_hostile')),
     Fault('a-socket-of-the-network-goes-in', 'base/socket_kind.c', 'if (has_peer && is_stream && domain == AF_UNIX)', 'if (has_peer && is_stream)',

@@ -250,6 +250,14 @@ class Edits(Case):
         self.assertEqual(missed[:3], [])
         self.assertGreater(min(done.values()), 0, done)
 
+    def test_a_segment_that_is_missing_is_named(self):
+        audit, key = self.made(minutes=4)
+        first, missing, last = audit.segments()[:3]
+        os.unlink(os.path.join(audit.folder, missing))
+        done = self.yett('verify', '--dir', audit.folder, '--key', key, expected=1)
+        self.assertIn('WRONG: it follows segment %d, and the one before it here is %d' % (int(missing[:8]), int(first[:8])), done.stdout)
+        self.assertIn(last, done.stdout)
+
     def test_a_place_is_named_and_what_is_after_it_is_verified_still(self):
         audit, key = self.made(minutes=2)
         self.now = audit.folder

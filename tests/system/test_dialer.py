@@ -222,6 +222,10 @@ class Rules(Dialing):
         self.expect_denied(dialer, '11.0.0.1', port, LOCAL)
         self.expect_denied(dialer, '10.1.0.1', port, LOCAL)
         self.expect_denied(dialer, 'own.example.org', port, LOCAL)
+        # The first address of a network is one of a host where two share a link: RFC 3021.
+        world.add('v0', ('10.1.4.0/31',))
+        self.expect_connection(self.dialer('limited', '10.1.4.0'), '10.1.4.0', listener)
+        self.expect_denied(self.dialer('limited', '10.1.4.0/31'), '10.1.4.0', port, LOCAL)
 
     def test_metadata_services_are_reached_by_nobody(self):
         world.hosts(meta_example_org='169.254.169.254')
@@ -420,19 +424,33 @@ class Changes(Dialing):
         names.release()
         self.assertEqual(dialer.answer(), (id, errno.EACCES, None))
 
+    def test_a_connection_that_is_made_after_its_rule_has_gone_is_not_handed_out(self):
+        slow = self.fill('11.0.0.3')
+        dialer = self.dialer('limited', '11.0.0.3')
+        id = dialer.ask('11.0.0.3', slow.getsockname()[1])
+        yett.wait_until(lambda: self.watched(dialer) == 4, 'an attempt, besides front, supervisor and keeper')
+        dialer.change('limited')
+        self.assertEqual(dialer.answer()[0], dialing.ANSWER_RULES)
+        peers = [slow.accept()[0] for _ in range(2)]
+        self.assertEqual(dialer.answer(), (id, errno.EACCES, None))
+        for peer in peers:
+            peer.close()
+
+    @staticmethod
+    def watched(dialer):
+        """How many descriptors it waits for."""
+        epoll, = [fd for fd in os.listdir('/proc/%d/fd' % dialer.pid) if 'eventpoll' in os.readlink('/proc/%d/fd/%s' % (dialer.pid, fd))]
+        return yett.read('/proc/%d/fdinfo/%s' % (dialer.pid, epoll)).count('tfd:')
+
     def test_a_connection_that_the_front_has_not_taken_yet_is_cut_too(self):
         slow = self.fill('11.0.0.3')
         dialer = self.dialer('limited', '11.0.0.3')
         self.expect_denied(dialer, '11.0.0.2', 80, NO_RULE)  # it serves
         id = dialer.ask('11.0.0.3', slow.getsockname()[1])
-        epoll, = [fd for fd in os.listdir('/proc/%d/fd' % dialer.pid) if 'eventpoll' in os.readlink('/proc/%d/fd/%s' % (dialer.pid, fd))]
-
-        def watched():
-            return yett.read('/proc/%d/fdinfo/%s' % (dialer.pid, epoll)).count('tfd:')
-        yett.wait_until(lambda: watched() == 4, 'an attempt, besides front, supervisor and keeper')
+        yett.wait_until(lambda: self.watched(dialer) == 4, 'an attempt, besides front, supervisor and keeper')
         self.front_blocks(dialer)
         peers = [slow.accept()[0] for _ in range(2)]
-        yett.wait_until(lambda: watched() == 3, 'the connection')
+        yett.wait_until(lambda: self.watched(dialer) == 3, 'the connection')
         dialer.change('limited')
         answers = [dialer.answer() for _ in range(self.asked + 2)]
         for _, fds in [answer for answer in answers if len(answer) == 2]:
