@@ -108,6 +108,12 @@ class Case(unittest.TestCase):
         yett.write(path, '# kept elsewhere\n' + key)
         return audit, path
 
+    def waits_twice(self, audit):
+        self.second = self.yett('keygen', '--dir', audit.folder).stdout
+        told = self.yett('keygen', '--dir', audit.folder, expected=1).stderr
+        self.second = self.yett('keygen', '--dir', audit.folder, '--replace').stdout
+        return told
+
 
 class Edits(Case):
     """Each of these changes files of a folder, whose records are all of earlier minutes."""
@@ -251,7 +257,12 @@ class Edits(Case):
         self.assertGreater(min(done.values()), 0, done)
 
     def test_a_segment_that_is_missing_is_named(self):
-        audit, key = self.made(minutes=4)
+        audit, key = self.made(minutes=1)
+        self.waits_twice(audit)
+        yett.write(key, yett.read(key) + self.second)
+        audit.start()
+        self.assertEqual(audit.tell('create'), [0])
+        audit.stop()
         first, missing, last = audit.segments()[:3]
         os.unlink(os.path.join(audit.folder, missing))
         done = self.yett('verify', '--dir', audit.folder, '--key', key, expected=1)
@@ -397,12 +408,6 @@ class Whole(Case):
         # with the new one alone nobody knows of the earlier
         yett.write(key, self.second)
         self.assertIn('cannot be checked', self.yett('verify', '--dir', audit.folder, '--key', key, expected=2).stdout)
-
-    def waits_twice(self, audit):
-        self.second = self.yett('keygen', '--dir', audit.folder).stdout
-        told = self.yett('keygen', '--dir', audit.folder, expected=1).stderr
-        self.second = self.yett('keygen', '--dir', audit.folder, '--replace').stdout
-        return told
 
     def test_what_was_pruned_is_missing_unless_that_was_on_purpose(self):
         audit, key = self.made()
