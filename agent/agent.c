@@ -97,7 +97,7 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 static int connect_with_key(struct agent *agent, struct yett_connection **ret_connection, struct yett_error *error)
 {
 	const struct yett_connect_options options = {
-		.size = sizeof options, .socket_path = agent->socket_path, .key_path = agent->key_path};
+		.size = sizeof options, .socket_path = agent->socket_path, .key_path = agent->key_path, .flags = YETT_CONNECT_AGENT};
 	bool is_new;
 	int r = agent->key_path ? 0 : yett_key_ensure(NULL, &is_new, error);
 

@@ -25,6 +25,7 @@ OPTION_TEXT(set_at, struct policy_choice, at)
 OPTION_FLAG(set_effective, struct policy_choice, is_effective)
 OPTION_FLAG(set_origin, struct policy_choice, is_origin)
 OPTION_FLAG(set_strict, struct policy_choice, is_strict)
+OPTION_FLAG(set_agent, struct policy_choice, is_agents)
 
 #define OF_WHOM                                                                                                                 \
 	{0, "user", "USER", "for this user, by name or number (you)", set_user},                                                \
@@ -35,6 +36,7 @@ OPTION_FLAG(set_strict, struct policy_choice, is_strict)
 
 const struct option policy_options[] = {OF_WHOM,
                                         {0, "at", "DATE", "as if it were asked then: 2026-12-31, or 2026-12-31T18:00:00Z", set_at},
+                                        {0, "agent", NULL, "with explain: as an agent of the user's would ask", set_agent},
                                         {0, "effective", NULL, "with show: what is in force for the user, grant by grant", set_effective},
                                         {0, "origin", NULL, "with show: what is written of the helper, and in which file", set_origin},
                                         {0, "strict", NULL, "with check: end with status 3 where anything is to be noted", set_strict},
@@ -80,6 +82,8 @@ static void add_choice(struct arguments *arguments, const struct policy_choice *
 		add(arguments, "--groups", choice->groups);
 	if (choice->at)
 		add(arguments, "--at", choice->at);
+	if (choice->is_agents)
+		add(arguments, "--agent", NULL);
 	if (choice->is_own_key && !choice->key)
 		add(arguments, "--own-key", NULL);
 }
@@ -441,6 +445,8 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	if (choice.is_agents && strcmp(argv[first], "explain") != 0)
+		return misused("--agent is of policy explain");
 	if (choice.is_strict && strcmp(argv[first], "check") != 0)
 		return misused("--strict is of policy check");
 	if ((choice.is_origin || choice.is_effective) && strcmp(argv[first], "show") != 0)

@@ -23,6 +23,7 @@ struct policy_choice {
 	bool is_effective;  /* of `yett policy show` */
 	bool is_origin;     /* likewise */
 	bool is_strict;     /* of `yett policy check` */
+	bool is_agents;     /* an agent of theirs asks */
 	bool is_own_key;    /* without `key`: any of the user's own, whoever asks */
 };
 

@@ -57,8 +57,13 @@ static bool rests_on(const struct told *told, const char *by)
 /* 0, or that nobody can tell. */
 static int ask(const char *policy, struct test_case *test, struct told *ret_told)
 {
-	const struct policy_choice choice = {
-		.user = test->user, .groups = test->groups, .key = test->key, .at = test->at, .file = policy, .is_own_key = true};
+	const struct policy_choice choice = {.user = test->user,
+	                                     .groups = test->groups,
+	                                     .key = test->key,
+	                                     .at = test->at,
+	                                     .file = policy,
+	                                     .is_agents = test->agent && strcmp(test->agent, "true") == 0,
+	                                     .is_own_key = true};
 	struct told told = {0};
 	bool is_told;
 	int r = policy_explain_words(&choice, test->words_count, test->words, &told.text, &is_told, &told.error);

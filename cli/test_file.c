@@ -166,7 +166,7 @@ static const struct {
 	{"user", offsetof(struct test_case, user), false},       {"groups", offsetof(struct test_case, groups), true},
 	{"at", offsetof(struct test_case, at), false},           {"key", offsetof(struct test_case, key), false},
 	{"request", offsetof(struct test_case, request), false}, {"expect", offsetof(struct test_case, expect), false},
-	{"by", offsetof(struct test_case, by), false},
+	{"by", offsetof(struct test_case, by), false},           {"agent", offsetof(struct test_case, agent), false},
 };
 
 static int read_key(struct reading *reading, const char *name, struct test_case *test)
@@ -178,7 +178,7 @@ static int read_key(struct reading *reading, const char *name, struct test_case 
 	while (key < ARRAY_SIZE(keys) && strcmp(keys[key].name, name) != 0)
 		key++;
 	if (key == ARRAY_SIZE(keys))
-		return refuse(reading, "a test has no %s, but user, groups, key, at, request, expect and by", name);
+		return refuse(reading, "a test has no %s, but user, groups, key, agent, at, request, expect and by", name);
 	field = (char **)((char *)test + keys[key].at);
 	if (*field)
 		return refuse(reading, "%s is set twice", name);
@@ -187,6 +187,8 @@ static int read_key(struct reading *reading, const char *name, struct test_case 
 		r = keys[key].is_list ? read_list(reading, field) : next_text(reading, "a value", field);
 	if (r == 0 && field == &test->request)
 		r = split_request(reading, test);
+	if (r == 0 && field == &test->agent && strcmp(test->agent, "true") != 0 && strcmp(test->agent, "false") != 0)
+		r = refuse(reading, "whether an agent asks is true or false");
 	if (r == 0 && field == &test->expect && strcmp(test->expect, "allowed") != 0 && strcmp(test->expect, "refused") != 0)
 		r = refuse(reading, "what is expected is allowed or refused");
 	return r;

@@ -17,8 +17,8 @@
 #define TEST_FILE_WORDS_MAX 256 /* of a request */
 
 struct test_case {
-	char *name, *user, *groups, *key, *at, *by; /* NULL: not written; of several groups, commas between them */
-	char *words[TEST_FILE_WORDS_MAX + 1];       /* of the request, without "yett run"; they lie in `request` */
+	char *name, *user, *groups, *key, *agent, *at, *by; /* NULL: not written; of several groups, commas between them */
+	char *words[TEST_FILE_WORDS_MAX + 1];               /* of the request, without "yett run"; they lie in `request` */
 	int words_count;
 	char *request, *expect;
 	unsigned line;

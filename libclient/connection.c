@@ -86,6 +86,7 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 	connection->start = start;
 	connection->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS;
 	connection->signer = options->signer;
+	connection->is_agent = options->flags & YETT_CONNECT_AGENT;
 	connection->channel = channel_take(steal_fd(&owned), "the helper");
 	if (!connection->channel)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a connection");

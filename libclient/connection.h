@@ -26,6 +26,7 @@ struct yett_connection {
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
 	const struct yett_signer *signer; /* borrowed, or own_signer */
 	struct yett_signer *own_signer;
+	bool is_agent;          /* YETT_CONNECT_AGENT */
 	bool is_passing_signer; /* it stands for none, see need_signer() */
 	struct yett_sandbox *sandboxes;
 };

@@ -5,6 +5,7 @@
 
 #include "libclient/refusal.h"
 #include "libclient/signer.h"
+#include "protocol/asker.h"
 #include "protocol/codec.h"
 
 #define CLOSED_TIMEOUT_MS 1000 /* for a helper that closed to have said why */
@@ -52,6 +53,7 @@ static int send_signed(struct yett_connection *connection, const int *fds, size_
 
 	if (!to_sign)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the request");
+	*message_agent(&channel->message) = connection->is_agent;
 	if (message_encode(&channel->message, packet + head, MESSAGE_PACKET_MAX - head, &length) < 0)
 		return channel_explain(channel, error);
 	envelope.body_length = (uint32_t)length;

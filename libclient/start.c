@@ -377,6 +377,8 @@ int yett_connect(const struct yett_connect_options *asked, struct yett_connectio
 
 	if (r)
 		return r;
+	if (options->flags & ~(uint64_t)YETT_CONNECT_AGENT)
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the options of a connection have flags that are not known");
 	socket_path = options->socket_path ? options->socket_path : secure_getenv("YETT_SOCKET");
 	helper_path = options->helper_path ? options->helper_path : secure_getenv("YETT_HELPER");
 	start = options->start;

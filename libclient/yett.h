@@ -134,6 +134,12 @@ enum yett_start {
 	YETT_START_SETUID = 3,   /* yett-helper, where the file is root's and set-user-id */
 };
 
+/* Bits of yett_connect_options.flags. */
+enum yett_connect_flag {
+	YETT_CONNECT_AGENT =
+		1, /* what is asked for is the wish of a model: a policy may have grants of its own for that (yett.conf(5), agents) */
+};
+
 /*
  * What is not set here is taken from the environment by secure_getenv(3): YETT_SOCKET and YETT_HELPER. With
  * YETT_START_ANY a socket that was named (here or there) is the only one tried, and so is a helper that was named.
@@ -149,6 +155,7 @@ struct yett_connect_options {
 	const char *key_path;                /* where `signer` is NULL: of the key to load, which must be there */
 	const char *const *helper_arguments; /* more for a helper that runs with the caller's privilege, as "--policy", FILE; ends with
 	                                        NULL; or NULL */
+	uint64_t flags;                      /* enum yett_connect_flag, or-ed */
 };
 
 /*

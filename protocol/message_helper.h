@@ -130,6 +130,9 @@ MESSAGE_STRUCT(rule, MESSAGE_RULE_FIELDS);
 	F(S, TEXTS, masks, 0, MESSAGE_COVERS_MAX, ANY, MESSAGE_PATH_MAX)     /* hidden */ \
 	F(S, TEXTS, read_only, 0, MESSAGE_COVERS_MAX, ANY, MESSAGE_PATH_MAX) /* not writable */
 
+/* Of each request that is signed: a program asks on behalf of a model, which the policy can bind by grants of its own. */
+#define MESSAGE_ASKER_FIELDS(F, S) F(S, BOOL, agent)
+
 #define MESSAGE_CREATE_FIELDS(F, S)                                                                                       \
 	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                    \
 	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX) /* empty: the profile's */                                \
@@ -144,7 +147,8 @@ MESSAGE_STRUCT(rule, MESSAGE_RULE_FIELDS);
 	F(S, MAPS, rules, 0, MESSAGE_RULES_MAX, rule)                                                                     \
 	F(S, BOOL, ask)           /* what no rule allows, and the policy would let a rule allow, waits for such a rule */ \
 	F(S, BOOL, allow_private) /* names that rules allow may lead to private addresses */                              \
-	MESSAGE_COVER_FIELDS(F, S)
+	MESSAGE_COVER_FIELDS(F, S)                                                                                        \
+	MESSAGE_ASKER_FIELDS(F, S)
 MESSAGE_STRUCT(create, MESSAGE_CREATE_FIELDS);
 
 #define MESSAGE_CREATED_FIELDS(F, S)                                                                                                   \
@@ -191,7 +195,8 @@ MESSAGE_STRUCT(ended, MESSAGE_ENDED_FIELDS);
 	F(S, U32, changes, 0, UINT32_MAX)              /* of NETWORK: as many as the listing of its rules told */        \
 	F(S, MAPS, rules, 0, MESSAGE_RULES_MAX, rule)  /* of NETWORK: in place of those of the request, all */           \
 	F(S, BOOL, ask)                                /* of NETWORK: as of a create */                                  \
-	F(S, BOOL, allow_private)                      /* likewise */
+	F(S, BOOL, allow_private)                      /* likewise */                                                    \
+	MESSAGE_ASKER_FIELDS(F, S)
 MESSAGE_STRUCT(manage, MESSAGE_MANAGE_FIELDS);
 
 /* Whether a client may relay, for a sandbox of the profile: a socket of the host into it, or one of its ports to an address of the host. */
@@ -199,7 +204,8 @@ MESSAGE_STRUCT(manage, MESSAGE_MANAGE_FIELDS);
 	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                    \
 	F(S, TEXT, socket, ANY, 0, MESSAGE_PATH_MAX) /* absolute, as the kernel would tell it; empty: it is a port */     \
 	F(S, BYTES, address, 16)                     /* where the port is to be reached; of IPv4 mapped; of a socket 0 */ \
-	F(S, U32, port, 0, 65535)                    /* 0: the kernel chooses; of a socket 0 */
+	F(S, U32, port, 0, 65535)                    /* 0: the kernel chooses; of a socket 0 */                           \
+	MESSAGE_ASKER_FIELDS(F, S)
 MESSAGE_STRUCT(relay, MESSAGE_RELAY_FIELDS);
 
 /* What is to change in what a sandbox that is there shows: first is taken off, then looked at anew, then mounted. Fields of a create mean
@@ -210,7 +216,8 @@ MESSAGE_STRUCT(relay, MESSAGE_RELAY_FIELDS);
 	F(S, TEXTS, refresh, 0, MESSAGE_SHARES_MAX, ANY, MESSAGE_PATH_MAX) /* likewise; /: all */      \
 	F(S, MAPS, shares, 0, MESSAGE_SHARES_MAX, share)                                               \
 	F(S, MAPS, tmpfs, 0, MESSAGE_TMPFS_MAX, tmpfs) /* memory of shares that are copy-on-write */   \
-	MESSAGE_COVER_FIELDS(F, S)
+	MESSAGE_COVER_FIELDS(F, S)                                                                     \
+	MESSAGE_ASKER_FIELDS(F, S)
 MESSAGE_STRUCT(mount, MESSAGE_MOUNT_FIELDS);
 
 #define MESSAGE_ALLOWED_FIELDS(F, S) /* nothing more */

@@ -79,7 +79,7 @@ TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_co
      {ARRAY(gids, number_type, gids_count, LIST_MAX)}, {BOOL(everyone)}, {TEXTS(keys)}, {TEXTS(profiles)}, {TEXTS(share_ro)},
      {TEXTS(share_rw)}, {TEXTS(sockets)}, {TEXTS(publish)}, {TEXTS(capabilities)}, {TEXTS(devices)}, {BOOL(identity_caller)},
      {BOOL(identity_root)}, {BOOL(nested_userns)}, {BOOL(perf_events)}, {BOOL(allow_private)}, {NUMBER(network, 0, PLAN_NETWORKS - 1)},
-     {RULES(allow)}, {RULES(deny)}, {BOOL(user_keys)}, {BOOL(confined_clients)}, {BOOL(fall_through)},
+     {RULES(allow)}, {RULES(deny)}, {BOOL(user_keys)}, {BOOL(confined_clients)}, {BOOL(agents)}, {BOOL(fall_through)},
      {NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX)}, {NUMBER(terminals_max, 0, INT32_MAX)}, {INSIDE(places, place_type, POLICY_KEYS)},
      {TEXT(notice)}, {BOOL(is_void)}, {BOOL(is_ceiling)});
 #undef OBJECT

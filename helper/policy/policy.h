@@ -187,10 +187,12 @@ struct policy_grant {
 	bool identity_caller, identity_root, nested_userns, perf_events, allow_private; /* profiles, and requests, with these */
 	enum plan_network network;                                                      /* the most */
 	struct policy_rules allow, deny; /* each rule that a request allows is within one of these; what is denied in any case */
-	bool user_keys;                  /* ~/.config/yett/authorized_keys counts */
-	bool confined_clients;           /* a client in another namespace than the helper's may ask */
-	bool fall_through;               /* what it does not give is looked for in grants that name the asker less closely */
-	struct plan_limits limits_max;   /* of one sandbox; 0: the profile's own value is the most */
+	/* ~/.config/yett/authorized_keys counts; it counts for what agents ask for and nothing else, and if such a one is for the asker,
+	 * only such */
+	bool user_keys, agents;
+	bool confined_clients;         /* a client in another namespace than the helper's may ask */
+	bool fall_through;             /* what it does not give is looked for in grants that name the asker less closely */
+	struct plan_limits limits_max; /* of one sandbox; 0: the profile's own value is the most */
 	/* of all sandboxes of whomever the grant is for, also of those that another one gives */
 	struct plan_limits user_limits;          /* memory, cpu, pids */
 	unsigned sandboxes_max, terminals_max;   /* 0: unlimited */

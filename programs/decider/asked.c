@@ -112,6 +112,7 @@ char *asked_describe(const struct message *request, char out[ASKED_SIZE])
 	add_life(&d, &create->life);
 	add_network(&d, create);
 	add_mounts(&d, create);
+	add_flag(&d, "agent", create->agent);
 	for (size_t i = 0; i < create->labels_count; i++)
 		add_text(&d, "label", create->labels[i]);
 	return out;

@@ -47,16 +47,18 @@ unsigned authorize_rank(const struct policy_grant *grant, const struct verified 
 struct choice authorize_choose(const struct policy *policy, const struct verified *verified, const char *profile)
 {
 	struct choice choice = {0};
-	unsigned ranks = 0;
-	bool ends = false;
+	unsigned of_kind[2] = {0}, ranks; /* by whether they are for agents */
+	bool ends = false, are_for_agents;
 
 	for (const struct policy_grant *grant = NULL; (grant = admit_next(policy, verified->peer, grant));)
-		ranks |= 1U << authorize_rank(grant, verified);
+		of_kind[grant->agents] |= 1U << authorize_rank(grant, verified);
+	are_for_agents = verified->is_agents && of_kind[true];
+	ranks = of_kind[are_for_agents];
 	for (unsigned rank = AUTHORIZE_RANKS - 1; rank > 0 && !ends; rank--)
 		for (const struct policy_grant *grant = NULL; ranks >> rank & 1 && (grant = admit_next(policy, verified->peer, grant));) {
 			bool fits = fits_key(grant, verified);
 
-			if (authorize_rank(grant, verified) != rank)
+			if (authorize_rank(grant, verified) != rank || grant->agents != are_for_agents)
 				continue;
 			if (fits && (admit_list_has(&grant->profiles, "*") || admit_list_has(&grant->profiles, profile)))
 				return (struct choice){grant->is_void ? NULL : grant, grant};

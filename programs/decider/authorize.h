@@ -23,6 +23,7 @@ struct verified {
 	const struct peer *peer;
 	const struct message *request; /* of a kind that is signed; its texts were checked by re-encoding */
 	enum key_source key_source;
+	bool is_agents;    /* it says that an agent asks */
 	bool is_first_key; /* the user may enroll keys, and has enrolled none: good for a plan alone, of which nothing runs */
 	char principal[MESSAGE_NAME_MAX + 1]; /* the enrolled key's name; for KEY_OF_USER the empty text */
 	size_t fd_count;
@@ -63,6 +64,7 @@ unsigned authorize_rank(const struct policy_grant *grant, const struct verified 
 enum policy_naming authorize_naming(const struct policy_grant *grant, const struct peer *peer);
 
 /*
+ * Where grants for agents are for the peer, these are all that count for what an agent asks for; for the rest they do not count at all.
  * A grant that names the user comes before one that names a group of the user's, and that before "*"; among equals one that
  * names the key before others, then the first in the text. Only the foremost that are for the peer count: what none of them
  * gives is not given, unless all of them say fall_through; then the next ones count in the same way.

@@ -3,6 +3,7 @@
 #include "base/error_text.h"
 #include "programs/decider/ask.h"
 #include "programs/decider/key_text.h"
+#include "protocol/asker.h"
 #include "protocol/encode.h"
 
 #include <inttypes.h>
@@ -102,6 +103,7 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 		return r > 0 ? r : error_set(error, YETT_E_PROTOCOL, YETT_R_NOT_CANONICAL, "the decoder's reading is not what was signed");
 	if (verified.is_first_key && (message->kind != MESSAGE_CREATE || !message->body.create.plan_only))
 		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+	verified.is_agents = *message_agent(message);
 	*ret_verified = verified;
 	return 0;
 }

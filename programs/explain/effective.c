@@ -148,8 +148,10 @@ static size_t tell_gives(const struct explain *explain, const struct policy_gran
                          const struct policy_grant **ret_instead)
 {
 	const struct policy *policy = explain->policy;
+	struct verified verified = explain->verified;
 	size_t given = 0;
 
+	verified.is_agents = grant->agents;
 	*ret_instead = NULL;
 	json_open(json, "profiles", '[');
 	for (size_t i = 0; i < policy->profiles_count; i++) {
@@ -158,7 +160,7 @@ static size_t tell_gives(const struct explain *explain, const struct policy_gran
 
 		if (!admit_list_has(&grant->profiles, "*") && !admit_list_has(&grant->profiles, name))
 			continue;
-		choice = authorize_choose(policy, &explain->verified, name);
+		choice = authorize_choose(policy, &verified, name);
 		if (choice.grant == grant) {
 			json_text(json, NULL, name);
 			(void)fprintf(text, "%s%s", given++ ? ", " : "gives ", name);
@@ -203,10 +205,12 @@ static void tell_grant(const struct explain *explain, const struct policy_grant 
 
 	tell_json_open_section(json, NULL, grant->name, grant->place);
 	json_text(json, "names", names);
+	json_bool(json, "agents", grant->agents);
 	json_bool(json, "fall_through", grant->fall_through);
 	json_text_or_null(json, "expires", grant->expires ? date_format(grant->expires, date) : "");
 	json_text_or_null(json, "void", grant->is_void ? grant->notice : "");
-	(void)fprintf(text, "%zu. grant '%s' (%s:%u) names %s and ", number, grant->name, grant->place.file, grant->place.line, names);
+	(void)fprintf(text, "%zu. grant '%s' (%s:%u) %snames %s and ", number, grant->name, grant->place.file, grant->place.line,
+	              grant->agents ? "is for what agents ask for, " : "", names);
 	given = tell_gives(explain, grant, json, text, &instead);
 	json_bool(json, "fits_key", fits);
 	if (given == 0 && fits && instead)

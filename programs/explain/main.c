@@ -32,7 +32,7 @@ struct options {
 	const char *user, *groups, *key;
 	const char *at; /* NULL: now */
 	enum what what;
-	bool is_own_key;
+	bool is_own_key, is_agents;
 	bool is_alone; /* without conf.d */
 };
 
@@ -44,6 +44,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 		{"groups", required_argument, NULL, 'g'},
 		{"key", required_argument, NULL, 'k'},
 		{"at", required_argument, NULL, 't'},
+		{"agent", no_argument, NULL, 'm'},
 		{"own-key", no_argument, NULL, 'o'},
 		{"alone", no_argument, NULL, 'a'},
 		{"profiles", no_argument, NULL, 'l'},
@@ -70,6 +71,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 't':
 			options->at = optarg;
+			break;
+		case 'm':
+			options->is_agents = true;
 			break;
 		case 'o':
 			options->is_own_key = true;
@@ -177,6 +181,7 @@ static int answer(const struct options *options, struct explain *explain, const 
 		return 0;
 	}
 	r = who_find_key(explain, options->key, envelope->key, error);
+	explain->verified.is_agents = options->is_agents;
 	explain->verified.request = request;
 	explain->verified.fd_count = frame->fd_count;
 	if (r != 0)

@@ -74,6 +74,7 @@ const struct policy_grant *shadow_find(const struct policy *policy, uint32_t nob
 	bool decides = false;
 
 	probe.verified.peer = &probe.peer;
+	probe.verified.is_agents = grant->agents;
 	for (size_t i = 0; i < grant->uids_count && !decides; i++)
 		decides = decides_for_peer(&probe, grant->uids[i], nobody);
 	for (size_t i = 0; i < grant->gids_count && !decides; i++)

@@ -269,6 +269,7 @@ static const struct settings_key grant_keys[] = {
 	{"deny", SETTINGS_DENY, S(deny)},
 	{"user_keys", SETTINGS_BOOL, G(user_keys), .place = AT(KEY_USER_KEYS)},
 	{"confined_clients", SETTINGS_BOOL, G(confined_clients), .place = AT(KEY_CONFINED)},
+	{"agents", SETTINGS_BOOL, G(agents)},
 	{"fall_through", SETTINGS_BOOL, G(fall_through)},
 };
 #undef AT

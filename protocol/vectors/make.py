@@ -88,7 +88,7 @@ def create(**c):
     return body([("profile", text("default")), ("hostname", text("")), ("limits", limits()), ("shares", array([])),
                  ("tmpfs", array([])), ("plan_only", FALSE), ("name", text("")), ("labels", array([])), ("life", life()),
                  ("network", ZERO), ("rules", array([])), ("ask", FALSE), ("allow_private", FALSE),
-                 ("masks", array([])), ("read_only", array([]))], c)
+                 ("masks", array([])), ("read_only", array([])), ("agent", FALSE)], c)
 
 
 def created(**c):
@@ -111,16 +111,17 @@ def ended(**c):
 
 def manage(**c):
     return body([("action", ONE), ("sandbox", text("0123456789abcdef")), ("all", FALSE), ("changes", ZERO),
-                 ("rules", array([])), ("ask", FALSE), ("allow_private", FALSE)], c)
+                 ("rules", array([])), ("ask", FALSE), ("allow_private", FALSE), ("agent", FALSE)], c)
 
 
 def relay(**c):
-    return body([("profile", text("default")), ("socket", text("/run/user/1000/agent")), ("address", binary(bytes(16))), ("port", ZERO)], c)
+    return body([("profile", text("default")), ("socket", text("/run/user/1000/agent")), ("address", binary(bytes(16))), ("port", ZERO),
+                 ("agent", FALSE)], c)
 
 
 def mount(**c):
     return body([("sandbox", text("0123456789abcdef")), ("unmount", array([])), ("refresh", array([])), ("shares", array([])), ("tmpfs", array([])),
-                 ("masks", array([])), ("read_only", array([]))], c)
+                 ("masks", array([])), ("read_only", array([])), ("agent", FALSE)], c)
 
 
 def allowed(**c):

@@ -39,10 +39,24 @@ grant "open" {
 '''
 
 
-class Model(agent.Users):
-    """A model that asks for whatever it likes: it reaches what whoever started the program gave, and nothing else changes or is read."""
+# What models of those who have it may have at most.
+FOR_MODELS = '''
+grant "models" {
+  users = {"*"}
+  agents = true
+  user_keys = true
+  profiles = {"default", "limited"}
+  share_ro = {"/usr"}
+  network = limited
+  allow = {"*.one.example:443"}
+  max_memory = 4G
+  linger_max = 1h
+}
+'''
 
-    service_options = {'before': OPEN}
+
+class Asking(agent.Users):
+    """A model, and what it is not to reach."""
 
     # What there is of one of the user's own that no agent made.
     ABOUT_ONE = [('run_command', {'command': 'true'}), ('run_code', {'language': 'bash', 'code': 'true'}), ('read_file', {'path': '/etc/hostname'}),
@@ -78,6 +92,12 @@ class Model(agent.Users):
     def untouched(self):
         self.assertEqual(sorted(os.listdir(self.home + '/.ssh')), ['id'])
         self.assertEqual([yett.read(self.home + '/' + name) for name in ('.ssh/id', '.bashrc', 'project/file')], ['secret', 'as it was', 'as it was'])
+
+
+class Model(Asking):
+    """A model that asks for whatever it likes: it reaches what whoever started the program gave, and nothing else changes or is read."""
+
+    service_options = {'before': OPEN}
 
     def test_what_was_given_is_reached(self):
         """So the rest shows something."""
@@ -308,6 +328,51 @@ class Model(agent.Users):
         self.addCleanup(self.yett, 'destroy', 'mine')
         for answer in (server.get('/network/mine'), server.ask('PUT', '/network/mine', {'enabled': False}), server.get('/v1/events?sandbox=mine')):
             self.assertEqual(answer.status, 403, answer)
+
+
+class Granted(Asking):
+    """An administrator has a grant for models: no option lifts it. Model shows what each of these options gives without one."""
+
+    service_options = {'before': OPEN + FOR_MODELS}
+    EVERYTHING = ('--rw', '/', '--net', 'host', '--profile', 'open', '--profile', 'default', '--profile', 'limited', '--sandboxes', 'all')
+
+    def refused_by(self, rule, tool, operation='run_command', **asked):
+        error = self.refused(tool, operation, **({'command': 'true'} if operation == 'run_command' else {}), **asked)
+        self.assertEqual(error.get('rule'), rule and rule + " of grant 'models'", error)
+
+    def test_no_option_gives_more(self):
+        tool = self.tool('--rw', self.home, '--rw', self.home + '/.ssh', *self.EVERYTHING)
+        for place in (self.project, self.home + '/.ssh'):
+            for mode, key in (('ro', 'share_ro'), ('cow', 'share_ro'), ('rw', 'share_rw')):
+                for operation in ('run_command', 'sandboxes'):
+                    self.refused_by(key, tool, operation, shares=[{'path': place, 'target': '/mnt', 'mode': mode}],
+                                    **({'action': 'make'} if operation == 'sandboxes' else {}))
+        self.assertEqual(self.ran(tool, 'ls -d /mnt/bin', ('/usr', 'ro')), '/mnt/bin')
+        self.refused_by('max_memory', tool, memory_bytes=5 << 30)
+        self.refused_by('profiles', tool, profile='open')
+        for network in ('open', 'host'):
+            self.refused_by('network', tool, network=network)
+        self.refused_by('allow', tool, allow=['two.example:443'])
+        made = tool.ask('sandboxes', action='make', allow=['a.one.example:443'])['sandbox']
+        self.refused_by('allow', tool, 'sandboxes', action='allow', sandbox=made['id'], allow=['two.example:443'])
+        self.assertIn('rules', tool.ask('sandboxes', action='allow', sandbox=made['id'], allow=['b.one.example:443']))
+        self.untouched()
+
+    def test_what_the_user_made_by_another_grant_is_out_of_its_reach(self):
+        for name, profile in (('wide', 'open'), ('plain', 'default')):
+            self.assertEqual(self.yett('create', '-p', profile, '--name', name).code, 0)
+            self.addCleanup(self.yett, 'destroy', name)
+        tool = self.tool(*self.EVERYTHING)
+        for operation, asked in self.ABOUT_ONE:
+            self.assertIn('error', tool.ask(operation, sandbox='wide', **asked))
+        self.assertEqual({one['name'] for one in tool.ask('sandboxes', action='list')['sandboxes']}, {'plain'})
+        self.assertEqual(tool.ask('run_command', command='echo plain', sandbox='plain')['stdout'], 'plain\n')
+        self.assertEqual({one['name'] for one in yett.told(self.yett('ps', '--json').out)['sandboxes']}, {'wide', 'plain'})
+
+    def test_the_user_is_no_model(self):
+        done = self.yett('run', '-p', 'open', '--rw', self.project, '--', 'sh', '-c', 'echo new >"$1/file"', 'sh', self.project)
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(yett.read(self.project + '/file'), 'new\n')
 
 
 class Held(serving.Case):

@@ -236,6 +236,8 @@ FAULTS = (
     Fault('a-key-that-others-read-is-used', 'libclient/keyfile.c', 'if (private && (st.st_mode & 077)) {', 'if (private && (st.st_mode & 007)) {',
           'A private key that a group can read is used.', ('unit-client_keys', 'system-keys')),
     # --- agents and the audit ---
+    Fault('a-model-has-the-grants-of-its-user', 'programs/decider/authorize.c', 'are_for_agents = verified->is_agents && of_kind[true];', 'are_for_agents = verified->is_agents && of_kind[true] > of_kind[false];',
+          'A model gets what the grants of its user give, though there is one for models.', ('unit-authorize', 'hostile-agent:Granted')),
     Fault('any-secret-is-a-token', 'agent/http/access.c', 'difference |= (uint8_t)(secret[i] ^ shown[i]);', 'difference = (uint8_t)(secret[i] ^ shown[i]);',
           'A token with the right last character is accepted.', ('unit-http_access', 'system-serve')),
     Fault('any-host-is-local', 'agent/http/access.c', 'return strcmp(rest, own) == 0;', 'return strncmp(rest, own, 1) == 0;',

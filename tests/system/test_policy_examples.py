@@ -98,6 +98,7 @@ test "c" { user = "4568" groups = {users} request = "yett run" expect = allowed 
                           ('test "a" { request = "yett run \'x"', 'a \' has no other that ends its text'),
                           ('test "a" { expect = perhaps }', 'what is expected is allowed or refused'), ('test "a" { users = x }', 'a test has no users'),
                           ('test "a" { user = x user = y }', 'user is set twice'), ('test "a" {\nuser = "x\n" }', 'some.test:2: the text does not end on its line'),
+                          ('test "a" { agent = yes }', 'whether an agent asks is true or false'),
                           ('test "a" { groups = {} }', 'a list needs a name in it'), ('test "a" { user x }', "'=' is wanted here"),
                           ('test "a" {', "a key or '}' is wanted here"), ('test {', 'the name of a test is wanted here'),
                           ('test "a" { groups = {a {b} } }', 'a name, or a list of names in braces, is wanted here'),

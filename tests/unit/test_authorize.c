@@ -107,6 +107,41 @@ static void a_grant_that_restricts_leaves_no_way_round_it(void **state)
 	}
 }
 
+static void grants_for_agents_decide_for_them_and_for_nobody_else(void **state)
+{
+	static const char for_agents[] =
+		"grant \"everyone\" { users = {\"*\"} profiles = {\"*\"} }\n"
+		"grant \"mine\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"} fall_through = true }\n"
+		"grant \"models\" { users = {\"*\"} agents = true profiles = {\"default\"} }\n"
+		"grant \"my-models\" { users = {\"1001\"} agents = true profiles = {\"big\"} }\n";
+	struct decide *d = *state;
+	char text[1024];
+
+	(void)snprintf(text, sizeof text, PROFILES "%s", for_agents);
+	decide_policy(d, text);
+	decides(d, "big", "mine", "");
+	d->verified.is_agents = true;
+	decides(d, "default", "models", "");
+	decides(d, "big", "", "models"); /* by no other, however closely it names the user */
+	d->peer.uid = 1001;
+	decides(d, "big", "my-models", "");
+	decides(d, "default", "", "my-models");
+	d->verified.is_agents = false;
+	decides(d, "default", "everyone", "");
+	/* who has none is given what all that is asked for is given */
+	decide_policy(d, PROFILES "grant \"everyone\" { users = {\"*\"} profiles = {\"*\"} }\n"
+	                          "grant \"models\" { users = {\"1001\"} agents = true profiles = {\"default\"} }\n");
+	d->verified.is_agents = true;
+	d->peer.uid = 1002;
+	decides(d, "big", "everyone", "");
+	d->peer.uid = 1001;
+	decides(d, "big", "", "models");
+	/* a ceiling is for both */
+	decide_policy(d, PROFILES
+	              "grant \"everyone\" { users = {\"*\"} profiles = {\"*\"} }\nceiling \"all\" { users = {\"*\"} max_memory = 1G }\n");
+	decides(d, "big", "everyone", "");
+}
+
 static void a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names(void **state)
 {
 	struct decide *d = *state;
@@ -1004,6 +1039,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_DECIDE(the_grant_that_names_the_user_most_closely_decides_wherever_it_stands),
 		WITH_DECIDE(a_grant_that_restricts_leaves_no_way_round_it),
+		WITH_DECIDE(grants_for_agents_decide_for_them_and_for_nobody_else),
 		WITH_DECIDE(a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names),
 		WITH_DECIDE(what_a_user_has_together_is_bounded_by_every_grant_for_the_user),
 		WITH_DECIDE(a_ceiling_bounds_and_gives_nothing),
