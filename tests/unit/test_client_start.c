@@ -118,6 +118,18 @@ static void the_environment_names_a_helper_and_an_option_wins_over_it(void **sta
 	assert_int_equal(unsetenv("YETT_HELPER"), 0);
 }
 
+static void flags_that_are_not_known_are_refused(void **state)
+{
+	const struct yett_connect_options options = {
+		.size = sizeof options, .start = YETT_START_PERSONAL, .helper_path = helper, .flags = YETT_CONNECT_AGENT << 1};
+	struct yett_connection *connection = NULL;
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(yett_connect(&options, &connection, &error), YETT_E_UNSUPPORTED);
+	assert_null(connection);
+}
+
 static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **state)
 {
 	const char *const more[] = {"--policy", "/a policy", NULL};
@@ -180,6 +192,7 @@ int main(void)
 		TEST(what_is_no_helper_is_refused),
 		TEST(a_link_is_followed_to_what_is_checked),
 		TEST(the_environment_names_a_helper_and_an_option_wins_over_it),
+		TEST(flags_that_are_not_known_are_refused),
 		TEST(a_helper_gets_one_socket_and_an_environment_from_nothing),
 		TEST(a_helper_without_the_bit_is_not_started_as_one_that_has_it),
 		TEST(both_ways_are_named_when_neither_is_there),
