@@ -42,7 +42,7 @@ int again_prepare(struct run *run, struct session *ret_session)
 	if (r == YETT_E_NOT_FOUND && o->life.idle_suspend)
 		why.code = r = YETT_E_INVALID_REQUEST;
 	/* one that somebody else has, one that is torn, one that waits or may run: nothing of that is lost */
-	if (r && (ret_session->directory >= 0 || why.code == YETT_E_INVALID_REQUEST || o->life.idle_suspend)) {
+	if (r && (ret_session->directory >= 0 || why.code == YETT_E_RESOURCE_LIMIT || o->life.idle_suspend)) {
 		run->error = why;
 		return r;
 	}

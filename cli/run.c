@@ -132,8 +132,8 @@ static void find_shell(char *out, size_t size)
 		(void)snprintf(out, size, "/bin/sh");
 }
 
-/* Options first, for all alike. -1 to go on, else the exit code. */
-static int begin(const struct subcommand *self, int argc, char **argv, struct run **ret_run, int *ret_first)
+/* Options first, for all alike. -1 to go on, else the exit code, `misused` where there is something wrong with them. */
+static int begin(const struct subcommand *self, int argc, char **argv, int misused, struct run **ret_run, int *ret_first)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
 	int r;
@@ -143,7 +143,7 @@ static int begin(const struct subcommand *self, int argc, char **argv, struct ru
 	/* a reader that went away is an error of write(2) here, not the end of this process: a sandbox may depend on it */
 	(void)signal(SIGPIPE, SIG_IGN);
 	run_options_init(&run->options);
-	r = options_begin(self, argc, argv, &run->options, RUN_FAILED, ret_first);
+	r = options_begin(self, argc, argv, &run->options, misused, ret_first);
 	if (r >= 0) {
 		run_options_free(&run->options);
 		return r;
@@ -156,7 +156,7 @@ static int begin(const struct subcommand *self, int argc, char **argv, struct ru
 int run_main(const struct subcommand *self, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = NULL;
-	int first, r = begin(self, argc, argv, &run, &first);
+	int first, r = begin(self, argc, argv, RUN_FAILED, &run, &first);
 
 	if (r >= 0)
 		return r;
@@ -167,7 +167,7 @@ int run_main(const struct subcommand *self, int argc, char **argv)
 int shell_main(const struct subcommand *self, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = NULL;
-	int first, r = begin(self, argc, argv, &run, &first);
+	int first, r = begin(self, argc, argv, RUN_FAILED, &run, &first);
 
 	if (r >= 0)
 		return r;
@@ -181,7 +181,7 @@ int shell_main(const struct subcommand *self, int argc, char **argv)
 int exec_main(const struct subcommand *self, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = NULL;
-	int first, r = begin(self, argc, argv, &run, &first);
+	int first, r = begin(self, argc, argv, RUN_FAILED, &run, &first);
 
 	if (r >= 0)
 		return r;
@@ -197,8 +197,8 @@ static void free_words(char **words)
 		free(words[i]);
 }
 
-/* The sandbox, and what is kept of it. */
-static int make(struct run *run, char **words)
+/* The sandbox, and what is kept of it. `ret_is_written`: nothing kept its id from being printed. */
+static int make(struct run *run, char **words, bool *ret_is_written)
 {
 	struct session session;
 	bool is_known = false;
@@ -212,8 +212,8 @@ static int make(struct run *run, char **words)
 		r = again_keep(run, words, &session);
 	if (r == 0 && !output_json())
 		(void)puts(run->info.id);
-	if (r == 0 && (r = output_flush("the id of the sandbox, which is ended again", &run->error)) == 0)
-		is_known = true;
+	if (r == 0)
+		*ret_is_written = is_known = (r = output_flush("the id of the sandbox, which is ended again", &run->error)) == 0;
 	if (!is_known)
 		(void)yett_sandbox_end(run->sandbox, NULL); /* nobody would know of it */
 	if (!is_known && *run->info.id && session.directory >= 0)
@@ -227,14 +227,14 @@ int create_main(const struct subcommand *self, int argc, char **argv)
 {
 	_cleanup_free_ char **words = calloc(AGAIN_WORDS_MAX, sizeof *words);
 	_cleanup_free_ struct run *run = NULL;
-	int first, r = begin(self, argc, argv, &run, &first);
+	bool is_written = true;
+	int first, r = begin(self, argc, argv, EXIT_USAGE, &run, &first);
 
 	if (r >= 0)
 		return r;
-	if (!words)
-		return finish(run, error_set(&run->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the options"));
 	run->options.life.linger = true;
-	r = options_words(self, argc, argv, words, AGAIN_WORDS_MAX, &run->error);
+	r = words ? options_words(self, argc, argv, words, AGAIN_WORDS_MAX, &run->error)
+	          : error_set(&run->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the options");
 	if (r == 0)
 		r = check_idle_suspend(run, true);
 	if (r == 0)
@@ -242,7 +242,10 @@ int create_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = connect_helper(run);
 	if (r == 0)
-		r = make(run, words);
-	free_words(words);
-	return finish(run, r);
+		r = make(run, words, &is_written);
+	if (words)
+		free_words(words);
+	if (finish(run, r) == 0)
+		return 0;
+	return !is_written ? RUN_FAILED : r == YETT_E_INVALID_REQUEST ? EXIT_USAGE : EXIT_FAILED;
 }

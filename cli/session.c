@@ -112,7 +112,7 @@ static int not_found(const char *name, struct yett_error *error)
 
 static int others(const char *name, struct yett_error *error)
 {
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 	                 "the sandbox %s is just being made, suspended, resumed or ended by somebody else", name);
 }
 

@@ -44,7 +44,7 @@ struct session {
 
 /*
  * Opens the session of a name and takes its lock; with SESSION_MAKE also where there is none yet. What is there has been read then.
- * YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: somebody else has the lock; YETT_E_SECURITY_VIOLATION: it is not the caller's alone;
+ * YETT_E_NOT_FOUND; YETT_E_RESOURCE_LIMIT: somebody else has the lock; YETT_E_SECURITY_VIOLATION: it is not the caller's alone;
  * YETT_E_FILE_OPERATION_FAILED. With SESSION_EVEN_BROKEN one whose file cannot be read is as none; with SESSION_AT_ONCE a lock is not
  * waited for. 0: it has a directory. To be closed in every case.
  */

@@ -247,7 +247,7 @@ int suspend_destroy(struct yett_connection *connection, const char *id_or_name, 
 	if (yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0 && session_find(id_or_name, name)) {
 		r = open_of(status, &session, &why);
 		is_its = r == 0;
-		if (r == YETT_E_INVALID_REQUEST) { /* it is just being made again, say */
+		if (r == YETT_E_RESOURCE_LIMIT) { /* it is just being made again, say */
 			*error = why;
 			session_close(&session);
 			return r;

@@ -76,7 +76,7 @@ class Kept(yett.Case):
         self.service.reload()
         self.assert_over()
         # A new one is told what is in force, about what lives, too; root ends that.
-        self.assert_refused(self.yett('create'), 125, 'no grant of the policy is for uid %d' % self.alice.uid)
+        self.assert_refused(self.yett('create'), 1, 'no grant of the policy is for uid %d' % self.alice.uid)
         self.assert_refused(self.yett('exec', self.sandbox_id, '--', 'true'), 125, 'no grant of the policy is for uid')
         root = yett.Root(self.service.folder)
         shutil.copy(self.alice.home + '/.config/yett/id_ed25519.pub', self.service.keys + '/roots.pub')

@@ -195,10 +195,10 @@ class Lives(yett.Case):
         self.assertEqual(self.inspect('gone')['plan']['name'], 'gone')
 
     def test_an_annotation_is_bounded(self):
-        self.assert_refused(self.yett('create', '--annotation', 'k=' + 'v' * 254), 125, 'an annotation is longer than 255 bytes')
-        self.assert_refused(self.yett('create', '--label', '#k=v'), 125, 'KEY=VALUE')
+        self.assert_refused(self.yett('create', '--annotation', 'k=' + 'v' * 254), 2, 'an annotation is longer than 255 bytes')
+        self.assert_refused(self.yett('create', '--label', '#k=v'), 2, 'KEY=VALUE')
         notes = [word for i in range(11) for word in ('--annotation', '%x=' % i + 'v' * 253)]
-        self.assert_refused(self.yett('create', *notes), 125, 'have more than 2,560 bytes together')
+        self.assert_refused(self.yett('create', *notes), 2, 'have more than 2,560 bytes together')
 
     def test_lists_are_filtered(self):
         first = self.create('--name', 'one', '--label', 'app=web', '--label', 'tier=1')
@@ -226,21 +226,21 @@ class Lives(yett.Case):
     def test_a_name_is_one_sandboxs_of_a_user(self):
         self.create('--name', 'mine')
         self.create('--name', 'mine', user=self.bob)
-        self.assert_refused(self.yett('create', '--name', 'mine'), 125, "a sandbox named 'mine' is there already")
+        self.assert_refused(self.yett('create', '--name', 'mine'), 1, "a sandbox named 'mine' is there already")
         self.assertEqual(self.yett('destroy', 'mine').code, 0)
         self.assertTrue(self.is_gone('mine'))
         self.create('--name', 'mine')
         self.assertEqual(len(self.ps(user=self.bob)), 1)
 
     def test_a_name_that_could_be_an_id_is_refused(self):
-        self.assert_refused(self.yett('create', '--name', '0123456789abcdef'), 125, 'could be the id of another sandbox')
+        self.assert_refused(self.yett('create', '--name', '0123456789abcdef'), 2, 'could be the id of another sandbox')
 
     def test_bad_options_are_refused_before_anything_is_asked(self):
         for argv in (('--name', 'A b'), ('--name', '../x'), ('--name', ''), ('--label', 'x'), ('--label', '=x'),
                      ('--idle-action', 'stop'), ('--idle-timeout', '0s'), ('--wall-time', '721h'), ('--cpu-time', 'x'),
                      ('--label', 'k=' + 'v' * 255)):
-            self.assertEqual(self.yett('create', *argv).code, 125, argv)
-        self.assert_refused(self.yett('create', '--label', 'a=1', '--label', 'a=2'), 125, 'has the key of another label')
+            self.assertEqual(self.yett('create', *argv).code, 2, argv)
+        self.assert_refused(self.yett('create', '--label', 'a=1', '--label', 'a=2'), 2, 'has the key of another label')
         for word in ('inspect', 'pause', 'resume', 'kill', 'destroy', 'attach'):
             self.assert_refused(self.yett(word, 'nothing'), 1, "there is no sandbox 'nothing'")
             self.assertEqual(self.yett(word, '../x').code, 1)
@@ -369,7 +369,7 @@ class Lives(yett.Case):
         self.assertGreater(self.inspect('ends')['ended_ms'], 0)
         for word, code in (('exec', 125), ('pause', 1), ('resume', 1), ('kill', 1), ('attach', 1)):
             self.assert_refused(self.yett(word, 'ends', *(['true'] if word == 'exec' else [])), code, 'the sandbox has ended')
-        self.assert_refused(self.yett('create', '--name', 'ends'), 125, 'is there already')
+        self.assert_refused(self.yett('create', '--name', 'ends'), 1, 'is there already')
         self.assertEqual(self.yett('destroy', 'ends').code, 0)
         self.assertTrue(self.is_gone('ends'))
 
@@ -458,9 +458,9 @@ class Lives(yett.Case):
     # --- what the policy says ---
 
     def test_only_who_may_linger_does(self):
-        self.assert_refused(self.yett('create', '-p', 'connected'), 125, "'connected' does not allow lingering",
+        self.assert_refused(self.yett('create', '-p', 'connected'), 1, "'connected' does not allow lingering",
                             ':%d' % self.service.line('grant "connected"'))
-        self.assert_refused(self.yett('create', '-p', 'short', '--idle-timeout', '1s'), 125, 'an idle timeout of 1s is more than the 300ms',
+        self.assert_refused(self.yett('create', '-p', 'short', '--idle-timeout', '1s'), 1, 'an idle timeout of 1s is more than the 300ms',
                             ':%d' % self.service.line('linger_max = 300ms'))
 
     def test_what_nobody_looks_after_ends(self):
@@ -473,10 +473,10 @@ class Lives(yett.Case):
     def test_those_that_linger_count(self):
         few = {'groups': [self.alice.gid, 4545]}
         first, second = (self.create('-p', 'few', **few) for _ in range(2))
-        self.assert_refused(self.yett('create', '-p', 'few', **few), 125, 'the policy allows this user 2 sandboxes at once')
+        self.assert_refused(self.yett('create', '-p', 'few', **few), 1, 'the policy allows this user 2 sandboxes at once')
         self.assertEqual(self.yett('destroy', first, **few).code, 0)
         third = self.create('-p', 'few', '--wall-time', '1ms', '--cleanup-delay', '1h', **few)
-        self.assert_refused(self.yett('create', '-p', 'few', **few), 125, 'the policy allows this user 2 sandboxes at once')
+        self.assert_refused(self.yett('create', '-p', 'few', **few), 1, 'the policy allows this user 2 sandboxes at once')
         self.assertEqual(self.yett('destroy', second, third, **few).code, 0)
 
     def test_a_plan_says_what_was_asked(self):

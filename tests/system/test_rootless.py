@@ -297,7 +297,7 @@ class Lives(yett.Case):
         self.assertEqual(self.yett('exec', 'lasts', '--', 'sh', '-c', 'echo kept >/tmp/file').code, 0)
         self.assertEqual(self.yett('exec', 'lasts', '--', 'cat', '/tmp/file').out, 'kept\n')
         self.assertEqual(self.yett('ps', '-q').out, done.out)
-        self.assert_refused(self.yett('create', '--name', 'lasts'), 125, 'there already')
+        self.assert_refused(self.yett('create', '--name', 'lasts'), 1, 'there already')
         self.assert_refused(self.yett('pause', 'lasts'), 1, 'cannot be paused: without root')
         self.assertEqual(self.yett('ps', '-q', user=self.bob).out, '')
         self.assertEqual(self.yett('inspect', done.out.strip(), user=self.bob).code, 1)

@@ -179,7 +179,7 @@ class Sessions(Workspace):
             done = self.do(word, 'box', code=1)
             self.assertIn(text, done.err)
             self.assertIn('--key other-key', done.err)
-        self.assertIn('there already', self.do('create', '--name', 'box', code=125).err)
+        self.assertIn('there already', self.do('create', '--name', 'box', code=1).err)
         self.assertEqual((self.record(), self.suspended()), (before, []))
         self.do('suspend', '--key', key, 'box')
         self.assertEqual(self.suspended(), ['box'])
@@ -203,7 +203,7 @@ class Sessions(Workspace):
         self.assertEqual(self.suspended('--filter', 'name=box', '--key', key), [])
         for word in ('resume', 'destroy'):
             self.do(word, '--key', key, 'box', code=1)
-        self.assertIn('is there already', self.do('create', '--key', key, '--name', 'box', code=125).err)
+        self.assertIn('is there already', self.do('create', '--key', key, '--name', 'box', code=1).err)
         self.create('--key', key, name='next')  # prunes
         self.assertEqual((self.record(), self.record('old')), before)
         self.do('destroy', '--key', key, 'next')
@@ -221,7 +221,7 @@ class Sessions(Workspace):
                     os.unlink(link)
                     before, work = self.record(), self.works()[-1]
                     for idle in ([], ['--idle-timeout', '1h', '--idle-action', 'suspend']):
-                        done = self.do('create', '--name', 'box', *idle, code=125)
+                        done = self.do('create', '--name', 'box', *idle, code=1)
                         for text in ('whether the sandbox box is gone cannot be found out', 'yett destroy box'):
                             self.assertIn(text, done.err)
                     if is_suspended:
@@ -248,7 +248,7 @@ class Sessions(Workspace):
                     self.create(*more, env=there)
                     before = self.record()
                     self.assertIn('word=--socket=' + other.socket + '\n', before)
-                    done = self.do('create', '--name', 'box', code=125)
+                    done = self.do('create', '--name', 'box', code=1)
                     for text in ("a sandbox named 'box' is there already", '--socket ' + other.socket):
                         self.assertIn(text, done.err)
                     self.assertIn(other.socket, self.do('resume', 'box', code=1).err)
@@ -310,7 +310,7 @@ class Sessions(Workspace):
         before = self.record()
         self.assertIn('the sandbox box is suspended', self.do('suspend', 'box', code=1).err)
         self.assertIn('yett resume box', self.do('exec', 'box', '--', 'true', code=125).err)
-        done = self.do('create', '--name', 'box', code=125)
+        done = self.do('create', '--name', 'box', code=1)
         for text in ('the sandbox box is suspended', 'yett resume box', 'yett destroy box'):
             self.assertIn(text, done.err)
         self.assertEqual(self.record(), before)
@@ -336,14 +336,14 @@ class Sessions(Workspace):
 
     def test_idleness_suspends_it_where_that_was_asked(self):
         for options in (['--idle-timeout', '200ms'], ['--name', 'box']):
-            done = self.do('create', '--idle-action', 'suspend', *options, code=125)
+            done = self.do('create', '--idle-action', 'suspend', *options, code=2)
             self.assertIn('with --name and --idle-timeout', done.err)
-        self.assertIn('BAD is no name of a sandbox', self.do('create', '--idle-timeout', '1h', '--idle-action', 'suspend', '--name', 'BAD', code=125).err)
+        self.assertIn('BAD is no name of a sandbox', self.do('create', '--idle-timeout', '1h', '--idle-action', 'suspend', '--name', 'BAD', code=2).err)
         self.assertIn('is of yett create', self.do('run', '--idle-action', 'suspend', '--idle-timeout', '1s', '--name', 'x', '--', 'true', code=125).err)
         for more in ([], ['--cleanup-delay', '1h']):
             self.cow_box('--idle-timeout', '300ms', '--idle-action', 'suspend', *more)
             yett.wait_until(lambda: self.suspended() == ['box'], 'the end by idleness')
-            self.assertIn('suspended', self.do('create', '--name', 'box', code=125).err)
+            self.assertIn('suspended', self.do('create', '--name', 'box', code=1).err)
             self.do('resume', 'box')
             yett.wait_until(lambda: self.suspended() == ['box'], 'the end by idleness, again')
             self.do('destroy', 'box')  # what is listed of it, and in the second turn the session with it
@@ -642,7 +642,7 @@ class Sessions(Workspace):
     def run_broken(self, whole):
         """What is torn keeps its place, until it is forgotten by name."""
         self.edit(lambda _: whole[:50])
-        self.assertIn('cannot be used', self.do('create', '--name', 'box', code=125).err)
+        self.assertIn('cannot be used', self.do('create', '--name', 'box', code=1).err)
         told = self.do('ps').err
         return told
 
@@ -719,7 +719,7 @@ class Sessions(Workspace):
                 if os.path.dirname(share) != self.state + '/yett/sessions':
                     self.assertIn('cannot share', self.do('mount', '--cow', share + ':/mnt/x:memory=1M', 'box', code=1).err)
         shutil.rmtree(self.state + '/yett')  # nor one that is just being made what there will be
-        done = self.do('create', '--name', 'other', '--rw', self.state, code=125)
+        done = self.do('create', '--name', 'other', '--rw', self.state, code=1)
         self.assertIn('it is kept how sandboxes are made again', done.err)
 
     def limited(self, *argv):
@@ -871,7 +871,7 @@ class Sessions(Workspace):
         all_are_told((['suspend', 'box'], 1), (['destroy', 'box'], 1))
         self.assertEqual(len(self.ps()['sandboxes']), 1)
         self.do('suspend', 'box')
-        all_are_told((['resume', 'box'], 1), (['destroy', 'box'], 1), (['create', '--name', 'box'], 125))
+        all_are_told((['resume', 'box'], 1), (['destroy', 'box'], 1), (['create', '--name', 'box'], 1))
         self.assertEqual(self.suspended(), ['box'])
         self.do('resume', 'box')
 
