@@ -257,11 +257,12 @@ static int parse(struct session *session, struct run_options *options, struct ye
 static int use_store(struct yett_share *share, const char *id, struct yett_error *error)
 {
 	_cleanup_free_ char *source = NULL, *target = NULL;
-	int r = work_find_places(id, &source, &target, error);
+	char found[YETT_ID_SIZE];
+	int r = work_find_places(id, found, &source, &target, error);
 
 	if (r)
 		return r;
-	share->store = strdup(id);
+	share->store = strdup(found);
 	return share->store ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the share");
 }
 

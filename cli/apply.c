@@ -130,18 +130,20 @@ int apply_main(const struct subcommand *self, int argc, char **argv)
 	const struct yett_work *work;
 	struct apply_options options = {0};
 	struct yett_error error = {0};
+	const char *named;
 	int first, count, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
-	count = argc - first - 1;
-	if (check(&options, count, &error) || review_check_paths("apply", count, argv + first + 1, &error)) {
+	named = first < argc ? argv[first++] : NULL;
+	count = argc - first;
+	if (check(&options, count, &error) || review_check_paths("apply", count, argv + first, &error)) {
 		output_error(&error);
 		return EXIT_USAGE;
 	}
-	r = review_find(argv[first], &list, &work, &error);
+	r = review_find(named, &list, &work, &error);
 	if (r == 0)
-		r = apply(work, &options, argv + first + 1, &error);
+		r = apply(work, &options, argv + first, &error);
 	if (r > 0)
 		output_error(&error);
 	return r > 0 ? EXIT_FAILED : -r;

@@ -212,23 +212,26 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 	struct diff_options options = {0};
 	struct yett_error error = {0};
 	const struct yett_work *work;
-	char *snapshot;
+	char *named, *snapshot;
 	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
-	snapshot = strchr(argv[first], '@');
+	named = first < argc ? argv[first++] : NULL;
+	snapshot = named ? strchr(named, '@') : NULL;
 	if (snapshot)
 		*snapshot++ = '\0';
-	if (review_check_paths("diff", argc - first - 1, argv + first + 1, &error) || (options.stat && options.names)) {
+	if (snapshot && !*named) /* @NAME */
+		named = NULL;
+	if (review_check_paths("diff", argc - first, argv + first, &error) || (options.stat && options.names)) {
 		if (!error.code)
 			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "diff: --stat and --name-only exclude each other");
 		output_error(&error);
 		return EXIT_USAGE;
 	}
-	r = review_find(argv[first], &list, &work, &error);
+	r = review_find(named, &list, &work, &error);
 	if (r == 0)
-		return diff(work, snapshot, &options, argv + first + 1);
+		return diff(work, snapshot, &options, argv + first);
 	output_error(&error);
 	return EXIT_FAILED;
 }

@@ -55,19 +55,22 @@ int git_main(const struct subcommand *self, int argc, char **argv)
 	struct git_choice choice = {.max_bytes = GIT_PACK_BYTES};
 	_cleanup_(git_origin_close) struct git_origin origin = {0};
 	struct yett_error error = {0};
+	const char *named;
 	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
-	if (strcmp(argv[first], "fetch") != 0 || argc - first < 2 || argc - first - 2 > REFSPECS_MAX) {
+	if (strcmp(argv[first], "fetch") != 0 || argc - first - 2 > REFSPECS_MAX) {
 		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                "git %.80s: expected fetch, a sandbox or store, and at most %d refs", ESCAPE(argv[first]), REFSPECS_MAX);
 		output_error(&error);
 		return EXIT_USAGE;
 	}
-	r = git_origin_open(&origin, &choice, argv[first + 1], &error);
+	first++;
+	named = first < argc ? argv[first++] : NULL;
+	r = git_origin_open(&origin, &choice, named, &error);
 	if (r == 0)
-		r = fetch(&choice, &origin, argc - first - 2, argv + first + 2, &error);
+		r = fetch(&choice, &origin, argc - first, argv + first, &error);
 	if (output_json() && origin.id[0])
 		json_text(output_json(), "sandbox", origin.id);
 	if (r)

@@ -21,12 +21,28 @@ void git_origin_close(struct git_origin *origin)
 	yett_connection_close(origin->connection);
 }
 
-static const struct yett_work *find_store(const struct yett_work_list *list, const char *id)
+/* A sandbox that runs, which is attached then, or a store: of one that has ended its changes are there. */
+static int find(struct git_origin *origin, const struct yett_work_list *list, const char *name, const struct yett_work **ret_store,
+                struct yett_error *error)
 {
-	for (size_t i = 0; i < yett_work_list_count(list); i++)
-		if (strcmp(yett_work_list_get(list, i)->id, id) == 0)
-			return yett_work_list_get(list, i);
-	return NULL;
+	struct yett_error unknown;
+	int r = yett_work_find(list, name, ret_store, &unknown);
+	bool is_store = r == 0 && (!name || strcmp((*ret_store)->id, name) == 0);
+
+	if (is_store)
+		return 0;
+	if (!name) {
+		*error = unknown;
+		return r;
+	}
+	if (yett_sandbox_attach(origin->connection, name, &origin->sandbox, error) == 0) {
+		*ret_store = NULL;
+		return 0;
+	}
+	if (error->code != YETT_E_NOT_FOUND || r == YETT_E_NOT_FOUND)
+		return (int)error->code;
+	*error = unknown;
+	return r;
 }
 
 static int make_sandbox(struct git_origin *origin, const char *store, struct yett_error *error)
@@ -63,18 +79,18 @@ static int find_directory(const struct yett_work_list *list, struct git_origin *
 int git_origin_open(struct git_origin *origin, const struct git_choice *choice, const char *name, struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
-	const struct yett_work *store;
+	const struct yett_work *store = NULL;
 	int r = yett_works_list(&list, error);
 
 	if (r == 0)
 		r = connect_with_key(&choice->connect, false, &origin->connection, error);
 	if (r)
 		return r;
-	store = find_store(list, name);
-	if (store && !store->is_used)
-		r = make_sandbox(origin, name, error);
-	else
-		r = yett_sandbox_attach(origin->connection, store ? store->sandbox : name, &origin->sandbox, error);
+	r = find(origin, list, name, &store, error);
+	if (r == 0 && store && !store->is_used)
+		r = make_sandbox(origin, store->id, error);
+	else if (r == 0 && store)
+		r = yett_sandbox_attach(origin->connection, store->sandbox, &origin->sandbox, error);
 	if (r)
 		return r;
 	(void)snprintf(origin->id, sizeof origin->id, "%s", yett_sandbox_get_info(origin->sandbox)->id);

@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/suspend.h"
+#include "cli/work.h"
 
 static int set_filter(void *into, const char *value, struct yett_error *error)
 {
@@ -148,6 +149,7 @@ static void json_status(struct json *json, const char *name, const struct yett_s
 	json_number(json, "attached", s->attached);
 	output_json_pairs(json, "labels", s->labels);
 	output_json_pairs(json, "annotations", s->annotations);
+	work_tell_stores(json, s->info->id);
 	if (plan)
 		json_raw(json, "plan", plan, strlen(plan));
 	json_close(json);
@@ -175,12 +177,12 @@ static void print_labels(const char *const *labels)
 
 static void print_row(const struct yett_sandbox_status *status, bool all)
 {
-	char age[24], state[32];
+	char age[24], state[32], store[WORK_CELL_SIZE];
 
 	age_of(status->created_ms, age, sizeof age);
 	(void)snprintf(state, sizeof state, "%s%s%s", yett_state_name(status->state), *ended_of(status) ? " " : "", ended_of(status));
-	(void)printf("%s  %-16s  %-20s  %-10s  %6s  %8u  ", status->info->id, *status->name ? status->name : "-", state,
-	             status->info->profile, age, status->attached);
+	(void)printf("%s  %-16s  %-20s  %-10s  %6s  %8u  %-16s  ", status->info->id, *status->name ? status->name : "-", state,
+	             status->info->profile, age, status->attached, work_cell(status->info->id, store));
 	if (all)
 		(void)printf("%10u  ", status->uid);
 	print_labels(status->labels);
@@ -189,13 +191,13 @@ static void print_row(const struct yett_sandbox_status *status, bool all)
 
 void manage_print_suspended(const struct session *session, const char *state, bool all)
 {
-	char age[24];
+	char age[24], store[WORK_CELL_SIZE];
 	size_t length = strlen(session->profile);
 
 	age_of(session->created_ms, age, sizeof age);
 	(void)printf("%-16s  %-16s  %-20s  ", "-", session->name, state);
 	output_text(stdout, session->profile, false);
-	(void)printf("%*s  %6s  %8s  ", length < 10 ? (int)(10 - length) : 0, "", age, "-");
+	(void)printf("%*s  %6s  %8s  %-16s  ", length < 10 ? (int)(10 - length) : 0, "", age, "-", work_cell(session->sandbox, store));
 	if (all)
 		(void)printf("%10u  ", geteuid());
 	print_labels(session->labels);
@@ -217,8 +219,8 @@ static void print_list(const struct yett_sandbox_status *const *list, size_t cou
 	if (json)
 		json_open(json, "sandboxes", '[');
 	else if (!options->quiet)
-		(void)printf("%-16s  %-16s  %-20s  %-10s  %6s  %8s  %sLABELS\n", "ID", "NAME", "STATE", "PROFILE", "AGE", "ATTACHED",
-		             options->all ? "       UID  " : "");
+		(void)printf("%-16s  %-16s  %-20s  %-10s  %6s  %8s  %-16s  %sLABELS\n", "ID", "NAME", "STATE", "PROFILE", "AGE", "ATTACHED",
+		             "STORE", options->all ? "       UID  " : "");
 	for (size_t i = 0; i < count; i++) {
 		if (!fits_all(list[i], options))
 			continue;
@@ -311,6 +313,7 @@ static void print_status(const struct yett_sandbox_status *s)
 		print_text("has", *label);
 	for (const char *const *annotation = s->annotations; *annotation; annotation++)
 		print_text("note", *annotation);
+	work_print_stores("store", s->info->id);
 }
 
 int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,

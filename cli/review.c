@@ -10,30 +10,19 @@
 #include "base/spawn.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/work.h"
 
 #define PASSED_MAX 128 /* descriptors */
 
-int review_find(const char *id, struct yett_work_list **ret_list, const struct yett_work **ret_work, struct yett_error *error)
+int review_find(const char *named, struct yett_work_list **ret_list, const struct yett_work **ret_work, struct yett_error *error)
 {
-	int r = yett_works_list(ret_list, error);
+	int r = work_choose(named, ret_list, ret_work, error);
 
-	*ret_work = NULL;
-	for (size_t i = 0; r == 0 && !*ret_work && i < yett_work_list_count(*ret_list); i++)
-		if (strcmp(yett_work_list_get(*ret_list, i)->id, id) == 0)
-			*ret_work = yett_work_list_get(*ret_list, i);
-	if (r)
+	if (r || (*ret_work)->is_complete)
 		return r;
-	if (!*ret_work) {
-		(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are",
-		                ESCAPE(id));
-		error_mend(error, "what a sandbox changed in memory is kept in none, and gone with it");
-		return YETT_E_NOT_FOUND;
-	}
-	if (!(*ret_work)->is_complete)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
-		                 id);
-	return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+	                 (*ret_work)->id);
 }
 
 int review_check_paths(const char *subcommand, int count, char **paths, struct yett_error *error)

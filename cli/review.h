@@ -12,8 +12,9 @@
 #include "base/error.h"
 #include "libclient/yett.h"
 
-/* The store of that id. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: it tells nothing of itself. The list is to be freed. */
-_must_check_ int review_find(const char *id, struct yett_work_list **ret_list, const struct yett_work **ret_work, struct yett_error *error);
+/* As work_choose() has it, but for one that tells nothing of itself: YETT_E_INVALID_REQUEST. */
+_must_check_ int review_find(const char *named, struct yett_work_list **ret_list, const struct yett_work **ret_work,
+                             struct yett_error *error);
 
 /* Below the directory that a store is about: what names another place is refused. Slashes at the ends go. */
 _must_check_ int review_check_paths(const char *subcommand, int count, char **paths, struct yett_error *error);

@@ -410,6 +410,7 @@ static int set_capture(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
+OPTION_FLAG(set_rm, struct run_options, rm)
 OPTION_FLAG(set_linger, struct run_options, life.linger)
 OPTION_FLAG(set_tty, struct run_options, tty)
 OPTION_FLAG(set_no_stdin, struct run_options, no_stdin)
@@ -436,17 +437,17 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                                                 \
 		0, "input", NULL, "have it wait for what yett input gives it", set_input                                  \
 	}
-#define SHARED_PATHS                                                                                                              \
-	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", run_shares_set_ro},                                    \
-		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", run_shares_set_rw},                             \
-		{0, "cow", "PATH[:TARGET][:memory=SIZE]", "share a directory that stays as it is: changes are kept apart",        \
-	         run_shares_set_cow},                                                                                             \
-		{0, "store", "ID[:TARGET]", "share a directory with what an earlier sandbox changed, and go on from there",       \
-	         run_shares_set_store},                                                                                           \
-		{0, "hide", "GLOB", "show nothing of that name in what --cow shares; more by repeating it", run_shares_set_hide}, \
-		{0, "no-hide", "GLOB", "but show this; more by repeating it", run_shares_set_no_hide},                            \
-	{                                                                                                                         \
-		0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", run_shares_set_socket                 \
+#define SHARED_PATHS                                                                                                                   \
+	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", run_shares_set_ro},                                         \
+		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", run_shares_set_rw},                                  \
+		{0, "cow", "PATH[:TARGET][:memory=SIZE]", "share a directory that stays as it is: changes are kept apart",             \
+	         run_shares_set_cow},                                                                                                  \
+		{0, "store", "SANDBOX|STORE[:TARGET]", "share a directory with what an earlier sandbox changed, and go on from there", \
+	         run_shares_set_store},                                                                                                \
+		{0, "hide", "GLOB", "show nothing of that name in what --cow shares; more by repeating it", run_shares_set_hide},      \
+		{0, "no-hide", "GLOB", "but show this; more by repeating it", run_shares_set_no_hide},                                 \
+	{                                                                                                                              \
+		0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", run_shares_set_socket                      \
 	}
 #define SHARES                                                                                                           \
 	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile}, SHARED_PATHS, \
@@ -508,9 +509,10 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                   \
 		0, "annotation", "KEY=VALUE", "a note, which inspect shows", set_annotation \
 	}
-#define LINGER                                                                                      \
-	{                                                                                           \
-		0, "linger", NULL, "leave the sandbox there when the command has ended", set_linger \
+#define LINGER                                                                                                  \
+	{0, "rm", NULL, "throw away what is changed in what --cow shares, when the command has ended", set_rm}, \
+	{                                                                                                       \
+		0, "linger", NULL, "leave the sandbox there when the command has ended", set_linger             \
 	}
 #define LIFE                                                                                                                \
 	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout},              \

@@ -60,7 +60,7 @@ struct run_options {
 		enum yett_idle_action idle_action;
 		bool idle_suspend; /* to the helper it is an end */
 	} life;
-	bool dry_run, tty, no_stdin, background, capture, input_later;
+	bool dry_run, tty, no_stdin, rm, background, capture, input_later;
 	bool deny_write, deny_network, other_user;
 	const char *only_paths[RUN_PATHS_MAX + 1];
 	size_t only_paths_count;

@@ -6,6 +6,7 @@
 
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/work.h"
 
 int run_exit_code_of_error(const struct yett_error *error)
 {
@@ -98,6 +99,7 @@ static void tell_json(struct json *json, const struct run *run)
 		output_json_sandbox(json, "sandbox", &run->info);
 	else
 		json_null(json, "sandbox");
+	work_tell_stores(json, run->info.id);
 	if (run->is_told)
 		return; /* of what init knows of the command, too */
 	if (!run->command_id && !run->has_result) {

@@ -246,6 +246,17 @@ static bool has_store(const struct run *run)
 	return has_store;
 }
 
+/* Those that were named stay whatever is in them. */
+static void leave_stores(const struct run *run)
+{
+	const char *ids[RUN_SHARES_MAX + 1];
+	struct work_named named = {.ids = ids, .is_discarded = run->options.rm};
+
+	for (size_t i = 0; i < run->options.shares_count; i++)
+		ids[named.count++] = run->options.shares[i].store;
+	work_leave(run->info.id, &named);
+}
+
 int run_session(struct run *run)
 {
 	struct yett_error late = {0};
@@ -303,7 +314,7 @@ int run_session(struct run *run)
 		terminal_close(&run->terminal);
 	blocked_end(&run->blocked); /* as late as can be: what the command ended by may have been told of only then */
 	if (has_store(run))
-		work_note(run->info.id);
+		leave_stores(run);
 	if (is_news)
 		output_note("the sandbox %s goes on", run->options.name ? run->options.name : run->info.id);
 	if (late.code)

@@ -80,14 +80,14 @@ int run_shares_set_store(void *into, const char *value, struct yett_error *error
 {
 	struct run_options *options = into;
 	const char *target = strchr(value, ':');
-	char id[YETT_ID_SIZE], *path = NULL, *inside = NULL, *own;
+	char named[YETT_NAME_SIZE], id[YETT_ID_SIZE], *path = NULL, *inside = NULL, *own;
 	size_t length = target ? (size_t)(target - value) : strlen(value);
 	int r;
 
-	if (length != YETT_ID_SIZE - 1 || (target && target[1] != '/'))
-		return invalid(error, "store", value, "the id of a store, as yett work list tells it, or ID:TARGET");
-	(void)snprintf(id, sizeof id, "%.*s", (int)length, value);
-	r = work_find_places(id, &path, &inside, error);
+	if (length == 0 || length >= sizeof named || (target && target[1] != '/'))
+		return invalid(error, "store", value, "a sandbox or store, as yett work list tells them, or that and :TARGET");
+	(void)snprintf(named, sizeof named, "%.*s", (int)length, value);
+	r = work_find_places(named, id, &path, &inside, error);
 	if (r)
 		return r;
 	if (target) {

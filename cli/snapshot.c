@@ -11,6 +11,7 @@
 #include "cli/session.h"
 #include "cli/standstill.h"
 #include "cli/suspend.h"
+#include "cli/work.h"
 #include "libclient/yett.h"
 
 #define END_TRIES 5000 /* two milliseconds each */
@@ -441,9 +442,10 @@ static const struct action *find_action(int count, char **words, const struct sn
 	if (!action)
 		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %.80s: expected take, list, rollback, fork or delete",
 		                ESCAPE(words[0]));
-	else if (count < 2 || (action->needs_name && count < 3) || count > (action->takes_name ? 3 : 2))
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %s: expected the id of a store%s", action->word,
-		                action->needs_name   ? " and the name of a snapshot"
+	else if ((action->needs_name && count < 2) || count > (action->takes_name ? 3 : 2))
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %s: expected a sandbox or store, or none%s",
+		                action->word,
+		                action->needs_name   ? ", and the name of a snapshot"
 		                : action->takes_name ? ", and the name of a snapshot or none"
 		                                     : "");
 	else if ((choice->delete_later || choice->yes || choice->kill) && !action->is_back)
@@ -458,8 +460,11 @@ int snapshot_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct snapshot_choice choice = {0};
 	struct yett_error error = {0};
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	const struct yett_work *work;
 	const struct action *action;
 	const char *name;
+	bool is_alone;
 	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
 
 	if (r >= 0)
@@ -469,8 +474,12 @@ int snapshot_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		return EXIT_USAGE;
 	}
-	name = argc - first > 2 ? argv[first + 2] : NULL;
-	r = action->run(&choice, argv[first + 1], name, &error);
+	/* what has to have a name has it last; without it the store comes first */
+	is_alone = argc - first == 2 && action->needs_name;
+	name = argc - first > 2 ? argv[first + 2] : is_alone ? argv[first + 1] : NULL;
+	r = work_choose(argc - first > 1 && !is_alone ? argv[first + 1] : NULL, &list, &work, &error);
+	if (r == 0)
+		r = action->run(&choice, work->id, name, &error);
 	if (r)
 		output_error(&error);
 	return r ? EXIT_FAILED : 0;

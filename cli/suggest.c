@@ -29,7 +29,6 @@ static const struct habit subcommand_habits[] = {
 
 static const struct habit option_habits[] = {
 	{" -V --version ", NULL, "yett --version"},
-	{" --rm ", " run shell ", "a sandbox goes with its command, unless --linger"},
 	{" --rm ", " exec create ", "yett destroy ends a sandbox"},
 	{" -i --interactive ", " run exec ", "the caller's input is passed on anyway"},
 	{" -it -ti ", " run exec ", "-t gives the command a terminal, and input is passed on anyway"},

@@ -258,7 +258,7 @@ int suspend_destroy(struct yett_connection *connection, const char *id_or_name, 
 		r = session_remove(&session, error);
 	session_close(&session);
 	if (r == 0 && status)
-		work_note(status->info->id);
+		work_leave(status->info->id, &(struct work_named){.count = 0});
 	return r == YETT_E_NOT_FOUND ? forget(connection, id_or_name, error) : r;
 }
 

@@ -4,20 +4,36 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/escape_list.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/parse.h"
+#include "cli/review.h"
+#include "cli/session.h"
 #include "libclient/yett.h"
 
 #define HIDDEN_TOLD 5 /* names in the line that tells what is hidden */
 
-struct discard_run_options {
+struct work_run_options {
 	bool yes;
+	uint64_t older_ms; /* 0: it was not said */
 };
 
-OPTION_FLAG(set_yes, struct discard_run_options, yes)
+OPTION_FLAG(set_yes, struct work_run_options, yes)
 
-const struct option work_options[] = {{0}};
+static int set_older(void *into, const char *value, struct yett_error *error)
+{
+	if (parse_duration(value, &((struct work_run_options *)into)->older_ms) == 0)
+		return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--older %s: expected a time of at most 30 days, as 7d", value);
+}
+
+const struct option work_options[] = {
+	{0, "older", "TIME", "prune: also what was changed, in stores that were made so long ago", set_older},
+	{'y', "yes", NULL, "prune: do not ask back", set_yes},
+	{0},
+};
 const struct option discard_options[] = {
 	{'y', "yes", NULL, "do not ask back", set_yes},
 	{0},
@@ -30,6 +46,12 @@ static int older(const void *a, const void *b)
 	return x->created_ms != y->created_ms ? (x->created_ms < y->created_ms ? -1 : 1) : strcmp(x->id, y->id);
 }
 
+/* What its sandbox is called. */
+static const char *name_of(const struct yett_work *work)
+{
+	return *work->name ? work->name : *work->sandbox ? work->sandbox : "-";
+}
+
 static void print_work(const struct yett_work *work)
 {
 	char when[32] = "-";
@@ -38,7 +60,8 @@ static void print_work(const struct yett_work *work)
 
 	if (work->is_complete && localtime_r(&seconds, &local))
 		(void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-	(void)printf("%-16s  %-16s  %-4s  %-19s  ", work->id, *work->sandbox ? work->sandbox : "-", work->is_used ? "yes" : "no", when);
+	(void)printf("%-16s  %-16s  %-4s  %-7s  %-19s  ", work->id, name_of(work), work->is_used ? "yes" : "no",
+	             work->is_changed ? "yes" : "no", when);
 	output_text(stdout, *work->source ? work->source : "-", false);
 	if (strcmp(work->source, work->target) != 0) {
 		(void)fputs(" at ", stdout);
@@ -53,7 +76,9 @@ static void json_work(struct json *json, const struct yett_work *work)
 	json_text(json, "id", work->id);
 	json_bool(json, "complete", work->is_complete);
 	json_bool(json, "used", work->is_used);
+	json_bool(json, "changed", work->is_changed);
 	json_text(json, "sandbox", work->sandbox);
+	json_text(json, "name", work->name);
 	json_number(json, "created_ms", work->created_ms);
 	json_bool(json, "earlier_boot", work->is_earlier_boot);
 	json_text(json, "source", work->source);
@@ -84,7 +109,7 @@ static int list_works(struct yett_error *error)
 	if (output_json())
 		json_open(output_json(), "works", '[');
 	else
-		(void)printf("%-16s  %-16s  %-4s  %-19s  %s\n", "ID", "SANDBOX", "USED", "CREATED", "SOURCE");
+		(void)printf("%-16s  %-16s  %-4s  %-7s  %-19s  %s\n", "ID", "SANDBOX", "USED", "CHANGED", "CREATED", "SOURCE");
 	for (size_t i = 0; i < count; i++) {
 		if (output_json())
 			json_work(output_json(), rows[i]);
@@ -94,24 +119,6 @@ static int list_works(struct yett_error *error)
 	if (output_json())
 		json_close(output_json());
 	return 0;
-}
-
-int work_main(const struct subcommand *self, int argc, char **argv)
-{
-	struct yett_error error = {0};
-	int first, r = options_begin(self, argc, argv, NULL, EXIT_USAGE, &first);
-
-	if (r >= 0)
-		return r;
-	if (strcmp(argv[first], "list") != 0) {
-		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "work %.80s: expected list", argv[first]);
-		output_error(&error);
-		return EXIT_USAGE;
-	}
-	r = list_works(&error);
-	if (r)
-		output_error(&error);
-	return r ? EXIT_FAILED : 0;
 }
 
 /* Where there is somebody to ask. */
@@ -131,62 +138,218 @@ static bool is_agreed(int count, char **ids)
 	return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-int discard_main(const struct subcommand *self, int argc, char **argv)
+/* Each is told. Not 0, and the errors are told, where some were not. */
+static int discard_all(int count, char **ids, struct yett_error *error)
 {
-	struct discard_run_options options = {0};
-	struct yett_error error = {0};
-	int first, failed = 0, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
+	int failed = 0;
 
-	if (r >= 0)
-		return r;
-	if (!options.yes && !is_agreed(argc - first, argv + first)) {
-		output_note("nothing was discarded");
-		return EXIT_FAILED;
-	}
 	if (output_json())
 		json_open(output_json(), "discarded", '[');
-	for (; first < argc; first++) {
-		r = yett_work_discard(argv[first], &error);
+	for (int i = 0; i < count; i++) {
+		int r = yett_work_discard(ids[i], error);
+
 		failed += r != 0;
 		if (r)
-			output_error(&error);
+			output_error(error);
 		else if (output_json())
-			json_text(output_json(), NULL, argv[first]);
+			json_text(output_json(), NULL, ids[i]);
 		else
-			(void)printf("discarded %s\n", argv[first]);
+			(void)printf("discarded %s\n", ids[i]);
 	}
 	if (output_json())
 		json_close(output_json());
+	return failed ? -1 : 0;
+}
+
+/* Of a sandbox that is suspended, which goes on from what is in it. */
+struct searching {
+	const char *id;
+	bool is_found;
+};
+
+static void look_in_session(const struct session *session, void *data)
+{
+	struct searching *searching = data;
+
+	for (size_t i = 0; i < session->shares_count; i++)
+		if (session->shares[i].store && strcmp(session->shares[i].store, searching->id) == 0)
+			searching->is_found = true;
+}
+
+static bool is_of_session(const char *id)
+{
+	struct searching searching = {.id = id};
+
+	(void)session_each(look_in_session, &searching);
+	return searching.is_found;
+}
+
+/* One whose request is under way tells nothing of itself yet; where that came to nothing, neither, and it is not told since when. */
+static bool is_to_go(const struct yett_work *work, uint64_t older_ms)
+{
+	if (!work->is_complete || work->is_used || is_of_session(work->id))
+		return false;
+	return older_ms ? clock_wall_ms() > work->created_ms + older_ms : !work->is_changed;
+}
+
+static int prune(const struct work_run_options *options, struct yett_error *error)
+{
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_free_ char **ids = NULL;
+	int count = 0, r = yett_works_list(&list, error);
+
+	if (r)
+		return r;
+	ids = calloc(yett_work_list_count(list) + 1, sizeof *ids);
+	if (!ids)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the list");
+	for (size_t i = 0; i < yett_work_list_count(list); i++)
+		if (is_to_go(yett_work_list_get(list, i), options->older_ms))
+			ids[count++] = (char *)yett_work_list_get(list, i)->id;
+	if (count > 0 && options->older_ms && !options->yes && !is_agreed(count, ids))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "nothing was discarded");
+	return discard_all(count, ids, error);
+}
+
+int work_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct work_run_options options = {0};
+	struct yett_error error = {0};
+	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
+
+	if (r >= 0)
+		return r;
+	if (strcmp(argv[first], "list") == 0 && (options.older_ms || options.yes))
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "work list: --older and --yes are of work prune");
+	else if (strcmp(argv[first], "list") != 0 && strcmp(argv[first], "prune") != 0)
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "work %.80s: expected list or prune", ESCAPE(argv[first]));
+	if (r > 0) {
+		output_error(&error);
+		return EXIT_USAGE;
+	}
+	r = *argv[first] == 'l' ? list_works(&error) : prune(&options, &error);
+	if (r > 0)
+		output_error(&error);
+	return r ? EXIT_FAILED : 0;
+}
+
+int discard_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_free_ struct yett_work_list **lists = calloc((size_t)argc + 1, sizeof *lists);
+	_cleanup_free_ char **ids = calloc((size_t)argc + 1, sizeof *ids);
+	struct work_run_options options = {0};
+	struct yett_error error = {0};
+	int first, count = 0, failed = 0, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
+
+	if (r >= 0)
+		return r;
+	if (!lists || !ids)
+		return EXIT_FAILED;
+	for (int i = 0; i < (argc > first ? argc - first : 1); i++) {
+		const struct yett_work *work;
+
+		r = work_choose(first < argc ? argv[first + i] : NULL, &lists[i], &work, &error);
+		if (r)
+			output_error(&error);
+		else
+			ids[count++] = (char *)work->id;
+		failed += r != 0;
+	}
+	if (count > 0 && !options.yes && !is_agreed(count, ids)) {
+		output_note("nothing was discarded");
+		failed = 1;
+	} else {
+		failed += discard_all(count, ids, &error) != 0;
+	}
+	for (int i = 0; i < argc; i++)
+		yett_free(lists[i]);
 	return failed ? EXIT_FAILED : 0;
 }
 
-int work_find_places(const char *id, char **ret_source, char **ret_target, struct yett_error *error)
+int work_choose(const char *named, struct yett_work_list **ret_list, const struct yett_work **ret_work, struct yett_error *error)
+{
+	int r = yett_works_list(ret_list, error);
+
+	if (r == 0)
+		r = yett_work_find(*ret_list, named, ret_work, error);
+	if (r == 0 && !named)
+		output_note("using the store %s: the newest changes of %s, by the sandbox %s", (*ret_work)->id, ESCAPE((*ret_work)->source),
+		            name_of(*ret_work));
+	return r;
+}
+
+int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_source, char **ret_target, struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
-	const struct yett_work *work = NULL;
 	_cleanup_free_ char *source = NULL, *target = NULL;
-	int r = yett_works_list(&list, error);
+	const struct yett_work *work;
+	int r = review_find(named, &list, &work, error);
 
-	for (size_t i = 0; r == 0 && !work && i < yett_work_list_count(list); i++)
-		if (strcmp(yett_work_list_get(list, i)->id, id) == 0)
-			work = yett_work_list_get(list, i);
 	if (r)
 		return r;
-	if (!work)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are", id);
-	if (!work->is_complete)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
-		                 id);
 	if (work->is_earlier_boot)
-		output_note("the machine was started anew since the store %s was used: if it had crashed, files in it may be torn", id);
+		output_note("the machine was started anew since the store %s was used: if it had crashed, files in it may be torn",
+		            work->id);
 	source = strdup(work->source);
 	target = strdup(work->target);
 	if (!source || !target)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the share");
+	memcpy(ret_id, work->id, YETT_ID_SIZE);
 	*ret_source = steal_ptr(&source);
 	*ret_target = steal_ptr(&target);
 	return 0;
+}
+
+/* Looked at once: a command tells of one moment. Never freed. */
+static const struct yett_work *next_of(const char *sandbox, size_t *at)
+{
+	static struct yett_work_list *list;
+
+	if (!list && yett_works_list(&list, NULL) != 0)
+		return NULL;
+	while (*at < yett_work_list_count(list)) {
+		const struct yett_work *work = yett_work_list_get(list, (*at)++);
+
+		if (strcmp(work->sandbox, sandbox) == 0)
+			return work;
+	}
+	return NULL;
+}
+
+void work_tell_stores(struct json *json, const char *sandbox)
+{
+	const struct yett_work *work;
+	size_t at = 0;
+
+	json_open(json, "stores", '[');
+	while ((work = next_of(sandbox, &at)))
+		json_text(json, NULL, work->id);
+	json_close(json);
+}
+
+void work_print_stores(const char *name, const char *sandbox)
+{
+	const struct yett_work *work;
+	size_t at = 0;
+
+	while ((work = next_of(sandbox, &at))) {
+		(void)printf("%-12s %s of ", name, work->id);
+		output_text(stdout, work->target, false);
+		(void)putchar('\n');
+	}
+}
+
+const char *work_cell(const char *sandbox, char out[static WORK_CELL_SIZE])
+{
+	size_t at = 0, others = 0;
+	const struct yett_work *first = next_of(sandbox, &at);
+
+	while (first && next_of(sandbox, &at))
+		others++;
+	(void)snprintf(out, WORK_CELL_SIZE, "%s", first ? first->id : "-");
+	if (others)
+		(void)snprintf(out + strlen(out), WORK_CELL_SIZE - strlen(out), "+%zu", others);
+	return out;
 }
 
 void work_note_hidden(const char *sandbox)
@@ -214,7 +377,15 @@ void work_note_kept(const char *target, const char *store)
 	output_note("what was changed in %s is kept: yett discard %s throws it away", ESCAPE(target), store);
 }
 
-void work_note(const char *sandbox)
+static bool is_named(const struct work_named *stays, const char *id)
+{
+	for (size_t i = 0; i < stays->count; i++)
+		if (stays->ids[i] && strcmp(stays->ids[i], id) == 0)
+			return true;
+	return false;
+}
+
+void work_leave(const char *sandbox, const struct work_named *stays)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 
@@ -223,7 +394,11 @@ void work_note(const char *sandbox)
 	for (size_t i = 0; i < yett_work_list_count(list); i++) {
 		const struct yett_work *work = yett_work_list_get(list, i);
 
-		if (strcmp(work->sandbox, sandbox) == 0)
+		if (strcmp(work->sandbox, sandbox) != 0)
+			continue;
+		/* where that fails, it is kept, and told of */
+		if (work->is_used || is_named(stays, work->id) || (work->is_changed && !stays->is_discarded) ||
+		    yett_work_discard(work->id, NULL) != 0)
 			work_note_kept(work->target, work->id);
 	}
 }

@@ -187,6 +187,7 @@ static int put_create(struct yett_connection *connection, const struct yett_sand
 		return r;
 	connection->channel->message.body.create.plan_only = sandbox->request.wanted == CONNECTION_PLAN;
 	sandbox->outlives = options->flags & YETT_SANDBOX_LINGER;
+	(void)snprintf(fds->name, sizeof fds->name, "%s", options->name ? options->name : "");
 	return 0;
 }
 
@@ -209,7 +210,7 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 	if (r == 0)
 		r = sandbox_finish(sandbox, channel_deadline(connection->timeout_ms), error);
 	if (r == 0 && sandbox->request.wanted == CONNECTION_SANDBOX)
-		work_keep(&fds.works, sandbox->request.info.id);
+		work_keep(&fds.works, sandbox->request.info.id, fds.name);
 	return explain(connection, &fds, r, error);
 }
 
@@ -361,7 +362,7 @@ static int step_creation(struct yett_operation *base, struct yett_error *error)
 		return -EAGAIN;
 	r = sandbox_finish(creation->asked, channel_deadline(0), error);
 	if (r == 0) {
-		work_keep(&creation->fds.works, creation->asked->request.info.id);
+		work_keep(&creation->fds.works, creation->asked->request.info.id, creation->fds.name);
 		return sandbox_take(steal_ptr(&creation->asked), &base->made, error);
 	}
 	r = explain_kept(creation, r, error);

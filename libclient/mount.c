@@ -92,7 +92,7 @@ static int ask(struct yett_connection *connection, const char *id_or_name, const
 	if (r == 0)
 		r = sandbox_request(connection, fds.fds, fds.count, asked, error);
 	if (r == 0) {
-		work_keep(&fds.works, asked->request.info.id);
+		work_keep(&fds.works, asked->request.info.id, id_or_name && !work_is_id(id_or_name) ? id_or_name : "");
 		sandbox_forget(asked);
 	} else if (error) {
 		refusal_name_share(fds.targets, fds.fds, fds.count, error);

@@ -24,6 +24,7 @@ struct share_fds {
 	bool has_memory;               /* the last one is what is kept */
 	const char *first_directory;   /* where it is to be inside; NULL: none is one */
 	struct work *works;            /* stores that were made for it */
+	char name[YETT_NAME_SIZE];     /* of the sandbox; may be empty */
 	char state[KEYFILE_PATH_SIZE]; /* where the caller keeps what is to last; empty until that was looked up: work.h */
 };
 

@@ -338,11 +338,11 @@ void work_drop(struct work **works)
 	*works = NULL;
 }
 
-void work_keep(struct work **works, const char *sandbox)
+void work_keep(struct work **works, const char *sandbox, const char *name)
 {
 	for (struct work *work = *works, *next; work; work = next) {
 		next = work->next;
-		(void)!work_write_info(work, sandbox); /* it is listed without, and what was changed is there */
+		(void)!work_write_info(work, sandbox, name); /* it is listed without, and what was changed is there */
 		work_free(work);
 	}
 	*works = NULL;
@@ -358,6 +358,7 @@ static bool tell_info(int store, struct yett_work *work)
 	work->source = info.source;
 	work->target = info.target;
 	work->sandbox = info.sandbox;
+	work->name = info.name;
 	work->created_ms = info.created_ms;
 	work->is_complete = info.is_complete;
 	work->inode = info.inode;
@@ -377,7 +378,7 @@ static struct yett_work *read_work(int root, const char *works, const char *id)
 
 	if (!work)
 		return NULL;
-	*work = (struct yett_work){.size = sizeof *work, .source = "", .target = "", .sandbox = ""};
+	*work = (struct yett_work){.size = sizeof *work, .source = "", .target = "", .sandbox = "", .name = ""};
 	(void)snprintf(work->id, sizeof work->id, "%.16s", id);
 	path = memory_add(work, size);
 	if (!path)
@@ -387,6 +388,7 @@ static struct yett_work *read_work(int root, const char *works, const char *id)
 	if (store >= 0 && !tell_info(store, work))
 		return NULL;
 	work->is_used = work->is_complete && work_is_used(store);
+	work->is_changed = store < 0 || work_is_changed(store);
 	return steal_ptr(&work);
 }
 

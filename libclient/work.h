@@ -54,7 +54,7 @@ _must_check_ int work_make(int source, const char *target, struct work **works, 
 _must_check_ int work_make_like(int parent, const char *name, const struct stat *like);
 
 /* The request came to a sandbox: they stay, and tell of it. Or it did not: those that were made for it are removed. Frees both. */
-void work_keep(struct work **works, const char *sandbox);
+void work_keep(struct work **works, const char *sandbox, const char *name);
 void work_drop(struct work **works);
 
 /*
@@ -68,6 +68,7 @@ _must_check_ int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, bool is
 /* What a store tells of itself; texts belong to who was named as owner. */
 struct work_info {
 	const char *source, *target, *sandbox, *boot; /* empty: it does not tell; the sandbox also of a fork that none has worked on */
+	const char *name;                             /* of that sandbox; empty also where it had none */
 	const char **hidden;
 	size_t hidden_count;
 	uint64_t created_ms, device, inode;
@@ -77,7 +78,10 @@ struct work_info {
 
 /* Where it tells nothing that we wrote, nothing is known. False: no memory. */
 _must_check_ bool work_read_info(int store, void *owner, struct work_info *ret_info);
-_must_check_ int work_write_info(const struct work *work, const char *sandbox); /* 0 or -errno */
+_must_check_ int work_write_info(const struct work *work, const char *sandbox, const char *name); /* 0 or -errno */
+
+/* Whether something in the store is what a sandbox, a snapshot or an apply has left; also where that cannot be looked at. */
+bool work_is_changed(int store);
 
 _must_check_ int work_copy_info(int from, int to); /* of one store to a fork of it; 0 or -errno */
 
@@ -130,6 +134,9 @@ _must_check_ int work_remove(int works, const char *id, int store);
 
 /* Removes what `name` is in a store, with all that is in it; or nothing, where there is none. 0 or -errno. */
 _must_check_ int work_remove_part(int store, const char *name);
+
+/* Whether `name` is a directory without anything in it, or nothing at all. */
+bool work_is_empty(int directory, const char *name);
 
 /* A directory by its name in `parent`, and by nothing else, which the caller can read, whatever mode it has. A descriptor or -errno. */
 _must_check_ int work_open_own(int parent, const char *name, int flags);

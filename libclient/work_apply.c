@@ -44,7 +44,7 @@ int work_check_apply(int store, const char *id, struct yett_error *error)
 	return work_hold_apply(store, id, &lock, error);
 }
 
-static bool is_empty(int directory, const char *name)
+bool work_is_empty(int directory, const char *name)
 {
 	_cleanup_fd_ int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_(fd_entries_close) DIR *entries = fd < 0 ? NULL : fd_entries(fd);
@@ -101,7 +101,7 @@ int work_leave_source(int store, const char *works, const char *id, struct yett_
 
 	if (!owner || !work_read_info(store, owner, &info))
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a store");
-	if (room >= 0 && !is_empty(room, "kept")) {
+	if (room >= 0 && !work_is_empty(room, "kept")) {
 		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                "the store %s has files of %s that yett apply could not put back", id, ESCAPE(info.source));
 		error_mend(error, "move them from %s/%s/apply/kept to where they belong, and discard it then", works, id);

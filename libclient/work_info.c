@@ -11,17 +11,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/lines.h"
 #include "libclient/memory.h"
+#include "libclient/sandbox.h"
 
 #define INFO      "info"
 #define INFO_NEW  "info.new"
 #define INFO_HEAD "yett-work 1\n" /* the version of the form */
 #define SANDBOX   "sandbox="
+#define NAME      "name="
 #define NOBODY    "0000000000000000" /* the sandbox of a fork, until one works on it */
 
 /* Those that are written anew. */
-static const char *const keys[] = {"source=", "target=", SANDBOX, "created=", "boot=", "device=", "inode="};
+static const char *const keys[] = {"source=", "target=", SANDBOX, "created=", "boot=", "device=", "inode=", NAME /* the last */};
 
 static bool begins(const char *line, const char *key)
 {
@@ -56,7 +59,11 @@ static void read_line(char *line, struct work_info *info)
 	const struct {
 		const char *key;
 		const char **value;
-	} texts[] = {{"source=", &info->source}, {"target=", &info->target}, {SANDBOX, &info->sandbox}, {"boot=", &info->boot}};
+	} texts[] = {{"source=", &info->source},
+	             {"target=", &info->target},
+	             {SANDBOX, &info->sandbox},
+	             {NAME, &info->name},
+	             {"boot=", &info->boot}};
 	const struct {
 		const char *key;
 		uint64_t *value;
@@ -77,7 +84,7 @@ bool work_read_info(int store, void *owner, struct work_info *ret_info)
 	char *rest = read_text(store, owner), *line, boot[LINES_BOOT_SIZE];
 	size_t lines = 0;
 
-	*ret_info = (struct work_info){.source = "", .target = "", .sandbox = "", .boot = ""};
+	*ret_info = (struct work_info){.source = "", .target = "", .sandbox = "", .name = "", .boot = ""};
 	for (const char *at = rest; at && *at; at++)
 		lines += *at == '\n';
 	ret_info->hidden = rest ? memory_add(owner, (lines + 2) * sizeof *ret_info->hidden) : NULL;
@@ -87,6 +94,8 @@ bool work_read_info(int store, void *owner, struct work_info *ret_info)
 		read_line(line, ret_info);
 	if (!work_is_id(ret_info->sandbox))
 		ret_info->sandbox = "";
+	if (*ret_info->name && (!sandbox_is_name(ret_info->name) || strlen(ret_info->name) >= YETT_NAME_SIZE))
+		ret_info->name = "";
 	ret_info->is_complete = *ret_info->source == '/' && *ret_info->target && *ret_info->sandbox && ret_info->created_ms;
 	if (strcmp(ret_info->sandbox, NOBODY) == 0)
 		ret_info->sandbox = "";
@@ -111,7 +120,7 @@ static void keep_lines(FILE *file, const char *text, const char *const *anew, si
 }
 
 /* By a new file that takes the name when it is whole. */
-int work_write_info(const struct work *work, const char *sandbox)
+int work_write_info(const struct work *work, const char *sandbox, const char *name)
 {
 	_cleanup_(memory_freep) void *owner = memory_new(1);
 	const char *old = owner ? read_text(work->store, owner) : NULL;
@@ -125,18 +134,21 @@ int work_write_info(const struct work *work, const char *sandbox)
 	lines_write_text(file, "source", work->source);
 	lines_write_text(file, "target", work->target);
 	lines_write_text(file, "sandbox", sandbox);
+	if (*name)
+		lines_write_text(file, "name", name);
 	(void)fprintf(file, "created=%llu\nboot=%s\ndevice=%llu\ninode=%llu\n", (unsigned long long)work->created_ms, boot,
 	              (unsigned long long)work->device, (unsigned long long)work->inode);
 	if (!work->is_old) /* by which a later change of a file is told: it stays what it was, with the boot that it is of */
 		(void)fprintf(file, "clock=%llu %llu %s\n", (unsigned long long)work->stamp_ns, (unsigned long long)work->uptime_ns, boot);
-	keep_lines(file, work->is_old ? old : work->hidden ? work->hidden : "", keys, ARRAY_SIZE(keys));
+	/* who goes on with one, and has no name, calls it as it was called */
+	keep_lines(file, work->is_old ? old : work->hidden ? work->hidden : "", keys, ARRAY_SIZE(keys) - !*name);
 	return lines_end_file(file, work->store, INFO_NEW, INFO);
 }
 
 /* The sandbox that worked on the one has nothing to do with the other. */
 int work_copy_info(int from, int to)
 {
-	static const char *const anew[] = {SANDBOX};
+	static const char *const anew[] = {SANDBOX, NAME};
 
 	_cleanup_(memory_freep) void *owner = memory_new(1);
 	const char *text = owner ? read_text(from, owner) : NULL;
@@ -147,4 +159,25 @@ int work_copy_info(int from, int to)
 	(void)fputs(INFO_HEAD SANDBOX NOBODY "\n", file);
 	keep_lines(file, text, anew, ARRAY_SIZE(anew));
 	return lines_end_file(file, to, INFO_NEW, INFO);
+}
+
+static bool is_own(const char *name)
+{
+	static const char *const names[] = {".", "..", INFO, INFO_NEW, "work", "hidden"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+bool work_is_changed(int store)
+{
+	_cleanup_(fd_entries_close) DIR *entries = fd_entries(store);
+	const struct dirent *entry;
+
+	while (entries && (entry = readdir(entries)))
+		if (!is_own(entry->d_name) && !work_is_empty(store, entry->d_name))
+			return true;
+	return !entries;
 }

@@ -1010,6 +1010,8 @@ struct yett_work {
 	bool is_earlier_boot;
 	const char *const *hidden; /* what is hidden of the source: paths below that, most of which may not be there */
 	size_t hidden_count;
+	const char *name; /* of that sandbox; empty: it had none */
+	bool is_changed;  /* else nothing was changed, and it has no snapshots */
 };
 
 struct yett_work_list;
@@ -1020,6 +1022,14 @@ YETT_API YETT_MUST_CHECK int yett_works_list(struct yett_work_list **ret_list, s
 /* As those of a list of sandboxes. */
 YETT_API size_t yett_work_list_count(const struct yett_work_list *list);
 YETT_API const struct yett_work *yett_work_list_get(const struct yett_work_list *list, size_t i);
+
+/*
+ * The one that is meant by `name`: by its own id, or by the id or the name of the sandbox that works on it, or was the last to. Of several
+ * sandboxes of one name it is that with the newest store. NULL: the newest in which something was changed of the current directory, or of
+ * one that holds it. Borrowed of the list. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: the sandbox has several, which the error names.
+ */
+YETT_API YETT_MUST_CHECK int yett_work_find(const struct yett_work_list *list, const char *name, const struct yett_work **ret_work,
+                                            struct yett_error *error);
 
 /* Removes a store with all that is in it. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: a sandbox works on it; YETT_E_FILE_OPERATION_FAILED. */
 YETT_API YETT_MUST_CHECK int yett_work_discard(const char *id, struct yett_error *error);

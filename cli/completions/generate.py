@@ -26,8 +26,6 @@ KINDS = {
     "GRANT": "",
     "HOST[:PORT]": "",
     "ID": "",
-    "ID[:TARGET]": "",
-    "ID|ID@NAME": "",
     "ID|TIME": "",
     "INSIDE:PATH": "",
     "JSON": "",
@@ -47,9 +45,9 @@ KINDS = {
     "PROFILE": "profile",
     "REFSPEC": "",
     "SANDBOX": "sandbox",
-    "SANDBOX|STORE": "",
+    "SANDBOX|STORE": "store",
+    "SANDBOX|STORE[:TARGET]": "store",
     "SANDBOX:/PATH": "inside",
-    "SANDBOX|ID": "sandbox",
     "SIGNAL": "word HUP|INT|QUIT|KILL|USR1|USR2|ALRM|TERM|CONT|STOP|TSTP|WINCH",
     "SIZE": "",
     "SNAPSHOT": "",
@@ -116,7 +114,7 @@ def quoted(text):
 
 # Nothing is an empty list: behind the blank that _arguments has for it, no options would be proposed either.
 ZSH_ACTIONS = {"directory": "_files -/", "file": "_files", "profile": "_yett_profiles", "subcommand": "_yett_subcommands", "": "()",
-               "sandbox": "_yett_sandboxes", "command-id": "_yett_command_ids", "inside": "_yett_insides", "place": "_yett_places",
+               "sandbox": "_yett_sandboxes", "store": "_yett_stores", "command-id": "_yett_command_ids", "inside": "_yett_insides", "place": "_yett_places",
                "principal": "_yett_principals", "key": "_yett_keys", "user": "_users", "filter": "_yett_filters"}
 
 
@@ -160,7 +158,7 @@ def fish_quoted(text):
 
 FISH_ACTIONS = {"directory": "-xa '(__fish_complete_directories)'", "file": "-rF",
                 "profile": "-xa '(__yett_profiles)'", "subcommand": "-xa '(__yett_subcommands)'", "": "-x",
-                "sandbox": "-xa '(__yett_sandboxes)'", "command-id": "-xa '(__yett_command_ids)'", "inside": "-xa '(__yett_insides)'",
+                "sandbox": "-xa '(__yett_sandboxes)'", "store": "-xa '(__yett_stores)'", "command-id": "-xa '(__yett_command_ids)'", "inside": "-xa '(__yett_insides)'",
                 "place": "-rFa '(__yett_insides)'", "principal": "-xa '(__yett_principals)'",
                 "key": "-rFa '(__yett_principals)'", "user": "-xa '(__fish_complete_users)'", "filter": "-xa 'state= name= profile= label='"}
 

@@ -14,6 +14,12 @@ _yett_sandboxes()
 	timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { if ($1 != "-") print $1; if ($2 != "-") print $2 }'
 }
 
+# What copy-on-write sandboxes have left, by the ids of stores and by what these sandboxes are or were called.
+_yett_stores()
+{
+	yett work list 2>/dev/null </dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }'
+}
+
 _yett_insides()
 {
 	_yett_sandboxes | sed 's,$,:/,'
@@ -38,6 +44,7 @@ _yett_reply()
 	directory) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$2") ;;
 	profile) mapfile -t COMPREPLY < <(compgen -W "$(_yett_profiles)" -- "$2") ;;
 	sandbox) mapfile -t COMPREPLY < <(compgen -W "$(_yett_sandboxes)" -- "$2") ;;
+	store) mapfile -t COMPREPLY < <(compgen -W "$(_yett_stores)" -- "$2") ;;
 	command-id) mapfile -t COMPREPLY < <(compgen -W "$(_yett_command_ids "$3")" -- "$2") ;;
 	inside) compopt -o nospace; mapfile -t COMPREPLY < <(compgen -W "$(_yett_insides)" -- "$2") ;;
 	place)

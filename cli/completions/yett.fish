@@ -12,6 +12,11 @@ function __yett_sandboxes
 	timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { if ($1 != "-") print $1; if ($2 != "-") print $2 }'
 end
 
+# What copy-on-write sandboxes have left, by the ids of stores and by what these sandboxes are or were called.
+function __yett_stores
+	yett work list 2>/dev/null </dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }'
+end
+
 function __yett_insides
 	__yett_sandboxes | string replace -r '$' ':/'
 end

@@ -24,6 +24,13 @@ _yett_sandboxes()
 	compadd -a reply
 }
 
+# What copy-on-write sandboxes have left, by the ids of stores and by what these sandboxes are or were called.
+_yett_stores()
+{
+	local -a names=(${(f)"$(yett work list 2>/dev/null </dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }')"})
+	compadd -a names
+}
+
 _yett_insides()
 {
 	local -a reply

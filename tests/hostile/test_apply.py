@@ -92,7 +92,7 @@ class Apply(Workspace):
 class Swapped(Apply):
     def prepare(self):
         """In both trees a directory and a file that change places with links to what is outside."""
-        self.assert_cow('true')
+        self.make_store()
         for top in (self.upper(), self.source):
             self.make(os.path.join(top, 'd'))
             self.put(os.path.join(top, 'd', 'x'), top)
@@ -155,7 +155,7 @@ class Written(Apply):
     SIZE = 1 << 20
 
     def prepare(self):
-        self.assert_cow('true')
+        self.make_store()
         for path in (self.upper('file'), self.source + '/file'):
             self.put(path, '0' * self.SIZE)
 
@@ -230,7 +230,7 @@ class Made(Apply):
     """What is in the store was made by hand, as no sandbox could."""
 
     def test_only_files_links_and_directories_come_out_and_none_is_set_id(self):
-        self.assert_cow('true')
+        self.make_store()
         self.put(self.upper('setid'), mode=0o755)
         os.chmod(self.upper('setid'), 0o6755)
         self.put(self.upper('capable'), mode=0o755)
@@ -257,7 +257,7 @@ class Made(Apply):
 
     def test_links_are_taken_over_and_never_followed(self):
         before = tree(self.outside)
-        self.assert_cow('true')
+        self.make_store()
         os.symlink(self.outside, self.upper('dir'))  # which the source has, with something in it
         os.symlink(self.outside + '/x', self.upper('file'))
         os.symlink('x' * 4000, self.upper('long'))
@@ -281,7 +281,7 @@ class Made(Apply):
             self.assertEqual(tree(self.outside), before)
 
     def test_names_and_sizes_as_they_may_be(self):
-        self.assert_cow('true')
+        self.make_store()
         names = ['x' * 255, 'new\nline', '\x1b[2J', ' ', '-rf', '%41', '"', 'ä']
         for name in names:
             self.put(self.upper(name))
@@ -302,7 +302,7 @@ class Made(Apply):
         self.assertEqual(self.apply().out, 'changed  huge\n')  # it is too large to be compared
 
     def test_look_alikes_of_protected_names(self):
-        self.assert_cow('true')
+        self.make_store()
         for name in ('.GIT', '.Git ', 'git~1', '.g\u200cit'):
             self.make(self.upper(name))
             self.put(self.upper(name, 'config'))
@@ -314,7 +314,7 @@ class Made(Apply):
 
     def test_marks_of_overlays_lead_nowhere(self):
         before = tree(self.outside)
-        self.assert_cow('true')
+        self.make_store()
         self.make(self.upper('dir2'))
         os.setxattr(self.upper('dir2'), 'user.overlay.redirect', self.outside.encode())
         os.setxattr(self.upper('dir2'), 'user.overlay.opaque', b'y')

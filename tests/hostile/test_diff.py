@@ -23,7 +23,7 @@ COLOURS = {b'\x1b[' + number + b'm' for number in (b'1', b'31', b'32', b'36', b'
 class Diff(Workspace):
     def setUp(self):
         super().setUp()
-        self.assert_cow('true')
+        self.make_store()
         self.work = self.works()[0]['id']
         self.top = self.store()
 

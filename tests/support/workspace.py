@@ -108,6 +108,11 @@ class Workspace(yett.Case):
         self.assertEqual(done.code, 0, done)
         return done.out
 
+    def make_store(self, *options):
+        """One in which nothing was changed, which its sandbox would not have left: something was."""
+        self.assert_cow('touch .made', *options)
+        os.unlink(self.store() + '/upper/.made')
+
 
 class Snapshots(Workspace):
     def again(self, work, script, *options):

@@ -845,7 +845,7 @@ class Kept(Steps):
         self.assertIn('old\nlate\n', self.texts())
 
     def test_a_store_is_not_used_while_an_apply_of_it_is_half_way(self):
-        self.assert_cow('true')
+        self.make_store()
         work = self.works()[0]['id']
         done = self.sandbox('sh', '-c', 'cd "$0" && echo inside >>file', self.source, options=['--store', work], env=self.environment())
         self.assertEqual(done.code, 0, done)
@@ -961,7 +961,7 @@ class Inherited(Apply):
         os.chown(self.source + '/file', self.alice.uid, self.GROUP)
         os.chmod(self.source + '/file', 0o660)
         self.settle()
-        self.assert_cow('true')
+        self.make_store()
         path = os.path.join(self.store(), 'upper', 'file')
         yett.write(path, 'more\n', 0o660)  # no sandbox of alice's could
         os.chown(path, self.alice.uid, self.alice.gid)

@@ -216,7 +216,7 @@ class Layers(Diff):
         self.assertEqual(self.names(), ['file', 'low', 'made/', 'made/x'])
 
     def test_sixty_five_layers(self):
-        self.assert_cow('true')
+        self.make_store()
         for number in range(1, 65):
             self.layer('layers/%d' % number)
             yett.write(self.store() + '/layers/%d/file' % number, 'of %d\n' % number)
@@ -226,7 +226,7 @@ class Layers(Diff):
         self.assertEqual(len(self.names()), 65)
 
     def test_a_layer_that_is_a_link_is_refused(self):
-        self.assert_cow('true')
+        self.make_store()
         os.mkdir(self.store() + '/layers')
         os.symlink('/etc', self.store() + '/layers/1')
         done = self.diff()
@@ -316,7 +316,7 @@ class Hostile(Diff):
 
 class Refused(Diff):
     def test_a_store_that_is_not_there(self):
-        self.assert_cow('true')
+        self.make_store()
         for name in ('0123456789abcdef', '../' + self.works()[0]['id'], ''):
             done = self.yett('diff', name, env=self.environment())
             self.assertEqual(done.code, 1, done)
@@ -324,7 +324,7 @@ class Refused(Diff):
         self.assertIn('what a sandbox changed in memory is kept in none', done.err)
 
     def test_paths_that_are_not_below(self):
-        self.assert_cow('true')
+        self.make_store()
         for path in ('/etc', '..', 'a/../b', './a', 'a//b', ''):
             done = self.diff(path)
             self.assertEqual(done.code, 2, (path, done))
@@ -343,7 +343,7 @@ class Refused(Diff):
         self.assertIn('%s is another directory than the one that the store was made over' % self.source, done.err)
 
     def test_a_source_that_is_gone_and_a_store_that_tells_nothing(self):
-        self.assert_cow('true')
+        self.make_store()
         os.rename(self.source, self.source + '-away')
         self.assertIn('cannot open %s, which the store is about' % self.source, self.diff().err)
         os.unlink(self.store() + '/info')

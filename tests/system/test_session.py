@@ -126,7 +126,7 @@ class Sessions(Workspace):
         self.assertEqual([entry[key] for key in ('name', 'state', 'profile', 'last_id', 'labels', 'stores', 'directory')],
                          ['box', 'suspended', 'default', first, ['task=one two'], [work['id']], self.alice.home])
         self.assertGreaterEqual(entry['suspended_ms'], entry['created_ms'])
-        self.assertRegex(self.do('ps').out, r'(?m)^-  +box +suspended +default +\S+ +-  task=one two$')
+        self.assertRegex(self.do('ps').out, r'(?m)^-  +box +suspended +default +\S+ +-  [0-9a-f]{16}  task=one two$')
         done = self.do('resume', 'box', cwd=here)
         self.assertRegex(done.out, '^[0-9a-f]{16}\n$')
         self.assertNotIn('torn', done.err)
@@ -236,7 +236,9 @@ class Sessions(Workspace):
                     self.assertFalse(os.path.exists(self.path()))
                     self.create()
                     self.do('destroy', 'box')
-                    yett.wait_until(lambda: self.yett('discard', work['id'], env=self.environment()).code == 0, 'the end of a store')
+                    if is_suspended:  # else nothing was changed, and it went with its sandbox
+                        yett.wait_until(lambda: self.yett('discard', work['id'], env=self.environment()).code == 0, 'the end of a store')
+                    self.assertNotIn(work['id'], [each['id'] for each in self.works()])
 
     def test_one_of_another_service_is_that_ones(self):
         other = yett.Service(before=POLICY, after=PROFILE)
@@ -599,6 +601,7 @@ class Sessions(Workspace):
         self.folder('memory')
         self.cow_box('--memory-dir', 'memory', '--label', 'a=b', '--ro', '/usr:/u', cwd=self.alice.home)
         self.do('env', 'box', 'A=1')
+        self.shell('touch new')
         self.do('suspend', 'box')
         whole, chance = self.record(), random.Random(7)
         work, = self.works()

@@ -23,7 +23,8 @@ SERVE = 'rm -f told; yett serve %s >told & ' + UNTIL % 'grep -qs Listening told'
 FUNCTIONS = r"""
 clean() { rm -rf ./* .[!.]*; }
 changed() { yett run --cow . -- sh -c "$1" 2>&1 | sed -n 's/.* yett discard \([0-9a-f]*\) .*/\1/p'; }
-store() { yett work list | awk -v sandbox="$1" '$2 == sandbox { print $1 }'; }
+store() { yett work list --json | python3 -c 'import json, sys
+print(*[work["id"] for work in json.load(sys.stdin)["result"]["works"] if work["sandbox"] == sys.argv[1]])' "$1"; }
 """
 # Who the documents have: name and number.
 NAME, NUMBER = 'alice', '1010'
@@ -41,10 +42,10 @@ VARIES = (
     (r'(?<=_ms":)\d+|(?<=duration":)[\d.]+|(?<=cpu":)[\d.]+|(?<=_bytes":)\d+', r'[\d.]+'),
     (r'(?<=^total )\d+|(?<=/proc/)[2-9]\b|(?<=[| ])\d{5}(?= bytes$)|^[0-9a-f]{7}\b(?= )', r'[0-9a-f]+'),
     (r'(?<=  )(?:\d+m)?[\d.]+s(?=  )', r'(?:\d+[dhm])?[\d.]+[hms]'),  # the columns TIME and AGE
-    (r'(?<=  )\d+(?=  app=)', r'\d+'),  # ATTACHED: who asked just before may not have gone
+    (r'(?<=  )\d+(?=  - +app=)', r'\d+'),  # ATTACHED: who asked just before may not have gone
 )
 # In a line of ls -l, and in one of yett stats: all numbers.
-OF_COLUMNS = ((r'(?<= )[\d.]+(?:ms|[KMGs])?\b|(?<= )-(?= )', r'(?:[\d.]+(?:ms|[KMGs])?|-)'),)
+OF_COLUMNS = ((r'(?<= )[\d.]+[KMGs]?\b|(?<= )-(?= )', r'(?:[\d.]+[KMGs]?|-)'),)
 COLUMNS = re.compile(r'^[-dc][-rwx]{9} |^\w+ {2,}[\d.]+ {2,}[\d.]+s ')
 
 
@@ -227,7 +228,6 @@ class Shown(yett.Case):
 
     def test_workspaces(self):
         self.check(Page('docs/workspaces.md', begin=ANSWER, before={
-            'yett work list': 'yett discard 006a29dfac787310 >/dev/null',
             'yett diff eed10b8f9fe1c790':
                 'echo eed10b8f9fe1c790 $(changed \'gcc -o answer main.c; rm README; sed -i "s/42/6 * 7/" main.c; echo answer >.gitignore\')',
             'yett diff 3c1f0d92b7a84e65':

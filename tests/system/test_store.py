@@ -1,6 +1,7 @@
 """Stores of copy-on-write sandboxes, used again: a sandbox that goes on where an earlier one stopped."""
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -89,11 +90,10 @@ class Again(Workspace):
         self.assertEqual(self.again(work, 'cat file').out, 'new\n')
 
     def test_words_that_are_none(self):
-        self.assert_cow('true')
+        self.make_store()
         work, = self.works()
         for word in ('x', work['id'][1:], work['id'] + ':', work['id'] + ':here', '../' + work['id'][3:]):
-            self.assert_refused_and_kept(work, '--store %s: ' % word, '--store', word) if len(word) != 16 else \
-                self.assert_refused_and_kept(work, 'there is no store', '--store', word)
+            self.assert_refused_and_kept(work, '--store %s: ' % word if ':' in word else 'there is no store ' + word, '--store', word)
         self.assert_refused_and_kept(work, 'there is no store 0123456789abcdef', '--store', '0123456789abcdef')
         self.state, elsewhere = self.folder('elsewhere', mode=0o700), self.state
         done = self.sandbox('true', options=['--store', work['id']], env=self.environment())
@@ -102,7 +102,7 @@ class Again(Workspace):
         self.state = elsewhere
 
     def test_one_store_twice_in_a_sandbox_is_refused(self):
-        self.assert_cow('true')
+        self.make_store()
         work, = self.works()
         self.assert_refused_and_kept(work, 'a sandbox', '--store', work['id'], '--store', work['id'] + ':/tmp/other')
 
@@ -145,6 +145,174 @@ class Again(Workspace):
         self.assert_refused_and_kept(work, 'does not tell which directory it is about')
 
 
+class Named(Workspace):
+    """A store by the id or name of its sandbox, or the newest of the directory that one is in."""
+
+    def do(self, *argv, code=0, cwd=None):
+        done = self.yett(*argv, env=self.environment(), cwd=cwd)
+        self.assertEqual(done.code, code, done)
+        return done
+
+    def box(self, script, *options, name='box'):
+        """A sandbox that has ended, and its id."""
+        box = self.do('create', '--name', name, '--cow', self.source, *options).out.strip()
+        self.do('exec', '-C', self.source, name, '--', 'sh', '-c', script)
+        self.do('destroy', name)
+        return box
+
+    def test_whatever_takes_a_store_takes_its_sandbox(self):
+        box = self.do('create', '--name', 'box', '--cow', self.source).out.strip()
+        self.do('exec', '-C', self.source, 'box', '--', 'sh', '-c', 'echo new >file')
+        work, = self.works()
+        self.assertEqual((work['sandbox'], work['name'], work['changed']), (box, 'box', True))
+        self.assertEqual(yett.told(self.do('ps', '--json').out)['sandboxes'][0]['stores'], [work['id']])
+        self.assertEqual(yett.told(self.do('inspect', '--json', 'box').out)['sandbox']['stores'], [work['id']])
+        self.assertIn('store        %s of %s\n' % (work['id'], self.source), self.do('inspect', 'box').out)
+        self.assertRegex(self.do('ps').out, r'(?m)^%s  box .* %s  $' % (box, work['id']))
+        self.assertRegex(self.do('work', 'list').out, r'(?m)^%s  box +yes +yes ' % work['id'])
+        for live in (True, False):
+            for name in (box, 'box', work['id']):
+                self.assertEqual(self.do('diff', '--name-only', name).out, 'file\n')
+            self.assertEqual(self.do('diff', '--name-only', 'box', 'none').out, '')
+            if live:
+                self.do('destroy', 'box')
+        self.assertEqual(self.do('snapshot', 'take', 'box', 'first').out, 'first\n')
+        self.assertIn('first', self.do('snapshot', 'list', box).out)
+        self.assertEqual(self.do('diff', '--name-only', 'box@first').out, 'file\n')
+        fork = self.do('snapshot', 'fork', 'box', 'first').out.strip()
+        self.do('discard', fork)
+        self.assertEqual(self.do('run', '--store', 'box', '-C', self.source, '--', 'sh', '-c', 'cat file; echo newer >file').out, 'new\n')
+        self.assertEqual(self.do('run', '--store', 'box:/tmp/here', '--', 'cat', '/tmp/here/file').out, 'newer\n')  # without a name it is called as before
+        self.do('snapshot', 'rollback', '--yes', 'box', 'first')
+        self.do('apply', 'box')
+        self.assertEqual(yett.read(self.source + '/file'), 'new\n')
+        self.assertEqual(self.do('discard', 'box').out, 'discarded %s\n' % work['id'])
+        self.assertIn('there is no store box, and no sandbox of that name has one', self.do('diff', 'box', code=1).err)
+
+    def test_create_says_which_stores_there_are(self):
+        told = yett.told(self.do('create', '--json', '--cow', self.source, '--cow', self.folder('other') + ':/tmp/other').out)
+        self.addCleanup(self.yett, 'destroy', told['sandbox']['id'])
+        self.assertEqual(sorted(told['stores']), sorted(work['id'] for work in self.works()))
+        self.assertRegex(self.do('ps').out, r' [0-9a-f]{16}\+1  $')
+
+    def test_of_several_of_a_name_the_newest_counts_and_of_several_stores_none(self):
+        self.box('echo 1 >file')
+        newest = self.box('echo 2 >file')
+        self.assertIn('+2\n', self.do('diff', 'box').out)
+        self.assertEqual(yett.told(self.do('diff', '--json', 'box').out)['id'], [work['id'] for work in self.works() if work['sandbox'] == newest][0])
+        box = self.box('touch /tmp/other/new; touch x', '--cow', self.folder('other') + ':/tmp/other', name='two')
+        error = self.do('apply', 'two', code=1).err
+        self.assertIn('the sandbox two has more than one store', error)
+        for work in self.works():
+            self.assertEqual('%s (%s)' % (work['id'], work['target']) in error, work['sandbox'] == box, error)
+
+    def test_without_one_it_is_the_newest_change_of_the_current_directory(self):
+        self.box('echo 1 >file', name='first')
+        self.box('echo 2 >file', name='second')
+        self.box('ls')
+        other = self.folder('other')
+        self.assert_cow('touch new', source=other)
+        for cwd in (self.source, self.source + '/dir/below'):
+            done = self.do('diff', cwd=cwd)
+            self.assertIn('+2\n', done.out)
+            self.assertRegex(done.err, 'using the store [0-9a-f]{16}: the newest changes of %s, by the sandbox second\n' % self.source)
+        self.assertEqual(self.do('snapshot', 'take', cwd=self.source).out.count('\n'), 1)
+        name = self.do('snapshot', 'list', cwd=self.source).out.split()[-1]
+        self.assertIn('+2\n', self.do('diff', '@' + name, cwd=self.source).out)
+        self.do('snapshot', 'delete', name, cwd=self.source)
+        self.do('apply', cwd=self.source)
+        self.assertEqual((yett.read(self.source + '/file'), os.listdir(other)), ('2\n', []))
+        self.do('discard', cwd=self.source)
+        self.assertIn('+1\n', self.do('diff', cwd=self.source).out)
+        nowhere = self.folder('nowhere')
+        for argv in (['diff'], ['apply'], ['discard'], ['snapshot', 'take'], ['git', 'fetch']):
+            self.assertIn('nothing is kept that a sandbox changed in %s\n' % nowhere, self.do(*argv, code=1, cwd=nowhere).err)
+
+    def test_an_empty_word_is_no_store(self):
+        """A variable that is not set throws nothing away."""
+        self.assert_cow('touch new')
+        for argv in (['diff', ''], ['apply', ''], ['discard', ''], ['snapshot', 'rollback', '', 'x'], ['git', 'fetch', '']):
+            self.do(*argv, code=1, cwd=self.source)
+        self.do('run', '--store', '', '--', 'true', code=125, cwd=self.source)
+        self.assertEqual(len(self.works()), 1)
+
+    def test_a_name_inside_a_store_that_was_edited_is_no_way_out(self):
+        self.box('touch new')
+        work, = self.works()
+        text = yett.read(self.store() + '/info')
+        for name in ('../' + work['id'], '%1b[2J', 'x' * 5000, ''):
+            yett.write(self.store() + '/info', text.replace('name=box', 'name=' + name))
+            self.assertNotIn('\x1b', self.do('work', 'list').out)
+            self.do('diff', 'box', code=1)
+        self.assertEqual(len(self.works()), 1)
+
+
+class Left(Workspace):
+    """What a sandbox leaves when it has ended."""
+
+    def test_where_nothing_was_changed_nothing_is_left_or_said(self):
+        for script in ('true', 'cat file', 'echo new >x; rm x', 'exit 3', 'kill -9 $$'):
+            done = self.cow(script)
+            self.assertEqual((self.works(), [line for line in done.err.splitlines() if 'kept' in line]), ([], []), script)
+        self.assert_cow('touch dir/below/new')
+        self.assertEqual(len(self.works()), 1)
+
+    def test_what_was_made_and_removed_again_but_for_a_whiteout_is_a_change(self):
+        self.assertIn('is kept: yett discard', self.cow('rm file').err)
+        self.assertEqual(self.works()[0]['changed'], True)
+
+    def test_a_store_that_was_named_stays(self):
+        self.make_store()
+        work, = self.works()
+        self.assertEqual(work['changed'], False)
+        done = self.sandbox('true', options=['--store', work['id']], env=self.environment())
+        self.assertIn('yett discard ' + work['id'], done.err)
+        self.assertEqual([work['id'] for work in self.works()], [work['id']])
+
+    def test_rm_leaves_nothing_whatever_was_changed(self):
+        before = tree(self.source)
+        done = self.cow('echo new >file; mkdir -p a/b/c; chmod 0 a; exit 4', '--rm')
+        self.assertEqual((done.code, self.works(), tree(self.source)), (4, [], before), done)
+        self.assertNotIn('kept', done.err)
+        self.assert_cow('touch new')
+        work, = self.works()
+        done = self.cow('touch more; touch /tmp/x/y', '--rm', '--store', work['id'] + ':/tmp/x')
+        self.assertEqual([each['id'] for each in self.works()], [work['id']])
+        self.assertEqual(sorted(os.listdir(self.store() + '/upper')), ['new', 'y'])
+
+    def test_prune_takes_what_was_asked_for(self):
+        def prune(*options):
+            done = self.yett('work', 'prune', *options, env=self.environment())
+            self.assertEqual(done.code, 0, done)
+            return {line.split()[1] for line in done.out.splitlines()}
+        self.make_store()
+        unchanged = self.works()[0]['id']
+        self.assert_cow('touch new')
+        changed, = {work['id'] for work in self.works()} - {unchanged}
+        self.assertEqual(prune('--older', '1h'), set())
+        self.assertEqual(prune(), {unchanged})
+        for argv in (['create', '--name', 'live'], ['create', '--name', 'asleep']):
+            self.assertEqual(self.yett(*argv, '--cow', self.source, env=self.environment()).code, 0)
+        self.addCleanup(self.yett, 'destroy', 'live', env=self.environment())
+        self.assertEqual(self.yett('suspend', 'asleep', env=self.environment()).code, 0)
+        kept = {work['id'] for work in self.works()} - {changed}
+        self.assertEqual(prune(), set())
+        path = '%s/yett/work/%s/info' % (self.state, changed)
+        made = re.search('created=([0-9]+)', yett.read(path))[1]
+        for each in kept | {changed}:
+            info = '%s/yett/work/%s/info' % (self.state, each)
+            yett.write(info, re.sub('created=[0-9]+', 'created=%d' % (int(made) - 3600000), yett.read(info)))
+        self.assertEqual(prune('--older', '2h'), set())
+        self.assertEqual(prune('--older', '59m'), {changed})
+        self.assertEqual({work['id'] for work in self.works()}, kept)
+        self.assertEqual(self.yett('resume', 'asleep', env=self.environment()).code, 0)
+        self.assertEqual(self.yett('destroy', 'asleep', env=self.environment()).code, 0)
+        for words, text in ((['sweep'], 'expected list or prune'), (['list', '--older', '1h'], 'are of work prune'), (['prune', '--older', '31d'], '--older 31d')):
+            done = self.yett('work', *words, env=self.environment())
+            self.assertEqual(done.code, 2, done)
+            self.assertIn(text, done.err)
+
+
 class Hidden(Workspace):
     def setUp(self):
         super().setUp()
@@ -157,7 +325,7 @@ class Hidden(Workspace):
         os.utime(self.source + '/dir', (7, 7))
         os.chmod(self.source + '/dir', 0o551)
         before = tree(self.source)
-        done = self.cow('find . | sort; stat -c "%a %Y" dir; cat dir/below/file', '--hide', '.env', '--hide', '*.pem', '--no-hide', 'public.pem')
+        done = self.cow('find . | sort; stat -c "%a %Y" dir; cat dir/below/file; touch new', '--hide', '.env', '--hide', '*.pem', '--no-hide', 'public.pem')
         self.assertEqual(done.out.split(), ['.', './dir', './dir/below', './dir/below/file', './dir/below/public.pem', './file', './gone', './moved',
                                             './removed', './removed/file', './renamed', './renamed/file', '551', '7', 'deep'], done)
         self.assertIn('hidden in %s: ' % self.source, done.err)
@@ -205,7 +373,7 @@ class Hidden(Workspace):
 
     def test_a_thousand_of_them_are_one_layer(self):
         options = [word for i in range(1000) for word in ('--hide', 'name-%d' % i)] + ['--hide', 'dir*']
-        done = self.cow('ls; grep -c overlay /proc/mounts', *options)
+        done = self.cow('ls; grep -c overlay /proc/mounts; touch new', *options)
         self.assertEqual(done.out.split(), ['file', 'gone', 'moved', 'removed', 'renamed', '1'], done)
         self.assertIn('and 996 more', done.err)
         self.assertEqual(len(self.works()[0]['hidden']), 1001)
@@ -219,7 +387,7 @@ class Hidden(Workspace):
         outside = self.folder('outside')
         self.alice.write('outside/.env', 'secret')
         os.symlink(outside, self.source + '/link')
-        self.assertEqual(self.cow('ls -A dir', '--hide', '.env').out.split(), ['below', 'key.pem'])
+        self.assertEqual(self.cow('ls -A dir; touch new', '--hide', '.env').out.split(), ['below', 'key.pem'])
         self.assertEqual(sorted(self.works()[0]['hidden']), ['.env', 'dir/.env'])
         before = len(self.works())
         for options, text in ((['--hide', 'link/.env'], 'a symbolic link, which is not followed'), (['--hide', 'file/x'], 'it is no directory'),
@@ -235,7 +403,7 @@ class Hidden(Workspace):
         self.assertIn('cannot hide shut in %s: it cannot be looked into for names' % self.source, done.err)
         os.rmdir(self.source + '/shut')
         self.bob.mkdir(self.source + '/bobs', mode=0o700)
-        self.assertEqual(self.cow('true', '--hide', '.env').code, 0)
+        self.assertEqual(self.cow('touch new', '--hide', '.env').code, 0)
         self.assertEqual(len(self.works()), before + 1)
 
     def list_names(self, text, profile='default'):
@@ -418,7 +586,7 @@ class Snapshots(workspace.Snapshots):
                 self.snapshot('delete', work, name)
 
     def test_there_are_as_many_as_there_may_be(self):
-        self.assert_cow('true')
+        self.make_store()
         work = self.works()[0]['id']
         upper = self.store() + '/upper/'
         for i in range(61):
@@ -447,7 +615,9 @@ class Snapshots(workspace.Snapshots):
                             (['take', work, 'UPPER'], 'cannot be the name of a snapshot'), (['take', work, 'x' * 64], 'cannot be the name'),
                             (['take', work, '../x'], 'cannot be the name'), (['list', '0' * 16], 'there is no store')):
             self.assertIn(text, self.snapshot(*words, code=1).err)
-        for words in (['make', work], ['take'], ['rollback', work], ['list', work, 'x'], ['take', work, '--yes']):
+        for words in (['take'], ['rollback', 'first']):
+            self.assertIn('nothing is kept that a sandbox changed in', self.snapshot(*words, code=1).err)
+        for words in (['make', work], ['rollback'], ['list', work, 'x'], ['take', work, '--yes']):
             self.snapshot(*words, code=2)
         self.assertEqual(len(self.works()), 1)
 

@@ -65,7 +65,7 @@ class Changes(Workspace):
 
     def test_each_sandbox_has_its_own_changes(self):
         self.assert_cow('echo one >file')
-        self.assertEqual(self.assert_cow('cat file'), 'old\n')
+        self.assertEqual(self.assert_cow('cat file; echo two >file'), 'old\n')
         self.assertEqual(len(self.works()), 2)
         self.assertEqual({work['source'] for work in self.works()}, {self.source})
 
@@ -74,7 +74,7 @@ class Changes(Workspace):
         self.alice.write('other/file', 'other\n')
         self.alice.mkdir('source/place')
         before = tree(self.source), tree(other)
-        out = self.assert_cow('set -e; cat /tmp/here/file; echo x >/tmp/here/file; cat place/file; ! touch place/no; cat /tmp/here/file',
+        out = self.assert_cow('set -e; cat /tmp/here/file; echo x >/tmp/here/file; cat place/file; ! touch place/no; cat /tmp/here/file; touch new',
                               '--cow', other + ':/tmp/here', '--ro', other + ':' + self.source + '/place')
         self.assertEqual(out.split(), ['other', 'other', 'x'])
         self.assertEqual((tree(self.source), tree(other)), before)
@@ -241,6 +241,7 @@ class Stores(Workspace):
     def test_who_ends_a_sandbox_is_told_which_stores_it_leaves(self):
         box = self.yett('create', '--cow', self.source, env=self.environment())
         self.assertEqual(box.code, 0, box)
+        self.assertEqual(self.yett('exec', box.out.strip(), '--', 'touch', self.source + '/new', env=self.environment()).code, 0)
         work, = self.works()
         done = self.yett('destroy', box.out.strip(), env=self.environment())
         self.assertEqual((done.code, done.out), (0, ''), done)
@@ -257,7 +258,7 @@ class Stores(Workspace):
     def test_the_place_of_stores_is_made_and_is_its_users_alone(self):
         os.rmdir(self.state)
         self.state += '/deeper/still'
-        self.assert_cow('true')
+        self.make_store()
         for path in ('', '/yett', '/yett/work'):
             self.assertEqual(stat.S_IMODE(os.stat(self.state + path).st_mode), 0o700)
         os.chmod(self.state + '/yett/work', 0o755)
@@ -275,7 +276,7 @@ class Stores(Workspace):
         self.assertIn('copy-on-write', done.out)
 
     def test_a_store_that_tells_nonsense_is_listed_and_discarded(self):
-        self.assert_cow('true')
+        self.make_store()
         store = self.store()
         for text in ('', 'yett-work 2\n', 'yett-work 1\nsource=%zz\n', 'yett-work 1\nsource=%00\n', 'yett-work 1\nsandbox=%1b[2J\n', 'yett-work 1\n' + 'x' * 100000):
             with open(store + '/info', 'w') as file:

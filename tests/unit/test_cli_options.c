@@ -222,7 +222,7 @@ static void what_was_meant_is_suggested(void **state)
 {
 	static const struct {
 		const char *word, *hint;
-	} options_[] = {{"--memry", "--memory?"}, {"--mem", "--memory?"}, {"--tiemout=5", "--timeout?"}, {"--rm", "--linger"},
+	} options_[] = {{"--memry", "--memory?"}, {"--mem", "--memory?"}, {"--tiemout=5", "--timeout?"}, {"--lingr", "--linger?"},
 	                {"-it", "-t gives"},      {"-v", "--ro PATH"},    {"--ro-bind", "--ro PATH"},    {"--unshare-net", "anyway"}},
 	  words[] = {{"rn", "yett run?"}, {"craete", "yett create?"},         {"rm", "yett destroy"},        {"stop", "yett destroy"},
 	             {"-p", "behind"},    {"python3", "yett run -- python3"}, {"bogus", "yett run -- bogus"}};

@@ -279,7 +279,7 @@ static void json_tells_results_and_failures(void **state)
 		"\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0,\"file_bytes\":0,\"core_bytes\":0},"
 		"\"command_timeout_ms\":null,\"max_command_timeout_ms\":null,\"hostname\":null,\"platform\":\"linux\",\"architecture\":\"";
 	static const char tail[] =
-		"\"},\"command\":{\"id\":1,"
+		"\"},\"stores\":[],\"command\":{\"id\":1,"
 		"\"argv\":[\"sh\",\"-c\",\"echo out; exit 3\"],\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,";
 
 	(void)state;
@@ -292,7 +292,7 @@ static void json_tells_results_and_failures(void **state)
 	assert_int_equal(RUN("--json", "-p", "none", "true"), 125);
 	assert_non_null(strstr(
 		run.out_text,
-		"{\"schema\":1,\"exit_code\":125,\"result\":{\"sandbox\":null,\"command\":null},\"error\":{\"code\":\"permission-denied\","
+		"{\"schema\":1,\"exit_code\":125,\"result\":{\"sandbox\":null,\"stores\":[],\"command\":null},\"error\":{\"code\":\"permission-denied\","
 		"\"reason\":null,\"message\":\"the profile takes no shares\",\"detail\":\"yett.conf:7?[2J\","));
 	assert_non_null(strstr(run.err_text, "the profile takes no shares"));
 	assert_int_equal(RUN("--json", "-q", "-p", "none", "true"), 125);
