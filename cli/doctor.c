@@ -72,7 +72,7 @@ static void json_finding(struct json *json, const char *name, const struct docto
 /* What was executed; a helper that is not root's by its mode is checked by the library. */
 static void look_own(enum yett_start start, struct doctor_finding *finding)
 {
-	char path[PATH_MAX], mend[2 * PATH_MAX + 64];
+	char path[PATH_MAX], closed[PATH_MAX], of[CONNECT_GROUP_SIZE], mend[2 * PATH_MAX + 64];
 	const char *obstacle;
 	struct yett_error error = {0};
 	struct group *group;
@@ -87,6 +87,12 @@ static void look_own(enum yett_start start, struct doctor_finding *finding)
 		               obstacle);
 		doctor_found(finding, DOCTOR_MISSING, mend,
 		             "personal, and you can have no user namespace, so it can plan (--dry-run) but not build: %s", path);
+		return;
+	}
+	if (start == YETT_START_PERSONAL && connect_find_closed(closed, of)) {
+		(void)snprintf(mend, sizeof mend, "have the administrator put you into the group %s", of);
+		doctor_found(finding, DOCTOR_WEAKER, mend,
+		             "personal, in a user namespace of your own: %s is for the group %s, and you are not in it", closed, of);
 		return;
 	}
 	if (start == YETT_START_PERSONAL) {

@@ -34,7 +34,7 @@ struct files_run {
 
 static int open_sandbox(struct files_run *run, const struct connect_choice *choice, const char *id_or_name)
 {
-	int r = run->connection ? 0 : connect_with_key(choice, false, &run->connection, &run->error);
+	int r = run->connection ? 0 : connect_for(choice, false, id_or_name, &run->connection, &run->error);
 
 	return r ? r : yett_sandbox_attach(run->connection, id_or_name, &run->sandbox, &run->error);
 }

@@ -83,7 +83,7 @@ int git_origin_open(struct git_origin *origin, const struct git_choice *choice, 
 	int r = yett_works_list(&list, error);
 
 	if (r == 0)
-		r = connect_with_key(&choice->connect, false, &origin->connection, error);
+		r = connect_for(&choice->connect, false, name, &origin->connection, error);
 	if (r)
 		return r;
 	r = find(origin, list, name, &store, error);

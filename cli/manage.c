@@ -324,7 +324,7 @@ int manage_begin(const struct subcommand *self, int argc, char **argv, struct ma
 
 	if (r >= 0)
 		return r;
-	if (connect_with_key(&options->connect, false, ret_connection, &error) == 0)
+	if (connect_for(&options->connect, false, *ret_first < argc ? argv[*ret_first] : NULL, ret_connection, &error) == 0)
 		return -1;
 	output_error(&error);
 	return EXIT_FAILED;
@@ -338,28 +338,32 @@ int manage_finish(struct yett_connection *connection, int r, const struct yett_e
 	return r == YETT_E_FILE_OPERATION_FAILED ? RUN_FAILED : r ? EXIT_FAILED : 0;
 }
 
-/* The oldest first. */
+/* Those that were made without root, before there was a service, too. The oldest first. */
 static int list_sandboxes(struct yett_connection *connection, const struct manage_run_options *options, struct yett_error *error)
 {
+	_cleanup_(connect_freep) struct yett_sandbox_list *list = NULL, *own_list = NULL;
 	_cleanup_free_ const struct yett_sandbox_status **rows = NULL;
-	struct yett_sandbox_list *list;
-	size_t count;
+	struct yett_connection *own = NULL;
+	size_t count = 0, own_count = 0;
 	int r = yett_sandboxes_list(connection, options->all ? YETT_LIST_ALL : 0, &list, error);
 
 	if (r)
 		return r;
-	count = yett_sandbox_list_count(list);
-	rows = calloc(count + 1, sizeof *rows);
-	for (size_t i = 0; rows && i < count; i++)
-		rows[i] = yett_sandbox_list_get(list, i);
-	if (rows && count)
+	if (connect_own(&options->connect, connection, &own) == 0 && own && yett_sandboxes_list(own, 0, &own_list, NULL) == 0)
+		own_count = yett_sandbox_list_count(own_list);
+	yett_connection_close(own);
+	rows = calloc(yett_sandbox_list_count(list) + own_count + 1, sizeof *rows);
+	if (!rows)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the list");
+	for (size_t i = 0; i < yett_sandbox_list_count(list); i++)
+		rows[count++] = yett_sandbox_list_get(list, i);
+	for (size_t i = 0; i < own_count; i++)
+		rows[count++] = yett_sandbox_list_get(own_list, i);
+	if (count)
 		qsort(rows, count, sizeof *rows, older);
-	if (rows) {
-		print_list(rows, count, options);
-		suspend_print(connection, list, options);
-	}
-	yett_free(list);
-	return rows ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the list");
+	print_list(rows, count, options);
+	suspend_print(connection, rows, count, options);
+	return 0;
 }
 
 int ps_main(const struct subcommand *self, int argc, char **argv)

@@ -46,7 +46,7 @@ static int mount_shares(struct run_options *options, const char *sandbox, struct
 {
 	struct yett_connection *connection = NULL;
 	const char *targets[RUN_SHARES_MAX];
-	int r = connect_with_key(&options->connect, true, &connection, error);
+	int r = connect_for(&options->connect, true, sandbox, &connection, error);
 
 	if (r)
 		return r;

@@ -34,7 +34,7 @@ static int connect_helper(struct run *run)
 
 	if (run->options.dry_run)
 		return connect_without_key(choice, &run->connection, &run->error);
-	return connect_with_key(choice, true, &run->connection, &run->error);
+	return connect_for(choice, true, run->attach_to, &run->connection, &run->error);
 }
 
 /* What does not go with leaving the command there, nor without; nor with a terminal. */

@@ -269,7 +269,8 @@ int suspend_check(const char *id, char ret_name[static YETT_NAME_SIZE], struct y
 
 struct listing {
 	struct yett_connection *connection;
-	const struct yett_sandbox_list *list;
+	const struct yett_sandbox_status *const *list;
+	size_t count;
 	const struct manage_run_options *options;
 };
 
@@ -325,12 +326,9 @@ static void print_one(const struct session *session, void *data)
 
 	if (!session_is_suspended(session))
 		return;
-	for (size_t i = 0; i < yett_sandbox_list_count(listing->list); i++) {
-		const struct yett_sandbox_status *status = yett_sandbox_list_get(listing->list, i);
-
-		if (session_is_of(session, status) && status->state < YETT_STATE_STOPPING)
+	for (size_t i = 0; i < listing->count; i++)
+		if (session_is_of(session, listing->list[i]) && listing->list[i]->state < YETT_STATE_STOPPING)
 			return;
-	}
 	there = session_look(session, listing->connection, NULL);
 	if (there == SESSION_THERE)
 		return;
@@ -344,9 +342,10 @@ static void print_one(const struct session *session, void *data)
 		manage_print_suspended(session, state, options->all);
 }
 
-void suspend_print(struct yett_connection *connection, const struct yett_sandbox_list *list, const struct manage_run_options *options)
+void suspend_print(struct yett_connection *connection, const struct yett_sandbox_status *const *list, size_t count,
+                   const struct manage_run_options *options)
 {
-	struct listing listing = {connection, list, options};
+	struct listing listing = {connection, list, count, options};
 	size_t broken;
 
 	if (options->quiet && !output_json())

@@ -25,4 +25,5 @@ _must_check_ int suspend_destroy(struct yett_connection *connection, const char 
 _must_check_ int suspend_check(const char *id, char ret_name[static YETT_NAME_SIZE], struct yett_error *error);
 
 /* Prints those that are suspended, as ps does; in JSON as a member "suspended". `list` is of what is there. */
-void suspend_print(struct yett_connection *connection, const struct yett_sandbox_list *list, const struct manage_run_options *options);
+void suspend_print(struct yett_connection *connection, const struct yett_sandbox_status *const *list, size_t count,
+                   const struct manage_run_options *options);

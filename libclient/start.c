@@ -151,21 +151,41 @@ static bool is_set_uid(const char *path)
 	return geteuid() != 0 && stat(path, &st) == 0 && st.st_uid == 0 && (st.st_mode & S_ISUID);
 }
 
-/* The same, for how it is to be started: with what is the caller's alone, the helper is yett-rootless, which lies beside it. */
+/* The administrator lets the members of a group execute it, and the caller is none of them. */
+static bool is_closed(const char *path)
+{
+	return is_set_uid(path) && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 && errno == EACCES;
+}
+
+/* yett-rootless, beside the helper in `path`; false: there is no room for its name. */
+static bool name_rootless(char path[static PATH_MAX])
+{
+	char *name = strrchr(path, '/') + 1;
+
+	if ((size_t)(name - path) + sizeof "yett-rootless" > PATH_MAX)
+		return false;
+	(void)strcpy(name, "yett-rootless");
+	return true;
+}
+
+/*
+ * The same, for how it is to be started: with what is the caller's alone, the helper is yett-rootless, which lies beside it. So it is where
+ * a set-user-id helper is not for the caller, unless that one was asked for.
+ */
 static const char *name_helper(const char *helper_path, enum yett_start start, char buffer[static PATH_MAX])
 {
-	char *name;
-
 	if (!helper_path)
 		helper_path = secure_getenv("YETT_HELPER");
-	if (helper_path)
+	if (helper_path && (start != YETT_START_ANY || helper_path[0] != '/' || strlen(helper_path) >= PATH_MAX || !is_closed(helper_path)))
 		return helper_path;
+	if (helper_path) {
+		(void)strcpy(buffer, helper_path);
+		return name_rootless(buffer) && access(buffer, F_OK) == 0 ? buffer : helper_path;
+	}
 	if (!find_in_build_tree(buffer))
 		(void)strcpy(buffer, YETT_LIBEXEC_DIR "/yett-helper");
-	name = strrchr(buffer, '/') + 1;
-	if (geteuid() != 0 && start != YETT_START_SETUID && (start == YETT_START_PERSONAL || !is_set_uid(buffer)) &&
-	    (size_t)(name - buffer) + sizeof "yett-rootless" <= PATH_MAX)
-		(void)strcpy(name, "yett-rootless");
+	if (geteuid() != 0 && start != YETT_START_SETUID && (start == YETT_START_PERSONAL || !is_set_uid(buffer) || is_closed(buffer)))
+		(void)name_rootless(buffer);
 	return buffer;
 }
 

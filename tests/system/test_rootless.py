@@ -304,6 +304,26 @@ class Lives(yett.Case):
         self.assertEqual(self.yett('destroy', 'lasts').code, 0)
         self.service.wait_no_leftovers()
 
+    def test_it_is_found_when_a_service_has_come(self):
+        self.assertEqual(self.yett('create', '--name', 'lasts', '--cow', self.folder('work') + ':/mnt/work').code, 0)
+        self.addCleanup(self.yett, 'destroy', 'lasts')
+        with yett.Service() as service:
+            service.enter_key(self.alice)
+
+            def ask(*argv, user=self.alice):
+                return service.run(user, service.yett, *argv, env={'YETT_HELPER': self.service.script})
+            self.assertEqual(ask('create', '--name', 'new').code, 0)
+            self.assertEqual([each['name'] for each in yett.told(ask('ps', '--json').out)['sandboxes']], ['lasts', 'new'])
+            self.assertEqual(ask('exec', 'lasts', '--', 'sh', '-c', 'echo one >/mnt/work/file; echo two >/tmp/file; id -u').out, '%d\n' % self.alice.uid)
+            self.assertEqual(ask('cat', 'lasts:/tmp/file').out, 'two\n')
+            self.assertEqual(ask('diff', '--name-only', 'lasts').out, 'file\n')
+            self.assertEqual(ask('exec', 'none', '--', 'true').code, 125)
+            self.assertEqual([each['name'] for each in yett.told(ask('ps', '--json', '--socket', service.socket).out)['sandboxes']], ['new'])
+            self.assertEqual(ask('inspect', 'lasts', user=self.bob).code, 1)
+            self.assertEqual(ask('destroy', 'lasts').code, 0)
+            self.assertEqual(ask('ps', '-q').out.count('\n'), 1)
+            self.assertEqual(ask('destroy', 'new').code, 0)
+
     def test_one_at_rest_ends(self):
         def begin(ms):
             """The limit, and a process in the sandbox that has it, which began before the limit was over."""

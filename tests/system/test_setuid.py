@@ -35,9 +35,16 @@ class Serving(setuid.Case):
         self.assert_refused(done, 125, setuid.POLICY)
 
     def test_a_user_who_may_not_execute_it_is_told_so(self):
-        done = self.sandbox('true', groups=[])
-        self.assert_refused(done, 125, 'you are not in that group')
-        self.assertNotIn('try again', done.err)
+        done = self.yett('doctor', groups=[])
+        self.assertRegex(done.out, 'weaker   start .*: %s is for the group 64747, and you are not in it' % setuid.HELPER)
+        self.assertIn('have the administrator put you into the group 64747', done.out)
+
+    def test_a_user_who_may_not_execute_it_has_sandboxes_without_root(self):
+        done = self.sandbox('sh', '-c', 'echo done', groups=[])
+        self.assertEqual((done.code, done.out), (0, 'done\n'), done)
+        self.assertIn('yett: running without root: %s is for the group ' % setuid.HELPER, done.err)
+        self.assertIn('weaker without root', done.err)
+        self.assertNotIn('without root', self.sandbox('true').err)
 
     def test_a_policy_that_is_not_roots_alone_is_refused_and_that_is_told(self):
         os.chmod(setuid.POLICY, 0o666)
