@@ -181,7 +181,8 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
-		(void)printf("yett %s\n", yett_version());
+		(void)printf("yett %s\n%s%s%s", yett_version(), *YETT_REPORT_ADDRESS ? "Reports: " : "", YETT_REPORT_ADDRESS,
+		             *YETT_REPORT_ADDRESS ? "\n" : "");
 		return 0;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

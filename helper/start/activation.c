@@ -2,8 +2,11 @@
 #include "helper/start/activation.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
 #define LISTEN_FDS_START 3
 
@@ -13,6 +16,23 @@ int activation_option(int fd, int name)
 	socklen_t size = sizeof value;
 
 	return getsockopt(fd, SOL_SOCKET, name, &value, &size) < 0 ? -errno : value;
+}
+
+int activation_listen(const char *path, int *ret_fd, struct yett_error *error)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const struct sockaddr *to = (const struct sockaddr *)&address;
+	struct stat st;
+
+	if ((size_t)snprintf(address.sun_path, sizeof address.sun_path, "%s", path) >= sizeof address.sun_path)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the path of the socket is too long: %s", path);
+	*ret_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	/* what is there may be an earlier listener's, which has ended; a file that is no socket refuses, too */
+	if (connect(*ret_fd, to, sizeof address) < 0 && errno == ECONNREFUSED && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+		(void)unlink(path);
+	if (bind(*ret_fd, to, sizeof address) < 0 || chmod(path, 0666) < 0 || listen(*ret_fd, SOMAXCONN) < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "cannot listen at %s: %s", path, strerror(errno));
+	return 0;
 }
 
 int activation_receive(enum activation *ret_activation, int *ret_fd, struct yett_error *error)

@@ -15,5 +15,8 @@ enum activation { ACTIVATION_NONE, ACTIVATION_LISTENING, ACTIVATION_CONNECTED };
  */
 _must_check_ int activation_receive(enum activation *ret_activation, int *ret_fd, struct yett_error *error);
 
+/* Instead of that, where there is no systemd: makes a socket at `path` that everybody may connect to. 0 or INVALID_REQUEST. unix(7) */
+_must_check_ int activation_listen(const char *path, int *ret_fd, struct yett_error *error);
+
 /* A number of SOL_SOCKET's options, or -errno: what a socket is. socket(7) */
 _must_check_ int activation_option(int fd, int name);

@@ -33,10 +33,9 @@ static const struct {
 	{"check", NULL, "read the policy as the service does, say what is wrong with it or void, and exit", AT(check), OPTION_FLAG, 0, 0},
 	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", AT(personal), OPTION_FLAG, 0, 0},
 	{"fd", "N", "the connected socket to serve", AT(fd), OPTION_NUMBER, 0, INT_MAX},
-	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", AT(idle_exit_s), OPTION_NUMBER, 1,
-         86400},
-	{"libexec", "DIR", "folder of yett-decider, -decoder, -policy, -reader, -init and -closer (default: that of this program)",
-         AT(libexec), OPTION_TEXT, 0, 0},
+	{"listen", "PATH", "make a socket there for everybody, and listen to it: a service without systemd", AT(listen), OPTION_TEXT, 0, 0},
+	{"idle-exit", "SECONDS", "as a listener, end when nobody was connected for so long", AT(idle_exit_s), OPTION_NUMBER, 1, 86400},
+	{"libexec", "DIR", "the folder of the other programs (default: that of this program)", AT(libexec), OPTION_TEXT, 0, 0},
 	{"quiet", NULL, "log errors only", AT(quiet), OPTION_FLAG, 0, 0},
 	{"help", NULL, "print this and exit", AT(help), OPTION_FLAG, 0, 0},
 	{"version", NULL, "print the version and exit", AT(version), OPTION_FLAG, 0, 0},
@@ -45,10 +44,9 @@ static const struct {
 
 static void print_help(void)
 {
-	(void)printf("Usage: %s [OPTION …]\n"
-	             "Builds sandboxes for programs that ask with libyett. Started by systemd or by libyett, not by hand.\n"
-	             "%s\n\n",
-	             start_name, start_help);
+	(void)printf(
+		"Usage: %s [OPTION …]\nBuilds sandboxes for programs that ask with libyett. Started by an init system or by libyett.\n%s\n\n",
+		start_name, start_help);
 	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
 		char left[64];
 
@@ -153,11 +151,11 @@ static int run(const struct start_options *options, struct yett_error *error)
 	if (!limit_cores() && geteuid() == 0)
 		log_line(LOG_LEVEL_WARNING,
 		         "crashes of commands reach the host's core handler: the hard limit of core files is 0, and cannot be raised");
-	if (r == 0 && socket < 0)
+	if (r == 0 && socket < 0 && !options->listen)
 		r = activation_receive(&activation, &socket, error);
 	if (r != 0)
 		return r;
-	if (activation == ACTIVATION_LISTENING)
+	if (activation == ACTIVATION_LISTENING || options->listen)
 		return start_listening(options, socket, error);
 	if (socket < 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "no socket was handed over; %s is started by systemd or libyett",

@@ -13,10 +13,10 @@ struct monitor;
 #define START_NO_FD UINT64_MAX
 
 struct start_options {
-	char **argv;        /* of the process */
-	const char *policy; /* NULL: the installed one, or in personal mode the built-in one */
-	const char *libexec, *check_policy;
-	uint64_t idle_exit_s, fd; /* fd: START_NO_FD, or the connected socket */
+	char **argv;                                 /* of the process */
+	const char *policy;                          /* NULL: the installed one, or in personal mode the built-in one */
+	const char *libexec, *check_policy, *listen; /* listen: where a socket is to be made */
+	uint64_t idle_exit_s, fd;                    /* fd: START_NO_FD, or the connected socket */
 	bool check, personal, quiet, help, version;
 	char folder[PATH_MAX]; /* that this program lies in */
 };
@@ -37,7 +37,7 @@ bool start_begin(int argc, char **argv, int *ret_status);
  */
 _must_check_ int start_check_user(const struct start_options *options, struct yett_error *error);
 
-/* Serves a listening socket until its end. 0, -errno or a code. */
+/* Serves a listening socket until its end; with options->listen the one that it makes there. 0, -errno or a code. */
 _must_check_ int start_listening(const struct start_options *options, int socket, struct yett_error *error);
 
 /* Serves one connected socket (consumed) until its end: what systemd accepted, or what libyett made. 0, -errno or a code. */

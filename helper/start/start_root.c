@@ -7,6 +7,7 @@
 #include "helper/listener/listener.h"
 #include "helper/monitor/monitor.h"
 #include "helper/privilege/privilege.h"
+#include "helper/start/activation.h"
 #include "helper/start/setuid.h"
 #include "helper/start/start.h"
 
@@ -101,10 +102,10 @@ bool start_begin(int argc, char **argv, int *ret_status)
 
 int start_listening(const struct start_options *options, int socket, struct yett_error *error)
 {
-	const struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH, options->libexec, socket,
-	                                          options->idle_exit_s * 1000};
+	struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH, options->libexec, socket,
+	                                    options->idle_exit_s * 1000};
 
-	return listener_run(&listener, error);
+	return (options->listen ? activation_listen(options->listen, &listener.socket, error) : 0) ?: listener_run(&listener, error);
 }
 
 int start_check_user(const struct start_options *options, struct yett_error *error)

@@ -16,10 +16,8 @@ def left():
 
 
 class Purge(installed.Case):
-    def test_purging_leaves_nothing(self):
+    def test_purging_leaves_records_and_what_is_not_the_package_s_and_with_a_word_nothing(self):
         yett.write('/etc/yett/conf.d/own.conf', '# the administrator\'s\n')
-        yett.write('/etc/yett/keys.d/own.pub', '')
-        os.unlink('/etc/yett/keys.d/own.pub')
         process = self.hold(self.ann)
         self.assertTrue(left())
         packages = [name for name in installed.PACKAGES if installed.is_installed(name)]
@@ -27,12 +25,21 @@ class Purge(installed.Case):
         self.assertTrue(os.path.exists('/etc/yett/yett.conf'))
         self.assertNotEqual(process.wait(yett.DEADLINE), 0)
         yett.wait_until(lambda: not installed.sandboxed(), 'the end of the sandbox')
-        installed.tool('dpkg', '--purge', *packages)
-        self.assertEqual(left(), [])
+        done = installed.tool('dpkg', '--purge', *packages)
+        records = sorted(os.listdir('/var/log/yett'))
+        self.assertTrue(records)
+        self.assertEqual(os.listdir('/etc/yett'), ['conf.d'])
+        self.assertEqual(os.listdir('/etc/yett/conf.d'), ['own.conf'])
+        self.assertIn('yett: kept, with what an administrator or the audit wrote there: /var/log/yett /etc/yett/conf.d /etc/yett\n', done.err)
+        self.assertEqual([line for line in left() if not line.startswith(('/etc/yett', '/var/log/yett'))], [])
         self.assertEqual([pid for pid in yett.processes() if any('yett-' in word for word in yett.argv_of(pid)[:1])], [])
         self.assertEqual([name for name in packages if installed.tool('dpkg-query', '-W', name, check=False).code == 0], [])
         failed = installed.tool('systemctl', '--failed', '--plain', '--no-legend')
         self.assertEqual(failed.out, '')
+        installed.tool('dpkg', '--install', *installed.debs(['yett', 'libyett0']))
+        self.assertLessEqual(set(records), set(os.listdir('/var/log/yett')))
+        installed.tool('env', 'YETT_PURGE_RECORDS=1', 'dpkg', '--purge', 'yett', 'libyett0')
+        self.assertEqual(left(), [])
 
 
 if __name__ == '__main__':

@@ -447,10 +447,7 @@ class Service:
     def start(self):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.socket)
-        argv = ['systemd-socket-activate', '--seqpacket', '-l', self.socket] + ['--accept'] * self.accept
-        for name in list(self.environment) + [name for name in PASSED_ENVIRONMENT if name in os.environ]:
-            argv += ['-E', name]
-        argv += [self.helper, '--policy', self.policy] + self.arguments
+        argv = self.activation() + [self.helper, '--policy', self.policy] + self.arguments
         argv += ['--libexec', self.libexec] if self.libexec else []
         with open(self.log, 'ab') as log:
             self.log_start = log.tell()
@@ -464,6 +461,13 @@ class Service:
         if self.process.poll() is not None:
             raise RuntimeError('the service ended: ' + read(self.log))
         os.chmod(self.socket, 0o666)
+
+    def activation(self):
+        """The words before the helper's: of who makes the socket for it."""
+        argv = ['systemd-socket-activate', '--seqpacket', '-l', self.socket] + ['--accept'] * self.accept
+        for name in list(self.environment) + [name for name in PASSED_ENVIRONMENT if name in os.environ]:
+            argv += ['-E', name]
+        return argv
 
     def pid(self):
         """The listener's: systemd-socket-activate has become it once somebody connected."""
@@ -665,6 +669,17 @@ class WithoutBpf(Service):
     """On a host whose kernel has no BPF."""
 
     preexec = staticmethod(deny_bpf)
+
+
+class Listening(Service):
+    """One that nobody hands a socket: --listen."""
+
+    def __init__(self, *args, **more):
+        super().__init__(*args, **more)
+        self.arguments += ['--listen', self.socket]
+
+    def activation(self):
+        return []
 
 
 class Rootless(Service):

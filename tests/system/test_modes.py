@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 import time
@@ -39,8 +40,9 @@ def building():
 
 
 def sets_of(pid):
+    """Effective, permitted, bounding, inheritable and ambient; nothing of a process that has gone."""
     status = yett.status_of(pid)
-    return tuple(yett.capability_names(status[name]) for name in ('CapEff', 'CapPrm', 'CapBnd', 'CapInh', 'CapAmb'))
+    return status and tuple(yett.capability_names(status[name]) for name in ('CapEff', 'CapPrm', 'CapBnd', 'CapInh', 'CapAmb'))
 
 
 def is_of_the_host(pid):
@@ -97,11 +99,11 @@ class Roles(yett.Case):
     def test_no_helper_process_holds_more_than_building_takes(self):
         seen = 0
         for pid in self.service.leftover_processes() + [self.service.pid()]:
-            effective, permitted, bounding, inheritable, ambient = sets_of(pid)
-            argv = yett.argv_of(pid)
+            sets, argv = sets_of(pid), yett.argv_of(pid)
             # it has ended meanwhile; or is init, or about to be, with all that its own user namespace has
-            if not argv or argv[0] == 'yett-init' or not is_of_the_host(pid):
+            if not sets or not argv or argv[0] == 'yett-init' or not is_of_the_host(pid):
                 continue
+            effective, permitted, bounding, inheritable, ambient = sets
             seen += 1
             with self.subTest(argv=argv[:1], pid=pid):
                 self.assertLessEqual(effective | permitted, self.build)
@@ -927,6 +929,59 @@ class Doctor(yett.Case):
         done = self.yett('doctor', user=self.bob)
         self.assertIn('no grant of the policy is for uid %d' % self.bob.uid, done.out)
         self.assertEqual(done.code, 1)
+
+
+class Listening(yett.Case):
+    """Without systemd: the helper makes its socket by itself, and is a service like any other."""
+
+    service_class = yett.Listening
+
+    def try_to_listen(self, path):
+        return subprocess.run([self.service.helper, '--policy', self.service.policy, '--listen', path], capture_output=True, text=True, timeout=yett.DEADLINE)
+
+    def test_everybody_may_connect_and_privilege_is_as_ever(self):
+        for user in (self.alice, self.bob):
+            self.assertEqual(self.output('id', '-u', user=user), '%d\n' % user.uid)
+        found = os.stat(self.service.socket)
+        self.assertEqual((stat.S_IMODE(found.st_mode), found.st_uid), (0o666, 0))
+        effective, permitted, bounding, inheritable, ambient = sets_of(self.service.pid())
+        self.assertEqual((effective, inheritable, ambient, permitted), (NONE, NONE, NONE, table('build')))
+
+    def test_sandboxes_outlive_it_and_the_next_one_takes_its_place(self):
+        self.assertEqual(self.yett('create', '--name', 'lasts').code, 0)
+        self.addCleanup(self.yett, 'destroy', 'lasts')
+        self.service.reload()
+        self.service.process.kill()  # which leaves its socket
+        self.service.process.wait()
+        self.assertTrue(os.path.exists(self.service.socket))
+        self.service.start()
+        self.assertEqual(self.yett('exec', 'lasts', '--', 'echo', 'alive').out, 'alive\n')
+        self.service.stop()
+        self.service.start()
+        self.assertEqual(self.yett('exec', 'lasts', '--', 'echo', 'alive').out, 'alive\n')
+
+    def test_a_place_that_is_taken_is_left_alone(self):
+        done = self.try_to_listen(self.service.socket)
+        self.assertEqual((done.returncode, 'cannot listen at %s: Address already in use' % self.service.socket in done.stderr), (1, True), done)
+        self.output('true')
+        file = self.folder('place') + '/file'
+        yett.write(file, 'text')
+        for path, why in ((file, 'Address already in use'), (file + '/x', 'Not a directory'), ('/' + 'x' * 200, 'the path of the socket is too long')):
+            done = self.try_to_listen(path)
+            self.assertEqual(done.returncode, 1, done)
+            self.assertIn(why, done.stderr)
+        self.assertEqual(yett.read(file), 'text')
+        other = self.folder('other') + '/link'
+        os.symlink(file, other)
+        self.assertIn('Address already in use', self.try_to_listen(other).stderr)
+        self.assertEqual((yett.read(file), os.readlink(other)), ('text', file))
+
+    def test_without_root_nobody_listens(self):
+        path = self.folder('own') + '/socket'
+        done = self.service.run(self.alice, yett.run_of_process().path('helper/yett-rootless'), '--listen', path)
+        self.assertEqual((done.code, os.path.exists(path)), (1, False), done)
+        self.assertIn('a helper without root serves one connection', done.err)
+
 
 
 if __name__ == '__main__':

@@ -50,10 +50,13 @@ COLUMNS = re.compile(r'^[-dc][-rwx]{9} |^\w+ {2,}[\d.]+ {2,}[\d.]+s ')
 
 
 class Page:
-    """The commands of a page, each with what it prints; and what has to be done before one, or why one is not run."""
+    """
+    The commands of a page, each with what it prints; what has to be done before one, or why one is not run; and those that print it only where
+    the machine has time for it, as the page says.
+    """
 
-    def __init__(self, name, before=None, apart=None, begin=':'):
-        self.before, self.apart, self.begin = before or {}, apart or {}, begin
+    def __init__(self, name, before=None, apart=None, begin=':', again=()):
+        self.before, self.apart, self.begin, self.again = before or {}, apart or {}, begin, again
         with open(os.path.join(SOURCE, name), encoding='utf-8') as file:
             self.shown = [each for kind, block in re.findall(r'(?ms)^```(.*?)\n(.*?)^```$', file.read()) if not kind for each in commands_of(block)]
 
@@ -106,6 +109,12 @@ class Session:
         self.process = service.popen(self.user, 'bash', cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                      bufsize=0, env={'PATH': path + ':/usr/local/bin:/usr/bin:/bin', 'TZ': 'UTC'})
         test.addCleanup(test.end, self.process)
+
+    def is_shown(self, lines, printed):
+        return all(map(self.compare, parted(lines), parted(printed)))
+
+    def prints(self, command, lines):
+        return self.is_shown(lines, self.run(self.here(command)))
 
     def run(self, command):
         """What a command prints, as lines."""
@@ -184,14 +193,17 @@ class Shown(yett.Case):
                 for line in session.run(session.here(before.pop(command))):
                     self.assertRegex(line, r'^\w+ \w+$', command)
                     session.names.update([line.split()])
+            if command in page.again:
+                yett.wait_until(lambda command=command, lines=lines: session.prints(command, lines), command)
+                continue
             printed = session.run(session.here(command))
-            if not all(map(session.compare, parted(lines), parted(printed))):
+            if not session.is_shown(lines, printed):
                 wrong.append('$ %s\n--- shown\n%s\n--- printed\n%s\n' % (command, '\n'.join(lines), '\n'.join(printed)))
         self.assertEqual(wrong, [], '\n'.join(wrong))
         self.assertEqual((list(before), [command for command in page.apart if command not in dict(page.shown)]), ([], []), 'not on the page')
 
     def test_readme(self):
-        self.check(Page('README.md', begin='echo "hello from the host" >notes.txt', before={
+        self.check(Page('README.md', again=('yett run --allow pypi.org:443 -- curl -sS https://example.com/',), begin='echo "hello from the host" >notes.txt', before={
             "yett run --cow . -- sh -c 'sed -i s/42/0/ main.c; rm README; echo \"*\" >.envrc'": ANSWER,
         }))
 
@@ -258,7 +270,9 @@ class Shown(yett.Case):
         }))
 
     def test_agents(self):
-        self.check(Page('docs/agents.md', begin='mkdir -m 700 run; export XDG_RUNTIME_DIR=$PWD/run; mkdir -p ~/project/.git/hooks', before={
+        denied = """echo '{"command": "curl -sS https://example.com", "allow": ["pypi.org"]}' | yett tool --allow pypi.org run_command |
+    python3 -c 'import json, sys; print(json.dumps(json.load(sys.stdin)["denied"], indent=2))'"""
+        self.check(Page('docs/agents.md', again=(denied,), begin='mkdir -m 700 run; export XDG_RUNTIME_DIR=$PWD/run; mkdir -p ~/project/.git/hooks', before={
             'curl -sS --unix-socket $XDG_RUNTIME_DIR/yett/serve.sock --json \'{"command": "echo hello; exit 3"}\' http://localhost/v1/run_command':
                 SERVE % '--listen $XDG_RUNTIME_DIR/yett/serve.sock --sandboxes all',
             'curl -sS -w " %{http_code}\\n" http://127.0.0.1:38447/config': SERVE % '--port 0' + '; echo 38447 $(sed -n "s/.*127.0.0.1:\\([0-9]*\\),.*/\\1/p" told)',
