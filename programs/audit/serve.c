@@ -177,27 +177,44 @@ static bool take_descriptors(struct entry *entry, struct frame *frame)
 	return next == frame->fd_count && (record->kind != AUDIT_CREATE || entry->plan);
 }
 
-/* Collects it: 0, or -errno. */
-static int collect(const struct entry *entry, struct tally_row *row)
+/* Collects it, or less of it than there is: 0 and its size, or -errno. */
+static int collect_as(const struct entry *entry, bool is_short, size_t *ret_length)
 {
 	struct json *json;
-	size_t length;
-	int r = 0;
+	int r = start(entry_event(entry->record.kind), &json);
 
-	for (int is_short = 0; is_short <= 1; is_short++) {
-		r = start(entry_event(entry->record.kind), &json);
-		if (r < 0)
-			return r;
-		entry_put(json, entry, is_short);
-		r = book_end(&serve.book);
-		if (r != -EMSGSIZE)
-			break;
-	}
 	if (r < 0)
 		return r;
-	(void)book_last(&serve.book, &length);
+	entry_put(json, entry, is_short);
+	r = book_end(&serve.book);
+	if (r == 0)
+		(void)book_last(&serve.book, ret_length);
+	return r;
+}
+
+/* Short where it does not fit into a line, and where the user has no more room for what is longer: which sandbox there is, is always told.
+ */
+static int collect(const struct entry *entry, struct tally_row *row)
+{
+	enum audit_kind kind = entry->record.kind;
+	size_t length;
+	int r = collect_as(entry, false, &length);
+
+	if (r == -EMSGSIZE)
+		r = collect_as(entry, true, &length);
 	/* What became of a sandbox that is written down is, too: there are as many as of those. */
-	if (row && !tally_take(&serve.tally, row, length) && entry->record.kind != AUDIT_ENDED && entry->record.kind != AUDIT_FAILED) {
+	if (r < 0 || !row || tally_take(&serve.tally, row, length, false) || kind == AUDIT_ENDED || kind == AUDIT_FAILED) {
+		if (r == 0)
+			copy_last();
+		return r;
+	}
+	book_take_back(&serve.book);
+	if (kind != AUDIT_CREATE)
+		return -EDQUOT;
+	r = collect_as(entry, true, &length);
+	if (r < 0)
+		return r;
+	if (!tally_take(&serve.tally, row, length, true)) {
 		book_take_back(&serve.book);
 		return -EDQUOT;
 	}

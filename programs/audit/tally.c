@@ -9,7 +9,7 @@ static void begin_day(struct tally *tally, uint64_t now_ms)
 		return;
 	tally->day_ends_ms = now_ms + TALLY_DAY_MS;
 	for (size_t i = 0; i < TALLY_USERS; i++)
-		tally->rows[i].bytes = 0;
+		tally->rows[i].bytes = tally->rows[i].short_bytes = 0;
 }
 
 struct tally_row *tally_find(struct tally *tally, uint32_t uid, uint64_t now_ms)
@@ -31,15 +31,17 @@ struct tally_row *tally_find(struct tally *tally, uint32_t uid, uint64_t now_ms)
 	}
 	if (least->merged > 0)
 		return NULL;
-	*least = (struct tally_row){.uid = uid, .is_used = true, .bytes = least->bytes};
+	*least = (struct tally_row){.uid = uid, .is_used = true, .bytes = least->bytes, .short_bytes = least->short_bytes};
 	return least;
 }
 
-bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes)
+bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes, bool is_short)
 {
-	if (tally->max_bytes > 0 && (row->bytes > tally->max_bytes || bytes > tally->max_bytes - row->bytes))
+	uint64_t *taken = is_short ? &row->short_bytes : &row->bytes;
+
+	if (tally->max_bytes > 0 && (*taken > tally->max_bytes || bytes > tally->max_bytes - *taken))
 		return false;
-	row->bytes += bytes;
+	*taken += bytes;
 	return true;
 }
 

@@ -21,7 +21,8 @@ struct tally_row {
 	uint32_t refused; /* in this minute, with the merged ones */
 	uint64_t merged;  /* those without a record */
 	uint64_t first_ms, last_ms;
-	uint64_t bytes; /* in this day */
+	uint64_t bytes;       /* in this day */
+	uint64_t short_bytes; /* of records that were cut short since then */
 };
 
 struct tally {
@@ -39,8 +40,11 @@ void tally_go_on(struct tally *tally, size_t size, uint64_t max_bytes, uint64_t 
 /* The row of a user; NULL: one with merged refusals would have to give way, which tally_merged() tells of first. */
 struct tally_row *tally_find(struct tally *tally, uint32_t uid, uint64_t now_ms);
 
-/* Whether a record of so many bytes may be written for the user, whose bytes it is then. */
-bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes);
+/*
+ * Whether a record of so many bytes may be written for the user, whose bytes it is then. Records that were cut short have as much room
+ * again, so that nobody hides a sandbox behind others.
+ */
+bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes, bool is_short);
 
 /* Counts a refusal: whether it gets a record. */
 bool tally_refused(struct tally_row *row, uint64_t now_ms);

@@ -282,6 +282,8 @@ FAULTS = (
           'yett audit verify accepts a log that lacks a segment.', ('system-audit_verify',)),
     Fault('a-record-is-not-on-disk', 'programs/audit/book.c', 'if (r == 0 && fdatasync(book->files.segment) < 0)', 'if (r == 0 && book->files.segment < 0)',
           'A sandbox starts before its record is on disk.', ('system-audit_program', 'system-audit:Required')),
+    Fault('a-sandbox-hides-behind-other-records', 'programs/audit/serve.c', 'if (kind != AUDIT_CREATE)', 'if (kind <= AUDIT_CREATE)',
+          'A user who has filled the day with other records has sandboxes that are written down nowhere.', ('system-audit_program',)),
     Fault('anybody-writes-the-audit', 'programs/audit/serve.c', '(peer.uid == 0 || peer.uid == serve.own_uid);', '(peer.uid == 0 || peer.uid != (uid_t)-1);',
           'Any user who reaches the socket writes records.', ('system-audit_program', 'hostile-audited')),
 )

@@ -134,11 +134,24 @@ class Bounds(Case):
 
     def test_one_user_can_fill_no_more_than_a_part_and_the_next_one_is_written_down(self):
         audit = self.audit(user_bytes=200 << 10).start()
-        answers = dict(part.split(':') for part in audit.tell('create uid=1000 times=400')[0].split())
+        answers = dict(part.split(':') for part in audit.tell('create uid=1000 times=2000')[0].split())
         self.assertEqual(set(answers), {'0', str(errno.EDQUOT)})
-        self.assertLess(int(answers['0']), 300)
+        self.assertLess(int(answers['0']), 1500)
         self.assertEqual(audit.tell('create uid=1001', 'ended uid=1000', 'create uid=1000'), [0, 0, errno.EDQUOT])
         audit.stop()
+
+    def test_nobody_hides_a_sandbox_behind_records_of_other_things(self):
+        """Acts fill the part of the user; which sandboxes there are then, is still written down, in short."""
+        audit = self.audit(user_bytes=100 << 10).start()
+        answers = dict(part.split(':') for part in audit.tell('act uid=1000 times=1000')[0].split())
+        self.assertEqual(set(answers), {'0', str(errno.EDQUOT)})
+        self.assertEqual(audit.tell(*['create uid=1000 id=%016x' % i for i in range(50)]), [0] * 50)
+        self.assertEqual(audit.tell('act uid=1000'), [errno.EDQUOT])
+        audit.stop()
+        made = [record for record in audit.read() if record['event'] == 'create']
+        self.assertEqual([record['sandbox'] for record in made], ['%016x' % i for i in range(50)])
+        for record in made[1:]:  # there may have been room for the first one
+            self.assertEqual((record['cut'], record['in_force'], record['user']['uid'], bool(record['profile'])), (True, None, 1000, True))
 
     def test_what_a_user_caused_counts_on_when_another_process_goes_on(self):
         """Else a segment that is full gives everybody a new day, and one user fills all that there may be."""
@@ -147,7 +160,7 @@ class Bounds(Case):
             self.assertEqual(audit.tell('create uid=1000 times=120'), ['0:120'])
             users = iter(range(2000, 9000))  # each has a quota of its own, however fast the disk is
             yett.wait_until(lambda: audit.tell('create uid=%d' % next(users)) == [0] and audit.ended, 'the end of a process whose segment is full')
-            self.assertIn('%d:' % errno.EDQUOT, audit.tell('create uid=1000 times=120')[0])
+            self.assertIn('%d:' % errno.EDQUOT, audit.tell('create uid=1000 times=1200')[0])
         self.assertEqual(audit.stop(), 0)
         audit.start()
         self.assertEqual(audit.tell('create uid=1000', 'create uid=1001'), [errno.EDQUOT, 0])

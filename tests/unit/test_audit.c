@@ -232,12 +232,15 @@ static void a_user_has_so_many_bytes_a_day(void **state)
 	(void)state;
 	tally = (struct tally){.max_bytes = 100};
 	row = tally_find(&tally, 1000, 5);
-	assert_true(tally_take(&tally, row, 60));
-	assert_false(tally_take(&tally, row, 41));
-	assert_true(tally_take(&tally, row, 40));
-	assert_false(tally_take(&tally, tally_find(&tally, 1000, TALLY_DAY_MS - 1), 1));
-	assert_true(tally_take(&tally, tally_find(&tally, 1001, 5), 100));
-	assert_true(tally_take(&tally, tally_find(&tally, 1000, TALLY_DAY_MS + 5), 100));
+	assert_true(tally_take(&tally, row, 60, false));
+	assert_false(tally_take(&tally, row, 41, false));
+	assert_true(tally_take(&tally, row, 40, false));
+	assert_false(tally_take(&tally, tally_find(&tally, 1000, TALLY_DAY_MS - 1), 1, false));
+	assert_true(tally_take(&tally, tally_find(&tally, 1001, 5), 100, false));
+	/* what is cut short has as much room by itself */
+	assert_true(tally_take(&tally, row, 100, true));
+	assert_false(tally_take(&tally, row, 1, true));
+	assert_true(tally_take(&tally, tally_find(&tally, 1000, TALLY_DAY_MS + 5), 100, false));
 }
 
 /* More users than there are rows: nobody's bytes are forgotten, and who is new is not locked out. */
@@ -248,15 +251,15 @@ static void a_crowd_of_users_lets_nobody_escape_and_locks_nobody_out(void **stat
 
 	(void)state;
 	tally = (struct tally){.max_bytes = 1000000};
-	assert_true(tally_take(&tally, tally_find(&tally, 7, 0), 999000));
+	assert_true(tally_take(&tally, tally_find(&tally, 7, 0), 999000, false));
 	for (uint32_t uid = 100; uid < 100 + 20 * TALLY_USERS; uid++) {
 		struct tally_row *row = tally_find(&tally, uid, 0);
 
 		most = row->bytes > most ? row->bytes : most;
-		assert_true(tally_take(&tally, row, 100));
+		assert_true(tally_take(&tally, row, 100, false));
 	}
 	assert_in_range(most, 1, 20 * 100 + 100);
-	assert_false(tally_take(&tally, tally_find(&tally, 7, 0), 1001));
+	assert_false(tally_take(&tally, tally_find(&tally, 7, 0), 1001, false));
 }
 
 static void refusals_beyond_some_are_counted_and_a_row_with_such_is_not_given_away(void **state)
@@ -275,7 +278,7 @@ static void refusals_beyond_some_are_counted_and_a_row_with_such_is_not_given_aw
 	assert_int_equal(row->first_ms, TALLY_REFUSED_MAX);
 	assert_int_equal(row->last_ms, 999);
 	for (uint32_t uid = 1; uid < TALLY_USERS; uid++)
-		assert_true(tally_take(&tally, tally_find(&tally, uid, 0), 10));
+		assert_true(tally_take(&tally, tally_find(&tally, uid, 0), 10, false));
 	assert_null(tally_find(&tally, 5000, 0));
 	assert_ptr_equal(tally_merged(&tally, 0), row);
 	row->merged = 0;
