@@ -272,7 +272,7 @@ FAULTS = (
           'A model shares keys in a directory that was given.', ('hostile-agent:Model',)),
     Fault('a-body-has-no-bound', 'agent/http/exchange.c', 'exchange->body_length + length > EXCHANGE_BODY_MAX)', 'length > EXCHANGE_BODY_MAX)',
           'A request with chunks takes all memory of yett-agent.', ('system-serve:Bounds', 'hostile-agent')),
-    Fault('a-quota-of-records-does-not-bind', 'programs/audit/tally.c', 'bytes > tally->max_bytes - row->bytes', 'bytes > tally->max_bytes',
+    Fault('a-quota-of-records-does-not-bind', 'programs/audit/tally.c', 'bytes > tally->max_bytes - *taken', 'bytes > tally->max_bytes - 0 * *taken',
           'One user fills the audit log.', ('unit-audit', 'system-audit_program')),
     Fault('what-nobody-was-refused-is-recorded', 'programs/decider/connection.c', 'if (!ask_was_too_late())', 'if (!ask_was_too_late() || error)',
           'The audit says that ordinary commands were refused.', ('system-audit:Ordinary',)),
