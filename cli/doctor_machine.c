@@ -119,16 +119,34 @@ static void look_cgroups(struct doctor_finding *finding)
 		             has_all ? NULL : "enable the missing controllers (cgroup_enable= at boot)", "%s", text);
 }
 
+/*
+ * What all compiled filters of the machine may take together, which root alone can read, and what those of one process that a sandbox
+ * starts take, as SECURITY.md measures it. bpf_jit_limit: Documentation/admin-guide/sysctl/net.rst
+ */
+#define FILTERS_SIZE (444u << 10)
+
+static void describe_room(char room[static 128])
+{
+	char text[32];
+
+	room[0] = '\0';
+	if (machine_read("/proc/sys/net/core/bpf_jit_limit", text, sizeof text))
+		(void)snprintf(room, 128, "; the kernel has room for the largest ones of %llu processes (net.core.bpf_jit_limit)",
+		               strtoull(text, NULL, 10) / FILTERS_SIZE);
+}
+
 static void look_seccomp(struct doctor_finding *finding)
 {
-	char text[200];
+	char text[200], room[128];
 
 	if (lacks_proc(finding))
 		return;
+	describe_room(room);
 	if (machine_read("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text) && machine_has_word(text, "errno"))
-		doctor_found(finding, DOCTOR_OK, NULL, "filters%s%s", machine_has_word(text, "log") ? ", with logging" : "",
+		doctor_found(finding, DOCTOR_OK, NULL, "filters%s%s%s", machine_has_word(text, "log") ? ", with logging" : "",
 		             machine_has_word(text, "user_notif") ? "; forbidden calls are told"
-		                                                  : "; forbidden calls are not told: that is from Linux 5.0 on");
+		                                                  : "; forbidden calls are not told: that is from Linux 5.0 on",
+		             room);
 	else
 		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER", "the kernel has no filters");
 }
