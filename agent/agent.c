@@ -96,12 +96,19 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 /* The caller's own key, made where there is none, unless another was chosen. */
 static int connect_with_key(struct agent *agent, struct yett_connection **ret_connection, struct yett_error *error)
 {
-	const struct yett_connect_options options = {
-		.size = sizeof options, .socket_path = agent->socket_path, .key_path = agent->key_path, .flags = YETT_CONNECT_AGENT};
+	const struct yett_connect_options options = {.size = sizeof options,
+	                                             .start = agent->start,
+	                                             .socket_path = agent->socket_path,
+	                                             .key_path = agent->key_path,
+	                                             .flags = YETT_CONNECT_AGENT};
 	bool is_new;
 	int r = agent->key_path ? 0 : yett_key_ensure(NULL, &is_new, error);
 
-	return r == 0 ? yett_connect(&options, ret_connection, error) : r;
+	if (r == 0)
+		r = yett_connect(&options, ret_connection, error);
+	if (r == 0)
+		agent->start = yett_connection_start(*ret_connection);
+	return r;
 }
 
 int agent_connect(struct agent *agent, struct yett_connection **ret_connection, struct yett_error *error)

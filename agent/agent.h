@@ -27,6 +27,7 @@ struct agent {
 	struct drivers *drivers;            /* runner/driver.c */
 	struct agent_link *link;            /* to the helper; NULL: there is none just now */
 	const char *socket_path, *key_path; /* as options say; NULL: as the library has it */
+	enum yett_start start;              /* the way that led to the helper the first time, and leads there ever since */
 };
 
 /* `given` is what options say of the bounds: each member of it counts instead of that of the settings' file; NULL: nothing. */

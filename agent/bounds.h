@@ -9,12 +9,13 @@
 #include "agent/fields.h"
 #include "base/net_rule.h"
 #include "libclient/yett.h"
+#include "base/asker_label.h"
 
 /* In what would mend a refusal. */
 #define BOUNDS_WHERE "where yett tool, mcp or serve is started, or \"may\" in ~/.config/yett/agent.json"
 
 /* Of sandboxes that agents make. */
-#define BOUNDS_LABEL "yett-agent"
+#define BOUNDS_LABEL ASKER_LABEL
 
 /* What is given, as one object: of options and of "may" in the settings' file. */
 extern const struct field bounds_fields[];

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/escape_list.h"
 #include "cli/output.h"
 
 int connect_without_key(const struct connect_choice *choice, struct yett_connection **ret_connection, struct yett_error *error)
@@ -66,15 +67,23 @@ int connect_with_key(const struct connect_choice *choice, bool tell, struct yett
 static bool has_own(void)
 {
 	const char *home = getenv("HOME");
-	char places[3][PATH_MAX];
+	char places[3][512];
 	bool has = false;
 
-	(void)snprintf(places[0], PATH_MAX, "/run/user/%u/yett/control", geteuid());
-	(void)snprintf(places[1], PATH_MAX, "/tmp/yett-%u/control", geteuid());
-	(void)snprintf(places[2], PATH_MAX, "%s/.local/state/yett/run/control", home ? home : "");
+	(void)snprintf(places[0], sizeof places[0], "/run/user/%u/yett", geteuid());
+	(void)snprintf(places[1], sizeof places[1], "/tmp/yett-%u", geteuid());
+	(void)snprintf(places[2], sizeof places[2], "%s/.local/state/yett/run", home ? home : "");
 	for (size_t i = 0; !has && i < ARRAY_SIZE(places); i++) {
-		DIR *entries = opendir(places[i]);
+		char control[sizeof places[0] + 16];
+		struct stat st;
 		const struct dirent *entry;
+		DIR *entries;
+
+		/* anybody can make something in /tmp */
+		if (lstat(places[i], &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+			continue;
+		(void)snprintf(control, sizeof control, "%.511s/control", places[i]);
+		entries = opendir(control);
 
 		while (entries && !has && (entry = readdir(entries)))
 			has = entry->d_name[0] != '.';
@@ -109,6 +118,7 @@ int connect_for(const struct connect_choice *choice, bool tell, const char *sand
 
 		*ret_connection = own;
 		own = other;
+		output_note("%s is a sandbox that was made without root; --socket asks the service alone", ESCAPE(sandbox));
 	}
 	yett_connection_close(own);
 	return 0;

@@ -62,7 +62,8 @@ int git_main(const struct subcommand *self, int argc, char **argv)
 		return r;
 	if (strcmp(argv[first], "fetch") != 0 || argc - first - 2 > REFSPECS_MAX) {
 		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "git %.80s: expected fetch, a sandbox or store, and at most %d refs", ESCAPE(argv[first]), REFSPECS_MAX);
+		                "git %.80s: expected fetch, then a sandbox or store or none, and at most %d refs", ESCAPE(argv[first]),
+		                REFSPECS_MAX);
 		output_error(&error);
 		return EXIT_USAGE;
 	}

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/work.h"
 
 void git_origin_close(struct git_origin *origin)
 {
@@ -25,24 +26,23 @@ void git_origin_close(struct git_origin *origin)
 static int find(struct git_origin *origin, const struct yett_work_list *list, const char *name, const struct yett_work **ret_store,
                 struct yett_error *error)
 {
-	struct yett_error unknown;
-	int r = yett_work_find(list, name, ret_store, &unknown);
-	bool is_store = r == 0 && (!name || strcmp((*ret_store)->id, name) == 0);
+	const struct yett_work *store = NULL;
+	struct yett_error unknown = {0};
+	int r = yett_work_find(list, name, &store, &unknown);
 
-	if (is_store)
-		return 0;
-	if (!name) {
+	if (name && (r || strcmp(store->id, name) != 0)) {
+		if (yett_sandbox_attach(origin->connection, name, &origin->sandbox, error) == 0)
+			return 0;
+		if (r || (error->code != YETT_E_NOT_FOUND && error->code != YETT_E_NOT_RUNNING))
+			return (int)error->code;
+	}
+	if (r) {
 		*error = unknown;
 		return r;
 	}
-	if (yett_sandbox_attach(origin->connection, name, &origin->sandbox, error) == 0) {
-		*ret_store = NULL;
-		return 0;
-	}
-	if (error->code != YETT_E_NOT_FOUND || r == YETT_E_NOT_FOUND)
-		return (int)error->code;
-	*error = unknown;
-	return r;
+	work_note_chosen(store, name);
+	*ret_store = store;
+	return 0;
 }
 
 static int make_sandbox(struct git_origin *origin, const char *store, struct yett_error *error)

@@ -120,7 +120,8 @@ static const char *ended_of(const struct yett_sandbox_status *status)
 }
 
 /* An empty text is null, a time that has not come 0, as is what has no bound. */
-static void json_status(struct json *json, const char *name, const struct yett_sandbox_status *s, const char *plan)
+static void json_status(struct json *json, const char *name, const struct yett_sandbox_status *s, const struct yett_work_list *works,
+                        const char *plan)
 {
 	json_open(json, name, '{');
 	json_text(json, "id", s->info->id);
@@ -149,7 +150,7 @@ static void json_status(struct json *json, const char *name, const struct yett_s
 	json_number(json, "attached", s->attached);
 	output_json_pairs(json, "labels", s->labels);
 	output_json_pairs(json, "annotations", s->annotations);
-	work_tell_stores(json, s->info->id);
+	work_tell_stores(json, works, s->info->id);
 	if (plan)
 		json_raw(json, "plan", plan, strlen(plan));
 	json_close(json);
@@ -175,21 +176,21 @@ static void print_labels(const char *const *labels)
 	}
 }
 
-static void print_row(const struct yett_sandbox_status *status, bool all)
+static void print_row(const struct yett_sandbox_status *status, const struct manage_run_options *options)
 {
 	char age[24], state[32], store[WORK_CELL_SIZE];
 
 	age_of(status->created_ms, age, sizeof age);
 	(void)snprintf(state, sizeof state, "%s%s%s", yett_state_name(status->state), *ended_of(status) ? " " : "", ended_of(status));
 	(void)printf("%s  %-16s  %-20s  %-10s  %6s  %8u  %-16s  ", status->info->id, *status->name ? status->name : "-", state,
-	             status->info->profile, age, status->attached, work_cell(status->info->id, store));
-	if (all)
+	             status->info->profile, age, status->attached, work_cell(options->works, status->info->id, store));
+	if (options->all)
 		(void)printf("%10u  ", status->uid);
 	print_labels(status->labels);
 	(void)putchar('\n');
 }
 
-void manage_print_suspended(const struct session *session, const char *state, bool all)
+void manage_print_suspended(const struct session *session, const char *state, const struct manage_run_options *options)
 {
 	char age[24], store[WORK_CELL_SIZE];
 	size_t length = strlen(session->profile);
@@ -197,8 +198,9 @@ void manage_print_suspended(const struct session *session, const char *state, bo
 	age_of(session->created_ms, age, sizeof age);
 	(void)printf("%-16s  %-16s  %-20s  ", "-", session->name, state);
 	output_text(stdout, session->profile, false);
-	(void)printf("%*s  %6s  %8s  %-16s  ", length < 10 ? (int)(10 - length) : 0, "", age, "-", work_cell(session->sandbox, store));
-	if (all)
+	(void)printf("%*s  %6s  %8s  %-16s  ", length < 10 ? (int)(10 - length) : 0, "", age, "-",
+	             work_cell(options->works, session->sandbox, store));
+	if (options->all)
 		(void)printf("%10u  ", geteuid());
 	print_labels(session->labels);
 	(void)putchar('\n');
@@ -225,11 +227,11 @@ static void print_list(const struct yett_sandbox_status *const *list, size_t cou
 		if (!fits_all(list[i], options))
 			continue;
 		if (json)
-			json_status(json, NULL, list[i], NULL);
+			json_status(json, NULL, list[i], options->works, NULL);
 		else if (options->quiet)
 			(void)puts(list[i]->info->id);
 		else
-			print_row(list[i], options->all);
+			print_row(list[i], options);
 	}
 	if (json)
 		json_close(json);
@@ -265,7 +267,7 @@ static void print_text(const char *name, const char *text)
 	(void)putchar('\n');
 }
 
-static void print_status(const struct yett_sandbox_status *s)
+static void print_status(const struct yett_sandbox_status *s, const struct yett_work_list *works)
 {
 	const struct yett_sandbox_info *limits = s->info;
 	char size[64] = "unlimited";
@@ -313,7 +315,7 @@ static void print_status(const struct yett_sandbox_status *s)
 		print_text("has", *label);
 	for (const char *const *annotation = s->annotations; *annotation; annotation++)
 		print_text("note", *annotation);
-	work_print_stores("store", s->info->id);
+	work_print_stores("store", works, s->info->id);
 }
 
 int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
@@ -339,8 +341,9 @@ int manage_finish(struct yett_connection *connection, int r, const struct yett_e
 }
 
 /* Those that were made without root, before there was a service, too. The oldest first. */
-static int list_sandboxes(struct yett_connection *connection, const struct manage_run_options *options, struct yett_error *error)
+static int list_sandboxes(struct yett_connection *connection, struct manage_run_options *options, struct yett_error *error)
 {
+	_cleanup_(connect_freep) struct yett_work_list *works = NULL;
 	_cleanup_(connect_freep) struct yett_sandbox_list *list = NULL, *own_list = NULL;
 	_cleanup_free_ const struct yett_sandbox_status **rows = NULL;
 	struct yett_connection *own = NULL;
@@ -361,6 +364,8 @@ static int list_sandboxes(struct yett_connection *connection, const struct manag
 		rows[count++] = yett_sandbox_list_get(own_list, i);
 	if (count)
 		qsort(rows, count, sizeof *rows, older);
+	if (yett_works_list(&works, NULL) == 0)
+		options->works = works;
 	print_list(rows, count, options);
 	suspend_print(connection, rows, count, options);
 	return 0;
@@ -387,6 +392,7 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 
 int inspect_main(const struct subcommand *self, int argc, char **argv)
 {
+	_cleanup_(connect_freep) struct yett_work_list *works = NULL;
 	struct manage_run_options options = {0};
 	struct yett_sandbox_status *status;
 	struct yett_connection *connection;
@@ -403,10 +409,11 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 		return manage_finish(connection, r, &error);
 	if ((output_json() ? yett_sandbox_inspect_plan_json : yett_sandbox_inspect_plan)(connection, status->info->id, &plan, &error) != 0)
 		output_note("the steps that made it cannot be told: %s", error.message); /* it has ended just now, say */
+	(void)!yett_works_list(&works, NULL);
 	if (output_json()) {
-		json_status(output_json(), "sandbox", status, plan);
+		json_status(output_json(), "sandbox", status, works, plan);
 	} else {
-		print_status(status);
+		print_status(status, works);
 		(void)putchar('\n');
 		output_text(stdout, plan, true);
 	}

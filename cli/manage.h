@@ -18,6 +18,7 @@ struct manage_run_options {
 	const char *filters[MANAGE_FILTERS_MAX];
 	size_t filters_count;
 	bool all, quiet, watch, helper, mounts;
+	const struct yett_work_list *works; /* to tell stores beside sandboxes; NULL: none is known */
 };
 
 extern const struct option ps_options[], inspect_options[], stats_options[], events_options[], manage_options[];
@@ -37,7 +38,7 @@ bool manage_is_filter(const char *filter);
 bool manage_fits(const struct yett_sandbox_status *status, const char *filter);
 
 /* A row of ps, of one that is not there. */
-void manage_print_suspended(const struct session *session, const char *state, bool all);
+void manage_print_suspended(const struct session *session, const char *state, const struct manage_run_options *options);
 
 int ps_main(const struct subcommand *self, int argc, char **argv);
 int inspect_main(const struct subcommand *self, int argc, char **argv);

@@ -313,11 +313,13 @@ static int tell_failure(const struct yett_error *error)
 }
 
 /* Who cannot read the policy can ask who goes by it. */
-static int ask_service(struct run *run)
+static int ask_service(const struct policy_choice *choice, struct run *run)
 {
 	struct yett_error why = run->error;
-	const struct yett_connect_options options = {
-		.size = sizeof options, .key_path = run->options.connect.key_path, .socket_path = run->options.connect.socket_path};
+	const struct yett_connect_options options = {.size = sizeof options,
+	                                             .key_path = run->options.connect.key_path,
+	                                             .socket_path = run->options.connect.socket_path,
+	                                             .flags = choice->is_agents ? YETT_CONNECT_AGENT : 0};
 	int r = yett_connect(&options, &run->connection, &run->error);
 
 	if (r || yett_connection_start(run->connection) != YETT_START_SERVICE) {
@@ -347,7 +349,7 @@ static int explain(const struct policy_choice *choice, struct run *run)
 	if (r == 0)
 		r = connect_explain(&arguments, run->options.connect.key_path, &run->connection, &run->error);
 	if (r == YETT_E_PERMISSION_DENIED && !choice->user && !choice->key && !choice->file)
-		return ask_service(run);
+		return ask_service(choice, run);
 	if (r) {
 		output_error(&run->error);
 		return EXIT_USAGE;

@@ -49,7 +49,7 @@ static int check_streams(struct run *run)
 
 	if (o->rm && o->life.linger)
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "--rm throws away what was changed when the sandbox has ended: with --linger it does not");
+		                 "--rm and --linger exclude each other: with --linger the sandbox does not end with its command");
 	if (o->no_stdin && o->tty)
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "a command with a terminal reads from it: --no-stdin and --tty do not go together");

@@ -9,6 +9,7 @@
 #include "cli/pump.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
+#include "cli/work.h"
 #include "libclient/yett.h"
 
 #define RUN_DIRECTORIES_MAX 3
@@ -39,6 +40,7 @@ struct run {
 	bool is_given_up;      /* on the command, which may still run */
 	bool is_ended_by_time; /* of the sandbox, whose commands went with it */
 	bool is_told;          /* it is in the document, with its outputs */
+	struct work_own stores;
 	struct yett_error error;
 	struct pump pump;
 	struct blocked blocked; /* of a sandbox of our own */

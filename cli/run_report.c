@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/work.h"
@@ -95,11 +96,14 @@ static int exit_code(const struct run *run)
 /* null for what there was not. */
 static void tell_json(struct json *json, const struct run *run)
 {
+	_cleanup_(connect_freep) struct yett_work_list *works = NULL;
+
 	if (run->info.id[0])
 		output_json_sandbox(json, "sandbox", &run->info);
 	else
 		json_null(json, "sandbox");
-	work_tell_stores(json, run->info.id);
+	(void)!yett_works_list(&works, NULL);
+	work_tell_stores(json, works, run->info.id);
 	if (run->is_told)
 		return; /* of what init knows of the command, too */
 	if (!run->command_id && !run->has_result) {

@@ -246,15 +246,16 @@ static bool has_store(const struct run *run)
 	return has_store;
 }
 
-/* Those that were named stay whatever is in them. */
-static void leave_stores(const struct run *run)
+/* What is mounted later, and what was named, is not the run's. */
+static void find_stores(struct run *run)
 {
-	const char *ids[RUN_SHARES_MAX + 1];
-	struct work_named named = {.ids = ids, .is_discarded = run->options.rm};
+	const char *named[RUN_SHARES_MAX + 1];
+	size_t count = 0;
 
 	for (size_t i = 0; i < run->options.shares_count; i++)
-		ids[named.count++] = run->options.shares[i].store;
-	work_leave(run->info.id, &named);
+		named[count++] = run->options.shares[i].store;
+	if (has_store(run))
+		work_find_own(run->info.id, named, count, &run->stores);
 }
 
 int run_session(struct run *run)
@@ -268,6 +269,7 @@ int run_session(struct run *run)
 	if (r)
 		return r;
 	run->info = *yett_sandbox_get_info(run->sandbox);
+	find_stores(run);
 	r = find_session(run);
 	if (r == 0) {
 		choose_directories(run);
@@ -282,6 +284,8 @@ int run_session(struct run *run)
 		relays_close(&run->options.relays, run->attach_to ? run->sandbox : NULL);
 		/* one of our own is not what was asked for without the files that belong in it */
 		(void)leave(run, run->attach_to != NULL, &late);
+		if (has_store(run))
+			work_leave(run->info.id, &run->stores, run->options.rm);
 		return r;
 	}
 	r = open_pump(run);
@@ -314,7 +318,7 @@ int run_session(struct run *run)
 		terminal_close(&run->terminal);
 	blocked_end(&run->blocked); /* as late as can be: what the command ended by may have been told of only then */
 	if (has_store(run))
-		leave_stores(run);
+		work_leave(run->info.id, &run->stores, run->options.rm);
 	if (is_news)
 		output_note("the sandbox %s goes on", run->options.name ? run->options.name : run->info.id);
 	if (late.code)

@@ -196,7 +196,7 @@ static void note_stores(const struct session *session)
 {
 	for (size_t i = 0; i < session->shares_count; i++)
 		if (session->shares[i].store)
-			work_note_kept(session->shares[i].target, session->shares[i].store);
+			work_leave_one(session->shares[i].store);
 }
 
 /* A session alone: what is left of a sandbox that is not there. One that cannot be read can be forgotten, too. */
@@ -258,7 +258,7 @@ int suspend_destroy(struct yett_connection *connection, const char *id_or_name, 
 		r = session_remove(&session, error);
 	session_close(&session);
 	if (r == 0 && status)
-		work_leave(status->info->id, &(struct work_named){.count = 0});
+		work_leave(status->info->id, NULL, false);
 	return r == YETT_E_NOT_FOUND ? forget(connection, id_or_name, error) : r;
 }
 
@@ -339,7 +339,7 @@ static void print_one(const struct session *session, void *data)
 	if (output_json())
 		print_json(output_json(), session, state);
 	else
-		manage_print_suspended(session, state, options->all);
+		manage_print_suspended(session, state, options);
 }
 
 void suspend_print(struct yett_connection *connection, const struct yett_sandbox_status *const *list, size_t count,

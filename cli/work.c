@@ -30,7 +30,7 @@ static int set_older(void *into, const char *value, struct yett_error *error)
 }
 
 const struct option work_options[] = {
-	{0, "older", "TIME", "prune: also what was changed, in stores that were made so long ago", set_older},
+	{0, "older", "TIME", "prune: also stores with changes, if they were made so long ago", set_older},
 	{'y', "yes", NULL, "prune: do not ask back", set_yes},
 	{0},
 };
@@ -122,11 +122,16 @@ static int list_works(struct yett_error *error)
 }
 
 /* Where there is somebody to ask. */
+static bool has_somebody(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !output_json();
+}
+
 static bool is_agreed(int count, char **ids)
 {
 	char answer[16] = "";
 
-	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) || output_json())
+	if (!has_somebody())
 		return true;
 	(void)fputs("yett: what was changed in", stderr);
 	for (int i = 0; i < count; i++) {
@@ -139,14 +144,14 @@ static bool is_agreed(int count, char **ids)
 }
 
 /* Each is told. Not 0, and the errors are told, where some were not. */
-static int discard_all(int count, char **ids, struct yett_error *error)
+static int discard_all(int count, char **ids, bool even_changed, struct yett_error *error)
 {
 	int failed = 0;
 
 	if (output_json())
 		json_open(output_json(), "discarded", '[');
 	for (int i = 0; i < count; i++) {
-		int r = yett_work_discard(ids[i], error);
+		int r = (even_changed ? yett_work_discard : yett_work_discard_unchanged)(ids[i], error);
 
 		failed += r != 0;
 		if (r)
@@ -180,8 +185,8 @@ static bool is_of_session(const char *id)
 {
 	struct searching searching = {.id = id};
 
-	(void)session_each(look_in_session, &searching);
-	return searching.is_found;
+	/* one that cannot be read may be about any */
+	return session_each(look_in_session, &searching) > 0 || searching.is_found;
 }
 
 /* One whose request is under way tells nothing of itself yet; where that came to nothing, neither, and it is not told since when. */
@@ -208,7 +213,7 @@ static int prune(const struct work_run_options *options, struct yett_error *erro
 			ids[count++] = (char *)yett_work_list_get(list, i)->id;
 	if (count > 0 && options->older_ms && !options->yes && !is_agreed(count, ids))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "nothing was discarded");
-	return discard_all(count, ids, error);
+	return discard_all(count, ids, options->older_ms != 0, error);
 }
 
 int work_main(const struct subcommand *self, int argc, char **argv)
@@ -245,6 +250,12 @@ int discard_main(const struct subcommand *self, int argc, char **argv)
 		return r;
 	if (!lists || !ids)
 		return EXIT_FAILED;
+	if (first == argc && !options.yes && !has_somebody()) {
+		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                "discard: name a sandbox or store; without a name, and nobody at a terminal to be asked, it takes --yes");
+		output_error(&error);
+		return EXIT_USAGE;
+	}
 	for (int i = 0; i < (argc > first ? argc - first : 1); i++) {
 		const struct yett_work *work;
 
@@ -259,11 +270,20 @@ int discard_main(const struct subcommand *self, int argc, char **argv)
 		output_note("nothing was discarded");
 		failed = 1;
 	} else {
-		failed += discard_all(count, ids, &error) != 0;
+		failed += discard_all(count, ids, true, &error) != 0;
 	}
 	for (int i = 0; i < argc; i++)
 		yett_free(lists[i]);
 	return failed ? EXIT_FAILED : 0;
+}
+
+void work_note_chosen(const struct yett_work *work, const char *named)
+{
+	if (!named)
+		output_note("using the store %s: the newest changes of %s, by the sandbox %s", work->id, ESCAPE(work->source),
+		            name_of(work));
+	else if (strcmp(named, work->id) != 0)
+		output_note("using the store %s, of %s", work->id, ESCAPE(work->source));
 }
 
 int work_choose(const char *named, struct yett_work_list **ret_list, const struct yett_work **ret_work, struct yett_error *error)
@@ -272,9 +292,8 @@ int work_choose(const char *named, struct yett_work_list **ret_list, const struc
 
 	if (r == 0)
 		r = yett_work_find(*ret_list, named, ret_work, error);
-	if (r == 0 && !named)
-		output_note("using the store %s: the newest changes of %s, by the sandbox %s", (*ret_work)->id, ESCAPE((*ret_work)->source),
-		            name_of(*ret_work));
+	if (r == 0)
+		work_note_chosen(*ret_work, named);
 	return r;
 }
 
@@ -300,14 +319,10 @@ int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_so
 	return 0;
 }
 
-/* Looked at once: a command tells of one moment. Never freed. */
-static const struct yett_work *next_of(const char *sandbox, size_t *at)
+static const struct yett_work *next_of(const struct yett_work_list *list, const char *sandbox, size_t *at)
 {
-	static struct yett_work_list *list;
-
-	if (!list && yett_works_list(&list, NULL) != 0)
-		return NULL;
-	while (*at < yett_work_list_count(list)) {
+	/* a fork that nobody has worked on, and a request that is under way, have none */
+	while (list && *sandbox && *at < yett_work_list_count(list)) {
 		const struct yett_work *work = yett_work_list_get(list, (*at)++);
 
 		if (strcmp(work->sandbox, sandbox) == 0)
@@ -316,35 +331,35 @@ static const struct yett_work *next_of(const char *sandbox, size_t *at)
 	return NULL;
 }
 
-void work_tell_stores(struct json *json, const char *sandbox)
+void work_tell_stores(struct json *json, const struct yett_work_list *list, const char *sandbox)
 {
 	const struct yett_work *work;
 	size_t at = 0;
 
 	json_open(json, "stores", '[');
-	while ((work = next_of(sandbox, &at)))
+	while ((work = next_of(list, sandbox, &at)))
 		json_text(json, NULL, work->id);
 	json_close(json);
 }
 
-void work_print_stores(const char *name, const char *sandbox)
+void work_print_stores(const char *name, const struct yett_work_list *list, const char *sandbox)
 {
 	const struct yett_work *work;
 	size_t at = 0;
 
-	while ((work = next_of(sandbox, &at))) {
+	while ((work = next_of(list, sandbox, &at))) {
 		(void)printf("%-12s %s of ", name, work->id);
 		output_text(stdout, work->target, false);
 		(void)putchar('\n');
 	}
 }
 
-const char *work_cell(const char *sandbox, char out[static WORK_CELL_SIZE])
+const char *work_cell(const struct yett_work_list *list, const char *sandbox, char out[static WORK_CELL_SIZE])
 {
 	size_t at = 0, others = 0;
-	const struct yett_work *first = next_of(sandbox, &at);
+	const struct yett_work *first = next_of(list, sandbox, &at);
 
-	while (first && next_of(sandbox, &at))
+	while (first && next_of(list, sandbox, &at))
 		others++;
 	(void)snprintf(out, WORK_CELL_SIZE, "%s", first ? first->id : "-");
 	if (others)
@@ -372,33 +387,62 @@ void work_note_hidden(const char *sandbox)
 	}
 }
 
-void work_note_kept(const char *target, const char *store)
+static bool is_among(const char *const *ids, size_t count, const char *id)
 {
-	output_note("what was changed in %s is kept: yett discard %s throws it away", ESCAPE(target), store);
-}
-
-static bool is_named(const struct work_named *stays, const char *id)
-{
-	for (size_t i = 0; i < stays->count; i++)
-		if (stays->ids[i] && strcmp(stays->ids[i], id) == 0)
+	for (size_t i = 0; i < count; i++)
+		if (ids[i] && strcmp(ids[i], id) == 0)
 			return true;
 	return false;
 }
 
-void work_leave(const char *sandbox, const struct work_named *stays)
+void work_find_own(const char *sandbox, const char *const *named, size_t count, struct work_own *ret_own)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	const struct yett_work *work;
+	size_t at = 0;
+
+	ret_own->count = 0;
+	if (yett_works_list(&list, NULL) != 0)
+		return;
+	while (ret_own->count < WORK_OWN_MAX && (work = next_of(list, sandbox, &at)))
+		if (!is_among(named, count, work->id))
+			memcpy(ret_own->ids[ret_own->count++], work->id, YETT_ID_SIZE);
+}
+
+static bool is_own(const struct work_own *own, const char *id)
+{
+	for (size_t i = 0; own && i < own->count; i++)
+		if (strcmp(own->ids[i], id) == 0)
+			return true;
+	return !own;
+}
+
+/* Where that fails, it is kept, and told of if there is anything in it. */
+static void leave(const struct yett_work *work, bool is_removed, bool is_discarded)
+{
+	if (is_removed && !work->is_used && (is_discarded ? yett_work_discard : yett_work_discard_unchanged)(work->id, NULL) == 0)
+		return;
+	if (work->is_changed)
+		output_note("what was changed in %s is kept: yett discard %s throws it away", ESCAPE(work->target), work->id);
+}
+
+void work_leave(const char *sandbox, const struct work_own *own, bool is_discarded)
+{
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	const struct yett_work *work;
+	size_t at = 0;
 
 	if (yett_works_list(&list, NULL) != 0)
 		return;
-	for (size_t i = 0; i < yett_work_list_count(list); i++) {
-		const struct yett_work *work = yett_work_list_get(list, i);
+	while ((work = next_of(list, sandbox, &at)))
+		leave(work, is_own(own, work->id), is_discarded);
+}
 
-		if (strcmp(work->sandbox, sandbox) != 0)
-			continue;
-		/* where that fails, it is kept, and told of */
-		if (work->is_used || is_named(stays, work->id) || (work->is_changed && !stays->is_discarded) ||
-		    yett_work_discard(work->id, NULL) != 0)
-			work_note_kept(work->target, work->id);
-	}
+void work_leave_one(const char *id)
+{
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	const struct yett_work *work;
+
+	if (yett_works_list(&list, NULL) == 0 && yett_work_find(list, id, &work, NULL) == 0)
+		leave(work, true, false);
 }

@@ -420,7 +420,8 @@ int yett_connect(const struct yett_connect_options *asked, struct yett_connectio
 			*error = why;
 		return r;
 	}
-	if (start == YETT_START_SERVICE) {
+	/* a service that does not answer just now has grants that bind a model; where there is none, nothing does */
+	if (start == YETT_START_SERVICE || (options->flags & YETT_CONNECT_AGENT && why.os_error != ENOENT)) {
 		if (error)
 			*error = why;
 		return r;

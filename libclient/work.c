@@ -443,7 +443,7 @@ static int hold_layers(struct layers *layers, int store, struct yett_error *erro
 	return r;
 }
 
-int yett_work_discard(const char *id, struct yett_error *error)
+static int discard(const char *id, bool even_changed, struct yett_error *error)
 {
 	_cleanup_(layers_close) struct layers layers;
 	_cleanup_fd_ int root = -1, store = -1, lock = -1;
@@ -455,6 +455,8 @@ int yett_work_discard(const char *id, struct yett_error *error)
 		r = work_open(id, &store, error);
 	if (r == 0)
 		r = work_lock(store, id, error);
+	if (r == 0 && !even_changed && work_is_changed(store))
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "something was changed in the store %s", id);
 	if (r == 0)
 		r = hold_layers(&layers, store, error);
 	if (r)
@@ -467,4 +469,14 @@ int yett_work_discard(const char *id, struct yett_error *error)
 	r = work_remove(root, id, store);
 	errno = -r;
 	return r == 0 ? 0 : failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot remove all of the store %s in %s: %m", id, path);
+}
+
+int yett_work_discard(const char *id, struct yett_error *error)
+{
+	return discard(id, true, error);
+}
+
+int yett_work_discard_unchanged(const char *id, struct yett_error *error)
+{
+	return discard(id, false, error);
 }

@@ -50,10 +50,13 @@ bool work_is_empty(int directory, const char *name)
 	_cleanup_(fd_entries_close) DIR *entries = fd < 0 ? NULL : fd_entries(fd);
 	const struct dirent *entry;
 
-	while (entries && (entry = readdir(entries)))
+	if (!entries)
+		return errno == ENOENT;
+	errno = 0;
+	while ((entry = readdir(entries)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			return false;
-	return entries || errno == ENOENT;
+	return errno == 0;
 }
 
 /* Copies of what the store has, called by numbers: files, links and empty directories. -ENOTEMPTY: there is something else. */

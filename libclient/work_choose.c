@@ -28,7 +28,9 @@ static bool is_within(const char *path, const char *directory)
 static int not_found(const char *name, struct yett_error *error)
 {
 	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.80s, and no sandbox of that name has one", ESCAPE(name));
-	error_mend(error, "yett work list tells which there are; what a sandbox changed in memory is kept in none, and gone with it");
+	error_mend(
+		error,
+		"the first word is a sandbox or store: yett work list tells which there are. What a sandbox changed in memory is kept in none");
 	return YETT_E_NOT_FOUND;
 }
 
@@ -45,9 +47,10 @@ static int find_here(const struct yett_work_list *list, const struct yett_work *
 		if (work->is_complete && work->is_changed && is_within(here, work->source) && is_later(work, found))
 			found = work;
 	}
-	*ret_work = found;
-	if (found)
+	if (found) {
+		*ret_work = found;
 		return 0;
+	}
 	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "nothing is kept that a sandbox changed in %s", ESCAPE(here));
 	error_mend(error, "name a sandbox or store: yett work list tells which there are");
 	return YETT_E_NOT_FOUND;

@@ -176,8 +176,11 @@ bool work_is_changed(int store)
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(store);
 	const struct dirent *entry;
 
-	while (entries && (entry = readdir(entries)))
+	errno = 0;
+	while (entries && (entry = readdir(entries))) {
 		if (!is_own(entry->d_name) && !work_is_empty(store, entry->d_name))
 			return true;
-	return !entries;
+		errno = 0;
+	}
+	return !entries || errno != 0;
 }

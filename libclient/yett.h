@@ -136,8 +136,9 @@ enum yett_start {
 
 /* Bits of yett_connect_options.flags. */
 enum yett_connect_flag {
-	YETT_CONNECT_AGENT =
-		1, /* what is asked for is the wish of a model: a policy may have grants of its own for that (yett.conf(5), agents) */
+	/* What is asked for is the wish of a model: a policy may have grants of its own for that (yett.conf(5), agents). With
+	   YETT_START_ANY no other helper takes the place of a service that is there and does not answer. */
+	YETT_CONNECT_AGENT = 1,
 };
 
 /*
@@ -1024,15 +1025,19 @@ YETT_API size_t yett_work_list_count(const struct yett_work_list *list);
 YETT_API const struct yett_work *yett_work_list_get(const struct yett_work_list *list, size_t i);
 
 /*
- * The one that is meant by `name`: by its own id, or by the id or the name of the sandbox that works on it, or was the last to. Of several
- * sandboxes of one name it is that with the newest store. NULL: the newest in which something was changed of the current directory, or of
- * one that holds it. Borrowed of the list. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: the sandbox has several, which the error names.
+ * The one that is meant by `name`: by its own id, which comes first; or by the id or the name of the sandbox that works on it, or was the
+ * last to. Of several sandboxes of one name it is that with the newest store: whoever acts by a name should say which store that is. NULL:
+ * the newest in which something was changed of the current directory, or of one that holds it. Borrowed of the list. YETT_E_NOT_FOUND;
+ * YETT_E_INVALID_REQUEST: the sandbox has several, which the error names; YETT_E_FILE_OPERATION_FAILED: there is no current directory.
  */
 YETT_API YETT_MUST_CHECK int yett_work_find(const struct yett_work_list *list, const char *name, const struct yett_work **ret_work,
                                             struct yett_error *error);
 
 /* Removes a store with all that is in it. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: a sandbox works on it; YETT_E_FILE_OPERATION_FAILED. */
 YETT_API YETT_MUST_CHECK int yett_work_discard(const char *id, struct yett_error *error);
+
+/* The same, but only where nothing was changed, and there are no snapshots: else YETT_E_INVALID_REQUEST, too. */
+YETT_API YETT_MUST_CHECK int yett_work_discard_unchanged(const char *id, struct yett_error *error);
 
 /* --- snapshot ------------------------------------------------------------------------------------------------- */
 

@@ -69,6 +69,16 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 	return choice;
 }
 
+bool authorize_is_bound(const struct policy *policy, const struct verified *verified)
+{
+	const struct policy_grant *grant = NULL;
+
+	while (verified->is_agents && (grant = admit_next(policy, verified->peer, grant)))
+		if (grant->agents)
+			return true;
+	return false;
+}
+
 const char *authorize_section(const struct policy_grant *grant)
 {
 	return grant->is_ceiling ? "ceiling" : "grant";

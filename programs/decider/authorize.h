@@ -71,6 +71,9 @@ enum policy_naming authorize_naming(const struct policy_grant *grant, const stru
  */
 struct choice authorize_choose(const struct policy *policy, const struct verified *verified, const char *profile);
 
+/* Whether it says that an agent asks, and a grant for agents is for the peer. */
+bool authorize_is_bound(const struct policy *policy, const struct verified *verified);
+
 /* What a section like that begins with: "grant" or "ceiling". */
 const char *authorize_section(const struct policy_grant *grant);
 

@@ -6,6 +6,7 @@
 #include "programs/decider/fit.h"
 #include "programs/decider/rules.h"
 #include "programs/decider/tell.h"
+#include "base/asker_label.h"
 #include "protocol/encode.h"
 
 #include <endian.h>
@@ -40,12 +41,23 @@ struct listing {
 	bool rests; /* what is asked about does not run */
 };
 
+static bool is_made_by_agent(const struct record *record)
+{
+	for (uint32_t at = 0; at < record->labels_size; at += (uint32_t)strlen(record->labels + at) + 1)
+		if (strncmp(record->labels + at, ASKER_LABEL "=", strlen(ASKER_LABEL "=")) == 0)
+			return true;
+	return false;
+}
+
 /* Whether the record is one that the request is about. */
 static bool fits(const struct manage_asked *asked, const struct record *record)
 {
 	uid_t uid = asked->verified->peer->uid;
 
 	if (!authorize_manage(asked->connection->policy, asked->verified, record->uid, record->principal, record->profile))
+		return false;
+	/* What a person made may have more than a grant for agents gives. */
+	if (authorize_is_bound(asked->connection->policy, asked->verified) && !is_made_by_agent(record))
 		return false;
 	if (asked->scope != SCOPE_ONE)
 		return asked->scope == SCOPE_EVERYBODY || record->uid == uid;

@@ -92,10 +92,9 @@ static int look_at_root(struct yett_error *ret_no_host, struct yett_error *error
 
 int start_listening(const struct start_options *options, int socket, struct yett_error *error)
 {
-	(void)options;
 	fd_close(socket);
-	return error_set(error, YETT_E_UNSUPPORTED, 0,
-	                 "a helper without root serves one connection: the socket has to be set up with Accept=yes");
+	return error_set(error, YETT_E_UNSUPPORTED, 0, "a helper without root serves one connection: %s",
+	                 options->listen ? "--listen is for root" : "the socket has to be set up with Accept=yes");
 }
 
 /*

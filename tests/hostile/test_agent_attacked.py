@@ -365,8 +365,13 @@ class Granted(Asking):
         tool = self.tool(*self.EVERYTHING)
         for operation, asked in self.ABOUT_ONE:
             self.assertIn('error', tool.ask(operation, sandbox='wide', **asked))
-        self.assertEqual({one['name'] for one in tool.ask('sandboxes', action='list')['sandboxes']}, {'plain'})
-        self.assertEqual(tool.ask('run_command', command='echo plain', sandbox='plain')['stdout'], 'plain\n')
+        # nor what another grant gave in a profile that the one for models gives as well
+        for operation, asked in self.ABOUT_ONE:
+            self.assertIn('error', tool.ask(operation, sandbox='plain', **asked))
+        made = tool.ask('sandboxes', action='make', name='made')['sandbox']
+        self.assertEqual({one['name'] for one in tool.ask('sandboxes', action='list')['sandboxes']}, {'made'})
+        self.assertEqual(tool.ask('run_command', command='echo made', sandbox='made')['stdout'], 'made\n')
+        tool.ask('sandboxes', action='end', sandbox=made['id'])
         self.assertEqual({one['name'] for one in yett.told(self.yett('ps', '--json').out)['sandboxes']}, {'wide', 'plain'})
 
     def test_the_user_is_no_model(self):

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -42,6 +43,14 @@ class Slot:
         self.place = places.Place()
         self.number = self.place.number
         self.folder = os.path.join(folder, str(self.number))
+        self.files = os.path.join(self.folder, 'files')  # of the suite that runs, or was the last to
+
+    def renew(self):
+        """Another folder for each suite: in that of the one before somebody may still write."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder, exist_ok=True)
+        self.files = tempfile.mkdtemp(prefix='files-', dir=self.folder)
+        os.chmod(self.files, 0o755)
 
 
 class Progress:
@@ -114,7 +123,7 @@ class Runner:
             places.VARIABLE: str(slot.number), 'PYTHONDONTWRITEBYTECODE': '1', waiting.VARIABLE: str(deadline_s), waiting.LIMIT_VARIABLE: str(int(limit_s)),
             'MALLOC_PERTURB_': str(1 + next(self.serial) % 255)})
         if not self.is_apart_for(suite):
-            environment['TMPDIR'] = os.path.join(slot.folder, 'files')
+            environment['TMPDIR'] = slot.files
         else:
             environment['YETT_TEST_PATHS'] = '%s:%s' % (os.path.dirname(os.path.dirname(HERE)), self.build)
             if suite.name in tiers.WITH_NETWORK:
@@ -128,12 +137,11 @@ class Runner:
 
     def run(self, suite, slot):
         """The entry of the log for one suite, run once."""
-        shutil.rmtree(slot.folder, ignore_errors=True)
-        os.makedirs(os.path.join(slot.folder, 'files'))
+        slot.renew()
         deadline = waiting.deadline_s()
         limit = self.limit_s(suite, deadline)
         environment = self.environment(suite, slot, deadline, limit)
-        argv = [sys.executable, ALONE, os.path.join(slot.folder, 'files')] if self.is_apart_for(suite) else []
+        argv = [sys.executable, ALONE, slot.files] if self.is_apart_for(suite) else []
         began = time.monotonic()
         with open(os.path.join(slot.folder, 'stdout'), 'w+b') as out, open(os.path.join(slot.folder, 'stderr'), 'w+b') as err:
             with self.lock:
@@ -162,7 +170,7 @@ class Runner:
 
     def check_remains(self, entry, slot):
         """A suite that passed and left control groups behind has failed. Those of one that failed are taken away."""
-        shutil.rmtree(os.path.join(slot.folder, 'files'), ignore_errors=True)
+        shutil.rmtree(slot.files, ignore_errors=True)
         if not self.is_apart:
             return entry
         if entry['result'] == 'OK':

@@ -78,7 +78,7 @@ class ExitCodes(yett.Case):
                 (['run', '--', 'no-such-program'], 127, ['yett: no-such-program: the command was not found\n']),
                 (['run', '--memory', '100K', '--', 'true'], 125, ['takes more memory by itself than the 100 KiB asked for']),
                 (['run', '--ro', '/usr:/proc', '--', 'true'], 125, ["'/proc' is a place where nothing is mounted", 'share ']),
-                (['run', '--rm', '--linger', '--', 'true'], 125, ['--rm throws away what was changed when the sandbox has ended']),
+                (['run', '--rm', '--linger', '--', 'true'], 125, ['--rm and --linger exclude each other']),
                 (['exec', '--rm', 'box', 'true'], 125, ['exec has no option --rm: yett destroy ends a sandbox']),
                 (['run', '-it', '--', 'true'], 125, ['-t gives the command a terminal']),
                 (['run', '--memry', '1G', 'true'], 125, ['did you mean --memory?']),

@@ -321,7 +321,7 @@ class Refused(Diff):
             done = self.yett('diff', name, env=self.environment())
             self.assertEqual(done.code, 1, done)
             self.assertIn('there is no store', done.err)
-        self.assertIn('what a sandbox changed in memory is kept in none', done.err)
+        self.assertIn('What a sandbox changed in memory is kept in none', done.err)
 
     def test_paths_that_are_not_below(self):
         self.make_store()

@@ -980,7 +980,7 @@ class Listening(yett.Case):
         path = self.folder('own') + '/socket'
         done = self.service.run(self.alice, yett.run_of_process().path('helper/yett-rootless'), '--listen', path)
         self.assertEqual((done.code, os.path.exists(path)), (1, False), done)
-        self.assertIn('a helper without root serves one connection', done.err)
+        self.assertIn('a helper without root serves one connection: --listen is for root', done.err)
 
 
 

@@ -190,6 +190,12 @@ class Named(Workspace):
         self.assertIn('there is no store box, and no sandbox of that name has one', self.do('diff', 'box', code=1).err)
 
     def test_create_says_which_stores_there_are(self):
+        self.assert_cow('touch new')
+        fork = self.do('snapshot', 'fork', self.works()[0]['id']).out.strip()
+        self.assertEqual(yett.told(self.do('run', '--json', '-p', 'none', '--', 'true', code=125).out)['stores'], [])  # not those of no sandbox
+        for work in self.works():
+            self.do('discard', work['id'])
+        self.assertNotIn(fork, [work['id'] for work in self.works()])
         told = yett.told(self.do('create', '--json', '--cow', self.source, '--cow', self.folder('other') + ':/tmp/other').out)
         self.addCleanup(self.yett, 'destroy', told['sandbox']['id'])
         self.assertEqual(sorted(told['stores']), sorted(work['id'] for work in self.works()))
@@ -222,10 +228,11 @@ class Named(Workspace):
         self.do('snapshot', 'delete', name, cwd=self.source)
         self.do('apply', cwd=self.source)
         self.assertEqual((yett.read(self.source + '/file'), os.listdir(other)), ('2\n', []))
-        self.do('discard', cwd=self.source)
+        self.assertIn('it takes --yes', self.do('discard', code=2, cwd=self.source).err)  # as where a variable is not set
+        self.do('discard', '--yes', cwd=self.source)
         self.assertIn('+1\n', self.do('diff', cwd=self.source).out)
         nowhere = self.folder('nowhere')
-        for argv in (['diff'], ['apply'], ['discard'], ['snapshot', 'take'], ['git', 'fetch']):
+        for argv in (['diff'], ['apply'], ['discard', '--yes'], ['snapshot', 'take'], ['git', 'fetch']):
             self.assertIn('nothing is kept that a sandbox changed in %s\n' % nowhere, self.do(*argv, code=1, cwd=nowhere).err)
 
     def test_an_empty_word_is_no_store(self):
@@ -266,8 +273,30 @@ class Left(Workspace):
         work, = self.works()
         self.assertEqual(work['changed'], False)
         done = self.sandbox('true', options=['--store', work['id']], env=self.environment())
-        self.assertIn('yett discard ' + work['id'], done.err)
+        self.assertNotIn('kept', done.err)
         self.assertEqual([work['id'] for work in self.works()], [work['id']])
+
+    def test_what_is_mounted_into_a_run_is_not_the_run_s_to_throw_away(self):
+        self.assert_cow('touch precious')
+        old, = self.works()
+        other = self.folder('other')
+        process = self.start('sh', '-c', 'echo up; read x; touch new', options=['--rm', '--name', 'runs', '--cow', self.source, '-C', self.source], env=self.environment())
+        self.assertEqual(self.line(process), 'up')
+        for share in (['--store', old['id'] + ':/mnt/old'], ['--cow', other + ':/mnt/other']):
+            self.assertEqual(self.yett('mount', 'runs', *share, env=self.environment()).code, 0)
+        self.assertEqual(self.yett('exec', 'runs', '--', 'touch', '/mnt/other/x', env=self.environment()).code, 0)
+        _, err = process.communicate(b'\n', timeout=yett.DEADLINE)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual({work['source'] for work in self.works()}, {self.source, other})
+        self.assertIn(old['id'], {work['id'] for work in self.works()})
+        for work in self.works():
+            self.assertIn(('yett discard %s throws it away' % work['id']).encode(), err)
+
+    def test_what_was_given_up_before_its_command_leaves_nothing_either(self):
+        for options in (['--rm'], []):
+            done = self.cow('true', '--copy-in', '/nonexistent:/tmp/x', *options)
+            self.assertNotEqual(done.code, 0)
+            self.assertEqual(self.works(), [])
 
     def test_rm_leaves_nothing_whatever_was_changed(self):
         before = tree(self.source)
