@@ -7,9 +7,9 @@
 #pragma once
 
 #include "agent/fields.h"
+#include "base/asker_label.h"
 #include "base/net_rule.h"
 #include "libclient/yett.h"
-#include "base/asker_label.h"
 
 /* In what would mend a refusal. */
 #define BOUNDS_WHERE "where yett tool, mcp or serve is started, or \"may\" in ~/.config/yett/agent.json"

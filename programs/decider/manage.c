@@ -1,12 +1,12 @@
 /* See manage.h. */
 #include "programs/decider/manage.h"
+#include "base/asker_label.h"
 #include "base/escape.h"
 #include "helper/plan/admit.h"
 #include "programs/decider/ask.h"
 #include "programs/decider/fit.h"
 #include "programs/decider/rules.h"
 #include "programs/decider/tell.h"
-#include "base/asker_label.h"
 #include "protocol/encode.h"
 
 #include <endian.h>
