@@ -28,11 +28,13 @@ class Setuid(installed.Case):
         os.chmod(HELPER, 0o755)
         installed.tool('systemctl', 'start', 'yett.socket')
 
-    def test_a_member_of_the_group_is_served_and_nobody_else(self):
-        self.assertEqual(self.output(self.ann, 'id', '-u'), '%d\n' % self.ann.uid)
-        done = self.sandbox(self.ben, 'true')
-        self.assertEqual(done.code, 125, done)
-        self.assertIn('you are not in that group', done.err)
+    def test_a_member_of_the_group_is_served_and_others_go_without_root(self):
+        done = self.sandbox(self.ann, 'id', '-u')
+        self.assertEqual((done.code, done.out), (0, '%d\n' % self.ann.uid), done)
+        self.assertNotIn('without root', done.err)
+        done = self.sandbox(self.ben, 'id', '-u')
+        self.assertEqual((done.code, done.out), (0, '%d\n' % self.ben.uid), done)
+        self.assertIn('yett: running without root: %s is for the group yett, and you are not in it' % HELPER, done.err)
         self.wait_all_gone()
 
     def test_the_doctor_tells_which_way_it_is(self):

@@ -26,6 +26,7 @@ for name, value in (('opaque', b'y'), ('redirect', b'/secret'), ('metacopy', b''
     tell('file ' + name, lambda: os.setxattr('file', 'user.overlay.' + name, value))
 tell('whiteout node', lambda: os.mknod('node', stat.S_IFCHR | 0o600, 0))
 tell('device', lambda: os.mknod('null', stat.S_IFCHR | 0o666, os.makedev(1, 3)))
+open('made', 'w').close()  # so that there is a store to look at, where the kernel refuses all of these
 """
 
 
