@@ -258,6 +258,12 @@ static void find_stores(struct run *run)
 		work_find_own(run->info.id, named, count, &run->stores);
 }
 
+static void leave_stores(const struct run *run)
+{
+	if (has_store(run))
+		work_leave(run->info.id, &run->stores, run->options.rm);
+}
+
 int run_session(struct run *run)
 {
 	struct yett_error late = {0};
@@ -284,8 +290,7 @@ int run_session(struct run *run)
 		relays_close(&run->options.relays, run->attach_to ? run->sandbox : NULL);
 		/* one of our own is not what was asked for without the files that belong in it */
 		(void)leave(run, run->attach_to != NULL, &late);
-		if (has_store(run))
-			work_leave(run->info.id, &run->stores, run->options.rm);
+		leave_stores(run);
 		return r;
 	}
 	r = open_pump(run);
@@ -317,8 +322,7 @@ int run_session(struct run *run)
 	if (run->options.tty)
 		terminal_close(&run->terminal);
 	blocked_end(&run->blocked); /* as late as can be: what the command ended by may have been told of only then */
-	if (has_store(run))
-		work_leave(run->info.id, &run->stores, run->options.rm);
+	leave_stores(run);
 	if (is_news)
 		output_note("the sandbox %s goes on", run->options.name ? run->options.name : run->info.id);
 	if (late.code)

@@ -192,9 +192,9 @@ static bool is_of_session(const char *id)
 /* One whose request is under way tells nothing of itself yet; where that came to nothing, neither, and it is not told since when. */
 static bool is_to_go(const struct yett_work *work, uint64_t older_ms)
 {
-	if (!work->is_complete || work->is_used || is_of_session(work->id))
+	if (!work->is_complete || work->is_used || !(older_ms ? clock_wall_ms() > work->created_ms + older_ms : !work->is_changed))
 		return false;
-	return older_ms ? clock_wall_ms() > work->created_ms + older_ms : !work->is_changed;
+	return !is_of_session(work->id); /* last: it reads every session */
 }
 
 static int prune(const struct work_run_options *options, struct yett_error *error)

@@ -44,16 +44,25 @@ unsigned authorize_rank(const struct policy_grant *grant, const struct verified 
 	return grant->is_ceiling ? 0 : 2 * authorize_naming(grant, verified->peer) + names_key(grant, verified);
 }
 
+bool authorize_is_bound(const struct policy *policy, const struct verified *verified)
+{
+	const struct policy_grant *grant = NULL;
+
+	while (verified->is_agents && (grant = admit_next(policy, verified->peer, grant)))
+		if (grant->agents)
+			return true;
+	return false;
+}
+
 struct choice authorize_choose(const struct policy *policy, const struct verified *verified, const char *profile)
 {
 	struct choice choice = {0};
-	unsigned of_kind[2] = {0}, ranks; /* by whether they are for agents */
-	bool ends = false, are_for_agents;
+	unsigned ranks = 0;
+	bool ends = false, are_for_agents = authorize_is_bound(policy, verified);
 
 	for (const struct policy_grant *grant = NULL; (grant = admit_next(policy, verified->peer, grant));)
-		of_kind[grant->agents] |= 1U << authorize_rank(grant, verified);
-	are_for_agents = verified->is_agents && of_kind[true];
-	ranks = of_kind[are_for_agents];
+		if (grant->agents == are_for_agents)
+			ranks |= 1U << authorize_rank(grant, verified);
 	for (unsigned rank = AUTHORIZE_RANKS - 1; rank > 0 && !ends; rank--)
 		for (const struct policy_grant *grant = NULL; ranks >> rank & 1 && (grant = admit_next(policy, verified->peer, grant));) {
 			bool fits = fits_key(grant, verified);
@@ -67,16 +76,6 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 			ends = ends || !grant->fall_through;
 		}
 	return choice;
-}
-
-bool authorize_is_bound(const struct policy *policy, const struct verified *verified)
-{
-	const struct policy_grant *grant = NULL;
-
-	while (verified->is_agents && (grant = admit_next(policy, verified->peer, grant)))
-		if (grant->agents)
-			return true;
-	return false;
 }
 
 const char *authorize_section(const struct policy_grant *grant)

@@ -233,7 +233,7 @@ FAULTS = (
           'yett run --rm throws away what an earlier sandbox changed, which somebody mounted meanwhile.', ('system-store:Left',)),
     Fault('a-model-uses-what-people-made', 'programs/decider/manage.c', '&& !is_made_by_agent(record))', '&& !is_made_by_agent(record) && asked->scope == SCOPE_EVERYBODY)',
           'A model uses a sandbox that its user made by another grant than that for models.', ('hostile-agent:Granted',)),
-    Fault('a-suspended-sandbox-loses-its-changes', 'cli/work.c', 'if (!work->is_complete || work->is_used || is_of_session(work->id))', 'if (!work->is_complete || work->is_used)',
+    Fault('a-suspended-sandbox-loses-its-changes', 'cli/work.c', 'return !is_of_session(work->id);', 'return true;',
           'yett work prune removes what a suspended sandbox goes on with.', ('system-store:Left',)),
     Fault('what-was-changed-goes-with-its-sandbox', 'libclient/work_info.c', 'if (!is_own(entry->d_name) && !work_is_empty(store, entry->d_name))', 'if (is_own(entry->d_name) && !work_is_empty(store, entry->d_name))',
           'The changes of a sandbox are removed when it ends.', ('system-store:Left', 'system-workspace')),
@@ -246,7 +246,7 @@ FAULTS = (
     Fault('a-key-that-others-read-is-used', 'libclient/keyfile.c', 'if (private && (st.st_mode & 077)) {', 'if (private && (st.st_mode & 007)) {',
           'A private key that a group can read is used.', ('unit-client_keys', 'system-keys')),
     # --- agents and the audit ---
-    Fault('a-model-has-the-grants-of-its-user', 'programs/decider/authorize.c', 'are_for_agents = verified->is_agents && of_kind[true];', 'are_for_agents = verified->is_agents && of_kind[true] > of_kind[false];',
+    Fault('a-model-has-the-grants-of-its-user', 'programs/decider/authorize.c', 'if (grant->agents)', 'if (grant->agents && authorize_naming(grant, verified->peer) > POLICY_NAMING_EVERYONE)',
           'A model gets what the grants of its user give, though there is one for models.', ('unit-authorize', 'hostile-agent:Granted')),
     Fault('any-secret-is-a-token', 'agent/http/access.c', 'difference |= (uint8_t)(secret[i] ^ shown[i]);', 'difference = (uint8_t)(secret[i] ^ shown[i]);',
           'A token with the right last character is accepted.', ('unit-http_access', 'system-serve')),
