@@ -809,6 +809,8 @@ class Confined(Dialing):
         self.assertEqual([os.readlink('/proc/%d/fd/%s' % (found['resolver'], fd))[:6] for fd in sorted(os.listdir('/proc/%d/fd' % found['resolver']))][:1],
                          ['socket'])
         self.assertEqual(len(os.listdir('/proc/%d/fd' % found['resolver'])), 3)
+        # The process that forked the keeper is the resolver already when the keeper has yet to close that one's socket.
+        yett.wait_until(lambda: len(os.listdir('/proc/%d/fd' % found['keeper'])) <= 4, 'the keeper without the socket that the resolver has')
         self.assertEqual(len(os.listdir('/proc/%d/fd' % found['keeper'])), 4)
 
     def test_started_by_the_caller_it_stays_the_caller(self):
