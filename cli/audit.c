@@ -31,13 +31,21 @@ OPTION_TEXT(set_sandbox, struct audit_options, filter.sandbox)
 OPTION_TEXT(set_event, struct audit_options, filter.event)
 OPTION_TEXT(set_rule, struct audit_options, filter.rule)
 OPTION_TEXT(set_grant, struct audit_options, filter.grant)
+OPTION_FLAG(set_commands, struct audit_options, filter.commands)
+OPTION_FLAG(set_connections, struct audit_options, filter.connections)
+OPTION_FLAG(set_denied, struct audit_options, filter.denied)
 OPTION_TEXT(set_since, struct audit_options, since)
 OPTION_TEXT(set_until, struct audit_options, until)
 
 const struct option audit_options[] = {
 	{0, "user", "USER", "show: what this user caused, by name or number", set_user},
 	{0, "sandbox", "SANDBOX", "show: what is about this sandbox, by its id or name", set_sandbox},
-	{0, "event", "EVENT", "show: create, failed, act, ended, refused, merged, policy, segment, torn, lost or pruned", set_event},
+	{0, "event", "EVENT",
+         "show: create, failed, act, ended, refused, merged, policy, command, connection, denied, segment, torn, lost or pruned",
+         set_event},
+	{0, "commands", NULL, "show: which commands ran, and how they ended, where that is recorded", set_commands},
+	{0, "connections", NULL, "show: which connections were made, likewise", set_connections},
+	{0, "denied", NULL, "show: which connections, names and system calls were refused, likewise", set_denied},
 	{0, "rule", "TEXT", "show: what a rule gave or refused in whose key, file or line this text is", set_rule},
 	{0, "grant", "GRANT", "show: what this grant gave", set_grant},
 	{0, "since", "TIME", "show, export: from YYYY-MM-DD, \"YYYY-MM-DD HH:MM\", or so long ago (2h, 7d) on", set_since},

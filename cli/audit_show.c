@@ -9,6 +9,7 @@
 
 #include "base/units_parse.h"
 #include "cli/output.h"
+#include "libclient/yett.h"
 #include "programs/audit/member.h"
 
 #define TEXT_SIZE 1100
@@ -127,12 +128,20 @@ static bool is_of_rule(const struct line *line, const char *rule)
 	return strstr(place, rule);
 }
 
+static bool is_of_kind(const struct line *line, const struct audit_filter *filter)
+{
+	if (!filter->commands && !filter->connections && !filter->denied)
+		return true;
+	return (filter->commands && is_text(line, "event", "command")) || (filter->connections && is_text(line, "event", "connection")) ||
+	       (filter->denied && is_text(line, "event", "denied"));
+}
+
 bool audit_show_is_wanted(const struct audit_filter *filter, const char *text, size_t length)
 {
 	const struct line line = {text, length};
 	char time[TEXT_SIZE];
 
-	if ((*filter->uid && !is_text(&line, "user.uid", filter->uid)) ||
+	if (!is_of_kind(&line, filter) || (*filter->uid && !is_text(&line, "user.uid", filter->uid)) ||
 	    (filter->sandbox && !is_text(&line, "sandbox", filter->sandbox) && !is_text(&line, "name", filter->sandbox)) ||
 	    (filter->event && !is_text(&line, "event", filter->event)) || (filter->grant && !is_text(&line, "grant.name", filter->grant)) ||
 	    (filter->rule && !is_of_rule(&line, filter->rule)))
@@ -249,7 +258,116 @@ static void put_refused(const struct line *line)
 
 static void put_merged(const struct line *line)
 {
-	put(line, " was refused ", "count", " times more in that minute");
+	if (is_text(line, "of", "happened"))
+		put(line, ": ", "count", " things that happened in sandboxes have no record: there is no more room for them today");
+	else
+		put(line, " was refused ", "count", " times more in that minute");
+}
+
+static void put_where(const struct line *line)
+{
+	put(line, ": sandbox ", "sandbox", "");
+	put(line, " (", "name", ")");
+	(void)putchar(':');
+}
+
+/* A list, as it stands: what is in its texts is escaped there. */
+static void put_list(const struct line *line, const char *before, const char *path)
+{
+	struct member member;
+	char text[TEXT_SIZE];
+
+	if (!member_find(line->text, line->length, path, &member))
+		return;
+	(void)snprintf(text, sizeof text, "%.*s%s", (int)(member.length < TEXT_SIZE - 4 ? member.length : TEXT_SIZE - 4), member.value,
+	               member.length < TEXT_SIZE - 4 ? "" : "…");
+	(void)fputs(before, stdout);
+	output_text(stdout, text, false);
+}
+
+static void put_lost_before(const struct line *line)
+{
+	put(line, "; so many events before it are not recorded: ", "lost", "");
+}
+
+static void put_error_number(const struct line *line)
+{
+	uint64_t number;
+
+	if (member_number(line->text, line->length, "errno", &number) && number < 4096)
+		(void)printf(": %s", number ? strerror((int)number) : "there is no address");
+}
+
+static void put_command(const struct line *line)
+{
+	put_where(line);
+	(void)printf(" %s", is_text(line, "is_file_operation", "true") ? "file operation" : "command");
+	put(line, " ", "command", "");
+	put(line, " ", "happened", "");
+	put_list(line, ": ", "argv");
+	put_error_number(line);
+	put(line, is_text(line, "result.signaled", "true") ? " by signal " : " with status ", "result.status", "");
+	if (is_text(line, "result.timed_out", "true"))
+		(void)fputs(", its time was over", stdout);
+	put(line, " after ", "result.wall_us", " µs");
+	put_lost_before(line);
+}
+
+static void put_peer(const struct line *line)
+{
+	bool has_name = has_text(line, "peer.name", "");
+
+	put(line, " ", has_name ? "peer.name" : "peer.address", "");
+	put(line, " port ", "peer.port", "");
+	if (has_name)
+		put(line, " at ", "peer.address", "");
+	put(line, ", sent ", "peer.sent_bytes", "");
+	put(line, " received ", "peer.received_bytes", "");
+	put(line, ", rule ", "peer.rule", "");
+	put(line, " (", "peer.why", ")");
+}
+
+static void put_count(const struct line *line)
+{
+	if (!is_text(line, "count", "1") && !is_text(line, "count", "0"))
+		put(line, ", ", "count", " times");
+}
+
+static void put_connection(const struct line *line)
+{
+	put_where(line);
+	put(line, " ", "happened", "");
+	put_peer(line);
+	put_error_number(line);
+	put_count(line);
+	put_lost_before(line);
+}
+
+static void put_denied(const struct line *line)
+{
+	const char *name = NULL;
+	uint64_t call;
+
+	put_where(line);
+	if (member_number(line->text, line->length, "call", &call)) {
+		name = call <= UINT32_MAX ? yett_call_name((uint32_t)call) : NULL;
+		(void)printf(" denied system call %s%s", name ? name : "", name ? "" : "number");
+		if (!name)
+			(void)printf(" %llu", (unsigned long long)call);
+		put(line, " of process ", "pid", "");
+	} else {
+		(void)fputs(" denied", stdout);
+		put_peer(line);
+	}
+	put_count(line);
+	put_lost_before(line);
+}
+
+static void put_followed(const struct line *line)
+{
+	put_where(line);
+	put(line, " what happens is recorded after event ", "number", "");
+	put_lost_before(line);
 }
 
 static void put_policy(const struct line *line)
@@ -283,9 +401,21 @@ static const struct {
 	void (*put)(const struct line *line);
 	bool has_who;
 } events[] = {
-	{"create", put_create, true},  {"failed", put_failed, true}, {"act", put_act, true},        {"refused", put_refused, true},
-	{"merged", put_merged, false}, {"ended", put_ended, false},  {"policy", put_policy, false}, {"segment", put_segment, false},
-	{"torn", put_torn, false},     {"lost", put_lost, false},    {"pruned", put_pruned, false},
+	{"create", put_create, true},
+	{"failed", put_failed, true},
+	{"act", put_act, true},
+	{"refused", put_refused, true},
+	{"merged", put_merged, false},
+	{"ended", put_ended, false},
+	{"policy", put_policy, false},
+	{"segment", put_segment, false},
+	{"command", put_command, false},
+	{"followed", put_followed, false},
+	{"connection", put_connection, false},
+	{"denied", put_denied, false},
+	{"torn", put_torn, false},
+	{"lost", put_lost, false},
+	{"pruned", put_pruned, false},
 };
 
 void audit_show_print(const char *text, size_t length)

@@ -10,8 +10,9 @@
 /* Which ones; what is NULL or empty is not asked for. */
 struct audit_filter {
 	const char *user, *sandbox, *event, *rule, *grant;
-	char uid[16];              /* of the user, as it stands in records */
-	char since[32], until[32]; /* times as records have them, in UTC */
+	bool commands, connections, denied; /* of what happened in sandboxes; where none is set, everything */
+	char uid[16];                       /* of the user, as it stands in records */
+	char since[32], until[32];          /* times as records have them, in UTC */
 };
 
 /* Reads a time as people write it: DATE, DATE TIME or DATETTIME, in the zone of here, or so long ago ("2h", "7d"). */

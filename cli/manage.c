@@ -13,6 +13,11 @@
 #include "cli/suspend.h"
 #include "cli/work.h"
 
+static const struct {
+	enum yett_recorded what;
+	const char *name;
+} recorded[] = {{YETT_RECORDED_COMMANDS, "commands"}, {YETT_RECORDED_CONNECTIONS, "connections"}, {YETT_RECORDED_DENIALS, "denials"}};
+
 static int set_filter(void *into, const char *value, struct yett_error *error)
 {
 	struct manage_run_options *options = into;
@@ -148,6 +153,11 @@ static void json_status(struct json *json, const char *name, const struct yett_s
 	json_number(json, "started_ms", s->started_ms);
 	json_number(json, "ended_ms", s->ended_ms);
 	json_number(json, "attached", s->attached);
+	json_open(json, "recorded", '[');
+	for (size_t i = 0; i < ARRAY_SIZE(recorded); i++)
+		if (s->recorded & recorded[i].what)
+			json_text(json, NULL, recorded[i].name);
+	json_close(json);
 	output_json_pairs(json, "labels", s->labels);
 	output_json_pairs(json, "annotations", s->annotations);
 	work_tell_stores(json, works, s->info->id);
@@ -267,6 +277,21 @@ static void print_text(const char *name, const char *text)
 	(void)putchar('\n');
 }
 
+static void print_recorded(unsigned what)
+{
+	const char *separator = "";
+
+	if (!what)
+		return;
+	(void)printf("%-12s ", "recorded");
+	for (size_t i = 0; i < ARRAY_SIZE(recorded); i++)
+		if (what & recorded[i].what) {
+			(void)printf("%s%s", separator, recorded[i].name);
+			separator = ", ";
+		}
+	(void)fputs(", for the administrator\n", stdout);
+}
+
 static void print_status(const struct yett_sandbox_status *s, const struct yett_work_list *works)
 {
 	const struct yett_sandbox_info *limits = s->info;
@@ -311,6 +336,7 @@ static void print_status(const struct yett_sandbox_status *s, const struct yett_
 	print_duration("idle", s->idle_time_ms, s->idle_action == YETT_IDLE_PAUSE ? ", then paused" : ", then ended");
 	print_duration("listed", s->cleanup_ms, " after its end");
 	(void)printf("%-12s %u\n", "attached", s->attached);
+	print_recorded(s->recorded);
 	for (const char *const *label = s->labels; *label; label++)
 		print_text("has", *label);
 	for (const char *const *annotation = s->annotations; *annotation; annotation++)

@@ -216,6 +216,7 @@ static void *take_status(const struct yett_connection *connection, const struct 
 	to->started_ms = from->started_ms;
 	to->ended_ms = from->ended_ms;
 	to->attached = from->attached;
+	to->recorded = from->recorded;
 	return steal_ptr(&to);
 }
 

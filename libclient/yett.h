@@ -469,6 +469,13 @@ YETT_API const struct yett_capability *yett_capability_list_find(const struct ye
 /* Paused or running, as far as the helper has told; looks without waiting. */
 YETT_API enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox);
 
+/* What the audit keeps of what happens in a sandbox, where the policy says so: yett-audit(8). */
+enum yett_recorded {
+	YETT_RECORDED_COMMANDS = 1,    /* each command's arguments, its start, its end and how it ended */
+	YETT_RECORDED_CONNECTIONS = 2, /* each connection, and what went through it */
+	YETT_RECORDED_DENIALS = 4,     /* each connection, name and system call that was refused */
+};
+
 /* What is known of a sandbox to those who may manage it. */
 struct yett_sandbox_status {
 	size_t size;
@@ -485,6 +492,7 @@ struct yett_sandbox_status {
 	uint64_t created_ms, started_ms, ended_ms;      /* since 1970; 0: not yet */
 	uint32_t attached;                              /* connections that hold it */
 	const char *const *labels, *const *annotations; /* KEY=VALUE, each list ends with NULL */
+	unsigned recorded;                              /* enum yett_recorded, or-ed: what of its life the administrator has recorded */
 };
 
 struct yett_sandbox_list;

@@ -245,6 +245,9 @@ MESSAGE_STRUCT(listing, MESSAGE_LISTING_FIELDS);
 	F(S, U32, line, 0, UINT32_MAX)
 MESSAGE_STRUCT(reach, MESSAGE_REACH_FIELDS);
 
+/* As enum policy_record. */
+enum recorded_bit { RECORDED_COMMANDS = 1, RECORDED_CONNECTIONS = 2, RECORDED_DENIALS = 4, RECORDED_BITS = 7 };
+
 #define MESSAGE_SANDBOX_FIELDS(F, S)                                                                                                   \
 	F(S, TEXT, id, HEX, 16, 16)                                                                                                    \
 	F(S, TEXT, name, NAME, 0, MESSAGE_NAME_MAX)                                                                                    \
@@ -267,7 +270,8 @@ MESSAGE_STRUCT(reach, MESSAGE_REACH_FIELDS);
 	F(S, TEXTS, labels, 0, MESSAGE_LABELS_MAX, ENVIRONMENT, MESSAGE_KEY_VALUE_MAX)                                                 \
 	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX)                                                                        \
 	F(S, U64, command_ms, 0, TIMEOUT_MS_MAX) /* as of a created */                                                                 \
-	F(S, U64, command_max_ms, 0, TIMEOUT_MS_MAX)
+	F(S, U64, command_max_ms, 0, TIMEOUT_MS_MAX)                                                                                   \
+	F(S, BITS, recorded, RECORDED_BITS) /* enum recorded_bit, or-ed: what of its life the audit has */
 MESSAGE_STRUCT(sandbox, MESSAGE_SANDBOX_FIELDS);
 
 #define MESSAGE_MEMBER_COUNTS(list)       list(MESSAGE_MEMBER_COUNT)

@@ -81,6 +81,7 @@ struct init_profile {
 	uint32_t init_filter_count, command_filter_count; /* as in struct init_config */
 	uint32_t entries_count;
 	uint32_t data_used;
+	uint32_t is_recorded; /* 0, or what happens is told for the audit: of file operations, too, and each is waited for */
 	/*
 	 * The filters; then the profile's list for /etc, names that never begin with a slash; then for each tree of the template its path,
 	 * and where it points if it is a link, else nothing: two texts.
@@ -109,13 +110,18 @@ struct init_layers {
 	char label[INIT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it; empty: the kernel has none */
 };
 
-/* init → supervisor, while somebody follows. Never waited for: what does not go at once is lost, and counted. */
+/*
+ * init → supervisor, while somebody follows. Where it is told for the audit, init waits until it goes; else what does not go at once is
+ * lost, and counted.
+ */
+#define INIT_ARGV_SIZE 520
 struct init_event {
 	uint32_t kind;    /* enum event_kind: STARTED, EXITED, FAILED, TIMEOUT */
 	uint32_t lost;    /* events just before this one */
 	uint64_t command; /* counted from 1 */
 	uint32_t pid, error;
 	struct message_exited result;
+	uint8_t argv[INIT_ARGV_SIZE]; /* of STARTED and FAILED: struct argv, of which root's program knows nothing */
 };
 
 /* init → supervisor, now and then, and at init's orderly end: what commands came to since the last such packet. */

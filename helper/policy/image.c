@@ -67,7 +67,7 @@ TYPE(profile_type, {TEXT(name)}, {PLACE(place)}, {PATHS(system)}, {TEXTS(etc)}, 
      {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)}, {NUMBER(workspace, 0, POLICY_WORKSPACE_COW)},
      {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)}, {INSIDE(command_places, place_type, 2)},
      {NUMBER(network, 0, PLAN_NETWORKS - 1)}, {RULES(allow)}, {RULES(deny)}, {BOOL(allow_private)},
-     {NUMBER(connections, 1, POLICY_CONNECTIONS_MAX)}, {PLACE(network_place)});
+     {NUMBER(connections, 1, POLICY_CONNECTIONS_MAX)}, {NUMBER(record, 0, POLICY_RECORD_ALL)}, {PLACE(network_place)});
 #undef OBJECT
 
 #define OBJECT struct policy_enrolled

@@ -75,6 +75,9 @@ enum policy_label { POLICY_LABEL_IF_AVAILABLE = 0, POLICY_LABEL_REQUIRED = 1 };
 /* Whether it is written down which sandboxes there were, and what becomes of one whose record cannot be: helper/setup/audit.h. */
 enum policy_audit { POLICY_AUDIT_OFF = 0, POLICY_AUDIT_BEST_EFFORT = 1, POLICY_AUDIT_REQUIRED = 2 };
 
+/* What yett-audit writes down of the life of a sandbox, or-ed. */
+enum policy_record { POLICY_RECORD_COMMANDS = 1, POLICY_RECORD_CONNECTIONS = 2, POLICY_RECORD_DENIALS = 4, POLICY_RECORD_ALL = 7 };
+
 /* What a request may ask for and a grant may cap. */
 enum policy_limit {
 	POLICY_LIMIT_MEMORY,
@@ -122,6 +125,7 @@ struct policy_profile {
 	char *apparmor_profile; /* of init and commands; "": none */
 	char *selinux_type;     /* of init; what commands get follows from it in the loaded SELinux policy. "": none */
 	enum policy_label label;
+	uint32_t record;                 /* enum policy_record, with what is written for all */
 	bool shares;                     /* whether a request may bring shares and tmpfs of its own at all */
 	enum policy_workspace workspace; /* what it shares has to be copy-on-write, or can be anything */
 	/* what its sandboxes reach, unless a request says otherwise */

@@ -18,12 +18,13 @@ enum audit_kind {
 	AUDIT_ACT,        /* something is asked of it: `action`. With a MOUNT comes a plan, with a NETWORK the rules */
 	AUDIT_REFUSED,    /* a request: `error` */
 	AUDIT_POLICY,     /* a policy is in force. With it comes its image */
+	AUDIT_FOLLOW,     /* what happens in it is to be written down. With it comes a stream of that: helper/supervisor/events.h */
 };
 
 /* One packet: yett-audit answers with an int32_t, 0 when it is on disk, else an errno. */
 struct audit_record {
 	uint32_t kind;           /* enum audit_kind */
-	uint32_t action;         /* of an ACT: enum manage_action */
+	uint32_t action;         /* of an ACT: enum manage_action; of a FOLLOW: the number of the last event before */
 	struct plan_asker asker; /* of ENDED and POLICY: nobody */
 	char id[PLAN_ID_SIZE];   /* of the sandbox; empty: it is about none */
 	struct yett_error error; /* code 0: none */

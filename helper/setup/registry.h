@@ -13,7 +13,7 @@
 #include "helper/setup/reserve.h"
 
 /* Another layout, another number, of which the last 16 are one's own: sandboxes of before an upgrade are not told of, but swept. */
-#define RECORD_MAGIC   UINT32_C(0x59523036)
+#define RECORD_MAGIC   UINT32_C(0x59523037)
 #define RECORD_LAYOUTS 16
 
 /* Of its connections, as yett-dialer says. */
@@ -42,6 +42,7 @@ struct record {
 	uint32_t attached;          /* connections that hold it */
 	struct cgroup_usage before; /* what its cgroup had counted for earlier sandboxes */
 	struct record_network network;
+	uint32_t recorded;                         /* enum policy_record */
 	bool is_audited;                           /* that it was made; that it ended is still to be told */
 	uint64_t created_ms, started_ms, ended_ms; /* CLOCK_REALTIME; 0: not yet */
 	uint32_t labels_size;

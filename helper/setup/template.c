@@ -284,6 +284,7 @@ static int write_profile(const struct policy_profile *policy, const struct templ
 	profile->init_filter_count = (uint32_t)policy->init_filter_count;
 	profile->command_filter_count = (uint32_t)policy->command_filter_count;
 	profile->entries_count = (uint32_t) template->entries_count;
+	profile->is_recorded = policy->record != 0;
 	add(profile, policy->init_filter, init_size);
 	add(profile, policy->command_filter, command_size);
 	for (size_t i = 0; i < policy->etc.count; i++)

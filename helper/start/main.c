@@ -6,7 +6,6 @@
  * programs do differently is behind start.h.
  */
 #include "base/log.h"
-#include "helper/policy/policy.h"
 #include "helper/start/activation.h"
 #include "helper/start/start.h"
 
@@ -29,8 +28,6 @@ static const struct {
 } option_table[] = {
 #define AT(member) offsetof(struct start_options, member)
 	{"policy", "FILE", "the policy, and conf.d beside it (default " YETT_POLICY_PATH ")", AT(policy), OPTION_TEXT, 0, 0},
-	{"check-policy", "FILE", "read FILE as a policy, say what is wrong with it, and exit", AT(check_policy), OPTION_TEXT, 0, 0},
-	{"check", NULL, "read the policy as the service does, say what is wrong with it or void, and exit", AT(check), OPTION_FLAG, 0, 0},
 	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", AT(personal), OPTION_FLAG, 0, 0},
 	{"fd", "N", "the connected socket to serve", AT(fd), OPTION_NUMBER, 0, INT_MAX},
 	{"listen", "PATH", "make a socket there for everybody, and listen to it: a service without systemd", AT(listen), OPTION_TEXT, 0, 0},
@@ -47,22 +44,17 @@ static void print_help(void)
 	(void)printf(
 		"Usage: %s [OPTION …]\nBuilds sandboxes for programs that ask with libyett. Started by an init system or by libyett.\n%s\n\n",
 		start_name, start_help);
-	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
-		char left[64];
-
-		(void)snprintf(left, sizeof left, "--%s%s%s", option_table[i].name, option_table[i].argument ? "=" : "",
-		               option_table[i].argument ? option_table[i].argument : "");
-		(void)printf("  %-22s %s\n", left, option_table[i].help);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++)
+		(void)printf("  --%s%c%-*s %s\n", option_table[i].name, option_table[i].argument ? '=' : ' ',
+		             19 - (int)strlen(option_table[i].name), option_table[i].argument ?: "", option_table[i].help);
 }
 
 static bool read_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
 {
 	char *end;
 
-	errno = 0;
-	*ret_number = strtoull(text, &end, 10);
-	return isdigit((unsigned char)*text) && !*end && errno == 0 && *ret_number >= min && *ret_number <= max;
+	*ret_number = strtoull(text, &end, 10); /* of what is too large the greatest, which is above every `max` */
+	return isdigit((unsigned char)*text) && !*end && *ret_number >= min && *ret_number <= max;
 }
 
 static int parse_options(int argc, char **argv, struct start_options *options)
@@ -100,32 +92,6 @@ static int own_folder(char folder[static PATH_MAX])
 	if (!slash || slash == folder)
 		return -ENOENT;
 	*slash = '\0';
-	return 0;
-}
-
-/* Of one file, or of the installed policy as a whole, as the service reads it. A user may read what belongs to root. */
-static int check_policy(const struct start_options *options)
-{
-	_cleanup_(policy_freep) struct policy *policy = NULL;
-	const char *path = options->check_policy ? options->check_policy : options->policy ? options->policy : YETT_POLICY_PATH;
-	struct policy_source source = {options->libexec, path, !options->check_policy, geteuid()};
-	struct yett_error error = {0};
-	struct stat st;
-	int r;
-
-	if (stat(path, &st) == 0 && st.st_uid == 0)
-		source.owner = 0;
-	r = policy_load(&source, &policy, &error);
-	if (r != 0) {
-		(void)fprintf(stderr, "%s%s%s\n", error.message[0] ? error.message : strerror(-r), error.detail[0] ? "\n  " : "",
-		              error.detail);
-		return 1;
-	}
-	for (size_t i = 0; i < policy->grants_count; i++)
-		if (*policy->grants[i].notice)
-			(void)fprintf(stderr, "%s\n", policy->grants[i].notice);
-	(void)printf("%s: %zu profile%s, %zu grant%s\n", path, policy->profiles_count, policy->profiles_count == 1 ? "" : "s",
-	             policy->grants_count - policy->ceilings_count, policy->grants_count - policy->ceilings_count == 1 ? "" : "s");
 	return 0;
 }
 
@@ -177,18 +143,15 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "Try '%s --help'.\n", start_name);
 		return 2;
 	}
-	if (options.help || options.version) {
-		if (options.help)
-			print_help();
-		else
-			(void)printf("%s " YETT_VERSION "\n", start_name);
+	if (options.help)
+		print_help();
+	else if (options.version)
+		(void)printf("%s " YETT_VERSION "\n", start_name);
+	if (options.help || options.version)
 		return 0;
-	}
 	r = own_folder(options.folder);
 	options.libexec = options.libexec ? options.libexec : options.folder;
 	(void)signal(SIGCHLD, SIG_DFL); /* whoever started us: children are waited for */
-	if (r == 0 && (options.check || options.check_policy))
-		return check_policy(&options);
 	if (options.quiet)
 		log_set_level(LOG_LEVEL_ERROR);
 	(void)umask(022);

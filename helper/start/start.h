@@ -13,11 +13,11 @@ struct monitor;
 #define START_NO_FD UINT64_MAX
 
 struct start_options {
-	char **argv;                                 /* of the process */
-	const char *policy;                          /* NULL: the installed one, or in personal mode the built-in one */
-	const char *libexec, *check_policy, *listen; /* listen: where a socket is to be made */
-	uint64_t idle_exit_s, fd;                    /* fd: START_NO_FD, or the connected socket */
-	bool check, personal, quiet, help, version;
+	char **argv;                  /* of the process */
+	const char *policy;           /* NULL: the installed one, or in personal mode the built-in one */
+	const char *libexec, *listen; /* listen: where a socket is to be made */
+	uint64_t idle_exit_s, fd;     /* fd: START_NO_FD, or the connected socket */
+	bool personal, quiet, help, version;
 	char folder[PATH_MAX]; /* that this program lies in */
 };
 

@@ -1,7 +1,7 @@
 /* See events.h. */
 #include "helper/supervisor/events.h"
 #include "base/clock.h"
-#include "programs/egress/egress_told.h"
+#include "helper/setup/audit.h"
 #include "protocol/frame.h"
 
 #include <fcntl.h>
@@ -17,17 +17,19 @@ static void remove_follower(struct events *events, size_t i)
 
 void events_free(struct events *events)
 {
-	for (size_t i = 0; i < FOLLOWERS_MAX; i++)
+	events->setup = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(events->followers); i++)
 		remove_follower(events, i);
 }
 
-static void send_to(const struct message_happened *event, const struct egress_told *network, int socket)
+/* False: it has hung up. */
+static bool send_to(const struct message_happened *event, const struct iovec *more, int socket)
 {
-	struct iovec parts[] = {{(void *)(uintptr_t)event, sizeof *event}, {(void *)(uintptr_t)network, network ? sizeof *network : 0}};
+	struct iovec parts[] = {{(void *)(uintptr_t)event, sizeof *event}, more ? *more : (struct iovec){0}};
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
 
-	if (event->kind == EVENT_ENDED || frame_has_room(socket))
-		(void)!sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return (event->kind != EVENT_ENDED && !frame_has_room(socket)) || sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ||
+	       errno != EPIPE;
 }
 
 static void fill(const struct events *events, struct message_happened *event, enum sandbox_state state)
@@ -40,19 +42,19 @@ static void fill(const struct events *events, struct message_happened *event, en
 int events_add(struct events *events, int socket, enum sandbox_state state)
 {
 	struct message_happened followed = {.kind = EVENT_FOLLOWED};
-	size_t i = 0;
+	size_t i = 1;
 
 	(void)events_are_followed(events); /* makes room */
-	while (i < FOLLOWERS_MAX && events->followers[i] >= 0)
+	while (i < ARRAY_SIZE(events->followers) && events->followers[i] >= 0)
 		i++;
-	if (i == FOLLOWERS_MAX)
+	if (i == ARRAY_SIZE(events->followers))
 		return -EUSERS;
 	events->followers[i] = fcntl(socket, F_DUPFD_CLOEXEC, 3);
 	if (events->followers[i] < 0)
 		return -errno;
 	(void)shutdown(socket, SHUT_RD); /* nothing that a follower writes is kept anywhere */
 	fill(events, &followed, state);
-	send_to(&followed, NULL, events->followers[i]);
+	(void)send_to(&followed, NULL, events->followers[i]);
 	events->are_followed = true;
 	return 0;
 }
@@ -60,7 +62,7 @@ int events_add(struct events *events, int socket, enum sandbox_state state)
 bool events_are_followed(struct events *events)
 {
 	events->are_followed = false;
-	for (size_t i = 0; i < FOLLOWERS_MAX; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(events->followers); i++) {
 		if (fd_poll(events->followers[i], 0, 0) > 0) /* it has hung up */
 			remove_follower(events, i);
 		events->are_followed = events->are_followed || events->followers[i] >= 0;
@@ -68,12 +70,28 @@ bool events_are_followed(struct events *events)
 	return events->are_followed;
 }
 
-void events_tell(struct events *events, struct message_happened event, const struct egress_told *network, enum sandbox_state state,
-                 uint32_t lost)
+void events_see_to_audit(struct events *events, uint64_t number)
+{
+	struct audit_record record = {.kind = AUDIT_FOLLOW, .action = (uint32_t)number};
+	int pair[2], told;
+
+	if (!events->setup || (events_are_followed(events) && events->followers[0] >= 0) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return;
+	(void)shutdown(pair[0], SHUT_RD);
+	told = audit_tell_of(events->setup, &record, &pair[1], 1);
+	(void)close(pair[1]);
+	events->followers[0] = told < 0 ? fd_close(pair[0]) : pair[0];
+	fd_close(told);
+}
+
+void events_tell(struct events *events, struct message_happened event, const struct iovec *more, enum sandbox_state state, uint32_t lost)
 {
 	events->number += (uint64_t)lost + 1;
 	fill(events, &event, state);
-	for (size_t i = 0; i < FOLLOWERS_MAX; i++)
-		if (events->followers[i] >= 0)
-			send_to(&event, network, events->followers[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(events->followers); i++)
+		if (events->followers[i] >= 0 && !send_to(&event, more, events->followers[i]) && i == 0) {
+			events_see_to_audit(events, event.number - 1);
+			(void)send_to(&event, more, events->followers[i]);
+		}
 }

@@ -9,15 +9,16 @@
 #include "base/error.h"
 #include "protocol/message_told.h"
 
-#define FOLLOWERS_MAX 8
+#define FOLLOWERS_MAX 8 /* besides yett-audit, which is the first */
 
 struct events {
-	uint64_t number;              /* of the last event */
-	int followers[FOLLOWERS_MAX]; /* sockets; -1 */
-	bool are_followed;            /* were so, when that was looked at last */
-	bool is_spoilt;               /* something of a follower's could not be closed */
+	uint64_t number;                  /* of the last event */
+	int followers[1 + FOLLOWERS_MAX]; /* sockets; -1 */
+	struct setup *setup;              /* of a sandbox that yett-audit is to follow; NULL: of another */
+	bool are_followed;                /* were so, when that was looked at last */
+	bool is_spoilt;                   /* something of a follower's could not be closed */
 };
-#define EVENTS_NONE ((struct events){.followers = {[0 ... FOLLOWERS_MAX - 1] = -1}})
+#define EVENTS_NONE ((struct events){.followers = {[0 ... FOLLOWERS_MAX] = -1}})
 
 void events_free(struct events *events);
 
@@ -27,10 +28,12 @@ _must_check_ int events_add(struct events *events, int socket, enum sandbox_stat
 /* Whether anybody follows; those that closed their end do not. */
 bool events_are_followed(struct events *events);
 
+/* Where yett-audit is to follow, and does not, or not any more, the one that runs now is told to, after the event of this number. */
+void events_see_to_audit(struct events *events, uint64_t number);
+
 /*
- * Numbers the event, and tells those who follow. `lost` so many before it were never told to us. With `network` (else NULL), which follows
- * it in the packet, it is about a connection.
+ * Numbers the event, and tells those who follow. `lost` so many before it were never told to us. With `more` (else NULL), which follows it
+ * in the packet: of a connection a struct egress_told, of a command what init says of its arguments.
  */
-struct egress_told;
-void events_tell(struct events *events, struct message_happened event, const struct egress_told *network, enum sandbox_state state,
-                 uint32_t lost);
+struct iovec;
+void events_tell(struct events *events, struct message_happened event, const struct iovec *more, enum sandbox_state state, uint32_t lost);

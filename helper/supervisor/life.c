@@ -18,6 +18,7 @@
 #define LOOK_MS_MAX      60000
 #define HEARD_MS         50 /* in so long, no more than so many packets of init's are read: a captured one has more */
 #define HEARD_MAX        32
+#define LAST_MAX         1024 /* at its end: more than fit into the socket */
 #define FOLLOWED_LOOK_MS 1000
 #define TOTALS_MAX       2048 /* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
 #define ACTS_THAT_GIVE   (1U << MANAGE_ATTACH | 1U << MANAGE_NETWORK | 1U << MANAGE_MOUNT)
@@ -418,7 +419,7 @@ static bool hear(struct life *life)
 	/* Before Linux 6.11 the kernel does not count that where we look. */
 	if ((told.result.limits_hit & LIMIT_PIDS) && life->forks_refused == 0)
 		events_tell(&life->events, (struct message_happened){.kind = EVENT_FORKS_REFUSED}, NULL, state, 0);
-	events_tell(&life->events, event, NULL, state, told.lost);
+	events_tell(&life->events, event, &(struct iovec){told.argv, sizeof told.argv}, state, told.lost);
 	return true;
 }
 
@@ -434,10 +435,19 @@ static bool is_hearing(struct life *life)
 	return !life->is_deaf && life->heard < HEARD_MAX;
 }
 
-static void hear_all(struct life *life)
+/* Whether what happens now can be told of: where it is written down, everything waits until it can. */
+static bool has_room(const struct life *life)
 {
-	for (unsigned i = 0; i < HEARD_MAX && is_hearing(life) && hear(life); i++)
-		;
+	return life->events.followers[0] >= 0 ? frame_has_room(life->events.followers[0])
+	                                      : !life->told->recorded || life->setup->host->policy->audit != POLICY_AUDIT_REQUIRED;
+}
+
+/* At most so many packets, each when there is room for it, which is waited for so long. */
+static void hear_all(struct life *life, unsigned most, int wait_ms)
+{
+	for (unsigned i = 0; i < most && !life->is_deaf; i++)
+		if ((!has_room(life) && fd_poll(life->events.followers[0], POLLOUT, wait_ms) <= 0) || !hear(life))
+			return;
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b)
@@ -448,9 +458,10 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 /* What is due while somebody follows. Milliseconds until there is something to look at again. */
 static uint64_t see_to_followers(struct life *life)
 {
-	bool is_followed = events_are_followed(&life->events);
+	bool is_followed = events_are_followed(&life->events) || life->told->recorded;
 	uint64_t next = denied_tell(&life->denied, &life->events, (enum sandbox_state)life->told->state);
 
+	events_see_to_audit(&life->events, life->events.number);
 	if (life->events.is_spoilt || life->setup->is_spoilt)
 		spoil(life);
 	if (!is_followed)
@@ -458,7 +469,7 @@ static uint64_t see_to_followers(struct life *life)
 	tell_followed(life, is_followed);
 	if (is_followed && clock_now_ms() - life->looked_ms >= FOLLOWED_LOOK_MS)
 		tell_limits(life);
-	if (life->heard >= HEARD_MAX || network_is_full(&life->network))
+	if (life->heard >= HEARD_MAX || network_is_full(&life->network) || !has_room(life))
 		return lesser(next, HEARD_MS);
 	return is_followed ? lesser(next, FOLLOWED_LOOK_MS) : next;
 }
@@ -547,11 +558,12 @@ static void turn(struct life *life, uint64_t wait_ms)
 {
 	struct pollfd wait[LIFE_HOLDERS + HOLDERS_MAX + ASKING_MAX];
 	size_t count = life->count;
+	bool is_heard = is_running(life) && has_room(life);
 
 	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? life->setup->init_pidfd : -1, .events = POLLIN};
-	wait[LIFE_CONTROL] = (struct pollfd){.fd = is_running(life) && is_hearing(life) ? life->setup->control : -1, .events = POLLIN};
+	wait[LIFE_CONTROL] = (struct pollfd){.fd = is_heard && is_hearing(life) ? life->setup->control : -1, .events = POLLIN};
 	wait[LIFE_DENIED] = (struct pollfd){.fd = is_running(life) ? denied_fd(&life->denied) : -1, .events = POLLIN};
-	wait[LIFE_NETWORK] = (struct pollfd){.fd = is_running(life) ? network_fd(&life->network, life->setup) : -1, .events = POLLIN};
+	wait[LIFE_NETWORK] = (struct pollfd){.fd = is_heard ? network_fd(&life->network, life->setup) : -1, .events = POLLIN};
 	wait[LIFE_LISTENING] = (struct pollfd){.fd = count < ARRAY_SIZE(life->holders) ? life->setup->listening : -1, .events = POLLIN};
 	for (size_t i = 0; i < count; i++)
 		wait[LIFE_HOLDERS + i] = (struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
@@ -562,15 +574,13 @@ static void turn(struct life *life, uint64_t wait_ms)
 		if (wait[LIFE_HOLDERS + i - 1].revents)
 			handle_holder(life, i - 1);
 	if (wait[LIFE_CONTROL].revents)
-		hear_all(life);
+		hear_all(life, HEARD_MAX, 0);
 	if (wait[LIFE_DENIED].revents)
 		denied_answer(&life->denied, &life->events, (enum sandbox_state)life->told->state);
 	if (wait[LIFE_NETWORK].revents)
 		network_hear(&life->network, life->setup, &life->events);
-	if (wait[LIFE_INIT].revents) {
-		hear_all(life);
+	if (wait[LIFE_INIT].revents)
 		end(life, life->told->life.linger ? ENDED_INIT_DIED : ENDED_CLOSED);
-	}
 	if (wait[LIFE_LISTENING].revents)
 		handle_listening(life);
 }
@@ -595,6 +605,8 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 	life->told->attached = 1;
 	life->told->started_ms = clock_wall_ms();
 	life->told->state = SANDBOX_RUNNING;
+	life->told->recorded = setup->host->rootless ? 0 : setup->host->policy->profiles[setup->profile].record;
+	life->events.setup = life->told->recorded ? setup : NULL;
 	setup_publish(setup);
 	return life;
 }
@@ -607,7 +619,7 @@ void life_keep(struct life *life)
 		if (!life->is_over)
 			turn(life, wait_ms);
 	}
-	hear_all(life); /* what ended before the sandbox is told before that */
+	hear_all(life, LAST_MAX, FOLLOWED_LOOK_MS); /* what ended before the sandbox is told before that */
 	if (life->told->state == SANDBOX_PAUSED)
 		(void)!cgroup_freeze(&life->setup->cgroup, false); /* the builder stands still with the rest, and is to be used again */
 	life->told->ended = life->reason;

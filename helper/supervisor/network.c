@@ -85,6 +85,6 @@ void network_hear(struct network *network, struct setup *setup, struct events *e
 		setup_publish(setup);
 		events_tell(events,
 		            (struct message_happened){.kind = kinds[told.kind], .count = told.count, .error = (uint32_t)told.error & 4095},
-		            &told, (enum sandbox_state)setup->record.state, told.lost);
+		            &(struct iovec){&told, sizeof told}, (enum sandbox_state)setup->record.state, told.lost);
 	}
 }

@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-static const char *const events[] = {[AUDIT_CREATE] = "create", [AUDIT_FAILED] = "failed",   [AUDIT_ENDED] = "ended",
-                                     [AUDIT_ACT] = "act",       [AUDIT_REFUSED] = "refused", [AUDIT_POLICY] = "policy"};
+static const char *const events[] = {
+	[AUDIT_CREATE] = "create",   [AUDIT_FAILED] = "failed", [AUDIT_ENDED] = "ended",    [AUDIT_ACT] = "act",
+	[AUDIT_REFUSED] = "refused", [AUDIT_POLICY] = "policy", [AUDIT_FOLLOW] = "followed"};
 
 /* By enum ended_reason, as yett_ended_name() has them. */
 static const char *const ends[] = {"closed", "init-died", "out-of-memory", "helper", "destroyed", "wall-time", "cpu-time", "idle"};
@@ -48,7 +49,9 @@ void entry_sanitize(struct audit_record *record)
 
 uid_t entry_uid(const struct audit_record *record)
 {
-	return record->kind == AUDIT_POLICY ? (uid_t)-1 : record->kind == AUDIT_ENDED ? record->sandbox.uid : record->asker.uid;
+	return record->kind == AUDIT_POLICY                                  ? (uid_t)-1
+	       : record->kind == AUDIT_ENDED || record->kind == AUDIT_FOLLOW ? record->sandbox.uid
+	                                                                     : record->asker.uid;
 }
 
 void entry_put_text(struct json *json, const char *name, const char *text, size_t max)

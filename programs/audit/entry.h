@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "helper/setup/audit.h"
+#include "programs/audit/follow.h"
 #include "programs/egress/egress.h"
 
 #define ENTRY_RULES_MAX  256 /* of a network, as text; the rest is counted */
@@ -33,6 +34,11 @@ uid_t entry_uid(const struct audit_record *record);
 
 /* Adds the members; `is_short`: without what is in force, for what does not fit into a line. */
 void entry_put(struct json *json, const struct entry *entry, bool is_short);
+
+/* entry_happened.c: what happened in a sandbox, "command", "connection" or "denied"; NULL: none of these, and nothing is recorded of it. */
+const char *entry_happened_event(uint32_t kind);
+void entry_put_followed(struct json *json, const struct follow *follow);
+void entry_put_happened(struct json *json, const struct follow *follow, const struct happening *happening);
 
 /* entry_plan.c: "in_force", and the places of profile and grant. */
 void entry_put_plan(struct json *json, const struct plan *plan, const struct egress_rules *rules, bool is_short);

@@ -12,6 +12,7 @@
 #include "helper/privilege/lockdown.h"
 #include "programs/audit/book.h"
 #include "programs/audit/copy.h"
+#include "programs/audit/follow.h"
 #include "programs/audit/serve.h"
 
 #include <fcntl.h>
@@ -79,7 +80,7 @@ static bool limit(void)
 	static const struct lockdown_limit limits[] = {
 		{RLIMIT_CORE, 1},
 		{RLIMIT_NPROC, 0},
-		{RLIMIT_NOFILE, SERVE_CONNECTIONS_MAX + 32},
+		{RLIMIT_NOFILE, SERVE_CONNECTIONS_MAX + FOLLOW_MAX + 32},
 		{RLIMIT_FSIZE, CHAIN_SEGMENT_MAX + BOOK_BATCH_BYTES},
 		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(ADDRESSES_MAX)},
 	};
@@ -98,6 +99,7 @@ static bool enter_filter(void)
 		SYS_recvfrom,
 		SYS_sendmsg,
 		SYS_sendto,
+		SYS_shutdown,
 		SYS_close,
 		/* the book */
 		SYS_pread64,

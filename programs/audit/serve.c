@@ -3,6 +3,7 @@
 #include "programs/audit/book.h"
 #include "programs/audit/copy.h"
 #include "programs/audit/entry.h"
+#include "programs/audit/follow.h"
 #include "programs/audit/tally.h"
 #include "programs/decider/refuse_plan.h"
 #include "protocol/frame.h"
@@ -24,6 +25,7 @@ static struct {
 	struct book book;
 	struct tally tally;
 	struct connection connections[SERVE_CONNECTIONS_MAX];
+	struct follow followed[FOLLOW_MAX];
 	struct entry entry;
 	struct plan plan;
 	union {
@@ -43,6 +45,7 @@ int serve_begin(const struct serve_options *options)
 
 	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
 		serve.connections[i].fd = -1;
+	follow_begin(serve.followed);
 	if (book_begin(&serve.book, options->max_bytes) < 0)
 		return -ENOMEM;
 	r = open_files(options->directory, serve.book.segment_bytes, &serve.book.files);
@@ -95,27 +98,45 @@ static void copy_last(void)
 	copy_line(line, length);
 }
 
-/* Tells of the refusals of a user that got no record of their own. */
-static int add_merged(struct tally_row *row)
+static int start_merged(const struct tally_row *row, const char *of, uint64_t count, struct json **ret_json)
 {
-	struct json *json;
-	int r = start("merged", &json);
+	int r = start("merged", ret_json);
 
 	if (r < 0)
 		return r;
-	json_open(json, "user", '{');
-	json_number(json, "uid", row->uid);
-	json_close(json);
-	json_text(json, "of", "refused");
-	json_number(json, "count", row->merged);
-	json_number(json, "first_boot_ms", row->first_ms);
-	json_number(json, "last_boot_ms", row->last_ms);
-	r = book_end(&serve.book);
+	json_open(*ret_json, "user", '{');
+	json_number(*ret_json, "uid", row->uid);
+	json_close(*ret_json);
+	json_text(*ret_json, "of", of);
+	json_number(*ret_json, "count", count);
+	return 0;
+}
+
+static int end_merged(uint64_t *count)
+{
+	int r = book_end(&serve.book);
+
 	if (r == 0) {
 		copy_last();
-		row->merged = 0;
+		*count = 0;
 	}
 	return r;
+}
+
+/* Tells of what a user caused that got no record of its own. */
+static int add_merged(struct tally_row *row)
+{
+	struct json *json;
+	int r = row->merged > 0 ? start_merged(row, "refused", row->merged, &json) : 0;
+
+	if (r == 0 && row->merged > 0) {
+		json_number(json, "first_boot_ms", row->first_ms);
+		json_number(json, "last_boot_ms", row->last_ms);
+		r = end_merged(&row->merged);
+	}
+	if (r == 0 && row->dropped > 0)
+		r = start_merged(row, "happened", row->dropped, &json);
+	return r == 0 && row->dropped > 0 ? end_merged(&row->dropped) : r;
 }
 
 /* What cannot be told of now waits for the next minute. */
@@ -222,11 +243,87 @@ static int collect(const struct entry *entry, struct tally_row *row)
 	return 0;
 }
 
+/* Collects the record of a sandbox that was begun. False: it cannot be written. Where there is no room for it, that is counted. */
+static bool collect_of(struct tally_row *row)
+{
+	size_t length;
+
+	if (book_end(&serve.book) < 0)
+		return false;
+	(void)book_last(&serve.book, &length);
+	serve.has_more = true;
+	if (tally_take(&serve.tally, row, length, false))
+		return true;
+	book_take_back(&serve.book);
+	row->dropped++;
+	return true;
+}
+
+/* That it is recorded, or how much of it is not. */
+static void collect_followed(struct follow *follow)
+{
+	struct tally_row *row = find_row(follow->uid, book_now_ms());
+	struct json *json;
+
+	if (!row || start(entry_event(AUDIT_FOLLOW), &json) < 0)
+		return;
+	entry_put_followed(json, follow);
+	if (collect_of(row))
+		follow->lost = 0;
+}
+
+/* What happened in a sandbox. What cannot be written is told of with what can. */
+static void collect_happening(struct follow *follow, const struct happening *happening)
+{
+	struct tally_row *row;
+	struct json *json;
+
+	if (happening->event.kind == EVENT_ENDED && follow->lost > 0)
+		collect_followed(follow);
+	if (!(follow_kind(happening->event.kind) & follow->recorded))
+		return;
+	row = find_row(follow->uid, book_now_ms());
+	if (!row || start(entry_happened_event(happening->event.kind), &json) < 0) {
+		follow->lost++;
+		return;
+	}
+	entry_put_happened(json, follow, happening);
+	follow->lost = collect_of(row) ? 0 : follow->lost + 1;
+}
+
+/* Takes at most so many events of a sandbox. Whether there was one. */
+static bool receive_happenings(struct follow *follow, size_t most)
+{
+	static struct happening happening;
+	size_t i = 0;
+
+	for (; i < most && follow->fd >= 0 && follow_receive(follow, &happening); i++)
+		collect_happening(follow, &happening);
+	return i > 0;
+}
+
+/*
+ * A FOLLOW: 1, or -errno. Where something has happened before, another process may have been told of it and have written it, or not:
+ * the number of its last event says.
+ */
+static int hear_follow(struct frame *frame)
+{
+	struct follow *follow;
+
+	if (frame->fd_count != 1)
+		return -EBADMSG;
+	follow = follow_add(serve.followed, &serve.entry.record, &frame->fds[0]);
+	if (follow && follow->number > 0)
+		collect_followed(follow);
+	return follow ? 1 : -EUSERS;
+}
+
 /* 0: it is collected; 1: it is counted, and told of later with others; or -errno. */
 static int hear(struct frame *frame)
 {
 	struct entry *entry = &serve.entry;
 	struct tally_row *row = NULL;
+	struct follow *ended;
 	uint64_t now_ms = book_now_ms();
 
 	*entry = (struct entry){0};
@@ -234,6 +331,10 @@ static int hear(struct frame *frame)
 		return -EBADMSG;
 	memcpy(&entry->record, frame->bytes, sizeof entry->record);
 	entry_sanitize(&entry->record);
+	if (entry->record.kind == AUDIT_FOLLOW)
+		return hear_follow(frame);
+	if (entry->record.kind == AUDIT_ENDED && (ended = follow_find(serve.followed, entry->record.sandbox.id)))
+		(void)receive_happenings(ended, SIZE_MAX); /* what happened before is written before */
 	if (!entry_event(entry->record.kind) || !take_descriptors(entry, frame))
 		return -EBADMSG;
 	if (entry_uid(&entry->record) != (uid_t)-1) {
@@ -316,10 +417,20 @@ static bool receive_all(void)
 	return took;
 }
 
+static bool receive_followed(size_t most)
+{
+	bool took = false;
+
+	for (size_t i = 0; i < FOLLOW_MAX; i++)
+		if (serve.followed[i].fd >= 0)
+			took |= receive_happenings(&serve.followed[i], most);
+	return took;
+}
+
 /* Whether anything came. */
 static bool take_all(int listening)
 {
-	bool took = receive_all();
+	bool took = receive_all() | receive_followed(FOLLOW_EACH_MAX);
 
 	while (accept_one(listening))
 		took = true;
@@ -331,14 +442,18 @@ static bool take_all(int listening)
 /* Until something comes, or a minute ends. Whether the listener has ended. */
 static bool wait_for(const struct serve_options *options, bool accepts)
 {
-	struct pollfd fds[2 + SERVE_CONNECTIONS_MAX] = {{options->listener, 0, 0}, {options->listening, POLLIN, 0}};
+	static struct pollfd fds[2 + SERVE_CONNECTIONS_MAX + FOLLOW_MAX];
 	nfds_t count = 2;
 
+	fds[0] = (struct pollfd){options->listener, 0, 0};
+	fds[1] = (struct pollfd){options->listening, POLLIN, 0};
 	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
 		if (serve.connections[i].fd >= 0 && !serve.connections[i].waits)
 			fds[count++] = (struct pollfd){serve.connections[i].fd, POLLIN, 0};
-	if (!accepts || count == ARRAY_SIZE(fds))
+	if (!accepts || count == 2 + SERVE_CONNECTIONS_MAX)
 		fds[1].fd = -1;
+	if (accepts)
+		count += follow_poll(serve.followed, fds + count);
 	(void)poll(fds, count, !accepts ? LEAVE_MS : serve.has_more ? REST_MS : book_timeout_ms(&serve.book));
 	return fds[0].revents & (POLLHUP | POLLERR);
 }
@@ -361,6 +476,9 @@ static void leave(const struct serve_options *options)
 		(void)receive_all();
 		(void)commit();
 	}
+	follow_shut(serve.followed); /* their supervisors turn to the next one */
+	(void)receive_followed(SIZE_MAX);
+	(void)commit();
 }
 
 /* Not at once: who ends so soon is taken for one that cannot work. */

@@ -29,7 +29,7 @@ struct tally_row *tally_find(struct tally *tally, uint32_t uid, uint64_t now_ms)
 		if (!least || row->bytes < least->bytes)
 			least = row;
 	}
-	if (least->merged > 0)
+	if (least->merged > 0 || least->dropped > 0)
 		return NULL;
 	*least = (struct tally_row){.uid = uid, .is_used = true, .bytes = least->bytes, .short_bytes = least->short_bytes};
 	return least;
@@ -61,7 +61,7 @@ bool tally_refused(struct tally_row *row, uint64_t now_ms)
 struct tally_row *tally_merged(struct tally *tally, size_t from)
 {
 	for (size_t i = from; i < TALLY_USERS && tally->rows[i].is_used; i++)
-		if (tally->rows[i].merged > 0)
+		if (tally->rows[i].merged > 0 || tally->rows[i].dropped > 0)
 			return &tally->rows[i];
 	return NULL;
 }
@@ -84,7 +84,8 @@ size_t tally_size(const struct tally *tally)
 void tally_go_on(struct tally *tally, size_t size, uint64_t max_bytes, uint64_t now_ms)
 {
 	/* What only a later time can have ended was of a machine that had been up for longer. */
-	if (size != tally_size(tally) || tally->day_ends_ms > now_ms + TALLY_DAY_MS)
+	if (tally->layout != TALLY_LAYOUT || size != tally_size(tally) || tally->day_ends_ms > now_ms + TALLY_DAY_MS)
 		memset(tally, 0, sizeof *tally);
+	tally->layout = TALLY_LAYOUT;
 	tally->max_bytes = max_bytes;
 }

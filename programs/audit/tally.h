@@ -23,9 +23,13 @@ struct tally_row {
 	uint64_t first_ms, last_ms;
 	uint64_t bytes;       /* in this day */
 	uint64_t short_bytes; /* of records that were cut short since then */
+	uint64_t dropped;     /* of what happened in sandboxes so much has no record: there was no room for it */
 };
 
+#define TALLY_LAYOUT UINT64_C(0x7461606c79000002) /* another one, and what was kept of one's own counts for nothing */
+
 struct tally {
+	uint64_t layout;
 	uint64_t max_bytes; /* 0: no bound */
 	uint64_t day_ends_ms;
 	struct tally_row rows[TALLY_USERS]; /* last, and used from the first on: tally_size() */
@@ -37,7 +41,7 @@ size_t tally_size(const struct tally *tally);
 /* Goes on with so many bytes that were kept (0: none), which are in it. Those of another day, or of before a reboot, count for nothing. */
 void tally_go_on(struct tally *tally, size_t size, uint64_t max_bytes, uint64_t now_ms);
 
-/* The row of a user; NULL: one with merged refusals would have to give way, which tally_merged() tells of first. */
+/* The row of a user; NULL: one with something to tell would have to give way, which tally_merged() finds first. */
 struct tally_row *tally_find(struct tally *tally, uint32_t uid, uint64_t now_ms);
 
 /*
@@ -49,7 +53,7 @@ bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes, bool i
 /* Counts a refusal: whether it gets a record. */
 bool tally_refused(struct tally_row *row, uint64_t now_ms);
 
-/* The next row from `from` on that has merged refusals; NULL. They are told by the caller, who sets `merged` to 0. */
+/* The next row from `from` on with merged refusals, or what was dropped; NULL. The caller tells of both, and sets them to 0. */
 struct tally_row *tally_merged(struct tally *tally, size_t from);
 
 /* A minute begins: all have their refusals again. Only when nothing is merged. */

@@ -6,7 +6,9 @@
 #include "programs/decider/connection.h"
 #include "programs/decider/rules.h"
 #include "base/units_format.h"
+#include "helper/plan/order.h"
 #include "programs/egress/egress.h"
+#include "protocol/message_command.h"
 
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,15 +16,19 @@
 
 #define AT_ONCE_MAX 32 /* others have their turn, too */
 
-/* A packet of a supervisor's: without the second part, the event is about no connection. */
+/* A packet of a supervisor's: events.h says what the second part is, of which all are not passed on but those of connections. */
 struct told {
 	struct message_happened event;
-	struct egress_told network;
+	union {
+		struct egress_told network;
+		uint8_t argv[INIT_ARGV_SIZE];
+	};
 };
 
 struct stream {
-	int events; /* from the supervisor: a struct told in each packet, or its first part */
-	int client; /* our end */
+	int events;    /* from the supervisor: a struct told in each packet, or its first part */
+	int client;    /* our end */
+	uint64_t kept; /* events of file operations, which are told for the audit alone; to the client there are none of them */
 };
 
 static int watch(const struct connection *c, int fd, uint32_t events)
@@ -45,7 +51,7 @@ int streams_add(struct connection *c, int events)
 	if (r == 0)
 		r = watch(c, pair[0], 0); /* whether the client has closed its end */
 	if (r == 0) {
-		c->streams[c->streams_count++] = (struct stream){events, pair[0]};
+		c->streams[c->streams_count++] = (struct stream){events, pair[0], 0};
 		return pair[1];
 	}
 	fd_close(events);
@@ -84,6 +90,14 @@ static int add_rule(const struct connection *c, const struct egress_told *networ
 	if (!is_of_request)
 		(void)units_append(where, sizeof where, "%s:%u", place.file, place.line);
 	return message_add_text(c->message, where, &event->place);
+}
+
+static bool is_of_connection(const struct told *told, size_t size)
+{
+	enum event_kind kind = told->event.kind;
+
+	return size == offsetof(struct told, network) + sizeof told->network &&
+	       ((kind >= EVENT_CONNECTED && kind <= EVENT_FULL) || kind == EVENT_ASKED);
 }
 
 static void pass_on(const struct connection *c, int client, const struct told *told)
@@ -129,11 +143,16 @@ void streams_handle(struct connection *c, int fd)
 	if (i == c->streams_count)
 		return;
 	for (unsigned count = 0; fd == c->streams[i].events && count < AT_ONCE_MAX; count++) {
-		memset(&told.network, 0, sizeof told.network);
 		n = recv(fd, &told, sizeof told, MSG_DONTWAIT);
-		if (n != sizeof told && n != sizeof told.event)
+		if (n < (ssize_t)sizeof told.event)
 			break;
-		pass_on(c, c->streams[i].client, &told);
+		if (!is_of_connection(&told, (size_t)n))
+			memset(&told.network, 0, sizeof told.network);
+		told.event.number -= c->streams[i].kept;
+		if (told.event.command & MESSAGE_FILE_OPERATION)
+			c->streams[i].kept++;
+		else
+			pass_on(c, c->streams[i].client, &told);
 	}
 	if (n == 0 || (n < 0 && errno != EAGAIN))
 		end(c, i);

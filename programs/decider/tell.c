@@ -84,7 +84,8 @@ int tell_sandbox(const struct record *record, struct message *message)
 	                                 .created_ms = record->created_ms,
 	                                 .started_ms = record->started_ms,
 	                                 .ended_ms = record->ended_ms,
-	                                 .attached = record->attached};
+	                                 .attached = record->attached,
+	                                 .recorded = record->recorded & RECORDED_BITS};
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
 		r = message_add_text(message, texts[i].from, texts[i].to);
 	for (uint32_t at = 0; r == 0 && at < record->labels_size && body->labels_count < MESSAGE_LABELS_MAX;

@@ -44,13 +44,15 @@ static void commands_report(struct commands *commands, const struct command *com
 {
 	struct init_event event = {.kind = kind, .command = command->record.id, .pid = (uint32_t)command->record.pid};
 
-	if (!record_is_command(&command->record))
+	if (!record_is_command(&command->record) && !commands->tell.is_recorded)
 		return;
 	if (kind == EVENT_EXITED)
 		event.result = command->record.exited;
 	if (kind == EVENT_FAILED)
 		event.error = (uint32_t)command->record.failure.error;
-	tell_event(&commands->tell, event);
+	if (kind == EVENT_STARTED || kind == EVENT_FAILED)
+		record_copy_argv(&command->record, event.argv);
+	tell_event(&commands->tell, &event);
 }
 
 /* Its slot is free; what it leaves is known of still, unless it never was. */

@@ -42,6 +42,7 @@ struct init_config {
 	uint64_t capabilities; /* that commands keep (a mask of 1 << CAP_*); almost always 0 */
 	bool nested_userns;    /* commands may make user namespaces */
 	bool perf_events;      /* they may have performance events */
+	bool is_recorded;      /* what happens is told for the audit */
 	uint32_t umask;        /* PLAN_UMASK_CALLER: each command brings one */
 	int32_t nice;
 	bool keeps_groups; /* it was born with the caller's, and its user namespace lets nobody change them */

@@ -309,6 +309,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	init->commands.config = &init->config;
+	init->commands.tell.is_recorded = init->config.is_recorded;
 	init->like = (struct channel){.frame = &init->frame,
 	                              .message = &init->message,
 	                              .scratch = {init->tokens, MESSAGE_TOKENS_MAX},

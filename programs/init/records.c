@@ -2,6 +2,7 @@
 #include "programs/init/records.h"
 
 #include "base/clock.h"
+#include "programs/init/argv.h"
 #include "protocol/schema.h"
 
 #include <stdio.h>
@@ -51,6 +52,23 @@ int record_begin(struct records *records, struct record *record, const struct me
 	record->argv_cut = record->argv_cut || i < exec->argv_count || exec->more_argv > 0;
 	return record_keep_metadata(record, message);
 }
+
+void record_copy_argv(const struct record *record, uint8_t out[static INIT_ARGV_SIZE])
+{
+	static const char more[] = "…";
+	struct argv argv = {0};
+
+	for (uint32_t i = 0; i < record->argv_count; i++)
+		argv.size += (uint32_t)strlen(record->argv + argv.size) + 1;
+	memcpy(argv.text, record->argv, argv.size);
+	if (record->argv_cut) {
+		memcpy(argv.text + argv.size, more, sizeof more);
+		argv.size += sizeof more;
+	}
+	memcpy(out, &argv, sizeof argv);
+}
+
+_Static_assert(sizeof((struct argv *)0)->text >= MESSAGE_COMMAND_TEXT_MAX + sizeof "…", "what is kept of the arguments fits");
 
 void records_take_back(struct records *records, const struct record *record)
 {

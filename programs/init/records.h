@@ -46,6 +46,9 @@ void record_free(struct record *record);
 /* Whether it is a command to its user, and not how the library does something with files. */
 bool record_is_command(const struct record *record);
 
+/* Its arguments, as a struct argv. */
+void record_copy_argv(const struct record *record, uint8_t out[static INIT_ARGV_SIZE]);
+
 /* A client was told of its end, and `with_output` of what is kept. */
 void record_fetched(struct record *record, bool with_output);
 

@@ -3,15 +3,17 @@
 
 #include <sys/socket.h>
 
-void tell_event(struct tell *tell, struct init_event event)
+void tell_event(struct tell *tell, struct init_event *event)
 {
-	if (!tell->is_wanted)
+	ssize_t n;
+
+	if (!tell->is_wanted && !tell->is_recorded)
 		return;
-	event.lost = tell->lost;
-	if (send(INIT_FD_CONTROL, &event, sizeof event, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof event)
-		tell->lost = 0;
-	else
-		tell->lost++;
+	event->lost = tell->lost;
+	do
+		n = send(INIT_FD_CONTROL, event, sizeof *event, MSG_NOSIGNAL | (tell->is_recorded ? 0 : MSG_DONTWAIT));
+	while (n < 0 && errno == EINTR);
+	tell->lost = n == (ssize_t)sizeof *event ? 0 : tell->lost + 1;
 }
 
 void tell_totals(struct tell *tell)

@@ -1,20 +1,21 @@
 /*
  * What init tells its supervisor: what happens, while somebody follows the sandbox; and what commands came to.
  *
- * As init, unprivileged. Never waits: what does not go at once is counted as lost, and told with what goes next.
+ * As init, unprivileged. Does not wait, but where it is recorded: what does not go at once is counted as lost, and told with what goes
+ * next.
  */
 #pragma once
 
 #include "programs/init/config.h"
 
 struct tell {
-	bool is_wanted;
+	bool is_wanted, is_recorded; /* recorded: always, of file operations, too, and what is told is waited for */
 	uint32_t lost;
 	struct init_totals totals; /* not told yet */
 };
 
 /* Sends it, if anybody wants to know; `lost` is filled in. */
-void tell_event(struct tell *tell, struct init_event event);
+void tell_event(struct tell *tell, struct init_event *event);
 
 /* Counts a command that has ended, whose program was executed or not; tells the totals when they are of many. */
 void tell_count(struct tell *tell, const struct message_exited *exited, bool is_executed);

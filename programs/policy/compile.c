@@ -387,6 +387,24 @@ static int fill_rules(struct compiled *compiled, struct yett_error *error)
 	return fill_proxy(compiled, error);
 }
 
+/* What is recorded of all is of each; and there is who records it. */
+static int fill_record(struct compiled *compiled, struct yett_error *error)
+{
+	struct policy_place place = compiled->record_place;
+	uint32_t any = compiled->record;
+
+	for (size_t i = 0; i < compiled->policy.profiles_count; i++) {
+		if (compiled->profiles[i].profile.record && !any)
+			place = compiled->profiles[i].record_place;
+		any |= compiled->profiles[i].profile.record;
+		compiled->profiles[i].profile.record |= compiled->record;
+	}
+	if (!any || compiled->policy.audit != POLICY_AUDIT_OFF)
+		return 0;
+	return policy_refuse(place, "record",
+	                     "is of the audit, and there is none: write audit = \"best_effort\" or \"required\" for the helper", error);
+}
+
 /* The tables of the policy itself, which hold nothing that only the compiler needs. */
 static int fill_tables(struct compiled *compiled)
 {
@@ -463,6 +481,8 @@ int compile(const struct compile_text *texts, size_t count, struct compiled **re
 		r = add_filters(&compiling);
 	if (r == 0)
 		r = fill_rules(compiling.compiled, error);
+	if (r == 0)
+		r = fill_record(compiling.compiled, error);
 	if (r == 0)
 		r = fill_tables(compiling.compiled);
 	if (r == 0)

@@ -21,6 +21,8 @@ struct compiled {
 	struct settings_profile *profiles; /* as many as the policy has; policy.profiles are copies of their beginnings */
 	struct settings_grant *grants;
 	struct settings_rules proxy, direct; /* of every profile */
+	uint32_t record;                     /* likewise */
+	struct policy_place record_place;
 };
 
 /* 0, -ENOMEM, or YETT_E_INVALID_REQUEST / YETT_E_SECURITY_VIOLATION with "FILE:LINE: what" as message. */

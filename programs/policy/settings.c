@@ -150,6 +150,7 @@ static const char *const identities[] = {"private", "root", "caller", NULL};
 static const char *const networks[] = {"none", "limited", "open", "host", NULL};
 static const char *const workspaces[] = {"any", "cow", NULL};
 static const char *const label_rules[] = {"if_available", "required", NULL};
+static const char *const records[] = {"commands", "connections", "denials", NULL}; /* enum policy_record */
 static const char *const audits[] = {"off", "best_effort", "required", NULL};
 static const char *const syscall_sets[] = {"default", "strict", NULL};
 
@@ -212,6 +213,7 @@ static const struct settings_key profile_keys[] = {
 	{"label", SETTINGS_CHOICE, P(label), .choices = label_rules},
 	{"shares", SETTINGS_BOOL, P(shares), .place = P(shares_place)},
 	{"workspace", SETTINGS_CHOICE, P(workspace), .choices = workspaces},
+	{"record", SETTINGS_CHOICES, P(record), .choices = records, .place = S(record_place)},
 	{"network", SETTINGS_CHOICE, P(network), .choices = networks, .place = P(network_place)},
 	{"allow", SETTINGS_ALLOW, S(allow)},
 	{"deny", SETTINGS_DENY, S(deny)},
@@ -288,6 +290,7 @@ static const struct settings_key helper_keys[] = {
 	{"audit_dir", SETTINGS_TEXT, H(audit_dir), .check = policy_path_problem},
 	{"audit_max_size", SETTINGS_SIZE, H(audit_max_bytes), AUDIT_SIZE_MIN, BYTES_MAX, .has_unlimited = true},
 	{"audit_user_size", SETTINGS_SIZE, H(audit_user_bytes), AUDIT_SIZE_MIN, BYTES_MAX, .has_unlimited = true},
+	{"record", SETTINGS_CHOICES, C(record), .choices = records, .place = C(record_place)},
 	{"spares", SETTINGS_NUMBER4, H(spares), 0, POLICY_SPARES_MAX},
 	{"network_proxy", SETTINGS_PROXY, C(proxy)},
 	{"no_proxy", SETTINGS_DIRECT, C(direct)},
@@ -405,6 +408,24 @@ static int set_choice(const struct settings_key *key, const struct parse_value *
 		                                          : ", ",
 		                         key->choices[i]);
 	return settings_refuse(value->place, value->text, problem, key->choices, index, error);
+}
+
+static int set_choices(const struct settings_key *key, cfg_t *section, void *object, struct yett_error *error)
+{
+	const struct parse_value *value = parse_value(section, key->name, 0);
+	unsigned first = value && value->is_inherited;
+	uint32_t *field = (uint32_t *)((char *)object + key->offset), index = 0;
+	int r = 0;
+
+	*field = first ? *field : 0;
+	for (unsigned i = first; r == 0 && (value = parse_value(section, key->name, i)); i++) {
+		if (value->is_empty)
+			continue;
+		r = set_choice(key, value, &index, error);
+		*field |= UINT32_C(1) << index;
+		*(struct policy_place *)((char *)object + key->place) = value->place;
+	}
+	return r;
 }
 
 static const char *set_text(const struct settings_key *key, const char *text, char **field)
@@ -629,7 +650,7 @@ static bool has_rules(enum settings_kind kind)
 
 bool settings_is_list(enum settings_kind kind)
 {
-	return kind == SETTINGS_LIST || (has_rules(kind) && kind != SETTINGS_PROXY);
+	return kind == SETTINGS_LIST || kind == SETTINGS_CHOICES || (has_rules(kind) && kind != SETTINGS_PROXY);
 }
 
 int settings_fill(enum settings_section_index index, cfg_t *section, void *object, struct yett_error *error)
@@ -642,6 +663,8 @@ int settings_fill(enum settings_section_index index, cfg_t *section, void *objec
 
 		if (key->kind == SETTINGS_LIST)
 			r = set_list(key, section, (void *)((char *)object + key->offset), error);
+		else if (key->kind == SETTINGS_CHOICES)
+			r = set_choices(key, section, object, error);
 		else if (has_rules(key->kind))
 			r = set_rules(key, section, (void *)((char *)object + key->offset), error);
 		else

@@ -34,6 +34,7 @@ struct settings_profile {
 	enum settings_syscalls syscalls;
 	struct policy_list syscalls_allow, syscalls_deny, syscalls_log;
 	struct settings_rules allow, deny;
+	struct policy_place record_place;
 };
 
 /* The same of a grant or a ceiling. "*" among the users is everyone. */
@@ -62,6 +63,7 @@ enum settings_kind {
 	SETTINGS_OCTAL,   /* uint32_t, written as a mode */
 	SETTINGS_SIGNED,  /* int32_t, from -max to max */
 	SETTINGS_CHOICE,  /* uint32_t: the index in `choices` */
+	SETTINGS_CHOICES, /* uint32_t: a list, bit n: the one at index n of `choices` */
 };
 
 struct settings_key {

@@ -158,7 +158,7 @@ def sandbox(**c):
                  ("label", text("")), ("landlock_abi", uint(6)), ("limits", limits()), ("network", ZERO), ("life", life()),
                  ("linger_ms", ZERO), ("created_ms", uint(1763712000000)), ("started_ms", uint(1763712000003)), ("ended_ms", ZERO),
                  ("attached", ONE), ("labels", array([])), ("hostname", text("sandbox")),
-                 ("command_ms", ZERO), ("command_max_ms", uint(600000))], c)
+                 ("command_ms", ZERO), ("command_max_ms", uint(600000)), ("recorded", ZERO)], c)
 
 
 USAGE_COUNTS = ("cpu_us", "user_us", "system_us", "memory_bytes", "memory_peak_bytes", "read_bytes", "written_bytes", "reads",

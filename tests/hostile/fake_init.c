@@ -503,7 +503,8 @@ static void tells_lies(void)
 	tell((struct init_event){.kind = EVENT_STARTED, .pid = UINT32_MAX});
 	tell((struct init_event){.kind = EVENT_FAILED, .error = UINT32_MAX});
 	tell(right);
-	tell((struct init_event){.kind = EVENT_STARTED, .command = UINT64_MAX, .lost = UINT32_MAX});
+	tell((struct init_event){.kind = EVENT_STARTED, .command = UINT64_MAX});
+	tell((struct init_event){.kind = EVENT_STARTED, .command = UINT64_MAX & ~MESSAGE_FILE_OPERATION, .lost = UINT32_MAX});
 	stay();
 }
 

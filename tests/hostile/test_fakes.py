@@ -7,6 +7,7 @@ import pty
 import re
 import signal
 import socket
+import subprocess
 import termios
 import time
 
@@ -506,7 +507,7 @@ class Compilers(yett.Case):
         self.put(script)
         self.addCleanup(self.put, 'exec %s/honest "$@"' % self.libexec)
         done = self.service.run(yett.Root(self.service.folder), self.service.helper, '--libexec', self.libexec,
-                                '--check-policy', self.service.policy)
+                                '--personal', '--policy', self.service.policy, '--fd', '0', stdin=subprocess.DEVNULL)
         self.assertEqual((done.code, done.out), (1, ''), done)
         self.assertIn(text, done.err)
         self.service.reload()

@@ -161,8 +161,9 @@ class Environment(SetuidCase):
                 self.assertNotIn(b'hidden', packet)
             self.assertIn(started.wait(), (1, 2), more)
         # root may look at that policy with these arguments; so would a set-user-id program that takes them
-        self.assertIn('hidden', subprocess.run([HELPER, '--check-policy', secret], capture_output=True, text=True, check=False).stderr)
-        done = self.service.run(self.alice, HELPER, '--check-policy', secret)
+        arguments = '--personal', '--policy', secret, '--fd', '0'
+        self.assertIn('hidden', subprocess.run([HELPER, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stderr)
+        done = self.service.run(self.alice, HELPER, *arguments, stdin=subprocess.DEVNULL)
         self.assertNotIn('hidden', done.err, done)
         self.assertEqual(done.code, 1, done)
 
@@ -584,7 +585,7 @@ class Files(SetuidCase):
         # On the same mount as the helper, across which there are no hard links.
         folder, mark = self.siblings(self.folder_beside_the_helper())
         plain = self.plain(folder + '/yett-plain')
-        subprocess.run([plain, '--check-policy', setuid.POLICY], capture_output=True, check=False)
+        subprocess.run([plain, '--personal', '--policy', setuid.POLICY, '--fd', '0'], stdin=subprocess.DEVNULL, capture_output=True, check=False)
         self.assertTrue(os.path.exists(mark))  # without the bit it takes what lies beside it
         os.unlink(mark)
         link = folder + '/yett-helper'
@@ -649,7 +650,7 @@ class WithoutRoot(SetuidCase):
                 os.unlink(careless)
                 self.service.install('helper/yett-rootless', path, 0o755)
                 self.give(path, mode, capabilities)
-                for more in (('--serve=3',), ('--personal', '--fd', '3'), ('--version',), ('--check-policy', '/etc/shadow')):
+                for more in (('--serve=3',), ('--personal', '--fd', '3'), ('--version',), ('--policy', '/etc/shadow')):
                     started = self.launch(path=path, argv=('yett-rootless', *more))
                     with contextlib.suppress(ConnectionError):
                         self.assertEqual(started.answer(), (0, b''), more)

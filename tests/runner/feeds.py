@@ -12,7 +12,7 @@ WORKSPACE = ('unit-diff*', 'unit-apply', 'system-diff', 'system-apply', 'system-
              'hostile-diff', 'hostile-apply', 'hostile-workspace')
 NETWORK = ('unit-dns', 'unit-fakes', 'unit-front', 'unit-dialer', 'unit-tunnel', 'unit-net*', 'system-egress', 'system-dialer', 'system-network*', 'system-relays',
            'system-host_network', 'hostile-network*', 'hostile-host_network', 'hostile-relays')
-AUDIT = ('unit-audit', 'unit-date', 'system-audit*', 'hostile-audited', 'hostile-records')
+AUDIT = ('unit-audit', 'unit-date', 'system-audit*', 'system-record', 'hostile-audited', 'hostile-records')
 CHECKPOINT = ('unit-checkpoint*', 'unit-cli_checkpoint', 'system-checkpoint*', 'system-session', 'abi', 'header')
 TEXTS = ('structure', 'documents', 'manual', 'completions')
 

@@ -20,7 +20,7 @@ ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
 YETT, HELPER = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "helper", "yett-helper")
 PAGES = ("yett.1", "yett-agent.1", "yett.conf.5", "yett-helper.8", "yett-audit.8", "libyett.3", "libyett-keys.3", "libyett-connection.3", "libyett-sandbox.3",
          "libyett-events.3", "libyett-commands.3", "libyett-files.3", "libyett-sockets.3", "libyett-checkpoint.3")
-KINDS = {"TEXT": "text", "LIST": "list", "BOOL": "bool", "SIZE": "size", "CORE": "size | none", "CPUS": "cpus", "NUMBER": "number", "NUMBER4": "number",
+KINDS = {"TEXT": "text", "LIST": "list", "CHOICES": "list", "BOOL": "bool", "SIZE": "size", "CORE": "size | none", "CPUS": "cpus", "NUMBER": "number", "NUMBER4": "number",
          "ALLOW": "list", "DENY": "list", "DIRECT": "list", "PROXY": "text", "OCTAL": "octal | caller", "SIGNED": "number", "LINGER": "time | unlimited", "TIME": "time", "DATE": "date"}
 
 

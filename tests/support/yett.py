@@ -140,6 +140,12 @@ def argv_of(pid):
         return []
 
 
+def age(pid):
+    """For how many seconds it has run. proc_pid_stat(5)"""
+    started = int(read('/proc/%d/stat' % pid).rpartition(')')[2].split()[19]) / os.sysconf('SC_CLK_TCK')
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - started
+
+
 def parent_of(pid):
     """By proc_pid_stat(5), which is read in a tenth of the time of the whole status: tests ask for it of every process, again and again. 0 when there is none."""
     try:

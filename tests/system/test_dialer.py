@@ -722,8 +722,8 @@ class Names(Dialing):
         first = self.resolver_of(dialer)
         id = dialer.ask('b.example.org', port)
         yett.wait_until(lambda: 'b.example.org' in names.asked, 'the question')
-        names.release()
         os.kill(first, signal.SIGKILL)
+        names.release()
         answered, error, connection = dialer.answer()  # what it was asked the other one has been asked, too
         self.assertEqual((answered, error), (id, 0))
         connection.close()

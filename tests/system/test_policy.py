@@ -625,7 +625,7 @@ class Check(yett.Case):
         yett.write(folder + '/yett.conf', 'profile "p" {\n}\n')
         yett.write(folder + '/conf.d/a.conf', 'grant "g" {\n  users = {"*"}\n  profiles = {"q"}\n}\n')
         for user in (yett.Root(self.service.folder), self.alice):
-            done = self.service.run(user, self.service.helper, '--check', '--policy', folder + '/yett.conf')
+            done = self.service.run(user, self.service.yett, 'policy', 'check', '--policy', folder + '/yett.conf')
             self.assertEqual(done.code, 1, done)
             self.assertIn("%s/conf.d/a.conf:3: 'q' is not a profile" % folder, done.err)
 

@@ -46,7 +46,7 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	return (int)syscall(SYS_ppoll, fds, count, slow_ms ? &second : timeout_ms < 0 ? NULL : &given, NULL, 0);
 }
 
-void events_tell(struct events *events, struct message_happened event, const struct egress_told *network, enum sandbox_state state,
+void events_tell(struct events *events, struct message_happened event, const struct iovec *network, enum sandbox_state state,
                  uint32_t lost_before)
 {
 	assert_non_null(events);

@@ -189,6 +189,7 @@ int derive_config(struct build *b, struct init_config *config)
 	config->capabilities = plan->capabilities;
 	config->nested_userns = plan->nested_userns;
 	config->perf_events = plan->perf_events;
+	config->is_recorded = b->profile->is_recorded;
 	config->umask = plan->umask;
 	config->nice = plan->nice;
 	config->linger = plan->life.linger;

@@ -1,0 +1,56 @@
+/*
+ * The sandboxes of which it is written down what happens in them: a stream of each, from its supervisor.
+ *
+ * yett-audit's, without privilege. A stream tells all that happens (helper/supervisor/events.h); what of it is recorded the policy says.
+ * Init, the dialer and the supervisor fill it in, of which the first two may be captured: of what they say only numbers in their ranges,
+ * names that are names and rules that are rules are gone by. Events are numbered, so that one that is missing shows.
+ */
+#pragma once
+
+#include "helper/policy/policy.h"
+#include "helper/setup/audit.h"
+#include "programs/egress/egress.h"
+#include "programs/init/argv.h"
+
+#include <poll.h>
+
+#define FOLLOW_MAX      1024
+#define FOLLOW_EACH_MAX 32 /* events of one at a time: others have their turn, too */
+
+struct follow {
+	int fd; /* -1: none */
+	uid_t uid;
+	uint32_t recorded; /* enum policy_record */
+	uint64_t number;   /* of the last event */
+	uint64_t lost;     /* events since the last record, of which some were to have one: they never came, or could not be written */
+	char id[PLAN_ID_SIZE], name[MESSAGE_NAME_MAX + 1];
+};
+
+struct happening {
+	struct message_happened event;
+	union {
+		struct egress_told network;
+		struct argv argv;
+	} more;
+	bool has_network, has_argv;
+};
+
+void follow_begin(struct follow table[FOLLOW_MAX]);
+
+/* Takes `fd` over, of the sandbox of a FOLLOW. NULL: there are as many as there may be. */
+struct follow *follow_add(struct follow table[FOLLOW_MAX], const struct audit_record *record, int *fd);
+
+/* That of a sandbox, or NULL. */
+struct follow *follow_find(struct follow table[FOLLOW_MAX], const char *id);
+
+/* Adds all of them to fds[0 … FOLLOW_MAX); returns how many. */
+size_t follow_poll(const struct follow table[FOLLOW_MAX], struct pollfd *fds);
+
+/* The next event: true; false: there is none now, and where the stream has ended, `fd` is -1. */
+bool follow_receive(struct follow *follow, struct happening *ret_happening);
+
+/* Nothing more can be sent; what was is there to be received, and then the end. */
+void follow_shut(struct follow table[FOLLOW_MAX]);
+
+/* Which of enum policy_record an event is of; 0: of none. */
+uint32_t follow_kind(uint32_t event);
