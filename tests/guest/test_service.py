@@ -244,6 +244,17 @@ class Audit(installed.Case):
             self.assertEqual(yett.read('/proc/%d/attr/current' % pid).strip(' \n\0'), 'system_u:system_r:yett_audit_t:s0')
         self.assertEqual(os.stat('/var/log/yett').st_mode & 0o7777, 0o700)
 
+    def test_what_happens_in_a_sandbox_is_recorded_where_the_policy_says_so(self):
+        self.policy('helper {\n  record = {"commands", "denials"}\n}\n')
+        script = 'import ctypes; print(ctypes.CDLL(None).mount(0, 0, 0, 0, 0))'
+        self.assertEqual(self.output(self.ann, 'python3', '-c', script), '-1\n')
+        box = self.records('--event', 'create')[-1]['sandbox']
+        yett.wait_until(lambda: len(self.records('--sandbox', box, '--commands')) == 2, 'the records of the command')
+        started, ended = self.records('--sandbox', box, '--commands')
+        self.assertEqual((started['argv'], started['happened'], ended['happened'], ended['result']['status']),
+                         (['python3', '-c', script], 'started', 'exited', 0))
+        yett.wait_until(lambda: self.records('--sandbox', box, '--denied'), 'the record of the denial')
+
     def test_stopping_the_service_loses_nothing(self):
         before = {one['sandbox'] for one in self.records('--event', 'create')}
         for _ in range(3):
