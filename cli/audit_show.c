@@ -287,14 +287,18 @@ static void put_list(const struct line *line, const char *before, const char *pa
 
 static void put_lost_before(const struct line *line)
 {
-	put(line, "; so many events before it are not recorded: ", "lost", "");
+	put(line, "; ", "lost", " events before this one were not recorded");
 }
 
 static void put_error_number(const struct line *line)
 {
 	uint64_t number;
 
-	if (member_number(line->text, line->length, "errno", &number) && number < 4096)
+	if (!member_number(line->text, line->length, "errno", &number))
+		return;
+	if (number >= YETT_EVENT_OF_PROXY)
+		(void)printf(": the proxy says %llu", (unsigned long long)(number - YETT_EVENT_OF_PROXY));
+	else
 		(void)printf(": %s", number ? strerror((int)number) : "there is no address");
 }
 
@@ -366,7 +370,7 @@ static void put_denied(const struct line *line)
 static void put_followed(const struct line *line)
 {
 	put_where(line);
-	put(line, " what happens is recorded after event ", "number", "");
+	put(line, " recording resumed after event ", "number", "");
 	put_lost_before(line);
 }
 

@@ -481,7 +481,7 @@ static void handle_signal(struct listener *l)
  */
 static int watch(struct listener *l)
 {
-	uint64_t now = clock_now_ms(), wait_ms = l->policy->audit ? AUDIT_SWEEP_MS : 60000, idle_exit_ms = l->options->idle_exit_ms;
+	uint64_t now = clock_now_ms(), wait_ms = AUDIT_SWEEP_MS, idle_exit_ms = l->policy->record ? 0 : l->options->idle_exit_ms;
 
 	if (l->notify.watchdog_ms && now - l->alive_ms >= l->notify.watchdog_ms) {
 		notify_send(&l->notify, "WATCHDOG=1");

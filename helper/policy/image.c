@@ -89,11 +89,11 @@ TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_co
 TYPE(policy_type, {ARRAY(files, text_type, files_count, POLICY_FILES_MAX)}, {TEXT(runtime_dir), .problem = policy_path_problem},
      {TEXT(keys_dir), .problem = policy_path_problem}, {TEXT(cgroup), .problem = policy_path_problem},
      {NUMBER(ids_first, POLICY_IDS_FIRST_MIN, POLICY_IDS_END_MAX - 2 * POLICY_IDS_STEP)}, {NUMBER(ids_ranges, 2, POLICY_IDS_RANGES_MAX)},
-     {PLACE(ids_place)}, {NUMBER(audit, 0, POLICY_AUDIT_REQUIRED)}, {TEXT(audit_dir), .problem = policy_path_problem},
-     {NUMBER(spares, 0, POLICY_SPARES_MAX)}, {ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX)},
-     {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)}, {ARRAY(namings, naming_type, namings_count, IMAGE_SIZE_MAX)},
-     {ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX)}, {ARRAY(enrolled, enrolled_type, enrolled_count, SECTIONS_MAX)},
-     {TEXTS(origins)});
+     {PLACE(ids_place)}, {NUMBER(audit, 0, POLICY_AUDIT_REQUIRED)}, {NUMBER(record, 0, POLICY_RECORD_ALL)},
+     {TEXT(audit_dir), .problem = policy_path_problem}, {NUMBER(spares, 0, POLICY_SPARES_MAX)},
+     {ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX)}, {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)},
+     {ARRAY(namings, naming_type, namings_count, IMAGE_SIZE_MAX)}, {ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX)},
+     {ARRAY(enrolled, enrolled_type, enrolled_count, SECTIONS_MAX)}, {TEXTS(origins)});
 #undef OBJECT
 const struct image_type *const image_policy = &policy_type;
 

@@ -229,7 +229,8 @@ struct policy {
 	uint32_t ids_ranges;           /* how many ranges of 65536; the first one is the roles' own */
 	struct policy_place ids_place; /* file NULL: not written */
 	enum policy_audit audit;
-	char *audit_dir;                            /* "/var/log/yett": of root's alone */
+	uint32_t record; /* enum policy_record, of all profiles together: where there is any, the listener does not end when idle */
+	char *audit_dir; /* "/var/log/yett": of root's alone */
 	uint64_t audit_max_bytes, audit_user_bytes; /* of all records; of those that one user causes in a day. 0: unlimited */
 	unsigned spares;                            /* prepared supervisors a recently served user has; 0 … POLICY_SPARES_MAX */
 	struct policy_profile *profiles;

@@ -53,7 +53,7 @@ static bool read_number(const char *text, uint64_t min, uint64_t max, uint64_t *
 {
 	char *end;
 
-	*ret_number = strtoull(text, &end, 10); /* of what is too large the greatest, which is above every `max` */
+	*ret_number = strtoull(text, &end, 10); /* ULLONG_MAX on overflow, above every `max` */
 	return isdigit((unsigned char)*text) && !*end && *ret_number >= min && *ret_number <= max;
 }
 

@@ -32,16 +32,9 @@ static bool send_to(const struct message_happened *event, const struct iovec *mo
 	       errno != EPIPE;
 }
 
-static void fill(const struct events *events, struct message_happened *event, enum sandbox_state state)
-{
-	event->number = events->number;
-	event->time_ms = clock_wall_ms();
-	event->state = state;
-}
-
 int events_add(struct events *events, int socket, enum sandbox_state state)
 {
-	struct message_happened followed = {.kind = EVENT_FOLLOWED};
+	struct message_happened followed = {.number = events->number, .time_ms = clock_wall_ms(), .kind = EVENT_FOLLOWED, .state = state};
 	size_t i = 1;
 
 	(void)events_are_followed(events); /* makes room */
@@ -53,7 +46,6 @@ int events_add(struct events *events, int socket, enum sandbox_state state)
 	if (events->followers[i] < 0)
 		return -errno;
 	(void)shutdown(socket, SHUT_RD); /* nothing that a follower writes is kept anywhere */
-	fill(events, &followed, state);
 	(void)send_to(&followed, NULL, events->followers[i]);
 	events->are_followed = true;
 	return 0;
@@ -61,7 +53,7 @@ int events_add(struct events *events, int socket, enum sandbox_state state)
 
 bool events_are_followed(struct events *events)
 {
-	events->are_followed = false;
+	events->are_followed = events->setup != NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(events->followers); i++) {
 		if (fd_poll(events->followers[i], 0, 0) > 0) /* it has hung up */
 			remove_follower(events, i);
@@ -75,8 +67,9 @@ void events_see_to_audit(struct events *events, uint64_t number)
 	struct audit_record record = {.kind = AUDIT_FOLLOW, .action = (uint32_t)number};
 	int pair[2], told;
 
-	if (!events->setup || (events_are_followed(events) && events->followers[0] >= 0) ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (events->setup && fd_poll(events->followers[0], 0, 0) > 0)
+		remove_follower(events, 0);
+	if (!events->setup || events->followers[0] >= 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return;
 	(void)shutdown(pair[0], SHUT_RD);
 	told = audit_tell_of(events->setup, &record, &pair[1], 1);
@@ -88,7 +81,9 @@ void events_see_to_audit(struct events *events, uint64_t number)
 void events_tell(struct events *events, struct message_happened event, const struct iovec *more, enum sandbox_state state, uint32_t lost)
 {
 	events->number += (uint64_t)lost + 1;
-	fill(events, &event, state);
+	event.number = events->number;
+	event.time_ms = clock_wall_ms();
+	event.state = state;
 	for (size_t i = 0; i < ARRAY_SIZE(events->followers); i++)
 		if (events->followers[i] >= 0 && !send_to(&event, more, events->followers[i]) && i == 0) {
 			events_see_to_audit(events, event.number - 1);

@@ -15,7 +15,7 @@ struct events {
 	uint64_t number;                  /* of the last event */
 	int followers[1 + FOLLOWERS_MAX]; /* sockets; -1 */
 	struct setup *setup;              /* of a sandbox that yett-audit is to follow; NULL: of another */
-	bool are_followed;                /* were so, when that was looked at last */
+	bool are_followed;                /* were so, when that was looked at last, or yett-audit is to */
 	bool is_spoilt;                   /* something of a follower's could not be closed */
 };
 #define EVENTS_NONE ((struct events){.followers = {[0 ... FOLLOWERS_MAX] = -1}})
@@ -28,7 +28,7 @@ _must_check_ int events_add(struct events *events, int socket, enum sandbox_stat
 /* Whether anybody follows; those that closed their end do not. */
 bool events_are_followed(struct events *events);
 
-/* Where yett-audit is to follow, and does not, or not any more, the one that runs now is told to, after the event of this number. */
+/* Connects the yett-audit that runs now, where it does not follow and is to. `number`: of the last event that it is not told of. */
 void events_see_to_audit(struct events *events, uint64_t number);
 
 /*

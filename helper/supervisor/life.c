@@ -8,8 +8,10 @@
 #include "protocol/frame.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #define HOLDERS_MAX      32 /* init has room for more channels */
 #define ASKING_MAX       16 /* connections besides, that have not asked yet or wait for the end */
@@ -18,7 +20,6 @@
 #define LOOK_MS_MAX      60000
 #define HEARD_MS         50 /* in so long, no more than so many packets of init's are read: a captured one has more */
 #define HEARD_MAX        32
-#define LAST_MAX         1024 /* at its end: more than fit into the socket */
 #define FOLLOWED_LOOK_MS 1000
 #define TOTALS_MAX       2048 /* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
 #define ACTS_THAT_GIVE   (1U << MANAGE_ATTACH | 1U << MANAGE_NETWORK | 1U << MANAGE_MOUNT)
@@ -218,10 +219,8 @@ static void tell_limits(struct life *life)
 /* Whether somebody follows. An init that does not listen now is told at the next look. */
 static void tell_followed(struct life *life, bool is_followed)
 {
-	uint8_t word = is_followed ? INIT_WORD_TELL : INIT_WORD_REST;
-
 	if (is_followed != life->is_told && life->told->state == SANDBOX_RUNNING &&
-	    frame_send(life->setup->control, &word, sizeof word, NULL, 0, MSG_DONTWAIT) == 0)
+	    frame_send(life->setup->control, &(uint8_t){is_followed ? INIT_WORD_TELL : INIT_WORD_REST}, 1, NULL, 0, MSG_DONTWAIT) == 0)
 		life->is_told = is_followed;
 }
 
@@ -435,14 +434,16 @@ static bool is_hearing(struct life *life)
 	return !life->is_deaf && life->heard < HEARD_MAX;
 }
 
-/* Whether what happens now can be told of: where it is written down, everything waits until it can. */
-static bool has_room(const struct life *life)
+/* Whether yett-audit can be told of what happens now. Commands and connections wait until it can; refusals of calls do not. */
+static bool has_room(struct life *life)
 {
-	return life->events.followers[0] >= 0 ? frame_has_room(life->events.followers[0])
-	                                      : !life->told->recorded || life->setup->host->policy->audit != POLICY_AUDIT_REQUIRED;
+	events_see_to_audit(&life->events, life->events.number);
+	return life->events.followers[0] >= 0
+	               ? frame_has_room(life->events.followers[0])
+	               : life->is_over || !life->told->recorded || life->setup->host->policy->audit != POLICY_AUDIT_REQUIRED;
 }
 
-/* At most so many packets, each when there is room for it, which is waited for so long. */
+/* Hears at most so many packets. Before each it waits at most so long until yett-audit can be told, if that follows. */
 static void hear_all(struct life *life, unsigned most, int wait_ms)
 {
 	for (unsigned i = 0; i < most && !life->is_deaf; i++)
@@ -458,10 +459,9 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 /* What is due while somebody follows. Milliseconds until there is something to look at again. */
 static uint64_t see_to_followers(struct life *life)
 {
-	bool is_followed = events_are_followed(&life->events) || life->told->recorded;
+	bool is_followed = events_are_followed(&life->events);
 	uint64_t next = denied_tell(&life->denied, &life->events, (enum sandbox_state)life->told->state);
 
-	events_see_to_audit(&life->events, life->events.number);
 	if (life->events.is_spoilt || life->setup->is_spoilt)
 		spoil(life);
 	if (!is_followed)
@@ -558,12 +558,13 @@ static void turn(struct life *life, uint64_t wait_ms)
 {
 	struct pollfd wait[LIFE_HOLDERS + HOLDERS_MAX + ASKING_MAX];
 	size_t count = life->count;
-	bool is_heard = is_running(life) && has_room(life);
 
 	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? life->setup->init_pidfd : -1, .events = POLLIN};
-	wait[LIFE_CONTROL] = (struct pollfd){.fd = is_heard && is_hearing(life) ? life->setup->control : -1, .events = POLLIN};
+	wait[LIFE_CONTROL] =
+		(struct pollfd){.fd = is_running(life) && has_room(life) && is_hearing(life) ? life->setup->control : -1, .events = POLLIN};
 	wait[LIFE_DENIED] = (struct pollfd){.fd = is_running(life) ? denied_fd(&life->denied) : -1, .events = POLLIN};
-	wait[LIFE_NETWORK] = (struct pollfd){.fd = is_heard ? network_fd(&life->network, life->setup) : -1, .events = POLLIN};
+	wait[LIFE_NETWORK] =
+		(struct pollfd){.fd = is_running(life) && has_room(life) ? network_fd(&life->network, life->setup) : -1, .events = POLLIN};
 	wait[LIFE_LISTENING] = (struct pollfd){.fd = count < ARRAY_SIZE(life->holders) ? life->setup->listening : -1, .events = POLLIN};
 	for (size_t i = 0; i < count; i++)
 		wait[LIFE_HOLDERS + i] = (struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
@@ -619,9 +620,14 @@ void life_keep(struct life *life)
 		if (!life->is_over)
 			turn(life, wait_ms);
 	}
-	hear_all(life, LAST_MAX, FOLLOWED_LOOK_MS); /* what ended before the sandbox is told before that */
 	if (life->told->state == SANDBOX_PAUSED)
 		(void)!cgroup_freeze(&life->setup->cgroup, false); /* the builder stands still with the rest, and is to be used again */
+	/* No command runs after this, and what init and the dialer have told is heard: nothing happens unrecorded at the end. */
+	(void)syscall(SYS_pidfd_send_signal, life->setup->init_pidfd, SIGKILL, NULL, 0u);
+	(void)fd_poll(life->setup->init_pidfd, POLLIN, INIT_ANSWERS_MS);
+	hear_all(life, UINT16_MAX, FOLLOWED_LOOK_MS);
+	life->network.heard = 0;
+	network_hear(&life->network, life->setup, &life->events);
 	life->told->ended = life->reason;
 	set_state(life, SANDBOX_STOPPING);
 }
@@ -651,7 +657,8 @@ void life_end(struct life *life, bool out_of_memory)
 		tell_limits(life);
 	denied_end(&life->denied, &life->events, SANDBOX_STOPPING);
 	life->setup->audit = audit_tell_of(life->setup, &(struct audit_record){.kind = AUDIT_ENDED}, NULL, 0);
-	events_tell(&life->events, (struct message_happened){.kind = EVENT_ENDED, .ended = life->reason}, NULL, SANDBOX_STOPPING, 0);
+	events_tell(&life->events, (struct message_happened){.kind = EVENT_ENDED, .ended = life->reason}, NULL, SANDBOX_STOPPING,
+	            life->denied.lost);
 	events_free(&life->events);
 	registry_add_totals(&life->setup->host->reserve, &(struct message_totals){.sandboxes = 1});
 	if (cleanup_ms) {

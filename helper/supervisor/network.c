@@ -29,9 +29,8 @@ bool network_is_full(const struct network *network)
 /* It is no more: once, it is started again. */
 static void handle_end(struct setup *setup, struct events *events)
 {
-	struct message_happened event = {.kind = EVENT_NETWORK_LOST};
+	struct message_happened event = {.kind = EVENT_NETWORK_LOST, .count = setup_restart_network(setup)};
 
-	event.count = setup_restart_network(setup);
 	setup->record.network.open = 0;
 	events_tell(events, event, NULL, (enum sandbox_state)setup->record.state, 0);
 }
@@ -54,10 +53,8 @@ int network_change(struct setup *setup, uint32_t changes, int *rules)
 static void count(struct record_network *all, const struct egress_told *told)
 {
 	all->open = told->open;
-	if (told->kind == EGRESS_TOLD_CONNECTED)
-		all->made += told->count;
-	if (told->kind == EGRESS_TOLD_DENIED)
-		all->blocked += told->count;
+	all->made += told->kind == EGRESS_TOLD_CONNECTED ? told->count : 0;
+	all->blocked += told->kind == EGRESS_TOLD_DENIED ? told->count : 0;
 	all->sent_bytes += told->sent_bytes;
 	all->received_bytes += told->received_bytes;
 }

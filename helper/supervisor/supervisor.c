@@ -241,15 +241,13 @@ static int tell_audit(struct setup *setup, const struct setup_order *order, enum
 }
 
 /* Where we are killed in between, the next sweep tells of its end, if nothing else. What audit_await() is to have. */
-static int begin_record(struct setup *setup, const struct setup_order *order)
+static int begin_record(struct setup *setup, const struct setup_order *order, const struct yett_error *none)
 {
-	static const struct yett_error none;
-
 	record_plan(&setup->record, order->plan);
 	setup->record.created_ms = clock_wall_ms();
 	setup->record.is_audited = !order->plan->is_dry;
 	setup_publish(setup);
-	return tell_audit(setup, order, AUDIT_CREATE, &none);
+	return tell_audit(setup, order, AUDIT_CREATE, none);
 }
 
 /* There is to be no sandbox: it could not be made, or only that was asked, and the plan is the answer. Whether there may be another. */
@@ -287,7 +285,7 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	created.code = admit(setup, order, &created.error);
 	is_begun = created.code == 0;
 	if (is_begun) {
-		audit = begin_record(setup, order);
+		audit = begin_record(setup, order, &created.error);
 		created.code = create(setup, order, &channel, &listener, &created);
 	}
 	r = created.code == 0 ? audit_await(setup->host, audit, &created.error) : fd_close(audit);

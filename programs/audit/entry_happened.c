@@ -58,13 +58,22 @@ static void put_argv(struct json *json, const struct argv *argv)
 	json_close(json);
 }
 
+/* A captured init may have written a byte there that is no bool. */
+static bool is_set(const bool *member)
+{
+	uint8_t byte;
+
+	memcpy(&byte, member, 1);
+	return byte != 0;
+}
+
 static void put_result(struct json *json, const struct message_exited *result)
 {
 	json_open(json, "result", '{');
-	json_bool(json, "signaled", result->signaled);
+	json_bool(json, "signaled", is_set(&result->signaled));
 	json_number(json, "status", result->status);
-	json_bool(json, "timed_out", result->timed_out);
-	json_bool(json, "out_of_memory", result->out_of_memory);
+	json_bool(json, "timed_out", is_set(&result->timed_out));
+	json_bool(json, "out_of_memory", is_set(&result->out_of_memory));
 	json_number(json, "wall_us", result->wall_us);
 	json_number(json, "user_us", result->user_us);
 	json_number(json, "system_us", result->system_us);

@@ -11,8 +11,19 @@ void follow_begin(struct follow table[FOLLOW_MAX])
 		table[i].fd = -1;
 }
 
+static size_t count_of(const struct follow table[FOLLOW_MAX], uid_t uid)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < FOLLOW_MAX; i++)
+		count += table[i].fd >= 0 && table[i].uid == uid;
+	return count;
+}
+
 struct follow *follow_add(struct follow table[FOLLOW_MAX], const struct audit_record *record, int *fd)
 {
+	if (count_of(table, record->sandbox.uid) >= FOLLOW_USER_MAX)
+		return NULL;
 	for (size_t i = 0; i < FOLLOW_MAX; i++) {
 		struct follow *follow = &table[i];
 
@@ -73,6 +84,14 @@ void follow_shut(struct follow table[FOLLOW_MAX])
 	for (size_t i = 0; i < FOLLOW_MAX; i++)
 		if (table[i].fd >= 0)
 			(void)shutdown(table[i].fd, SHUT_RD);
+}
+
+void follow_settle(struct follow table[FOLLOW_MAX], bool is_on_disk)
+{
+	for (size_t i = 0; i < FOLLOW_MAX; i++) {
+		table[i].lost += is_on_disk ? 0 : table[i].collected;
+		table[i].collected = 0;
+	}
 }
 
 uint32_t follow_kind(uint32_t event)

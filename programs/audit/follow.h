@@ -2,8 +2,8 @@
  * The sandboxes of which it is written down what happens in them: a stream of each, from its supervisor.
  *
  * yett-audit's, without privilege. A stream tells all that happens (helper/supervisor/events.h); what of it is recorded the policy says.
- * Init, the dialer and the supervisor fill it in, of which the first two may be captured: of what they say only numbers in their ranges,
- * names that are names and rules that are rules are gone by. Events are numbered, so that one that is missing shows.
+ * Init, the dialer and the supervisor fill it in. A captured init or dialer can report what it likes of its own sandbox: names and rules
+ * are checked, and texts are escaped. Events are numbered, so that a missing one shows.
  */
 #pragma once
 
@@ -14,15 +14,17 @@
 
 #include <poll.h>
 
-#define FOLLOW_MAX      1024
-#define FOLLOW_EACH_MAX 32 /* events of one at a time: others have their turn, too */
+#define FOLLOW_MAX      4096
+#define FOLLOW_USER_MAX 512 /* of one user: others are to have room, too */
+#define FOLLOW_EACH_MAX 32  /* events of one at a time: others have their turn, too */
 
 struct follow {
 	int fd; /* -1: none */
 	uid_t uid;
-	uint32_t recorded; /* enum policy_record */
-	uint64_t number;   /* of the last event */
-	uint64_t lost;     /* events since the last record, of which some were to have one: they never came, or could not be written */
+	uint32_t recorded;  /* enum policy_record */
+	uint64_t number;    /* of the last event */
+	uint64_t lost;      /* events since the last record that never came, or could not be written */
+	uint64_t collected; /* records that are collected, and not on disk yet */
 	char id[PLAN_ID_SIZE], name[MESSAGE_NAME_MAX + 1];
 };
 
@@ -37,7 +39,7 @@ struct happening {
 
 void follow_begin(struct follow table[FOLLOW_MAX]);
 
-/* Takes `fd` over, of the sandbox of a FOLLOW. NULL: there are as many as there may be. */
+/* Takes `fd` over, of the sandbox of a FOLLOW. NULL: there are as many as there may be, of all or of its user. */
 struct follow *follow_add(struct follow table[FOLLOW_MAX], const struct audit_record *record, int *fd);
 
 /* That of a sandbox, or NULL. */
@@ -51,6 +53,9 @@ bool follow_receive(struct follow *follow, struct happening *ret_happening);
 
 /* Nothing more can be sent; what was is there to be received, and then the end. */
 void follow_shut(struct follow table[FOLLOW_MAX]);
+
+/* What was collected is on disk, or it is lost. */
+void follow_settle(struct follow table[FOLLOW_MAX], bool is_on_disk);
 
 /* Which of enum policy_record an event is of; 0: of none. */
 uint32_t follow_kind(uint32_t event);

@@ -34,8 +34,9 @@ static struct {
 	} rules;
 	struct frame frame;
 	uint64_t minute_ends_ms;
-	bool is_awaited; /* one of the collected records: somebody is given something when it is on disk */
-	bool has_more;   /* others, which go with the next of those, since a disk takes its time for each write */
+	bool is_awaited;  /* one of the collected records: somebody is given something when it is on disk */
+	bool has_more;    /* others, which go with the next of those, since a disk takes its time for each write */
+	uint64_t more_ms; /* since when there are others */
 	uid_t own_uid;
 } serve;
 
@@ -68,11 +69,19 @@ static int commit(void)
 {
 	int r = book_commit(&serve.book);
 
+	follow_settle(serve.followed, r == 0);
 	serve.is_awaited = serve.has_more = false;
 	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
 		if (serve.connections[i].waits)
 			answer(&serve.connections[i], serve.connections[i].answer ?: -r);
 	return r;
+}
+
+static void note_more(void)
+{
+	if (!serve.has_more)
+		serve.more_ms = book_now_ms();
+	serve.has_more = true;
 }
 
 /* A record, once there is room among the collected ones. */
@@ -243,23 +252,30 @@ static int collect(const struct entry *entry, struct tally_row *row)
 	return 0;
 }
 
-/* Collects the record of a sandbox that was begun. False: it cannot be written. Where there is no room for it, that is counted. */
-static bool collect_of(struct tally_row *row)
+/*
+ * Collects the record that was begun, which tells of what was lost before it. Where it cannot be written, what it tells of is lost as well;
+ * where its user has no more room, that is dropped.
+ */
+static void collect_of(struct follow *follow, struct tally_row *row)
 {
 	size_t length;
 
-	if (book_end(&serve.book) < 0)
-		return false;
+	if (book_end(&serve.book) < 0) {
+		follow->lost++;
+		return;
+	}
 	(void)book_last(&serve.book, &length);
-	serve.has_more = true;
-	if (tally_take(&serve.tally, row, length, false))
-		return true;
-	book_take_back(&serve.book);
-	row->dropped++;
-	return true;
+	note_more();
+	if (tally_take_event(&serve.tally, row, length)) {
+		follow->collected += 1 + follow->lost;
+	} else {
+		book_take_back(&serve.book);
+		row->dropped += 1 + follow->lost;
+	}
+	follow->lost = 0;
 }
 
-/* That it is recorded, or how much of it is not. */
+/* Records that the sandbox is followed, or how many events were lost at its end. */
 static void collect_followed(struct follow *follow)
 {
 	struct tally_row *row = find_row(follow->uid, book_now_ms());
@@ -268,8 +284,7 @@ static void collect_followed(struct follow *follow)
 	if (!row || start(entry_event(AUDIT_FOLLOW), &json) < 0)
 		return;
 	entry_put_followed(json, follow);
-	if (collect_of(row))
-		follow->lost = 0;
+	collect_of(follow, row);
 }
 
 /* What happened in a sandbox. What cannot be written is told of with what can. */
@@ -288,7 +303,7 @@ static void collect_happening(struct follow *follow, const struct happening *hap
 		return;
 	}
 	entry_put_happened(json, follow, happening);
-	follow->lost = collect_of(row) ? 0 : follow->lost + 1;
+	collect_of(follow, row);
 }
 
 /* Takes at most so many events of a sandbox. Whether there was one. */
@@ -313,9 +328,13 @@ static int hear_follow(struct frame *frame)
 	if (frame->fd_count != 1)
 		return -EBADMSG;
 	follow = follow_add(serve.followed, &serve.entry.record, &frame->fds[0]);
-	if (follow && follow->number > 0)
+	if (!follow) {
+		copy_say(COPY_WARNING, "sandbox %s is not recorded: %d are already", serve.entry.record.id, FOLLOW_MAX);
+		return -EUSERS;
+	}
+	if (follow->number > 0)
 		collect_followed(follow);
-	return follow ? 1 : -EUSERS;
+	return 1;
 }
 
 /* 0: it is collected; 1: it is counted, and told of later with others; or -errno. */
@@ -370,7 +389,7 @@ static bool receive(struct connection *connection)
 	if (r < 0 || serve.entry.record.kind == AUDIT_CREATE || serve.entry.record.kind == AUDIT_ACT)
 		serve.is_awaited = true;
 	else
-		serve.has_more = true;
+		note_more();
 	connection->answer = -r;
 	connection->waits = true; /* the others' answers, too: one call each after the write */
 	return true;
@@ -434,7 +453,7 @@ static bool take_all(int listening)
 
 	while (accept_one(listening))
 		took = true;
-	if (serve.is_awaited || !took)
+	if (serve.is_awaited || !took || (serve.has_more && book_now_ms() - serve.more_ms >= REST_MS))
 		(void)!commit();
 	return took;
 }
@@ -476,7 +495,12 @@ static void leave(const struct serve_options *options)
 		(void)receive_all();
 		(void)commit();
 	}
-	follow_shut(serve.followed); /* their supervisors turn to the next one */
+}
+
+/* Takes what was told of sandboxes. Their supervisors turn to the next process, which tells by the numbers whether anything is missing. */
+static void end_followed(void)
+{
+	follow_shut(serve.followed);
 	(void)receive_followed(SIZE_MAX);
 	(void)commit();
 }
@@ -515,5 +539,6 @@ void serve_run(const struct serve_options *options)
 		leave(options);
 	while (has_ended && take_all(options->listening))
 		;
+	end_followed();
 	end_minute();
 }

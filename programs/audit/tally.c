@@ -45,6 +45,14 @@ bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes, bool i
 	return true;
 }
 
+bool tally_take_event(const struct tally *tally, struct tally_row *row, size_t bytes)
+{
+	if (tally->max_bytes > 0 && row->bytes + bytes > tally->max_bytes / 2)
+		return false;
+	row->bytes += bytes;
+	return true;
+}
+
 bool tally_refused(struct tally_row *row, uint64_t now_ms)
 {
 	if (row->refused < TALLY_REFUSED_MAX) {

@@ -23,10 +23,10 @@ struct tally_row {
 	uint64_t first_ms, last_ms;
 	uint64_t bytes;       /* in this day */
 	uint64_t short_bytes; /* of records that were cut short since then */
-	uint64_t dropped;     /* of what happened in sandboxes so much has no record: there was no room for it */
+	uint64_t dropped;     /* events of sandboxes without a record: there was no room for it */
 };
 
-#define TALLY_LAYOUT UINT64_C(0x7461606c79000002) /* another one, and what was kept of one's own counts for nothing */
+#define TALLY_LAYOUT UINT64_C(0x7461606c79000002) /* changes with the layout: a table of another layout is discarded */
 
 struct tally {
 	uint64_t layout;
@@ -49,6 +49,9 @@ struct tally_row *tally_find(struct tally *tally, uint32_t uid, uint64_t now_ms)
  * again, so that nobody hides a sandbox behind others.
  */
 bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes, bool is_short);
+
+/* The same of what happened in a sandbox, which leaves half of the room to what is asked for. */
+bool tally_take_event(const struct tally *tally, struct tally_row *row, size_t bytes);
 
 /* Counts a refusal: whether it gets a record. */
 bool tally_refused(struct tally_row *row, uint64_t now_ms);

@@ -16,7 +16,7 @@
 
 #define AT_ONCE_MAX 32 /* others have their turn, too */
 
-/* A packet of a supervisor's: events.h says what the second part is, of which all are not passed on but those of connections. */
+/* A packet of a supervisor's. Clients get the second part of events about connections alone. */
 struct told {
 	struct message_happened event;
 	union {

@@ -1,6 +1,5 @@
 /*
- * The arguments of a command, as init tells them for the audit. Bytes of a client's, in the sandbox's init: who reads them believes
- * nothing.
+ * The arguments of a command, as init tells them for the audit. The client chose these bytes: readers must not trust them.
  */
 #pragma once
 

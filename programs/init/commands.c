@@ -1,4 +1,4 @@
-/* See commands.h. Unprivileged; never waits; signals only processes that init has not reaped. */
+/* See commands.h. Unprivileged; waits only as tell.h says; signals only processes that init has not reaped. */
 #include "base/clock_us.h"
 #include "programs/init/kept.h"
 #include "programs/init/query.h"
@@ -172,6 +172,16 @@ void commands_prepare(struct commands *commands)
 		(void)!launch_fork(commands->config, &commands->session, leaf, &commands->ready);
 }
 
+/* Where the sandbox is recorded, the record of a command is on its way before the command can do anything. */
+static void commands_report_first(struct commands *commands, struct command *command)
+{
+	if (!commands->tell.is_recorded || command->is_reported)
+		return;
+	command->record.pid = command->child.pid;
+	commands_report(commands, command, EVENT_STARTED);
+	command->is_reported = true;
+}
+
 /* By the child that is ready, unless it was killed; else by a new one, whose leaf has its limits before it is in there. */
 static int commands_launch(struct commands *commands, struct command *command, const struct frame *packet, const struct message_exec *exec,
                            const int files[LAUNCH_FILES])
@@ -184,6 +194,8 @@ static int commands_launch(struct commands *commands, struct command *command, c
 	commands->ready.pid = 0;
 	if (command->child.pid != 0) {
 		r = commands_limit(commands, command, exec);
+		if (r == 0)
+			commands_report_first(commands, command);
 		if (r < 0 || launch_tell(&command->child, packet, exec, files) == 0)
 			return r;
 		commands_end_child(commands, &command->child, slot);
@@ -195,6 +207,7 @@ static int commands_launch(struct commands *commands, struct command *command, c
 		r = launch_fork(commands->config, &commands->session, leaf, &command->child);
 	if (r < 0)
 		return r;
+	commands_report_first(commands, command);
 	r = launch_tell(&command->child, packet, exec, files);
 	return r == -EPIPE ? 0 : r; /* it was killed at once, for want of memory: it has started, then, and ends so */
 }
@@ -225,6 +238,9 @@ int commands_start(struct commands *commands, const struct frame *packet, const 
 	if (r == 0)
 		r = commands_launch(commands, command, packet, &message->body.exec, all);
 	if (r < 0) {
+		command->record.failure.error = -r;
+		if (command->is_reported)
+			commands_report(commands, command, EVENT_FAILED);
 		commands_give_up(commands, command);
 		return commands_refuse_start(r, error);
 	}
@@ -313,7 +329,7 @@ static void commands_read_child(struct commands *commands, struct command *comma
 	if (!command->started_due)
 		command->terminal = fd_close(command->terminal); /* nobody is there to take it */
 	command->state = COMMAND_RUNNING;                        /* or about to exit, having failed */
-	if (command->record.failure.error == 0)
+	if (command->record.failure.error == 0 && !commands->tell.is_recorded)
 		commands_report(commands, command, EVENT_STARTED);
 }
 
@@ -469,8 +485,8 @@ uint64_t commands_expire(struct commands *commands)
 
 		if (at != 0 && !command->record.exited.timed_out && at <= clock_now_us()) {
 			command->record.exited.timed_out = true;
-			commands_report(commands, command, EVENT_TIMEOUT);
 			commands_kill(commands, command);
+			commands_report(commands, command, EVENT_TIMEOUT);
 		}
 		if (alive && command->record.exited.timed_out)
 			at = 0;

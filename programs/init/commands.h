@@ -1,7 +1,7 @@
 /*
  * The commands of the sandbox: starting, signalling, timing out, ending, and what clients must still be told.
  *
- * As init, unprivileged and single-threaded; nothing here waits. Only init reaps, so until it has reaped a command that
+ * As init, unprivileged and single-threaded; nothing here waits, but as tell.h says. Only init reaps, so until it has reaped a command that
  * command's pid and process group are nobody else's: no pidfd is needed. Results stay in the table until the channel
  * has taken them, however long the client does not read.
  */
@@ -41,6 +41,7 @@ static inline bool command_is_of(struct command_origin a, struct command_origin 
 struct command {
 	enum command_state state;
 	bool started_due; /* STARTED was not sent yet */
+	bool is_reported; /* that it starts, before it does: where the sandbox is recorded */
 	bool result_due;  /* EXITED or ERROR was not sent yet; sent when ended, or when emptying takes too long */
 	struct command_origin origin;
 	struct record record;

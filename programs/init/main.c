@@ -4,8 +4,8 @@
  * Theory of operation: start.c gives up privilege in named stages; then one loop without threads polls four kinds of
  * descriptors: the supervisor's socket (end of file there ends the sandbox), the channels of clients (as that of the first
  * one does, unless the sandbox lingers), child exits, and what comes from commands: through the socket of a child that has not
- * executed its program yet, and the pipes of outputs that are kept. Nothing in the loop waits for anything else, but for the
- * end of a child that it has killed before that had a command.
+ * executed its program yet, and the pipes of outputs that are kept. The loop waits for nothing else, but for the end of a child
+ * that it has killed before that had a command, and in a recorded sandbox until the supervisor takes what it is told.
  *
  * Before that it builds its sandbox: build/build.h.
  *

@@ -1,8 +1,8 @@
 /*
  * What init tells its supervisor: what happens, while somebody follows the sandbox; and what commands came to.
  *
- * As init, unprivileged. Does not wait, but where it is recorded: what does not go at once is counted as lost, and told with what goes
- * next.
+ * As init, unprivileged. Blocks only where the sandbox is recorded. Otherwise what does not go at once is counted as lost, and the count
+ * goes with the next event.
  */
 #pragma once
 

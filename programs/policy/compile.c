@@ -387,7 +387,7 @@ static int fill_rules(struct compiled *compiled, struct yett_error *error)
 	return fill_proxy(compiled, error);
 }
 
-/* What is recorded of all is of each; and there is who records it. */
+/* Each profile also records what the helper section records. Both need an audit. */
 static int fill_record(struct compiled *compiled, struct yett_error *error)
 {
 	struct policy_place place = compiled->record_place;
@@ -399,10 +399,11 @@ static int fill_record(struct compiled *compiled, struct yett_error *error)
 		any |= compiled->profiles[i].profile.record;
 		compiled->profiles[i].profile.record |= compiled->record;
 	}
+	compiled->policy.record = any;
 	if (!any || compiled->policy.audit != POLICY_AUDIT_OFF)
 		return 0;
-	return policy_refuse(place, "record",
-	                     "is of the audit, and there is none: write audit = \"best_effort\" or \"required\" for the helper", error);
+	return policy_refuse(place, "record", "needs the audit, which is off: set audit to best_effort or required in the helper section",
+	                     error);
 }
 
 /* The tables of the policy itself, which hold nothing that only the compiler needs. */

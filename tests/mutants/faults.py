@@ -290,4 +290,12 @@ FAULTS = (
           'A user who has filled the day with other records has sandboxes that are written down nowhere.', ('system-audit_program',)),
     Fault('anybody-writes-the-audit', 'programs/audit/serve.c', '(peer.uid == 0 || peer.uid == serve.own_uid);', '(peer.uid == 0 || peer.uid != (uid_t)-1);',
           'Any user who reaches the socket writes records.', ('system-audit_program', 'hostile-audited')),
+    Fault('a-command-hides-as-a-file-operation', 'programs/init/commands.c', 'if (!record_is_command(&command->record) && !commands->tell.is_recorded)',
+          'if (!record_is_command(&command->record))', 'A client runs commands that the audit does not record, by calling them operations on files.', ('system-record:Commands',)),
+    Fault('a-command-hides-behind-many-others', 'programs/init/tell.c', 'MSG_NOSIGNAL | (tell->is_recorded ? 0 : MSG_DONTWAIT)', 'MSG_NOSIGNAL | MSG_DONTWAIT',
+          'A command has no record where many start at once.', ('system-record:Commands',)),
+    Fault('recording-ends-with-the-first-yett-audit', 'helper/supervisor/events.c', 'if (!events->setup || events->followers[0] >= 0 ||',
+          'if (!events->setup || events->followers[0] >= 0 || events->number > 0 ||', 'Nothing more of a sandbox is recorded once yett-audit was started anew.', ('system-record:Commands',)),
+    Fault('required-records-are-not-waited-for', 'helper/supervisor/life.c', 'life->setup->host->policy->audit != POLICY_AUDIT_REQUIRED;', 'life->setup->host->policy->audit != POLICY_AUDIT_OFF;',
+          'Commands run unrecorded while no yett-audit runs, though the policy requires the audit.', ('system-record:Waits',)),
 )

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 
+import world
 import yett
 from test_audit import Audited
 
@@ -47,13 +48,13 @@ class Recorded(Audited):
         self.assertEqual({one['lost'] for one in found}, {None})
         self.assertEqual([one['number'] for one in found], sorted({one['number'] for one in found}))
 
-    def kill_program(self, killed):
+    def kill_program(self, killed, age=1):
         """
-        Kills the yett-audit that runs, and waits until all that it had is closed. After one that ended soon after its start the listener
-        rests for a while, and what was told to it is gone.
+        Kills the yett-audit that runs, when it has run for so many seconds, and waits until all that it had is closed. After one that
+        ended soon after its start the listener rests for a while: nobody can be told, and what waits to be told is gone.
         """
         pid = self.next_program(killed)
-        yett.wait_until(lambda: yett.age(pid) > 1, 'one that has run for a while')
+        yett.wait_until(lambda: yett.age(pid) >= age, 'one that has run for a while')
         os.kill(pid, signal.SIGKILL)
         yett.wait_until(lambda: not yett.is_alive(pid), 'the end of yett-audit')
         return [pid]
@@ -84,10 +85,12 @@ class Commands(Recorded):
         box = self.create()
         self.exec(box, 'sh', '-c', 'kill -9 $$', code=137)
         self.exec(box, '/no/such', 'word', code=127)
-        killed, failed = self.happened(box, 'command', 3)[1:]
+        killed, started, failed = self.happened(box, 'command', 4)[1:]
         self.assertEqual((killed['result']['signaled'], killed['result']['status']), (True, 9))
-        self.assertEqual((failed['happened'], failed['argv'], failed['errno']), ('failed', ['/no/such', 'word'], 2))
-        self.assertRegex(self.shown('--commands', '--sandbox', box), r'exited by signal 9 after [^\n]*\n.*failed: \["/no/such","word"\]: No such file')
+        self.assertEqual((started['happened'], started['argv'], started['command']), ('started', ['/no/such', 'word'], 2))
+        self.assertEqual((failed['happened'], failed['argv'], failed['command'], failed['errno']), ('failed', ['/no/such', 'word'], 2, 2))
+        self.assertRegex(self.shown('--commands', '--sandbox', box),
+                         r'exited by signal 9 after [^\n]*\n.*started: \["/no/such","word"\]\n.*failed: \["/no/such","word"\]: No such file')
 
     def test_long_arguments_are_cut_and_that_shows(self):
         box = self.create()
@@ -154,7 +157,7 @@ class Commands(Recorded):
             self.assert_each_once(box, count)
             followed = self.of(box, 'followed')[-1]
             self.assertEqual((followed['number'], followed['lost']), (2 * (count - 20), None))
-        self.assertIn(': sandbox %s: what happens is recorded after event 2\n' % box, self.shown('--sandbox', box))
+        self.assertIn(': sandbox %s: recording resumed after event 2\n' % box, self.shown('--sandbox', box))
 
 
 class Denials(Recorded):
@@ -170,9 +173,32 @@ class Denials(Recorded):
     def test_a_name_that_no_rule_allows(self):
         box = self.create('--allow', 'a.example:443')
         self.exec(box, 'getent', 'hosts', 'b.example', code=2)
-        denied = self.happened(box, 'denied', 1)[0]
+        yett.wait_until(lambda: self.of(box, 'denied'), 'the record')  # another one counts what was asked again
+        denied = self.of(box, 'denied')[0]
         self.assertEqual((denied['happened'], denied['peer']['name'], denied['peer']['port'], denied['peer']['why']), ('blocked', 'b.example', None, 'no-rule'))
         self.assertIn('denied b.example (no-rule)', self.shown('--denied'))
+
+
+class Connections(Recorded):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = world.serve(8080)
+        cls.addClassCleanup(cls.server.wait)
+        cls.addClassCleanup(cls.server.kill)
+
+    def test_each_connection_has_its_beginning_and_its_end(self):
+        box = self.create('--allow', 'good.example:8080')
+        script = 'import socket\nwith socket.create_connection(("good.example", 8080)) as s:\n    s.sendall(b"GET")\n    while s.recv(4096): pass'
+        self.exec(box, 'python3', '-c', script)
+        yett.wait_until(lambda: len(self.of(box, 'connection')) >= 2, 'the records')
+        connected, ended = self.of(box, 'connection')
+        self.assertEqual((connected['happened'], connected['peer']['name'], connected['peer']['address'], connected['peer']['port'], connected['peer']['rule']),
+                         ('connected', 'good.example', world.GOOD4, 8080, 'good.example:8080'))
+        self.assertEqual((ended['happened'], ended['peer']['sent_bytes']), ('disconnected', 3))
+        self.assertGreater(ended['peer']['received_bytes'], 20)
+        self.assertRegex(self.shown('--connections', '--sandbox', box),
+                         r'connected good.example port 8080 at %s, rule good.example:8080\n.*disconnected good.example port 8080 at %s, sent 3 received \d+' % (world.GOOD4, world.GOOD4))
 
 
 class Chosen(Recorded):
@@ -224,6 +250,7 @@ class Waits(Recorded):
         for _ in range(4):
             self.assert_each_once(box, count)  # what it has read and not written goes with it
             killed += self.kill_program(killed)
+            killed += self.kill_program(killed, age=0)
             self.do(client, 'all 50')
             count += 50
         self.assert_each_once(box, count)
@@ -268,7 +295,7 @@ class Policy(yett.Case):
 
     def test_a_record_needs_an_audit(self):
         for section in ('helper {\n  record = {"commands"}\n}\n', 'profile "a" {\n  record = {"commands"}\n}\n'):
-            self.assertRegex(self.refused(section), r"recorded.conf:2: 'record' is of the audit, and there is none")
+            self.assertRegex(self.refused(section), r"recorded.conf:2: 'record' needs the audit, which is off")
 
     def test_a_word_that_is_none_gets_the_nearest(self):
         self.assertRegex(self.refused('helper {\n  audit = required\n  record = {"command"}\n}\n'),
@@ -276,4 +303,5 @@ class Policy(yett.Case):
 
 
 if __name__ == '__main__':
+    world.enter()
     yett.main()
