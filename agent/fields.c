@@ -150,6 +150,7 @@ static int check_map(const struct field *field, const json_t *value, const char 
 	char at[PATH_SIZE];
 	const char *key;
 	json_t *item;
+	size_t bytes = 0;
 	int r;
 
 	if (!json_is_object(value))
@@ -160,7 +161,11 @@ static int check_map(const struct field *field, const json_t *value, const char 
 		(void)snprintf(at, sizeof at, "%.80s.%.60s", path, key);
 		if (r == 0)
 			r = check_item(item, at, error);
+		bytes += strlen(key) + json_string_length(item);
 	}
+	if (r == 0 && field->bytes > 0 && bytes > field->bytes)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.120s: %zu bytes of names and values are more than %zu",
+		                 path, bytes, field->bytes);
 	return r;
 }
 

@@ -41,6 +41,7 @@ struct field {
 	const char *const *choices; /* ends with NULL */
 	const struct field *fields;
 	const char *fallback; /* JSON: what a request without it means; NULL: nothing */
+	size_t bytes;         /* of a map: names and values together have no more; 0: no bound */
 };
 
 /*

@@ -107,8 +107,9 @@ static void add(struct happenings *happenings, json_t *json)
 
 void happenings_add_refusal(struct agent *agent, const char *text, const struct yett_error *error)
 {
-	add(agent->happenings, json_pack("{s:I, s:s, s:n, s:s, s:o}", "time_ms", (json_int_t)clock_wall_ms(), "kind", "refused", "sandbox",
-	                                 "text", text, "error", problem_json(error)));
+	/* The text may be cut within a character, and then is none of JSON's. */
+	add(agent->happenings, json_pack("{s:I, s:s, s:n, s:o, s:o}", "time_ms", (json_int_t)clock_wall_ms(), "kind", "refused", "sandbox",
+	                                 "text", field_make_text(text, strlen(text)), "error", problem_json(error)));
 }
 
 /* --- events of sandboxes ------------------------------------------------------------------------------------------------------------- */

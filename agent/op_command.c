@@ -17,7 +17,7 @@ const struct field op_command_asked[] = {
 	{"keep_input", FIELD_BOOL, FIELD_NULLABLE, .description = "What it reads does not end with stdin: wait_command gives more",
          .fallback = "false"},
 	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16,
-         "KEY: value, 1 KiB in all; given back with the answer, and to whoever asks the sandbox about the command"},
+         "KEY: value, 1 KiB in all; given back with the answer, and to whoever asks the sandbox about the command", .bytes = 1024},
 	WISH_FIELDS,
 	{0},
 };

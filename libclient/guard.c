@@ -235,7 +235,7 @@ static void guards_find_home(struct guards *guards, const char *home, bool is_wr
  */
 static int guards_begin(struct guards *guards, const char *state, bool is_written, struct yett_error *error)
 {
-	const char *named = secure_getenv("HOME");
+	const char *named = secure_getenv("HOME"), *config = secure_getenv("XDG_CONFIG_HOME");
 	char home[KEYFILE_PATH_SIZE], own[KEYFILE_PATH_SIZE];
 	int r;
 
@@ -251,6 +251,10 @@ static int guards_begin(struct guards *guards, const char *state, bool is_writte
 		home[0] = '\0';
 	if (named && named[0] == '/' && strcmp(named, home) != 0)
 		guards_find_home(guards, named, is_written);
+	if (config && config[0] == '/') { /* where yett-agent reads what agents may do */
+		(void)snprintf(own, sizeof own, "%s/yett", config);
+		guards_find(guards, AT_FDCWD, own, GUARD_HIDDEN, "");
+	}
 	if (*state) {
 		(void)snprintf(own, sizeof own, "%.*s", (int)strlen(state) - 1, state); /* without the slash at its end */
 		guards_find(guards, AT_FDCWD, own, GUARD_HIDDEN, "");

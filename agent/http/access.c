@@ -92,6 +92,15 @@ static bool is_own_origin(const struct access_request *request)
 	                            strcasecmp(request->origin + sizeof scheme - 1, request->host) == 0);
 }
 
+/*
+ * To a browser all ports of a host are one site: it sends our cookie with what pages of the host's other servers request, without an Origin
+ * where that is a GET. It says so here. Fetch Metadata Request Headers
+ */
+static bool is_own_site(const struct access_request *request)
+{
+	return !request->site || strcmp(request->site, "same-origin") == 0 || strcmp(request->site, "none") == 0;
+}
+
 /* A page of another place can have a browser send text and forms, but not say that they are JSON: fetch(), "simple requests". */
 static bool is_typed(const struct access_request *request)
 {
@@ -120,7 +129,8 @@ int access_check(const struct access *access, const struct access_request *reque
 	if (!is_own_origin(request))
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
 		                 "the request comes from a page of another place: see its header Origin");
-	if (request->is_tcp && !is_bearer(access, request->authorization) && !has_cookie(access, request->cookies)) {
+	if (request->is_tcp && !is_bearer(access, request->authorization) &&
+	    !(has_cookie(access, request->cookies) && is_own_site(request))) {
 		*ret_status = STATUS_UNAUTHORIZED;
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the request does not show the token of this server");
 		error_mend(error, "send \"Authorization: Bearer TOKEN\" with what the server's token file holds, or open the URL that it "

@@ -24,8 +24,8 @@ struct access {
 /* What is known of a request; each text may be NULL, which is: there is none. */
 struct access_request {
 	bool is_tcp;
-	uid_t uid; /* of the peer */
-	const char *method, *host, *origin, *authorization, *cookies, *content_type;
+	uid_t uid;                                                                          /* of the peer */
+	const char *method, *host, *origin, *site, *authorization, *cookies, *content_type; /* site: Sec-Fetch-Site */
 	bool has_body;
 };
 

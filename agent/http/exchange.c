@@ -192,6 +192,7 @@ static void check_access(struct exchange *exchange)
 		.method = exchange->method,
 		.host = exchange_header(exchange, MHD_HTTP_HEADER_HOST),
 		.origin = exchange_header(exchange, MHD_HTTP_HEADER_ORIGIN),
+		.site = exchange_header(exchange, "Sec-Fetch-Site"),
 		.authorization = exchange_header(exchange, MHD_HTTP_HEADER_AUTHORIZATION),
 		.cookies = exchange_header(exchange, MHD_HTTP_HEADER_COOKIE),
 		.content_type = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE),

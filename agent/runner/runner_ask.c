@@ -26,7 +26,7 @@ const struct field runner_asked[] = {
 	OP_RUN_FIELDS,
 	{"background", FIELD_BOOL, FIELD_NULLABLE, .description = "Answer at once, while it runs; wait_command tells the rest",
          .fallback = "false"},
-	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16, "Given back with the answer"},
+	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16, "KEY: value, 1 KiB in all; given back with the answer", .bytes = 1024},
 	{"ensure", FIELD_BOOL, FIELD_NULLABLE, .description = "Run nothing, and tell the language's version, or which package is missing",
          .fallback = "false"},
 	{"image", FIELD_TEXT, FIELD_NULLABLE, 1, 255, "An image that has the language: this cannot be had yet, and is refused"},

@@ -68,7 +68,8 @@ static int list(void)
 
 static void print(const json_t *answer)
 {
-	(void)json_dumpf(answer, stdout, FIELD_DUMP | JSON_ENCODE_ANY);
+	/* A terminal acts on control characters of Unicode, too, which JSON need not escape. */
+	(void)json_dumpf(answer, stdout, FIELD_DUMP | JSON_ENCODE_ANY | (isatty(STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0));
 	(void)putchar('\n');
 	(void)fflush(stdout);
 }

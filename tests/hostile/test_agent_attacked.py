@@ -74,8 +74,8 @@ class Asking(agent.Users):
         for folder in (self.project, self.home + '/.ssh'):
             self.addCleanup(shutil.rmtree, folder)
 
-    def tool(self, *bounds, cwd=None):
-        tool = agent.Tool(self.service, self.alice, *bounds, cwd=cwd or self.project)
+    def tool(self, *bounds, cwd=None, **more):
+        tool = agent.Tool(self.service, self.alice, *bounds, cwd=cwd or self.project, **more)
         self.addCleanup(self.end, tool.process)
         return tool
 
@@ -176,6 +176,18 @@ class Model(Asking):
         self.refused(named, 'run_command', command='true', shares=[{'path': self.project + '/.git/config', 'target': '/mnt/x', 'mode': 'rw'}])
         os.unlink(self.project + '/.git/hooks/x')
         self.untouched()
+
+    def test_its_own_settings_are_guarded_wherever_they_are(self):
+        """They say what agents may do."""
+        for name in ('project/conf', 'project/conf/yett'):
+            self.alice.mkdir(name)
+        conf = self.project + '/conf'
+        self.alice.write('project/conf/yett/agent.json', '{}')
+        self.assertEqual(self.ran(self.tool('--rw', self.project), 'ls /mnt/conf/yett', (self.project, 'rw')), 'agent.json')
+        tool = self.tool('--rw', self.project, env={'XDG_CONFIG_HOME': conf})
+        self.assertEqual(self.ran(tool, 'echo x 2>&- >/mnt/conf/yett/agent.json; ls /mnt/conf/yett', (self.project, 'rw')), '')
+        self.refused(tool, 'run_command', command='true', shares=[{'path': conf + '/yett', 'target': '/mnt', 'mode': 'rw'}])
+        self.assertEqual(yett.read(conf + '/yett/agent.json'), '{}')
 
     def test_targets_of_shares_lift_no_guard(self):
         """Mounted over what is guarded, they would leave the directory above it free to be moved."""

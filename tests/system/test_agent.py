@@ -86,6 +86,9 @@ class Commands(agent.Case):
         listed = json.loads(self.yett('ps', box, '--json').out)['result']['commands']
         self.assertEqual([one['metadata'] for one in listed], [{'task': '8'}])
         self.assertEqual(self.ask('run_command', command=':', metadata={'task': '7'})['metadata'], {'task': '7'})
+        for operation, more in (('run_command', {'command': ':'}), ('run_code', {'language': 'bash', 'code': ':'})):
+            error = self.ask(operation, metadata={'task': 'x' * 1020, 'b': ''}, **more)['error']
+            self.assertEqual(error['message'], 'metadata: 1025 bytes of names and values are more than 1024')
 
     def test_without_a_sandbox_nothing_is_left(self):
         first = self.ask('run_command', command='echo x >/tmp/x; cat /tmp/x')

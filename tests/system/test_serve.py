@@ -195,6 +195,10 @@ class Streams(serving.Case):
         stream = self.server.stream('/v1/events')
         self.server.call('run_command', command=':', memory_bytes=1 << 50)
         self.assertIn('max_memory', stream.until(lambda event: event['event'] == 'refused')['data']['error']['rule'])
+        self.server.call('run_command', command='é' * 200, memory_bytes=1 << 50)  # what is kept of it ends within a character or not
+        self.server.call('run_command', command='x' + 'é' * 200, memory_bytes=1 << 50)
+        for beginning in ('é' * 10, 'xé'):
+            self.assertTrue(stream.until(lambda event: event['event'] == 'refused')['data']['text'].startswith(beginning))
         stream.connection.close()
 
     def test_output_comes_as_it_is_written(self):
@@ -446,6 +450,9 @@ class Access(serving.Case):
         for shown, status in ((cookie, 200), ('a=b; %s; c=d' % cookie, 200), ('a=b;' + cookie, 200), (cookie[:-1], 401), ('x' + cookie, 401), (cookie + '0', 401)):
             self.assertEqual(self.server.by_tcp('GET', '/', Authorization=None, Cookie=shown).status, status, shown)
         self.assertEqual(self.server.by_tcp('POST', '/v1/sandboxes', '{"action": "list"}', Authorization=None, Cookie=cookie, Origin='http://evil.example').status, 403)
+        # A page of another server of this host has the browser send the cookie, and for a GET no Origin.
+        for site, status in (('same-origin', 200), ('none', 200), ('same-site', 401), ('cross-site', 401), ('', 401)):
+            self.assertEqual(self.server.by_tcp('GET', '/', Authorization=None, Cookie=cookie, Sec_Fetch_Site=site).status, status, site)
 
     def test_another_user_gets_nothing_even_with_the_token(self):
         done = self.service.run(self.bob, 'curl', '-sS', '--max-time', str(yett.DEADLINE), '-H', 'Authorization: Bearer ' + self.server.token,

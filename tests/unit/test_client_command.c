@@ -1,6 +1,7 @@
 /* Commands of the library against an init played here. */
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -631,15 +632,26 @@ static void a_terminal_that_was_not_asked_for_ends_the_sandbox(void **state)
 	fd_close(master);
 }
 
-/* An init in a process of its own, which writes to both streams of the first command. */
+/* Waits until all that was written to a pipe has been read. Only its reader can make that happen, and nothing tells the writer. */
+static void await_read(int pipe)
+{
+	int unread = 1;
+
+	while (ioctl(pipe, FIONREAD, &unread) == 0 && unread > 0)
+		(void)sched_yield();
+}
+
+/* An init in a process of its own, which writes to both streams of the first command, to one after the other. */
 static pid_t play_init(struct peer *peer, const char *out, const char *err)
 {
 	pid_t pid = fork();
 
 	if (pid != 0)
 		return pid;
-	if (frame_receive(peer->init, &peer->frame, 0) != 1 || peer->frame.fd_count != 2 ||
-	    write(peer->frame.fds[0], out, strlen(out)) < 0 || write(peer->frame.fds[1], err, strlen(err)) < 0)
+	if (frame_receive(peer->init, &peer->frame, 0) != 1 || peer->frame.fd_count != 2 || write(peer->frame.fds[0], out, strlen(out)) < 0)
+		_exit(1);
+	await_read(peer->frame.fds[0]);
+	if (write(peer->frame.fds[1], err, strlen(err)) < 0)
 		_exit(1);
 	say_started(peer, 1);
 	say_exited(peer, 1, 4);
