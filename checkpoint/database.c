@@ -1,6 +1,8 @@
 /* See database.h. */
 #include "checkpoint/database.h"
 
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -253,12 +255,44 @@ static int prepare_until(const struct database *database, unsigned flags, struct
 	return r;
 }
 
+/*
+ * A journal beside a database can name a super-journal, and SQLite deletes the file of that name once it has rolled back. Whoever can write
+ * beside a store could have any file of the user's deleted. Stores are never attached to each other, so they have no super-journals.
+ * sqlite.org/atomiccommit.html, 5
+ */
+#define VFS_NAME "yett-checkpoint"
+static const sqlite3_vfs *vfs_plain;
+static sqlite3_vfs vfs_guarded;
+
+static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+{
+	(void)vfs;
+	if (!(flags & SQLITE_OPEN_SUPER_JOURNAL))
+		return vfs_plain->xOpen((sqlite3_vfs *)(uintptr_t)vfs_plain, name, file, flags, ret_flags);
+	file->pMethods = NULL; /* nothing is to be closed */
+	return SQLITE_CANTOPEN;
+}
+
+static void vfs_register(void)
+{
+	vfs_plain = sqlite3_vfs_find(NULL);
+	if (!vfs_plain)
+		return;
+	vfs_guarded = *vfs_plain;
+	vfs_guarded.zName = VFS_NAME;
+	vfs_guarded.pNext = NULL;
+	vfs_guarded.xOpen = vfs_open;
+	(void)sqlite3_vfs_register(&vfs_guarded, 0); /* else none of that name is found when a store is opened */
+}
+
 int database_open(struct database *database, const char *path, uint32_t timeout_ms, unsigned flags, struct yett_error *error)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, r;
 
+	(void)pthread_once(&once, vfs_register);
 	*database = (struct database){.path = path, .timeout_ms = timeout_ms};
-	r = sqlite3_open_v2(path, &database->connection, how, NULL);
+	r = sqlite3_open_v2(path, &database->connection, how, VFS_NAME);
 	if (!database->connection)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory to open %s", path);
 	if (r != SQLITE_OK)

@@ -15,7 +15,7 @@ void output_text(FILE *to, const char *text, bool lines)
 {
 	while (text && *text) {
 		uint32_t point = 0;
-		size_t length = json_utf8_next(text, strlen(text), &point);
+		size_t length = json_utf8_next(text, strnlen(text, 4), &point); /* no character is longer */
 
 		if (length && (!json_is_harmful(point) || (lines && point == '\n'))) {
 			(void)fwrite(text, 1, length, to);

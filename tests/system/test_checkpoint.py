@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sqlite3
+import struct
 import stat
 import subprocess
 import unittest
@@ -287,6 +288,27 @@ class Refused(Stores):
                 self.assert_refused(f'{self.store}{end} is a link, or not a file of its owner\'s: nothing of a store')
                 os.unlink(self.store + end)
         self.assertEqual(yett.read(other), 'something else')
+
+    def test_a_journal_beside_a_store_deletes_no_other_file(self):
+        """SQLite deletes what the end of a journal names as its super-journal. The last case shows that it would here."""
+        victim = self.alice.write('victim', 'precious', 0o600)
+        name = victim.encode()
+        journal = b'\xd9\xd5\x05\xf9\x20\xa1\x63\xd7' + bytes(504) + bytes(4) + name + struct.pack('>II', len(name), sum(name) & 0xffffffff) + \
+            b'\xd9\xd5\x05\xf9\x20\xa1\x63\xd7'
+        def lay():
+            with open(self.store + '-journal', 'wb') as file:
+                file.write(journal)
+            self.owned(self.store + '-journal')
+            os.chmod(self.store + '-journal', 0o600)
+        self.put('t', 'text', '--store', self.store)
+        for command in (['list'], ['put', 't']):
+            lay()
+            self.yett(*command, '--store', self.store)
+            self.assertEqual(yett.read(victim), 'precious')
+        lay()
+        with contextlib.closing(sqlite3.connect(self.store)) as connection:
+            connection.execute('SELECT count(*) FROM checkpoint').fetchall()
+        self.assertFalse(os.path.exists(victim))
 
     def test_what_is_no_store_is_refused(self):
         os.mkfifo(self.store)
