@@ -52,7 +52,7 @@ def main():
                 service.reload()
                 times[name].append(measure(service, user))
         for name in list(RECORDS)[1:]:
-            told.tell('a command in a sandbox', 'in turns, ' + name, times[name], 'not recorded', times['not recorded'], 1.1)
+            told.tell('a command in a sandbox', 'in turns, ' + name, times[name], 'not recorded', times['not recorded'], None)
     audit_create.forget(place)
 
 
