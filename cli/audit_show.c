@@ -234,10 +234,15 @@ static void put_act(const struct line *line)
 	put_error(line);
 }
 
-static void put_ended(const struct line *line)
+static void put_where(const struct line *line)
 {
 	put(line, ": sandbox ", "sandbox", "");
 	put(line, " (", "name", ")");
+}
+
+static void put_ended(const struct line *line)
+{
+	put_where(line);
 	put(line, " has ended: ", "ended", "");
 	put(line, ", ", "usage.cpu_us", " µs of processors");
 	put(line, ", at most ", "usage.memory_peak_bytes", " bytes of memory");
@@ -264,23 +269,17 @@ static void put_merged(const struct line *line)
 		put(line, " was refused ", "count", " times more in that minute");
 }
 
-static void put_where(const struct line *line)
-{
-	put(line, ": sandbox ", "sandbox", "");
-	put(line, " (", "name", ")");
-	(void)putchar(':');
-}
-
 /* A list, as it stands: what is in its texts is escaped there. */
 static void put_list(const struct line *line, const char *before, const char *path)
 {
 	struct member member;
 	char text[TEXT_SIZE];
+	bool fits;
 
 	if (!member_find(line->text, line->length, path, &member))
 		return;
-	(void)snprintf(text, sizeof text, "%.*s%s", (int)(member.length < TEXT_SIZE - 4 ? member.length : TEXT_SIZE - 4), member.value,
-	               member.length < TEXT_SIZE - 4 ? "" : "…");
+	fits = member.length < TEXT_SIZE - 4;
+	(void)snprintf(text, sizeof text, "%.*s%s", fits ? (int)member.length : TEXT_SIZE - 4, member.value, fits ? "" : "…");
 	(void)fputs(before, stdout);
 	output_text(stdout, text, false);
 }
@@ -305,7 +304,7 @@ static void put_error_number(const struct line *line)
 static void put_command(const struct line *line)
 {
 	put_where(line);
-	(void)printf(" %s", is_text(line, "is_file_operation", "true") ? "file operation" : "command");
+	(void)printf(": %s", is_text(line, "is_file_operation", "true") ? "file operation" : "command");
 	put(line, " ", "command", "");
 	put(line, " ", "happened", "");
 	put_list(line, ": ", "argv");
@@ -340,7 +339,7 @@ static void put_count(const struct line *line)
 static void put_connection(const struct line *line)
 {
 	put_where(line);
-	put(line, " ", "happened", "");
+	put(line, ": ", "happened", "");
 	put_peer(line);
 	put_error_number(line);
 	put_count(line);
@@ -355,12 +354,12 @@ static void put_denied(const struct line *line)
 	put_where(line);
 	if (member_number(line->text, line->length, "call", &call)) {
 		name = call <= UINT32_MAX ? yett_call_name((uint32_t)call) : NULL;
-		(void)printf(" denied system call %s%s", name ? name : "", name ? "" : "number");
+		(void)printf(": denied system call %s%s", name ? name : "", name ? "" : "number");
 		if (!name)
 			(void)printf(" %llu", (unsigned long long)call);
 		put(line, " of process ", "pid", "");
 	} else {
-		(void)fputs(" denied", stdout);
+		(void)fputs(": denied", stdout);
 		put_peer(line);
 	}
 	put_count(line);
@@ -370,7 +369,7 @@ static void put_denied(const struct line *line)
 static void put_followed(const struct line *line)
 {
 	put_where(line);
-	put(line, " recording resumed after event ", "number", "");
+	put(line, ": recording resumed after event ", "number", "");
 	put_lost_before(line);
 }
 

@@ -49,9 +49,7 @@ void entry_sanitize(struct audit_record *record)
 
 uid_t entry_uid(const struct audit_record *record)
 {
-	return record->kind == AUDIT_POLICY                                  ? (uid_t)-1
-	       : record->kind == AUDIT_ENDED || record->kind == AUDIT_FOLLOW ? record->sandbox.uid
-	                                                                     : record->asker.uid;
+	return record->kind == AUDIT_POLICY ? (uid_t)-1 : record->kind == AUDIT_ENDED ? record->sandbox.uid : record->asker.uid;
 }
 
 void entry_put_text(struct json *json, const char *name, const char *text, size_t max)

@@ -1,8 +1,7 @@
 /* See entry.h: what happened in a sandbox. Init or the dialer may have been captured, and nothing of theirs is believed. */
 #include "base/net_match.h"
-#include "base/net_name.h"
-#include "base/net_rule.h"
 #include "programs/audit/entry.h"
+#include "programs/egress/told_text.h"
 #include "protocol/message_command.h"
 
 #include <string.h>
@@ -97,18 +96,12 @@ static void put_command(struct json *json, const struct happening *happening)
 
 static void put_peer(struct json *json, const struct message_happened *event, const struct egress_told *network)
 {
-	static const uint8_t none[sizeof network->address] = {0};
-	char text[NET_RULE_TEXT_SIZE], name[NET_NAME_SIZE] = "", address[NET_ADDRESS_TEXT_SIZE];
-	bool has_name = memchr(network->name, '\0', sizeof network->name) && *network->name &&
-	                !net_name_canonical(network->name, strlen(network->name), name);
-	struct net_address where;
-	struct net_rule rule;
+	struct told_text text;
 
-	memcpy(&where, network->address, sizeof where);
-	memcpy(&rule, network->rule, sizeof rule);
+	told_text_read(network, &text);
 	json_open(json, "peer", '{');
-	json_text(json, "name", has_name ? name : NULL);
-	json_text(json, "address", memcmp(network->address, none, sizeof none) != 0 ? net_address_print(&where, address) : NULL);
+	json_text_or_null(json, "name", text.name);
+	json_text_or_null(json, "address", text.address);
 	json_number_or_null(json, "port", network->port);
 	if (event->kind == EVENT_BLOCKED)
 		json_text(json, "why", network->verdict < ARRAY_SIZE(verdicts) ? verdicts[network->verdict] : NULL);
@@ -116,7 +109,7 @@ static void put_peer(struct json *json, const struct message_happened *event, co
 		json_number(json, "sent_bytes", network->sent_bytes);
 		json_number(json, "received_bytes", network->received_bytes);
 	}
-	json_text(json, "rule", net_rule_is_valid(&rule) ? net_rule_print(&rule, text) : NULL);
+	json_text_or_null(json, "rule", text.rule);
 	json_close(json);
 	json_number(json, "count", event->count);
 	if (event->kind == EVENT_UNREACHABLE)

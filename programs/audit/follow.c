@@ -5,54 +5,51 @@
 #include <string.h>
 #include <sys/socket.h>
 
-void follow_begin(struct follow table[FOLLOW_MAX])
-{
-	for (size_t i = 0; i < FOLLOW_MAX; i++)
-		table[i].fd = -1;
-}
-
-static size_t count_of(const struct follow table[FOLLOW_MAX], uid_t uid)
+static size_t count_of(const struct follows *follows, uid_t uid)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < FOLLOW_MAX; i++)
-		count += table[i].fd >= 0 && table[i].uid == uid;
+	for (size_t i = 0; i < follows->end; i++)
+		count += follows->table[i].fd >= 0 && follows->table[i].uid == uid;
 	return count;
 }
 
-struct follow *follow_add(struct follow table[FOLLOW_MAX], const struct audit_record *record, int *fd)
+struct follow *follow_add(struct follows *follows, const struct audit_record *record, int *fd)
 {
-	if (count_of(table, record->sandbox.uid) >= FOLLOW_USER_MAX)
+	struct follow *follow;
+	size_t i = 0;
+
+	while (i < follows->end && follows->table[i].fd >= 0)
+		i++;
+	if (i == FOLLOW_MAX || count_of(follows, record->sandbox.uid) >= FOLLOW_USER_MAX)
 		return NULL;
-	for (size_t i = 0; i < FOLLOW_MAX; i++) {
-		struct follow *follow = &table[i];
-
-		if (follow->fd >= 0)
-			continue;
-		*follow = (struct follow){
-			.fd = steal_fd(fd), .uid = record->sandbox.uid, .recorded = record->sandbox.recorded, .number = record->action};
-		memcpy(follow->id, record->id, sizeof follow->id);
-		memcpy(follow->name, record->sandbox.name, sizeof follow->name);
-		return follow;
-	}
-	return NULL;
+	if (i == follows->end)
+		follows->end++;
+	follow = &follows->table[i];
+	*follow = (struct follow){
+		.fd = steal_fd(fd), .uid = record->sandbox.uid, .recorded = record->sandbox.recorded, .number = record->action};
+	memcpy(follow->id, record->id, sizeof follow->id);
+	memcpy(follow->name, record->sandbox.name, sizeof follow->name);
+	return follow;
 }
 
-struct follow *follow_find(struct follow table[FOLLOW_MAX], const char *id)
+struct follow *follow_find(struct follows *follows, const char *id)
 {
-	for (size_t i = 0; i < FOLLOW_MAX; i++)
-		if (table[i].fd >= 0 && strcmp(table[i].id, id) == 0)
-			return &table[i];
+	for (size_t i = 0; i < follows->end; i++)
+		if (follows->table[i].fd >= 0 && strcmp(follows->table[i].id, id) == 0)
+			return &follows->table[i];
 	return NULL;
 }
 
-size_t follow_poll(const struct follow table[FOLLOW_MAX], struct pollfd *fds)
+size_t follow_poll(struct follows *follows, struct pollfd *fds)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < FOLLOW_MAX; i++)
-		if (table[i].fd >= 0)
-			fds[count++] = (struct pollfd){table[i].fd, POLLIN, 0};
+	while (follows->end > 0 && follows->table[follows->end - 1].fd < 0)
+		follows->end--;
+	for (size_t i = 0; i < follows->end; i++)
+		if (follows->table[i].fd >= 0)
+			fds[count++] = (struct pollfd){follows->table[i].fd, POLLIN, 0};
 	return count;
 }
 
@@ -79,18 +76,18 @@ bool follow_receive(struct follow *follow, struct happening *ret_happening)
 	return true;
 }
 
-void follow_shut(struct follow table[FOLLOW_MAX])
+void follow_shut(struct follows *follows)
 {
-	for (size_t i = 0; i < FOLLOW_MAX; i++)
-		if (table[i].fd >= 0)
-			(void)shutdown(table[i].fd, SHUT_RD);
+	for (size_t i = 0; i < follows->end; i++)
+		if (follows->table[i].fd >= 0)
+			(void)shutdown(follows->table[i].fd, SHUT_RD);
 }
 
-void follow_settle(struct follow table[FOLLOW_MAX], bool is_on_disk)
+void follow_settle(struct follows *follows, bool is_on_disk)
 {
-	for (size_t i = 0; i < FOLLOW_MAX; i++) {
-		table[i].lost += is_on_disk ? 0 : table[i].collected;
-		table[i].collected = 0;
+	for (size_t i = 0; i < follows->end; i++) {
+		follows->table[i].lost += is_on_disk ? 0 : follows->table[i].collected;
+		follows->table[i].collected = 0;
 	}
 }
 

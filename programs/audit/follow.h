@@ -28,6 +28,11 @@ struct follow {
 	char id[PLAN_ID_SIZE], name[MESSAGE_NAME_MAX + 1];
 };
 
+struct follows {
+	size_t end; /* behind the last one that is used */
+	struct follow table[FOLLOW_MAX];
+};
+
 struct happening {
 	struct message_happened event;
 	union {
@@ -37,25 +42,23 @@ struct happening {
 	bool has_network, has_argv;
 };
 
-void follow_begin(struct follow table[FOLLOW_MAX]);
-
 /* Takes `fd` over, of the sandbox of a FOLLOW. NULL: there are as many as there may be, of all or of its user. */
-struct follow *follow_add(struct follow table[FOLLOW_MAX], const struct audit_record *record, int *fd);
+struct follow *follow_add(struct follows *follows, const struct audit_record *record, int *fd);
 
 /* That of a sandbox, or NULL. */
-struct follow *follow_find(struct follow table[FOLLOW_MAX], const char *id);
+struct follow *follow_find(struct follows *follows, const char *id);
 
 /* Adds all of them to fds[0 … FOLLOW_MAX); returns how many. */
-size_t follow_poll(const struct follow table[FOLLOW_MAX], struct pollfd *fds);
+size_t follow_poll(struct follows *follows, struct pollfd *fds);
 
 /* The next event: true; false: there is none now, and where the stream has ended, `fd` is -1. */
 bool follow_receive(struct follow *follow, struct happening *ret_happening);
 
 /* Nothing more can be sent; what was is there to be received, and then the end. */
-void follow_shut(struct follow table[FOLLOW_MAX]);
+void follow_shut(struct follows *follows);
 
 /* What was collected is on disk, or it is lost. */
-void follow_settle(struct follow table[FOLLOW_MAX], bool is_on_disk);
+void follow_settle(struct follows *follows, bool is_on_disk);
 
 /* Which of enum policy_record an event is of; 0: of none. */
 uint32_t follow_kind(uint32_t event);

@@ -25,7 +25,7 @@ static struct {
 	struct book book;
 	struct tally tally;
 	struct connection connections[SERVE_CONNECTIONS_MAX];
-	struct follow followed[FOLLOW_MAX];
+	struct follows followed;
 	struct entry entry;
 	struct plan plan;
 	union {
@@ -46,7 +46,6 @@ int serve_begin(const struct serve_options *options)
 
 	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
 		serve.connections[i].fd = -1;
-	follow_begin(serve.followed);
 	if (book_begin(&serve.book, options->max_bytes) < 0)
 		return -ENOMEM;
 	r = open_files(options->directory, serve.book.segment_bytes, &serve.book.files);
@@ -69,7 +68,7 @@ static int commit(void)
 {
 	int r = book_commit(&serve.book);
 
-	follow_settle(serve.followed, r == 0);
+	follow_settle(&serve.followed, r == 0);
 	serve.is_awaited = serve.has_more = false;
 	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
 		if (serve.connections[i].waits)
@@ -107,24 +106,24 @@ static void copy_last(void)
 	copy_line(line, length);
 }
 
-static int start_merged(const struct tally_row *row, const char *of, uint64_t count, struct json **ret_json)
+/* Tells how many things of a user's got no record of their own, if any did. */
+static int add_count(const struct tally_row *row, const char *of, uint64_t *count)
 {
-	int r = start("merged", ret_json);
+	struct json *json;
+	int r = *count > 0 ? start("merged", &json) : 0;
 
-	if (r < 0)
+	if (r < 0 || *count == 0)
 		return r;
-	json_open(*ret_json, "user", '{');
-	json_number(*ret_json, "uid", row->uid);
-	json_close(*ret_json);
-	json_text(*ret_json, "of", of);
-	json_number(*ret_json, "count", count);
-	return 0;
-}
-
-static int end_merged(uint64_t *count)
-{
-	int r = book_end(&serve.book);
-
+	json_open(json, "user", '{');
+	json_number(json, "uid", row->uid);
+	json_close(json);
+	json_text(json, "of", of);
+	json_number(json, "count", *count);
+	if (count == &row->merged) {
+		json_number(json, "first_boot_ms", row->first_ms);
+		json_number(json, "last_boot_ms", row->last_ms);
+	}
+	r = book_end(&serve.book);
 	if (r == 0) {
 		copy_last();
 		*count = 0;
@@ -132,20 +131,11 @@ static int end_merged(uint64_t *count)
 	return r;
 }
 
-/* Tells of what a user caused that got no record of its own. */
 static int add_merged(struct tally_row *row)
 {
-	struct json *json;
-	int r = row->merged > 0 ? start_merged(row, "refused", row->merged, &json) : 0;
+	int r = add_count(row, "refused", &row->merged);
 
-	if (r == 0 && row->merged > 0) {
-		json_number(json, "first_boot_ms", row->first_ms);
-		json_number(json, "last_boot_ms", row->last_ms);
-		r = end_merged(&row->merged);
-	}
-	if (r == 0 && row->dropped > 0)
-		r = start_merged(row, "happened", row->dropped, &json);
-	return r == 0 && row->dropped > 0 ? end_merged(&row->dropped) : r;
+	return r == 0 ? add_count(row, "happened", &row->dropped) : r;
 }
 
 /* What cannot be told of now waits for the next minute. */
@@ -327,9 +317,10 @@ static int hear_follow(struct frame *frame)
 
 	if (frame->fd_count != 1)
 		return -EBADMSG;
-	follow = follow_add(serve.followed, &serve.entry.record, &frame->fds[0]);
+	follow = follow_add(&serve.followed, &serve.entry.record, &frame->fds[0]);
 	if (!follow) {
-		copy_say(COPY_WARNING, "sandbox %s is not recorded: %d are already", serve.entry.record.id, FOLLOW_MAX);
+		copy_say(COPY_WARNING, "sandbox %s is not recorded: %d are already, or %d of its user", serve.entry.record.id, FOLLOW_MAX,
+		         FOLLOW_USER_MAX);
 		return -EUSERS;
 	}
 	if (follow->number > 0)
@@ -352,7 +343,7 @@ static int hear(struct frame *frame)
 	entry_sanitize(&entry->record);
 	if (entry->record.kind == AUDIT_FOLLOW)
 		return hear_follow(frame);
-	if (entry->record.kind == AUDIT_ENDED && (ended = follow_find(serve.followed, entry->record.sandbox.id)))
+	if (entry->record.kind == AUDIT_ENDED && (ended = follow_find(&serve.followed, entry->record.sandbox.id)))
 		(void)receive_happenings(ended, SIZE_MAX); /* what happened before is written before */
 	if (!entry_event(entry->record.kind) || !take_descriptors(entry, frame))
 		return -EBADMSG;
@@ -440,9 +431,9 @@ static bool receive_followed(size_t most)
 {
 	bool took = false;
 
-	for (size_t i = 0; i < FOLLOW_MAX; i++)
-		if (serve.followed[i].fd >= 0)
-			took |= receive_happenings(&serve.followed[i], most);
+	for (size_t i = 0; i < serve.followed.end; i++)
+		if (serve.followed.table[i].fd >= 0)
+			took |= receive_happenings(&serve.followed.table[i], most);
 	return took;
 }
 
@@ -472,7 +463,7 @@ static bool wait_for(const struct serve_options *options, bool accepts)
 	if (!accepts || count == 2 + SERVE_CONNECTIONS_MAX)
 		fds[1].fd = -1;
 	if (accepts)
-		count += follow_poll(serve.followed, fds + count);
+		count += follow_poll(&serve.followed, fds + count);
 	(void)poll(fds, count, !accepts ? LEAVE_MS : serve.has_more ? REST_MS : book_timeout_ms(&serve.book));
 	return fds[0].revents & (POLLHUP | POLLERR);
 }
@@ -500,7 +491,7 @@ static void leave(const struct serve_options *options)
 /* Takes what was told of sandboxes. Their supervisors turn to the next process, which tells by the numbers whether anything is missing. */
 static void end_followed(void)
 {
-	follow_shut(serve.followed);
+	follow_shut(&serve.followed);
 	(void)receive_followed(SIZE_MAX);
 	(void)commit();
 }

@@ -45,12 +45,9 @@ bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes, bool i
 	return true;
 }
 
-bool tally_take_event(const struct tally *tally, struct tally_row *row, size_t bytes)
+bool tally_take_event(struct tally *tally, struct tally_row *row, size_t bytes)
 {
-	if (tally->max_bytes > 0 && row->bytes + bytes > tally->max_bytes / 2)
-		return false;
-	row->bytes += bytes;
-	return true;
+	return (tally->max_bytes == 0 || row->bytes + bytes <= tally->max_bytes / 2) && tally_take(tally, row, bytes, false);
 }
 
 bool tally_refused(struct tally_row *row, uint64_t now_ms)

@@ -51,7 +51,7 @@ struct tally_row *tally_find(struct tally *tally, uint32_t uid, uint64_t now_ms)
 bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes, bool is_short);
 
 /* The same of what happened in a sandbox, which leaves half of the room to what is asked for. */
-bool tally_take_event(const struct tally *tally, struct tally_row *row, size_t bytes);
+bool tally_take_event(struct tally *tally, struct tally_row *row, size_t bytes);
 
 /* Counts a refusal: whether it gets a record. */
 bool tally_refused(struct tally_row *row, uint64_t now_ms);

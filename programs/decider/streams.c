@@ -8,6 +8,7 @@
 #include "base/units_format.h"
 #include "helper/plan/order.h"
 #include "programs/egress/egress.h"
+#include "programs/egress/told_text.h"
 #include "protocol/message_command.h"
 
 #include <string.h>
@@ -68,24 +69,19 @@ static void end(struct connection *c, size_t i)
 }
 
 /*
- * The rule that a connection or its denial rests on, and where it stands. What a dialer tells of it is looked at as bytes of a peer. The
- * policy may be another one than that of the sandbox: its line is told where it has the same rule.
+ * The rule that a connection or its denial rests on, and where it stands. The policy may be another one than that of the sandbox: its line
+ * is told where it has the same rule.
  */
-static int add_rule(const struct connection *c, const struct egress_told *network, struct message_connection *event)
+static int add_rule(const struct connection *c, uint32_t origin, const char *rule, struct message_connection *event)
 {
-	char text[NET_RULE_TEXT_SIZE], same[NET_RULE_TEXT_SIZE], where[MESSAGE_PATH_MAX + 1] = "the request";
-	bool is_of_request = network->origin >= RULES_OF_REQUEST;
+	char same[NET_RULE_TEXT_SIZE], where[MESSAGE_PATH_MAX + 1] = "the request";
+	bool is_of_request = origin >= RULES_OF_REQUEST;
 	struct policy_place place = {NULL, 0};
-	struct net_rule rule;
-	int r;
+	int r = message_add_text(c->message, rule, &event->rule);
 
-	memcpy(&rule, network->rule, sizeof rule);
-	if (!net_rule_is_valid(&rule))
-		return 0;
-	r = message_add_text(c->message, net_rule_print(&rule, text), &event->rule);
-	if (r < 0)
+	if (r < 0 || !*rule)
 		return r;
-	if (!is_of_request && (!rules_find(c->policy, network->origin, &place, same) || strcmp(text, same) != 0 || !place.file))
+	if (!is_of_request && (!rules_find(c->policy, origin, &place, same) || strcmp(rule, same) != 0 || !place.file))
 		return 0;
 	if (!is_of_request)
 		(void)units_append(where, sizeof where, "%s:%u", place.file, place.line);
@@ -102,12 +98,9 @@ static bool is_of_connection(const struct told *told, size_t size)
 
 static void pass_on(const struct connection *c, int client, const struct told *told)
 {
-	static const uint8_t none[sizeof told->network.address] = {0};
-	struct message_event *event;
-	char text[NET_ADDRESS_TEXT_SIZE];
-	char name[NET_NAME_SIZE];
-	struct net_address address;
 	const struct egress_told *network = &told->network;
+	struct message_event *event;
+	struct told_text text;
 
 	if (told->event.kind != EVENT_ENDED && !frame_has_room(client))
 		return;
@@ -118,16 +111,10 @@ static void pass_on(const struct connection *c, int client, const struct told *t
 	                                                .sent_bytes = network->sent_bytes,
 	                                                .received_bytes = network->received_bytes,
 	                                                .open = network->open};
-	memcpy(&address, network->address, sizeof address);
-	/* It is a dialer's, which may be captured: what is no name is left out, as nothing else is a terminal's to show. */
-	if (memchr(network->name, '\0', sizeof network->name) && *network->name &&
-	    !net_name_canonical(network->name, strlen(network->name), name) &&
-	    message_add_text(c->message, name, &event->connection.name) < 0)
-		return;
-	if (memcmp(network->address, none, sizeof none) != 0 &&
-	    message_add_text(c->message, net_address_print(&address, text), &event->connection.address) < 0)
-		return;
-	if (add_rule(c, network, &event->connection) < 0)
+	told_text_read(network, &text);
+	if (message_add_text(c->message, text.name, &event->connection.name) < 0 ||
+	    message_add_text(c->message, text.address, &event->connection.address) < 0 ||
+	    add_rule(c, network->origin, text.rule, &event->connection) < 0)
 		return;
 	(void)!frame_send_message(client, c->message, 0, NULL, 0, MSG_DONTWAIT);
 }

@@ -329,7 +329,7 @@ static void commands_read_child(struct commands *commands, struct command *comma
 	if (!command->started_due)
 		command->terminal = fd_close(command->terminal); /* nobody is there to take it */
 	command->state = COMMAND_RUNNING;                        /* or about to exit, having failed */
-	if (command->record.failure.error == 0 && !commands->tell.is_recorded)
+	if (command->record.failure.error == 0 && !command->is_reported)
 		commands_report(commands, command, EVENT_STARTED);
 }
 

@@ -29,10 +29,10 @@ MAY_INCLUDE = {
     "helper/start": ["base/", "helper/"],
     # What does not.
     "programs/apply": ["base/", "helper/privilege/lockdown.h", "programs/diff/diff.h", "programs/diff/protect.h", "programs/diff/ways.h"],
-    "programs/audit": ["base/", "protocol/frame.h", "protocol/message_command.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decider/plan_name.h", "programs/decider/refuse_plan.h", "programs/egress/egress.h", "programs/init/argv.h"],
+    "programs/audit": ["base/", "protocol/frame.h", "protocol/message_command.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decider/plan_name.h", "programs/decider/refuse_plan.h", "programs/egress/egress.h", "programs/egress/told_text.h", "programs/init/argv.h"],
     "programs/closer": ["base/", "protocol/", "helper/listener/closer.h", "helper/privilege/lockdown.h"],
     "programs/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/policy/key_line.h", "helper/plan/", "helper/policy/policy.h",
-                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/egress/egress.h", "programs/policy/target.h"],
+                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/egress/egress.h", "programs/egress/told_text.h", "programs/policy/target.h"],
     "programs/decoder": ["base/", "protocol/", "programs/decider/decoder.h", "programs/decider/plan_name.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
     "programs/diff": ["base/", "helper/privilege/lockdown.h"],
     "programs/egress": ["base/", "protocol/", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
