@@ -52,6 +52,11 @@ def is_of_the_host(pid):
     return False
 
 
+def wait_narrowed(supervisor):
+    """A command is up a moment before its supervisor gives up what it made the sandbox with."""
+    yett.wait_until(lambda: sets_of(supervisor)[0] != table('build'), 'that the supervisor gives up what it made the sandbox with')
+
+
 class Roles(yett.Case):
     """Each process has what helper/privilege/privilege.c says, and no more."""
 
@@ -91,7 +96,7 @@ class Roles(yett.Case):
             self.assertEqual((permitted, bounding), (self.build, self.bounding))
 
     def test_a_supervisor_can_do_only_what_ending_takes(self):
-        yett.wait_until(lambda: sets_of(self.supervisor)[0] != self.build, 'that it gives up what it made the sandbox with')  # its command is up before
+        wait_narrowed(self.supervisor)
         effective, permitted, bounding, inheritable, ambient = sets_of(self.supervisor)
         self.assertEqual((effective, inheritable, ambient), (self.supervise, NONE, NONE))
         self.assertEqual((permitted, bounding), (self.build, self.bounding))  # for what may be mounted later
@@ -327,7 +332,7 @@ class Spares(yett.Case):
         seen = set()
         for i in range(20):
             out = self.shell('ls -A /tmp ~ /dev/shm /run/lock | grep -c left; touch /tmp/left ~/left /dev/shm/left /run/lock/left; '
-                             'echo $$; cat /proc/sys/kernel/random/boot_id >/dev/null; ps -e -o args= | grep -vc yett-init',
+                             'echo $$; cat /proc/sys/kernel/random/boot_id >/dev/null; echo /proc/[0-9]*',
                              options=['-p', 'build' if i % 3 else 'default', '--memory', '%dM' % (64 + i)])
             seen.add(out)
         self.assertEqual(len(seen), 1, seen)
@@ -553,6 +558,7 @@ class PerConnection(yett.Case):
         init = yett.parent_of(command)
         supervisor = yett.parent_of(init)
         monitor = yett.parent_of(supervisor)
+        wait_narrowed(supervisor)
         self.assertEqual(sets_of(command), (NONE,) * 5)
         self.assertEqual(sets_of(init)[0], {KILL, SETGID, SETUID})
         self.assertEqual(sets_of(supervisor)[0:3], (table('supervise'), table('build'), table('build') | table('audit')))
