@@ -22,6 +22,20 @@ static const char *const tables[] = {
 	"BEGIN UPDATE checkpoint SET parent = OLD.parent WHERE parent = OLD.id; END",
 };
 
+/* As ANALYZE makes them. sqlite.org/fileformat2.html, 2.6.3 and 2.6.5 */
+static const char *const statistics[] = {"CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+                                         "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"};
+
+/*
+ * A file's pages may lead to each other, so that a few of them are rows without end. What opens a store takes some hundred steps of
+ * SQLite's machine, and what is asked of one with a million checkpoints a hundred million: some seconds.
+ */
+#define OPENING_STEPS 100000
+#define STEPS         1000000000
+
+/* A row is no longer: sqlite3_limit(), SQLITE_LIMIT_LENGTH. */
+#define LENGTH_MAX (513 << 20)
+
 /*
  * What is not set in the file. The log is kept small (bytes), memory takes what sorting wants, and what is removed is overwritten. The rest
  * has SQLite look twice at what it reads.
@@ -72,6 +86,8 @@ int database_failed(const struct database *database, struct yett_error *error)
 		return locked(database, error);
 	case SQLITE_NOTADB:
 		return no_store(database, error);
+	case SQLITE_INTERRUPT:
+		return database_damaged(database, "what is in it has no end", error);
 	case SQLITE_CORRUPT:
 		return database_damaged(database, sqlite3_errmsg(connection), error);
 	case SQLITE_NOMEM:
@@ -130,7 +146,7 @@ int database_end(const struct database *database, int r, struct yett_error *erro
 static int look(const struct database *database, int64_t *ret_id, int64_t *ret_schema, bool *ret_is_new, struct yett_error *error)
 {
 	int64_t count = 0;
-	int r = database_number(database, "SELECT count(*) FROM sqlite_schema", &count, error);
+	int r = database_number(database, "SELECT EXISTS(SELECT 1 FROM sqlite_schema)", &count, error);
 
 	if (r == 0)
 		r = database_number(database, "PRAGMA application_id", ret_id, error);
@@ -140,23 +156,30 @@ static int look(const struct database *database, int64_t *ret_id, int64_t *ret_s
 	return r;
 }
 
+static bool is_statistics(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(statistics); i++)
+		if (strcmp(text, statistics[i]) == 0)
+			return true;
+	return false;
+}
+
 /* That its tables are those that this version makes. Of what SQLite has of its own there may be what ANALYZE makes, and indexes without
  * text. */
 static int check_tables(const struct database *database, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
-	int r = database_prepare(
-		database,
-		"SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4')) ORDER BY rowid",
-		&statement, error);
+	int r = database_prepare(database, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid", &statement, error);
 	size_t i = 0;
 
 	if (r)
 		return r;
-	for (; (r = sqlite3_step(statement)) == SQLITE_ROW; i++) {
+	while ((r = sqlite3_step(statement)) == SQLITE_ROW) {
 		const char *text = (const char *)sqlite3_column_text(statement, 0);
 
-		if (i == ARRAY_SIZE(tables) || !text || strcmp(text, tables[i]) != 0)
+		if (text && is_statistics(text))
+			continue;
+		if (i == ARRAY_SIZE(tables) || !text || strcmp(text, tables[i++]) != 0)
 			return database_damaged(database, "its tables are not those of a store", error);
 	}
 	if (r != SQLITE_DONE)
@@ -285,6 +308,13 @@ static void vfs_register(void)
 	(void)sqlite3_vfs_register(&vfs_guarded, 0); /* else none of that name is found when a store is opened */
 }
 
+/* Called when a statement has made so many steps, and each time it has made so many more: the first one is its end. */
+static int give_up(void *unused)
+{
+	(void)unused;
+	return 1;
+}
+
 int database_open(struct database *database, const char *path, uint32_t timeout_ms, unsigned flags, struct yett_error *error)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -299,7 +329,11 @@ int database_open(struct database *database, const char *path, uint32_t timeout_
 		return database_failed(database, error);
 	(void)sqlite3_busy_timeout(database->connection, (int)timeout_ms);
 	(void)sqlite3_db_config(database->connection, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	return prepare_until(database, flags, error);
+	(void)sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, LENGTH_MAX);
+	sqlite3_progress_handler(database->connection, OPENING_STEPS, give_up, NULL);
+	r = prepare_until(database, flags, error);
+	sqlite3_progress_handler(database->connection, STEPS, give_up, NULL);
+	return r;
 }
 
 void database_close(struct database *database)

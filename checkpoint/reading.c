@@ -156,7 +156,7 @@ int yett_checkpoint_history(struct yett_checkpoint_store *store, const char *id,
 
 	if (r == 0)
 		r = database_prepare(&store->database,
-		                     "WITH RECURSIVE line(at, above) AS (SELECT id, parent FROM checkpoint WHERE id = ?1 UNION ALL "
+		                     "WITH RECURSIVE line(at, above) AS (SELECT id, parent FROM checkpoint WHERE id = ?1 UNION "
 		                     "SELECT id, parent FROM line JOIN checkpoint ON id = above AND id < at) "
 		                     "SELECT " RECORD_COLUMNS " FROM line JOIN checkpoint ON id = at ORDER BY id DESC",
 		                     &statement, error);

@@ -23,7 +23,18 @@ struct record {
 	char bytes[];
 };
 
-static const enum column texts[] = {THREAD, NODE, TAGS, CUSTOM, SANDBOX, SNAPSHOT};
+/* In bytes, as record_check() and yett_checkpoint_put() have them. */
+static const struct {
+	enum column column;
+	int max;
+} texts[] = {
+	{THREAD, YETT_CHECKPOINT_TEXT_MAX},
+	{NODE, YETT_CHECKPOINT_TEXT_MAX},
+	{TAGS, (YETT_CHECKPOINT_TAG_MAX + 1) * YETT_CHECKPOINT_TAGS_MAX},
+	{CUSTOM, YETT_CHECKPOINT_CUSTOM_MAX},
+	{SANDBOX, YETT_CHECKPOINT_TEXT_MAX},
+	{SNAPSHOT, YETT_CHECKPOINT_TEXT_MAX},
+};
 
 /* Why the row is none that this library writes, or NULL. */
 static const char *find_damage(sqlite3_stmt *row)
@@ -35,6 +46,9 @@ static const char *find_damage(sqlite3_stmt *row)
 		return "the id of a parent is none";
 	if (sqlite3_column_type(row, THREAD) == SQLITE_NULL)
 		return "a checkpoint is of no thread";
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (sqlite3_column_bytes(row, texts[i].column) > texts[i].max)
+			return "a text is longer than one can be";
 	if (!sqlite3_column_int(row, IS_JSON))
 		return "what was added to a checkpoint is not JSON";
 	if (sqlite3_column_count(row) > STATE && sqlite3_column_bytes(row, STATE) != sqlite3_column_int64(row, STATE_SIZE))
@@ -57,7 +71,7 @@ static size_t room_for(sqlite3_stmt *row, bool has_state)
 	size_t room = 0, size;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		(void)bytes_of(row, texts[i], &size);
+		(void)bytes_of(row, texts[i].column, &size);
 		room += size + 1;
 	}
 	if (has_state) {
@@ -170,6 +184,12 @@ static bool add(struct yett_checkpoint_list *list, struct yett_checkpoint *check
 	return true;
 }
 
+/* Lists are in the order of ids, the last first: an id that is there twice is of pages that lead to each other, and there may be no end. */
+static bool is_in_order(const struct yett_checkpoint_list *list)
+{
+	return list->count < 2 || strcmp(list->items[list->count - 2]->id, list->items[list->count - 1]->id) > 0;
+}
+
 static int read_rows(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint_list *list, struct yett_error *error)
 {
 	int step;
@@ -182,6 +202,8 @@ static int read_rows(const struct database *database, sqlite3_stmt *statement, s
 			return r;
 		if (!add(list, checkpoint))
 			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a list of checkpoints");
+		if (!is_in_order(list))
+			return database_damaged(database, "a checkpoint is in it twice", error);
 	}
 	return step == SQLITE_DONE ? 0 : database_failed(database, error);
 }

@@ -148,16 +148,22 @@ char *git_origin_url(const struct git_origin *origin, const struct git_choice *c
 	return NULL;
 }
 
+/* For git and what it starts: a small pack may unpack to objects of any size. getrlimit(2) */
+static int limit(const struct git_choice *choice)
+{
+	const struct rlimit file = {choice->max_bytes, choice->max_bytes}, memory = {GIT_MEMORY_BYTES, GIT_MEMORY_BYTES};
+
+	return setrlimit(RLIMIT_FSIZE, &file) < 0 || setrlimit(RLIMIT_DATA, &memory) < 0 ? -errno : 0;
+}
+
 static int start(const struct git_choice *choice, char **argv, int out, int errors, pid_t *ret_pid)
 {
-	const struct rlimit limit = {choice->max_bytes, choice->max_bytes};
 	posix_spawn_file_actions_t actions;
 	int r = posix_spawn_file_actions_init(&actions);
 
 	if (r != 0)
 		return -r;
-	if (setenv("GIT_ALLOW_PROTOCOL", "ext", true) < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0)
-		r = errno;
+	r = setenv("GIT_ALLOW_PROTOCOL", "ext", true) < 0 ? errno : -limit(choice);
 	(void)signal(SIGXFSZ, SIG_IGN); /* it says so itself */
 	if (r == 0)
 		r = posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
@@ -167,6 +173,18 @@ static int start(const struct git_choice *choice, char **argv, int out, int erro
 		r = posix_spawnp(ret_pid, "git", &actions, NULL, argv, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	return -r;
+}
+
+bool git_next_line(FILE *from, char line[GIT_LINE_SIZE])
+{
+	size_t length = 0;
+	int c;
+
+	while ((c = getc(from)) != EOF && c != '\n')
+		if (length < GIT_LINE_SIZE - 1)
+			line[length++] = c ? (char)c : '?';
+	line[length] = '\0';
+	return c != EOF || length > 0;
 }
 
 /* "From URL", in whatever language: git leaves out what a URL may end with. The whole line, so that no other one passes for it. */
@@ -182,14 +200,9 @@ static bool is_of_url(const char *line, const char *url)
 static void pass_errors(int errors, const char *url)
 {
 	FILE *file = fdopen(errors, "r");
-	_cleanup_free_ char *line = NULL;
-	size_t size = 0;
-	ssize_t length;
+	char line[GIT_LINE_SIZE];
 
-	while (file && (length = getline(&line, &size, file)) > 0) {
-		for (ssize_t i = 0; i < length; i++)
-			line[i] = line[i] == '\0' ? '?' : line[i];
-		line[strcspn(line, "\n")] = '\0';
+	while (file && git_next_line(file, line)) {
 		if (is_of_url(line, url))
 			continue;
 		output_text(stderr, line, false);
@@ -202,8 +215,19 @@ static void pass_errors(int errors, const char *url)
 bool git_run(const struct git_choice *choice, const char *const *words, size_t count, char **more, size_t more_count, int out,
              struct yett_error *error)
 {
-	static const char *const checked[] = {
-		"git", "-c", "transfer.fsckObjects=true", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1"};
+	static const char *const checked[] = {"git",
+	                                      "-c",
+	                                      "transfer.fsckObjects=true",
+	                                      "-c",
+	                                      "fetch.fsckObjects=true",
+	                                      "-c",
+	                                      "fetch.unpackLimit=1",
+	                                      "-c",
+	                                      "core.bigFileThreshold=16m",
+	                                      "-c",
+	                                      "pack.threads=2",
+	                                      "-c",
+	                                      "gc.auto=0"};
 	_cleanup_free_ char **argv = calloc(ARRAY_SIZE(checked) + count + more_count + 1, sizeof *argv);
 	int errors[2] = {-1, -1}, status = 0, r = argv && pipe2(errors, O_CLOEXEC) == 0 ? 0 : -errno;
 	pid_t pid;

@@ -8,13 +8,15 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "cli/connect.h"
 #include "libclient/yett.h"
 
-#define GIT_PACK_BYTES ((uint64_t)2 << 30)
+#define GIT_PACK_BYTES   ((uint64_t)2 << 30)
+#define GIT_MEMORY_BYTES ((uint64_t)512 << 20) /* of each git outside */
+#define GIT_LINE_SIZE    16384
 
 struct git_choice {
 	struct connect_choice connect;
@@ -38,10 +40,14 @@ void git_origin_close(struct git_origin *origin);
 /* What git outside is told to fetch from: upload-pack inside. To be freed; NULL: no memory. */
 char *git_origin_url(const struct git_origin *origin, const struct git_choice *choice);
 
+/* The next line of a stranger's, without its end; what is longer is cut, and 0 becomes '?'. False: there is none. */
+_must_check_ bool git_next_line(FILE *from, char line[GIT_LINE_SIZE]);
+
 /*
  * Runs a git outside with `words`, of which the last is what git_origin_url() made, and then `more`, until it ends; what it says is shown,
  * escaped, but for the line that is that URL. `out` is its standard output, -1: ours.
- * It takes no file that is larger than was chosen, and checks all objects. True: it ended well; false, with a reason: it did not.
+ * It takes no file that is larger than was chosen and no more memory than GIT_MEMORY_BYTES, and checks all objects. True: it ended well;
+ * false, with a reason: it did not.
  */
 _must_check_ bool git_run(const struct git_choice *choice, const char *const *words, size_t count, char **more, size_t more_count, int out,
                           struct yett_error *error);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fd.h"
+#include "base/json.h"
 #include "cli/git_origin.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -36,14 +36,19 @@ static size_t hash_length(const char *text)
 	return length == 40 || length == 64 ? length : 0;
 }
 
-/* A branch, as git may have it: git looks at the rest. */
+/* A branch, as git may have it: git looks at the rest, and prints it as it is. */
 static bool is_branch(const char *name)
 {
 	if (strncmp(name, "refs/heads/", strlen("refs/heads/")) != 0)
 		return false;
-	for (; *name; name++)
-		if ((unsigned char)*name <= ' ' || *name == 0x7f)
+	while (*name) {
+		uint32_t point = 0;
+		size_t length = json_utf8_next(name, strnlen(name, 4), &point); /* no character is longer */
+
+		if (length == 0 || point == ' ' || json_is_harmful(point))
 			return false;
+		name += length;
+	}
 	return true;
 }
 
@@ -53,7 +58,6 @@ static void tell_ref(char *line)
 	char *tab = strchr(line, '\t');
 	size_t length = hash_length(line);
 
-	line[strcspn(line, "\n")] = '\0';
 	if (!tab)
 		return;
 	*tab++ = '\0';
@@ -67,8 +71,8 @@ static bool list(struct remote *remote, struct yett_error *error)
 {
 	const char *const words[] = {"ls-remote", "--symref", "--", remote->url};
 	char *refs[] = {(char *)"HEAD", (char *)"refs/heads/*"};
-	_cleanup_free_ char *line = NULL;
-	size_t size = 0, count = 0;
+	char line[GIT_LINE_SIZE];
+	size_t count = 0;
 	FILE *told = tmpfile();
 	bool is_told = told && git_run(&remote->choice, words, ARRAY_SIZE(words), refs, ARRAY_SIZE(refs), fileno(told), error);
 
@@ -76,7 +80,7 @@ static bool list(struct remote *remote, struct yett_error *error)
 		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "no file for what is told of the refs: %m");
 	if (is_told)
 		rewind(told);
-	while (is_told && count++ < REFS_MAX && getline(&line, &size, told) > 0)
+	while (is_told && count++ < REFS_MAX && git_next_line(told, line))
 		tell_ref(line);
 	if (told)
 		(void)fclose(told);

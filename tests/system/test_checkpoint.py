@@ -354,7 +354,8 @@ class Refused(Stores):
                 self.told('list', '--store', self.store)
 
     def test_values_that_somebody_has_changed_are_told(self):
-        for sql in ("UPDATE checkpoint SET custom = '{'", "UPDATE checkpoint SET parent = x'00'"):
+        for sql in ("UPDATE checkpoint SET custom = '{'", "UPDATE checkpoint SET parent = x'00'", "UPDATE checkpoint SET tags = printf('%.*c', 2081, 'x')",
+                    "UPDATE checkpoint SET thread = printf('%.*c', 256, 'x')", "UPDATE checkpoint SET custom = printf('[%.*c]', 65535, ' ')"):
             with self.subTest(sql):
                 self.put('t', '', '--store', self.store)
                 self.edit(sql)
@@ -364,6 +365,79 @@ class Refused(Stores):
                 for name in FILES:
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(self.store + name)
+
+    def page(self, bytes_, number):
+        start = (number - 1) * 4096
+        return memoryview(bytes_)[start:start + 4096]
+
+    def read_store(self):
+        with open(self.store, 'rb') as file:
+            return bytearray(file.read())
+
+    def write_store(self, bytes_):
+        with open(self.store, 'r+b') as file:
+            file.write(bytes_)
+
+    def test_tables_whose_pages_lead_to_each_other_have_an_end(self):
+        """The list of tables goes on with four levels of pages, each of which names the next one 500 times: 6 * 10^10 rows."""
+        self.put('t', '', '--store', self.store)
+        self.edit('PRAGMA user_version = 1')
+        bytes_ = self.read_store()
+        with contextlib.closing(sqlite3.connect(self.store)) as connection:
+            rows = connection.execute('SELECT rowid, type, name, tbl_name, rootpage FROM sqlite_schema WHERE sql IS NULL').fetchall()
+        count = len(bytes_) // 4096
+        rowid, kind, name, table, root = rows[0]
+        body = kind.encode() + name.encode() + table.encode() + bytes([root])
+        record = bytes([6, 13 + 2 * len(kind), 13 + 2 * len(name), 13 + 2 * len(table), 1, 0]) + body  # each is less than 128
+        leaf = bytearray(4096)
+        cell = bytes([len(record), rowid]) + record
+        leaf[4096 - len(cell):] = cell
+        leaf[:10] = struct.pack('>BHHHBH', 13, 0, 1, 4096 - len(cell), 0, 4096 - len(cell))
+        pages = [self.moved(bytes_[:4096]), leaf]
+
+        def interior(left, right, times, at=0):
+            page = bytearray(4096)
+            cells = at + 12 + 2 * times
+            for i in range(times):
+                page[cells + 5 * i:cells + 5 * i + 5] = struct.pack('>IB', left, 1)
+                page[at + 12 + 2 * i:at + 14 + 2 * i] = struct.pack('>H', cells + 5 * i)
+            page[at:at + 12] = struct.pack('>BHHHBI', 5, 0, times, cells, 0, right)
+            return page
+        for level in range(4):
+            pages.append(interior(count + 2 + level, count + 2 + level, 500))
+        new = interior(count + 1, count + len(pages), 1, 100)
+        new[:100] = bytes_[:100]
+        new[28:32] = struct.pack('>I', count + len(pages))
+        self.write_store(bytes(new) + bytes_[4096:] + b''.join(pages))
+        self.assert_refused(f'the store {self.store} is damaged: what is in it has no end')
+        with contextlib.closing(sqlite3.connect(self.store)) as connection:  # which would go on and on
+            connection.set_progress_handler(lambda: 1, 20000000)
+            with self.assertRaisesRegex(sqlite3.OperationalError, 'interrupted'):
+                connection.execute('SELECT count(*) FROM checkpoint')
+
+    @staticmethod
+    def moved(first):
+        """The first page, as another one: its header is 100 bytes further on there."""
+        count, = struct.unpack_from('>H', first, 103)
+        page = bytearray(first)
+        page[0:8 + 2 * count] = first[100:108 + 2 * count]
+        return page
+
+    def test_a_checkpoint_that_is_there_twice_is_told(self):
+        self.writer('t', 300, 10).wait(yett.DEADLINE)
+        self.edit('PRAGMA user_version = 1')
+        with contextlib.closing(sqlite3.connect(self.store)) as connection:
+            root, = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_checkpoint_1'").fetchone()
+        bytes_ = self.read_store()
+        page = self.page(bytes_, root)
+        self.assertEqual(page[0], 2)  # an inner page
+        count, = struct.unpack_from('>H', page, 3)
+        cells = struct.unpack_from('>%dH' % count, page, 12)
+        for cell in cells:
+            page[cell:cell + 4] = page[8:12]
+        self.write_store(bytes_)
+        done = self.yett('list', '--limit', '1000', '--store', self.store)
+        self.assertEqual((done.code, done.err.splitlines()[0]), (1, f'yett: the store {self.store} is damaged: a checkpoint is in it twice'))
 
     def test_a_circle_of_parents_has_an_end(self):
         ids = [self.put('t', '', '--store', self.store) for _ in range(3)]

@@ -1,7 +1,10 @@
 """Commits that were made in a copy-on-write sandbox, taken over by yett git fetch; and a repository inside that would rather do more."""
+import hashlib
 import os
 import shutil
+import struct
 import subprocess
+import zlib
 
 import yett
 from workspace import Workspace, tree
@@ -115,6 +118,15 @@ class Remotes(Repository):
         self.assertIn('there is no sandbox', self.remote('fetch', 'yett::0123456789abcdef', code=128).err)
         self.assertFalse(self.works()[0]['used'])
 
+    def test_branches_that_would_hide_what_they_are_called_are_not_told_of(self):
+        names = [b'c1-\xc2\x9b2J', b'turned-\xe2\x80\xaegnol', b'broken-\xff', 'größe'.encode()]
+        script = AS + 'git commit --allow-empty -qm second; ' + ''.join("git update-ref 'refs/heads/%s' HEAD; " % os.fsdecode(name) for name in names)
+        self.assert_cow(script)
+        self.remote('remote', 'add', 'box', 'yett::' + self.works()[0]['id'])
+        self.remote('fetch', 'box')
+        told = self.git('for-each-ref', '--format=%(refname)', 'refs/remotes/box').split()
+        self.assertEqual(told, ['refs/remotes/box/größe', 'refs/remotes/box/main'])
+
     def test_what_a_remote_says_is_a_strangers(self):
         self.assert_cow(AS + 'blob=$(git hash-object -w file); tree=$(printf "100644 blob $blob\\t.git\\n" | git mktree); '
                              'git update-ref refs/heads/bad $(git commit-tree -m bad $tree </dev/null)')
@@ -123,6 +135,42 @@ class Remotes(Repository):
         self.assertIn('hasDotgit', done.err)
         self.assertEqual(self.git('branch', '-r'), '')
         self.remote('fetch', 'box', 'main')
+
+
+def sized(number):
+    """A size as in a delta: seven bits a byte, the lowest first. gitformat-pack(5)"""
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7f | 0x80)
+        number >>= 7
+    return bytes(out) + bytes([number])
+
+
+def growing_pack():
+    """A pack of a few KB: a blob of 64 KiB, and three that are each made of copies of the one before, of 1 MiB and twice 264."""
+    out, size, at = struct.pack('>4sII', b'PACK', 2, 4), 1 << 16, []
+
+    def entry(kind, data, base=b''):
+        at.append(len(out))
+        more = len(data) >> 4
+        head = bytes([kind << 4 | len(data) & 15 | (0x80 if more else 0)]) + (sized(more) if more else b'')
+        return head + base + zlib.compress(data)
+
+    def back(distance):
+        bytes_ = [distance & 0x7f]
+        while distance >> 7:
+            distance = (distance >> 7) - 1
+            bytes_.insert(0, distance & 0x7f | 0x80)
+        return bytes(bytes_)
+
+    out += entry(3, bytes(size))
+    for times, more in ((16, b''), (264, b''), (1, b'x')):
+        pieces = [0xffffff] * (size // 0xffffff) + [size % 0xffffff]  # one instruction copies so much at most; all from the beginning
+        one = b''.join(b'\xf0' + struct.pack('<I', piece)[:3] for piece in pieces)
+        delta = sized(size) + sized(size * times + len(more)) + one * times + (bytes([len(more)]) + more if more else b'')
+        out += entry(6, delta, back(len(out) - at[-1]))
+        size = size * times + len(more)
+    return out + hashlib.sha1(out).digest()
 
 
 class Hostile(Repository):
@@ -180,6 +228,27 @@ class Hostile(Repository):
         self.assertEqual(self.git('branch', '--list', 'box'), '')
         self.fetch(store, 'main:refs/heads/box')
         self.assertEqual(self.git('cat-file', '-s', 'box:big'), '%d\n' % (4 << 20))
+
+    def test_a_small_pack_does_not_take_much_memory(self):
+        other = self.folder('other')
+        shutil.copytree(self.source, other, dirs_exist_ok=True, symlinks=True)
+        pack = growing_pack()
+        self.assertLess(len(pack), 1 << 14)
+        with open(self.alice.home + '/grows', 'wb') as file:
+            file.write(pack)
+        for path in (other, self.alice.home + '/grows'):
+            subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), path], check=True)
+        done = self.service.run(self.alice, 'sh', '-c', AS + 'git index-pack --stdin <../grows; sizes="%(objectsize) %(objectname)"; '
+                                'grown=$(git cat-file --batch-all-objects --batch-check="$sizes" | sort -n | tail -n 4); test "${grown#*276824065}" != "$grown"; '
+                                'tree=$(echo "$grown" | while read size blob; do printf "100644 blob $blob\\t$size\\n"; done | git mktree); '
+                                'git update-ref refs/heads/grows $(git commit-tree -m grows $tree </dev/null)', cwd=other, env={'HOME': self.alice.home})
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(self.cow('git commit --allow-empty -qm second', source=other).code, 0)
+        store = self.works()[0]['id']
+        done = self.fetch(store, 'grows', code=1)
+        self.assertIn('Out of memory', done.err)
+        self.assertEqual(self.git('branch', '--list', 'grows'), '')
+        self.fetch(store, 'main')
 
     def test_what_it_says_does_nothing_to_the_terminal(self):
         self.assertEqual(self.yett('create', '--name', 'box', '--cow', self.source, env=self.environment()).code, 0)
