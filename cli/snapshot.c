@@ -1,11 +1,13 @@
 /* See snapshot.h. */
 #include "cli/snapshot.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/escape.h"
+#include "base/own_place.h"
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/session.h"
@@ -277,10 +279,25 @@ struct copying {
 	int (*take_back)(struct copying *copying, struct yett_error *error);
 };
 
+/* What names it is a file that programs write: no other directory's changes go by that. */
+static int check_here(const struct yett_work *work, const char *name, struct yett_error *error)
+{
+	char here[PATH_MAX];
+
+	if (realpath(".", here) && own_place_is_below(here, work->source))
+		return 0;
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                "the store %s is of what was changed in %s, which is not the current directory, nor one above it", work->id,
+	                ESCAPE(work->source));
+	error_mend(error, "if that is meant, go there first, or call: yett snapshot rollback %s %s", work->id, name);
+	return YETT_E_INVALID_REQUEST;
+}
+
 /* The one store of a sandbox, by the id or the name of that; or the store that is called so. */
-static int find_store(const char *of, char id[static YETT_ID_SIZE], struct yett_error *error)
+static int find_store(const char *of, const char *snapshot, char id[static YETT_ID_SIZE], struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	const struct yett_work *found = NULL;
 	int r = yett_works_list(&list, error);
 	char name[YETT_NAME_SIZE];
 	size_t count = 0;
@@ -291,13 +308,17 @@ static int find_store(const char *of, char id[static YETT_ID_SIZE], struct yett_
 
 		if (!is_it && strcmp(work->sandbox, of) != 0 && !(session_find(work->sandbox, name) && strcmp(name, of) == 0))
 			continue;
-		(void)snprintf(id, YETT_ID_SIZE, "%s", work->id);
-		count++;
+		found = work;
+		count = is_it ? 1 : count + 1;
 		if (is_it)
-			return 0;
+			break;
 	}
-	if (r || count == 1)
+	if (r)
 		return r;
+	if (count == 1) {
+		(void)snprintf(id, YETT_ID_SIZE, "%s", found->id);
+		return check_here(found, snapshot, error);
+	}
 	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
 	                count ? "%s has more than one store" : "there is no store %s, nor one of a sandbox of that id or name", ESCAPE(of));
 	error_mend(error, "yett work list tells which stores there are");
@@ -308,7 +329,7 @@ int snapshot_go_back(const char *of, const char *name, unsigned flags, struct ye
 {
 	struct snapshot_choice choice = {.kill = flags & SNAPSHOT_KILL, .yes = flags & SNAPSHOT_YES, .delete_later = true};
 	char id[YETT_ID_SIZE];
-	int r = find_store(of, id, error);
+	int r = find_store(of, name, id, error);
 
 	return r ? r : run_rollback(&choice, id, name, error);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/own_place.h"
 
 static bool is_later(const struct yett_work *work, const struct yett_work *than)
 {
@@ -15,14 +16,6 @@ static bool is_later(const struct yett_work *work, const struct yett_work *than)
 static bool is_of(const struct yett_work *work, const char *sandbox)
 {
 	return *sandbox && (strcmp(work->sandbox, sandbox) == 0 || strcmp(work->name, sandbox) == 0);
-}
-
-/* Whether `path` is `directory`, or below it. */
-static bool is_within(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/' || length == 1);
 }
 
 static int not_found(const char *name, struct yett_error *error)
@@ -44,7 +37,7 @@ static int find_here(const struct yett_work_list *list, const struct yett_work *
 	for (size_t i = 0; i < yett_work_list_count(list); i++) {
 		const struct yett_work *work = yett_work_list_get(list, i);
 
-		if (work->is_complete && work->is_changed && is_within(here, work->source) && is_later(work, found))
+		if (work->is_complete && work->is_changed && own_place_is_below(here, work->source) && is_later(work, found))
 			found = work;
 	}
 	if (found) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <search.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,7 +23,16 @@
 struct place {
 	int from, to;
 	unsigned depth;
-	bool is_merged; /* there may be something in `to`, which covers what is in `from` */
+	bool is_merged;             /* there may be something in `to`, which covers what is in `from` */
+	const struct place *parent; /* NULL: this is the layer */
+	const char *name;           /* in that one */
+};
+
+/* A file of several names, as the first of them was copied. */
+struct linked {
+	dev_t device;
+	ino_t inode;
+	char path[]; /* from the layer */
 };
 
 static int copy_directory(struct work_copy *copy, const struct place *place);
@@ -136,6 +146,58 @@ static int copy_file(const struct place *place, const char *name)
 	return r == 0 ? copy_state(from, to) : r;
 }
 
+static int compare_linked(const void *one, const void *other)
+{
+	const struct linked *a = one, *b = other;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	return a->inode < b->inode ? -1 : a->inode > b->inode;
+}
+
+/* 0, or -1: it is too long for one. The layer, for `at`. */
+static int write_path(const struct place *place, const char *name, char path[static PATH_MAX], const struct place **ret_layer)
+{
+	size_t at = PATH_MAX - 1, length = strlen(name);
+
+	path[at] = '\0';
+	for (; length < at; name = place->name, length = strlen(name), place = place->parent) {
+		at -= length;
+		memcpy(path + at, name, length);
+		if (!place->parent) {
+			memmove(path, path + at, PATH_MAX - at);
+			*ret_layer = place;
+			return 0;
+		}
+		path[--at] = '/';
+	}
+	return -1;
+}
+
+/* Else each name of a large file would take its room again. */
+static int copy_linked(struct work_copy *copy, const struct place *place, const char *name, const struct stat *st)
+{
+	const struct place *layer;
+	struct linked *linked, **found;
+	char path[PATH_MAX];
+	bool is_copied;
+
+	if (write_path(place, name, path, &layer) < 0)
+		return copy_file(place, name);
+	linked = malloc(sizeof *linked + strlen(path) + 1);
+	if (!linked)
+		return -ENOMEM;
+	linked->device = st->st_dev;
+	linked->inode = st->st_ino;
+	(void)strcpy(linked->path, path);
+	found = tsearch(linked, &copy->linked, compare_linked);
+	if (found && *found == linked)
+		return copy_file(place, name);
+	is_copied = found && linkat(layer->to, (*found)->path, place->to, name, 0) == 0;
+	free(linked);
+	return is_copied ? 0 : found ? copy_file(place, name) : -ENOMEM;
+}
+
 static int copy_link(const struct place *place, const char *name, const struct stat *st)
 {
 	const struct timespec times[] = {st->st_atim, st->st_mtim};
@@ -177,7 +239,7 @@ static int copy_under(struct work_copy *copy, const struct place *place)
 static int copy_below_name(struct work_copy *copy, const struct place *place, const char *name, bool is_there)
 {
 	_cleanup_fd_ int from = openat(place->from, name, O_RDONLY | O_DIRECTORY | OPEN_ENTRY), to = -1;
-	struct place below = {.from = from, .depth = place->depth + 1, .is_merged = is_there};
+	struct place below = {.from = from, .depth = place->depth + 1, .is_merged = is_there, .parent = place, .name = name};
 	int r;
 
 	if (from < 0)
@@ -218,7 +280,7 @@ static int copy_entry(struct work_copy *copy, const struct place *place, const c
 	if (S_ISDIR(st.st_mode))
 		return copy_below_name(copy, place, name, is_there);
 	if (S_ISREG(st.st_mode))
-		return copy_file(place, name);
+		return st.st_nlink > 1 ? copy_linked(copy, place, name, &st) : copy_file(place, name);
 	return S_ISLNK(st.st_mode) ? copy_link(place, name, &st) : copy_node(place, name, &st);
 }
 
@@ -253,15 +315,21 @@ int work_copy_layer(struct work_copy *copy, int from, int to)
 	const struct place place = {.from = from, .to = to};
 	int r;
 
-	copy->failed[0] = '\0';
+	*copy = (struct work_copy){0};
 	r = copy_directory(copy, &place);
+	tdestroy(copy->linked, free);
+	copy->linked = NULL;
 	return r == 0 ? copy_state(from, to) : r;
 }
 
 int work_copy_below(struct work_copy *copy, int below, int to)
 {
 	const struct place place = {.from = below, .to = to, .is_merged = true};
+	int r;
 
-	copy->failed[0] = '\0';
-	return copy_under(copy, &place);
+	*copy = (struct work_copy){0};
+	r = copy_under(copy, &place);
+	tdestroy(copy->linked, free);
+	copy->linked = NULL;
+	return r;
 }

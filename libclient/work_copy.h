@@ -15,11 +15,12 @@
 
 struct work_copy {
 	char failed[WORK_COPY_PATH]; /* what could not be copied */
+	void *linked;                /* while it copies: work_copy.c */
 };
 
 /*
  * Copies all that is in `from` to `to`, an empty directory, and what it is itself: contents (by reference, where the file system has that),
- * modes, times, groups, attributes and ACLs, whiteouts and marks of an overlay. Hard links become files of their own. 0 or -errno.
+ * modes, times, groups, attributes and ACLs, hard links, whiteouts and marks of an overlay. 0 or -errno.
  */
 _must_check_ int work_copy_layer(struct work_copy *copy, int from, int to);
 

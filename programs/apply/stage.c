@@ -9,10 +9,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/statfs.h>
 #include <time.h>
 
 #define IN_STORE "stage"
 #define BLOCK    ((size_t)1 << 20)
+#define PIECE    ((off_t)32 << 20)
+#define ROOM     ((uint64_t)64 << 20)
 #define TICK_NS  ((int64_t)20000000) /* and some more: it is 10 ms at most, CONFIG_HZ_100 */
 
 static void name_of(const struct apply *apply, char name[static NAME_MAX])
@@ -90,6 +93,22 @@ int stage_empty(struct apply *apply)
 	return r;
 }
 
+/*
+ * A file system that is full has others fail as well, and a few names of one large file in a sandbox are as many files here. So a little is
+ * left, more than one piece: 64 MiB, or a hundredth where that is less.
+ */
+static bool has_room(int to)
+{
+	struct statfs st;
+	uint64_t left, all;
+
+	if (fstatfs(to, &st) < 0 || st.f_blocks == 0)
+		return true; /* it tells nothing: writing will */
+	left = (uint64_t)st.f_bavail * (uint64_t)st.f_bsize;
+	all = (uint64_t)st.f_blocks * (uint64_t)st.f_bsize;
+	return left >= (all / 100 < ROOM ? all / 100 : ROOM);
+}
+
 /* By the kernel where it can, which on some file systems copies nothing at all. copy_file_range(2) */
 static int copy_part(int from, int to, off_t at, off_t end)
 {
@@ -97,8 +116,11 @@ static int copy_part(int from, int to, off_t at, off_t end)
 
 	while (at < end) {
 		off_t in = at, out = at;
-		ssize_t n = block ? -1 : copy_file_range(from, &in, to, &out, (size_t)(end - at), 0);
+		ssize_t n;
 
+		if (!has_room(to))
+			return -ENOSPC;
+		n = block ? -1 : copy_file_range(from, &in, to, &out, (size_t)(end - at < PIECE ? end - at : PIECE), 0);
 		if (n < 0 && !block && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
 			return -errno;
 		if (n < 0) {

@@ -606,21 +606,35 @@ class Full(InMemory):
         st = os.stat(self.source + '/huge')
         self.assertEqual((st.st_size, st.st_blocks), (1 << 50, 0))
 
+    def apply_with(self, left):
+        """Where the file system has so many KiB left."""
+        filler = os.path.join(os.path.dirname(self.source), 'filler')
+        with open(filler, 'wb', buffering=0) as file:
+            while True:
+                try:
+                    file.write(bytes(4096))
+                except OSError:
+                    break
+        os.truncate(filler, max(0, os.path.getsize(filler) // 4096 * 4096 - left * 1024))
+        done = self.apply()
+        os.unlink(filler)
+        return done
+
+    def test_names_of_one_file_do_not_fill_the_file_system(self):
+        self.assert_cow('head -c 4k /dev/zero | tr "\\0" x >new; for i in 1 2 3 4 5 6 7 8 9; do ln new new-$i; done')
+        done = self.apply_with(left=44)  # enough for ten, and not for a hundredth of 1 MiB besides
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('No space left', done.err)
+        self.assertFalse(os.path.exists(self.source + '/new'))
+        self.assertEqual(self.apply_with(left=56).code, 0)
+        self.assertEqual([os.stat('%s/new-%d' % (self.source, i)).st_nlink for i in range(1, 10)], [1] * 9)
+
     def test_nothing_is_changed_where_there_is_no_room(self):
         self.assert_cow('head -c 300k /dev/zero | tr "\\0" x >file; rm gone')
         before, names = content(self.source), os.listdir(self.source)
-        filler = os.path.join(os.path.dirname(self.source), 'filler')
         refused = 0
         for left in range(0, 420, 4):  # KiB
-            with open(filler, 'wb', buffering=0) as file:
-                while True:
-                    try:
-                        file.write(bytes(4096))
-                    except OSError:
-                        break
-            os.truncate(filler, max(0, os.path.getsize(filler) // 4096 * 4096 - left * 1024))
-            done = self.apply()
-            os.unlink(filler)
+            done = self.apply_with(left)
             if done.code == 0:
                 break
             refused += 1

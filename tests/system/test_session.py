@@ -755,7 +755,7 @@ class Sessions(Workspace):
     # --- checkpoints that name a snapshot ---
 
     def checkpoint(self, *words, **more):
-        return self.do('checkpoint', *words, **more)
+        return self.do('checkpoint', *words, **{'cwd': self.source, **more})
 
     def test_a_thread_that_goes_back_takes_its_sandbox_with_it(self):
         self.cow_box()
@@ -772,6 +772,9 @@ class Sessions(Workspace):
         done = self.checkpoint('rollback', 'thread', found['second'], '--workspace', code=1)
         self.assertIn('a sandbox works on the store ' + work, done.err)
         self.assertEqual(self.checkpoint('latest', 'thread').out, 'third')  # nothing has gone back
+        done = self.checkpoint('rollback', 'thread', found['second'], '--workspace', '--kill', cwd=self.alice.home, code=1)  # a file that programs write named it
+        self.assertIn('of what was changed in %s, which is not the current directory' % self.source, done.err)
+        self.assertIn('yett snapshot rollback %s second' % work, done.err)
         done = self.checkpoint('rollback', 'thread', found['second'], '--workspace', '--kill')
         self.assertIn('%s is as second was\nremoved 1 checkpoint\n' % work, done.out)
         self.assertEqual(self.checkpoint('latest', 'thread').out, 'second')
@@ -1000,7 +1003,7 @@ class Sessions(Workspace):
         self.addCleanup(os.close, master)
         os.write(master, answer.encode())
         process = self.service.popen(self.alice, 'setsid', '--ctty', '--wait', self.service.yett, *words, env=self.environment(), stdin=slave,
-                                     stdout=subprocess.PIPE, stderr=slave)
+                                     stdout=subprocess.PIPE, stderr=slave, cwd=self.source)
         os.close(slave)
         out, _ = process.communicate(timeout=yett.DEADLINE)
         shown = yett.read_terminal(master).decode()

@@ -204,6 +204,18 @@ class Live(Snapshots):
         self.again(fork, 'true')
         self.assertEqual(shown_by_names(self.store({'id': fork}), self.source), {**taken, 'b': del_})
 
+    def test_names_of_one_file_take_its_room_once(self):
+        script = 'mkdir -p a/b; head -c 1M /dev/zero | tr "\\0" x >a/b/large; for i in 1 2 3 4 5 6 7 8; do ln a/b/large $i; done; echo up; read x; ln 1 9'
+        process, work, _ = self.begin('sh', '-c', script)
+        self.snapshot('take', work['id'], 'while-it-runs')
+        process.communicate(b'\n', timeout=yett.DEADLINE)
+        self.wait_unused()
+        for name, links in (('while-it-runs', {9}), (None, {9, 10})):  # of the layer of the snapshot, and of what came on it
+            layers = self.store({'id': self.snapshot('fork', work['id'], *([name] if name else [])).out.strip()})
+            found = [st for folder, _, files in os.walk(layers) for st in (os.lstat(os.path.join(folder, file)) for file in files) if st.st_size == 1 << 20]
+            self.assertEqual({st.st_nlink for st in found}, links)
+            self.assertEqual(len({st.st_ino for st in found}), len(links))
+
     def test_at_rest_each_is_as_the_sandbox_saw_it(self):
         """Of changes at random, whose seeds are told."""
         for seed in random.sample(range(1 << 20), 3):
