@@ -1,9 +1,11 @@
 /* See call.h. */
 #include "agent/call.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/happenings.h"
 #include "agent/problem.h"
 
 struct call {
@@ -182,7 +184,22 @@ void call_fail_with(struct call *call, const struct yett_error *error, json_t *a
 	call_finish(call, answer ? answer : json_null(), call_outcome_of(error->code));
 }
 
+/* "sandboxes allow NAME" */
+static void tell_refusal(struct call *call, const struct yett_error *error)
+{
+	const char *action = field_text(call->asked, "action"), *sandbox = field_text(call->asked, "sandbox");
+	char text[160];
+
+	(void)snprintf(text, sizeof text, "%s%s%.40s%s%.80s", call->operation->name, action ? " " : "", action ? action : "",
+	               sandbox ? " " : "", sandbox ? sandbox : "");
+	happenings_add_refusal(call->agent, text, error);
+}
+
 void call_fail(struct call *call, const struct yett_error *error)
 {
+	enum call_outcome outcome = call_outcome_of(error->code);
+
+	if (outcome == CALL_REFUSED || outcome == CALL_UNSUPPORTED || outcome == CALL_UNAVAILABLE)
+		tell_refusal(call, error);
 	call_fail_with(call, error, json_object());
 }

@@ -244,6 +244,8 @@ int execution_begin(struct execution *execution, const json_t *asked, struct yet
 		r = execution_check_box(execution->box, error);
 	if (r == 0)
 		tell_ready(execution);
+	else if (call_outcome_of(error->code) == CALL_REFUSED)
+		happenings_add_refusal(execution->agent, execution->text, error);
 	return r;
 }
 

@@ -385,7 +385,6 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 	free(making);
 	call_set_work(call, NULL, NULL);
 	if (!box) {
-		happenings_add_refusal(call_agent(call), "a sandbox", error);
 		call_fail(call, error);
 		return;
 	}
@@ -409,7 +408,6 @@ static void make(struct call *call)
 	if (box_make(call_agent(call), call_asked(call), field_text(call_asked(call), "name"), true, made, making, &making->making,
 	             &error) != 0) {
 		free(making);
-		happenings_add_refusal(call_agent(call), "a sandbox", &error);
 		call_fail(call, &error);
 		return;
 	}
@@ -427,13 +425,15 @@ static const struct {
 /* The sandbox that is asked about is asked about by its id, from here on. */
 static int name_by_id(struct call *call, struct yett_error *error)
 {
-	json_t *asked = json_copy((json_t *)call_asked(call));
 	char id[YETT_ID_SIZE];
-	int r = own_find(call_agent(call), field_text(asked, "sandbox"), id, error);
+	int r = own_find(call_agent(call), field_text(call_asked(call), "sandbox"), id, error);
+	json_t *asked = r == 0 ? json_copy((json_t *)call_asked(call)) : NULL;
 
-	(void)json_object_set_new(asked, "sandbox", json_string(r == 0 ? id : ""));
+	if (r != 0)
+		return r;
+	(void)json_object_set_new(asked, "sandbox", json_string(id));
 	call_replace_asked(call, asked);
-	return r;
+	return 0;
 }
 
 void op_sandboxes(struct call *call)

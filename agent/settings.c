@@ -81,7 +81,55 @@ static const char *find_wrong_language(const json_t *object)
 	return NULL;
 }
 
-int settings_change(struct settings *settings, const json_t *object, struct yett_error *error)
+static bool is_among(const json_t *names, const char *name)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(names, i, one)
+	{
+		if (language_find(json_string_value(one)) == language_find(name))
+			return true;
+	}
+	return false;
+}
+
+/* Of two lists of languages, of which one that is null has all. */
+static bool has_more(const json_t *asked, const json_t *most)
+{
+	json_t *one;
+	size_t i;
+
+	if (!json_is_array(most))
+		return false;
+	json_array_foreach(asked, i, one)
+	{
+		if (!is_among(most, json_string_value(one)))
+			return true;
+	}
+	return !json_is_array(asked);
+}
+
+/* What bounds requests is moved by none of them, but to be narrower. */
+static int check_most(const json_t *most, const json_t *object, struct yett_error *error)
+{
+	const json_t *asked = json_object_get(object, "languages");
+	const char *what = NULL;
+
+	if (field_duration_ms(object, "max_timeout", 0) > field_duration_ms(most, "max_timeout", 0))
+		what = "max_timeout";
+	else if (asked && has_more(asked, json_object_get(most, "languages")))
+		what = "languages";
+	else if (field_bool(most, "refuse_findings") && field_get(object, "refuse_findings") && !field_bool(object, "refuse_findings"))
+		what = "refuse_findings";
+	if (!what)
+		return 0;
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "%s may be narrower than the settings have it, and not wider", what);
+	error_mend(error, "\"%s\" in the settings, ~/.config/yett/agent.json, and a new start", what);
+	return YETT_E_PERMISSION_DENIED;
+}
+
+static int take(struct settings *settings, const json_t *object, struct yett_error *error)
 {
 	uint64_t most, usual;
 	const char *wrong;
@@ -106,6 +154,15 @@ int settings_change(struct settings *settings, const json_t *object, struct yett
 	if (field_get(object, "refuse_findings"))
 		settings->refuse_findings = field_bool(object, "refuse_findings");
 	return 0;
+}
+
+int settings_change(struct settings *settings, const json_t *object, struct yett_error *error)
+{
+	int r = fields_check(settings_fields, object, error);
+
+	if (r == 0)
+		r = check_most(settings->most, object, error);
+	return r ? r : take(settings, object, error);
 }
 
 /* What the rows say, as one object. */
@@ -148,21 +205,15 @@ static int take_may(json_t *object, json_t **may, struct yett_error *error)
 	return 0;
 }
 
-int settings_load(struct settings *settings, json_t **ret_may, struct yett_error *error)
+/* The file's, where there is one, over what there is. */
+static int take_file(struct settings *settings, const char *path, json_t **may, struct yett_error *error)
 {
-	_cleanup_free_ char *path = home_path("XDG_CONFIG_HOME", ".config", "yett/agent.json"), *text = NULL;
-	json_t *object = defaults();
+	_cleanup_free_ char *text = NULL;
 	json_error_t where;
+	json_t *object;
 	size_t length;
 	int r;
 
-	*settings = (struct settings){0};
-	*ret_may = json_object();
-	r = *ret_may ? settings_change(settings, object, error)
-	             : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
-	json_decref(object);
-	if (r != 0 || !path)
-		return r;
 	text = read_file_text(path, &length);
 	if (!text)
 		return errno == ENOENT || errno == ENOTDIR
@@ -171,13 +222,31 @@ int settings_load(struct settings *settings, json_t **ret_may, struct yett_error
 	object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
 	if (!object)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.120s:%d: %.100s", path, where.line, where.text);
-	r = take_may(object, ret_may, error);
+	r = take_may(object, may, error);
 	if (r == 0)
-		r = settings_change(settings, object, error);
+		r = take(settings, object, error);
 	if (r != 0)
 		error_detail(error, "it stands in %.400s", path);
 	json_decref(object);
 	return r;
+}
+
+int settings_load(struct settings *settings, json_t **ret_may, struct yett_error *error)
+{
+	_cleanup_free_ char *path = home_path("XDG_CONFIG_HOME", ".config", "yett/agent.json");
+	json_t *object = defaults();
+	int r;
+
+	*settings = (struct settings){0};
+	*ret_may = json_object();
+	r = *ret_may ? take(settings, object, error) : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
+	json_decref(object);
+	if (r == 0 && path)
+		r = take_file(settings, path, ret_may, error);
+	if (r != 0)
+		return r;
+	settings->most = settings_json(settings);
+	return settings->most ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
 }
 
 json_t *settings_json(const struct settings *settings)
@@ -199,5 +268,6 @@ void settings_free(struct settings *settings)
 	free(settings->strong);
 	free(settings->languages);
 	json_decref(settings->interpreters);
+	json_decref(settings->most);
 	*settings = (struct settings){0};
 }

@@ -14,6 +14,7 @@ struct settings {
 	char **languages;                            /* those that may be run, by name; ends with NULL. NULL: all */
 	json_t *interpreters;                        /* a language's name: the program instead of the table's */
 	bool refuse_findings;                        /* code that the validator warns of gravely is refused */
+	json_t *most;                                /* as they were loaded */
 };
 
 /* Its fields, for documents and for changes at run time. */
@@ -25,7 +26,10 @@ extern const struct field settings_fields[];
  */
 _must_check_ int settings_load(struct settings *settings, json_t **ret_may, struct yett_error *error);
 
-/* Changes those that are members of `object`, all or none. */
+/*
+ * As a request asks: changes those that are members of `object`, all or none. YETT_E_PERMISSION_DENIED: the longest time, the languages or
+ * what is refused would be wider than they were loaded.
+ */
 _must_check_ int settings_change(struct settings *settings, const json_t *object, struct yett_error *error);
 
 /* As an object of these fields. The caller's. */

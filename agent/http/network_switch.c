@@ -186,10 +186,23 @@ static int switch_off(const struct switched *switched, struct yett_error *error)
 	return r;
 }
 
+/* What was remembered may be more than may be allowed by now, or than it ever was. */
+static int check(const struct switched *switched, const json_t *texts, struct yett_error *error)
+{
+	_cleanup_free_ char **list = field_strings(texts);
+
+	if (!list)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
+	return bounds_check_rules(&switched->agent->bounds, (const char *const *)list, json_array_size(texts), error);
+}
+
 static int switch_on(const struct switched *switched, struct yett_error *error)
 {
-	int r = change(switched, json_object_get(switched->state, switched->id), true, error);
+	const json_t *texts = json_object_get(switched->state, switched->id);
+	int r = check(switched, texts, error);
 
+	if (r == 0)
+		r = change(switched, texts, true, error);
 	if (r != 0)
 		return r;
 	(void)json_object_del(switched->state, switched->id);

@@ -411,7 +411,7 @@ void older_configure(struct exchange *exchange)
 		}
 	}
 	if (settings_change(&exchange->agent->settings, asked, &error) != 0) {
-		reply_text(exchange, MHD_HTTP_BAD_REQUEST, "invalid configuration: %s", error.message);
+		reply_text(exchange, reply_status(error.code), "invalid configuration: %s", error.message);
 	} else {
 		manager_forget(server_manager(exchange->server));
 		older_config(exchange);

@@ -197,8 +197,16 @@ class Streams(serving.Case):
         self.assertIn('max_memory', stream.until(lambda event: event['event'] == 'refused')['data']['error']['rule'])
         self.server.call('run_command', command='é' * 200, memory_bytes=1 << 50)  # what is kept of it ends within a character or not
         self.server.call('run_command', command='x' + 'é' * 200, memory_bytes=1 << 50)
-        for beginning in ('é' * 10, 'xé'):
-            self.assertTrue(stream.until(lambda event: event['event'] == 'refused')['data']['text'].startswith(beginning))
+        box = self.server.call('sandboxes', action='make').json['sandbox']['id']
+        self.server.call('sandboxes', action='make', memory_bytes=1 << 50)
+        self.server.call('sandboxes', action='allow', sandbox=box, allow=['one.example:443'])
+        self.assertEqual(self.yett('create', '--name', 'users-own').code, 0)
+        self.addCleanup(self.yett, 'destroy', 'users-own')
+        self.server.call('sandboxes', action='end', sandbox='users-own')
+        self.server.call('run_command', command='echo in-it', sandbox='users-own')
+        for beginning in ('é' * 10, 'xé', 'sandboxes make', 'sandboxes allow ' + box, 'sandboxes end users-own', 'echo in-it'):
+            told = stream.until(lambda event: event['event'] == 'refused')['data']
+            self.assertEqual((told['text'].startswith(beginning), told['error']['code']), (True, 'permission-denied'), told)
         stream.connection.close()
 
     def test_output_comes_as_it_is_written(self):
@@ -347,11 +355,25 @@ class Older(serving.Case):
         server = self.other(env={'XDG_CONFIG_HOME': self.folder('without-settings')})
         before = server.get('/config').json
         self.assertEqual((before['default_timeout'], before['max_timeout']), ('30s', '10m0s'))
-        after = server.ask('PUT', '/config', {'default_timeout': '1m30s', 'max_timeout': '1h0m0s', 'max_output': 5000}).json
-        self.assertEqual(after, {**before, 'default_timeout': '1m30s', 'max_timeout': '1h0m0s', 'max_output': 5000})
+        after = server.ask('PUT', '/config', {'default_timeout': '1m30s', 'max_timeout': '5m0s', 'max_output': 5000}).json
+        self.assertEqual(after, {**before, 'default_timeout': '1m30s', 'max_timeout': '5m0s', 'max_output': 5000})
         self.assertEqual(server.ask('PUT', '/config', after).json, after)
         server.ask('PUT', '/config', {'default_timeout': '100ms'})
         self.assertEqual(server.ask('POST', '/execute', {'command': 'sleep 100'}).json['status'], 'timed_out')
+
+    def test_no_request_widens_what_the_settings_bound(self):
+        folder = self.folder('with-settings')
+        os.mkdir(folder + '/yett')
+        yett.write(folder + '/yett/agent.json', json.dumps({'max_timeout': '1m', 'languages': ['python', 'bash'], 'refuse_findings': True}))
+        server = self.other(env={'XDG_CONFIG_HOME': folder})
+        before = server.get('/config').json
+        for name, wider in (('max_timeout', '61s'), ('languages', ['python', 'ruby']), ('languages', None), ('refuse_findings', False)):
+            answer = server.ask('PUT', '/config', {name: wider})
+            self.assertEqual((answer.status, answer.text.strip()), (403, 'invalid configuration: %s may be narrower than the settings have it, and not wider' % name))
+        self.assertEqual(server.get('/config').json, before)
+        for name, narrower in (('max_timeout', '0m40s'), ('languages', ['bash'])):
+            self.assertEqual(server.ask('PUT', '/config', {name: narrower}).json[name], {'max_timeout': '40s'}.get(name, narrower))
+        self.assertEqual(server.ask('PUT', '/config', before).json, before)  # and back
 
 
 class Network(serving.Case):
@@ -374,6 +396,17 @@ class Network(serving.Case):
         on = server.ask('PUT', '/network/' + box, {'enabled': True})
         self.assertEqual(on.json, before.json)
         self.assertEqual(server.ask('PUT', '/network/' + box, {'enabled': True}).json, before.json)
+
+    def test_what_is_switched_on_again_is_no_more_than_may_be_asked_for(self):
+        server = self.other()
+        box = server.call('sandboxes', action='make', name='bounded', allow=['one.example:443', 'two.example:443']).json['sandbox']['id']
+        self.addCleanup(self.yett, 'destroy', box)
+        self.assertEqual(server.ask('PUT', '/network/bounded', {'enabled': False}).status, 200)
+        server.end()
+        server = self.other(bounds=('--allow', 'one.example:443', '--sandboxes', 'all'))
+        answer = server.ask('PUT', '/network/bounded', {'enabled': True})
+        self.assertEqual((answer.status, 'two.example:443 may not be connected to' in answer.text, '--allow two.example:443' in answer.text), (403, True, True))
+        self.assertEqual(server.get('/network/bounded').json['enabled'], False)
 
     def test_an_open_one_is_closed_by_a_rule_for_all(self):
         box = self.server.call('sandboxes', action='make', network='open').json['sandbox']['id']
