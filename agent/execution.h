@@ -12,8 +12,9 @@
 
 #define EXECUTIONS_MAX      1000
 #define EXECUTION_ID_SIZE   17
-#define EXECUTION_GRACE_MS  10000 /* for a sandbox to tell of the end of what it was to end */
-#define EXECUTION_SILENT_MS 5000  /* a sandbox that has not begun in that time what it was told to is told nothing more */
+#define EXECUTION_GRACE_MS  10000       /* for a sandbox to tell of the end of what it was to end */
+#define EXECUTION_SILENT_MS 5000        /* a sandbox that has not begun in that time what it was told to is told nothing more */
+#define EXECUTION_ASKED_MAX (64u << 20) /* bytes of the requests of all that go on: code, files and input are kept until the end */
 #define EXECUTION_OUTPUT_MAX \
 	(256u << 20) /* of outputs of all together; of what has ended the oldest go first, then the middle of what runs */
 
@@ -50,6 +51,7 @@ struct execution {
 	json_t *metadata;     /* NULL: none */
 	json_t *warnings;     /* a list of texts; NULL: none */
 	size_t max_output;    /* bytes of each output in answers */
+	size_t asked_bytes;   /* of the request */
 	uint64_t number;      /* how many there were before it */
 
 	struct box_making *making;    /* until there is the box */

@@ -191,6 +191,21 @@ class Streams(serving.Case):
             answer = self.server.get(path)
             self.assertEqual((answer.status, 'error' in answer.json), (status, True), path)
 
+    def test_what_goes_on_keeps_only_so_much_of_requests(self):
+        server = self.other()
+        box = server.call('sandboxes', action='make', memory_bytes=1 << 30).json['sandbox']['id']
+        runs = []
+        while len(runs) < 100:
+            answer = server.call('run_command', sandbox=box, argv=['sleep', '1000'], stdin='x' * (1 << 20), background=True).json
+            if 'error' in answer:
+                break
+            runs.append(answer['id'])
+        self.assertEqual((len(runs), answer['error']['code']), (63, 'resource-limit'))  # of 1 MiB and a little more each
+        self.assertIn('would be more than 64 MiB', answer['error']['message'])
+        server.call('wait_command', id=runs[0], signal='KILL')
+        yett.wait_until(lambda: 'error' not in server.call('run_command', sandbox=box, argv=['true'], stdin='x' * (1 << 20)).json, 'room for one more')
+        server.call('sandboxes', action='end', sandbox=box)
+
     def test_a_refusal_is_an_event_of_all(self):
         stream = self.server.stream('/v1/events')
         self.server.call('run_command', command=':', memory_bytes=1 << 50)
