@@ -5,7 +5,6 @@
 #include "protocol/frame.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,11 +14,10 @@
 
 #define AWAIT_MS 20000 /* with a busy machine; nothing here depends on a client */
 
-enum front_from { FROM_DIALER, FROM_INIT, FROM_AWAITED, FRONT_FDS };
-#define DIALER_FDS 3
+/* What a front is started with; a dialer, with as many: its end of the same, what it is told by, and the plan. */
+enum front_from { FROM_DIALER, FROM_INIT, FROM_AWAITED, FROM_FDS };
 
 /* Where descriptors are for both: egress.h of the programs. */
-#define FIRST_FD 3
 enum front_to { TO_DIALER, TO_SOCKETS, TO_CATCHER = TO_SOCKETS + NET_CATCH_SOCKETS, TO_END };
 
 /*
@@ -47,22 +45,16 @@ static int listen_inside(const struct setup *setup, const int *from, int fds[sta
 int egress_become(const struct setup *setup, enum builder_child child, const int *from)
 {
 	bool is_front = child == BUILDER_FRONT;
-	int fds[TO_END] = {from[0], from[1], from[2]}, r = reached_step("egress", is_front ? "front" : "dialer");
-	char path[PATH_MAX], resolver[PATH_MAX], id[16];
-	char *const front[] = {"yett-front", id, setup->egress.starts > 1 ? "1" : "0", NULL};
-	char *const dialer[] = {"yett-dialer", resolver, NULL}, *const environment[] = {NULL};
+	int fds[TO_END] = {from[0], from[1], from[2], setup->host->programs[SETUP_RESOLVER]},
+	    r = reached_step("egress", is_front ? "front" : "dialer");
+	char id[16];
+	char *const argv[] = {is_front ? "yett-front" : "yett-dialer", is_front ? id : NULL, setup->egress.starts > 1 ? "1" : "0", NULL};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* until it asks for it itself */
 	(void)snprintf(id, sizeof id, "%" PRIu32, setup->egress.front_id);
-	(void)snprintf(resolver, sizeof resolver, "%s/yett-resolver", setup->host->libexec);
-	(void)snprintf(path, sizeof path, "%s/%s", setup->host->libexec, is_front ? front[0] : dialer[0]);
 	if (r == 0)
-		r = is_front ? listen_inside(setup, from, fds) : DIALER_FDS;
-	if (r > 0)
-		r = identity_place(fds, r, FIRST_FD);
-	if (r == 0)
-		(void)execve(path, is_front ? front : dialer, environment);
-	return r < 0 ? r : -errno;
+		r = is_front ? listen_inside(setup, from, fds) : FROM_FDS + 1;
+	return r < 0 ? r : identity_become(setup, is_front ? SETUP_FRONT : SETUP_DIALER, argv, fds, r);
 }
 
 int egress_send_rules(const struct setup *setup, enum egress_order kind, int rules)
@@ -97,10 +89,10 @@ int egress_start(struct setup *setup, int plan, enum egress_order kind, int rule
 	    (by_port && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ports) < 0))
 		r = -errno;
 	if (r == 0)
-		r = start(setup, BUILDER_FRONT, (const int[]){inner[0], setup->init_pidfd, by_port ? ports[0] : awaited[1]}, FRONT_FDS,
+		r = start(setup, BUILDER_FRONT, (const int[]){inner[0], setup->init_pidfd, by_port ? ports[0] : awaited[1]}, FROM_FDS,
 		          &egress->front);
 	if (r == 0)
-		r = start(setup, BUILDER_DIALER, (const int[]){inner[1], told[1], plan}, DIALER_FDS, &egress->dialer);
+		r = start(setup, BUILDER_DIALER, (const int[]){inner[1], told[1], plan}, FROM_FDS, &egress->dialer);
 	/* Who listens at the ports of the rules, and sends the front the sockets. */
 	if (r == 0 && by_port)
 		r = start(setup, BUILDER_CATCHER, (const int[]){awaited[1], ports[1], setup->init_pidfd, setup->user_ns}, MOUNT_FDS,

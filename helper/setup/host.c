@@ -11,17 +11,21 @@
  * Copies yett-init into a sealed memfd: what runs as PID 1 inside is then no file of the host, and nobody can change
  * it between one sandbox and the next.
  */
-static int load_init(const char *libexec, int *ret_fd, struct yett_error *error)
+static int open_programs(struct setup_host *host, struct yett_error *error)
 {
+	static const char *const names[] = {"yett-init", "yett-front", "yett-dialer", "yett-resolver"};
+	_cleanup_fd_ int init = -1;
 	char path[PATH_MAX];
-	_cleanup_fd_ int file = -1;
 
-	(void)snprintf(path, sizeof path, "%s/yett-init", libexec);
-	file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (file < 0)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s cannot be read: %s", path, strerror(errno));
-	*ret_fd = fd_copy_program("yett-init", file);
-	return *ret_fd < 0 ? *ret_fd : 0;
+	for (size_t i = 0; i < SETUP_PROGRAMS; i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", host->libexec, names[i]);
+		host->programs[i] = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (host->programs[i] < 0)
+			return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s cannot be read: %s", path, strerror(errno));
+	}
+	init = host->programs[SETUP_INIT];
+	host->programs[SETUP_INIT] = fd_copy_program(names[SETUP_INIT], init);
+	return host->programs[SETUP_INIT] < 0 ? host->programs[SETUP_INIT] : 0;
 }
 
 int setup_host_open(const struct policy *policy, const char *libexec, const struct setup_rootless *rootless, struct setup_host **ret_host,
@@ -40,7 +44,7 @@ int setup_host_open(const struct policy *policy, const char *libexec, const stru
 	if (access("/proc/thread-self/children", F_OK) < 0) /* setup_is_busy() */
 		return error_set(error, YETT_E_UNSUPPORTED, 0,
 		                 "/proc does not tell the children of a process: this kernel lacks CONFIG_PROC_CHILDREN");
-	host->init_program = -1;
+	memset(host->programs, -1, sizeof host->programs);
 	host->reserve = RESERVE_HOST_NONE;
 	host->templates = calloc(policy->profiles_count, sizeof *host->templates);
 	if (!host->templates)
@@ -51,7 +55,7 @@ int setup_host_open(const struct policy *policy, const char *libexec, const stru
 	if (r == 0 && rootless)
 		rootless->expect(host);
 	if (r == 0)
-		r = load_init(libexec, &host->init_program, error);
+		r = open_programs(host, error);
 	if (r == 0 && (!rootless || rootless->cgroup >= 0))
 		r = cgroup_host_open(rootless ? rootless->cgroup : -1, policy->cgroup, &host->cgroups, error);
 	if (r == 0)
@@ -82,7 +86,8 @@ void setup_host_close(struct setup_host *host)
 	for (size_t i = 0; host->templates && i < host->policy->profiles_count; i++)
 		template_close(&host->templates[i]);
 	free(host->templates);
-	fd_close(host->init_program);
+	for (size_t i = 0; i < SETUP_PROGRAMS; i++)
+		fd_close(host->programs[i]);
 	reserve_host_close(&host->reserve);
 	cgroup_host_close(&host->cgroups);
 	free(host);
@@ -91,11 +96,12 @@ void setup_host_close(struct setup_host *host)
 void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t count)
 {
 	size_t profiles = host->policy->profiles_count, n = 0;
-	_cleanup_free_ int *fds = calloc(count + 2 * profiles + CGROUP_TREES_MAX + RESERVE_DIRS + 1, sizeof *fds);
+	_cleanup_free_ int *fds = calloc(count + 2 * profiles + CGROUP_TREES_MAX + RESERVE_DIRS + SETUP_PROGRAMS, sizeof *fds);
 
 	if (!fds)
 		_exit(1); /* rather no process than one that keeps others alive */
-	fds[n++] = host->init_program;
+	for (size_t i = 0; i < SETUP_PROGRAMS; i++)
+		fds[n++] = host->programs[i];
 	for (size_t i = 0; i < RESERVE_DIRS; i++)
 		fds[n++] = host->reserve.dirs[i];
 	for (size_t i = 0; i < count; i++)

@@ -147,7 +147,8 @@ int identity_leave(const struct setup *setup, int control, struct identity_fds *
 	return r == 0 ? identity_take(setup) : r;
 }
 
-int identity_place(int *fds, int count, int first)
+/* Puts each of `fds` (-1: none) at first, first + 1, …, and /dev/null at 0 to 2; all others end with the exec. */
+static int place(int *fds, int count, int first)
 {
 	/* Above all the final numbers, as the copies are: nothing is overwritten that is still needed, or closed. */
 	int opened = open("/dev/null", O_RDWR | O_CLOEXEC), null = fcntl(opened, F_DUPFD_CLOEXEC, first + count);
@@ -177,19 +178,23 @@ static int load_filter(const struct policy_profile *profile)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 
-int identity_become_init(const struct setup *setup, const char *what, struct identity_fds *fds)
+int identity_become(const struct setup *setup, enum setup_program which, char *const argv[], int *fds, int count)
 {
-	char *const arguments[] = {(char *)"yett-init", (char *)what, NULL}, *const environment[] = {NULL};
-	int program = fcntl(setup->host->init_program, F_DUPFD_CLOEXEC, 128), r; /* above all the final numbers */
+	int program = fcntl(setup->host->programs[which], F_DUPFD_CLOEXEC, 128); /* above all the final numbers */
+	int r = program < 0 ? -errno : place(fds, count, INIT_FD_CONTROL);
 
-	if (program < 0)
-		return -errno;
-	r = identity_place(fds->fds, INIT_FD_END - INIT_FD_CONTROL, INIT_FD_CONTROL);
-	if (r == 0)
+	if (r == 0 && which == SETUP_INIT)
 		r = reached_step("leaver", "init");
-	if (r == 0)
+	if (r == 0 && which == SETUP_INIT)
 		r = load_filter(&setup->host->policy->profiles[setup->profile]);
 	if (r == 0)
-		(void)syscall(SYS_execveat, program, "", arguments, environment, AT_EMPTY_PATH);
+		(void)syscall(SYS_execveat, program, "", argv, (char *const[]){NULL}, AT_EMPTY_PATH);
 	return r < 0 ? r : -errno;
+}
+
+int identity_become_init(const struct setup *setup, const char *what, struct identity_fds *fds)
+{
+	char *const argv[] = {(char *)"yett-init", (char *)what, NULL};
+
+	return identity_become(setup, SETUP_INIT, argv, fds->fds, ARRAY_SIZE(fds->fds));
 }

@@ -68,10 +68,10 @@ _must_check_ int mount_become(const struct setup *setup, enum builder_child chil
 _must_check_ int mount_hear(const struct setup *setup, int control, int wait_ms);
 
 /*
- * For a process that is to execute another program: puts each of `fds` (-1: none) at first, first + 1, …, and /dev/null at 0 to 2; all
- * others end with the exec. 0 or -errno.
+ * Executes one of the programs, without an environment. It has `fds` (-1: none) from INIT_FD_CONTROL on, and /dev/null below that; init
+ * also has the filter that it builds under. -errno.
  */
-_must_check_ int identity_place(int *fds, int count, int first);
+_must_check_ int identity_become(const struct setup *setup, enum setup_program which, char *const argv[], int *fds, int count);
 
 /*
  * setup.c: tells init, or who mounts, over `control` to build the plan, and has what it shares cloned for that. What is the client's then

@@ -22,13 +22,16 @@
 #include "helper/setup/registry.h"
 #include "helper/setup/template.h"
 
+/* Those that a supervisor starts, also when an upgrade has put others in their places. */
+enum setup_program { SETUP_INIT, SETUP_FRONT, SETUP_DIALER, SETUP_RESOLVER, SETUP_PROGRAMS };
+
 /* What does not depend on a request; made once by the listener (or a one-shot helper), inherited by fork. */
 struct setup_host {
 	const struct policy *policy;
 	struct cgroup_host cgroups;
 	struct reserve_host reserve;
 	struct template *templates;            /* one for each profile of the policy */
-	int init_program;                      /* sealed memfd with yett-init */
+	int programs[SETUP_PROGRAMS];          /* as they were when this began; yett-init in a sealed memfd */
 	const char *libexec;                   /* where the other programs are, borrowed */
 	uint32_t face;                         /* UINT32_MAX without root: files are whose they are */
 	bool by_port;                          /* connections are caught only at ports that rules are about: catch_is_possible() */

@@ -1,6 +1,6 @@
 /*
- * yett-dialer: connects to where a sandbox's front asks it to, if the rules allow it, and passes the sockets on. Its argument is the path
- * of yett-resolver; its descriptors are those of enum dialer_fd, and what is said on them stands in egress.h.
+ * yett-dialer: connects to where a sandbox's front asks it to, if the rules allow it, and passes the sockets on. Its descriptors are those
+ * of enum dialer_fd, and what is said on them stands in egress.h.
  *
  * Theory of operation: it is in the host's network namespace under the ids of the caller, so that the host's firewall and accounting see
  * the caller. It starts as root, or as the caller in personal mode; a stage's number is its exit status when the stage fails, and after the
@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 enum stage {
@@ -158,11 +159,11 @@ static bool enter_filter(void)
 
 static void lock_down(int argc)
 {
-	static const int kept[] = {DIALER_FD_FRONT, DIALER_FD_SUPERVISOR, DIALER_FD_PLAN};
+	static const int kept[] = {DIALER_FD_FRONT, DIALER_FD_SUPERVISOR, DIALER_FD_PLAN, DIALER_FD_RESOLVER};
 	bool is_root = lockdown_can_leave_root();
 	struct caller caller;
 
-	need(argc == 2, STAGE_ARGUMENTS);
+	need(argc == 1, STAGE_ARGUMENTS);
 	fd_close_except(kept, ARRAY_SIZE(kept));
 	need(read_plan(&caller), STAGE_PLAN);
 	need(limit(), STAGE_LIMITS);
@@ -181,6 +182,7 @@ int main(int argc, char **argv)
 	static struct dialer dialer; /* all of it 0 at first: else the program's file had half a MiB of it */
 	int r;
 
+	(void)prctl(PR_SET_NAME, argv[0], 0, 0, 0); /* else it is the number of a descriptor: execveat(2) */
 	lock_down(argc);
 	dialer.front = DIALER_FD_FRONT;
 	dialer.supervisor = DIALER_FD_SUPERVISOR;
@@ -188,7 +190,7 @@ int main(int argc, char **argv)
 	dialer.netlink = route_open();
 	dialer.epoll = epoll_create1(EPOLL_CLOEXEC);
 	need(dialer.netlink >= 0 && dialer.epoll >= 0, STAGE_SOCKETS);
-	need(keeper_start(argv[1], dialer.lookup.sockets) == 0, STAGE_KEEPER);
+	need(keeper_start(DIALER_FD_RESOLVER, dialer.lookup.sockets) == 0 && close(DIALER_FD_RESOLVER) == 0, STAGE_KEEPER);
 	need(signal(SIGCHLD, SIG_IGN) != SIG_ERR, STAGE_KEEPER); /* nobody waits for it */
 	need(enter_filter(), STAGE_FILTER);
 	r = dialer_run(&dialer);

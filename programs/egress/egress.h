@@ -45,7 +45,8 @@ enum dialer_fd {
 	DIALER_FD_FRONT = 3,      /* SOCK_SEQPACKET */
 	DIALER_FD_SUPERVISOR = 4, /* SOCK_SEQPACKET */
 	DIALER_FD_PLAN = 5,       /* sealed memory: struct plan as far as it is used, which says who the caller is */
-	DIALER_FD_END = 6,
+	DIALER_FD_RESOLVER = 6,   /* the program yett-resolver */
+	DIALER_FD_END = 7,
 };
 
 /* Addresses inside. The sandbox's own, the name server of its /etc/resolv.conf, and the networks of those that stand for names: fakes.h. */

@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -386,6 +387,7 @@ int main(int argc, char **argv)
 {
 	static struct front front;
 
+	(void)prctl(PR_SET_NAME, argv[0], 0, 0, 0); /* else it is the number of a descriptor: execveat(2) */
 	lock_down(argc, argv, &front);
 	await_rules(&front);
 	for (;;) {

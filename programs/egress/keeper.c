@@ -2,14 +2,16 @@
 #include "programs/egress/keeper.h"
 #include "helper/privilege/lockdown.h"
 
+#include <fcntl.h>
+#include <string.h>
 #include <sys/socket.h>
 
-static void become_resolver(const char *path, int socket)
+static void become_resolver(int program, int socket)
 {
 	char *argv[] = {(char *)"yett-resolver", NULL}, *environment[] = {NULL};
 
-	if (dup2(socket, STDIN_FILENO) == STDIN_FILENO)
-		(void)execve(path, argv, environment);
+	if (dup2(socket, STDIN_FILENO) == STDIN_FILENO && fcntl(program, F_SETFD, FD_CLOEXEC) == 0)
+		(void)fexecve(program, argv, environment);
 	_exit(1);
 }
 
@@ -17,23 +19,25 @@ static void become_resolver(const char *path, int socket)
  * Waits on one socket after the other, each in a process of its own. All end with the dialer, whose end of each is closed then: what one
  * resolver leaves behind is not its to end.
  */
-_Noreturn static void keep(const char *path, const int sockets[LOOKUP_RESOLVERS])
+_Noreturn static void keep(int program, const int sockets[LOOKUP_RESOLVERS])
 {
+	int kept[LOOKUP_RESOLVERS + 1] = {program};
 	char byte;
 
-	fd_close_except(sockets, LOOKUP_RESOLVERS);
+	memcpy(kept + 1, sockets, LOOKUP_RESOLVERS * sizeof *sockets);
+	fd_close_except(kept, ARRAY_SIZE(kept));
 	for (size_t i = 0; i < LOOKUP_RESOLVERS; i++) {
 		if (recv(sockets[i], &byte, sizeof byte, MSG_PEEK) <= 0)
 			_exit(0);
 		/* Where no process can be had, there is no other resolver: its socket ends with this one. */
 		if (i + 1 == LOOKUP_RESOLVERS || fork() != 0)
-			become_resolver(path, sockets[i]);
+			become_resolver(program, sockets[i]);
 		(void)close(sockets[i]);
 	}
 	_exit(0);
 }
 
-int keeper_start(const char *resolver, int ret_sockets[LOOKUP_RESOLVERS])
+int keeper_start(int resolver, int ret_sockets[LOOKUP_RESOLVERS])
 {
 	int pairs[LOOKUP_RESOLVERS][2], theirs[LOOKUP_RESOLVERS];
 	pid_t pid;

@@ -8,5 +8,5 @@
 
 #include "programs/egress/lookup.h"
 
-/* Forks it. `sockets` are our ends of those that it and its heir will answer on, close-on-exec. 0 or -errno. */
-_must_check_ int keeper_start(const char *resolver, int ret_sockets[LOOKUP_RESOLVERS]);
+/* Forks it. `resolver` is the program. `sockets` are our ends of those that it and its heir will answer on, close-on-exec. 0 or -errno. */
+_must_check_ int keeper_start(int resolver, int ret_sockets[LOOKUP_RESOLVERS]);

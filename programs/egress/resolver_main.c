@@ -20,6 +20,7 @@
 #include <resolv.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -266,10 +267,12 @@ static void serve_once(struct child children[RESOLVER_AT_ONCE_MAX])
 		hear(free);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct child children[RESOLVER_AT_ONCE_MAX] = {0};
 
+	(void)argc;
+	(void)prctl(PR_SET_NAME, argv[0], 0, 0, 0); /* else it is the number of a descriptor: execveat(2) */
 	lock_down();
 	for (;;)
 		serve_once(children);

@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 	if (!*captured.mode)
 		return honest_main(argc, argv);
 	lock_down(argc);
-	need(keeper_start(argv[1], dialer.lookup.sockets) == 0, STAGE_KEEPER);
+	need(keeper_start(DIALER_FD_RESOLVER, dialer.lookup.sockets) == 0, STAGE_KEEPER);
 	need(enter_filter(), STAGE_FILTER);
 	pass_rules_on();
 	attack();

@@ -223,6 +223,7 @@ class Dialer:
         self.tolds, self.last_id = [], 0
         self.errors = open(os.path.join(run.folder, 'dialer-errors'), 'w+b')
         given = [front.fileno(), supervisor.fileno(), make('plan', *(plan or map(str, (user.uid, uid or user.uid, user.gid, *user.groups))))]
+        given.append(os.open(resolver or run.path('helper/yett-resolver'), os.O_RDONLY))
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in given]
 
         def place():
@@ -231,9 +232,9 @@ class Dialer:
 
         ids = {'user': user.uid, 'group': user.gid, 'extra_groups': user.groups} if own else {}
         environment = {name: os.environ[name] for name in yett.PASSED_ENVIRONMENT if name in os.environ}
-        self.process = subprocess.Popen(('yett-dialer', resolver or run.path('helper/yett-resolver')), env=environment,
+        self.process = subprocess.Popen(('yett-dialer',), env=environment,
                                         executable=run.path('helper/yett-dialer'), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=self.errors, preexec_fn=place, pass_fds=(3, 4, 5), **ids)
+                                        stderr=self.errors, preexec_fn=place, pass_fds=(3, 4, 5, 6), **ids)
         for fd in high + given[2:]:
             os.close(fd)
         front.close()

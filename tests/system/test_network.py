@@ -1,6 +1,7 @@
 """A network with an allow-list, as who uses it sees it: the real programs, and a world to connect to."""
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -840,6 +841,48 @@ class Killed(Network):
             except OSError:
                 pass
         return count
+
+
+class Upgraded(Network):
+    """Other programs in the places of those that a sandbox began with, as an upgrade puts them there."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.libexec = yett.run_of_process().libexec('libexec-upgraded')
+        cls.service_options = {'libexec': cls.libexec}
+        super().setUpClass()
+
+    def put(self, program):
+        """In the place of what serves networks; None: what was there before."""
+        for name in ('yett-front', 'yett-dialer', 'yett-resolver'):
+            path = os.path.join(self.libexec, name)
+            shutil.copy(program or yett.run_of_process().path('helper/' + name), path + '.new')
+            os.rename(path + '.new', path)
+
+    def test_what_serves_a_sandbox_is_started_again_as_it_was(self):
+        script = CONNECT.split('for target in')[0] + 'for line in sys.stdin: print(one("good.example", 8080), flush=True)'
+        for name in ('yett-front', 'yett-dialer'):
+            with self.subTest(name):
+                box = self.start('python3', '-c', script, options=['--allow', GOOD])
+
+                def ask():
+                    box.stdin.write(b'\n')
+                    box.stdin.flush()
+                    return self.line(box)
+                self.assertEqual(ask(), 'served at ' + world.GOOD4)
+                self.put('/bin/false')
+                self.addCleanup(self.put, None)
+                before = self.roles('yett-front') + self.roles('yett-dialer')
+                os.kill(self.roles(name)[0], signal.SIGKILL)
+                yett.wait_until(lambda: not set(before) & set(self.roles('yett-front') + self.roles('yett-dialer')), 'the end of both')
+                yett.wait_until(lambda: ask() == 'served at ' + world.GOOD4, 'the next ones')
+                for pid in self.roles('yett-front') + self.roles('yett-dialer'):
+                    self.assertIn(' (deleted)', os.readlink('/proc/%d/exe' % pid))
+                    self.assertEqual(yett.read('/proc/%d/comm' % pid).strip(), yett.argv_of(pid)[0])
+                box.stdin.close()
+                self.assertEqual(box.wait(yett.DEADLINE), 0)
+                self.wait_for_names()
+                self.put(None)
 
 
 # An HTTP proxy that knows names of its own, and answers for some in its own way. It prints what it is asked for.
