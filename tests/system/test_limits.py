@@ -172,6 +172,16 @@ class Limits(yett.Case):
         self.assertEqual(self.shell('ulimit -s; ulimit -s 65536 && ulimit -s').split(), ['8192', '65536'])
         self.assertNotEqual(self.sandbox('sh', '-c', 'ulimit -s 65536', options=['-p', 'strict']).code, 0)
 
+    def test_connections_inside_hold_less_than_those_of_the_host(self):
+        paths = ['/proc/sys/net/ipv4/tcp_%smem' % way for way in 'rw']
+        before = [yett.read(path) for path in paths]
+        for options in (['--net', 'none'], ['--net', 'open']):
+            self.assertEqual(self.output('cat', *paths, options=options).split(), ['4096', '16384', '1048576'] * 2, options)
+        self.assertEqual([yett.read(path) for path in paths], before)
+        script = 'import socket; a = socket.create_server(("127.0.0.1", 0)); b = socket.create_connection(a.getsockname()); c, _ = a.accept(); b.settimeout(0)\n' \
+                 'sent = 0\ntry:\n while True: sent += b.send(bytes(65536))\nexcept BlockingIOError: print(sent)'
+        self.assertLess(int(self.output('python3', '-c', script)), 1 << 21)  # which nobody reads
+
     def test_limits_in_force_are_told(self):
         _, told = self.json_of('true', options=['--memory', '100M', '--cpus', '1.5', '--pids', '77', '--files', '99',
                                                   '--file-size', '5M'])
