@@ -3,6 +3,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import test_labels
@@ -133,6 +134,29 @@ class Helper(yett.Case):
         self.assertEqual(labels.pop('yett-helper//dialer (enforce)'), {'yett-dialer'})
         self.assertIn('yett-sandbox (enforce)', labels)
         self.assertLessEqual(set(labels), {'yett-sandbox (enforce)', 'yett-build (enforce)'})  # the latter of one that is ready
+
+    @staticmethod
+    def called(name):
+        return [pid for pid in yett.processes() if yett.argv_of(pid)[:1] == [name] and yett.is_alive(pid)]
+
+    def test_programs_whose_files_an_upgrade_has_replaced_have_their_labels(self):
+        connect = 'import socket; socket.create_connection(("nobody.example", 80))'  # for which its name is looked up
+        client = self.start('sh', '-c', 'echo ready; read line; python3 -c "$1" 2>/dev/null; echo looked; read line', 'sh', connect, options=('--allow', 'nobody.example'))
+        self.assertEqual(self.line(client), 'ready')
+        before = self.called('yett-front') + self.called('yett-dialer')
+        for name in ('yett-front', 'yett-dialer', 'yett-resolver'):
+            path = '%s/%s' % (INSTALLED, name)
+            shutil.copy2(path, path + '.new')
+            os.rename(path + '.new', path)
+        os.kill(self.called('yett-front')[0], signal.SIGKILL)
+        yett.wait_until(lambda: all(set(self.called(name)) - set(before) for name in ('yett-front', 'yett-dialer')), 'the next ones')
+        client.stdin.write(b'\n')
+        client.stdin.flush()
+        self.assertEqual(self.line(client), 'looked')
+        for name, label in (('yett-front', 'front'), ('yett-dialer', 'dialer'), ('yett-resolver', 'dialer')):
+            pids = [pid for pid in self.called(name) if ' (deleted)' in os.readlink('/proc/%d/exe' % pid)]
+            self.assertTrue(pids, name)
+            self.assertEqual({yett.read('/proc/%d/attr/apparmor/current' % pid).strip() for pid in pids}, {'yett-helper//%s (enforce)' % label})
 
     def test_an_ordinary_user_s_own_helper_has_a_label_and_works(self):
         """Also where it is executed by the name of root's."""
