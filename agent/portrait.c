@@ -36,6 +36,8 @@ const struct field portrait_fields[] = {
 	{"max_command_timeout_ms", FIELD_NUMBER, FIELD_REQUIRED, .description = "The longest that one may ask for; 0: no bound"},
 	{"created_ms", FIELD_NUMBER, FIELD_REQUIRED, .description = "Milliseconds since 1970"},
 	{"labels", FIELD_TEXTS, FIELD_REQUIRED, .description = "KEY=VALUE"},
+	{"recorded", FIELD_TEXTS, FIELD_REQUIRED,
+         .description = "What the administrator has recorded of it: commands, connections, denials"},
 	{0},
 };
 
@@ -101,6 +103,20 @@ static json_t *texts(const char *const *list)
 	return json;
 }
 
+static json_t *recorded(unsigned what)
+{
+	static const struct {
+		enum yett_recorded bit;
+		const char *name;
+	} names[] = {{YETT_RECORDED_COMMANDS, "commands"}, {YETT_RECORDED_CONNECTIONS, "connections"}, {YETT_RECORDED_DENIALS, "denials"}};
+	json_t *json = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (what & names[i].bit)
+			(void)json_array_append_new(json, json_string(names[i].name));
+	return json;
+}
+
 json_t *portrait_json(const struct yett_sandbox_status *status)
 {
 	const struct yett_sandbox_info *info = status->info;
@@ -109,9 +125,10 @@ json_t *portrait_json(const struct yett_sandbox_status *status)
 	                           (json_int_t)info->cpu_millis, "pids", (json_int_t)info->pids, "open_files", (json_int_t)info->open_files,
 	                           "file_bytes", (json_int_t)info->file_bytes);
 
-	json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "hostname", info->hostname, "platform", info->platform,
+	json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "hostname", info->hostname, "platform", info->platform,
 	                         "architecture", info->architecture, "type", info->type, "backend", info->backend, "command_timeout_ms",
-	                         (json_int_t)info->command_timeout_ms, "max_command_timeout_ms", (json_int_t)info->max_command_timeout_ms);
+	                         (json_int_t)info->command_timeout_ms, "max_command_timeout_ms", (json_int_t)info->max_command_timeout_ms,
+	                         "recorded", recorded(status->recorded));
 	json_t *rest = json_pack("{s:s, s:o, s:s, s:s, s:o, s:I, s:b, s:s, s:o, s:o, s:o, s:o, s:I, s:o}", "id", info->id, "name",
 	                         field_make_text_or_null(status->name), "profile", info->profile, "state", yett_state_name(status->state),
 	                         "ended", status->ended == YETT_ENDED_NOT ? json_null() : json_string(yett_ended_name(status->ended)),

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 
+import agent
 import world
 import yett
 from test_audit import Audited
@@ -127,6 +128,9 @@ class Commands(Recorded):
         box = self.create()
         self.assertRegex(self.yett('inspect', box).out, r'(?m)^recorded +commands, connections, denials, for the administrator$')
         self.assertEqual(yett.told(self.yett('inspect', '--json', box).out)['sandbox']['recorded'], ['commands', 'connections', 'denials'])
+        tool = agent.Tool(self.service, self.alice, '--sandboxes', 'all')
+        self.addCleanup(tool.close)
+        self.assertEqual(tool.ask('sandboxes', action='info', sandbox=box)['sandbox']['recorded'], ['commands', 'connections', 'denials'])
 
     def test_as_many_as_can_be_run_are_all_there(self):
         """Faster than they are written down: then they wait."""

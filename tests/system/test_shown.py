@@ -274,7 +274,7 @@ class Shown(yett.Case):
     python3 -c 'import json, sys; print(json.dumps(json.load(sys.stdin)["denied"], indent=2))'"""
         self.check(Page('docs/agents.md', again=(denied,), begin='mkdir -m 700 run; export XDG_RUNTIME_DIR=$PWD/run; mkdir -p ~/project/.git/hooks', before={
             'curl -sS --unix-socket $XDG_RUNTIME_DIR/yett/serve.sock --json \'{"command": "echo hello; exit 3"}\' http://localhost/v1/run_command':
-                SERVE % '--listen $XDG_RUNTIME_DIR/yett/serve.sock --sandboxes all',
+                SERVE % '--listen $XDG_RUNTIME_DIR/yett/serve.sock --sandboxes all --allow example.org:443',
             'curl -sS -w " %{http_code}\\n" http://127.0.0.1:38447/config': SERVE % '--port 0' + '; echo 38447 $(sed -n "s/.*127.0.0.1:\\([0-9]*\\),.*/\\1/p" told)',
             'curl -sS --unix-socket $XDG_RUNTIME_DIR/yett/serve.sock -X PUT --json \'{"enabled": false}\' http://localhost/network/work':
                 'yett create --name work --allow example.org:443 >/dev/null',
