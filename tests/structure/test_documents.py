@@ -158,16 +158,27 @@ class Attacks(unittest.TestCase):
         tables = re.findall(r"(?m)^\| attack \| defence \| test \|\n\|[ -|]*\n((?:\|.*\n)+)", read("docs/security-tests.md"))
         return [row for table in tables for row in table.splitlines()]
 
-    def test_every_test_that_the_page_names_is_there(self):
-        named = {name for row in self.rows() for name in re.findall(r"`(\w+)`", row.split("|")[3])}
+    @staticmethod
+    def known():
         known = set()
         for directory, _, files in os.walk(os.path.join(ROOT, "tests")):
             for file in files:
                 if file.endswith((".c", ".py")):
                     text = read(directory, file)
                     known |= set(re.findall(r"\b(?:cmocka_unit_test\w*|TEST|WITH_[A-Z]+)\((\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
+        return known
+
+    def test_every_test_that_the_page_names_is_there(self):
+        named = {name for row in self.rows() for name in re.findall(r"`(\w+)`", row.split("|")[3])}
         self.assertGreater(len(named), 150)
-        self.assertEqual(sorted(named - known), [])
+        self.assertEqual(sorted(named - self.known()), [])
+
+    def test_each_row_of_what_each_can_do_names_tests_that_are_there(self):
+        table = re.search(r"(?m)^\| who \| can \| cannot \| tests \|\n\|[ -|]*\n((?:\|.*\n)+)", read("SECURITY.md")).group(1)
+        rows = [re.findall(r"`(\w+)`", row.split("|")[4]) for row in table.splitlines()]
+        self.assertGreater(len(rows), 10)
+        self.assertNotIn([], rows)
+        self.assertEqual(sorted({name for row in rows for name in row} - self.known()), [])
 
     def test_every_row_of_attacks_names_a_test(self):
         self.assertGreater(len(self.rows()), 70)
