@@ -286,12 +286,7 @@ class CapturedInit(yett.Case):
 
     @classmethod
     def setUpClass(cls):
-        run = yett.run_of_process()
-        libexec = run.path('libexec-captured')
-        os.makedirs(libexec)
-        shutil.copy(hostile.program('fake-init'), libexec + '/yett-init')
-        for name in ('yett-decider', 'yett-decoder', 'yett-policy', 'yett-reader', 'yett-reader-nss'):
-            shutil.copy(run.path('helper/' + name), libexec)
+        libexec = yett.run_of_process().libexec('libexec-captured', init=hostile.program('fake-init'))
         modes = ('floods_control', 'tells_lies', 'tells_of_too_much', 'tells_without_end', 'tells_nothing_at_all', 'ends_control_when_followed')
         names = [mode.replace('_', '-') for mode in modes]
         cls.service_options = {'libexec': libexec, 'before': ''.join(
