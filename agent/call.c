@@ -197,9 +197,7 @@ static void tell_refusal(struct call *call, const struct yett_error *error)
 
 void call_fail(struct call *call, const struct yett_error *error)
 {
-	enum call_outcome outcome = call_outcome_of(error->code);
-
-	if (outcome == CALL_REFUSED || outcome == CALL_UNSUPPORTED || outcome == CALL_UNAVAILABLE)
+	if (call->asked)
 		tell_refusal(call, error);
 	call_fail_with(call, error, json_object());
 }

@@ -218,7 +218,7 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 	tell_ready(execution);
 }
 
-int execution_begin(struct execution *execution, const json_t *asked, struct yett_error *error)
+static int begin(struct execution *execution, const json_t *asked, struct yett_error *error)
 {
 	const char *sandbox = field_text(asked, "sandbox");
 	size_t count = 0, bytes = 0;
@@ -242,17 +242,21 @@ int execution_begin(struct execution *execution, const json_t *asked, struct yet
 			"a sandbox that is there is as it was made: profile, shares, network and limits are of one that is made for this call");
 	if (!sandbox) {
 		execution->has_own = !execution->keeps_box;
-		r = box_make(execution->agent, asked, NULL, execution->keeps_box, made, execution, &execution->making, error);
-		if (r != 0)
-			happenings_add_refusal(execution->agent, execution->text, error);
-		return r;
+		return box_make(execution->agent, asked, NULL, execution->keeps_box, made, execution, &execution->making, error);
 	}
 	r = box_find(execution->agent, sandbox, &execution->box, error);
 	if (r == 0)
 		r = execution_check_box(execution->box, error);
 	if (r == 0)
 		tell_ready(execution);
-	else if (call_outcome_of(error->code) == CALL_REFUSED)
+	return r;
+}
+
+int execution_begin(struct execution *execution, const json_t *asked, struct yett_error *error)
+{
+	int r = begin(execution, asked, error);
+
+	if (r != 0)
 		happenings_add_refusal(execution->agent, execution->text, error);
 	return r;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/call.h"
 #include "agent/own.h"
 #include "agent/problem.h"
 #include "base/clock.h"
@@ -107,6 +108,10 @@ static void add(struct happenings *happenings, json_t *json)
 
 void happenings_add_refusal(struct agent *agent, const char *text, const struct yett_error *error)
 {
+	enum call_outcome outcome = call_outcome_of(error->code);
+
+	if (outcome != CALL_REFUSED && outcome != CALL_UNSUPPORTED && error->code != YETT_E_RESOURCE_LIMIT)
+		return;
 	/* The text may be cut within a character, and then is none of JSON's. */
 	add(agent->happenings, json_pack("{s:I, s:s, s:n, s:o, s:o}", "time_ms", (json_int_t)clock_wall_ms(), "kind", "refused", "sandbox",
 	                                 "text", field_make_text(text, strlen(text)), "error", problem_json(error)));

@@ -36,7 +36,7 @@ void happenings_follow_box(struct agent *agent, const struct yett_sandbox_info *
 /* Follows all that the caller may manage and that run, as far as they can be followed, and from now on all that this program makes. */
 _must_check_ int happenings_follow_all(struct agent *agent, struct yett_error *error);
 
-/* Adds that what `text` says was refused to a request. */
+/* Adds that what `text` says was refused to a request; nothing where `error` is no refusal, but a failure. */
 void happenings_add_refusal(struct agent *agent, const char *text, const struct yett_error *error);
 
 /* NULL: no memory. */

@@ -431,6 +431,8 @@ static int name_by_id(struct call *call, struct yett_error *error)
 
 	if (r != 0)
 		return r;
+	if (!asked)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");
 	(void)json_object_set_new(asked, "sandbox", json_string(id));
 	call_replace_asked(call, asked);
 	return 0;

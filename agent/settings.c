@@ -81,6 +81,14 @@ static const char *find_wrong_language(const json_t *object)
 	return NULL;
 }
 
+static int check(const json_t *object, struct yett_error *error)
+{
+	int r = fields_check(settings_fields, object, error);
+	const char *wrong = r == 0 ? find_wrong_language(object) : NULL;
+
+	return wrong ? error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "there is no language '%.40s'", wrong) : r;
+}
+
 static bool is_among(const json_t *names, const char *name)
 {
 	json_t *one;
@@ -132,14 +140,10 @@ static int check_most(const json_t *most, const json_t *object, struct yett_erro
 static int take(struct settings *settings, const json_t *object, struct yett_error *error)
 {
 	uint64_t most, usual;
-	const char *wrong;
-	int r = fields_check(settings_fields, object, error);
+	int r = check(object, error);
 
 	if (r != 0)
 		return r;
-	wrong = find_wrong_language(object);
-	if (wrong)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "there is no language '%.40s'", wrong);
 	most = field_duration_ms(object, "max_timeout", settings->max_timeout_ms);
 	usual = field_duration_ms(object, "default_timeout", settings->default_timeout_ms);
 	if (usual > most)
@@ -158,7 +162,7 @@ static int take(struct settings *settings, const json_t *object, struct yett_err
 
 int settings_change(struct settings *settings, const json_t *object, struct yett_error *error)
 {
-	int r = fields_check(settings_fields, object, error);
+	int r = check(object, error);
 
 	if (r == 0)
 		r = check_most(settings->most, object, error);

@@ -93,7 +93,7 @@ int database_failed(const struct database *database, struct yett_error *error)
 	case SQLITE_NOMEM:
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for checkpoints");
 	case SQLITE_TOOBIG:
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "a checkpoint is larger than a database can have it");
+		return database_damaged(database, "a text or a state is longer than one can be", error);
 	case SQLITE_FULL:
 		return system_failed(database, sqlite3_system_errno(connection) == EDQUOT ? EDQUOT : ENOSPC, error);
 	default:

@@ -126,6 +126,8 @@ char *git_origin_url(const struct git_origin *origin, const struct git_choice *c
 	                             "git",
 	                             "-c",
 	                             "safe.directory=*",
+	                             "-c",
+	                             "core.bigFileThreshold=16m", /* what comes as a delta the one outside has to hold whole */
 	                             "upload-pack",
 	                             origin->directory};
 	size_t length;
@@ -148,12 +150,24 @@ char *git_origin_url(const struct git_origin *origin, const struct git_choice *c
 	return NULL;
 }
 
-/* For git and what it starts: a small pack may unpack to objects of any size. getrlimit(2) */
+/* To so many, or to fewer where it is so already. getrlimit(2) */
+static int lower(int resource, rlim_t most)
+{
+	struct rlimit limit;
+
+	if (getrlimit((__rlimit_resource_t)resource, &limit) < 0)
+		return -errno;
+	limit.rlim_max = limit.rlim_max < most ? limit.rlim_max : most;
+	limit.rlim_cur = limit.rlim_cur < most ? limit.rlim_cur : most;
+	return setrlimit((__rlimit_resource_t)resource, &limit) < 0 ? -errno : 0;
+}
+
+/* For git and what it starts: a small pack may unpack to objects of any size. */
 static int limit(const struct git_choice *choice)
 {
-	const struct rlimit file = {choice->max_bytes, choice->max_bytes}, memory = {GIT_MEMORY_BYTES, GIT_MEMORY_BYTES};
+	int r = lower(RLIMIT_FSIZE, choice->max_bytes);
 
-	return setrlimit(RLIMIT_FSIZE, &file) < 0 || setrlimit(RLIMIT_DATA, &memory) < 0 ? -errno : 0;
+	return r < 0 ? r : lower(RLIMIT_DATA, GIT_MEMORY_BYTES);
 }
 
 static int start(const struct git_choice *choice, char **argv, int out, int errors, pid_t *ret_pid)

@@ -280,7 +280,7 @@ struct copying {
 };
 
 /* What names it is a file that programs write: no other directory's changes go by that. */
-static int check_here(const struct yett_work *work, const char *name, struct yett_error *error)
+static int check_here(const struct yett_work *work, struct yett_error *error)
 {
 	char here[PATH_MAX];
 
@@ -289,12 +289,12 @@ static int check_here(const struct yett_work *work, const char *name, struct yet
 	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 	                "the store %s is of what was changed in %s, which is not the current directory, nor one above it", work->id,
 	                ESCAPE(work->source));
-	error_mend(error, "if that is meant, go there first, or call: yett snapshot rollback %s %s", work->id, name);
+	error_mend(error, "if that is meant, go there first; yett snapshot list %s tells what there is to go back to", work->id);
 	return YETT_E_INVALID_REQUEST;
 }
 
 /* The one store of a sandbox, by the id or the name of that; or the store that is called so. */
-static int find_store(const char *of, const char *snapshot, char id[static YETT_ID_SIZE], struct yett_error *error)
+static int find_store(const char *of, char id[static YETT_ID_SIZE], struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *found = NULL;
@@ -317,7 +317,7 @@ static int find_store(const char *of, const char *snapshot, char id[static YETT_
 		return r;
 	if (count == 1) {
 		(void)snprintf(id, YETT_ID_SIZE, "%s", found->id);
-		return check_here(found, snapshot, error);
+		return check_here(found, error);
 	}
 	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
 	                count ? "%s has more than one store" : "there is no store %s, nor one of a sandbox of that id or name", ESCAPE(of));
@@ -329,7 +329,7 @@ int snapshot_go_back(const char *of, const char *name, unsigned flags, struct ye
 {
 	struct snapshot_choice choice = {.kill = flags & SNAPSHOT_KILL, .yes = flags & SNAPSHOT_YES, .delete_later = true};
 	char id[YETT_ID_SIZE];
-	int r = find_store(of, name, id, error);
+	int r = find_store(of, id, error);
 
 	return r ? r : run_rollback(&choice, id, name, error);
 }

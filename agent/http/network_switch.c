@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/happenings.h"
 #include "agent/home.h"
 #include "agent/http/reply.h"
 #include "agent/own.h"
@@ -186,14 +187,35 @@ static int switch_off(const struct switched *switched, struct yett_error *error)
 	return r;
 }
 
+/* Whether the policy allows it, whatever requests have added. */
+static bool is_of_policy(const struct yett_rules *rules, const char *text)
+{
+	for (size_t i = 0; i < yett_rules_count(rules); i++) {
+		const struct yett_rule *rule = yett_rules_get(rules, i);
+
+		if (rule->list == YETT_RULES_ALLOW && !rule->is_asked && strcmp(rule->text, text) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* What was remembered may be more than may be allowed by now, or than it ever was. */
 static int check(const struct switched *switched, const json_t *texts, struct yett_error *error)
 {
 	_cleanup_free_ char **list = field_strings(texts);
+	struct yett_rules *rules;
+	size_t count = 0;
+	int r;
 
 	if (!list)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
-	return bounds_check_rules(&switched->agent->bounds, (const char *const *)list, json_array_size(texts), error);
+	if ((r = yett_network_rules(switched->connection, switched->id, &rules, error)) != 0)
+		return r;
+	for (char **at = list; *at; at++)
+		if (!is_of_policy(rules, *at))
+			list[count++] = *at;
+	yett_free(rules);
+	return bounds_check_rules(&switched->agent->bounds, (const char *const *)list, count, error);
 }
 
 static int switch_on(const struct switched *switched, struct yett_error *error)
@@ -267,10 +289,12 @@ static void answer(struct exchange *exchange, int enabled)
 		if (r == 0)
 			r = apply(exchange->agent, connection, exchange->rest, enabled, &json, &error);
 	} while (agent_is_to_repeat(exchange->agent, r, &error, &tries));
-	if (r == 0)
+	if (r == 0) {
 		reply_json(exchange, MHD_HTTP_OK, json);
-	else
-		reply_problem(exchange, reply_status((enum yett_code)r), &error);
+		return;
+	}
+	happenings_add_refusal(exchange->agent, enabled == 1 ? "a network, to be switched on" : "a network", &error);
+	reply_problem(exchange, reply_status((enum yett_code)r), &error);
 }
 
 void network_answer(struct exchange *exchange)

@@ -7,6 +7,7 @@
 
 #include "agent/call.h"
 #include "agent/execution.h"
+#include "agent/happenings.h"
 #include "agent/http/durations.h"
 #include "agent/http/reply.h"
 #include "agent/manager.h"
@@ -411,6 +412,7 @@ void older_configure(struct exchange *exchange)
 		}
 	}
 	if (settings_change(&exchange->agent->settings, asked, &error) != 0) {
+		happenings_add_refusal(exchange->agent, "the configuration", &error);
 		reply_text(exchange, reply_status(error.code), "invalid configuration: %s", error.message);
 	} else {
 		manager_forget(server_manager(exchange->server));

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Copies yett-init into a sealed memfd: what runs as PID 1 inside is then no file of the host, and nobody can change
- * it between one sandbox and the next.
+ * Opens what is executed later, whatever is installed by then. yett-init is copied into a sealed memfd: what runs as PID 1 inside is then
+ * no file of the host, and nobody can change it between one sandbox and the next.
  */
 static int open_programs(struct setup_host *host, struct yett_error *error)
 {

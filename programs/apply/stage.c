@@ -94,19 +94,20 @@ int stage_empty(struct apply *apply)
 }
 
 /*
- * A file system that is full has others fail as well, and a few names of one large file in a sandbox are as many files here. So a little is
- * left, more than one piece: 64 MiB, or a hundredth where that is less.
+ * How much may be written. A file system that is full has others fail as well, and a few names of one large file in a sandbox are as many
+ * files here: so 64 MiB are left, or a hundredth where that is less. What a file system does not tell, writing tells.
  */
-static bool has_room(int to)
+static uint64_t room(int to)
 {
 	struct statfs st;
-	uint64_t left, all;
+	uint64_t left, all, kept;
 
-	if (fstatfs(to, &st) < 0 || st.f_blocks == 0)
-		return true; /* it tells nothing: writing will */
+	if (fstatfs(to, &st) < 0 || st.f_blocks == 0 || st.f_bavail == 0)
+		return UINT64_MAX;
 	left = (uint64_t)st.f_bavail * (uint64_t)st.f_bsize;
 	all = (uint64_t)st.f_blocks * (uint64_t)st.f_bsize;
-	return left >= (all / 100 < ROOM ? all / 100 : ROOM);
+	kept = all / 100 < ROOM ? all / 100 : ROOM;
+	return left > kept ? left - kept : 0;
 }
 
 /* By the kernel where it can, which on some file systems copies nothing at all. copy_file_range(2) */
@@ -115,12 +116,12 @@ static int copy_part(int from, int to, off_t at, off_t end)
 	_cleanup_free_ char *block = NULL;
 
 	while (at < end) {
-		off_t in = at, out = at;
+		off_t in = at, out = at, piece = end - at < PIECE ? end - at : PIECE;
 		ssize_t n;
 
-		if (!has_room(to))
+		if (room(to) < (uint64_t)piece)
 			return -ENOSPC;
-		n = block ? -1 : copy_file_range(from, &in, to, &out, (size_t)(end - at < PIECE ? end - at : PIECE), 0);
+		n = block ? -1 : copy_file_range(from, &in, to, &out, (size_t)piece, 0);
 		if (n < 0 && !block && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
 			return -errno;
 		if (n < 0) {
@@ -160,6 +161,8 @@ static int copy_sparse(int from, int to, off_t size)
 
 static int write_whole(int fd, const char *bytes, size_t size)
 {
+	if (room(fd) < size)
+		return -ENOSPC;
 	for (size_t used = 0; used < size;) {
 		ssize_t n = write(fd, bytes + used, size - used);
 

@@ -250,6 +250,12 @@ class Hostile(Repository):
         self.assertEqual(self.git('branch', '--list', 'grows'), '')
         self.fetch(store, 'main')
 
+    def test_limits_of_its_user_are_kept(self):
+        store = self.committed()
+        done = self.service.run(self.alice, 'prlimit', '--data=%d' % (300 << 20), '--fsize=%d' % (1 << 30), self.service.yett, 'git', 'fetch', store, cwd=self.source,
+                                env={**self.environment(), 'HOME': self.alice.home, **self.service.environment_of_client({})})
+        self.assertEqual(done.code, 0, done)
+
     def test_what_it_says_does_nothing_to_the_terminal(self):
         self.assertEqual(self.yett('create', '--name', 'box', '--cow', self.source, env=self.environment()).code, 0)
         self.addCleanup(self.yett, 'destroy', 'box')

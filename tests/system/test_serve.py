@@ -196,7 +196,7 @@ class Streams(serving.Case):
         box = server.call('sandboxes', action='make', memory_bytes=1 << 30).json['sandbox']['id']
         runs = []
         while len(runs) < 100:
-            answer = server.call('run_command', sandbox=box, argv=['sleep', '1000'], stdin='x' * (1 << 20), background=True).json
+            answer = server.call('run_command', sandbox=box, argv=['sleep', '1000'], stdin='x' * (1 << 20), background=True, timeout=600).json
             if 'error' in answer:
                 break
             runs.append(answer['id'])
@@ -393,6 +393,8 @@ class Older(serving.Case):
 
 class Network(serving.Case):
     bounds = ('--net', 'open')
+    service_options = {'before': 'profile "named" {\n  extends = "default"\n  network = limited\n  allow = {"api.example:443"}\n}\n'
+                                 'grant "named" {\n  users = {"*"}\n  user_keys = true\n  profiles = {"named"}\n  network = limited\n  allow = {"*"}\n}\n'}
 
     def test_it_is_switched_off_and_on_again_also_by_another_server(self):
         server = self.other()
@@ -411,6 +413,16 @@ class Network(serving.Case):
         on = server.ask('PUT', '/network/' + box, {'enabled': True})
         self.assertEqual(on.json, before.json)
         self.assertEqual(server.ask('PUT', '/network/' + box, {'enabled': True}).json, before.json)
+
+    def test_what_the_profile_allows_is_switched_on_again_whatever_may_be_asked_for(self):
+        server = self.other(bounds=('--profile', 'named', '--allow', 'one.example:443'))
+        box = server.call('sandboxes', action='make', profile='named', allow=['one.example:443']).json['sandbox']['id']
+        before = server.get('/network/' + box).json
+        self.assertIn('api.example:443', [rule['rule'] for rule in before['rules'] if rule['list'] == 'allow'])
+        self.assertEqual(server.ask('PUT', '/network/' + box, {'enabled': False}).json['enabled'], False)
+        after = server.ask('PUT', '/network/' + box, {'enabled': True}).json
+        self.assertEqual((after['enabled'], {(rule['list'], rule['rule']) for rule in after['rules']}), (True, {(rule['list'], rule['rule']) for rule in before['rules']}))
+        server.call('sandboxes', action='end', sandbox=box)
 
     def test_what_is_switched_on_again_is_no_more_than_may_be_asked_for(self):
         server = self.other()

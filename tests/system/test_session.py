@@ -774,7 +774,7 @@ class Sessions(Workspace):
         self.assertEqual(self.checkpoint('latest', 'thread').out, 'third')  # nothing has gone back
         done = self.checkpoint('rollback', 'thread', found['second'], '--workspace', '--kill', cwd=self.alice.home, code=1)  # a file that programs write named it
         self.assertIn('of what was changed in %s, which is not the current directory' % self.source, done.err)
-        self.assertIn('yett snapshot rollback %s second' % work, done.err)
+        self.assertIn('yett snapshot list %s tells' % work, done.err)
         done = self.checkpoint('rollback', 'thread', found['second'], '--workspace', '--kill')
         self.assertIn('%s is as second was\nremoved 1 checkpoint\n' % work, done.out)
         self.assertEqual(self.checkpoint('latest', 'thread').out, 'second')
