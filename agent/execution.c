@@ -218,24 +218,33 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 	tell_ready(execution);
 }
 
+int execution_keep(struct execution *execution, size_t length, struct yett_error *error)
+{
+	size_t bytes = length;
+
+	for (const struct execution *at = execution->agent->executions->latest; at; at = at->next)
+		bytes += execution_is_over(at) ? 0 : at->asked_bytes;
+	if (bytes > EXECUTION_ASKED_MAX)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_TOO_LONG,
+		                 "with this, what is kept of requests for executions that go on would be more than %u MiB",
+		                 EXECUTION_ASKED_MAX >> 20);
+	execution->asked_bytes += length;
+	return 0;
+}
+
 static int begin(struct execution *execution, const json_t *asked, struct yett_error *error)
 {
 	const char *sandbox = field_text(asked, "sandbox");
-	size_t count = 0, bytes = 0;
+	size_t count = 0;
 	int r;
 
-	execution->asked_bytes = json_dumpb(asked, NULL, 0, JSON_COMPACT);
 	for (const struct execution *at = execution->agent->executions->latest; at; at = at->next)
-		if (!execution_is_over(at)) {
-			count++;
-			bytes += at->asked_bytes;
-		}
+		count += !execution_is_over(at);
 	if (count > EXECUTIONS_MAX)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d executions go on already", EXECUTIONS_MAX);
-	if (bytes > EXECUTION_ASKED_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_TOO_LONG,
-		                 "with this one, what was asked for by executions that go on would be more than %u MiB",
-		                 EXECUTION_ASKED_MAX >> 20);
+	r = execution_keep(execution, json_dumpb(asked, NULL, 0, JSON_COMPACT), error);
+	if (r != 0)
+		return r;
 	if (sandbox && wish_is_any(asked))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,

@@ -51,7 +51,7 @@ struct execution {
 	json_t *metadata;     /* NULL: none */
 	json_t *warnings;     /* a list of texts; NULL: none */
 	size_t max_output;    /* bytes of each output in answers */
-	size_t asked_bytes;   /* of the request */
+	size_t asked_bytes;   /* of the request, and of input that is not read yet */
 	uint64_t number;      /* how many there were before it */
 
 	struct box_making *making;    /* until there is the box */

@@ -21,6 +21,7 @@ void execution_input_close(struct execution *execution)
 	if (!input)
 		return;
 	execution->input = NULL;
+	execution->asked_bytes -= input->room < execution->asked_bytes ? input->room : execution->asked_bytes;
 	(void)sd_event_source_disable_unref(input->source);
 	fd_close(input->fd);
 	free(input->bytes);
@@ -89,6 +90,10 @@ int execution_input(struct execution *execution, const char *bytes, size_t lengt
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "execution %s has not read %zu bytes that it was given",
 		                 execution->id, input->length);
 	if (input->length + length > input->room) {
+		int r = execution_keep(execution, input->length + length - input->room, error);
+
+		if (r != 0)
+			return r;
 		more = realloc(input->bytes, input->length + length);
 		if (!more)
 			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what a command reads");

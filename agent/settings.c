@@ -118,9 +118,10 @@ static bool has_more(const json_t *asked, const json_t *most)
 	return !json_is_array(asked);
 }
 
-/* What bounds requests is moved by none of them, but to be narrower. */
+/* What bounds requests is moved by none of them, but to be narrower; and of profiles and programs nobody knows which is that. */
 static int check_most(const json_t *most, const json_t *object, struct yett_error *error)
 {
+	static const char *const kept[] = {"light", "strong", "interpreters"};
 	const json_t *asked = json_object_get(object, "languages");
 	const char *what = NULL;
 
@@ -130,9 +131,13 @@ static int check_most(const json_t *most, const json_t *object, struct yett_erro
 		what = "languages";
 	else if (field_bool(most, "refuse_findings") && field_get(object, "refuse_findings") && !field_bool(object, "refuse_findings"))
 		what = "refuse_findings";
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if (json_object_get(object, kept[i]) && !json_equal(json_object_get(object, kept[i]), json_object_get(most, kept[i])))
+			what = kept[i];
 	if (!what)
 		return 0;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "%s may be narrower than the settings have it, and not wider", what);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+	                "%s is as the settings have it, or narrower, whatever a request asks for", what);
 	error_mend(error, "\"%s\" in the settings, ~/.config/yett/agent.json, and a new start", what);
 	return YETT_E_PERMISSION_DENIED;
 }

@@ -28,7 +28,7 @@ _must_check_ int settings_load(struct settings *settings, json_t **ret_may, stru
 
 /*
  * As a request asks: changes those that are members of `object`, all or none. YETT_E_PERMISSION_DENIED: the longest time, the languages or
- * what is refused would be wider than they were loaded.
+ * what is refused would be wider than they were loaded, or profiles or interpreters others.
  */
 _must_check_ int settings_change(struct settings *settings, const json_t *object, struct yett_error *error);
 

@@ -1,10 +1,13 @@
 /* See database.h. */
 #include "checkpoint/database.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define APPLICATION_ID 0x59744370 /* "YtCp". sqlite.org/fileformat.html, 1.3.15 */
@@ -27,14 +30,24 @@ static const char *const statistics[] = {"CREATE TABLE sqlite_stat1(tbl,idx,stat
                                          "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"};
 
 /*
- * A file's pages may lead to each other, so that a few of them are rows without end. What opens a store takes some hundred steps of
- * SQLite's machine, and what is asked of one with a million checkpoints a hundred million: some seconds.
+ * A file's pages may lead to each other, so that a few of them are rows without end, or texts of any length. So SQLite's machine makes so
+ * many steps for each statement at most, which are called for every STEPS of them: what opens a store takes some hundred; what lists or
+ * removes a checkpoint less than a hundred, and no checkpoint is shorter than a hundred bytes.
  */
-#define OPENING_STEPS 100000
-#define STEPS         1000000000
+#define STEPS          100
+#define OPENING_STEPS  5000
+#define FEWEST_STEPS   2000000
+#define STEPS_FOR_BYTE 16
+#define SECONDS_MAX    300 /* of processor time */
 
-/* A row is no longer: sqlite3_limit(), SQLITE_LIMIT_LENGTH. */
-#define LENGTH_MAX (513 << 20)
+/* Of a text or a state, and of a statement in the list of tables: sqlite3_limit(). What is parsed takes many times its length. */
+#define LENGTH_MAX     (513 << 20)
+#define SQL_LENGTH_MAX 4096
+
+struct database_watch {
+	uint64_t calls_left, end_ms;
+	bool is_open;
+};
 
 /*
  * What is not set in the file. The log is kept small (bytes), memory takes what sorting wants, and what is removed is overwritten. The rest
@@ -101,15 +114,65 @@ int database_failed(const struct database *database, struct yett_error *error)
 	}
 }
 
-int database_prepare(const struct database *database, const char *sql, sqlite3_stmt **ret_statement, struct yett_error *error)
+static uint64_t cpu_ms(void)
 {
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* On the disk: a file with holes tells any size. */
+static uint64_t bytes_of(const char *path, const char *end)
+{
+	char name[PATH_MAX + sizeof "-wal"];
+	struct stat st;
+
+	(void)snprintf(name, sizeof name, "%s%s", path, end);
+	return stat(name, &st) < 0 ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
+/* For the statement that is begun. */
+static void watch(const struct database *database, int length_max)
+{
+	uint64_t bytes = bytes_of(database->path, "") + bytes_of(database->path, "-wal");
+	uint64_t steps = database->watch->is_open ? FEWEST_STEPS + STEPS_FOR_BYTE * bytes : OPENING_STEPS;
+
+	database->watch->calls_left = strcmp(database->path, DATABASE_MEMORY) == 0 ? UINT64_MAX : steps / STEPS;
+	database->watch->end_ms = cpu_ms() + SECONDS_MAX * 1000;
+	(void)sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, length_max);
+}
+
+/* Whether it is to be ended. */
+static int look_at_watch(void *data)
+{
+	struct database_watch *left = data;
+
+	return left->calls_left-- == 0 || cpu_ms() > left->end_ms;
+}
+
+static int prepare_statement(const struct database *database, const char *sql, int length_max, sqlite3_stmt **ret_statement,
+                             struct yett_error *error)
+{
+	watch(database, length_max);
 	if (sqlite3_prepare_v2(database->connection, sql, -1, ret_statement, NULL) != SQLITE_OK)
 		return database_failed(database, error);
 	return 0;
 }
 
+int database_prepare(const struct database *database, const char *sql, sqlite3_stmt **ret_statement, struct yett_error *error)
+{
+	return prepare_statement(database, sql, LENGTH_MAX, ret_statement, error);
+}
+
+int database_prepare_short(const struct database *database, const char *sql, sqlite3_stmt **ret_statement, struct yett_error *error)
+{
+	return prepare_statement(database, sql, DATABASE_SHORT, ret_statement, error);
+}
+
 int database_run(const struct database *database, const char *sql, struct yett_error *error)
 {
+	watch(database, LENGTH_MAX);
 	if (sqlite3_exec(database->connection, sql, NULL, NULL, NULL) != SQLITE_OK)
 		return database_failed(database, error);
 	return 0;
@@ -308,20 +371,15 @@ static void vfs_register(void)
 	(void)sqlite3_vfs_register(&vfs_guarded, 0); /* else none of that name is found when a store is opened */
 }
 
-/* Called when a statement has made so many steps, and each time it has made so many more: the first one is its end. */
-static int give_up(void *unused)
-{
-	(void)unused;
-	return 1;
-}
-
 int database_open(struct database *database, const char *path, uint32_t timeout_ms, unsigned flags, struct yett_error *error)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, r;
 
 	(void)pthread_once(&once, vfs_register);
-	*database = (struct database){.path = path, .timeout_ms = timeout_ms};
+	*database = (struct database){.path = path, .timeout_ms = timeout_ms, .watch = calloc(1, sizeof *database->watch)};
+	if (!database->watch)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory to open %s", path);
 	r = sqlite3_open_v2(path, &database->connection, how, VFS_NAME);
 	if (!database->connection)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory to open %s", path);
@@ -329,10 +387,10 @@ int database_open(struct database *database, const char *path, uint32_t timeout_
 		return database_failed(database, error);
 	(void)sqlite3_busy_timeout(database->connection, (int)timeout_ms);
 	(void)sqlite3_db_config(database->connection, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	(void)sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, LENGTH_MAX);
-	sqlite3_progress_handler(database->connection, OPENING_STEPS, give_up, NULL);
+	(void)sqlite3_limit(database->connection, SQLITE_LIMIT_SQL_LENGTH, SQL_LENGTH_MAX);
+	sqlite3_progress_handler(database->connection, STEPS, look_at_watch, database->watch);
 	r = prepare_until(database, flags, error);
-	sqlite3_progress_handler(database->connection, STEPS, give_up, NULL);
+	database->watch->is_open = true;
 	return r;
 }
 
@@ -340,4 +398,6 @@ void database_close(struct database *database)
 {
 	(void)sqlite3_close(database->connection); /* the last of a file also writes its log into it */
 	database->connection = NULL;
+	free(database->watch);
+	database->watch = NULL;
 }

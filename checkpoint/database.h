@@ -10,8 +10,11 @@
 
 #include "base/error.h"
 
+struct database_watch; /* how far the statement that goes on may go: database.c */
+
 struct database {
 	sqlite3 *connection;
+	struct database_watch *watch;
 	const char *path; /* for messages */
 	uint32_t timeout_ms;
 };
@@ -37,7 +40,13 @@ int database_failed(const struct database *database, struct yett_error *error);
 /* What is in the file cannot be. YETT_E_FILE_OPERATION_FAILED */
 int database_damaged(const struct database *database, const char *why, struct yett_error *error);
 
-/* A statement, to be finalized with the cleanup below. */
+/*
+ * A statement, to be finalized with the cleanup below. It is ended, and the file taken for damaged, where it goes on for longer than can be
+ * with so many bytes. A short one reads no text of more than DATABASE_SHORT bytes, and no state.
+ */
+#define DATABASE_SHORT (128 << 10)
+_must_check_ int database_prepare_short(const struct database *database, const char *sql, sqlite3_stmt **ret_statement,
+                                        struct yett_error *error);
 _must_check_ int database_prepare(const struct database *database, const char *sql, sqlite3_stmt **ret_statement, struct yett_error *error);
 
 /* One that gives no row, or whose rows nobody wants. */

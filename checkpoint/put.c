@@ -41,10 +41,10 @@ static int find_parent(const struct database *database, const struct yett_checkp
 	if (options->parent)
 		r = record_check_id("the parent", options->parent, named, error);
 	if (r == 0)
-		r = database_prepare(database,
-		                     options->parent ? "SELECT id FROM checkpoint WHERE id = ?1"
-		                                     : "SELECT id FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT 1",
-		                     &statement, error);
+		r = database_prepare_short(database,
+		                           options->parent ? "SELECT id FROM checkpoint WHERE id = ?1"
+		                                           : "SELECT id FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT 1",
+		                           &statement, error);
 	if (r)
 		return r;
 	if (options->parent)
@@ -63,7 +63,7 @@ static int make_id(const struct database *database, uint8_t ret_id[static UUID_S
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	uint8_t last[UUID_SIZE];
 	bool is_there;
-	int r = database_prepare(database, "SELECT max(id) FROM checkpoint", &statement, error);
+	int r = database_prepare_short(database, "SELECT max(id) FROM checkpoint", &statement, error);
 
 	if (r == 0)
 		r = read_id(database, statement, last, &is_there, error);
@@ -186,7 +186,7 @@ static int prune(const struct yett_checkpoint_store *store, const char *thread, 
 static int read_back(const struct database *database, const uint8_t *id, struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
-	int r = database_prepare(database, "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE id = ?1", &statement, error);
+	int r = database_prepare_short(database, "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE id = ?1", &statement, error);
 
 	if (r)
 		return r;

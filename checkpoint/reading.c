@@ -1,7 +1,7 @@
 /*
  * What is in a store: one checkpoint, lists, the history of one.
  *
- * With the caller's privilege. Each is one statement, and so what the store was at one moment.
+ * With the caller's privilege. Each is one statement or one transaction, and so what the store was at one moment.
  */
 #include "checkpoint/reading.h"
 
@@ -34,21 +34,37 @@ static int read_one(const struct database *database, sqlite3_stmt *statement, st
 	return step == SQLITE_DONE ? 0 : database_failed(database, error);
 }
 
-int reading_find(const struct database *database, const uint8_t id[static UUID_SIZE], const char *thread,
-                 struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
+/* First without its state: what is no text of a checkpoint is not read as long as a state may be. */
+static int find_whole(const struct database *database, const uint8_t id[static UUID_SIZE], struct yett_checkpoint **ret_checkpoint,
+                      struct yett_error *error)
 {
+	_cleanup_statement_ sqlite3_stmt *statement = NULL, *with_state = NULL;
 	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
-	_cleanup_statement_ sqlite3_stmt *statement = NULL;
-	int r = database_prepare(database, "SELECT " RECORD_COLUMNS_WITH_STATE " FROM checkpoint WHERE id = ?1", &statement, error);
+	int r = database_prepare_short(database, "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE id = ?1", &statement, error);
 
 	if (r)
 		return r;
 	(void)sqlite3_bind_blob(statement, 1, id, UUID_SIZE, SQLITE_STATIC);
 	r = read_one(database, statement, &checkpoint, error);
+	if (r == 0 && !checkpoint)
+		return reading_not_found(id, error);
+	if (r == 0)
+		r = database_prepare(database, "SELECT " RECORD_COLUMNS_WITH_STATE " FROM checkpoint WHERE id = ?1", &with_state, error);
 	if (r)
 		return r;
-	if (!checkpoint)
-		return reading_not_found(id, error);
+	(void)sqlite3_bind_blob(with_state, 1, id, UUID_SIZE, SQLITE_STATIC);
+	r = read_one(database, with_state, ret_checkpoint, error);
+	return r || *ret_checkpoint ? r : reading_not_found(id, error);
+}
+
+int reading_find(const struct database *database, const uint8_t id[static UUID_SIZE], const char *thread,
+                 struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
+{
+	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
+	int r = find_whole(database, id, &checkpoint, error);
+
+	if (r)
+		return r;
 	if (thread && strcmp(checkpoint->thread, thread) != 0)
 		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "checkpoint %s is not of the thread '%s', but of '%s'",
 		                 checkpoint->id, ESCAPE(thread), ESCAPE(checkpoint->thread));
@@ -62,29 +78,40 @@ int yett_checkpoint_get(struct yett_checkpoint_store *store, const char *id, str
 	uint8_t bytes[UUID_SIZE];
 	int r = record_check_id("the id", id, bytes, error);
 
-	return r ? r : reading_find(&store->database, bytes, NULL, ret_checkpoint, error);
+	if (r == 0)
+		r = database_run(&store->database, "BEGIN", error);
+	return r ? r : database_end(&store->database, reading_find(&store->database, bytes, NULL, ret_checkpoint, error), error);
+}
+
+static int find_latest(const struct database *database, const char *thread, struct yett_checkpoint **ret_checkpoint,
+                       struct yett_error *error)
+{
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
+	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
+	uint8_t id[UUID_SIZE];
+	int r = database_prepare_short(database, "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT 1",
+	                               &statement, error);
+
+	if (r)
+		return r;
+	(void)sqlite3_bind_text(statement, 1, thread, -1, SQLITE_STATIC);
+	r = read_one(database, statement, &checkpoint, error);
+	if (r)
+		return r;
+	if (!checkpoint)
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "the thread '%s' has no checkpoint", ESCAPE(thread));
+	r = record_check_id("the id", checkpoint->id, id, error);
+	return r ? r : find_whole(database, id, ret_checkpoint, error);
 }
 
 int yett_checkpoint_latest(struct yett_checkpoint_store *store, const char *thread, struct yett_checkpoint **ret_checkpoint,
                            struct yett_error *error)
 {
-	_cleanup_statement_ sqlite3_stmt *statement = NULL;
-	struct yett_checkpoint *checkpoint;
 	int r = record_check_text("name of a thread", thread, YETT_CHECKPOINT_TEXT_MAX, error);
 
 	if (r == 0)
-		r = database_prepare(&store->database,
-		                     "SELECT " RECORD_COLUMNS_WITH_STATE " FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT 1",
-		                     &statement, error);
-	if (r)
-		return r;
-	(void)sqlite3_bind_text(statement, 1, thread, -1, SQLITE_STATIC);
-	r = read_one(&store->database, statement, &checkpoint, error);
-	if (r == 0 && !checkpoint)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "the thread '%s' has no checkpoint", ESCAPE(thread));
-	if (r == 0)
-		*ret_checkpoint = checkpoint;
-	return r;
+		r = database_run(&store->database, "BEGIN", error);
+	return r ? r : database_end(&store->database, find_latest(&store->database, thread, ret_checkpoint, error), error);
 }
 
 /* Of an id that bounds a list, or of none: then what comes before or behind all. */
@@ -123,6 +150,7 @@ static const char *sql_of(const struct yett_checkpoint_list_options *options)
 int yett_checkpoints_list(struct yett_checkpoint_store *store, const struct yett_checkpoint_list_options *options,
                           struct yett_checkpoint_list **ret_list, struct yett_error *error)
 {
+	_cleanup_(record_list_freep) struct yett_checkpoint_list *list = NULL;
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	struct yett_checkpoint_list_options known;
 	uint8_t before[UUID_SIZE], after[UUID_SIZE] = {0};
@@ -132,7 +160,7 @@ int yett_checkpoints_list(struct yett_checkpoint_store *store, const struct yett
 	if (r == 0)
 		r = check_list(&known, error);
 	if (r == 0)
-		r = database_prepare(&store->database, sql_of(&known), &statement, error);
+		r = database_prepare_short(&store->database, sql_of(&known), &statement, error);
 	if (r == 0)
 		r = bind_bound(statement, 2, "the bound", known.before, before, error);
 	if (r == 0)
@@ -142,36 +170,83 @@ int yett_checkpoints_list(struct yett_checkpoint_store *store, const struct yett
 	(void)sqlite3_bind_text(statement, 1, known.thread, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_text(statement, 4, known.tag, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_int64(statement, 5, known.limit == 0 ? LIMIT : known.limit > INT64_MAX ? INT64_MAX : (int64_t)known.limit);
-	return record_read_all(&store->database, statement, ret_list, error);
+	list = record_list_new(error);
+	r = list ? record_list_rows(&store->database, statement, list, error) : YETT_E_OUT_OF_MEMORY;
+	if (r == 0)
+		*ret_list = steal_ptr(&list);
+	return r;
 }
 
-/* A parent was put before its children: in a file that somebody has changed there may be circles. */
+/*
+ * The ids of a line, the last first, without what else there is of each: a few pages may say all of that for any number of them. A parent
+ * was put before its children: in a file that somebody has changed there may be circles.
+ */
+static int find_line(const struct database *database, const uint8_t id[static UUID_SIZE], uint8_t **ret_ids, size_t *ret_count,
+                     struct yett_error *error)
+{
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
+	_cleanup_free_ uint8_t *ids = NULL;
+	size_t count = 0, room = 0;
+	int step, r = database_prepare_short(database,
+	                                     "WITH RECURSIVE line(at, above) AS (SELECT id, parent FROM checkpoint WHERE id = ?1 UNION "
+	                                     "SELECT id, parent FROM line JOIN checkpoint ON id = above AND id < at) "
+	                                     "SELECT at FROM line ORDER BY at DESC",
+	                                     &statement, error);
+
+	if (r)
+		return r;
+	(void)sqlite3_bind_blob(statement, 1, id, UUID_SIZE, SQLITE_STATIC);
+	while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+		uint8_t *more = count < room ? ids : reallocarray(ids, room = room ? room * 2 : 64, UUID_SIZE);
+
+		if (!more)
+			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a list of checkpoints");
+		ids = more;
+		if (sqlite3_column_bytes(statement, 0) != UUID_SIZE)
+			return database_damaged(database, "an id is none", error);
+		memcpy(ids + count++ * UUID_SIZE, sqlite3_column_blob(statement, 0), UUID_SIZE);
+	}
+	if (step != SQLITE_DONE)
+		return database_failed(database, error);
+	*ret_ids = steal_ptr(&ids);
+	*ret_count = count;
+	return count ? 0 : reading_not_found(id, error);
+}
+
+static int read_line(const struct database *database, const uint8_t id[static UUID_SIZE], struct yett_checkpoint_list *list,
+                     struct yett_error *error)
+{
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
+	_cleanup_free_ uint8_t *ids = NULL;
+	size_t count = 0;
+	int r = find_line(database, id, &ids, &count, error);
+
+	if (r == 0)
+		r = database_prepare_short(database, "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE id = ?1", &statement, error);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		(void)sqlite3_bind_blob(statement, 1, ids + i * UUID_SIZE, UUID_SIZE, SQLITE_STATIC);
+		r = record_list_rows(database, statement, list, error);
+		(void)sqlite3_reset(statement);
+	}
+	return r;
+}
+
 int yett_checkpoint_history(struct yett_checkpoint_store *store, const char *id, struct yett_checkpoint_list **ret_list,
                             struct yett_error *error)
 {
-	_cleanup_statement_ sqlite3_stmt *statement = NULL;
-	struct yett_checkpoint_list *list;
+	_cleanup_(record_list_freep) struct yett_checkpoint_list *list = NULL;
 	uint8_t bytes[UUID_SIZE];
 	int r = record_check_id("the id", id, bytes, error);
 
+	if (r)
+		return r;
+	list = record_list_new(error);
+	r = list ? database_run(&store->database, "BEGIN", error) : YETT_E_OUT_OF_MEMORY;
 	if (r == 0)
-		r = database_prepare(&store->database,
-		                     "WITH RECURSIVE line(at, above) AS (SELECT id, parent FROM checkpoint WHERE id = ?1 UNION "
-		                     "SELECT id, parent FROM line JOIN checkpoint ON id = above AND id < at) "
-		                     "SELECT " RECORD_COLUMNS " FROM line JOIN checkpoint ON id = at ORDER BY id DESC",
-		                     &statement, error);
-	if (r)
-		return r;
-	(void)sqlite3_bind_blob(statement, 1, bytes, sizeof bytes, SQLITE_STATIC);
-	r = record_read_all(&store->database, statement, &list, error);
-	if (r)
-		return r;
-	if (yett_checkpoint_list_count(list) == 0) {
-		yett_checkpoint_list_free(list);
-		return reading_not_found(bytes, error);
-	}
-	*ret_list = list;
-	return 0;
+		r = database_end(&store->database, read_line(&store->database, bytes, list, error), error);
+	if (r == 0)
+		*ret_list = steal_ptr(&list);
+	return r;
 }
 
 void yett_checkpoint_time_id(uint64_t time_ms, char ret_id[YETT_CHECKPOINT_ID_SIZE])

@@ -7,8 +7,10 @@
 #include "base/escape.h"
 #include "base/json.h"
 
+#define LIST_BYTES ((size_t)512 << 20)
+
 struct yett_checkpoint_list {
-	size_t count, room;
+	size_t count, room, bytes;
 	struct yett_checkpoint **items;
 };
 
@@ -18,6 +20,7 @@ enum column { ID, THREAD, PARENT, STEP, NODE, TAGS, CUSTOM, SANDBOX, SNAPSHOT, S
 /* One piece of memory, with all that the struct points to behind it. */
 struct record {
 	struct yett_checkpoint checkpoint;
+	size_t size;
 	char id[YETT_CHECKPOINT_ID_SIZE], parent[YETT_CHECKPOINT_ID_SIZE];
 	const char *tags[YETT_CHECKPOINT_TAGS_MAX + 1];
 	char bytes[];
@@ -150,13 +153,16 @@ int record_read(const struct database *database, sqlite3_stmt *statement, struct
 	bool has_state = sqlite3_column_count(statement) > STATE;
 	const char *damage = find_damage(statement);
 	struct record *record;
+	size_t size;
 
 	if (damage)
 		return database_damaged(database, damage, error);
-	record = malloc(sizeof *record + room_for(statement, has_state));
+	size = sizeof *record + room_for(statement, has_state);
+	record = malloc(size);
 	if (!record)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a checkpoint");
 	fill(statement, record, has_state);
+	record->size = size;
 	if (!record->checkpoint.thread || sqlite3_errcode(database->connection) == SQLITE_NOMEM) {
 		yett_checkpoint_free(&record->checkpoint);
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a checkpoint");
@@ -181,6 +187,7 @@ static bool add(struct yett_checkpoint_list *list, struct yett_checkpoint *check
 		list->room = room;
 	}
 	items[list->count++] = checkpoint;
+	list->bytes += ((const struct record *)checkpoint)->size;
 	return true;
 }
 
@@ -190,7 +197,16 @@ static bool is_in_order(const struct yett_checkpoint_list *list)
 	return list->count < 2 || strcmp(list->items[list->count - 2]->id, list->items[list->count - 1]->id) > 0;
 }
 
-static int read_rows(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint_list *list, struct yett_error *error)
+struct yett_checkpoint_list *record_list_new(struct yett_error *error)
+{
+	struct yett_checkpoint_list *list = calloc(1, sizeof *list);
+
+	if (!list)
+		(void)error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a list of checkpoints");
+	return list;
+}
+
+int record_list_rows(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint_list *list, struct yett_error *error)
 {
 	int step;
 
@@ -204,22 +220,11 @@ static int read_rows(const struct database *database, sqlite3_stmt *statement, s
 			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a list of checkpoints");
 		if (!is_in_order(list))
 			return database_damaged(database, "a checkpoint is in it twice", error);
+		if (list->bytes > LIST_BYTES)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			                 "the list would have more than %zu MiB, after %zu checkpoints", LIST_BYTES >> 20, list->count);
 	}
 	return step == SQLITE_DONE ? 0 : database_failed(database, error);
-}
-
-int record_read_all(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint_list **ret_list,
-                    struct yett_error *error)
-{
-	struct yett_checkpoint_list *list = calloc(1, sizeof *list);
-	int r = list ? read_rows(database, statement, list, error)
-	             : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a list of checkpoints");
-
-	if (r == 0)
-		*ret_list = list;
-	else
-		yett_checkpoint_list_free(list);
-	return r;
 }
 
 size_t yett_checkpoint_list_count(const struct yett_checkpoint_list *list)

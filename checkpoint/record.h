@@ -19,9 +19,12 @@
 _must_check_ int record_read(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint **ret_checkpoint,
                              struct yett_error *error);
 
-/* All rows that the statement gives. To be freed with yett_checkpoint_list_free(). */
-_must_check_ int record_read_all(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint_list **ret_list,
-                                 struct yett_error *error);
+/* An empty list, to be freed with yett_checkpoint_list_free(). NULL: no memory, with the error. */
+struct yett_checkpoint_list *record_list_new(struct yett_error *error);
+
+/* Adds all rows that the statement gives, which have to come behind those that are there: the highest id first. */
+_must_check_ int record_list_rows(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint_list *list,
+                                  struct yett_error *error);
 
 /* Whether a text of 1 … `max` bytes is UTF-8 without control characters. `what` is for the message. YETT_E_INVALID_REQUEST */
 _must_check_ int record_check_text(const char *what, const char *text, size_t max, struct yett_error *error);
@@ -34,6 +37,11 @@ _must_check_ int record_check(const struct yett_checkpoint_put_options *options,
 
 /* The tags as they are kept: a line each. NULL: none. -ENOMEM; the caller frees it. */
 _must_check_ int record_join_tags(const char *const *tags, char **ret_text);
+
+static inline void record_list_freep(struct yett_checkpoint_list **list)
+{
+	yett_checkpoint_list_free(*list);
+}
 
 static inline void record_freep(struct yett_checkpoint **checkpoint)
 {

@@ -167,7 +167,9 @@ static int limit(const struct git_choice *choice)
 {
 	int r = lower(RLIMIT_FSIZE, choice->max_bytes);
 
-	return r < 0 ? r : lower(RLIMIT_DATA, GIT_MEMORY_BYTES);
+	if (r == 0)
+		r = lower(RLIMIT_DATA, GIT_MEMORY_BYTES);
+	return r < 0 ? r : lower(RLIMIT_CPU, GIT_CPU_SECONDS);
 }
 
 static int start(const struct git_choice *choice, char **argv, int out, int errors, pid_t *ret_pid)

@@ -16,6 +16,7 @@
 
 #define GIT_PACK_BYTES   ((uint64_t)2 << 30)
 #define GIT_MEMORY_BYTES ((uint64_t)512 << 20) /* of each git outside */
+#define GIT_CPU_SECONDS  1200
 #define GIT_LINE_SIZE    16384
 
 struct git_choice {
@@ -46,8 +47,8 @@ _must_check_ bool git_next_line(FILE *from, char line[GIT_LINE_SIZE]);
 /*
  * Runs a git outside with `words`, of which the last is what git_origin_url() made, and then `more`, until it ends; what it says is shown,
  * escaped, but for the line that is that URL. `out` is its standard output, -1: ours.
- * It takes no file that is larger than was chosen and no more memory than GIT_MEMORY_BYTES, and checks all objects. True: it ended well;
- * false, with a reason: it did not.
+ * It takes no file that is larger than was chosen and no more memory and processor time than this, and checks all objects. True: it ended
+ * well; false, with a reason: it did not.
  */
 _must_check_ bool git_run(const struct git_choice *choice, const char *const *words, size_t count, char **more, size_t more_count, int out,
                           struct yett_error *error);

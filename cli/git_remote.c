@@ -36,6 +36,13 @@ static size_t hash_length(const char *text)
 	return length == 40 || length == 64 ? length : 0;
 }
 
+/* By which one name looks like another one. */
+static bool is_invisible(uint32_t point)
+{
+	return point == 0xad || point == 0x61c || (point >= 0x200b && point <= 0x200d) || (point >= 0x2060 && point <= 0x2064) ||
+	       point == 0xfeff || (point >= 0xe0000 && point <= 0xe0fff);
+}
+
 /* A branch, as git may have it: git looks at the rest, and prints it as it is. */
 static bool is_branch(const char *name)
 {
@@ -45,7 +52,7 @@ static bool is_branch(const char *name)
 		uint32_t point = 0;
 		size_t length = json_utf8_next(name, strnlen(name, 4), &point); /* no character is longer */
 
-		if (length == 0 || point == ' ' || json_is_harmful(point))
+		if (length == 0 || point == ' ' || json_is_harmful(point) || is_invisible(point))
 			return false;
 		name += length;
 	}

@@ -183,7 +183,7 @@ static int copy_linked(struct work_copy *copy, const struct place *place, const 
 	bool is_copied;
 
 	if (write_path(place, name, path, &layer) < 0)
-		return copy_file(place, name);
+		return -ENAMETOOLONG;
 	linked = malloc(sizeof *linked + strlen(path) + 1);
 	if (!linked)
 		return -ENOMEM;

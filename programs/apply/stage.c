@@ -16,6 +16,7 @@
 #define BLOCK    ((size_t)1 << 20)
 #define PIECE    ((off_t)32 << 20)
 #define ROOM     ((uint64_t)64 << 20)
+#define FILES    1000u
 #define TICK_NS  ((int64_t)20000000) /* and some more: it is 10 ms at most, CONFIG_HZ_100 */
 
 static void name_of(const struct apply *apply, char name[static NAME_MAX])
@@ -94,20 +95,21 @@ int stage_empty(struct apply *apply)
 }
 
 /*
- * How much may be written. A file system that is full has others fail as well, and a few names of one large file in a sandbox are as many
- * files here: so 64 MiB are left, or a hundredth where that is less. What a file system does not tell, writing tells.
+ * Whether so much may be written. A file system that is full has others fail as well, and a few names of one file in a sandbox are as many
+ * files here: so 64 MiB and 1,000 files are left, or a hundredth where that is less. What a file system does not tell, writing tells.
  */
-static uint64_t room(int to)
+static bool has_room(int fd, uint64_t bytes)
 {
 	struct statfs st;
-	uint64_t left, all, kept;
+	uint64_t left, all;
 
-	if (fstatfs(to, &st) < 0 || st.f_blocks == 0 || st.f_bavail == 0)
-		return UINT64_MAX;
+	if (fstatfs(fd, &st) < 0)
+		return true;
+	if (st.f_files > 0 && st.f_ffree > 0 && st.f_ffree <= (st.f_files / 100 < FILES ? st.f_files / 100 : FILES))
+		return false;
 	left = (uint64_t)st.f_bavail * (uint64_t)st.f_bsize;
 	all = (uint64_t)st.f_blocks * (uint64_t)st.f_bsize;
-	kept = all / 100 < ROOM ? all / 100 : ROOM;
-	return left > kept ? left - kept : 0;
+	return left == 0 || left >= bytes + (all / 100 < ROOM ? all / 100 : ROOM);
 }
 
 /* By the kernel where it can, which on some file systems copies nothing at all. copy_file_range(2) */
@@ -119,7 +121,7 @@ static int copy_part(int from, int to, off_t at, off_t end)
 		off_t in = at, out = at, piece = end - at < PIECE ? end - at : PIECE;
 		ssize_t n;
 
-		if (room(to) < (uint64_t)piece)
+		if (!has_room(to, (uint64_t)piece))
 			return -ENOSPC;
 		n = block ? -1 : copy_file_range(from, &in, to, &out, (size_t)piece, 0);
 		if (n < 0 && !block && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
@@ -161,7 +163,7 @@ static int copy_sparse(int from, int to, off_t size)
 
 static int write_whole(int fd, const char *bytes, size_t size)
 {
-	if (room(fd) < size)
+	if (!has_room(fd, size))
 		return -ENOSPC;
 	for (size_t used = 0; used < size;) {
 		ssize_t n = write(fd, bytes + used, size - used);
@@ -296,6 +298,8 @@ static int stage_step(struct apply *apply, size_t i)
 		know_directory(apply, step);
 	if (step->kind == STEP_MODE || step->kind == STEP_REMOVE)
 		return 0;
+	if (!has_room(apply->stage, 0))
+		return -ENOSPC;
 	apply->made[step->item - apply->items] = i;
 	(void)snprintf(name, sizeof name, "%zu", i);
 	r = S_ISREG(mode)   ? stage_file(apply, step, name)

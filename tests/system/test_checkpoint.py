@@ -423,6 +423,40 @@ class Refused(Stores):
         page[0:8 + 2 * count] = first[100:108 + 2 * count]
         return page
 
+    def test_statements_that_are_too_long_are_not_parsed(self):
+        self.put('t', '', '--store', self.store)
+        self.edit('CREATE VIEW long AS SELECT 1 WHERE 1 IN (%s)' % ','.join('1' * 5000))
+        self.assert_refused(f'the store {self.store} is damaged: malformed database schema (long) - string or blob too big')
+
+    def test_an_index_whose_pages_lead_to_each_other_takes_no_memory_without_end(self):
+        """Of the thread: seven levels of 110 entries, each of which leads to the next level. What removes collects what it finds first."""
+        ids = [self.put('t', '', '--store', self.store) for _ in range(2)]
+        self.edit('PRAGMA user_version = 1')
+        with contextlib.closing(sqlite3.connect(self.store)) as connection:
+            root, = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'checkpoint_of_thread'").fetchone()
+        bytes_ = self.read_store()
+        count = len(bytes_) // 4096
+        record = bytes([4, 15, 44, 1]) + b't' + bytes.fromhex(ids[1].replace('-', '')) + b'\2'
+        cell = bytes([len(record)]) + record
+
+        def page(kind, cell, times, right=None):
+            made = bytearray(4096)
+            header = struct.pack('>BHHHB', kind, 0, times, 4096 - times * len(cell), 0) + (struct.pack('>I', right) if right else b'')
+            made[:len(header)] = header
+            for i in range(times):
+                at = 4096 - (i + 1) * len(cell)
+                made[at:at + len(cell)] = cell
+                made[len(header) + 2 * i:len(header) + 2 * i + 2] = struct.pack('>H', at)
+            return made
+        pages = [page(10, cell, 130)]
+        pages += [page(2, struct.pack('>I', count + 1 + level) + cell, 110, count + 1 + level) for level in range(6)]
+        self.page(bytes_, root)[:] = pages.pop()
+        bytes_[28:32] = struct.pack('>I', count + len(pages))
+        self.write_store(bytes(bytes_) + b''.join(pages))
+        for command in (['rollback', 't', ids[0]], ['delete-thread', 't']):
+            done = self.run_as(self.alice, 'prlimit', '--data=%d' % (256 << 20), self.run_.path('cli/yett'), 'checkpoint', *command, '--store', self.store)
+            self.assertEqual((done.code, done.err.splitlines()[0]), (1, f'yett: the store {self.store} is damaged: what is in it has no end'), command)
+
     def test_a_checkpoint_that_is_there_twice_is_told(self):
         self.writer('t', 300, 10).wait(yett.DEADLINE)
         self.edit('PRAGMA user_version = 1')

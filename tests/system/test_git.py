@@ -119,7 +119,7 @@ class Remotes(Repository):
         self.assertFalse(self.works()[0]['used'])
 
     def test_branches_that_would_hide_what_they_are_called_are_not_told_of(self):
-        names = [b'c1-\xc2\x9b2J', b'turned-\xe2\x80\xaegnol', b'broken-\xff', 'größe'.encode()]
+        names = [b'c1-\xc2\x9b2J', b'turned-\xe2\x80\xaegnol', b'broken-\xff', 'größe'.encode(), 'ma\u200bin'.encode(), 'tag\U000e0041'.encode()]
         script = AS + 'git commit --allow-empty -qm second; ' + ''.join("git update-ref 'refs/heads/%s' HEAD; " % os.fsdecode(name) for name in names)
         self.assert_cow(script)
         self.remote('remote', 'add', 'box', 'yett::' + self.works()[0]['id'])

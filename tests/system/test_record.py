@@ -58,6 +58,9 @@ class Recorded(Audited):
         yett.wait_until(lambda: yett.age(pid) >= age, 'one that has run for a while')
         os.kill(pid, signal.SIGKILL)
         yett.wait_until(lambda: not yett.is_alive(pid), 'the end of yett-audit')
+        if age == 0:  # else what happens now goes to one that nobody hears any more
+            socket = os.path.join(self.service.runtime, 'control', 'audit')
+            yett.wait_until(lambda: not os.path.exists(socket) or self.program() not in (None, pid), 'that the listener knows of it')
         return [pid]
 
     def shown(self, *argv):

@@ -202,6 +202,9 @@ class Streams(serving.Case):
             runs.append(answer['id'])
         self.assertEqual((len(runs), answer['error']['code']), (63, 'resource-limit'))  # of 1 MiB and a little more each
         self.assertIn('would be more than 64 MiB', answer['error']['message'])
+        fed = server.call('run_command', sandbox=box, argv=['sleep', '1000'], keep_input=True, background=True, timeout=600).json['id']
+        given = [server.call('wait_command', id=fed, timeout=0, input='x' * (1 << 20)).json for _ in range(4)]
+        self.assertIn('would be more than 64 MiB', given[-1]['error']['message'])
         server.call('wait_command', id=runs[0], signal='KILL')
         yett.wait_until(lambda: 'error' not in server.call('run_command', sandbox=box, argv=['true'], stdin='x' * (1 << 20)).json, 'room for one more')
         server.call('sandboxes', action='end', sandbox=box)
@@ -332,13 +335,17 @@ class Older(serving.Case):
             self.server.call('sandboxes', action='end', sandbox=box['id'])
         self.assertEqual(self.execute(command='cat /tmp/kept || echo anew', persistent=True).json['stdout'], 'anew\n')
 
+    def with_settings(self, **settings):
+        folder = self.folder('with-%s' % '-'.join(settings))
+        os.mkdir(folder + '/yett')
+        yett.write(folder + '/yett/agent.json', json.dumps(settings))
+        return self.other(env={'XDG_CONFIG_HOME': folder})
+
     def test_what_is_persistent_is_of_the_profile_that_the_settings_name(self):
-        server = self.other()
+        server = self.with_settings(light='strict')
         others = self.boxes(server)
-        self.assertEqual(server.ask('POST', '/execute', {'command': 'echo kept >/tmp/kept', 'persistent': True}).json['status'], 'completed')
-        server.ask('PUT', '/config', {'light': 'strict'})
-        answer = server.ask('POST', '/execute', {'command': 'cat /tmp/kept', 'persistent': True}).json
-        self.assertEqual((answer['status'], answer['executor']), ('failed', 'light-process'))
+        answer = server.ask('POST', '/execute', {'command': 'echo kept >/tmp/kept', 'persistent': True}).json
+        self.assertEqual((answer['status'], answer['executor']), ('completed', 'light-process'))
         self.assertEqual([profile for box, profile in self.boxes(server).items() if box not in others], ['strict'])
 
     def boxes(self, server):
@@ -358,8 +365,7 @@ class Older(serving.Case):
         self.assertGreater(info['uptime'], 1000000)
 
     def test_a_profile_that_the_policy_does_not_give_is_no_executor(self):
-        server = self.other()
-        self.assertEqual(server.ask('PUT', '/config', {'strong': 'no-such-profile'}).status, 200)
+        server = self.with_settings(strong='no-such-profile')
         executors = {executor['name']: executor for executor in server.get('/info').json['executors']}
         self.assertFalse(executors['strong-sandbox']['supported'])
         self.assertIn('no-such-profile', executors['strong-sandbox']['reason'])
@@ -382,9 +388,10 @@ class Older(serving.Case):
         yett.write(folder + '/yett/agent.json', json.dumps({'max_timeout': '1m', 'languages': ['python', 'bash'], 'refuse_findings': True}))
         server = self.other(env={'XDG_CONFIG_HOME': folder})
         before = server.get('/config').json
-        for name, wider in (('max_timeout', '61s'), ('languages', ['python', 'ruby']), ('languages', None), ('refuse_findings', False)):
+        for name, wider in (('max_timeout', '61s'), ('languages', ['python', 'ruby']), ('languages', None), ('refuse_findings', False),
+                            ('interpreters', {'bash': 'python3'}), ('strong', 'default'), ('light', 'strict')):
             answer = server.ask('PUT', '/config', {name: wider})
-            self.assertEqual((answer.status, answer.text.strip()), (403, 'invalid configuration: %s may be narrower than the settings have it, and not wider' % name))
+            self.assertEqual((answer.status, answer.text.strip()), (403, 'invalid configuration: %s is as the settings have it, or narrower, whatever a request asks for' % name))
         self.assertEqual(server.get('/config').json, before)
         for name, narrower in (('max_timeout', '0m40s'), ('languages', ['bash'])):
             self.assertEqual(server.ask('PUT', '/config', {name: narrower}).json[name], {'max_timeout': '40s'}.get(name, narrower))
