@@ -75,12 +75,17 @@ int reading_find(const struct database *database, const uint8_t id[static UUID_S
 int yett_checkpoint_get(struct yett_checkpoint_store *store, const char *id, struct yett_checkpoint **ret_checkpoint,
                         struct yett_error *error)
 {
+	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
 	uint8_t bytes[UUID_SIZE];
 	int r = record_check_id("the id", id, bytes, error);
 
 	if (r == 0)
 		r = database_run(&store->database, "BEGIN", error);
-	return r ? r : database_end(&store->database, reading_find(&store->database, bytes, NULL, ret_checkpoint, error), error);
+	if (r == 0)
+		r = database_end(&store->database, reading_find(&store->database, bytes, NULL, &checkpoint, error), error);
+	if (r == 0)
+		*ret_checkpoint = steal_ptr(&checkpoint);
+	return r;
 }
 
 static int find_latest(const struct database *database, const char *thread, struct yett_checkpoint **ret_checkpoint,
@@ -107,11 +112,16 @@ static int find_latest(const struct database *database, const char *thread, stru
 int yett_checkpoint_latest(struct yett_checkpoint_store *store, const char *thread, struct yett_checkpoint **ret_checkpoint,
                            struct yett_error *error)
 {
+	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
 	int r = record_check_text("name of a thread", thread, YETT_CHECKPOINT_TEXT_MAX, error);
 
 	if (r == 0)
 		r = database_run(&store->database, "BEGIN", error);
-	return r ? r : database_end(&store->database, find_latest(&store->database, thread, ret_checkpoint, error), error);
+	if (r == 0)
+		r = database_end(&store->database, find_latest(&store->database, thread, &checkpoint, error), error);
+	if (r == 0)
+		*ret_checkpoint = steal_ptr(&checkpoint);
+	return r;
 }
 
 /* Of an id that bounds a list, or of none: then what comes before or behind all. */
