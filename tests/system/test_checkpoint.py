@@ -454,8 +454,13 @@ class Refused(Stores):
         bytes_[28:32] = struct.pack('>I', count + len(pages))
         self.write_store(bytes(bytes_) + b''.join(pages))
         for command in (['rollback', 't', ids[0]], ['delete-thread', 't']):
-            done = self.run_as(self.alice, 'prlimit', '--data=%d' % (256 << 20), self.run_.path('cli/yett'), 'checkpoint', *command, '--store', self.store)
-            self.assertEqual((done.code, done.err.splitlines()[0]), (1, f'yett: the store {self.store} is damaged: what is in it has no end'), command)
+            process = self.alice.popen([self.run_.path('cli/yett'), 'checkpoint', *command, '--store', self.store], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            with process.stderr:
+                told = process.stderr.read().decode()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual((process.returncode, told.splitlines()[0]), (1, f'yett: the store {self.store} is damaged: what is in it has no end'), command)
+            self.assertLess(usage.ru_maxrss, 512 << 10)  # KiB
 
     def test_a_checkpoint_that_is_there_twice_is_told(self):
         self.writer('t', 300, 10).wait(yett.DEADLINE)
