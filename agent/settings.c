@@ -81,14 +81,6 @@ static const char *find_wrong_language(const json_t *object)
 	return NULL;
 }
 
-static int check(const json_t *object, struct yett_error *error)
-{
-	int r = fields_check(settings_fields, object, error);
-	const char *wrong = r == 0 ? find_wrong_language(object) : NULL;
-
-	return wrong ? error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "there is no language '%.40s'", wrong) : r;
-}
-
 static bool is_among(const json_t *names, const char *name)
 {
 	json_t *one;
@@ -142,12 +134,18 @@ static int check_most(const json_t *most, const json_t *object, struct yett_erro
 	return YETT_E_PERMISSION_DENIED;
 }
 
-static int take(struct settings *settings, const json_t *object, struct yett_error *error)
+int settings_change(struct settings *settings, const json_t *object, struct yett_error *error)
 {
 	uint64_t most, usual;
-	int r = check(object, error);
+	const char *wrong;
+	int r = fields_check(settings_fields, object, error);
 
 	if (r != 0)
+		return r;
+	wrong = find_wrong_language(object);
+	if (wrong)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "there is no language '%.40s'", wrong);
+	if (settings->most && (r = check_most(settings->most, object, error)) != 0)
 		return r;
 	most = field_duration_ms(object, "max_timeout", settings->max_timeout_ms);
 	usual = field_duration_ms(object, "default_timeout", settings->default_timeout_ms);
@@ -163,15 +161,6 @@ static int take(struct settings *settings, const json_t *object, struct yett_err
 	if (field_get(object, "refuse_findings"))
 		settings->refuse_findings = field_bool(object, "refuse_findings");
 	return 0;
-}
-
-int settings_change(struct settings *settings, const json_t *object, struct yett_error *error)
-{
-	int r = check(object, error);
-
-	if (r == 0)
-		r = check_most(settings->most, object, error);
-	return r ? r : take(settings, object, error);
 }
 
 /* What the rows say, as one object. */
@@ -233,7 +222,7 @@ static int take_file(struct settings *settings, const char *path, json_t **may, 
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.120s:%d: %.100s", path, where.line, where.text);
 	r = take_may(object, may, error);
 	if (r == 0)
-		r = take(settings, object, error);
+		r = settings_change(settings, object, error);
 	if (r != 0)
 		error_detail(error, "it stands in %.400s", path);
 	json_decref(object);
@@ -248,7 +237,8 @@ int settings_load(struct settings *settings, json_t **ret_may, struct yett_error
 
 	*settings = (struct settings){0};
 	*ret_may = json_object();
-	r = *ret_may ? take(settings, object, error) : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
+	r = *ret_may ? settings_change(settings, object, error)
+	             : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
 	json_decref(object);
 	if (r == 0 && path)
 		r = take_file(settings, path, ret_may, error);

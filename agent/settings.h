@@ -14,7 +14,7 @@ struct settings {
 	char **languages;                            /* those that may be run, by name; ends with NULL. NULL: all */
 	json_t *interpreters;                        /* a language's name: the program instead of the table's */
 	bool refuse_findings;                        /* code that the validator warns of gravely is refused */
-	json_t *most;                                /* as they were loaded */
+	json_t *most;                                /* as they were loaded; NULL: they are just being loaded */
 };
 
 /* Its fields, for documents and for changes at run time. */

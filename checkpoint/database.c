@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define APPLICATION_ID 0x59744370 /* "YtCp". sqlite.org/fileformat.html, 1.3.15 */
 #define SCHEMA         1          /* user_version of the file: raised when the tables change */
 #define TEXT_OF(x)     #x
@@ -132,13 +134,19 @@ static uint64_t bytes_of(const char *path, const char *end)
 	return stat(name, &st) < 0 ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
+static uint64_t most_steps(const struct database *database)
+{
+	if (strcmp(database->path, DATABASE_MEMORY) == 0)
+		return UINT64_MAX;
+	if (!database->watch->is_open)
+		return OPENING_STEPS;
+	return FEWEST_STEPS + STEPS_FOR_BYTE * (bytes_of(database->path, "") + bytes_of(database->path, "-wal"));
+}
+
 /* For the statement that is begun. */
 static void watch(const struct database *database, int length_max)
 {
-	uint64_t bytes = bytes_of(database->path, "") + bytes_of(database->path, "-wal");
-	uint64_t steps = database->watch->is_open ? FEWEST_STEPS + STEPS_FOR_BYTE * bytes : OPENING_STEPS;
-
-	database->watch->calls_left = strcmp(database->path, DATABASE_MEMORY) == 0 ? UINT64_MAX : steps / STEPS;
+	database->watch->calls_left = most_steps(database) / STEPS;
 	database->watch->end_ms = cpu_ms() + SECONDS_MAX * 1000;
 	(void)sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, length_max);
 }
@@ -322,21 +330,13 @@ static int prepare(const struct database *database, unsigned flags, struct yett_
 	return r ? r : check_tables(database, error);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Two that make a log at once may meet in a way in which SQLite does not wait, but says that it is locked: sqlite.org/wal.html, 9. */
 static int prepare_until(const struct database *database, unsigned flags, struct yett_error *error)
 {
-	uint64_t end = now_ms() + database->timeout_ms;
+	uint64_t end = clock_now_ms() + database->timeout_ms;
 	int r;
 
-	while ((r = prepare(database, flags, error)) == YETT_E_TIMEOUT && now_ms() < end)
+	while ((r = prepare(database, flags, error)) == YETT_E_TIMEOUT && clock_now_ms() < end)
 		(void)sqlite3_sleep(5);
 	return r;
 }

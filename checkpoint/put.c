@@ -23,12 +23,7 @@ static int read_id(const struct database *database, sqlite3_stmt *statement, uin
 	if (step != SQLITE_ROW && step != SQLITE_DONE)
 		return database_failed(database, error);
 	*ret_is_there = step == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL;
-	if (!*ret_is_there)
-		return 0;
-	if (sqlite3_column_bytes(statement, 0) != UUID_SIZE)
-		return database_damaged(database, "an id is none", error);
-	memcpy(ret_id, sqlite3_column_blob(statement, 0), UUID_SIZE);
-	return 0;
+	return *ret_is_there ? record_read_id(database, statement, ret_id, error) : 0;
 }
 
 static int find_parent(const struct database *database, const struct yett_checkpoint_put_options *options, uint8_t ret_id[static UUID_SIZE],

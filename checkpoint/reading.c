@@ -92,20 +92,17 @@ static int find_latest(const struct database *database, const char *thread, stru
                        struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
-	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
 	uint8_t id[UUID_SIZE];
-	int r = database_prepare_short(database, "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT 1",
-	                               &statement, error);
+	int step, r = database_prepare_short(database, "SELECT id FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT 1", &statement,
+	                                     error);
 
 	if (r)
 		return r;
 	(void)sqlite3_bind_text(statement, 1, thread, -1, SQLITE_STATIC);
-	r = read_one(database, statement, &checkpoint, error);
-	if (r)
-		return r;
-	if (!checkpoint)
+	step = sqlite3_step(statement);
+	if (step == SQLITE_DONE)
 		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "the thread '%s' has no checkpoint", ESCAPE(thread));
-	r = record_check_id("the id", checkpoint->id, id, error);
+	r = step == SQLITE_ROW ? record_read_id(database, statement, id, error) : database_failed(database, error);
 	return r ? r : find_whole(database, id, ret_checkpoint, error);
 }
 
@@ -212,9 +209,9 @@ static int find_line(const struct database *database, const uint8_t id[static UU
 		if (!more)
 			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a list of checkpoints");
 		ids = more;
-		if (sqlite3_column_bytes(statement, 0) != UUID_SIZE)
-			return database_damaged(database, "an id is none", error);
-		memcpy(ids + count++ * UUID_SIZE, sqlite3_column_blob(statement, 0), UUID_SIZE);
+		r = record_read_id(database, statement, ids + count++ * UUID_SIZE, error);
+		if (r)
+			return r;
 	}
 	if (step != SQLITE_DONE)
 		return database_failed(database, error);

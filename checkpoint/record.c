@@ -171,6 +171,14 @@ int record_read(const struct database *database, sqlite3_stmt *statement, struct
 	return 0;
 }
 
+int record_read_id(const struct database *database, sqlite3_stmt *statement, uint8_t ret_id[static UUID_SIZE], struct yett_error *error)
+{
+	if (sqlite3_column_type(statement, ID) != SQLITE_BLOB || sqlite3_column_bytes(statement, ID) != UUID_SIZE)
+		return database_damaged(database, "an id is none", error);
+	memcpy(ret_id, sqlite3_column_blob(statement, ID), UUID_SIZE);
+	return 0;
+}
+
 /* Takes the checkpoint in any case. False: no memory. */
 static bool add(struct yett_checkpoint_list *list, struct yett_checkpoint *checkpoint)
 {

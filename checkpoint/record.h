@@ -19,6 +19,10 @@
 _must_check_ int record_read(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint **ret_checkpoint,
                              struct yett_error *error);
 
+/* The id that the row at which the statement is begins with. What cannot be is database_damaged(). */
+_must_check_ int record_read_id(const struct database *database, sqlite3_stmt *statement, uint8_t ret_id[static UUID_SIZE],
+                                struct yett_error *error);
+
 /* An empty list, to be freed with yett_checkpoint_list_free(). NULL: no memory, with the error. */
 struct yett_checkpoint_list *record_list_new(struct yett_error *error);
 

@@ -383,10 +383,7 @@ class Older(serving.Case):
         self.assertEqual(server.ask('POST', '/execute', {'command': 'sleep 100'}).json['status'], 'timed_out')
 
     def test_no_request_widens_what_the_settings_bound(self):
-        folder = self.folder('with-settings')
-        os.mkdir(folder + '/yett')
-        yett.write(folder + '/yett/agent.json', json.dumps({'max_timeout': '1m', 'languages': ['python', 'bash'], 'refuse_findings': True}))
-        server = self.other(env={'XDG_CONFIG_HOME': folder})
+        server = self.with_settings(max_timeout='1m', languages=['python', 'bash'], refuse_findings=True)
         before = server.get('/config').json
         for name, wider in (('max_timeout', '61s'), ('languages', ['python', 'ruby']), ('languages', None), ('refuse_findings', False),
                             ('interpreters', {'bash': 'python3'}), ('strong', 'default'), ('light', 'strict')):
