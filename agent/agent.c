@@ -5,6 +5,7 @@
 #include "agent/execution.h"
 #include "agent/happenings.h"
 #include "agent/runner/driver.h"
+#include "agent/stores.h"
 
 static int read_settings(struct agent *agent, const json_t *given, struct yett_error *error)
 {
@@ -33,7 +34,8 @@ int agent_new(const json_t *given, struct agent **ret_agent, struct yett_error *
 	agent->executions = r == 0 ? executions_new() : NULL;
 	agent->happenings = r == 0 ? happenings_new(agent) : NULL;
 	agent->drivers = r == 0 ? drivers_new() : NULL;
-	if (r == 0 && (!agent->boxes || !agent->executions || !agent->happenings || !agent->drivers))
+	agent->stores = r == 0 ? stores_new(agent) : NULL;
+	if (r == 0 && (!agent->boxes || !agent->executions || !agent->happenings || !agent->drivers || !agent->stores))
 		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory");
 	if (r != 0) {
 		agent_free(agent);
@@ -52,6 +54,7 @@ void agent_free(struct agent *agent)
 	happenings_free(agent->happenings);
 	boxes_free(agent->boxes);
 	agent->link = agent_link_unref(agent->link);
+	stores_free(agent->stores); /* whose sandboxes have been asked to end with all that */
 	(void)sd_event_unref(agent->loop);
 	bounds_free(&agent->bounds);
 	settings_free(&agent->settings);

@@ -16,6 +16,7 @@ struct boxes;
 struct executions;
 struct happenings;
 struct drivers;
+struct stores;
 
 struct agent {
 	sd_event *loop;
@@ -25,6 +26,7 @@ struct agent {
 	struct executions *executions;      /* execution.c */
 	struct happenings *happenings;      /* happenings.c */
 	struct drivers *drivers;            /* runner/driver.c */
+	struct stores *stores;              /* stores.c */
 	struct agent_link *link;            /* to the helper; NULL: there is none just now */
 	const char *socket_path, *key_path; /* as options say; NULL: as the library has it */
 	enum yett_start start;              /* the way that led to the helper the first time, and leads there ever since */

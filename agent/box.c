@@ -5,6 +5,7 @@
 
 #include "agent/happenings.h"
 #include "agent/own.h"
+#include "agent/stores.h"
 #include "agent/wish.h"
 #include "base/clock_us.h"
 
@@ -23,7 +24,7 @@ struct box_making {
 	sd_event_source *timer;
 	json_t *asked;
 	char *name;
-	bool is_held;
+	bool is_held, has_store;
 	unsigned tries;
 	box_made_fn made;
 	void *data;
@@ -95,6 +96,8 @@ static void free_box(struct box *box)
 	while (box->operations)
 		box_operation_free(box->operations);
 	(void)sd_event_source_disable_unref(box->source);
+	if (box->leaves_store)
+		stores_expect(box->agent, box->id);
 	yett_sandbox_close(box->sandbox);
 	(void)agent_link_unref(box->link);
 	free(box->asked_as);
@@ -273,6 +276,9 @@ static int begin(struct box_making *making, struct yett_error *error)
 		r = wish_read(&wish, making->agent, making->asked, making->name, error);
 	if (r != 0)
 		return r;
+	making->has_store = false;
+	for (size_t i = 0; i < wish.options.shares_count; i++)
+		making->has_store = making->has_store || wish.shares[i].flags & YETT_SHARE_COW;
 	r = yett_sandbox_create_begin(connection, &wish.options, &making->operation, error);
 	wish_free(&wish);
 	if (r != 0)
@@ -352,8 +358,10 @@ static void finish(struct box_making *making)
 			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
 		}
 	}
-	if (box)
+	if (box) {
+		box->leaves_store = making->has_store && !making->name;
 		happenings_follow_box(making->agent, yett_sandbox_get_info(box->sandbox), making->is_held);
+	}
 	unlink_making(making);
 	making->made(box, box ? NULL : &error, making->data);
 	box_give_up(making);

@@ -15,9 +15,10 @@ struct box {
 	struct yett_sandbox *sandbox;
 	sd_event_source *source;
 	unsigned references;
-	bool is_broken; /* it has ended, or its channel has: nothing more can be had of it */
-	const char *id; /* as long as the box */
-	char *asked_as; /* the name by which it was attached to; NULL: its id, or it is not found by others */
+	bool is_broken;    /* it has ended, or its channel has: nothing more can be had of it */
+	bool leaves_store; /* it has shares that are copy-on-write, and ends with the box */
+	const char *id;    /* as long as the box */
+	char *asked_as;    /* the name by which it was attached to; NULL: its id, or it is not found by others */
 	uint64_t used_us;
 	struct box_operation *operations;
 	struct box *next; /* of those that are held for calls to come */

@@ -5,6 +5,7 @@
 #include "agent/op.h"
 #include "agent/own.h"
 #include "agent/portrait.h"
+#include "agent/stores.h"
 #include "agent/wish.h"
 
 /* Each: its name, whether it is about one sandbox, whether it takes fields of a wish, whether it looks itself at whose that is, and what
@@ -167,7 +168,11 @@ static int ask_done(int (*ask)(struct yett_connection *, const char *, struct ye
 
 static int ask_end(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
-	return ask_done(yett_sandbox_end_by_id, asking, ret_answer, error);
+	int r = ask_done(yett_sandbox_end_by_id, asking, ret_answer, error);
+
+	if (r == 0)
+		stores_expect(asking->agent, field_text(asking->asked, "sandbox"));
+	return r;
 }
 
 static int ask_pause(const struct asking *asking, json_t **ret_answer, struct yett_error *error)

@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "agent/call.h"
 #include "agent/front.h"
@@ -13,6 +14,7 @@
 #include "agent/runner/runner.h"
 
 #define INPUT_MAX (10 << 20)
+#define READ_SIZE (64u << 10)
 
 /* Exit statuses, by what came of the request; the manual lists them. */
 static const int statuses[] = {
@@ -28,6 +30,10 @@ struct tool {
 	int status;
 	sigset_t signals;
 	int signal; /* that came; 0: none */
+	sd_event_source *input;
+	bool is_readable, has_ended; /* the input */
+	char *bytes;                 /* of it; those before `taken` were lines already */
+	size_t length, room, taken;
 };
 
 static const struct option options[] = {
@@ -158,11 +164,99 @@ static void ask_line(struct tool *tool, const char *text, size_t length)
 	refuse(tool, &error);
 }
 
+/* --- lines --------------------------------------------------------------------------------------------------------------------------- */
+
+static int on_input(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct tool *tool = data;
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	tool->is_readable = true;
+	return 0;
+}
+
+/* What goes on in the background goes on meanwhile. A file need not be waited for, and cannot be. */
+static void wait_for_input(struct tool *tool)
+{
+	int r = tool->input ? sd_event_source_set_enabled(tool->input, SD_EVENT_ONESHOT)
+	                    : sd_event_add_io(tool->agent->loop, &tool->input, STDIN_FILENO, EPOLLIN, on_input, tool);
+
+	tool->is_readable = r < 0;
+	while (!tool->is_readable && sd_event_run(tool->agent->loop, UINT64_MAX) >= 0)
+		;
+	if (tool->input)
+		(void)sd_event_source_set_enabled(tool->input, SD_EVENT_OFF);
+}
+
+static int make_room(struct tool *tool)
+{
+	size_t room = 2 * (tool->length + READ_SIZE);
+	char *bytes;
+
+	tool->length -= tool->taken;
+	if (tool->taken)
+		memmove(tool->bytes, tool->bytes + tool->taken, tool->length);
+	tool->taken = 0;
+	if (tool->room - tool->length >= READ_SIZE)
+		return 0;
+	bytes = realloc(tool->bytes, room);
+	if (!bytes)
+		return -ENOMEM;
+	tool->bytes = bytes;
+	tool->room = room;
+	return 0;
+}
+
+static void read_some(struct tool *tool)
+{
+	ssize_t n;
+
+	wait_for_input(tool);
+	n = read(STDIN_FILENO, tool->bytes + tool->length, READ_SIZE);
+	if (n > 0)
+		tool->length += (size_t)n;
+	else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+		tool->has_ended = true;
+}
+
+/* Until the next one is asked for. The last one may have no end. NULL: there are no more, or there is no memory. */
+static const char *next_line(struct tool *tool, size_t *ret_length)
+{
+	size_t searched = 0;
+	const char *line, *end = NULL;
+
+	for (;;) {
+		line = tool->bytes + tool->taken;
+		*ret_length = tool->length - tool->taken;
+		end = *ret_length > searched ? memchr(line + searched, '\n', *ret_length - searched) : NULL;
+		if (end || tool->has_ended)
+			break;
+		searched = *ret_length;
+		if (make_room(tool) < 0)
+			return NULL;
+		read_some(tool);
+	}
+	if (end)
+		*ret_length = (size_t)(end - line);
+	tool->taken += *ret_length + (end ? 1 : 0);
+	return end || *ret_length ? line : NULL;
+}
+
+static bool is_blank(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
+			return false;
+	return true;
+}
+
 static void ask_all(struct tool *tool)
 {
 	_cleanup_free_ char *text = NULL;
-	size_t length = 0, room = 0;
-	ssize_t n;
+	const char *line;
+	size_t length = 0;
 
 	if (!tool->by_lines) {
 		text = read_all(stdin, &length);
@@ -170,9 +264,10 @@ static void ask_all(struct tool *tool)
 			ask_line(tool, text, length);
 		return;
 	}
-	while (!tool->signal && (n = getline(&text, &room, stdin)) > 0)
-		if (strspn(text, " \t\r\n") != (size_t)n)
-			ask_line(tool, text, (size_t)n);
+	while (!tool->signal && (line = next_line(tool, &length)))
+		if (!is_blank(line, length))
+			ask_line(tool, line, length);
+	free(tool->bytes);
 }
 
 int tool_main(struct agent *agent, int argc, char **argv)

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 
 import agent
+from agent import PROGRAM, Tool
 
 import yett
 
@@ -457,6 +458,58 @@ class Statuses(agent.Users):
         done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": ":"}', env=env)
         self.assertIn("there is no language 'pyhton'", done.err)
         self.assertEqual(self.service.run(self.alice, agent.PROGRAM, '--version', env=env).code, 0)
+
+
+class Stores(agent.Case):
+    """What is left of shares that are copy-on-write when their sandbox has ended."""
+
+    bounds = ('--cow', tempfile.gettempdir())
+
+    def setUp(self):
+        super().setUp()
+        self.share = {'path': self.folder('source-' + self._testMethodName[5:30]), 'target': '/mnt', 'mode': 'cow'}
+
+    def stores(self):
+        """Whether each of this test has changed."""
+        listed = json.loads(self.yett('work', 'list', '--json').out)['result']['works']
+        return sorted(work['changed'] for work in listed if work['source'] == self.share['path'])
+
+    def wait_stores(self, *changed):
+        yett.wait_until(lambda: self.stores() == sorted(changed), 'stores of which so many have changed: %s' % (changed,))
+
+    def test_a_call_that_changed_nothing_leaves_nothing(self):
+        for script in ('true', 'exit 3', 'echo x >/mnt/x; rm /mnt/x'):
+            self.ask('run_command', command=script, shares=[self.share])
+            self.wait_stores()
+        self.assertEqual(self.ask('run_command', command='echo x >/mnt/x', shares=[self.share])['status'], 'completed')
+        self.wait_stores(True)
+        self.ask('run_command', command='true', shares=[self.share, {**self.share, 'target': '/srv'}])
+        self.wait_stores(True)
+
+    def test_one_that_is_held_keeps_its_store_until_it_is_ended(self):
+        box = self.ask('sandboxes', action='make', shares=[self.share])['sandbox']['id']
+        self.ask('run_command', command='true', sandbox=box)
+        self.wait_stores(False)
+        self.ask('sandboxes', action='end', sandbox=box)
+        self.wait_stores()
+
+    def test_one_with_a_name_keeps_its_store_until_it_is_ended_by_whatever_agent(self):
+        self.ask('sandboxes', action='make', name='named', shares=[self.share])
+        self.addCleanup(self.yett, 'destroy', 'named')
+        self.tool.close()
+        self.assertEqual(self.stores(), [False])
+        self.tool = Tool(self.service, self.alice, *self.bounds)
+        self.assertEqual(self.ask('sandboxes', action='end', sandbox='named'), {'done': True})
+        self.wait_stores()
+
+    def test_the_program_ends_when_nothing_is_left_of_what_goes_with_it(self):
+        self.ask('sandboxes', action='make', shares=[self.share])
+        self.ask('run_command', command='sleep 1000', shares=[self.share], background=True)
+        self.tool.close()
+        self.assertEqual(self.stores(), [])
+        request = json.dumps({'command': 'true', 'shares': [self.share]})
+        done = self.service.run(self.alice, PROGRAM, *self.bounds, 'tool', 'run_command', input=request)
+        self.assertEqual((done.code, self.stores()), (0, []), done)
 
 
 if __name__ == '__main__':

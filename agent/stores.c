@@ -1,0 +1,134 @@
+/* See stores.h. */
+#include "agent/stores.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/clock_us.h"
+
+#define FIRST_US  20000    /* a sandbox that nothing holds up has ended by then */
+#define LAST_US   1000000  /* between two looks; each time it is twice as long, up to that */
+#define TRIES     40       /* then a sandbox is not waited for any more: half a minute */
+#define AT_END_US 5000000  /* so long the program stays for them */
+#define AT_END_NS 20000000 /* between two looks then */
+
+struct expected {
+	char sandbox[YETT_ID_SIZE];
+	unsigned tries;
+	bool is_used; /* a store of it, at the last look */
+	struct expected *next;
+};
+
+struct stores {
+	struct expected *expected;
+	sd_event_source *timer;
+	uint64_t pause_us;
+};
+
+static struct expected *find(const struct stores *stores, const char *sandbox)
+{
+	for (struct expected *at = stores->expected; at; at = at->next)
+		if (strcmp(at->sandbox, sandbox) == 0)
+			return at;
+	return NULL;
+}
+
+/* Those whose sandboxes have ended are waited for no more, whatever came of their stores. */
+static void forget(struct stores *stores)
+{
+	struct expected *one;
+
+	for (struct expected **at = &stores->expected; *at;) {
+		one = *at;
+		if (one->is_used && ++one->tries < TRIES) {
+			at = &one->next;
+			continue;
+		}
+		*at = one->next;
+		free(one);
+	}
+}
+
+static void look(struct stores *stores)
+{
+	struct yett_work_list *list;
+	const struct yett_work *work;
+	struct expected *one;
+
+	for (one = stores->expected; one; one = one->next)
+		one->is_used = false;
+	if (yett_works_list(&list, NULL) != 0)
+		list = NULL;
+	for (size_t i = 0; list && i < yett_work_list_count(list); i++) {
+		work = yett_work_list_get(list, i);
+		one = find(stores, work->sandbox);
+		if (one && work->is_used)
+			one->is_used = true;
+		else if (one && !work->is_changed)
+			(void)!yett_work_discard_unchanged(work->id, NULL);
+	}
+	yett_free(list);
+	forget(stores);
+}
+
+static int on_time(sd_event_source *source, uint64_t at_us, void *data)
+{
+	struct stores *stores = data;
+
+	(void)at_us;
+	look(stores);
+	stores->pause_us = stores->pause_us * 2 < LAST_US ? stores->pause_us * 2 : LAST_US;
+	if (stores->expected && sd_event_source_set_time_relative(source, stores->pause_us) >= 0)
+		(void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	return 0;
+}
+
+struct stores *stores_new(struct agent *agent)
+{
+	struct stores *stores = calloc(1, sizeof *stores);
+
+	if (stores && (sd_event_add_time_relative(agent->loop, &stores->timer, CLOCK_MONOTONIC, FIRST_US, 0, on_time, stores) < 0 ||
+	               sd_event_source_set_enabled(stores->timer, SD_EVENT_OFF) < 0)) {
+		stores_free(stores);
+		return NULL;
+	}
+	return stores;
+}
+
+void stores_free(struct stores *stores)
+{
+	uint64_t end_us = clock_now_us() + AT_END_US;
+
+	if (!stores)
+		return;
+	while (stores->expected) {
+		look(stores);
+		if (stores->expected && clock_now_us() >= end_us)
+			break;
+		if (stores->expected)
+			(void)nanosleep(&(const struct timespec){.tv_nsec = AT_END_NS}, NULL);
+	}
+	while (stores->expected) {
+		struct expected *next = stores->expected->next;
+
+		free(stores->expected);
+		stores->expected = next;
+	}
+	(void)sd_event_source_disable_unref(stores->timer);
+	free(stores);
+}
+
+void stores_expect(struct agent *agent, const char *sandbox)
+{
+	struct stores *stores = agent->stores;
+	struct expected *new = find(stores, sandbox) ? NULL : calloc(1, sizeof *new);
+
+	if (!new)
+		return; /* without memory the stores stay, and `yett work prune` takes them */
+	(void)snprintf(new->sandbox, sizeof new->sandbox, "%s", sandbox);
+	new->next = stores->expected;
+	stores->expected = new;
+	stores->pause_us = FIRST_US;
+	if (sd_event_source_set_time_relative(stores->timer, FIRST_US) >= 0)
+		(void)sd_event_source_set_enabled(stores->timer, SD_EVENT_ONESHOT);
+}
