@@ -4,11 +4,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const struct units_time units_times[UNITS_TIMES] = {{"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
+const struct units_time units_times[UNITS_TIMES] = {{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
 
 char *units_format_duration(uint64_t ms, char out[UNITS_TEXT_SIZE])
 {
-	size_t i = 0;
+	size_t i = 1; /* days are only read */
 
 	while (i + 1 < ARRAY_SIZE(units_times) && (ms == 0 || ms % units_times[i].ms != 0))
 		i++;

@@ -8,7 +8,7 @@
 #include "base/units.h"
 
 /* From the longest. */
-#define UNITS_TIMES 4
+#define UNITS_TIMES 5
 struct units_time {
 	const char *unit;
 	uint64_t ms;
@@ -17,7 +17,7 @@ extern const struct units_time units_times[UNITS_TIMES];
 
 /* As few decimals as there are: 2, 1.5, 0.25. Returns `out`. */
 char *units_format_cpus(uint64_t millis, char out[UNITS_TEXT_SIZE]);
-/* The largest unit that loses nothing: 300ms, 2s, 5m, 1h. Returns `out`. */
+/* The largest unit up to hours that loses nothing: 300ms, 2s, 5m, 36h. Returns `out`. */
 char *units_format_duration(uint64_t ms, char out[UNITS_TEXT_SIZE]);
 
 /* Writes formatted text into out[0 … size), cut to fit; returns how many bytes it now holds, so that a loop can go on. */

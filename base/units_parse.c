@@ -34,23 +34,60 @@ int units_parse_number(const char *text, uint64_t *ret_number)
 	return 0;
 }
 
-int units_parse_size(const char *text, uint64_t *ret_bytes)
+/* Digits, and thousandths behind a point: 1.5 is 1500. */
+static int units_thousandths(const char **at, uint64_t *ret_thousandths)
 {
-	const char *end, *letter;
-	uint64_t bytes;
-	int r = units_digits(text, &end, &bytes);
+	uint64_t number, digit = 100;
+	bool is_more = false;
+	int r = units_digits(*at, at, &number);
 
 	if (r < 0)
 		return r;
-	if (*end) {
-		letter = strchr(units_letters, *end);
-		if (!letter || end[1])
+	if (__builtin_mul_overflow(number, (uint64_t)1000, &number))
+		return -ERANGE;
+	if (**at == '.') {
+		if ((*at)[1] < '0' || (*at)[1] > '9')
 			return -EINVAL;
-		if (__builtin_mul_overflow(bytes, (uint64_t)1 << (10 * (letter - units_letters + 1)), &bytes))
-			return -ERANGE;
+		for (++*at; **at >= '0' && **at <= '9'; ++*at, digit /= 10) {
+			number += digit * (uint64_t)(**at - '0'); /* below 1000 in all */
+			is_more = is_more || (digit == 0 && **at != '0');
+		}
 	}
-	*ret_bytes = bytes;
+	return __builtin_add_overflow(number, is_more, ret_thousandths) ? -ERANGE : 0;
+}
+
+/* Times `unit`, of which so many thousandths are given. */
+static int units_add(uint64_t *sum, uint64_t thousandths, uint64_t unit)
+{
+	uint64_t whole, part = (thousandths % 1000 * unit + 999) / 1000;
+
+	if (__builtin_mul_overflow(thousandths / 1000, unit, &whole) || __builtin_add_overflow(*sum, whole, sum) ||
+	    __builtin_add_overflow(*sum, part, sum))
+		return -ERANGE;
 	return 0;
+}
+
+int units_parse_size(const char *text, uint64_t *ret_bytes)
+{
+	uint64_t bytes = 0, thousandths, unit = 1;
+	const char *at = text, *letter;
+	int r = units_thousandths(&at, &thousandths);
+
+	if (r < 0)
+		return r;
+	letter = *at ? strchr(units_letters, *at >= 'a' && *at <= 'z' ? *at - 'a' + 'A' : *at) : NULL;
+	if (letter) {
+		unit = (uint64_t)1 << (10 * (letter - units_letters + 1));
+		at++;
+		at += *at == 'i';
+	}
+	at += *at == 'B' || *at == 'b';
+	if (*at || (unit == 1 && thousandths % 1000))
+		return -EINVAL;
+	r = units_add(&bytes, thousandths, unit);
+	if (r == 0)
+		*ret_bytes = bytes;
+	return r;
 }
 
 int units_parse_core(const char *text, uint64_t *ret_bytes)
@@ -89,16 +126,38 @@ int units_parse_cpus(const char *text, uint64_t *ret_millis)
 	return 0;
 }
 
+/* The unit that the text begins with; NULL: there is none. */
+static const struct units_time *units_time_at(const char *text)
+{
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+
+	for (size_t i = 0; i < ARRAY_SIZE(units_times); i++)
+		if (strlen(units_times[i].unit) == length && strncmp(units_times[i].unit, text, length) == 0)
+			return &units_times[i];
+	return NULL;
+}
+
 int units_parse_duration(const char *text, uint64_t *ret_ms)
 {
-	const char *end;
-	uint64_t ms;
-	int r = units_digits(text, &end, &ms);
+	const char *at = text;
+	uint64_t sum = 0, thousandths, ms;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(units_times); i++) {
-		if (strcmp(end, units_times[i].unit) != 0)
-			continue;
-		return __builtin_mul_overflow(ms, units_times[i].ms, ret_ms) ? -ERANGE : 0;
-	}
-	return r < 0 ? r : -EINVAL;
+	do {
+		bool is_first = at == text;
+		const struct units_time *unit;
+		int r = units_thousandths(&at, &thousandths);
+
+		if (r < 0)
+			return r;
+		unit = units_time_at(at);
+		if (!unit && (*at || !is_first))
+			return -EINVAL;
+		ms = unit ? unit->ms : 1000;
+		at += unit ? strlen(unit->unit) : 0;
+		r = units_add(&sum, thousandths, ms);
+		if (r < 0)
+			return r;
+	} while (*at);
+	*ret_ms = sum;
+	return 0;
 }

@@ -12,7 +12,8 @@
 #include "libclient/yett.h"
 #include "programs/audit/member.h"
 
-#define TEXT_SIZE 1100
+#define TEXT_SIZE  1100
+#define AGO_MAX_MS (100000ULL * 24 * 3600 * 1000)
 
 struct line {
 	const char *text;
@@ -56,18 +57,12 @@ static bool parse_date(const char *value, time_t *ret_time)
 
 int audit_show_time(const char *option, const char *value, char out[static 32], struct yett_error *error)
 {
-	size_t length = strlen(value);
-	char number[24] = "";
 	time_t at = time(NULL);
 	uint64_t ago;
 	struct tm tm;
 
-	if (length > 1 && length < sizeof number && value[length - 1] == 'd') {
-		memcpy(number, value, length - 1);
-		if (units_parse_number(number, &ago) < 0 || ago > 100000)
-			return wrong_time(option, value, error);
-		at -= (time_t)(ago * 86400);
-	} else if (units_parse_duration(value, &ago) == 0) {
+	/* a number alone is a year's, rather than one of seconds */
+	if (value[strspn(value, "0123456789")] && units_parse_duration(value, &ago) == 0 && ago <= AGO_MAX_MS) {
 		at -= (time_t)(ago / 1000);
 	} else if (!parse_date(value, &at)) {
 		return wrong_time(option, value, error);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/units_parse.h"
 #include "cli/git_origin.h"
 #include "cli/output.h"
-#include "cli/parse.h"
 
 #define REFSPECS_MAX 1000
 
@@ -24,7 +24,7 @@ static int set_directory(void *into, const char *value, struct yett_error *error
 
 static int set_max(void *into, const char *value, struct yett_error *error)
 {
-	if (parse_size(value, &((struct git_choice *)into)->max_bytes) < 0 || ((struct git_choice *)into)->max_bytes == 0)
+	if (units_parse_size(value, &((struct git_choice *)into)->max_bytes) < 0 || ((struct git_choice *)into)->max_bytes == 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--max-size %s: expected a size like 64M or 2G", value);
 	return 0;
 }

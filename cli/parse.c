@@ -1,112 +1,12 @@
 /* See parse.h. */
 #include "cli/parse.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/net_idn.h"
 #include "base/net_rule_parse.h"
-
-#define DURATION_MAX_MS (30ULL * 24 * 3600 * 1000)
-
-/* Digits, and thousandths behind a point. Numbers that no unit makes sensible are -ERANGE. */
-static int parse_thousandths(const char **at, uint64_t *ret_thousandths)
-{
-	uint64_t number = 0, digit = 100;
-
-	if (**at < '0' || **at > '9')
-		return -EINVAL;
-	for (; **at >= '0' && **at <= '9'; ++*at)
-		if (__builtin_mul_overflow(number, (uint64_t)10, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(**at - '0'), &number))
-			return -ERANGE;
-	if (__builtin_mul_overflow(number, (uint64_t)1000, &number))
-		return -ERANGE;
-	if (**at == '.') {
-		if ((*at)[1] < '0' || (*at)[1] > '9')
-			return -EINVAL;
-		for (++*at; **at >= '0' && **at <= '9'; ++*at, digit /= 10)
-			number += digit * (uint64_t)(**at - '0');
-	}
-	*ret_thousandths = number;
-	return 0;
-}
-
-/* Times `unit`, of which `thousandths` are given. */
-static int add_units(uint64_t *sum, uint64_t thousandths, uint64_t unit)
-{
-	uint64_t whole;
-
-	if (__builtin_mul_overflow(thousandths / 1000, unit, &whole) || __builtin_add_overflow(*sum, whole, sum) ||
-	    __builtin_add_overflow(*sum, thousandths % 1000 * unit / 1000, sum))
-		return -ERANGE;
-	return 0;
-}
-
-static int parse_time_unit(const char **at, uint64_t *ret_ms)
-{
-	static const struct {
-		const char *unit;
-		uint64_t ms;
-	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-	size_t length = strspn(*at, "abcdefghijklmnopqrstuvwxyz");
-
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (strlen(units[i].unit) == length && strncmp(*at, units[i].unit, length) == 0) {
-			*at += length;
-			*ret_ms = units[i].ms;
-			return 0;
-		}
-	return -EINVAL;
-}
-
-int parse_duration(const char *text, uint64_t *ret_ms)
-{
-	uint64_t sum = 0, thousandths, unit = 1000;
-	const char *at = text;
-
-	do {
-		bool is_alone = at == text;
-		int r = parse_thousandths(&at, &thousandths);
-
-		/* a number alone is seconds, as for timeout(1) */
-		if (r == 0 && (*at || !is_alone))
-			r = parse_time_unit(&at, &unit);
-		if (r == 0)
-			r = add_units(&sum, thousandths, unit);
-		if (r < 0)
-			return r;
-	} while (*at);
-	if (sum == 0 || sum > DURATION_MAX_MS)
-		return -ERANGE;
-	*ret_ms = sum;
-	return 0;
-}
-
-int parse_size(const char *text, uint64_t *ret_bytes)
-{
-	static const char letters[] = "KMGT";
-	uint64_t bytes = 0, thousandths, unit = 1;
-	const char *at = text, *letter;
-	int r = parse_thousandths(&at, &thousandths);
-
-	if (r < 0)
-		return r;
-	letter = *at ? strchr(letters, toupper((unsigned char)*at)) : NULL;
-	if (letter) {
-		unit = (uint64_t)1 << (10 * (letter - letters + 1));
-		at++;
-		at += *at == 'i';
-	}
-	at += *at == 'B' || *at == 'b';
-	if (*at || (unit == 1 && thousandths % 1000))
-		return -EINVAL;
-	r = add_units(&bytes, thousandths, unit);
-	if (r == 0)
-		*ret_bytes = bytes;
-	return r;
-}
+#include "base/units_parse.h"
 
 int parse_path(const char *directory, const char *path, char **ret_path)
 {
@@ -174,7 +74,7 @@ int parse_cow(const char *directory, const char *text, char **ret_path, char **r
 	const char *colon = strrchr(text, ':');
 	bool has_size = colon && strncmp(colon, ":memory=", strlen(":memory=")) == 0;
 	_cleanup_free_ char *share = has_size ? strndup(text, (size_t)(colon - text)) : strdup(text);
-	int r = has_size ? parse_size(colon + strlen(":memory="), ret_bytes) : 0;
+	int r = has_size ? units_parse_size(colon + strlen(":memory="), ret_bytes) : 0;
 
 	if (!share || r < 0)
 		return r < 0 ? r : -ENOMEM;
@@ -195,7 +95,7 @@ int parse_tmpfs(const char *text, char **ret_target, uint64_t *ret_bytes)
 	if (text[0] != '/')
 		return -EINVAL;
 	if (colon) {
-		r = parse_size(colon + 1, &bytes);
+		r = units_parse_size(colon + 1, &bytes);
 		if (r < 0)
 			return r;
 		if (bytes == 0)

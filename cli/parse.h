@@ -7,12 +7,6 @@
 
 #include "base/error.h"
 
-/* "300ms", "2s", "1.5h", "1h30m", "2d", and "5" of seconds: at least one millisecond and at most 30 days. -EINVAL, -ERANGE. */
-_must_check_ int parse_duration(const char *text, uint64_t *ret_ms);
-
-/* Bytes: "4096", "64M", "64m", "64MiB", "64MB", "1.5G", all of powers of 1024. -EINVAL, -ERANGE. */
-_must_check_ int parse_size(const char *text, uint64_t *ret_bytes);
-
 /*
  * `path` below `directory` unless it is absolute, with ".", ".." and repeated slashes taken out of the text. The caller
  * frees it. -ENOMEM; -EINVAL for the empty path.

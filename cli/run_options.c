@@ -13,9 +13,9 @@
 #define OUTPUTS "/mnt/session/outputs"
 
 /* What a request can ask for at most: of the kernel's process ids, and of descriptors. PROTOCOL.md */
-#define PIDS_MOST  4194304
-#define FILES_MOST 1048576
-#define CORE_LEAST 4096 /* of fewer bytes the kernel writes no core file */
+#define PIDS_MOST       4194304
+#define FILES_MOST      1048576
+#define DURATION_MAX_MS (30ULL * 24 * 3600 * 1000)
 
 void run_options_init(struct run_options *options)
 {
@@ -221,7 +221,7 @@ static int set_memory(void *into, const char *value, struct yett_error *error)
 {
 	uint64_t bytes;
 
-	if (parse_size(value, &bytes) < 0 || bytes == 0)
+	if (units_parse_size(value, &bytes) < 0 || bytes == 0)
 		return invalid(error, "memory", value, "a size like 64M or 2G");
 	((struct run_options *)into)->limits.memory_bytes = bytes;
 	return 0;
@@ -265,7 +265,7 @@ static int set_file_size(void *into, const char *value, struct yett_error *error
 {
 	uint64_t bytes;
 
-	if (parse_size(value, &bytes) < 0 || bytes == 0)
+	if (units_parse_size(value, &bytes) < 0 || bytes == 0)
 		return invalid(error, "file-size", value, "a size like 64M or 2G");
 	((struct run_options *)into)->limits.file_bytes = bytes;
 	return 0;
@@ -273,9 +273,9 @@ static int set_file_size(void *into, const char *value, struct yett_error *error
 
 static int set_core(void *into, const char *value, struct yett_error *error)
 {
-	uint64_t bytes = YETT_CORE_NONE;
+	uint64_t bytes;
 
-	if (strcmp(value, "none") != 0 && (parse_size(value, &bytes) < 0 || bytes < CORE_LEAST))
+	if (units_parse_core(value, &bytes) < 0)
 		return invalid(error, "core", value, "none, or a size of at least 4K like 64M or 2G");
 	((struct run_options *)into)->limits.core_bytes = bytes;
 	return 0;
@@ -283,8 +283,11 @@ static int set_core(void *into, const char *value, struct yett_error *error)
 
 static int set_duration(const char *name, const char *value, uint64_t *ret_ms, struct yett_error *error)
 {
-	if (parse_duration(value, ret_ms) < 0)
+	uint64_t ms;
+
+	if (units_parse_duration(value, &ms) < 0 || ms == 0 || ms > DURATION_MAX_MS)
 		return invalid(error, name, value, "a time like 300ms, 2s, 1.5m or 1h30m, of at most 30 days");
+	*ret_ms = ms;
 	return 0;
 }
 
@@ -388,7 +391,7 @@ static int set_own_memory(void *into, const char *value, struct yett_error *erro
 {
 	uint64_t bytes;
 
-	if (parse_size(value, &bytes) < 0 || bytes == 0)
+	if (units_parse_size(value, &bytes) < 0 || bytes == 0)
 		return invalid(error, "command-memory", value, "a size like 64M or 2G");
 	((struct run_options *)into)->own.memory_bytes = bytes;
 	return 0;
@@ -403,7 +406,7 @@ static int set_capture(void *into, const char *value, struct yett_error *error)
 {
 	uint64_t bytes;
 
-	if (parse_size(value, &bytes) < 0 || bytes > YETT_CAPTURE_MAX)
+	if (units_parse_size(value, &bytes) < 0 || bytes > YETT_CAPTURE_MAX)
 		return invalid(error, "capture", value, "a size like 64K or 2M, of at most 16M");
 	((struct run_options *)into)->capture_bytes = bytes;
 	((struct run_options *)into)->capture = true;

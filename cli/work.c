@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/escape_list.h"
+#include "base/units_parse.h"
 #include "cli/connect.h"
 #include "cli/output.h"
-#include "cli/parse.h"
 #include "cli/review.h"
 #include "cli/session.h"
 #include "libclient/yett.h"
@@ -24,9 +24,11 @@ OPTION_FLAG(set_yes, struct work_run_options, yes)
 
 static int set_older(void *into, const char *value, struct yett_error *error)
 {
-	if (parse_duration(value, &((struct work_run_options *)into)->older_ms) == 0)
+	uint64_t *older_ms = &((struct work_run_options *)into)->older_ms;
+
+	if (units_parse_duration(value, older_ms) == 0 && *older_ms > 0)
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--older %s: expected a time of at most 30 days, as 7d", value);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--older %s: expected a time like 12h or 7d", value);
 }
 
 const struct option work_options[] = {
@@ -192,7 +194,10 @@ static bool is_of_session(const char *id)
 /* One whose request is under way tells nothing of itself yet; where that came to nothing, neither, and it is not told since when. */
 static bool is_to_go(const struct yett_work *work, uint64_t older_ms)
 {
-	if (!work->is_complete || work->is_used || !(older_ms ? clock_wall_ms() > work->created_ms + older_ms : !work->is_changed))
+	uint64_t now_ms = clock_wall_ms();
+
+	if (!work->is_complete || work->is_used ||
+	    !(older_ms ? now_ms > work->created_ms && now_ms - work->created_ms > older_ms : !work->is_changed))
 		return false;
 	return !is_of_session(work->id); /* last: it reads every session */
 }

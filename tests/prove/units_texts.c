@@ -9,7 +9,7 @@
 #define TEXT_MAX 24 /* the greatest number has 20 digits */
 
 const char units_letters[UNITS_LETTERS + 1] = "KMGT";
-const struct units_time units_times[UNITS_TIMES] = {{"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
+const struct units_time units_times[UNITS_TIMES] = {{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
 
 static char text_buffer[TEXT_MAX + 1];
 

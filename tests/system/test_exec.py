@@ -443,8 +443,8 @@ class Timeouts(yett.Case):
         policy = self.service.folder + '/contradicts.conf'
         self.addCleanup(os.remove, policy)
         for text, problem in (('command_timeout = 2h\n max_command_timeout = 1h', 'has a command_timeout that is more than max_command_timeout'),
-                              ('command_timeout = 0s', 'is too small'), ('max_command_timeout = 31d', 'is not a time'),
-                              ('max_command_timeout = 721h', 'is too large'), ('command_timeout = 5', 'is not a time')):
+                              ('command_timeout = 0s', 'is too small'), ('max_command_timeout = 1w', 'is not a time'),
+                              ('max_command_timeout = 30d1ms', 'is too large'), ('command_timeout = 1h30', 'is not a time')):
             yett.write(policy, 'profile "default" {\n %s\n}\ngrant "g" {\n users = {"*"}\n profiles = {"default"}\n}\n' % text)
             done = self.yett('policy', 'check', policy)
             self.assertEqual(done.code, 1, done)

@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 
 #include "base/units_format.h"
-#include "base/units_parse.h"
 #include "programs/policy/target.h"
 #include "tests/support/bpf.h"
 
@@ -582,38 +581,6 @@ static void the_builtin_policy_has_the_shipped_profiles(void **state)
 	assert_true(policy->grants[0].allow.size > 0);
 }
 
-static void sizes_are_read_and_written_exactly(void **state)
-{
-	char text[UNITS_TEXT_SIZE];
-	uint64_t n = 0;
-
-	(void)state;
-	assert_int_equal(units_parse_core("none", &n), 0);
-	assert_int_equal(n, PLAN_CORE_NONE);
-	assert_int_equal(units_parse_core("4K", &n), 0);
-	assert_int_equal(n, 4096);
-	assert_int_equal(units_parse_core("4095", &n), -EINVAL);
-	assert_int_equal(units_parse_core("0", &n), -EINVAL);
-	assert_int_equal(units_parse_core("1", &n), -EINVAL);
-	assert_int_equal(units_parse_size("2G", &n), 0);
-	assert_int_equal(n, 2ull << 30);
-	assert_int_equal(units_parse_size("16777215T", &n), 0);
-	assert_int_equal(units_parse_size("16777216T", &n), -ERANGE);
-	assert_int_equal(units_parse_size("18446744073709551616", &n), -ERANGE);
-	assert_int_equal(units_parse_size("2g", &n), -EINVAL);
-	assert_int_equal(units_parse_size("2GB", &n), -EINVAL);
-	assert_int_equal(units_parse_size(" 2", &n), -EINVAL);
-	assert_int_equal(units_parse_cpus("0.125", &n), 0);
-	assert_int_equal(n, 125);
-	assert_int_equal(units_parse_cpus("99999999999999999", &n), -ERANGE);
-	assert_string_equal(units_format_size(1536ull << 20, text), "1536M");
-	assert_string_equal(units_format_size(0, text), "0");
-	assert_string_equal(units_format_size(1001, text), "1001");
-	assert_string_equal(units_format_cpus(1500, text), "1.5");
-	assert_string_equal(units_format_cpus(2000, text), "2");
-	assert_string_equal(units_format_cpus(10000, text), "10");
-}
-
 #define WITH_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
 
 int main(void)
@@ -632,7 +599,6 @@ int main(void)
 		WITH_PLACE(a_file_that_others_could_have_written_is_refused),
 		WITH_PLACE(only_a_regular_file_is_read),
 		cmocka_unit_test(the_builtin_policy_has_the_shipped_profiles),
-		cmocka_unit_test(sizes_are_read_and_written_exactly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
