@@ -67,21 +67,33 @@ static int units_add(uint64_t *sum, uint64_t thousandths, uint64_t unit)
 	return 0;
 }
 
+/* A letter, and the i and the B that may follow. */
+static uint64_t units_take_size(const char **at)
+{
+	uint64_t unit = 1;
+
+	for (size_t i = 0; unit == 1 && i < UNITS_LETTERS; i++) {
+		if (**at != units_letters[i] && **at != units_letters[i] - 'A' + 'a')
+			continue;
+		unit = (uint64_t)1 << (10 * (i + 1));
+		*at += 1;
+		if (**at == 'i')
+			*at += 1;
+	}
+	if (**at == 'B' || **at == 'b')
+		*at += 1;
+	return unit;
+}
+
 int units_parse_size(const char *text, uint64_t *ret_bytes)
 {
-	uint64_t bytes = 0, thousandths, unit = 1;
-	const char *at = text, *letter;
+	uint64_t bytes = 0, thousandths, unit;
+	const char *at = text;
 	int r = units_thousandths(&at, &thousandths);
 
 	if (r < 0)
 		return r;
-	letter = *at ? strchr(units_letters, *at >= 'a' && *at <= 'z' ? *at - 'a' + 'A' : *at) : NULL;
-	if (letter) {
-		unit = (uint64_t)1 << (10 * (letter - units_letters + 1));
-		at++;
-		at += *at == 'i';
-	}
-	at += *at == 'B' || *at == 'b';
+	unit = units_take_size(&at);
 	if (*at || (unit == 1 && thousandths % 1000))
 		return -EINVAL;
 	r = units_add(&bytes, thousandths, unit);
@@ -126,35 +138,42 @@ int units_parse_cpus(const char *text, uint64_t *ret_millis)
 	return 0;
 }
 
-/* The unit that the text begins with; NULL: there is none. */
-static const struct units_time *units_time_at(const char *text)
+/* Behind the word that the text begins with; NULL: it begins with another one. */
+static const char *units_behind(const char *text, const char *word)
 {
-	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+	for (; *word; word++, text++)
+		if (*text != *word)
+			return NULL;
+	return *text >= 'a' && *text <= 'z' ? NULL : text;
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(units_times); i++)
-		if (strlen(units_times[i].unit) == length && strncmp(units_times[i].unit, text, length) == 0)
-			return &units_times[i];
-	return NULL;
+static int units_take_time(const char **at, uint64_t *ret_ms)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(units_times); i++) {
+		const char *behind = units_behind(*at, units_times[i].unit);
+
+		if (!behind)
+			continue;
+		*at = behind;
+		*ret_ms = units_times[i].ms;
+		return 0;
+	}
+	return -EINVAL;
 }
 
 int units_parse_duration(const char *text, uint64_t *ret_ms)
 {
 	const char *at = text;
-	uint64_t sum = 0, thousandths, ms;
+	uint64_t sum = 0, thousandths, ms = 1000; /* a number alone is seconds, as for timeout(1) */
 
 	do {
 		bool is_first = at == text;
-		const struct units_time *unit;
 		int r = units_thousandths(&at, &thousandths);
 
-		if (r < 0)
-			return r;
-		unit = units_time_at(at);
-		if (!unit && (*at || !is_first))
-			return -EINVAL;
-		ms = unit ? unit->ms : 1000;
-		at += unit ? strlen(unit->unit) : 0;
-		r = units_add(&sum, thousandths, ms);
+		if (r == 0 && (*at || !is_first))
+			r = units_take_time(&at, &ms);
+		if (r == 0)
+			r = units_add(&sum, thousandths, ms);
 		if (r < 0)
 			return r;
 	} while (*at);
