@@ -356,15 +356,16 @@ class Sources(unittest.TestCase):
     def test_code_that_grew_too_large_is_found(self):
         limit = int(re.search(r"^LIMIT = (\d+)$", read("tools", "trusted-size"), re.M).group(1))
         with tempfile.TemporaryDirectory() as folder:
-            self.make_build(folder, {"helper/x.c": '#include "base/x.h"\n' + "/* \" */ int a; // \n\n" * (limit - 3),
-                                     "base/x.h": "#pragma once\n/* of two\nlines */\nchar b;\n", "helper/not_linked.c": "int d;\n" * 100,
+            # Three tokens each: the include, an "int a;", the pragma, and "char b;".
+            self.make_build(folder, {"helper/x.c": '#include "base/x.h"\n' + "int a;" * ((limit - 9) // 3) + "\n/* \" */ // int\n" + ";" * (limit % 3),
+                                     "base/x.h": "#pragma once\n/* of two\nlines */\nchar \\\nb;\n", "helper/not_linked.c": "int d;\n" * 100,
                                      "base/not_included.h": "int e;\n" * 100}, linked=["helper/x.c"])
-            for code, expected in (("", limit), ("\tint c;\n", limit + 1)):
+            for code, expected in (("", limit), (";\n", limit + 1)):
                 with open(os.path.join(folder, "base", "x.h"), "a", encoding="utf-8") as file:
                     file.write(code)
                 subprocess.run(["ninja", "-C", os.path.join(folder, "build")], check=True, capture_output=True)
                 done = self.trusted_size(os.path.join(folder, "build"), folder)
-                self.assertRegex(done.stdout, rf"(?m)^  base +{expected - limit + 2} .*\n  helper +{limit - 2} .*\n  together +{expected} ")
+                self.assertRegex(done.stdout, rf"(?m)^  base +{expected - limit + 6} .*\n  helper +{limit - 6} .*\n  together +{expected} ")
                 self.assertEqual(done.returncode, 0 if expected == limit else 1)
 
     def test_code_that_cannot_be_counted_is_not_taken_for_small(self):
