@@ -13,9 +13,13 @@ static int read_settings(struct agent *agent, const json_t *given, struct yett_e
 	int r = settings_load(&agent->settings, &may, error);
 
 	if (r == 0 && given && json_object_update(may, (json_t *)given) < 0)
-		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		              "no memory for the settings");
 	if (r == 0)
-		r = bounds_make(&agent->bounds, may, (const char *const[]){agent->settings.light, agent->settings.strong}, error);
+		r = bounds_make(
+			&agent->bounds, may,
+			(const char *const[]){agent->settings.light, agent->settings.strong},
+			error);
 	json_decref(may);
 	return r;
 }
@@ -35,7 +39,8 @@ int agent_new(const json_t *given, struct agent **ret_agent, struct yett_error *
 	agent->happenings = r == 0 ? happenings_new(agent) : NULL;
 	agent->drivers = r == 0 ? drivers_new() : NULL;
 	agent->stores = r == 0 ? stores_new(agent) : NULL;
-	if (r == 0 && (!agent->boxes || !agent->executions || !agent->happenings || !agent->drivers || !agent->stores))
+	if (r == 0 && (!agent->boxes || !agent->executions || !agent->happenings ||
+	               !agent->drivers || !agent->stores))
 		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory");
 	if (r != 0) {
 		agent_free(agent);
@@ -61,7 +66,8 @@ void agent_free(struct agent *agent)
 	free(agent);
 }
 
-int agent_watch_signals(struct agent *agent, sigset_t *ret_signals, sd_event_signal_handler_t on_signal, void *data)
+int agent_watch_signals(struct agent *agent, sigset_t *ret_signals,
+                        sd_event_signal_handler_t on_signal, void *data)
 {
 	static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
 	sigset_t signals;
@@ -97,7 +103,8 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 }
 
 /* The caller's own key, made where there is none, unless another was chosen. */
-static int connect_with_key(struct agent *agent, struct yett_connection **ret_connection, struct yett_error *error)
+static int connect_with_key(struct agent *agent, struct yett_connection **ret_connection,
+                            struct yett_error *error)
 {
 	const struct yett_connect_options options = {.size = sizeof options,
 	                                             .start = agent->start,
@@ -114,7 +121,8 @@ static int connect_with_key(struct agent *agent, struct yett_connection **ret_co
 	return r;
 }
 
-int agent_connect(struct agent *agent, struct yett_connection **ret_connection, struct yett_error *error)
+int agent_connect(struct agent *agent, struct yett_connection **ret_connection,
+                  struct yett_error *error)
 {
 	struct agent_link *link;
 	int r;
@@ -125,12 +133,16 @@ int agent_connect(struct agent *agent, struct yett_connection **ret_connection, 
 	}
 	link = calloc(1, sizeof *link);
 	if (!link)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a connection");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a connection");
 	link->agent = agent;
 	link->references = 1;
 	r = connect_with_key(agent, &link->connection, error);
-	if (r == 0 && sd_event_add_io(agent->loop, &link->source, yett_connection_fd(link->connection), EPOLLIN, on_connection, link) < 0)
-		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a connection");
+	if (r == 0 &&
+	    sd_event_add_io(agent->loop, &link->source, yett_connection_fd(link->connection),
+	                    EPOLLIN, on_connection, link) < 0)
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		              "no memory for a connection");
 	if (r != 0) {
 		(void)agent_link_unref(link);
 		return r;

@@ -27,13 +27,16 @@ static const struct field share_fields[] = {
 
 const struct field bounds_fields[] = {
 	{"shares", FIELD_OBJECTS, FIELD_NULLABLE, 0, WISH_SHARES_MAX,
-         "What may be shared, and anything below it. Without it the current directory, copy-on-write", .fields = share_fields},
-	{"profiles", FIELD_TEXTS, FIELD_NULLABLE, 0, 64, "The profiles that may be asked for. Without it those of the tiers"},
-	{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = wish_networks, .description = "The most of a network; none without it",
-         .fallback = "\"none\""},
+         "What may be shared, and anything below it. Without it the current directory, copy-on-write",
+         .fields = share_fields},
+	{"profiles", FIELD_TEXTS, FIELD_NULLABLE, 0, 64,
+         "The profiles that may be asked for. Without it those of the tiers"},
+	{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = wish_networks,
+         .description = "The most of a network; none without it", .fallback = "\"none\""},
 	{"allow", FIELD_TEXTS, FIELD_NULLABLE, 0, 256,
          "What may be asked for of a network that is limited: each of these, or a part of it"},
-	{"memory_bytes", FIELD_NUMBER, FIELD_NULLABLE, 1, INT64_MAX, "The most memory of a sandbox, and what it has without asking"},
+	{"memory_bytes", FIELD_NUMBER, FIELD_NULLABLE, 1, INT64_MAX,
+         "The most memory of a sandbox, and what it has without asking"},
 	{"cpus", FIELD_REAL, FIELD_NULLABLE, .description = "The same of processors"},
 	{"pids", FIELD_NUMBER, FIELD_NULLABLE, 1, 4194304, "The same of processes and threads"},
 	{"sandboxes", FIELD_CHOICE, FIELD_NULLABLE, .choices = whose,
@@ -45,10 +48,11 @@ const struct field bounds_fields[] = {
 
 static int no_memory(struct yett_error *error)
 {
-	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what may be asked for");
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                 "no memory for what may be asked for");
 }
 
-/* --- options ------------------------------------------------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 /* To a list of the object, which is made where there is none. */
 static int append(json_t *given, const char *list, json_t *value)
@@ -62,7 +66,8 @@ static int take_share(json_t *given, const char *mode, const char *path)
 {
 	char resolved[PATH_MAX];
 
-	/* as it is called, so that requests may call it the same; `.` and what is beside it have no better name than their real one */
+	/* as it is called, so that requests may call it the same; `.` and what is beside it have no
+	 * better name than their real one */
 	if (path[0] != '/') {
 		if (!realpath(path, resolved))
 			return -errno;
@@ -83,8 +88,11 @@ static int take_number(json_t *given, const char *name, const char *value)
 	if (r < 0 || number == 0 || number > INT64_MAX)
 		return -EINVAL;
 	if (strcmp(name, "cpus") == 0)
-		return json_object_set_new(given, "cpus", json_real((double)number / 1000)) < 0 ? -ENOMEM : 0;
-	return json_object_set_new(given, strcmp(name, "memory") == 0 ? "memory_bytes" : name, json_integer((json_int_t)number)) < 0
+		return json_object_set_new(given, "cpus", json_real((double)number / 1000)) < 0
+		               ? -ENOMEM
+		               : 0;
+	return json_object_set_new(given, strcmp(name, "memory") == 0 ? "memory_bytes" : name,
+	                           json_integer((json_int_t)number)) < 0
 	               ? -ENOMEM
 	               : 0;
 }
@@ -98,27 +106,35 @@ int bounds_take_option(json_t *given, const char *name, const char *value, struc
 	else if (strcmp(name, "profile") == 0)
 		r = append(given, "profiles", json_string(value));
 	else if (strcmp(name, "net") == 0 || strcmp(name, "sandboxes") == 0)
-		r = json_object_set_new(given, strcmp(name, "net") == 0 ? "network" : name, json_string(value)) < 0 ? -EINVAL : 0;
+		r = json_object_set_new(given, strcmp(name, "net") == 0 ? "network" : name,
+		                        json_string(value)) < 0
+		            ? -EINVAL
+		            : 0;
 	else if (strcmp(name, "ro") == 0 || strcmp(name, "rw") == 0 || strcmp(name, "cow") == 0)
 		r = take_share(given, name, value);
 	else
 		r = take_number(given, name, value);
-	return r < 0 ? error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %.200s: %s", name, value, strerror(-r)) : 0;
+	return r < 0 ? error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %.200s: %s",
+	                         name, value, strerror(-r))
+	             : 0;
 }
 
-/* --- making -------------------------------------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
-static int add_share(struct bounds *bounds, const char *path, const char *mode, struct yett_error *error)
+static int add_share(struct bounds *bounds, const char *path, const char *mode,
+                     struct yett_error *error)
 {
 	struct bounds_share *share = &bounds->shares[bounds->shares_count];
 	char *real;
 
 	if (path[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.200s is no absolute path, and is to be shared", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "%.200s is no absolute path, and is to be shared", path);
 	*share = (struct bounds_share){.path = strdup(path), .fd = open(path, O_PATH | O_CLOEXEC)};
 	bounds->shares_count++;
 	if (share->fd < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%.200s may not be shared: %m", path);
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "%.200s may not be shared: %m", path);
 	real = realpath(path, NULL);
 	if (!share->path || !real) {
 		free(real);
@@ -139,9 +155,11 @@ static bool is_work(const char *directory)
 {
 	const struct passwd *user = getpwuid(getuid());
 	const char *named = secure_getenv("HOME");
-	_cleanup_free_ char *of_user = user ? realpath(user->pw_dir, NULL) : NULL, *of_environment = named ? realpath(named, NULL) : NULL;
+	_cleanup_free_ char *of_user = user ? realpath(user->pw_dir, NULL) : NULL,
+			    *of_environment = named ? realpath(named, NULL) : NULL;
 
-	return own_place_of(directory, of_user) == OWN_PLACE_WORK && own_place_of(directory, of_environment) == OWN_PLACE_WORK;
+	return own_place_of(directory, of_user) == OWN_PLACE_WORK &&
+	       own_place_of(directory, of_environment) == OWN_PLACE_WORK;
 }
 
 static int make_shares(struct bounds *bounds, const json_t *list, struct yett_error *error)
@@ -177,7 +195,8 @@ static int make_network(struct bounds *bounds, const json_t *given, struct yett_
 	if (network)
 		bounds->network = wish_network(network);
 	if (list && bounds->network == YETT_NETWORK_NONE)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there are rules of what may be allowed, and no network");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "there are rules of what may be allowed, and no network");
 	bounds->allow = calloc(json_array_size(list) + 1, sizeof *bounds->allow);
 	if (!bounds->allow)
 		return no_memory(error);
@@ -200,10 +219,12 @@ static int make_profiles(struct bounds *bounds, const json_t *list, const char *
 	return bounds->profiles ? 0 : -ENOMEM;
 }
 
-/* What those have in common that were started with the same bounds at the same place. crypto_generichash(3) */
+/* What those have in common that were started with the same bounds at the same place.
+ * crypto_generichash(3) */
 static int make_label(struct bounds *bounds, const json_t *given)
 {
-	_cleanup_free_ char *here = realpath(".", NULL), *text = json_dumps(given, JSON_COMPACT | JSON_SORT_KEYS);
+	_cleanup_free_ char *here = realpath(".", NULL),
+			    *text = json_dumps(given, JSON_COMPACT | JSON_SORT_KEYS);
 	unsigned char hash[crypto_generichash_BYTES_MIN];
 	crypto_generichash_state state;
 	size_t used;
@@ -211,17 +232,21 @@ static int make_label(struct bounds *bounds, const json_t *given)
 	if (!text || sodium_init() < 0)
 		return -ENOMEM;
 	(void)crypto_generichash_init(&state, NULL, 0, crypto_generichash_BYTES_MIN);
-	(void)crypto_generichash_update(&state, (const unsigned char *)(here ? here : ""), here ? strlen(here) + 1 : 1);
+	(void)crypto_generichash_update(&state, (const unsigned char *)(here ? here : ""),
+	                                here ? strlen(here) + 1 : 1);
 	(void)crypto_generichash_update(&state, (const unsigned char *)text, strlen(text) + 1);
-	for (char **at = bounds->profiles; *at; at++) /* without any they are those of the tiers, which the settings name */
-		(void)crypto_generichash_update(&state, (const unsigned char *)*at, strlen(*at) + 1);
+	for (char **at = bounds->profiles; *at;
+	     at++) /* without any they are those of the tiers, which the settings name */
+		(void)crypto_generichash_update(&state, (const unsigned char *)*at,
+		                                strlen(*at) + 1);
 	(void)crypto_generichash_final(&state, hash, sizeof hash);
 	used = (size_t)snprintf(bounds->label, sizeof bounds->label, "%s", BOUNDS_LABEL "=");
 	(void)sodium_bin2hex(bounds->label + used, sizeof bounds->label - used, hash, LABEL_HASH);
 	return 0;
 }
 
-int bounds_make(struct bounds *bounds, const json_t *given, const char *const tiers[2], struct yett_error *error)
+int bounds_make(struct bounds *bounds, const json_t *given, const char *const tiers[2],
+                struct yett_error *error)
 {
 	const json_t *cpus = field_get(given, "cpus");
 	int r = fields_check(bounds_fields, given, error);
@@ -239,7 +264,8 @@ int bounds_make(struct bounds *bounds, const json_t *given, const char *const ti
 		bounds->memory_bytes = (uint64_t)field_number(given, "memory_bytes", 0);
 		bounds->cpu_millis = (uint64_t)((cpus ? json_number_value(cpus) : 0) * 1000 + 0.5);
 		bounds->pids = (uint64_t)field_number(given, "pids", 0);
-		bounds->has_all_sandboxes = field_text(given, "sandboxes") && strcmp(field_text(given, "sandboxes"), "all") == 0;
+		bounds->has_all_sandboxes = field_text(given, "sandboxes") &&
+		                            strcmp(field_text(given, "sandboxes"), "all") == 0;
 		r = make_label(bounds, given) < 0 ? no_memory(error) : 0;
 	}
 	if (r != 0)
@@ -260,7 +286,7 @@ void bounds_free(struct bounds *bounds)
 	*bounds = (struct bounds){0};
 }
 
-/* --- what is asked for --------------------------------------------------------------------------------------------------------------- */
+/* --- what is asked for ------------------------------------------------------------------------ */
 
 /* What follows `path` of what was given; NULL: it does not lie there. */
 static const char *below(const struct bounds_share *share, const char *path)
@@ -276,12 +302,13 @@ static const char *below(const struct bounds_share *share, const char *path)
 }
 
 /*
- * What lies there now, as a descriptor. A sandbox that may write there may have put a link in its place, or into the way; none of
- * them leads out. openat2(2)
+ * What lies there now, as a descriptor. A sandbox that may write there may have put a link in its
+ * place, or into the way; none of them leads out. openat2(2)
  */
 static int open_below(const struct bounds_share *share, const char *rest)
 {
-	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+	                             .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
 	int fd;
 
 	if (*rest)
@@ -296,7 +323,8 @@ static const char *mode_of(uint32_t flags)
 }
 
 /* Finds the innermost given share that contains the path and allows the mode. */
-static const struct bounds_share *find_share(const struct bounds *bounds, const struct yett_share *share, const char **ret_rest)
+static const struct bounds_share *find_share(const struct bounds *bounds,
+                                             const struct yett_share *share, const char **ret_rest)
 {
 	const struct bounds_share *found = NULL;
 	const char *rest;
@@ -314,7 +342,8 @@ static const struct bounds_share *find_share(const struct bounds *bounds, const 
 }
 
 /* A guarded path is shared only where an option names it, and not merely a directory above. */
-static int check_guard(const struct bounds_share *given, int fd, const struct yett_share *share, struct yett_error *error)
+static int check_guard(const struct bounds_share *given, int fd, const struct yett_share *share,
+                       struct yett_error *error)
 {
 	bool is_written = share->flags & YETT_SHARE_WRITABLE;
 	enum yett_guard guard, named;
@@ -326,13 +355,15 @@ static int check_guard(const struct bounds_share *given, int fd, const struct ye
 	r = yett_guard_of(given->fd, given->fd, &named, &unused, error);
 	if (r != 0 || guard <= named)
 		return r;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "%.200s may not be shared%s unless an option names it: %s",
-	                share->path, guard == YETT_GUARD_READ_ONLY ? " writable" : "", why);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+	                "%.200s may not be shared%s unless an option names it: %s", share->path,
+	                guard == YETT_GUARD_READ_ONLY ? " writable" : "", why);
 	error_mend(error, "--%s %.200s " BOUNDS_WHERE, mode_of(share->flags), share->path);
 	return YETT_E_PERMISSION_DENIED;
 }
 
-static int apply_share(const struct bounds *bounds, struct yett_share *share, struct yett_error *error)
+static int apply_share(const struct bounds *bounds, struct yett_share *share,
+                       struct yett_error *error)
 {
 	const char *rest = NULL;
 	const struct bounds_share *found = find_share(bounds, share, &rest);
@@ -341,10 +372,11 @@ static int apply_share(const struct bounds *bounds, struct yett_share *share, st
 	fd = found ? open_below(found, rest) : -EPERM;
 	if (fd == -EPERM || fd == -EXDEV || fd == -ELOOP) {
 		if (found)
-			(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "%.200s leads out of what may be shared",
-			                share->path);
+			(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+			                "%.200s leads out of what may be shared", share->path);
 		else
-			(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "%.200s may not be shared %s", share->path,
+			(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+			                "%.200s may not be shared %s", share->path,
 			                share->flags & YETT_SHARE_WRITABLE ? "writable"
 			                : share->flags & YETT_SHARE_COW    ? "copy-on-write"
 			                                                   : "read-only");
@@ -352,7 +384,8 @@ static int apply_share(const struct bounds *bounds, struct yett_share *share, st
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (fd < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot share %.200s: %s", share->path, strerror(-fd));
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "cannot share %.200s: %s", share->path, strerror(-fd));
 	r = check_guard(found, fd, share, error);
 	if (r != 0) {
 		fd_close(fd);
@@ -366,9 +399,11 @@ static int apply_share(const struct bounds *bounds, struct yett_share *share, st
 	return 0;
 }
 
-int bounds_check_rules(const struct bounds *bounds, const char *const *rules, size_t count, struct yett_error *error)
+int bounds_check_rules(const struct bounds *bounds, const char *const *rules, size_t count,
+                       struct yett_error *error)
 {
-	const struct net_rule any = {.kind = NET_RULE_ANY, .port_first = 1, .port_last = NET_RULE_PORT_MAX};
+	const struct net_rule any = {
+		.kind = NET_RULE_ANY, .port_first = 1, .port_last = NET_RULE_PORT_MAX};
 	struct net_rule rule;
 	bool is_covered;
 	int r;
@@ -377,40 +412,50 @@ int bounds_check_rules(const struct bounds *bounds, const char *const *rules, si
 		r = net_rule_parse(rules[i], &rule, error);
 		if (r != 0)
 			return r;
-		/* what an open network is without rules: nothing that is private, or this host's, unless it was named */
-		is_covered = bounds->network == YETT_NETWORK_HOST || (bounds->network == YETT_NETWORK_OPEN && net_rule_covers(&any, &rule));
+		/* what an open network is without rules: nothing that is private, or this host's,
+		 * unless it was named */
+		is_covered = bounds->network == YETT_NETWORK_HOST ||
+		             (bounds->network == YETT_NETWORK_OPEN && net_rule_covers(&any, &rule));
 		for (size_t j = 0; j < bounds->allow_count && !is_covered; j++)
 			is_covered = net_rule_covers(&bounds->allow[j], &rule);
 		if (is_covered)
 			continue;
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "%.200s may not be connected to", rules[i]);
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+		                "%.200s may not be connected to", rules[i]);
 		error_mend(error, "--allow %.200s " BOUNDS_WHERE, rules[i]);
 		return YETT_E_PERMISSION_DENIED;
 	}
 	return 0;
 }
 
-static int apply_network(const struct bounds *bounds, struct yett_sandbox_options *options, struct yett_error *error)
+static int apply_network(const struct bounds *bounds, struct yett_sandbox_options *options,
+                         struct yett_error *error)
 {
 	if (options->network == YETT_NETWORK_PROFILE && options->allow_count)
 		options->network = YETT_NETWORK_LIMITED;
 	if (options->network == YETT_NETWORK_PROFILE && bounds->network == YETT_NETWORK_NONE)
 		options->network = YETT_NETWORK_NONE;
 	if (options->network > bounds->network) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "network %s is more than the %s that may be asked for",
-		                wish_network_name(options->network), wish_network_name(bounds->network));
-		error_mend(error, "--%s %.200s " BOUNDS_WHERE, options->allow_count ? "allow" : "net",
-		           options->allow_count ? options->allow[0] : wish_network_name(options->network));
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+		                "network %s is more than the %s that may be asked for",
+		                wish_network_name(options->network),
+		                wish_network_name(bounds->network));
+		error_mend(error, "--%s %.200s " BOUNDS_WHERE,
+		           options->allow_count ? "allow" : "net",
+		           options->allow_count ? options->allow[0]
+		                                : wish_network_name(options->network));
 		return YETT_E_PERMISSION_DENIED;
 	}
 	return bounds_check_rules(bounds, options->allow, options->allow_count, error);
 }
 
-int bounds_check_made(const struct bounds *bounds, const struct yett_sandbox_info *info, struct yett_error *error)
+int bounds_check_made(const struct bounds *bounds, const struct yett_sandbox_info *info,
+                      struct yett_error *error)
 {
 	if (info->network <= bounds->network)
 		return 0;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "the profile's network %s is more than the %s that may be asked for",
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+	                "the profile's network %s is more than the %s that may be asked for",
 	                wish_network_name(info->network), wish_network_name(bounds->network));
 	error_mend(error, "\"network\": \"%s\" in the request", wish_network_name(bounds->network));
 	return YETT_E_PERMISSION_DENIED;
@@ -424,7 +469,8 @@ static int apply_limit(const char *option, uint64_t most, uint64_t *asked, struc
 	}
 	if (*asked <= most)
 		return 0;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "%s: that is more than may be asked for", option);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+	                "%s: that is more than may be asked for", option);
 	error_mend(error, "a larger --%s " BOUNDS_WHERE, option);
 	return YETT_E_PERMISSION_DENIED;
 }
@@ -434,12 +480,14 @@ static int check_profile(const struct bounds *bounds, const char *profile, struc
 	for (char **at = bounds->profiles; *at; at++)
 		if (strcmp(*at, profile) == 0)
 			return 0;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "the profile %.64s may not be asked for", profile);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+	                "the profile %.64s may not be asked for", profile);
 	error_mend(error, "--profile %.64s " BOUNDS_WHERE, profile);
 	return YETT_E_PERMISSION_DENIED;
 }
 
-int bounds_apply(const struct bounds *bounds, struct yett_sandbox_options *options, struct yett_share *shares, struct yett_error *error)
+int bounds_apply(const struct bounds *bounds, struct yett_sandbox_options *options,
+                 struct yett_share *shares, struct yett_error *error)
 {
 	int r = check_profile(bounds, options->profile, error);
 
@@ -456,7 +504,7 @@ int bounds_apply(const struct bounds *bounds, struct yett_sandbox_options *optio
 	return r;
 }
 
-/* --- what a model is told ------------------------------------------------------------------------------------------------------------ */
+/* --- what a model is told --------------------------------------------------------------------- */
 
 bool bounds_can_write(const struct bounds *bounds)
 {
@@ -486,8 +534,9 @@ char *bounds_describe(const struct bounds *bounds)
 	for (size_t i = 0; bounds->network == YETT_NETWORK_LIMITED && i < bounds->allow_count; i++)
 		(void)fprintf(to, "%s%s", i ? ", " : "", net_rule_print(&bounds->allow[i], rule));
 	(void)fprintf(to, "%s. Profiles: ",
-	              bounds->network == YETT_NETWORK_LIMITED ? bounds->allow_count ? "" : "what the profile has"
-	                                                      : wish_network_name(bounds->network));
+	              bounds->network == YETT_NETWORK_LIMITED
+	                      ? bounds->allow_count ? "" : "what the profile has"
+	                      : wish_network_name(bounds->network));
 	for (char **at = bounds->profiles; *at; at++)
 		(void)fprintf(to, "%s%s", at != bounds->profiles ? ", " : "", *at);
 	(void)fputc('.', to);

@@ -9,7 +9,9 @@
 #include "agent/wish.h"
 #include "base/clock_us.h"
 
-#define KEEP_US 30000000 /* an attached one that nobody uses is held so long: whoever holds one keeps it from ending at rest */
+/* an attached one that nobody uses is held so long: whoever holds one keeps it from ending at rest
+ */
+#define KEEP_US 30000000
 
 struct boxes {
 	struct box *held;
@@ -57,7 +59,7 @@ void boxes_free(struct boxes *boxes)
 	free(boxes);
 }
 
-/* --- a box --------------------------------------------------------------------------------------------------------------------------- */
+/* --- a box ------------------------------------------------------------------------------------ */
 
 static void look_at_operations(struct box *box)
 {
@@ -105,7 +107,8 @@ static void free_box(struct box *box)
 }
 
 /* Takes the sandbox. */
-static struct box *new_box(struct agent *agent, struct agent_link *link, struct yett_sandbox *sandbox, const char *asked_as)
+static struct box *new_box(struct agent *agent, struct agent_link *link,
+                           struct yett_sandbox *sandbox, const char *asked_as)
 {
 	struct box *box = calloc(1, sizeof *box);
 
@@ -120,7 +123,8 @@ static struct box *new_box(struct agent *agent, struct agent_link *link, struct 
 	box->references = 1;
 	box->used_us = clock_now_us();
 	box->id = yett_sandbox_get_info(sandbox)->id;
-	if (sd_event_add_io(agent->loop, &box->source, yett_sandbox_fd(sandbox), EPOLLIN, on_sandbox, box) < 0)
+	if (sd_event_add_io(agent->loop, &box->source, yett_sandbox_fd(sandbox), EPOLLIN,
+	                    on_sandbox, box) < 0)
 		return box_unref(box);
 	return box;
 }
@@ -166,7 +170,8 @@ static int hold(struct agent *agent, struct box *box)
 	int r = 0;
 
 	if (!box->link && !boxes->sweep)
-		r = sd_event_add_time_relative(agent->loop, &boxes->sweep, CLOCK_MONOTONIC, KEEP_US, KEEP_US, sweep, agent);
+		r = sd_event_add_time_relative(agent->loop, &boxes->sweep, CLOCK_MONOTONIC, KEEP_US,
+		                               KEEP_US, sweep, agent);
 	else if (!box->link)
 		r = sd_event_source_set_enabled(boxes->sweep, SD_EVENT_ONESHOT);
 	if (r < 0)
@@ -186,7 +191,8 @@ void box_forget(struct box *box)
 		}
 }
 
-int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box, struct yett_error *error)
+int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box,
+             struct yett_error *error)
 {
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox;
@@ -198,7 +204,8 @@ int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box, 
 
 	for (box = agent->boxes->held; box; box = next) {
 		next = box->next;
-		if (strcmp(box->id, id_or_name) != 0 && !(box->asked_as && strcmp(box->asked_as, id_or_name) == 0))
+		if (strcmp(box->id, id_or_name) != 0 &&
+		    !(box->asked_as && strcmp(box->asked_as, id_or_name) == 0))
 			continue;
 		if (box->is_broken || yett_sandbox_ended(box->sandbox) != YETT_ENDED_NOT) {
 			box_forget(box);
@@ -223,14 +230,15 @@ int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box, 
 	box = new_box(agent, NULL, sandbox, id_or_name);
 	if (!box || hold(agent, box) < 0) {
 		(void)box_unref(box);
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a sandbox");
 	}
 	happenings_follow_box(agent, yett_sandbox_get_info(sandbox), false);
 	*ret_box = box;
 	return 0;
 }
 
-/* --- making -------------------------------------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static void unlink_making(struct box_making *making)
 {
@@ -285,14 +293,16 @@ static int begin(struct box_making *making, struct yett_error *error)
 		return r;
 	making->link = agent_link_ref(making->agent->link);
 	left = yett_operation_time_left(making->operation);
-	if (sd_event_add_time_relative(making->agent->loop, &making->timer, CLOCK_MONOTONIC, (uint64_t)(left < 0 ? 0 : left) * 1000, 0,
-	                               on_time, making) < 0)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+	if (sd_event_add_time_relative(making->agent->loop, &making->timer, CLOCK_MONOTONIC,
+	                               (uint64_t)(left < 0 ? 0 : left) * 1000, 0, on_time,
+	                               making) < 0)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a sandbox");
 	return 0;
 }
 
-int box_make(struct agent *agent, const json_t *asked, const char *name, bool is_held, box_made_fn made, void *data,
-             struct box_making **ret_making, struct yett_error *error)
+int box_make(struct agent *agent, const json_t *asked, const char *name, bool is_held,
+             box_made_fn made, void *data, struct box_making **ret_making, struct yett_error *error)
 {
 	struct box_making *making = calloc(1, sizeof *making);
 	struct yett_error reason;
@@ -300,7 +310,8 @@ int box_make(struct agent *agent, const json_t *asked, const char *name, bool is
 
 	if (!making || (name && !(making->name = strdup(name)))) {
 		free(making);
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a sandbox");
 	}
 	making->agent = agent;
 	making->asked = json_incref((json_t *)asked);
@@ -321,14 +332,16 @@ int box_make(struct agent *agent, const json_t *asked, const char *name, bool is
 	return 0;
 }
 
-/* Its request was refused because of its connection: once more, by another one. False: that cannot be, for the reason in `error`. */
+/* Its request was refused because of its connection: once more, by another one. False: that cannot
+ * be, for the reason in `error`. */
 static bool repeat(struct box_making *making, struct yett_error *error)
 {
 	making->timer = sd_event_source_disable_unref(making->timer);
 	yett_operation_free(steal_ptr(&making->operation));
 	/* another one may have noticed before */
 	if (making->agent->link == making->link)
-		(void)agent_is_to_repeat(making->agent, YETT_E_HELPER_UNAVAILABLE, error, &making->tries);
+		(void)agent_is_to_repeat(making->agent, YETT_E_HELPER_UNAVAILABLE, error,
+		                         &making->tries);
 	making->tries = 1;
 	making->link = agent_link_unref(making->link);
 	return begin(making, error) == 0;
@@ -341,11 +354,13 @@ static void finish(struct box_making *making)
 	struct box *box = NULL;
 	int r = yett_operation_finish(making->operation, 0, &error);
 
-	if (r == YETT_E_HELPER_UNAVAILABLE && !error.os_error && making->tries == 0 && repeat(making, &error))
+	if (r == YETT_E_HELPER_UNAVAILABLE && !error.os_error && making->tries == 0 &&
+	    repeat(making, &error))
 		return;
 	if (r == 0) {
 		sandbox = yett_operation_take_sandbox(making->operation);
-		r = bounds_check_made(&making->agent->bounds, yett_sandbox_get_info(sandbox), &error);
+		r = bounds_check_made(&making->agent->bounds, yett_sandbox_get_info(sandbox),
+		                      &error);
 		if (r != 0) {
 			(void)yett_sandbox_end(sandbox, NULL);
 			yett_sandbox_close(sandbox);
@@ -355,12 +370,14 @@ static void finish(struct box_making *making)
 		box = new_box(making->agent, making->link, sandbox, making->name);
 		if (!box || (making->is_held && hold(making->agent, box) < 0)) {
 			box = box_unref(box);
-			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                "no memory for a sandbox");
 		}
 	}
 	if (box) {
 		box->leaves_store = making->has_store && !making->name;
-		happenings_follow_box(making->agent, yett_sandbox_get_info(box->sandbox), making->is_held);
+		happenings_follow_box(making->agent, yett_sandbox_get_info(box->sandbox),
+		                      making->is_held);
 	}
 	unlink_making(making);
 	making->made(box, box ? NULL : &error, making->data);
@@ -383,7 +400,7 @@ void boxes_look(struct boxes *boxes)
 	} while (is_any);
 }
 
-/* --- operations ---------------------------------------------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 static int on_operation_time(sd_event_source *source, uint64_t at_us, void *data)
 {
@@ -410,15 +427,18 @@ int box_check_operations(const struct box *box, struct yett_error *error)
 		count++;
 	return count < BOX_OPERATIONS_MAX ? 0
 	                                  : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-	                                              "%d operations go on in the sandbox already", BOX_OPERATIONS_MAX);
+	                                              "%d operations go on in the sandbox already",
+	                                              BOX_OPERATIONS_MAX);
 }
 
-struct box_operation *box_operate(struct box *box, struct yett_operation *operation, box_over_fn over, void *data)
+struct box_operation *box_operate(struct box *box, struct yett_operation *operation,
+                                  box_over_fn over, void *data)
 {
 	struct box_operation *new = calloc(1, sizeof *new);
 	int left = yett_operation_time_left(operation);
 
-	if (!new || sd_event_add_time_relative(box->agent->loop, &new->timer, CLOCK_MONOTONIC, (uint64_t)(left < 0 ? 0 : left) * 1000, 0,
+	if (!new || sd_event_add_time_relative(box->agent->loop, &new->timer, CLOCK_MONOTONIC,
+	                                       (uint64_t)(left < 0 ? 0 : left) * 1000, 0,
 	                                       on_operation_time, new) < 0) {
 		yett_operation_free(operation);
 		free(new);

@@ -26,10 +26,12 @@ static const struct {
 	enum yett_code code;
 	enum call_outcome outcome;
 } outcomes[] = {
-	{YETT_E_INVALID_REQUEST, CALL_INVALID}, {YETT_E_ALREADY_EXISTS, CALL_INVALID},    {YETT_E_FILE_OPERATION_FAILED, CALL_INVALID},
-	{YETT_E_COMMAND_FAILED, CALL_INVALID},  {YETT_E_PERMISSION_DENIED, CALL_REFUSED}, {YETT_E_SECURITY_VIOLATION, CALL_REFUSED},
-	{YETT_E_BAD_SIGNATURE, CALL_REFUSED},   {YETT_E_NETWORK_DENIED, CALL_REFUSED},    {YETT_E_NOT_FOUND, CALL_NOT_FOUND},
-	{YETT_E_NOT_RUNNING, CALL_NOT_FOUND},   {YETT_E_UNSUPPORTED, CALL_UNSUPPORTED},
+	{YETT_E_INVALID_REQUEST, CALL_INVALID},       {YETT_E_ALREADY_EXISTS, CALL_INVALID},
+	{YETT_E_FILE_OPERATION_FAILED, CALL_INVALID}, {YETT_E_COMMAND_FAILED, CALL_INVALID},
+	{YETT_E_PERMISSION_DENIED, CALL_REFUSED},     {YETT_E_SECURITY_VIOLATION, CALL_REFUSED},
+	{YETT_E_BAD_SIGNATURE, CALL_REFUSED},         {YETT_E_NETWORK_DENIED, CALL_REFUSED},
+	{YETT_E_NOT_FOUND, CALL_NOT_FOUND},           {YETT_E_NOT_RUNNING, CALL_NOT_FOUND},
+	{YETT_E_UNSUPPORTED, CALL_UNSUPPORTED},
 };
 
 enum call_outcome call_outcome_of(enum yett_code code)
@@ -56,21 +58,24 @@ static void begin(struct call *call, const char *name, const json_t *arguments)
 
 	call->operation = operation_find(name);
 	if (!call->operation) {
-		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no operation %.80s", name);
+		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                "there is no operation %.80s", name);
 		call_fail(call, &error);
 		return;
 	}
 	call->asked = arguments ? json_incref((json_t *)arguments) : json_object();
 	if (!call->asked || fields_check(call->operation->asked, call->asked, &error) != 0) {
 		if (!call->asked)
-			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the request");
+			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                "no memory for the request");
 		call_fail(call, &error);
 		return;
 	}
 	call->operation->begin(call);
 }
 
-struct call *call_begin(struct agent *agent, const char *operation, const json_t *arguments, const struct call_options *options)
+struct call *call_begin(struct agent *agent, const char *operation, const json_t *arguments,
+                        const struct call_options *options)
 {
 	struct call *call = calloc(1, sizeof *call);
 
@@ -157,7 +162,8 @@ void call_finish(struct call *call, json_t *answer, enum call_outcome outcome)
 	struct yett_error error;
 
 	if (!answer) {
-		(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the answer");
+		(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                "no memory for the answer");
 		call_fail(call, &error);
 		return;
 	}
@@ -187,11 +193,13 @@ void call_fail_with(struct call *call, const struct yett_error *error, json_t *a
 /* "sandboxes allow NAME" */
 static void tell_refusal(struct call *call, const struct yett_error *error)
 {
-	const char *action = field_text(call->asked, "action"), *sandbox = field_text(call->asked, "sandbox");
+	const char *action = field_text(call->asked, "action"),
+		   *sandbox = field_text(call->asked, "sandbox");
 	char text[160];
 
-	(void)snprintf(text, sizeof text, "%s%s%.40s%s%.80s", call->operation->name, action ? " " : "", action ? action : "",
-	               sandbox ? " " : "", sandbox ? sandbox : "");
+	(void)snprintf(text, sizeof text, "%s%s%.40s%s%.80s", call->operation->name,
+	               action ? " " : "", action ? action : "", sandbox ? " " : "",
+	               sandbox ? sandbox : "");
 	happenings_add_refusal(call->agent, text, error);
 }
 

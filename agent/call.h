@@ -1,8 +1,8 @@
 /*
  * One request for an operation, from its arguments to its answer.
  *
- * Whoever begins a call (tool, MCP, HTTP) owns it and frees it. A call is over once: with an answer, or with a problem.
- * With the caller's privilege; of the one thread of the loop.
+ * Whoever begins a call (tool, MCP, HTTP) owns it and frees it. A call is over once: with an
+ * answer, or with a problem. With the caller's privilege; of the one thread of the loop.
  */
 #pragma once
 
@@ -15,9 +15,10 @@ struct call;
 enum call_outcome {
 	CALL_SUCCEEDED = 0,
 	CALL_PROGRAM_FAILED = 1, /* what was run has failed: that is an answer */
-	CALL_TIMED_OUT = 2,      /* what was run was ended when its time was over: that is an answer, too */
-	CALL_INVALID = 3,        /* the request is none */
-	CALL_REFUSED = 4,        /* the policy does not permit it */
+	CALL_TIMED_OUT =
+		2, /* what was run was ended when its time was over: that is an answer, too */
+	CALL_INVALID = 3, /* the request is none */
+	CALL_REFUSED = 4, /* the policy does not permit it */
 	CALL_NOT_FOUND = 5,
 	CALL_UNSUPPORTED = 6, /* this host or Yett cannot do it */
 	CALL_UNAVAILABLE = 7, /* the helper, or room, is missing just now */
@@ -28,26 +29,31 @@ enum call_outcome {
 enum call_outcome call_outcome_of(enum yett_code code);
 
 struct call_options {
-	/* It is over: call_answer(), call_error() and call_outcome() tell. It may free the call. Never before call_begin() has returned. */
+	/* It is over: call_answer(), call_error() and call_outcome() tell. It may free the call.
+	 * Never before call_begin() has returned. */
 	void (*on_done)(struct call *call, void *data);
-	/* Something came of it: so many seconds have passed, so many bytes were written. May be NULL. */
+	/* Something came of it: so many seconds have passed, so many bytes were written. May be
+	 * NULL. */
 	void (*on_progress)(struct call *call, const char *text, void *data);
 	void *data;
-	uint64_t patience_ms; /* an execution that goes on after so long is answered as running, to be asked about later; 0: waits on */
+	uint64_t patience_ms; /* an execution that goes on after so long is answered as running, to
+	                         be asked about later; 0: waits on */
 };
 
 /*
- * Begins the operation of that name with these arguments (borrowed; NULL: none). There always is a call, but for want of memory (NULL):
- * that there is no such operation, or that the arguments are wrong, is its problem.
+ * Begins the operation of that name with these arguments (borrowed; NULL: none). There always is a
+ * call, but for want of memory (NULL): that there is no such operation, or that the arguments are
+ * wrong, is its problem.
  */
-struct call *call_begin(struct agent *agent, const char *operation, const json_t *arguments, const struct call_options *options);
+struct call *call_begin(struct agent *agent, const char *operation, const json_t *arguments,
+                        const struct call_options *options);
 
 bool call_is_over(const struct call *call);
 enum call_outcome call_outcome(const struct call *call);
 
 /*
- * The answer: an object as the operation's table says, with "error" where there was a problem; borrowed. NULL until it is over. JSON null
- * where there was not even memory for one.
+ * The answer: an object as the operation's table says, with "error" where there was a problem;
+ * borrowed. NULL until it is over. JSON null where there was not even memory for one.
  */
 json_t *call_answer(const struct call *call);
 
@@ -57,7 +63,7 @@ const struct yett_error *call_error(const struct call *call);
 /* Gives it up: what it started is killed. Takes NULL. */
 void call_free(struct call *call);
 
-/* --- for operations ---------------------------------------------------------------------------------------------------------------- */
+/* --- for operations --------------------------------------------------------------------------- */
 
 struct agent *call_agent(const struct call *call);
 const json_t *call_asked(const struct call *call);

@@ -10,7 +10,7 @@
 #include "agent/nonce.h"
 #include "base/clock.h"
 
-/* --- all of them --------------------------------------------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 struct executions *executions_new(void)
 {
@@ -54,7 +54,8 @@ void executions_free(struct executions *executions)
 
 static size_t size_of(const struct execution *execution)
 {
-	size_t size = kept_size(&execution->both) + json_string_length(json_object_get(execution->extra, "value"));
+	size_t size = kept_size(&execution->both) +
+	              json_string_length(json_object_get(execution->extra, "value"));
 
 	for (size_t i = 0; i < EXECUTION_PHASES; i++)
 		size += kept_size(&execution->phases[i].out) + kept_size(&execution->phases[i].err);
@@ -70,7 +71,8 @@ static void forget(struct execution **at)
 	free_execution(old);
 }
 
-/* Of those that are over, the ones that are too many or keep too much. What is kept of all others together. */
+/* Of those that are over, the ones that are too many or keep too much. What is kept of all others
+ * together. */
 static size_t forget_old(struct executions *executions)
 {
 	struct execution **at = &executions->latest;
@@ -78,7 +80,8 @@ static size_t forget_old(struct executions *executions)
 
 	while (*at) {
 		own = size_of(*at);
-		if (execution_is_over(*at) && (count + 1 > EXECUTIONS_MAX || size + own > EXECUTION_OUTPUT_MAX)) {
+		if (execution_is_over(*at) &&
+		    (count + 1 > EXECUTIONS_MAX || size + own > EXECUTION_OUTPUT_MAX)) {
 			forget(at);
 			continue;
 		}
@@ -90,8 +93,9 @@ static size_t forget_old(struct executions *executions)
 }
 
 /*
- * Where outputs take all that they may, what has ended makes room for what runs; and where all of it runs, only the end is kept of what
- * comes. A program may write as much as it likes, and a user run many.
+ * Where outputs take all that they may, what has ended makes room for what runs; and where all of
+ * it runs, only the end is kept of what comes. A program may write as much as it likes, and a user
+ * run many.
  */
 static void make_room(struct executions *executions, struct kept *kept, size_t length)
 {
@@ -115,15 +119,18 @@ size_t executions_clean_up(struct agent *agent)
 	return count;
 }
 
-void executions_each(struct agent *agent, void (*each)(struct execution *execution, void *data), void *data)
+void executions_each(struct agent *agent, void (*each)(struct execution *execution, void *data),
+                     void *data)
 {
-	for (struct execution *execution = agent->executions->latest; execution; execution = execution->next)
+	for (struct execution *execution = agent->executions->latest; execution;
+	     execution = execution->next)
 		each(execution, data);
 }
 
 struct execution *execution_find(struct agent *agent, const char *id)
 {
-	for (struct execution *execution = agent->executions->latest; execution; execution = execution->next)
+	for (struct execution *execution = agent->executions->latest; execution;
+	     execution = execution->next)
 		if (strcmp(execution->id, id) == 0)
 			return execution;
 	return NULL;
@@ -139,7 +146,8 @@ static void count_one(json_t *all, const char *language, const char *what)
 		if (!row || json_object_set_new(all, language, row) != 0)
 			return;
 	}
-	(void)json_object_set_new(row, what, json_integer(json_integer_value(json_object_get(row, what)) + 1));
+	(void)json_object_set_new(row, what,
+	                          json_integer(json_integer_value(json_object_get(row, what)) + 1));
 }
 
 static void count(const struct execution *execution)
@@ -165,12 +173,14 @@ uint64_t executions_count(const struct agent *agent)
 
 json_t *executions_statistics(struct agent *agent)
 {
-	return agent->executions->statistics ? json_deep_copy(agent->executions->statistics) : json_object();
+	return agent->executions->statistics ? json_deep_copy(agent->executions->statistics)
+	                                     : json_object();
 }
 
-/* --- one ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- one -------------------------------------------------------------------------------------- */
 
-struct execution *execution_new(struct agent *agent, const char *language, const char *text, size_t max_output)
+struct execution *execution_new(struct agent *agent, const char *language, const char *text,
+                                size_t max_output)
 {
 	struct execution *execution = calloc(1, sizeof *execution);
 
@@ -225,9 +235,10 @@ int execution_keep(struct execution *execution, size_t length, struct yett_error
 	for (const struct execution *at = execution->agent->executions->latest; at; at = at->next)
 		bytes += execution_is_over(at) ? 0 : at->asked_bytes;
 	if (bytes > EXECUTION_ASKED_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_TOO_LONG,
-		                 "with this, what is kept of requests for executions that go on would be more than %u MiB",
-		                 EXECUTION_ASKED_MAX >> 20);
+		return error_set(
+			error, YETT_E_RESOURCE_LIMIT, YETT_R_TOO_LONG,
+			"with this, what is kept of requests for executions that go on would be more than %u MiB",
+			EXECUTION_ASKED_MAX >> 20);
 	execution->asked_bytes += length;
 	return 0;
 }
@@ -241,7 +252,8 @@ static int begin(struct execution *execution, const json_t *asked, struct yett_e
 	for (const struct execution *at = execution->agent->executions->latest; at; at = at->next)
 		count += !execution_is_over(at);
 	if (count > EXECUTIONS_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d executions go on already", EXECUTIONS_MAX);
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "%d executions go on already", EXECUTIONS_MAX);
 	r = execution_keep(execution, json_dumpb(asked, NULL, 0, JSON_COMPACT), error);
 	if (r != 0)
 		return r;
@@ -251,7 +263,8 @@ static int begin(struct execution *execution, const json_t *asked, struct yett_e
 			"a sandbox that is there is as it was made: profile, shares, network and limits are of one that is made for this call");
 	if (!sandbox) {
 		execution->has_own = !execution->keeps_box;
-		return box_make(execution->agent, asked, NULL, execution->keeps_box, made, execution, &execution->making, error);
+		return box_make(execution->agent, asked, NULL, execution->keeps_box, made,
+		                execution, &execution->making, error);
 	}
 	r = box_find(execution->agent, sandbox, &execution->box, error);
 	if (r == 0)
@@ -270,9 +283,10 @@ int execution_begin(struct execution *execution, const json_t *asked, struct yet
 	return r;
 }
 
-/* --- its commands -------------------------------------------------------------------------------------------------------------------- */
+/* --- its commands ----------------------------------------------------------------------------- */
 
-void execution_add(struct execution *execution, enum execution_phase_name phase, enum yett_stream stream, const char *bytes, size_t length)
+void execution_add(struct execution *execution, enum execution_phase_name phase,
+                   enum yett_stream stream, const char *bytes, size_t length)
 {
 	struct execution_phase *at = &execution->phases[phase];
 	struct kept *own = stream == YETT_STREAM_OUT ? &at->out : &at->err;
@@ -289,7 +303,8 @@ void execution_add(struct execution *execution, enum execution_phase_name phase,
 	}
 }
 
-/* Its sandbox has told nothing of its end: what it runs may go on in it, and nobody waits for that. */
+/* Its sandbox has told nothing of its end: what it runs may go on in it, and nobody waits for that.
+ */
 static int on_overdue(sd_event_source *source, uint64_t at_us, void *data)
 {
 	struct execution *execution = data;
@@ -298,12 +313,16 @@ static int on_overdue(sd_event_source *source, uint64_t at_us, void *data)
 	(void)source;
 	(void)at_us;
 	(void)error_set(&error, YETT_E_TIMEOUT, YETT_R_NONE, "the sandbox does not answer");
-	(void)snprintf(execution->why, sizeof execution->why, "its time is over, and the sandbox does not answer");
+	(void)snprintf(execution->why, sizeof execution->why,
+	               "its time is over, and the sandbox does not answer");
 	if (execution->is_killed)
-		(void)snprintf(execution->why, sizeof execution->why, "it was killed on request, and the sandbox does not answer");
+		(void)snprintf(execution->why, sizeof execution->why,
+		               "it was killed on request, and the sandbox does not answer");
 	if (execution->command && execution_check_box(execution->box, NULL) == 0)
-		(void)!yett_command_signal(execution->command, SIGKILL, NULL); /* for when it does */
-	execution_end(execution, execution->is_killed ? EXECUTION_KILLED : EXECUTION_TIMED_OUT, execution->is_killed ? NULL : &error);
+		(void)!yett_command_signal(execution->command, SIGKILL,
+		                           NULL); /* for when it does */
+	execution_end(execution, execution->is_killed ? EXECUTION_KILLED : EXECUTION_TIMED_OUT,
+	              execution->is_killed ? NULL : &error);
 	return 0;
 }
 
@@ -313,8 +332,8 @@ int execution_bound(struct execution *execution, uint64_t ms)
 	int r;
 
 	if (!execution->overdue)
-		return sd_event_add_time_relative(execution->agent->loop, &execution->overdue, CLOCK_MONOTONIC, us, 0, on_overdue,
-		                                  execution);
+		return sd_event_add_time_relative(execution->agent->loop, &execution->overdue,
+		                                  CLOCK_MONOTONIC, us, 0, on_overdue, execution);
 	r = sd_event_source_set_time_relative(execution->overdue, us);
 	return r < 0 ? r : sd_event_source_set_enabled(execution->overdue, SD_EVENT_ONESHOT);
 }
@@ -324,7 +343,8 @@ static enum execution_phase_name current_phase(const struct execution *execution
 	return execution->phases[EXECUTION_RUN].is_begun ? EXECUTION_RUN : EXECUTION_COMPILE;
 }
 
-static void on_output(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data)
+static void on_output(struct yett_command *command, enum yett_stream stream, const char *bytes,
+                      size_t length, void *data)
 {
 	struct execution *execution = data;
 	enum execution_phase_name phase = current_phase(execution);
@@ -349,7 +369,8 @@ static void end_command(struct execution *execution)
 	if (execution->on_phase)
 		execution->on_phase(execution, name);
 	else
-		execution_end(execution, execution_judge(execution, name), phase->error.code ? &phase->error : NULL);
+		execution_end(execution, execution_judge(execution, name),
+		              phase->error.code ? &phase->error : NULL);
 }
 
 static void on_exit_of_command(struct yett_command *command, void *data)
@@ -373,15 +394,18 @@ int execution_check_box(const struct box *box, struct yett_error *error)
 	uint64_t now = monotonic_us(box->agent);
 
 	for (const struct execution *at = box->agent->executions->latest; at; at = at->next) {
-		if (!at->command || strcmp(at->box->id, box->id) != 0 || yett_command_pid(at->command) != 0)
+		if (!at->command || strcmp(at->box->id, box->id) != 0 ||
+		    yett_command_pid(at->command) != 0)
 			continue;
 		if (now - at->told_us > (uint64_t)EXECUTION_SILENT_MS * 1000)
-			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the sandbox does not answer");
+			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
+			                 "the sandbox does not answer");
 	}
 	return 0;
 }
 
-int execution_start(struct execution *execution, enum execution_phase_name phase, struct yett_command_options *options, bool keeps_input,
+int execution_start(struct execution *execution, enum execution_phase_name phase,
+                    struct yett_command_options *options, bool keeps_input,
                     struct yett_error *error)
 {
 	int stdio[3] = {YETT_STDIO_NULL, YETT_STDIO_STREAM, YETT_STDIO_STREAM}, r;
@@ -401,7 +425,8 @@ int execution_start(struct execution *execution, enum execution_phase_name phase
 	execution->told_us = monotonic_us(execution->agent);
 	execution->phases[phase].is_begun = true;
 	if (options->timeout_ms > 0 && execution_bound(execution, options->timeout_ms) < 0)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a command");
 	return stdio[0] == YETT_STDIO_PIPE ? execution_input_open(execution, error) : 0;
 }
 
@@ -423,18 +448,20 @@ int execution_signal(struct execution *execution, int number, struct yett_error 
 	if (execution->on_signal && !execution_is_over(execution))
 		return execution->on_signal(execution, number, error);
 	if (execution_is_over(execution) || !execution->command)
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs no command now", execution->id);
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "execution %s runs no command now", execution->id);
 	r = execution_check_box(execution->box, error);
 	return r == 0 ? yett_command_signal(execution->command, number, error) : r;
 }
 
 /*
- * What is sent to its command is not waited for: who is in the sandbox may keep its init from answering, and others are served meanwhile.
- * With the command all ends that it started.
+ * What is sent to its command is not waited for: who is in the sandbox may keep its init from
+ * answering, and others are served meanwhile. With the command all ends that it started.
  */
 static void kill_command(struct execution *execution)
 {
-	if (execution_check_box(execution->box, NULL) != 0 || yett_command_signal(execution->command, SIGKILL, NULL) != 0 ||
+	if (execution_check_box(execution->box, NULL) != 0 ||
+	    yett_command_signal(execution->command, SIGKILL, NULL) != 0 ||
 	    execution_bound(execution, 0) < 0)
 		execution_end(execution, EXECUTION_KILLED, NULL);
 }
@@ -456,7 +483,8 @@ void execution_kill(struct execution *execution)
 	}
 }
 
-void execution_end(struct execution *execution, enum execution_status status, const struct yett_error *error)
+void execution_end(struct execution *execution, enum execution_status status,
+                   const struct yett_error *error)
 {
 	if (execution_is_over(execution))
 		return;
@@ -470,7 +498,8 @@ void execution_end(struct execution *execution, enum execution_status status, co
 	if (status == EXECUTION_KILLED && !execution->why[0])
 		(void)snprintf(execution->why, sizeof execution->why, "it was killed on request");
 	else if (execution->error.code && !execution->why[0])
-		(void)snprintf(execution->why, sizeof execution->why, "%.150s", execution->error.message);
+		(void)snprintf(execution->why, sizeof execution->why, "%.150s",
+		               execution->error.message);
 	execution->overdue = sd_event_source_disable_unref(execution->overdue);
 	execution_input_close(execution);
 	if (execution->command)
@@ -479,7 +508,8 @@ void execution_end(struct execution *execution, enum execution_status status, co
 		execution->on_end(execution);
 	if (execution->box)
 		execution->denied =
-			happenings_denied(execution->agent, execution->box->id, execution->happened, &execution->is_denied_more);
+			happenings_denied(execution->agent, execution->box->id, execution->happened,
+		                          &execution->is_denied_more);
 	execution->box = box_unref(execution->box);
 	count(execution);
 	execution_tell_over(execution);
@@ -497,11 +527,16 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 	why[0] = '\0';
 	if (at->error.code) {
 		(void)snprintf(why, size, "%.150s", at->error.message);
-		return execution->is_killed || at->error.code == YETT_E_NOT_RUNNING ? EXECUTION_KILLED : EXECUTION_FAILED;
+		return execution->is_killed || at->error.code == YETT_E_NOT_RUNNING
+		               ? EXECUTION_KILLED
+		               : EXECUTION_FAILED;
 	}
 	if (result->timed_out)
-		(void)snprintf(why, size, "%s was ended when its time was over, after %.1f s%s", what, (double)result->wall_us / 1e6,
-		               result->limits_hit & YETT_LIMIT_PIDS ? "; it met the limit of processes" : "");
+		(void)snprintf(why, size, "%s was ended when its time was over, after %.1f s%s",
+		               what, (double)result->wall_us / 1e6,
+		               result->limits_hit & YETT_LIMIT_PIDS
+		                       ? "; it met the limit of processes"
+		                       : "");
 	else if (execution->is_killed)
 		(void)snprintf(why, size, "%s was killed on request", what);
 	else if (result->out_of_memory)
@@ -510,7 +545,8 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 		(void)snprintf(why, size, "%s met the limit of processes", what);
 	else if (result->signaled)
 		(void)snprintf(why, size, "%s was ended by the signal %s", what,
-		               *result->signal_name ? result->signal_name : "of a number without name");
+		               *result->signal_name ? result->signal_name
+		                                    : "of a number without name");
 	else if (result->status != 0)
 		(void)snprintf(why, size, "%s exited with status %d", what, result->status);
 	if (result->timed_out)

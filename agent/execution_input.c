@@ -21,7 +21,8 @@ void execution_input_close(struct execution *execution)
 	if (!input)
 		return;
 	execution->input = NULL;
-	execution->asked_bytes -= input->room < execution->asked_bytes ? input->room : execution->asked_bytes;
+	execution->asked_bytes -=
+		input->room < execution->asked_bytes ? input->room : execution->asked_bytes;
 	(void)sd_event_source_disable_unref(input->source);
 	fd_close(input->fd);
 	free(input->bytes);
@@ -64,30 +65,36 @@ int execution_input_open(struct execution *execution, struct yett_error *error)
 	int r;
 
 	if (!input)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what a command reads");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for what a command reads");
 	input->fd = -1;
 	execution->input = input;
 	r = yett_command_take_pipe(execution->command, 0, &input->fd, error);
 	if (r != 0)
 		return r;
 	if (fcntl(input->fd, F_SETFL, O_NONBLOCK) < 0 ||
-	    sd_event_add_io(execution->agent->loop, &input->source, input->fd, EPOLLOUT, on_writable, execution) < 0 ||
+	    sd_event_add_io(execution->agent->loop, &input->source, input->fd, EPOLLOUT,
+	                    on_writable, execution) < 0 ||
 	    sd_event_source_set_enabled(input->source, SD_EVENT_OFF) < 0)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what a command reads");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for what a command reads");
 	return 0;
 }
 
-int execution_input(struct execution *execution, const char *bytes, size_t length, bool is_last, struct yett_error *error)
+int execution_input(struct execution *execution, const char *bytes, size_t length, bool is_last,
+                    struct yett_error *error)
 {
 	struct execution_input *input = execution->input;
 	char *more;
 
 	if (!input || input->is_last)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "execution %s reads nothing more: it was not begun with keep_input, has ended, or its input was closed",
-		                 execution->id);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"execution %s reads nothing more: it was not begun with keep_input, has ended, or its input was closed",
+			execution->id);
 	if (input->length + length > WAITING_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "execution %s has not read %zu bytes that it was given",
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "execution %s has not read %zu bytes that it was given",
 		                 execution->id, input->length);
 	if (input->length + length > input->room) {
 		int r = execution_keep(execution, input->length + length - input->room, error);
@@ -96,7 +103,8 @@ int execution_input(struct execution *execution, const char *bytes, size_t lengt
 			return r;
 		more = realloc(input->bytes, input->length + length);
 		if (!more)
-			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what a command reads");
+			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                 "no memory for what a command reads");
 		input->bytes = more;
 		input->room = input->length + length;
 	}
@@ -107,6 +115,7 @@ int execution_input(struct execution *execution, const char *bytes, size_t lengt
 	if (!write_some(input))
 		execution_input_close(execution);
 	else if (input->length > 0 && sd_event_source_set_enabled(input->source, SD_EVENT_ON) < 0)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "what the command reads cannot be waited for");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "what the command reads cannot be waited for");
 	return 0;
 }

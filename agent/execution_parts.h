@@ -25,8 +25,10 @@ struct execution_watch {
 /* Tells the watches, which are gone then. */
 void execution_tell_over(struct execution *execution);
 
-/* Whether so many more bytes of requests may be kept: then they count for this one. YETT_E_RESOURCE_LIMIT */
-_must_check_ int execution_keep(struct execution *execution, size_t length, struct yett_error *error);
+/* Whether so many more bytes of requests may be kept: then they count for this one.
+ * YETT_E_RESOURCE_LIMIT */
+_must_check_ int execution_keep(struct execution *execution, size_t length,
+                                struct yett_error *error);
 
 /* What its command reads is a pipe, of which it keeps the end to write to. */
 _must_check_ int execution_input_open(struct execution *execution, struct yett_error *error);

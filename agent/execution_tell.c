@@ -6,7 +6,8 @@
 
 #define PROGRESS_US 1000000
 
-static const char *const status_names[] = {"pending", "running", "completed", "failed", "timed_out", "killed", NULL};
+static const char *const status_names[] = {"pending",   "running", "completed", "failed",
+                                           "timed_out", "killed",  NULL};
 
 const char *execution_status_name(enum execution_status status)
 {
@@ -22,7 +23,8 @@ static const struct field phase_fields[] = {
 	{"memory_used_bytes", FIELD_NUMBER, FIELD_REQUIRED, .description = "The most at once"},
 	{"read_bytes", FIELD_NUMBER, 0, .description = "Of disks; not there: none"},
 	{"written_bytes", FIELD_NUMBER, 0, .description = "To disks; not there: none"},
-	{"stdout", FIELD_TEXT, 0, .description = "Of compiling only: what is run has its outputs in the answer itself"},
+	{"stdout", FIELD_TEXT, 0,
+         .description = "Of compiling only: what is run has its outputs in the answer itself"},
 	{"stderr", FIELD_TEXT, 0},
 	{0},
 };
@@ -35,35 +37,53 @@ static const struct field file_fields[] = {
 };
 
 const struct field execution_fields[] = {
-	{"id", FIELD_TEXT, 0, .description = "Of this execution: wait_command and read_file take it"},
-	{"status", FIELD_CHOICE, 0, .choices = status_names, .description = "running: ask again with wait_command"},
+	{"id", FIELD_TEXT, 0,
+         .description = "Of this execution: wait_command and read_file take it"},
+	{"status", FIELD_CHOICE, 0, .choices = status_names,
+         .description = "running: ask again with wait_command"},
 	{"success", FIELD_BOOL, 0, .description = "It ran to its end with status 0"},
-	{"exit_code", FIELD_NUMBER, FIELD_NULLABLE, .description = "null: it runs, was never started, or a signal ended it"},
-	{"signal", FIELD_TEXT, FIELD_NULLABLE, .description = "The signal that ended it: KILL, SEGV"},
-	{"stdout", FIELD_TEXT, 0, .description = "What it wrote; where it is long, the first and last part"},
+	{"exit_code", FIELD_NUMBER, FIELD_NULLABLE,
+         .description = "null: it runs, was never started, or a signal ended it"},
+	{"signal", FIELD_TEXT, FIELD_NULLABLE,
+         .description = "The signal that ended it: KILL, SEGV"},
+	{"stdout", FIELD_TEXT, 0,
+         .description = "What it wrote; where it is long, the first and last part"},
 	{"stderr", FIELD_TEXT, 0, .description = "The same of its standard error"},
-	{"output", FIELD_TEXT, 0, .description = "Both together in the order in which they came, where both have something"},
-	{"why", FIELD_TEXT, FIELD_NULLABLE, .description = "Why it failed, in words; null: it did not"},
+	{"output", FIELD_TEXT, 0,
+         .description = "Both together in the order in which they came, where both have something"},
+	{"why", FIELD_TEXT, FIELD_NULLABLE,
+         .description = "Why it failed, in words; null: it did not"},
 	{"duration", FIELD_REAL, 0, .description = "Seconds that the last phase took"},
 	{"memory_used_bytes", FIELD_NUMBER, 0, .description = "The most at once"},
 	{"read_bytes", FIELD_NUMBER, 0, .description = "Of disks; not there: none"},
 	{"written_bytes", FIELD_NUMBER, 0, .description = "To disks; not there: none"},
-	{"truncated", FIELD_BOOL, 0, .description = "An output is longer than what stands here: files names the whole"},
-	{"files", FIELD_OBJECT, 0, .description = "Where read_file finds the whole outputs", .fields = file_fields},
-	{"denied", FIELD_OBJECTS, 0, .description = "Connections that rules kept it from, each with what would allow it",
+	{"truncated", FIELD_BOOL, 0,
+         .description = "An output is longer than what stands here: files names the whole"},
+	{"files", FIELD_OBJECT, 0, .description = "Where read_file finds the whole outputs",
+         .fields = file_fields},
+	{"denied", FIELD_OBJECTS, 0,
+         .description = "Connections that rules kept it from, each with what would allow it",
          .fields = problem_fields},
 	{"denied_more", FIELD_BOOL, 0, .description = "There were more, or some could not be told"},
 	{"warnings", FIELD_TEXTS, 0, .description = "Advice about the code"},
-	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, .description = "The sandbox that it ran in, if that stays"},
-	{"language", FIELD_TEXT, FIELD_NULLABLE, .description = "Of code; null or missing: it was a command"},
+	{"sandbox", FIELD_TEXT, FIELD_NULLABLE,
+         .description = "The sandbox that it ran in, if that stays"},
+	{"language", FIELD_TEXT, FIELD_NULLABLE,
+         .description = "Of code; null or missing: it was a command"},
 	{"started_ms", FIELD_NUMBER, 0, .description = "Milliseconds since 1970"},
-	{"ended_ms", FIELD_NUMBER, FIELD_NULLABLE, .description = "Milliseconds since 1970; null: it goes on"},
+	{"ended_ms", FIELD_NUMBER, FIELD_NULLABLE,
+         .description = "Milliseconds since 1970; null: it goes on"},
 	{"metadata", FIELD_MAP, 0, .description = "As it was given"},
-	{"compile", FIELD_OBJECT, FIELD_NULLABLE, .description = "How compiling went", .fields = phase_fields},
-	{"run", FIELD_OBJECT, FIELD_NULLABLE, .description = "How running went", .fields = phase_fields},
-	{"value", FIELD_TEXT, FIELD_NULLABLE, .description = "With kept state: what the last expression came to"},
-	{"directory", FIELD_TEXT, 0, .description = "Of a sandbox that stays: where the code and its files are"},
-	{"version", FIELD_TEXT, FIELD_NULLABLE, .description = "Of the language, where that was asked for"},
+	{"compile", FIELD_OBJECT, FIELD_NULLABLE, .description = "How compiling went",
+         .fields = phase_fields},
+	{"run", FIELD_OBJECT, FIELD_NULLABLE, .description = "How running went",
+         .fields = phase_fields},
+	{"value", FIELD_TEXT, FIELD_NULLABLE,
+         .description = "With kept state: what the last expression came to"},
+	{"directory", FIELD_TEXT, 0,
+         .description = "Of a sandbox that stays: where the code and its files are"},
+	{"version", FIELD_TEXT, FIELD_NULLABLE,
+         .description = "Of the language, where that was asked for"},
 	PROBLEM_FIELD,
 	{0},
 };
@@ -88,16 +108,23 @@ static bool has_result(const struct execution_phase *phase)
 static void put_result(json_t *json, const struct execution_phase *phase)
 {
 	const struct yett_result *result = &phase->result;
-	bool is_exit = has_result(phase) && !result->signaled, is_signal = has_result(phase) && result->signaled;
+	bool is_exit = has_result(phase) && !result->signaled,
+	     is_signal = has_result(phase) && result->signaled;
 
-	(void)json_object_set_new(json, "exit_code", is_exit ? json_integer(result->status) : json_null());
-	(void)json_object_set_new(json, "signal", is_signal ? field_make_text_or_null(result->signal_name) : json_null());
+	(void)json_object_set_new(json, "exit_code",
+	                          is_exit ? json_integer(result->status) : json_null());
+	(void)json_object_set_new(json, "signal",
+	                          is_signal ? field_make_text_or_null(result->signal_name)
+	                                    : json_null());
 	(void)json_object_set_new(json, "duration", json_real((double)result->wall_us / 1e6));
-	(void)json_object_set_new(json, "memory_used_bytes", json_integer((json_int_t)result->memory_peak_bytes));
+	(void)json_object_set_new(json, "memory_used_bytes",
+	                          json_integer((json_int_t)result->memory_peak_bytes));
 	if (result->read_bytes)
-		(void)json_object_set_new(json, "read_bytes", json_integer((json_int_t)result->read_bytes));
+		(void)json_object_set_new(json, "read_bytes",
+		                          json_integer((json_int_t)result->read_bytes));
 	if (result->written_bytes)
-		(void)json_object_set_new(json, "written_bytes", json_integer((json_int_t)result->written_bytes));
+		(void)json_object_set_new(json, "written_bytes",
+		                          json_integer((json_int_t)result->written_bytes));
 }
 
 static json_t *phase_json(const struct execution *execution, enum execution_phase_name name)
@@ -109,21 +136,27 @@ static json_t *phase_json(const struct execution *execution, enum execution_phas
 
 	if (!phase->is_begun)
 		return json_null();
-	json = json_pack("{s:b, s:f}", "success", has_result(phase) && !result->signaled && result->status == 0, "cpu",
+	json = json_pack("{s:b, s:f}", "success",
+	                 has_result(phase) && !result->signaled && result->status == 0, "cpu",
 	                 (double)(result->user_us + result->system_us) / 1e6);
 	if (!json)
 		return NULL;
 	put_result(json, phase);
 	if (name == EXECUTION_COMPILE) {
-		(void)json_object_set_new(json, "stdout", kept_json(&phase->out, execution->max_output, NULL, &is_cut));
-		(void)json_object_set_new(json, "stderr", kept_json(&phase->err, execution->max_output, NULL, &is_cut));
+		(void)json_object_set_new(
+			json, "stdout",
+			kept_json(&phase->out, execution->max_output, NULL, &is_cut));
+		(void)json_object_set_new(
+			json, "stderr",
+			kept_json(&phase->err, execution->max_output, NULL, &is_cut));
 	}
 	return json;
 }
 
 static const struct execution_phase *last_phase(const struct execution *execution)
 {
-	const struct execution_phase *run = &execution->phases[EXECUTION_RUN], *compile = &execution->phases[EXECUTION_COMPILE];
+	const struct execution_phase *run = &execution->phases[EXECUTION_RUN],
+				     *compile = &execution->phases[EXECUTION_COMPILE];
 
 	return run->is_begun || !compile->is_begun ? run : compile;
 }
@@ -152,7 +185,8 @@ static void put_outputs(json_t *json, const struct execution *execution)
 		if (i == 2 && !are_both)
 			continue;
 		(void)json_object_set_new(json, outputs[i],
-		                          kept_json(execution_output(execution, outputs[i]), execution->max_output, name, &is_cut));
+		                          kept_json(execution_output(execution, outputs[i]),
+		                                    execution->max_output, name, &is_cut));
 		is_any = is_any || is_cut;
 	}
 	(void)json_object_set_new(json, "truncated", json_boolean(is_any));
@@ -163,19 +197,26 @@ static void put_outputs(json_t *json, const struct execution *execution)
 
 json_t *execution_json(const struct execution *execution)
 {
-	json_t *json = json_pack("{s:s, s:s, s:b, s:I}", "id", execution->id, "status", execution_status_name(execution->status), "success",
-	                         execution->status == EXECUTION_COMPLETED, "started_ms", (json_int_t)execution->started_ms);
+	json_t *json = json_pack("{s:s, s:s, s:b, s:I}", "id", execution->id, "status",
+	                         execution_status_name(execution->status), "success",
+	                         execution->status == EXECUTION_COMPLETED, "started_ms",
+	                         (json_int_t)execution->started_ms);
 
 	if (!json)
 		return NULL;
-	(void)json_object_set_new(json, "ended_ms", execution->ended_ms ? json_integer((json_int_t)execution->ended_ms) : json_null());
+	(void)json_object_set_new(
+		json, "ended_ms",
+		execution->ended_ms ? json_integer((json_int_t)execution->ended_ms) : json_null());
 	(void)json_object_set_new(json, "why", field_make_text_or_null(execution->why));
-	(void)json_object_set_new(json, "sandbox", execution->has_own ? json_null() : field_make_text_or_null(execution->sandbox));
+	(void)json_object_set_new(json, "sandbox",
+	                          execution->has_own ? json_null()
+	                                             : field_make_text_or_null(execution->sandbox));
 	put_result(json, last_phase(execution));
 	put_outputs(json, execution);
 	if (execution->language) {
 		(void)json_object_set_new(json, "language", json_string(execution->language));
-		(void)json_object_set_new(json, "compile", phase_json(execution, EXECUTION_COMPILE));
+		(void)json_object_set_new(json, "compile",
+		                          phase_json(execution, EXECUTION_COMPILE));
 		(void)json_object_set_new(json, "run", phase_json(execution, EXECUTION_RUN));
 	}
 	if (json_array_size(execution->denied) > 0)
@@ -194,21 +235,30 @@ json_t *execution_json(const struct execution *execution)
 json_t *execution_line_json(const struct execution *execution)
 {
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:o}", "id", execution->id, "status",
-	                 execution_status_name(execution->status), "language", field_make_text_or_null(execution->language), "text",
-	                 field_make_text(execution->text, strlen(execution->text)), "sandbox", field_make_text_or_null(execution->sandbox),
-	                 "why", field_make_text_or_null(execution->why), "started_ms", (json_int_t)execution->started_ms, "ended_ms",
-	                 execution->ended_ms ? json_integer((json_int_t)execution->ended_ms) : json_null());
+	                 execution_status_name(execution->status), "language",
+	                 field_make_text_or_null(execution->language), "text",
+	                 field_make_text(execution->text, strlen(execution->text)), "sandbox",
+	                 field_make_text_or_null(execution->sandbox), "why",
+	                 field_make_text_or_null(execution->why), "started_ms",
+	                 (json_int_t)execution->started_ms, "ended_ms",
+	                 execution->ended_ms ? json_integer((json_int_t)execution->ended_ms)
+	                                     : json_null());
 }
 
-/* --- who watches --------------------------------------------------------------------------------------------------------------------- */
+/* --- who watches ------------------------------------------------------------------------------ */
 
-struct execution_watch *execution_watch(struct execution *execution, execution_output_fn output, execution_over_fn over, void *data)
+struct execution_watch *execution_watch(struct execution *execution, execution_output_fn output,
+                                        execution_over_fn over, void *data)
 {
 	struct execution_watch *watch = malloc(sizeof *watch);
 
 	if (!watch)
 		return NULL;
-	*watch = (struct execution_watch){.execution = execution, .output = output, .over = over, .data = data, .next = execution->watches};
+	*watch = (struct execution_watch){.execution = execution,
+	                                  .output = output,
+	                                  .over = over,
+	                                  .data = data,
+	                                  .next = execution->watches};
 	execution->watches = watch;
 	return watch;
 }
@@ -253,8 +303,9 @@ static void free_waiting(struct waiting *waiting)
 static void answer(struct execution *execution, struct call *call)
 {
 	static const enum call_outcome outcomes[] = {
-		[EXECUTION_PENDING] = CALL_SUCCEEDED,     [EXECUTION_RUNNING] = CALL_SUCCEEDED,   [EXECUTION_COMPLETED] = CALL_SUCCEEDED,
-		[EXECUTION_FAILED] = CALL_PROGRAM_FAILED, [EXECUTION_TIMED_OUT] = CALL_TIMED_OUT, [EXECUTION_KILLED] = CALL_PROGRAM_FAILED,
+		[EXECUTION_PENDING] = CALL_SUCCEEDED,   [EXECUTION_RUNNING] = CALL_SUCCEEDED,
+		[EXECUTION_COMPLETED] = CALL_SUCCEEDED, [EXECUTION_FAILED] = CALL_PROGRAM_FAILED,
+		[EXECUTION_TIMED_OUT] = CALL_TIMED_OUT, [EXECUTION_KILLED] = CALL_PROGRAM_FAILED,
 	};
 
 	if (execution->error.code)
@@ -296,7 +347,8 @@ static int on_second(sd_event_source *source, uint64_t at_us, void *data)
 		free_waiting(waiting);
 		return 0;
 	}
-	(void)snprintf(text, sizeof text, "%llu s, %llu bytes written", (unsigned long long)(waiting->waited_us / 1000000),
+	(void)snprintf(text, sizeof text, "%llu s, %llu bytes written",
+	               (unsigned long long)(waiting->waited_us / 1000000),
 	               (unsigned long long)execution->both.total);
 	call_progress(waiting->call, text);
 	left = waiting->patience_us ? waiting->patience_us - waiting->waited_us : PROGRESS_US;
@@ -305,11 +357,13 @@ static int on_second(sd_event_source *source, uint64_t at_us, void *data)
 	return 0;
 }
 
-void execution_answer(struct execution *execution, struct call *call, uint64_t patience_ms, bool is_asked_about)
+void execution_answer(struct execution *execution, struct call *call, uint64_t patience_ms,
+                      bool is_asked_about)
 {
 	struct waiting *waiting;
 	struct yett_error error;
-	uint64_t first = patience_ms && patience_ms * 1000 < PROGRESS_US ? patience_ms * 1000 : PROGRESS_US;
+	uint64_t first =
+		patience_ms && patience_ms * 1000 < PROGRESS_US ? patience_ms * 1000 : PROGRESS_US;
 
 	if (execution_is_over(execution)) {
 		answer(execution, call);
@@ -317,12 +371,15 @@ void execution_answer(struct execution *execution, struct call *call, uint64_t p
 	}
 	waiting = calloc(1, sizeof *waiting);
 	if (waiting) {
-		*waiting = (struct waiting){
-			.execution = execution, .call = call, .patience_us = patience_ms * 1000, .is_asked_about = is_asked_about};
+		*waiting = (struct waiting){.execution = execution,
+		                            .call = call,
+		                            .patience_us = patience_ms * 1000,
+		                            .is_asked_about = is_asked_about};
 		waiting->watch = execution_watch(execution, NULL, over, waiting);
 	}
 	if (!waiting || !waiting->watch ||
-	    sd_event_add_time_relative(execution->agent->loop, &waiting->timer, CLOCK_MONOTONIC, first, 0, on_second, waiting) < 0) {
+	    sd_event_add_time_relative(execution->agent->loop, &waiting->timer, CLOCK_MONOTONIC,
+	                               first, 0, on_second, waiting) < 0) {
 		if (waiting && waiting->watch)
 			execution_unwatch(waiting->watch);
 		free(waiting);

@@ -18,28 +18,44 @@ static const struct field *find(const struct field *fields, const char *name)
 	return NULL;
 }
 
-/* What requests of other systems have, and sandboxes of this one cannot: docs/library.md has the list. NAME_MORE is meant, too. */
+/* What requests of other systems have, and sandboxes of this one cannot: docs/library.md has the
+ * list. NAME_MORE is meant, too. */
 static const struct {
 	const char *name, *why;
 } foreign[] = {
-	{"mac", "no interface of a sandbox leads out of it, so it has no MAC address; network, allow and deny say what it may reach"},
+	{"mac",
+         "no interface of a sandbox leads out of it, so it has no MAC address; network, allow and deny say what it may reach"},
 	{"bridge",
          "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
-	{"veth", "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
-	{"vlan", "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
-	{"gateway", "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
-	{"subnet", "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
-	{"ip_address", "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
-	{"dns", "names are looked up outside, as the host looks them up, and by the rules: allow takes names"},
-	{"lxc", "a sandbox is made of namespaces, directly, and not by LXC; profiles say what it is like"},
-	{"docker", "a sandbox is made of namespaces, directly, and not by Docker; profiles say what it is like"},
-	{"containerd", "a sandbox is made of namespaces, directly, and not by containerd; profiles say what it is like"},
-	{"podman", "a sandbox is made of namespaces, directly, and not by Podman; profiles say what it is like"},
+	{"veth",
+         "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
+	{"vlan",
+         "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
+	{"gateway",
+         "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
+	{"subnet",
+         "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
+	{"ip_address",
+         "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
+	{"dns",
+         "names are looked up outside, as the host looks them up, and by the rules: allow takes names"},
+	{"lxc",
+         "a sandbox is made of namespaces, directly, and not by LXC; profiles say what it is like"},
+	{"docker",
+         "a sandbox is made of namespaces, directly, and not by Docker; profiles say what it is like"},
+	{"containerd",
+         "a sandbox is made of namespaces, directly, and not by containerd; profiles say what it is like"},
+	{"podman",
+         "a sandbox is made of namespaces, directly, and not by Podman; profiles say what it is like"},
 	{"kernel", "the kernel of a sandbox is the host's"},
-	{"sysctl", "what is set in the kernel holds for all of the host, and is not for a sandbox to set"},
-	{"privileged", "root over the host is what a sandbox keeps from its commands; the policy's capabilities hold inside"},
-	{"swap", "what exceeds a sandbox's memory does not go to the host's swap; memory_bytes is the bound"},
-	{"restart_policy", "what has ended stays ended; a service of the user's service manager can ask again"},
+	{"sysctl",
+         "what is set in the kernel holds for all of the host, and is not for a sandbox to set"},
+	{"privileged",
+         "root over the host is what a sandbox keeps from its commands; the policy's capabilities hold inside"},
+	{"swap",
+         "what exceeds a sandbox's memory does not go to the host's swap; memory_bytes is the bound"},
+	{"restart_policy",
+         "what has ended stays ended; a service of the user's service manager can ask again"},
 };
 
 /* NULL: it is none of those. */
@@ -49,7 +65,8 @@ static const char *why_foreign(const char *name)
 
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
 		length = strlen(foreign[i].name);
-		if (strncmp(name, foreign[i].name, length) == 0 && (name[length] == '\0' || name[length] == '_'))
+		if (strncmp(name, foreign[i].name, length) == 0 &&
+		    (name[length] == '\0' || name[length] == '_'))
 			return foreign[i].why;
 	}
 	return NULL;
@@ -62,7 +79,8 @@ static void list_names(const struct field *fields, char *text, size_t size)
 
 	text[0] = '\0';
 	for (; fields->name && length < size; fields++)
-		length += (size_t)snprintf(text + length, size - length, "%s%s", length ? ", " : "", fields->name);
+		length += (size_t)snprintf(text + length, size - length, "%s%s", length ? ", " : "",
+		                           fields->name);
 }
 
 static void list_choices(const char *const *choices, char *text, size_t size)
@@ -71,32 +89,39 @@ static void list_choices(const char *const *choices, char *text, size_t size)
 
 	text[0] = '\0';
 	for (; *choices && length < size; choices++)
-		length += (size_t)snprintf(text + length, size - length, "%s%s", length ? ", " : "", *choices);
+		length += (size_t)snprintf(text + length, size - length, "%s%s", length ? ", " : "",
+		                           *choices);
 }
 
 static int refuse(struct yett_error *error, const char *path, const char *expected)
 {
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_WRONG_TYPE, "%.120s: expected %s", path, expected);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_WRONG_TYPE, "%.120s: expected %s",
+	                 path, expected);
 }
 
-static int check_range(const struct field *field, int64_t value, const char *path, const char *unit, struct yett_error *error)
+static int check_range(const struct field *field, int64_t value, const char *path, const char *unit,
+                       struct yett_error *error)
 {
 	if ((field->min == 0 && field->max == 0) || (value >= field->min && value <= field->max))
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.120s: %lld%s is not within %lld and %lld%s", path,
-	                 (long long)value, unit, (long long)field->min, (long long)field->max, unit);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+	                 "%.120s: %lld%s is not within %lld and %lld%s", path, (long long)value,
+	                 unit, (long long)field->min, (long long)field->max, unit);
 }
 
-static int check_text(const struct field *field, const json_t *value, const char *path, struct yett_error *error)
+static int check_text(const struct field *field, const json_t *value, const char *path,
+                      struct yett_error *error)
 {
 	if (!json_is_string(value))
 		return refuse(error, path, "a text");
 	if (strlen(json_string_value(value)) != json_string_length(value))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_EMBEDDED_NUL, "%.120s: a text must not hold a NUL character", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_EMBEDDED_NUL,
+		                 "%.120s: a text must not hold a NUL character", path);
 	return check_range(field, (int64_t)json_string_length(value), path, " bytes", error);
 }
 
-static int check_choice(const struct field *field, const json_t *value, const char *path, struct yett_error *error)
+static int check_choice(const struct field *field, const json_t *value, const char *path,
+                        struct yett_error *error)
 {
 	char choices[200];
 
@@ -104,19 +129,23 @@ static int check_choice(const struct field *field, const json_t *value, const ch
 		if (strcmp(*at, json_string_value(value)) == 0)
 			return 0;
 	list_choices(field->choices, choices, sizeof choices);
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.120s: expected one of %s", path, choices);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.120s: expected one of %s",
+	                 path, choices);
 }
 
-static int check_duration(const struct field *field, const json_t *value, const char *path, struct yett_error *error)
+static int check_duration(const struct field *field, const json_t *value, const char *path,
+                          struct yett_error *error)
 {
 	uint64_t ms;
 
 	if (field_parse_duration(value, &ms) < 0)
-		return refuse(error, path, "a number of seconds, or a text like \"30s\", \"500ms\" or \"2m\"");
+		return refuse(error, path,
+		              "a number of seconds, or a text like \"30s\", \"500ms\" or \"2m\"");
 	return check_range(field, (int64_t)ms, path, " ms", error);
 }
 
-static int check_object(const struct field *fields, const json_t *object, const char *path, struct yett_error *error);
+static int check_object(const struct field *fields, const json_t *object, const char *path,
+                        struct yett_error *error);
 
 /* A text of a list or a map, of which the table bounds the number, not the length. */
 static int check_item(const json_t *value, const char *path, struct yett_error *error)
@@ -126,7 +155,8 @@ static int check_item(const json_t *value, const char *path, struct yett_error *
 	return check_text(&any, value, path, error);
 }
 
-static int check_list(const struct field *field, const json_t *value, const char *path, struct yett_error *error)
+static int check_list(const struct field *field, const json_t *value, const char *path,
+                      struct yett_error *error)
 {
 	char at[PATH_SIZE];
 	json_t *item;
@@ -134,18 +164,22 @@ static int check_list(const struct field *field, const json_t *value, const char
 	int r;
 
 	if (!json_is_array(value))
-		return refuse(error, path, field->kind == FIELD_TEXTS ? "a list of texts" : "a list of objects");
+		return refuse(error, path,
+		              field->kind == FIELD_TEXTS ? "a list of texts" : "a list of objects");
 	r = check_range(field, (int64_t)json_array_size(value), path, " entries", error);
 	json_array_foreach(value, i, item)
 	{
 		(void)snprintf(at, sizeof at, "%.120s[%zu]", path, i);
 		if (r == 0)
-			r = field->kind == FIELD_TEXTS ? check_item(item, at, error) : check_object(field->fields, item, at, error);
+			r = field->kind == FIELD_TEXTS
+			            ? check_item(item, at, error)
+			            : check_object(field->fields, item, at, error);
 	}
 	return r;
 }
 
-static int check_map(const struct field *field, const json_t *value, const char *path, struct yett_error *error)
+static int check_map(const struct field *field, const json_t *value, const char *path,
+                     struct yett_error *error)
 {
 	char at[PATH_SIZE];
 	const char *key;
@@ -164,12 +198,14 @@ static int check_map(const struct field *field, const json_t *value, const char 
 		bytes += strlen(key) + json_string_length(item);
 	}
 	if (r == 0 && field->bytes > 0 && bytes > field->bytes)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.120s: %zu bytes of names and values are more than %zu",
-		                 path, bytes, field->bytes);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "%.120s: %zu bytes of names and values are more than %zu", path,
+		                 bytes, field->bytes);
 	return r;
 }
 
-static int check(const struct field *field, const json_t *value, const char *path, struct yett_error *error)
+static int check(const struct field *field, const json_t *value, const char *path,
+                 struct yett_error *error)
 {
 	if (json_is_null(value) && (field->flags & FIELD_NULLABLE))
 		return 0;
@@ -202,7 +238,8 @@ static int check(const struct field *field, const json_t *value, const char *pat
 }
 
 /* `path` is empty for the request itself. */
-static int check_object(const struct field *fields, const json_t *object, const char *path, struct yett_error *error)
+static int check_object(const struct field *fields, const json_t *object, const char *path,
+                        struct yett_error *error)
 {
 	const struct field *field;
 	char at[PATH_SIZE], names[400];
@@ -217,10 +254,12 @@ static int check_object(const struct field *fields, const json_t *object, const 
 		field = find(fields, key);
 		(void)snprintf(at, sizeof at, "%.80s%s%.60s", path, *path ? "." : "", key);
 		if (!field && why_foreign(key))
-			return error_set(error, YETT_E_UNSUPPORTED, YETT_R_UNKNOWN_FIELD, "%.60s: %s", at, why_foreign(key));
+			return error_set(error, YETT_E_UNSUPPORTED, YETT_R_UNKNOWN_FIELD,
+			                 "%.60s: %s", at, why_foreign(key));
 		if (!field) {
 			list_names(fields, names, sizeof names);
-			(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD, "%.120s: there is no such field", at);
+			(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD,
+			                "%.120s: there is no such field", at);
 			error_detail(error, "there are %s", names);
 			return YETT_E_INVALID_REQUEST;
 		}
@@ -230,8 +269,9 @@ static int check_object(const struct field *fields, const json_t *object, const 
 	}
 	for (field = fields; field->name; field++)
 		if ((field->flags & FIELD_REQUIRED) && !json_object_get(object, field->name))
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD, "%.80s%s%s: this is missing", path,
-			                 *path ? "." : "", field->name);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
+			                 "%.80s%s%s: this is missing", path, *path ? "." : "",
+			                 field->name);
 	return 0;
 }
 
@@ -240,14 +280,15 @@ int fields_check(const struct field *fields, const json_t *object, struct yett_e
 	return check_object(fields, object, "", error);
 }
 
-/* --- schema -------------------------------------------------------------------------------------------------------------------------- */
+/* --- schema ----------------------------------------------------------------------------------- */
 
 static bool is_bounded(const struct field *field)
 {
 	return field->min != 0 || field->max != 0;
 }
 
-static void put_bounds(json_t *schema, const struct field *field, const char *least, const char *most)
+static void put_bounds(json_t *schema, const struct field *field, const char *least,
+                       const char *most)
 {
 	if (!is_bounded(field))
 		return;
@@ -300,13 +341,15 @@ static json_t *kind_schema(const struct field *field)
 		put_bounds(schema, field, "minItems", "maxItems");
 		return schema;
 	case FIELD_MAP:
-		schema = json_pack("{s:s, s:{s:s}}", "type", "object", "additionalProperties", "type", "string");
+		schema = json_pack("{s:s, s:{s:s}}", "type", "object", "additionalProperties",
+		                   "type", "string");
 		put_bounds(schema, field, "minProperties", "maxProperties");
 		return schema;
 	case FIELD_OBJECT:
 		return fields_schema(field->fields);
 	case FIELD_OBJECTS:
-		schema = json_pack("{s:s, s:o}", "type", "array", "items", fields_schema(field->fields));
+		schema = json_pack("{s:s, s:o}", "type", "array", "items",
+		                   fields_schema(field->fields));
 		put_bounds(schema, field, "minItems", "maxItems");
 		return schema;
 	case FIELD_ANY:
@@ -337,22 +380,25 @@ json_t *fields_schema(const struct field *fields)
 		if (one && (field->flags & FIELD_NULLABLE))
 			allow_null(one);
 		if (one && field->description)
-			(void)json_object_set_new(one, "description", json_string(field->description));
+			(void)json_object_set_new(one, "description",
+			                          json_string(field->description));
 		if (one && field->fallback)
-			(void)json_object_set_new(one, "default", json_loads(field->fallback, JSON_DECODE_ANY, NULL));
+			(void)json_object_set_new(
+				one, "default", json_loads(field->fallback, JSON_DECODE_ANY, NULL));
 		if (!one || json_object_set_new(properties, field->name, one) != 0)
 			break;
 		if (field->flags & FIELD_REQUIRED)
 			(void)json_array_append_new(required, json_string(field->name));
 	}
-	schema = json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties, "additionalProperties", 0);
+	schema = json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
+	                   "additionalProperties", 0);
 	if (schema && json_array_size(required) > 0)
 		(void)json_object_set(schema, "required", required);
 	json_decref(required);
 	return schema;
 }
 
-/* --- members ------------------------------------------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 const json_t *field_get(const json_t *object, const char *name)
 {
@@ -406,13 +452,16 @@ int field_parse_duration(const json_t *value, uint64_t *ret_ms)
 
 char **field_strings(const json_t *list_or_map)
 {
-	size_t count = json_is_array(list_or_map) ? json_array_size(list_or_map) : json_object_size(list_or_map), i = 0, room = 0;
+	size_t count = json_is_array(list_or_map) ? json_array_size(list_or_map)
+	                                          : json_object_size(list_or_map),
+	       i = 0, room = 0;
 	const char *key;
 	json_t *item;
 	char **strings, *at;
 
 	json_array_foreach(list_or_map, i, item) room += json_string_length(item) + 1;
-	json_object_foreach((json_t *)list_or_map, key, item) room += strlen(key) + json_string_length(item) + 2;
+	json_object_foreach((json_t *)list_or_map, key, item) room +=
+		strlen(key) + json_string_length(item) + 2;
 	strings = malloc((count + 1) * sizeof *strings + room);
 	if (!strings)
 		return NULL;
@@ -432,7 +481,7 @@ char **field_strings(const json_t *list_or_map)
 	return strings;
 }
 
-/* --- bytes --------------------------------------------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 /* How many bytes of a character of UTF-8 begin here; 0: none does, or it is NUL. */
 static size_t character(const unsigned char *at, size_t left)
@@ -441,16 +490,20 @@ static size_t character(const unsigned char *at, size_t left)
 		unsigned char from, to, second_from, second_to;
 		size_t length;
 	} rows[] = {/* The Unicode Standard, table 3-7 */
-	            {0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-	            {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-	            {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+	            {0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2},
+	            {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+	            {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+	            {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
+	            {0xf4, 0xf4, 0x80, 0x8f, 4}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (at[0] < rows[i].from || at[0] > rows[i].to || rows[i].length > left)
 			continue;
-		if (rows[i].length > 1 && (at[1] < rows[i].second_from || at[1] > rows[i].second_to))
+		if (rows[i].length > 1 &&
+		    (at[1] < rows[i].second_from || at[1] > rows[i].second_to))
 			continue;
-		if ((rows[i].length > 2 && (at[2] & 0xc0) != 0x80) || (rows[i].length > 3 && (at[3] & 0xc0) != 0x80))
+		if ((rows[i].length > 2 && (at[2] & 0xc0) != 0x80) ||
+		    (rows[i].length > 3 && (at[3] & 0xc0) != 0x80))
 			continue;
 		return rows[i].length;
 	}

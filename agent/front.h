@@ -1,7 +1,9 @@
 /*
- * The ways of asking: what `yett-agent tool`, `mcp` and `serve` do, each until there is nothing more to be asked.
+ * The ways of asking: what `yett-agent tool`, `mcp` and `serve` do, each until there is nothing
+ * more to be asked.
  *
- * With the caller's privilege. Arguments are those behind the common options; what is returned is the exit status.
+ * With the caller's privilege. Arguments are those behind the common options; what is returned is
+ * the exit status.
  */
 #pragma once
 

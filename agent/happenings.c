@@ -40,18 +40,25 @@ struct happenings {
 const struct field happening_fields[] = {
 	{"number", FIELD_NUMBER, FIELD_REQUIRED, .description = "They are counted from 1 on"},
 	{"time_ms", FIELD_NUMBER, FIELD_REQUIRED, .description = "Milliseconds since 1970"},
-	{"kind", FIELD_TEXT, FIELD_REQUIRED, .description = "started, exited, blocked, denied, oom, ended, refused and so on"},
+	{"kind", FIELD_TEXT, FIELD_REQUIRED,
+         .description = "started, exited, blocked, denied, oom, ended, refused and so on"},
 	{"sandbox", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE},
 	{"text", FIELD_TEXT, FIELD_REQUIRED, .description = "What happened, in words"},
 	{"state", FIELD_TEXT, 0, .description = "Of the sandbox"},
-	{"command", FIELD_NUMBER, 0, .description = "The number of the sandbox's command that it is about"},
-	{"lost", FIELD_NUMBER, 0, .description = "So many before this one came too fast to be told"},
+	{"command", FIELD_NUMBER, 0,
+         .description = "The number of the sandbox's command that it is about"},
+	{"lost", FIELD_NUMBER, 0,
+         .description = "So many before this one came too fast to be told"},
 	{"count", FIELD_NUMBER, 0},
-	{"subject", FIELD_TEXT, 0, .description = "The system call that was denied, or the other end of a connection: NAME:PORT"},
+	{"subject", FIELD_TEXT, 0,
+         .description =
+                 "The system call that was denied, or the other end of a connection: NAME:PORT"},
 	{"why", FIELD_TEXT, 0, .description = "Of blocked"},
 	{"rule", FIELD_TEXT, 0, .description = "That it rests on"},
 	{"place", FIELD_TEXT, 0, .description = "FILE:LINE of the rule"},
-	{"error", FIELD_OBJECT, 0, .description = "Of what was refused, and of blocked: network-denied", .fields = problem_fields},
+	{"error", FIELD_OBJECT, 0,
+         .description = "Of what was refused, and of blocked: network-denied",
+         .fields = problem_fields},
 	{0},
 };
 
@@ -95,7 +102,8 @@ static void add(struct happenings *happenings, json_t *json)
 {
 	json_t **place;
 
-	if (!json || json_object_set_new(json, "number", json_integer((json_int_t)happenings->last + 1)) != 0) {
+	if (!json || json_object_set_new(json, "number",
+	                                 json_integer((json_int_t)happenings->last + 1)) != 0) {
 		json_decref(json);
 		return;
 	}
@@ -110,14 +118,17 @@ void happenings_add_refusal(struct agent *agent, const char *text, const struct 
 {
 	enum call_outcome outcome = call_outcome_of(error->code);
 
-	if (outcome != CALL_REFUSED && outcome != CALL_UNSUPPORTED && error->code != YETT_E_RESOURCE_LIMIT)
+	if (outcome != CALL_REFUSED && outcome != CALL_UNSUPPORTED &&
+	    error->code != YETT_E_RESOURCE_LIMIT)
 		return;
 	/* The text may be cut within a character, and then is none of JSON's. */
-	add(agent->happenings, json_pack("{s:I, s:s, s:n, s:o, s:o}", "time_ms", (json_int_t)clock_wall_ms(), "kind", "refused", "sandbox",
-	                                 "text", field_make_text(text, strlen(text)), "error", problem_json(error)));
+	add(agent->happenings,
+	    json_pack("{s:I, s:s, s:n, s:o, s:o}", "time_ms", (json_int_t)clock_wall_ms(), "kind",
+	              "refused", "sandbox", "text", field_make_text(text, strlen(text)), "error",
+	              problem_json(error)));
 }
 
-/* --- events of sandboxes ------------------------------------------------------------------------------------------------------------- */
+/* --- events of sandboxes ---------------------------------------------------------------------- */
 
 static void peer_text(const struct yett_event *e, char *text, size_t size)
 {
@@ -127,17 +138,22 @@ static void peer_text(const struct yett_event *e, char *text, size_t size)
 
 	if (peer->port)
 		(void)snprintf(port, sizeof port, ":%u", peer->port);
-	(void)snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s", peer->name, *peer->name && *peer->address ? " " : "", peer->address, port,
-	               why ? ": " : "", why ? why : "", *peer->rule ? ", rule " : "", peer->rule, *peer->place ? " at " : "", peer->place);
+	(void)snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s", peer->name,
+	               *peer->name && *peer->address ? " " : "", peer->address, port,
+	               why ? ": " : "", why ? why : "", *peer->rule ? ", rule " : "", peer->rule,
+	               *peer->place ? " at " : "", peer->place);
 }
 
 static void result_text(const struct yett_result *result, char *text, size_t size)
 {
 	if (result->signaled)
 		(void)snprintf(text, size, "by the signal %s after %.2f s",
-		               *result->signal_name ? result->signal_name : "of a number without name", (double)result->wall_us / 1e6);
+		               *result->signal_name ? result->signal_name
+		                                    : "of a number without name",
+		               (double)result->wall_us / 1e6);
 	else
-		(void)snprintf(text, size, "with status %d after %.2f s", result->status, (double)result->wall_us / 1e6);
+		(void)snprintf(text, size, "with status %d after %.2f s", result->status,
+		               (double)result->wall_us / 1e6);
 }
 
 /* What is not in the event's name. */
@@ -152,8 +168,8 @@ static void event_text(const struct yett_event *e, char *text, size_t size)
 		result_text(e->result, text, size);
 	} else if (e->kind == YETT_EVENT_DENIED) {
 		name = yett_call_name(e->call);
-		(void)snprintf(text, size, "the system call %s (%u) by process %u", name ? name : "of a number without name", e->call,
-		               e->pid);
+		(void)snprintf(text, size, "the system call %s (%u) by process %u",
+		               name ? name : "of a number without name", e->call, e->pid);
 	} else if (e->kind == YETT_EVENT_ENDED) {
 		(void)snprintf(text, size, "%s", yett_ended_name(e->ended));
 	} else if (e->os_error) {
@@ -176,7 +192,8 @@ static json_t *denied_json(const struct yett_peer *peer)
 	struct yett_error error;
 	char *line;
 
-	(void)error_set(&error, YETT_E_NETWORK_DENIED, YETT_R_NONE, "%s: %s", yett_peer_text(peer, text), yett_blocked_text(peer->why));
+	(void)error_set(&error, YETT_E_NETWORK_DENIED, YETT_R_NONE, "%s: %s",
+	                yett_peer_text(peer, text), yett_blocked_text(peer->why));
 	(void)snprintf(error.rule, sizeof error.rule, "%s", peer->rule);
 	(void)snprintf(error.file, sizeof error.file, "%.255s", peer->place);
 	line = strrchr(error.file, ':'); /* "the request" has none */
@@ -189,7 +206,8 @@ static json_t *denied_json(const struct yett_peer *peer)
 	return problem_json(&error);
 }
 
-/* What it is about, and why it was as it was: for programs, that need not read it out of the text. */
+/* What it is about, and why it was as it was: for programs, that need not read it out of the text.
+ */
 static void put_reason(json_t *json, const struct yett_event *e)
 {
 	const struct yett_peer *peer = e->peer;
@@ -215,8 +233,10 @@ static void on_event(const struct yett_event *e, void *data)
 	json_t *json;
 
 	event_text(e, text, sizeof text);
-	json = json_pack("{s:I, s:s, s:s, s:o, s:s}", "time_ms", (json_int_t)e->time_ms, "kind", yett_event_name(e->kind), "sandbox",
-	                 yett_events_id(followed->events), "text", field_make_text(text, strlen(text)), "state", yett_state_name(e->state));
+	json = json_pack("{s:I, s:s, s:s, s:o, s:s}", "time_ms", (json_int_t)e->time_ms, "kind",
+	                 yett_event_name(e->kind), "sandbox", yett_events_id(followed->events),
+	                 "text", field_make_text(text, strlen(text)), "state",
+	                 yett_state_name(e->state));
 	if (json && e->command)
 		(void)json_object_set_new(json, "command", json_integer((json_int_t)e->command));
 	if (json && e->lost)
@@ -262,18 +282,24 @@ static int follow(struct agent *agent, const char *id, struct yett_error *error)
 	int r;
 
 	if (happenings->followed_count >= FOLLOWED_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d sandboxes are followed already", FOLLOWED_MAX);
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "%d sandboxes are followed already", FOLLOWED_MAX);
 	followed = calloc(1, sizeof *followed);
 	if (!followed)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory to follow a sandbox");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory to follow a sandbox");
 	followed->agent = agent;
 	do {
 		r = agent_connect(agent, &connection, error);
 		if (r == 0)
-			r = yett_sandbox_follow(connection, id, on_event, followed, &followed->events, error);
+			r = yett_sandbox_follow(connection, id, on_event, followed,
+			                        &followed->events, error);
 	} while (agent_is_to_repeat(agent, r, error, &tries));
-	if (r == 0 && sd_event_add_io(agent->loop, &followed->source, yett_events_fd(followed->events), EPOLLIN, on_events, followed) < 0)
-		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory to follow a sandbox");
+	if (r == 0 &&
+	    sd_event_add_io(agent->loop, &followed->source, yett_events_fd(followed->events),
+	                    EPOLLIN, on_events, followed) < 0)
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		              "no memory to follow a sandbox");
 	if (r != 0) {
 		yett_events_free(followed->events);
 		free(followed);
@@ -287,14 +313,17 @@ static int follow(struct agent *agent, const char *id, struct yett_error *error)
 
 void happenings_follow_box(struct agent *agent, const struct yett_sandbox_info *info, bool stays)
 {
-	bool has_rules = info->network == YETT_NETWORK_LIMITED || info->network == YETT_NETWORK_OPEN;
+	bool has_rules =
+		info->network == YETT_NETWORK_LIMITED || info->network == YETT_NETWORK_OPEN;
 	struct yett_error ignored; /* without events it is as good a sandbox */
 
-	if ((stays || has_rules || agent->happenings->is_for_all) && !find_followed(agent->happenings, info->id))
+	if ((stays || has_rules || agent->happenings->is_for_all) &&
+	    !find_followed(agent->happenings, info->id))
 		(void)!follow(agent, info->id, &ignored);
 }
 
-int happenings_follow(struct agent *agent, const char *id_or_name, char ret_id[YETT_ID_SIZE], struct yett_error *error)
+int happenings_follow(struct agent *agent, const char *id_or_name, char ret_id[YETT_ID_SIZE],
+                      struct yett_error *error)
 {
 	const struct followed *followed = find_followed(agent->happenings, id_or_name);
 	char id[YETT_ID_SIZE];
@@ -325,7 +354,8 @@ int happenings_follow_all(struct agent *agent, struct yett_error *error)
 	do {
 		r = agent_connect(agent, &connection, &reason);
 		if (r == 0)
-			r = yett_sandboxes_list(connection, geteuid() == 0 ? YETT_LIST_ALL : 0, &list, &reason);
+			r = yett_sandboxes_list(connection, geteuid() == 0 ? YETT_LIST_ALL : 0,
+			                        &list, &reason);
 	} while (agent_is_to_repeat(agent, r, &reason, &tries));
 	if (r != 0) {
 		*error = reason;
@@ -333,8 +363,10 @@ int happenings_follow_all(struct agent *agent, struct yett_error *error)
 	}
 	for (size_t i = 0; i < yett_sandbox_list_count(list); i++) {
 		status = yett_sandbox_list_get(list, i);
-		/* one that ends meanwhile, or that eight others follow, is told of by who follows it */
-		if (own_is(agent, status) && (status->state == YETT_STATE_RUNNING || status->state == YETT_STATE_PAUSED) &&
+		/* one that ends meanwhile, or that eight others follow, is told of by who follows
+		 * it */
+		if (own_is(agent, status) &&
+		    (status->state == YETT_STATE_RUNNING || status->state == YETT_STATE_PAUSED) &&
 		    !find_followed(agent->happenings, status->info->id))
 			(void)!follow(agent, status->info->id, &reason);
 	}
@@ -342,7 +374,7 @@ int happenings_follow_all(struct agent *agent, struct yett_error *error)
 	return 0;
 }
 
-/* --- who listens --------------------------------------------------------------------------------------------------------------------- */
+/* --- who listens ------------------------------------------------------------------------------ */
 
 struct happening_listener *happenings_listen(struct agent *agent, happening_fn each, void *data)
 {
@@ -357,7 +389,8 @@ struct happening_listener *happenings_listen(struct agent *agent, happening_fn e
 
 void happenings_leave(struct happening_listener *listener)
 {
-	for (struct happening_listener **at = &listener->agent->happenings->listeners; *at; at = &(*at)->next)
+	for (struct happening_listener **at = &listener->agent->happenings->listeners; *at;
+	     at = &(*at)->next)
 		if (*at == listener) {
 			*at = listener->next;
 			break;
@@ -365,17 +398,21 @@ void happenings_leave(struct happening_listener *listener)
 	free(listener);
 }
 
-json_t *happenings_list(struct agent *agent, const char *sandbox, uint64_t after, size_t max, uint64_t *ret_last)
+json_t *happenings_list(struct agent *agent, const char *sandbox, uint64_t after, size_t max,
+                        uint64_t *ret_last)
 {
 	const struct happenings *happenings = agent->happenings;
-	uint64_t first = happenings->last > HAPPENINGS_MAX ? happenings->last - HAPPENINGS_MAX + 1 : 1;
+	uint64_t first =
+		happenings->last > HAPPENINGS_MAX ? happenings->last - HAPPENINGS_MAX + 1 : 1;
 	json_t *list = json_array(), *one;
 
 	*ret_last = after < happenings->last ? after : happenings->last;
-	for (uint64_t n = after + 1 > first ? after + 1 : first; n <= happenings->last && json_array_size(list) < max; n++) {
+	for (uint64_t n = after + 1 > first ? after + 1 : first;
+	     n <= happenings->last && json_array_size(list) < max; n++) {
 		one = happenings->ring[n % HAPPENINGS_MAX];
 		*ret_last = n;
-		if (!sandbox || (json_is_string(json_object_get(one, "sandbox")) && strcmp(field_text(one, "sandbox"), sandbox) == 0))
+		if (!sandbox || (json_is_string(json_object_get(one, "sandbox")) &&
+		                 strcmp(field_text(one, "sandbox"), sandbox) == 0))
 			(void)json_array_append(list, one);
 	}
 	return list;
@@ -398,7 +435,8 @@ static void catch_up(struct agent *agent, const char *sandbox)
 		hear(followed);
 }
 
-json_t *happenings_denied(struct agent *agent, const char *sandbox, uint64_t after, bool *ret_is_cut)
+json_t *happenings_denied(struct agent *agent, const char *sandbox, uint64_t after,
+                          bool *ret_is_cut)
 {
 	json_t *denied = json_array(), *events, *event, *error;
 	uint64_t last;

@@ -6,7 +6,8 @@
 #pragma once
 
 /*
- * The path $VARIABLE/NAME, or, without that variable, HOME/BELOW/NAME, with the home as the user database has it. `variable` as
- * "XDG_CONFIG_HOME", `below` as ".config". The caller's; NULL: no memory, or no home.
+ * The path $VARIABLE/NAME, or, without that variable, HOME/BELOW/NAME, with the home as the user
+ * database has it. `variable` as "XDG_CONFIG_HOME", `below` as ".config". The caller's; NULL: no
+ * memory, or no home.
  */
 char *home_path(const char *variable, const char *below, const char *name);

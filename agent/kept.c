@@ -42,7 +42,8 @@ static void add_tail(struct kept *kept, const char *bytes, size_t length)
 	memcpy(kept->tail + kept->tail_at, bytes, part);
 	memcpy(kept->tail, bytes + part, length - part);
 	kept->tail_at = (kept->tail_at + length) % KEPT_TAIL;
-	kept->tail_length = kept->tail_length + length < KEPT_TAIL ? kept->tail_length + length : KEPT_TAIL;
+	kept->tail_length =
+		kept->tail_length + length < KEPT_TAIL ? kept->tail_length + length : KEPT_TAIL;
 }
 
 void kept_add(struct kept *kept, const char *bytes, size_t length)
@@ -78,7 +79,8 @@ static size_t skip_rest_of_character(const char *bytes, size_t length)
 static char *last(const struct kept *kept, size_t want, size_t *ret_length)
 {
 	size_t of_tail = want < kept->tail_length ? want : kept->tail_length;
-	size_t of_head = kept->head_length + kept->tail_length == kept->total ? want - of_tail : 0, from;
+	size_t of_head = kept->head_length + kept->tail_length == kept->total ? want - of_tail : 0,
+	       from;
 	char *bytes;
 
 	of_head = of_head < kept->head_length ? of_head : kept->head_length;
@@ -102,7 +104,8 @@ static size_t whole_characters(const char *bytes, size_t length)
 	while (end > 0 && length - end < 4 && ((unsigned char)bytes[end - 1] & 0xc0) == 0x80)
 		end--;
 	/* at end - 1 a character begins; it is whole if all of it is there */
-	if (end > 0 && (unsigned char)bytes[end - 1] >= 0xc0 && !field_is_text(bytes + end - 1, length - end + 1))
+	if (end > 0 && (unsigned char)bytes[end - 1] >= 0xc0 &&
+	    !field_is_text(bytes + end - 1, length - end + 1))
 		return end - 1;
 	return length;
 }
@@ -127,8 +130,8 @@ json_t *kept_json(const struct kept *kept, size_t max, const char *name, bool *r
 		return NULL;
 	skipped = skip_rest_of_character(end, length);
 	(void)snprintf(note, sizeof note, "\n… %llu bytes are left out%s%s …\n",
-	               (unsigned long long)(kept->total - first - (length - skipped)), name ? ": read_file gives them as " : "",
-	               name ? name : "");
+	               (unsigned long long)(kept->total - first - (length - skipped)),
+	               name ? ": read_file gives them as " : "", name ? name : "");
 	note_length = strlen(note);
 	text = malloc(first + note_length + length);
 	if (!text)
@@ -140,7 +143,8 @@ json_t *kept_json(const struct kept *kept, size_t max, const char *name, bool *r
 	return field_make_text(text, first + note_length + length - skipped);
 }
 
-int kept_read(const struct kept *kept, uint64_t offset, size_t max, char **ret_bytes, size_t *ret_length)
+int kept_read(const struct kept *kept, uint64_t offset, size_t max, char **ret_bytes,
+              size_t *ret_length)
 {
 	_cleanup_free_ char *end = NULL;
 	uint64_t tail_begin = kept->total - kept->tail_length;
@@ -149,7 +153,9 @@ int kept_read(const struct kept *kept, uint64_t offset, size_t max, char **ret_b
 
 	if (offset < kept->head_length || kept->total <= kept->head_length) {
 		offset = offset < kept->head_length ? offset : kept->head_length;
-		length = kept->head_length - (size_t)offset < max ? kept->head_length - (size_t)offset : max;
+		length = kept->head_length - (size_t)offset < max
+		                 ? kept->head_length - (size_t)offset
+		                 : max;
 		bytes = malloc(length + 1);
 		if (!bytes)
 			return -ENOMEM;
@@ -171,7 +177,8 @@ int kept_read(const struct kept *kept, uint64_t offset, size_t max, char **ret_b
 
 bool kept_grows(const struct kept *kept, size_t length)
 {
-	return !kept->is_full && kept->head_room >= KEPT_TAIL && kept->head_length + length > kept->head_room;
+	return !kept->is_full && kept->head_room >= KEPT_TAIL &&
+	       kept->head_length + length > kept->head_room;
 }
 
 size_t kept_size(const struct kept *kept)

@@ -33,13 +33,16 @@ bool kept_grows(const struct kept *kept, size_t length);
 void kept_fill(struct kept *kept);
 
 /*
- * It all, or, of what is longer than `max` bytes, its first and last part with a line between that tells how much is left out and
- * where it can be read: `name` (NULL: nowhere). *ret_truncated tells which. NULL: no memory.
+ * It all, or, of what is longer than `max` bytes, its first and last part with a line between that
+ * tells how much is left out and where it can be read: `name` (NULL: nowhere). *ret_truncated tells
+ * which. NULL: no memory.
  */
 json_t *kept_json(const struct kept *kept, size_t max, const char *name, bool *ret_truncated);
 
-/* Bytes from `offset` on, as far as they are kept; the caller's to free. -ENODATA: these are not kept. -ENOMEM */
-_must_check_ int kept_read(const struct kept *kept, uint64_t offset, size_t max, char **ret_bytes, size_t *ret_length);
+/* Bytes from `offset` on, as far as they are kept; the caller's to free. -ENODATA: these are not
+ * kept. -ENOMEM */
+_must_check_ int kept_read(const struct kept *kept, uint64_t offset, size_t max, char **ret_bytes,
+                           size_t *ret_length);
 
 /* Memory that it takes. */
 size_t kept_size(const struct kept *kept);

@@ -1,7 +1,8 @@
 /*
  * yett-agent: what agents, scripts and people ask for, by one table of operations over libyett.
  *
- * Runs as its caller, without privilege, and must never be given any. `yett tool`, `yett mcp` and `yett serve` execute it.
+ * Runs as its caller, without privilege, and must never be given any. `yett tool`, `yett mcp` and
+ * `yett serve` execute it.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -16,9 +17,13 @@ static const struct {
 	const char *name, *arguments, *summary;
 	int (*main)(struct agent *agent, int argc, char **argv);
 } fronts[] = {
-	{"tool", "[OPERATION]", "answer one request of JSON on the standard input, or one on each line", tool_main},
-	{"mcp", "[OPTION…]", "answer a host of models by the Model Context Protocol, on the standard input and output", mcp_main},
-	{"serve", "[OPTION…]", "answer requests by HTTP, at a socket of yours, and show a page to look at", serve_main},
+	{"tool", "[OPERATION]",
+         "answer one request of JSON on the standard input, or one on each line", tool_main},
+	{"mcp", "[OPTION…]",
+         "answer a host of models by the Model Context Protocol, on the standard input and output",
+         mcp_main},
+	{"serve", "[OPTION…]",
+         "answer requests by HTTP, at a socket of yours, and show a page to look at", serve_main},
 };
 
 static void print_usage(FILE *to)
@@ -27,13 +32,16 @@ static void print_usage(FILE *to)
 		"Usage: yett-agent [--socket PATH] [--key FILE] [BOUND…] WAY [OPTION…] …\n\nRuns code and commands in sandboxes for programs that ask.\n\n",
 		to);
 	for (size_t i = 0; i < ARRAY_SIZE(fronts); i++)
-		(void)fprintf(to, "  %-6s %-12s %s\n", fronts[i].name, fronts[i].arguments, fronts[i].summary);
+		(void)fprintf(to, "  %-6s %-12s %s\n", fronts[i].name, fronts[i].arguments,
+		              fronts[i].summary);
 	(void)fputs(
 		"\nA bound is what requests may ask for at most: --ro, --rw or --cow DIR, --allow RULE, --net MODE, --profile NAME, --memory SIZE,\n"
 		"--cpus N, --pids N, --sandboxes own or all. Without --ro, --rw and --cow it is the current directory, copy-on-write; without --allow and --net no\n"
 		"network.\n",
 		to);
-	(void)fputs("\nyett-agent WAY --help lists its options; yett-agent --version shows the version.\n", to);
+	(void)fputs(
+		"\nyett-agent WAY --help lists its options; yett-agent --version shows the version.\n",
+		to);
 }
 
 struct ways {
@@ -43,10 +51,12 @@ struct ways {
 
 static void print_error(const struct yett_error *error)
 {
-	(void)fprintf(stderr, "yett-agent: %s%s%s\n", error->message, *error->detail ? ": " : "", error->detail);
+	(void)fprintf(stderr, "yett-agent: %s%s%s\n", error->message, *error->detail ? ": " : "",
+	              error->detail);
 }
 
-/* The options that all ways have; they stand first. -1: it goes on; else the status to exit with. */
+/* The options that all ways have; they stand first. -1: it goes on; else the status to exit with.
+ */
 static int read_options(struct ways *ways, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -94,7 +104,8 @@ static int read_options(struct ways *ways, int argc, char **argv)
 	return -1;
 }
 
-/* Many sandboxes are many descriptors, which epoll(7) waits for: what the user may have of them is had. */
+/* Many sandboxes are many descriptors, which epoll(7) waits for: what the user may have of them is
+ * had. */
 static void take_descriptors(void)
 {
 	struct rlimit limit;
@@ -105,7 +116,8 @@ static void take_descriptors(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit); /* then there are fewer */
 }
 
-static int run(const struct ways *ways, int (*front)(struct agent *agent, int argc, char **argv), int argc, char **argv)
+static int run(const struct ways *ways, int (*front)(struct agent *agent, int argc, char **argv),
+               int argc, char **argv)
 {
 	struct yett_error error;
 	struct agent *agent;
@@ -142,9 +154,12 @@ int main(int argc, char **argv)
 	struct ways ways = {.given = json_object()};
 	int r;
 
-	/* whoever calls a program that was given privilege must not get its sandboxes, sockets and secrets */
+	/* whoever calls a program that was given privilege must not get its sandboxes, sockets and
+	 * secrets */
 	if (getauxval(AT_SECURE)) {
-		(void)fprintf(stderr, "yett-agent: it runs with its caller's privilege only, and was given more\n");
+		(void)fprintf(
+			stderr,
+			"yett-agent: it runs with its caller's privilege only, and was given more\n");
 		return FRONT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);

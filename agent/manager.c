@@ -19,7 +19,8 @@ const struct executor executors[] = {
 	{0},
 };
 
-static const char *const how_names[] = {[MANAGER_PROCESS] = "process", [MANAGER_SANDBOX] = "sandbox", [MANAGER_IMAGE] = "image"};
+static const char *const how_names[] = {
+	[MANAGER_PROCESS] = "process", [MANAGER_SANDBOX] = "sandbox", [MANAGER_IMAGE] = "image"};
 
 enum { EXECUTORS = ARRAY_SIZE(executors) - 1 };
 
@@ -71,8 +72,9 @@ static int ask(struct manager *manager, const struct executor *executor, struct 
 	int r;
 
 	if (executor->how == MANAGER_IMAGE)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                 "Yett has no images yet: sandboxes have the programs of the host, and what is shared with them");
+		return error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"Yett has no images yet: sandboxes have the programs of the host, and what is shared with them");
 	if (!(asked = json_pack("{s:s}", "tier", executor->tier)))
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory");
 	r = wish_plan(manager->agent, asked, &plan, error);
@@ -81,7 +83,8 @@ static int ask(struct manager *manager, const struct executor *executor, struct 
 	return r;
 }
 
-int manager_support(struct manager *manager, const struct executor *executor, struct yett_error *error)
+int manager_support(struct manager *manager, const struct executor *executor,
+                    struct yett_error *error)
 {
 	struct known *known = &manager->known[executor - executors];
 	uint64_t now = clock_now_ms();
@@ -112,7 +115,8 @@ static bool fits(const struct executor *executor, const struct manager_need *nee
 	return executor->how == (need->is_kept ? MANAGER_PROCESS : MANAGER_SANDBOX);
 }
 
-int manager_choose(struct manager *manager, const struct manager_need *need, const struct executor **ret_executor, struct yett_error *error)
+int manager_choose(struct manager *manager, const struct manager_need *need,
+                   const struct executor **ret_executor, struct yett_error *error)
 {
 	bool is_any = false;
 
@@ -128,14 +132,17 @@ int manager_choose(struct manager *manager, const struct manager_need *need, con
 	if (is_any)
 		return (int)error->code; /* what kept the last one */
 	if (need->executor)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "executor not found: %.64s", need->executor);
-	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no executor of tier %.64s for it",
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "executor not found: %.64s",
+		                 need->executor);
+	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	                 "there is no executor of tier %.64s for it",
 	                 need->tier ? need->tier : "light");
 }
 
 static const char *profile_of(const struct manager *manager, const struct executor *executor)
 {
-	return strcmp(executor->tier, "strong") == 0 ? manager->agent->settings.strong : manager->agent->settings.light;
+	return strcmp(executor->tier, "strong") == 0 ? manager->agent->settings.strong
+	                                             : manager->agent->settings.light;
 }
 
 static void end_box(struct manager *manager, struct kept_box *kept)

@@ -5,7 +5,8 @@
 
 #define NONCE_MAX 64 /* digits */
 
-/* Fills text[0 … digits] with `digits` of them, an even number up to NONCE_MAX, and a NUL. randombytes_buf(3) does not fail. */
+/* Fills text[0 … digits] with `digits` of them, an even number up to NONCE_MAX, and a NUL.
+ * randombytes_buf(3) does not fail. */
 static inline void nonce_make(char *text, size_t digits)
 {
 	unsigned char bytes[NONCE_MAX / 2];

@@ -1,12 +1,14 @@
-/* The operations of the table, each in its file: what may be asked, what is answered, and how it begins. */
+/* The operations of the table, each in its file: what may be asked, what is answered, and how it
+ * begins. */
 #pragma once
 
 #include "agent/call.h"
 #include "agent/execution.h"
 #include "agent/problem.h"
 
-extern const struct field op_command_asked[], op_wait_asked[], op_read_asked[], op_read_answered[], op_write_asked[], op_write_answered[],
-	op_list_asked[], op_list_answered[], op_sandboxes_asked[], op_sandboxes_answered[], op_events_asked[], op_events_answered[];
+extern const struct field op_command_asked[], op_wait_asked[], op_read_asked[], op_read_answered[],
+	op_write_asked[], op_write_answered[], op_list_asked[], op_list_answered[],
+	op_sandboxes_asked[], op_sandboxes_answered[], op_events_asked[], op_events_answered[];
 
 void op_run_command(struct call *call);
 void op_wait_command(struct call *call);
@@ -17,7 +19,8 @@ void op_sandboxes(struct call *call);
 void op_events(struct call *call);
 
 /*
- * How long something may run: the request's "timeout", or what the settings say. YETT_E_INVALID_REQUEST: that is longer than they allow.
+ * How long something may run: the request's "timeout", or what the settings say.
+ * YETT_E_INVALID_REQUEST: that is longer than they allow.
  */
 _must_check_ int op_timeout(const struct call *call, uint64_t *ret_ms, struct yett_error *error);
 
@@ -25,20 +28,29 @@ _must_check_ int op_timeout(const struct call *call, uint64_t *ret_ms, struct ye
 size_t op_max_output(const struct call *call);
 
 /*
- * Begins what `call` runs, and answers with it: at once where it is asked for in the background, else at its end, or when the call's
- * patience is over.
+ * Begins what `call` runs, and answers with it: at once where it is asked for in the background,
+ * else at its end, or when the call's patience is over.
  */
 void op_run(struct call *call, struct execution *execution);
 
 /* Rows that both ways of running have. */
-#define OP_RUN_FIELDS                                                                                                                      \
-	{"stdin", FIELD_TEXT, FIELD_NULLABLE, 0, 4194304, "What it reads"},                                                                \
-		{"env", FIELD_MAP, FIELD_NULLABLE, 0, 256, "Variables of its environment, besides those of the sandbox"},                  \
-		{"timeout", FIELD_DURATION, FIELD_NULLABLE,                                                                                \
-	         1,         INT64_MAX,      "It is killed after so long; without it after 30 seconds, unless the settings say otherwise"}, \
-		{"max_output", FIELD_NUMBER, FIELD_NULLABLE,                                                                               \
-	         1000,         1000000,      "Bytes of each output in the answer; 30000 without it, unless the settings say otherwise"},   \
-	{                                                                                                                                  \
-		"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64,                                                                              \
-			"The id or name of a sandbox that is there. Without it the call gets one of its own, which is gone afterwards"     \
+#define OP_RUN_FIELDS                                                                                                                  \
+	{"stdin", FIELD_TEXT, FIELD_NULLABLE, 0, 4194304, "What it reads"},                                                            \
+		{"env", FIELD_MAP, FIELD_NULLABLE,                                                                                     \
+	         0,     256,       "Variables of its environment, besides those of the sandbox"},                                      \
+		{"timeout",                                                                                                            \
+	         FIELD_DURATION,                                                                                                       \
+	         FIELD_NULLABLE,                                                                                                       \
+	         1,                                                                                                                    \
+	         INT64_MAX,                                                                                                            \
+	         "It is killed after so long; without it after 30 seconds, unless the settings say otherwise"},                        \
+		{"max_output",                                                                                                         \
+	         FIELD_NUMBER,                                                                                                         \
+	         FIELD_NULLABLE,                                                                                                       \
+	         1000,                                                                                                                 \
+	         1000000,                                                                                                              \
+	         "Bytes of each output in the answer; 30000 without it, unless the settings say otherwise"},                           \
+	{                                                                                                                              \
+		"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64,                                                                          \
+			"The id or name of a sandbox that is there. Without it the call gets one of its own, which is gone afterwards" \
 	}

@@ -8,26 +8,35 @@
 #define WAIT_MS 30000
 
 const struct field op_command_asked[] = {
-	{"command", FIELD_TEXT, FIELD_NULLABLE, 1, 131071, "A command line, which sh runs. Either this or argv"},
-	{"argv", FIELD_TEXTS, FIELD_NULLABLE, 1, 4096, "A program and its arguments, which no shell looks at"},
-	{"cwd", FIELD_TEXT, FIELD_NULLABLE, 1, 4095, "The directory that it starts in: absolute, inside"},
+	{"command", FIELD_TEXT, FIELD_NULLABLE, 1, 131071,
+         "A command line, which sh runs. Either this or argv"},
+	{"argv", FIELD_TEXTS, FIELD_NULLABLE, 1, 4096,
+         "A program and its arguments, which no shell looks at"},
+	{"cwd", FIELD_TEXT, FIELD_NULLABLE, 1, 4095,
+         "The directory that it starts in: absolute, inside"},
 	OP_RUN_FIELDS,
-	{"background", FIELD_BOOL, FIELD_NULLABLE, .description = "Answer at once, while it runs; wait_command tells the rest",
+	{"background", FIELD_BOOL, FIELD_NULLABLE,
+         .description = "Answer at once, while it runs; wait_command tells the rest",
          .fallback = "false"},
-	{"keep_input", FIELD_BOOL, FIELD_NULLABLE, .description = "What it reads does not end with stdin: wait_command gives more",
+	{"keep_input", FIELD_BOOL, FIELD_NULLABLE,
+         .description = "What it reads does not end with stdin: wait_command gives more",
          .fallback = "false"},
 	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16,
-         "KEY: value, 1 KiB in all; given back with the answer, and to whoever asks the sandbox about the command", .bytes = 1024},
+         "KEY: value, 1 KiB in all; given back with the answer, and to whoever asks the sandbox about the command",
+         .bytes = 1024},
 	WISH_FIELDS,
 	{0},
 };
 
 const struct field op_wait_asked[] = {
 	{"id", FIELD_TEXT, FIELD_REQUIRED, 1, 64, "Of the execution"},
-	{"timeout", FIELD_DURATION, FIELD_NULLABLE, 0, 600000, "How long to wait for its end; 0: not at all", .fallback = "30"},
+	{"timeout", FIELD_DURATION, FIELD_NULLABLE, 0, 600000,
+         "How long to wait for its end; 0: not at all", .fallback = "30"},
 	{"input", FIELD_TEXT, FIELD_NULLABLE, 0, 1048576, "What it is to read next"},
-	{"close_input", FIELD_BOOL, FIELD_NULLABLE, .description = "There is nothing more to read, then", .fallback = "false"},
-	{"signal", FIELD_TEXT, FIELD_NULLABLE, 1, 16, "A signal to send: INT, TERM; KILL ends all that it started"},
+	{"close_input", FIELD_BOOL, FIELD_NULLABLE,
+         .description = "There is nothing more to read, then", .fallback = "false"},
+	{"signal", FIELD_TEXT, FIELD_NULLABLE, 1, 16,
+         "A signal to send: INT, TERM; KILL ends all that it started"},
 	{0},
 };
 
@@ -37,9 +46,11 @@ int op_timeout(const struct call *call, uint64_t *ret_ms, struct yett_error *err
 	uint64_t ms = field_duration_ms(call_asked(call), "timeout", settings->default_timeout_ms);
 
 	if (ms > settings->max_timeout_ms) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "timeout: %g s is longer than %g s, which is the longest here",
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                "timeout: %g s is longer than %g s, which is the longest here",
 		                (double)ms / 1000, (double)settings->max_timeout_ms / 1000);
-		error_mend(error, "\"max_timeout\": %g in the settings, ~/.config/yett/agent.json", (double)ms / 1000);
+		error_mend(error, "\"max_timeout\": %g in the settings, ~/.config/yett/agent.json",
+		           (double)ms / 1000);
 		return YETT_E_INVALID_REQUEST;
 	}
 	*ret_ms = ms;
@@ -48,7 +59,8 @@ int op_timeout(const struct call *call, uint64_t *ret_ms, struct yett_error *err
 
 size_t op_max_output(const struct call *call)
 {
-	return (size_t)field_number(call_asked(call), "max_output", (int64_t)call_agent(call)->settings.max_output);
+	return (size_t)field_number(call_asked(call), "max_output",
+	                            (int64_t)call_agent(call)->settings.max_output);
 }
 
 void op_run(struct call *call, struct execution *execution)
@@ -85,16 +97,19 @@ static void start(struct execution *execution)
 	const char *command = field_text(asked, "command"), *input = field_text(asked, "stdin");
 	bool keeps_input = field_bool(asked, "keep_input");
 	_cleanup_free_ char **argv = command ? NULL : field_strings(field_get(asked, "argv")),
-			    **env = field_strings(field_get(asked, "env")), **metadata = field_strings(field_get(asked, "metadata"));
+			    **env = field_strings(field_get(asked, "env")),
+			    **metadata = field_strings(field_get(asked, "metadata"));
 	const char *const by_shell[] = {"sh", "-c", command, NULL};
-	struct yett_command_options options = {.argv = command ? by_shell : (const char *const *)argv,
-	                                       .env = (const char *const *)env,
-	                                       .cwd = field_text(asked, "cwd"),
-	                                       .metadata = (const char *const *)metadata,
-	                                       .input = keeps_input ? NULL : input,
-	                                       .input_length = input && !keeps_input ? strlen(input) : 0,
-	                                       .timeout_ms = field_get(asked, "timeout") ? running->timeout_ms
-	                                                                                 : execution_time(execution, running->timeout_ms)};
+	struct yett_command_options options = {
+		.argv = command ? by_shell : (const char *const *)argv,
+		.env = (const char *const *)env,
+		.cwd = field_text(asked, "cwd"),
+		.metadata = (const char *const *)metadata,
+		.input = keeps_input ? NULL : input,
+		.input_length = input && !keeps_input ? strlen(input) : 0,
+		.timeout_ms = field_get(asked, "timeout")
+	                              ? running->timeout_ms
+	                              : execution_time(execution, running->timeout_ms)};
 	struct yett_error error;
 	int r;
 
@@ -114,10 +129,12 @@ static int check(const struct call *call, uint64_t *ret_timeout_ms, struct yett_
 	const char *cwd = field_text(asked, "cwd");
 
 	if (!field_get(asked, "command") == !field_get(asked, "argv"))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "expected either command, for a shell, or argv, a program with its arguments");
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"expected either command, for a shell, or argv, a program with its arguments");
 	if (cwd && cwd[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "cwd: expected an absolute path inside the sandbox");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "cwd: expected an absolute path inside the sandbox");
 	return op_timeout(call, ret_timeout_ms, error);
 }
 
@@ -135,7 +152,8 @@ static char *describe(const json_t *asked)
 	text = end = malloc(size);
 	if (text)
 		*text = '\0';
-	json_array_foreach(argv, i, one) if (text) end = stpcpy(i > 0 ? stpcpy(end, " ") : end, json_string_value(one));
+	json_array_foreach(argv, i, one) if (text) end =
+		stpcpy(i > 0 ? stpcpy(end, " ") : end, json_string_value(one));
 	return text;
 }
 
@@ -152,11 +170,14 @@ void op_run_command(struct call *call)
 	if (r == 0) {
 		text = describe(asked);
 		running = malloc(sizeof *running);
-		execution = text && running ? execution_new(call_agent(call), NULL, text, op_max_output(call)) : NULL;
+		execution = text && running ? execution_new(call_agent(call), NULL, text,
+		                                            op_max_output(call))
+		                            : NULL;
 	}
 	if (!execution) {
 		if (r == 0)
-			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
+			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                "no memory for a command");
 		free(running);
 		call_fail(call, &error);
 		return;
@@ -187,9 +208,11 @@ static int act(struct execution *execution, const json_t *asked, struct yett_err
 	int r = 0, number = name ? signal_number(name) : 0;
 
 	if (name && number == 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "signal: expected a name like INT, TERM or KILL");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "signal: expected a name like INT, TERM or KILL");
 	if (input || is_last)
-		r = execution_input(execution, input ? input : "", input ? strlen(input) : 0, is_last, error);
+		r = execution_input(execution, input ? input : "", input ? strlen(input) : 0,
+		                    is_last, error);
 	return r == 0 && name ? execution_signal(execution, number, error) : r;
 }
 
@@ -198,11 +221,13 @@ void op_wait_command(struct call *call)
 	const json_t *asked = call_asked(call);
 	const char *id = field_text(asked, "id");
 	struct execution *execution = execution_find(call_agent(call), id);
-	uint64_t wait_ms = field_duration_ms(asked, "timeout", WAIT_MS), patience_ms = call_patience_ms(call);
+	uint64_t wait_ms = field_duration_ms(asked, "timeout", WAIT_MS),
+		 patience_ms = call_patience_ms(call);
 	struct yett_error error;
 
 	if (!execution) {
-		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no execution %.40s, or it is forgotten", id);
+		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                "there is no execution %.40s, or it is forgotten", id);
 		call_fail(call, &error);
 		return;
 	}
@@ -213,5 +238,7 @@ void op_wait_command(struct call *call)
 	if (wait_ms == 0 && !execution_is_over(execution))
 		call_succeed(call, execution_json(execution));
 	else
-		execution_answer(execution, call, patience_ms && patience_ms < wait_ms ? patience_ms : wait_ms, true);
+		execution_answer(execution, call,
+		                 patience_ms && patience_ms < wait_ms ? patience_ms : wait_ms,
+		                 true);
 }

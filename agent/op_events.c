@@ -7,15 +7,19 @@
 #define WAIT_MAX_MS 60000
 
 const struct field op_events_asked[] = {
-	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "Of one sandbox, by its id or name; without it of all of yours"},
-	{"after", FIELD_NUMBER, FIELD_NULLABLE, 0, INT64_MAX, "Those behind this number: `last` of the call before", .fallback = "0"},
-	{"wait", FIELD_DURATION, FIELD_NULLABLE, 0, WAIT_MAX_MS, "How long to wait for one where there is none", .fallback = "0"},
+	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64,
+         "Of one sandbox, by its id or name; without it of all of yours"},
+	{"after", FIELD_NUMBER, FIELD_NULLABLE, 0, INT64_MAX,
+         "Those behind this number: `last` of the call before", .fallback = "0"},
+	{"wait", FIELD_DURATION, FIELD_NULLABLE, 0, WAIT_MAX_MS,
+         "How long to wait for one where there is none", .fallback = "0"},
 	{"max", FIELD_NUMBER, FIELD_NULLABLE, 1, 1000, "The most that are told", .fallback = "100"},
 	{0},
 };
 
 const struct field op_events_answered[] = {
-	{"events", FIELD_OBJECTS, 0, .description = "In the order in which they came", .fields = happening_fields},
+	{"events", FIELD_OBJECTS, 0, .description = "In the order in which they came",
+         .fields = happening_fields},
 	{"last", FIELD_NUMBER, 0, .description = "The number to ask on from"},
 	PROBLEM_FIELD,
 	{0},
@@ -33,7 +37,8 @@ static size_t answer(struct call *call, bool is_last)
 {
 	const json_t *asked = call_asked(call);
 	uint64_t last;
-	json_t *list = happenings_list(call_agent(call), field_text(asked, "sandbox"), (uint64_t)field_number(asked, "after", 0),
+	json_t *list = happenings_list(call_agent(call), field_text(asked, "sandbox"),
+	                               (uint64_t)field_number(asked, "after", 0),
 	                               (size_t)field_number(asked, "max", 100), &last);
 	size_t count = json_array_size(list);
 
@@ -96,7 +101,8 @@ static int wait_on(struct call *call, uint64_t ms)
 	waiting->call = call;
 	waiting->listener = happenings_listen(call_agent(call), on_happening, waiting);
 	if (!waiting->listener ||
-	    sd_event_add_time_relative(loop, &waiting->timer, CLOCK_MONOTONIC, ms * 1000, 1000, on_time, waiting) < 0 ||
+	    sd_event_add_time_relative(loop, &waiting->timer, CLOCK_MONOTONIC, ms * 1000, 1000,
+	                               on_time, waiting) < 0 ||
 	    sd_event_add_defer(loop, &waiting->telling, on_telling, waiting) < 0 ||
 	    sd_event_source_set_enabled(waiting->telling, SD_EVENT_OFF) < 0) {
 		free_waiting(waiting);
@@ -129,10 +135,12 @@ void op_events(struct call *call)
 	const char *sandbox = field_text(call_asked(call), "sandbox");
 	uint64_t wait_ms = field_duration_ms(call_asked(call), "wait", 0);
 	struct yett_error error;
-	int r = sandbox ? follow_one(call, sandbox, &error) : happenings_follow_all(call_agent(call), &error);
+	int r = sandbox ? follow_one(call, sandbox, &error)
+	                : happenings_follow_all(call_agent(call), &error);
 
 	/* what is known of one that has ended can still be told */
-	if (r != 0 && !(sandbox && (r == YETT_E_NOT_RUNNING || r == YETT_E_NOT_FOUND) && answer(call, false) > 0)) {
+	if (r != 0 && !(sandbox && (r == YETT_E_NOT_RUNNING || r == YETT_E_NOT_FOUND) &&
+	                answer(call, false) > 0)) {
 		call_fail(call, &error);
 		return;
 	}

@@ -14,21 +14,28 @@
 
 static const char *const encodings[] = {"auto", "text", "base64", NULL};
 static const char *const given_encodings[] = {"text", "base64", NULL};
-static const char *const kinds[] = {"other", "file", "directory", "symlink", "fifo", "socket", "character-device", "block-device", NULL};
+static const char *const kinds[] = {"other", "file",   "directory",        "symlink",
+                                    "fifo",  "socket", "character-device", "block-device",
+                                    NULL};
 
 const struct field op_read_asked[] = {
-	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "The id or name of a sandbox; not for outputs of executions"},
-	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "Absolute, inside; or run:ID/stdout, run:ID/stderr, run:ID/output"},
+	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64,
+         "The id or name of a sandbox; not for outputs of executions"},
+	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095,
+         "Absolute, inside; or run:ID/stdout, run:ID/stderr, run:ID/output"},
 	{"offset", FIELD_NUMBER, FIELD_NULLABLE, 0, INT64_MAX, "The first byte", .fallback = "0"},
-	{"length", FIELD_NUMBER, FIELD_NULLABLE, 1, READ_MAX, "How many bytes at most", .fallback = "262144"},
+	{"length", FIELD_NUMBER, FIELD_NULLABLE, 1, READ_MAX, "How many bytes at most",
+         .fallback = "262144"},
 	{"encoding", FIELD_CHOICE, FIELD_NULLABLE, .choices = encodings, .fallback = "\"auto\"",
-         .description = "auto: as text where it is UTF-8, else as base64; text: what is no UTF-8 is shown as U+FFFD"},
+         .description =
+                 "auto: as text where it is UTF-8, else as base64; text: what is no UTF-8 is shown as U+FFFD"},
 	{0},
 };
 
 const struct field op_read_answered[] = {
 	{"content", FIELD_TEXT, 0, .description = "What was read"},
-	{"encoding", FIELD_CHOICE, 0, .choices = given_encodings, .description = "How the content is written here"},
+	{"encoding", FIELD_CHOICE, 0, .choices = given_encodings,
+         .description = "How the content is written here"},
 	{"offset", FIELD_NUMBER, 0, .description = "The first byte that is here"},
 	{"length", FIELD_NUMBER, 0, .description = "Bytes of the file that are here"},
 	{"size", FIELD_NUMBER, 0, .description = "Bytes of the whole file"},
@@ -39,11 +46,14 @@ const struct field op_read_answered[] = {
 const struct field op_write_asked[] = {
 	{"sandbox", FIELD_TEXT, FIELD_REQUIRED, 1, 64, "The id or name of a sandbox"},
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "Absolute, inside"},
-	{"content", FIELD_TEXT, FIELD_REQUIRED, 0, WRITE_MAX * 4 / 3 + 4, "What is to be in the file"},
-	{"encoding", FIELD_CHOICE, FIELD_NULLABLE, .choices = given_encodings, .description = "How the content is written here",
-         .fallback = "\"text\""},
-	{"mode", FIELD_TEXT, FIELD_NULLABLE, 3, 4, "Of a file that is made: 0644, 0755", .fallback = "\"0644\""},
-	{"append", FIELD_BOOL, FIELD_NULLABLE, .description = "Behind what is there, instead of in its place", .fallback = "false"},
+	{"content", FIELD_TEXT, FIELD_REQUIRED, 0, WRITE_MAX * 4 / 3 + 4,
+         "What is to be in the file"},
+	{"encoding", FIELD_CHOICE, FIELD_NULLABLE, .choices = given_encodings,
+         .description = "How the content is written here", .fallback = "\"text\""},
+	{"mode", FIELD_TEXT, FIELD_NULLABLE, 3, 4, "Of a file that is made: 0644, 0755",
+         .fallback = "\"0644\""},
+	{"append", FIELD_BOOL, FIELD_NULLABLE,
+         .description = "Behind what is there, instead of in its place", .fallback = "false"},
 	{0},
 };
 
@@ -56,7 +66,8 @@ const struct field op_write_answered[] = {
 const struct field op_list_asked[] = {
 	{"sandbox", FIELD_TEXT, FIELD_REQUIRED, 1, 64, "The id or name of a sandbox"},
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory: absolute, inside"},
-	{"max", FIELD_NUMBER, FIELD_NULLABLE, 1, LIST_MAX, "The most that are listed", .fallback = "1000"},
+	{"max", FIELD_NUMBER, FIELD_NULLABLE, 1, LIST_MAX, "The most that are listed",
+         .fallback = "1000"},
 	{0},
 };
 
@@ -122,7 +133,8 @@ static struct filing *new_filing(struct call *call, struct yett_error *error)
 	}
 	filing->call = call;
 	r = sandbox ? box_find(call_agent(call), sandbox, &filing->box, error)
-	            : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD, "sandbox: which one the file is in has to be said");
+	            : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
+	                        "sandbox: which one the file is in has to be said");
 	if (r == 0)
 		r = execution_check_box(filing->box, error);
 	if (r == 0)
@@ -135,7 +147,8 @@ static struct filing *new_filing(struct call *call, struct yett_error *error)
 }
 
 /* Takes the operation; NULL: it could not be begun, for `error`. */
-static void go_on(struct filing *filing, struct yett_operation *operation, box_over_fn over, struct yett_error *error)
+static void go_on(struct filing *filing, struct yett_operation *operation, box_over_fn over,
+                  struct yett_error *error)
 {
 	if (operation) {
 		filing->operation = box_operate(filing->box, operation, over, filing);
@@ -148,29 +161,37 @@ static void go_on(struct filing *filing, struct yett_operation *operation, box_o
 	fail(filing, error);
 }
 
-static struct yett_operation *begin_open(struct filing *filing, unsigned flags, unsigned mode, struct yett_error *error)
+static struct yett_operation *begin_open(struct filing *filing, unsigned flags, unsigned mode,
+                                         struct yett_error *error)
 {
 	struct yett_operation *operation;
 
-	return yett_file_open_begin(filing->box->sandbox, field_text(call_asked(filing->call), "path"), flags, mode, &operation, error) == 0
+	return yett_file_open_begin(filing->box->sandbox,
+	                            field_text(call_asked(filing->call), "path"), flags, mode,
+	                            &operation, error) == 0
 	               ? operation
 	               : NULL;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
-static void answer_bytes(struct call *call, const char *bytes, size_t length, uint64_t offset, uint64_t size)
+static void answer_bytes(struct call *call, const char *bytes, size_t length, uint64_t offset,
+                         uint64_t size)
 {
 	const char *wanted = field_text(call_asked(call), "encoding");
-	bool is_text = wanted && strcmp(wanted, "auto") != 0 ? strcmp(wanted, "text") == 0 : field_is_text(bytes, length);
-	_cleanup_free_ char *text = is_text ? NULL : malloc(sodium_base64_encoded_len(length, BASE64));
+	bool is_text = wanted && strcmp(wanted, "auto") != 0 ? strcmp(wanted, "text") == 0
+	                                                     : field_is_text(bytes, length);
+	_cleanup_free_ char *text =
+		is_text ? NULL : malloc(sodium_base64_encoded_len(length, BASE64));
 	json_t *content;
 
 	if (text)
-		(void)sodium_bin2base64(text, sodium_base64_encoded_len(length, BASE64), (const unsigned char *)bytes, length, BASE64);
+		(void)sodium_bin2base64(text, sodium_base64_encoded_len(length, BASE64),
+		                        (const unsigned char *)bytes, length, BASE64);
 	content = is_text ? field_make_text(bytes, length) : text ? json_string(text) : NULL;
-	call_succeed(call, json_pack("{s:o, s:s, s:I, s:I, s:I}", "content", content, "encoding", is_text ? "text" : "base64", "offset",
-	                             (json_int_t)offset, "length", (json_int_t)length, "size", (json_int_t)size));
+	call_succeed(call, json_pack("{s:o, s:s, s:I, s:I, s:I}", "content", content, "encoding",
+	                             is_text ? "text" : "base64", "offset", (json_int_t)offset,
+	                             "length", (json_int_t)length, "size", (json_int_t)size));
 }
 
 static void read_opened(struct yett_operation *operation, void *data)
@@ -194,7 +215,8 @@ static void read_opened(struct yett_operation *operation, void *data)
 	if (bytes && fstat(fd, &file) == 0)
 		n = pread(fd, bytes, length, (off_t)offset);
 	if (n < 0) {
-		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the file cannot be read: %m");
+		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "the file cannot be read: %m");
 		fail(filing, &error);
 		return;
 	}
@@ -225,11 +247,13 @@ static int read_output(struct call *call, const char *path, struct yett_error *e
 			path);
 	r = kept_read(kept, offset, length, &bytes, &length);
 	if (r == -ENODATA)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-		                 "byte %llu is not kept: of so long an output that is the first %zu and the last %zu",
-		                 (unsigned long long)offset, kept->head_length, kept->tail_length);
+		return error_set(
+			error, YETT_E_NOT_FOUND, YETT_R_NONE,
+			"byte %llu is not kept: of so long an output that is the first %zu and the last %zu",
+			(unsigned long long)offset, kept->head_length, kept->tail_length);
 	if (r < 0)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an output");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for an output");
 	answer_bytes(call, bytes, length, offset, kept->total);
 	return 0;
 }
@@ -252,7 +276,7 @@ void op_read_file(struct call *call)
 		call_fail(call, &error);
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void write_opened(struct yett_operation *operation, void *data)
 {
@@ -272,7 +296,8 @@ static void write_opened(struct yett_operation *operation, void *data)
 		done += n > 0 ? (size_t)n : 0;
 	}
 	if (n < 0) {
-		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the file cannot be written: %m");
+		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "the file cannot be written: %m");
 		error_detail(&error, "%zu of %zu bytes are in it", done, filing->length);
 		fail(filing, &error);
 		return;
@@ -282,9 +307,11 @@ static void write_opened(struct yett_operation *operation, void *data)
 }
 
 /* The bytes that are to be written. */
-static int decode(const json_t *asked, char **ret_bytes, size_t *ret_length, struct yett_error *error)
+static int decode(const json_t *asked, char **ret_bytes, size_t *ret_length,
+                  struct yett_error *error)
 {
-	const char *content = field_text(asked, "content"), *encoding = field_text(asked, "encoding");
+	const char *content = field_text(asked, "content"),
+		   *encoding = field_text(asked, "encoding");
 	size_t length = strlen(content);
 	char *bytes = malloc(length + 1);
 
@@ -292,9 +319,11 @@ static int decode(const json_t *asked, char **ret_bytes, size_t *ret_length, str
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a file");
 	if (!encoding || strcmp(encoding, "text") == 0) {
 		memcpy(bytes, content, length);
-	} else if (sodium_base642bin((unsigned char *)bytes, length + 1, content, length, " \r\n", &length, NULL, BASE64) != 0) {
+	} else if (sodium_base642bin((unsigned char *)bytes, length + 1, content, length, " \r\n",
+	                             &length, NULL, BASE64) != 0) {
 		free(bytes);
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "content: expected base64");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "content: expected base64");
 	}
 	*ret_bytes = bytes;
 	*ret_length = length;
@@ -307,7 +336,8 @@ static int parse_mode(const char *text, unsigned *ret_mode, struct yett_error *e
 	unsigned long mode = text ? strtoul(text, &end, 8) : 0644;
 
 	if (text && (*end || strspn(text, "01234567") != strlen(text) || mode > 0777))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "mode: expected three octal digits, like 644 or 0755");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "mode: expected three octal digits, like 644 or 0755");
 	*ret_mode = (unsigned)mode;
 	return 0;
 }
@@ -322,7 +352,8 @@ void op_write_file(struct call *call)
 	char *bytes = NULL;
 
 	flags |= field_bool(asked, "append") ? YETT_OPEN_APPEND : YETT_OPEN_TRUNCATE;
-	if (parse_mode(field_text(asked, "mode"), &mode, &error) == 0 && decode(asked, &bytes, &length, &error) == 0)
+	if (parse_mode(field_text(asked, "mode"), &mode, &error) == 0 &&
+	    decode(asked, &bytes, &length, &error) == 0)
 		filing = new_filing(call, &error);
 	if (!filing) {
 		free(bytes);
@@ -334,24 +365,29 @@ void op_write_file(struct call *call)
 	go_on(filing, begin_open(filing, flags, mode, &error), write_opened, &error);
 }
 
-/* --- listing ------------------------------------------------------------------------------------------------------------------------- */
+/* --- listing ---------------------------------------------------------------------------------- */
 
 static int take_entry(const struct yett_file_info *info, void *data)
 {
 	struct filing *filing = data;
-	json_t *entry = json_pack("{s:o, s:s, s:I, s:s, s:o, s:I}", "name", field_make_text(info->name, strlen(info->name)), "kind",
-	                          info->kind < ARRAY_SIZE(kinds) - 1 ? kinds[info->kind] : kinds[0], "size", (json_int_t)info->size_bytes,
-	                          "permissions", info->permissions, "owner", field_make_text(info->owner, strlen(info->owner)), "mtime",
-	                          (json_int_t)info->mtime_s);
+	json_t *entry =
+		json_pack("{s:o, s:s, s:I, s:s, s:o, s:I}", "name",
+	                  field_make_text(info->name, strlen(info->name)), "kind",
+	                  info->kind < ARRAY_SIZE(kinds) - 1 ? kinds[info->kind] : kinds[0], "size",
+	                  (json_int_t)info->size_bytes, "permissions", info->permissions, "owner",
+	                  field_make_text(info->owner, strlen(info->owner)), "mtime",
+	                  (json_int_t)info->mtime_s);
 
 	if (entry && info->link[0])
-		(void)json_object_set_new(entry, "link", field_make_text(info->link, strlen(info->link)));
+		(void)json_object_set_new(entry, "link",
+		                          field_make_text(info->link, strlen(info->link)));
 	return json_array_append_new(filing->entries, entry);
 }
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(field_text(*(json_t *const *)a, "name"), field_text(*(json_t *const *)b, "name"));
+	return strcmp(field_text(*(json_t *const *)a, "name"),
+	              field_text(*(json_t *const *)b, "name"));
 }
 
 /* The same list in the order of names. */
@@ -382,7 +418,8 @@ static void listed(struct yett_operation *operation, void *data)
 		fail(filing, &error);
 		return;
 	}
-	call_succeed(filing->call, json_pack("{s:o, s:b}", "entries", sort(filing->entries), "truncated", r != 0));
+	call_succeed(filing->call, json_pack("{s:o, s:b}", "entries", sort(filing->entries),
+	                                     "truncated", r != 0));
 	free_filing(filing);
 }
 
@@ -398,8 +435,9 @@ void op_list_files(struct call *call)
 		return;
 	}
 	filing->entries = json_array();
-	if (yett_file_list_begin(filing->box->sandbox, field_text(asked, "path"), (size_t)field_number(asked, "max", 1000), take_entry,
-	                         filing, &operation, &error) != 0)
+	if (yett_file_list_begin(filing->box->sandbox, field_text(asked, "path"),
+	                         (size_t)field_number(asked, "max", 1000), take_entry, filing,
+	                         &operation, &error) != 0)
 		operation = NULL;
 	go_on(filing, operation, listed, &error);
 }

@@ -8,8 +8,8 @@
 #include "agent/stores.h"
 #include "agent/wish.h"
 
-/* Each: its name, whether it is about one sandbox, whether it takes fields of a wish, whether it looks itself at whose that is, and what
- * asks the helper, or else begins it. */
+/* Each: its name, whether it is about one sandbox, whether it takes fields of a wish, whether it
+ * looks itself at whose that is, and what asks the helper, or else begins it. */
 #define ACTIONS(ROW)                                                \
 	ROW(list, false, false, false, ask_list, NULL)              \
 	ROW(make, false, true, false, NULL, make)                   \
@@ -55,15 +55,20 @@ static const struct field count_fields[] = {
 const struct field op_sandboxes_answered[] = {
 	{"sandbox", FIELD_OBJECT, 0, .description = "Of make and info", .fields = portrait_fields},
 	{"sandboxes", FIELD_OBJECTS, 0, .description = "Of list", .fields = portrait_fields},
-	{"stats", FIELD_OBJECTS, 0, .description = "Of stats: of one, or all that run", .fields = portrait_usage_fields},
+	{"stats", FIELD_OBJECTS, 0, .description = "Of stats: of one, or all that run",
+         .fields = portrait_usage_fields},
 	{"done", FIELD_BOOL, 0, .description = "Of end, pause, resume, kill"},
 	{"plan", FIELD_ANY, 0, .description = "Of plan: the steps by which it would be made"},
-	{"rules", FIELD_OBJECTS, 0, .description = "Of rules, allow, deny", .fields = portrait_rule_fields},
-	{"executions", FIELD_OBJECTS, 0, .description = "The latest first", .fields = execution_line_fields},
-	{"statistics", FIELD_OBJECTS, 0, .description = "Of executions: all so far, by language", .fields = count_fields},
+	{"rules", FIELD_OBJECTS, 0, .description = "Of rules, allow, deny",
+         .fields = portrait_rule_fields},
+	{"executions", FIELD_OBJECTS, 0, .description = "The latest first",
+         .fields = execution_line_fields},
+	{"statistics", FIELD_OBJECTS, 0, .description = "Of executions: all so far, by language",
+         .fields = count_fields},
 	{"forgotten", FIELD_NUMBER, 0, .description = "Of clean_up"},
 	{"mounts", FIELD_OBJECTS, 0, .description = "Of mounts", .fields = portrait_mount_fields},
-	{"capabilities", FIELD_OBJECTS, 0, .description = "Of capabilities: each was tried", .fields = portrait_capability_fields},
+	{"capabilities", FIELD_OBJECTS, 0, .description = "Of capabilities: each was tried",
+         .fields = portrait_capability_fields},
 	PROBLEM_FIELD,
 	{0},
 };
@@ -80,14 +85,16 @@ static int ask_list(const struct asking *asking, json_t **ret_answer, struct yet
 {
 	struct yett_sandbox_list *list;
 	json_t *sandboxes;
-	int r = yett_sandboxes_list(asking->connection, geteuid() == 0 ? YETT_LIST_ALL : 0, &list, error);
+	int r = yett_sandboxes_list(asking->connection, geteuid() == 0 ? YETT_LIST_ALL : 0, &list,
+	                            error);
 
 	if (r != 0)
 		return r;
 	sandboxes = json_array();
 	for (size_t i = 0; i < yett_sandbox_list_count(list); i++)
 		if (own_is(asking->agent, yett_sandbox_list_get(list, i)))
-			(void)json_array_append_new(sandboxes, portrait_json(yett_sandbox_list_get(list, i)));
+			(void)json_array_append_new(sandboxes,
+			                            portrait_json(yett_sandbox_list_get(list, i)));
 	yett_free(list);
 	*ret_answer = json_pack("{s:o}", "sandboxes", sandboxes);
 	return 0;
@@ -96,7 +103,8 @@ static int ask_list(const struct asking *asking, json_t **ret_answer, struct yet
 static int ask_info(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
 	struct yett_sandbox_status *status;
-	int r = yett_sandbox_inspect(asking->connection, field_text(asking->asked, "sandbox"), &status, error);
+	int r = yett_sandbox_inspect(asking->connection, field_text(asking->asked, "sandbox"),
+	                             &status, error);
 
 	if (r != 0)
 		return r;
@@ -110,7 +118,8 @@ static int ask_info(const struct asking *asking, json_t **ret_answer, struct yet
 static int ask_stats_of_one(const struct asking *asking, json_t *stats, struct yett_error *error)
 {
 	struct yett_usage *usage;
-	int r = yett_sandbox_usage(asking->connection, field_text(asking->asked, "sandbox"), &usage, error);
+	int r = yett_sandbox_usage(asking->connection, field_text(asking->asked, "sandbox"), &usage,
+	                           error);
 
 	if (r != 0)
 		return r;
@@ -119,8 +128,10 @@ static int ask_stats_of_one(const struct asking *asking, json_t *stats, struct y
 	return 0;
 }
 
-/* Usages have no labels, and lists have. `list` may be NULL, where all are the agent's to look at. */
-static bool is_own_by_list(const struct asking *asking, const struct yett_sandbox_list *list, const char *id)
+/* Usages have no labels, and lists have. `list` may be NULL, where all are the agent's to look at.
+ */
+static bool is_own_by_list(const struct asking *asking, const struct yett_sandbox_list *list,
+                           const char *id)
 {
 	for (size_t i = 0; list && i < yett_sandbox_list_count(list); i++)
 		if (strcmp(yett_sandbox_list_get(list, i)->info->id, id) == 0)
@@ -133,13 +144,16 @@ static int ask_stats_of_all(const struct asking *asking, json_t *stats, struct y
 	uint32_t whose = geteuid() == 0 ? YETT_LIST_ALL : 0;
 	struct yett_sandbox_list *list = NULL;
 	struct yett_usage_list *usages = NULL;
-	int r = asking->agent->bounds.has_all_sandboxes ? 0 : yett_sandboxes_list(asking->connection, whose, &list, error);
+	int r = asking->agent->bounds.has_all_sandboxes
+	                ? 0
+	                : yett_sandboxes_list(asking->connection, whose, &list, error);
 
 	if (r == 0)
 		r = yett_sandboxes_usage(asking->connection, whose, &usages, error);
 	for (size_t i = 0; r == 0 && i < yett_usage_list_count(usages); i++)
 		if (is_own_by_list(asking, list, yett_usage_list_get(usages, i)->id))
-			(void)json_array_append_new(stats, portrait_usage_json(yett_usage_list_get(usages, i)));
+			(void)json_array_append_new(
+				stats, portrait_usage_json(yett_usage_list_get(usages, i)));
 	yett_free(usages);
 	yett_free(list);
 	return r;
@@ -148,7 +162,8 @@ static int ask_stats_of_all(const struct asking *asking, json_t *stats, struct y
 static int ask_stats(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
 	json_t *stats = json_array();
-	int r = field_get(asking->asked, "sandbox") ? ask_stats_of_one(asking, stats, error) : ask_stats_of_all(asking, stats, error);
+	int r = field_get(asking->asked, "sandbox") ? ask_stats_of_one(asking, stats, error)
+	                                            : ask_stats_of_all(asking, stats, error);
 
 	if (r == 0)
 		*ret_answer = json_pack("{s:O}", "stats", stats);
@@ -156,8 +171,8 @@ static int ask_stats(const struct asking *asking, json_t **ret_answer, struct ye
 	return r;
 }
 
-static int ask_done(int (*ask)(struct yett_connection *, const char *, struct yett_error *), const struct asking *asking,
-                    json_t **ret_answer, struct yett_error *error)
+static int ask_done(int (*ask)(struct yett_connection *, const char *, struct yett_error *),
+                    const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
 	int r = ask(asking->connection, field_text(asking->asked, "sandbox"), error);
 
@@ -193,7 +208,8 @@ static int ask_kill(const struct asking *asking, json_t **ret_answer, struct yet
 static int ask_rules(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
 	struct yett_rules *rules;
-	int r = yett_network_rules(asking->connection, field_text(asking->asked, "sandbox"), &rules, error);
+	int r = yett_network_rules(asking->connection, field_text(asking->asked, "sandbox"), &rules,
+	                           error);
 
 	if (r != 0)
 		return r;
@@ -203,7 +219,8 @@ static int ask_rules(const struct asking *asking, json_t **ret_answer, struct ye
 }
 
 /* By the list of the action's own name; the other one would be of another action. */
-static int change(const struct asking *asking, bool allows, json_t **ret_answer, struct yett_error *error)
+static int change(const struct asking *asking, bool allows, json_t **ret_answer,
+                  struct yett_error *error)
 {
 	const char *own = allows ? "allow" : "deny", *other = allows ? "deny" : "allow";
 	const json_t *rules = field_get(asking->asked, own);
@@ -212,15 +229,22 @@ static int change(const struct asking *asking, bool allows, json_t **ret_answer,
 	int r;
 
 	if (!rules || field_get(asking->asked, other))
-		return error_set(error, YETT_E_INVALID_REQUEST, rules ? YETT_R_UNKNOWN_FIELD : YETT_R_MISSING_FIELD,
-		                 "%s: the action %s takes rules in this list, and none in %s", own, own, other);
+		return error_set(error, YETT_E_INVALID_REQUEST,
+		                 rules ? YETT_R_UNKNOWN_FIELD : YETT_R_MISSING_FIELD,
+		                 "%s: the action %s takes rules in this list, and none in %s", own,
+		                 own, other);
 	if (!texts)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
-	r = allows ? bounds_check_rules(&asking->agent->bounds, (const char *const *)texts, count, error) : 0;
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the rules");
+	r = allows ? bounds_check_rules(&asking->agent->bounds, (const char *const *)texts, count,
+	                                error)
+	           : 0;
 	if (r != 0)
 		return r;
-	r = yett_network_change(asking->connection, field_text(asking->asked, "sandbox"), allows ? (const char *const *)texts : NULL,
-	                        allows ? count : 0, allows ? NULL : (const char *const *)texts, allows ? 0 : count, error);
+	r = yett_network_change(asking->connection, field_text(asking->asked, "sandbox"),
+	                        allows ? (const char *const *)texts : NULL, allows ? count : 0,
+	                        allows ? NULL : (const char *const *)texts, allows ? 0 : count,
+	                        error);
 	return r == 0 ? ask_rules(asking, ret_answer, error) : r;
 }
 
@@ -234,10 +258,12 @@ static int ask_deny(const struct asking *asking, json_t **ret_answer, struct yet
 	return change(asking, false, ret_answer, error);
 }
 
-static int ask_capabilities(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
+static int ask_capabilities(const struct asking *asking, json_t **ret_answer,
+                            struct yett_error *error)
 {
 	struct yett_capability_list *list;
-	int r = yett_capabilities(asking->connection, field_text(asking->asked, "profile"), &list, error);
+	int r = yett_capabilities(asking->connection, field_text(asking->asked, "profile"), &list,
+	                          error);
 
 	if (r != 0)
 		return r;
@@ -246,7 +272,7 @@ static int ask_capabilities(const struct asking *asking, json_t **ret_answer, st
 	return 0;
 }
 
-/* --- what is asked inside ------------------------------------------------------------------------------------------------------------- */
+/* --- what is asked inside --------------------------------------------------------------------- */
 
 struct mounting {
 	struct call *call;
@@ -273,7 +299,8 @@ static void mounted(struct yett_operation *operation, void *data)
 		call_fail(mounting->call, &error);
 	} else {
 		list = yett_operation_take_mounts(operation);
-		call_succeed(mounting->call, json_pack("{s:o}", "mounts", portrait_mounts_json(list)));
+		call_succeed(mounting->call,
+		             json_pack("{s:o}", "mounts", portrait_mounts_json(list)));
 		yett_free(list);
 	}
 	(void)box_unref(mounting->box);
@@ -285,8 +312,10 @@ static void mounts(struct call *call)
 	struct mounting *mounting = calloc(1, sizeof *mounting);
 	struct yett_operation *operation;
 	struct yett_error error;
-	int r = mounting ? box_find(call_agent(call), field_text(call_asked(call), "sandbox"), &mounting->box, &error)
-	                 : error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");
+	int r = mounting ? box_find(call_agent(call), field_text(call_asked(call), "sandbox"),
+	                            &mounting->box, &error)
+	                 : error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                             "no memory for a call");
 
 	if (r == 0)
 		r = execution_check_box(mounting->box, &error);
@@ -309,7 +338,7 @@ static void mounts(struct call *call)
 	call_fail(call, &error);
 }
 
-/* --- what needs no helper ------------------------------------------------------------------------------------------------------------- */
+/* --- what needs no helper --------------------------------------------------------------------- */
 
 static void put_line(struct execution *execution, void *data)
 {
@@ -318,7 +347,8 @@ static void put_line(struct execution *execution, void *data)
 
 static void tell_executions(struct call *call)
 {
-	json_t *lines = json_array(), *counts = executions_statistics(call_agent(call)), *statistics = json_array(), *one;
+	json_t *lines = json_array(), *counts = executions_statistics(call_agent(call)),
+	       *statistics = json_array(), *one;
 	const char *name;
 
 	executions_each(call_agent(call), put_line, lines);
@@ -333,7 +363,8 @@ static void tell_executions(struct call *call)
 
 static void clean_up(struct call *call)
 {
-	call_succeed(call, json_pack("{s:I}", "forgotten", (json_int_t)executions_clean_up(call_agent(call))));
+	call_succeed(call, json_pack("{s:I}", "forgotten",
+	                             (json_int_t)executions_clean_up(call_agent(call))));
 }
 
 static void plan(struct call *call)
@@ -359,7 +390,9 @@ static void ask(struct call *call, ask_fn how)
 	do {
 		r = agent_connect(call_agent(call), &connection, &error);
 		if (r == 0)
-			r = how(&(const struct asking){call_agent(call), connection, call_asked(call)}, &answer, &error);
+			r = how(&(const struct asking){call_agent(call), connection,
+			                               call_asked(call)},
+			        &answer, &error);
 	} while (agent_is_to_repeat(call_agent(call), r, &error, &tries));
 	if (r != 0)
 		call_fail(call, &error);
@@ -410,8 +443,8 @@ static void make(struct call *call)
 		return;
 	}
 	making->call = call;
-	if (box_make(call_agent(call), call_asked(call), field_text(call_asked(call), "name"), true, made, making, &making->making,
-	             &error) != 0) {
+	if (box_make(call_agent(call), call_asked(call), field_text(call_asked(call), "name"), true,
+	             made, making, &making->making, &error) != 0) {
 		free(making);
 		call_fail(call, &error);
 		return;
@@ -419,7 +452,8 @@ static void make(struct call *call)
 	call_set_work(call, making, give_up);
 }
 
-#define ACTION(name, needs_sandbox, takes_wish, looks_itself, ask, begin) {#name, needs_sandbox, takes_wish, looks_itself, ask, begin},
+#define ACTION(name, needs_sandbox, takes_wish, looks_itself, ask, begin) \
+	{#name, needs_sandbox, takes_wish, looks_itself, ask, begin},
 static const struct {
 	const char *name;
 	bool needs_sandbox, takes_wish, looks_itself;
@@ -452,13 +486,17 @@ void op_sandboxes(struct call *call)
 		if (strcmp(actions[i].name, name) != 0)
 			continue;
 		if (actions[i].needs_sandbox && !field_get(call_asked(call), "sandbox")) {
-			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD, "sandbox: %s needs to know which one", name);
+			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
+			                "sandbox: %s needs to know which one", name);
 			call_fail(call, &error);
 		} else if (!actions[i].takes_wish && wish_is_any(call_asked(call))) {
-			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD,
-			                "%s takes no profile, shares, network, rules or limits: these are for make and plan", name);
+			(void)error_set(
+				&error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD,
+				"%s takes no profile, shares, network, rules or limits: these are for make and plan",
+				name);
 			call_fail(call, &error);
-		} else if (!actions[i].looks_itself && field_get(call_asked(call), "sandbox") && name_by_id(call, &error) != 0) {
+		} else if (!actions[i].looks_itself && field_get(call_asked(call), "sandbox") &&
+		           name_by_id(call, &error) != 0) {
 			call_fail(call, &error);
 		} else if (actions[i].ask) {
 			ask(call, actions[i].ask);

@@ -22,10 +22,12 @@ const struct operation operations[] = {
 	{"read_file", "Read a file",
          "Reads a file of a sandbox, or the whole output of something that was run: path run:ID/stdout, run:ID/stderr or run:ID/output.",
          op_read_asked, op_read_answered, OPERATION_READS | OPERATION_ASKS_AGAIN, op_read_file},
-	{"write_file", "Write a file", "Makes what is given the content of a file in a sandbox, or adds it at the end.", op_write_asked,
-         op_write_answered, OPERATION_DESTROYS, op_write_file},
-	{"list_files", "List a directory", "Lists a directory of a sandbox: names, kinds, sizes, times.", op_list_asked, op_list_answered,
-         OPERATION_READS | OPERATION_ASKS_AGAIN, op_list_files},
+	{"write_file", "Write a file",
+         "Makes what is given the content of a file in a sandbox, or adds it at the end.",
+         op_write_asked, op_write_answered, OPERATION_DESTROYS, op_write_file},
+	{"list_files", "List a directory",
+         "Lists a directory of a sandbox: names, kinds, sizes, times.", op_list_asked,
+         op_list_answered, OPERATION_READS | OPERATION_ASKS_AGAIN, op_list_files},
 	{"sandboxes", "Make, look at and end sandboxes",
          "Makes a sandbox that stays, lists them, tells what they are and use, ends, pauses or resumes one, changes what its network may reach, "
          "asks what the policy would say, and lists what was run.",
@@ -47,6 +49,8 @@ const struct operation *operation_find(const char *name)
 
 json_t *operation_describe(const struct operation *operation)
 {
-	return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", operation->name, "title", operation->title, "description",
-	                 operation->description, "request", fields_schema(operation->asked), "answer", fields_schema(operation->answered));
+	return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", operation->name, "title",
+	                 operation->title, "description", operation->description, "request",
+	                 fields_schema(operation->asked), "answer",
+	                 fields_schema(operation->answered));
 }

@@ -1,5 +1,6 @@
 /*
- * What can be asked for: one table, from which parsing, JSON Schemas, MCP's tools/list, HTTP's OpenAPI and the manual come.
+ * What can be asked for: one table, from which parsing, JSON Schemas, MCP's tools/list, HTTP's
+ * OpenAPI and the manual come.
  *
  * With the caller's privilege.
  */
@@ -10,9 +11,10 @@
 struct call;
 
 enum operation_flag {
-	OPERATION_READS = 1,      /* changes nothing */
-	OPERATION_DESTROYS = 2,   /* may end or remove what is there */
-	OPERATION_RUNS = 4,       /* runs programs, or tells them what to do: they reach what the sandbox can */
+	OPERATION_READS = 1,    /* changes nothing */
+	OPERATION_DESTROYS = 2, /* may end or remove what is there */
+	OPERATION_RUNS =
+		4, /* runs programs, or tells them what to do: they reach what the sandbox can */
 	OPERATION_ASKS_AGAIN = 8, /* may be repeated, and nothing more happens */
 };
 
@@ -25,7 +27,8 @@ struct operation {
 	void (*begin)(struct call *call);
 };
 
-/* In the order in which they are listed; ends with a row without name. At most nine: models choose badly among more. */
+/* In the order in which they are listed; ends with a row without name. At most nine: models choose
+ * badly among more. */
 extern const struct operation operations[];
 
 /* NULL: there is none. */

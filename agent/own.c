@@ -16,17 +16,20 @@ bool own_is(const struct agent *agent, const struct yett_sandbox_status *status)
 	return false;
 }
 
-int own_check(const struct agent *agent, const struct yett_sandbox_status *status, struct yett_error *error)
+int own_check(const struct agent *agent, const struct yett_sandbox_status *status,
+              struct yett_error *error)
 {
 	if (own_is(agent, status))
 		return 0;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "the sandbox %.64s was not made by this agent",
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+	                "the sandbox %.64s was not made by this agent",
 	                *status->name ? status->name : status->info->id);
 	error_mend(error, "--sandboxes all " BOUNDS_WHERE);
 	return YETT_E_PERMISSION_DENIED;
 }
 
-int own_find(struct agent *agent, const char *id_or_name, char ret_id[YETT_ID_SIZE], struct yett_error *error)
+int own_find(struct agent *agent, const char *id_or_name, char ret_id[YETT_ID_SIZE],
+             struct yett_error *error)
 {
 	struct yett_connection *connection;
 	struct yett_sandbox_status *status;

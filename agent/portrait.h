@@ -8,8 +8,8 @@
 #include "agent/fields.h"
 #include "libclient/yett.h"
 
-extern const struct field portrait_fields[], portrait_usage_fields[], portrait_rule_fields[], portrait_mount_fields[],
-	portrait_capability_fields[];
+extern const struct field portrait_fields[], portrait_usage_fields[], portrait_rule_fields[],
+	portrait_mount_fields[], portrait_capability_fields[];
 
 /* Each is the caller's; NULL: no memory. */
 json_t *portrait_json(const struct yett_sandbox_status *status);

@@ -11,14 +11,17 @@
 extern const struct field problem_fields[];
 
 /* The row of an answer's table that has them. */
-#define PROBLEM_FIELD                                                                                                      \
-	{                                                                                                                  \
-		"error", FIELD_OBJECT, 0, .description = "Why it was not done, where it was not", .fields = problem_fields \
+#define PROBLEM_FIELD                                                                             \
+	{                                                                                         \
+		"error", FIELD_OBJECT, 0, .description = "Why it was not done, where it was not", \
+					  .fields = problem_fields                                \
 	}
 
-/* {"code": "permission-denied", "message": …, "detail": …, "rule": …, "file": …, "line": …, "asked": …, "allowed": …, "mend": …,
- * "retryable": …}: what is empty is not in it. The caller's. */
+/* {"code": "permission-denied", "message": …, "detail": …, "rule": …, "file": …, "line": …,
+ * "asked": …, "allowed": …, "mend": …, "retryable": …}: what is empty is not in it. The caller's.
+ */
 json_t *problem_json(const struct yett_error *error);
 
-/* What a person, or a model, reads: the message, the detail, the rule and the smallest change, in few lines. The caller's. */
+/* What a person, or a model, reads: the message, the detail, the rule and the smallest change, in
+ * few lines. The caller's. */
 char *problem_text(const struct yett_error *error);

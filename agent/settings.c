@@ -13,17 +13,23 @@
 #define FILE_MAX 65536
 
 const struct field settings_fields[] = {
-	{"default_timeout", FIELD_DURATION, 0, 1, 86400000, "How long code and commands may run where a request does not say",
-         .fallback = "30"},
-	{"max_timeout", FIELD_DURATION, 0, 1, 2592000000, "The longest that a request may say", .fallback = "600"},
-	{"max_output", FIELD_NUMBER, 0, 1000, 1000000, "Bytes of each output in an answer; the rest is read by read_file",
-         .fallback = "30000"},
-	{"light", FIELD_TEXT, 0, 1, 64, "The profile of the tier light, which is that of requests that name none",
+	{"default_timeout", FIELD_DURATION, 0, 1, 86400000,
+         "How long code and commands may run where a request does not say", .fallback = "30"},
+	{"max_timeout", FIELD_DURATION, 0, 1, 2592000000, "The longest that a request may say",
+         .fallback = "600"},
+	{"max_output", FIELD_NUMBER, 0, 1000, 1000000,
+         "Bytes of each output in an answer; the rest is read by read_file", .fallback = "30000"},
+	{"light", FIELD_TEXT, 0, 1, 64,
+         "The profile of the tier light, which is that of requests that name none",
          .fallback = "\"default\""},
-	{"strong", FIELD_TEXT, 0, 1, 64, "The profile of the tier strong", .fallback = "\"strict\""},
-	{"languages", FIELD_TEXTS, FIELD_NULLABLE, 0, 32, "The languages that may be run; without it all"},
-	{"interpreters", FIELD_MAP, 0, 0, 32, "Of a language the program that runs it, instead of the usual one"},
-	{"refuse_findings", FIELD_BOOL, 0, 0, 0, "Whether code is refused of which the validator has found something grave",
+	{"strong", FIELD_TEXT, 0, 1, 64, "The profile of the tier strong",
+         .fallback = "\"strict\""},
+	{"languages", FIELD_TEXTS, FIELD_NULLABLE, 0, 32,
+         "The languages that may be run; without it all"},
+	{"interpreters", FIELD_MAP, 0, 0, 32,
+         "Of a language the program that runs it, instead of the usual one"},
+	{"refuse_findings", FIELD_BOOL, 0, 0, 0,
+         "Whether code is refused of which the validator has found something grave",
          .fallback = "false"},
 	{0},
 };
@@ -44,7 +50,8 @@ static int take_text(const json_t *object, const char *name, char **text)
 
 static int take_lists(struct settings *settings, const json_t *object)
 {
-	const json_t *interpreters = field_get(object, "interpreters"), *allowed = json_object_get(object, "languages");
+	const json_t *interpreters = field_get(object, "interpreters"),
+		     *allowed = json_object_get(object, "languages");
 	char **strings = json_is_array(allowed) ? field_strings(allowed) : NULL;
 
 	if (json_is_array(allowed) && !strings)
@@ -110,7 +117,8 @@ static bool has_more(const json_t *asked, const json_t *most)
 	return !json_is_array(asked);
 }
 
-/* What bounds requests is moved by none of them, but to be narrower; and of profiles and programs nobody knows which is that. */
+/* What bounds requests is moved by none of them, but to be narrower; and of profiles and programs
+ * nobody knows which is that. */
 static int check_most(const json_t *most, const json_t *object, struct yett_error *error)
 {
 	static const char *const kept[] = {"light", "strong", "interpreters"};
@@ -121,16 +129,20 @@ static int check_most(const json_t *most, const json_t *object, struct yett_erro
 		what = "max_timeout";
 	else if (asked && has_more(asked, json_object_get(most, "languages")))
 		what = "languages";
-	else if (field_bool(most, "refuse_findings") && field_get(object, "refuse_findings") && !field_bool(object, "refuse_findings"))
+	else if (field_bool(most, "refuse_findings") && field_get(object, "refuse_findings") &&
+	         !field_bool(object, "refuse_findings"))
 		what = "refuse_findings";
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (json_object_get(object, kept[i]) && !json_equal(json_object_get(object, kept[i]), json_object_get(most, kept[i])))
+		if (json_object_get(object, kept[i]) &&
+		    !json_equal(json_object_get(object, kept[i]), json_object_get(most, kept[i])))
 			what = kept[i];
 	if (!what)
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-	                "%s is as the settings have it, or narrower, whatever a request asks for", what);
-	error_mend(error, "\"%s\" in the settings, ~/.config/yett/agent.json, and a new start", what);
+	                "%s is as the settings have it, or narrower, whatever a request asks for",
+	                what);
+	error_mend(error, "\"%s\" in the settings, ~/.config/yett/agent.json, and a new start",
+	           what);
 	return YETT_E_PERMISSION_DENIED;
 }
 
@@ -144,20 +156,24 @@ int settings_change(struct settings *settings, const json_t *object, struct yett
 		return r;
 	wrong = find_wrong_language(object);
 	if (wrong)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "there is no language '%.40s'", wrong);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "there is no language '%.40s'", wrong);
 	if (settings->most && (r = check_most(settings->most, object, error)) != 0)
 		return r;
 	most = field_duration_ms(object, "max_timeout", settings->max_timeout_ms);
 	usual = field_duration_ms(object, "default_timeout", settings->default_timeout_ms);
 	if (usual > most)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "default_timeout is %llu ms, and max_timeout only %llu ms",
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "default_timeout is %llu ms, and max_timeout only %llu ms",
 		                 (unsigned long long)usual, (unsigned long long)most);
-	if (take_text(object, "light", &settings->light) < 0 || take_text(object, "strong", &settings->strong) < 0 ||
-	    take_lists(settings, object) < 0)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
+	if (take_text(object, "light", &settings->light) < 0 ||
+	    take_text(object, "strong", &settings->strong) < 0 || take_lists(settings, object) < 0)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the settings");
 	settings->max_timeout_ms = most;
 	settings->default_timeout_ms = usual;
-	settings->max_output = (size_t)field_number(object, "max_output", (int64_t)settings->max_output);
+	settings->max_output =
+		(size_t)field_number(object, "max_output", (int64_t)settings->max_output);
 	if (field_get(object, "refuse_findings"))
 		settings->refuse_findings = field_bool(object, "refuse_findings");
 	return 0;
@@ -170,7 +186,9 @@ static json_t *defaults(void)
 
 	for (const struct field *field = settings_fields; field->name; field++)
 		if (field->fallback)
-			(void)json_object_set_new(object, field->name, json_loads(field->fallback, JSON_DECODE_ANY, NULL));
+			(void)json_object_set_new(
+				object, field->name,
+				json_loads(field->fallback, JSON_DECODE_ANY, NULL));
 	return object;
 }
 
@@ -204,7 +222,8 @@ static int take_may(json_t *object, json_t **may, struct yett_error *error)
 }
 
 /* The file's, where there is one, over what there is. */
-static int take_file(struct settings *settings, const char *path, json_t **may, struct yett_error *error)
+static int take_file(struct settings *settings, const char *path, json_t **may,
+                     struct yett_error *error)
 {
 	_cleanup_free_ char *text = NULL;
 	json_error_t where;
@@ -216,10 +235,12 @@ static int take_file(struct settings *settings, const char *path, json_t **may, 
 	if (!text)
 		return errno == ENOENT || errno == ENOTDIR
 		               ? 0
-		               : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%.200s cannot be read: %m", path);
+		               : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                           "%.200s cannot be read: %m", path);
 	object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
 	if (!object)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.120s:%d: %.100s", path, where.line, where.text);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.120s:%d: %.100s",
+		                 path, where.line, where.text);
 	r = take_may(object, may, error);
 	if (r == 0)
 		r = settings_change(settings, object, error);
@@ -238,14 +259,17 @@ int settings_load(struct settings *settings, json_t **ret_may, struct yett_error
 	*settings = (struct settings){0};
 	*ret_may = json_object();
 	r = *ret_may ? settings_change(settings, object, error)
-	             : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
+	             : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                         "no memory for the settings");
 	json_decref(object);
 	if (r == 0 && path)
 		r = take_file(settings, path, ret_may, error);
 	if (r != 0)
 		return r;
 	settings->most = settings_json(settings);
-	return settings->most ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
+	return settings->most ? 0
+	                      : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                                  "no memory for the settings");
 }
 
 json_t *settings_json(const struct settings *settings)
@@ -254,11 +278,14 @@ json_t *settings_json(const struct settings *settings)
 
 	for (char **at = settings->languages; at && *at; at++)
 		(void)json_array_append_new(allowed, json_string(*at));
-	return json_pack("{s:f, s:f, s:I, s:s, s:s, s:o, s:o, s:b}", "default_timeout", (double)settings->default_timeout_ms / 1000,
-	                 "max_timeout", (double)settings->max_timeout_ms / 1000, "max_output", (json_int_t)settings->max_output, "light",
-	                 settings->light, "strong", settings->strong, "languages", allowed, "interpreters",
-	                 settings->interpreters ? json_incref(settings->interpreters) : json_object(), "refuse_findings",
-	                 (int)settings->refuse_findings);
+	return json_pack("{s:f, s:f, s:I, s:s, s:s, s:o, s:o, s:b}", "default_timeout",
+	                 (double)settings->default_timeout_ms / 1000, "max_timeout",
+	                 (double)settings->max_timeout_ms / 1000, "max_output",
+	                 (json_int_t)settings->max_output, "light", settings->light, "strong",
+	                 settings->strong, "languages", allowed, "interpreters",
+	                 settings->interpreters ? json_incref(settings->interpreters)
+	                                        : json_object(),
+	                 "refuse_findings", (int)settings->refuse_findings);
 }
 
 void settings_free(struct settings *settings)

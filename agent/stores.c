@@ -87,7 +87,8 @@ struct stores *stores_new(struct agent *agent)
 {
 	struct stores *stores = calloc(1, sizeof *stores);
 
-	if (stores && (sd_event_add_time_relative(agent->loop, &stores->timer, CLOCK_MONOTONIC, FIRST_US, 0, on_time, stores) < 0 ||
+	if (stores && (sd_event_add_time_relative(agent->loop, &stores->timer, CLOCK_MONOTONIC,
+	                                          FIRST_US, 0, on_time, stores) < 0 ||
 	               sd_event_source_set_enabled(stores->timer, SD_EVENT_OFF) < 0)) {
 		stores_free(stores);
 		return NULL;

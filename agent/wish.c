@@ -5,19 +5,24 @@
 
 const char *const wish_modes[] = {"ro", "rw", "cow", NULL};
 const char *const wish_tiers[] = {"light", "strong", NULL};
-const char *const wish_networks[] = {"none", "limited", "open", "host", NULL}; /* from YETT_NETWORK_NONE on */
+const char *const wish_networks[] = {"none", "limited", "open", "host",
+                                     NULL}; /* from YETT_NETWORK_NONE on */
 
 const struct field wish_share_fields[] = {
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory or file of the host, absolute"},
-	{"target", FIELD_TEXT, FIELD_NULLABLE, 1, 4095, "Where it is inside; without it at the same path"},
+	{"target", FIELD_TEXT, FIELD_NULLABLE, 1, 4095,
+         "Where it is inside; without it at the same path"},
 	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = wish_modes, .fallback = "\"ro\"",
-         .description = "ro: read only; rw: what is written is written; cow: copy-on-write, to be reviewed and applied later"},
+         .description =
+                 "ro: read only; rw: what is written is written; cow: copy-on-write, to be reviewed and applied later"},
 	{0},
 };
 
 const char *wish_network_name(enum yett_network network)
 {
-	return network >= YETT_NETWORK_NONE && network <= YETT_NETWORK_HOST ? wish_networks[network - YETT_NETWORK_NONE] : wish_networks[0];
+	return network >= YETT_NETWORK_NONE && network <= YETT_NETWORK_HOST
+	               ? wish_networks[network - YETT_NETWORK_NONE]
+	               : wish_networks[0];
 }
 
 enum yett_network wish_network(const char *name)
@@ -54,7 +59,8 @@ static void read_share(const json_t *asked, struct yett_share *share)
 	                             .fd = -1};
 }
 
-static int read_rules(const json_t *list, char ***texts, const char *const **ret_rules, size_t *ret_count)
+static int read_rules(const json_t *list, char ***texts, const char *const **ret_rules,
+                      size_t *ret_count)
 {
 	if (!list)
 		return 0;
@@ -64,7 +70,8 @@ static int read_rules(const json_t *list, char ***texts, const char *const **ret
 	return *texts ? 0 : -ENOMEM;
 }
 
-int wish_read(struct wish *wish, const struct agent *agent, const json_t *asked, const char *name, struct yett_error *error)
+int wish_read(struct wish *wish, const struct agent *agent, const json_t *asked, const char *name,
+              struct yett_error *error)
 {
 	struct yett_sandbox_options *options = &wish->options;
 	const char *network = field_text(asked, "network");
@@ -75,27 +82,32 @@ int wish_read(struct wish *wish, const struct agent *agent, const json_t *asked,
 	if (cpus && !wish_is_cpus(processors))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, WISH_CPUS_WANTED);
 	if (field_text(asked, "profile") && field_text(asked, "tier"))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "profile and tier both say which profile is meant: one of them will do");
-	*wish = (struct wish){.labels = {agent->bounds.label, NULL},
-	                      .options = {.size = sizeof *options,
-	                                  .profile = choose_profile(agent, asked),
-	                                  .name = name,
-	                                  .flags = name ? YETT_SANDBOX_LINGER : 0,
-	                                  .labels = wish->labels,
-	                                  .shares = wish->shares,
-	                                  .shares_count = json_array_size(shares),
-	                                  .memory_bytes = (uint64_t)field_number(asked, "memory_bytes", 0),
-	                                  .cpu_millis = (uint64_t)(processors * 1000 + 0.5),
-	                                  .pids = (uint64_t)field_number(asked, "pids", 0)}};
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"profile and tier both say which profile is meant: one of them will do");
+	*wish = (struct wish){
+		.labels = {agent->bounds.label, NULL},
+		.options = {.size = sizeof *options,
+	                    .profile = choose_profile(agent, asked),
+	                    .name = name,
+	                    .flags = name ? YETT_SANDBOX_LINGER : 0,
+	                    .labels = wish->labels,
+	                    .shares = wish->shares,
+	                    .shares_count = json_array_size(shares),
+	                    .memory_bytes = (uint64_t)field_number(asked, "memory_bytes", 0),
+	                    .cpu_millis = (uint64_t)(processors * 1000 + 0.5),
+	                    .pids = (uint64_t)field_number(asked, "pids", 0)}};
 	for (size_t i = 0; i < options->shares_count; i++)
 		read_share(json_array_get(shares, i), &wish->shares[i]);
 	if (network)
 		options->network = wish_network(network);
-	if (read_rules(field_get(asked, "allow"), &wish->allow, &options->allow, &options->allow_count) < 0 ||
-	    read_rules(field_get(asked, "deny"), &wish->deny, &options->deny, &options->deny_count) < 0) {
+	if (read_rules(field_get(asked, "allow"), &wish->allow, &options->allow,
+	               &options->allow_count) < 0 ||
+	    read_rules(field_get(asked, "deny"), &wish->deny, &options->deny,
+	               &options->deny_count) < 0) {
 		wish_free(wish);
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the rules");
 	}
 	r = bounds_apply(&agent->bounds, options, wish->shares, error);
 	if (r != 0)
@@ -154,7 +166,8 @@ int wish_plan(struct agent *agent, const json_t *asked, json_t **ret_plan, struc
 	plan = json_loads(text, 0, NULL);
 	yett_free(text);
 	if (!plan)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan is no JSON");
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
+		                 "the helper's plan is no JSON");
 	*ret_plan = plan;
 	return 0;
 }

@@ -11,8 +11,9 @@
 #define BENEATH_ATTEMPTS 1000
 
 /*
- * A descriptor, or -errno. With RESOLVE_BENEATH or RESOLVE_IN_ROOT the kernel says EAGAIN where it met ".." while something was renamed or
- * mounted anywhere, as a host with sandboxes does all the time: it is asked again, for as often as could be chance.
+ * A descriptor, or -errno. With RESOLVE_BENEATH or RESOLVE_IN_ROOT the kernel says EAGAIN where it
+ * met ".." while something was renamed or mounted anywhere, as a host with sandboxes does all the
+ * time: it is asked again, for as often as could be chance.
  */
 static inline int beneath_open(int directory, const char *path, const struct open_how *how)
 {

@@ -1,4 +1,5 @@
-/* The clock that deadlines are measured by: it does not jump. No privilege. clock_gettime(2), CLOCK_MONOTONIC. */
+/* The clock that deadlines are measured by: it does not jump. No privilege. clock_gettime(2),
+ * CLOCK_MONOTONIC. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* The clock of clock.h in microseconds, for who measures how long commands and sandboxes take. No privilege. */
+/* The clock of clock.h in microseconds, for who measures how long commands and sandboxes take. No
+ * privilege. */
 #pragma once
 
 #include "base/clock.h"

@@ -46,7 +46,8 @@ int date_parse(const char *text, uint64_t *ret_seconds)
 		if (!read_form(text, "0000-00-00T00:00:00Z", at))
 			return -EINVAL;
 	}
-	if (at[0] < 1970 || at[1] < 1 || at[1] > 12 || at[2] < 1 || at[2] > days_of(at[0], at[1]) || at[3] > 23 || at[4] > 59 || at[5] > 59)
+	if (at[0] < 1970 || at[1] < 1 || at[1] > 12 || at[2] < 1 || at[2] > days_of(at[0], at[1]) ||
+	    at[3] > 23 || at[4] > 59 || at[5] > 59)
 		return -EINVAL;
 	for (unsigned year = 1970; year < at[0]; year++)
 		days += is_leap(year) ? 366 : 365;
@@ -65,7 +66,7 @@ char *date_format(uint64_t seconds, char out[DATE_TEXT_SIZE])
 		days -= is_leap(year) ? 366 : 365;
 	for (; month < 12 && days >= days_of(year, month); month++)
 		days -= days_of(year, month);
-	(void)snprintf(out, DATE_TEXT_SIZE, "%04u-%02u-%02uT%02u:%02u:%02uZ", year, month, (unsigned)(days % 31) + 1, left / 3600,
-	               left / 60 % 60, left % 60);
+	(void)snprintf(out, DATE_TEXT_SIZE, "%04u-%02u-%02uT%02u:%02u:%02uZ", year, month,
+	               (unsigned)(days % 31) + 1, left / 3600, left / 60 % 60, left % 60);
 	return out;
 }

@@ -1,7 +1,9 @@
 /*
- * Dates as people write them, of UTC alone: "2026-12-31", which is the beginning of that day, and "2026-12-31T18:00:00Z".
+ * Dates as people write them, of UTC alone: "2026-12-31", which is the beginning of that day, and
+ * "2026-12-31T18:00:00Z".
  *
- * Pure functions with the privilege of the caller. Seconds are those of time(2), which knows no leap seconds.
+ * Pure functions with the privilege of the caller. Seconds are those of time(2), which knows no
+ * leap seconds.
  */
 #pragma once
 

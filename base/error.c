@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason, const char *format, ...)
+int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason,
+              const char *format, ...)
 {
 	va_list args;
 
@@ -15,7 +16,8 @@ int error_set(struct yett_error *error, enum yett_code code, enum yett_reason re
 	error->reason = reason;
 	error->line = 0;
 	error->os_error = 0;
-	error->detail[0] = error->rule[0] = error->file[0] = error->asked[0] = error->allowed[0] = error->mend[0] = error->step[0] = '\0';
+	error->detail[0] = error->rule[0] = error->file[0] = error->asked[0] = error->allowed[0] =
+		error->mend[0] = error->step[0] = '\0';
 	va_start(args, format);
 	(void)vsnprintf(error->message, sizeof error->message, format, args);
 	va_end(args);
@@ -53,14 +55,18 @@ int error_cause(struct yett_error *error, const char *step, int error_number)
 
 const char *error_number_text(int number)
 {
-	return number == KERNEL_ENOTSUPP ? "the kernel has no room for another filter (net.core.bpf_jit_limit)" : strerror(number);
+	return number == KERNEL_ENOTSUPP
+	               ? "the kernel has no room for another filter (net.core.bpf_jit_limit)"
+	               : strerror(number);
 }
 
 bool error_is_sound(const struct yett_error *error)
 {
 #define ENDS(field) memchr(error->field, '\0', sizeof error->field)
-	return error->code >= 1 && (int)error->code <= YETT_CODES_COUNT && (int)error->reason >= 0 &&
-	       (int)error->reason <= YETT_REASONS_COUNT && ENDS(message) && ENDS(detail) && ENDS(rule) && ENDS(file) && ENDS(asked) &&
-	       ENDS(allowed) && ENDS(mend) && ENDS(step) && error->os_error >= 0 && error->os_error <= YETT_ERRNO_MAX;
+	return error->code >= 1 && (int)error->code <= YETT_CODES_COUNT &&
+	       (int)error->reason >= 0 && (int)error->reason <= YETT_REASONS_COUNT &&
+	       ENDS(message) && ENDS(detail) && ENDS(rule) && ENDS(file) && ENDS(asked) &&
+	       ENDS(allowed) && ENDS(mend) && ENDS(step) && error->os_error >= 0 &&
+	       error->os_error <= YETT_ERRNO_MAX;
 #undef ENDS
 }

@@ -1,5 +1,6 @@
 /*
- * Refusals that rest on the policy, in the words of those who read it. Root's program names the key only: error_key().
+ * Refusals that rest on the policy, in the words of those who read it. Root's program names the key
+ * only: error_key().
  *
  * Pure functions with the privilege of the caller.
  */
@@ -7,7 +8,8 @@
 
 #include "base/error.h"
 
-/* A key of the policy that refuses, where it stands, or its section if it does not, and what it bounds, as the policy writes it. */
+/* A key of the policy that refuses, where it stands, or its section if it does not, and what it
+ * bounds, as the policy writes it. */
 struct error_rule {
 	const char *key, *section, *name; /* "max_memory", "grant", "everyone" */
 	const char *file;
@@ -16,5 +18,6 @@ struct error_rule {
 	bool is_list;                /* to which what is asked would have to be added */
 };
 
-/* Sets the fields about the policy, as yett_error.h explains them, and the detail, of an error that error_set() filled. */
+/* Sets the fields about the policy, as yett_error.h explains them, and the detail, of an error that
+ * error_set() filled. */
 void error_rest(struct yett_error *error, const struct error_rule *rule);

@@ -1,4 +1,5 @@
-/* See error_text.h: what people are told of codes, and tests of reasons. No privilege, no allocation. */
+/* See error_text.h: what people are told of codes, and tests of reasons. No privilege, no
+ * allocation. */
 #include "base/error_text.h"
 
 /* By their numbers, which have no gaps. */

@@ -1,5 +1,6 @@
 /*
- * What there is to tell of codes and reasons besides their numbers. Root's program tells the numbers only.
+ * What there is to tell of codes and reasons besides their numbers. Root's program tells the
+ * numbers only.
  *
  * Pure functions with the privilege of the caller.
  */

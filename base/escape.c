@@ -10,7 +10,10 @@ char *escape_text(const char *text, char *out, size_t size)
 
 	for (; text && *text; text++) {
 		unsigned char byte = (unsigned char)*text;
-		size_t need = byte < 0x20 || byte > 0x7e || byte == '\\' || byte == '\'' || byte == '"' ? 4 : 1;
+		size_t need =
+			byte < 0x20 || byte > 0x7e || byte == '\\' || byte == '\'' || byte == '"'
+				? 4
+				: 1;
 
 		/* Room is kept for the three dots and the NUL. */
 		if (used + need + 4 > size) {

@@ -1,4 +1,5 @@
-/* Lists of somebody else's texts, made fit to be shown as escape.h has it. Pure functions with the privilege of the caller. */
+/* Lists of somebody else's texts, made fit to be shown as escape.h has it. Pure functions with the
+ * privilege of the caller. */
 #pragma once
 
 #include "base/escape.h"

@@ -38,7 +38,10 @@ DIR *fd_entries(int directory)
 
 int fd_seal(int memfd)
 {
-	return fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0 ? -errno : 0;
+	return fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) <
+	                       0
+	               ? -errno
+	               : 0;
 }
 
 int fd_new_sealed(const char *name, const void *bytes, size_t length)
@@ -48,7 +51,8 @@ int fd_new_sealed(const char *name, const void *bytes, size_t length)
 
 	if (memfd < 0 || write(memfd, bytes, length) != (ssize_t)length)
 		return errno ? -errno : -EIO;
-	/* Seals do not keep attributes from it: who has no right to write it has none for those. xattr(7) */
+	/* Seals do not keep attributes from it: who has no right to write it has none for those.
+	 * xattr(7) */
 	r = fchmod(memfd, 0400) < 0 ? -errno : fd_seal(memfd);
 	return r < 0 ? r : steal_fd(&memfd);
 }

@@ -8,7 +8,11 @@ size_t json_utf8_next(const char *text, size_t left, uint32_t *ret_point)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	const unsigned char *at = (const unsigned char *)text;
-	size_t length = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
+	size_t length = *at < 0x80       ? 1
+	                : *at >> 5 == 6  ? 2
+	                : *at >> 4 == 14 ? 3
+	                : *at >> 3 == 30 ? 4
+	                                 : 0;
 	uint32_t point = length == 1 ? *at : *at & (0x7fU >> length);
 
 	if (length > left)
@@ -18,7 +22,8 @@ size_t json_utf8_next(const char *text, size_t left, uint32_t *ret_point)
 			return 0;
 		point = point << 6 | (at[i] & 0x3f);
 	}
-	if (length == 0 || point < least[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+	if (length == 0 || point < least[length] || point > 0x10ffff ||
+	    (point >= 0xd800 && point < 0xe000))
 		return 0;
 	*ret_point = point;
 	return length;
@@ -26,8 +31,9 @@ size_t json_utf8_next(const char *text, size_t left, uint32_t *ret_point)
 
 bool json_is_harmful(uint32_t point)
 {
-	return point < 0x20 || (point >= 0x7f && point < 0xa0) || (point >= 0x200e && point <= 0x200f) ||
-	       (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+	return point < 0x20 || (point >= 0x7f && point < 0xa0) ||
+	       (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
+	       (point >= 0x2066 && point <= 0x2069);
 }
 
 static void put_string(FILE *to, const char *text, size_t left)
@@ -145,7 +151,8 @@ void json_raw(struct json *json, const char *name, const char *value, size_t len
 	(void)fwrite(value, 1, length, json->to);
 }
 
-/* In JSON control characters stand between values only, and all that is not ASCII within texts: RFC 8259, 2 and 7. */
+/* In JSON control characters stand between values only, and all that is not ASCII within texts: RFC
+ * 8259, 2 and 7. */
 void json_foreign(struct json *json, const char *name, const char *value)
 {
 	size_t left = strlen(value), length;
@@ -179,12 +186,15 @@ static bool is_text(const char *bytes, size_t length)
 
 static void put_base64(FILE *to, const unsigned char *bytes, size_t length)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 	(void)fputc('"', to);
 	for (size_t i = 0; i < length; i += 3) {
 		size_t left = length - i;
-		uint32_t group = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
+		uint32_t group = (uint32_t)bytes[i] << 16 |
+		                 (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+		                 (left > 2 ? bytes[i + 2] : 0);
 
 		(void)fputc(digits[group >> 18], to);
 		(void)fputc(digits[group >> 12 & 63], to);

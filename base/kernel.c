@@ -14,7 +14,8 @@ bool kernel_wait_end(pid_t pid, int timeout_ms)
 	return n > 0;
 }
 
-int kernel_mount_new(const char *type, const char *const *options, const char *label, unsigned mount_attributes)
+int kernel_mount_new(const char *type, const char *const *options, const char *label,
+                     unsigned mount_attributes)
 {
 	_cleanup_fd_ int context = fsopen(type, FSOPEN_CLOEXEC);
 	int fd;
@@ -79,12 +80,14 @@ int kernel_open_userns_of(int proc, pid_t pid, const char *uid_map, const char *
 }
 
 struct holder {
-	int ends[2]; /* of a pipe: a byte says that the maps are written, its end that nobody wants the namespace */
+	int ends[2]; /* of a pipe: a byte says that the maps are written, its end that nobody wants
+	                the namespace */
 	int proc;
 	int (*inside)(int proc);
 };
 
-/* Runs in our memory, on a stack of its own: copying page tables would cost more than all the rest. */
+/* Runs in our memory, on a stack of its own: copying page tables would cost more than all the rest.
+ */
 static int hold_userns(void *argument)
 {
 	const struct holder *holder = argument;
@@ -110,7 +113,8 @@ int kernel_open_userns(int proc, const char *uid_map, const char *gid_map, int (
 	fd = pid < 0 ? -errno : kernel_open_userns_of(proc, pid, uid_map, gid_map);
 	is_told = fd >= 0 && write(holder.ends[1], "", 1) == 1;
 	(void)close(holder.ends[1]);
-	while (pid > 0 && waitpid(pid, &status, __WALL) != pid && errno != ECHILD) /* errno is the child's, too */
+	while (pid > 0 && waitpid(pid, &status, __WALL) != pid &&
+	       errno != ECHILD) /* errno is the child's, too */
 		;
 	(void)close(holder.ends[0]);
 	if (fd >= 0 && (!is_told || status != 0))

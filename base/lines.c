@@ -27,7 +27,8 @@ bool lines_read_text(char *text)
 
 	for (; *text; to++) {
 		bool is_escape = *text == '%'; /* of what may be written over next */
-		int high = is_escape ? from_hex(text[1]) : 0, low = is_escape && high >= 0 ? from_hex(text[2]) : 0;
+		int high = is_escape ? from_hex(text[1]) : 0,
+		    low = is_escape && high >= 0 ? from_hex(text[2]) : 0;
 
 		if (high < 0 || low < 0 || (is_escape && high * 16 + low == 0))
 			return false;

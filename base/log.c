@@ -26,7 +26,8 @@ void log_set_level(enum log_level level)
 
 int log_share_counts(void)
 {
-	void *counts = mmap(NULL, LOG_USERS * sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *counts = mmap(NULL, LOG_USERS * sizeof *shared, PROT_READ | PROT_WRITE,
+	                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (counts == MAP_FAILED)
 		return -errno;
@@ -42,11 +43,13 @@ void log_count_for(uint32_t uid)
 	bound_uid = uid;
 }
 
-/* One write, so that lines of several processes do not mix; anything that could forge a line is replaced. */
+/* One write, so that lines of several processes do not mix; anything that could forge a line is
+ * replaced. */
 static void write_line(enum log_level level, const char *format, va_list args)
 {
 	char line[1024];
-	int n, used = snprintf(line, sizeof line, "<%d>yett-helper[%d]: ", (int)level, (int)getpid());
+	int n, used = snprintf(line, sizeof line, "<%d>yett-helper[%d]: ", (int)level,
+	                       (int)getpid());
 
 	n = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, args);
 	used = n < 0 ? used : used + n;
@@ -68,22 +71,28 @@ static void _printf_(2, 3) write_own(enum log_level level, const char *format, .
 	va_end(args);
 }
 
-/* Whether the user whom this line is about may cause one more. No lock: a process that dies here leaves none behind. */
+/* Whether the user whom this line is about may cause one more. No lock: a process that dies here
+ * leaves none behind. */
 static bool is_within_bound(enum log_level level)
 {
 	bool is_done = level == LOG_LEVEL_NOTICE;
 	_Atomic uint64_t *count = is_done ? &bound->done : &bound->other;
-	uint32_t minute = (uint32_t)(clock_now_ms() / MINUTE_MS), max = is_done ? LOG_DONE_MAX : LOG_OTHER_MAX, lines;
+	uint32_t minute = (uint32_t)(clock_now_ms() / MINUTE_MS),
+		 max = is_done ? LOG_DONE_MAX : LOG_OTHER_MAX, lines;
 	const char *kind = is_done ? "about what was done" : "about refusals and the like";
 	uint64_t before = *count;
 
 	do
 		lines = before >> 32 == minute ? (uint32_t)before : 0;
-	while (!atomic_compare_exchange_weak(count, &before, (uint64_t)minute << 32 | (lines < UINT32_MAX ? lines + 1 : lines)));
+	while (!atomic_compare_exchange_weak(
+		count, &before, (uint64_t)minute << 32 | (lines < UINT32_MAX ? lines + 1 : lines)));
 	if (lines == 0 && (uint32_t)before > max)
-		write_own(level, "uid=%u: %u lines %s of an earlier minute were left out", bound_uid, (uint32_t)before - max, kind);
+		write_own(level, "uid=%u: %u lines %s of an earlier minute were left out",
+		          bound_uid, (uint32_t)before - max, kind);
 	if (lines == max)
-		write_own(level, "uid=%u: more than %u lines %s in a minute; the rest of them is left out", bound_uid, max, kind);
+		write_own(level,
+		          "uid=%u: more than %u lines %s in a minute; the rest of them is left out",
+		          bound_uid, max, kind);
 	return lines < max;
 }
 

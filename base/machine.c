@@ -25,7 +25,8 @@ bool machine_has_word(const char *text, const char *word)
 	size_t length = strlen(word);
 
 	for (const char *at = text; (at = strstr(at, word)); at++)
-		if ((at == text || strchr(separators, at[-1])) && (!at[length] || strchr(separators, at[length])))
+		if ((at == text || strchr(separators, at[-1])) &&
+		    (!at[length] || strchr(separators, at[length])))
 			return true;
 	return false;
 }
@@ -67,7 +68,8 @@ enum machine_lsm machine_lsm(bool *ret_enforces)
 	char text[8] = "";
 
 	*ret_enforces = true;
-	if (machine_read("/sys/module/apparmor/parameters/enabled", text, sizeof text) && text[0] == 'Y')
+	if (machine_read("/sys/module/apparmor/parameters/enabled", text, sizeof text) &&
+	    text[0] == 'Y')
 		return MACHINE_LSM_APPARMOR;
 	if (!machine_read("/sys/fs/selinux/enforce", text, sizeof text))
 		return MACHINE_LSM_NONE;

@@ -1,6 +1,6 @@
 /*
- * What anybody can tell of this machine: from the kernel, and from files that everybody may read. For who tells people or programs what can
- * be had here; nothing is decided by it.
+ * What anybody can tell of this machine: from the kernel, and from files that everybody may read.
+ * For who tells people or programs what can be had here; nothing is decided by it.
  *
  * With the caller's privilege.
  */
@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first bytes of a file as text, cut to fit; false when it cannot be read, and errno says why. */
+/* The first bytes of a file as text, cut to fit; false when it cannot be read, and errno says why.
+ */
 bool machine_read(const char *path, char *out, size_t size);
 
 /* Whether `word` stands in `text`, between spaces, commas, tabs or line ends. */

@@ -10,7 +10,8 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* How many letters are to be put in, taken out, changed or swapped with the next to make one word of the other. */
+/* How many letters are to be put in, taken out, changed or swapped with the next to make one word
+ * of the other. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t rows[WORD_MAX + 1][WORD_MAX + 1], m = strlen(a), n = strlen(b);
@@ -23,7 +24,8 @@ static size_t distance(const char *a, const char *b)
 				rows[i][j] = i + j;
 				continue;
 			}
-			rows[i][j] = least(least(rows[i - 1][j], rows[i][j - 1]) + 1, rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			rows[i][j] = least(least(rows[i - 1][j], rows[i][j - 1]) + 1,
+			                   rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				rows[i][j] = least(rows[i][j], rows[i - 2][j - 2] + 1);
 		}
@@ -46,7 +48,8 @@ const char *near_word(const char *word, const char *const *names, size_t count)
 	if (found || length < 2)
 		return found;
 	for (size_t i = 0; i < count; i++) /* it is cut short: the shortest that it may be */
-		if (strncmp(names[i], word, length) == 0 && (!found || strlen(names[i]) < strlen(found)))
+		if (strncmp(names[i], word, length) == 0 &&
+		    (!found || strlen(names[i]) < strlen(found)))
 			found = names[i];
 	return found;
 }

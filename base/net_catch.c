@@ -9,24 +9,30 @@
 #define SERVER_V4 0xC6120002u /* EGRESS_SERVER_V4 */
 
 /*
- * A socket of each kind, bound and, of TCP, listening, at any port (0) of an address that is nobody's: no server of a command's is in the
- * way. No address is ever shared with another one: SO_REUSEADDR and its like are not set.
+ * A socket of each kind, bound and, of TCP, listening, at any port (0) of an address that is
+ * nobody's: no server of a command's is in the way. No address is ever shared with another one:
+ * SO_REUSEADDR and its like are not set.
  */
 static int open_socket(int family, int type, uint16_t port)
 {
-	/* 198.18.0.2 and fd79:6574:7400::2 need not be there yet; DNS is answered from whatever address was asked. */
-	const struct sockaddr_in v4 = {AF_INET, htons(port), {type == SOCK_STREAM ? htonl(SERVER_V4) : INADDR_ANY}, {0}};
+	/* 198.18.0.2 and fd79:6574:7400::2 need not be there yet; DNS is answered from whatever
+	 * address was asked. */
+	const struct sockaddr_in v4 = {
+		AF_INET, htons(port), {type == SOCK_STREAM ? htonl(SERVER_V4) : INADDR_ANY}, {0}};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	const int on = 1, only_v6 = type == SOCK_STREAM;
 	_cleanup_fd_ int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (type == SOCK_STREAM)
-		v6.sin6_addr = (struct in6_addr){.s6_addr = {0xfd, 0x79, 0x65, 0x74, 0x74, [15] = 2}};
+		v6.sin6_addr =
+			(struct in6_addr){.s6_addr = {0xfd, 0x79, 0x65, 0x74, 0x74, [15] = 2}};
 	if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof on) < 0 ||
 	    setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on) < 0 ||
-	    (family == AF_INET6 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof only_v6) < 0 ||
-	                            setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on) < 0)) ||
-	    bind(fd, family == AF_INET ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
+	    (family == AF_INET6 &&
+	     (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof only_v6) < 0 ||
+	      setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on) < 0)) ||
+	    bind(fd,
+	         family == AF_INET ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
 	         family == AF_INET ? sizeof v4 : sizeof v6) < 0 ||
 	    (type == SOCK_STREAM && listen(fd, NET_CATCH_BACKLOG) < 0))
 		return -errno;
@@ -39,8 +45,10 @@ int net_catch_listen(int ret_sockets[static NET_CATCH_SOCKETS])
 	bool has_v6 = tcp6 >= 0;
 
 	ret_sockets[NET_CATCH_TCP6] = has_v6 ? tcp6 : -1;
-	ret_sockets[NET_CATCH_TCP4] = tcp6 >= 0 || tcp6 == -EAFNOSUPPORT ? open_socket(AF_INET, SOCK_STREAM, 0) : tcp6;
-	ret_sockets[NET_CATCH_DNS] = open_socket(has_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM, NET_CATCH_PORT_DNS);
+	ret_sockets[NET_CATCH_TCP4] =
+		tcp6 >= 0 || tcp6 == -EAFNOSUPPORT ? open_socket(AF_INET, SOCK_STREAM, 0) : tcp6;
+	ret_sockets[NET_CATCH_DNS] =
+		open_socket(has_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM, NET_CATCH_PORT_DNS);
 	return ret_sockets[NET_CATCH_TCP4] < 0  ? ret_sockets[NET_CATCH_TCP4]
 	       : ret_sockets[NET_CATCH_DNS] < 0 ? ret_sockets[NET_CATCH_DNS]
 	                                        : 0;

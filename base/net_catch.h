@@ -1,7 +1,9 @@
 /*
- * What the connections of a sandbox come to: the sockets of a front that are the same for every sandbox.
+ * What the connections of a sandbox come to: the sockets of a front that are the same for every
+ * sandbox.
  *
- * In the network namespace in which they are caught, with CAP_NET_BIND_SERVICE over it. ip(7), ipv6(7)
+ * In the network namespace in which they are caught, with CAP_NET_BIND_SERVICE over it. ip(7),
+ * ipv6(7)
  */
 #pragma once
 

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIBRARY "libidn2.so.0" /* by hand: few names need it, and it takes longer to load than a sandbox to make */
+/* by hand: few names need it, and it takes longer to load than a sandbox to make */
+#define LIBRARY "libidn2.so.0"
 
 static const char in_names[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
 
@@ -41,7 +42,8 @@ static int convert(const char *text, const char *name, char **ret_name, struct y
 		*(void **)&strerror_of = dlsym(library, "idn2_strerror");
 	}
 	if (!to_ascii || !strerror_of)
-		return refuse(text, "is not ASCII, and " LIBRARY " is not there to write it so", "", error);
+		return refuse(text, "is not ASCII, and " LIBRARY " is not there to write it so", "",
+		              error);
 	r = to_ascii(name, &found, IDN2_NONTRANSITIONAL);
 	if (r == IDN2_MALLOC)
 		return -ENOMEM;
@@ -69,5 +71,7 @@ int net_idn_rule(const char *text, char **ret_text, struct yett_error *error)
 	r = convert(text, name, &ascii, error);
 	if (r != 0)
 		return r;
-	return asprintf(ret_text, "%.*s%s%s", (int)before, text, ascii, text + before + length) < 0 ? -ENOMEM : 0;
+	return asprintf(ret_text, "%.*s%s%s", (int)before, text, ascii, text + before + length) < 0
+	               ? -ENOMEM
+	               : 0;
 }

@@ -4,12 +4,14 @@
 #include <assert.h>
 #include <string.h>
 
-static_assert(sizeof(struct net_list) % NET_LIST_ALIGN == 0 && sizeof(struct net_record) % NET_LIST_ALIGN == 0 &&
+static_assert(sizeof(struct net_list) % NET_LIST_ALIGN == 0 &&
+                      sizeof(struct net_record) % NET_LIST_ALIGN == 0 &&
                       offsetof(struct net_record, bytes) == sizeof(struct net_record),
               "records follow each other without gaps");
 
 /* The largest record, and what rounds it up. */
-#define RECORD_MAX (sizeof(struct net_record) + sizeof(struct net_address) + NET_NAME_SIZE + NET_LIST_ALIGN)
+#define RECORD_MAX \
+	(sizeof(struct net_record) + sizeof(struct net_address) + NET_NAME_SIZE + NET_LIST_ALIGN)
 
 static size_t network_size(bool has_network)
 {
@@ -18,7 +20,8 @@ static size_t network_size(bool has_network)
 
 static size_t measure(bool has_network, size_t name_length)
 {
-	size_t size = sizeof(struct net_record) + network_size(has_network) + (name_length ? name_length + 1 : 0);
+	size_t size = sizeof(struct net_record) + network_size(has_network) +
+	              (name_length ? name_length + 1 : 0);
 
 	return (size + NET_LIST_ALIGN - 1) / NET_LIST_ALIGN * NET_LIST_ALIGN;
 }
@@ -42,7 +45,8 @@ void net_list_begin(struct net_list *list)
 	*list = (struct net_list){.size = sizeof *list};
 }
 
-static void write_record(struct net_record *record, enum net_list_kind kind, const struct net_rule *rule, uint32_t origin)
+static void write_record(struct net_record *record, enum net_list_kind kind,
+                         const struct net_rule *rule, uint32_t origin)
 {
 	size_t size = net_list_measure(rule), network = network_size(net_rule_has_network(rule));
 
@@ -60,7 +64,8 @@ static void write_record(struct net_record *record, enum net_list_kind kind, con
 	memcpy(record->bytes + network, rule->name, record->name_length);
 }
 
-int net_list_add(struct net_list *list, size_t size, enum net_list_kind kind, const struct net_rule *rule, uint32_t origin)
+int net_list_add(struct net_list *list, size_t size, enum net_list_kind kind,
+                 const struct net_rule *rule, uint32_t origin)
 {
 	size_t needed = net_list_measure(rule);
 
@@ -108,7 +113,8 @@ const struct net_address *net_list_network(const struct net_record *record)
 
 const char *net_list_name(const struct net_record *record)
 {
-	return record->name_length ? (const char *)record->bytes + network_size(has_network(record)) : "";
+	return record->name_length ? (const char *)record->bytes + network_size(has_network(record))
+	                           : "";
 }
 
 void net_list_rule(const struct net_record *record, struct net_rule *ret_rule)
@@ -125,15 +131,18 @@ void net_list_rule(const struct net_record *record, struct net_rule *ret_rule)
 	memcpy(ret_rule->name, net_list_name(record), record->name_length);
 }
 
-/* Whether there is one at the beginning of `left` bytes: it says what it is, and whoever writes that rule writes the same bytes. */
+/* Whether there is one at the beginning of `left` bytes: it says what it is, and whoever writes
+ * that rule writes the same bytes. */
 static bool record_is_right(const struct net_record *record, size_t left)
 {
 	_Alignas(struct net_record) char again[RECORD_MAX];
 	struct net_rule rule;
 
-	if (left < sizeof *record || record->list >= NET_LISTS || record->name_length >= NET_NAME_SIZE)
+	if (left < sizeof *record || record->list >= NET_LISTS ||
+	    record->name_length >= NET_NAME_SIZE)
 		return false;
-	if (record->size > left || record->size != measure(has_network(record), record->name_length))
+	if (record->size > left ||
+	    record->size != measure(has_network(record), record->name_length))
 		return false;
 	net_list_rule(record, &rule);
 	if (!net_rule_is_valid(&rule))

@@ -1,9 +1,10 @@
 /*
  * See net_match.h. No privilege.
  *
- * One hash table over all lists. The key of a rule is its list, its kind and its name or network; what is asked has few
- * keys that could fit: the name, what is left of it after each dot, * alone, and the address cut to each prefix of the list.
- * Names are hashed from their end, so that one pass has the hash of every part.
+ * One hash table over all lists. The key of a rule is its list, its kind and its name or network;
+ * what is asked has few keys that could fit: the name, what is left of it after each dot, * alone,
+ * and the address cut to each prefix of the list. Names are hashed from their end, so that one pass
+ * has the hash of every part.
  */
 #include "base/net_match.h"
 
@@ -15,7 +16,8 @@
 struct entry {
 	uint32_t hash;
 	uint32_t at;   /* where the record is in the list */
-	uint32_t next; /* 1 + the index of the next entry of the bucket, which stands later in the list; 0: none */
+	uint32_t next; /* 1 + the index of the next entry of the bucket, which stands later in the
+	                  list; 0: none */
 };
 
 struct net_match {
@@ -24,12 +26,14 @@ struct net_match {
 	uint32_t *buckets;     /* 1 + the index of the first entry; 0: none */
 	uint32_t mask;
 	struct {
-		uint8_t prefixes[NET_ADDRESS_PREFIX_MAX + 1]; /* those that networks of ADDRESS rules have */
+		uint8_t prefixes[NET_ADDRESS_PREFIX_MAX +
+		                 1]; /* those that networks of ADDRESS rules have */
 		uint8_t count;
 	} lists[NET_LISTS];
 };
 
-/* What is looked for in the list `list`; the name and the address change while parts of them are tried. */
+/* What is looked for in the list `list`; the name and the address change while parts of them are
+ * tried. */
 struct search {
 	const struct net_match *match;
 	enum net_list_kind list;
@@ -64,16 +68,19 @@ static uint32_t hash_end(uint32_t hash, enum net_list_kind list, uint8_t kind, u
 static uint32_t hash_record(const struct net_record *record)
 {
 	if (record->kind == NET_RULE_ADDRESS)
-		return hash_end(hash_bytes(HASH_FIRST, net_list_network(record), sizeof(struct net_address)), record->list, record->kind,
-		                record->prefix);
-	return hash_end(hash_bytes(HASH_FIRST, net_list_name(record), record->name_length), record->list, record->kind, 0);
+		return hash_end(hash_bytes(HASH_FIRST, net_list_network(record),
+		                           sizeof(struct net_address)),
+		                record->list, record->kind, record->prefix);
+	return hash_end(hash_bytes(HASH_FIRST, net_list_name(record), record->name_length),
+	                record->list, record->kind, 0);
 }
 
 static void add_prefix(struct net_match *match, const struct net_record *record)
 {
 	uint8_t *count = &match->lists[record->list].count;
 
-	if (record->kind == NET_RULE_ADDRESS && !memchr(match->lists[record->list].prefixes, record->prefix, *count))
+	if (record->kind == NET_RULE_ADDRESS &&
+	    !memchr(match->lists[record->list].prefixes, record->prefix, *count))
 		match->lists[record->list].prefixes[(*count)++] = record->prefix;
 }
 
@@ -81,9 +88,11 @@ static void fill(struct net_match *match)
 {
 	uint32_t count = 0;
 
-	for (const struct net_record *record = NULL; (record = net_list_next(match->list, record)); count++) {
+	for (const struct net_record *record = NULL; (record = net_list_next(match->list, record));
+	     count++) {
 		match->entries[count].hash = hash_record(record);
-		match->entries[count].at = (uint32_t)((const char *)record - (const char *)match->list);
+		match->entries[count].at =
+			(uint32_t)((const char *)record - (const char *)match->list);
 		add_prefix(match, record);
 	}
 	/* From the last to the first, so that each chain has them in the order of the list. */
@@ -127,7 +136,8 @@ void net_match_free(struct net_match *match)
 static bool has_port(const struct search *search, const struct net_record *record)
 {
 	if (search->port == 0)
-		return search->list != NET_LIST_DENY || (record->port_first == 1 && record->port_last == NET_RULE_PORT_MAX);
+		return search->list != NET_LIST_DENY ||
+		       (record->port_first == 1 && record->port_last == NET_RULE_PORT_MAX);
 	return record->port_first <= search->port && search->port <= record->port_last;
 }
 
@@ -136,7 +146,9 @@ static bool leads_there(const struct search *search, const struct net_record *re
 {
 	const struct net_address *network = net_list_network(record);
 	struct net_address embedded[NET_ADDRESS_EMBEDDED_MAX];
-	size_t count = search->address && search->list == NET_LIST_DENY ? net_address_embedded(search->address, embedded) : 0;
+	size_t count = search->address && search->list == NET_LIST_DENY
+	                       ? net_address_embedded(search->address, embedded)
+	                       : 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (net_address_is_in(&embedded[i], network, record->prefix))
@@ -177,13 +189,16 @@ struct key {
 	size_t size;
 };
 
-static bool has_key(const struct search *search, const struct net_record *record, const struct key *key)
+static bool has_key(const struct search *search, const struct net_record *record,
+                    const struct key *key)
 {
 	if (record->list != search->list || record->kind != key->kind)
 		return false;
 	if (key->kind == NET_RULE_ADDRESS)
-		return record->prefix == key->prefix && memcmp(net_list_network(record), key->bytes, key->size) == 0;
-	return record->name_length == key->size && memcmp(net_list_name(record), key->bytes, key->size) == 0;
+		return record->prefix == key->prefix &&
+		       memcmp(net_list_network(record), key->bytes, key->size) == 0;
+	return record->name_length == key->size &&
+	       memcmp(net_list_name(record), key->bytes, key->size) == 0;
 }
 
 /* `hash` is that of the key's bytes. */
@@ -200,7 +215,8 @@ static void try_key(struct search *search, uint32_t hash, const struct key *key)
 		record = (const struct net_record *)((const char *)match->list + entry->at);
 		if (search->found && record >= search->found)
 			return;
-		if (entry->hash == hash && has_key(search, record, key) && search->counts(search, record)) {
+		if (entry->hash == hash && has_key(search, record, key) &&
+		    search->counts(search, record)) {
 			search->found = record;
 			return;
 		}
@@ -229,7 +245,8 @@ static void try_name(struct search *search, const char *name)
 		else if (part[-1] == '.')
 			try_key(search, hash, &(struct key){NET_RULE_BELOW, 0, part, length - at});
 		if (part == parent)
-			try_key(search, hash, &(struct key){NET_RULE_BELOW_ONE, 0, part, length - at});
+			try_key(search, hash,
+			        &(struct key){NET_RULE_BELOW_ONE, 0, part, length - at});
 	}
 }
 
@@ -259,9 +276,11 @@ static void try_denied_address(struct search *search, const struct net_address *
 		try_address(search, &embedded[i]);
 }
 
-static const struct net_record *denying(const struct net_match *match, const struct net_question *question)
+static const struct net_record *denying(const struct net_match *match,
+                                        const struct net_question *question)
 {
-	struct search search = {match, NET_LIST_DENY, question->port, &question->address, .counts = counts_there};
+	struct search search = {match, NET_LIST_DENY, question->port, &question->address,
+	                        .counts = counts_there};
 
 	if (question->name)
 		try_name(&search, question->name);
@@ -271,9 +290,11 @@ static const struct net_record *denying(const struct net_match *match, const str
 	return search.found;
 }
 
-static const struct net_record *allowing(const struct net_match *match, const struct net_question *question)
+static const struct net_record *allowing(const struct net_match *match,
+                                         const struct net_question *question)
 {
-	struct search search = {match, question->by, question->port, &question->address, .counts = counts_there};
+	struct search search = {match, question->by, question->port, &question->address,
+	                        .counts = counts_there};
 
 	if (question->name) {
 		try_name(&search, question->name);
@@ -284,7 +305,8 @@ static const struct net_record *allowing(const struct net_match *match, const st
 	return search.found;
 }
 
-static const struct net_record *bound_elsewhere(const struct net_match *match, const struct net_question *question)
+static const struct net_record *bound_elsewhere(const struct net_match *match,
+                                                const struct net_question *question)
 {
 	struct search search = {match, question->by, question->port, .counts = counts_anywhere};
 
@@ -293,9 +315,12 @@ static const struct net_record *bound_elsewhere(const struct net_match *match, c
 	return search.found;
 }
 
-static bool is_named(const struct net_match *match, const struct net_question *question, enum net_address_kind kind)
+static bool is_named(const struct net_match *match, const struct net_question *question,
+                     enum net_address_kind kind)
 {
-	struct search search = {match, question->by, question->port, &question->address, kind, counts_as_name_of_it, NULL};
+	struct search search = {
+		match, question->by, question->port, &question->address, kind, counts_as_name_of_it,
+		NULL};
 
 	try_address(&search, &question->address);
 	if (question->name)
@@ -303,7 +328,9 @@ static bool is_named(const struct net_match *match, const struct net_question *q
 	return search.found;
 }
 
-enum net_verdict net_match_decide(const struct net_match *match, const struct net_question *question, const struct net_record **ret_record)
+enum net_verdict net_match_decide(const struct net_match *match,
+                                  const struct net_question *question,
+                                  const struct net_record **ret_record)
 {
 	enum net_address_kind kind = net_address_kind(&question->address);
 
@@ -320,13 +347,15 @@ enum net_verdict net_match_decide(const struct net_match *match, const struct ne
 		*ret_record = bound_elsewhere(match, question);
 		return *ret_record ? NET_VERDICT_NOT_BOUND : NET_VERDICT_NO_RULE;
 	}
-	if (kind == NET_ADDRESS_PUBLIC || (kind == NET_ADDRESS_PRIVATE && question->allows_private) || is_named(match, question, kind))
+	if (kind == NET_ADDRESS_PUBLIC ||
+	    (kind == NET_ADDRESS_PRIVATE && question->allows_private) ||
+	    is_named(match, question, kind))
 		return NET_VERDICT_ALLOWED;
 	return kind == NET_ADDRESS_PRIVATE ? NET_VERDICT_PRIVATE : NET_VERDICT_LOCAL;
 }
 
-enum net_verdict net_match_name(const struct net_match *match, const char *name, uint16_t port, enum net_list_kind by,
-                                const struct net_record **ret_record)
+enum net_verdict net_match_name(const struct net_match *match, const char *name, uint16_t port,
+                                enum net_list_kind by, const struct net_record **ret_record)
 {
 	struct search deny = {match, NET_LIST_DENY, port, .counts = counts_there};
 	struct search allow = {match, by, port, .counts = counts_anywhere};
@@ -335,11 +364,14 @@ enum net_verdict net_match_name(const struct net_match *match, const char *name,
 	if (!deny.found)
 		try_name(&allow, name);
 	*ret_record = deny.found ? deny.found : allow.found;
-	return deny.found ? NET_VERDICT_DENIED_BY_RULE : allow.found ? NET_VERDICT_ALLOWED : NET_VERDICT_NO_RULE;
+	return deny.found    ? NET_VERDICT_DENIED_BY_RULE
+	       : allow.found ? NET_VERDICT_ALLOWED
+	                     : NET_VERDICT_NO_RULE;
 }
 
-enum net_verdict net_match_unseen(const struct net_match *match, const char *name, uint16_t port, enum net_match_mode mode,
-                                  enum net_list_kind by, const struct net_record **ret_record)
+enum net_verdict net_match_unseen(const struct net_match *match, const char *name, uint16_t port,
+                                  enum net_match_mode mode, enum net_list_kind by,
+                                  const struct net_record **ret_record)
 {
 	struct search allow = {match, by, port, .counts = counts_everywhere};
 	enum net_verdict verdict = net_match_name(match, name, port, by, ret_record);
@@ -358,13 +390,16 @@ bool net_match_spells(const struct net_match *match, const char *name)
 	struct search search = {match, NET_LIST_ALLOW, 0, .counts = counts_anywhere};
 	size_t length = strlen(name);
 
-	try_key(&search, hash_bytes(HASH_FIRST, name, length), &(struct key){NET_RULE_NAME, 0, name, length});
+	try_key(&search, hash_bytes(HASH_FIRST, name, length),
+	        &(struct key){NET_RULE_NAME, 0, name, length});
 	return search.found;
 }
 
-bool net_match_is_direct(const struct net_match *match, const char *name, const struct net_address *address, uint16_t port)
+bool net_match_is_direct(const struct net_match *match, const char *name,
+                         const struct net_address *address, uint16_t port)
 {
-	struct search direct = {match, NET_LIST_DIRECT, port, name ? NULL : address, .counts = counts_there};
+	struct search direct = {match, NET_LIST_DIRECT, port, name ? NULL : address,
+	                        .counts = counts_there};
 
 	if (name)
 		try_name(&direct, name);
@@ -375,12 +410,15 @@ bool net_match_is_direct(const struct net_match *match, const char *name, const 
 	return direct.found;
 }
 
-enum net_verdict net_match_address(const struct net_match *match, const struct net_address *address, uint16_t port,
-                                   const struct net_record **ret_record)
+enum net_verdict net_match_address(const struct net_match *match, const struct net_address *address,
+                                   uint16_t port, const struct net_record **ret_record)
 {
 	const struct net_question question = {.address = *address, .port = port};
-	const struct net_record *deny = denying(match, &question), *allow = deny ? NULL : allowing(match, &question);
+	const struct net_record *deny = denying(match, &question),
+				*allow = deny ? NULL : allowing(match, &question);
 
 	*ret_record = deny ? deny : allow;
-	return deny ? NET_VERDICT_DENIED_BY_RULE : allow ? NET_VERDICT_ALLOWED : NET_VERDICT_NO_RULE;
+	return deny    ? NET_VERDICT_DENIED_BY_RULE
+	       : allow ? NET_VERDICT_ALLOWED
+	               : NET_VERDICT_NO_RULE;
 }

@@ -3,21 +3,26 @@
 
 #include <string.h>
 
-static const struct net_name_problem empty = {"is empty", "write the name of a host, like api.example.org"},
-				     empty_label = {"has an empty label", "write one dot between labels, and none before the first"},
-				     long_label = {"has a label of more than 63 characters",
-                                                   "DNS has no such names: look for what was pasted"},
-				     long_name = {"is longer than 253 characters", "DNS has no such names: look for what was pasted"},
-				     hyphen = {"has a label that begins or ends with a hyphen", "write a hyphen only inside a label"},
-				     not_ascii = {"has a letter outside ASCII", "write it as xn--..., the form that DNS has of it"},
-				     character = {"has a character that names of hosts do not have",
-                                                  "write letters, digits, hyphens and dots"},
-				     underscore = {"has an underscore in its last label",
-                                                   "write underscores only in labels before the last"},
-				     number = {"is no name, since its last label is a number",
-                                               "write an address as four decimal numbers without leading zeros, like 10.1.2.3"},
-				     reserved = {"is reserved for credentials that Yett will add by itself",
-                                                 "use a name not in " NET_NAME_OF_US};
+static const struct net_name_problem
+	empty = {"is empty", "write the name of a host, like api.example.org"},
+	empty_label = {"has an empty label",
+                       "write one dot between labels, and none before the first"},
+	long_label = {"has a label of more than 63 characters",
+                      "DNS has no such names: look for what was pasted"},
+	long_name = {"is longer than 253 characters",
+                     "DNS has no such names: look for what was pasted"},
+	hyphen = {"has a label that begins or ends with a hyphen",
+                  "write a hyphen only inside a label"},
+	not_ascii = {"has a letter outside ASCII",
+                     "write it as xn--..., the form that DNS has of it"},
+	character = {"has a character that names of hosts do not have",
+                     "write letters, digits, hyphens and dots"},
+	underscore = {"has an underscore in its last label",
+                      "write underscores only in labels before the last"},
+	number = {"is no name, since its last label is a number",
+                  "write an address as four decimal numbers without leading zeros, like 10.1.2.3"},
+	reserved = {"is reserved for credentials that Yett will add by itself",
+                    "use a name not in " NET_NAME_OF_US};
 
 static char lower(char c)
 {
@@ -49,7 +54,8 @@ static const struct net_name_problem *label_problem(const char *label, size_t le
 	return label[0] == '-' || label[length - 1] == '-' ? &hyphen : NULL;
 }
 
-/* What inet_aton(3) or a browser would take for the last number of an address: digits, or 0x and whatever follows. */
+/* What inet_aton(3) or a browser would take for the last number of an address: digits, or 0x and
+ * whatever follows. */
 static bool is_number(const char *label)
 {
 	size_t digits = 0;
@@ -67,7 +73,9 @@ static const struct net_name_problem *name_problem(const char *name)
 		return &number;
 	if (strchr(last, '_'))
 		return &underscore;
-	return strcmp(name, NET_NAME_OF_US) == 0 || net_name_is_below(name, NET_NAME_OF_US) ? &reserved : NULL;
+	return strcmp(name, NET_NAME_OF_US) == 0 || net_name_is_below(name, NET_NAME_OF_US)
+	               ? &reserved
+	               : NULL;
 }
 
 /* Of a name without a final dot, in whatever case. */
@@ -86,7 +94,8 @@ static const struct net_name_problem *labels_problem(const char *text, size_t le
 	return !problem && length >= NET_NAME_SIZE ? &long_name : problem;
 }
 
-const struct net_name_problem *net_name_canonical(const char *text, size_t length, char ret_name[NET_NAME_SIZE])
+const struct net_name_problem *net_name_canonical(const char *text, size_t length,
+                                                  char ret_name[NET_NAME_SIZE])
 {
 	char name[NET_NAME_SIZE] = {0};
 	const struct net_name_problem *problem;
@@ -117,7 +126,8 @@ bool net_name_is_below(const char *name, const char *above)
 {
 	size_t length = strlen(name), tail = strlen(above);
 
-	return length > tail + 1 && name[length - tail - 1] == '.' && strcmp(name + length - tail, above) == 0;
+	return length > tail + 1 && name[length - tail - 1] == '.' &&
+	       strcmp(name + length - tail, above) == 0;
 }
 
 const char *net_name_parent(const char *name)

@@ -1,5 +1,6 @@
 /*
- * The ports that rules are about: where each takes a listener of its own, since nothing else catches connections.
+ * The ports that rules are about: where each takes a listener of its own, since nothing else
+ * catches connections.
  *
  * Pure functions with the privilege of the caller.
  */
@@ -15,7 +16,8 @@ struct net_ports {
 };
 
 /*
- * Each port of the rules that allow something, once, of a list that was checked or made here. NULL; or the first rule with which they are
- * more than NET_PORTS_MAX, and nothing else is said then.
+ * Each port of the rules that allow something, once, of a list that was checked or made here. NULL;
+ * or the first rule with which they are more than NET_PORTS_MAX, and nothing else is said then.
  */
-const struct net_record *net_ports_collect(const struct net_list *list, struct net_ports *ret_ports);
+const struct net_record *net_ports_collect(const struct net_list *list,
+                                           struct net_ports *ret_ports);

@@ -5,8 +5,11 @@
 #include <string.h>
 
 /* By kind: what stands before the name. NULL: it has none. */
-static const char *const before_name[] = {
-	[NET_RULE_ANY] = NULL, [NET_RULE_NAME] = "", [NET_RULE_BELOW_ONE] = "*.", [NET_RULE_BELOW] = "**.", [NET_RULE_ADDRESS] = NULL};
+static const char *const before_name[] = {[NET_RULE_ANY] = NULL,
+                                          [NET_RULE_NAME] = "",
+                                          [NET_RULE_BELOW_ONE] = "*.",
+                                          [NET_RULE_BELOW] = "**.",
+                                          [NET_RULE_ADDRESS] = NULL};
 
 bool net_rule_has_network(const struct net_rule *rule)
 {
@@ -18,7 +21,9 @@ static bool is_zero(const void *bytes, size_t size)
 	const char *at = bytes;
 	uint64_t word;
 
-	for (; size >= sizeof word; at += sizeof word, size -= sizeof word) { /* lists have thousands of names, and each is looked at */
+	for (; size >= sizeof word;
+	     at += sizeof word,
+	     size -= sizeof word) { /* lists have thousands of names, and each is looked at */
 		memcpy(&word, at, sizeof word);
 		if (word)
 			return false;
@@ -34,7 +39,8 @@ static bool name_is_valid(const struct net_rule *rule)
 
 	if (!before_name[rule->kind])
 		return is_zero(rule->name, sizeof rule->name);
-	return end && net_name_is_canonical(rule->name) && is_zero(end, (size_t)(rule->name + sizeof rule->name - end));
+	return end && net_name_is_canonical(rule->name) &&
+	       is_zero(end, (size_t)(rule->name + sizeof rule->name - end));
 }
 
 static bool network_is_valid(const struct net_rule *rule)
@@ -51,9 +57,11 @@ static bool network_is_valid(const struct net_rule *rule)
 
 bool net_rule_is_valid(const struct net_rule *rule)
 {
-	if (rule->kind > NET_RULE_ADDRESS || rule->is_bound > (rule->kind == NET_RULE_NAME) || rule->reserved)
+	if (rule->kind > NET_RULE_ADDRESS || rule->is_bound > (rule->kind == NET_RULE_NAME) ||
+	    rule->reserved)
 		return false;
-	return rule->port_first >= 1 && rule->port_first <= rule->port_last && name_is_valid(rule) && network_is_valid(rule);
+	return rule->port_first >= 1 && rule->port_first <= rule->port_last &&
+	       name_is_valid(rule) && network_is_valid(rule);
 }
 
 static size_t print_network(const struct net_rule *rule, char *out, size_t size)
@@ -84,12 +92,14 @@ static size_t print_ports(const struct net_rule *rule, char *out, size_t size)
 char *net_rule_print(const struct net_rule *rule, char out[NET_RULE_TEXT_SIZE])
 {
 	bool has_brackets = rule->kind == NET_RULE_ADDRESS && !net_address_is_v4(&rule->address);
-	size_t size = NET_RULE_TEXT_SIZE, used = units_append(out, size, "%s", has_brackets ? "[" : "");
+	size_t size = NET_RULE_TEXT_SIZE,
+	       used = units_append(out, size, "%s", has_brackets ? "[" : "");
 
 	if (rule->kind == NET_RULE_ADDRESS)
 		used += print_network(rule, out + used, size - used);
 	else if (before_name[rule->kind])
-		used += units_append(out + used, size - used, "%s%s", before_name[rule->kind], rule->name);
+		used += units_append(out + used, size - used, "%s%s", before_name[rule->kind],
+		                     rule->name);
 	else
 		used += units_append(out + used, size - used, "*");
 	used += units_append(out + used, size - used, "%s", has_brackets ? "]" : "");
@@ -101,14 +111,17 @@ char *net_rule_print(const struct net_rule *rule, char out[NET_RULE_TEXT_SIZE])
 	return out;
 }
 
-bool net_rule_network_names(const struct net_address *network, unsigned prefix, enum net_address_kind kind)
+bool net_rule_network_names(const struct net_address *network, unsigned prefix,
+                            enum net_address_kind kind)
 {
-	return (kind == NET_ADDRESS_PRIVATE || kind == NET_ADDRESS_LOCAL) && net_address_network_kind(network, prefix) == kind;
+	return (kind == NET_ADDRESS_PRIVATE || kind == NET_ADDRESS_LOCAL) &&
+	       net_address_network_kind(network, prefix) == kind;
 }
 
 bool net_rule_allows_nothing(const struct net_rule *rule)
 {
-	return net_rule_has_network(rule) && net_address_network_kind(&rule->address, rule->prefix) >= NET_ADDRESS_LINK;
+	return net_rule_has_network(rule) &&
+	       net_address_network_kind(&rule->address, rule->prefix) >= NET_ADDRESS_LINK;
 }
 
 /* Whether `outer` holds the network of `inner`, and names what that one names. */
@@ -124,7 +137,8 @@ static bool network_covers(const struct net_rule *outer, const struct net_rule *
 static bool names_something(const struct net_rule *rule)
 {
 	return net_rule_has_network(rule) &&
-	       net_rule_network_names(&rule->address, rule->prefix, net_address_network_kind(&rule->address, rule->prefix));
+	       net_rule_network_names(&rule->address, rule->prefix,
+	                              net_address_network_kind(&rule->address, rule->prefix));
 }
 
 static bool name_covers(const struct net_rule *outer, const struct net_rule *inner)
@@ -134,7 +148,8 @@ static bool name_covers(const struct net_rule *outer, const struct net_rule *inn
 	if (inner->kind == NET_RULE_ANY)
 		return false;
 	if (outer->kind == NET_RULE_BELOW)
-		return net_name_is_below(inner->name, outer->name) || (is_same && inner->kind != NET_RULE_NAME);
+		return net_name_is_below(inner->name, outer->name) ||
+		       (is_same && inner->kind != NET_RULE_NAME);
 	if (outer->kind == NET_RULE_BELOW_ONE && inner->kind == NET_RULE_NAME) {
 		const char *parent = net_name_parent(inner->name);
 
@@ -148,8 +163,10 @@ bool net_rule_covers(const struct net_rule *outer, const struct net_rule *inner)
 	if (outer->port_first > inner->port_first || outer->port_last < inner->port_last)
 		return false;
 	if (outer->kind == NET_RULE_ADDRESS || (outer->is_bound && inner->is_bound))
-		return outer->kind == inner->kind && network_covers(outer, inner) && strcmp(outer->name, inner->name) == 0;
+		return outer->kind == inner->kind && network_covers(outer, inner) &&
+		       strcmp(outer->name, inner->name) == 0;
 	if (outer->is_bound || names_something(inner))
 		return false;
-	return outer->kind == NET_RULE_ANY || (inner->kind != NET_RULE_ADDRESS && name_covers(outer, inner));
+	return outer->kind == NET_RULE_ANY ||
+	       (inner->kind != NET_RULE_ADDRESS && name_covers(outer, inner));
 }

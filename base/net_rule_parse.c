@@ -18,7 +18,8 @@ static int refuse(const struct reading *reading, const char *wrong)
 {
 	char quoted[QUOTED_SIZE];
 
-	return error_set(reading->error, YETT_E_INVALID_REQUEST, 0, "'%s' %s", escape_text(reading->text, quoted, sizeof quoted), wrong);
+	return error_set(reading->error, YETT_E_INVALID_REQUEST, 0, "'%s' %s",
+	                 escape_text(reading->text, quoted, sizeof quoted), wrong);
 }
 
 static int refuse_with(const struct reading *reading, const char *wrong, const char *mend)
@@ -33,7 +34,8 @@ static int refuse_with(const struct reading *reading, const char *wrong, const c
 static const struct scheme {
 	const char *name, *port;
 } schemes[] = {
-	{"https", ":443"}, {"http", ":80"}, {"wss", ":443"}, {"ws", ":80"}, {"ssh", ":22"}, {"git", ":9418"}, {"postgresql", ":5432"},
+	{"https", ":443"}, {"http", ":80"},  {"wss", ":443"},         {"ws", ":80"},
+	{"ssh", ":22"},    {"git", ":9418"}, {"postgresql", ":5432"},
 };
 
 /* `host` has its port already, or none that is known. */
@@ -44,7 +46,8 @@ static const char *port_of_scheme(const char *scheme, size_t scheme_length, cons
 	if (colon && (!bracket || colon > bracket))
 		return "";
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
-		if (strlen(schemes[i].name) == scheme_length && strncasecmp(schemes[i].name, scheme, scheme_length) == 0)
+		if (strlen(schemes[i].name) == scheme_length &&
+		    strncasecmp(schemes[i].name, scheme, scheme_length) == 0)
 			return schemes[i].port;
 	return ":PORT";
 }
@@ -64,7 +67,8 @@ static int refuse_url(const struct reading *reading, const char *separator)
 	}
 	if (length < sizeof host)
 		memcpy(host, after, length);
-	error_mend(reading->error, "write %s%s", *host ? escape_text(host, quoted, sizeof quoted) : "HOST",
+	error_mend(reading->error, "write %s%s",
+	           *host ? escape_text(host, quoted, sizeof quoted) : "HOST",
 	           port_of_scheme(reading->text, (size_t)(separator - reading->text), host));
 	return r;
 }
@@ -87,13 +91,16 @@ static int parse_ports(const struct reading *reading, char *ports, struct net_ru
 	uint64_t first = 1, last = NET_RULE_PORT_MAX;
 
 	if (ports && isalpha((unsigned char)*ports))
-		return refuse_with(reading, "has a word for a port", "write the port as a number, like :443 for https");
+		return refuse_with(reading, "has a word for a port",
+		                   "write the port as a number, like :443 for https");
 	if (dash)
 		*dash = '\0';
-	if (ports && (!parse_number(ports, NET_RULE_PORT_MAX, &first) || !parse_number(dash ? dash + 1 : ports, NET_RULE_PORT_MAX, &last) ||
+	if (ports && (!parse_number(ports, NET_RULE_PORT_MAX, &first) ||
+	              !parse_number(dash ? dash + 1 : ports, NET_RULE_PORT_MAX, &last) ||
 	              first == 0 || last == 0))
-		return refuse_with(reading, "has no port that there is",
-		                   "write :PORT or :FIRST-LAST with numbers from 1 to 65535, or nothing for all ports");
+		return refuse_with(
+			reading, "has no port that there is",
+			"write :PORT or :FIRST-LAST with numbers from 1 to 65535, or nothing for all ports");
 	if (first > last) {
 		int r = refuse(reading, "has ports that end before they begin");
 
@@ -107,16 +114,21 @@ static int parse_ports(const struct reading *reading, char *ports, struct net_ru
 
 static int refuse_host_bits(const struct reading *reading, const struct net_rule *rule)
 {
-	struct net_rule network = {.kind = NET_RULE_ADDRESS, .prefix = rule->prefix, .port_first = 1, .port_last = NET_RULE_PORT_MAX};
+	struct net_rule network = {.kind = NET_RULE_ADDRESS,
+	                           .prefix = rule->prefix,
+	                           .port_first = 1,
+	                           .port_last = NET_RULE_PORT_MAX};
 	char text[NET_RULE_TEXT_SIZE];
 	int r = refuse(reading, "has an address inside the network, not the network's first");
 
 	network.address = net_address_masked(&rule->address, rule->prefix);
-	error_mend(reading->error, "write %s for the network, or the address alone", net_rule_print(&network, text));
+	error_mend(reading->error, "write %s for the network, or the address alone",
+	           net_rule_print(&network, text));
 	return r;
 }
 
-/* "10.0.0.0/8", or an address alone; `text` is written to. 1: it is no address, and nothing is said of it. */
+/* "10.0.0.0/8", or an address alone; `text` is written to. 1: it is no address, and nothing is said
+ * of it. */
 static int parse_network(const struct reading *reading, char *text, struct net_rule *rule)
 {
 	char *prefix = strchr(text, '/');
@@ -127,16 +139,20 @@ static int parse_network(const struct reading *reading, char *text, struct net_r
 	if (prefix)
 		*prefix++ = '\0';
 	if (net_address_parse(text, &rule->address) < 0)
-		return prefix ? refuse_with(reading, "has a prefix, but no address before it",
-		                            "write ADDRESS/PREFIX, like 10.1.0.0/16 or [2001:db8::/32]:443")
+		return prefix ? refuse_with(
+					reading, "has a prefix, but no address before it",
+					"write ADDRESS/PREFIX, like 10.1.0.0/16 or [2001:db8::/32]:443")
 		              : 1;
-	/* 10.0.0.0 has 32 bits of its own; ::ffff:10.0.0.0 is the same, but was written with 128. */
+	/* 10.0.0.0 has 32 bits of its own; ::ffff:10.0.0.0 is the same, but was written with 128.
+	 */
 	before = strchr(text, ':') ? 0 : NET_ADDRESS_PREFIX_V4;
 	if (prefix && !parse_number(prefix, NET_ADDRESS_PREFIX_MAX - before, &bits))
-		return refuse_with(reading, "has a prefix that no such address has", before ? "write /0 to /32" : "write /0 to /128");
+		return refuse_with(reading, "has a prefix that no such address has",
+		                   before ? "write /0 to /32" : "write /0 to /128");
 	rule->prefix = (uint8_t)(prefix ? bits + before : NET_ADDRESS_PREFIX_MAX);
 	first = net_address_masked(&rule->address, rule->prefix);
-	return net_address_compare(&first, &rule->address) == 0 ? 0 : refuse_host_bits(reading, rule);
+	return net_address_compare(&first, &rule->address) == 0 ? 0
+	                                                        : refuse_host_bits(reading, rule);
 }
 
 /* By what stands before the name; the longest first. */
@@ -164,20 +180,24 @@ static int parse_name(const struct reading *reading, const char *host, struct ne
 		wildcard++;
 	host += strlen(wildcard->before);
 	if (strchr(host, '*'))
-		return refuse_with(reading, "has a * in another place than the front",
-		                   "write * for any host, *.NAME for one label before NAME, **.NAME for any number of them");
+		return refuse_with(
+			reading, "has a * in another place than the front",
+			"write * for any host, *.NAME for one label before NAME, **.NAME for any number of them");
 	problem = net_name_canonical(host, strlen(host), rule->name);
 	rule->kind = wildcard->kind;
 	if (problem)
 		return refuse_with(reading, problem->wrong, problem->mend);
-	return is_own_name(rule->name) ? refuse_with(reading, "is the sandbox itself, to programs inside, and not this host",
-	                                             "write NAME:PORT@127.0.0.1, with another name that leads there on this host")
-	                               : 0;
+	return is_own_name(rule->name)
+	               ? refuse_with(
+				 reading,
+				 "is the sandbox itself, to programs inside, and not this host",
+				 "write NAME:PORT@127.0.0.1, with another name that leads there on this host")
+	               : 0;
 }
 
 /*
- * An address of IPv6 without brackets, the end of which could be a port. "2606:4700::34:443" is an address, and [2606:4700::34]:443
- * what was meant by most who write it. 0: it is none.
+ * An address of IPv6 without brackets, the end of which could be a port. "2606:4700::34:443" is an
+ * address, and [2606:4700::34]:443 what was meant by most who write it. 0: it is none.
  */
 static int check_readings(const struct reading *reading, const char *host)
 {
@@ -187,7 +207,8 @@ static int check_readings(const struct reading *reading, const char *host)
 	uint64_t port;
 	int r;
 
-	if (!colon || (size_t)(colon - host) >= sizeof before || !parse_number(colon + 1, NET_RULE_PORT_MAX, &port) || port == 0)
+	if (!colon || (size_t)(colon - host) >= sizeof before ||
+	    !parse_number(colon + 1, NET_RULE_PORT_MAX, &port) || port == 0)
 		return 0;
 	memcpy(before, host, (size_t)(colon - host));
 	before[colon - host] = '\0';
@@ -197,12 +218,15 @@ static int check_readings(const struct reading *reading, const char *host)
 		return 0;
 	before[strlen(before)] = host[strlen(before)];
 	before[colon - host] = '\0';
-	r = refuse(reading, "has no brackets, so that it is not clear where the address of IPv6 ends");
+	r = refuse(reading,
+	           "has no brackets, so that it is not clear where the address of IPv6 ends");
 	if (net_address_parse(host, &address) < 0)
 		error_mend(reading->error, "write [%s]:%llu", before, (unsigned long long)port);
 	else
-		error_mend(reading->error, "write [%s]:%llu if %llu is the port, or [%s] if it belongs to the address", before,
-		           (unsigned long long)port, (unsigned long long)port, host);
+		error_mend(
+			reading->error,
+			"write [%s]:%llu if %llu is the port, or [%s] if it belongs to the address",
+			before, (unsigned long long)port, (unsigned long long)port, host);
 	return r;
 }
 
@@ -215,7 +239,8 @@ static int parse_host(const struct reading *reading, char *host, struct net_rule
 	if (r != 0)
 		return r;
 	if (!*host)
-		return refuse_with(reading, "names no host", "write HOST:PORT, or *:PORT for any host");
+		return refuse_with(reading, "names no host",
+		                   "write HOST:PORT, or *:PORT for any host");
 	r = parse_network(reading, host, rule);
 	if (r == 0)
 		rule->kind = NET_RULE_ADDRESS;
@@ -259,7 +284,9 @@ static int parse_bound(const struct reading *reading, char *network, struct net_
 		                   "write NAME:PORT@NETWORK, with a whole name");
 	rule->is_bound = 1;
 	r = parse_network(reading, network, rule);
-	return r == 1 ? refuse_with(reading, "has no network after the @", "write NAME:PORT@NETWORK, like db.internal:5432@10.0.0.0/8") : r;
+	return r == 1 ? refuse_with(reading, "has no network after the @",
+	                            "write NAME:PORT@NETWORK, like db.internal:5432@10.0.0.0/8")
+	              : r;
 }
 
 /* Bytes that no rule has, before anything is made of them. 0 where there are none. */
@@ -267,19 +294,25 @@ static int check_bytes(const struct reading *reading)
 {
 	for (const char *at = reading->text; *at; at++) {
 		if ((unsigned char)*at > 0x7f)
-			return refuse_with(reading, "has a letter outside ASCII", "write it as xn--..., the form that DNS has of it");
+			return refuse_with(reading, "has a letter outside ASCII",
+			                   "write it as xn--..., the form that DNS has of it");
 		if (*at <= ' ' || *at == 0x7f)
-			return refuse_with(reading, "has a space or control character", "write one rule without spaces");
+			return refuse_with(reading, "has a space or control character",
+			                   "write one rule without spaces");
 		if (*at == ',')
-			return refuse_with(reading, "has a comma", "write one rule each: --allow A --allow B, or {\"A\", \"B\"} in a file");
+			return refuse_with(
+				reading, "has a comma",
+				"write one rule each: --allow A --allow B, or {\"A\", \"B\"} in a file");
 	}
 	return 0;
 }
 
-/* What stands there begins with a host, and perhaps its port. ssh's way to name a file, HOST:PATH, means ssh's port. */
+/* What stands there begins with a host, and perhaps its port. ssh's way to name a file, HOST:PATH,
+ * means ssh's port. */
 static int refuse_more(const struct reading *reading, const char *wrong, const char *host)
 {
-	size_t length = strcspn(host, ":/"), digits = host[length] == ':' ? strspn(host + length + 1, "0123456789") : 0;
+	size_t length = strcspn(host, ":/"),
+	       digits = host[length] == ':' ? strspn(host + length + 1, "0123456789") : 0;
 	const char *port = host[length] == ':' ? ":22" : "", *after = host + length + 1 + digits;
 	char text[QUOTED_SIZE] = "", quoted[QUOTED_SIZE];
 	int r = refuse(reading, wrong);
@@ -290,7 +323,8 @@ static int refuse_more(const struct reading *reading, const char *wrong, const c
 	}
 	if (length < sizeof text)
 		memcpy(text, host, length);
-	error_mend(reading->error, "write %s%s", *text ? escape_text(text, quoted, sizeof quoted) : "HOST", port);
+	error_mend(reading->error, "write %s%s",
+	           *text ? escape_text(text, quoted, sizeof quoted) : "HOST", port);
 	return r;
 }
 
@@ -302,18 +336,25 @@ static bool is_address(const char *text, size_t length)
 
 	if (length < sizeof part)
 		memcpy(part, text, length);
-	return net_address_parse(part, &address) == 0 || *part == '[' || strchr(part, ':') != strrchr(part, ':');
+	return net_address_parse(part, &address) == 0 || *part == '[' ||
+	       strchr(part, ':') != strrchr(part, ':');
 }
 
-/* user@host, git@host:path, host/path: what is more than a host and its port. 0 where it is none of them. */
+/* user@host, git@host:path, host/path: what is more than a host and its port. 0 where it is none of
+ * them. */
 static int check_more(const struct reading *reading)
 {
 	const char *text = reading->text, *at = strchr(text, '@'), *path = strchr(text, '/');
 
-	if (at && at > text && at[1] && strcspn(text, ":*[/") > (size_t)(at - text) && !is_address(at + 1, strcspn(at + 1, "/")))
-		return refuse_more(reading, "has a user before the host, and a rule is only its host and port", at + 1);
-	if (!at && path && path > text && !isdigit((unsigned char)path[1]) && path[1] != '-' && !is_address(text, strcspn(text, "/")))
-		return refuse_more(reading, "has a path, and a rule is only its host and port", text);
+	if (at && at > text && at[1] && strcspn(text, ":*[/") > (size_t)(at - text) &&
+	    !is_address(at + 1, strcspn(at + 1, "/")))
+		return refuse_more(
+			reading, "has a user before the host, and a rule is only its host and port",
+			at + 1);
+	if (!at && path && path > text && !isdigit((unsigned char)path[1]) && path[1] != '-' &&
+	    !is_address(text, strcspn(text, "/")))
+		return refuse_more(reading, "has a path, and a rule is only its host and port",
+		                   text);
 	return 0;
 }
 

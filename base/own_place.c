@@ -6,12 +6,14 @@
 #include <string.h>
 
 /* The system's with anything below them, and nobody's work. */
-static const char *const system_trees[] = {"/bin",    "/boot", "/dev", "/etc",  "/lib", "/lib32", "/lib64",
-                                           "/libx32", "/proc", "/run", "/sbin", "/sys", "/usr"};
+static const char *const system_trees[] = {"/bin",   "/boot",  "/dev",    "/etc",  "/lib",
+                                           "/lib32", "/lib64", "/libx32", "/proc", "/run",
+                                           "/sbin",  "/sys",   "/usr"};
 
 /* The system's themselves: what is below them can be anybody's work. */
-static const char *const system_directories[] = {"/",    "/home", "/media", "/mnt",     "/opt",     "/root",
-                                                 "/srv", "/tmp",  "/var",   "/var/tmp", "/var/lib", "/var/log"};
+static const char *const system_directories[] = {"/",    "/home",    "/media",   "/mnt",
+                                                 "/opt", "/root",    "/srv",     "/tmp",
+                                                 "/var", "/var/tmp", "/var/lib", "/var/log"};
 
 bool own_place_is_below(const char *path, const char *directory)
 {
@@ -19,14 +21,16 @@ bool own_place_is_below(const char *path, const char *directory)
 
 	if (length == 1)
 		return path[0] == '/';
-	return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
+	return strncmp(path, directory, length) == 0 &&
+	       (path[length] == '\0' || path[length] == '/');
 }
 
 enum own_place own_place_of(const char *directory, const char *home)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(system_directories); i++)
 		if (strcmp(directory, system_directories[i]) == 0)
-			return home && strcmp(directory, home) == 0 ? OWN_PLACE_HOME : OWN_PLACE_SYSTEM;
+			return home && strcmp(directory, home) == 0 ? OWN_PLACE_HOME
+			                                            : OWN_PLACE_SYSTEM;
 	for (size_t i = 0; i < ARRAY_SIZE(system_trees); i++)
 		if (own_place_is_below(directory, system_trees[i]))
 			return OWN_PLACE_SYSTEM;

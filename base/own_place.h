@@ -1,5 +1,6 @@
 /*
- * Whether a directory is somebody's work, or their home, or the system's: what is shared unasked, or by whoever is not a person.
+ * Whether a directory is somebody's work, or their home, or the system's: what is shared unasked,
+ * or by whoever is not a person.
  *
  * Pure decisions over paths that are absolute and free of symbolic links; nothing is opened.
  */

@@ -12,7 +12,8 @@ int rtnetlink_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
-struct rtattr *rtnetlink_add(struct rtnetlink_ask *ask, uint16_t type, const void *bytes, size_t size)
+struct rtattr *rtnetlink_add(struct rtnetlink_ask *ask, uint16_t type, const void *bytes,
+                             size_t size)
 {
 	struct rtattr attribute = {.rta_len = (uint16_t)RTA_LENGTH(size), .rta_type = type};
 	uint8_t *at = (uint8_t *)&ask->header + ask->header.nlmsg_len;
@@ -27,7 +28,8 @@ struct rtattr *rtnetlink_add(struct rtnetlink_ask *ask, uint16_t type, const voi
 
 void rtnetlink_end(const struct rtnetlink_ask *ask, struct rtattr *nest)
 {
-	nest->rta_len = (uint16_t)((const uint8_t *)&ask->header + ask->header.nlmsg_len - (const uint8_t *)nest);
+	nest->rta_len = (uint16_t)((const uint8_t *)&ask->header + ask->header.nlmsg_len -
+	                           (const uint8_t *)nest);
 }
 
 int rtnetlink_send(int fd, struct rtnetlink_ask *ask, uint16_t type)
@@ -44,7 +46,8 @@ int rtnetlink_send(int fd, struct rtnetlink_ask *ask, uint16_t type)
 	if (send(fd, ask, ask->header.nlmsg_len, 0) < 0)
 		return -errno;
 	n = recv(fd, &answer, sizeof answer, 0);
-	if (n < (ssize_t)NLMSG_LENGTH(sizeof answer.error) || answer.header.nlmsg_type != NLMSG_ERROR)
+	if (n < (ssize_t)NLMSG_LENGTH(sizeof answer.error) ||
+	    answer.header.nlmsg_type != NLMSG_ERROR)
 		return n < 0 ? -errno : -EBADMSG;
 	return answer.error.error;
 }

@@ -26,8 +26,10 @@ struct rtnetlink_ask {
 /* To be closed; or -errno. */
 _must_check_ int rtnetlink_open(void);
 
-/* Adds an attribute, for which there must be room, and returns it. One that others are nested in is ended after them. */
-struct rtattr *rtnetlink_add(struct rtnetlink_ask *ask, uint16_t type, const void *bytes, size_t size);
+/* Adds an attribute, for which there must be room, and returns it. One that others are nested in is
+ * ended after them. */
+struct rtattr *rtnetlink_add(struct rtnetlink_ask *ask, uint16_t type, const void *bytes,
+                             size_t size);
 void rtnetlink_end(const struct rtnetlink_ask *ask, struct rtattr *nest);
 
 /* RTM_NEWADDR and its like, with NLM_F_CREATE. 0 or -errno, by what the kernel has answered. */

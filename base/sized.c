@@ -5,7 +5,8 @@
 
 #define SIZE_MAX_ASKED 4096 /* more is no size: it was not set. clone3(2): E2BIG */
 
-int sized_take(const struct sized_kind *kind, const void *options, void *ret_options, struct yett_error *error)
+int sized_take(const struct sized_kind *kind, const void *options, void *ret_options,
+               struct yett_error *error)
 {
 	const unsigned char *bytes = options;
 	size_t size;
@@ -15,12 +16,15 @@ int sized_take(const struct sized_kind *kind, const void *options, void *ret_opt
 		return 0;
 	memcpy(&size, options, sizeof size);
 	if (size == 0 || size > SIZE_MAX_ASKED)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
-		                 "struct %s has no size: set all of it to zero, and its member size to sizeof(struct %s)", kind->name,
-		                 kind->name);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
+			"struct %s has no size: set all of it to zero, and its member size to sizeof(struct %s)",
+			kind->name, kind->name);
 	if (size < kind->first)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT,
-		                 "struct %s was never as small as %zu bytes: its first version has %zu", kind->name, size, kind->first);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT,
+			"struct %s was never as small as %zu bytes: its first version has %zu",
+			kind->name, size, kind->first);
 	for (size_t i = kind->size; i < size; i++)
 		if (bytes[i])
 			return error_set(
@@ -31,7 +35,8 @@ int sized_take(const struct sized_kind *kind, const void *options, void *ret_opt
 	return 0;
 }
 
-int sized_take_element(const struct sized_kind *kind, const void *array, size_t i, void *ret_options, struct yett_error *error)
+int sized_take_element(const struct sized_kind *kind, const void *array, size_t i,
+                       void *ret_options, struct yett_error *error)
 {
 	size_t stride, size;
 	int r = sized_take(kind, array, ret_options, error);
@@ -41,8 +46,9 @@ int sized_take_element(const struct sized_kind *kind, const void *array, size_t 
 	memcpy(&stride, array, sizeof stride);
 	memcpy(&size, (const char *)array + i * stride, sizeof size);
 	if (size != stride)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "element %zu of an array of struct %s has the size %zu, and the first one %zu", i, kind->name, size,
-		                 stride);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"element %zu of an array of struct %s has the size %zu, and the first one %zu",
+			i, kind->name, size, stride);
 	return sized_take(kind, (const char *)array + i * stride, ret_options, error);
 }

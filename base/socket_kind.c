@@ -22,13 +22,15 @@ enum socket_kind socket_kind(int fd)
 	struct sockaddr_storage peer;
 	socklen_t length = sizeof peer;
 
-	if ((domain != AF_UNIX && domain != AF_INET && domain != AF_INET6 && domain != AF_VSOCK) || (!is_stream && type != SOCK_DGRAM))
+	if ((domain != AF_UNIX && domain != AF_INET && domain != AF_INET6 && domain != AF_VSOCK) ||
+	    (!is_stream && type != SOCK_DGRAM))
 		return SOCKET_OTHER;
 	has_peer = getpeername(fd, (struct sockaddr *)&peer, &length) == 0;
 	if (has_peer && is_stream && domain == AF_UNIX)
 		return SOCKET_PEER;
 	/* A stream that has ended has no peer any more, and may have something to be read. */
-	return has_peer || (is_stream && number_of(fd, SO_ACCEPTCONN) == 0) ? SOCKET_CONNECTED : SOCKET_OTHER;
+	return has_peer || (is_stream && number_of(fd, SO_ACCEPTCONN) == 0) ? SOCKET_CONNECTED
+	                                                                    : SOCKET_OTHER;
 }
 
 int socket_name_once(int fd)
@@ -41,5 +43,8 @@ int socket_name_once(int fd)
 	if (name.ss_family != AF_UNIX || length > offsetof(struct sockaddr, sa_data))
 		return 0;
 	/* EINVAL: somebody else has named it meanwhile. */
-	return bind(fd, (struct sockaddr *)&name, offsetof(struct sockaddr, sa_data)) < 0 && errno != EINVAL ? -errno : 0;
+	return bind(fd, (struct sockaddr *)&name, offsetof(struct sockaddr, sa_data)) < 0 &&
+	                       errno != EINVAL
+	               ? -errno
+	               : 0;
 }

@@ -4,7 +4,8 @@
 #include <signal.h>
 #include <spawn.h>
 
-static int add_descriptors(posix_spawn_file_actions_t *actions, int input, const int *fds, size_t count)
+static int add_descriptors(posix_spawn_file_actions_t *actions, int input, const int *fds,
+                           size_t count)
 {
 	int r = posix_spawn_file_actions_adddup2(actions, input, STDIN_FILENO);
 
@@ -14,7 +15,8 @@ static int add_descriptors(posix_spawn_file_actions_t *actions, int input, const
 	return r;
 }
 
-int spawn(const char *path, char *const argv[], int input, const int *fds, size_t count, pid_t *ret_pid)
+int spawn(const char *path, char *const argv[], int input, const int *fds, size_t count,
+          pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -29,7 +31,8 @@ int spawn(const char *path, char *const argv[], int input, const int *fds, size_
 		return -r;
 	r = posix_spawnattr_init(&attributes);
 	if (r == 0) {
-		(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+		(void)posix_spawnattr_setflags(&attributes,
+		                               POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 		(void)posix_spawnattr_setsigmask(&attributes, &none);
 		(void)posix_spawnattr_setsigdefault(&attributes, &all);
 		r = add_descriptors(&actions, input, fds, count);

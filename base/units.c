@@ -14,7 +14,8 @@ char *units_format_size(uint64_t bytes, char out[UNITS_TEXT_SIZE])
 		bytes /= 1024;
 		unit++;
 	}
-	(void)snprintf(out, UNITS_TEXT_SIZE, "%llu%.1s", (unsigned long long)bytes, unit ? units_letters + unit - 1 : "");
+	(void)snprintf(out, UNITS_TEXT_SIZE, "%llu%.1s", (unsigned long long)bytes,
+	               unit ? units_letters + unit - 1 : "");
 	return out;
 }
 

@@ -1,5 +1,6 @@
 /*
- * Numbers as people write them: sizes (64M, 2G). units_format.h has processors and times, units_parse.h the way back.
+ * Numbers as people write them: sizes (64M, 2G). units_format.h has processors and times,
+ * units_parse.h the way back.
  *
  * Pure functions with the privilege of the caller.
  */

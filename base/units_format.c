@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const struct units_time units_times[UNITS_TIMES] = {{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
+const struct units_time units_times[UNITS_TIMES] = {
+	{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
 
 char *units_format_duration(uint64_t ms, char out[UNITS_TEXT_SIZE])
 {
@@ -12,14 +13,16 @@ char *units_format_duration(uint64_t ms, char out[UNITS_TEXT_SIZE])
 
 	while (i + 1 < ARRAY_SIZE(units_times) && (ms == 0 || ms % units_times[i].ms != 0))
 		i++;
-	(void)snprintf(out, UNITS_TEXT_SIZE, "%llu%s", (unsigned long long)(ms / units_times[i].ms), units_times[i].unit);
+	(void)snprintf(out, UNITS_TEXT_SIZE, "%llu%s", (unsigned long long)(ms / units_times[i].ms),
+	               units_times[i].unit);
 	return out;
 }
 
 char *units_format_cpus(uint64_t millis, char out[UNITS_TEXT_SIZE])
 {
 	int length =
-		snprintf(out, UNITS_TEXT_SIZE, "%llu.%03llu", (unsigned long long)(millis / 1000), (unsigned long long)(millis % 1000));
+		snprintf(out, UNITS_TEXT_SIZE, "%llu.%03llu", (unsigned long long)(millis / 1000),
+	                 (unsigned long long)(millis % 1000));
 
 	while (length > 1 && out[length - 1] == '0')
 		out[--length] = '\0';

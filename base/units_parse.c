@@ -11,7 +11,8 @@ static int units_digits(const char *text, const char **ret_end, uint64_t *ret_nu
 	const char *at = text;
 
 	for (; *at >= '0' && *at <= '9'; at++)
-		if (__builtin_mul_overflow(number, (uint64_t)10, &number) || __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number))
+		if (__builtin_mul_overflow(number, (uint64_t)10, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number))
 			return -ERANGE;
 	if (at == text)
 		return -EINVAL;
@@ -61,8 +62,8 @@ static int units_add(uint64_t *sum, uint64_t thousandths, uint64_t unit)
 {
 	uint64_t whole, part = (thousandths % 1000 * unit + 999) / 1000;
 
-	if (__builtin_mul_overflow(thousandths / 1000, unit, &whole) || __builtin_add_overflow(*sum, whole, sum) ||
-	    __builtin_add_overflow(*sum, part, sum))
+	if (__builtin_mul_overflow(thousandths / 1000, unit, &whole) ||
+	    __builtin_add_overflow(*sum, whole, sum) || __builtin_add_overflow(*sum, part, sum))
 		return -ERANGE;
 	return 0;
 }

@@ -6,10 +6,12 @@
 #include "base/fd.h"
 
 static const struct userns_rule rules[] = {
-	{"/proc/sys/user/max_user_namespaces", '0', "user.max_user_namespaces is 0", "sysctl user.max_user_namespaces=15000"},
+	{"/proc/sys/user/max_user_namespaces", '0', "user.max_user_namespaces is 0",
+         "sysctl user.max_user_namespaces=15000"},
 	{"/proc/sys/kernel/unprivileged_userns_clone", '0', "kernel.unprivileged_userns_clone is 0",
          "sysctl kernel.unprivileged_userns_clone=1"},
-	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1', "AppArmor keeps them from users (Ubuntu's rule)",
+	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
+         "AppArmor keeps them from users (Ubuntu's rule)",
          "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
 };
 

@@ -11,5 +11,6 @@ struct userns_rule {
 	const char *what, *mend; /* for people; the mend is a command for root */
 };
 
-/* The first of them that is in force. NULL: none, and what forbids a namespace is something else, such as a container around us. */
+/* The first of them that is in force. NULL: none, and what forbids a namespace is something else,
+ * such as a container around us. */
 const struct userns_rule *userns_find_rule(void);

@@ -17,7 +17,8 @@
 #define TEXT_OF(x)     #x
 #define TEXT(x)        TEXT_OF(x)
 
-/* As SQLite keeps their text. A checkpoint that goes hands its parent on. The state is last: what is before it is read without it. */
+/* As SQLite keeps their text. A checkpoint that goes hands its parent on. The state is last: what
+ * is before it is read without it. */
 static const char *const tables[] = {
 	"CREATE TABLE checkpoint(id BLOB NOT NULL PRIMARY KEY, thread TEXT NOT NULL, parent BLOB, step INTEGER NOT NULL, node TEXT, "
 	"tags TEXT, custom TEXT, sandbox TEXT, snapshot TEXT, state BLOB NOT NULL) STRICT",
@@ -32,9 +33,10 @@ static const char *const statistics[] = {"CREATE TABLE sqlite_stat1(tbl,idx,stat
                                          "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"};
 
 /*
- * A file's pages may lead to each other, so that a few of them are rows without end, or texts of any length. So SQLite's machine makes so
- * many steps for each statement at most, which are called for every STEPS of them: what opens a store takes some hundred; what lists or
- * removes a checkpoint less than a hundred, and no checkpoint is shorter than a hundred bytes.
+ * A file's pages may lead to each other, so that a few of them are rows without end, or texts of
+ * any length. So SQLite's machine makes so many steps for each statement at most, which are called
+ * for every STEPS of them: what opens a store takes some hundred; what lists or removes a
+ * checkpoint less than a hundred, and no checkpoint is shorter than a hundred bytes.
  */
 #define STEPS          100
 #define OPENING_STEPS  5000
@@ -42,7 +44,8 @@ static const char *const statistics[] = {"CREATE TABLE sqlite_stat1(tbl,idx,stat
 #define STEPS_FOR_BYTE 16
 #define SECONDS_MAX    300 /* of processor time */
 
-/* Of a text or a state, and of a statement in the list of tables: sqlite3_limit(). What is parsed takes many times its length. */
+/* Of a text or a state, and of a statement in the list of tables: sqlite3_limit(). What is parsed
+ * takes many times its length. */
 #define LENGTH_MAX     (513 << 20)
 #define SQL_LENGTH_MAX 4096
 
@@ -52,39 +55,45 @@ struct database_watch {
 };
 
 /*
- * What is not set in the file. The log is kept small (bytes), memory takes what sorting wants, and what is removed is overwritten. The rest
- * has SQLite look twice at what it reads.
+ * What is not set in the file. The log is kept small (bytes), memory takes what sorting wants, and
+ * what is removed is overwritten. The rest has SQLite look twice at what it reads.
  */
-static const char settings[] = "PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY; PRAGMA secure_delete=ON; "
-			       "PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF";
+static const char settings[] =
+	"PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY; PRAGMA secure_delete=ON; "
+	"PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF";
 
 int database_damaged(const struct database *database, const char *why, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the store %s is damaged: %s", database->path, why);
-	error_mend(error, "move it away with what is beside it; sqlite3 FILE .recover prints what can still be read");
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                "the store %s is damaged: %s", database->path, why);
+	error_mend(
+		error,
+		"move it away with what is beside it; sqlite3 FILE .recover prints what can still be read");
 	return error_cause(error, NULL, EUCLEAN);
 }
 
 static int locked(const struct database *database, struct yett_error *error)
 {
-	return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "others have kept the store %s locked for %u ms", database->path,
+	return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
+	                 "others have kept the store %s locked for %u ms", database->path,
 	                 database->timeout_ms);
 }
 
 static int no_store(const struct database *database, struct yett_error *error)
 {
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s is no store of checkpoints, but another file",
-	                 database->path);
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                 "%s is no store of checkpoints, but another file", database->path);
 }
 
 /* The disk is full, or something else that the system says. */
 static int system_failed(const struct database *database, int number, struct yett_error *error)
 {
 	if (number == 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the store %s cannot be used: %s", database->path,
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "the store %s cannot be used: %s", database->path,
 		                 sqlite3_errmsg(database->connection));
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the store %s cannot be used: %s", database->path,
-	                strerrordesc_np(number));
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                "the store %s cannot be used: %s", database->path, strerrordesc_np(number));
 	if (number == ENOSPC || number == EDQUOT)
 		error_mend(error, "make room on its file system: nothing of the store was lost");
 	return error_cause(error, NULL, number);
@@ -106,11 +115,15 @@ int database_failed(const struct database *database, struct yett_error *error)
 	case SQLITE_CORRUPT:
 		return database_damaged(database, sqlite3_errmsg(connection), error);
 	case SQLITE_NOMEM:
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for checkpoints");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for checkpoints");
 	case SQLITE_TOOBIG:
-		return database_damaged(database, "a text or a state is longer than one can be", error);
+		return database_damaged(database, "a text or a state is longer than one can be",
+		                        error);
 	case SQLITE_FULL:
-		return system_failed(database, sqlite3_system_errno(connection) == EDQUOT ? EDQUOT : ENOSPC, error);
+		return system_failed(database,
+		                     sqlite3_system_errno(connection) == EDQUOT ? EDQUOT : ENOSPC,
+		                     error);
 	default:
 		return system_failed(database, sqlite3_system_errno(connection), error);
 	}
@@ -140,7 +153,8 @@ static uint64_t most_steps(const struct database *database)
 		return UINT64_MAX;
 	if (!database->watch->is_open)
 		return OPENING_STEPS;
-	return FEWEST_STEPS + STEPS_FOR_BYTE * (bytes_of(database->path, "") + bytes_of(database->path, "-wal"));
+	return FEWEST_STEPS +
+	       STEPS_FOR_BYTE * (bytes_of(database->path, "") + bytes_of(database->path, "-wal"));
 }
 
 /* For the statement that is begun. */
@@ -159,8 +173,8 @@ static int look_at_watch(void *data)
 	return left->calls_left-- == 0 || cpu_ms() > left->end_ms;
 }
 
-static int prepare_statement(const struct database *database, const char *sql, int length_max, sqlite3_stmt **ret_statement,
-                             struct yett_error *error)
+static int prepare_statement(const struct database *database, const char *sql, int length_max,
+                             sqlite3_stmt **ret_statement, struct yett_error *error)
 {
 	watch(database, length_max);
 	if (sqlite3_prepare_v2(database->connection, sql, -1, ret_statement, NULL) != SQLITE_OK)
@@ -168,12 +182,14 @@ static int prepare_statement(const struct database *database, const char *sql, i
 	return 0;
 }
 
-int database_prepare(const struct database *database, const char *sql, sqlite3_stmt **ret_statement, struct yett_error *error)
+int database_prepare(const struct database *database, const char *sql, sqlite3_stmt **ret_statement,
+                     struct yett_error *error)
 {
 	return prepare_statement(database, sql, LENGTH_MAX, ret_statement, error);
 }
 
-int database_prepare_short(const struct database *database, const char *sql, sqlite3_stmt **ret_statement, struct yett_error *error)
+int database_prepare_short(const struct database *database, const char *sql,
+                           sqlite3_stmt **ret_statement, struct yett_error *error)
 {
 	return prepare_statement(database, sql, DATABASE_SHORT, ret_statement, error);
 }
@@ -186,7 +202,8 @@ int database_run(const struct database *database, const char *sql, struct yett_e
 	return 0;
 }
 
-int database_number(const struct database *database, const char *sql, int64_t *ret_number, struct yett_error *error)
+int database_number(const struct database *database, const char *sql, int64_t *ret_number,
+                    struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int r = database_prepare(database, sql, &statement, error);
@@ -208,16 +225,20 @@ int database_end(const struct database *database, int r, struct yett_error *erro
 {
 	if (r == 0)
 		r = database_run(database, "COMMIT", error);
-	if (r && !sqlite3_get_autocommit(database->connection)) /* else SQLite has undone it already */
+	if (r &&
+	    !sqlite3_get_autocommit(database->connection)) /* else SQLite has undone it already */
 		(void)sqlite3_exec(database->connection, "ROLLBACK", NULL, NULL, NULL);
 	return r;
 }
 
-/* Whether nothing was ever put into it: no tables, and numbers as nobody has set them. Within a transaction. */
-static int look(const struct database *database, int64_t *ret_id, int64_t *ret_schema, bool *ret_is_new, struct yett_error *error)
+/* Whether nothing was ever put into it: no tables, and numbers as nobody has set them. Within a
+ * transaction. */
+static int look(const struct database *database, int64_t *ret_id, int64_t *ret_schema,
+                bool *ret_is_new, struct yett_error *error)
 {
 	int64_t count = 0;
-	int r = database_number(database, "SELECT EXISTS(SELECT 1 FROM sqlite_schema)", &count, error);
+	int r = database_number(database, "SELECT EXISTS(SELECT 1 FROM sqlite_schema)", &count,
+	                        error);
 
 	if (r == 0)
 		r = database_number(database, "PRAGMA application_id", ret_id, error);
@@ -235,12 +256,14 @@ static bool is_statistics(const char *text)
 	return false;
 }
 
-/* That its tables are those that this version makes. Of what SQLite has of its own there may be what ANALYZE makes, and indexes without
- * text. */
+/* That its tables are those that this version makes. Of what SQLite has of its own there may be
+ * what ANALYZE makes, and indexes without text. */
 static int check_tables(const struct database *database, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
-	int r = database_prepare(database, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid", &statement, error);
+	int r = database_prepare(
+		database, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid",
+		&statement, error);
 	size_t i = 0;
 
 	if (r)
@@ -251,11 +274,13 @@ static int check_tables(const struct database *database, struct yett_error *erro
 		if (text && is_statistics(text))
 			continue;
 		if (i == ARRAY_SIZE(tables) || !text || strcmp(text, tables[i++]) != 0)
-			return database_damaged(database, "its tables are not those of a store", error);
+			return database_damaged(database, "its tables are not those of a store",
+			                        error);
 	}
 	if (r != SQLITE_DONE)
 		return database_failed(database, error);
-	return i == ARRAY_SIZE(tables) ? 0 : database_damaged(database, "a table is missing", error);
+	return i == ARRAY_SIZE(tables) ? 0
+	                               : database_damaged(database, "a table is missing", error);
 }
 
 static int make_tables(const struct database *database, struct yett_error *error)
@@ -265,7 +290,10 @@ static int make_tables(const struct database *database, struct yett_error *error
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(tables); i++)
 		r = database_run(database, tables[i], error);
 	if (r == 0)
-		r = database_run(database, "PRAGMA application_id=" TEXT(APPLICATION_ID) "; PRAGMA user_version=" TEXT(SCHEMA), error);
+		r = database_run(database,
+		                 "PRAGMA application_id=" TEXT(
+					 APPLICATION_ID) "; PRAGMA user_version=" TEXT(SCHEMA),
+		                 error);
 	return r;
 }
 
@@ -284,7 +312,8 @@ static int make(const struct database *database, struct yett_error *error)
 	return database_end(database, r, error);
 }
 
-/* A log of what is written, beside the file, lets others read meanwhile. It is in memory that the processes share. */
+/* A log of what is written, beside the file, lets others read meanwhile. It is in memory that the
+ * processes share. */
 static int use_log(const struct database *database, unsigned flags, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
@@ -297,10 +326,14 @@ static int use_log(const struct database *database, unsigned flags, struct yett_
 		return database_failed(database, error);
 	mode = (const char *)sqlite3_column_text(statement, 0);
 	if (!mode || strcmp(mode, "wal") != 0)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                 "the file system of the store %s has no memory that processes share: keep it on a local one",
-		                 database->path);
-	return database_run(database, flags & DATABASE_LAZY ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL", error);
+		return error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"the file system of the store %s has no memory that processes share: keep it on a local one",
+			database->path);
+	return database_run(database,
+	                    flags & DATABASE_LAZY ? "PRAGMA synchronous=NORMAL"
+	                                          : "PRAGMA synchronous=FULL",
+	                    error);
 }
 
 /* Nothing of a file is changed before it is seen to be one of ours, or empty. */
@@ -320,9 +353,10 @@ static int prepare(const struct database *database, unsigned flags, struct yett_
 	if (!is_new && id != APPLICATION_ID)
 		return no_store(database, error);
 	if (!is_new && schema > SCHEMA)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                 "the store %s was made by a later version: it has the schema %lld, and this library (%s) knows %d",
-		                 database->path, (long long)schema, YETT_VERSION, SCHEMA);
+		return error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"the store %s was made by a later version: it has the schema %lld, and this library (%s) knows %d",
+			database->path, (long long)schema, YETT_VERSION, SCHEMA);
 	if (is_file)
 		r = use_log(database, flags, error);
 	if (r == 0 && is_new)
@@ -330,7 +364,8 @@ static int prepare(const struct database *database, unsigned flags, struct yett_
 	return r ? r : check_tables(database, error);
 }
 
-/* Two that make a log at once may meet in a way in which SQLite does not wait, but says that it is locked: sqlite.org/wal.html, 9. */
+/* Two that make a log at once may meet in a way in which SQLite does not wait, but says that it is
+ * locked: sqlite.org/wal.html, 9. */
 static int prepare_until(const struct database *database, unsigned flags, struct yett_error *error)
 {
 	uint64_t end = clock_now_ms() + database->timeout_ms;
@@ -342,19 +377,22 @@ static int prepare_until(const struct database *database, unsigned flags, struct
 }
 
 /*
- * A journal beside a database can name a super-journal, and SQLite deletes the file of that name once it has rolled back. Whoever can write
- * beside a store could have any file of the user's deleted. Stores are never attached to each other, so they have no super-journals.
+ * A journal beside a database can name a super-journal, and SQLite deletes the file of that name
+ * once it has rolled back. Whoever can write beside a store could have any file of the user's
+ * deleted. Stores are never attached to each other, so they have no super-journals.
  * sqlite.org/atomiccommit.html, 5
  */
 #define VFS_NAME "yett-checkpoint"
 static const sqlite3_vfs *vfs_plain;
 static sqlite3_vfs vfs_guarded;
 
-static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+                    int *ret_flags)
 {
 	(void)vfs;
 	if (!(flags & SQLITE_OPEN_SUPER_JOURNAL))
-		return vfs_plain->xOpen((sqlite3_vfs *)(uintptr_t)vfs_plain, name, file, flags, ret_flags);
+		return vfs_plain->xOpen((sqlite3_vfs *)(uintptr_t)vfs_plain, name, file, flags,
+		                        ret_flags);
 	file->pMethods = NULL; /* nothing is to be closed */
 	return SQLITE_CANTOPEN;
 }
@@ -368,21 +406,29 @@ static void vfs_register(void)
 	vfs_guarded.zName = VFS_NAME;
 	vfs_guarded.pNext = NULL;
 	vfs_guarded.xOpen = vfs_open;
-	(void)sqlite3_vfs_register(&vfs_guarded, 0); /* else none of that name is found when a store is opened */
+	(void)sqlite3_vfs_register(&vfs_guarded,
+	                           0); /* else none of that name is found when a store is opened */
 }
 
-int database_open(struct database *database, const char *path, uint32_t timeout_ms, unsigned flags, struct yett_error *error)
+int database_open(struct database *database, const char *path, uint32_t timeout_ms, unsigned flags,
+                  struct yett_error *error)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, r;
+	int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
+	          SQLITE_OPEN_EXRESCODE,
+	    r;
 
 	(void)pthread_once(&once, vfs_register);
-	*database = (struct database){.path = path, .timeout_ms = timeout_ms, .watch = calloc(1, sizeof *database->watch)};
+	*database = (struct database){.path = path,
+	                              .timeout_ms = timeout_ms,
+	                              .watch = calloc(1, sizeof *database->watch)};
 	if (!database->watch)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory to open %s", path);
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory to open %s", path);
 	r = sqlite3_open_v2(path, &database->connection, how, VFS_NAME);
 	if (!database->connection)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory to open %s", path);
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory to open %s", path);
 	if (r != SQLITE_OK)
 		return database_failed(database, error);
 	(void)sqlite3_busy_timeout(database->connection, (int)timeout_ms);
@@ -396,7 +442,8 @@ int database_open(struct database *database, const char *path, uint32_t timeout_
 
 void database_close(struct database *database)
 {
-	(void)sqlite3_close(database->connection); /* the last of a file also writes its log into it */
+	(void)sqlite3_close(
+		database->connection); /* the last of a file also writes its log into it */
 	database->connection = NULL;
 	free(database->watch);
 	database->watch = NULL;

@@ -1,8 +1,9 @@
 /*
  * The database of a store: opened, seen to be one of ours, and asked.
  *
- * With the caller's privilege, and by SQLite 3.40. What is in a file was written by this library, or is taken for damaged: its tables are
- * compared with those that are made here, and SQLite is told to believe nothing that they say.
+ * With the caller's privilege, and by SQLite 3.40. What is in a file was written by this library,
+ * or is taken for damaged: its tables are compared with those that are made here, and SQLite is
+ * told to believe nothing that they say.
  */
 #pragma once
 
@@ -22,14 +23,16 @@ struct database {
 #define DATABASE_MEMORY ":memory:"
 
 enum database_flag {
-	DATABASE_LAZY = 1, /* synchronous=NORMAL: what is committed survives the end of a process at once, and a power cut later */
+	DATABASE_LAZY = 1, /* synchronous=NORMAL: what is committed survives the end of a process at
+	                      once, and a power cut later */
 };
 
 /*
- * Opens the file at `path`, which is there and may be empty, or DATABASE_MEMORY; makes the tables where there are none. `path` is kept.
- * Codes as for yett_checkpoint_store_open().
+ * Opens the file at `path`, which is there and may be empty, or DATABASE_MEMORY; makes the tables
+ * where there are none. `path` is kept. Codes as for yett_checkpoint_store_open().
  */
-_must_check_ int database_open(struct database *database, const char *path, uint32_t timeout_ms, unsigned flags, struct yett_error *error);
+_must_check_ int database_open(struct database *database, const char *path, uint32_t timeout_ms,
+                               unsigned flags, struct yett_error *error);
 
 /* Takes one that was not opened, too. */
 void database_close(struct database *database);
@@ -41,19 +44,23 @@ int database_failed(const struct database *database, struct yett_error *error);
 int database_damaged(const struct database *database, const char *why, struct yett_error *error);
 
 /*
- * A statement, to be finalized with the cleanup below. It is ended, and the file taken for damaged, where it goes on for longer than can be
- * with so many bytes. A short one reads no text of more than DATABASE_SHORT bytes, and no state.
+ * A statement, to be finalized with the cleanup below. It is ended, and the file taken for damaged,
+ * where it goes on for longer than can be with so many bytes. A short one reads no text of more
+ * than DATABASE_SHORT bytes, and no state.
  */
 #define DATABASE_SHORT (128 << 10)
-_must_check_ int database_prepare_short(const struct database *database, const char *sql, sqlite3_stmt **ret_statement,
-                                        struct yett_error *error);
-_must_check_ int database_prepare(const struct database *database, const char *sql, sqlite3_stmt **ret_statement, struct yett_error *error);
+_must_check_ int database_prepare_short(const struct database *database, const char *sql,
+                                        sqlite3_stmt **ret_statement, struct yett_error *error);
+_must_check_ int database_prepare(const struct database *database, const char *sql,
+                                  sqlite3_stmt **ret_statement, struct yett_error *error);
 
 /* One that gives no row, or whose rows nobody wants. */
-_must_check_ int database_run(const struct database *database, const char *sql, struct yett_error *error);
+_must_check_ int database_run(const struct database *database, const char *sql,
+                              struct yett_error *error);
 
 /* The one number that a statement without parameters gives. */
-_must_check_ int database_number(const struct database *database, const char *sql, int64_t *ret_number, struct yett_error *error);
+_must_check_ int database_number(const struct database *database, const char *sql,
+                                 int64_t *ret_number, struct yett_error *error);
 
 /* A transaction that writes, and nobody else does meanwhile. */
 _must_check_ int database_begin(const struct database *database, struct yett_error *error);

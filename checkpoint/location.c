@@ -15,17 +15,19 @@ static int failed(struct yett_error *error, const char *what, const char *path)
 {
 	int number = errno;
 
-	(void)error_set(error, number == ENOENT ? YETT_E_NOT_FOUND : YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s %s: %m", what,
-	                path);
+	(void)error_set(error, number == ENOENT ? YETT_E_NOT_FOUND : YETT_E_FILE_OPERATION_FAILED,
+	                YETT_R_NONE, "cannot %s %s: %m", what, path);
 	return error_cause(error, NULL, number);
 }
 
 static int too_long(struct yett_error *error)
 {
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of the store is too long");
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+	                 "the path of the store is too long");
 }
 
-/* $XDG_STATE_HOME, or ~/.local/state. XDG Base Directory Specification: a path that is not absolute is as none. */
+/* $XDG_STATE_HOME, or ~/.local/state. XDG Base Directory Specification: a path that is not absolute
+ * is as none. */
 static int find_state_home(char out[static PATH_MAX], struct yett_error *error)
 {
 	const char *home = secure_getenv("XDG_STATE_HOME"), *below = "";
@@ -39,11 +41,14 @@ static int find_state_home(char out[static PATH_MAX], struct yett_error *error)
 			home = found->pw_dir;
 	}
 	if (!home || home[0] != '/')
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "this user has no home directory to keep checkpoints in");
-	return (size_t)snprintf(out, PATH_MAX, "%s%s", home, below) < PATH_MAX ? 0 : too_long(error);
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                 "this user has no home directory to keep checkpoints in");
+	return (size_t)snprintf(out, PATH_MAX, "%s%s", home, below) < PATH_MAX ? 0
+	                                                                       : too_long(error);
 }
 
-/* A directory that was just made is there after a power cut when the one above it has been written. */
+/* A directory that was just made is there after a power cut when the one above it has been written.
+ */
 static int make_directory(const char *path, struct yett_error *error)
 {
 	char above[PATH_MAX];
@@ -85,13 +90,15 @@ static int default_directory(bool must_exist, char out[static PATH_MAX], struct 
 }
 
 /* DIRECTORY and FILE of a path that the caller named. */
-static int split(const char *path, char directory[static PATH_MAX], const char **ret_file, struct yett_error *error)
+static int split(const char *path, char directory[static PATH_MAX], const char **ret_file,
+                 struct yett_error *error)
 {
 	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
 	int length = slash ? (int)(slash - path) : 0;
 
 	if (!*file || strcmp(file, ".") == 0 || strcmp(file, "..") == 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "'%s' names no file for a store", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "'%s' names no file for a store", path);
 	if (strlen(path) >= PATH_MAX || strlen(file) + LONGEST_END > NAME_MAX)
 		return too_long(error);
 	(void)snprintf(directory, PATH_MAX, "%.*s", length, path);
@@ -101,7 +108,8 @@ static int split(const char *path, char directory[static PATH_MAX], const char *
 	return 0;
 }
 
-/* Who could change entries of the directory could put another file in the place of the store, or of what SQLite has beside it. */
+/* Who could change entries of the directory could put another file in the place of the store, or of
+ * what SQLite has beside it. */
 static int check_directory(int fd, const char *path, struct yett_error *error)
 {
 	struct stat st;
@@ -109,38 +117,46 @@ static int check_directory(int fd, const char *path, struct yett_error *error)
 	if (fstat(fd, &st) < 0)
 		return failed(error, "look at the directory", path);
 	if (st.st_uid != geteuid())
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-		                 "the directory %s belongs to uid %u, and a store has to be in one of uid %u", path, st.st_uid, geteuid());
+		return error_set(
+			error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			"the directory %s belongs to uid %u, and a store has to be in one of uid %u",
+			path, st.st_uid, geteuid());
 	if (!(st.st_mode & 022))
 		return 0;
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "others can write the directory %s, where the store is", path);
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+	                "others can write the directory %s, where the store is", path);
 	error_mend(error, "chmod go-w %s", path);
 	return YETT_E_SECURITY_VIOLATION;
 }
 
-/* A file of two names would have two logs beside it, each of which the other does not know: sqlite.org/howtocorrupt.html, 2.5. */
+/* A file of two names would have two logs beside it, each of which the other does not know:
+ * sqlite.org/howtocorrupt.html, 2.5. */
 static int check_file(const struct stat *st, const char *path, struct yett_error *error)
 {
 	if (S_ISLNK(st->st_mode))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is a symbolic link: name the store itself", path);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                 "%s is a symbolic link: name the store itself", path);
 	if (!S_ISREG(st->st_mode))
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s is no regular file, and so no store of checkpoints",
-		                 path);
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "%s is no regular file, and so no store of checkpoints", path);
 	if (st->st_uid != geteuid())
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the store %s belongs to uid %u, and not to uid %u", path,
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                 "the store %s belongs to uid %u, and not to uid %u", path,
 		                 st->st_uid, geteuid());
 	if (st->st_nlink > 1)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-		                 "the store %s has another name, too, as a hard link: remove one", path);
+		                 "the store %s has another name, too, as a hard link: remove one",
+		                 path);
 	if (!(st->st_mode & 077))
 		return 0;
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "others have access to the store %s (mode %o)", path,
-	                st->st_mode & 07777);
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+	                "others have access to the store %s (mode %o)", path, st->st_mode & 07777);
 	error_mend(error, "chmod go= %s", path);
 	return YETT_E_SECURITY_VIOLATION;
 }
 
-/* What SQLite has beside a store it opens by name, and follows. Links that somebody made there would lead it to other files. */
+/* What SQLite has beside a store it opens by name, and follows. Links that somebody made there
+ * would lead it to other files. */
 static int check_beside(int directory, const char *file, const char *path, struct yett_error *error)
 {
 	static const char *const ends[] = {"-wal", "-shm", "-journal"};
@@ -152,14 +168,18 @@ static int check_beside(int directory, const char *file, const char *path, struc
 		if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
-			return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-			                 "%s%s is a link, or not a file of its owner's: nothing of a store", path, ends[i]);
+			return error_set(
+				error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+				"%s%s is a link, or not a file of its owner's: nothing of a store",
+				path, ends[i]);
 	}
 	return 0;
 }
 
-/* mknod(2) makes a file without opening it. Its name is written through with what SQLite first puts beside it. */
-static int find_file(int directory, const char *file, bool must_exist, const char *path, struct yett_error *error)
+/* mknod(2) makes a file without opening it. Its name is written through with what SQLite first puts
+ * beside it. */
+static int find_file(int directory, const char *file, bool must_exist, const char *path,
+                     struct yett_error *error)
 {
 	struct stat st;
 
@@ -171,24 +191,30 @@ static int find_file(int directory, const char *file, bool must_exist, const cha
 		return r ? r : check_beside(directory, file, path, error);
 	}
 	if (errno == ENOENT)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store of checkpoints at %s", path);
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                 "there is no store of checkpoints at %s", path);
 	return failed(error, "look at the store", path);
 }
 
-int location_find(const char *path, bool must_exist, char ret_path[static PATH_MAX], struct yett_error *error)
+int location_find(const char *path, bool must_exist, char ret_path[static PATH_MAX],
+                  struct yett_error *error)
 {
 	char directory[PATH_MAX], real[PATH_MAX], whole[PATH_MAX];
 	const char *file = FILE_NAME;
 	_cleanup_fd_ int fd = -1;
-	int r = path ? split(path, directory, &file, error) : default_directory(must_exist, directory, error);
+	int r = path ? split(path, directory, &file, error)
+	             : default_directory(must_exist, directory, error);
 
 	if (r)
 		return r;
 	if (!realpath(directory, real))
-		return errno == ENOENT && must_exist ? error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-		                                                 "there is no store of checkpoints at %s/%s", directory, file)
-		                                     : failed(error, "find the directory", directory);
-	if ((size_t)snprintf(whole, sizeof whole, "%s/%s", strcmp(real, "/") == 0 ? "" : real, file) >= sizeof whole)
+		return errno == ENOENT && must_exist
+		               ? error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                           "there is no store of checkpoints at %s/%s", directory,
+		                           file)
+		               : failed(error, "find the directory", directory);
+	if ((size_t)snprintf(whole, sizeof whole, "%s/%s", strcmp(real, "/") == 0 ? "" : real,
+	                     file) >= sizeof whole)
 		return too_long(error);
 	fd = open(real, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)

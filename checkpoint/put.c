@@ -1,7 +1,8 @@
 /*
  * Putting a checkpoint, and what has to go for it.
  *
- * With the caller's privilege. All of it is one transaction, so that the id comes behind all that others put.
+ * With the caller's privilege. All of it is one transaction, so that the id comes behind all that
+ * others put.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,10 @@
 
 static SIZED_KIND(options_put, yett_checkpoint_put_options, snapshot, snapshot);
 
-/* The one value of type BLOB of a UUID's size that a statement may give. `ret_is_there`: whether it did. */
-static int read_id(const struct database *database, sqlite3_stmt *statement, uint8_t ret_id[static UUID_SIZE], bool *ret_is_there,
-                   struct yett_error *error)
+/* The one value of type BLOB of a UUID's size that a statement may give. `ret_is_there`: whether it
+ * did. */
+static int read_id(const struct database *database, sqlite3_stmt *statement,
+                   uint8_t ret_id[static UUID_SIZE], bool *ret_is_there, struct yett_error *error)
 {
 	int step = sqlite3_step(statement);
 
@@ -26,8 +28,10 @@ static int read_id(const struct database *database, sqlite3_stmt *statement, uin
 	return *ret_is_there ? record_read_id(database, statement, ret_id, error) : 0;
 }
 
-static int find_parent(const struct database *database, const struct yett_checkpoint_put_options *options, uint8_t ret_id[static UUID_SIZE],
-                       bool *ret_is_there, struct yett_error *error)
+static int find_parent(const struct database *database,
+                       const struct yett_checkpoint_put_options *options,
+                       uint8_t ret_id[static UUID_SIZE], bool *ret_is_there,
+                       struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	uint8_t named[UUID_SIZE];
@@ -36,10 +40,12 @@ static int find_parent(const struct database *database, const struct yett_checkp
 	if (options->parent)
 		r = record_check_id("the parent", options->parent, named, error);
 	if (r == 0)
-		r = database_prepare_short(database,
-		                           options->parent ? "SELECT id FROM checkpoint WHERE id = ?1"
-		                                           : "SELECT id FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT 1",
-		                           &statement, error);
+		r = database_prepare_short(
+			database,
+			options->parent
+				? "SELECT id FROM checkpoint WHERE id = ?1"
+				: "SELECT id FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT 1",
+			&statement, error);
 	if (r)
 		return r;
 	if (options->parent)
@@ -48,17 +54,20 @@ static int find_parent(const struct database *database, const struct yett_checkp
 		(void)sqlite3_bind_text(statement, 1, options->thread, -1, SQLITE_STATIC);
 	r = read_id(database, statement, ret_id, ret_is_there, error);
 	if (r == 0 && options->parent && !*ret_is_there)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no checkpoint %s, which is to be the parent",
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                 "there is no checkpoint %s, which is to be the parent",
 		                 options->parent);
 	return r;
 }
 
-static int make_id(const struct database *database, uint8_t ret_id[static UUID_SIZE], struct yett_error *error)
+static int make_id(const struct database *database, uint8_t ret_id[static UUID_SIZE],
+                   struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	uint8_t last[UUID_SIZE];
 	bool is_there;
-	int r = database_prepare_short(database, "SELECT max(id) FROM checkpoint", &statement, error);
+	int r = database_prepare_short(database, "SELECT max(id) FROM checkpoint", &statement,
+	                               error);
 
 	if (r == 0)
 		r = read_id(database, statement, last, &is_there, error);
@@ -66,11 +75,13 @@ static int make_id(const struct database *database, uint8_t ret_id[static UUID_S
 		return r;
 	r = uuid_make(is_there ? last : NULL, ret_id);
 	if (r == -ERANGE)
-		return database_damaged(database, "the time of its last checkpoint is the end of time", error);
+		return database_damaged(
+			database, "the time of its last checkpoint is the end of time", error);
 	if (r == 0)
 		return 0;
 	errno = -r;
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "there is no id to be had: %m");
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                "there is no id to be had: %m");
 	return error_cause(error, NULL, -r);
 }
 
@@ -80,18 +91,22 @@ static void bind_text(sqlite3_stmt *statement, int at, const char *text)
 	(void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
 }
 
-static int insert(const struct database *database, const struct yett_checkpoint_put_options *options, const uint8_t *id,
+static int insert(const struct database *database,
+                  const struct yett_checkpoint_put_options *options, const uint8_t *id,
                   const uint8_t *parent, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	_cleanup_free_ char *tags = NULL;
-	int r = database_prepare(database, "INSERT INTO checkpoint VALUES(?1, ?2, ?3, ?4, ?5, ?6, json(?7), ?8, ?9, ?10)", &statement,
-	                         error);
+	int r = database_prepare(
+		database,
+		"INSERT INTO checkpoint VALUES(?1, ?2, ?3, ?4, ?5, ?6, json(?7), ?8, ?9, ?10)",
+		&statement, error);
 
 	if (r)
 		return r;
 	if (record_join_tags(options->tags, &tags) < 0)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for tags");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for tags");
 	(void)sqlite3_bind_blob(statement, 1, id, UUID_SIZE, SQLITE_STATIC);
 	bind_text(statement, 2, options->thread);
 	(void)sqlite3_bind_blob(statement, 3, parent, UUID_SIZE, SQLITE_STATIC);
@@ -102,15 +117,18 @@ static int insert(const struct database *database, const struct yett_checkpoint_
 	bind_text(statement, 8, options->sandbox);
 	bind_text(statement, 9, options->snapshot);
 	if (options->state_size)
-		(void)sqlite3_bind_blob64(statement, 10, options->state, options->state_size, SQLITE_STATIC);
+		(void)sqlite3_bind_blob64(statement, 10, options->state, options->state_size,
+		                          SQLITE_STATIC);
 	else
 		(void)sqlite3_bind_zeroblob(statement, 10, 0);
 	return sqlite3_step(statement) == SQLITE_DONE ? 0 : database_failed(database, error);
 }
 
-/* Removes by a statement that takes the new id, a thread and a number, as far as it has use for them; adds how many went. */
-static int remove_some(const struct yett_checkpoint_store *store, const char *sql, const uint8_t *id, const char *thread, uint64_t number,
-                       uint64_t *count, struct yett_error *error)
+/* Removes by a statement that takes the new id, a thread and a number, as far as it has use for
+ * them; adds how many went. */
+static int remove_some(const struct yett_checkpoint_store *store, const char *sql,
+                       const uint8_t *id, const char *thread, uint64_t number, uint64_t *count,
+                       struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int r = database_prepare(&store->database, sql, &statement, error);
@@ -129,7 +147,8 @@ static int remove_some(const struct yett_checkpoint_store *store, const char *sq
 }
 
 /* What of the file is in use, with what this transaction has put and removed. */
-static int bytes_in_use(const struct database *database, int64_t *ret_bytes, struct yett_error *error)
+static int bytes_in_use(const struct database *database, int64_t *ret_bytes,
+                        struct yett_error *error)
 {
 	return database_number(
 		database,
@@ -138,7 +157,8 @@ static int bytes_in_use(const struct database *database, int64_t *ret_bytes, str
 }
 
 /* The oldest of all go until the rest is small enough. */
-static int prune_to_size(const struct yett_checkpoint_store *store, const uint8_t *id, uint64_t *count, struct yett_error *error)
+static int prune_to_size(const struct yett_checkpoint_store *store, const uint8_t *id,
+                         uint64_t *count, struct yett_error *error)
 {
 	uint64_t went = 1;
 	int64_t bytes = 0;
@@ -146,42 +166,51 @@ static int prune_to_size(const struct yett_checkpoint_store *store, const uint8_
 
 	while (r == 0 && (uint64_t)bytes > store->bytes_max && went > 0) {
 		went = 0;
-		r = remove_some(store, "DELETE FROM checkpoint WHERE id = (SELECT min(id) FROM checkpoint WHERE id < ?1)", id, NULL, 0,
-		                &went, error);
+		r = remove_some(
+			store,
+			"DELETE FROM checkpoint WHERE id = (SELECT min(id) FROM checkpoint WHERE id < ?1)",
+			id, NULL, 0, &went, error);
 		*count += went;
 		if (r == 0)
 			r = bytes_in_use(&store->database, &bytes, error);
 	}
 	if (r == 0 && (uint64_t)bytes > store->bytes_max)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-		                 "with this checkpoint alone the store would have %lld bytes, and may have %llu", (long long)bytes,
-		                 (unsigned long long)store->bytes_max);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			"with this checkpoint alone the store would have %lld bytes, and may have %llu",
+			(long long)bytes, (unsigned long long)store->bytes_max);
 	return r;
 }
 
-static int prune(const struct yett_checkpoint_store *store, const char *thread, const uint8_t *id, uint64_t *count,
-                 struct yett_error *error)
+static int prune(const struct yett_checkpoint_store *store, const char *thread, const uint8_t *id,
+                 uint64_t *count, struct yett_error *error)
 {
 	int r = 0;
 
 	if (store->thread_max != YETT_CHECKPOINT_UNLIMITED)
-		r = remove_some(store,
-		                "DELETE FROM checkpoint WHERE id IN "
-		                "(SELECT id FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
-		                id, thread, store->thread_max, count, error);
+		r = remove_some(
+			store,
+			"DELETE FROM checkpoint WHERE id IN "
+			"(SELECT id FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
+			id, thread, store->thread_max, count, error);
 	if (r == 0 && store->total_max != YETT_CHECKPOINT_UNLIMITED)
-		r = remove_some(store, "DELETE FROM checkpoint WHERE id IN (SELECT id FROM checkpoint ORDER BY id DESC LIMIT -1 OFFSET ?2)",
-		                id, NULL, store->total_max, count, error);
+		r = remove_some(
+			store,
+			"DELETE FROM checkpoint WHERE id IN (SELECT id FROM checkpoint ORDER BY id DESC LIMIT -1 OFFSET ?2)",
+			id, NULL, store->total_max, count, error);
 	if (r == 0 && store->bytes_max != YETT_CHECKPOINT_UNLIMITED)
 		r = prune_to_size(store, id, count, error);
 	return r;
 }
 
 /* As it is in the store. */
-static int read_back(const struct database *database, const uint8_t *id, struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
+static int read_back(const struct database *database, const uint8_t *id,
+                     struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
-	int r = database_prepare_short(database, "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE id = ?1", &statement, error);
+	int r = database_prepare_short(database,
+	                               "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE id = ?1",
+	                               &statement, error);
 
 	if (r)
 		return r;
@@ -191,7 +220,8 @@ static int read_back(const struct database *database, const uint8_t *id, struct 
 	return record_read(database, statement, ret_checkpoint, error);
 }
 
-static int put(const struct yett_checkpoint_store *store, const struct yett_checkpoint_put_options *options,
+static int put(const struct yett_checkpoint_store *store,
+               const struct yett_checkpoint_put_options *options,
                struct yett_checkpoint **ret_checkpoint, uint64_t *count, struct yett_error *error)
 {
 	uint8_t id[UUID_SIZE], parent[UUID_SIZE];
@@ -209,7 +239,8 @@ static int put(const struct yett_checkpoint_store *store, const struct yett_chec
 	return r ? r : read_back(&store->database, id, ret_checkpoint, error);
 }
 
-static int check_custom(const struct database *database, const char *custom, struct yett_error *error)
+static int check_custom(const struct database *database, const char *custom,
+                        struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	size_t length = strnlen(custom, YETT_CHECKPOINT_CUSTOM_MAX + 1);
@@ -217,14 +248,18 @@ static int check_custom(const struct database *database, const char *custom, str
 	int r;
 
 	if (length > YETT_CHECKPOINT_CUSTOM_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the JSON is longer than %d bytes",
-		                 YETT_CHECKPOINT_CUSTOM_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the JSON is longer than %d bytes", YETT_CHECKPOINT_CUSTOM_MAX);
 	for (size_t at = 0, step; at < length; at += step) {
 		step = json_utf8_next(custom + at, length - at, &point);
 		if (step == 0)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NOT_UTF8, "the JSON is not UTF-8, at byte %zu", at);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NOT_UTF8,
+			                 "the JSON is not UTF-8, at byte %zu", at);
 	}
-	r = database_prepare(database, "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' ELSE 0 END", &statement, error);
+	r = database_prepare(
+		database,
+		"SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' ELSE 0 END",
+		&statement, error);
 	if (r)
 		return r;
 	bind_text(statement, 1, custom);
@@ -232,12 +267,14 @@ static int check_custom(const struct database *database, const char *custom, str
 		return database_failed(database, error);
 	if (sqlite3_column_int(statement, 0))
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MALFORMED, "'%s' is no JSON object, like {\"key\": \"value\"}",
-	                 ESCAPE(custom));
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MALFORMED,
+	                 "'%s' is no JSON object, like {\"key\": \"value\"}", ESCAPE(custom));
 }
 
-int yett_checkpoint_put(struct yett_checkpoint_store *store, const struct yett_checkpoint_put_options *options,
-                        struct yett_checkpoint **ret_checkpoint, uint64_t *ret_pruned, struct yett_error *error)
+int yett_checkpoint_put(struct yett_checkpoint_store *store,
+                        const struct yett_checkpoint_put_options *options,
+                        struct yett_checkpoint **ret_checkpoint, uint64_t *ret_pruned,
+                        struct yett_error *error)
 {
 	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
 	struct yett_checkpoint_put_options known;

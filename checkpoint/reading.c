@@ -1,7 +1,8 @@
 /*
  * What is in a store: one checkpoint, lists, the history of one.
  *
- * With the caller's privilege. Each is one statement or one transaction, and so what the store was at one moment.
+ * With the caller's privilege. Each is one statement or one transaction, and so what the store was
+ * at one moment.
  */
 #include "checkpoint/reading.h"
 
@@ -23,8 +24,8 @@ int reading_not_found(const uint8_t id[static UUID_SIZE], struct yett_error *err
 }
 
 /* The one row that a statement may give; NULL where it does not. */
-static int read_one(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint **ret_checkpoint,
-                    struct yett_error *error)
+static int read_one(const struct database *database, sqlite3_stmt *statement,
+                    struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {
 	int step = sqlite3_step(statement);
 
@@ -34,13 +35,16 @@ static int read_one(const struct database *database, sqlite3_stmt *statement, st
 	return step == SQLITE_DONE ? 0 : database_failed(database, error);
 }
 
-/* First without its state: what is no text of a checkpoint is not read as long as a state may be. */
-static int find_whole(const struct database *database, const uint8_t id[static UUID_SIZE], struct yett_checkpoint **ret_checkpoint,
-                      struct yett_error *error)
+/* First without its state: what is no text of a checkpoint is not read as long as a state may be.
+ */
+static int find_whole(const struct database *database, const uint8_t id[static UUID_SIZE],
+                      struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL, *with_state = NULL;
 	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
-	int r = database_prepare_short(database, "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE id = ?1", &statement, error);
+	int r = database_prepare_short(database,
+	                               "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE id = ?1",
+	                               &statement, error);
 
 	if (r)
 		return r;
@@ -49,7 +53,10 @@ static int find_whole(const struct database *database, const uint8_t id[static U
 	if (r == 0 && !checkpoint)
 		return reading_not_found(id, error);
 	if (r == 0)
-		r = database_prepare(database, "SELECT " RECORD_COLUMNS_WITH_STATE " FROM checkpoint WHERE id = ?1", &with_state, error);
+		r = database_prepare(database,
+		                     "SELECT " RECORD_COLUMNS_WITH_STATE
+		                     " FROM checkpoint WHERE id = ?1",
+		                     &with_state, error);
 	if (r)
 		return r;
 	(void)sqlite3_bind_blob(with_state, 1, id, UUID_SIZE, SQLITE_STATIC);
@@ -57,8 +64,9 @@ static int find_whole(const struct database *database, const uint8_t id[static U
 	return r || *ret_checkpoint ? r : reading_not_found(id, error);
 }
 
-int reading_find(const struct database *database, const uint8_t id[static UUID_SIZE], const char *thread,
-                 struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
+int reading_find(const struct database *database, const uint8_t id[static UUID_SIZE],
+                 const char *thread, struct yett_checkpoint **ret_checkpoint,
+                 struct yett_error *error)
 {
 	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
 	int r = find_whole(database, id, &checkpoint, error);
@@ -66,14 +74,15 @@ int reading_find(const struct database *database, const uint8_t id[static UUID_S
 	if (r)
 		return r;
 	if (thread && strcmp(checkpoint->thread, thread) != 0)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "checkpoint %s is not of the thread '%s', but of '%s'",
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                 "checkpoint %s is not of the thread '%s', but of '%s'",
 		                 checkpoint->id, ESCAPE(thread), ESCAPE(checkpoint->thread));
 	*ret_checkpoint = steal_ptr(&checkpoint);
 	return 0;
 }
 
-int yett_checkpoint_get(struct yett_checkpoint_store *store, const char *id, struct yett_checkpoint **ret_checkpoint,
-                        struct yett_error *error)
+int yett_checkpoint_get(struct yett_checkpoint_store *store, const char *id,
+                        struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {
 	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
 	uint8_t bytes[UUID_SIZE];
@@ -82,32 +91,38 @@ int yett_checkpoint_get(struct yett_checkpoint_store *store, const char *id, str
 	if (r == 0)
 		r = database_run(&store->database, "BEGIN", error);
 	if (r == 0)
-		r = database_end(&store->database, reading_find(&store->database, bytes, NULL, &checkpoint, error), error);
+		r = database_end(&store->database,
+		                 reading_find(&store->database, bytes, NULL, &checkpoint, error),
+		                 error);
 	if (r == 0)
 		*ret_checkpoint = steal_ptr(&checkpoint);
 	return r;
 }
 
-static int find_latest(const struct database *database, const char *thread, struct yett_checkpoint **ret_checkpoint,
-                       struct yett_error *error)
+static int find_latest(const struct database *database, const char *thread,
+                       struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	uint8_t id[UUID_SIZE];
-	int step, r = database_prepare_short(database, "SELECT id FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT 1", &statement,
-	                                     error);
+	int step, r = database_prepare_short(
+			  database,
+			  "SELECT id FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT 1",
+			  &statement, error);
 
 	if (r)
 		return r;
 	(void)sqlite3_bind_text(statement, 1, thread, -1, SQLITE_STATIC);
 	step = sqlite3_step(statement);
 	if (step == SQLITE_DONE)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "the thread '%s' has no checkpoint", ESCAPE(thread));
-	r = step == SQLITE_ROW ? record_read_id(database, statement, id, error) : database_failed(database, error);
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                 "the thread '%s' has no checkpoint", ESCAPE(thread));
+	r = step == SQLITE_ROW ? record_read_id(database, statement, id, error)
+	                       : database_failed(database, error);
 	return r ? r : find_whole(database, id, ret_checkpoint, error);
 }
 
-int yett_checkpoint_latest(struct yett_checkpoint_store *store, const char *thread, struct yett_checkpoint **ret_checkpoint,
-                           struct yett_error *error)
+int yett_checkpoint_latest(struct yett_checkpoint_store *store, const char *thread,
+                           struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {
 	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
 	int r = record_check_text("name of a thread", thread, YETT_CHECKPOINT_TEXT_MAX, error);
@@ -115,15 +130,16 @@ int yett_checkpoint_latest(struct yett_checkpoint_store *store, const char *thre
 	if (r == 0)
 		r = database_run(&store->database, "BEGIN", error);
 	if (r == 0)
-		r = database_end(&store->database, find_latest(&store->database, thread, &checkpoint, error), error);
+		r = database_end(&store->database,
+		                 find_latest(&store->database, thread, &checkpoint, error), error);
 	if (r == 0)
 		*ret_checkpoint = steal_ptr(&checkpoint);
 	return r;
 }
 
 /* Of an id that bounds a list, or of none: then what comes before or behind all. */
-static int bind_bound(sqlite3_stmt *statement, int at, const char *what, const char *text, uint8_t bound[static UUID_SIZE],
-                      struct yett_error *error)
+static int bind_bound(sqlite3_stmt *statement, int at, const char *what, const char *text,
+                      uint8_t bound[static UUID_SIZE], struct yett_error *error)
 {
 	int r = text ? record_check_id(what, text, bound, error) : 0;
 
@@ -137,7 +153,8 @@ static int check_list(const struct yett_checkpoint_list_options *options, struct
 	int r = 0;
 
 	if (options->thread)
-		r = record_check_text("name of a thread", options->thread, YETT_CHECKPOINT_TEXT_MAX, error);
+		r = record_check_text("name of a thread", options->thread, YETT_CHECKPOINT_TEXT_MAX,
+		                      error);
 	if (r == 0 && options->tag)
 		r = record_check_text("tag", options->tag, YETT_CHECKPOINT_TAG_MAX, error);
 	return r;
@@ -154,7 +171,8 @@ static const char *sql_of(const struct yett_checkpoint_list_options *options)
 #undef SQL_OF
 }
 
-int yett_checkpoints_list(struct yett_checkpoint_store *store, const struct yett_checkpoint_list_options *options,
+int yett_checkpoints_list(struct yett_checkpoint_store *store,
+                          const struct yett_checkpoint_list_options *options,
                           struct yett_checkpoint_list **ret_list, struct yett_error *error)
 {
 	_cleanup_(record_list_freep) struct yett_checkpoint_list *list = NULL;
@@ -176,38 +194,48 @@ int yett_checkpoints_list(struct yett_checkpoint_store *store, const struct yett
 		return r;
 	(void)sqlite3_bind_text(statement, 1, known.thread, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_text(statement, 4, known.tag, -1, SQLITE_STATIC);
-	(void)sqlite3_bind_int64(statement, 5, known.limit == 0 ? LIMIT : known.limit > INT64_MAX ? INT64_MAX : (int64_t)known.limit);
+	(void)sqlite3_bind_int64(statement, 5,
+	                         known.limit == 0          ? LIMIT
+	                         : known.limit > INT64_MAX ? INT64_MAX
+	                                                   : (int64_t)known.limit);
 	list = record_list_new(error);
-	r = list ? record_list_rows(&store->database, statement, list, error) : YETT_E_OUT_OF_MEMORY;
+	r = list ? record_list_rows(&store->database, statement, list, error)
+	         : YETT_E_OUT_OF_MEMORY;
 	if (r == 0)
 		*ret_list = steal_ptr(&list);
 	return r;
 }
 
 /*
- * The ids of a line, the last first, without what else there is of each: a few pages may say all of that for any number of them. A parent
- * was put before its children: in a file that somebody has changed there may be circles.
+ * The ids of a line, the last first, without what else there is of each: a few pages may say all of
+ * that for any number of them. A parent was put before its children: in a file that somebody has
+ * changed there may be circles.
  */
-static int find_line(const struct database *database, const uint8_t id[static UUID_SIZE], uint8_t **ret_ids, size_t *ret_count,
-                     struct yett_error *error)
+static int find_line(const struct database *database, const uint8_t id[static UUID_SIZE],
+                     uint8_t **ret_ids, size_t *ret_count, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	_cleanup_free_ uint8_t *ids = NULL;
 	size_t count = 0, room = 0;
-	int step, r = database_prepare_short(database,
-	                                     "WITH RECURSIVE line(at, above) AS (SELECT id, parent FROM checkpoint WHERE id = ?1 UNION "
-	                                     "SELECT id, parent FROM line JOIN checkpoint ON id = above AND id < at) "
-	                                     "SELECT at FROM line ORDER BY at DESC",
-	                                     &statement, error);
+	int step,
+		r = database_prepare_short(
+			database,
+			"WITH RECURSIVE line(at, above) AS (SELECT id, parent FROM checkpoint WHERE id = ?1 UNION "
+			"SELECT id, parent FROM line JOIN checkpoint ON id = above AND id < at) "
+			"SELECT at FROM line ORDER BY at DESC",
+			&statement, error);
 
 	if (r)
 		return r;
 	(void)sqlite3_bind_blob(statement, 1, id, UUID_SIZE, SQLITE_STATIC);
 	while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
-		uint8_t *more = count < room ? ids : reallocarray(ids, room = room ? room * 2 : 64, UUID_SIZE);
+		uint8_t *more = count < room
+		                        ? ids
+		                        : reallocarray(ids, room = room ? room * 2 : 64, UUID_SIZE);
 
 		if (!more)
-			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a list of checkpoints");
+			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                 "there is not enough memory for a list of checkpoints");
 		ids = more;
 		r = record_read_id(database, statement, ids + count++ * UUID_SIZE, error);
 		if (r)
@@ -220,8 +248,8 @@ static int find_line(const struct database *database, const uint8_t id[static UU
 	return count ? 0 : reading_not_found(id, error);
 }
 
-static int read_line(const struct database *database, const uint8_t id[static UUID_SIZE], struct yett_checkpoint_list *list,
-                     struct yett_error *error)
+static int read_line(const struct database *database, const uint8_t id[static UUID_SIZE],
+                     struct yett_checkpoint_list *list, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	_cleanup_free_ uint8_t *ids = NULL;
@@ -229,17 +257,20 @@ static int read_line(const struct database *database, const uint8_t id[static UU
 	int r = find_line(database, id, &ids, &count, error);
 
 	if (r == 0)
-		r = database_prepare_short(database, "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE id = ?1", &statement, error);
+		r = database_prepare_short(
+			database, "SELECT " RECORD_COLUMNS " FROM checkpoint WHERE id = ?1",
+			&statement, error);
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		(void)sqlite3_bind_blob(statement, 1, ids + i * UUID_SIZE, UUID_SIZE, SQLITE_STATIC);
+		(void)sqlite3_bind_blob(statement, 1, ids + i * UUID_SIZE, UUID_SIZE,
+		                        SQLITE_STATIC);
 		r = record_list_rows(database, statement, list, error);
 		(void)sqlite3_reset(statement);
 	}
 	return r;
 }
 
-int yett_checkpoint_history(struct yett_checkpoint_store *store, const char *id, struct yett_checkpoint_list **ret_list,
-                            struct yett_error *error)
+int yett_checkpoint_history(struct yett_checkpoint_store *store, const char *id,
+                            struct yett_checkpoint_list **ret_list, struct yett_error *error)
 {
 	_cleanup_(record_list_freep) struct yett_checkpoint_list *list = NULL;
 	uint8_t bytes[UUID_SIZE];
@@ -250,7 +281,8 @@ int yett_checkpoint_history(struct yett_checkpoint_store *store, const char *id,
 	list = record_list_new(error);
 	r = list ? database_run(&store->database, "BEGIN", error) : YETT_E_OUT_OF_MEMORY;
 	if (r == 0)
-		r = database_end(&store->database, read_line(&store->database, bytes, list, error), error);
+		r = database_end(&store->database, read_line(&store->database, bytes, list, error),
+		                 error);
 	if (r == 0)
 		*ret_list = steal_ptr(&list);
 	return r;

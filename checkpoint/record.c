@@ -15,7 +15,20 @@ struct yett_checkpoint_list {
 };
 
 /* In the order of RECORD_COLUMNS_WITH_STATE. */
-enum column { ID, THREAD, PARENT, STEP, NODE, TAGS, CUSTOM, SANDBOX, SNAPSHOT, STATE_SIZE, IS_JSON, STATE };
+enum column {
+	ID,
+	THREAD,
+	PARENT,
+	STEP,
+	NODE,
+	TAGS,
+	CUSTOM,
+	SANDBOX,
+	SNAPSHOT,
+	STATE_SIZE,
+	IS_JSON,
+	STATE
+};
 
 /* One piece of memory, with all that the struct points to behind it. */
 struct record {
@@ -42,10 +55,12 @@ static const struct {
 /* Why the row is none that this library writes, or NULL. */
 static const char *find_damage(sqlite3_stmt *row)
 {
-	if (sqlite3_column_type(row, ID) != SQLITE_BLOB || sqlite3_column_bytes(row, ID) != UUID_SIZE)
+	if (sqlite3_column_type(row, ID) != SQLITE_BLOB ||
+	    sqlite3_column_bytes(row, ID) != UUID_SIZE)
 		return "an id is none";
 	if (sqlite3_column_type(row, PARENT) != SQLITE_NULL &&
-	    (sqlite3_column_type(row, PARENT) != SQLITE_BLOB || sqlite3_column_bytes(row, PARENT) != UUID_SIZE))
+	    (sqlite3_column_type(row, PARENT) != SQLITE_BLOB ||
+	     sqlite3_column_bytes(row, PARENT) != UUID_SIZE))
 		return "the id of a parent is none";
 	if (sqlite3_column_type(row, THREAD) == SQLITE_NULL)
 		return "a checkpoint is of no thread";
@@ -54,15 +69,18 @@ static const char *find_damage(sqlite3_stmt *row)
 			return "a text is longer than one can be";
 	if (!sqlite3_column_int(row, IS_JSON))
 		return "what was added to a checkpoint is not JSON";
-	if (sqlite3_column_count(row) > STATE && sqlite3_column_bytes(row, STATE) != sqlite3_column_int64(row, STATE_SIZE))
+	if (sqlite3_column_count(row) > STATE &&
+	    sqlite3_column_bytes(row, STATE) != sqlite3_column_int64(row, STATE_SIZE))
 		return "a state is not whole";
 	return NULL;
 }
 
-/* The bytes of a column, which are text unless it is the state; NULL: there are none, or no memory for them. */
+/* The bytes of a column, which are text unless it is the state; NULL: there are none, or no memory
+ * for them. */
 static const void *bytes_of(sqlite3_stmt *row, enum column column, size_t *ret_size)
 {
-	const void *bytes = column == STATE ? sqlite3_column_blob(row, column) : sqlite3_column_text(row, column);
+	const void *bytes = column == STATE ? sqlite3_column_blob(row, column)
+	                                    : sqlite3_column_text(row, column);
 
 	*ret_size = bytes ? (size_t)sqlite3_column_bytes(row, column) : 0;
 	return bytes;
@@ -123,7 +141,8 @@ static void copy_state(sqlite3_stmt *row, struct yett_checkpoint *checkpoint, ch
 static void fill(sqlite3_stmt *row, struct record *record, bool has_state)
 {
 	struct yett_checkpoint *checkpoint = &record->checkpoint;
-	const uint8_t *id = sqlite3_column_blob(row, ID), *parent = sqlite3_column_blob(row, PARENT);
+	const uint8_t *id = sqlite3_column_blob(row, ID),
+		      *parent = sqlite3_column_blob(row, PARENT);
 	char *at = record->bytes;
 
 	uuid_print(id, record->id);
@@ -148,7 +167,8 @@ static void fill(sqlite3_stmt *row, struct record *record, bool has_state)
 		copy_state(row, checkpoint, &at);
 }
 
-int record_read(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
+int record_read(const struct database *database, sqlite3_stmt *statement,
+                struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {
 	bool has_state = sqlite3_column_count(statement) > STATE;
 	const char *damage = find_damage(statement);
@@ -160,20 +180,24 @@ int record_read(const struct database *database, sqlite3_stmt *statement, struct
 	size = sizeof *record + room_for(statement, has_state);
 	record = malloc(size);
 	if (!record)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a checkpoint");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for a checkpoint");
 	fill(statement, record, has_state);
 	record->size = size;
 	if (!record->checkpoint.thread || sqlite3_errcode(database->connection) == SQLITE_NOMEM) {
 		yett_checkpoint_free(&record->checkpoint);
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a checkpoint");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for a checkpoint");
 	}
 	*ret_checkpoint = &record->checkpoint;
 	return 0;
 }
 
-int record_read_id(const struct database *database, sqlite3_stmt *statement, uint8_t ret_id[static UUID_SIZE], struct yett_error *error)
+int record_read_id(const struct database *database, sqlite3_stmt *statement,
+                   uint8_t ret_id[static UUID_SIZE], struct yett_error *error)
 {
-	if (sqlite3_column_type(statement, ID) != SQLITE_BLOB || sqlite3_column_bytes(statement, ID) != UUID_SIZE)
+	if (sqlite3_column_type(statement, ID) != SQLITE_BLOB ||
+	    sqlite3_column_bytes(statement, ID) != UUID_SIZE)
 		return database_damaged(database, "an id is none", error);
 	memcpy(ret_id, sqlite3_column_blob(statement, ID), UUID_SIZE);
 	return 0;
@@ -199,10 +223,12 @@ static bool add(struct yett_checkpoint_list *list, struct yett_checkpoint *check
 	return true;
 }
 
-/* Lists are in the order of ids, the last first: an id that is there twice is of pages that lead to each other, and there may be no end. */
+/* Lists are in the order of ids, the last first: an id that is there twice is of pages that lead to
+ * each other, and there may be no end. */
 static bool is_in_order(const struct yett_checkpoint_list *list)
 {
-	return list->count < 2 || strcmp(list->items[list->count - 2]->id, list->items[list->count - 1]->id) > 0;
+	return list->count < 2 ||
+	       strcmp(list->items[list->count - 2]->id, list->items[list->count - 1]->id) > 0;
 }
 
 struct yett_checkpoint_list *record_list_new(struct yett_error *error)
@@ -210,11 +236,13 @@ struct yett_checkpoint_list *record_list_new(struct yett_error *error)
 	struct yett_checkpoint_list *list = calloc(1, sizeof *list);
 
 	if (!list)
-		(void)error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a list of checkpoints");
+		(void)error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                "there is not enough memory for a list of checkpoints");
 	return list;
 }
 
-int record_list_rows(const struct database *database, sqlite3_stmt *statement, struct yett_checkpoint_list *list, struct yett_error *error)
+int record_list_rows(const struct database *database, sqlite3_stmt *statement,
+                     struct yett_checkpoint_list *list, struct yett_error *error)
 {
 	int step;
 
@@ -225,12 +253,15 @@ int record_list_rows(const struct database *database, sqlite3_stmt *statement, s
 		if (r)
 			return r;
 		if (!add(list, checkpoint))
-			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a list of checkpoints");
+			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                 "there is not enough memory for a list of checkpoints");
 		if (!is_in_order(list))
 			return database_damaged(database, "a checkpoint is in it twice", error);
 		if (list->bytes > LIST_BYTES)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-			                 "the list would have more than %zu MiB, after %zu checkpoints", LIST_BYTES >> 20, list->count);
+			return error_set(
+				error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+				"the list would have more than %zu MiB, after %zu checkpoints",
+				LIST_BYTES >> 20, list->count);
 	}
 	return step == SQLITE_DONE ? 0 : database_failed(database, error);
 }
@@ -240,7 +271,8 @@ size_t yett_checkpoint_list_count(const struct yett_checkpoint_list *list)
 	return list->count;
 }
 
-const struct yett_checkpoint *yett_checkpoint_list_get(const struct yett_checkpoint_list *list, size_t i)
+const struct yett_checkpoint *yett_checkpoint_list_get(const struct yett_checkpoint_list *list,
+                                                       size_t i)
 {
 	return i < list->count ? list->items[i] : NULL;
 }
@@ -265,28 +297,34 @@ int record_check_text(const char *what, const char *text, size_t max, struct yet
 	size_t length = text ? strnlen(text, max + 1) : 0, step;
 
 	if (length == 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT, "the %s is empty", what);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT, "the %s is empty",
+		                 what);
 	if (length > max)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the %s is longer than %zu bytes", what, max);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the %s is longer than %zu bytes", what, max);
 	for (size_t at = 0; at < length; at += step) {
 		uint32_t point;
 
 		step = json_utf8_next(text + at, length - at, &point);
 		if (step == 0)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NOT_UTF8, "the %s is not UTF-8, at byte %zu", what, at);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NOT_UTF8,
+			                 "the %s is not UTF-8, at byte %zu", what, at);
 		if (point < 0x20 || (point >= 0x7f && point < 0xa0))
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the %s has a control character, at byte %zu", what,
-			                 at);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			                 "the %s has a control character, at byte %zu", what, at);
 	}
 	return 0;
 }
 
-int record_check_id(const char *what, const char *text, uint8_t ret_id[static UUID_SIZE], struct yett_error *error)
+int record_check_id(const char *what, const char *text, uint8_t ret_id[static UUID_SIZE],
+                    struct yett_error *error)
 {
 	if (text && uuid_parse(text, ret_id))
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                 "%s '%.80s' is no id of a checkpoint, like 0192f6a4-7c1e-7a3b-9d52-0c6b1f0e8d11", what, text ? ESCAPE(text) : "");
+	return error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"%s '%.80s' is no id of a checkpoint, like 0192f6a4-7c1e-7a3b-9d52-0c6b1f0e8d11",
+		what, text ? ESCAPE(text) : "");
 }
 
 static int check_tags(const char *const *tags, struct yett_error *error)
@@ -296,22 +334,28 @@ static int check_tags(const char *const *tags, struct yett_error *error)
 
 	while (r == 0 && tags && tags[count]) {
 		if (count == YETT_CHECKPOINT_TAGS_MAX)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d tags", YETT_CHECKPOINT_TAGS_MAX);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			                 "more than %d tags", YETT_CHECKPOINT_TAGS_MAX);
 		r = record_check_text("tag", tags[count++], YETT_CHECKPOINT_TAG_MAX, error);
 	}
 	return r;
 }
 
-int record_check(const struct yett_checkpoint_put_options *options, uint64_t state_max, struct yett_error *error)
+int record_check(const struct yett_checkpoint_put_options *options, uint64_t state_max,
+                 struct yett_error *error)
 {
 	const struct {
 		const char *what, *text;
-	} names[] = {{"node", options->node}, {"id of a sandbox", options->sandbox}, {"name of a snapshot", options->snapshot}};
-	int r = record_check_text("name of a thread", options->thread, YETT_CHECKPOINT_TEXT_MAX, error);
+	} names[] = {{"node", options->node},
+	             {"id of a sandbox", options->sandbox},
+	             {"name of a snapshot", options->snapshot}};
+	int r = record_check_text("name of a thread", options->thread, YETT_CHECKPOINT_TEXT_MAX,
+	                          error);
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(names); i++)
 		if (names[i].text)
-			r = record_check_text(names[i].what, names[i].text, YETT_CHECKPOINT_TEXT_MAX, error);
+			r = record_check_text(names[i].what, names[i].text,
+			                      YETT_CHECKPOINT_TEXT_MAX, error);
 	if (r == 0)
 		r = check_tags(options->tags, error);
 	if (r)
@@ -320,9 +364,11 @@ int record_check(const struct yett_checkpoint_put_options *options, uint64_t sta
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
 		                 "a snapshot is named without the sandbox that it is of");
 	if (options->state_size && !options->state)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD, "the state has a size, but is NULL");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
+		                 "the state has a size, but is NULL");
 	if (options->state_size > state_max)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the state has %zu bytes, and may have %llu at most",
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the state has %zu bytes, and may have %llu at most",
 		                 options->state_size, (unsigned long long)state_max);
 	return 0;
 }

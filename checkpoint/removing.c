@@ -1,14 +1,15 @@
 /*
  * Removing checkpoints: one, a thread, or what came after one.
  *
- * With the caller's privilege. Each is one transaction. That children get the parent of what goes, the database does (database.c).
+ * With the caller's privilege. Each is one transaction. That children get the parent of what goes,
+ * the database does (database.c).
  */
 #include "base/escape.h"
 #include "checkpoint/reading.h"
 
 /* Removes by a statement that takes a thread, if it does, and an id. */
-static int remove_some(const struct database *database, const char *sql, const char *thread, const uint8_t *id, uint64_t *ret_count,
-                       struct yett_error *error)
+static int remove_some(const struct database *database, const char *sql, const char *thread,
+                       const uint8_t *id, uint64_t *ret_count, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int r = database_prepare(database, sql, &statement, error);
@@ -23,7 +24,8 @@ static int remove_some(const struct database *database, const char *sql, const c
 	return 0;
 }
 
-int yett_checkpoint_delete(struct yett_checkpoint_store *store, const char *id, struct yett_error *error)
+int yett_checkpoint_delete(struct yett_checkpoint_store *store, const char *id,
+                           struct yett_error *error)
 {
 	const struct database *database = &store->database;
 	uint8_t bytes[UUID_SIZE];
@@ -34,13 +36,15 @@ int yett_checkpoint_delete(struct yett_checkpoint_store *store, const char *id, 
 		r = database_begin(database, error);
 	if (r)
 		return r;
-	r = remove_some(database, "DELETE FROM checkpoint WHERE id = ?2", NULL, bytes, &count, error);
+	r = remove_some(database, "DELETE FROM checkpoint WHERE id = ?2", NULL, bytes, &count,
+	                error);
 	if (r == 0 && count == 0)
 		r = reading_not_found(bytes, error);
 	return database_end(database, r, error);
 }
 
-int yett_checkpoint_delete_thread(struct yett_checkpoint_store *store, const char *thread, uint64_t *ret_removed, struct yett_error *error)
+int yett_checkpoint_delete_thread(struct yett_checkpoint_store *store, const char *thread,
+                                  uint64_t *ret_removed, struct yett_error *error)
 {
 	const struct database *database = &store->database;
 	uint64_t count = 0;
@@ -50,17 +54,20 @@ int yett_checkpoint_delete_thread(struct yett_checkpoint_store *store, const cha
 		r = database_begin(database, error);
 	if (r)
 		return r;
-	r = remove_some(database, "DELETE FROM checkpoint WHERE thread = ?1", thread, NULL, &count, error);
+	r = remove_some(database, "DELETE FROM checkpoint WHERE thread = ?1", thread, NULL, &count,
+	                error);
 	if (r == 0 && count == 0)
-		r = error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "the thread '%s' has no checkpoint", ESCAPE(thread));
+		r = error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		              "the thread '%s' has no checkpoint", ESCAPE(thread));
 	r = database_end(database, r, error);
 	if (r == 0 && ret_removed)
 		*ret_removed = count;
 	return r;
 }
 
-int yett_checkpoint_rollback(struct yett_checkpoint_store *store, const char *thread, const char *id,
-                             struct yett_checkpoint **ret_checkpoint, uint64_t *ret_removed, struct yett_error *error)
+int yett_checkpoint_rollback(struct yett_checkpoint_store *store, const char *thread,
+                             const char *id, struct yett_checkpoint **ret_checkpoint,
+                             uint64_t *ret_removed, struct yett_error *error)
 {
 	_cleanup_(record_freep) struct yett_checkpoint *checkpoint = NULL;
 	const struct database *database = &store->database;
@@ -76,7 +83,8 @@ int yett_checkpoint_rollback(struct yett_checkpoint_store *store, const char *th
 		return r;
 	r = reading_find(database, bytes, thread, &checkpoint, error);
 	if (r == 0)
-		r = remove_some(database, "DELETE FROM checkpoint WHERE thread = ?1 AND id > ?2", thread, bytes, &count, error);
+		r = remove_some(database, "DELETE FROM checkpoint WHERE thread = ?1 AND id > ?2",
+		                thread, bytes, &count, error);
 	r = database_end(database, r, error);
 	if (r)
 		return r;

@@ -10,10 +10,11 @@
 #include "base/sized.h"
 #include "checkpoint/location.h"
 
-#define TIMEOUT_MS    10000
-#define MIB           (UINT64_C(1) << 20)
-#define STATE_MAX     (16 * MIB)
-#define STATE_MAX_MAX (512 * MIB) /* SQLite has rows of at most 1,000,000,000 bytes: sqlite.org/limits.html, 1 */
+#define TIMEOUT_MS 10000
+#define MIB        (UINT64_C(1) << 20)
+#define STATE_MAX  (16 * MIB)
+/* SQLite has rows of at most 1,000,000,000 bytes: sqlite.org/limits.html, 1 */
+#define STATE_MAX_MAX (512 * MIB)
 #define THREAD_MAX    1000
 #define TOTAL_MAX     10000
 #define BYTES_MAX     (1024 * MIB)
@@ -22,17 +23,22 @@ static SIZED_KIND(options_store, yett_checkpoint_store_options, ttl_ms, ttl_ms);
 
 static int check(const struct yett_checkpoint_store_options *options, struct yett_error *error)
 {
-	const uint32_t known = YETT_CHECKPOINT_MEMORY | YETT_CHECKPOINT_EXISTING | YETT_CHECKPOINT_LAZY;
+	const uint32_t known =
+		YETT_CHECKPOINT_MEMORY | YETT_CHECKPOINT_EXISTING | YETT_CHECKPOINT_LAZY;
 
 	if (options->flags & ~known)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_UNKNOWN_FIELD, "a flag of the store is not known: %x",
-		                 options->flags & ~known);
-	if (options->flags & YETT_CHECKPOINT_MEMORY && (options->path || options->flags != YETT_CHECKPOINT_MEMORY))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a store in memory has neither a path nor another flag");
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_UNKNOWN_FIELD,
+		                 "a flag of the store is not known: %x", options->flags & ~known);
+	if (options->flags & YETT_CHECKPOINT_MEMORY &&
+	    (options->path || options->flags != YETT_CHECKPOINT_MEMORY))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "a store in memory has neither a path nor another flag");
 	if (options->timeout_ms > INT_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a store waits for at most %d ms", INT_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "a store waits for at most %d ms", INT_MAX);
 	if (options->state_max != YETT_CHECKPOINT_UNLIMITED && options->state_max > STATE_MAX_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a state can have at most %llu bytes",
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "a state can have at most %llu bytes",
 		                 (unsigned long long)STATE_MAX_MAX);
 	return 0;
 }
@@ -42,7 +48,8 @@ static uint64_t limit(uint64_t asked, uint64_t otherwise)
 	return asked ? asked : otherwise;
 }
 
-static void set_limits(struct yett_checkpoint_store *store, const struct yett_checkpoint_store_options *options)
+static void set_limits(struct yett_checkpoint_store *store,
+                       const struct yett_checkpoint_store_options *options)
 {
 	store->state_max = limit(options->state_max, STATE_MAX);
 	if (store->state_max > STATE_MAX_MAX)
@@ -53,7 +60,8 @@ static void set_limits(struct yett_checkpoint_store *store, const struct yett_ch
 	store->ttl_ms = limit(options->ttl_ms, YETT_CHECKPOINT_UNLIMITED);
 }
 
-int store_sweep(const struct yett_checkpoint_store *store, uint64_t *count, struct yett_error *error)
+int store_sweep(const struct yett_checkpoint_store *store, uint64_t *count,
+                struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	uint8_t least[UUID_SIZE];
@@ -65,7 +73,8 @@ int store_sweep(const struct yett_checkpoint_store *store, uint64_t *count, stru
 	now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	if (store->ttl_ms >= now_ms)
 		return 0;
-	r = database_prepare(&store->database, "DELETE FROM checkpoint WHERE id < ?1", &statement, error);
+	r = database_prepare(&store->database, "DELETE FROM checkpoint WHERE id < ?1", &statement,
+	                     error);
 	if (r)
 		return r;
 	uuid_of_time(now_ms - store->ttl_ms, least);
@@ -84,28 +93,32 @@ static int sweep(struct yett_checkpoint_store *store, struct yett_error *error)
 	return r ? r : database_end(&store->database, store_sweep(store, &count, error), error);
 }
 
-static int open_store(struct yett_checkpoint_store *store, const struct yett_checkpoint_store_options *options, struct yett_error *error)
+static int open_store(struct yett_checkpoint_store *store,
+                      const struct yett_checkpoint_store_options *options, struct yett_error *error)
 {
 	char path[PATH_MAX] = DATABASE_MEMORY;
 	int r = 0;
 
 	if (!(options->flags & YETT_CHECKPOINT_MEMORY))
-		r = location_find(options->path, options->flags & YETT_CHECKPOINT_EXISTING, path, error);
+		r = location_find(options->path, options->flags & YETT_CHECKPOINT_EXISTING, path,
+		                  error);
 	if (r)
 		return r;
 	store->path = strdup(path);
 	if (!store->path)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a store");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for a store");
 	set_limits(store, options);
-	r = database_open(&store->database, store->path, options->timeout_ms ? options->timeout_ms : TIMEOUT_MS,
+	r = database_open(&store->database, store->path,
+	                  options->timeout_ms ? options->timeout_ms : TIMEOUT_MS,
 	                  options->flags & YETT_CHECKPOINT_LAZY ? DATABASE_LAZY : 0, error);
 	if (r == 0 && store->ttl_ms != YETT_CHECKPOINT_UNLIMITED)
 		r = sweep(store, error);
 	return r;
 }
 
-int yett_checkpoint_store_open(const struct yett_checkpoint_store_options *options, struct yett_checkpoint_store **ret_store,
-                               struct yett_error *error)
+int yett_checkpoint_store_open(const struct yett_checkpoint_store_options *options,
+                               struct yett_checkpoint_store **ret_store, struct yett_error *error)
 {
 	struct yett_checkpoint_store_options known;
 	struct yett_checkpoint_store *store;
@@ -117,7 +130,8 @@ int yett_checkpoint_store_open(const struct yett_checkpoint_store_options *optio
 		return r;
 	store = calloc(1, sizeof *store);
 	r = store ? open_store(store, &known, error)
-	          : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a store");
+	          : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                      "there is not enough memory for a store");
 	if (r == 0)
 		*ret_store = store;
 	else

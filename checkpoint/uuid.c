@@ -89,7 +89,9 @@ void uuid_print(const uint8_t id[static UUID_SIZE], char ret_text[static YETT_CH
 
 static int value_of(char digit)
 {
-	const char *found = digit ? strchr(digits, digit >= 'A' && digit <= 'F' ? digit - 'A' + 'a' : digit) : NULL;
+	const char *found =
+		digit ? strchr(digits, digit >= 'A' && digit <= 'F' ? digit - 'A' + 'a' : digit)
+		      : NULL;
 
 	return found ? (int)(found - digits) : -1;
 }

@@ -14,8 +14,9 @@
 #define UUID_SIZE 16
 
 /*
- * A new one: the time now, to a 4096th of a millisecond, or the least behind that of `last` (NULL: there is none), and 62 bits by chance.
- * So it comes behind `last`, and nobody else makes the same. -ERANGE: behind that of `last` there is no time; what getrandom(2) says.
+ * A new one: the time now, to a 4096th of a millisecond, or the least behind that of `last` (NULL:
+ * there is none), and 62 bits by chance. So it comes behind `last`, and nobody else makes the same.
+ * -ERANGE: behind that of `last` there is no time; what getrandom(2) says.
  */
 _must_check_ int uuid_make(const uint8_t *last, uint8_t ret_id[static UUID_SIZE]);
 

@@ -21,7 +21,8 @@
 #define MEMORY_TARGET "/mnt/memory"
 #define END_TRIES     5000 /* two milliseconds each: what was killed lets go of its store */
 
-static const struct subcommand create = {.name = "create", .operands = "", .summary = "", .options = create_options};
+static const struct subcommand create = {
+	.name = "create", .operands = "", .summary = "", .options = create_options};
 
 int again_prepare(struct run *run, struct session *ret_session)
 {
@@ -36,13 +37,17 @@ int again_prepare(struct run *run, struct session *ret_session)
 	if (r == 0 && ret_session->is_read)
 		r = session_check_gone(ret_session, run->connection, &why);
 	if (r == 0 && ret_session->is_read && session_is_suspended(ret_session)) {
-		r = error_set(&why, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "the sandbox %s is suspended", o->name);
-		error_mend(&why, "yett resume %s makes it again; yett destroy %s forgets it", o->name, o->name);
+		r = error_set(&why, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+		              "the sandbox %s is suspended", o->name);
+		error_mend(&why, "yett resume %s makes it again; yett destroy %s forgets it",
+		           o->name, o->name);
 	}
 	if (r == YETT_E_NOT_FOUND && o->life.idle_suspend)
 		why.code = r = YETT_E_INVALID_REQUEST;
-	/* one that somebody else has, one that is torn, one that waits or may run: nothing of that is lost */
-	if (r && (ret_session->directory >= 0 || why.code == YETT_E_RESOURCE_LIMIT || o->life.idle_suspend)) {
+	/* one that somebody else has, one that is torn, one that waits or may run: nothing of that
+	 * is lost */
+	if (r && (ret_session->directory >= 0 || why.code == YETT_E_RESOURCE_LIMIT ||
+	          o->life.idle_suspend)) {
 		run->error = why;
 		return r;
 	}
@@ -51,7 +56,8 @@ int again_prepare(struct run *run, struct session *ret_session)
 	return 0;
 }
 
-/* What a share is, by which it is known again: a file may be another one by then, as editors leave it. */
+/* What a share is, by which it is known again: a file may be another one by then, as editors leave
+ * it. */
 static void tell_place(const char *path, struct session_share *share)
 {
 	struct stat st;
@@ -64,7 +70,8 @@ static void tell_place(const char *path, struct session_share *share)
 }
 
 /* The store that a share got; NULL: none. */
-static const char *find_store(const struct yett_work_list *list, const char *sandbox, const char *target)
+static const char *find_store(const struct yett_work_list *list, const char *sandbox,
+                              const char *target)
 {
 	for (size_t i = 0; list && i < yett_work_list_count(list); i++) {
 		const struct yett_work *work = yett_work_list_get(list, i);
@@ -75,7 +82,8 @@ static const char *find_store(const struct yett_work_list *list, const char *san
 	return NULL;
 }
 
-static int tell_shares(const struct run *run, const struct yett_work_list *list, struct session *session)
+static int tell_shares(const struct run *run, const struct yett_work_list *list,
+                       struct session *session)
 {
 	const struct run_options *o = &run->options;
 
@@ -91,7 +99,8 @@ static int tell_shares(const struct run *run, const struct yett_work_list *list,
 		tell_place(from->path, share);
 		if (!(from->flags & YETT_SHARE_COW) || from->memory_bytes)
 			continue;
-		share->store = from->store ? from->store : find_store(list, run->info.id, share->target);
+		share->store =
+			from->store ? from->store : find_store(list, run->info.id, share->target);
 		if (!share->store)
 			return -ENOENT;
 	}
@@ -105,7 +114,8 @@ static int tell_shares(const struct run *run, const struct yett_work_list *list,
 	return 0;
 }
 
-static int keep(struct run *run, const char **words, struct session *session, struct yett_error *error)
+static int keep(struct run *run, const char **words, struct session *session,
+                struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	const struct run_options *o = &run->options;
@@ -136,7 +146,8 @@ static int keep(struct run *run, const char **words, struct session *session, st
 	r = tell_shares(run, list, &kept);
 	if (r < 0)
 		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-		              r == -ENOENT ? "a store of the sandbox %s cannot be found" : "there is not enough memory for sandbox %s",
+		              r == -ENOENT ? "a store of the sandbox %s cannot be found"
+		                           : "there is not enough memory for sandbox %s",
 		              run->info.id);
 	else
 		r = session_write(&kept, false, error);
@@ -144,22 +155,27 @@ static int keep(struct run *run, const char **words, struct session *session, st
 	return r;
 }
 
-/* The service that has the sandbox, where no option says which: the environment or the default may be another's by then. */
+/* The service that has the sandbox, where no option says which: the environment or the default may
+ * be another's by then. */
 static int add_socket(const struct run *run, char **words, struct yett_error *error)
 {
 	const char *variable = secure_getenv("YETT_SOCKET"), *here = run->options.current_directory;
 	const char *path = variable ? variable : YETT_SOCKET_PATH;
 	size_t count = 0;
 
-	if (run->options.connect.socket_path || yett_connection_start(run->connection) != YETT_START_SERVICE)
+	if (run->options.connect.socket_path ||
+	    yett_connection_start(run->connection) != YETT_START_SERVICE)
 		return 0;
 	while (words[count])
 		count++;
 	if (count + 2 > AGAIN_WORDS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there are more than %d options", AGAIN_WORDS_MAX - 2);
-	if (asprintf(&words[count], "--socket=%s%s%s", *path != '/' && here ? here : "", *path != '/' && here ? "/" : "", path) < 0) {
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "there are more than %d options", AGAIN_WORDS_MAX - 2);
+	if (asprintf(&words[count], "--socket=%s%s%s", *path != '/' && here ? here : "",
+	             *path != '/' && here ? "/" : "", path) < 0) {
 		words[count] = NULL;
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the options");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for the options");
 	}
 	words[count + 1] = NULL;
 	return 0;
@@ -190,13 +206,15 @@ int again_keep(struct run *run, char **words, struct session *session)
 static int changed(const char *path, const char *how, struct yett_error *error)
 {
 	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.180s %s", ESCAPE(path), how);
-	error_mend(error,
-	           "put it back as it was; what was changed copy-on-write is in its stores (yett work list), whatever becomes of it");
+	error_mend(
+		error,
+		"put it back as it was; what was changed copy-on-write is in its stores (yett work list), whatever becomes of it");
 	return YETT_E_INVALID_REQUEST;
 }
 
 /* By what it is, and not by its name. Numbers of devices count within one boot. */
-static int check_place(const char *path, uint64_t device, uint64_t inode, bool is_same_boot, struct yett_error *error)
+static int check_place(const char *path, uint64_t device, uint64_t inode, bool is_same_boot,
+                       struct yett_error *error)
 {
 	_cleanup_free_ char *real = realpath(path, NULL);
 	struct stat st;
@@ -204,11 +222,19 @@ static int check_place(const char *path, uint64_t device, uint64_t inode, bool i
 	if (!real || stat(path, &st) < 0)
 		return changed(path, strerror(errno), error);
 	if (strcmp(real, path) != 0)
-		return changed(path, "is reached through a symbolic link now, and was not when the sandbox was made", error);
+		return changed(
+			path,
+			"is reached through a symbolic link now, and was not when the sandbox was made",
+			error);
 	if (!inode && S_ISDIR(st.st_mode))
-		return changed(path, "is a directory now, and was none when the sandbox was made", error);
-	if (inode && (!S_ISDIR(st.st_mode) || st.st_ino != inode || (is_same_boot && st.st_dev != device)))
-		return changed(path, "is another directory than the one there was when the sandbox was made", error);
+		return changed(path, "is a directory now, and was none when the sandbox was made",
+		               error);
+	if (inode &&
+	    (!S_ISDIR(st.st_mode) || st.st_ino != inode || (is_same_boot && st.st_dev != device)))
+		return changed(
+			path,
+			"is another directory than the one there was when the sandbox was made",
+			error);
 	return 0;
 }
 
@@ -228,7 +254,10 @@ static int go_there(struct session *session, bool is_same_boot, struct yett_erro
 	if (fd < 0 || fstat(fd, &st) < 0 || fchdir(fd) < 0)
 		return changed(path, strerror(errno), error);
 	if (st.st_ino != session->inode)
-		return changed(path, "is another directory than the one there was when the sandbox was made", error);
+		return changed(
+			path,
+			"is another directory than the one there was when the sandbox was made",
+			error);
 	session->device = st.st_dev;
 	return 0;
 }
@@ -244,11 +273,13 @@ static int parse(struct session *session, struct run_options *options, struct ye
 		count++;
 	words = calloc(count + 1, sizeof *words);
 	if (!words)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the options");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for the options");
 	memcpy(words, session->words, count * sizeof *words);
 	r = options_parse(&create, (int)count, words, options, &is_help, &first, error);
 	if (r == 0 && is_help)
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the session of %s asks for help", session->name);
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "the session of %s asks for help", session->name);
 	options->name = session->name;
 	options->life.linger = true;
 	return r;
@@ -263,24 +294,33 @@ static int use_store(struct yett_share *share, const char *id, struct yett_error
 	if (r)
 		return r;
 	share->store = strdup(found);
-	return share->store ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the share");
+	return share->store ? 0
+	                    : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                                "there is not enough memory for the share");
 }
 
-/* What the options say is shared has to be what was, which one that nobody asked for is not among. */
-static int fit_shares(const struct session *session, struct run_options *o, struct yett_error *error)
+/* What the options say is shared has to be what was, which one that nobody asked for is not among.
+ */
+static int fit_shares(const struct session *session, struct run_options *o,
+                      struct yett_error *error)
 {
 	size_t count = session->shares_count - (session->shares_count && o->memory_dir ? 1 : 0);
 	const char *here = o->current_directory;
 	bool is_edited = o->memory_dir && !session->shares_count;
 	int r = 0;
 
-	if (!is_edited && here && o->shares_count + 1 == count && strcmp(session->shares[count - 1].path, here) == 0)
-		r = run_shares_add(o, strdup(here), strdup(here), session->shares[count - 1].flags, error);
+	if (!is_edited && here && o->shares_count + 1 == count &&
+	    strcmp(session->shares[count - 1].path, here) == 0)
+		r = run_shares_add(o, strdup(here), strdup(here), session->shares[count - 1].flags,
+		                   error);
 	if (r)
 		return r;
-	if (is_edited || o->shares_count != count || (o->memory_dir && strcmp(session->shares[count].path, o->memory_dir) != 0))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "the session of %s was edited: its options share something else than it says", session->name);
+	if (is_edited || o->shares_count != count ||
+	    (o->memory_dir && strcmp(session->shares[count].path, o->memory_dir) != 0))
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"the session of %s was edited: its options share something else than it says",
+			session->name);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		const struct session_share *was = &session->shares[i];
 		struct yett_share *share = &o->shares[i];
@@ -288,10 +328,13 @@ static int fit_shares(const struct session *session, struct run_options *o, stru
 
 		bool needs_store = (share->flags & YETT_SHARE_COW) && !share->memory_bytes;
 
-		if (!target || !share->path || strcmp(share->path, was->path) != 0 || needs_store != (was->store != NULL) ||
-		    share->flags != was->flags || (share->store && (!was->store || strcmp(share->store, was->store) != 0))) {
+		if (!target || !share->path || strcmp(share->path, was->path) != 0 ||
+		    needs_store != (was->store != NULL) || share->flags != was->flags ||
+		    (share->store && (!was->store || strcmp(share->store, was->store) != 0))) {
 			free(target);
-			return changed(was->path, "is not what the options of the session share in this place", error);
+			return changed(was->path,
+			               "is not what the options of the session share in this place",
+			               error);
 		}
 		free((char *)(uintptr_t)share->target);
 		share->target = target;
@@ -302,7 +345,8 @@ static int fit_shares(const struct session *session, struct run_options *o, stru
 	return r;
 }
 
-/* Of the sandbox that was, until it has let go of it; whether another one works on it is told by who opens it. */
+/* Of the sandbox that was, until it has let go of it; whether another one works on it is told by
+ * who opens it. */
 static bool is_held(const struct session *session)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
@@ -337,7 +381,8 @@ static int set_up(struct session *session, struct run *run, struct yett_error *e
 	is_same_boot = strcmp(boot, session->boot) == 0;
 	r = go_there(session, is_same_boot, error);
 	for (size_t i = 0; r == 0 && i < session->shares_count; i++)
-		r = check_place(session->shares[i].path, session->shares[i].device, session->shares[i].inode, is_same_boot, error);
+		r = check_place(session->shares[i].path, session->shares[i].device,
+		                session->shares[i].inode, is_same_boot, error);
 	if (r)
 		return r;
 	run_options_init(&run->options);
@@ -345,7 +390,8 @@ static int set_up(struct session *session, struct run *run, struct yett_error *e
 	return r ? r : fit_shares(session, &run->options, error);
 }
 
-/* Opens one as what it was, where the kernel says that it is: a link may have come into the path since that was looked at. */
+/* Opens one as what it was, where the kernel says that it is: a link may have come into the path
+ * since that was looked at. */
 static int hold(struct session_share *was, bool is_same_boot, int *ret_fd, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = open(was->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -355,13 +401,22 @@ static int hold(struct session_share *was, bool is_same_boot, int *ret_fd, struc
 	if (fd < 0 || fstat(fd, &st) < 0 || (fd_path(fd, path) < 0 && !path[0]))
 		return changed(was->path, strerror(errno), error);
 	if (strcmp(path, was->path) != 0)
-		return changed(was->path, "is reached through a symbolic link now, and was not when the sandbox was made", error);
-	if (was->inode && (!S_ISDIR(st.st_mode) || st.st_ino != was->inode || (is_same_boot && st.st_dev != was->device)))
-		return changed(was->path, "is another directory than the one there was when the sandbox was made", error);
-	if (!was->inode && (was->flags & YETT_SHARE_SOCKET ? !S_ISSOCK(st.st_mode) : !S_ISREG(st.st_mode)))
+		return changed(
+			was->path,
+			"is reached through a symbolic link now, and was not when the sandbox was made",
+			error);
+	if (was->inode && (!S_ISDIR(st.st_mode) || st.st_ino != was->inode ||
+	                   (is_same_boot && st.st_dev != was->device)))
+		return changed(
+			was->path,
+			"is another directory than the one there was when the sandbox was made",
+			error);
+	if (!was->inode &&
+	    (was->flags & YETT_SHARE_SOCKET ? !S_ISSOCK(st.st_mode) : !S_ISREG(st.st_mode)))
 		return changed(was->path,
-		               was->flags & YETT_SHARE_SOCKET ? "is no socket now, and was one when the sandbox was made"
-		                                              : "is no file now, and was one when the sandbox was made",
+		               was->flags & YETT_SHARE_SOCKET
+		                       ? "is no socket now, and was one when the sandbox was made"
+		                       : "is no file now, and was one when the sandbox was made",
 		               error);
 	if (was->inode)
 		was->device = st.st_dev; /* of this boot; what it is stays what it was */
@@ -370,10 +425,11 @@ static int hold(struct session_share *was, bool is_same_boot, int *ret_fd, struc
 }
 
 /*
- * From here on what is shared is what was looked at, by descriptors, whatever becomes of the names. The lists keep them open until the end:
- * fds[0 … shares_count].
+ * From here on what is shared is what was looked at, by descriptors, whatever becomes of the names.
+ * The lists keep them open until the end: fds[0 … shares_count].
  */
-static int hold_places(struct session *session, struct run_options *o, int *fds, struct yett_error *error)
+static int hold_places(struct session *session, struct run_options *o, int *fds,
+                       struct yett_error *error)
 {
 	char boot[LINES_BOOT_SIZE];
 	bool is_same_boot;
@@ -397,7 +453,8 @@ static int hold_places(struct session *session, struct run_options *o, int *fds,
 		free(o->memory_dir);
 		if (asprintf(&o->memory_dir, "/proc/self/fd/%d", fds[i]) < 0) {
 			o->memory_dir = NULL;
-			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the share");
+			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                 "there is not enough memory for the share");
 		}
 	}
 	return 0;
@@ -409,7 +466,8 @@ static int ask_through(struct run *run, struct yett_connection *connection)
 	const struct connect_choice *choice = &run->options.connect;
 	int r = 0;
 
-	if (choice->key_path || (choice->socket_path && !connect_is_to(connection, choice->socket_path)))
+	if (choice->key_path ||
+	    (choice->socket_path && !connect_is_to(connection, choice->socket_path)))
 		r = connect_with_key(choice, true, &run->connection, &run->error);
 	else
 		run->connection = connection;
@@ -422,7 +480,8 @@ static int ask(struct session *session, struct run *run, struct yett_connection 
 	int r = 0;
 
 	if (!fds)
-		return error_set(&run->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the shares");
+		return error_set(&run->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for the shares");
 	for (size_t i = 0; i < session->shares_count; i++)
 		fds[i] = -1;
 	r = hold_places(session, &run->options, fds, &run->error);
@@ -456,7 +515,8 @@ static int make(struct session *session, struct run *run, struct yett_connection
 		return r;
 	run->info = *yett_sandbox_get_info(run->sandbox);
 	if (*session->cwd || session->env[0])
-		r = yett_session_change(run->sandbox, *session->cwd ? session->cwd : NULL, session->env, NULL, &run->error);
+		r = yett_session_change(run->sandbox, *session->cwd ? session->cwd : NULL,
+		                        session->env, NULL, &run->error);
 	if (r == 0)
 		r = tell(session, run, &run->error);
 	if (r)
@@ -465,12 +525,14 @@ static int make(struct session *session, struct run *run, struct yett_connection
 	return r;
 }
 
-int again_make(struct session *session, struct yett_connection *connection, char ret_id[static YETT_ID_SIZE], struct yett_error *error)
+int again_make(struct session *session, struct yett_connection *connection,
+               char ret_id[static YETT_ID_SIZE], struct yett_error *error)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
 	_cleanup_fd_ int back = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int r = run ? set_up(session, run, error)
-	            : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a sandbox");
+	            : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                        "there is not enough memory for a sandbox");
 
 	if (r == 0) {
 		wait_for_stores(session);
@@ -485,7 +547,8 @@ int again_make(struct session *session, struct yett_connection *connection, char
 			(void)snprintf(ret_id, YETT_ID_SIZE, "%s", run->info.id);
 		session->making_ms = 0;
 		if (r && session_write(session, false, NULL) != 0)
-			output_note("the session %s still says that its sandbox is being made", session->path);
+			output_note("the session %s still says that its sandbox is being made",
+			            session->path);
 	}
 	if (run && run->connection && run->connection != connection)
 		yett_connection_close(run->connection);
@@ -524,7 +587,8 @@ void again_note_environment(struct yett_sandbox *sandbox, const char *id_or_name
 		}
 	}
 	if (r && r != YETT_E_NOT_FOUND)
-		output_note("this will not be so when the sandbox is suspended and made again: %s", why.message);
+		output_note("this will not be so when the sandbox is suspended and made again: %s",
+		            why.message);
 	yett_free(now);
 	session_close(&session);
 }

@@ -50,17 +50,25 @@ OPTION_GIVEN(sandboxes)
 
 /* Rows of all three: whoever starts it says what requests may ask for. */
 #define GIVEN_OPTIONS                                                                                                                          \
-	{0, "ro", "PATH", "requests may share it, or what is below it, read-only; repeat for more", give_ro},                                  \
+	{0, "ro", "PATH",                                                                                                                      \
+	 "requests may share it, or what is below it, read-only; repeat for more", give_ro},                                                   \
 		{0, "rw", "PATH", "the same, also to be written to", give_rw},                                                                 \
-		{0, "cow", "PATH", "the same, also to be changed in copies; without --ro, --rw and --cow the current directory is",            \
+		{0, "cow", "PATH",                                                                                                             \
+	         "the same, also to be changed in copies; without --ro, --rw and --cow the current directory is",                              \
 	         give_cow},                                                                                                                    \
-		{0, "allow", "HOST[:PORT]", "requests may have a network that reaches so much; repeat for more", give_allow},                  \
-		{0, "net", "none|limited|open|host", "the most of a network that requests may ask for: none, limited, open or host",           \
+		{0, "allow", "HOST[:PORT]",                                                                                                    \
+	         "requests may have a network that reaches so much; repeat for more", give_allow},                                             \
+		{0, "net", "none|limited|open|host",                                                                                           \
+	         "the most of a network that requests may ask for: none, limited, open or host",                                               \
 	         give_net},                                                                                                                    \
-		{0, "profile", "PROFILE", "a profile that they may ask for, instead of those of the tiers; repeat for more",                   \
+		{0, "profile", "PROFILE",                                                                                                      \
+	         "a profile that they may ask for, instead of those of the tiers; repeat for more",                                            \
 	         give_profile},                                                                                                                \
-		{0, "memory", "SIZE", "the most memory that they may ask for, and what a sandbox has without", give_memory},                   \
-		{0, "cpus", "N", "the same of processors", give_cpus}, {0, "pids", "N", "the same of processes and threads", give_pids},       \
+		{0, "memory", "SIZE",                                                                                                          \
+	         "the most memory that they may ask for, and what a sandbox has without",                                                      \
+	         give_memory},                                                                                                                 \
+		{0, "cpus", "N", "the same of processors", give_cpus},                                                                         \
+		{0, "pids", "N", "the same of processes and threads", give_pids},                                                              \
 	{                                                                                                                                      \
 		0, "sandboxes", "own|all",                                                                                                     \
 			"own: requests use only sandboxes that an agent made which was started here with the same options; all: all of yours", \
@@ -79,15 +87,19 @@ OPTION_TEXT(set_request_time, struct agents_options, request_time)
 OPTION_TEXT(set_idle_exit, struct agents_options, idle_exit)
 
 const struct option tool_options[] = {
-	{0, "lines", NULL, "a request on each line, answered by a line, until the input ends", set_lines},
-	{0, "list", NULL, "print the operations and the settings, with their JSON Schemas", set_list},
+	{0, "lines", NULL, "a request on each line, answered by a line, until the input ends",
+         set_lines},
+	{0, "list", NULL, "print the operations and the settings, with their JSON Schemas",
+         set_list},
 	GIVEN_OPTIONS,
 	CONNECT_OPTIONS,
 	{0},
 };
 
 const struct option mcp_options[] = {
-	{0, "patience", "DUR", "answer what takes longer as running, to be asked about again; 45s without this option", set_patience},
+	{0, "patience", "DUR",
+         "answer what takes longer as running, to be asked about again; 45s without this option",
+         set_patience},
 	GIVEN_OPTIONS,
 	CONNECT_OPTIONS,
 	{0},
@@ -95,33 +107,44 @@ const struct option mcp_options[] = {
 
 const struct option serve_options[] = {
 	{0, "listen", "PATH",
-         "a Unix socket to listen at, which nobody else may use; without it, or a port, the one of the service manager", set_listen},
-	{0, "port", "N", "listen at this port of 127.0.0.1, too, where who asks needs the token; 0: one that is free", set_port},
-	{0, "token-file", "FILE", "where the token is, or is to be written, for that port", set_token_file},
-	{0, "request-time", "N", "seconds that a request may take to come, with its body; 30 without it", set_request_time},
-	{0, "idle-exit", "N", "end when nobody was connected, and nothing ran, for so many seconds; 0: never", set_idle_exit},
+         "a Unix socket to listen at, which nobody else may use; without it, or a port, the one of the service manager",
+         set_listen},
+	{0, "port", "N",
+         "listen at this port of 127.0.0.1, too, where who asks needs the token; 0: one that is free",
+         set_port},
+	{0, "token-file", "FILE", "where the token is, or is to be written, for that port",
+         set_token_file},
+	{0, "request-time", "N",
+         "seconds that a request may take to come, with its body; 30 without it", set_request_time},
+	{0, "idle-exit", "N",
+         "end when nobody was connected, and nothing ran, for so many seconds; 0: never",
+         set_idle_exit},
 	GIVEN_OPTIONS,
 	CONNECT_OPTIONS,
 	{0},
 };
 
-/* Beside the helper, where it is installed; beside its folder in a tree that it was built in. YETT_AGENT names another. */
+/* Beside the helper, where it is installed; beside its folder in a tree that it was built in.
+ * YETT_AGENT names another. */
 static int find_agent(char path[static PATH_MAX], struct yett_error *error)
 {
 	static const char *const places[] = {"/" PROGRAM, "/../agent/" PROGRAM};
 	const char *named = secure_getenv("YETT_AGENT");
 	char helper[PATH_MAX], place[PATH_MAX + 32];
-	int r = named ? yett_helper_path(named, path, PATH_MAX, error) : yett_helper_path(NULL, helper, sizeof helper, error);
+	int r = named ? yett_helper_path(named, path, PATH_MAX, error)
+	              : yett_helper_path(NULL, helper, sizeof helper, error);
 
 	if (named || r != 0)
 		return r;
 	r = YETT_E_NOT_FOUND;
 	for (size_t i = 0; i < ARRAY_SIZE(places) && r == YETT_E_NOT_FOUND; i++) {
-		(void)snprintf(place, sizeof place, "%.*s%s", (int)(strrchr(helper, '/') - helper), helper, places[i]);
+		(void)snprintf(place, sizeof place, "%.*s%s", (int)(strrchr(helper, '/') - helper),
+		               helper, places[i]);
 		r = yett_helper_path(place, path, PATH_MAX, error);
 	}
 	if (r == YETT_E_NOT_FOUND) {
-		(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, PROGRAM ", which this subcommand executes, is not installed");
+		(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                PROGRAM ", which this subcommand executes, is not installed");
 		error_mend(error, "apt install " PROGRAM);
 	}
 	return r;
@@ -164,7 +187,8 @@ int agents_main(const struct subcommand *self, int argc, char **argv)
 		words[count++] = argv[first];
 	if (find_agent(path, &error) == 0) {
 		(void)execv(path, (char *const *)words);
-		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot execute %.200s: %m", path);
+		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "cannot execute %.200s: %m", path);
 	}
 	output_error(&error);
 	return EXIT_FAILED;

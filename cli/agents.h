@@ -1,5 +1,6 @@
 /*
- * yett tool, mcp and serve: yett-agent, executed in the place of this program, so that no other subcommand links what that needs.
+ * yett tool, mcp and serve: yett-agent, executed in the place of this program, so that no other
+ * subcommand links what that needs.
  *
  * Runs as the caller.
  */

@@ -25,11 +25,15 @@ OPTION_FLAG(set_interactive, struct apply_options, interactive)
 OPTION_FLAG(set_takes_protected, struct apply_options, takes_protected)
 
 const struct option apply_options[] = {
-	{'i', "interactive", NULL, "show each change on the terminal, of texts each hunk, and ask whether to apply it", set_interactive},
+	{'i', "interactive", NULL,
+         "show each change on the terminal, of texts each hunk, and ask whether to apply it",
+         set_interactive},
 	{'n', "dry-run", NULL, "tell what would be applied, and apply nothing", set_dry},
 	{'f', "force", NULL,
-         "apply also what was changed outside since, which is lost; when completing or taking back, leave that as it is", set_force},
-	{0, "include-protected", NULL, "apply also what programs execute or obey unasked, which has to be named otherwise",
+         "apply also what was changed outside since, which is lost; when completing or taking back, leave that as it is",
+         set_force},
+	{0, "include-protected", NULL,
+         "apply also what programs execute or obey unasked, which has to be named otherwise",
          set_takes_protected},
 	{0, "continue", NULL, "complete an apply that ended half-way", set_resume},
 	{0, "abort", NULL, "take back an apply that ended half-way", set_abort},
@@ -50,31 +54,39 @@ static void print(FILE *from)
 		return;
 	}
 	while ((n = getline(&text, &room, from)) >= 0 && !ferror(stdout))
-		(void)fwrite(text, 1, (size_t)n, stdout); /* paths are quoted where a terminal would act on them */
+		(void)fwrite(text, 1, (size_t)n,
+		             stdout); /* paths are quoted where a terminal would act on them */
 }
 
 static int exit_code(const struct yett_work *work, const struct apply_options *options, int status)
 {
 	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_BROKEN)
 		return WEXITSTATUS(status);
-	output_note("yett-apply was ended%s: yett apply %s %s completes what it has begun, if it has, and --abort takes it back",
-	            status != -1 && WIFSIGNALED(status) ? " by a signal" : "", options->abort ? "--abort" : "--continue", work->id);
+	output_note(
+		"yett-apply was ended%s: yett apply %s %s completes what it has begun, if it has, and --abort takes it back",
+		status != -1 && WIFSIGNALED(status) ? " by a signal" : "",
+		options->abort ? "--abort" : "--continue", work->id);
 	return EXIT_BROKEN;
 }
 
-static int apply(const struct yett_work *work, const struct apply_options *options, char **paths, struct yett_error *error)
+static int apply(const struct yett_work *work, const struct apply_options *options, char **paths,
+                 struct yett_error *error)
 {
 	const struct {
 		bool is_set;
 		char letter;
-	} letters[] = {{options->resume, 'c'},       {options->abort, 'a'},       {options->force, 'f'},          {options->dry, 'n'},
-	               {output_json() != NULL, 'j'}, {options->interactive, 'i'}, {options->takes_protected, 'p'}};
+	} letters[] = {{options->resume, 'c'},         {options->abort, 'a'},
+	               {options->force, 'f'},          {options->dry, 'n'},
+	               {output_json() != NULL, 'j'},   {options->interactive, 'i'},
+	               {options->takes_protected, 'p'}};
 	_cleanup_fd_ int store = open(work->store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_fd_ int source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_fd_ int terminal = options->interactive ? open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
+	_cleanup_fd_ int terminal =
+		options->interactive ? open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
 	const int fds[] = {source, terminal};
 	char number[16], asked[16] = "-", what[ARRAY_SIZE(letters) + 1] = "";
-	char *const first[] = {(char *)work->id, number, NULL, NULL, asked, what}; /* NULL: its pipes */
+	char *const first[] = {
+		(char *)work->id, number, NULL, NULL, asked, what}; /* NULL: its pipes */
 	struct review review = {.name = "yett-apply",
 	                        .variable = "YETT_APPLY",
 	                        .first = first,
@@ -85,10 +97,11 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 	int r;
 
 	if (store < 0 || source < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s: %m",
-		                 store < 0 ? work->store : work->source);
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "cannot open %s: %m", store < 0 ? work->store : work->source);
 	if (options->interactive && terminal < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "apply --interactive: there is no terminal to ask on: %m");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "apply --interactive: there is no terminal to ask on: %m");
 	if (terminal >= 0)
 		(void)snprintf(asked, sizeof asked, "%d", terminal);
 	for (size_t i = 0, n = 0; i < ARRAY_SIZE(letters); i++)
@@ -102,7 +115,9 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 		return r;
 	}
 	if (work->is_used)
-		output_note("a sandbox works on the store %s: what it changes meanwhile may be applied or not", work->id);
+		output_note(
+			"a sandbox works on the store %s: what it changes meanwhile may be applied or not",
+			work->id);
 	if (output_json())
 		json_text(output_json(), "id", work->id);
 	if (output_json())
@@ -114,13 +129,15 @@ static int check(const struct apply_options *options, int count, struct yett_err
 {
 	bool is_resumed = options->resume || options->abort;
 
-	if ((options->resume && options->abort) || (is_resumed && (options->dry || options->takes_protected || count > 0)))
+	if ((options->resume && options->abort) ||
+	    (is_resumed && (options->dry || options->takes_protected || count > 0)))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 			"apply: --continue and --abort exclude each other, --dry-run, --include-protected and paths: they are about all that was begun");
 	if (options->interactive && (is_resumed || output_json()))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "apply: --interactive goes with neither --continue, --abort nor --json");
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"apply: --interactive goes with neither --continue, --abort nor --json");
 	return 0;
 }
 
@@ -137,7 +154,8 @@ int apply_main(const struct subcommand *self, int argc, char **argv)
 		return r;
 	named = first < argc ? argv[first++] : NULL;
 	count = argc - first;
-	if (check(&options, count, &error) || review_check_paths("apply", count, argv + first, &error)) {
+	if (check(&options, count, &error) ||
+	    review_check_paths("apply", count, argv + first, &error)) {
 		output_error(&error);
 		return EXIT_USAGE;
 	}

@@ -1,6 +1,6 @@
 /*
- * yett apply: takes over what a copy-on-write sandbox changed. yett-apply (programs/apply/) does it, by itself and confined; here what it
- * says is shown.
+ * yett apply: takes over what a copy-on-write sandbox changed. yett-apply (programs/apply/) does
+ * it, by itself and confined; here what it says is shown.
  */
 #pragma once
 

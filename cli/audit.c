@@ -39,22 +39,34 @@ OPTION_TEXT(set_until, struct audit_options, until)
 
 const struct option audit_options[] = {
 	{0, "user", "USER", "show: what this user caused, by name or number", set_user},
-	{0, "sandbox", "SANDBOX", "show: what is about this sandbox, by its id or name", set_sandbox},
+	{0, "sandbox", "SANDBOX", "show: what is about this sandbox, by its id or name",
+         set_sandbox},
 	{0, "event", "EVENT",
          "show: create, failed, act, ended, refused, merged, policy, command, connection, denied, segment, torn, lost or pruned",
          set_event},
-	{0, "commands", NULL, "show: which commands ran, and how they ended, where that is recorded", set_commands},
-	{0, "connections", NULL, "show: which connections were made, where that is recorded", set_connections},
-	{0, "denied", NULL, "show: which connections, names and system calls were refused, where that is recorded", set_denied},
-	{0, "rule", "TEXT", "show: what a rule gave or refused in whose key, file or line this text is", set_rule},
+	{0, "commands", NULL,
+         "show: which commands ran, and how they ended, where that is recorded", set_commands},
+	{0, "connections", NULL, "show: which connections were made, where that is recorded",
+         set_connections},
+	{0, "denied", NULL,
+         "show: which connections, names and system calls were refused, where that is recorded",
+         set_denied},
+	{0, "rule", "TEXT",
+         "show: what a rule gave or refused in whose key, file or line this text is", set_rule},
 	{0, "grant", "GRANT", "show: what this grant gave", set_grant},
-	{0, "since", "TIME", "show, export: from YYYY-MM-DD, \"YYYY-MM-DD HH:MM\", or so long ago (2h, 7d) on", set_since},
+	{0, "since", "TIME",
+         "show, export: from YYYY-MM-DD, \"YYYY-MM-DD HH:MM\", or so long ago (2h, 7d) on",
+         set_since},
 	{0, "until", "TIME", "show, export: up to then", set_until},
-	{0, "key", "FILE", "verify: with the keys in this file (-: standard input), as yett audit keygen printed them", set_key},
+	{0, "key", "FILE",
+         "verify: with the keys in this file (-: standard input), as yett audit keygen printed them",
+         set_key},
 	{0, "pruned", NULL, "verify: the first segments were removed on purpose", set_pruned},
-	{0, "keep", "SIZE", "prune: remove the oldest segments until no more than this is left", set_keep},
+	{0, "keep", "SIZE", "prune: remove the oldest segments until no more than this is left",
+         set_keep},
 	{0, "before", "TIME", "prune: remove segments that hold nothing from then on", set_before},
-	{0, "replace", NULL, "keygen: also where a key waits that yett-audit has not taken up yet", set_replace},
+	{0, "replace", NULL, "keygen: also where a key waits that yett-audit has not taken up yet",
+         set_replace},
 	{0, "dir", "DIR", "where the records are (" AUDIT_DIR ")", set_directory},
 	{0},
 };
@@ -70,13 +82,14 @@ static int read_times(struct audit_options *options, struct yett_error *error)
 	return r;
 }
 
-/* --- show --------------------------------------------------------------------------------------------------- */
+/* --- show ------------------------------------------------------------------------------------- */
 
 static void show_segment(const struct audit_filter *filter, const char *bytes, size_t size)
 {
 	const char *end;
 
-	for (const char *at = bytes; size > 0 && (end = memchr(at, '\n', size)); size -= (size_t)(end + 1 - at), at = end + 1) {
+	for (const char *at = bytes; size > 0 && (end = memchr(at, '\n', size));
+	     size -= (size_t)(end + 1 - at), at = end + 1) {
 		size_t length = (size_t)(end - at);
 
 		if (!member_is_object(at, length) || !audit_show_is_wanted(filter, at, length))
@@ -88,7 +101,8 @@ static void show_segment(const struct audit_filter *filter, const char *bytes, s
 	}
 }
 
-static int show(const struct audit_options *options, struct audit_files *files, struct yett_error *error)
+static int show(const struct audit_options *options, struct audit_files *files,
+                struct yett_error *error)
 {
 	int r = 0;
 
@@ -109,7 +123,7 @@ static int show(const struct audit_options *options, struct audit_files *files, 
 	return r;
 }
 
-/* --- export ------------------------------------------------------------------------------------------------- */
+/* --- export ----------------------------------------------------------------------------------- */
 
 /* The time of the first record of a segment; empty: it has none. */
 static void first_time(const char *bytes, size_t size, char time[static 32])
@@ -121,8 +135,10 @@ static void first_time(const char *bytes, size_t size, char time[static 32])
 		(void)member_text(bytes, (size_t)(end - bytes), "time", time, 32);
 }
 
-/* Reads segment i, and whether the next one begins before `time`, so that nothing in it is from then on. */
-static int is_before(const struct audit_files *files, size_t i, const char *time, bool *ret_is, struct yett_error *error)
+/* Reads segment i, and whether the next one begins before `time`, so that nothing in it is from
+ * then on. */
+static int is_before(const struct audit_files *files, size_t i, const char *time, bool *ret_is,
+                     struct yett_error *error)
 {
 	_cleanup_free_ char *bytes = NULL;
 	char name[32], first[32];
@@ -139,8 +155,8 @@ static int is_before(const struct audit_files *files, size_t i, const char *time
 	return 0;
 }
 
-static int export_segment(const struct audit_options *options, const struct audit_files *files, size_t i, bool *ret_goes_on,
-                          struct yett_error *error)
+static int export_segment(const struct audit_options *options, const struct audit_files *files,
+                          size_t i, bool *ret_goes_on, struct yett_error *error)
 {
 	_cleanup_free_ char *bytes = NULL;
 	char name[32], first[32];
@@ -149,7 +165,8 @@ static int export_segment(const struct audit_options *options, const struct audi
 	if (r)
 		return r;
 	first_time(bytes, files->sizes[i], first);
-	*ret_goes_on = !*options->filter.until || !*first || strncmp(first, options->filter.until, strlen(options->filter.until)) <= 0;
+	*ret_goes_on = !*options->filter.until || !*first ||
+	               strncmp(first, options->filter.until, strlen(options->filter.until)) <= 0;
 	if (!*ret_goes_on)
 		return 0;
 	audit_check_export_segment(stdout, files->numbers[i], bytes, files->sizes[i]);
@@ -157,13 +174,15 @@ static int export_segment(const struct audit_options *options, const struct audi
 }
 
 /* Whole segments, since a chain is verified from the beginning of one. */
-static int export(const struct audit_options *options, struct audit_files *files, struct yett_error *error)
+static int export(const struct audit_options *options, struct audit_files *files,
+                  struct yett_error *error)
 {
 	bool is_old = *options->filter.since != '\0', goes_on = true;
 	int r = 0;
 
 	if (output_json())
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "export writes records as they are: there is no --json of it");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "export writes records as they are: there is no --json of it");
 	for (size_t i = 0; i < files->count && r == 0 && goes_on; i++) {
 		if (is_old)
 			r = is_before(files, i, options->filter.since, &is_old, error);
@@ -175,9 +194,10 @@ static int export(const struct audit_options *options, struct audit_files *files
 	return r ? r : output_flush("to standard output", error);
 }
 
-/* --- keygen ------------------------------------------------------------------------------------------------- */
+/* --- keygen ----------------------------------------------------------------------------------- */
 
-/* Once yett-audit takes the chain up, it may have been anywhere; before, nobody but root has seen the key. */
+/* Once yett-audit takes the chain up, it may have been anywhere; before, nobody but root has seen
+ * the key. */
 static int make_room(const struct audit_options *options, int state, struct yett_error *error)
 {
 	struct slots_next waiting;
@@ -187,16 +207,21 @@ static int make_room(const struct audit_options *options, int state, struct yett
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the state cannot be read: %s", strerror(-r));
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "the state cannot be read: %s", strerror(-r));
 	if (!options->replaces)
-		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
-		                 "a key waits already: yett-audit takes it up at the end of its minute. If that one is lost: --replace");
+		return error_set(
+			error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+			"a key waits already: yett-audit takes it up at the end of its minute. If that one is lost: --replace");
 	/* Whoever has the lock takes it up in this moment, perhaps. */
 	if (flock(state, LOCK_EX | LOCK_NB) < 0)
-		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
-		                 "yett-audit runs and takes the key up that waits; another one can be made then");
+		return error_set(
+			error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+			"yett-audit runs and takes the key up that waits; another one can be made then");
 	r = slots_wipe_next(state);
-	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the state cannot be written: %s", strerror(-r));
+	return r == 0 ? 0
+	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                          "the state cannot be written: %s", strerror(-r));
 }
 
 static void print_key(const struct slots_next *next)
@@ -217,7 +242,8 @@ static void print_key(const struct slots_next *next)
 	sodium_memzero(text, sizeof text);
 }
 
-static int keygen(const struct audit_options *options, struct audit_files *files, struct yett_error *error)
+static int keygen(const struct audit_options *options, struct audit_files *files,
+                  struct yett_error *error)
 {
 	_cleanup_fd_ int state = audit_files_open_state(files, error);
 	struct slots_next next;
@@ -235,14 +261,16 @@ static int keygen(const struct audit_options *options, struct audit_files *files
 		print_key(&next);
 	sodium_memzero(&next, sizeof next);
 	return r == 0 ? output_flush("the key", error)
-	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the state cannot be written: %s", strerror(-r));
+	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                          "the state cannot be written: %s", strerror(-r));
 }
 
-/* --- prune -------------------------------------------------------------------------------------------------- */
+/* --- prune ------------------------------------------------------------------------------------ */
 
 /* Whether the oldest segment is to go. `left`: what all come to. */
-static int is_to_go(const struct audit_options *options, const struct audit_files *files, size_t i, uint64_t keep, uint64_t left,
-                    const char *before, bool *ret_goes, struct yett_error *error)
+static int is_to_go(const struct audit_options *options, const struct audit_files *files, size_t i,
+                    uint64_t keep, uint64_t left, const char *before, bool *ret_goes,
+                    struct yett_error *error)
 {
 	*ret_goes = options->keep && left > keep;
 	return *ret_goes || !options->before ? 0 : is_before(files, i, before, ret_goes, error);
@@ -270,10 +298,13 @@ static int note_pruned(int state, uint32_t first, uint64_t bytes, struct yett_er
 	pruned.bytes += bytes;
 	if (r == 0 || r == -ENOENT)
 		r = slots_write_pruned(state, &pruned);
-	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the state cannot be written: %s", strerror(-r));
+	return r == 0 ? 0
+	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                          "the state cannot be written: %s", strerror(-r));
 }
 
-static int prune(const struct audit_options *options, struct audit_files *files, struct yett_error *error)
+static int prune(const struct audit_options *options, struct audit_files *files,
+                 struct yett_error *error)
 {
 	uint64_t keep = 0, left = 0, gone = 0;
 	char before[32] = "";
@@ -283,9 +314,11 @@ static int prune(const struct audit_options *options, struct audit_files *files,
 	int r = 0;
 
 	if (!options->keep == !options->before)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "prune takes --keep SIZE or --before TIME");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "prune takes --keep SIZE or --before TIME");
 	if (options->keep && units_parse_size(options->keep, &keep) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--keep %s: expected a size, as 500M", options->keep);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--keep %s: expected a size, as 500M", options->keep);
 	if (options->before)
 		r = audit_show_time("before", options->before, before, error);
 	if (r == 0)
@@ -313,17 +346,19 @@ static int prune(const struct audit_options *options, struct audit_files *files,
 		json_number(output_json(), "removed_bytes", gone);
 		json_number(output_json(), "left_bytes", left);
 	} else if (r == 0) {
-		(void)printf("%zu segments removed, %llu bytes; %llu bytes are left\n", i, (unsigned long long)gone,
-		             (unsigned long long)left);
+		(void)printf("%zu segments removed, %llu bytes; %llu bytes are left\n", i,
+		             (unsigned long long)gone, (unsigned long long)left);
 	}
 	return r;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ */
+/* ------------------------------------------------------------------------------------------------------------
+ */
 
 static const struct {
 	const char *name;
-	int (*run)(const struct audit_options *options, struct audit_files *files, struct yett_error *error);
+	int (*run)(const struct audit_options *options, struct audit_files *files,
+	           struct yett_error *error);
 } verbs[] = {{"show", show}, {"export", export}, {"keygen", keygen}, {"prune", prune}};
 
 static int run_verb(size_t verb, const struct audit_options *options, struct yett_error *error)
@@ -334,7 +369,8 @@ static int run_verb(size_t verb, const struct audit_options *options, struct yet
 
 	/* Where there is none yet, a key can be made all the same. */
 	if (verbs[verb].run == keygen && mkdir(directory, 0700) < 0 && errno != EEXIST)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s cannot be made: %s", directory, strerror(errno));
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "%s cannot be made: %s", directory, strerror(errno));
 	r = audit_files_open(directory, &files, error);
 	if (r == 0)
 		r = verbs[verb].run(options, &files, error);
@@ -358,16 +394,20 @@ int audit_main(const struct subcommand *self, int argc, char **argv)
 	if (sodium_init() < 0)
 		r = error_set(&error, YETT_E_UNSUPPORTED, YETT_R_NONE, "libsodium cannot be used");
 	else if (verb == ARRAY_SIZE(verbs) && !verifies)
-		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "expected show, verify, export, keygen or prune, and not %.80s",
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "expected show, verify, export, keygen or prune, and not %.80s",
 		              argv[first]);
 	else if (first + 1 < argc && !verifies)
-		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "only verify takes files");
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "only verify takes files");
 	else
 		r = read_times(&options, &error);
 	if (r == 0)
 		r = audit_show_prepare(&options.filter, &error);
 	if (r == 0 && verifies) {
-		options.check.directory = options.directory ? options.directory : first + 1 < argc ? NULL : AUDIT_DIR;
+		options.check.directory = options.directory  ? options.directory
+		                          : first + 1 < argc ? NULL
+		                                             : AUDIT_DIR;
 		return audit_check_run(&options.check, argc - first - 1, argv + first + 1);
 	}
 	if (r == 0)

@@ -1,5 +1,6 @@
 /*
- * yett audit: the records of who was given which sandbox, shown, verified, handed on; their key; and what is removed of them.
+ * yett audit: the records of who was given which sandbox, shown, verified, handed on; their key;
+ * and what is removed of them.
  *
  * Runs as the caller, who has to be root for whatever yett-audit wrote. It asks no helper.
  */

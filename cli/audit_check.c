@@ -49,14 +49,17 @@ void audit_check_export_state(FILE *to, const struct slots_state *state)
 	(void)fputc('\n', to);
 }
 
-static bool read_state(const char *line, size_t length, struct slots_state *ret_state, uint8_t vouch[CHAIN_HASH_SIZE])
+static bool read_state(const char *line, size_t length, struct slots_state *ret_state,
+                       uint8_t vouch[CHAIN_HASH_SIZE])
 {
 	struct chain *chain = &ret_state->chain;
 	uint64_t segment = 0;
 
 	*ret_state = (struct slots_state){0};
-	if (!member_number(line, length, "state", &segment) || !member_number(line, length, "size", &ret_state->size) ||
-	    !member_number(line, length, "epoch", &chain->epoch) || !member_number(line, length, "seq", &chain->number) ||
+	if (!member_number(line, length, "state", &segment) ||
+	    !member_number(line, length, "size", &ret_state->size) ||
+	    !member_number(line, length, "epoch", &chain->epoch) ||
+	    !member_number(line, length, "seq", &chain->number) ||
 	    !member_bytes(line, length, "chain", chain->id, sizeof chain->id) ||
 	    !member_bytes(line, length, "seal", chain->seal, sizeof chain->seal) ||
 	    !member_bytes(line, length, "mac", chain->mac, sizeof chain->mac) ||
@@ -67,7 +70,8 @@ static bool read_state(const char *line, size_t length, struct slots_state *ret_
 }
 
 /* What is found goes to people as it comes, and into the document as items. */
-static void report(void *userdata, enum verify_kind kind, const char *file, size_t line, const char *text)
+static void report(void *userdata, enum verify_kind kind, const char *file, size_t line,
+                   const char *text)
 {
 	static const char *const kinds[] = {"wrong", "unchecked", "note"};
 	struct json *json = output_json();
@@ -97,21 +101,24 @@ static int read_keys(const char *path, struct verify *verify, struct yett_error 
 
 	if (r)
 		return r;
-	for (line = strtok_r(text, "\r\n", &rest); line && verify->keys_count < VERIFY_KEYS_MAX; line = strtok_r(NULL, "\r\n", &rest)) {
+	for (line = strtok_r(text, "\r\n", &rest); line && verify->keys_count < VERIFY_KEYS_MAX;
+	     line = strtok_r(NULL, "\r\n", &rest)) {
 		struct verify_key *key = &verify->keys[verify->keys_count];
 
 		line += strspn(line, " \t");
 		if (chain_parse_key(line, key->id, key->key))
 			verify->keys_count++;
 		else if (strncmp(line, "yett-audit", 10) == 0)
-			r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--key %s: a key in it was not copied as it was printed",
+			r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			              "--key %s: a key in it was not copied as it was printed",
 			              path);
 	}
 	sodium_memzero(text, size);
 	free(text);
 	if (r == 0 && verify->keys_count == 0)
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		              "--key %s: there is no key in it, as yett audit keygen prints one", path);
+		              "--key %s: there is no key in it, as yett audit keygen prints one",
+		              path);
 	return r;
 }
 
@@ -142,7 +149,8 @@ static int check_directory(const char *path, struct verify *verify, struct yett_
 
 		r = audit_files_read(&files, i, name, &bytes, error);
 		if (r == 0)
-			verify_segment(verify, name, files.numbers[i], bytes, files.sizes[i], i + 1 == last);
+			verify_segment(verify, name, files.numbers[i], bytes, files.sizes[i],
+			               i + 1 == last);
 		free(bytes);
 	}
 	if (r == 0)
@@ -152,7 +160,8 @@ static int check_directory(const char *path, struct verify *verify, struct yett_
 }
 
 /* Segments one after the other. */
-static int check_export(const char *path, const char *bytes, size_t size, struct verify *verify, struct yett_error *error)
+static int check_export(const char *path, const char *bytes, size_t size, struct verify *verify,
+                        struct yett_error *error)
 {
 	struct slots_state state;
 	uint8_t vouch[CHAIN_HASH_SIZE];
@@ -166,23 +175,29 @@ static int check_export(const char *path, const char *bytes, size_t size, struct
 
 		end = memchr(at, '\n', left);
 		length = end ? (size_t)(end - at) : 0;
-		if (!end || length <= sizeof begin_of_export || memcmp(at, begin_of_export, sizeof begin_of_export - 1) != 0)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s: behind %zu bytes it is no export of records",
-			                 path, (size_t)(at - bytes));
+		if (!end || length <= sizeof begin_of_export ||
+		    memcmp(at, begin_of_export, sizeof begin_of_export - 1) != 0)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			                 "%s: behind %zu bytes it is no export of records", path,
+			                 (size_t)(at - bytes));
 		has_state = read_state(at, length, &state, vouch);
 		if (has_state)
 			break;
 		left -= length + 1;
-		if (!member_number(at, length, "segment", &number) || !member_number(at, length, "bytes", &count) || number == 0 ||
+		if (!member_number(at, length, "segment", &number) ||
+		    !member_number(at, length, "bytes", &count) || number == 0 ||
 		    number > SLOTS_SEGMENT_LAST || count > left)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s: it is cut, or no export of records", path);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			                 "%s: it is cut, or no export of records", path);
 		(void)snprintf(name, sizeof name, SLOTS_SEGMENT_NAME, (unsigned)number);
 		at = end + 1;
 		/* What follows is the state, or nothing, if this is the last one. */
 		verify_segment(verify, name, (uint32_t)number, at, count,
 		               left - count < sizeof begin_of_export ||
-		                       memcmp(at + count, begin_of_export, sizeof begin_of_export - 1) != 0 ||
-		                       memcmp(at + count + sizeof begin_of_export - 1, "\"segment\"", 9) != 0);
+		                       memcmp(at + count, begin_of_export,
+		                              sizeof begin_of_export - 1) != 0 ||
+		                       memcmp(at + count + sizeof begin_of_export - 1,
+		                              "\"segment\"", 9) != 0);
 		at += count;
 	}
 	verify_end(verify, has_state ? &state : NULL, vouch);
@@ -202,15 +217,18 @@ static int check_files(int count, char **paths, struct verify *verify, struct ye
 		size_t size;
 
 		r = audit_files_read_file(paths[i], &bytes, &size, error);
-		if (r == 0 && size >= sizeof begin_of_export && memcmp(bytes, begin_of_export, sizeof begin_of_export - 1) == 0 &&
-		    count == 1) {
+		if (r == 0 && size >= sizeof begin_of_export &&
+		    memcmp(bytes, begin_of_export, sizeof begin_of_export - 1) == 0 && count == 1) {
 			r = check_export(paths[i], bytes, size, verify, error);
 		} else if (r == 0 && number > 0) {
 			verify_segment(verify, name, number, bytes, size, i + 1 == count);
 			has_segments = true;
 		} else if (r == 0) {
-			r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			              "%s: expected segments under their own names (" SLOTS_SEGMENT_NAME "), or one export", paths[i], 1U);
+			r = error_set(
+				error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				"%s: expected segments under their own names (" SLOTS_SEGMENT_NAME
+				"), or one export",
+				paths[i], 1U);
 		}
 		free(bytes);
 	}
@@ -232,18 +250,23 @@ static void put_summary(struct json *json, const struct verify *verify, int code
 static void print_summary(const struct verify *verify, int code)
 {
 	if (code == UNCHECKED)
-		(void)printf("cannot be checked: %llu segments, of which %llu records could be\n", (unsigned long long)verify->segments,
+		(void)printf("cannot be checked: %llu segments, of which %llu records could be\n",
+		             (unsigned long long)verify->segments,
 		             (unsigned long long)verify->records);
 	else if (code)
-		(void)printf("NOT WHOLE: %llu places are wrong in %llu segments\n", (unsigned long long)verify->wrong,
+		(void)printf("NOT WHOLE: %llu places are wrong in %llu segments\n",
+		             (unsigned long long)verify->wrong,
 		             (unsigned long long)verify->segments);
 	else
-		(void)printf("whole: %llu records in %llu segments\n", (unsigned long long)verify->records,
+		(void)printf("whole: %llu records in %llu segments\n",
+		             (unsigned long long)verify->records,
 		             (unsigned long long)verify->segments);
 	if (verify->has_open && !verify->has_sealed)
-		(void)printf("No key was made (yett audit keygen): this finds accidents only, and nobody who edits records on purpose.\n");
+		(void)printf(
+			"No key was made (yett audit keygen): this finds accidents only, and nobody who edits records on purpose.\n");
 	else if (verify->has_open)
-		(void)printf("Some of it was written before a key was made: there, this finds accidents only.\n");
+		(void)printf(
+			"Some of it was written before a key was made: there, this finds accidents only.\n");
 }
 
 int audit_check_run(const struct audit_check *check, int count, char **files)
@@ -259,8 +282,11 @@ int audit_check_run(const struct audit_check *check, int count, char **files)
 	if (check->key)
 		r = read_keys(check->key, &verify, &error);
 	if (r == 0)
-		r = check->directory ? check_directory(check->directory, &verify, &error) : check_files(count, files, &verify, &error);
-	code = verify.wrong ? EXIT_FAILED : r || verify.unchecked || verify.segments == 0 ? UNCHECKED : 0;
+		r = check->directory ? check_directory(check->directory, &verify, &error)
+		                     : check_files(count, files, &verify, &error);
+	code = verify.wrong                                    ? EXIT_FAILED
+	       : r || verify.unchecked || verify.segments == 0 ? UNCHECKED
+	                                                       : 0;
 	sodium_memzero(verify.keys, sizeof verify.keys);
 	if (output_json())
 		put_summary(output_json(), &verify, code);

@@ -1,8 +1,9 @@
 /*
  * yett audit verify: whether records are whole; and the form in which they go to another machine.
  *
- * An export is a line {"export":1,"segment":N,"bytes":B} before the B bytes of each segment, and one at the end that says where the chain
- * stood, by a MAC that tells nobody its key. Runs as the caller.
+ * An export is a line {"export":1,"segment":N,"bytes":B} before the B bytes of each segment, and
+ * one at the end that says where the chain stood, by a MAC that tells nobody its key. Runs as the
+ * caller.
  */
 #pragma once
 

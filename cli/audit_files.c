@@ -17,13 +17,18 @@ static int failed(const char *what, const char *name, struct yett_error *error)
 	int number = errno;
 
 	if (number == EACCES || number == EPERM)
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-		                "%s %s: the records of the audit belong to root, who alone can do this", what, name);
+		(void)error_set(
+			error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+			"%s %s: the records of the audit belong to root, who alone can do this",
+			what, name);
 	else if (number == ENOENT)
-		(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-		                "%s %s: there is none; the policy says whether and where records are written", what, name);
+		(void)error_set(
+			error, YETT_E_NOT_FOUND, YETT_R_NONE,
+			"%s %s: there is none; the policy says whether and where records are written",
+			what, name);
 	else
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s %s: %s", what, name, strerror(number));
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s %s: %s", what,
+		                name, strerror(number));
 	return error_cause(error, NULL, number);
 }
 
@@ -48,7 +53,8 @@ static int list(struct audit_files *files, struct yett_error *error)
 			continue;
 		more = reallocarray(files->numbers, files->count + 1, sizeof *more);
 		if (!more)
-			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the names of segments");
+			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                 "there is not enough memory for the names of segments");
 		files->numbers = more;
 		more[files->count++] = number;
 	}
@@ -56,7 +62,8 @@ static int list(struct audit_files *files, struct yett_error *error)
 		qsort(files->numbers, files->count, sizeof *files->numbers, compare);
 	files->sizes = calloc(files->count + 1, sizeof *files->sizes);
 	return files->sizes ? 0
-	                    : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the sizes of segments");
+	                    : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                                "there is not enough memory for the sizes of segments");
 }
 
 static void name_of(uint32_t number, char name[32])
@@ -67,7 +74,8 @@ static void name_of(uint32_t number, char name[32])
 /* Sizes that belong to the state: what is written while we look is left for another time. */
 static void measure(struct audit_files *files)
 {
-	_cleanup_fd_ int fd = openat(files->directory, SLOTS_STATE_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_fd_ int fd = openat(files->directory, SLOTS_STATE_NAME,
+	                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct slots_state again = {0};
 	bool is_same = false;
 
@@ -78,11 +86,14 @@ static void measure(struct audit_files *files)
 			struct stat st;
 
 			name_of(files->numbers[i], name);
-			files->sizes[i] = fstatat(files->directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
-			                          ? (uint64_t)st.st_size
-			                          : 0;
+			files->sizes[i] =
+				fstatat(files->directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+						S_ISREG(st.st_mode)
+					? (uint64_t)st.st_size
+					: 0;
 		}
-		is_same = !files->has_state || (slots_peek(fd, &again) == 0 && again.generation == files->state.generation);
+		is_same = !files->has_state || (slots_peek(fd, &again) == 0 &&
+		                                again.generation == files->state.generation);
 	}
 	sodium_memzero(&again, sizeof again);
 }
@@ -114,7 +125,8 @@ void audit_files_close(struct audit_files *files)
 	files->sizes = NULL;
 }
 
-int audit_files_read(const struct audit_files *files, size_t i, char name[32], char **ret_bytes, struct yett_error *error)
+int audit_files_read(const struct audit_files *files, size_t i, char name[32], char **ret_bytes,
+                     struct yett_error *error)
 {
 	_cleanup_free_ char *bytes = NULL;
 	_cleanup_fd_ int fd = -1;
@@ -122,13 +134,15 @@ int audit_files_read(const struct audit_files *files, size_t i, char name[32], c
 
 	name_of(files->numbers[i], name);
 	if (files->sizes[i] > CHAIN_SEGMENT_MAX + PIECE)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s is longer than any segment", name);
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "%s is longer than any segment", name);
 	fd = openat(files->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return failed("opening", name, error);
 	bytes = malloc(files->sizes[i] + 1);
 	if (!bytes)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a segment");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for a segment");
 	while (length < files->sizes[i]) {
 		ssize_t n = read(fd, bytes + length, files->sizes[i] - length);
 
@@ -152,7 +166,8 @@ int audit_files_open_state(const struct audit_files *files, struct yett_error *e
 		(void)failed("locking", "the directory", error);
 		return -1;
 	}
-	fd = openat(files->directory, SLOTS_STATE_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	fd = openat(files->directory, SLOTS_STATE_NAME,
+	            O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd < 0)
 		(void)failed("opening", SLOTS_STATE_NAME, error);
 	return steal_fd(&fd);
@@ -174,9 +189,11 @@ int audit_files_remove(const struct audit_files *files, size_t i, struct yett_er
 	return unlinkat(files->directory, name, 0) < 0 ? failed("removing", name, error) : 0;
 }
 
-int audit_files_read_file(const char *path, char **ret_bytes, size_t *ret_size, struct yett_error *error)
+int audit_files_read_file(const char *path, char **ret_bytes, size_t *ret_size,
+                          struct yett_error *error)
 {
-	_cleanup_fd_ int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_fd_ int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+	                                             : open(path, O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *bytes = NULL;
 	size_t length = 0, room = 0;
 	ssize_t n = 1;
@@ -186,7 +203,8 @@ int audit_files_read_file(const char *path, char **ret_bytes, size_t *ret_size, 
 			char *more = realloc(bytes, room = room * 2 + 2 * PIECE);
 
 			if (!more)
-				return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for %s", path);
+				return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+				                 "there is not enough memory for %s", path);
 			bytes = more;
 		}
 		n = read(fd, bytes + length, PIECE - 1);

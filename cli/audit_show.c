@@ -34,13 +34,16 @@ static const char *const done[][2] = {
 
 static int wrong_time(const char *option, const char *value, struct yett_error *error)
 {
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                 "--%s %s: expected YYYY-MM-DD, \"YYYY-MM-DD HH:MM[:SS]\", or how long ago: 30m, 2h, 7d", option, value);
+	return error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"--%s %s: expected YYYY-MM-DD, \"YYYY-MM-DD HH:MM[:SS]\", or how long ago: 30m, 2h, 7d",
+		option, value);
 }
 
 static bool parse_date(const char *value, time_t *ret_time)
 {
-	static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"};
+	static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S",
+	                                      "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
 		struct tm tm = {.tm_isdst = -1};
@@ -55,14 +58,16 @@ static bool parse_date(const char *value, time_t *ret_time)
 	return false;
 }
 
-int audit_show_time(const char *option, const char *value, char out[static 32], struct yett_error *error)
+int audit_show_time(const char *option, const char *value, char out[static 32],
+                    struct yett_error *error)
 {
 	time_t at = time(NULL);
 	uint64_t ago;
 	struct tm tm;
 
 	/* a number alone is a year's, rather than one of seconds */
-	if (value[strspn(value, "0123456789")] && units_parse_duration(value, &ago) == 0 && ago <= AGO_MAX_MS) {
+	if (value[strspn(value, "0123456789")] && units_parse_duration(value, &ago) == 0 &&
+	    ago <= AGO_MAX_MS) {
 		at -= (time_t)(ago / 1000);
 	} else if (!parse_date(value, &at)) {
 		return wrong_time(option, value, error);
@@ -82,8 +87,10 @@ int audit_show_prepare(struct audit_filter *filter, struct yett_error *error)
 	if (units_parse_number(filter->user, &number) < 0) {
 		entry = getpwnam(filter->user);
 		if (!entry)
-			return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-			                 "--user %s: there is no such user; a number is taken as well", filter->user);
+			return error_set(
+				error, YETT_E_NOT_FOUND, YETT_R_NONE,
+				"--user %s: there is no such user; a number is taken as well",
+				filter->user);
 		number = entry->pw_uid;
 	}
 	(void)snprintf(filter->uid, sizeof filter->uid, "%u", (unsigned)number);
@@ -111,7 +118,8 @@ static bool is_text(const struct line *line, const char *path, const char *wante
 /* A rule is a key of the policy or a place in it: of what refused, or of what gave. */
 static bool is_of_rule(const struct line *line, const char *rule)
 {
-	static const char *const paths[] = {"error.rule", "error.file", "error.detail", "grant.place", "profile.place"};
+	static const char *const paths[] = {"error.rule", "error.file", "error.detail",
+	                                    "grant.place", "profile.place"};
 	char place[TEXT_SIZE + 16], file[TEXT_SIZE], number[TEXT_SIZE];
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
@@ -127,7 +135,8 @@ static bool is_of_kind(const struct line *line, const struct audit_filter *filte
 {
 	if (!filter->commands && !filter->connections && !filter->denied)
 		return true;
-	return (filter->commands && is_text(line, "event", "command")) || (filter->connections && is_text(line, "event", "connection")) ||
+	return (filter->commands && is_text(line, "event", "command")) ||
+	       (filter->connections && is_text(line, "event", "connection")) ||
 	       (filter->denied && is_text(line, "event", "denied"));
 }
 
@@ -136,13 +145,17 @@ bool audit_show_is_wanted(const struct audit_filter *filter, const char *text, s
 	const struct line line = {text, length};
 	char time[TEXT_SIZE];
 
-	if (!is_of_kind(&line, filter) || (*filter->uid && !is_text(&line, "user.uid", filter->uid)) ||
-	    (filter->sandbox && !is_text(&line, "sandbox", filter->sandbox) && !is_text(&line, "name", filter->sandbox)) ||
-	    (filter->event && !is_text(&line, "event", filter->event)) || (filter->grant && !is_text(&line, "grant.name", filter->grant)) ||
+	if (!is_of_kind(&line, filter) ||
+	    (*filter->uid && !is_text(&line, "user.uid", filter->uid)) ||
+	    (filter->sandbox && !is_text(&line, "sandbox", filter->sandbox) &&
+	     !is_text(&line, "name", filter->sandbox)) ||
+	    (filter->event && !is_text(&line, "event", filter->event)) ||
+	    (filter->grant && !is_text(&line, "grant.name", filter->grant)) ||
 	    (filter->rule && !is_of_rule(&line, filter->rule)))
 		return false;
 	return (!*filter->since && !*filter->until) ||
-	       (text_of(&line, "time", time) && strncmp(time, filter->since, strlen(filter->since)) >= 0 &&
+	       (text_of(&line, "time", time) &&
+	        strncmp(time, filter->since, strlen(filter->since)) >= 0 &&
 	        (!*filter->until || strncmp(time, filter->until, strlen(filter->until)) <= 0));
 }
 
@@ -163,7 +176,8 @@ static void put_time(const struct line *line)
 {
 	char text[TEXT_SIZE];
 	struct tm tm = {0};
-	const char *end = text_of(line, "time", text) ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+	const char *end =
+		text_of(line, "time", text) ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
 	time_t at;
 
 	if (!end) {
@@ -204,7 +218,8 @@ static void put_who(const struct line *line)
 	put(line, ", key ", "user.key", "");
 	put(line, ", principal ", "user.principal", "");
 	put(line, ", process ", "user.pid", "");
-	put(line, ": ", "user.program", ""); /* the user's to choose, and so the last: what follows would pass for ours */
+	put(line, ": ", "user.program",
+	    ""); /* the user's to choose, and so the last: what follows would pass for ours */
 }
 
 static void put_error(const struct line *line)
@@ -259,7 +274,8 @@ static void put_refused(const struct line *line)
 static void put_merged(const struct line *line)
 {
 	if (is_text(line, "of", "happened"))
-		put(line, ": ", "count", " things that happened in sandboxes have no record: there is no more room for them today");
+		put(line, ": ", "count",
+		    " things that happened in sandboxes have no record: there is no more room for them today");
 	else
 		put(line, " was refused ", "count", " times more in that minute");
 }
@@ -274,7 +290,8 @@ static void put_list(const struct line *line, const char *before, const char *pa
 	if (!member_find(line->text, line->length, path, &member))
 		return;
 	fits = member.length < TEXT_SIZE - 4;
-	(void)snprintf(text, sizeof text, "%.*s%s", fits ? (int)member.length : TEXT_SIZE - 4, member.value, fits ? "" : "…");
+	(void)snprintf(text, sizeof text, "%.*s%s", fits ? (int)member.length : TEXT_SIZE - 4,
+	               member.value, fits ? "" : "…");
 	(void)fputs(before, stdout);
 	output_text(stdout, text, false);
 }
@@ -291,7 +308,8 @@ static void put_error_number(const struct line *line)
 	if (!member_number(line->text, line->length, "errno", &number))
 		return;
 	if (number >= YETT_EVENT_OF_PROXY)
-		(void)printf(": the proxy says %llu", (unsigned long long)(number - YETT_EVENT_OF_PROXY));
+		(void)printf(": the proxy says %llu",
+		             (unsigned long long)(number - YETT_EVENT_OF_PROXY));
 	else
 		(void)printf(": %s", number ? strerror((int)number) : "there is no address");
 }
@@ -299,12 +317,14 @@ static void put_error_number(const struct line *line)
 static void put_command(const struct line *line)
 {
 	put_where(line);
-	(void)printf(": %s", is_text(line, "is_file_operation", "true") ? "file operation" : "command");
+	(void)printf(": %s",
+	             is_text(line, "is_file_operation", "true") ? "file operation" : "command");
 	put(line, " ", "command", "");
 	put(line, " ", "happened", "");
 	put_list(line, ": ", "argv");
 	put_error_number(line);
-	put(line, is_text(line, "result.signaled", "true") ? " by signal " : " with status ", "result.status", "");
+	put(line, is_text(line, "result.signaled", "true") ? " by signal " : " with status ",
+	    "result.status", "");
 	if (is_text(line, "result.timed_out", "true"))
 		(void)fputs(", its time was over", stdout);
 	put(line, " after ", "result.wall_us", " µs");
@@ -376,12 +396,15 @@ static void put_policy(const struct line *line)
 static void put_segment(const struct line *line)
 {
 	put(line, "segment ", "segment", " begins");
-	(void)fputs(is_text(line, "sealed", "true") ? ", sealed" : ", not sealed: nobody keeps a key", stdout);
+	(void)fputs(is_text(line, "sealed", "true") ? ", sealed"
+	                                            : ", not sealed: nobody keeps a key",
+	            stdout);
 }
 
 static void put_torn(const struct line *line)
 {
-	put(line, "", "bytes", " bytes before this are torn: what was in them was never acknowledged");
+	put(line, "", "bytes",
+	    " bytes before this are torn: what was in them was never acknowledged");
 }
 
 static void put_lost(const struct line *line)

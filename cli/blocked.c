@@ -30,8 +30,9 @@ static void tell_asked(const struct blocked *blocked, const struct yett_peer *pe
 {
 	char text[BLOCKED_TEXT_SIZE], rule[BLOCKED_TEXT_SIZE];
 
-	output_note("network: waits for %s; allow it with yett net allow %s %s", blocked_print_peer(peer, text),
-	            yett_events_id(blocked->events), print_rule(peer, rule));
+	output_note("network: waits for %s; allow it with yett net allow %s %s",
+	            blocked_print_peer(peer, text), yett_events_id(blocked->events),
+	            print_rule(peer, rule));
 }
 
 /* Why is a static text: one peer that was not reached for two reasons has two rows. */
@@ -39,7 +40,8 @@ static void add(struct blocked_list *list, const struct blocked_row *row)
 {
 	size_t i = 0;
 
-	while (i < list->count && (strcmp(list->rows[i].peer, row->peer) != 0 || list->rows[i].why != row->why))
+	while (i < list->count &&
+	       (strcmp(list->rows[i].peer, row->peer) != 0 || list->rows[i].why != row->why))
 		i++;
 	if (i == BLOCKED_MAX) {
 		list->others += row->count;
@@ -58,9 +60,14 @@ const char *blocked_error_text(int error)
 		int error;
 		const char *text;
 	} texts[] = {
-		{0, "the name has no address"},         {ENOENT, "there is no such name"},    {EAGAIN, "its name server does not answer"},
-		{ECONNREFUSED, "connection refused"},   {ETIMEDOUT, "connection timed out"},  {ENETUNREACH, "network is unreachable"},
-		{EHOSTUNREACH, "no route to the host"}, {ECONNRESET, "connection was reset"},
+		{0, "the name has no address"},
+		{ENOENT, "there is no such name"},
+		{EAGAIN, "its name server does not answer"},
+		{ECONNREFUSED, "connection refused"},
+		{ETIMEDOUT, "connection timed out"},
+		{ENETUNREACH, "network is unreachable"},
+		{EHOSTUNREACH, "no route to the host"},
+		{ECONNRESET, "connection was reset"},
 	};
 
 	if (error >= YETT_EVENT_OF_PROXY)
@@ -93,11 +100,13 @@ static void take(const struct yett_event *event, void *data)
 	add(&blocked->denied, &row);
 }
 
-void blocked_begin(struct blocked *blocked, struct yett_connection *connection, const struct yett_sandbox_info *info)
+void blocked_begin(struct blocked *blocked, struct yett_connection *connection,
+                   const struct yett_sandbox_info *info)
 {
 	*blocked = (struct blocked){0};
 	if (info->network == YETT_NETWORK_LIMITED || info->network == YETT_NETWORK_OPEN)
-		(void)!yett_sandbox_follow(connection, info->id, take, blocked, &blocked->events, NULL);
+		(void)!yett_sandbox_follow(connection, info->id, take, blocked, &blocked->events,
+		                           NULL);
 }
 
 int blocked_fd(const struct blocked *blocked)
@@ -125,15 +134,19 @@ static void tell(const char *what, const struct blocked_list *list)
 		char times[48] = "";
 
 		if (row->count > 1)
-			(void)snprintf(times, sizeof times, " (%llu times)", (unsigned long long)row->count);
-		used += (size_t)snprintf(line + used, sizeof line - used, "%s %s%s%s%s%s", i ? "," : "", row->peer, times,
-		                         *row->why ? " (" : "", row->why, *row->why ? ")" : "");
+			(void)snprintf(times, sizeof times, " (%llu times)",
+			               (unsigned long long)row->count);
+		used += (size_t)snprintf(line + used, sizeof line - used, "%s %s%s%s%s%s",
+		                         i ? "," : "", row->peer, times, *row->why ? " (" : "",
+		                         row->why, *row->why ? ")" : "");
 		/* Whole, or not at all: a part of a rule can be a wider one. */
 		if (*row->mend && wanted + strlen(" --allow ") + strlen(row->mend) < sizeof allow)
-			wanted += (size_t)snprintf(allow + wanted, sizeof allow - wanted, " --allow %s", row->mend);
+			wanted += (size_t)snprintf(allow + wanted, sizeof allow - wanted,
+			                           " --allow %s", row->mend);
 	}
 	if (used < sizeof line && list->others)
-		(void)snprintf(line + used, sizeof line - used, " and %llu more", (unsigned long long)list->others);
+		(void)snprintf(line + used, sizeof line - used, " and %llu more",
+		               (unsigned long long)list->others);
 	output_note("%s%s%s", line, *allow ? "; allow with" : "", allow);
 }
 

@@ -40,7 +40,8 @@ static int set_step(void *into, const char *value, struct yett_error *error)
 	uint64_t number;
 
 	if (units_parse_number(value + is_negative, &number) < 0 || number > INT64_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--step %s: expected a whole number", value);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--step %s: expected a whole number", value);
 	choice->step = is_negative ? -(int64_t)number : (int64_t)number;
 	choice->has_step = true;
 	return 0;
@@ -51,16 +52,19 @@ static int set_tag(void *into, const char *value, struct yett_error *error)
 	struct checkpoint_choice *choice = into;
 
 	if (choice->tags_count == YETT_CHECKPOINT_TAGS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--tag: more than %d of them", YETT_CHECKPOINT_TAGS_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--tag: more than %d of them", YETT_CHECKPOINT_TAGS_MAX);
 	choice->tags[choice->tags_count++] = value;
 	return 0;
 }
 
 static int set_limit(void *into, const char *value, struct yett_error *error)
 {
-	if (units_parse_number(value, &((struct checkpoint_choice *)into)->limit) == 0 && ((struct checkpoint_choice *)into)->limit > 0)
+	if (units_parse_number(value, &((struct checkpoint_choice *)into)->limit) == 0 &&
+	    ((struct checkpoint_choice *)into)->limit > 0)
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--limit %s: expected a number from 1 on", value);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "--limit %s: expected a number from 1 on", value);
 }
 
 bool checkpoint_parse_time(const char *text, uint64_t *ret_ms)
@@ -68,7 +72,8 @@ bool checkpoint_parse_time(const char *text, uint64_t *ret_ms)
 	struct tm parts = {0};
 	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
 	int day = parts.tm_mday;
-	time_t seconds = rest ? timegm(&parts) : -1; /* which makes a day of March of the 30th of February */
+	time_t seconds =
+		rest ? timegm(&parts) : -1; /* which makes a day of March of the 30th of February */
 	uint64_t ms = 0;
 
 	if (seconds < 0 || parts.tm_mday != day)
@@ -85,18 +90,22 @@ bool checkpoint_parse_time(const char *text, uint64_t *ret_ms)
 
 static bool is_id(const char *text)
 {
-	return strlen(text) == YETT_CHECKPOINT_ID_SIZE - 1; /* the library looks at it more closely */
+	return strlen(text) ==
+	       YETT_CHECKPOINT_ID_SIZE - 1; /* the library looks at it more closely */
 }
 
-static int set_bound(const char *name, const char *value, const char **bound, struct yett_error *error)
+static int set_bound(const char *name, const char *value, const char **bound,
+                     struct yett_error *error)
 {
 	uint64_t ms;
 
 	*bound = value;
 	if (is_id(value) || checkpoint_parse_time(value, &ms))
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                 "--%s %s: expected the id of a checkpoint, or a time like 2026-03-01T12:00:00Z", name, value);
+	return error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"--%s %s: expected the id of a checkpoint, or a time like 2026-03-01T12:00:00Z",
+		name, value);
 }
 
 static int set_before(void *into, const char *value, struct yett_error *error)
@@ -115,15 +124,18 @@ const struct option checkpoint_options[] = {
 	{0, "node", "NODE", "put: which part of a program it is of", set_node},
 	{0, "tag", "TAG", "put: with this tag, also several; list: only those with it", set_tag},
 	{0, "custom", "JSON", "put: with what else there is to say, as a JSON object", set_custom},
-	{0, "sandbox", "SANDBOX|STORE", "put: the sandbox, or the store, that belongs to it", set_sandbox},
+	{0, "sandbox", "SANDBOX|STORE", "put: the sandbox, or the store, that belongs to it",
+         set_sandbox},
 	{0, "snapshot", "SNAPSHOT", "put: the snapshot of that which belongs to it", set_snapshot},
-	{0, "workspace", NULL, "rollback: the store that it names goes back to its snapshot, too", set_workspace},
+	{0, "workspace", NULL, "rollback: the store that it names goes back to its snapshot, too",
+         set_workspace},
 	{0, "kill", NULL, "rollback: as of yett snapshot rollback", set_kill},
 	{'y', "yes", NULL, "rollback: do not ask back about the store", set_yes},
 	{'n', "limit", "N", "list: so many of the last ones (100)", set_limit},
 	{0, "before", "ID|TIME", "list: only those that were put before it", set_before},
 	{0, "after", "ID|TIME", "list: only those that were put after it", set_after},
-	{0, "store", "FILE", "the file of the store (~/.local/state/yett/checkpoints.db)", set_store},
+	{0, "store", "FILE", "the file of the store (~/.local/state/yett/checkpoints.db)",
+         set_store},
 	{0},
 };
 
@@ -150,7 +162,8 @@ static void format_time(uint64_t ms, char out[static 32])
 	(void)snprintf(out + length, 32 - length, ".%03dZ", (int)(ms % 1000));
 }
 
-static void json_checkpoint(struct json *json, const char *name, const struct yett_checkpoint *checkpoint)
+static void json_checkpoint(struct json *json, const char *name,
+                            const struct yett_checkpoint *checkpoint)
 {
 	json_open(json, name, '{');
 	json_text(json, "id", checkpoint->id);
@@ -187,7 +200,8 @@ static void print_row(const struct yett_checkpoint *checkpoint)
 
 	format_time(checkpoint->created_ms, created);
 	output_size(size, sizeof size, checkpoint->state_size);
-	(void)printf("%-36s  %-24s  %9s  %6lld", checkpoint->id, created, size, (long long)checkpoint->step);
+	(void)printf("%-36s  %-24s  %9s  %6lld", checkpoint->id, created, size,
+	             (long long)checkpoint->step);
 	print_text(checkpoint->thread);
 	print_text(checkpoint->node);
 	print_text(checkpoint->sandbox);
@@ -209,7 +223,8 @@ static void tell_list(const struct checkpoint_run *run, struct yett_checkpoint_l
 	if (json)
 		json_open(json, "checkpoints", '[');
 	else
-		(void)printf("%-36s  %-24s  %9s  %6s  THREAD  NODE  SNAPSHOT  TAGS\n", "ID", "CREATED", "SIZE", "STEP");
+		(void)printf("%-36s  %-24s  %9s  %6s  THREAD  NODE  SNAPSHOT  TAGS\n", "ID",
+		             "CREATED", "SIZE", "STEP");
 	for (size_t i = 0; i < run->library.yett_checkpoint_list_count(list); i++) {
 		if (json)
 			json_checkpoint(json, NULL, run->library.yett_checkpoint_list_get(list, i));
@@ -226,11 +241,13 @@ static void tell_removed(uint64_t count)
 	if (output_json())
 		json_number(output_json(), "removed", count);
 	else
-		(void)printf("removed %llu checkpoint%s\n", (unsigned long long)count, count == 1 ? "" : "s");
+		(void)printf("removed %llu checkpoint%s\n", (unsigned long long)count,
+		             count == 1 ? "" : "s");
 }
 
 /* The state, as it is, or in the document. */
-static int tell_state(const struct checkpoint_run *run, struct yett_checkpoint *checkpoint, struct yett_error *error)
+static int tell_state(const struct checkpoint_run *run, struct yett_checkpoint *checkpoint,
+                      struct yett_error *error)
 {
 	int r = 0;
 
@@ -245,35 +262,40 @@ static int tell_state(const struct checkpoint_run *run, struct yett_checkpoint *
 }
 
 /* All of a file, or of the standard input. */
-static int read_state(const char *file, char **ret_bytes, size_t *ret_size, struct yett_error *error)
+static int read_state(const char *file, char **ret_bytes, size_t *ret_size,
+                      struct yett_error *error)
 {
 	bool is_stdin = !file || strcmp(file, "-") == 0;
-	_cleanup_fd_ int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(file, O_RDONLY | O_CLOEXEC);
+	_cleanup_fd_ int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+	                               : open(file, O_RDONLY | O_CLOEXEC);
 	const char *name = is_stdin ? "the standard input" : file;
 	_cleanup_free_ char *bytes = NULL;
 	size_t size = 0, room = 0;
 	ssize_t n = 1;
 
 	if (fd < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot read %s: %m", name);
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "cannot read %s: %m", name);
 	while (n > 0 && size <= READ_MAX) {
 		if (size == room) {
 			char *grown = realloc(bytes, room = room ? room * 2 : 65536);
 
 			if (!grown)
-				return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the state");
+				return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+				                 "there is not enough memory for the state");
 			bytes = grown;
 		}
 		do
 			n = read(fd, bytes + size, room - size);
 		while (n < 0 && errno == EINTR);
 		if (n < 0)
-			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot read %s: %m", name);
+			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+			                 "cannot read %s: %m", name);
 		size += (size_t)n;
 	}
 	if (size > READ_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the state in %s is larger than %zu bytes", name,
-		                 READ_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the state in %s is larger than %zu bytes", name, READ_MAX);
 	*ret_bytes = steal_ptr(&bytes);
 	*ret_size = size;
 	return 0;
@@ -283,7 +305,9 @@ static int read_state(const char *file, char **ret_bytes, size_t *ret_size, stru
 static int open_store(struct checkpoint_run *run, bool is_made, struct yett_error *error)
 {
 	const struct yett_checkpoint_store_options options = {
-		.size = sizeof options, .path = run->choice->store, .flags = is_made ? 0 : YETT_CHECKPOINT_EXISTING};
+		.size = sizeof options,
+		.path = run->choice->store,
+		.flags = is_made ? 0 : YETT_CHECKPOINT_EXISTING};
 
 	return run->library.yett_checkpoint_store_open(&options, &run->store, error);
 }
@@ -305,13 +329,15 @@ static int put(struct checkpoint_run *run, struct yett_error *error)
 	struct yett_checkpoint *checkpoint;
 	_cleanup_free_ char *bytes = NULL;
 	uint64_t pruned;
-	int r = read_state(run->count > 1 ? run->operands[1] : NULL, &bytes, &options.state_size, error);
+	int r = read_state(run->count > 1 ? run->operands[1] : NULL, &bytes, &options.state_size,
+	                   error);
 
 	options.state = bytes;
 	if (r == 0)
 		r = open_store(run, true, error);
 	if (r == 0)
-		r = run->library.yett_checkpoint_put(run->store, &options, &checkpoint, &pruned, error);
+		r = run->library.yett_checkpoint_put(run->store, &options, &checkpoint, &pruned,
+		                                     error);
 	if (r)
 		return r;
 	if (output_json()) {
@@ -321,8 +347,9 @@ static int put(struct checkpoint_run *run, struct yett_error *error)
 		(void)puts(checkpoint->id);
 	}
 	if (pruned)
-		output_note("removed %llu older checkpoint%s, since a store keeps only so many: libyett-checkpoint(3)",
-		            (unsigned long long)pruned, pruned == 1 ? "" : "s");
+		output_note(
+			"removed %llu older checkpoint%s, since a store keeps only so many: libyett-checkpoint(3)",
+			(unsigned long long)pruned, pruned == 1 ? "" : "s");
 	run->library.yett_checkpoint_free(checkpoint);
 	return 0;
 }
@@ -338,13 +365,15 @@ static int get(struct checkpoint_run *run, struct yett_error *error)
 static int latest(struct checkpoint_run *run, struct yett_error *error)
 {
 	struct yett_checkpoint *checkpoint;
-	int r = run->library.yett_checkpoint_latest(run->store, run->operands[0], &checkpoint, error);
+	int r = run->library.yett_checkpoint_latest(run->store, run->operands[0], &checkpoint,
+	                                            error);
 
 	return r ? r : tell_state(run, checkpoint, error);
 }
 
 /* As an id: of a time the least, before which nothing of it was put, and after which all of it. */
-static const char *bound(const struct checkpoint_run *run, const char *text, char id[static YETT_CHECKPOINT_ID_SIZE])
+static const char *bound(const struct checkpoint_run *run, const char *text,
+                         char id[static YETT_CHECKPOINT_ID_SIZE])
 {
 	uint64_t ms;
 
@@ -370,7 +399,8 @@ static int list(struct checkpoint_run *run, struct yett_error *error)
 	int r;
 
 	if (choice->tags_count > 1)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a list is of one --tag");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "a list is of one --tag");
 	r = run->library.yett_checkpoints_list(run->store, &options, &found, error);
 	if (r == 0)
 		tell_list(run, found);
@@ -390,18 +420,21 @@ static int history(struct checkpoint_run *run, struct yett_error *error)
 /* First the store: where it cannot go back, the thread stays as it is. */
 static int go_back(struct checkpoint_run *run, struct yett_error *error)
 {
-	const unsigned flags = (run->choice->kill ? SNAPSHOT_KILL : 0u) | (run->choice->yes ? SNAPSHOT_YES : 0u);
+	const unsigned flags =
+		(run->choice->kill ? SNAPSHOT_KILL : 0u) | (run->choice->yes ? SNAPSHOT_YES : 0u);
 	struct yett_checkpoint *checkpoint;
 	int r = run->library.yett_checkpoint_get(run->store, run->operands[1], &checkpoint, error);
 
 	if (r)
 		return r;
 	if (strcmp(checkpoint->thread, run->operands[0]) != 0)
-		r = error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "the checkpoint %s is not of the thread %s", run->operands[1],
+		r = error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		              "the checkpoint %s is not of the thread %s", run->operands[1],
 		              run->operands[0]);
 	else if (!checkpoint->snapshot)
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		              "the checkpoint %s names no snapshot that a store could go back to", run->operands[1]);
+		              "the checkpoint %s names no snapshot that a store could go back to",
+		              run->operands[1]);
 	else
 		r = snapshot_go_back(checkpoint->sandbox, checkpoint->snapshot, flags, error);
 	run->library.yett_checkpoint_free(checkpoint);
@@ -416,7 +449,8 @@ static int rollback(struct checkpoint_run *run, struct yett_error *error)
 
 	if (r)
 		return r;
-	r = run->library.yett_checkpoint_rollback(run->store, run->operands[0], run->operands[1], &checkpoint, &removed, error);
+	r = run->library.yett_checkpoint_rollback(run->store, run->operands[0], run->operands[1],
+	                                          &checkpoint, &removed, error);
 	if (r)
 		return r;
 	if (output_json())
@@ -445,7 +479,8 @@ static int delete_one(struct checkpoint_run *run, struct yett_error *error)
 static int delete_thread(struct checkpoint_run *run, struct yett_error *error)
 {
 	uint64_t removed;
-	int r = run->library.yett_checkpoint_delete_thread(run->store, run->operands[0], &removed, error);
+	int r = run->library.yett_checkpoint_delete_thread(run->store, run->operands[0], &removed,
+	                                                   error);
 
 	if (r == 0)
 		tell_removed(removed);
@@ -480,17 +515,26 @@ static const struct checkpoint_action *find(const char *name)
 }
 
 /* An option that the action has no use for, or NULL. */
-static const char *find_idle(const struct checkpoint_choice *choice, const struct checkpoint_action *action)
+static const char *find_idle(const struct checkpoint_choice *choice,
+                             const struct checkpoint_action *action)
 {
 	const struct {
 		const char *name;
 		bool is_set;
 		unsigned of;
 	} options[] = {
-		{"parent", choice->parent, OF_PUT},  {"step", choice->has_step, OF_PUT},        {"node", choice->node, OF_PUT},
-		{"custom", choice->custom, OF_PUT},  {"sandbox", choice->sandbox, OF_PUT},      {"snapshot", choice->snapshot, OF_PUT},
-		{"tag", choice->tags_count, OF_TAG}, {"limit", choice->limit, OF_LIST},         {"before", choice->before, OF_LIST},
-		{"after", choice->after, OF_LIST},   {"workspace", choice->workspace, OF_BACK}, {"kill", choice->kill, OF_BACK},
+		{"parent", choice->parent, OF_PUT},
+		{"step", choice->has_step, OF_PUT},
+		{"node", choice->node, OF_PUT},
+		{"custom", choice->custom, OF_PUT},
+		{"sandbox", choice->sandbox, OF_PUT},
+		{"snapshot", choice->snapshot, OF_PUT},
+		{"tag", choice->tags_count, OF_TAG},
+		{"limit", choice->limit, OF_LIST},
+		{"before", choice->before, OF_LIST},
+		{"after", choice->after, OF_LIST},
+		{"workspace", choice->workspace, OF_BACK},
+		{"kill", choice->kill, OF_BACK},
 		{"yes", choice->yes, OF_BACK},
 	};
 
@@ -501,26 +545,30 @@ static const char *find_idle(const struct checkpoint_choice *choice, const struc
 }
 
 /* What can be written instead. 0: nothing has to be. */
-static int check(const char *name, const struct checkpoint_action *action, size_t count, const struct checkpoint_choice *choice,
-                 struct yett_error *error)
+static int check(const char *name, const struct checkpoint_action *action, size_t count,
+                 const struct checkpoint_choice *choice, struct yett_error *error)
 {
 	char names[128] = "";
 
 	if (action && (count < action->count_min || count > action->count_max))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "yett checkpoint %s takes other operands: yett checkpoint %s %s", name, name, action->operands);
+		                 "yett checkpoint %s takes other operands: yett checkpoint %s %s",
+		                 name, name, action->operands);
 	if (action && find_idle(choice, action))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "yett checkpoint %s takes no --%s", name,
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "yett checkpoint %s takes no --%s", name,
 		                 find_idle(choice, action));
 	if (action && (choice->kill || choice->yes) && !choice->workspace)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s is of --workspace", choice->kill ? "kill" : "yes");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--%s is of --workspace", choice->kill ? "kill" : "yes");
 	if (action)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		(void)strcat(names, i ? ", " : "");
 		(void)strcat(names, actions[i].name);
 	}
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "yett checkpoint has no '%.80s': it has %s", name, names);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "yett checkpoint has no '%.80s': it has %s", name, names);
 }
 
 int checkpoint_main(const struct subcommand *self, int argc, char **argv)
@@ -534,7 +582,9 @@ int checkpoint_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	action = find(argv[first]);
-	run = (struct checkpoint_run){.choice = &choice, .operands = argv + first + 1, .count = (size_t)(argc - first - 1)};
+	run = (struct checkpoint_run){.choice = &choice,
+	                              .operands = argv + first + 1,
+	                              .count = (size_t)(argc - first - 1)};
 	if (check(argv[first], action, run.count, &choice, &error)) {
 		output_error(&error);
 		return EXIT_USAGE;

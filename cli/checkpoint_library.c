@@ -10,7 +10,8 @@
 
 #define LIBRARY "libyett-checkpoint.so.0"
 
-/* Where this program is DIR/cli/yett of a build tree, as libyett finds its helper: the library that was built with it. */
+/* Where this program is DIR/cli/yett of a build tree, as libyett finds its helper: the library that
+ * was built with it. */
 static void *load_from_build_tree(void)
 {
 	static const char program[] = "/cli/yett";
@@ -21,7 +22,8 @@ static void *load_from_build_tree(void)
 	if (length <= tail || memcmp(path + length - tail, program, tail) != 0)
 		return NULL;
 	length -= tail;
-	if ((size_t)snprintf(path + length, sizeof path - length, "/checkpoint/" LIBRARY) >= sizeof path - length)
+	if ((size_t)snprintf(path + length, sizeof path - length, "/checkpoint/" LIBRARY) >=
+	    sizeof path - length)
 		return NULL;
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
@@ -34,12 +36,14 @@ int checkpoint_library_load(struct checkpoint_library *library, struct yett_erro
 	if (!loaded)
 		loaded = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	is_whole = loaded;
-#define X(function) is_whole = is_whole && (*(void **)&library->function = dlsym(loaded, #function));
+#define X(function) \
+	is_whole = is_whole && (*(void **)&library->function = dlsym(loaded, #function));
 	CHECKPOINT_FUNCTIONS(X)
 #undef X
 	if (is_whole)
 		return 0;
-	(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "checkpoints take a library that cannot be loaded: %s", dlerror());
+	(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+	                "checkpoints take a library that cannot be loaded: %s", dlerror());
 	error_mend(error, "install the package libyett-checkpoint0");
 	return YETT_E_UNSUPPORTED;
 }

@@ -1,8 +1,8 @@
 /*
  * libyett-checkpoint as `yett checkpoint` uses it: loaded when that is asked for.
  *
- * Runs as the caller. Linked, it and SQLite would be loaded by every other subcommand as well, which then would take a third longer to
- * start.
+ * Runs as the caller. Linked, it and SQLite would be loaded by every other subcommand as well,
+ * which then would take a third longer to start.
  */
 #pragma once
 
@@ -34,4 +34,5 @@ struct checkpoint_library {
 };
 
 /* It stays loaded. YETT_E_UNSUPPORTED: it is not there. */
-_must_check_ int checkpoint_library_load(struct checkpoint_library *library, struct yett_error *error);
+_must_check_ int checkpoint_library_load(struct checkpoint_library *library,
+                                         struct yett_error *error);

@@ -66,11 +66,13 @@ static int set_signal(void *into, const char *value, struct yett_error *error)
 			*signal = i;
 			return 0;
 		}
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--signal %s: expected a signal, like TERM or 15", value);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "--signal %s: expected a signal, like TERM or 15", value);
 }
 
 const struct option kill_options[] = {
-	{'s', "signal", "SIGNAL", "send the process group of each command this signal, like TERM or 15 (KILL, to all it started)",
+	{'s', "signal", "SIGNAL",
+         "send the process group of each command this signal, like TERM or 15 (KILL, to all it started)",
          set_signal},
 	CONNECT_OPTIONS,
 	{0},
@@ -79,7 +81,8 @@ const struct option kill_options[] = {
 static int set_directory(void *into, const char *value, struct yett_error *error)
 {
 	if (value[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--directory %s: expected an absolute path inside", value);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--directory %s: expected an absolute path inside", value);
 	((struct commands_run_options *)into)->directory = value;
 	return 0;
 }
@@ -89,7 +92,8 @@ static int set_unset(void *into, const char *value, struct yett_error *error)
 	struct commands_run_options *options = into;
 
 	if (options->unset_count == ENV_UNSET_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--unset: more than %d of them", ENV_UNSET_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--unset: more than %d of them", ENV_UNSET_MAX);
 	options->unset[options->unset_count++] = value;
 	return 0;
 }
@@ -105,7 +109,8 @@ const struct option env_options[] = {
 static int parse_id(const char *text, uint64_t *ret_id, struct yett_error *error)
 {
 	if (units_parse_number(text, ret_id) < 0 || *ret_id == 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no id of a command: yett ps SANDBOX tells them", text);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "%s is no id of a command: yett ps SANDBOX tells them", text);
 	return 0;
 }
 
@@ -119,11 +124,13 @@ static void json_argv(struct json *json, const struct yett_command_status *s)
 }
 
 /* `outputs` NULL: only what is known of them. */
-static void json_command(struct json *json, const char *name, const struct yett_command_status *s, struct yett_captured *const *outputs)
+static void json_command(struct json *json, const char *name, const struct yett_command_status *s,
+                         struct yett_captured *const *outputs)
 {
 	static const struct yett_error none = {.code = YETT_OK};
 	static const char *const names[] = {"stdout", "stderr"};
-	bool is_over = s->state != YETT_COMMAND_PENDING && s->state != YETT_COMMAND_RUNNING && s->state != YETT_COMMAND_FAILED;
+	bool is_over = s->state != YETT_COMMAND_PENDING && s->state != YETT_COMMAND_RUNNING &&
+	               s->state != YETT_COMMAND_FAILED;
 
 	json_open(json, name, '{');
 	json_number(json, "id", s->id);
@@ -158,15 +165,18 @@ static void print_row(const struct yett_command_status *s)
 
 	if (s->result->signaled)
 		(void)snprintf(status, sizeof status, "signal %d", s->result->status);
-	else if (s->state == YETT_COMMAND_COMPLETED || s->state == YETT_COMMAND_TIMEOUT || s->state == YETT_COMMAND_KILLED)
+	else if (s->state == YETT_COMMAND_COMPLETED || s->state == YETT_COMMAND_TIMEOUT ||
+	         s->state == YETT_COMMAND_KILLED)
 		(void)snprintf(status, sizeof status, "%d", s->result->status);
 	stats_time(wall, true, s->result->wall_us / 1000);
-	(void)printf("%6llu  %-9s  %9s  %9s  ", (unsigned long long)s->id, yett_command_state_name(s->state), status, wall);
+	(void)printf("%6llu  %-9s  %9s  %9s  ", (unsigned long long)s->id,
+	             yett_command_state_name(s->state), status, wall);
 	output_text(stdout, s->text, false);
 	(void)putchar('\n');
 }
 
-int commands_print(struct yett_connection *connection, const char *id_or_name, bool quiet, struct yett_error *error)
+int commands_print(struct yett_connection *connection, const char *id_or_name, bool quiet,
+                   struct yett_error *error)
 {
 	struct yett_command_list *list = NULL;
 	struct yett_sandbox *sandbox = NULL;
@@ -181,7 +191,8 @@ int commands_print(struct yett_connection *connection, const char *id_or_name, b
 	if (json)
 		json_open(json, "commands", '[');
 	else if (!quiet)
-		(void)printf("%6s  %-9s  %9s  %9s  %s\n", "ID", "STATE", "STATUS", "TIME", "COMMAND");
+		(void)printf("%6s  %-9s  %9s  %9s  %s\n", "ID", "STATE", "STATUS", "TIME",
+		             "COMMAND");
 	for (size_t i = 0; i < yett_command_list_count(list); i++) {
 		const struct yett_command_status *status = yett_command_list_get(list, i);
 
@@ -199,10 +210,12 @@ int commands_print(struct yett_connection *connection, const char *id_or_name, b
 }
 
 /* One command. */
-static int kill_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal, struct yett_error *error)
+static int kill_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal,
+                      struct yett_error *error)
 {
-	return signal == 0 || signal == SIGKILL ? yett_command_kill(sandbox, id, error)
-	                                        : yett_command_signal_by_id(sandbox, id, signal, error);
+	return signal == 0 || signal == SIGKILL
+	               ? yett_command_kill(sandbox, id, error)
+	               : yett_command_signal_by_id(sandbox, id, signal, error);
 }
 
 /* A signal to every command that runs; one may have ended meanwhile. */
@@ -224,7 +237,8 @@ static int kill_each(struct yett_sandbox *sandbox, int signal, struct yett_error
 	return r;
 }
 
-static int kill_one(struct yett_sandbox *sandbox, const char *text, int signal, struct yett_error *error)
+static int kill_one(struct yett_sandbox *sandbox, const char *text, int signal,
+                    struct yett_error *error)
 {
 	uint64_t id;
 	int r = parse_id(text, &id, error);
@@ -238,7 +252,8 @@ int kill_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_error error = {0};
-	int first, failed = 0, r = manage_begin(self, argc, argv, &options.common, &first, &connection);
+	int first, failed = 0,
+		   r = manage_begin(self, argc, argv, &options.common, &first, &connection);
 	bool is_all = first + 1 == argc, is_kill = options.signal == 0 || options.signal == SIGKILL;
 
 	if (r >= 0)
@@ -250,7 +265,8 @@ int kill_main(const struct subcommand *self, int argc, char **argv)
 	if (output_json())
 		json_open(output_json(), "commands", '[');
 	for (int at = first + 1; r == 0 && at < argc; at++)
-		failed |= manage_tell(argv[at], kill_one(sandbox, argv[at], options.signal, &error), &error);
+		failed |= manage_tell(argv[at], kill_one(sandbox, argv[at], options.signal, &error),
+		                      &error);
 	if (output_json())
 		json_close(output_json());
 	if (r)
@@ -262,17 +278,20 @@ int kill_main(const struct subcommand *self, int argc, char **argv)
 
 static void note_cut(enum yett_stream stream)
 {
-	output_note("%s is cut: more was written than kept", stream == YETT_STREAM_OUT ? "the output" : "the error output");
+	output_note("%s is cut: more was written than kept",
+	            stream == YETT_STREAM_OUT ? "the output" : "the error output");
 }
 
-static int write_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream, FILE *to, struct yett_error *error)
+static int write_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream,
+                        FILE *to, struct yett_error *error)
 {
 	struct yett_captured *kept;
 	int r = yett_command_output(sandbox, id, stream, &kept, error);
 
 	if (r)
 		return r;
-	(void)fwrite(kept->bytes, 1, kept->length, to); /* that it could not be written is told at the end */
+	(void)fwrite(kept->bytes, 1, kept->length,
+	             to); /* that it could not be written is told at the end */
 	(void)fflush(to);
 	if (kept->truncated)
 		note_cut(stream);
@@ -280,7 +299,8 @@ static int write_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_str
 	return r;
 }
 
-int commands_json(struct yett_sandbox *sandbox, uint64_t id, bool with_outputs, struct yett_error *error)
+int commands_json(struct yett_sandbox *sandbox, uint64_t id, bool with_outputs,
+                  struct yett_error *error)
 {
 	struct yett_captured *kept[2] = {NULL, NULL};
 	struct yett_command_status *status = NULL;
@@ -288,7 +308,8 @@ int commands_json(struct yett_sandbox *sandbox, uint64_t id, bool with_outputs, 
 
 	for (int i = 0; i < 2 && r == 0 && with_outputs; i++)
 		if (status->outputs[i]->captured)
-			r = yett_command_output(sandbox, id, i ? YETT_STREAM_ERR : YETT_STREAM_OUT, &kept[i], error);
+			r = yett_command_output(sandbox, id, i ? YETT_STREAM_ERR : YETT_STREAM_OUT,
+			                        &kept[i], error);
 	if (r == 0)
 		json_command(output_json(), "command", status, with_outputs ? kept : NULL);
 	yett_free(kept[0]);
@@ -303,9 +324,10 @@ static int write_outputs(struct yett_sandbox *sandbox, uint64_t id, struct yett_
 	int r = yett_command_inspect(sandbox, id, &status, error);
 
 	if (r == 0 && !status->outputs[0]->captured && !status->outputs[1]->captured)
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		              "no output of command %llu is kept: that is done of commands that --background starts",
-		              (unsigned long long)id);
+		r = error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"no output of command %llu is kept: that is done of commands that --background starts",
+			(unsigned long long)id);
 	if (r == 0 && status->outputs[0]->captured)
 		r = write_output(sandbox, id, YETT_STREAM_OUT, stdout, error);
 	if (r == 0 && status->outputs[1]->captured)
@@ -315,7 +337,8 @@ static int write_outputs(struct yett_sandbox *sandbox, uint64_t id, struct yett_
 }
 
 /* 0 or a code; *ret_code is what the command exited with. Which limit ended it is told. */
-static int wait_for(struct yett_sandbox *sandbox, uint64_t id, bool with_output, int *ret_code, struct yett_error *error)
+static int wait_for(struct yett_sandbox *sandbox, uint64_t id, bool with_output, int *ret_code,
+                    struct yett_error *error)
 {
 	struct yett_command *command = NULL;
 	const struct yett_result *ended_with;
@@ -342,8 +365,12 @@ static int wait_for(struct yett_sandbox *sandbox, uint64_t id, bool with_output,
 	}
 	if (is_sandboxs)
 		return 0;
-	r = output_json() ? commands_json(sandbox, id, with_output && output_json_has_stdout(), error) : 0;
-	return r == 0 && with_output && !output_json_has_stdout() ? write_outputs(sandbox, id, error) : r;
+	r = output_json()
+	            ? commands_json(sandbox, id, with_output && output_json_has_stdout(), error)
+	            : 0;
+	return r == 0 && with_output && !output_json_has_stdout()
+	               ? write_outputs(sandbox, id, error)
+	               : r;
 }
 
 int wait_main(const struct subcommand *self, int argc, char **argv)
@@ -353,7 +380,8 @@ int wait_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_error error = {0};
 	uint64_t id = 0;
-	int code = RUN_FAILED, first, r = manage_begin(self, argc, argv, &options.common, &first, &connection);
+	int code = RUN_FAILED, first,
+	    r = manage_begin(self, argc, argv, &options.common, &first, &connection);
 
 	if (r >= 0)
 		return r ? RUN_FAILED : 0; /* which no command is taken for */
@@ -371,7 +399,8 @@ int wait_main(const struct subcommand *self, int argc, char **argv)
 	return code;
 }
 
-static void follow_output(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data)
+static void follow_output(struct yett_command *command, enum yett_stream stream, const char *bytes,
+                          size_t length, void *data)
 {
 	FILE *to = stream == YETT_STREAM_OUT ? stdout : stderr;
 
@@ -390,7 +419,8 @@ static void follow_output(struct yett_command *command, enum yett_stream stream,
 /* Until it has ended, which is none of ours to report, or nobody can be told any more. */
 static int follow(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *error)
 {
-	const struct yett_follow_options options = {.size = sizeof options, .on_output = follow_output};
+	const struct yett_follow_options options = {.size = sizeof options,
+	                                            .on_output = follow_output};
 	struct pollfd wait = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN};
 	struct yett_command_status *status = NULL;
 	struct yett_command *command = NULL;
@@ -399,11 +429,13 @@ static int follow(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *
 
 	if (r)
 		return r;
-	while ((r = yett_command_wait(command, 0, &result, error)) == YETT_E_TIMEOUT && !ferror(stdout))
+	while ((r = yett_command_wait(command, 0, &result, error)) == YETT_E_TIMEOUT &&
+	       !ferror(stdout))
 		(void)poll(&wait, 1, -1);
 	yett_command_free(command);
 	if (r == YETT_E_COMMAND_FAILED || ferror(stdout))
-		return 0; /* it could not be started, and wrote nothing; or that it could not be written is told at the end */
+		return 0; /* it could not be started, and wrote nothing; or that it could not be
+		             written is told at the end */
 	if (r == 0)
 		r = yett_command_inspect(sandbox, id, &status, error);
 	for (int i = 0; r == 0 && i < 2; i++)
@@ -445,15 +477,18 @@ static int give_input(int to, struct yett_error *error)
 
 	while ((n = read(STDIN_FILENO, bytes, sizeof bytes)) != 0) {
 		if (n < 0 && errno != EINTR)
-			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-			                 "cannot read standard input, which the command was to be given: %m");
+			return error_set(
+				error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+				"cannot read standard input, which the command was to be given: %m");
 		for (ssize_t used = 0, written; used<n; used += written> 0 ? written : 0) {
 			written = write(to, bytes + used, (size_t)(n - used));
 			if (written < 0 && errno == EPIPE)
-				return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the command reads no more input");
+				return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+				                 "the command reads no more input");
 			if (written < 0 && errno != EINTR)
-				return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-				                 "cannot pass standard input on to the command: %m");
+				return error_set(
+					error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+					"cannot pass standard input on to the command: %m");
 		}
 	}
 	return 0;
@@ -475,7 +510,8 @@ int input_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0)
-		r = yett_command_input(sandbox, id, options.more ? 0 : YETT_INPUT_LAST, &input, &error);
+		r = yett_command_input(sandbox, id, options.more ? 0 : YETT_INPUT_LAST, &input,
+		                       &error);
 	(void)signal(SIGPIPE, SIG_IGN); /* give_input() says what it would */
 	if (r == 0)
 		r = give_input(input, &error);
@@ -522,7 +558,9 @@ int env_main(const struct subcommand *self, int argc, char **argv)
 	is_change = options.directory || options.unset_count > 0 || first + 1 < argc;
 	r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0 && is_change)
-		r = yett_session_change(sandbox, options.directory, (const char *const *)argv + first + 1, options.unset, &error);
+		r = yett_session_change(sandbox, options.directory,
+		                        (const char *const *)argv + first + 1, options.unset,
+		                        &error);
 	else if (r == 0)
 		r = yett_session_get(sandbox, &session, &error);
 	if (r == 0 && !is_change)

@@ -13,10 +13,12 @@
 #include "base/escape_list.h"
 #include "cli/output.h"
 
-int connect_without_key(const struct connect_choice *choice, struct yett_connection **ret_connection, struct yett_error *error)
+int connect_without_key(const struct connect_choice *choice,
+                        struct yett_connection **ret_connection, struct yett_error *error)
 {
-	const struct yett_connect_options options = {
-		.size = sizeof options, .socket_path = choice->socket_path, .key_path = choice->key_path};
+	const struct yett_connect_options options = {.size = sizeof options,
+	                                             .socket_path = choice->socket_path,
+	                                             .key_path = choice->key_path};
 
 	return yett_connect(&options, ret_connection, error);
 }
@@ -27,10 +29,12 @@ bool connect_find_closed(char path[static PATH_MAX], char group[static CONNECT_G
 	struct stat st;
 	char *name;
 
-	if (yett_helper_path(NULL, path, PATH_MAX, NULL) != 0 || !(name = strrchr(path, '/')) || strcmp(name, "/yett-rootless") != 0)
+	if (yett_helper_path(NULL, path, PATH_MAX, NULL) != 0 || !(name = strrchr(path, '/')) ||
+	    strcmp(name, "/yett-rootless") != 0)
 		return false;
 	(void)strcpy(name, "/yett-helper");
-	if (stat(path, &st) != 0 || st.st_uid != 0 || !(st.st_mode & S_ISUID) || access(path, X_OK) == 0)
+	if (stat(path, &st) != 0 || st.st_uid != 0 || !(st.st_mode & S_ISUID) ||
+	    access(path, X_OK) == 0)
 		return false;
 	entry = getgrgid(st.st_gid);
 	(void)snprintf(group, CONNECT_GROUP_SIZE, "%u", st.st_gid);
@@ -44,10 +48,12 @@ static void note_fallback(void)
 	char path[PATH_MAX], group[CONNECT_GROUP_SIZE];
 
 	if (connect_find_closed(path, group))
-		output_note("running without root: %s is for the group %s, and you are not in it", path, group);
+		output_note("running without root: %s is for the group %s, and you are not in it",
+		            path, group);
 }
 
-int connect_with_key(const struct connect_choice *choice, bool tell, struct yett_connection **ret_connection, struct yett_error *error)
+int connect_with_key(const struct connect_choice *choice, bool tell,
+                     struct yett_connection **ret_connection, struct yett_error *error)
 {
 	char path[4096];
 	bool created = false;
@@ -58,12 +64,14 @@ int connect_with_key(const struct connect_choice *choice, bool tell, struct yett
 	if (tell && created && yett_key_path(path, sizeof path, NULL) == 0)
 		output_note("made the key %s and enrolled it in authorized_keys beside it", path);
 	r = connect_without_key(choice, ret_connection, error);
-	if (r == 0 && tell && geteuid() != 0 && yett_connection_start(*ret_connection) == YETT_START_PERSONAL)
+	if (r == 0 && tell && geteuid() != 0 &&
+	    yett_connection_start(*ret_connection) == YETT_START_PERSONAL)
 		note_fallback();
 	return r;
 }
 
-/* Whether sandboxes may be there that were made without root: their control sockets are. programs/rootless/rootless.h */
+/* Whether sandboxes may be there that were made without root: their control sockets are.
+ * programs/rootless/rootless.h */
 static bool has_own(void)
 {
 	const char *home = getenv("HOME");
@@ -93,18 +101,21 @@ static bool has_own(void)
 	return has;
 }
 
-int connect_own(const struct connect_choice *choice, const struct yett_connection *other, struct yett_connection **ret_connection)
+int connect_own(const struct connect_choice *choice, const struct yett_connection *other,
+                struct yett_connection **ret_connection)
 {
-	const struct yett_connect_options options = {.size = sizeof options, .start = YETT_START_PERSONAL, .key_path = choice->key_path};
+	const struct yett_connect_options options = {
+		.size = sizeof options, .start = YETT_START_PERSONAL, .key_path = choice->key_path};
 
 	*ret_connection = NULL;
-	if (choice->socket_path || geteuid() == 0 || yett_connection_start(other) == YETT_START_PERSONAL || !has_own())
+	if (choice->socket_path || geteuid() == 0 ||
+	    yett_connection_start(other) == YETT_START_PERSONAL || !has_own())
 		return 0;
 	return yett_connect(&options, ret_connection, NULL);
 }
 
-int connect_for(const struct connect_choice *choice, bool tell, const char *sandbox, struct yett_connection **ret_connection,
-                struct yett_error *error)
+int connect_for(const struct connect_choice *choice, bool tell, const char *sandbox,
+                struct yett_connection **ret_connection, struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	struct yett_connection *own = NULL;
@@ -118,7 +129,9 @@ int connect_for(const struct connect_choice *choice, bool tell, const char *sand
 
 		*ret_connection = own;
 		own = other;
-		output_note("%s is a sandbox that was made without root; --socket asks the service alone", ESCAPE(sandbox));
+		output_note(
+			"%s is a sandbox that was made without root; --socket asks the service alone",
+			ESCAPE(sandbox));
 	}
 	yett_connection_close(own);
 	return 0;
@@ -130,6 +143,8 @@ bool connect_is_to(const struct yett_connection *connection, const char *socket_
 	socklen_t length = sizeof peer;
 
 	return yett_connection_start(connection) == YETT_START_SERVICE &&
-	       getpeername(yett_connection_fd(connection), (struct sockaddr *)&peer, &length) == 0 && peer.sun_family == AF_UNIX &&
-	       strlen(socket_path) < sizeof peer.sun_path && strncmp(peer.sun_path, socket_path, sizeof peer.sun_path) == 0;
+	       getpeername(yett_connection_fd(connection), (struct sockaddr *)&peer, &length) ==
+	               0 &&
+	       peer.sun_family == AF_UNIX && strlen(socket_path) < sizeof peer.sun_path &&
+	       strncmp(peer.sun_path, socket_path, sizeof peer.sun_path) == 0;
 }

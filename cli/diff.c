@@ -25,7 +25,8 @@ OPTION_FLAG(set_no_pager, struct diff_options, no_pager)
 
 static int set_color(void *into, const char *value, struct yett_error *error)
 {
-	static const char *const names[] = {[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
+	static const char *const names[] = {
+		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(value, names[i]) != 0)
@@ -33,13 +34,15 @@ static int set_color(void *into, const char *value, struct yett_error *error)
 		((struct diff_options *)into)->color = (enum color)i;
 		return 0;
 	}
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--color %.40s: expected auto, always or never", value);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "--color %.40s: expected auto, always or never", value);
 }
 
 const struct option diff_options[] = {
 	{0, "stat", NULL, "of each file how much was changed, instead of what", set_stat},
 	{0, "name-only", NULL, "only what was changed, one path a line", set_names},
-	{0, "color", "WHEN", "in colours: auto (on a terminal, unless NO_COLOR is set), always or never", set_color},
+	{0, "color", "WHEN",
+         "in colours: auto (on a terminal, unless NO_COLOR is set), always or never", set_color},
 	{0, "no-pager", NULL, "on a terminal without $PAGER or less", set_no_pager},
 	{0},
 };
@@ -54,17 +57,20 @@ struct asking {
 
 #define NUMBER_SIZE 12
 
-/* The arguments of yett-diff, of which all numbers are descriptors: its main.c has what they mean. */
+/* The arguments of yett-diff, of which all numbers are descriptors: its main.c has what they mean.
+ */
 static int start(struct asking *asking, const char *form, char **paths, struct yett_error *error)
 {
 	const struct store *store = &asking->store;
-	char layers[STORE_LAYERS_MAX * NUMBER_SIZE] = "0", hidden[NUMBER_SIZE] = "-", source[NUMBER_SIZE];
+	char layers[STORE_LAYERS_MAX * NUMBER_SIZE] = "0", hidden[NUMBER_SIZE] = "-",
+				       source[NUMBER_SIZE];
 	int fds[STORE_LAYERS_MAX + 1] = {store->source};
 	size_t count = 1, length = 1;
 	int r;
 
 	for (size_t i = 1; i < store->count; i++) {
-		length += (size_t)snprintf(layers + length, sizeof layers - length, ",%d", store->layers[i]);
+		length += (size_t)snprintf(layers + length, sizeof layers - length, ",%d",
+		                           store->layers[i]);
 		fds[count++] = store->layers[i];
 	}
 	if (store->hidden >= 0) {
@@ -72,7 +78,8 @@ static int start(struct asking *asking, const char *form, char **paths, struct y
 		fds[count++] = store->hidden;
 	}
 	(void)snprintf(source, sizeof source, "%d", store->source);
-	char *const first[] = {layers, hidden, source, NULL, NULL, (char *)form}; /* NULL: its pipes */
+	char *const first[] = {layers, hidden, source,
+	                       NULL,   NULL,   (char *)form}; /* NULL: its pipes */
 
 	asking->review.first = first;
 	asking->review.first_count = ARRAY_SIZE(first);
@@ -82,13 +89,17 @@ static int start(struct asking *asking, const char *form, char **paths, struct y
 	return r;
 }
 
-/* Names have no colours, and JSON neither. On a terminal nothing is acted on, and so wherever colours say that it will be one. */
+/* Names have no colours, and JSON neither. On a terminal nothing is acted on, and so wherever
+ * colours say that it will be one. */
 static const char *choose_form(const struct diff_options *options, struct patch_style *ret_style)
 {
 	const char *none = getenv("NO_COLOR");
-	bool is_auto = pager_is_terminal() && !(none && *none), has_lines = !output_json() && !options->names;
+	bool is_auto = pager_is_terminal() && !(none && *none),
+	     has_lines = !output_json() && !options->names;
 
-	ret_style->is_coloured = has_lines && (options->color == COLOR_AUTO ? is_auto : options->color == COLOR_ALWAYS);
+	ret_style->is_coloured =
+		has_lines &&
+		(options->color == COLOR_AUTO ? is_auto : options->color == COLOR_ALWAYS);
 	ret_style->is_escaped = ret_style->is_coloured || isatty(STDOUT_FILENO);
 	if (output_json())
 		return "json";
@@ -134,7 +145,9 @@ static int finish(const struct yett_work *work, const struct asking *asking)
 	int status = 0;
 
 	if (work->is_used && !asking->is_snapshot)
-		output_note("a sandbox works on the store %s: what it changes meanwhile may show or not", work->id);
+		output_note(
+			"a sandbox works on the store %s: what it changes meanwhile may show or not",
+			work->id);
 	if (asking->store.is_replaced)
 		output_note(
 			"%s is another directory than the one that the store was made over: the changes are told against what is there now",
@@ -150,14 +163,17 @@ static int finish(const struct yett_work *work, const struct asking *asking)
 	if (output_json())
 		json_bool(output_json(), "complete", out && notes && status == 0);
 	if (WIFSIGNALED(status) && !ferror(stdout))
-		output_note("yett-diff was ended by signal %d: the changes are not told to their end", WTERMSIG(status));
+		output_note(
+			"yett-diff was ended by signal %d: the changes are not told to their end",
+			WTERMSIG(status));
 	else if (status != 0)
 		output_note("not all that was changed is shown");
 	return out && notes && status == 0 ? 0 : EXIT_FAILED;
 }
 
 /* What was changed when the snapshot was taken; NULL: now. */
-static int open_state(const struct yett_work *work, const char *snapshot, struct store *store, struct yett_error *error)
+static int open_state(const struct yett_work *work, const char *snapshot, struct store *store,
+                      struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
 	int r = store_open(work, store, error);
@@ -172,15 +188,19 @@ static int open_state(const struct yett_work *work, const char *snapshot, struct
 			return store_go_back(work, store, found->layers, error);
 	}
 	return r ? r
-	         : error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-	                     "the store %s has no snapshot %.80s; yett snapshot list %s tells which it has", work->id, snapshot, work->id);
+	         : error_set(
+			   error, YETT_E_NOT_FOUND, YETT_R_NONE,
+			   "the store %s has no snapshot %.80s; yett snapshot list %s tells which it has",
+			   work->id, snapshot, work->id);
 }
 
-static int diff(const struct yett_work *work, const char *snapshot, const struct diff_options *options, char **paths)
+static int diff(const struct yett_work *work, const char *snapshot,
+                const struct diff_options *options, char **paths)
 {
-	struct asking asking = {.review = {.name = "yett-diff", .variable = "YETT_DIFF", .out = -1, .notes = -1},
-	                        .is_paged = !options->no_pager,
-	                        .is_snapshot = snapshot};
+	struct asking asking = {
+		.review = {.name = "yett-diff", .variable = "YETT_DIFF", .out = -1, .notes = -1},
+		.is_paged = !options->no_pager,
+		.is_snapshot = snapshot};
 	struct yett_error error = {0};
 	const char *form = choose_form(options, &asking.style);
 	int r = open_state(work, snapshot, &asking.store, &error);
@@ -223,9 +243,11 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 		*snapshot++ = '\0';
 	if (snapshot && !*named) /* @NAME */
 		named = NULL;
-	if (review_check_paths("diff", argc - first, argv + first, &error) || (options.stat && options.names)) {
+	if (review_check_paths("diff", argc - first, argv + first, &error) ||
+	    (options.stat && options.names)) {
 		if (!error.code)
-			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "diff: --stat and --name-only exclude each other");
+			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			                "diff: --stat and --name-only exclude each other");
 		output_error(&error);
 		return EXIT_USAGE;
 	}

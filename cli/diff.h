@@ -1,6 +1,6 @@
 /*
- * yett diff: what a copy-on-write sandbox changed. yett-diff (programs/diff/) finds it out, by itself and confined; here its lines are
- * shown.
+ * yett diff: what a copy-on-write sandbox changed. yett-diff (programs/diff/) finds it out, by
+ * itself and confined; here its lines are shown.
  */
 #pragma once
 

@@ -29,12 +29,14 @@ OPTION_FLAG(set_capabilities, struct doctor_run_options, capabilities)
 const struct option doctor_options[] = {
 	CONNECT_OPTIONS,
 	{0, "policy", "FILE", "the policy of the service (" YETT_POLICY_PATH ")", set_policy},
-	{0, "capabilities", NULL, "list, instead, what sandboxes of yours can have here, and why not", set_capabilities},
+	{0, "capabilities", NULL,
+         "list, instead, what sandboxes of yours can have here, and why not", set_capabilities},
 	{'p', "profile", "PROFILE", "of which profile that is (default)", set_profile},
 	{0},
 };
 
-void doctor_found(struct doctor_finding *finding, enum doctor_state state, const char *mend, const char *format, ...)
+void doctor_found(struct doctor_finding *finding, enum doctor_state state, const char *mend,
+                  const char *format, ...)
 {
 	va_list args;
 
@@ -45,7 +47,8 @@ void doctor_found(struct doctor_finding *finding, enum doctor_state state, const
 	va_end(args);
 }
 
-static const char *const state_words[] = {[DOCTOR_OK] = "ok", [DOCTOR_WEAKER] = "weaker", [DOCTOR_MISSING] = "missing"};
+static const char *const state_words[] = {
+	[DOCTOR_OK] = "ok", [DOCTOR_WEAKER] = "weaker", [DOCTOR_MISSING] = "missing"};
 
 static void print_finding(const char *name, const struct doctor_finding *finding)
 {
@@ -82,47 +85,64 @@ static void look_own(enum yett_start start, struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_MISSING, NULL, "%s", error.message);
 		return;
 	}
-	if (start == YETT_START_PERSONAL && geteuid() != 0 && !doctor_has_user_namespace(&obstacle)) {
-		(void)snprintf(mend, sizeof mend, "have the administrator start the service, as docs/admin.md says; or, as root: %s",
-		               obstacle);
-		doctor_found(finding, DOCTOR_MISSING, mend,
-		             "personal, and you can have no user namespace, so it can plan (--dry-run) but not build: %s", path);
+	if (start == YETT_START_PERSONAL && geteuid() != 0 &&
+	    !doctor_has_user_namespace(&obstacle)) {
+		(void)snprintf(
+			mend, sizeof mend,
+			"have the administrator start the service, as docs/admin.md says; or, as root: %s",
+			obstacle);
+		doctor_found(
+			finding, DOCTOR_MISSING, mend,
+			"personal, and you can have no user namespace, so it can plan (--dry-run) but not build: %s",
+			path);
 		return;
 	}
 	if (start == YETT_START_PERSONAL && connect_find_closed(closed, of)) {
-		(void)snprintf(mend, sizeof mend, "have the administrator put you into the group %s", of);
-		doctor_found(finding, DOCTOR_WEAKER, mend,
-		             "personal, in a user namespace of your own: %s is for the group %s, and you are not in it", closed, of);
+		(void)snprintf(mend, sizeof mend,
+		               "have the administrator put you into the group %s", of);
+		doctor_found(
+			finding, DOCTOR_WEAKER, mend,
+			"personal, in a user namespace of your own: %s is for the group %s, and you are not in it",
+			closed, of);
 		return;
 	}
 	if (start == YETT_START_PERSONAL) {
-		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_WEAKER,
-		             geteuid() == 0
-		                     ? NULL
-		                     : "have the administrator start the service, or make the helper set-user-id, as docs/admin.md says",
-		             "personal, %s: %s", geteuid() == 0 ? "as root" : "in a user namespace of your own", path);
+		doctor_found(
+			finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_WEAKER,
+			geteuid() == 0
+				? NULL
+				: "have the administrator start the service, or make the helper set-user-id, as docs/admin.md says",
+			"personal, %s: %s",
+			geteuid() == 0 ? "as root" : "in a user namespace of your own", path);
 		return;
 	}
 	group = getgrgid(st.st_gid);
 	(void)snprintf(mend, sizeof mend, "chown root:yett %s && chmod 4750 %s", path, path);
-	doctor_found(finding, (st.st_mode & 07777) == 04750 ? DOCTOR_OK : DOCTOR_WEAKER, (st.st_mode & 07777) == 04750 ? NULL : mend,
-	             "set-user-id: %s, root:%s, mode %04o%s", path, group ? group->gr_name : "(no name)", (unsigned)st.st_mode & 07777,
+	doctor_found(finding, (st.st_mode & 07777) == 04750 ? DOCTOR_OK : DOCTOR_WEAKER,
+	             (st.st_mode & 07777) == 04750 ? NULL : mend,
+	             "set-user-id: %s, root:%s, mode %04o%s", path,
+	             group ? group->gr_name : "(no name)", (unsigned)st.st_mode & 07777,
 	             st.st_mode & S_IXOTH ? ", so that anybody may execute it" : "");
 }
 
-static void look_start(const struct connect_choice *choice, struct yett_connection **ret_connection, struct doctor_finding *finding)
+static void look_start(const struct connect_choice *choice, struct yett_connection **ret_connection,
+                       struct doctor_finding *finding)
 {
-	struct yett_connect_options options = {
-		.size = sizeof options, .socket_path = choice->socket_path, .key_path = choice->key_path, .timeout_ms = CONNECT_TIMEOUT_MS};
+	struct yett_connect_options options = {.size = sizeof options,
+	                                       .socket_path = choice->socket_path,
+	                                       .key_path = choice->key_path,
+	                                       .timeout_ms = CONNECT_TIMEOUT_MS};
 	struct yett_error error = {0};
 
 	if (yett_connect(&options, ret_connection, &error)) {
-		doctor_found(finding, DOCTOR_MISSING,
-		             error.mend[0]                                              ? error.mend
-		             : error.code != YETT_E_HELPER_UNAVAILABLE && *error.detail ? error.detail
-		             : geteuid() == 0 ? "start the service as docs/admin.md says, or set YETT_HELPER to a yett-helper"
-		                              : "have the administrator start the service, as docs/admin.md says",
-		             "%s", error.message);
+		doctor_found(
+			finding, DOCTOR_MISSING,
+			error.mend[0]                                              ? error.mend
+			: error.code != YETT_E_HELPER_UNAVAILABLE && *error.detail ? error.detail
+			: geteuid() == 0
+				? "start the service as docs/admin.md says, or set YETT_HELPER to a yett-helper"
+				: "have the administrator start the service, as docs/admin.md says",
+			"%s", error.message);
 		return;
 	}
 	if (yett_connection_start(*ret_connection) == YETT_START_SERVICE)
@@ -166,11 +186,13 @@ static void tell_notes(const char *text, struct doctor_finding *finding)
 	if (count < 2)
 		doctor_found(finding, DOCTOR_OK, NULL, "%.*s", (int)strcspn(text, "\n"), text);
 	else if (count == 2)
-		doctor_found(finding, DOCTOR_WEAKER, "change that grant, or take it out, as the administrator; then: systemctl reload yett",
-		             "%.*s", (int)strcspn(text, "\n"), text);
+		doctor_found(
+			finding, DOCTOR_WEAKER,
+			"change that grant, or take it out, as the administrator; then: systemctl reload yett",
+			"%.*s", (int)strcspn(text, "\n"), text);
 	else
-		doctor_found(finding, DOCTOR_WEAKER, "yett policy check tells all of it", "%.*s (and %zu more)", (int)strcspn(text, "\n"),
-		             text, count - 2);
+		doctor_found(finding, DOCTOR_WEAKER, "yett policy check tells all of it",
+		             "%.*s (and %zu more)", (int)strcspn(text, "\n"), text, count - 2);
 }
 
 /* As the service would read it, where we may. */
@@ -182,14 +204,16 @@ static void look_policy(const char *path, struct doctor_finding *finding)
 	int r;
 
 	if (!path && access(YETT_POLICY_PATH, F_OK) < 0 && errno == ENOENT) {
-		doctor_found(finding, DOCTOR_OK, NULL, "no %s: the built-in policy, in personal mode", YETT_POLICY_PATH);
+		doctor_found(finding, DOCTOR_OK, NULL,
+		             "no %s: the built-in policy, in personal mode", YETT_POLICY_PATH);
 		return;
 	}
 	r = policy_check(path, &text, &is_read, &error);
 	if (r == 0)
 		tell_notes(text, finding);
 	else if (r == YETT_E_PERMISSION_DENIED)
-		doctor_found(finding, DOCTOR_OK, NULL, "%s is for root to read, and to check", path ? path : YETT_POLICY_PATH);
+		doctor_found(finding, DOCTOR_OK, NULL, "%s is for root to read, and to check",
+		             path ? path : YETT_POLICY_PATH);
 	else if (!is_read)
 		doctor_found(
 			finding, DOCTOR_WEAKER,
@@ -209,7 +233,8 @@ static const char *mend_of(const struct yett_error *error)
 	return error->mend[0] ? error->mend : error->detail;
 }
 
-/* Without a key only what the policy says of one, which the first run would make; one that cannot be used is told again. */
+/* Without a key only what the policy says of one, which the first run would make; one that cannot
+ * be used is told again. */
 static void look_plan(struct yett_connection *connection, struct doctor_finding *finding)
 {
 	_cleanup_(connect_freep) char *plan = NULL;
@@ -218,15 +243,18 @@ static void look_plan(struct yett_connection *connection, struct doctor_finding 
 	if (yett_sandbox_plan(connection, NULL, &plan, &error))
 		doctor_found(finding, DOCTOR_MISSING, mend_of(&error), "%s", error.message);
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "not tried, but the policy gives a sandbox: there is no key yet");
+		doctor_found(finding, DOCTOR_OK, NULL,
+		             "not tried, but the policy gives a sandbox: there is no key yet");
 }
 
 /* What decides: a sandbox, and true(1) in it. */
 static void look_trial(struct yett_connection *connection, struct doctor_finding *finding)
 {
-	static const char mend[] = "have the administrator start the service; for limits alone: systemd-run --user --scope yett run ...";
+	static const char mend[] =
+		"have the administrator start the service; for limits alone: systemd-run --user --scope yett run ...";
 	static const char *const argv[] = {"true", NULL};
-	const struct yett_command_options command = {.size = sizeof command, .argv = argv, .timeout_ms = CONNECT_TIMEOUT_MS};
+	const struct yett_command_options command = {
+		.size = sizeof command, .argv = argv, .timeout_ms = CONNECT_TIMEOUT_MS};
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_output *output = NULL;
 	struct yett_error error = {0};
@@ -237,9 +265,11 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 	if (r)
 		doctor_found(finding, DOCTOR_MISSING, mend_of(&error), "%s", error.message);
 	else if (output->result->signaled || output->result->status)
-		doctor_found(finding, DOCTOR_MISSING, NULL, "true(1) in a sandbox did not end well");
+		doctor_found(finding, DOCTOR_MISSING, NULL,
+		             "true(1) in a sandbox did not end well");
 	else if (*yett_sandbox_get_info(sandbox)->weaker)
-		doctor_found(finding, DOCTOR_WEAKER, mend, "a command ran in a sandbox, weaker %s", yett_sandbox_get_info(sandbox)->weaker);
+		doctor_found(finding, DOCTOR_WEAKER, mend, "a command ran in a sandbox, weaker %s",
+		             yett_sandbox_get_info(sandbox)->weaker);
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "a command ran in a sandbox");
 	yett_free(output);
@@ -247,13 +277,17 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 	yett_sandbox_close(sandbox);
 }
 
-/* Whether a service can catch connections at all ports, it alone knows: asked for networks that take it, as far as the policy gives one. */
+/* Whether a service can catch connections at all ports, it alone knows: asked for networks that
+ * take it, as far as the policy gives one. */
 static bool look_ports(struct yett_connection *connection, struct doctor_finding *finding)
 {
 	static const char *const name[] = {"name.example"};
 	const struct yett_sandbox_options options[] = {
 		{.size = sizeof options[0], .network = YETT_NETWORK_OPEN},
-		{.size = sizeof options[0], .network = YETT_NETWORK_LIMITED, .allow = name, .allow_count = 1}};
+		{.size = sizeof options[0],
+	         .network = YETT_NETWORK_LIMITED,
+	         .allow = name,
+	         .allow_count = 1}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		_cleanup_(connect_freep) char *plan = NULL;
@@ -267,10 +301,12 @@ static bool look_ports(struct yett_connection *connection, struct doctor_finding
 	return false;
 }
 
-/* Whether one with a network can be had without root, and what it lacks. What the policy does not give is no fault. */
+/* Whether one with a network can be had without root, and what it lacks. What the policy does not
+ * give is no fault. */
 static void look_network(struct yett_connection *connection, struct doctor_finding *finding)
 {
-	const struct yett_sandbox_options options = {.size = sizeof options, .network = YETT_NETWORK_LIMITED};
+	const struct yett_sandbox_options options = {.size = sizeof options,
+	                                             .network = YETT_NETWORK_LIMITED};
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_error error = {0};
 	int r = yett_sandbox_create(connection, &options, &sandbox, &error);
@@ -280,8 +316,9 @@ static void look_network(struct yett_connection *connection, struct doctor_findi
 	else if (r)
 		doctor_found(finding, DOCTOR_WEAKER, mend_of(&error), "%s", error.message);
 	else
-		doctor_found(finding, DOCTOR_WEAKER, "have the administrator start the service",
-		             "without root a listener for each port that rules are about, 256 at most, and so no rule without a port");
+		doctor_found(
+			finding, DOCTOR_WEAKER, "have the administrator start the service",
+			"without root a listener for each port that rules are about, 256 at most, and so no rule without a port");
 	(void)yett_sandbox_end(sandbox, NULL);
 	yett_sandbox_close(sandbox);
 }
@@ -381,13 +418,15 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 	add(&report, "key", &finding);
 	look_start(&options.connect, &connection, &finding);
 	add(&report, "start", &finding);
-	is_rootless = connection && yett_connection_start(connection) == YETT_START_PERSONAL && geteuid() != 0;
+	is_rootless = connection && yett_connection_start(connection) == YETT_START_PERSONAL &&
+	              geteuid() != 0;
 	doctor_look_network(is_rootless, &finding);
 	if (report.works)
 		doctor_add_host_network(is_rootless, &finding);
 	add(&report, "network", &finding);
 	if (connection) {
-		report.works = report.works || has_key; /* a trial counts more than what was found before */
+		report.works = report.works ||
+		               has_key; /* a trial counts more than what was found before */
 		(has_key ? look_trial : look_plan)(connection, &finding);
 		add(&report, "trial", &finding);
 	}
@@ -402,9 +441,11 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 		json_close(output_json());
 		json_bool(output_json(), "works", report.works);
 	} else {
-		(void)puts(!report.works ? "yett run will not work."
-		           : has_key     ? "yett run will work."
-		                         : "yett run will work, as far as can be told without a key: it was not tried.");
+		(void)puts(
+			!report.works ? "yett run will not work."
+			: has_key
+				? "yett run will work."
+				: "yett run will work, as far as can be told without a key: it was not tried.");
 	}
 	return report.works ? EXIT_SUCCESS : EXIT_FAILURE;
 }

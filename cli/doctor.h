@@ -1,5 +1,6 @@
 /*
- * `yett doctor`: what this machine supports, which way the helper would be started, and the mend for what is missing.
+ * `yett doctor`: what this machine supports, which way the helper would be started, and the mend
+ * for what is missing.
  *
  * Runs as the caller and only looks, but for a sandbox it makes to try whether it works.
  */
@@ -25,7 +26,8 @@ extern const struct option doctor_options[];
 int doctor_main(const struct subcommand *self, int argc, char **argv);
 
 /* Fills a finding; `mend` NULL: none is needed. The rest is its text. */
-void doctor_found(struct doctor_finding *finding, enum doctor_state state, const char *mend, const char *format, ...) _printf_(4, 5);
+void doctor_found(struct doctor_finding *finding, enum doctor_state state, const char *mend,
+                  const char *format, ...) _printf_(4, 5);
 
 /* One check of the machine: what is looked at, and why it matters. */
 struct doctor_check {
@@ -35,8 +37,8 @@ struct doctor_check {
 
 extern const struct doctor_check doctor_machine[]; /* ends with a nameless one */
 
-/* Whether the caller can have a user namespace, and be root of mounts there; else, in `mend`, what keeps it from that. Tries it, in a
- * child. */
+/* Whether the caller can have a user namespace, and be root of mounts there; else, in `mend`, what
+ * keeps it from that. Tries it, in a child. */
 bool doctor_has_user_namespace(const char **ret_mend);
 
 /* Whether sandboxes can have a network, as the helper would be started. */
@@ -45,7 +47,8 @@ void doctor_look_network(bool is_rootless, struct doctor_finding *finding);
 /* Adds whether they can have that of the host: without root SELinux labels nothing. */
 void doctor_add_host_network(bool is_rootless, struct doctor_finding *finding);
 
-/* Whether a table as in /proc/net/route has a way to 198.18.0.0/15 or to a part of it, and by which interface. proc_pid_net(5) */
+/* Whether a table as in /proc/net/route has a way to 198.18.0.0/15 or to a part of it, and by which
+ * interface. proc_pid_net(5) */
 bool doctor_routes_fakes(const char *routes, char ret_interface[16]);
 
 /* Whether a kernel release like "5.19.0-1-amd64" is at least major.minor. */

@@ -1,4 +1,5 @@
-/* See doctor.h: the checks of the machine, which ask the kernel and read files that everybody may read. */
+/* See doctor.h: the checks of the machine, which ask the kernel and read files that everybody may
+ * read. */
 #include "cli/doctor.h"
 
 #include <errno.h>
@@ -19,7 +20,8 @@
 #include "base/machine.h"
 #include "base/userns.h"
 
-/* The private ids as the shipped policy has them: ids_first and ids_ranges of its helper section. */
+/* The private ids as the shipped policy has them: ids_first and ids_ranges of its helper section.
+ */
 #define IDS_FIRST 1879048192ULL
 #define IDS_END   (IDS_FIRST + 4096ULL * 65536)
 
@@ -40,11 +42,14 @@ static void look_kernel(struct doctor_finding *finding)
 
 	(void)uname(&name);
 	if (!doctor_kernel_is(name.release, 5, 15))
-		doctor_found(finding, DOCTOR_MISSING, "install a kernel of at least 5.15",
-		             "Linux %.64s: cgroup.kill and id-mapped ext4, xfs and btrfs are all there from 5.15 on", name.release);
+		doctor_found(
+			finding, DOCTOR_MISSING, "install a kernel of at least 5.15",
+			"Linux %.64s: cgroup.kill and id-mapped ext4, xfs and btrfs are all there from 5.15 on",
+			name.release);
 	else if (!doctor_kernel_is(name.release, 6, 3))
 		doctor_found(finding, DOCTOR_WEAKER, "install a kernel of at least 6.3",
-		             "Linux %.64s: tmpfs can be id-mapped, and so shared, from 6.3 on", name.release);
+		             "Linux %.64s: tmpfs can be id-mapped, and so shared, from 6.3 on",
+		             name.release);
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "Linux %.64s", name.release);
 }
@@ -54,7 +59,8 @@ static bool lacks_proc(struct doctor_finding *finding)
 {
 	if (access("/proc/self", F_OK) == 0)
 		return false;
-	doctor_found(finding, DOCTOR_MISSING, "mount -t proc proc /proc", "cannot be told: /proc is not mounted");
+	doctor_found(finding, DOCTOR_MISSING, "mount -t proc proc /proc",
+	             "cannot be told: /proc is not mounted");
 	return true;
 }
 
@@ -65,7 +71,8 @@ static void look_user_namespaces(struct doctor_finding *finding)
 	if (lacks_proc(finding))
 		return;
 	if (!machine_read("/proc/sys/user/max_user_namespaces", text, sizeof text))
-		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_USER_NS", "the kernel has none");
+		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_USER_NS",
+		             "the kernel has none");
 	else if (strtoul(text, NULL, 10) == 0)
 		doctor_found(finding, DOCTOR_MISSING, "sysctl user.max_user_namespaces=15000",
 		             "user.max_user_namespaces is 0, which binds root too");
@@ -84,15 +91,19 @@ bool doctor_has_user_namespace(const char **ret_mend)
 		FILE *file;
 
 		(void)snprintf(map, sizeof map, "%u %u 1", geteuid(), geteuid());
-		if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 || !(file = fopen("/proc/self/uid_map", "we")))
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
+		    !(file = fopen("/proc/self/uid_map", "we")))
 			_exit(1);
 		status = fputs(map, file) < 0;
-		_exit(fclose(file) != 0 || status || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0);
+		_exit(fclose(file) != 0 || status ||
+		      mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0);
 	}
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
 		return true;
 	rule = userns_find_rule();
-	*ret_mend = rule ? rule->mend : "allow user namespaces, which the container or sandbox around you forbids";
+	*ret_mend =
+		rule ? rule->mend
+		     : "allow user namespaces, which the container or sandbox around you forbids";
 	return false;
 }
 
@@ -107,21 +118,26 @@ static void look_cgroups(struct doctor_finding *finding)
 		size_t used = strlen(text);
 
 		has_all = has_all && version;
-		(void)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "", names[i],
+		(void)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "",
+		               names[i],
 		               version == 2   ? "on v2"
 		               : version == 1 ? "on v1"
 		                              : "nowhere");
 	}
 	if (!machine_has_cgroup2())
-		doctor_found(finding, DOCTOR_MISSING, "mount -t cgroup2 none /sys/fs/cgroup", "no cgroup v2 tree is mounted");
+		doctor_found(finding, DOCTOR_MISSING, "mount -t cgroup2 none /sys/fs/cgroup",
+		             "no cgroup v2 tree is mounted");
 	else
 		doctor_found(finding, has_all ? DOCTOR_OK : DOCTOR_WEAKER,
-		             has_all ? NULL : "enable the missing controllers (cgroup_enable= at boot)", "%s", text);
+		             has_all ? NULL
+		                     : "enable the missing controllers (cgroup_enable= at boot)",
+		             "%s", text);
 }
 
 /*
- * What all compiled filters of the machine may take together, which root alone can read, and what those of one process that a sandbox
- * starts take, as SECURITY.md measures it. bpf_jit_limit: Documentation/admin-guide/sysctl/net.rst
+ * What all compiled filters of the machine may take together, which root alone can read, and what
+ * those of one process that a sandbox starts take, as SECURITY.md measures it. bpf_jit_limit:
+ * Documentation/admin-guide/sysctl/net.rst
  */
 #define FILTERS_SIZE (444u << 10)
 
@@ -131,8 +147,10 @@ static void describe_room(char room[static 128])
 
 	room[0] = '\0';
 	if (machine_read("/proc/sys/net/core/bpf_jit_limit", text, sizeof text))
-		(void)snprintf(room, 128, "; the kernel has room for the largest ones of %llu processes (net.core.bpf_jit_limit)",
-		               strtoull(text, NULL, 10) / FILTERS_SIZE);
+		(void)snprintf(
+			room, 128,
+			"; the kernel has room for the largest ones of %llu processes (net.core.bpf_jit_limit)",
+			strtoull(text, NULL, 10) / FILTERS_SIZE);
 }
 
 static void look_seccomp(struct doctor_finding *finding)
@@ -142,13 +160,17 @@ static void look_seccomp(struct doctor_finding *finding)
 	if (lacks_proc(finding))
 		return;
 	describe_room(room);
-	if (machine_read("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text) && machine_has_word(text, "errno"))
-		doctor_found(finding, DOCTOR_OK, NULL, "filters%s%s%s", machine_has_word(text, "log") ? ", with logging" : "",
-		             machine_has_word(text, "user_notif") ? "; forbidden calls are told"
-		                                                  : "; forbidden calls are not told: that is from Linux 5.0 on",
+	if (machine_read("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text) &&
+	    machine_has_word(text, "errno"))
+		doctor_found(finding, DOCTOR_OK, NULL, "filters%s%s%s",
+		             machine_has_word(text, "log") ? ", with logging" : "",
+		             machine_has_word(text, "user_notif")
+		                     ? "; forbidden calls are told"
+		                     : "; forbidden calls are not told: that is from Linux 5.0 on",
 		             room);
 	else
-		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER", "the kernel has no filters");
+		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER",
+		             "the kernel has no filters");
 }
 
 static void look_landlock(struct doctor_finding *finding)
@@ -159,7 +181,9 @@ static void look_landlock(struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_OK, NULL, "ABI %ld, a further layer%s", abi,
 		             abi < 6 ? "; whole from ABI 6 (Linux 6.12) on" : "");
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "not there, or older than ABI 2 (Linux 5.19): this further layer is missing");
+		doctor_found(
+			finding, DOCTOR_OK, NULL,
+			"not there, or older than ABI 2 (Linux 5.19): this further layer is missing");
 }
 
 static void look_lsm(struct doctor_finding *finding)
@@ -170,16 +194,19 @@ static void look_lsm(struct doctor_finding *finding)
 	if (lsm == MACHINE_LSM_APPARMOR)
 		doctor_found(finding, DOCTOR_OK, NULL, "AppArmor; the policy names the profiles");
 	else if (lsm == MACHINE_LSM_SELINUX)
-		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s; the policy names the types", enforces ? "enforcing" : "permissive");
+		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s; the policy names the types",
+		             enforces ? "enforcing" : "permissive");
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "neither AppArmor nor SELinux: this further layer is missing");
+		doctor_found(finding, DOCTOR_OK, NULL,
+		             "neither AppArmor nor SELinux: this further layer is missing");
 }
 
 static void look_overlay(struct doctor_finding *finding)
 {
 	char text[4096];
 
-	if (machine_read("/proc/filesystems", text, sizeof text) && machine_has_word(text, "overlay"))
+	if (machine_read("/proc/filesystems", text, sizeof text) &&
+	    machine_has_word(text, "overlay"))
 		doctor_found(finding, DOCTOR_OK, NULL, "there");
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "not loaded");
@@ -194,7 +221,8 @@ static bool overlaps(const char *path, char *ret_name, size_t size)
 	bool found = false;
 
 	while (file && !found && fgets(line, sizeof line, file))
-		if (sscanf(line, "%63[^:]:%llu:%llu", name, &first, &count) == 3 && first < IDS_END && first + count > IDS_FIRST) {
+		if (sscanf(line, "%63[^:]:%llu:%llu", name, &first, &count) == 3 &&
+		    first < IDS_END && first + count > IDS_FIRST) {
 			(void)snprintf(ret_name, size, "%s", name);
 			found = true;
 		}
@@ -207,11 +235,15 @@ static void look_ids(struct doctor_finding *finding)
 {
 	char name[64];
 
-	if (overlaps("/etc/subuid", name, sizeof name) || overlaps("/etc/subgid", name, sizeof name))
-		doctor_found(finding, DOCTOR_MISSING, "set ids_first in the helper section of " YETT_POLICY_PATH,
+	if (overlaps("/etc/subuid", name, sizeof name) ||
+	    overlaps("/etc/subgid", name, sizeof name))
+		doctor_found(finding, DOCTOR_MISSING,
+		             "set ids_first in the helper section of " YETT_POLICY_PATH,
 		             "%llu to %llu are partly given to %s", IDS_FIRST, IDS_END - 1, name);
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "%llu to %llu are free of /etc/subuid and /etc/subgid", IDS_FIRST, IDS_END - 1);
+		doctor_found(finding, DOCTOR_OK, NULL,
+		             "%llu to %llu are free of /etc/subuid and /etc/subgid", IDS_FIRST,
+		             IDS_END - 1);
 }
 
 static void look_idmap(struct doctor_finding *finding)
@@ -220,19 +252,22 @@ static void look_idmap(struct doctor_finding *finding)
 	static const struct {
 		unsigned long magic;
 		const char *name;
-	} types[] = {{EXT_MAGIC, "ext4"},          {XFS_MAGIC, "xfs"},         {BTRFS_SUPER_MAGIC, "btrfs"},
-	             {TMPFS_MAGIC, "tmpfs"},       {F2FS_MAGIC, "f2fs"},       {EROFS_SUPER_MAGIC_V1, "erofs"},
+	} types[] = {{EXT_MAGIC, "ext4"},          {XFS_MAGIC, "xfs"},
+	             {BTRFS_SUPER_MAGIC, "btrfs"}, {TMPFS_MAGIC, "tmpfs"},
+	             {F2FS_MAGIC, "f2fs"},         {EROFS_SUPER_MAGIC_V1, "erofs"},
 	             {SQUASHFS_MAGIC, "squashfs"}, {MSDOS_SUPER_MAGIC, "vfat"}};
 	struct statfs fs = {0};
 
 	(void)statfs("/", &fs);
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if ((unsigned long)fs.f_type == types[i].magic) {
-			doctor_found(finding, DOCTOR_OK, NULL, "%s can be id-mapped", types[i].name);
+			doctor_found(finding, DOCTOR_OK, NULL, "%s can be id-mapped",
+			             types[i].name);
 			return;
 		}
 	doctor_found(finding, DOCTOR_WEAKER, "keep what you share on ext4, xfs or btrfs",
-	             "the root file system (type %#lx) may refuse id-mapped mounts", (unsigned long)fs.f_type);
+	             "the root file system (type %#lx) may refuse id-mapped mounts",
+	             (unsigned long)fs.f_type);
 }
 
 static void add_lack(char *lacks, size_t size, const char *format, ...) _printf_(3, 4);
@@ -248,7 +283,8 @@ static void add_lack(char *lacks, size_t size, const char *format, ...)
 	va_end(args);
 }
 
-/* Whether terminals belong to the group of terminals, as programs expect that make one for another user. */
+/* Whether terminals belong to the group of terminals, as programs expect that make one for another
+ * user. */
 static bool has_tty_group(void)
 {
 	char *line = NULL;
@@ -273,8 +309,8 @@ static bool has_own_name(void)
 }
 
 /*
- * What programs ask of any host, and of this one in vain: the column `host` of the corpus, tests/programs/corpus.py. That some are missing
- * is no fault: most users want none of it.
+ * What programs ask of any host, and of this one in vain: the column `host` of the corpus,
+ * tests/programs/corpus.py. That some are missing is no fault: most users want none of it.
  */
 static void look_programs(struct doctor_finding *finding)
 {
@@ -283,7 +319,8 @@ static void look_programs(struct doctor_finding *finding)
 		long most;
 		const char *whom;
 	} settings[] = {
-		{"kernel.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid", 2, "perf, of a profile with perf_events"},
+		{"kernel.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid", 2,
+	         "perf, of a profile with perf_events"},
 		{"kernel.yama.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope", 0, "gdb --pid"},
 		{"vm.mmap_rnd_bits", "/proc/sys/vm/mmap_rnd_bits", 28, "ThreadSanitizer"},
 	};
@@ -293,11 +330,12 @@ static void look_programs(struct doctor_finding *finding)
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
 		if (machine_read(settings[i].path, text, sizeof text)) {
 			if (strtol(text, NULL, 10) > settings[i].most)
-				add_lack(lacks, sizeof lacks, "%s at %ld or less (%s)", settings[i].name, settings[i].most,
-				         settings[i].whom);
+				add_lack(lacks, sizeof lacks, "%s at %ld or less (%s)",
+				         settings[i].name, settings[i].most, settings[i].whom);
 		} else if (errno != ENOENT) {
-			add_lack(lacks, sizeof lacks, "perhaps %s at %ld or less, which root can see (%s)", settings[i].name,
-			         settings[i].most, settings[i].whom);
+			add_lack(lacks, sizeof lacks,
+			         "perhaps %s at %ld or less, which root can see (%s)",
+			         settings[i].name, settings[i].most, settings[i].whom);
 		}
 	}
 	if (!doctor_has_user_namespace(&mend))
@@ -325,9 +363,13 @@ static void look_cores(struct doctor_finding *finding)
 	}
 	text[strcspn(text, "\n")] = '\0';
 	if (*text && *text != '|' && *text != '@' && !strchr(text, '/'))
-		doctor_found(finding, DOCTOR_OK, NULL, "written where a command is that asks for them (--core): '%s'", text);
+		doctor_found(finding, DOCTOR_OK, NULL,
+		             "written where a command is that asks for them (--core): '%s'", text);
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "none inside: kernel.core_pattern is '%s', and no file's name such as core", text);
+		doctor_found(
+			finding, DOCTOR_OK, NULL,
+			"none inside: kernel.core_pattern is '%s', and no file's name such as core",
+			text);
 }
 
 const struct doctor_check doctor_machine[] = {

@@ -9,14 +9,17 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define FAKE_NETWORK UINT32_C(0xc6120000) /* 198.18.0.0/15, from which names have addresses inside */
+/* 198.18.0.0/15, from which names have addresses inside */
+#define FAKE_NETWORK UINT32_C(0xc6120000)
 #define FAKE_MASK    UINT32_C(0xfffe0000)
-#define LEAST_MASK   UINT32_C(0xff000000) /* what is wider, a VPN's 128.0.0.0/1 say, means all, and not these */
-#define BPF_NONE     UINT32_MAX           /* no command of bpf(2) */
+/* what is wider, a VPN's 128.0.0.0/1 say, means all, and not these */
+#define LEAST_MASK UINT32_C(0xff000000)
+#define BPF_NONE   UINT32_MAX /* no command of bpf(2) */
 
 #define LANDLOCK_ABI_OF_SCOPES 6 /* landlock(7) */
 
-/* All of v1's memory controller, and the file by which it limits what TCP holds. cgroup-v1/memory.rst */
+/* All of v1's memory controller, and the file by which it limits what TCP holds.
+ * cgroup-v1/memory.rst */
 #define V1_MEMORY "/sys/fs/cgroup/memory/memory.limit_in_bytes"
 #define V1_TCP    "/sys/fs/cgroup/memory/memory.kmem.tcp.limit_in_bytes"
 
@@ -28,7 +31,8 @@ bool doctor_routes_fakes(const char *routes, char ret_interface[16])
 	for (const char *line = strchr(routes, '\n'); line; line = strchr(line + 1, '\n')) {
 		uint32_t network;
 
-		if (sscanf(line + 1, "%15s %x %*x %*x %*d %*d %*d %x", name, &destination, &mask) != 3)
+		if (sscanf(line + 1, "%15s %x %*x %*x %*d %*d %*d %x", name, &destination, &mask) !=
+		    3)
 			continue;
 		network = ntohl(destination);
 		mask = ntohl(mask);
@@ -60,7 +64,8 @@ static bool has_ipv6(void)
 	return fd >= 0;
 }
 
-/* The kernel knows bpf(2). Whether it lets the helper use it, which takes root, the helper tells: look_ports(). */
+/* The kernel knows bpf(2). Whether it lets the helper use it, which takes root, the helper tells:
+ * look_ports(). */
 static bool has_bpf(void)
 {
 	return syscall(SYS_bpf, BPF_NONE, NULL, 0) >= 0 || errno != ENOSYS;
@@ -71,11 +76,14 @@ void doctor_look_network(bool is_rootless, struct doctor_finding *finding)
 	char routes[65536], name[16];
 
 	if (is_rootless)
-		doctor_found(finding, DOCTOR_WEAKER, "have the administrator start the service, as docs/admin.md says",
-		             "connections can be caught at ports that rules are about, and no others: that takes root");
+		doctor_found(
+			finding, DOCTOR_WEAKER,
+			"have the administrator start the service, as docs/admin.md says",
+			"connections can be caught at ports that rules are about, and no others: that takes root");
 	else if (!has_bpf())
-		doctor_found(finding, DOCTOR_WEAKER, "use a kernel with CONFIG_BPF_SYSCALL",
-		             "connections can be caught at ports that rules are about, and no others: the kernel has no BPF");
+		doctor_found(
+			finding, DOCTOR_WEAKER, "use a kernel with CONFIG_BPF_SYSCALL",
+			"connections can be caught at ports that rules are about, and no others: the kernel has no BPF");
 	else if (read_routes(routes, sizeof routes) && doctor_routes_fakes(routes, name))
 		doctor_found(
 			finding, DOCTOR_WEAKER,
@@ -84,8 +92,10 @@ void doctor_look_network(bool is_rootless, struct doctor_finding *finding)
 			"which no rule for a name alone allows",
 			name);
 	else if (access(V1_MEMORY, F_OK) == 0 && access(V1_TCP, F_OK) < 0)
-		doctor_found(finding, DOCTOR_WEAKER, "boot with systemd.unified_cgroup_hierarchy=1, or a kernel with memory.kmem.tcp",
-		             "connections can be caught, but what they hold of memory has no limit: cgroup v1 has no memory.kmem.tcp here");
+		doctor_found(
+			finding, DOCTOR_WEAKER,
+			"boot with systemd.unified_cgroup_hierarchy=1, or a kernel with memory.kmem.tcp",
+			"connections can be caught, but what they hold of memory has no limit: cgroup v1 has no memory.kmem.tcp here");
 	else if (!has_ipv6())
 		doctor_found(finding, DOCTOR_OK, "boot without ipv6.disable=1 to reach IPv6",
 		             "connections can be caught, of IPv4 only: IPv6 is off");
@@ -99,13 +109,15 @@ void doctor_add_host_network(bool is_rootless, struct doctor_finding *finding)
 	size_t used = strlen(finding->found);
 	FILE *file = is_rootless ? NULL : fopen("/sys/fs/selinux/enforce", "re");
 	bool is_enforced = file && fgetc(file) == '1';
-	bool has_scopes = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= LANDLOCK_ABI_OF_SCOPES;
+	bool has_scopes = syscall(SYS_landlock_create_ruleset, NULL, 0,
+	                          LANDLOCK_CREATE_RULESET_VERSION) >= LANDLOCK_ABI_OF_SCOPES;
 
 	if (file)
 		(void)fclose(file);
-	(void)snprintf(finding->found + used, sizeof finding->found - used, "; %s",
-	               has_scopes ? "the host's own (--net host) can be given"
-	               : is_enforced
-	                       ? "the host's own (--net host) can be given if the loaded SELinux policy has Yett's module"
-	                       : "the host's own (--net host) cannot be given: that takes Landlock 6 (Linux 6.12), or SELinux, enforcing");
+	(void)snprintf(
+		finding->found + used, sizeof finding->found - used, "; %s",
+		has_scopes ? "the host's own (--net host) can be given"
+		: is_enforced
+			? "the host's own (--net host) can be given if the loaded SELinux policy has Yett's module"
+			: "the host's own (--net host) cannot be given: that takes Landlock 6 (Linux 6.12), or SELinux, enforcing");
 }

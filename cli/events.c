@@ -59,7 +59,8 @@ static const char *unreachable_text(int error, char *text, size_t size)
 	error -= YETT_EVENT_OF_PROXY;
 	if (error == 0)
 		return "the proxy has no address";
-	(void)(error < 300 ? snprintf(text, size, "the proxy: %s", strerror(error)) : snprintf(text, size, "the proxy answered %d", error));
+	(void)(error < 300 ? snprintf(text, size, "the proxy: %s", strerror(error))
+	                   : snprintf(text, size, "the proxy answered %d", error));
 	return text;
 }
 
@@ -73,7 +74,8 @@ static void print_peer(const struct yett_event *e)
 	if (*peer->name && *peer->address)
 		(void)printf(" (%s)", ESCAPE(peer->address));
 	if (e->kind == YETT_EVENT_DISCONNECTED)
-		(void)printf(" sent %llu received %llu", (unsigned long long)peer->sent_bytes, (unsigned long long)peer->received_bytes);
+		(void)printf(" sent %llu received %llu", (unsigned long long)peer->sent_bytes,
+		             (unsigned long long)peer->received_bytes);
 	if (e->kind == YETT_EVENT_UNREACHABLE)
 		(void)printf(": %s", unreachable_text(e->os_error, text, sizeof text));
 	if (e->kind == YETT_EVENT_BLOCKED)
@@ -90,7 +92,8 @@ static void print_line(const char *name, const struct yett_event *e)
 {
 	events_print_time(e->time_ms);
 	if (e->lost)
-		(void)printf(" %s lost %llu events\n%*s", name, (unsigned long long)e->lost, 12, "");
+		(void)printf(" %s lost %llu events\n%*s", name, (unsigned long long)e->lost, 12,
+		             "");
 	(void)printf(" %s %s", name, yett_event_name(e->kind));
 	if (e->command)
 		(void)printf(" %llu", (unsigned long long)e->command);
@@ -208,17 +211,19 @@ static void take_event(const struct yett_event *event, void *data)
 	follower->print(follower->name, yett_events_id(follower->events), event);
 }
 
-static int follow(struct yett_connection *connection, const char *sandbox, const char *name, struct follower *follower,
-                  struct yett_error *error)
+static int follow(struct yett_connection *connection, const char *sandbox, const char *name,
+                  struct follower *follower, struct yett_error *error)
 {
 	*follower = (struct follower){.print = follower->print};
 	(void)snprintf(follower->name, sizeof follower->name, "%s", name);
-	return yett_sandbox_follow(connection, sandbox, take_event, follower, &follower->events, error);
+	return yett_sandbox_follow(connection, sandbox, take_event, follower, &follower->events,
+	                           error);
 }
 
 static int no_memory(struct yett_error *error)
 {
-	return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory to follow sandboxes");
+	return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+	                 "there is not enough memory to follow sandboxes");
 }
 
 static struct follower *make_followers(size_t count, events_print_fn print)
@@ -231,8 +236,8 @@ static struct follower *make_followers(size_t count, events_print_fn print)
 }
 
 /* All that are there now; one that ends meanwhile is none. */
-static int follow_all(struct yett_connection *connection, bool all, events_print_fn print, struct follower **ret_followers,
-                      size_t *ret_count, struct yett_error *error)
+static int follow_all(struct yett_connection *connection, bool all, events_print_fn print,
+                      struct follower **ret_followers, size_t *ret_count, struct yett_error *error)
 {
 	struct yett_sandbox_list *list = NULL;
 	int r = yett_sandboxes_list(connection, all ? YETT_LIST_ALL : 0, &list, error);
@@ -247,7 +252,8 @@ static int follow_all(struct yett_connection *connection, bool all, events_print
 
 		if (status->state != YETT_STATE_RUNNING && status->state != YETT_STATE_PAUSED)
 			continue;
-		r = follow(connection, id, *status->name ? status->name : id, &(*ret_followers)[*ret_count], error);
+		r = follow(connection, id, *status->name ? status->name : id,
+		           &(*ret_followers)[*ret_count], error);
 		if (r == 0)
 			++*ret_count;
 		else if (r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING)
@@ -267,19 +273,22 @@ static int tell(struct follower *followers, size_t count, struct yett_error *err
 	if (!wait)
 		return no_memory(error);
 	for (size_t i = 0; i < count; i++)
-		wait[i] = (struct pollfd){.fd = yett_events_fd(followers[i].events), .events = POLLIN};
+		wait[i] = (struct pollfd){.fd = yett_events_fd(followers[i].events),
+		                          .events = POLLIN};
 	/* Somebody who closed the pipe that we print to is noticed when nothing happens, too. */
 	while (left && result != YETT_E_FILE_OPERATION_FAILED) {
 		wait[count] = (struct pollfd){.fd = STDOUT_FILENO};
 		if (poll(wait, count + 1, -1) < 0) {
 			if (errno == EINTR)
 				continue;
-			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot wait for what happens in sandboxes: %m");
+			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+			                 "cannot wait for what happens in sandboxes: %m");
 		}
 		if (wait[count].revents & (POLLERR | POLLHUP))
 			break;
 		for (size_t i = 0; i < count; i++) {
-			int r = wait[i].revents ? yett_events_dispatch(followers[i].events, error) : 0;
+			int r = wait[i].revents ? yett_events_dispatch(followers[i].events, error)
+			                        : 0;
 
 			if (r == 0)
 				continue;
@@ -288,12 +297,14 @@ static int tell(struct follower *followers, size_t count, struct yett_error *err
 			if (!followers[i].has_ended)
 				result = r;
 		}
-		result = output_flush("to standard output", error) ? YETT_E_FILE_OPERATION_FAILED : result;
+		result = output_flush("to standard output", error) ? YETT_E_FILE_OPERATION_FAILED
+		                                                   : result;
 	}
 	return result;
 }
 
-int events_tell(struct yett_connection *connection, const struct events_wanted *wanted, events_print_fn print, struct yett_error *error)
+int events_tell(struct yett_connection *connection, const struct events_wanted *wanted,
+                events_print_fn print, struct yett_error *error)
 {
 	_cleanup_free_ struct follower *followers = NULL;
 	size_t count = 0;
@@ -305,7 +316,8 @@ int events_tell(struct yett_connection *connection, const struct events_wanted *
 		followers = make_followers(wanted->count, print);
 		r = followers ? 0 : no_memory(error);
 		for (size_t i = 0; r == 0 && i < wanted->count; i++) {
-			r = follow(connection, wanted->names[i], wanted->names[i], &followers[count], error);
+			r = follow(connection, wanted->names[i], wanted->names[i],
+			           &followers[count], error);
 			count += r == 0;
 		}
 	}
@@ -325,6 +337,8 @@ int events_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	r = events_tell(connection, &(struct events_wanted){argv + first, (size_t)(argc - first), options.all}, print_event, &error);
+	r = events_tell(connection,
+	                &(struct events_wanted){argv + first, (size_t)(argc - first), options.all},
+	                print_event, &error);
 	return manage_finish(connection, r, &error);
 }

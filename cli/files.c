@@ -19,7 +19,8 @@ char *files_split(char *operand)
 {
 	char *colon = strchr(operand, ':');
 
-	if (!colon || colon == operand || colon[1] != '/' || memchr(operand, '/', (size_t)(colon - operand)))
+	if (!colon || colon == operand || colon[1] != '/' ||
+	    memchr(operand, '/', (size_t)(colon - operand)))
 		return NULL;
 	*colon = '\0';
 	return colon + 1;
@@ -32,9 +33,12 @@ struct files_run {
 	struct yett_error error;
 };
 
-static int open_sandbox(struct files_run *run, const struct connect_choice *choice, const char *id_or_name)
+static int open_sandbox(struct files_run *run, const struct connect_choice *choice,
+                        const char *id_or_name)
 {
-	int r = run->connection ? 0 : connect_for(choice, false, id_or_name, &run->connection, &run->error);
+	int r = run->connection
+	                ? 0
+	                : connect_for(choice, false, id_or_name, &run->connection, &run->error);
 
 	return r ? r : yett_sandbox_attach(run->connection, id_or_name, &run->sandbox, &run->error);
 }
@@ -59,7 +63,8 @@ static int finish(struct files_run *run, int r)
 
 static int not_a_path(struct files_run *run, const char *operand)
 {
-	(void)error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.200s: expected SANDBOX:/PATH, like web:/tmp", operand);
+	(void)error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                "%.200s: expected SANDBOX:/PATH, like web:/tmp", operand);
 	return YETT_E_INVALID_REQUEST;
 }
 
@@ -95,12 +100,15 @@ int cp_main(const struct subcommand *self, int argc, char **argv)
 	from_inside = files_split(from);
 	to_inside = files_split(to);
 	if (!from_inside == !to_inside)
-		r = error_set(&run.error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		              "cp copies into a sandbox or out of one: either %.100s or %.100s must be SANDBOX:/PATH", from, to);
+		r = error_set(
+			&run.error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"cp copies into a sandbox or out of one: either %.100s or %.100s must be SANDBOX:/PATH",
+			from, to);
 	else
 		r = open_sandbox(&run, &options.connect, from_inside ? from : to);
 	if (r == 0) {
-		const struct run_copy copy = {from_inside ? from_inside : from, from_inside ? to : to_inside};
+		const struct run_copy copy = {from_inside ? from_inside : from,
+		                              from_inside ? to : to_inside};
 
 		r = copy_one(run.sandbox, from_inside != NULL, &copy, &copied, &run.error);
 		tell_copied(&copied, &copy, from_inside != NULL);
@@ -117,7 +125,8 @@ struct entry {
 	uint32_t uid, gid, mtime_ns;
 	int64_t mtime_s;
 	char permissions[sizeof((struct yett_file_info *)NULL)->permissions];
-	char owner[sizeof((struct yett_file_info *)NULL)->owner], group[sizeof((struct yett_file_info *)NULL)->group];
+	char owner[sizeof((struct yett_file_info *)NULL)->owner],
+		group[sizeof((struct yett_file_info *)NULL)->group];
 };
 
 struct list {
@@ -240,7 +249,8 @@ static int read_list(struct files_run *run, const char *path, struct list *list)
 
 	yett_free(info);
 	if (is_directory) {
-		r = yett_file_list(run->sandbox, path, LIST_ENTRIES_MAX, keep_entry, list, &run->error);
+		r = yett_file_list(run->sandbox, path, LIST_ENTRIES_MAX, keep_entry, list,
+		                   &run->error);
 	} else {
 		r = yett_file_stat(run->sandbox, path, 0, &info, &run->error);
 		if (r == 0) {
@@ -249,7 +259,8 @@ static int read_list(struct files_run *run, const char *path, struct list *list)
 		}
 	}
 	if (r == 0 && list->is_cut)
-		r = error_set(&run->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory for the list");
+		r = error_set(&run->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		              "there is not enough memory for the list");
 	return r;
 }
 
@@ -264,7 +275,8 @@ int ls_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	path = files_split(argv[first]);
-	r = path ? open_sandbox(&run, &options.connect, argv[first]) : not_a_path(&run, argv[first]);
+	r = path ? open_sandbox(&run, &options.connect, argv[first])
+	         : not_a_path(&run, argv[first]);
 	if (r == 0)
 		r = read_list(&run, path, &list);
 	if (r == 0 && list.count)
@@ -290,7 +302,8 @@ static int print_file(struct files_run *run, const char *path)
 		at += n;
 	}
 	if (r == 0 && (!chunk || n < 0))
-		r = error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s cannot be read: %m", path);
+		r = error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		              "%s cannot be read: %m", path);
 	return r;
 }
 
@@ -302,7 +315,8 @@ static int json_file(struct files_run *run, const char *path)
 	int r = yett_file_read(run->sandbox, path, CAT_JSON_MAX, &bytes, &length, &run->error);
 
 	if (r == YETT_E_RESOURCE_LIMIT)
-		error_detail(&run->error, "with --json-fd the content goes to stdout, whatever its size");
+		error_detail(&run->error,
+		             "with --json-fd the content goes to stdout, whatever its size");
 	if (r == 0)
 		json_bytes(output_json(), "content", bytes, length);
 	yett_free(bytes);

@@ -17,37 +17,45 @@ OPTION_TEXT(set_key, struct git_choice, connect.key_path)
 static int set_directory(void *into, const char *value, struct yett_error *error)
 {
 	if (value[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--directory %s: expected an absolute path inside", value);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--directory %s: expected an absolute path inside", value);
 	((struct git_choice *)into)->directory = value;
 	return 0;
 }
 
 static int set_max(void *into, const char *value, struct yett_error *error)
 {
-	if (units_parse_size(value, &((struct git_choice *)into)->max_bytes) < 0 || ((struct git_choice *)into)->max_bytes == 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--max-size %s: expected a size like 64M or 2G", value);
+	if (units_parse_size(value, &((struct git_choice *)into)->max_bytes) < 0 ||
+	    ((struct git_choice *)into)->max_bytes == 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--max-size %s: expected a size like 64M or 2G", value);
 	return 0;
 }
 
 const struct option git_options[] = {
-	{'C', "directory", "DIR", "the repository inside (where what is copy-on-write is)", set_directory},
+	{'C', "directory", "DIR", "the repository inside (where what is copy-on-write is)",
+         set_directory},
 	{0, "max-size", "SIZE", "take over no pack that is larger (2G)", set_max},
 	CONNECT_OPTIONS,
 	{0},
 };
 
-/* What was asked for and no tags besides; and no other repository: those of submodules are named by what is fetched. */
-static int fetch(const struct git_choice *choice, const struct git_origin *origin, int count, char **refspecs, struct yett_error *error)
+/* What was asked for and no tags besides; and no other repository: those of submodules are named by
+ * what is fetched. */
+static int fetch(const struct git_choice *choice, const struct git_origin *origin, int count,
+                 char **refspecs, struct yett_error *error)
 {
 	_cleanup_free_ char *url = git_origin_url(origin, choice);
 	const char *const words[] = {"fetch", "--no-tags", "--no-recurse-submodules", "--", url};
 
 	if (!url)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what git is to fetch");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for what git is to fetch");
 	if (git_run(choice, words, ARRAY_SIZE(words), refspecs, (size_t)count, -1, error))
 		return 0;
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "git could not fetch from %s in the sandbox %s",
-	                 ESCAPE(origin->directory), origin->id);
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                 "git could not fetch from %s in the sandbox %s", ESCAPE(origin->directory),
+	                 origin->id);
 }
 
 int git_main(const struct subcommand *self, int argc, char **argv)
@@ -61,9 +69,10 @@ int git_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (strcmp(argv[first], "fetch") != 0 || argc - first - 2 > REFSPECS_MAX) {
-		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "git %.80s: expected fetch, then a sandbox or store or none, and at most %d refs", ESCAPE(argv[first]),
-		                REFSPECS_MAX);
+		(void)error_set(
+			&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"git %.80s: expected fetch, then a sandbox or store or none, and at most %d refs",
+			ESCAPE(argv[first]), REFSPECS_MAX);
 		output_error(&error);
 		return EXIT_USAGE;
 	}

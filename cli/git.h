@@ -1,6 +1,6 @@
 /*
- * yett git: commits that were made in a sandbox, taken over by git's own means. The repository inside is read by git inside; git outside
- * gets a pack, and checks each object of it.
+ * yett git: commits that were made in a sandbox, taken over by git's own means. The repository
+ * inside is read by git inside; git outside gets a pack, and checks each object of it.
  *
  * Runs as the caller.
  */

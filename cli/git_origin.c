@@ -22,9 +22,10 @@ void git_origin_close(struct git_origin *origin)
 	yett_connection_close(origin->connection);
 }
 
-/* A sandbox that runs, which is attached then, or a store: of one that has ended its changes are there. */
-static int find(struct git_origin *origin, const struct yett_work_list *list, const char *name, const struct yett_work **ret_store,
-                struct yett_error *error)
+/* A sandbox that runs, which is attached then, or a store: of one that has ended its changes are
+ * there. */
+static int find(struct git_origin *origin, const struct yett_work_list *list, const char *name,
+                const struct yett_work **ret_store, struct yett_error *error)
 {
 	const struct yett_work *store = NULL;
 	struct yett_error unknown = {0};
@@ -47,9 +48,12 @@ static int find(struct git_origin *origin, const struct yett_work_list *list, co
 
 static int make_sandbox(struct git_origin *origin, const char *store, struct yett_error *error)
 {
-	const struct yett_share share = {.size = sizeof share, .flags = YETT_SHARE_COW, .store = store};
-	const struct yett_sandbox_options options = {
-		.size = sizeof options, .shares = &share, .shares_count = 1, .network = YETT_NETWORK_NONE};
+	const struct yett_share share = {
+		.size = sizeof share, .flags = YETT_SHARE_COW, .store = store};
+	const struct yett_sandbox_options options = {.size = sizeof options,
+	                                             .shares = &share,
+	                                             .shares_count = 1,
+	                                             .network = YETT_NETWORK_NONE};
 
 	int r = yett_sandbox_create(origin->connection, &options, &origin->sandbox, error);
 
@@ -58,7 +62,8 @@ static int make_sandbox(struct git_origin *origin, const char *store, struct yet
 }
 
 /* Where it has one share that is copy-on-write, there. */
-static int find_directory(const struct yett_work_list *list, struct git_origin *origin, struct yett_error *error)
+static int find_directory(const struct yett_work_list *list, struct git_origin *origin,
+                          struct yett_error *error)
 {
 	const struct yett_work *found = NULL;
 	size_t count = 0;
@@ -68,15 +73,18 @@ static int find_directory(const struct yett_work_list *list, struct git_origin *
 			found = yett_work_list_get(list, i);
 			count++;
 		}
-	if (count == 1 && (size_t)snprintf(origin->directory, sizeof origin->directory, "%s", found->target) < sizeof origin->directory)
+	if (count == 1 && (size_t)snprintf(origin->directory, sizeof origin->directory, "%s",
+	                                   found->target) < sizeof origin->directory)
 		return 0;
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the sandbox %s has %s copy-on-write share: where is the repository?",
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                "the sandbox %s has %s copy-on-write share: where is the repository?",
 	                origin->id, count ? "more than one" : "no");
 	error_mend(error, "name it: yett git fetch -C DIR %s", origin->id);
 	return YETT_E_INVALID_REQUEST;
 }
 
-int git_origin_open(struct git_origin *origin, const struct git_choice *choice, const char *name, struct yett_error *error)
+int git_origin_open(struct git_origin *origin, const struct git_choice *choice, const char *name,
+                    struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *store = NULL;
@@ -90,12 +98,15 @@ int git_origin_open(struct git_origin *origin, const struct git_choice *choice, 
 	if (r == 0 && store && !store->is_used)
 		r = make_sandbox(origin, store->id, error);
 	else if (r == 0 && store)
-		r = yett_sandbox_attach(origin->connection, store->sandbox, &origin->sandbox, error);
+		r = yett_sandbox_attach(origin->connection, store->sandbox, &origin->sandbox,
+		                        error);
 	if (r)
 		return r;
-	(void)snprintf(origin->id, sizeof origin->id, "%s", yett_sandbox_get_info(origin->sandbox)->id);
+	(void)snprintf(origin->id, sizeof origin->id, "%s",
+	               yett_sandbox_get_info(origin->sandbox)->id);
 	if (choice->directory || store) {
-		(void)snprintf(origin->directory, sizeof origin->directory, "%s", choice->directory ? choice->directory : store->target);
+		(void)snprintf(origin->directory, sizeof origin->directory, "%s",
+		               choice->directory ? choice->directory : store->target);
 		return 0;
 	}
 	return find_directory(list, origin, error);
@@ -108,7 +119,8 @@ static void write_word(FILE *file, const char *word)
 		(void)fprintf(file, *word == '%' ? "%%%%" : *word == ' ' ? "%% " : "%c", *word);
 }
 
-/* What git outside speaks to: upload-pack inside, by yett exec. That it reads what belongs to others there harms nobody outside. */
+/* What git outside speaks to: upload-pack inside, by yett exec. That it reads what belongs to
+ * others there harms nobody outside. */
 char *git_origin_url(const struct git_origin *origin, const struct git_choice *choice)
 {
 	char self[PATH_MAX], *url = NULL;
@@ -127,7 +139,8 @@ char *git_origin_url(const struct git_origin *origin, const struct git_choice *c
 	                             "-c",
 	                             "safe.directory=*",
 	                             "-c",
-	                             "core.bigFileThreshold=16m", /* what comes as a delta the one outside has to hold whole */
+	                             "core.bigFileThreshold=16m", /* what comes as a delta the one
+	                                                             outside has to hold whole */
 	                             "upload-pack",
 	                             origin->directory};
 	size_t length;
@@ -203,16 +216,19 @@ bool git_next_line(FILE *from, char line[GIT_LINE_SIZE])
 	return c != EOF || length > 0;
 }
 
-/* "From URL", in whatever language: git leaves out what a URL may end with. The whole line, so that no other one passes for it. */
+/* "From URL", in whatever language: git leaves out what a URL may end with. The whole line, so that
+ * no other one passes for it. */
 static bool is_of_url(const char *line, const char *url)
 {
 	const char *space = strchr(line, ' ');
 	size_t length = space ? strlen(space + 1) : 0;
 
-	return space && length + strlen("/.git") >= strlen(url) && strncmp(space + 1, url, length) == 0;
+	return space && length + strlen("/.git") >= strlen(url) &&
+	       strncmp(space + 1, url, length) == 0;
 }
 
-/* What git inside says comes with what git outside says. Only the line with our URL is left out: nobody typed it, and it says nothing. */
+/* What git inside says comes with what git outside says. Only the line with our URL is left out:
+ * nobody typed it, and it says nothing. */
 static void pass_errors(int errors, const char *url)
 {
 	FILE *file = fdopen(errors, "r");
@@ -228,8 +244,8 @@ static void pass_errors(int errors, const char *url)
 		(void)fclose(file);
 }
 
-bool git_run(const struct git_choice *choice, const char *const *words, size_t count, char **more, size_t more_count, int out,
-             struct yett_error *error)
+bool git_run(const struct git_choice *choice, const char *const *words, size_t count, char **more,
+             size_t more_count, int out, struct yett_error *error)
 {
 	static const char *const checked[] = {"git",
 	                                      "-c",
@@ -244,8 +260,10 @@ bool git_run(const struct git_choice *choice, const char *const *words, size_t c
 	                                      "pack.threads=2",
 	                                      "-c",
 	                                      "gc.auto=0"};
-	_cleanup_free_ char **argv = calloc(ARRAY_SIZE(checked) + count + more_count + 1, sizeof *argv);
-	int errors[2] = {-1, -1}, status = 0, r = argv && pipe2(errors, O_CLOEXEC) == 0 ? 0 : -errno;
+	_cleanup_free_ char **argv =
+		calloc(ARRAY_SIZE(checked) + count + more_count + 1, sizeof *argv);
+	int errors[2] = {-1, -1}, status = 0,
+	    r = argv && pipe2(errors, O_CLOEXEC) == 0 ? 0 : -errno;
 	pid_t pid;
 
 	if (r == 0) {
@@ -259,7 +277,8 @@ bool git_run(const struct git_choice *choice, const char *const *words, size_t c
 	if (r < 0) {
 		fd_close(errors[0]);
 		errno = -r;
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot start git: %m");
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "cannot start git: %m");
 		return false;
 	}
 	pass_errors(errors[0], words[count - 1]);
@@ -267,6 +286,7 @@ bool git_run(const struct git_choice *choice, const char *const *words, size_t c
 		continue;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "git could not read what is in the sandbox");
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                "git could not read what is in the sandbox");
 	return false;
 }

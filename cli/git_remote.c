@@ -39,8 +39,9 @@ static size_t hash_length(const char *text)
 /* By which one name looks like another one. */
 static bool is_invisible(uint32_t point)
 {
-	return point == 0xad || point == 0x61c || (point >= 0x200b && point <= 0x200d) || (point >= 0x2060 && point <= 0x2064) ||
-	       point == 0xfeff || (point >= 0xe0000 && point <= 0xe0fff);
+	return point == 0xad || point == 0x61c || (point >= 0x200b && point <= 0x200d) ||
+	       (point >= 0x2060 && point <= 0x2064) || point == 0xfeff ||
+	       (point >= 0xe0000 && point <= 0xe0fff);
 }
 
 /* A branch, as git may have it: git looks at the rest, and prints it as it is. */
@@ -50,7 +51,8 @@ static bool is_branch(const char *name)
 		return false;
 	while (*name) {
 		uint32_t point = 0;
-		size_t length = json_utf8_next(name, strnlen(name, 4), &point); /* no character is longer */
+		size_t length =
+			json_utf8_next(name, strnlen(name, 4), &point); /* no character is longer */
 
 		if (length == 0 || point == ' ' || json_is_harmful(point) || is_invisible(point))
 			return false;
@@ -59,7 +61,8 @@ static bool is_branch(const char *name)
 	return true;
 }
 
-/* HASH TAB NAME, or ref: NAME TAB HEAD. Tags are not told of: git would take those along that lead to what it fetches. */
+/* HASH TAB NAME, or ref: NAME TAB HEAD. Tags are not told of: git would take those along that lead
+ * to what it fetches. */
 static void tell_ref(char *line)
 {
 	char *tab = strchr(line, '\t');
@@ -81,10 +84,12 @@ static bool list(struct remote *remote, struct yett_error *error)
 	char line[GIT_LINE_SIZE];
 	size_t count = 0;
 	FILE *told = tmpfile();
-	bool is_told = told && git_run(&remote->choice, words, ARRAY_SIZE(words), refs, ARRAY_SIZE(refs), fileno(told), error);
+	bool is_told = told && git_run(&remote->choice, words, ARRAY_SIZE(words), refs,
+	                               ARRAY_SIZE(refs), fileno(told), error);
 
 	if (!told)
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "no file for what is told of the refs: %m");
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "no file for what is told of the refs: %m");
 	if (is_told)
 		rewind(told);
 	while (is_told && count++ < REFS_MAX && git_next_line(told, line))
@@ -100,8 +105,9 @@ static bool list(struct remote *remote, struct yett_error *error)
 static bool add_wanted(struct remote *remote, const char *words, struct yett_error *error)
 {
 	size_t length = hash_length(words);
-	char **more =
-		length && remote->wanted_count < WANTED_MAX ? reallocarray(remote->wanted, remote->wanted_count + 1, sizeof *more) : NULL;
+	char **more = length && remote->wanted_count < WANTED_MAX
+	                      ? reallocarray(remote->wanted, remote->wanted_count + 1, sizeof *more)
+	                      : NULL;
 
 	if (more) {
 		remote->wanted = more;
@@ -109,15 +115,22 @@ static bool add_wanted(struct remote *remote, const char *words, struct yett_err
 		if (more[remote->wanted_count++])
 			return true;
 	}
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "git asks for what cannot be had");
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                "git asks for what cannot be had");
 	return false;
 }
 
 static bool fetch(struct remote *remote, struct yett_error *error)
 {
-	const char *const words[] = {"fetch", "--quiet",  "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
-	                             "--",    remote->url};
-	bool is_fetched = git_run(&remote->choice, words, ARRAY_SIZE(words), remote->wanted, remote->wanted_count, STDERR_FILENO, error);
+	const char *const words[] = {"fetch",
+	                             "--quiet",
+	                             "--no-tags",
+	                             "--no-recurse-submodules",
+	                             "--no-write-fetch-head",
+	                             "--",
+	                             remote->url};
+	bool is_fetched = git_run(&remote->choice, words, ARRAY_SIZE(words), remote->wanted,
+	                          remote->wanted_count, STDERR_FILENO, error);
 
 	while (remote->wanted_count)
 		free(remote->wanted[--remote->wanted_count]);
@@ -140,7 +153,8 @@ static bool answer(struct remote *remote, const char *line, struct yett_error *e
 	if (!*line && remote->wanted_count)
 		return fetch(remote, error);
 	if (*line)
-		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "of a sandbox can be fetched, and nothing else");
+		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                "of a sandbox can be fetched, and nothing else");
 	return false;
 }
 
@@ -163,13 +177,15 @@ int git_remote_main(int argc, char **argv)
 	struct yett_error error = {0};
 
 	if (argc != 3) {
-		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, PROGRAM " is for git to call: git remote add NAME yett::ID");
+		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                PROGRAM " is for git to call: git remote add NAME yett::ID");
 	} else if (git_origin_open(&remote.origin, &remote.choice, argv[2], &error) == 0) {
 		remote.url = git_origin_url(&remote.origin, &remote.choice);
 		if (remote.url)
 			converse(&remote, &error);
 		else
-			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what git is to fetch");
+			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                "no memory for what git is to fetch");
 	}
 	while (remote.wanted_count)
 		free(remote.wanted[--remote.wanted_count]);

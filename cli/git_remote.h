@@ -1,5 +1,6 @@
 /*
- * git-remote-yett, by which git takes a sandbox or a store for a remote: `git remote add NAME yett::ID`. gitremote-helpers(7)
+ * git-remote-yett, by which git takes a sandbox or a store for a remote: `git remote add NAME
+ * yett::ID`. gitremote-helpers(7)
  *
  * Runs as the caller, started by git in a repository.
  */

@@ -1,4 +1,5 @@
-/* See history.h. A line is MILLISECONDS STATUS COUNT WORD…, words as base/lines.h has them; of a long command the first ones. */
+/* See history.h. A line is MILLISECONDS STATUS COUNT WORD…, words as base/lines.h has them; of a
+ * long command the first ones. */
 #include "cli/history.h"
 
 #include <fcntl.h>
@@ -25,7 +26,8 @@ const struct option history_options[] = {{0}};
 /* NULL: there is none that can be read. */
 static char *read_file(int directory)
 {
-	_cleanup_fd_ int fd = openat(directory, SESSION_HISTORY, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_fd_ int fd =
+		openat(directory, SESSION_HISTORY, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	size_t used = 0, size;
 	struct stat st;
 	ssize_t n = 1;
@@ -82,14 +84,18 @@ static char *make_line(const struct history_entry *entry)
 	if (entry->is_started)
 		(void)snprintf(status, sizeof status, "started");
 	else if (entry->result)
-		(void)snprintf(status, sizeof status, "%s:%d", entry->result->signaled ? "signal" : "exit", entry->result->status);
-	return asprintf(&line, "%" PRIu64 " %s %zu%s\n", clock_wall_ms(), status, count, words) < 0 ? NULL : line;
+		(void)snprintf(status, sizeof status, "%s:%d",
+		               entry->result->signaled ? "signal" : "exit", entry->result->status);
+	return asprintf(&line, "%" PRIu64 " %s %zu%s\n", clock_wall_ms(), status, count, words) < 0
+	               ? NULL
+	               : line;
 }
 
 static int lock(int directory)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
-	int fd = openat(directory, SESSION_HISTORY ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	int fd = openat(directory, SESSION_HISTORY ".lock",
+	                O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	for (unsigned i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -102,9 +108,12 @@ static int lock(int directory)
 /* Behind what is there; a line that was torn by a crash is ended first. */
 static bool append(int directory, const char *line, bool is_torn)
 {
-	_cleanup_fd_ int fd = openat(directory, SESSION_HISTORY, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	_cleanup_fd_ int fd =
+		openat(directory, SESSION_HISTORY,
+	               O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
-	return fd >= 0 && (!is_torn || write(fd, "\n", 1) == 1) && write(fd, line, strlen(line)) == (ssize_t)strlen(line);
+	return fd >= 0 && (!is_torn || write(fd, "\n", 1) == 1) &&
+	       write(fd, line, strlen(line)) == (ssize_t)strlen(line);
 }
 
 static bool add_line(int directory, const char *line)
@@ -136,7 +145,8 @@ void history_add(const struct history_entry *entry)
 	if (!session_find_of(entry->sandbox, entry->id, name))
 		return;
 	line = make_line(entry);
-	if (!line || session_open(name, SESSION_UNLOCKED, &session, NULL) != 0 || !add_line(session.directory, line))
+	if (!line || session_open(name, SESSION_UNLOCKED, &session, NULL) != 0 ||
+	    !add_line(session.directory, line))
 		output_note("the command is not in the history of %s", name);
 	session_close(&session);
 }
@@ -144,7 +154,8 @@ void history_add(const struct history_entry *entry)
 /* As a shell would take it. */
 static void print_word(char *word)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";
 	bool is_plain = *word && word[strspn(word, plain)] == '\0';
 	const char *part;
 
@@ -175,7 +186,8 @@ static void print_words(char *rest, uint64_t count)
 /* What is none that we write is passed over. */
 static void print_line(char *line)
 {
-	char *at = strsep(&line, " "), *status = strsep(&line, " "), *words = strsep(&line, " "), when[32] = "-";
+	char *at = strsep(&line, " "), *status = strsep(&line, " "), *words = strsep(&line, " "),
+	     when[32] = "-";
 	struct json *json = output_json();
 	uint64_t ms, count, number = 0;
 	const char *colon;
@@ -206,7 +218,11 @@ static void print_line(char *line)
 
 		if (localtime_r(&seconds, &local))
 			(void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-		(void)snprintf(told, sizeof told, is_exit ? "%.0s%" PRIu64 : is_signal ? "%.0ssignal %" PRIu64 : "%s", status, number);
+		(void)snprintf(told, sizeof told,
+		               is_exit     ? "%.0s%" PRIu64
+		               : is_signal ? "%.0ssignal %" PRIu64
+		                           : "%s",
+		               status, number);
 		(void)printf("%-19s  %9s ", when, told);
 	}
 	print_words(line, count);
@@ -229,7 +245,8 @@ int history_main(const struct subcommand *self, int argc, char **argv)
 		return r;
 	(void)snprintf(name, sizeof name, "%s", argv[first]);
 	(void)session_find(argv[first], name);
-	r = session_open(strlen(argv[first]) < sizeof name ? name : "", SESSION_UNLOCKED | SESSION_EVEN_BROKEN, &session, &error);
+	r = session_open(strlen(argv[first]) < sizeof name ? name : "",
+	                 SESSION_UNLOCKED | SESSION_EVEN_BROKEN, &session, &error);
 	if (r) {
 		output_error(&error);
 		session_close(&session);

@@ -1,7 +1,9 @@
 /*
- * What `yett exec` ran in a sandbox, kept with its session: a line for each command, the last thousand of them.
+ * What `yett exec` ran in a sandbox, kept with its session: a line for each command, the last
+ * thousand of them.
  *
- * Runs as the caller. The file may have been edited, or its last line be torn: what is no line of ours is passed over.
+ * Runs as the caller. The file may have been edited, or its last line be torn: what is no line of
+ * ours is passed over.
  */
 #pragma once
 
@@ -16,7 +18,8 @@ struct history_entry {
 	bool is_started;                  /* it runs in the background */
 };
 
-/* Adds an entry, if the sandbox has a session. Where that cannot be done it is told: the command itself did what it did. */
+/* Adds an entry, if the sandbox has a session. Where that cannot be done it is told: the command
+ * itself did what it did. */
 void history_add(const struct history_entry *entry);
 
 int history_main(const struct subcommand *self, int argc, char **argv);

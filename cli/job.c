@@ -67,6 +67,9 @@ int job_open_terminal(int fd, int flags)
 		return -1;
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	own = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	/* after su(1) it still belongs to whoever logged in; the one that controls us anybody may open by this name */
-	return own < 0 && tcgetsid(fd) == getsid(0) ? open("/dev/tty", flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : own;
+	/* after su(1) it still belongs to whoever logged in; the one that controls us anybody may
+	 * open by this name */
+	return own < 0 && tcgetsid(fd) == getsid(0)
+	               ? open("/dev/tty", flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+	               : own;
 }

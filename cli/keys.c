@@ -25,7 +25,8 @@ struct enroll_options {
 static int set_directory(void *into, const char *value, struct yett_error *error)
 {
 	if (value[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--keys-dir %s: expected an absolute path", value);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--keys-dir %s: expected an absolute path", value);
 	((struct enroll_options *)into)->directory = value;
 	return 0;
 }
@@ -36,7 +37,8 @@ OPTION_TEXT(set_remove, struct enroll_options, remove)
 const struct option enroll_options[] = {
 	{'l', "list", NULL, "print the enrolled keys and their names", set_list},
 	{0, "remove", "PRINCIPAL", "take away what is enrolled under a name", set_remove},
-	{0, "keys-dir", "DIR", "the folder of enrolled keys, as the policy names it (" KEYS_DIR ")", set_directory},
+	{0, "keys-dir", "DIR", "the folder of enrolled keys, as the policy names it (" KEYS_DIR ")",
+         set_directory},
 	{0},
 };
 
@@ -51,7 +53,8 @@ int keygen_main(const struct subcommand *self, int argc, char **argv)
 	if (first < argc)
 		r = (size_t)snprintf(path, sizeof path, "%s", argv[first]) < sizeof path
 		            ? 0
-		            : error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the path is too long");
+		            : error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                        "the path is too long");
 	else
 		r = yett_key_path(path, sizeof path, &error);
 	if (r == 0)
@@ -75,24 +78,29 @@ bool keys_name_is_valid(const char *name)
 	static const char rest[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
 	size_t length = strlen(name);
 
-	return length >= 1 && length <= 64 && strspn(name, rest) == length && !strchr("._-", name[0]);
+	return length >= 1 && length <= 64 && strspn(name, rest) == length &&
+	       !strchr("._-", name[0]);
 }
 
-/* The folder and the one above it: what is missing is made, for root to write and everybody to read. */
+/* The folder and the one above it: what is missing is made, for root to write and everybody to
+ * read. */
 static void make_directories(const char *directory)
 {
 	char above[PATH_MAX];
 	char *last;
 
-	if ((size_t)snprintf(above, sizeof above, "%s", directory) >= sizeof above || !(last = strrchr(above, '/')))
+	if ((size_t)snprintf(above, sizeof above, "%s", directory) >= sizeof above ||
+	    !(last = strrchr(above, '/')))
 		return;
 	*last = '\0';
 	(void)mkdir(above, 0755);
 	(void)mkdir(directory, 0755);
 }
 
-/* Whole, or not at all: whoever reads the folder just now sees no file that is still to be filled. */
-static int write_key(const char *directory, const char *path, const char *line, struct yett_error *error)
+/* Whole, or not at all: whoever reads the folder just now sees no file that is still to be filled.
+ */
+static int write_key(const char *directory, const char *path, const char *line,
+                     struct yett_error *error)
 {
 	_cleanup_fd_ int fd = -1;
 	size_t length = strlen(line);
@@ -100,19 +108,24 @@ static int write_key(const char *directory, const char *path, const char *line, 
 	int r = 0;
 
 	if ((size_t)snprintf(made, sizeof made, "%s/.key.XXXXXX", directory) >= sizeof made)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the path of the keys folder is too long");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "the path of the keys folder is too long");
 	fd = mkostemp(made, O_CLOEXEC);
 	if (fd < 0) {
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make %s: %m", path);
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "cannot make %s: %m", path);
 		if (errno == EACCES || errno == EROFS)
 			error_detail(error, "enrolling a key is for the administrator");
 		return YETT_E_FILE_OPERATION_FAILED;
 	}
 	if (fchmod(fd, 0644) < 0 || write(fd, line, length) != (ssize_t)length || fsync(fd) < 0)
-		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m", path);
+		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		              "cannot write %s: %m", path);
 	else if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_NOREPLACE) < 0)
-		r = errno == EEXIST ? error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "%s is there already: that name is taken", path)
-		                    : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make %s: %m", path);
+		r = errno == EEXIST ? error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+		                                "%s is there already: that name is taken", path)
+		                    : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                                "cannot make %s: %m", path);
 	if (r)
 		(void)unlink(made);
 	return r;
@@ -121,7 +134,8 @@ static int write_key(const char *directory, const char *path, const char *line, 
 /* A file as the helper reads it. One that cannot be read holds no key for the helper either. */
 static void read_key_file(int directory, const char *file, char text[static KEY_FILE_MAX + 1])
 {
-	_cleanup_fd_ int fd = openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	_cleanup_fd_ int fd =
+		openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, KEY_FILE_MAX);
 
 	text[n < 0 ? 0 : n] = '\0';
@@ -152,7 +166,8 @@ static bool name_of_file(const char *file, char name[static NAME_MAX + 1])
 }
 
 /* A key proves one name: the helper believes none of two. */
-static int check_other_names(const char *directory, const char *name, const char *line, struct yett_error *error)
+static int check_other_names(const char *directory, const char *name, const char *line,
+                             struct yett_error *error)
 {
 	DIR *entries = opendir(directory);
 	int r = 0;
@@ -160,10 +175,12 @@ static int check_other_names(const char *directory, const char *name, const char
 	for (struct dirent *entry; r == 0 && entries && (entry = readdir(entries));) {
 		char other[NAME_MAX + 1];
 
-		if (name_of_file(entry->d_name, other) && strcmp(other, name) != 0 && is_in_file(dirfd(entries), entry->d_name, line))
-			r = error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
-			              "the key is enrolled as %s already (%s/%s): it cannot have another name besides", other, directory,
-			              entry->d_name);
+		if (name_of_file(entry->d_name, other) && strcmp(other, name) != 0 &&
+		    is_in_file(dirfd(entries), entry->d_name, line))
+			r = error_set(
+				error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+				"the key is enrolled as %s already (%s/%s): it cannot have another name besides",
+				other, directory, entry->d_name);
 	}
 	if (entries)
 		(void)closedir(entries);
@@ -174,11 +191,14 @@ static int check_name(const char *name, struct yett_error *error)
 {
 	if (keys_name_is_valid(name))
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                 "the name %.80s must be of a-z, 0-9, '.', '_' and '-', begin with a letter or digit, and have at most 64", name);
+	return error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"the name %.80s must be of a-z, 0-9, '.', '_' and '-', begin with a letter or digit, and have at most 64",
+		name);
 }
 
-int keys_enroll(const char *directory, const char *name, const char *public_path, struct yett_error *error)
+int keys_enroll(const char *directory, const char *name, const char *public_path,
+                struct yett_error *error)
 {
 	char path[PATH_MAX], line[512];
 	uint8_t key[YETT_KEY_SIZE];
@@ -191,7 +211,8 @@ int keys_enroll(const char *directory, const char *name, const char *public_path
 		return r;
 	(void)strcat(line, "\n");
 	if ((size_t)snprintf(path, sizeof path, "%s/%s.pub", directory, name) >= sizeof path)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the path of the keys folder is too long");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "the path of the keys folder is too long");
 	make_directories(directory);
 	r = check_other_names(directory, name, line, error);
 	return r ? r : write_key(directory, path, line, error);
@@ -205,13 +226,17 @@ int keys_remove(const char *directory, const char *name, struct yett_error *erro
 	if (r)
 		return r;
 	if ((size_t)snprintf(path, sizeof path, "%s/%s.pub", directory, name) >= sizeof path)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the path of the keys folder is too long");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "the path of the keys folder is too long");
 	if (unlink(path) == 0)
 		return 0;
 	if (errno == ENOENT)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "no key is enrolled as %s in %s: yett enroll --list shows the names",
-		                 name, directory);
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot remove %s: %m", path);
+		return error_set(
+			error, YETT_E_NOT_FOUND, YETT_R_NONE,
+			"no key is enrolled as %s in %s: yett enroll --list shows the names", name,
+			directory);
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot remove %s: %m",
+	                path);
 	if (errno == EACCES || errno == EPERM || errno == EROFS)
 		error_detail(error, "removing a key is for the administrator");
 	return YETT_E_FILE_OPERATION_FAILED;
@@ -247,10 +272,11 @@ static struct enrolled *add_enrolled(struct enrolled_list *list, const char *nam
 }
 
 /*
- * Why the helper passes the file over; an empty text when it does not. To the service root alone is the administrator, to a helper of
- * one's own also the user who runs it, whose the folder then is.
+ * Why the helper passes the file over; an empty text when it does not. To the service root alone is
+ * the administrator, to a helper of one's own also the user who runs it, whose the folder then is.
  */
-static void judge_file(int directory, const char *file, uid_t directory_owner, char *why, size_t size)
+static void judge_file(int directory, const char *file, uid_t directory_owner, char *why,
+                       size_t size)
 {
 	struct stat st;
 
@@ -258,15 +284,18 @@ static void judge_file(int directory, const char *file, uid_t directory_owner, c
 	if (fstatat(directory, file, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		(void)snprintf(why, size, "%s is no regular file", file);
 	else if (st.st_uid != 0 && st.st_uid != directory_owner)
-		(void)snprintf(why, size, "%s belongs neither to root nor to the folder's owner", file);
+		(void)snprintf(why, size, "%s belongs neither to root nor to the folder's owner",
+		               file);
 	else if (st.st_mode & 022)
 		(void)snprintf(why, size, "others can write %s: chmod go-w", file);
 }
 
 /* The keys of one file. -ENOMEM. */
-static int list_file(int directory, const char *file, uid_t directory_owner, struct enrolled_list *list)
+static int list_file(int directory, const char *file, uid_t directory_owner,
+                     struct enrolled_list *list)
 {
-	char name[NAME_MAX + 1], why[sizeof((struct enrolled *)0)->why_void], text[KEY_FILE_MAX + 1];
+	char name[NAME_MAX + 1], why[sizeof((struct enrolled *)0)->why_void],
+		text[KEY_FILE_MAX + 1];
 	size_t before = list->count;
 	struct enrolled *item;
 
@@ -277,14 +306,16 @@ static int list_file(int directory, const char *file, uid_t directory_owner, str
 	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		const char *key = at + strlen(KEY_BEGIN);
 
-		if (strncmp(at, KEY_BEGIN, strlen(KEY_BEGIN)) != 0 || strcspn(key, " \n") != KEY_TEXT_MAX)
+		if (strncmp(at, KEY_BEGIN, strlen(KEY_BEGIN)) != 0 ||
+		    strcspn(key, " \n") != KEY_TEXT_MAX)
 			continue;
 		item = add_enrolled(list, name);
 		if (!item)
 			return -ENOMEM;
 		(void)snprintf(item->key, sizeof item->key, "%.*s", KEY_TEXT_MAX, key);
 		key += KEY_TEXT_MAX + (key[KEY_TEXT_MAX] == ' ');
-		(void)snprintf(item->comment, sizeof item->comment, "%.*s", (int)strcspn(key, "\n"), key);
+		(void)snprintf(item->comment, sizeof item->comment, "%.*s", (int)strcspn(key, "\n"),
+		               key);
 		item->counts = !*why;
 		(void)snprintf(item->why_void, sizeof item->why_void, "%s", why);
 	}
@@ -293,32 +324,41 @@ static int list_file(int directory, const char *file, uid_t directory_owner, str
 	item = add_enrolled(list, name);
 	if (!item)
 		return -ENOMEM;
-	(void)snprintf(item->why_void, sizeof item->why_void, "%s%s", why, *why ? "" : "there is no key in it that can be read");
+	(void)snprintf(item->why_void, sizeof item->why_void, "%s%s", why,
+	               *why ? "" : "there is no key in it that can be read");
 	return 0;
 }
 
-/* A key under two names proves none of them; a copy in a file that is passed over takes nothing from it. */
+/* A key under two names proves none of them; a copy in a file that is passed over takes nothing
+ * from it. */
 static void judge_names(struct enrolled_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		for (size_t j = 0; j < list->count; j++) {
 			struct enrolled *a = &list->items[i], *b = &list->items[j];
 
-			if (a->counts && b->counts && !*a->why_void && strcmp(a->key, b->key) == 0 && strcmp(a->name, b->name) != 0)
-				(void)snprintf(a->why_void, sizeof a->why_void,
-				               "the same key is enrolled as %.64s, too: remove one of them", b->name);
+			if (a->counts && b->counts && !*a->why_void &&
+			    strcmp(a->key, b->key) == 0 && strcmp(a->name, b->name) != 0)
+				(void)snprintf(
+					a->why_void, sizeof a->why_void,
+					"the same key is enrolled as %.64s, too: remove one of them",
+					b->name);
 		}
 }
 
-/* Why the helper passes all of the folder over, or the service does; see keys_find() of the helper. */
+/* Why the helper passes all of the folder over, or the service does; see keys_find() of the helper.
+ */
 static void note_folder(const char *directory, const struct stat *st)
 {
 	struct stat link;
 
 	if (lstat(directory, &link) == 0 && S_ISLNK(link.st_mode))
-		output_note("none of these keys counts, since the helper follows no symbolic link, as which %s is given", directory);
+		output_note(
+			"none of these keys counts, since the helper follows no symbolic link, as which %s is given",
+			directory);
 	if (st->st_mode & 022)
-		output_note("none of these keys counts, since others can write %s: chmod go-w", directory);
+		output_note("none of these keys counts, since others can write %s: chmod go-w",
+		            directory);
 	if (st->st_uid != 0)
 		output_note(
 			"these keys do not count for the service, since %s belongs to uid %u and not to root, but for a helper that uid %u starts",
@@ -338,7 +378,8 @@ static int list_keys(const char *directory, struct enrolled_list *list, struct y
 	}
 	count = fd < 0 || fstat(fd, &st) < 0 ? -1 : scandirat(fd, ".", &entries, NULL, alphasort);
 	if (count < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot list %s: %m", directory);
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "cannot list %s: %m", directory);
 	note_folder(directory, &st);
 	for (int i = 0; i < count; i++) {
 		if (r == 0)
@@ -347,7 +388,9 @@ static int list_keys(const char *directory, struct enrolled_list *list, struct y
 	}
 	free(entries);
 	judge_names(list);
-	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "there is not enough memory to list %s", directory);
+	return r == 0 ? 0
+	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                          "there is not enough memory to list %s", directory);
 }
 
 static void print_keys(const struct enrolled_list *list)
@@ -402,7 +445,8 @@ static void tell_name(const char *name, bool was_removed, const char *directory)
 		json_text(output_json(), "name", name);
 		json_text(output_json(), "directory", directory);
 	} else {
-		(void)printf(was_removed ? "removed %s from %s\n" : "enrolled %s in %s\n", name, directory);
+		(void)printf(was_removed ? "removed %s from %s\n" : "enrolled %s in %s\n", name,
+		             directory);
 	}
 }
 
@@ -412,7 +456,8 @@ static int check_form(const struct enroll_options *options, int operands, struct
 	bool is_alone = options->list || options->remove;
 
 	if (options->list && options->remove)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--list and --remove cannot be asked for at once");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--list and --remove cannot be asked for at once");
 	if (is_alone ? operands == 0 : operands == 2)
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,

@@ -16,17 +16,22 @@
 static const struct {
 	enum yett_recorded what;
 	const char *name;
-} recorded[] = {{YETT_RECORDED_COMMANDS, "commands"}, {YETT_RECORDED_CONNECTIONS, "connections"}, {YETT_RECORDED_DENIALS, "denials"}};
+} recorded[] = {{YETT_RECORDED_COMMANDS, "commands"},
+                {YETT_RECORDED_CONNECTIONS, "connections"},
+                {YETT_RECORDED_DENIALS, "denials"}};
 
 static int set_filter(void *into, const char *value, struct yett_error *error)
 {
 	struct manage_run_options *options = into;
 
 	if (!manage_is_filter(value))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "--filter %s: expected label=KEY[=VALUE], state=STATE, name=NAME or profile=PROFILE", value);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"--filter %s: expected label=KEY[=VALUE], state=STATE, name=NAME or profile=PROFILE",
+			value);
 	if (options->filters_count == MANAGE_FILTERS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--filter: more than %d of them", MANAGE_FILTERS_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--filter: more than %d of them", MANAGE_FILTERS_MAX);
 	options->filters[options->filters_count++] = value;
 	return 0;
 }
@@ -41,14 +46,17 @@ OPTION_TEXT(set_key, struct manage_run_options, connect.key_path)
 
 const struct option ps_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},
-	{'f', "filter", "WHAT=VALUE", "only those with label=KEY[=VALUE], state=, name= or profile=; all must fit", set_filter},
+	{'f', "filter", "WHAT=VALUE",
+         "only those with label=KEY[=VALUE], state=, name= or profile=; all must fit", set_filter},
 	{'q', "quiet", NULL, "print ids only", set_quiet},
 	CONNECT_OPTIONS,
 	{0},
 };
 
 const struct option inspect_options[] = {
-	{0, "mounts", NULL, "instead, what is mounted in it now, and how much of its own file systems is used", set_mounts},
+	{0, "mounts", NULL,
+         "instead, what is mounted in it now, and how much of its own file systems is used",
+         set_mounts},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -77,7 +85,8 @@ static const char *const filters[] = {"label=", "state=", "name=", "profile="};
 bool manage_is_filter(const char *filter)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
-		if (strncmp(filter, filters[i], strlen(filters[i])) == 0 && filter[strlen(filters[i])])
+		if (strncmp(filter, filters[i], strlen(filters[i])) == 0 &&
+		    filter[strlen(filters[i])])
 			return true;
 	return false;
 }
@@ -89,7 +98,9 @@ static bool has_label(const struct yett_sandbox_status *status, const char *want
 	for (const char *const *at = status->labels; *at; at++) {
 		const char *label = *at;
 
-		if (strcmp(label, wanted) == 0 || (!strchr(wanted, '=') && strncmp(label, wanted, length) == 0 && label[length] == '='))
+		if (strcmp(label, wanted) == 0 ||
+		    (!strchr(wanted, '=') && strncmp(label, wanted, length) == 0 &&
+		     label[length] == '='))
 			return true;
 	}
 	return false;
@@ -111,7 +122,8 @@ bool manage_fits(const struct yett_sandbox_status *status, const char *filter)
 	}
 }
 
-static bool fits_all(const struct yett_sandbox_status *status, const struct manage_run_options *options)
+static bool fits_all(const struct yett_sandbox_status *status,
+                     const struct manage_run_options *options)
 {
 	for (size_t i = 0; i < options->filters_count; i++)
 		if (!manage_fits(status, options->filters[i]))
@@ -125,8 +137,8 @@ static const char *ended_of(const struct yett_sandbox_status *status)
 }
 
 /* An empty text is null, a time that has not come 0, as is what has no bound. */
-static void json_status(struct json *json, const char *name, const struct yett_sandbox_status *s, const struct yett_work_list *works,
-                        const char *plan)
+static void json_status(struct json *json, const char *name, const struct yett_sandbox_status *s,
+                        const struct yett_work_list *works, const char *plan)
 {
 	json_open(json, name, '{');
 	json_text(json, "id", s->info->id);
@@ -168,7 +180,8 @@ static void json_status(struct json *json, const char *name, const struct yett_s
 
 static void age_of(uint64_t since_ms, char *out, size_t size)
 {
-	uint64_t now_ms = (uint64_t)time(NULL) * 1000, seconds = now_ms > since_ms ? (now_ms - since_ms) / 1000 : 0;
+	uint64_t now_ms = (uint64_t)time(NULL) * 1000,
+		 seconds = now_ms > since_ms ? (now_ms - since_ms) / 1000 : 0;
 
 	if (seconds < 120)
 		(void)snprintf(out, size, "%us", (unsigned)seconds);
@@ -186,21 +199,25 @@ static void print_labels(const char *const *labels)
 	}
 }
 
-static void print_row(const struct yett_sandbox_status *status, const struct manage_run_options *options)
+static void print_row(const struct yett_sandbox_status *status,
+                      const struct manage_run_options *options)
 {
 	char age[24], state[32], store[WORK_CELL_SIZE];
 
 	age_of(status->created_ms, age, sizeof age);
-	(void)snprintf(state, sizeof state, "%s%s%s", yett_state_name(status->state), *ended_of(status) ? " " : "", ended_of(status));
-	(void)printf("%s  %-16s  %-20s  %-10s  %6s  %8u  %-16s  ", status->info->id, *status->name ? status->name : "-", state,
-	             status->info->profile, age, status->attached, work_cell(options->works, status->info->id, store));
+	(void)snprintf(state, sizeof state, "%s%s%s", yett_state_name(status->state),
+	               *ended_of(status) ? " " : "", ended_of(status));
+	(void)printf("%s  %-16s  %-20s  %-10s  %6s  %8u  %-16s  ", status->info->id,
+	             *status->name ? status->name : "-", state, status->info->profile, age,
+	             status->attached, work_cell(options->works, status->info->id, store));
 	if (options->all)
 		(void)printf("%10u  ", status->uid);
 	print_labels(status->labels);
 	(void)putchar('\n');
 }
 
-void manage_print_suspended(const struct session *session, const char *state, const struct manage_run_options *options)
+void manage_print_suspended(const struct session *session, const char *state,
+                            const struct manage_run_options *options)
 {
 	char age[24], store[WORK_CELL_SIZE];
 	size_t length = strlen(session->profile);
@@ -221,18 +238,21 @@ static int older(const void *a, const void *b)
 	const struct yett_sandbox_status *x = *(const struct yett_sandbox_status *const *)a,
 					 *y = *(const struct yett_sandbox_status *const *)b;
 
-	return x->created_ms != y->created_ms ? (x->created_ms < y->created_ms ? -1 : 1) : strcmp(x->info->id, y->info->id);
+	return x->created_ms != y->created_ms ? (x->created_ms < y->created_ms ? -1 : 1)
+	                                      : strcmp(x->info->id, y->info->id);
 }
 
-static void print_list(const struct yett_sandbox_status *const *list, size_t count, const struct manage_run_options *options)
+static void print_list(const struct yett_sandbox_status *const *list, size_t count,
+                       const struct manage_run_options *options)
 {
 	struct json *json = output_json();
 
 	if (json)
 		json_open(json, "sandboxes", '[');
 	else if (!options->quiet)
-		(void)printf("%-16s  %-16s  %-20s  %-10s  %6s  %8s  %-16s  %sLABELS\n", "ID", "NAME", "STATE", "PROFILE", "AGE", "ATTACHED",
-		             "STORE", options->all ? "       UID  " : "");
+		(void)printf("%-16s  %-16s  %-20s  %-10s  %6s  %8s  %-16s  %sLABELS\n", "ID",
+		             "NAME", "STATE", "PROFILE", "AGE", "ATTACHED", "STORE",
+		             options->all ? "       UID  " : "");
 	for (size_t i = 0; i < count; i++) {
 		if (!fits_all(list[i], options))
 			continue;
@@ -303,14 +323,16 @@ static void print_status(const struct yett_sandbox_status *s, const struct yett_
 	print_text("ended", ended_of(s));
 	print_text("profile", s->info->profile);
 	print_text("host name", s->info->hostname);
-	(void)printf("%-12s %s, %s %s by %s\n", "kind", s->info->type, s->info->platform, s->info->architecture, s->info->backend);
+	(void)printf("%-12s %s, %s %s by %s\n", "kind", s->info->type, s->info->platform,
+	             s->info->architecture, s->info->backend);
 	(void)printf("%-12s %u\n", "user", s->uid);
 	print_text("key", *s->principal ? s->principal : "one of the user's own");
 	(void)printf("%-12s %u\n", "private uid", s->info->private_uid);
 	print_text("label", s->info->label);
 	(void)printf("%-12s %u\n", "landlock", s->info->landlock_abi);
-	(void)printf("%-12s %s%s%s%s%s\n", "network", output_network_name(s->info->network), *s->info->address4 ? ", " : "",
-	             s->info->address4, *s->info->address6 ? ", " : "", s->info->address6);
+	(void)printf("%-12s %s%s%s%s%s\n", "network", output_network_name(s->info->network),
+	             *s->info->address4 ? ", " : "", s->info->address4,
+	             *s->info->address6 ? ", " : "", s->info->address6);
 	if (limits->memory_bytes)
 		output_size(size, sizeof size, limits->memory_bytes);
 	(void)printf("%-12s %s\n", "memory", size);
@@ -333,7 +355,8 @@ static void print_status(const struct yett_sandbox_status *s, const struct yett_
 	print_duration("unattended", s->linger_ms, " at rest at most");
 	print_duration("wall time", s->wall_time_ms, "");
 	print_duration("cpu time", s->cpu_time_ms, "");
-	print_duration("idle", s->idle_time_ms, s->idle_action == YETT_IDLE_PAUSE ? ", then paused" : ", then ended");
+	print_duration("idle", s->idle_time_ms,
+	               s->idle_action == YETT_IDLE_PAUSE ? ", then paused" : ", then ended");
 	print_duration("listed", s->cleanup_ms, " after its end");
 	(void)printf("%-12s %u\n", "attached", s->attached);
 	print_recorded(s->recorded);
@@ -344,7 +367,8 @@ static void print_status(const struct yett_sandbox_status *s, const struct yett_
 	work_print_stores("store", works, s->info->id);
 }
 
-int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
+int manage_begin(const struct subcommand *self, int argc, char **argv,
+                 struct manage_run_options *options, int *ret_first,
                  struct yett_connection **ret_connection)
 {
 	struct yett_error error = {0};
@@ -352,7 +376,8 @@ int manage_begin(const struct subcommand *self, int argc, char **argv, struct ma
 
 	if (r >= 0)
 		return r;
-	if (connect_for(&options->connect, false, *ret_first < argc ? argv[*ret_first] : NULL, ret_connection, &error) == 0)
+	if (connect_for(&options->connect, false, *ret_first < argc ? argv[*ret_first] : NULL,
+	                ret_connection, &error) == 0)
 		return -1;
 	output_error(&error);
 	return EXIT_FAILED;
@@ -367,7 +392,8 @@ int manage_finish(struct yett_connection *connection, int r, const struct yett_e
 }
 
 /* Those that were made without root, before there was a service, too. The oldest first. */
-static int list_sandboxes(struct yett_connection *connection, struct manage_run_options *options, struct yett_error *error)
+static int list_sandboxes(struct yett_connection *connection, struct manage_run_options *options,
+                          struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *works = NULL;
 	_cleanup_(connect_freep) struct yett_sandbox_list *list = NULL, *own_list = NULL;
@@ -378,12 +404,14 @@ static int list_sandboxes(struct yett_connection *connection, struct manage_run_
 
 	if (r)
 		return r;
-	if (connect_own(&options->connect, connection, &own) == 0 && own && yett_sandboxes_list(own, 0, &own_list, NULL) == 0)
+	if (connect_own(&options->connect, connection, &own) == 0 && own &&
+	    yett_sandboxes_list(own, 0, &own_list, NULL) == 0)
 		own_count = yett_sandbox_list_count(own_list);
 	yett_connection_close(own);
 	rows = calloc(yett_sandbox_list_count(list) + own_count + 1, sizeof *rows);
 	if (!rows)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the list");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for the list");
 	for (size_t i = 0; i < yett_sandbox_list_count(list); i++)
 		rows[count++] = yett_sandbox_list_get(list, i);
 	for (size_t i = 0; i < own_count; i++)
@@ -407,12 +435,16 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (first < argc && (options.all || options.filters_count > 0))
-		return manage_finish(connection,
-		                     error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                               "--filter and --all are for the list of sandboxes: leave them out, or the sandbox"),
-		                     &error);
+		return manage_finish(
+			connection,
+			error_set(
+				&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				"--filter and --all are for the list of sandboxes: leave them out, or the sandbox"),
+			&error);
 	if (first < argc)
-		return manage_finish(connection, commands_print(connection, argv[first], options.quiet, &error), &error);
+		return manage_finish(connection,
+		                     commands_print(connection, argv[first], options.quiet, &error),
+		                     &error);
 	return manage_finish(connection, list_sandboxes(connection, &options, &error), &error);
 }
 
@@ -429,12 +461,15 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (options.mounts)
-		return manage_finish(connection, mount_print_all(connection, argv[first], &error), &error);
+		return manage_finish(connection, mount_print_all(connection, argv[first], &error),
+		                     &error);
 	r = yett_sandbox_inspect(connection, argv[first], &status, &error);
 	if (r != 0)
 		return manage_finish(connection, r, &error);
-	if ((output_json() ? yett_sandbox_inspect_plan_json : yett_sandbox_inspect_plan)(connection, status->info->id, &plan, &error) != 0)
-		output_note("the steps that made it cannot be told: %s", error.message); /* it has ended just now, say */
+	if ((output_json() ? yett_sandbox_inspect_plan_json : yett_sandbox_inspect_plan)(
+		    connection, status->info->id, &plan, &error) != 0)
+		output_note("the steps that made it cannot be told: %s",
+		            error.message); /* it has ended just now, say */
 	(void)!yett_works_list(&works, NULL);
 	if (output_json()) {
 		json_status(output_json(), "sandbox", status, works, plan);
@@ -464,7 +499,8 @@ static void tell_state(struct yett_sandbox *sandbox, const char *state, const ch
 }
 
 /* Tells of each change of state until the sandbox has ended. */
-static int watch(struct yett_connection *connection, struct yett_sandbox *sandbox, struct yett_error *error)
+static int watch(struct yett_connection *connection, struct yett_sandbox *sandbox,
+                 struct yett_error *error)
 {
 	enum yett_state last = YETT_STATE_DESTROYED;
 	struct pollfd wait = {.fd = yett_connection_fd(connection), .events = POLLIN};
@@ -478,7 +514,8 @@ static int watch(struct yett_connection *connection, struct yett_sandbox *sandbo
 		r = output_flush("to standard output", error);
 		last = state;
 		if (r || state == YETT_STATE_DESTROYED)
-			break; /* its end came with what was read for this, and nothing may follow it */
+			break; /* its end came with what was read for this, and nothing may follow
+			          it */
 		(void)poll(&wait, 1, -1);
 		r = yett_connection_dispatch(connection, error);
 	}
@@ -571,8 +608,12 @@ int manage_main(const struct subcommand *self, int argc, char **argv)
 {
 	static const struct {
 		const char *name;
-		int (*act)(struct yett_connection *connection, const char *id_or_name); /* whether it failed */
-	} actions[] = {{"pause", pause_one}, {"suspend", suspend_one}, {"resume", resume_one}, {"destroy", destroy_one}};
+		int (*act)(struct yett_connection *connection,
+		           const char *id_or_name); /* whether it failed */
+	} actions[] = {{"pause", pause_one},
+	               {"suspend", suspend_one},
+	               {"resume", resume_one},
+	               {"destroy", destroy_one}};
 	struct manage_run_options options = {0};
 	struct yett_connection *connection;
 	struct json *json;

@@ -25,7 +25,8 @@ static void tell(const char *sandbox, const char *const *targets, size_t count)
 }
 
 /* What is listed for the profile of that sandbox. */
-static int hide(struct yett_connection *connection, struct run_options *options, const char *sandbox, struct yett_error *error)
+static int hide(struct yett_connection *connection, struct run_options *options,
+                const char *sandbox, struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	bool is_asked_for = options->hide_count > 0;
@@ -52,10 +53,12 @@ static int mount_shares(struct run_options *options, const char *sandbox, struct
 		return r;
 	r = hide(connection, options, sandbox, error);
 	if (r == 0)
-		r = yett_sandbox_mount(connection, sandbox, options->shares, options->shares_count, error);
+		r = yett_sandbox_mount(connection, sandbox, options->shares, options->shares_count,
+		                       error);
 	yett_connection_close(connection);
 	for (size_t i = 0; r == 0 && i < options->shares_count; i++)
-		targets[i] = options->shares[i].target ? options->shares[i].target : options->shares[i].path;
+		targets[i] = options->shares[i].target ? options->shares[i].target
+		                                       : options->shares[i].path;
 	if (r == 0)
 		tell(sandbox, targets, options->shares_count);
 	return r;
@@ -70,8 +73,9 @@ int mount_main(const struct subcommand *self, int argc, char **argv)
 	run_options_init(&options);
 	r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 	if (r < 0 && options.shares_count == 0) {
-		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "mount: expected what to mount: --ro PATH, --rw PATH, --cow PATH, --store ID or --share-socket PATH");
+		(void)error_set(
+			&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"mount: expected what to mount: --ro PATH, --rw PATH, --cow PATH, --store ID or --share-socket PATH");
 		output_error(&error);
 		r = EXIT_USAGE;
 	}
@@ -83,8 +87,8 @@ int mount_main(const struct subcommand *self, int argc, char **argv)
 	return r < 0 ? 0 : r;
 }
 
-typedef int (*change_call)(struct yett_connection *connection, const char *sandbox, const char *const *targets, size_t count,
-                           struct yett_error *error);
+typedef int (*change_call)(struct yett_connection *connection, const char *sandbox,
+                           const char *const *targets, size_t count, struct yett_error *error);
 
 static int change_main(const struct subcommand *self, int argc, char **argv, change_call change)
 {
@@ -95,9 +99,11 @@ static int change_main(const struct subcommand *self, int argc, char **argv, cha
 
 	if (r >= 0)
 		return r;
-	r = change(connection, argv[first], (const char *const *)argv + first + 1, (size_t)(argc - first - 1), &error);
+	r = change(connection, argv[first], (const char *const *)argv + first + 1,
+	           (size_t)(argc - first - 1), &error);
 	if (r == 0)
-		tell(argv[first], (const char *const *)argv + first + 1, (size_t)(argc - first - 1));
+		tell(argv[first], (const char *const *)argv + first + 1,
+		     (size_t)(argc - first - 1));
 	return manage_finish(connection, r, &error);
 }
 
@@ -111,8 +117,9 @@ int refresh_main(const struct subcommand *self, int argc, char **argv)
 	return change_main(self, argc, argv, yett_sandbox_refresh);
 }
 
-static const char *const modes[] = {
-	[YETT_MOUNT_READ_ONLY] = "read-only", [YETT_MOUNT_WRITABLE] = "writable", [YETT_MOUNT_COPY_ON_WRITE] = "copy-on-write"};
+static const char *const modes[] = {[YETT_MOUNT_READ_ONLY] = "read-only",
+                                    [YETT_MOUNT_WRITABLE] = "writable",
+                                    [YETT_MOUNT_COPY_ON_WRITE] = "copy-on-write"};
 
 static void json_mount(const struct yett_mount *m)
 {
@@ -151,7 +158,8 @@ static void print_mount(const struct yett_mount *m)
 	(void)putchar('\n');
 }
 
-int mount_print_all(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+int mount_print_all(struct yett_connection *connection, const char *id_or_name,
+                    struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_mount_list *list = NULL;
 	struct yett_sandbox *sandbox = NULL;
@@ -165,7 +173,8 @@ int mount_print_all(struct yett_connection *connection, const char *id_or_name, 
 	if (output_json())
 		json_open(output_json(), "mounts", '[');
 	else
-		(void)printf("%-13s  %-10s  %7s  %7s  %7s  %s\n", "MODE", "TYPE", "SIZE", "USED", "FILES", "TARGET");
+		(void)printf("%-13s  %-10s  %7s  %7s  %7s  %s\n", "MODE", "TYPE", "SIZE", "USED",
+		             "FILES", "TARGET");
 	for (size_t i = 0; i < yett_mount_list_count(list); i++)
 		(output_json() ? json_mount : print_mount)(yett_mount_list_get(list, i));
 	if (output_json())

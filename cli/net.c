@@ -10,7 +10,8 @@
 
 static const char *list_name(const struct yett_rule *rule)
 {
-	static const char *const names[] = {[YETT_RULES_ALLOW] = "allow", [YETT_RULES_DENY] = "deny", [YETT_RULES_ASK] = "ask"};
+	static const char *const names[] = {
+		[YETT_RULES_ALLOW] = "allow", [YETT_RULES_DENY] = "deny", [YETT_RULES_ASK] = "ask"};
 
 	return (size_t)rule->list < ARRAY_SIZE(names) ? names[rule->list] : "unknown";
 }
@@ -37,7 +38,8 @@ static void print_rule(const struct yett_rule *rule, int width)
 		(void)puts("the policy as it was then");
 }
 
-static int show(struct yett_connection *connection, const struct net_arguments *arguments, struct yett_error *error)
+static int show(struct yett_connection *connection, const struct net_arguments *arguments,
+                struct yett_error *error)
 {
 	struct yett_rules *told = NULL;
 	struct json *json = output_json();
@@ -61,28 +63,35 @@ static int show(struct yett_connection *connection, const struct net_arguments *
 	return r;
 }
 
-static int change(struct yett_connection *connection, const struct net_arguments *arguments, bool is_deny, struct yett_error *error)
+static int change(struct yett_connection *connection, const struct net_arguments *arguments,
+                  bool is_deny, struct yett_error *error)
 {
 	size_t count = arguments->count - 1;
 	_cleanup_free_ char **rules = calloc(count, sizeof *rules);
-	int r = rules ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for rules");
+	int r = rules ? 0
+	              : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for rules");
 
 	for (size_t i = 0; r == 0 && i < count; i++)
-		r = parse_rule(is_deny ? "deny" : "allow", arguments->operands[1 + i], &rules[i], error);
+		r = parse_rule(is_deny ? "deny" : "allow", arguments->operands[1 + i], &rules[i],
+		               error);
 	if (r == 0)
-		r = yett_network_change(connection, arguments->operands[0], is_deny ? NULL : (const char *const *)rules,
-		                        is_deny ? 0 : count, is_deny ? (const char *const *)rules : NULL, is_deny ? count : 0, error);
+		r = yett_network_change(
+			connection, arguments->operands[0],
+			is_deny ? NULL : (const char *const *)rules, is_deny ? 0 : count,
+			is_deny ? (const char *const *)rules : NULL, is_deny ? count : 0, error);
 	for (size_t i = 0; rules && i < count; i++)
 		free(rules[i]);
 	return r;
 }
 
-static int allow(struct yett_connection *connection, const struct net_arguments *arguments, struct yett_error *error)
+static int allow(struct yett_connection *connection, const struct net_arguments *arguments,
+                 struct yett_error *error)
 {
 	return change(connection, arguments, false, error);
 }
 
-static int deny(struct yett_connection *connection, const struct net_arguments *arguments, struct yett_error *error)
+static int deny(struct yett_connection *connection, const struct net_arguments *arguments,
+                struct yett_error *error)
 {
 	return change(connection, arguments, true, error);
 }
@@ -90,7 +99,8 @@ static int deny(struct yett_connection *connection, const struct net_arguments *
 static const struct net_action {
 	const char *name, *operands;
 	size_t count_min, count_max;
-	int (*run)(struct yett_connection *connection, const struct net_arguments *arguments, struct yett_error *error);
+	int (*run)(struct yett_connection *connection, const struct net_arguments *arguments,
+	           struct yett_error *error);
 } actions[] = {
 	{"allow", "SANDBOX RULE…", 2, SIZE_MAX, allow},
 	{"deny", "SANDBOX RULE…", 2, SIZE_MAX, deny},
@@ -114,13 +124,15 @@ static int refuse(const char *name, const struct net_action *action, struct yett
 	char names[96] = "";
 
 	if (action)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "yett net %s takes other operands: yett net %s %s", name, name,
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "yett net %s takes other operands: yett net %s %s", name, name,
 		                 action->operands);
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		(void)strcat(names, i ? ", " : "");
 		(void)strcat(names, actions[i].name);
 	}
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "yett net has no '%.80s': it has %s", name, names);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "yett net has no '%.80s': it has %s", name, names);
 }
 
 int net_main(const struct subcommand *self, int argc, char **argv)
@@ -135,7 +147,8 @@ int net_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	action = find(argv[first]);
-	arguments = (struct net_arguments){argv + first + 1, (size_t)(argc - first - 1), options.all};
+	arguments =
+		(struct net_arguments){argv + first + 1, (size_t)(argc - first - 1), options.all};
 	if (action && arguments.count >= action->count_min && arguments.count <= action->count_max)
 		r = action->run(connection, &arguments, &error);
 	else

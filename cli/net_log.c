@@ -1,4 +1,5 @@
-/* See net.h: what is told of connections, as a table. A supervisor keeps none of it, so that it begins now. */
+/* See net.h: what is told of connections, as a table. A supervisor keeps none of it, so that it
+ * begins now. */
 #include "cli/net.h"
 
 #include <string.h>
@@ -18,7 +19,8 @@ static void print_reason(const struct yett_event *e)
 	if (e->kind == YETT_EVENT_UNREACHABLE)
 		(void)printf(" %s", blocked_error_text(e->os_error));
 	if (*peer->rule)
-		(void)printf("%s rule '%s'", e->kind == YETT_EVENT_BLOCKED ? "," : "", ESCAPE(peer->rule));
+		(void)printf("%s rule '%s'", e->kind == YETT_EVENT_BLOCKED ? "," : "",
+		             ESCAPE(peer->rule));
 	if (*peer->place)
 		(void)printf(" (%s)", ESCAPE(peer->place));
 }
@@ -31,12 +33,13 @@ static void print_row(const char *name, const struct yett_event *e)
 	if (e->peer)
 		(void)blocked_print_peer(e->peer, peer);
 	else if (e->kind == YETT_EVENT_NETWORK_LOST)
-		(void)snprintf(peer, sizeof peer, "%s", e->count ? "started again" : "and not started again");
+		(void)snprintf(peer, sizeof peer, "%s",
+		               e->count ? "started again" : "and not started again");
 	stats_size(sent, has_bytes, e->peer ? e->peer->sent_bytes : 0);
 	stats_size(received, has_bytes, e->peer ? e->peer->received_bytes : 0);
 	events_print_time(e->time_ms);
-	(void)printf(" %-16.16s %-12s %5llu %6s %8s  %s", name, yett_event_name(e->kind), (unsigned long long)e->count, sent, received,
-	             peer);
+	(void)printf(" %-16.16s %-12s %5llu %6s %8s  %s", name, yett_event_name(e->kind),
+	             (unsigned long long)e->count, sent, received, peer);
 	if (e->peer && *e->peer->name && *e->peer->address)
 		(void)printf(" (%s)", ESCAPE(e->peer->address));
 	if (e->peer)
@@ -47,9 +50,11 @@ static void print_row(const char *name, const struct yett_event *e)
 static void print_event(const char *name, const char *id, const struct yett_event *e)
 {
 	if (e->lost && !output_json())
-		(void)printf("%-12s %-16.16s lost %llu events\n", "", name, (unsigned long long)e->lost);
+		(void)printf("%-12s %-16.16s lost %llu events\n", "", name,
+		             (unsigned long long)e->lost);
 	/* Where it begins and ends, and what lies between. */
-	if (e->kind != YETT_EVENT_FOLLOWED && e->kind != YETT_EVENT_ENDED && (e->kind < YETT_EVENT_CONNECTED || e->kind > YETT_EVENT_ASKED))
+	if (e->kind != YETT_EVENT_FOLLOWED && e->kind != YETT_EVENT_ENDED &&
+	    (e->kind < YETT_EVENT_CONNECTED || e->kind > YETT_EVENT_ASKED))
 		return;
 	if (output_json())
 		events_print_json(output_json(), id, e);
@@ -57,12 +62,14 @@ static void print_event(const char *name, const char *id, const struct yett_even
 		print_row(name, e);
 }
 
-int net_log(struct yett_connection *connection, const struct net_arguments *arguments, struct yett_error *error)
+int net_log(struct yett_connection *connection, const struct net_arguments *arguments,
+            struct yett_error *error)
 {
 	const struct events_wanted wanted = {arguments->operands, arguments->count, arguments->all};
 
 	if (!output_json()) {
-		(void)printf("%-12s %-16s %-12s %5s %6s %8s  %s\n", "TIME", "SANDBOX", "WHAT", "COUNT", "SENT", "RECEIVED", "HOST");
+		(void)printf("%-12s %-16s %-12s %5s %6s %8s  %s\n", "TIME", "SANDBOX", "WHAT",
+		             "COUNT", "SENT", "RECEIVED", "HOST");
 		if (output_flush("to standard output", error))
 			return YETT_E_FILE_OPERATION_FAILED;
 	}

@@ -41,12 +41,14 @@ static bool serve(struct relays *relays, struct yett_sandbox *sandbox, int signa
 	}
 }
 
-static int relay(struct relays *relays, struct yett_connection *connection, const char *id, struct yett_error *error)
+static int relay(struct relays *relays, struct yett_connection *connection, const char *id,
+                 struct yett_error *error)
 {
 	_cleanup_fd_ int signals = open_signals();
 	struct yett_sandbox *sandbox = NULL;
 	bool goes_on = true;
-	int r = signals < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no descriptor for signals: %m")
+	int r = signals < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+	                                "no descriptor for signals: %m")
 	                    : yett_sandbox_attach(connection, id, &sandbox, error);
 
 	if (r == 0)
@@ -61,8 +63,10 @@ static int relay(struct relays *relays, struct yett_connection *connection, cons
 	return r;
 }
 
-static int relay_all(struct yett_connection *connection, const struct net_arguments *arguments, const char *word,
-                     int (*add)(struct relays *relays, const char *option, const char *value, struct yett_error *error),
+static int relay_all(struct yett_connection *connection, const struct net_arguments *arguments,
+                     const char *word,
+                     int (*add)(struct relays *relays, const char *option, const char *value,
+                                struct yett_error *error),
                      struct yett_error *error)
 {
 	_cleanup_(relays_free) struct relays relays = {0};
@@ -73,12 +77,14 @@ static int relay_all(struct yett_connection *connection, const struct net_argume
 	return r == 0 ? relay(&relays, connection, arguments->operands[0], error) : r;
 }
 
-int net_publish(struct yett_connection *connection, const struct net_arguments *arguments, struct yett_error *error)
+int net_publish(struct yett_connection *connection, const struct net_arguments *arguments,
+                struct yett_error *error)
 {
 	return relay_all(connection, arguments, "publish", relays_add_port, error);
 }
 
-int net_socket(struct yett_connection *connection, const struct net_arguments *arguments, struct yett_error *error)
+int net_socket(struct yett_connection *connection, const struct net_arguments *arguments,
+               struct yett_error *error)
 {
 	return relay_all(connection, arguments, "socket", relays_add_socket, error);
 }

@@ -27,7 +27,8 @@ static int set_json_fd(void *into, const char *value, struct yett_error *error)
 
 	(void)into;
 	if (units_parse_number(value, &fd) < 0 || fd > INT_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--json-fd %s: expected the number of a descriptor", value);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--json-fd %s: expected the number of a descriptor", value);
 	return output_to_json((int)fd, error);
 }
 
@@ -47,7 +48,8 @@ static const struct option common_options[] = {
 	{0},
 };
 
-static const struct option *find_in(const struct option *table, char letter, const char *name, size_t length)
+static const struct option *find_in(const struct option *table, char letter, const char *name,
+                                    size_t length)
 {
 	for (const struct option *option = table; option && option->name; option++)
 		if (name ? strlen(option->name) == length && memcmp(option->name, name, length) == 0
@@ -56,7 +58,8 @@ static const struct option *find_in(const struct option *table, char letter, con
 	return NULL;
 }
 
-static const struct option *find(const struct subcommand *subcommand, char letter, const char *name, size_t length)
+static const struct option *find(const struct subcommand *subcommand, char letter, const char *name,
+                                 size_t length)
 {
 	const struct option *own = find_in(subcommand->options, letter, name, length);
 
@@ -69,30 +72,36 @@ const struct option *options_at(const struct subcommand *subcommand, size_t i)
 		if (i-- == 0)
 			return option;
 	for (const struct option *option = common_options; option->name; option++)
-		if (!find_in(subcommand->options, 0, option->name, strlen(option->name)) && i-- == 0)
+		if (!find_in(subcommand->options, 0, option->name, strlen(option->name)) &&
+		    i-- == 0)
 			return option;
 	return NULL;
 }
 
-static int no_option(const struct subcommand *subcommand, const char *word, struct yett_error *error)
+static int no_option(const struct subcommand *subcommand, const char *word,
+                     struct yett_error *error)
 {
 	char hint[128];
 
 	suggest_option(subcommand, word, hint, sizeof hint);
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s has no option %s%s%s", subcommand->name, word, *hint ? ": " : "",
-	                 hint);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s has no option %s%s%s",
+	                 subcommand->name, word, *hint ? ": " : "", hint);
 }
 
-/* The value of an option that takes one and has none in its own word: the next word. NULL with the error set. */
-static const char *next_value(const struct option *option, int argc, char **argv, int *at, struct yett_error *error)
+/* The value of an option that takes one and has none in its own word: the next word. NULL with the
+ * error set. */
+static const char *next_value(const struct option *option, int argc, char **argv, int *at,
+                              struct yett_error *error)
 {
 	if (*at < argc)
 		return argv[(*at)++];
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s needs %s", option->name, option->value);
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s needs %s", option->name,
+	                option->value);
 	return NULL;
 }
 
-/* Where what is read goes: into a struct by the setters, or as words to a list that ends with NULL. */
+/* Where what is read goes: into a struct by the setters, or as words to a list that ends with NULL.
+ */
 struct reading {
 	const struct subcommand *subcommand;
 	void *into;
@@ -100,34 +109,45 @@ struct reading {
 	size_t count, max;
 };
 
-/* The subcommand's own, in their long form: how something is told is no part of what was asked for. */
-static int store_word(const struct option *option, struct reading *reading, const char *value, struct yett_error *error)
+/* The subcommand's own, in their long form: how something is told is no part of what was asked for.
+ */
+static int store_word(const struct option *option, struct reading *reading, const char *value,
+                      struct yett_error *error)
 {
 	if (!find_in(reading->subcommand->options, 0, option->name, strlen(option->name)))
 		return 0;
 	if (reading->count + 1 >= reading->max)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there are more than %zu options", reading->max - 1);
-	if (asprintf(&reading->words[reading->count], "--%s%s%s", option->name, value ? "=" : "", value ? value : "") < 0) {
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "there are more than %zu options", reading->max - 1);
+	if (asprintf(&reading->words[reading->count], "--%s%s%s", option->name, value ? "=" : "",
+	             value ? value : "") < 0) {
 		reading->words[reading->count] = NULL;
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the options");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for the options");
 	}
 	reading->count++;
 	return 0;
 }
 
-/* An empty value is one that a variable of a script did not have: where it is refused, that is why. */
-static int store(const struct option *option, struct reading *reading, const char *value, struct yett_error *error)
+/* An empty value is one that a variable of a script did not have: where it is refused, that is why.
+ */
+static int store(const struct option *option, struct reading *reading, const char *value,
+                 struct yett_error *error)
 {
-	int r = reading->words ? store_word(option, reading, value, error) : option->set(reading->into, value, error);
+	int r = reading->words ? store_word(option, reading, value, error)
+	                       : option->set(reading->into, value, error);
 
 	if (r == 0 || !value || *value)
 		return r;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s needs %s, and what it was given is empty", option->name,
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "--%s needs %s, and what it was given is empty", option->name,
 	                 option->value);
 }
 
-/* "-x", "-xVALUE", "-x=VALUE", "-x VALUE", or several of one letter, of which the last may have a value. */
-static int parse_letters(struct reading *reading, int argc, char **argv, int *at, struct yett_error *error)
+/* "-x", "-xVALUE", "-x=VALUE", "-x VALUE", or several of one letter, of which the last may have a
+ * value. */
+static int parse_letters(struct reading *reading, int argc, char **argv, int *at,
+                         struct yett_error *error)
 {
 	const char *word = argv[(*at)++], *value;
 	int r = 0;
@@ -138,16 +158,20 @@ static int parse_letters(struct reading *reading, int argc, char **argv, int *at
 		if (!option)
 			return no_option(reading->subcommand, word, error);
 		if (option->value) {
-			value = letter[1] ? letter + 1 + (letter[1] == '=') : next_value(option, argc, argv, at, error);
-			return value ? store(option, reading, value, error) : YETT_E_INVALID_REQUEST;
+			value = letter[1] ? letter + 1 + (letter[1] == '=')
+			                  : next_value(option, argc, argv, at, error);
+			return value ? store(option, reading, value, error)
+			             : YETT_E_INVALID_REQUEST;
 		}
 		r = store(option, reading, NULL, error);
 	}
 	return r;
 }
 
-/* One option at argv[*at]: "--name", "--name=VALUE", "--name VALUE", or letters. Moves *at past it. */
-static int parse_one(struct reading *reading, int argc, char **argv, int *at, struct yett_error *error)
+/* One option at argv[*at]: "--name", "--name=VALUE", "--name VALUE", or letters. Moves *at past it.
+ */
+static int parse_one(struct reading *reading, int argc, char **argv, int *at,
+                     struct yett_error *error)
 {
 	const char *word = argv[*at], *value = NULL;
 	const struct option *option;
@@ -163,7 +187,8 @@ static int parse_one(struct reading *reading, int argc, char **argv, int *at, st
 	if (word[2 + length] == '=')
 		value = word + 2 + length + 1;
 	if (value && !option->value)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s takes no value", option->name);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s takes no value",
+		                 option->name);
 	if (!value && option->value && !(value = next_value(option, argc, argv, at, error)))
 		return YETT_E_INVALID_REQUEST;
 	return store(option, reading, value, error);
@@ -175,23 +200,27 @@ static void move_before(char **argv, int *operands, int from, int to)
 	for (int i = from; i < to; i++) {
 		char *word = argv[i];
 
-		memmove(&argv[*operands + 1], &argv[*operands], (size_t)(i - *operands) * sizeof *argv);
+		memmove(&argv[*operands + 1], &argv[*operands],
+		        (size_t)(i - *operands) * sizeof *argv);
 		argv[(*operands)++] = word;
 	}
 }
 
-static int check_operands(const struct subcommand *subcommand, int count, char **operands, struct yett_error *error)
+static int check_operands(const struct subcommand *subcommand, int count, char **operands,
+                          struct yett_error *error)
 {
 	if (count < subcommand->operands_min)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s needs %s", subcommand->name, subcommand->operands);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s needs %s",
+		                 subcommand->name, subcommand->operands);
 	if (subcommand->operands_max >= 0 && count > subcommand->operands_max)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s does not know what to do with %s", subcommand->name,
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "%s does not know what to do with %s", subcommand->name,
 		                 operands[subcommand->operands_max]);
 	return 0;
 }
 
-int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into, bool *ret_help, int *ret_first,
-                  struct yett_error *error)
+int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into,
+                  bool *ret_help, int *ret_first, struct yett_error *error)
 {
 	/* where a command may follow, its own options do */
 	int command_at = subcommand->takes_command ? subcommand->operands_min - 1 : INT_MAX;
@@ -227,7 +256,8 @@ int options_parse(const struct subcommand *subcommand, int argc, char **argv, vo
 	return r;
 }
 
-int options_words(const struct subcommand *subcommand, int argc, char **argv, char **words, size_t max, struct yett_error *error)
+int options_words(const struct subcommand *subcommand, int argc, char **argv, char **words,
+                  size_t max, struct yett_error *error)
 {
 	struct reading reading = {.subcommand = subcommand, .words = words, .max = max};
 	int at = 0, r = 0;
@@ -245,14 +275,15 @@ static void print_option(FILE *to, const struct option *option)
 
 	if (option->letter)
 		(void)snprintf(short_form, sizeof short_form, "-%c, ", option->letter);
-	(void)snprintf(left, sizeof left, "%s--%s%s%s", short_form, option->name, value ? " " : "", value ? value : "");
+	(void)snprintf(left, sizeof left, "%s--%s%s%s", short_form, option->name, value ? " " : "",
+	               value ? value : "");
 	(void)fprintf(to, "  %-28s %s\n", left, option->help);
 }
 
 void options_print_help(FILE *to, const struct subcommand *subcommand)
 {
-	(void)fprintf(to, "Usage: yett %s [OPTION…]%s%s\n\n%s.\n\nOptions:\n", subcommand->name, *subcommand->operands ? " " : "",
-	              subcommand->operands, subcommand->summary);
+	(void)fprintf(to, "Usage: yett %s [OPTION…]%s%s\n\n%s.\n\nOptions:\n", subcommand->name,
+	              *subcommand->operands ? " " : "", subcommand->operands, subcommand->summary);
 	for (size_t i = 0; options_at(subcommand, i); i++)
 		print_option(to, options_at(subcommand, i));
 }
@@ -292,7 +323,8 @@ void options_look_for_json(int argc, char **argv)
 	}
 }
 
-int options_begin(const struct subcommand *subcommand, int argc, char **argv, void *into, int usage_code, int *ret_first)
+int options_begin(const struct subcommand *subcommand, int argc, char **argv, void *into,
+                  int usage_code, int *ret_first)
 {
 	struct yett_error error = {0};
 	bool help;
@@ -301,7 +333,8 @@ int options_begin(const struct subcommand *subcommand, int argc, char **argv, vo
 		options_look_for_json(argc, argv);
 		output_error(&error);
 		if (error.code == YETT_E_INVALID_REQUEST)
-			(void)fprintf(stderr, "  yett %s --help lists what it takes\n", subcommand->name);
+			(void)fprintf(stderr, "  yett %s --help lists what it takes\n",
+			              subcommand->name);
 		return usage_code;
 	}
 	if (!help)

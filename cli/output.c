@@ -15,7 +15,8 @@ void output_text(FILE *to, const char *text, bool lines)
 {
 	while (text && *text) {
 		uint32_t point = 0;
-		size_t length = json_utf8_next(text, strnlen(text, 4), &point); /* no character is longer */
+		size_t length =
+			json_utf8_next(text, strnlen(text, 4), &point); /* no character is longer */
 
 		if (length && (!json_is_harmful(point) || (lines && point == '\n'))) {
 			(void)fwrite(text, 1, length, to);
@@ -30,8 +31,9 @@ void output_text(FILE *to, const char *text, bool lines)
 }
 
 /*
- * What is printed for programs in the place of text, as stdout is there for text: there is one, for the whole process.
- * `result` and `notes` collect the members and items that the document will have.
+ * What is printed for programs in the place of text, as stdout is there for text: there is one, for
+ * the whole process. `result` and `notes` collect the members and items that the document will
+ * have.
  */
 static struct {
 	FILE *to; /* NULL: text is asked for */
@@ -45,12 +47,15 @@ static struct {
 int output_to_json(int fd, struct yett_error *error)
 {
 	int flags = fcntl(fd, F_GETFL),
-	    copy = flags < 0 || (flags & O_ACCMODE) == O_RDONLY ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	    copy = flags < 0 || (flags & O_ACCMODE) == O_RDONLY
+	                   ? -1
+	                   : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
 
 	if (!to) {
 		fd_close(copy);
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--json%s: descriptor %d is not open for writing",
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "--json%s: descriptor %d is not open for writing",
 		                 fd == STDOUT_FILENO ? "" : "-fd", fd);
 	}
 	if (fd > STDERR_FILENO)
@@ -65,7 +70,8 @@ int output_to_json(int fd, struct yett_error *error)
 	document.notes.to = open_memstream(&document.notes_bytes, &document.notes_length);
 	return document.result.to && document.notes.to
 	               ? 0
-	               : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory for the JSON document");
+	               : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+	                           "there is not enough memory for the JSON document");
 }
 
 struct json *output_json(void)
@@ -151,13 +157,16 @@ int output_end_json(int code)
 	memset(&document, 0, sizeof document);
 	if (is_written)
 		return code;
-	output_note(is_stdout ? "cannot write to standard output: %m" : "cannot write the JSON document: %m");
+	output_note(is_stdout ? "cannot write to standard output: %m"
+	                      : "cannot write the JSON document: %m");
 	return code ? code : RUN_FAILED;
 }
 
 const char *output_mend_is(const struct yett_error *error)
 {
-	return error->rule[0] || strncmp(error->mend, "grant ", 6) == 0 ? "the smallest change of the policy" : "what helps";
+	return error->rule[0] || strncmp(error->mend, "grant ", 6) == 0
+	               ? "the smallest change of the policy"
+	               : "what helps";
 }
 
 void output_error(const struct yett_error *error)
@@ -167,7 +176,8 @@ void output_error(const struct yett_error *error)
 	if (document.is_quiet && document.to)
 		return;
 	(void)fputs("yett: ", stderr);
-	output_text(stderr, error->message[0] ? error->message : yett_error_code_text(error->code), false);
+	output_text(stderr, error->message[0] ? error->message : yett_error_code_text(error->code),
+	            false);
 	(void)fputc('\n', stderr);
 	if (error->detail[0]) {
 		(void)fputs("  ", stderr);
@@ -204,7 +214,8 @@ int output_flush(const char *what, struct yett_error *error)
 {
 	if (fflush(stdout) == 0 && !(document.to && ferror(document.to)))
 		return 0;
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m", what);
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m",
+	                what);
 	__fpurge(stdout);
 	clearerr(stdout);
 	return YETT_E_FILE_OPERATION_FAILED;
@@ -218,7 +229,8 @@ int output_end(int code)
 	errno = 0;
 	/* some file systems tell only at the end */
 	if (fclose(stdout) != 0 || failed) {
-		output_note(errno ? "cannot write to standard output: %m" : "cannot write to standard output");
+		output_note(errno ? "cannot write to standard output: %m"
+		                  : "cannot write to standard output");
 		code = code ? code : RUN_FAILED;
 	}
 	return fflush(stderr) != 0 || ferror(stderr) ? (code ? code : RUN_FAILED) : code;
@@ -233,7 +245,8 @@ void output_json_error(struct json *json, const char *name, const struct yett_er
 	json_open(json, name, '{');
 	json_text(json, "code", yett_error_code_name(error->code));
 	json_text(json, "reason", error->reason ? yett_error_reason_name(error->reason) : NULL);
-	json_text(json, "message", error->message[0] ? error->message : yett_error_code_text(error->code));
+	json_text(json, "message",
+	          error->message[0] ? error->message : yett_error_code_text(error->code));
 	json_text_or_null(json, "detail", error->detail);
 	json_bool(json, "retryable", yett_error_retryable(error));
 	json_number_or_null(json, "errno", (uint64_t)error->os_error);
@@ -252,7 +265,10 @@ static void json_limits(struct json *json, uint32_t limits)
 	static const struct {
 		enum yett_limit bit;
 		const char *name;
-	} names[] = {{YETT_LIMIT_MEMORY, "memory"}, {YETT_LIMIT_PIDS, "pids"}, {YETT_LIMIT_CPU, "cpu"}, {YETT_LIMIT_CPU_TIME, "cpu_time"}};
+	} names[] = {{YETT_LIMIT_MEMORY, "memory"},
+	             {YETT_LIMIT_PIDS, "pids"},
+	             {YETT_LIMIT_CPU, "cpu"},
+	             {YETT_LIMIT_CPU_TIME, "cpu_time"}};
 
 	json_open(json, "limits_hit", '[');
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -327,7 +343,8 @@ const char *output_network_name(enum yett_network network)
 	                                    [YETT_NETWORK_OPEN] = "open",
 	                                    [YETT_NETWORK_HOST] = "host"};
 
-	return network >= YETT_NETWORK_NONE && network <= YETT_NETWORK_HOST ? names[network] : "none";
+	return network >= YETT_NETWORK_NONE && network <= YETT_NETWORK_HOST ? names[network]
+	                                                                    : "none";
 }
 
 void output_json_network(struct json *json, const struct yett_sandbox_info *info)
@@ -362,7 +379,8 @@ void output_size(char *out, size_t size, uint64_t bytes)
 
 	(void)units_format_size(bytes, text);
 	digits = strspn(text, "0123456789");
-	(void)snprintf(out, size, "%.*s %s%s", (int)digits, text, text + digits, text[digits] ? "iB" : "bytes");
+	(void)snprintf(out, size, "%.*s %s%s", (int)digits, text, text + digits,
+	               text[digits] ? "iB" : "bytes");
 }
 
 void output_duration(char *out, size_t size, uint64_t ms)

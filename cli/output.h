@@ -1,8 +1,9 @@
 /*
- * What the command prints: errors, text of others made harmless, and one JSON document where that is asked for (--json, --json-fd).
+ * What the command prints: errors, text of others made harmless, and one JSON document where that
+ * is asked for (--json, --json-fd).
  *
- * Runs as the caller. Text that came from a peer or from the file system is never printed as it is: what could move a
- * terminal's cursor or hide text becomes \xNN.
+ * Runs as the caller. Text that came from a peer or from the file system is never printed as it is:
+ * what could move a terminal's cursor or hide text becomes \xNN.
  */
 #pragma once
 
@@ -12,13 +13,16 @@
 #include "base/error.h"
 #include "libclient/yett.h"
 
-#define OUTPUT_SCHEMA 1 /* of the document: raised when a member goes or changes its meaning, not when one is added */
+/* of the document: raised when a member goes or changes its meaning, not when one is added */
+#define OUTPUT_SCHEMA 1
 
-/* Prints `text` (NULL: nothing) with control and direction characters and broken UTF-8 as \xNN; '\n' stays if `lines`.
+/* Prints `text` (NULL: nothing) with control and direction characters and broken UTF-8 as \xNN;
+ * '\n' stays if `lines`.
  */
 void output_text(FILE *to, const char *text, bool lines);
 
-/* "yett: MESSAGE", "  DETAIL" and, where trying again makes sense, a line that says so, on stderr. */
+/* "yett: MESSAGE", "  DETAIL" and, where trying again makes sense, a line that says so, on stderr.
+ */
 void output_error(const struct yett_error *error);
 
 /* What the mend of an error is: a change of the policy, or something else to do. */
@@ -27,12 +31,13 @@ const char *output_mend_is(const struct yett_error *error);
 /* One line on stderr: "yett: …". */
 void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Writes out what was printed so far. YETT_E_FILE_OPERATION_FAILED that `what` could not be; then nothing is left to be written. */
+/* Writes out what was printed so far. YETT_E_FILE_OPERATION_FAILED that `what` could not be; then
+ * nothing is left to be written. */
 _must_check_ int output_flush(const char *what, struct yett_error *error);
 
 /*
- * The last thing that a program does, which writes the document: the exit code, `code` unless something that was printed could not be
- * written, which is told. What failed before keeps its own.
+ * The last thing that a program does, which writes the document: the exit code, `code` unless
+ * something that was printed could not be written, which is told. What failed before keeps its own.
  */
 int output_end(int code);
 
@@ -40,8 +45,9 @@ int output_end(int code);
 int output_end_json(int code);
 
 /*
- * The document {schema, exit_code, result, error, notes}. From output_to_json() on it is written to a copy of `fd`, when
- * output_end() is called; errors and notes that are told go into it as well. YETT_E_INVALID_REQUEST: not open for writing.
+ * The document {schema, exit_code, result, error, notes}. From output_to_json() on it is written to
+ * a copy of `fd`, when output_end() is called; errors and notes that are told go into it as well.
+ * YETT_E_INVALID_REQUEST: not open for writing.
  */
 _must_check_ int output_to_json(int fd, struct yett_error *error);
 
@@ -54,8 +60,8 @@ bool output_json_has_stdout(void);
 /* No notes on stderr; with a document, no errors either. */
 void output_be_quiet(void);
 
-/* What goes on for a while tells each piece in a line of its own, {schema, result}, before the document. output_flush() says whether it
- * could. */
+/* What goes on for a while tells each piece in a line of its own, {schema, result}, before the
+ * document. output_flush() says whether it could. */
 void output_json_line(void);
 
 /* Adds "network", its mode, and "addresses", those of the sandbox's own. */
@@ -71,7 +77,8 @@ const char *output_network_name(enum yett_network network);
 void output_json_error(struct json *json, const char *name, const struct yett_error *error);
 void output_json_result(struct json *json, const char *name, const struct yett_result *result);
 void output_json_sandbox(struct json *json, const char *name, const struct yett_sandbox_info *info);
-void output_json_limits(struct json *json, const struct yett_sandbox_info *info); /* and the time of commands */
+void output_json_limits(struct json *json,
+                        const struct yett_sandbox_info *info); /* and the time of commands */
 
 /* An object of KEY=VALUE, a list that ends with NULL. */
 void output_json_pairs(struct json *json, const char *name, const char *const *pairs);

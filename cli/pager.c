@@ -33,10 +33,12 @@ static const char *find_command(void)
 	return "less -FRX";
 }
 
-/* less(1) and lv(1) pass colours only where they are told to; who has told them something keeps to that. */
+/* less(1) and lv(1) pass colours only where they are told to; who has told them something keeps to
+ * that. */
 static int spawn_pager(const char *command, int input, pid_t *ret_pid)
 {
-	char *const by_shell[] = {"sh", "-c", (char *)command, NULL}, *const less[] = {"less", "-FRX", NULL};
+	char *const by_shell[] = {"sh", "-c", (char *)command, NULL}, *const less[] = {
+									      "less", "-FRX", NULL};
 	posix_spawn_file_actions_t actions;
 	int r = posix_spawn_file_actions_init(&actions);
 
@@ -70,7 +72,8 @@ void pager_start(struct pager *pager, bool wanted)
 		pager->to = stdout;
 		return;
 	}
-	/* the pager decides what the keys do: were we to end by them, it would fight with the shell for the terminal */
+	/* the pager decides what the keys do: were we to end by them, it would fight with the shell
+	 * for the terminal */
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGQUIT, SIG_IGN);
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -90,6 +93,8 @@ bool pager_end(struct pager *pager)
 	pager->pid = 0;
 	pager->to = stdout;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND)
-		output_note("the pager %s is not there; PAGER names another one, and --no-pager goes without", pager->command);
+		output_note(
+			"the pager %s is not there; PAGER names another one, and --no-pager goes without",
+			pager->command);
 	return is_whole;
 }

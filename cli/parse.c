@@ -69,11 +69,13 @@ int parse_share(const char *directory, const char *text, char **ret_path, char *
 	return 0;
 }
 
-int parse_cow(const char *directory, const char *text, char **ret_path, char **ret_target, uint64_t *ret_bytes)
+int parse_cow(const char *directory, const char *text, char **ret_path, char **ret_target,
+              uint64_t *ret_bytes)
 {
 	const char *colon = strrchr(text, ':');
 	bool has_size = colon && strncmp(colon, ":memory=", strlen(":memory=")) == 0;
-	_cleanup_free_ char *share = has_size ? strndup(text, (size_t)(colon - text)) : strdup(text);
+	_cleanup_free_ char *share =
+		has_size ? strndup(text, (size_t)(colon - text)) : strdup(text);
 	int r = has_size ? units_parse_size(colon + strlen(":memory="), ret_bytes) : 0;
 
 	if (!share || r < 0)
@@ -119,7 +121,8 @@ int parse_rule(const char *option, const char *text, char **ret_text, struct yet
 	if (r == 0)
 		r = net_rule_parse(canonical, &rule, &why);
 	if (r < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no memory for %s", option);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no memory for %s",
+		                 option);
 	if (r == 0) {
 		*ret_text = steal_ptr(&canonical);
 		return 0;

@@ -74,7 +74,12 @@ static void put_marked(FILE *to, char mark, char *text, size_t length)
 	else if (mark == '|')
 		put_bar(to, text, length - ended);
 	else
-		put_coloured(to, mark == 'h' ? BOLD : mark == '+' ? GREEN : mark == '-' ? RED : "", text, length - ended);
+		put_coloured(to,
+		             mark == 'h'   ? BOLD
+		             : mark == '+' ? GREEN
+		             : mark == '-' ? RED
+		                           : "",
+		             text, length - ended);
 	(void)fputs(ended ? "\n" : "", to);
 }
 

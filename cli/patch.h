@@ -1,7 +1,9 @@
 /*
- * How what yett-diff tells is shown: as it is for programs; for people so that nothing of it is acted on by a terminal, and in colours.
+ * How what yett-diff tells is shown: as it is for programs; for people so that nothing of it is
+ * acted on by a terminal, and in colours.
  *
- * Runs as the caller. All of it is hostile, also which kind a line is said to be: the colours are the only escape sequences that come out.
+ * Runs as the caller. All of it is hostile, also which kind a line is said to be: the colours are
+ * the only escape sequences that come out.
  */
 #pragma once
 
@@ -10,7 +12,8 @@
 
 struct patch_style {
 	bool is_escaped;
-	bool is_coloured; /* each line begins with what it is: enum SHOW_* of programs/diff/diff.h; then it is escaped, too */
+	bool is_coloured; /* each line begins with what it is: enum SHOW_* of programs/diff/diff.h;
+	                     then it is escaped, too */
 };
 
 /* To the end, or until `to` takes no more. */

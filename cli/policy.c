@@ -27,20 +27,27 @@ OPTION_FLAG(set_origin, struct policy_choice, is_origin)
 OPTION_FLAG(set_strict, struct policy_choice, is_strict)
 OPTION_FLAG(set_agent, struct policy_choice, is_agents)
 
-#define OF_WHOM                                                                                                                 \
-	{0, "user", "USER", "for this user, by name or number (you)", set_user},                                                \
-		{0, "key", "KEY", "with this key: the name of one, enrolled or not yet, or the file of a public one", set_key}, \
-	{                                                                                                                       \
-		0, "policy", "FILE", "by this policy, and conf.d beside it (" YETT_POLICY_PATH ")", set_file                    \
+#define OF_WHOM                                                                                      \
+	{0, "user", "USER", "for this user, by name or number (you)", set_user},                     \
+		{0, "key", "KEY",                                                                    \
+	         "with this key: the name of one, enrolled or not yet, or the file of a public one", \
+	         set_key},                                                                           \
+	{                                                                                            \
+		0, "policy", "FILE",                                                                 \
+			"by this policy, and conf.d beside it (" YETT_POLICY_PATH ")", set_file      \
 	}
 
-const struct option policy_options[] = {OF_WHOM,
-                                        {0, "at", "DATE", "as if it were asked then: 2026-12-31, or 2026-12-31T18:00:00Z", set_at},
-                                        {0, "agent", NULL, "with explain: as an agent of the user's would ask", set_agent},
-                                        {0, "effective", NULL, "with show: what is in force for the user, grant by grant", set_effective},
-                                        {0, "origin", NULL, "with show: what is written of the helper, and in which file", set_origin},
-                                        {0, "strict", NULL, "with check: end with status 3 where anything is to be noted", set_strict},
-                                        {0}};
+const struct option policy_options[] = {
+	OF_WHOM,
+	{0, "at", "DATE", "as if it were asked then: 2026-12-31, or 2026-12-31T18:00:00Z", set_at},
+	{0, "agent", NULL, "with explain: as an agent of the user's would ask", set_agent},
+	{0, "effective", NULL, "with show: what is in force for the user, grant by grant",
+         set_effective},
+	{0, "origin", NULL, "with show: what is written of the helper, and in which file",
+         set_origin},
+	{0, "strict", NULL, "with check: end with status 3 where anything is to be noted",
+         set_strict},
+	{0}};
 const struct option profiles_options[] = {OF_WHOM, {0}};
 
 /* Of yett-explain, which is told of whom and what in its arguments. */
@@ -90,8 +97,10 @@ static void add_choice(struct arguments *arguments, const struct policy_choice *
 
 #define EXPLAIN "/yett-explain"
 
-/* The path of yett-explain in `folder`, of which libyett says whether it may be executed, as it does of a helper. */
-static int find_explain_in(const char *folder, int length, char path[static PATH_MAX], struct yett_error *error)
+/* The path of yett-explain in `folder`, of which libyett says whether it may be executed, as it
+ * does of a helper. */
+static int find_explain_in(const char *folder, int length, char path[static PATH_MAX],
+                           struct yett_error *error)
 {
 	char explain[PATH_MAX + sizeof EXPLAIN];
 
@@ -99,7 +108,8 @@ static int find_explain_in(const char *folder, int length, char path[static PATH
 	return yett_helper_path(explain, path, PATH_MAX, error);
 }
 
-/* Where this program is DIR/bin/yett of a tree that was unpacked and not installed: DIR/libexec/yett. */
+/* Where this program is DIR/bin/yett of a tree that was unpacked and not installed:
+ * DIR/libexec/yett. */
 static bool name_own_folder(char folder[static PATH_MAX])
 {
 	static const char program[] = "/bin/yett", programs[] = "/libexec/yett";
@@ -113,7 +123,8 @@ static bool name_own_folder(char folder[static PATH_MAX])
 	return true;
 }
 
-/* Beside the helper, which libyett finds. There need be none: a policy is read by yett-explain and yett-policy alone. */
+/* Beside the helper, which libyett finds. There need be none: a policy is read by yett-explain and
+ * yett-policy alone. */
 static int find_explain(char path[static PATH_MAX], struct yett_error *error)
 {
 	char folder[PATH_MAX];
@@ -123,13 +134,14 @@ static int find_explain(char path[static PATH_MAX], struct yett_error *error)
 		return find_explain_in(folder, (int)(strrchr(folder, '/') - folder), path, error);
 	if (r != YETT_E_NOT_FOUND)
 		return r;
-	if (name_own_folder(folder) && find_explain_in(folder, (int)strlen(folder), path, error) == 0)
+	if (name_own_folder(folder) &&
+	    find_explain_in(folder, (int)strlen(folder), path, error) == 0)
 		return 0;
 	return find_explain_in(YETT_LIBEXEC_DIR, (int)strlen(YETT_LIBEXEC_DIR), path, error);
 }
 
-static int connect_explain(const struct arguments *arguments, const char *signing_key, struct yett_connection **ret_connection,
-                           struct yett_error *error)
+static int connect_explain(const struct arguments *arguments, const char *signing_key,
+                           struct yett_connection **ret_connection, struct yett_error *error)
 {
 	char path[PATH_MAX];
 	struct yett_connect_options options = {.size = sizeof options,
@@ -167,18 +179,20 @@ static int print_check(char *text)
 /* Whether it is the helper that said no, or nobody could be asked. */
 static bool is_refusal(const struct yett_error *error)
 {
-	return error->code != YETT_E_HELPER_UNAVAILABLE && error->code != YETT_E_PROTOCOL && error->code != YETT_E_TIMEOUT &&
-	       error->code != YETT_E_FILE_OPERATION_FAILED;
+	return error->code != YETT_E_HELPER_UNAVAILABLE && error->code != YETT_E_PROTOCOL &&
+	       error->code != YETT_E_TIMEOUT && error->code != YETT_E_FILE_OPERATION_FAILED;
 }
 
 /* Asks a question that has no request of its own. */
-static int ask(const struct arguments *arguments, bool as_json, char **ret_text, struct yett_error *error)
+static int ask(const struct arguments *arguments, bool as_json, char **ret_text,
+               struct yett_error *error)
 {
 	struct yett_connection *connection = NULL;
 	int r = connect_explain(arguments, NULL, &connection, error);
 
 	if (r == 0)
-		r = (as_json ? yett_sandbox_plan_json : yett_sandbox_plan)(connection, NULL, ret_text, error);
+		r = (as_json ? yett_sandbox_plan_json : yett_sandbox_plan)(connection, NULL,
+		                                                           ret_text, error);
 	yett_connection_close(connection);
 	return r;
 }
@@ -234,7 +248,8 @@ static int judge_notes(const struct arguments *arguments)
 	return end && end[1] ? EXIT_NOTED : 0;
 }
 
-/* Asks, and prints what the answer is: with `print`, which says how it ends, or into the document. An exit status. */
+/* Asks, and prints what the answer is: with `print`, which says how it ends, or into the document.
+ * An exit status. */
 static int print_answer(const struct arguments *arguments, int (*print)(char *text))
 {
 	_cleanup_(connect_freep) char *text = NULL;
@@ -258,7 +273,8 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 	if (argc > 1)
 		return misused("policy check does not know what to do with %s", argv[1]);
 	if (choice->user || choice->key)
-		return misused("policy check is for all users and keys: --user and --key are of policy explain");
+		return misused(
+			"policy check is for all users and keys: --user and --key are of policy explain");
 	add_choice(&arguments, choice);
 	if (argc == 1) {
 		add(&arguments, "--alone", NULL);
@@ -270,17 +286,18 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 	return code == 0 && output_json() ? judge_notes(&arguments) : code;
 }
 
-/* --- explain -------------------------------------------------------------------------------------------------- */
+/* --- explain ---------------------------------------------------------------------------------- */
 
 /* `yett run`, of which the options are read, and a command need not be there. */
-static const struct subcommand as_run = {"run",
-                                         "[--] [COMMAND [ARG…]]",
-                                         "What yett run is given, and yett policy explain tells what would come of it",
-                                         run_options,
-                                         0,
-                                         -1,
-                                         NULL,
-                                         true};
+static const struct subcommand as_run = {
+	"run",
+	"[--] [COMMAND [ARG…]]",
+	"What yett run is given, and yett policy explain tells what would come of it",
+	run_options,
+	0,
+	-1,
+	NULL,
+	true};
 
 /* Refused or not, and why: the answer. */
 static int tell_refusal(const struct yett_error *error)
@@ -316,10 +333,11 @@ static int tell_failure(const struct yett_error *error)
 static int ask_service(const struct policy_choice *choice, struct run *run)
 {
 	struct yett_error why = run->error;
-	const struct yett_connect_options options = {.size = sizeof options,
-	                                             .key_path = run->options.connect.key_path,
-	                                             .socket_path = run->options.connect.socket_path,
-	                                             .flags = choice->is_agents ? YETT_CONNECT_AGENT : 0};
+	const struct yett_connect_options options = {
+		.size = sizeof options,
+		.key_path = run->options.connect.key_path,
+		.socket_path = run->options.connect.socket_path,
+		.flags = choice->is_agents ? YETT_CONNECT_AGENT : 0};
 	int r = yett_connect(&options, &run->connection, &run->error);
 
 	if (r || yett_connection_start(run->connection) != YETT_START_SERVICE) {
@@ -347,7 +365,8 @@ static int explain(const struct policy_choice *choice, struct run *run)
 	run_ask_find_home(run, choice->user);
 	r = run_ask_choose_share(run);
 	if (r == 0)
-		r = connect_explain(&arguments, run->options.connect.key_path, &run->connection, &run->error);
+		r = connect_explain(&arguments, run->options.connect.key_path, &run->connection,
+		                    &run->error);
 	if (r == YETT_E_PERMISSION_DENIED && !choice->user && !choice->key && !choice->file)
 		return ask_service(choice, run);
 	if (r) {
@@ -366,8 +385,8 @@ static int explain(const struct policy_choice *choice, struct run *run)
 	return 0;
 }
 
-int policy_explain_words(const struct policy_choice *choice, int count, char **words, char **ret_text, bool *ret_is_told,
-                         struct yett_error *error)
+int policy_explain_words(const struct policy_choice *choice, int count, char **words,
+                         char **ret_text, bool *ret_is_told, struct yett_error *error)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
 	struct arguments arguments = {.count = 0};
@@ -376,7 +395,8 @@ int policy_explain_words(const struct policy_choice *choice, int count, char **w
 
 	*ret_is_told = false;
 	if (!run)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "there is no memory left");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "there is no memory left");
 	run_options_init(&run->options);
 	add_choice(&arguments, choice);
 	run_ask_find_home(run, choice->user);
@@ -384,7 +404,8 @@ int policy_explain_words(const struct policy_choice *choice, int count, char **w
 	if (r == 0)
 		r = run_shares_hide(&run->options, &run->error);
 	if (r == 0)
-		r = connect_explain(&arguments, run->options.connect.key_path, &run->connection, &run->error);
+		r = connect_explain(&arguments, run->options.connect.key_path, &run->connection,
+		                    &run->error);
 	if (r == 0) {
 		r = run_ask_text(run, ret_text);
 		*ret_is_told = r == 0 || is_refusal(&run->error);
@@ -413,7 +434,8 @@ static int explain_main(const struct policy_choice *choice, int argc, char **arg
 
 static int show(const struct policy_choice *choice, int argc, char **argv)
 {
-	struct arguments arguments = {.words = {choice->is_origin ? "--origin" : "--effective"}, .count = 1};
+	struct arguments arguments = {.words = {choice->is_origin ? "--origin" : "--effective"},
+	                              .count = 1};
 
 	if (argc > 0)
 		return misused("policy show does not know what to do with %s", argv[0]);

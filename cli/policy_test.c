@@ -27,7 +27,8 @@ static void squeeze(char *text)
 	*to = '\0';
 }
 
-/* How the answer says that it rests on "grant 'x'" or "profile 'x'" as a whole, or on a key of one, "memory of profile 'x'". */
+/* How the answer says that it rests on "grant 'x'" or "profile 'x'" as a whole, or on a key of one,
+ * "memory of profile 'x'". */
 static int word_of_answer(const char *by, char **ret_word)
 {
 	static const char *const sections[] = {"grant", "profile"};
@@ -40,9 +41,11 @@ static int word_of_answer(const char *by, char **ret_word)
 			continue;
 		if (!output_json())
 			return asprintf(ret_word, "\n %s (", by);
-		return asprintf(ret_word, "\"%s\":{\"name\":\"%.*s\",", sections[i], (int)strcspn(name, "'"), name);
+		return asprintf(ret_word, "\"%s\":{\"name\":\"%.*s\",", sections[i],
+		                (int)strcspn(name, "'"), name);
 	}
-	return output_json() ? asprintf(ret_word, "{\"rule\":\"%s\",", by) : asprintf(ret_word, " %s (", by);
+	return output_json() ? asprintf(ret_word, "{\"rule\":\"%s\",", by)
+	                     : asprintf(ret_word, " %s (", by);
 }
 
 static bool rests_on(const struct told *told, const char *by)
@@ -62,11 +65,13 @@ static int ask(const char *policy, struct test_case *test, struct told *ret_told
 	                                     .key = test->key,
 	                                     .at = test->at,
 	                                     .file = policy,
-	                                     .is_agents = test->agent && strcmp(test->agent, "true") == 0,
+	                                     .is_agents = test->agent &&
+	                                                  strcmp(test->agent, "true") == 0,
 	                                     .is_own_key = true};
 	struct told told = {0};
 	bool is_told;
-	int r = policy_explain_words(&choice, test->words_count, test->words, &told.text, &is_told, &told.error);
+	int r = policy_explain_words(&choice, test->words_count, test->words, &told.text, &is_told,
+	                             &told.error);
 
 	told.is_allowed = r == 0;
 	if (told.text)
@@ -80,7 +85,8 @@ static const char *word(bool is_allowed)
 	return is_allowed ? "allowed" : "refused";
 }
 
-static void print_difference(const char *path, const struct test_case *test, const struct told *told, bool is_as_expected)
+static void print_difference(const char *path, const struct test_case *test,
+                             const struct told *told, bool is_as_expected)
 {
 	output_text(stdout, path, false);
 	(void)printf(":%u: '", test->line);
@@ -89,7 +95,8 @@ static void print_difference(const char *path, const struct test_case *test, con
 	if (!is_as_expected)
 		(void)printf("%s, and expected to be %s", word(told->is_allowed), test->expect);
 	else
-		(void)printf("%s as expected, by %s and not by ", test->expect, told->is_allowed ? "other lines" : told->error.rule);
+		(void)printf("%s as expected, by %s and not by ", test->expect,
+		             told->is_allowed ? "other lines" : told->error.rule);
 	if (is_as_expected)
 		output_text(stdout, test->by, false);
 	(void)fputc('\n', stdout);
@@ -104,7 +111,8 @@ static void print_difference(const char *path, const struct test_case *test, con
 	}
 }
 
-static void put_case(struct json *json, const struct test_case *test, const struct told *told, bool differs)
+static void put_case(struct json *json, const struct test_case *test, const struct told *told,
+                     bool differs)
 {
 	json_open(json, NULL, '{');
 	json_text(json, "name", test->name);
@@ -167,7 +175,8 @@ int policy_test(const char *policy, const char *path)
 	} else if (code != EXIT_USAGE) {
 		output_text(stdout, path, false);
 		(void)printf(": %zu test%s, ", file.count, file.count == 1 ? "" : "s");
-		(void)(differing ? printf("%zu not as expected\n", differing) : printf("all as expected\n"));
+		(void)(differing ? printf("%zu not as expected\n", differing)
+		                 : printf("all as expected\n"));
 	}
 	test_file_clear(&file);
 	return code;

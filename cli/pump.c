@@ -23,7 +23,8 @@
 /* How soon it is noticed that the terminal is ours to read again, of which nothing tells. */
 #define LOOK_AGAIN_MS 250
 
-/* No script and no source has more; a file of more would take longer to copy than many a command. */
+/* No script and no source has more; a file of more would take longer to copy than many a command.
+ */
 #define INPUT_COPIED_MAX (16 << 20)
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -37,7 +38,8 @@ void pump_open_nothing(struct pump *pump)
 		pump->made[i] = false;
 	}
 	pump->copy = -1;
-	pump->in.from = pump->in.to = pump->out.from = pump->out.to = pump->err.from = pump->err.to = -1;
+	pump->in.from = pump->in.to = pump->out.from = pump->out.to = pump->err.from =
+		pump->err.to = -1;
 	pump->in.start = pump->in.end = 0;
 	pump->in.is_terminal = pump->out.is_terminal = pump->err.is_terminal = false;
 	pump->in.is_datagram = pump->out.is_datagram = pump->err.is_datagram = false;
@@ -49,7 +51,8 @@ void pump_open_nothing(struct pump *pump)
 	pump->term_by_ms = UINT64_MAX;
 }
 
-/* Writes what can be written at once: of sockets a poll(2) does not say how much that is, and they are the caller's and may block. */
+/* Writes what can be written at once: of sockets a poll(2) does not say how much that is, and they
+ * are the caller's and may block. */
 static ssize_t write_some(int fd, const char *bytes, size_t length)
 {
 	ssize_t n = send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -89,7 +92,9 @@ static int check_bridged(int fd, struct yett_error *error)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && socket_kind(fd) == SOCKET_OTHER ? yett_stdio_check(fd, error) : 0;
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && socket_kind(fd) == SOCKET_OTHER
+	               ? yett_stdio_check(fd, error)
+	               : 0;
 }
 
 /* One pipe between descriptor `i` of ours and the command's. */
@@ -100,14 +105,16 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 
 	if (r)
 		return r;
-	/* Of datagrams each write of the command's is one, as far as a pipe keeps it apart: pipe(7), O_DIRECT */
+	/* Of datagrams each write of the command's is one, as far as a pipe keeps it apart:
+	 * pipe(7), O_DIRECT */
 	bridge->is_datagram = i > 0 && is_datagram(i);
 	if (pipe2(ends, bridge->is_datagram ? O_CLOEXEC | O_DIRECT : O_CLOEXEC) < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		                 "cannot make the pipes for the outputs of the command: %m");
 	bridge->from = i == 0 ? open_end(bridge, i, O_RDONLY) : ends[0];
 	bridge->to = i == 0 ? ends[1] : open_end(bridge, i, O_WRONLY);
-	/* a command that does not read must not keep us from its output; the pipe's other end is not affected */
+	/* a command that does not read must not keep us from its output; the pipe's other end is
+	 * not affected */
 	if (i == 0)
 		(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
 	pump->stdio[i] = ends[i == 0 ? 0 : 1];
@@ -116,10 +123,11 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 }
 
 /*
- * Whether the command may hold the caller's descriptor. A file that output goes to lies outside the sandbox, and could not be
- * opened anew as /dev/stdout or /dev/stderr, which scripts do all the time; a pipe can. A file that is read is passed on, or a copy of it
- * (copy_input()); either way the caller finds it where the command stopped reading. Of a socket that could be connected elsewhere only
- * the data goes inside.
+ * Whether the command may hold the caller's descriptor. A file that output goes to lies outside the
+ * sandbox, and could not be opened anew as /dev/stdout or /dev/stderr, which scripts do all the
+ * time; a pipe can. A file that is read is passed on, or a copy of it (copy_input()); either way
+ * the caller finds it where the command stopped reading. Of a socket that could be connected
+ * elsewhere only the data goes inside.
  */
 static bool may_pass(int fd)
 {
@@ -134,14 +142,17 @@ static bool is_same(int a, int b)
 {
 	struct stat x, y;
 
-	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
 }
 
-/* Whether somebody has the file open who may write to it. Of files of others that cannot be asked: no. fcntl(2), "Leases" */
+/* Whether somebody has the file open who may write to it. Of files of others that cannot be asked:
+ * no. fcntl(2), "Leases" */
 static bool is_being_written(int fd)
 {
 	const struct timespec at_once = {0};
-	_cleanup_fd_ int own = -1; /* the caller may have a lease by its own, which this would take away */
+	_cleanup_fd_ int own =
+		-1; /* the caller may have a lease by its own, which this would take away */
 	sigset_t io, before;
 	char path[32];
 	bool is_written;
@@ -164,9 +175,10 @@ static bool is_being_written(int fd)
 }
 
 /*
- * A file lies outside the sandbox, perhaps where no path leads any more (a here-document), and belongs to somebody who is not there: a
- * command reads it by its descriptor, but cannot open it anew as /dev/stdin. Memory it can, and it is sealed, so that it can be read
- * only. Not where the file is large, or grows as it is read. -1: it is to be passed on itself.
+ * A file lies outside the sandbox, perhaps where no path leads any more (a here-document), and
+ * belongs to somebody who is not there: a command reads it by its descriptor, but cannot open it
+ * anew as /dev/stdin. Memory it can, and it is sealed, so that it can be read only. Not where the
+ * file is large, or grows as it is read. -1: it is to be passed on itself.
  */
 static int copy_input(int fd)
 {
@@ -176,14 +188,18 @@ static int copy_input(int fd)
 	off_t offset = lseek(fd, 0, SEEK_CUR), done = 0;
 	int copy;
 
-	if (yett_stdio_check(fd, NULL) != 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
-	    st.st_size > INPUT_COPIED_MAX || offset < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY || is_being_written(fd))
+	if (yett_stdio_check(fd, NULL) != 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size == 0 || st.st_size > INPUT_COPIED_MAX || offset < 0 ||
+	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY || is_being_written(fd))
 		return -1;
 	memory = memfd_create("yett-input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	while (memory >= 0 && done < st.st_size && sendfile(memory, fd, &done, (size_t)(st.st_size - done)) > 0)
+	while (memory >= 0 && done < st.st_size &&
+	       sendfile(memory, fd, &done, (size_t)(st.st_size - done)) > 0)
 		;
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
-	if (memory < 0 || done != st.st_size || fcntl(memory, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+	if (memory < 0 || done != st.st_size ||
+	    fcntl(memory, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
+	            0)
 		return -1;
 	copy = open(path, O_RDONLY | O_CLOEXEC);
 	if (copy >= 0 && lseek(copy, offset, SEEK_SET) < 0)
@@ -244,20 +260,24 @@ static int open_terminal_ends(struct pump *pump, int master, struct yett_error *
 	/* of our own: the command's handle is gone before its last output is written */
 	pump->out.from = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	pump->in.to = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (pump->out.from < 0 || pump->in.to < 0 || fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot pass the terminal on to the command: %m");
+	if (pump->out.from < 0 || pump->in.to < 0 ||
+	    fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "cannot pass the terminal on to the command: %m");
 	pump->out.to = open_end(&pump->out, STDOUT_FILENO, O_WRONLY);
 	pump->in.from = open_end(&pump->in, pump->terminal->fd, O_RDONLY);
 	pump->attached = true;
 	return 0;
 }
 
-/* Joins the caller's terminal and the command's, and does so again after a stop. In the background we stop until it is ours. */
+/* Joins the caller's terminal and the command's, and does so again after a stop. In the background
+ * we stop until it is ours. */
 static int attach(struct pump *pump, struct yett_command *command, struct yett_error *error)
 {
 	int master = yett_command_terminal(command), r = 0;
 
-	if (!pump->terminal || pump->terminal->is_raw || pump->ended_by || (!pump->attached && master < 0))
+	if (!pump->terminal || pump->terminal->is_raw || pump->ended_by ||
+	    (!pump->attached && master < 0))
 		return 0;
 	if (!pump->attached)
 		r = open_terminal_ends(pump, master, error);
@@ -343,13 +363,15 @@ static void close_bridge(struct pump_bridge *bridge)
 	bridge->from = bridge->to = -1;
 }
 
-/* Moves what there is without waiting. 0, or what a write failed with; -EINTR where the terminal is not ours to write to. */
+/* Moves what there is without waiting. 0, or what a write failed with; -EINTR where the terminal is
+ * not ours to write to. */
 static int move_output(struct pump_bridge *bridge)
 {
 	ssize_t n;
 
 	if (bridge->start == bridge->end) {
-		n = read(bridge->from, bridge->buffer, bridge->is_datagram ? PIPE_BUF : sizeof bridge->buffer);
+		n = read(bridge->from, bridge->buffer,
+		         bridge->is_datagram ? PIPE_BUF : sizeof bridge->buffer);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			return 0;
 		if (n <= 0) {
@@ -372,11 +394,13 @@ static bool is_to_end(const struct pump *pump)
 	return pump->term_by_ms != UINT64_MAX;
 }
 
-/* A caller that no longer reads is told to the command as a broken pipe; one with a terminal has no pipe, and the run ends. */
+/* A caller that no longer reads is told to the command as a broken pipe; one with a terminal has no
+ * pipe, and the run ends. */
 static void pump_output(struct pump *pump, struct pump_bridge *bridge)
 {
 	int to = bridge->to, r = move_output(bridge);
-	bool is_gone = r == -EPIPE || r == -ECONNRESET || (r == -EIO && bridge->is_terminal && pump->terminal);
+	bool is_gone = r == -EPIPE || r == -ECONNRESET ||
+	               (r == -EIO && bridge->is_terminal && pump->terminal);
 	bool is_kept_off = r == -EINTR && bridge->is_terminal && !job_is_foreground(to);
 
 	if (is_kept_off && !is_to_end(pump))
@@ -397,13 +421,16 @@ static bool pump_input(struct pump_bridge *bridge, short from_events, short to_e
 	ssize_t n;
 
 	if (bridge->start == bridge->end && (to_events & POLLERR)) {
-		close_bridge(bridge); /* nobody reads: leave the rest to whoever reads the terminal next */
+		close_bridge(bridge); /* nobody reads: leave the rest to whoever reads the terminal
+		                         next */
 		return true;
 	}
 	if (bridge->start == bridge->end && from_events) {
 		n = read_some(bridge->from, bridge->buffer, sizeof bridge->buffer);
-		/* Nobody will send any more to a datagram socket that was shut down, which has no end of its own. */
-		if (n < 0 && (errno == EINTR || errno == ECONNREFUSED || (errno == EAGAIN && !(from_events & POLLRDHUP))))
+		/* Nobody will send any more to a datagram socket that was shut down, which has no
+		 * end of its own. */
+		if (n < 0 && (errno == EINTR || errno == ECONNREFUSED ||
+		              (errno == EAGAIN && !(from_events & POLLRDHUP))))
 			return true;
 		if (n <= 0) {
 			close_bridge(bridge);
@@ -422,7 +449,8 @@ static bool pump_input(struct pump_bridge *bridge, short from_events, short to_e
 	return true;
 }
 
-/* The command stands still with us: it is a job of the shell that stops both. It goes on also where the kernel did not stop us. */
+/* The command stands still with us: it is a job of the shell that stops both. It goes on also where
+ * the kernel did not stop us. */
 static void heed_stop(struct pump *pump, struct yett_command *command)
 {
 	if (!pump->terminal)
@@ -446,7 +474,8 @@ static bool heed_signal(struct pump *pump, struct yett_command *command, int num
 	case SIGCONT:
 		if (!pump->terminal)
 			return false;
-		pump->terminal->is_raw = false; /* whoever stopped us without a word has set it as it likes */
+		pump->terminal->is_raw =
+			false; /* whoever stopped us without a word has set it as it likes */
 		return true;
 	case SIGUSR1:
 	case SIGUSR2:
@@ -474,8 +503,8 @@ static void pass_signals(struct pump *pump, struct yett_command *command)
 }
 
 /*
- * Whether what is typed is for us. A pager that our output goes to reads keys, not lines: taking lines from such a terminal
- * would take every other key from the pager.
+ * Whether what is typed is for us. A pager that our output goes to reads keys, not lines: taking
+ * lines from such a terminal would take every other key from the pager.
  */
 static bool may_read(const struct pump *pump)
 {
@@ -490,32 +519,50 @@ static bool may_read(const struct pump *pump)
 	return pump->is_shown || tcgetattr(pump->in.from, &modes) < 0 || (modes.c_lflag & ICANON);
 }
 
-enum { ENTRY_SIGNALS, ENTRY_SANDBOX, ENTRY_BLOCKED, ENTRY_RELAYS, ENTRY_IN_FROM, ENTRY_IN_TO, ENTRY_OUT, ENTRY_ERR, ENTRIES };
+enum {
+	ENTRY_SIGNALS,
+	ENTRY_SANDBOX,
+	ENTRY_BLOCKED,
+	ENTRY_RELAYS,
+	ENTRY_IN_FROM,
+	ENTRY_IN_TO,
+	ENTRY_OUT,
+	ENTRY_ERR,
+	ENTRIES
+};
 
 /* What an output waits for: more of it, or room for what is there. */
 static struct pollfd output_entry(const struct pump_bridge *bridge)
 {
 	bool is_full = bridge->start < bridge->end;
 
-	return (struct pollfd){.fd = is_full ? bridge->to : bridge->from, .events = is_full ? POLLOUT : POLLIN};
+	return (struct pollfd){.fd = is_full ? bridge->to : bridge->from,
+	                       .events = is_full ? POLLOUT : POLLIN};
 }
 
-static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, int timeout_ms)
+static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command,
+                      int timeout_ms)
 {
 	bool has_input = pump->in.start < pump->in.end, reads = may_read(pump);
 	struct pollfd e[ENTRIES] = {
 		[ENTRY_SIGNALS] = {.fd = pump->signals, .events = POLLIN},
 		[ENTRY_SANDBOX] = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN},
-		[ENTRY_BLOCKED] = {.fd = pump->blocked ? blocked_fd(pump->blocked) : -1, .events = POLLIN},
-		[ENTRY_RELAYS] = {.fd = pump->relays ? relays_fd(pump->relays) : -1, .events = POLLIN},
-		[ENTRY_IN_FROM] = {.fd = has_input || !reads ? -1 : pump->in.from, .events = POLLIN | POLLRDHUP},
-		/* a pipe tells that nobody reads; of a terminal that is no news, for it may be opened again */
-		[ENTRY_IN_TO] = {.fd = has_input || !pump->terminal ? pump->in.to : -1, .events = has_input ? POLLOUT : 0},
+		[ENTRY_BLOCKED] = {.fd = pump->blocked ? blocked_fd(pump->blocked) : -1,
+	                           .events = POLLIN},
+		[ENTRY_RELAYS] = {.fd = pump->relays ? relays_fd(pump->relays) : -1,
+	                          .events = POLLIN},
+		[ENTRY_IN_FROM] = {.fd = has_input || !reads ? -1 : pump->in.from,
+	                           .events = POLLIN | POLLRDHUP},
+		/* a pipe tells that nobody reads; of a terminal that is no news, for it may be
+	           opened again */
+		[ENTRY_IN_TO] = {.fd = has_input || !pump->terminal ? pump->in.to : -1,
+	                         .events = has_input ? POLLOUT : 0},
 		[ENTRY_OUT] = output_entry(&pump->out),
 		[ENTRY_ERR] = output_entry(&pump->err),
 	};
 
-	if (!reads && !pump->terminal && pump->in.from >= 0 && (timeout_ms < 0 || timeout_ms > LOOK_AGAIN_MS))
+	if (!reads && !pump->terminal && pump->in.from >= 0 &&
+	    (timeout_ms < 0 || timeout_ms > LOOK_AGAIN_MS))
 		timeout_ms = LOOK_AGAIN_MS;
 	if (poll(e, ENTRIES, timeout_ms) <= 0)
 		return;
@@ -531,7 +578,8 @@ static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct ye
 		e[ENTRY_IN_FROM].revents = 0; /* since we looked, it became another's */
 	/* a terminal that hung up ends the run: there is no pipe to tell the command */
 	if ((e[ENTRY_IN_FROM].revents || e[ENTRY_IN_TO].revents) &&
-	    !pump_input(&pump->in, e[ENTRY_IN_FROM].revents, e[ENTRY_IN_TO].revents) && pump->terminal)
+	    !pump_input(&pump->in, e[ENTRY_IN_FROM].revents, e[ENTRY_IN_TO].revents) &&
+	    pump->terminal)
 		pump->ended_by = SIGHUP;
 	if (e[ENTRY_OUT].revents)
 		pump_output(pump, &pump->out);
@@ -542,17 +590,21 @@ static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct ye
 /* For poll(2), which counts in int; a longer time just takes another turn. */
 static int time_left(uint64_t now_ms, uint64_t end_ms)
 {
-	return end_ms == UINT64_MAX ? -1 : end_ms <= now_ms ? 0 : end_ms - now_ms > 1000000 ? 1000000 : (int)(end_ms - now_ms);
+	return end_ms == UINT64_MAX        ? -1
+	       : end_ms <= now_ms          ? 0
+	       : end_ms - now_ms > 1000000 ? 1000000
+	                                   : (int)(end_ms - now_ms);
 }
 
-int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, uint64_t timeout_ms,
-             struct yett_result *ret_result, struct yett_error *error)
+int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command,
+             uint64_t timeout_ms, struct yett_result *ret_result, struct yett_error *error)
 {
 	uint64_t end_ms = timeout_ms ? clock_now_ms() + timeout_ms : UINT64_MAX;
 
 	for (;;) {
 		const struct yett_result *result;
-		int r = yett_command_wait(command, 0, &result, error), attached = attach(pump, command, error);
+		int r = yett_command_wait(command, 0, &result, error),
+		    attached = attach(pump, command, error);
 		uint64_t now_ms = clock_now_ms();
 
 		if (r == 0)
@@ -563,7 +615,8 @@ int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_comman
 			pump->ended_by = SIGTERM;
 		if (r != YETT_E_TIMEOUT || now_ms >= end_ms || pump->ended_by)
 			return r;
-		wait_turn(pump, sandbox, command, time_left(now_ms, end_ms < pump->term_by_ms ? end_ms : pump->term_by_ms));
+		wait_turn(pump, sandbox, command,
+		          time_left(now_ms, end_ms < pump->term_by_ms ? end_ms : pump->term_by_ms));
 	}
 }
 

@@ -8,15 +8,19 @@
 #include "cli/output.h"
 #include "cli/parse.h"
 
-static int invalid(const char *option, const char *value, const char *expected, struct yett_error *error)
+static int invalid(const char *option, const char *value, const char *expected,
+                   struct yett_error *error)
 {
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s %.100s: expected %s", option, value, expected);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s %.100s: expected %s",
+	                 option, value, expected);
 }
 
-static int next_wish(struct relays *relays, const char *option, struct relay_wish **ret_wish, struct yett_error *error)
+static int next_wish(struct relays *relays, const char *option, struct relay_wish **ret_wish,
+                     struct yett_error *error)
 {
 	if (relays->count == RELAYS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s: more than %d ports and sockets", option, RELAYS_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "%s: more than %d ports and sockets", option, RELAYS_MAX);
 	*ret_wish = &relays->wishes[relays->count];
 	**ret_wish = (struct relay_wish){0};
 	return 0;
@@ -31,13 +35,15 @@ static bool parse_port(const char *text, size_t length, bool may_be_zero, uint16
 		return false;
 	memcpy(digits, text, length);
 	digits[length] = '\0';
-	if (units_parse_number(digits, &number) < 0 || number > UINT16_MAX || (number == 0 && !may_be_zero))
+	if (units_parse_number(digits, &number) < 0 || number > UINT16_MAX ||
+	    (number == 0 && !may_be_zero))
 		return false;
 	*ret_port = (uint16_t)number;
 	return true;
 }
 
-/* The address before the ports, as it was written: what is wrong about it is for the library to say. -EINVAL, -ENOMEM. */
+/* The address before the ports, as it was written: what is wrong about it is for the library to
+ * say. -EINVAL, -ENOMEM. */
 static int split_address(const char *value, const char *end, char **ret_address)
 {
 	bool has_brackets = *value == '[';
@@ -64,9 +70,11 @@ static const char *colon_before(const char *value, const char *end)
 	return end;
 }
 
-int relays_add_port(struct relays *relays, const char *option, const char *value, struct yett_error *error)
+int relays_add_port(struct relays *relays, const char *option, const char *value,
+                    struct yett_error *error)
 {
-	static const char expected[] = "[ADDRESS:]HOSTPORT:PORT, like 8080:80, 0:80 or [::1]:8080:80";
+	static const char expected[] =
+		"[ADDRESS:]HOSTPORT:PORT, like 8080:80, 0:80 or [::1]:8080:80";
 	const char *end = value + strlen(value), *last = colon_before(value, end), *first;
 	struct relay_wish *wish;
 	int r = next_wish(relays, option, &wish, error);
@@ -83,12 +91,14 @@ int relays_add_port(struct relays *relays, const char *option, const char *value
 	if (r == -EINVAL)
 		return invalid(option, value, expected, error);
 	if (r)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for %s", option);
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for %s",
+		                 option);
 	relays->count++;
 	return 0;
 }
 
-int relays_add_socket(struct relays *relays, const char *option, const char *value, struct yett_error *error)
+int relays_add_socket(struct relays *relays, const char *option, const char *value,
+                      struct yett_error *error)
 {
 	_cleanup_free_ char *directory = getcwd(NULL, 0);
 	struct relay_wish *wish;
@@ -102,7 +112,8 @@ int relays_add_socket(struct relays *relays, const char *option, const char *val
 	return 0;
 }
 
-static int open_one(struct yett_relay *relay, struct relay_wish *wish, bool tells_all, struct yett_error *error)
+static int open_one(struct yett_relay *relay, struct relay_wish *wish, bool tells_all,
+                    struct yett_error *error)
 {
 	const char *address = wish->address ? wish->address : "127.0.0.1";
 	bool is_v6 = strchr(address, ':') != NULL;
@@ -114,16 +125,18 @@ static int open_one(struct yett_relay *relay, struct relay_wish *wish, bool tell
 		if (r == 0 && tells_all)
 			output_note("%s inside leads to %s", wish->target, wish->path);
 	} else {
-		r = yett_relay_publish(relay, wish->address, wish->host_port, wish->port, &chosen, error);
+		r = yett_relay_publish(relay, wish->address, wish->host_port, wish->port, &chosen,
+		                       error);
 		if (r == 0 && (tells_all || wish->host_port == 0))
-			output_note("%s%s%s:%u leads to port %u of the sandbox", is_v6 ? "[" : "", address, is_v6 ? "]" : "", chosen,
-			            wish->port);
+			output_note("%s%s%s:%u leads to port %u of the sandbox", is_v6 ? "[" : "",
+			            address, is_v6 ? "]" : "", chosen, wish->port);
 	}
 	wish->is_open = r == 0;
 	return r;
 }
 
-int relays_open(struct relays *relays, struct yett_sandbox *sandbox, bool tells_all, struct yett_error *error)
+int relays_open(struct relays *relays, struct yett_sandbox *sandbox, bool tells_all,
+                struct yett_error *error)
 {
 	int r = relays->count > 0 ? yett_relay_new(sandbox, &relays->relay, error) : 0;
 
@@ -151,7 +164,8 @@ void relays_close(struct relays *relays, struct yett_sandbox *goes_on)
 		struct relay_wish *wish = &relays->wishes[i];
 		struct yett_file_info *info = NULL;
 
-		if (goes_on && wish->is_open && wish->path && yett_file_stat(goes_on, wish->target, 0, &info, NULL) == 0 &&
+		if (goes_on && wish->is_open && wish->path &&
+		    yett_file_stat(goes_on, wish->target, 0, &info, NULL) == 0 &&
 		    info->kind == YETT_FILE_SOCKET)
 			(void)!yett_file_remove(goes_on, wish->target, 0, NULL);
 		yett_free(info);

@@ -14,15 +14,17 @@
 
 #define PASSED_MAX 128 /* descriptors */
 
-int review_find(const char *named, struct yett_work_list **ret_list, const struct yett_work **ret_work, struct yett_error *error)
+int review_find(const char *named, struct yett_work_list **ret_list,
+                const struct yett_work **ret_work, struct yett_error *error)
 {
 	int r = work_choose(named, ret_list, ret_work, error);
 
 	if (r || (*ret_work)->is_complete)
 		return r;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
-	                 (*ret_work)->id);
+	return error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+		(*ret_work)->id);
 }
 
 int review_check_paths(const char *subcommand, int count, char **paths, struct yett_error *error)
@@ -35,10 +37,12 @@ int review_check_paths(const char *subcommand, int count, char **paths, struct y
 		for (const char *at = paths[i]; *at || at == paths[i]; at += *at == '/') {
 			size_t part = strcspn(at, "/");
 
-			if (part == 0 || (at[0] == '.' && (part == 1 || (part == 2 && at[1] == '.'))))
-				return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				                 "%s %.200s: expected a path below the directory that was shared, without . and ..",
-				                 subcommand, paths[i]);
+			if (part == 0 ||
+			    (at[0] == '.' && (part == 1 || (part == 2 && at[1] == '.'))))
+				return error_set(
+					error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+					"%s %.200s: expected a path below the directory that was shared, without . and ..",
+					subcommand, paths[i]);
 			at += part;
 		}
 	}
@@ -46,7 +50,8 @@ int review_check_paths(const char *subcommand, int count, char **paths, struct y
 }
 
 /* As the variable says, or beside the helper; checked as a helper is. */
-static int find_program(const char *name, const char *variable, char path[PATH_MAX], struct yett_error *error)
+static int find_program(const char *name, const char *variable, char path[PATH_MAX],
+                        struct yett_error *error)
 {
 	const char *named = secure_getenv(variable);
 	char helper[PATH_MAX], beside[PATH_MAX];
@@ -55,20 +60,25 @@ static int find_program(const char *name, const char *variable, char path[PATH_M
 	if (r)
 		return r;
 	if (!named &&
-	    (size_t)snprintf(beside, sizeof beside, "%.*s/%s", (int)(strrchr(helper, '/') - helper), helper, name) >= sizeof beside)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of %s, beside the helper, is too long", name);
+	    (size_t)snprintf(beside, sizeof beside, "%.*s/%s", (int)(strrchr(helper, '/') - helper),
+	                     helper, name) >= sizeof beside)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the path of %s, beside the helper, is too long", name);
 	return yett_helper_path(named ? named : beside, path, PATH_MAX, error);
 }
 
 static int fail(const struct review *review, const char *path, int r, struct yett_error *error)
 {
 	errno = -r;
-	return path ? error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot execute %s: %m", path)
-	            : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start %s: %m", review->name);
+	return path ? error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                        "cannot execute %s: %m", path)
+	            : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start %s: %m",
+	                        review->name);
 }
 
 /* The program and its arguments: an array that is to be freed, of texts that are not. */
-static char **put_arguments(const struct review *review, const char *const *protected, char numbers[REVIEW_PIPES][16])
+static char **put_arguments(const struct review *review, const char *const *protected,
+                            char numbers[REVIEW_PIPES][16])
 {
 	size_t names = 0, paths = 0, used = 1, pipes = 0;
 	char **argv;
@@ -90,7 +100,8 @@ static char **put_arguments(const struct review *review, const char *const *prot
 	return argv;
 }
 
-int review_start(struct review *review, int input, const int *fds, size_t count, struct yett_error *error)
+int review_start(struct review *review, int input, const int *fds, size_t count,
+                 struct yett_error *error)
 {
 	_cleanup_(connect_freep) const char *const *protected = NULL;
 	_cleanup_free_ char **argv = NULL;

@@ -23,7 +23,8 @@ static int open_terminal(struct run *run)
 	for (size_t i = 0; r == 0 && i < o->env_count; i++)
 		if (strncmp(o->env[i], "TERM=", 5) == 0)
 			return 0;
-	if (r == 0 && o->env_count < RUN_ENV_MAX && terminal_type(getenv("TERM"), run->terminal_type, sizeof run->terminal_type))
+	if (r == 0 && o->env_count < RUN_ENV_MAX &&
+	    terminal_type(getenv("TERM"), run->terminal_type, sizeof run->terminal_type))
 		o->env[o->env_count++] = run->terminal_type;
 	return r;
 }
@@ -41,30 +42,37 @@ static int connect_helper(struct run *run)
 static int check_streams(struct run *run)
 {
 	const struct run_options *o = &run->options;
-	const char *why = o->tty                               ? "has no terminal of the caller's"
-	                  : o->relays.count > 0                ? "has no ports and sockets that this program serves"
-	                  : o->copies_out_count > 0            ? "has not ended when files would be copied out"
-	                  : !run->attach_to && !o->life.linger ? "needs a sandbox that lingers: --linger"
-	                                                       : NULL;
+	const char *why =
+		o->tty                    ? "has no terminal of the caller's"
+		: o->relays.count > 0     ? "has no ports and sockets that this program serves"
+		: o->copies_out_count > 0 ? "has not ended when files would be copied out"
+		: !run->attach_to && !o->life.linger ? "needs a sandbox that lingers: --linger"
+						     : NULL;
 
 	if (o->rm && o->life.linger)
-		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "--rm and --linger exclude each other: with --linger the sandbox does not end with its command");
+		return error_set(
+			&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"--rm and --linger exclude each other: with --linger the sandbox does not end with its command");
 	if (o->no_stdin && o->tty)
-		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "a command with a terminal reads from it: --no-stdin and --tty do not go together");
+		return error_set(
+			&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"a command with a terminal reads from it: --no-stdin and --tty do not go together");
 	if (o->input_later && !o->background)
-		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "--input is of a command in the background: --background; otherwise it reads the caller's");
+		return error_set(
+			&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"--input is of a command in the background: --background; otherwise it reads the caller's");
 	if (o->capture && !o->background && !output_json_has_stdout())
-		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "--capture is of a command in the background, or with --json: other output goes to the caller");
+		return error_set(
+			&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"--capture is of a command in the background, or with --json: other output goes to the caller");
 	if (o->tty && output_json_has_stdout())
-		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "stdout is the terminal's, and cannot have the document too: --json-fd says another descriptor");
+		return error_set(
+			&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"stdout is the terminal's, and cannot have the document too: --json-fd says another descriptor");
 	if (!o->background || !why)
 		return 0;
-	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a command in the background %s", why);
+	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "a command in the background %s", why);
 }
 
 /* In the history of a sandbox that can be made again. */
@@ -135,15 +143,18 @@ static void find_shell(char *out, size_t size)
 		(void)snprintf(out, size, "/bin/sh");
 }
 
-/* Options first, for all alike. -1 to go on, else the exit code, `misused` where there is something wrong with them. */
-static int begin(const struct subcommand *self, int argc, char **argv, int misused, struct run **ret_run, int *ret_first)
+/* Options first, for all alike. -1 to go on, else the exit code, `misused` where there is something
+ * wrong with them. */
+static int begin(const struct subcommand *self, int argc, char **argv, int misused,
+                 struct run **ret_run, int *ret_first)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
 	int r;
 
 	if (!run)
 		return RUN_FAILED;
-	/* a reader that went away is an error of write(2) here, not the end of this process: a sandbox may depend on it */
+	/* a reader that went away is an error of write(2) here, not the end of this process: a
+	 * sandbox may depend on it */
 	(void)signal(SIGPIPE, SIG_IGN);
 	run_options_init(&run->options);
 	r = options_begin(self, argc, argv, &run->options, misused, ret_first);
@@ -216,7 +227,9 @@ static int make(struct run *run, char **words, bool *ret_is_written)
 	if (r == 0 && !output_json())
 		(void)puts(run->info.id);
 	if (r == 0)
-		*ret_is_written = is_known = (r = output_flush("the id of the sandbox, which is ended again", &run->error)) == 0;
+		*ret_is_written = is_known =
+			(r = output_flush("the id of the sandbox, which is ended again",
+		                          &run->error)) == 0;
 	if (!is_known)
 		(void)yett_sandbox_end(run->sandbox, NULL); /* nobody would know of it */
 	if (!is_known && *run->info.id && session.directory >= 0)
@@ -237,7 +250,8 @@ int create_main(const struct subcommand *self, int argc, char **argv)
 		return r;
 	run->options.life.linger = true;
 	r = words ? options_words(self, argc, argv, words, AGAIN_WORDS_MAX, &run->error)
-	          : error_set(&run->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the options");
+	          : error_set(&run->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                      "there is not enough memory for the options");
 	if (r == 0)
 		r = check_idle_suspend(run, true);
 	if (r == 0)

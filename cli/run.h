@@ -1,5 +1,6 @@
 /*
- * `yett run`: one command in one sandbox, its streams and signals, its exit code. `yett shell`: the same with a shell.
+ * `yett run`: one command in one sandbox, its streams and signals, its exit code. `yett shell`: the
+ * same with a shell.
  *
  * Runs as the caller; everything privileged is behind libyett.
  */
@@ -17,7 +18,8 @@ enum {
 	RUN_SIGNALED = 128, /* plus the signal */
 };
 
-extern const struct option run_options[], shell_options[], create_options[], exec_options[], mount_options[];
+extern const struct option run_options[], shell_options[], create_options[], exec_options[],
+	mount_options[];
 
 int run_main(const struct subcommand *self, int argc, char **argv);
 int shell_main(const struct subcommand *self, int argc, char **argv);

@@ -32,13 +32,15 @@ int run_ask_choose_share(struct run *run)
 {
 	struct run_options *o = &run->options;
 	const char *here = o->current_directory, *home = run->home[0] ? run->home : NULL;
-	enum workdir decision = here ? workdir_decide(here, home, o->shares, o->shares_count) : WORKDIR_GONE;
+	enum workdir decision =
+		here ? workdir_decide(here, home, o->shares, o->shares_count) : WORKDIR_GONE;
 	int r = run_shares_hide(o, &run->error);
 
 	if (r)
 		return r;
 	for (size_t i = 0; home && i < o->shares_count; i++)
-		if ((o->shares[i].flags & YETT_SHARE_WRITABLE) && own_place_is_below(home, o->shares[i].path)) {
+		if ((o->shares[i].flags & YETT_SHARE_WRITABLE) &&
+		    own_place_is_below(home, o->shares[i].path)) {
 			output_note(
 				"%s is writable and contains your home: start files that do not exist yet can be created there; share a smaller directory",
 				ESCAPE(o->shares[i].path));
@@ -82,7 +84,8 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 		.name = o->name,
 		.labels = o->labels,
 		.annotations = o->annotations,
-		.flags = (o->life.linger ? YETT_SANDBOX_LINGER : 0U) | (o->ask ? YETT_SANDBOX_ASK : 0U) |
+		.flags = (o->life.linger ? YETT_SANDBOX_LINGER : 0U) |
+	                 (o->ask ? YETT_SANDBOX_ASK : 0U) |
 	                 (o->allow_private ? YETT_SANDBOX_PRIVATE : 0U),
 		.idle_action = o->life.idle_action,
 		.wall_time_ms = o->life.wall_ms,
@@ -97,7 +100,8 @@ static int ask_once(struct run *run, char **ret_plan)
 	struct yett_sandbox_options options = sandbox_options(&run->options);
 
 	if (ret_plan)
-		return (output_json() ? yett_sandbox_plan_json : yett_sandbox_plan)(run->connection, &options, ret_plan, &run->error);
+		return (output_json() ? yett_sandbox_plan_json : yett_sandbox_plan)(
+			run->connection, &options, ret_plan, &run->error);
 	return yett_sandbox_create(run->connection, &options, &run->sandbox, &run->error);
 }
 
@@ -110,11 +114,13 @@ static void note_weaker(const struct run *run)
 		output_note("weaker %s", weaker);
 }
 
-/* What may have been refused for what is shared: the policy, the file system or the path may be in the way. */
+/* What may have been refused for what is shared: the policy, the file system or the path may be in
+ * the way. */
 static bool may_be_for_a_share(int r)
 {
-	static const int codes[] = {YETT_E_PERMISSION_DENIED, YETT_E_UNSUPPORTED,           YETT_E_SECURITY_VIOLATION,
-	                            YETT_E_INVALID_REQUEST,   YETT_E_FILE_OPERATION_FAILED, YETT_E_INIT_FAILED};
+	static const int codes[] = {YETT_E_PERMISSION_DENIED,     YETT_E_UNSUPPORTED,
+	                            YETT_E_SECURITY_VIOLATION,    YETT_E_INVALID_REQUEST,
+	                            YETT_E_FILE_OPERATION_FAILED, YETT_E_INIT_FAILED};
 
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		if (r == codes[i])
@@ -159,22 +165,27 @@ static void note_set_id(const struct run_options *o)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < o->shares_count; i++)
-		if ((o->shares[i].flags & YETT_SHARE_WRITABLE) && o->shares[i].path && set_id_find(o->shares[i].path, path, sizeof path))
-			output_note("%s keeps its set-id bit when a command writes it through a mapping: take the bit away (chmod ug-s)",
-			            path);
+		if ((o->shares[i].flags & YETT_SHARE_WRITABLE) && o->shares[i].path &&
+		    set_id_find(o->shares[i].path, path, sizeof path))
+			output_note(
+				"%s keeps its set-id bit when a command writes it through a mapping: take the bit away (chmod ug-s)",
+				path);
 }
 
-/* It counts for names that lead there, and whoever writes it may have meant a server of this host. */
+/* It counts for names that lead there, and whoever writes it may have meant a server of this host.
+ */
 static void note_loopback(const struct run_options *o)
 {
 	struct net_rule rule;
 
 	for (size_t i = 0; i < o->allow_count; i++)
-		if (net_rule_parse(o->allow[i], &rule, NULL) == 0 && rule.kind == NET_RULE_ADDRESS &&
+		if (net_rule_parse(o->allow[i], &rule, NULL) == 0 &&
+		    rule.kind == NET_RULE_ADDRESS &&
 		    net_address_network_kind(&rule.address, rule.prefix) == NET_ADDRESS_LOCAL)
-			output_note("--allow %s: inside, this is the sandbox itself; a server of this host is reached by a name that "
-			            "leads there outside: --allow NAME:PORT@ADDRESS",
-			            o->allow[i]);
+			output_note(
+				"--allow %s: inside, this is the sandbox itself; a server of this host is reached by a name that "
+				"leads there outside: --allow NAME:PORT@ADDRESS",
+				o->allow[i]);
 }
 
 int run_ask_sandbox(struct run *run)
@@ -196,7 +207,8 @@ int run_ask_sandbox(struct run *run)
 static void note_relays(const struct run *run)
 {
 	if (run->options.relays.count > 0)
-		output_note("whether ports and sockets may be relayed is not in this: that is asked when they are");
+		output_note(
+			"whether ports and sockets may be relayed is not in this: that is asked when they are");
 }
 
 int run_ask_text(struct run *run, char **ret_text)

@@ -12,14 +12,16 @@
 
 #define OUTPUTS "/mnt/session/outputs"
 
-/* What a request can ask for at most: of the kernel's process ids, and of descriptors. PROTOCOL.md */
+/* What a request can ask for at most: of the kernel's process ids, and of descriptors. PROTOCOL.md
+ */
 #define PIDS_MOST       4194304
 #define FILES_MOST      1048576
 #define DURATION_MAX_MS (30ULL * 24 * 3600 * 1000)
 
 void run_options_init(struct run_options *options)
 {
-	*options = (struct run_options){.current_directory = getcwd(NULL, 0), .capture_bytes = RUN_CAPTURE_BYTES};
+	*options = (struct run_options){.current_directory = getcwd(NULL, 0),
+	                                .capture_bytes = RUN_CAPTURE_BYTES};
 }
 
 void run_options_free(struct run_options *options)
@@ -45,9 +47,11 @@ void run_options_free(struct run_options *options)
 	free(options->current_directory);
 }
 
-static int invalid(struct yett_error *error, const char *option, const char *value, const char *expected)
+static int invalid(struct yett_error *error, const char *option, const char *value,
+                   const char *expected)
 {
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option, value, expected);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option,
+	                 value, expected);
 }
 
 static int set_tmpfs(void *into, const char *value, struct yett_error *error)
@@ -57,10 +61,12 @@ static int set_tmpfs(void *into, const char *value, struct yett_error *error)
 	char *target;
 
 	if (options->tmpfs_count == RUN_TMPFS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d tmpfs", RUN_TMPFS_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d tmpfs",
+		                 RUN_TMPFS_MAX);
 	entry->size = sizeof *entry;
 	if (parse_tmpfs(value, &target, &entry->size_bytes) < 0)
-		return invalid(error, "tmpfs", value, "an absolute path, and a size like :64M or none");
+		return invalid(error, "tmpfs", value,
+		               "an absolute path, and a size like :64M or none");
 	entry->target = target;
 	options->tmpfs_count++;
 	return 0;
@@ -88,7 +94,8 @@ static int set_network(void *into, const char *value, struct yett_error *error)
 	return invalid(error, "net", value, "none, limited, ask, open or host");
 }
 
-static int add_rule(struct run_options *options, const char *option, const char *value, struct yett_error *error)
+static int add_rule(struct run_options *options, const char *option, const char *value,
+                    struct yett_error *error)
 {
 	bool is_deny = strcmp(option, "--deny") == 0;
 	_cleanup_free_ char *text = NULL;
@@ -97,7 +104,8 @@ static int add_rule(struct run_options *options, const char *option, const char 
 	if (r)
 		return r;
 	if (options->allow_count + options->deny_count == RUN_RULES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --allow and --deny together", RUN_RULES_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "more than %d of --allow and --deny together", RUN_RULES_MAX);
 	if (is_deny)
 		options->deny[options->deny_count++] = steal_ptr(&text);
 	else
@@ -124,11 +132,13 @@ static int set_publish(void *into, const char *value, struct yett_error *error)
 
 static int set_relay_socket(void *into, const char *value, struct yett_error *error)
 {
-	return relays_add_socket(&((struct run_options *)into)->relays, "--relay-socket", value, error);
+	return relays_add_socket(&((struct run_options *)into)->relays, "--relay-socket", value,
+	                         error);
 }
 
 /* FROM:TO; the one of them that is inside is absolute, and has no colon. */
-static int add_copy(struct run_copy *copies, size_t *count, const char *option, const char *value, struct yett_error *error)
+static int add_copy(struct run_copy *copies, size_t *count, const char *option, const char *value,
+                    struct yett_error *error)
 {
 	bool is_in = strcmp(option, "copy-in") == 0;
 	const char *colon = is_in ? strrchr(value, ':') : strchr(value, ':');
@@ -137,10 +147,12 @@ static int add_copy(struct run_copy *copies, size_t *count, const char *option, 
 	if (!colon || colon == value || !colon[1] || (is_in ? colon[1] : value[0]) != '/')
 		return invalid(error, option, value, is_in ? "PATH:INSIDE" : "INSIDE:PATH");
 	if (*count == RUN_COPIES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d copies", RUN_COPIES_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d copies",
+		                 RUN_COPIES_MAX);
 	copy = strdup(value);
 	if (!copy)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no memory for --%s", option);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no memory for --%s",
+		                 option);
 	copy[colon - value] = '\0';
 	copies[(*count)++] = (struct run_copy){.from = copy, .to = copy + (colon - value) + 1};
 	return 0;
@@ -166,9 +178,11 @@ static char *make_directory(const char *path, struct yett_error *error)
 	char *real;
 
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the directory %s: %m", path);
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "cannot make the directory %s: %m", path);
 	else if (!(real = realpath(path, NULL)))
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot use the directory %s: %m", path);
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "cannot use the directory %s: %m", path);
 	else
 		return real;
 	return NULL;
@@ -192,7 +206,8 @@ static int set_outputs(void *into, const char *value, struct yett_error *error)
 	if (!directory)
 		return YETT_E_FILE_OPERATION_FAILED;
 	if (asprintf(&copy, OUTPUTS "/.:%s", directory) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no memory for --outputs");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "no memory for --outputs");
 	r = set_tmpfs(into, OUTPUTS, error);
 	return r ? r : set_copy_out(into, copy, error);
 }
@@ -204,7 +219,8 @@ static int set_env(void *into, const char *value, struct yett_error *error)
 	if (!strchr(value, '=') || *value == '=')
 		return invalid(error, "env", value, "NAME=VALUE");
 	if (options->env_count == RUN_ENV_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d environment variables", RUN_ENV_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "more than %d environment variables", RUN_ENV_MAX);
 	options->env[options->env_count++] = value;
 	return 0;
 }
@@ -238,13 +254,15 @@ static int set_cpus(void *into, const char *value, struct yett_error *error)
 }
 
 /* At most `max`, which is the most that a request can ask for. */
-static int set_count(const char *name, const char *value, uint64_t max, uint64_t *ret_count, struct yett_error *error)
+static int set_count(const char *name, const char *value, uint64_t max, uint64_t *ret_count,
+                     struct yett_error *error)
 {
 	uint64_t count;
 	char expected[48];
 
 	if (units_parse_number(value, &count) < 0 || count == 0 || count > max) {
-		(void)snprintf(expected, sizeof expected, "a number from 1 to %llu", (unsigned long long)max);
+		(void)snprintf(expected, sizeof expected, "a number from 1 to %llu",
+		               (unsigned long long)max);
 		return invalid(error, name, value, expected);
 	}
 	*ret_count = count;
@@ -253,12 +271,14 @@ static int set_count(const char *name, const char *value, uint64_t max, uint64_t
 
 static int set_pids(void *into, const char *value, struct yett_error *error)
 {
-	return set_count("pids", value, PIDS_MOST, &((struct run_options *)into)->limits.pids, error);
+	return set_count("pids", value, PIDS_MOST, &((struct run_options *)into)->limits.pids,
+	                 error);
 }
 
 static int set_files(void *into, const char *value, struct yett_error *error)
 {
-	return set_count("files", value, FILES_MOST, &((struct run_options *)into)->limits.files, error);
+	return set_count("files", value, FILES_MOST, &((struct run_options *)into)->limits.files,
+	                 error);
 }
 
 static int set_file_size(void *into, const char *value, struct yett_error *error)
@@ -276,17 +296,20 @@ static int set_core(void *into, const char *value, struct yett_error *error)
 	uint64_t bytes;
 
 	if (units_parse_core(value, &bytes) < 0)
-		return invalid(error, "core", value, "none, or a size of at least 4K like 64M or 2G");
+		return invalid(error, "core", value,
+		               "none, or a size of at least 4K like 64M or 2G");
 	((struct run_options *)into)->limits.core_bytes = bytes;
 	return 0;
 }
 
-static int set_duration(const char *name, const char *value, uint64_t *ret_ms, struct yett_error *error)
+static int set_duration(const char *name, const char *value, uint64_t *ret_ms,
+                        struct yett_error *error)
 {
 	uint64_t ms;
 
 	if (units_parse_duration(value, &ms) < 0 || ms == 0 || ms > DURATION_MAX_MS)
-		return invalid(error, name, value, "a time like 300ms, 2s, 1.5m or 1h30m, of at most 30 days");
+		return invalid(error, name, value,
+		               "a time like 300ms, 2s, 1.5m or 1h30m, of at most 30 days");
 	*ret_ms = ms;
 	return 0;
 }
@@ -298,7 +321,8 @@ static int set_timeout(void *into, const char *value, struct yett_error *error)
 
 static int set_idle_timeout(void *into, const char *value, struct yett_error *error)
 {
-	return set_duration("idle-timeout", value, &((struct run_options *)into)->life.idle_ms, error);
+	return set_duration("idle-timeout", value, &((struct run_options *)into)->life.idle_ms,
+	                    error);
 }
 
 static int set_wall_time(void *into, const char *value, struct yett_error *error)
@@ -313,26 +337,30 @@ static int set_cpu_time(void *into, const char *value, struct yett_error *error)
 
 static int set_cleanup(void *into, const char *value, struct yett_error *error)
 {
-	return set_duration("cleanup-delay", value, &((struct run_options *)into)->life.cleanup_ms, error);
+	return set_duration("cleanup-delay", value, &((struct run_options *)into)->life.cleanup_ms,
+	                    error);
 }
 
 static int set_idle_action(void *into, const char *value, struct yett_error *error)
 {
 	struct run_options *options = into;
 
-	if (strcmp(value, "end") != 0 && strcmp(value, "pause") != 0 && strcmp(value, "suspend") != 0)
+	if (strcmp(value, "end") != 0 && strcmp(value, "pause") != 0 &&
+	    strcmp(value, "suspend") != 0)
 		return invalid(error, "idle-action", value, "end, pause or suspend");
 	options->life.idle_suspend = *value == 's';
 	options->life.idle_action = *value == 'p' ? YETT_IDLE_PAUSE : YETT_IDLE_END;
 	return 0;
 }
 
-static int add_label(const char **labels, size_t *count, const char *option, const char *value, struct yett_error *error)
+static int add_label(const char **labels, size_t *count, const char *option, const char *value,
+                     struct yett_error *error)
 {
 	if (!strchr(value, '=') || *value == '=' || *value == '#')
 		return invalid(error, option, value, "KEY=VALUE");
 	if (*count == RUN_LABELS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --%s", RUN_LABELS_MAX, option);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --%s",
+		                 RUN_LABELS_MAX, option);
 	labels[(*count)++] = value;
 	return 0;
 }
@@ -348,7 +376,8 @@ static int set_annotation(void *into, const char *value, struct yett_error *erro
 {
 	struct run_options *options = into;
 
-	return add_label(options->annotations, &options->annotations_count, "annotation", value, error);
+	return add_label(options->annotations, &options->annotations_count, "annotation", value,
+	                 error);
 }
 
 static int set_metadata(void *into, const char *value, struct yett_error *error)
@@ -358,7 +387,8 @@ static int set_metadata(void *into, const char *value, struct yett_error *error)
 	if (!strchr(value, '=') || *value == '=')
 		return invalid(error, "metadata", value, "KEY=VALUE");
 	if (options->metadata_count == RUN_METADATA_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --metadata", RUN_METADATA_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "more than %d of --metadata", RUN_METADATA_MAX);
 	options->metadata[options->metadata_count++] = value;
 	return 0;
 }
@@ -370,7 +400,8 @@ static int set_only(void *into, const char *value, struct yett_error *error)
 	if (value[0] != '/')
 		return invalid(error, "only", value, "an absolute path inside");
 	if (options->only_paths_count == RUN_PATHS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d paths", RUN_PATHS_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d paths",
+		                 RUN_PATHS_MAX);
 	options->only_paths[options->only_paths_count++] = value;
 	return 0;
 }
@@ -399,7 +430,8 @@ static int set_own_memory(void *into, const char *value, struct yett_error *erro
 
 static int set_own_pids(void *into, const char *value, struct yett_error *error)
 {
-	return set_count("command-pids", value, PIDS_MOST, &((struct run_options *)into)->own.pids, error);
+	return set_count("command-pids", value, PIDS_MOST, &((struct run_options *)into)->own.pids,
+	                 error);
 }
 
 static int set_capture(void *into, const char *value, struct yett_error *error)
@@ -429,78 +461,104 @@ OPTION_TEXT(set_socket, struct run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct run_options, connect.key_path)
 
 /* Each row once, for all subcommands that have it, in the order in which each tells of them. */
-#define TTY                                                                                                    \
-	{'t', "tty", NULL, "give the command a terminal of its own", set_tty},                                 \
-	{                                                                                                      \
-		'n', "no-stdin", NULL, "give the command no input, and leave the caller's alone", set_no_stdin \
+#define TTY                                                                                       \
+	{'t', "tty", NULL, "give the command a terminal of its own", set_tty},                    \
+	{                                                                                         \
+		'n', "no-stdin", NULL, "give the command no input, and leave the caller's alone", \
+			set_no_stdin                                                              \
 	}
-#define BACKGROUND                                                                                                        \
-	{'b', "background", NULL, "print the id of the command when it has started, and leave it there", set_background}, \
-		{0, "capture", "SIZE", "keep so much of each of its outputs for yett logs and wait (1M)", set_capture},   \
-	{                                                                                                                 \
-		0, "input", NULL, "have it wait for what yett input gives it", set_input                                  \
+#define BACKGROUND                                                                                \
+	{'b', "background", NULL,                                                                 \
+	 "print the id of the command when it has started, and leave it there", set_background},  \
+		{0, "capture", "SIZE",                                                            \
+	         "keep so much of each of its outputs for yett logs and wait (1M)", set_capture}, \
+	{                                                                                         \
+		0, "input", NULL, "have it wait for what yett input gives it", set_input          \
 	}
-#define SHARED_PATHS                                                                                                                   \
-	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", run_shares_set_ro},                                         \
-		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", run_shares_set_rw},                                  \
-		{0, "cow", "PATH[:TARGET][:memory=SIZE]", "share a directory that stays as it is: changes are kept apart",             \
-	         run_shares_set_cow},                                                                                                  \
-		{0, "store", "SANDBOX|STORE[:TARGET]", "share a directory with what an earlier sandbox changed, and go on from there", \
-	         run_shares_set_store},                                                                                                \
-		{0, "hide", "GLOB", "show nothing of that name in what --cow shares; more by repeating it", run_shares_set_hide},      \
-		{0, "no-hide", "GLOB", "but show this; more by repeating it", run_shares_set_no_hide},                                 \
-	{                                                                                                                              \
-		0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", run_shares_set_socket                      \
+#define SHARED_PATHS                                                                             \
+	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", run_shares_set_ro},   \
+		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable",                \
+	         run_shares_set_rw},                                                             \
+		{0, "cow", "PATH[:TARGET][:memory=SIZE]",                                        \
+	         "share a directory that stays as it is: changes are kept apart",                \
+	         run_shares_set_cow},                                                            \
+		{0, "store", "SANDBOX|STORE[:TARGET]",                                           \
+	         "share a directory with what an earlier sandbox changed, and go on from there", \
+	         run_shares_set_store},                                                          \
+		{0, "hide", "GLOB",                                                              \
+	         "show nothing of that name in what --cow shares; more by repeating it",         \
+	         run_shares_set_hide},                                                           \
+		{0, "no-hide", "GLOB", "but show this; more by repeating it",                    \
+	         run_shares_set_no_hide},                                                        \
+	{                                                                                        \
+		0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names",      \
+			run_shares_set_socket                                                    \
 	}
-#define SHARES                                                                                                           \
-	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile}, SHARED_PATHS, \
-		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                                \
-	{                                                                                                                \
-		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir                \
+#define SHARES                                                                               \
+	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", \
+	 set_profile},                                                                       \
+		SHARED_PATHS,                                                                \
+		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},    \
+	{                                                                                    \
+		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept",   \
+			set_memory_dir                                                       \
 	}
 #define NETWORK                                                                                                                     \
 	{0, "net", "MODE",                                                                                                          \
 	 "what can be connected to: none, limited (what rules allow), ask (what is allowed meanwhile), open, or host (as outside)", \
 	 set_network},                                                                                                              \
-		{0, "allow", "HOST[:PORT]", "let connections be made there; more by repeating it", set_allow},                      \
-		{0, "deny", "HOST[:PORT]", "let none be made there, whatever is allowed", set_deny},                                \
+		{0, "allow", "HOST[:PORT]", "let connections be made there; more by repeating it",                                  \
+	         set_allow},                                                                                                        \
+		{0, "deny", "HOST[:PORT]", "let none be made there, whatever is allowed",                                           \
+	         set_deny},                                                                                                         \
 	{                                                                                                                           \
-		0, "allow-private", NULL, "let names that are allowed lead to private addresses", set_allow_private                 \
+		0, "allow-private", NULL, "let names that are allowed lead to private addresses",                                   \
+			set_allow_private                                                                                           \
 	}
-#define RELAYS                                                                                                               \
-	{0, "publish", "[ADDR:]HOSTPORT:PORT", "let a port of the host lead to one inside, while this runs", set_publish},   \
-	{                                                                                                                    \
-		0, "relay-socket", "PATH[:TARGET]", "lead inside to a socket of the host, while this runs", set_relay_socket \
+#define RELAYS                                                                                   \
+	{0, "publish", "[ADDR:]HOSTPORT:PORT",                                                   \
+	 "let a port of the host lead to one inside, while this runs", set_publish},             \
+	{                                                                                        \
+		0, "relay-socket", "PATH[:TARGET]",                                              \
+			"lead inside to a socket of the host, while this runs", set_relay_socket \
 	}
-#define COPIES                                                                                                   \
-	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command", set_copy_in},           \
-		{0, "copy-out", "INSIDE:PATH", "copy a file or directory out, after the command", set_copy_out}, \
-	{                                                                                                        \
-		0, "outputs", "DIR", "copy what is left in " OUTPUTS " to DIR", set_outputs                      \
+#define COPIES                                                                                    \
+	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command",          \
+	 set_copy_in},                                                                            \
+		{0, "copy-out", "INSIDE:PATH", "copy a file or directory out, after the command", \
+	         set_copy_out},                                                                   \
+	{                                                                                         \
+		0, "outputs", "DIR", "copy what is left in " OUTPUTS " to DIR", set_outputs       \
 	}
-#define SURROUNDINGS                                                                                              \
-	{'C', "directory", "DIR", "start the command in this directory inside", set_directory},                   \
-		{'e', "env", "NAME=VALUE", "set an environment variable", set_env},                               \
-	{                                                                                                         \
-		0, "metadata", "KEY=VALUE", "a note about the command, which yett ps tells in JSON", set_metadata \
+#define SURROUNDINGS                                                                            \
+	{'C', "directory", "DIR", "start the command in this directory inside", set_directory}, \
+		{'e', "env", "NAME=VALUE", "set an environment variable", set_env},             \
+	{                                                                                       \
+		0, "metadata", "KEY=VALUE",                                                     \
+			"a note about the command, which yett ps tells in JSON", set_metadata   \
 	}
-#define RESTRICTIONS                                                                                                       \
-	{0, "read-only", NULL, "let the command change no files", set_read_only},                                          \
-		{0, "no-network", NULL, "let the command have no sockets but Unix sockets", set_no_network},               \
-		{0, "only", "PATH", "let the command reach this, and what programs need; more by repeating it", set_only}, \
-		{'u', "user", "UID", "run the command as another user inside", set_user},                                  \
-		{0, "command-memory", "SIZE", "limit the memory of the command alone", set_own_memory},                    \
-	{                                                                                                                  \
-		0, "command-pids", "N", "limit the processes of the command alone", set_own_pids                           \
+#define RESTRICTIONS                                                                             \
+	{0, "read-only", NULL, "let the command change no files", set_read_only},                \
+		{0, "no-network", NULL, "let the command have no sockets but Unix sockets",      \
+	         set_no_network},                                                                \
+		{0, "only", "PATH",                                                              \
+	         "let the command reach this, and what programs need; more by repeating it",     \
+	         set_only},                                                                      \
+		{'u', "user", "UID", "run the command as another user inside", set_user},        \
+		{0, "command-memory", "SIZE", "limit the memory of the command alone",           \
+	         set_own_memory},                                                                \
+	{                                                                                        \
+		0, "command-pids", "N", "limit the processes of the command alone", set_own_pids \
 	}
-#define LIMITS                                                                                                                            \
-	{0, "hostname", "NAME", "the host name inside", set_hostname}, {0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory}, \
-		{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus},                                             \
-		{0, "pids", "N", "limit processes and threads", set_pids},                                                                \
-		{0, "files", "N", "limit the open files of a process", set_files},                                                        \
-		{0, "file-size", "SIZE", "limit each file that a process writes", set_file_size},                                         \
-	{                                                                                                                                 \
-		0, "core", "SIZE", "have crashes write core files of at most that size", set_core                                         \
+#define LIMITS                                                                                    \
+	{0, "hostname", "NAME", "the host name inside", set_hostname},                            \
+		{0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory},                \
+		{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus},     \
+		{0, "pids", "N", "limit processes and threads", set_pids},                        \
+		{0, "files", "N", "limit the open files of a process", set_files},                \
+		{0, "file-size", "SIZE", "limit each file that a process writes", set_file_size}, \
+	{                                                                                         \
+		0, "core", "SIZE", "have crashes write core files of at most that size", set_core \
 	}
 #define TIMEOUT                                                                             \
 	{                                                                                   \
@@ -512,28 +570,38 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                   \
 		0, "annotation", "KEY=VALUE", "a note, which inspect shows", set_annotation \
 	}
-#define LINGER                                                                                                  \
-	{0, "rm", NULL, "throw away what is changed in what --cow shares, when the command has ended", set_rm}, \
-	{                                                                                                       \
-		0, "linger", NULL, "leave the sandbox there when the command has ended", set_linger             \
+#define LINGER                                                                                   \
+	{0, "rm", NULL,                                                                          \
+	 "throw away what is changed in what --cow shares, when the command has ended", set_rm}, \
+	{                                                                                        \
+		0, "linger", NULL, "leave the sandbox there when the command has ended",         \
+			set_linger                                                               \
 	}
-#define LIFE                                                                                                                \
-	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout},              \
-		{0, "idle-action", "ACTION", "what happens then: end, pause, or suspend (create --name)", set_idle_action}, \
-		{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time},                          \
-		{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time},            \
-	{                                                                                                                   \
-		0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup                        \
+#define LIFE                                                                                       \
+	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long",        \
+	 set_idle_timeout},                                                                        \
+		{0, "idle-action", "ACTION",                                                       \
+	         "what happens then: end, pause, or suspend (create --name)", set_idle_action},    \
+		{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time}, \
+		{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time",  \
+	         set_cpu_time},                                                                    \
+	{                                                                                          \
+		0, "cleanup-delay", "DUR", "list the sandbox for so long after its end",           \
+			set_cleanup                                                                \
 	}
-#define DRY_RUN                                                                                                              \
-	{                                                                                                                    \
-		0, "dry-run", NULL, "print the steps of making the sandbox, if it can be made, and run nothing", set_dry_run \
+#define DRY_RUN                                                                                      \
+	{                                                                                            \
+		0, "dry-run", NULL,                                                                  \
+			"print the steps of making the sandbox, if it can be made, and run nothing", \
+			set_dry_run                                                                  \
 	}
-#define ALL_BUT_TTY \
-	SHARES, NETWORK, RELAYS, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, DRY_RUN, CONNECT_OPTIONS
+#define ALL_BUT_TTY                                                                          \
+	SHARES, NETWORK, RELAYS, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, \
+		LINGER, LIFE, DRY_RUN, CONNECT_OPTIONS
 
 const struct option run_options[] = {TTY, BACKGROUND, ALL_BUT_TTY, {0}};
 const struct option shell_options[] = {ALL_BUT_TTY, {0}}; /* it has its terminal anyway */
 const struct option create_options[] = {SHARES, NETWORK, LIMITS, NAMES, LIFE, CONNECT_OPTIONS, {0}};
-const struct option exec_options[] = {TTY, BACKGROUND, RELAYS, SURROUNDINGS, RESTRICTIONS, TIMEOUT, CONNECT_OPTIONS, {0}};
+const struct option exec_options[] = {TTY,          BACKGROUND, RELAYS,          SURROUNDINGS,
+                                      RESTRICTIONS, TIMEOUT,    CONNECT_OPTIONS, {0}};
 const struct option mount_options[] = {SHARED_PATHS, CONNECT_OPTIONS, {0}};

@@ -28,7 +28,8 @@ struct run_options {
 	struct connect_choice connect;
 	const char *profile, *hostname, *directory;
 	char *memory_dir;                             /* owned */
-	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths, targets and stores owned */
+	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths,
+	                                                 targets and stores owned */
 	size_t shares_count;
 	const char *hide[RUN_HIDE_MAX + 1], *no_hide[RUN_HIDE_MAX + 1];
 	size_t hide_count, no_hide_count;
@@ -68,7 +69,8 @@ struct run_options {
 	struct {
 		uint64_t memory_bytes, pids;
 	} own;                   /* limits of the command alone */
-	uint64_t capture_bytes;  /* of a command in the background, or with its outputs in the document; `capture`: it was asked for */
+	uint64_t capture_bytes;  /* of a command in the background, or with its outputs in the
+	                            document; `capture`: it was asked for */
 	char *current_directory; /* getcwd(3); NULL when it cannot be told */
 };
 

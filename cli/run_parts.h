@@ -1,5 +1,6 @@
 /*
- * One run and its parts, which run.c puts together: the sandbox that is asked for, the command in it, and what is told of both.
+ * One run and its parts, which run.c puts together: the sandbox that is asked for, the command in
+ * it, and what is told of both.
  *
  * Runs as the caller. Each part leaves what went wrong in run->error and returns its code.
  */
@@ -25,7 +26,8 @@ struct run {
 	struct terminal terminal;
 	char home[4096]; /* empty: none */
 	char inside[4096];
-	const char *directories[RUN_DIRECTORIES_MAX]; /* where the command may start, the best first */
+	const char
+		*directories[RUN_DIRECTORIES_MAX]; /* where the command may start, the best first */
 	size_t directories_count;
 	bool has_session_directory; /* the sandbox has one for commands that name none */
 	bool has_default_share;     /* the last one, which nobody asked for */
@@ -46,23 +48,27 @@ struct run {
 	struct blocked blocked; /* of a sandbox of our own */
 };
 
-/* The home of `user`, by name or number (NULL: of the caller), which is shared as a current directory by nobody. */
+/* The home of `user`, by name or number (NULL: of the caller), which is shared as a current
+ * directory by nobody. */
 void run_ask_find_home(struct run *run, const char *user);
 
 /* Shares the current directory where that is the default; else says why nothing is shared. */
 _must_check_ int run_ask_choose_share(struct run *run);
 
 /*
- * Asks for the sandbox, or prints its plan. A policy that refuses the share that nobody asked for is met by going without it, and
- * that is said; what was asked for is never dropped.
+ * Asks for the sandbox, or prints its plan. A policy that refuses the share that nobody asked for
+ * is met by going without it, and that is said; what was asked for is never dropped.
  */
 _must_check_ int run_ask_sandbox(struct run *run);
 _must_check_ int run_ask_plan(struct run *run);
 _must_check_ int run_ask_text(struct run *run,
-                              char **ret_text); /* the plan, as text or JSON as the document wants it, freed with yett_free() */
+                              char **ret_text); /* the plan, as text or JSON as the document wants
+                                                   it, freed with yett_free() */
 
-/* Runs the command in a sandbox that is asked for, or in the one to attach to, with all copies; the sandbox goes or stays as it should. */
+/* Runs the command in a sandbox that is asked for, or in the one to attach to, with all copies; the
+ * sandbox goes or stays as it should. */
 _must_check_ int run_session(struct run *run);
 
-/* Tells of the error, of limits that were met, and in JSON of all there is to tell. The exit code. */
+/* Tells of the error, of limits that were met, and in JSON of all there is to tell. The exit code.
+ */
 int run_report(struct run *run);

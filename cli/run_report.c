@@ -20,8 +20,8 @@ static void add_limit(char *line, size_t size, const char *name, const char *val
 {
 	size_t used = strlen(line);
 
-	(void)snprintf(line + used, size - used, "%s%s limit reached%s%s%s", used ? "; " : "", name, *value ? " (" : "", value,
-	               *value ? ")" : "");
+	(void)snprintf(line + used, size - used, "%s%s limit reached%s%s%s", used ? "; " : "", name,
+	               *value ? " (" : "", value, *value ? ")" : "");
 }
 
 static void add_time(char *line, size_t size, const char *name, uint64_t ms)
@@ -46,9 +46,12 @@ void run_report_limits(const struct yett_result *result, const struct run_limits
 	if (result->limits_hit & YETT_LIMIT_PIDS)
 		add_limit(line, sizeof line, "process", "");
 	if (is_cpu_time)
-		add_time(line, sizeof line, limits->is_sandboxs ? "the sandbox's processor time" : "processor time", limits->cpu_ms);
+		add_time(line, sizeof line,
+		         limits->is_sandboxs ? "the sandbox's processor time" : "processor time",
+		         limits->cpu_ms);
 	else if (result->timed_out)
-		add_time(line, sizeof line, limits->is_sandboxs ? "the sandbox's time" : "time", limits->time_ms);
+		add_time(line, sizeof line, limits->is_sandboxs ? "the sandbox's time" : "time",
+		         limits->time_ms);
 	if (line[0])
 		output_note("%s", line);
 }
@@ -57,11 +60,12 @@ bool run_result_of_end(enum yett_ended ended, struct yett_result *ret_result)
 {
 	if (ended != YETT_ENDED_WALL_TIME && ended != YETT_ENDED_CPU_TIME)
 		return false;
-	*ret_result = (struct yett_result){.signaled = true,
-	                                   .status = SIGKILL,
-	                                   .signal_name = "KILL",
-	                                   .timed_out = true,
-	                                   .limits_hit = ended == YETT_ENDED_CPU_TIME ? YETT_LIMIT_CPU_TIME : 0};
+	*ret_result = (struct yett_result){
+		.signaled = true,
+		.status = SIGKILL,
+		.signal_name = "KILL",
+		.timed_out = true,
+		.limits_hit = ended == YETT_ENDED_CPU_TIME ? YETT_LIMIT_CPU_TIME : 0};
 	return true;
 }
 
@@ -77,8 +81,10 @@ static struct run_limits limits_of(const struct run *run)
 	const struct run_options *o = &run->options;
 
 	if (run->is_ended_by_time)
-		return (struct run_limits){.time_ms = o->life.wall_ms, .cpu_ms = o->life.cpu_ms, .is_sandboxs = true};
-	return (struct run_limits){.memory_bytes = o->own.memory_bytes ? o->own.memory_bytes : run->info.memory_bytes,
+		return (struct run_limits){
+			.time_ms = o->life.wall_ms, .cpu_ms = o->life.cpu_ms, .is_sandboxs = true};
+	return (struct run_limits){.memory_bytes = o->own.memory_bytes ? o->own.memory_bytes
+	                                                               : run->info.memory_bytes,
 	                           .time_ms = o->timeout_ms};
 }
 
@@ -86,7 +92,8 @@ static int exit_code(const struct run *run)
 {
 	int code = run->has_result ? run_exit_code_of_result(&run->result) : 0;
 
-	/* what failed first counts; the broken pipe that a command meets whose output we cannot write is ours */
+	/* what failed first counts; the broken pipe that a command meets whose output we cannot
+	 * write is ours */
 	if (run->is_output_lost && run->has_result && code != 0 && code != RUN_SIGNALED + SIGPIPE)
 		return code;
 	/* there may be both: a command that ended, and a copy that could not be made afterwards */

@@ -22,8 +22,8 @@ static void add_directory(struct run *run, const char *directory)
 }
 
 /*
- * Where the command starts. Without a directory that is certain to be there it is tried in those that are likely to
- * be, down to "/".
+ * Where the command starts. Without a directory that is certain to be there it is tried in those
+ * that are likely to be, down to "/".
  */
 static void choose_directories(struct run *run)
 {
@@ -38,7 +38,8 @@ static void choose_directories(struct run *run)
 		add_directory(run, NULL);
 		return;
 	}
-	if (here && workdir_inside(here, o->shares, o->shares_count, run->inside, sizeof run->inside)) {
+	if (here &&
+	    workdir_inside(here, o->shares, o->shares_count, run->inside, sizeof run->inside)) {
 		add_directory(run, run->inside);
 		return;
 	}
@@ -67,7 +68,8 @@ static int wait_started(struct run *run)
 static int run_once(struct run *run, uint64_t bound)
 {
 	int r = run->options.background ? wait_started(run)
-	                                : pump_run(&run->pump, run->sandbox, run->command, bound, &run->result, &run->error);
+	                                : pump_run(&run->pump, run->sandbox, run->command, bound,
+	                                           &run->result, &run->error);
 
 	run->command_id = yett_command_id(run->command);
 	if (!run->options.background || (r != 0 && r != YETT_E_TIMEOUT))
@@ -92,14 +94,16 @@ static void name_program(struct run *run)
 	(void)memcpy(message, run->error.message, sizeof message);
 	if (run->error.os_error == ENOENT || run->error.os_error == EISDIR)
 		run->error.detail[0] = '\0'; /* which says it again */
-	(void)snprintf(run->error.message, sizeof run->error.message, "%.100s: %.140s", run->argv[0], message);
+	(void)snprintf(run->error.message, sizeof run->error.message, "%.100s: %.140s",
+	               run->argv[0], message);
 }
 
 /* Starts it in the first of the directories that is there. */
 static int run_in_directories(struct run *run)
 {
 	bool is_kept = run->options.background || output_json_has_stdout();
-	const int kept[] = {run->options.input_later ? YETT_STDIO_LATER : run->pump.stdio[0], YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
+	const int kept[] = {run->options.input_later ? YETT_STDIO_LATER : run->pump.stdio[0],
+	                    YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
 	struct yett_command_options options = {
 		.size = sizeof options,
 		.argv = run->argv,
@@ -129,7 +133,8 @@ static int run_in_directories(struct run *run)
 		r = yett_sandbox_exec(run->sandbox, &options, &run->command, &run->error);
 		if (r)
 			return r;
-		/* the last attempt, as a rule the only one: its ends of the pipes are no longer ours */
+		/* the last attempt, as a rule the only one: its ends of the pipes are no longer
+		 * ours */
 		if (i + 1 == run->directories_count)
 			pump_close_passed(&run->pump);
 		r = run_once(run, bound);
@@ -137,16 +142,20 @@ static int run_in_directories(struct run *run)
 			break;
 	}
 	if (is_directory_missing(run, r))
-		(void)snprintf(run->error.message, sizeof run->error.message, "the command cannot be started in %s",
+		(void)snprintf(run->error.message, sizeof run->error.message,
+		               "the command cannot be started in %s",
 		               options.cwd ? options.cwd : "the directory of the session");
 	else if (r == YETT_E_COMMAND_FAILED && !*run->error.step && run->error.os_error)
 		name_program(run);
 	run->has_result = r == 0 && !run->options.background;
 	if (r == YETT_E_TIMEOUT) {
-		/* init did not keep the time, or the caller ends the run: the sandbox goes with the command */
-		run->result = (struct yett_result){.signaled = true, .status = 9, .timed_out = true};
+		/* init did not keep the time, or the caller ends the run: the sandbox goes with the
+		 * command */
+		run->result =
+			(struct yett_result){.signaled = true, .status = 9, .timed_out = true};
 		if (run->pump.ended_by)
-			run->result = (struct yett_result){.signaled = true, .status = run->pump.ended_by};
+			run->result = (struct yett_result){.signaled = true,
+			                                   .status = run->pump.ended_by};
 		/* in a sandbox that stays it would go on; one with a terminal loses that */
 		if (!run->options.tty)
 			(void)!yett_command_signal(run->command, SIGKILL, NULL);
@@ -161,11 +170,13 @@ static int tell_outputs(struct run *run)
 {
 	int r;
 
-	if (!output_json_has_stdout() || !run->has_result || run->is_given_up || run->is_ended_by_time)
+	if (!output_json_has_stdout() || !run->has_result || run->is_given_up ||
+	    run->is_ended_by_time)
 		return 0;
 	r = commands_json(run->sandbox, run->command_id, true, &run->error);
 	run->is_told = r == 0;
-	return r == YETT_E_NOT_RUNNING ? 0 : r; /* it ended with its command, as when memory ran out */
+	return r == YETT_E_NOT_RUNNING ? 0
+	                               : r; /* it ended with its command, as when memory ran out */
 }
 
 /* A shell that is not there inside is one that is everywhere. */
@@ -190,10 +201,12 @@ static int open_pump(struct run *run)
 	return 0;
 }
 
-/* It goes with the command, or it goes on: whether there is somebody to tell so. `late` gets a code when it could not. */
+/* It goes with the command, or it goes on: whether there is somebody to tell so. `late` gets a code
+ * when it could not. */
 static bool leave(struct run *run, bool goes_on, struct yett_error *late)
 {
-	bool is_news = goes_on && !run->attach_to && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT;
+	bool is_news =
+		goes_on && !run->attach_to && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT;
 
 	if (goes_on || yett_sandbox_end(run->sandbox, late) == 0)
 		late->code = YETT_OK;
@@ -222,15 +235,18 @@ static int find_session(struct run *run)
 static int check_output(struct run *run)
 {
 	run->is_output_lost = run->pump.lost != 0;
-	return run->is_output_lost ? error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-	                                       "cannot write the output of the command: %s", strerror(run->pump.lost))
-	                           : 0;
+	return run->is_output_lost
+	               ? error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                           "cannot write the output of the command: %s",
+	                           strerror(run->pump.lost))
+	               : 0;
 }
 
 /* The sandbox may have ended meanwhile, because its time was over: that is a result. */
 static int take_end(struct run *run, int r)
 {
-	if (r == 0 || run->has_result || !run_result_of_end(yett_sandbox_ended(run->sandbox), &run->result))
+	if (r == 0 || run->has_result ||
+	    !run_result_of_end(yett_sandbox_ended(run->sandbox), &run->result))
 		return r;
 	run->has_result = run->is_ended_by_time = true;
 	return 0;
@@ -242,7 +258,8 @@ static bool has_store(const struct run *run)
 	bool has_store = false;
 
 	for (size_t i = 0; !run->attach_to && i < run->options.shares_count; i++)
-		has_store = has_store || ((run->options.shares[i].flags & YETT_SHARE_COW) && !run->options.shares[i].memory_bytes);
+		has_store = has_store || ((run->options.shares[i].flags & YETT_SHARE_COW) &&
+		                          !run->options.shares[i].memory_bytes);
 	return has_store;
 }
 
@@ -268,7 +285,9 @@ int run_session(struct run *run)
 {
 	struct yett_error late = {0};
 	bool goes_on = run->attach_to || run->options.life.linger, is_news;
-	int r = run->attach_to ? yett_sandbox_attach(run->connection, run->attach_to, &run->sandbox, &run->error) : run_ask_sandbox(run);
+	int r = run->attach_to ? yett_sandbox_attach(run->connection, run->attach_to, &run->sandbox,
+	                                             &run->error)
+	                       : run_ask_sandbox(run);
 
 	if (r && run->attach_to)
 		return suspend_explain(run->connection, run->attach_to, r, &run->error);
@@ -304,15 +323,19 @@ int run_session(struct run *run)
 		r = take_end(run, run_command(run));
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
-	pump_release_signals(&run->pump); /* nobody is left to pass them to, and all that follows may take its time */
+	pump_release_signals(&run->pump); /* nobody is left to pass them to, and all that follows
+	                                     may take its time */
 	if (r == 0)
 		r = tell_outputs(run);
-	if (r == 0 && run->options.copies_out_count > 0 && !run->is_given_up && !run->is_ended_by_time) {
+	if (r == 0 && run->options.copies_out_count > 0 && !run->is_given_up &&
+	    !run->is_ended_by_time) {
 		if (run->options.tty)
 			terminal_restore(&run->terminal);
 		r = copy_all_out(run->sandbox, &run->options, &run->error);
 	}
-	relays_close(&run->options.relays, goes_on && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT ? run->sandbox : NULL);
+	relays_close(&run->options.relays,
+	             goes_on && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT ? run->sandbox
+	                                                                           : NULL);
 	/* what the command left behind is gone after this, so the pipes have an end */
 	is_news = leave(run, goes_on, &late);
 	pump_drain(&run->pump);
@@ -321,10 +344,12 @@ int run_session(struct run *run)
 		r = check_output(run);
 	if (run->options.tty)
 		terminal_close(&run->terminal);
-	blocked_end(&run->blocked); /* as late as can be: what the command ended by may have been told of only then */
+	blocked_end(&run->blocked); /* as late as can be: what the command ended by may have been
+	                               told of only then */
 	leave_stores(run);
 	if (is_news)
-		output_note("the sandbox %s goes on", run->options.name ? run->options.name : run->info.id);
+		output_note("the sandbox %s goes on",
+		            run->options.name ? run->options.name : run->info.id);
 	if (late.code)
 		output_note("%s", late.message);
 	return r;

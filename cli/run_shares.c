@@ -9,37 +9,44 @@
 #include "cli/parse.h"
 #include "cli/work.h"
 
-int run_shares_add(struct run_options *options, char *path, char *target, uint32_t flags, struct yett_error *error)
+int run_shares_add(struct run_options *options, char *path, char *target, uint32_t flags,
+                   struct yett_error *error)
 {
 	if (options->shares_count == ARRAY_SIZE(options->shares)) {
 		free(path);
 		free(target);
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d shares", RUN_SHARES_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d shares",
+		                 RUN_SHARES_MAX);
 	}
-	options->shares[options->shares_count++] =
-		(struct yett_share){.size = sizeof(struct yett_share), .path = path, .target = target, .flags = flags};
+	options->shares[options->shares_count++] = (struct yett_share){
+		.size = sizeof(struct yett_share), .path = path, .target = target, .flags = flags};
 	return 0;
 }
 
-static int invalid(struct yett_error *error, const char *option, const char *value, const char *expected)
+static int invalid(struct yett_error *error, const char *option, const char *value,
+                   const char *expected)
 {
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option, value, expected);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option,
+	                 value, expected);
 }
 
-/* Without symbolic links, so that it can be compared with the current directory. Consumes the target. */
-static int add_real(struct run_options *options, const char *name, const char *value, const char *path, char *target, uint32_t flags,
-                    struct yett_error *error)
+/* Without symbolic links, so that it can be compared with the current directory. Consumes the
+ * target. */
+static int add_real(struct run_options *options, const char *name, const char *value,
+                    const char *path, char *target, uint32_t flags, struct yett_error *error)
 {
 	char *real = realpath(path, NULL);
 
 	if (real)
 		return run_shares_add(options, real, target, flags, error);
 	free(target);
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "--%s %s: cannot share %s: %m%s", name, value, path,
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                 "--%s %s: cannot share %s: %m%s", name, value, path,
 	                 strchr(path, ':') ? "; TARGET is an absolute path" : "");
 }
 
-static int add_share(struct run_options *options, const char *name, const char *value, uint32_t flags, struct yett_error *error)
+static int add_share(struct run_options *options, const char *name, const char *value,
+                     uint32_t flags, struct yett_error *error)
 {
 	_cleanup_free_ char *path = NULL, *target = NULL;
 	const char *directory = options->current_directory ? options->current_directory : "/";
@@ -68,7 +75,8 @@ int run_shares_set_cow(void *into, const char *value, struct yett_error *error)
 	int r = parse_cow(directory, value, &path, &target, &bytes);
 
 	if (r < 0)
-		return invalid(error, "cow", value, "PATH, PATH:TARGET, PATH:memory=SIZE or PATH:TARGET:memory=SIZE");
+		return invalid(error, "cow", value,
+		               "PATH, PATH:TARGET, PATH:memory=SIZE or PATH:TARGET:memory=SIZE");
 	r = add_real(options, "cow", value, path, steal_ptr(&target), YETT_SHARE_COW, error);
 	if (r == 0)
 		options->shares[options->shares_count - 1].memory_bytes = bytes;
@@ -85,7 +93,9 @@ int run_shares_set_store(void *into, const char *value, struct yett_error *error
 	int r;
 
 	if (length == 0 || length >= sizeof named || (target && target[1] != '/'))
-		return invalid(error, "store", value, "a sandbox or store, as yett work list tells them, or that and :TARGET");
+		return invalid(
+			error, "store", value,
+			"a sandbox or store, as yett work list tells them, or that and :TARGET");
 	(void)snprintf(named, sizeof named, "%.*s", (int)length, value);
 	r = work_find_places(named, id, &path, &inside, error);
 	if (r)
@@ -101,13 +111,17 @@ int run_shares_set_store(void *into, const char *value, struct yett_error *error
 		return r;
 	}
 	options->shares[options->shares_count - 1].store = own;
-	return own && inside ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the share");
+	return own && inside ? 0
+	                     : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                                 "there is not enough memory for the share");
 }
 
-static int add_hide(const char **names, size_t *count, const char *option, const char *value, struct yett_error *error)
+static int add_hide(const char **names, size_t *count, const char *option, const char *value,
+                    struct yett_error *error)
 {
 	if (*count == RUN_HIDE_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --%s", RUN_HIDE_MAX, option);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --%s",
+		                 RUN_HIDE_MAX, option);
 	names[(*count)++] = value;
 	return 0;
 }
@@ -132,7 +146,8 @@ static int hide_listed(struct run_options *options, struct yett_error *error)
 	int r = yett_hide_list(options->profile, &options->hide_listed, error);
 
 	for (size_t i = 0; r == 0 && options->hide_listed[i]; i++)
-		r = add_hide(options->hide, &options->hide_count, "hide", options->hide_listed[i], error);
+		r = add_hide(options->hide, &options->hide_count, "hide", options->hide_listed[i],
+		             error);
 	return r;
 }
 
@@ -153,8 +168,9 @@ int run_shares_hide(struct run_options *options, struct yett_error *error)
 		}
 		if (share->memory_bytes) {
 			if (options->hide_listed[0])
-				output_note("what is listed to be hidden can be seen in %s, whose changes are in memory",
-				            ESCAPE(share->path));
+				output_note(
+					"what is listed to be hidden can be seen in %s, whose changes are in memory",
+					ESCAPE(share->path));
 			continue;
 		}
 		share->hide = options->hide_count ? options->hide : NULL;
@@ -163,10 +179,13 @@ int run_shares_hide(struct run_options *options, struct yett_error *error)
 	}
 	if (is_hidden || !is_asked)
 		return 0;
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                "--hide %s: nothing is shared copy-on-write, with a store of its own, and only there a name can be hidden",
-	                options->hide[0]);
-	error_mend(error, "--cow PATH --hide NAME; --tmpfs PATH covers a directory of any share; a store that is there hides what it hid");
+	(void)error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"--hide %s: nothing is shared copy-on-write, with a store of its own, and only there a name can be hidden",
+		options->hide[0]);
+	error_mend(
+		error,
+		"--cow PATH --hide NAME; --tmpfs PATH covers a directory of any share; a store that is there hides what it hid");
 	return YETT_E_INVALID_REQUEST;
 }
 

@@ -1,4 +1,5 @@
-/* See session.h: where they are, their locks, and their end. What is in the file: session_form.c. */
+/* See session.h: where they are, their locks, and their end. What is in the file: session_form.c.
+ */
 #include "cli/session.h"
 
 #include <fcntl.h>
@@ -19,14 +20,16 @@
 #define OPEN_TRIES 10
 #define KEPT_S     (7 * 24 * 60 * 60)
 
-static const char *const files[] = {SESSION_FILE, SESSION_FILE ".new", SESSION_HISTORY, SESSION_HISTORY ".new", SESSION_HISTORY ".lock"};
+static const char *const files[] = {SESSION_FILE, SESSION_FILE ".new", SESSION_HISTORY,
+                                    SESSION_HISTORY ".new", SESSION_HISTORY ".lock"};
 
 /* With errno(3) as it is now. */
 static int cannot(const char *what, const char *path, struct yett_error *error)
 {
 	int number = errno;
 
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s %s: %m", what, path);
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s %s: %m", what,
+	                path);
 	return error_cause(error, NULL, number);
 }
 
@@ -42,10 +45,12 @@ static int find_all(char path[static 4096], struct yett_error *error)
 		home = entry ? entry->pw_dir : NULL;
 	}
 	if (!home || home[0] != '/')
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "this user has no home directory to keep sessions in");
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                 "this user has no home directory to keep sessions in");
 	return snprintf(path, 4096 - 128, "%s%s/yett/sessions", home, below) < 4096 - 128
 	               ? 0
-	               : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "XDG_STATE_HOME is longer than a path can be");
+	               : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+	                           "XDG_STATE_HOME is longer than a path can be");
 }
 
 static int check_own(int fd, const char *path, struct yett_error *error)
@@ -56,8 +61,8 @@ static int check_own(int fd, const char *path, struct yett_error *error)
 		return cannot("look at", path, error);
 	if (st.st_uid == geteuid() && !(st.st_mode & 077))
 		return 0;
-	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is another user's, or others may use it: chmod 700 %s", path,
-	                 path);
+	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+	                 "%s is another user's, or others may use it: chmod 700 %s", path, path);
 }
 
 /* The directory of all of them. -1 and 0: there is none, and none is to be made. */
@@ -93,7 +98,8 @@ static int open_all(bool make, int *ret_all, char path[static 4096], struct yett
 /* As the helper has names of sandboxes: none of these leads anywhere else. */
 static bool is_name(const char *name)
 {
-	return strlen(name) < YETT_NAME_SIZE && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-")] == '\0' && *name &&
+	return strlen(name) < YETT_NAME_SIZE &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-")] == '\0' && *name &&
 	       !strchr("._-", *name);
 }
 
@@ -107,13 +113,16 @@ static int no_name(const char *name, struct yett_error *error)
 
 static int not_found(const char *name, struct yett_error *error)
 {
-	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no session of a sandbox %.80s", ESCAPE(name));
+	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	                 "there is no session of a sandbox %.80s", ESCAPE(name));
 }
 
 static int others(const char *name, struct yett_error *error)
 {
-	return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-	                 "the sandbox %s is just being made, suspended, resumed or ended by somebody else", name);
+	return error_set(
+		error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		"the sandbox %s is just being made, suspended, resumed or ended by somebody else",
+		name);
 }
 
 static int take_lock(int directory, const char *name, unsigned tries, struct yett_error *error)
@@ -136,9 +145,11 @@ static int open_locked(int all, struct session *session, unsigned flags, struct 
 		struct stat st, named;
 		int r;
 
-		if ((flags & SESSION_MAKE) && mkdirat(all, session->name, 0700) < 0 && errno != EEXIST)
+		if ((flags & SESSION_MAKE) && mkdirat(all, session->name, 0700) < 0 &&
+		    errno != EEXIST)
 			return cannot("make the directory", session->path, error);
-		directory = openat(all, session->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		directory =
+			openat(all, session->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (directory < 0 && errno == ENOENT && (flags & SESSION_MAKE))
 			continue;
 		if (directory < 0 && errno == ENOENT)
@@ -147,20 +158,24 @@ static int open_locked(int all, struct session *session, unsigned flags, struct 
 			return cannot("use the directory", session->path, error);
 		r = check_own(directory, session->path, error);
 		if (r == 0 && !(flags & SESSION_UNLOCKED))
-			r = take_lock(directory, session->name, flags & SESSION_AT_ONCE ? 1 : LOCK_TRIES, error);
+			r = take_lock(directory, session->name,
+			              flags & SESSION_AT_ONCE ? 1 : LOCK_TRIES, error);
 		if (r)
 			return r;
-		if (fstat(directory, &st) == 0 && fstatat(all, session->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+		if (fstat(directory, &st) == 0 &&
+		    fstatat(all, session->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    fd_same_file(&st, &named)) {
 			session->directory = steal_fd(&directory);
 			session->is_locked = !(flags & SESSION_UNLOCKED);
 			return 0;
 		}
 	}
-	return flags & SESSION_MAKE ? others(session->name, error) : not_found(session->name, error);
+	return flags & SESSION_MAKE ? others(session->name, error)
+	                            : not_found(session->name, error);
 }
 
-int session_open(const char *name, unsigned flags, struct session *ret_session, struct yett_error *error)
+int session_open(const char *name, unsigned flags, struct session *ret_session,
+                 struct yett_error *error)
 {
 	_cleanup_fd_ int all = -1;
 	char path[4096];
@@ -173,7 +188,8 @@ int session_open(const char *name, unsigned flags, struct session *ret_session, 
 	if (r)
 		return r;
 	(void)snprintf(ret_session->name, sizeof ret_session->name, "%s", name);
-	(void)snprintf(ret_session->path, sizeof ret_session->path, "%.*s/%s", 4096 - 128, path, name);
+	(void)snprintf(ret_session->path, sizeof ret_session->path, "%.*s/%s", 4096 - 128, path,
+	               name);
 	if (all < 0)
 		return not_found(name, error);
 	r = open_locked(all, ret_session, flags, error);
@@ -181,14 +197,18 @@ int session_open(const char *name, unsigned flags, struct session *ret_session, 
 		r = session_form_read(ret_session, error);
 	if (r == YETT_E_NOT_FOUND && (flags & SESSION_MAKE) && ret_session->directory >= 0)
 		return 0;
-	return r == YETT_E_FILE_OPERATION_FAILED && ret_session->directory >= 0 && (flags & SESSION_EVEN_BROKEN) ? 0 : r;
+	return r == YETT_E_FILE_OPERATION_FAILED && ret_session->directory >= 0 &&
+	                       (flags & SESSION_EVEN_BROKEN)
+	               ? 0
+	               : r;
 }
 
 void session_close(struct session *session)
 {
 	struct stat st;
 
-	if (session->is_locked && !session->is_removed && fstatat(session->directory, SESSION_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
+	if (session->is_locked && !session->is_removed &&
+	    fstatat(session->directory, SESSION_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    errno == ENOENT)
 		(void)!session_remove(session, NULL);
 	session_form_free(session);
@@ -239,7 +259,8 @@ static bool is_searched(const char *name, void *data)
 {
 	struct search *search = data;
 	struct session session;
-	bool is_found = session_open(name, SESSION_UNLOCKED, &session, NULL) == 0 && strcmp(session.sandbox, search->id) == 0;
+	bool is_found = session_open(name, SESSION_UNLOCKED, &session, NULL) == 0 &&
+	                strcmp(session.sandbox, search->id) == 0;
 
 	if (is_found)
 		(void)snprintf(search->name, YETT_NAME_SIZE, "%s", name);
@@ -271,7 +292,8 @@ bool session_find_of(const char *id_or_name, const char *id, char ret_name[stati
 {
 	struct search search = {id, ret_name};
 
-	return (is_name(id_or_name) && is_searched(id_or_name, &search)) || each_name(is_searched, &search);
+	return (is_name(id_or_name) && is_searched(id_or_name, &search)) ||
+	       each_name(is_searched, &search);
 }
 
 struct listing {
@@ -319,7 +341,8 @@ bool session_is_of(const struct session *session, const struct yett_sandbox_stat
 	if (strcmp(session->sandbox, status->info->id) == 0)
 		return true;
 	/* it was made again by somebody who was killed before that was written */
-	return session->making_ms && strcmp(session->name, status->name) == 0 && status->created_ms >= session->making_ms;
+	return session->making_ms && strcmp(session->name, status->name) == 0 &&
+	       status->created_ms >= session->making_ms;
 }
 
 /* The value of an option of the session; NULL: it has none. */
@@ -335,7 +358,8 @@ static const char *find_value(const struct session *session, const char *option)
 }
 
 /* As it was where the sandbox was made. */
-static const char *find_path(const struct session *session, const char *option, char path[static 8192])
+static const char *find_path(const struct session *session, const char *option,
+                             char path[static 8192])
 {
 	const char *value = find_value(session, option);
 
@@ -346,14 +370,16 @@ static const char *find_path(const struct session *session, const char *option, 
 }
 
 /* By its id, and while it is being made by its name. */
-static enum session_there look_through(const struct session *session, struct yett_connection *connection, struct yett_error *why)
+static enum session_there look_through(const struct session *session,
+                                       struct yett_connection *connection, struct yett_error *why)
 {
 	const char *const called[] = {session->sandbox, session->name};
 
 	for (size_t i = 0; i < (session->making_ms ? 2 : 1); i++) {
 		struct yett_sandbox_status *status = NULL;
 		int r = yett_sandbox_inspect(connection, called[i], &status, why);
-		bool is_there = r == 0 && session_is_of(session, status) && status->state < YETT_STATE_STOPPING;
+		bool is_there = r == 0 && session_is_of(session, status) &&
+		                status->state < YETT_STATE_STOPPING;
 
 		yett_free(status);
 		if (is_there)
@@ -364,17 +390,22 @@ static enum session_there look_through(const struct session *session, struct yet
 	return SESSION_GONE;
 }
 
-enum session_there session_look(const struct session *session, struct yett_connection *connection, struct yett_error *why)
+enum session_there session_look(const struct session *session, struct yett_connection *connection,
+                                struct yett_error *why)
 {
 	char socket[8192], key[8192];
-	const struct connect_choice choice = {find_path(session, "--socket", socket), find_path(session, "--key", key)};
+	const struct connect_choice choice = {find_path(session, "--socket", socket),
+	                                      find_path(session, "--key", key)};
 	struct yett_connection *own = NULL;
 	enum session_there there;
 
-	if (!choice.key_path && (!choice.socket_path || connect_is_to(connection, choice.socket_path))) {
+	if (!choice.key_path &&
+	    (!choice.socket_path || connect_is_to(connection, choice.socket_path))) {
 		there = look_through(session, connection, why);
-		if (there != SESSION_GONE || yett_connection_start(connection) != YETT_START_SERVICE)
-			return there; /* else it may be that the connection has another key than the usual one */
+		if (there != SESSION_GONE ||
+		    yett_connection_start(connection) != YETT_START_SERVICE)
+			return there; /* else it may be that the connection has another key than the
+			                 usual one */
 	}
 	if (connect_without_key(&choice, &own, why) != 0)
 		return SESSION_UNKNOWN;
@@ -388,11 +419,13 @@ void session_mend_options(const struct session *session, struct yett_error *erro
 	const char *socket = find_value(session, "--socket"), *key = find_value(session, "--key");
 
 	if (socket || key)
-		error_mend(error, "ask for it as it was made, with%s%s%s%s", socket ? " --socket " : "", ESCAPE(socket),
-		           key ? " --key " : "", ESCAPE(key));
+		error_mend(error, "ask for it as it was made, with%s%s%s%s",
+		           socket ? " --socket " : "", ESCAPE(socket), key ? " --key " : "",
+		           ESCAPE(key));
 }
 
-int session_check_gone(const struct session *session, struct yett_connection *connection, struct yett_error *error)
+int session_check_gone(const struct session *session, struct yett_connection *connection,
+                       struct yett_error *error)
 {
 	struct yett_error why = {0};
 
@@ -400,15 +433,20 @@ int session_check_gone(const struct session *session, struct yett_connection *co
 	case SESSION_GONE:
 		return 0;
 	case SESSION_THERE:
-		(void)error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "a sandbox named '%s' is there already: %s", session->name,
+		(void)error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+		                "a sandbox named '%s' is there already: %s", session->name,
 		                session->sandbox);
 		session_mend_options(session, error);
 		return YETT_E_ALREADY_EXISTS;
 	case SESSION_UNKNOWN:
 	default:
-		(void)error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "whether the sandbox %s is gone cannot be found out: %.140s",
+		(void)error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+		                "whether the sandbox %s is gone cannot be found out: %.140s",
 		                session->name, why.message);
-		error_mend(error, "make that socket or key available again, or have its session forgotten: yett destroy %s", session->name);
+		error_mend(
+			error,
+			"make that socket or key available again, or have its session forgotten: yett destroy %s",
+			session->name);
 		return YETT_E_ALREADY_EXISTS;
 	}
 }
@@ -420,7 +458,8 @@ static time_t changed_at(const struct session *session)
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (fstatat(session->directory, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime > last)
+		if (fstatat(session->directory, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_mtime > last)
 			last = st.st_mtime;
 	return last;
 }
@@ -440,10 +479,12 @@ static bool is_listed(const struct pruning *pruning, const struct session *sessi
 
 static bool is_old(const struct session *session)
 {
-	return !session_is_suspended(session) && changed_at(session) + KEPT_S < (time_t)(clock_wall_ms() / 1000);
+	return !session_is_suspended(session) &&
+	       changed_at(session) + KEPT_S < (time_t)(clock_wall_ms() / 1000);
 }
 
-/* Looked at without the lock first, which others may want. One that was left half-made goes when it is let go of. */
+/* Looked at without the lock first, which others may want. One that was left half-made goes when it
+ * is let go of. */
 static bool prune_one(const char *name, void *data)
 {
 	struct pruning *pruning = data;
@@ -455,7 +496,9 @@ static bool prune_one(const char *name, void *data)
 	if (!is_candidate)
 		return false;
 	if (session_open(name, SESSION_AT_ONCE, &session, NULL) == 0 && is_old(&session) &&
-	    (pruning->list || yett_sandboxes_list(pruning->connection, 0, &pruning->list, NULL) == 0) && !is_listed(pruning, &session) &&
+	    (pruning->list ||
+	     yett_sandboxes_list(pruning->connection, 0, &pruning->list, NULL) == 0) &&
+	    !is_listed(pruning, &session) &&
 	    session_look(&session, pruning->connection, NULL) == SESSION_GONE)
 		(void)!session_remove(&session, NULL);
 	session_close(&session);

@@ -14,33 +14,41 @@
 
 bool session_form_is_id(const char *text)
 {
-	return strlen(text) == YETT_ID_SIZE - 1 && strspn(text, "0123456789abcdef") == YETT_ID_SIZE - 1;
+	return strlen(text) == YETT_ID_SIZE - 1 &&
+	       strspn(text, "0123456789abcdef") == YETT_ID_SIZE - 1;
 }
 
 static int broken(const struct session *session, const char *what, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the session %s/%s cannot be used: %.200s", session->path,
-	                SESSION_FILE, what);
-	error_mend(error, "put it right, or have it forgotten: yett destroy %s, which leaves stores as they are", session->name);
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                "the session %s/%s cannot be used: %.200s", session->path, SESSION_FILE,
+	                what);
+	error_mend(
+		error,
+		"put it right, or have it forgotten: yett destroy %s, which leaves stores as they are",
+		session->name);
 	return YETT_E_FILE_OPERATION_FAILED;
 }
 
 static int no_memory(struct yett_error *error)
 {
-	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a session");
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                 "there is not enough memory for a session");
 }
 
 /* All of it, behind its head and without its end. */
 static int read_all(struct session *session, char **ret_rest, struct yett_error *error)
 {
-	_cleanup_fd_ int fd = openat(session->directory, SESSION_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_fd_ int fd = openat(session->directory, SESSION_FILE,
+	                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	static const char end[] = "\nend\n";
 	size_t used = 0;
 	struct stat st;
 	ssize_t n = 1;
 
 	if (fd < 0 && errno == ENOENT)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no session of a sandbox %s", session->name);
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                 "there is no session of a sandbox %s", session->name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return broken(session, strerror(errno), error);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
@@ -50,12 +58,15 @@ static int read_all(struct session *session, char **ret_rest, struct yett_error 
 	session->text = malloc((size_t)st.st_size + 1);
 	if (!session->text)
 		return no_memory(error);
-	while (used < (size_t)st.st_size && (n = read(fd, session->text + used, (size_t)st.st_size - used)) > 0)
+	while (used < (size_t)st.st_size &&
+	       (n = read(fd, session->text + used, (size_t)st.st_size - used)) > 0)
 		used += (size_t)n;
 	session->text[used] = '\0';
-	if (n < 0 || strlen(session->text) != used || strncmp(session->text, HEAD, strlen(HEAD)) != 0)
+	if (n < 0 || strlen(session->text) != used ||
+	    strncmp(session->text, HEAD, strlen(HEAD)) != 0)
 		return broken(session, "it is none that this version writes", error);
-	if (used < strlen(HEAD) + sizeof end || strcmp(session->text + used - strlen(end), end) != 0)
+	if (used < strlen(HEAD) + sizeof end ||
+	    strcmp(session->text + used - strlen(end), end) != 0)
 		return broken(session, "its end is missing: it is torn, or was edited", error);
 	session->text[used - strlen(end)] = '\0';
 	*ret_rest = session->text + strlen(HEAD);
@@ -88,8 +99,9 @@ static bool read_share(char *value, struct session *session)
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		words[i] = strsep(&value, " ");
-	if (!words[3] || value || units_parse_number(words[0], &flags) < 0 || (flags & ~(uint64_t)FLAGS) ||
-	    units_parse_number(words[1], &share->device) < 0 || units_parse_number(words[2], &share->inode) < 0)
+	if (!words[3] || value || units_parse_number(words[0], &flags) < 0 ||
+	    (flags & ~(uint64_t)FLAGS) || units_parse_number(words[1], &share->device) < 0 ||
+	    units_parse_number(words[2], &share->inode) < 0)
 		return false;
 	share->flags = (uint32_t)flags;
 	share->store = strcmp(words[3], "-") == 0 ? NULL : words[3];
@@ -105,7 +117,8 @@ struct counts {
 /* One line; those of keys that are not known are passed over. */
 static bool read_line(char *line, struct session *session, struct counts *counts)
 {
-	struct session_share *share = session->shares_count ? &session->shares[session->shares_count - 1] : NULL;
+	struct session_share *share =
+		session->shares_count ? &session->shares[session->shares_count - 1] : NULL;
 	const struct {
 		const char *key;
 		const char **text;
@@ -137,7 +150,8 @@ static bool read_line(char *line, struct session *session, struct counts *counts
 	if (strcmp(line, "idle") == 0)
 		session->is_idle_suspended = strcmp(value, "suspend") == 0;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		if (strcmp(line, numbers[i].key) == 0 && units_parse_number(value, numbers[i].number) < 0)
+		if (strcmp(line, numbers[i].key) == 0 &&
+		    units_parse_number(value, numbers[i].number) < 0)
 			return false;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (strcmp(line, texts[i].key) != 0)
@@ -161,11 +175,12 @@ static const char *what_is_wrong(const struct session *session)
 	if (*session->cwd && *session->cwd != '/')
 		return "where commands start is no absolute path";
 	for (size_t i = 0; i < session->shares_count; i++)
-		if (!session->shares[i].path || !session->shares[i].target || session->shares[i].path[0] != '/' ||
-		    session->shares[i].target[0] != '/')
+		if (!session->shares[i].path || !session->shares[i].target ||
+		    session->shares[i].path[0] != '/' || session->shares[i].target[0] != '/')
 			return "it does not tell which directories were shared, and where";
 	for (size_t i = 0; session->words[i]; i++)
-		if (session->words[i][0] != '-' || session->words[i][1] != '-' || !session->words[i][2])
+		if (session->words[i][0] != '-' || session->words[i][1] != '-' ||
+		    !session->words[i][2])
 			return "a word in it is no option";
 	for (size_t i = 0; session->env[i]; i++)
 		if (!strchr(session->env[i], '=') || session->env[i][0] == '=')
@@ -180,13 +195,16 @@ int session_form_read(struct session *session, struct yett_error *error)
 	char *rest, *line;
 	int r = read_all(session, &rest, error);
 
-	session->directory_path = session->sandbox = session->profile = session->boot = session->cwd = "";
+	session->directory_path = session->sandbox = session->profile = session->boot =
+		session->cwd = "";
 	if (r)
 		return r;
 	if (!make_lists(session, rest))
 		return no_memory(error);
 	while (!wrong && (line = strsep(&rest, "\n")))
-		wrong = read_line(line, session, &counts) ? NULL : "a line in it is none that is written there";
+		wrong = read_line(line, session, &counts)
+		                ? NULL
+		                : "a line in it is none that is written there";
 	if (!wrong)
 		wrong = what_is_wrong(session);
 	session->is_read = !wrong;
@@ -217,17 +235,21 @@ static void write_lines(const struct session *session, FILE *file)
 	lines_write_text(file, "profile", session->profile);
 	lines_write_text(file, "boot", session->boot);
 	lines_write_text(file, "directory", session->directory_path);
-	(void)fprintf(file, "device=%llu\ninode=%llu\ncreated=%llu\nsuspended=%llu\nmaking=%llu\nidle=%s\n",
-	              (unsigned long long)session->device, (unsigned long long)session->inode, (unsigned long long)session->created_ms,
-	              (unsigned long long)session->suspended_ms, (unsigned long long)session->making_ms,
-	              session->is_idle_suspended ? "suspend" : "other");
+	(void)fprintf(
+		file,
+		"device=%llu\ninode=%llu\ncreated=%llu\nsuspended=%llu\nmaking=%llu\nidle=%s\n",
+		(unsigned long long)session->device, (unsigned long long)session->inode,
+		(unsigned long long)session->created_ms, (unsigned long long)session->suspended_ms,
+		(unsigned long long)session->making_ms,
+		session->is_idle_suspended ? "suspend" : "other");
 	write_list(file, "word", session->words);
 	write_list(file, "label", session->labels);
 	for (size_t i = 0; i < session->shares_count; i++) {
 		const struct session_share *share = &session->shares[i];
 
-		(void)fprintf(file, "share=%u %llu %llu %s\n", share->flags, (unsigned long long)share->device,
-		              (unsigned long long)share->inode, share->store ? share->store : "-");
+		(void)fprintf(file, "share=%u %llu %llu %s\n", share->flags,
+		              (unsigned long long)share->device, (unsigned long long)share->inode,
+		              share->store ? share->store : "-");
 		lines_write_text(file, "path", share->path);
 		lines_write_text(file, "target", share->target);
 	}
@@ -262,5 +284,7 @@ int session_write(const struct session *session, bool is_lasting, struct yett_er
 		r = end_file(session, file, is_lasting);
 	}
 	errno = -r;
-	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write the session %s: %m", session->path);
+	return r == 0 ? 0
+	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                          "cannot write the session %s: %m", session->path);
 }

@@ -34,7 +34,8 @@ static bool is_reached_by_others(const char *path)
 
 static bool is_gift(const char *path, const struct stat *st)
 {
-	bool is_set = st->st_mode & S_ISUID || (st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
+	bool is_set =
+		st->st_mode & S_ISUID || (st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
 
 	return is_set && is_open_to_others(st) && access(path, W_OK) == 0;
 }
@@ -42,12 +43,16 @@ static bool is_gift(const char *path, const struct stat *st)
 bool set_id_find(const char *directory, char *path, size_t size)
 {
 	char *const roots[] = {(char *)directory, NULL};
-	FTS *tree = is_reached_by_others(directory) ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+	FTS *tree = is_reached_by_others(directory)
+	                    ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL)
+	                    : NULL;
 	FTSENT *entry;
 	bool is_found = false;
 
-	for (size_t i = 0; tree && !is_found && i < SET_ID_ENTRIES_MAX && (entry = fts_read(tree)) != NULL; i++) {
-		is_found = entry->fts_info == FTS_F && is_gift(entry->fts_accpath, entry->fts_statp);
+	for (size_t i = 0;
+	     tree && !is_found && i < SET_ID_ENTRIES_MAX && (entry = fts_read(tree)) != NULL; i++) {
+		is_found =
+			entry->fts_info == FTS_F && is_gift(entry->fts_accpath, entry->fts_statp);
 		if (is_found)
 			(void)snprintf(path, size, "%s", entry->fts_path);
 		if (entry->fts_info == FTS_D && !is_open_to_others(entry->fts_statp))

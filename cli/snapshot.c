@@ -31,7 +31,8 @@ OPTION_FLAG(set_yes, struct snapshot_choice, yes)
 
 const struct option snapshot_options[] = {
 	{0, "delete-later", NULL, "rollback: with the snapshots that came later", set_delete_later},
-	{0, "kill", NULL, "rollback: suspend the sandbox that works on it, and make it again afterwards", set_kill},
+	{0, "kill", NULL,
+         "rollback: suspend the sandbox that works on it, and make it again afterwards", set_kill},
 	{'y', "yes", NULL, "rollback: do not ask back", set_yes},
 	CONNECT_OPTIONS,
 	{0},
@@ -41,7 +42,8 @@ const struct option snapshot_options[] = {
 struct action {
 	const char *word;
 	bool takes_name, needs_name, is_back;
-	int (*run)(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error);
+	int (*run)(const struct snapshot_choice *choice, const char *id, const char *name,
+	           struct yett_error *error);
 };
 
 static void print_snapshot(const struct yett_snapshot *snapshot)
@@ -65,7 +67,8 @@ static void print_snapshot(const struct yett_snapshot *snapshot)
 	(void)printf("%-19s  %s\n", when, snapshot->name);
 }
 
-/* Those that were not written to the disk when the machine ended, for all that is known: the one of that name, or all (NULL). */
+/* Those that were not written to the disk when the machine ended, for all that is known: the one of
+ * that name, or all (NULL). */
 static void note_torn(const struct yett_snapshot_list *list, const char *name)
 {
 	for (size_t i = 0; i < yett_snapshot_list_count(list); i++) {
@@ -78,7 +81,8 @@ static void note_torn(const struct yett_snapshot_list *list, const char *name)
 	}
 }
 
-static int run_list(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+static int run_list(const struct snapshot_choice *choice, const char *id, const char *name,
+                    struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
 	int r = yett_snapshots_list(id, &list, error);
@@ -99,7 +103,8 @@ static int run_list(const struct snapshot_choice *choice, const char *id, const 
 	return 0;
 }
 
-/* The sandbox that works on a store; empty: none does. And the directory in which the stores are. */
+/* The sandbox that works on a store; empty: none does. And the directory in which the stores are.
+ */
 struct user {
 	char sandbox[YETT_ID_SIZE], works[4096];
 };
@@ -116,16 +121,18 @@ static int find_user(const char *id, struct user *ret_user, struct yett_error *e
 		if (strcmp(work->id, id) != 0 || !work->is_used)
 			continue;
 		(void)snprintf(ret_user->sandbox, sizeof ret_user->sandbox, "%s", work->sandbox);
-		(void)snprintf(ret_user->works, sizeof ret_user->works, "%.*s", (int)(strrchr(work->store, '/') - work->store),
-		               work->store);
+		(void)snprintf(ret_user->works, sizeof ret_user->works, "%.*s",
+		               (int)(strrchr(work->store, '/') - work->store), work->store);
 	}
 	return r;
 }
 
 /* What was asked for; or whether it would be refused (YETT_ROLLBACK_CHECK). */
-static int roll_back(const struct snapshot_choice *choice, const char *id, const char *name, uint32_t flags, struct yett_error *error)
+static int roll_back(const struct snapshot_choice *choice, const char *id, const char *name,
+                     uint32_t flags, struct yett_error *error)
 {
-	return yett_snapshot_rollback(id, name, flags | (choice->delete_later ? YETT_ROLLBACK_DELETE_LATER : 0), error);
+	return yett_snapshot_rollback(
+		id, name, flags | (choice->delete_later ? YETT_ROLLBACK_DELETE_LATER : 0), error);
 }
 
 /* How many snapshots are gone then, too. */
@@ -156,15 +163,19 @@ static void ask(const char *id, const char *name, const char *sandbox)
 	output_text(stderr, name, false);
 	(void)fputs(" is gone then", stderr);
 	if (later)
-		(void)fprintf(stderr, ", with %zu snapshot%s that came later", later, later == 1 ? "" : "s");
+		(void)fprintf(stderr, ", with %zu snapshot%s that came later", later,
+		              later == 1 ? "" : "s");
 	if (*sandbox)
-		(void)fprintf(stderr, "; and what runs in the sandbox %s, and is in its /tmp", sandbox);
+		(void)fprintf(stderr, "; and what runs in the sandbox %s, and is in its /tmp",
+		              sandbox);
 	(void)fputs(". Go back? [y/N] ", stderr);
 	(void)fflush(stderr);
 }
 
-/* Where there is somebody to ask, and it could be done. `sandbox`: what ends for it; empty: none. */
-static int agree(const struct snapshot_choice *choice, const char *id, const char *name, const char *sandbox, struct yett_error *error)
+/* Where there is somebody to ask, and it could be done. `sandbox`: what ends for it; empty: none.
+ */
+static int agree(const struct snapshot_choice *choice, const char *id, const char *name,
+                 const char *sandbox, struct yett_error *error)
 {
 	char answer[16] = "";
 	int r;
@@ -186,13 +197,16 @@ static void wait_for_store(const char *id)
 	const struct timespec moment = {.tv_nsec = 2000000};
 	struct user user;
 
-	for (unsigned i = 0; i < END_TRIES && find_user(id, &user, NULL) == 0 && user.sandbox[0]; i++)
+	for (unsigned i = 0; i < END_TRIES && find_user(id, &user, NULL) == 0 && user.sandbox[0];
+	     i++)
 		(void)nanosleep(&moment, NULL);
 }
 
-/* Suspends the sandbox, goes back, and makes it again, whatever came of going back. The session stays suspended where that fails. */
-static int go_back_under(struct yett_connection *connection, const struct snapshot_choice *choice, const char *sandbox, const char *id,
-                         const char *name, struct yett_error *error)
+/* Suspends the sandbox, goes back, and makes it again, whatever came of going back. The session
+ * stays suspended where that fails. */
+static int go_back_under(struct yett_connection *connection, const struct snapshot_choice *choice,
+                         const char *sandbox, const char *id, const char *name,
+                         struct yett_error *error)
 {
 	char called[YETT_NAME_SIZE], made[YETT_ID_SIZE];
 	struct yett_error late = {0};
@@ -209,11 +223,14 @@ static int go_back_under(struct yett_connection *connection, const struct snapsh
 	again = suspend_resume(connection, called, made, &late);
 	if (again && r == 0) {
 		*error = late;
-		output_note("%s is as %s was, and the sandbox %s is suspended: yett resume %s makes it again", id, name, called, called);
+		output_note(
+			"%s is as %s was, and the sandbox %s is suspended: yett resume %s makes it again",
+			id, name, called, called);
 		return again;
 	}
 	if (again)
-		output_note("the sandbox %s is suspended, and could not be made again: %s", called, late.message);
+		output_note("the sandbox %s is suspended, and could not be made again: %s", called,
+		            late.message);
 	else if (output_json())
 		json_text(output_json(), "sandbox", made);
 	else
@@ -221,8 +238,8 @@ static int go_back_under(struct yett_connection *connection, const struct snapsh
 	return r;
 }
 
-static int roll_back_used(const struct snapshot_choice *choice, const char *sandbox, const char *id, const char *name,
-                          struct yett_error *error)
+static int roll_back_used(const struct snapshot_choice *choice, const char *sandbox, const char *id,
+                          const char *name, struct yett_error *error)
 {
 	struct yett_connection *connection;
 	int r;
@@ -230,10 +247,11 @@ static int roll_back_used(const struct snapshot_choice *choice, const char *sand
 	if (!choice->kill) {
 		r = roll_back(choice, id, name, 0, error);
 		if (r == YETT_E_INVALID_REQUEST)
-			error_mend(error,
-			           "end it first: yett destroy %s; or with --kill it is suspended, and made again afterwards, if "
-			           "yett create --name made it",
-			           sandbox);
+			error_mend(
+				error,
+				"end it first: yett destroy %s; or with --kill it is suspended, and made again afterwards, if "
+				"yett create --name made it",
+				sandbox);
 		return r;
 	}
 	r = agree(choice, id, name, sandbox, error);
@@ -246,7 +264,8 @@ static int roll_back_used(const struct snapshot_choice *choice, const char *sand
 	return r;
 }
 
-static int run_rollback(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+static int run_rollback(const struct snapshot_choice *choice, const char *id, const char *name,
+                        struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
 	struct user user;
@@ -286,10 +305,14 @@ static int check_here(const struct yett_work *work, struct yett_error *error)
 
 	if (realpath(".", here) && own_place_is_below(here, work->source))
 		return 0;
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                "the store %s is of what was changed in %s, which is not the current directory, nor one above it", work->id,
-	                ESCAPE(work->source));
-	error_mend(error, "if that is meant, go there first; yett snapshot list %s tells what there is to go back to", work->id);
+	(void)error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"the store %s is of what was changed in %s, which is not the current directory, nor one above it",
+		work->id, ESCAPE(work->source));
+	error_mend(
+		error,
+		"if that is meant, go there first; yett snapshot list %s tells what there is to go back to",
+		work->id);
 	return YETT_E_INVALID_REQUEST;
 }
 
@@ -306,7 +329,8 @@ static int find_store(const char *of, char id[static YETT_ID_SIZE], struct yett_
 		const struct yett_work *work = yett_work_list_get(list, i);
 		bool is_it = strcmp(work->id, of) == 0;
 
-		if (!is_it && strcmp(work->sandbox, of) != 0 && !(session_find(work->sandbox, name) && strcmp(name, of) == 0))
+		if (!is_it && strcmp(work->sandbox, of) != 0 &&
+		    !(session_find(work->sandbox, name) && strcmp(name, of) == 0))
 			continue;
 		found = work;
 		count = is_it ? 1 : count + 1;
@@ -320,14 +344,17 @@ static int find_store(const char *of, char id[static YETT_ID_SIZE], struct yett_
 		return check_here(found, error);
 	}
 	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-	                count ? "%s has more than one store" : "there is no store %s, nor one of a sandbox of that id or name", ESCAPE(of));
+	                count ? "%s has more than one store"
+	                      : "there is no store %s, nor one of a sandbox of that id or name",
+	                ESCAPE(of));
 	error_mend(error, "yett work list tells which stores there are");
 	return YETT_E_NOT_FOUND;
 }
 
 int snapshot_go_back(const char *of, const char *name, unsigned flags, struct yett_error *error)
 {
-	struct snapshot_choice choice = {.kill = flags & SNAPSHOT_KILL, .yes = flags & SNAPSHOT_YES, .delete_later = true};
+	struct snapshot_choice choice = {
+		.kill = flags & SNAPSHOT_KILL, .yes = flags & SNAPSHOT_YES, .delete_later = true};
 	char id[YETT_ID_SIZE];
 	int r = find_store(of, id, error);
 
@@ -345,8 +372,10 @@ static void take_back(struct copying *copying)
 	copying->fork[0] = '\0';
 }
 
-/* It stands still meanwhile; one that did so already goes on doing so. Where only its going on fails, there is what was copied. */
-static int copy_used(const struct snapshot_choice *choice, const struct user *user, struct copying *copying, struct yett_error *error)
+/* It stands still meanwhile; one that did so already goes on doing so. Where only its going on
+ * fails, there is what was copied. */
+static int copy_used(const struct snapshot_choice *choice, const struct user *user,
+                     struct copying *copying, struct yett_error *error)
 {
 	struct yett_connection *connection;
 	struct standstill still;
@@ -369,20 +398,23 @@ static int copy_used(const struct snapshot_choice *choice, const struct user *us
 			r = end;
 		}
 		if (r == 0)
-			output_note("the sandbox %s stood still while it was copied", user->sandbox);
+			output_note("the sandbox %s stood still while it was copied",
+			            user->sandbox);
 	}
 	yett_connection_close(connection);
 	return r;
 }
 
-static int copy(const struct snapshot_choice *choice, struct copying *copying, struct yett_error *error)
+static int copy(const struct snapshot_choice *choice, struct copying *copying,
+                struct yett_error *error)
 {
 	struct user user;
 	int r = find_user(copying->id, &user, error);
 
 	if (r)
 		return r;
-	return user.sandbox[0] ? copy_used(choice, &user, copying, error) : copying->run(copying, false, error);
+	return user.sandbox[0] ? copy_used(choice, &user, copying, error)
+	                       : copying->run(copying, false, error);
 }
 
 static int take(struct copying *copying, bool is_used, struct yett_error *error)
@@ -396,9 +428,11 @@ static int take_back_taken(struct copying *copying, struct yett_error *error)
 	return yett_snapshot_delete(copying->id, copying->taken, error);
 }
 
-static int run_take(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+static int run_take(const struct snapshot_choice *choice, const char *id, const char *name,
+                    struct yett_error *error)
 {
-	struct copying copying = {.id = id, .name = name, .run = take, .take_back = take_back_taken};
+	struct copying copying = {
+		.id = id, .name = name, .run = take, .take_back = take_back_taken};
 	int r = copy(choice, &copying, error);
 
 	if (copying.taken && output_json())
@@ -411,7 +445,8 @@ static int run_take(const struct snapshot_choice *choice, const char *id, const 
 
 static int fork_store(struct copying *copying, bool is_used, struct yett_error *error)
 {
-	return yett_snapshot_fork(copying->id, copying->name, is_used ? YETT_FORK_USED : 0, copying->fork, error);
+	return yett_snapshot_fork(copying->id, copying->name, is_used ? YETT_FORK_USED : 0,
+	                          copying->fork, error);
 }
 
 static int take_back_fork(struct copying *copying, struct yett_error *error)
@@ -419,9 +454,11 @@ static int take_back_fork(struct copying *copying, struct yett_error *error)
 	return yett_work_discard(copying->fork, error);
 }
 
-static int run_fork(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+static int run_fork(const struct snapshot_choice *choice, const char *id, const char *name,
+                    struct yett_error *error)
 {
-	struct copying copying = {.id = id, .name = name, .run = fork_store, .take_back = take_back_fork};
+	struct copying copying = {
+		.id = id, .name = name, .run = fork_store, .take_back = take_back_fork};
 	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
 	int r = copy(choice, &copying, error);
 
@@ -436,7 +473,8 @@ static int run_fork(const struct snapshot_choice *choice, const char *id, const 
 	return r;
 }
 
-static int run_delete(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+static int run_delete(const struct snapshot_choice *choice, const char *id, const char *name,
+                      struct yett_error *error)
 {
 	int r = yett_snapshot_delete(id, name, error);
 
@@ -449,11 +487,13 @@ static int run_delete(const struct snapshot_choice *choice, const char *id, cons
 }
 
 static const struct action actions[] = {
-	{"take", true, false, false, run_take}, {"list", false, false, false, run_list},   {"rollback", true, true, true, run_rollback},
-	{"fork", true, false, false, run_fork}, {"delete", true, true, false, run_delete},
+	{"take", true, false, false, run_take},       {"list", false, false, false, run_list},
+	{"rollback", true, true, true, run_rollback}, {"fork", true, false, false, run_fork},
+	{"delete", true, true, false, run_delete},
 };
 
-static const struct action *find_action(int count, char **words, const struct snapshot_choice *choice, struct yett_error *error)
+static const struct action *
+find_action(int count, char **words, const struct snapshot_choice *choice, struct yett_error *error)
 {
 	const struct action *action = NULL;
 
@@ -461,16 +501,18 @@ static const struct action *find_action(int count, char **words, const struct sn
 		if (strcmp(words[0], actions[i].word) == 0)
 			action = &actions[i];
 	if (!action)
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %.80s: expected take, list, rollback, fork or delete",
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                "snapshot %.80s: expected take, list, rollback, fork or delete",
 		                ESCAPE(words[0]));
 	else if ((action->needs_name && count < 2) || count > (action->takes_name ? 3 : 2))
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %s: expected a sandbox or store, or none%s",
-		                action->word,
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                "snapshot %s: expected a sandbox or store, or none%s", action->word,
 		                action->needs_name   ? ", and the name of a snapshot"
 		                : action->takes_name ? ", and the name of a snapshot or none"
 		                                     : "");
 	else if ((choice->delete_later || choice->yes || choice->kill) && !action->is_back)
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %s: --delete-later, --kill and --yes are of rollback",
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                "snapshot %s: --delete-later, --kill and --yes are of rollback",
 		                action->word);
 	else
 		return action;
@@ -498,7 +540,8 @@ int snapshot_main(const struct subcommand *self, int argc, char **argv)
 	/* what has to have a name has it last; without it the store comes first */
 	is_alone = argc - first == 2 && action->needs_name;
 	name = argc - first > 2 ? argv[first + 2] : is_alone ? argv[first + 1] : NULL;
-	r = work_choose(argc - first > 1 && !is_alone ? argv[first + 1] : NULL, &list, &work, &error);
+	r = work_choose(argc - first > 1 && !is_alone ? argv[first + 1] : NULL, &list, &work,
+	                &error);
 	if (r == 0)
 		r = action->run(&choice, work->id, name, &error);
 	if (r)

@@ -11,12 +11,15 @@
 
 #define LOCK "copying" /* among the stores, whose names are ids */
 
-/* A byte of the file for each sandbox, whose id is a number, so that no files are left of those that are gone. fcntl(2), "Open file
- * description locks" */
-static int take_lock(const char *works, const char *sandbox, int *ret_lock, struct yett_error *error)
+/* A byte of the file for each sandbox, whose id is a number, so that no files are left of those
+ * that are gone. fcntl(2), "Open file description locks" */
+static int take_lock(const char *works, const char *sandbox, int *ret_lock,
+                     struct yett_error *error)
 {
-	struct flock byte = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(strtoull(sandbox, NULL, 16) & INT64_MAX), .l_len = 1};
+	struct flock byte = {.l_type = F_WRLCK,
+	                     .l_whence = SEEK_SET,
+	                     .l_start = (off_t)(strtoull(sandbox, NULL, 16) & INT64_MAX),
+	                     .l_len = 1};
 	_cleanup_fd_ int lock = -1;
 	char path[4096 + sizeof LOCK];
 
@@ -33,7 +36,8 @@ static int take_lock(const char *works, const char *sandbox, int *ret_lock, stru
 			return 0;
 		}
 	}
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot lock %s: %m", path);
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot lock %s: %m",
+	                 path);
 }
 
 /* YETT_E_NOT_FOUND: it is gone. */
@@ -47,8 +51,8 @@ static int is_paused(const struct standstill *still, bool *ret_is_paused, struct
 	return r;
 }
 
-int standstill_begin(struct yett_connection *connection, const char *works, const char *sandbox, struct standstill *ret_still,
-                     struct yett_error *error)
+int standstill_begin(struct yett_connection *connection, const char *works, const char *sandbox,
+                     struct standstill *ret_still, struct yett_error *error)
 {
 	struct standstill still = {.connection = connection, .sandbox = sandbox};
 	_cleanup_fd_ int lock = -1;
@@ -67,9 +71,10 @@ int standstill_begin(struct yett_connection *connection, const char *works, cons
 
 static int went_on(const struct standstill *still, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
-	                "the sandbox %s went on or ended before all was copied, as by yett resume: what was copied is of no one moment",
-	                still->sandbox);
+	(void)error_set(
+		error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		"the sandbox %s went on or ended before all was copied, as by yett resume: what was copied is of no one moment",
+		still->sandbox);
 	error_mend(error, "try again, and leave it paused until that is done");
 	return YETT_E_NOT_RUNNING;
 }

@@ -26,7 +26,8 @@ void stats_size(char out[STATS_TEXT_SIZE], bool known, uint64_t bytes)
 	else if (unit == 0)
 		(void)snprintf(out, STATS_TEXT_SIZE, "%.0f", value);
 	else
-		(void)snprintf(out, STATS_TEXT_SIZE, value < 9.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
+		(void)snprintf(out, STATS_TEXT_SIZE, value < 9.95 ? "%.1f%c" : "%.0f%c", value,
+		               units[unit]);
 }
 
 void stats_time(char out[STATS_TEXT_SIZE], bool known, uint64_t ms)
@@ -40,9 +41,11 @@ void stats_time(char out[STATS_TEXT_SIZE], bool known, uint64_t ms)
 	else if (seconds < 3600)
 		(void)snprintf(out, STATS_TEXT_SIZE, "%llum%02llus", seconds / 60, seconds % 60);
 	else if (seconds < 86400)
-		(void)snprintf(out, STATS_TEXT_SIZE, "%lluh%02llum", seconds / 3600, seconds / 60 % 60);
+		(void)snprintf(out, STATS_TEXT_SIZE, "%lluh%02llum", seconds / 3600,
+		               seconds / 60 % 60);
 	else
-		(void)snprintf(out, STATS_TEXT_SIZE, "%llud%02lluh", seconds / 86400 % 1000000, seconds / 3600 % 24);
+		(void)snprintf(out, STATS_TEXT_SIZE, "%llud%02lluh", seconds / 86400 % 1000000,
+		               seconds / 3600 % 24);
 }
 
 double stats_cpu_percent(const struct yett_usage *before, const struct yett_usage *now)
@@ -87,8 +90,10 @@ static void print_count(bool is_known, uint64_t count)
 
 static void print_row(const struct yett_usage *before, const struct yett_usage *u)
 {
-	char cpu[STATS_TEXT_SIZE], memory[STATS_TEXT_SIZE], peak[STATS_TEXT_SIZE], up[STATS_TEXT_SIZE];
-	char read_bytes[STATS_TEXT_SIZE], written[STATS_TEXT_SIZE], sent[STATS_TEXT_SIZE], received[STATS_TEXT_SIZE];
+	char cpu[STATS_TEXT_SIZE], memory[STATS_TEXT_SIZE], peak[STATS_TEXT_SIZE],
+		up[STATS_TEXT_SIZE];
+	char read_bytes[STATS_TEXT_SIZE], written[STATS_TEXT_SIZE], sent[STATS_TEXT_SIZE],
+		received[STATS_TEXT_SIZE];
 
 	stats_time(cpu, u->known & YETT_USAGE_CPU, u->cpu_us / 1000);
 	stats_size(memory, u->known & YETT_USAGE_MEMORY, u->memory_bytes);
@@ -107,7 +112,8 @@ static void print_row(const struct yett_usage *before, const struct yett_usage *
 	print_count(u->known & YETT_USAGE_OPEN_FILES, u->open_files);
 	(void)printf("%6s %6s ", read_bytes, written);
 	print_count(u->known & YETT_USAGE_CONNECTIONS, u->connections);
-	(void)printf("%6s %6s %8s%s\n", sent, received, up, u->state == YETT_STATE_PAUSED ? " paused" : "");
+	(void)printf("%6s %6s %8s%s\n", sent, received, up,
+	             u->state == YETT_STATE_PAUSED ? " paused" : "");
 }
 
 static void json_percent(struct json *json, const char *name, double percent)
@@ -118,7 +124,8 @@ static void json_percent(struct json *json, const char *name, double percent)
 		json_real(json, name, percent);
 }
 
-static void json_usage(struct json *json, const struct yett_usage *before, const struct yett_usage *u)
+static void json_usage(struct json *json, const struct yett_usage *before,
+                       const struct yett_usage *u)
 {
 	const struct {
 		const char *name;
@@ -169,7 +176,8 @@ static int older(const void *a, const void *b)
 {
 	const struct yett_usage *x = a, *y = b;
 
-	return x->uptime_ms != y->uptime_ms ? (x->uptime_ms > y->uptime_ms ? -1 : 1) : strcmp(x->id, y->id);
+	return x->uptime_ms != y->uptime_ms ? (x->uptime_ms > y->uptime_ms ? -1 : 1)
+	                                    : strcmp(x->id, y->id);
 }
 
 static void print_reading(const struct reading *before, const struct reading *now)
@@ -179,10 +187,12 @@ static void print_reading(const struct reading *before, const struct reading *no
 	if (json)
 		json_open(json, "sandboxes", '[');
 	else
-		(void)printf("%-16s %6s %8s %7s %7s %6s %5s %5s %5s %6s %6s %5s %6s %6s %8s\n", "SANDBOX", "CPU%", "CPU", "MEMORY", "PEAK",
-		             "MEM%", "PROCS", "THRDS", "FILES", "READ", "WRITE", "CONNS", "SENT", "RECV", "UP");
+		(void)printf("%-16s %6s %8s %7s %7s %6s %5s %5s %5s %6s %6s %5s %6s %6s %8s\n",
+		             "SANDBOX", "CPU%", "CPU", "MEMORY", "PEAK", "MEM%", "PROCS", "THRDS",
+		             "FILES", "READ", "WRITE", "CONNS", "SENT", "RECV", "UP");
 	for (size_t i = 0; i < now->count; i++) {
-		const struct yett_usage *u = &now->list[i], *last = stats_find(before->list, before->count, u->id);
+		const struct yett_usage *u = &now->list[i],
+					*last = stats_find(before->list, before->count, u->id);
 
 		if (json)
 			json_usage(json, last, u);
@@ -195,10 +205,12 @@ static void print_reading(const struct reading *before, const struct reading *no
 
 static int no_memory(struct yett_error *error)
 {
-	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for what sandboxes use");
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                 "there is not enough memory for what sandboxes use");
 }
 
-int stats_read_all(struct yett_connection *connection, bool all, struct yett_usage **ret_list, size_t *ret_count, struct yett_error *error)
+int stats_read_all(struct yett_connection *connection, bool all, struct yett_usage **ret_list,
+                   size_t *ret_count, struct yett_error *error)
 {
 	struct yett_usage_list *list;
 	struct yett_usage *copy;
@@ -220,8 +232,8 @@ int stats_read_all(struct yett_connection *connection, bool all, struct yett_usa
 }
 
 /* Of those named, or of all. What has ended since it was there is left out. */
-static int take(struct yett_connection *connection, bool all, char **names, size_t count, bool is_first, struct reading *ret_now,
-                struct yett_error *error)
+static int take(struct yett_connection *connection, bool all, char **names, size_t count,
+                bool is_first, struct reading *ret_now, struct yett_error *error)
 {
 	int r = 0;
 
@@ -271,7 +283,8 @@ static int print_totals(struct yett_connection *connection, struct yett_error *e
 		if (json)
 			json_number(json, counts[i].name, *counts[i].value);
 		else
-			(void)printf("%-12s %llu\n", counts[i].name, (unsigned long long)*counts[i].value);
+			(void)printf("%-12s %llu\n", counts[i].name,
+			             (unsigned long long)*counts[i].value);
 	}
 	stats_time(duration, true, t.duration_us / 1000);
 	if (json)

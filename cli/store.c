@@ -16,7 +16,8 @@
 static int open_below(int store, const char *path)
 {
 	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
+	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+	                                  RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
 	long fd = syscall(SYS_openat2, store, path, &how, sizeof how);
 
 	return fd < 0 ? -errno : (int)fd;
@@ -25,11 +26,13 @@ static int open_below(int store, const char *path)
 static int fail(const struct yett_work *work, const char *name, int r, struct yett_error *error)
 {
 	errno = -r;
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s/%s: %m", work->store, name);
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s/%s: %m",
+	                 work->store, name);
 }
 
 /* Those by number, until one is not there: the newest comes to stand first. */
-static int open_frozen(const struct yett_work *work, int directory, struct store *store, struct yett_error *error)
+static int open_frozen(const struct yett_work *work, int directory, struct store *store,
+                       struct yett_error *error)
 {
 	char name[32];
 	int frozen[FROZEN_MAX], r = 0;
@@ -53,22 +56,24 @@ static int open_source(const struct yett_work *work, struct store *store, struct
 
 	store->source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store->source < 0 || fstat(store->source, &st) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s, which the store is about: %m",
-		                 work->source);
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "cannot open %s, which the store is about: %m", work->source);
 	store->is_replaced = work->inode && work->inode != st.st_ino;
 	return 0;
 }
 
 int store_open(const struct yett_work *work, struct store *ret_store, struct yett_error *error)
 {
-	_cleanup_fd_ int directory = open(work->store, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int directory =
+		open(work->store, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int upper;
 
 	*ret_store = (struct store){.hidden = -1, .source = -1};
 	if (!work->is_complete)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
-		                 work->id);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+			work->id);
 	upper = directory < 0 ? -errno : open_below(directory, "upper");
 	if (upper < 0)
 		return fail(work, "upper", upper, error);
@@ -81,10 +86,13 @@ int store_open(const struct yett_work *work, struct store *ret_store, struct yet
 	return open_source(work, ret_store, error);
 }
 
-/* It was taken while a sandbox worked on the store: a copy, which becomes a layer when that has ended, maybe right now. */
-static int open_pending(const struct yett_work *work, struct store *store, size_t number, struct yett_error *error)
+/* It was taken while a sandbox worked on the store: a copy, which becomes a layer when that has
+ * ended, maybe right now. */
+static int open_pending(const struct yett_work *work, struct store *store, size_t number,
+                        struct yett_error *error)
 {
-	_cleanup_fd_ int directory = open(work->store, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int directory =
+		open(work->store, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	char pending[32], frozen[32];
 	int fd = directory < 0 ? -errno : 0;
 
@@ -116,7 +124,8 @@ static void close_later(struct store *store, size_t later)
 	store->count -= later;
 }
 
-int store_go_back(const struct yett_work *work, struct store *store, size_t frozen, struct yett_error *error)
+int store_go_back(const struct yett_work *work, struct store *store, size_t frozen,
+                  struct yett_error *error)
 {
 	int r = 0;
 

@@ -14,24 +14,32 @@
 
 static int no_session(const char *id_or_name, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no session of the sandbox %.80s, by which it could be made again",
+	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	                "there is no session of the sandbox %.80s, by which it could be made again",
 	                ESCAPE(id_or_name));
-	error_mend(error, "yett create --name NAME makes a sandbox with one; yett destroy ends this one");
+	error_mend(error,
+	           "yett create --name NAME makes a sandbox with one; yett destroy ends this one");
 	return YETT_E_NOT_FOUND;
 }
 
-/* The session of a sandbox that is there, with its lock. YETT_E_NOT_FOUND, with what helps, where there is none. */
-static int open_of(const struct yett_sandbox_status *status, struct session *session, struct yett_error *error)
+/* The session of a sandbox that is there, with its lock. YETT_E_NOT_FOUND, with what helps, where
+ * there is none. */
+static int open_of(const struct yett_sandbox_status *status, struct session *session,
+                   struct yett_error *error)
 {
 	int r = *status->name ? session_open(status->name, 0, session, error) : YETT_E_NOT_FOUND;
 
 	if (r == 0 && session_is_of(session, status))
 		return 0;
-	return r == 0 || r == YETT_E_NOT_FOUND ? no_session(*status->name ? status->name : status->info->id, error) : r;
+	return r == 0 || r == YETT_E_NOT_FOUND
+	               ? no_session(*status->name ? status->name : status->info->id, error)
+	               : r;
 }
 
-/* What its commands began with. Where it cannot be asked, as when it stands still, what is known of that stays. */
-static void ask_environment(struct yett_connection *connection, const struct yett_sandbox_status *status, struct session *session,
+/* What its commands began with. Where it cannot be asked, as when it stands still, what is known of
+ * that stays. */
+static void ask_environment(struct yett_connection *connection,
+                            const struct yett_sandbox_status *status, struct session *session,
                             struct yett_session **ret_now)
 {
 	struct yett_sandbox *sandbox = NULL;
@@ -45,8 +53,9 @@ static void ask_environment(struct yett_connection *connection, const struct yet
 		r = yett_session_get(sandbox, ret_now, &why);
 	yett_sandbox_close(sandbox);
 	if (r || !again_is_sound(*ret_now)) {
-		output_note("the sandbox does not tell its directory and variables: those that yett env set are kept%s%s", r ? ": " : "",
-		            why.message);
+		output_note(
+			"the sandbox does not tell its directory and variables: those that yett env set are kept%s%s",
+			r ? ": " : "", why.message);
 		return;
 	}
 	if (session->making_ms && !*(*ret_now)->directory && !(*ret_now)->env[0])
@@ -56,7 +65,8 @@ static void ask_environment(struct yett_connection *connection, const struct yet
 }
 
 /* First it is written: a sandbox that is gone, and was not suspended, would be forgotten. */
-static int write_and_end(struct yett_connection *connection, struct session *session, const char *id, struct yett_error *error)
+static int write_and_end(struct yett_connection *connection, struct session *session,
+                         const char *id, struct yett_error *error)
 {
 	uint64_t before_ms = session->suspended_ms;
 	int r;
@@ -77,7 +87,8 @@ static int write_and_end(struct yett_connection *connection, struct session *ses
 
 static int is_suspended(const char *name, const char *already, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox %s is suspended%s", name, already);
+	(void)error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox %s is suspended%s",
+	                name, already);
 	error_mend(error, "yett resume %s makes it again", name);
 	return YETT_E_NOT_RUNNING;
 }
@@ -85,13 +96,15 @@ static int is_suspended(const char *name, const char *already, struct yett_error
 /* Of a sandbox that `connection` does not see. */
 static int runs_elsewhere(const struct session *session, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no sandbox %s here: the one that has the name runs elsewhere",
+	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	                "there is no sandbox %s here: the one that has the name runs elsewhere",
 	                session->name);
 	session_mend_options(session, error);
 	return YETT_E_NOT_FOUND;
 }
 
-static int explain(struct yett_connection *connection, const struct session *session, int r, struct yett_error *error)
+static int explain(struct yett_connection *connection, const struct session *session, int r,
+                   struct yett_error *error)
 {
 	switch (session_look(session, connection, NULL)) {
 	case SESSION_THERE:
@@ -104,18 +117,21 @@ static int explain(struct yett_connection *connection, const struct session *ses
 	}
 }
 
-int suspend_explain(struct yett_connection *connection, const char *id_or_name, int r, struct yett_error *error)
+int suspend_explain(struct yett_connection *connection, const char *id_or_name, int r,
+                    struct yett_error *error)
 {
 	struct session session = {.directory = -1};
 	char name[YETT_NAME_SIZE];
 
-	if (r == YETT_E_NOT_FOUND && session_find(id_or_name, name) && session_open(name, SESSION_UNLOCKED, &session, NULL) == 0)
+	if (r == YETT_E_NOT_FOUND && session_find(id_or_name, name) &&
+	    session_open(name, SESSION_UNLOCKED, &session, NULL) == 0)
 		r = explain(connection, &session, r, error);
 	session_close(&session);
 	return r;
 }
 
-int suspend_end(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+int suspend_end(struct yett_connection *connection, const char *id_or_name,
+                struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	struct session session = {.directory = -1};
@@ -137,11 +153,11 @@ int suspend_end(struct yett_connection *connection, const char *id_or_name, stru
 }
 
 /*
- * That it waits to be made again, and no sandbox has the name: one that has ended, and is still listed, gives it up. `missed` is what was
- * said before the session had been looked at.
+ * That it waits to be made again, and no sandbox has the name: one that has ended, and is still
+ * listed, gives it up. `missed` is what was said before the session had been looked at.
  */
-static int check_waits(struct yett_connection *connection, const struct session *session, const struct yett_error *missed,
-                       struct yett_error *error)
+static int check_waits(struct yett_connection *connection, const struct session *session,
+                       const struct yett_error *missed, struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	int r = yett_sandbox_inspect(connection, session->name, &status, error);
@@ -149,9 +165,11 @@ static int check_waits(struct yett_connection *connection, const struct session 
 	if (r && r != YETT_E_NOT_FOUND)
 		return r;
 	if (r == 0 && status->state < YETT_STATE_STOPPING) /* somebody was faster, say */
-		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "a sandbox %s is there already: %s", session->name,
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+		                 "a sandbox %s is there already: %s", session->name,
 		                 status->info->id);
-	if (missed->code != YETT_E_NOT_FOUND && !session_is_suspended(session)) { /* somebody may want to see how it ended */
+	if (missed->code != YETT_E_NOT_FOUND &&
+	    !session_is_suspended(session)) { /* somebody may want to see how it ended */
 		*error = *missed;
 		return (int)missed->code;
 	}
@@ -162,7 +180,8 @@ static int check_waits(struct yett_connection *connection, const struct session 
 	return r == YETT_E_NOT_FOUND ? 0 : r;
 }
 
-int suspend_resume(struct yett_connection *connection, const char *id_or_name, char ret_id[static YETT_ID_SIZE], struct yett_error *error)
+int suspend_resume(struct yett_connection *connection, const char *id_or_name,
+                   char ret_id[static YETT_ID_SIZE], struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	struct session session = {.directory = -1};
@@ -173,7 +192,8 @@ int suspend_resume(struct yett_connection *connection, const char *id_or_name, c
 	ret_id[0] = '\0';
 	if (r != YETT_E_NOT_FOUND && r != YETT_E_NOT_RUNNING)
 		return r;
-	if (r == YETT_E_NOT_RUNNING && yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0 &&
+	if (r == YETT_E_NOT_RUNNING &&
+	    yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0 &&
 	    status->state < YETT_STATE_STOPPING)
 		return r; /* it runs */
 	if (!session_find(id_or_name, name))
@@ -199,8 +219,10 @@ static void note_stores(const struct session *session)
 			work_leave_one(session->shares[i].store);
 }
 
-/* A session alone: what is left of a sandbox that is not there. One that cannot be read can be forgotten, too. */
-static int forget(struct yett_connection *connection, const char *id_or_name, struct yett_error *why)
+/* A session alone: what is left of a sandbox that is not there. One that cannot be read can be
+ * forgotten, too. */
+static int forget(struct yett_connection *connection, const char *id_or_name,
+                  struct yett_error *why)
 {
 	struct session session = {.directory = -1};
 	struct yett_error error = {0}, unknown = {0};
@@ -216,26 +238,31 @@ static int forget(struct yett_connection *connection, const char *id_or_name, st
 	if (there == SESSION_THERE)
 		(void)runs_elsewhere(&session, why);
 	if (r == YETT_E_NOT_FOUND || there == SESSION_THERE ||
-	    (r == 0 && session.is_read && there == SESSION_GONE && !session_is_suspended(&session))) {
+	    (r == 0 && session.is_read && there == SESSION_GONE &&
+	     !session_is_suspended(&session))) {
 		session_close(&session);
 		return (int)why->code;
 	}
 	if (r == 0)
 		r = session_remove(&session, &error);
 	if (r == 0 && there == SESSION_UNKNOWN)
-		output_note("whether the sandbox %s (%s) is gone cannot be found out, and its session is forgotten: %s", name,
-		            session.sandbox, unknown.message);
+		output_note(
+			"whether the sandbox %s (%s) is gone cannot be found out, and its session is forgotten: %s",
+			name, session.sandbox, unknown.message);
 	if (r == 0 && session.is_read)
 		note_stores(&session);
 	else if (r == 0)
-		output_note("which stores the session %s had is not known: yett work list tells which there are", name);
+		output_note(
+			"which stores the session %s had is not known: yett work list tells which there are",
+			name);
 	session_close(&session);
 	if (r)
 		*why = error;
 	return r;
 }
 
-int suspend_destroy(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+int suspend_destroy(struct yett_connection *connection, const char *id_or_name,
+                    struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	struct session session = {.directory = -1};
@@ -244,7 +271,8 @@ int suspend_destroy(struct yett_connection *connection, const char *id_or_name, 
 	bool is_its = false;
 	int r = 0;
 
-	if (yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0 && session_find(id_or_name, name)) {
+	if (yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0 &&
+	    session_find(id_or_name, name)) {
 		r = open_of(status, &session, &why);
 		is_its = r == 0;
 		if (r == YETT_E_RESOURCE_LIMIT) { /* it is just being made again, say */
@@ -289,7 +317,8 @@ static bool fits(const struct session *session, const char *state, const char *f
 	default:
 		for (const char **label = session->labels; *label; label++)
 			if (strcmp(*label, value) == 0 ||
-			    (!strchr(value, '=') && strncmp(*label, value, length) == 0 && (*label)[length] == '='))
+			    (!strchr(value, '=') && strncmp(*label, value, length) == 0 &&
+			     (*label)[length] == '='))
 				return true;
 		return false;
 	}
@@ -327,7 +356,8 @@ static void print_one(const struct session *session, void *data)
 	if (!session_is_suspended(session))
 		return;
 	for (size_t i = 0; i < listing->count; i++)
-		if (session_is_of(session, listing->list[i]) && listing->list[i]->state < YETT_STATE_STOPPING)
+		if (session_is_of(session, listing->list[i]) &&
+		    listing->list[i]->state < YETT_STATE_STOPPING)
 			return;
 	there = session_look(session, listing->connection, NULL);
 	if (there == SESSION_THERE)
@@ -342,7 +372,8 @@ static void print_one(const struct session *session, void *data)
 		manage_print_suspended(session, state, options);
 }
 
-void suspend_print(struct yett_connection *connection, const struct yett_sandbox_status *const *list, size_t count,
+void suspend_print(struct yett_connection *connection,
+                   const struct yett_sandbox_status *const *list, size_t count,
                    const struct manage_run_options *options)
 {
 	struct listing listing = {connection, list, count, options};

@@ -14,11 +14,13 @@ int terminal_open(struct terminal *terminal, int fd, struct yett_error *error)
 {
 	*terminal = (struct terminal){.fd = fd, .guard = -1};
 	if (tcgetattr(fd, &terminal->saved) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "standard input is no terminal, which a command with a terminal of its own needs: leave --tty (-t) out");
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"standard input is no terminal, which a command with a terminal of its own needs: leave --tty (-t) out");
 	terminal->raw = terminal->saved;
 	cfmakeraw(&terminal->raw);
-	terminal->raw.c_oflag &= ~(tcflag_t)ONLCR; /* of no effect without OPOST; ncurses has it so, and give_back() compares */
+	terminal->raw.c_oflag &= ~(tcflag_t)ONLCR; /* of no effect without OPOST; ncurses has it so,
+	                                              and give_back() compares */
 	return 0;
 }
 
@@ -34,10 +36,12 @@ void terminal_get_size(const struct terminal *terminal, uint16_t *ret_rows, uint
 /* Without the control characters and c_cflag, in which a driver may change what does not fit it. */
 bool terminal_is_as(const struct termios *now, const struct termios *raw)
 {
-	return now->c_iflag == raw->c_iflag && now->c_oflag == raw->c_oflag && now->c_lflag == raw->c_lflag;
+	return now->c_iflag == raw->c_iflag && now->c_oflag == raw->c_oflag &&
+	       now->c_lflag == raw->c_lflag;
 }
 
-/* TCSANOW, here and elsewhere: output that is held up must not hold us up, and what was typed ahead stays. */
+/* TCSANOW, here and elsewhere: output that is held up must not hold us up, and what was typed ahead
+ * stays. */
 static void give_back(const struct terminal *terminal)
 {
 	struct termios now;
@@ -47,9 +51,9 @@ static void give_back(const struct terminal *terminal)
 }
 
 /*
- * The watcher, in a session of its own: signals of the terminal and of our process group do not reach it, and a terminal
- * that does not control it lets it set its modes. It holds nothing but the terminal and the socket, so that whoever waits
- * for the end of our other descriptors sees it.
+ * The watcher, in a session of its own: signals of the terminal and of our process group do not
+ * reach it, and a terminal that does not control it lets it set its modes. It holds nothing but the
+ * terminal and the socket, so that whoever waits for the end of our other descriptors sees it.
  */
 static _Noreturn void watch(const struct terminal *terminal, int socket)
 {
@@ -82,7 +86,8 @@ static int start_watcher(struct terminal *terminal, struct yett_error *error)
 	char byte;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot start what restores the terminal: %m");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "cannot start what restores the terminal: %m");
 	terminal->watcher = fork();
 	if (terminal->watcher == 0) {
 		(void)close(ends[1]);
@@ -92,7 +97,8 @@ static int start_watcher(struct terminal *terminal, struct yett_error *error)
 	if (terminal->watcher < 0) {
 		terminal->watcher = 0;
 		fd_close(ends[1]);
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start what restores the terminal: %m");
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "cannot start what restores the terminal: %m");
 	}
 	terminal->guard = ends[1];
 	do
@@ -111,7 +117,8 @@ int terminal_make_raw(struct terminal *terminal, struct yett_error *error)
 		return r;
 	if (tcsetattr(terminal->fd, TCSANOW, &terminal->raw) < 0)
 		return errno == EINTR ? -EINTR
-		                      : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the terminal raw: %m");
+		                      : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                                  "cannot make the terminal raw: %m");
 	terminal->is_raw = true;
 	return 0;
 }
@@ -124,7 +131,8 @@ void terminal_restore(struct terminal *terminal)
 		return;
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTTOU);
-	(void)sigprocmask(SIG_BLOCK, &set, &before); /* or it would stop us where we are in the background */
+	(void)sigprocmask(SIG_BLOCK, &set,
+	                  &before); /* or it would stop us where we are in the background */
 	give_back(terminal);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	terminal->is_raw = false;
@@ -135,7 +143,8 @@ void terminal_close(struct terminal *terminal)
 	terminal_restore(terminal);
 	if (!terminal->watcher)
 		return;
-	(void)!write(terminal->guard, "", 1); /* SIGPIPE is ignored while there is a watcher: pump.c */
+	(void)!write(terminal->guard, "",
+	             1); /* SIGPIPE is ignored while there is a watcher: pump.c */
 	terminal->guard = fd_close(terminal->guard);
 	while (waitpid(terminal->watcher, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -144,7 +153,8 @@ void terminal_close(struct terminal *terminal)
 
 bool terminal_type(const char *value, char *out, size_t size)
 {
-	static const char name[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
+	static const char name[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
 
 	if (!value || !*value || value[strspn(value, name)])
 		return false;

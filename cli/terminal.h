@@ -1,8 +1,10 @@
 /*
- * The caller's terminal while a command has one of its own: raw, and given back as it was, whatever ends this process.
+ * The caller's terminal while a command has one of its own: raw, and given back as it was, whatever
+ * ends this process.
  *
- * Runs as the caller. The terminal itself never goes anywhere: bytes are passed on. What no process can do about its own
- * death by SIGKILL a child does, which waits for it and knows the terminal's modes.
+ * Runs as the caller. The terminal itself never goes anywhere: bytes are passed on. What no process
+ * can do about its own death by SIGKILL a child does, which waits for it and knows the terminal's
+ * modes.
  */
 #pragma once
 
@@ -19,7 +21,8 @@ struct terminal {
 	struct termios saved, raw;
 	bool is_raw;
 	pid_t watcher; /* 0: none yet */
-	int guard;     /* a socket to it: a byte means that all is well, the end of it that we died; -1: none */
+	int guard; /* a socket to it: a byte means that all is well, the end of it that we died; -1:
+	              none */
 };
 
 /* Looks at `fd`; nothing is changed yet. YETT_E_INVALID_REQUEST when it is no terminal. */
@@ -28,8 +31,9 @@ _must_check_ int terminal_open(struct terminal *terminal, int fd, struct yett_er
 void terminal_get_size(const struct terminal *terminal, uint16_t *ret_rows, uint16_t *ret_columns);
 
 /*
- * Makes it raw, and sees to it that it will be restored. May be called again, after terminal_restore() or a stop. -EINTR when it
- * is somebody else's at the moment, for whoever catches SIGTTOU: we are in the background.
+ * Makes it raw, and sees to it that it will be restored. May be called again, after
+ * terminal_restore() or a stop. -EINTR when it is somebody else's at the moment, for whoever
+ * catches SIGTTOU: we are in the background.
  */
 _must_check_ int terminal_make_raw(struct terminal *terminal, struct yett_error *error);
 
@@ -43,6 +47,7 @@ void terminal_restore(struct terminal *terminal);
 void terminal_close(struct terminal *terminal);
 
 /*
- * "TERM=VALUE" of the caller in out[0 … size), for the command; false when there is none, or it is more than a name.
+ * "TERM=VALUE" of the caller in out[0 … size), for the command; false when there is none, or it is
+ * more than a name.
  */
 bool terminal_type(const char *value, char *out, size_t size);

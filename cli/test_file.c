@@ -33,7 +33,8 @@ _printf_(2, 3) static int refuse(const struct reading *reading, const char *form
 	va_start(args, format);
 	(void)vsnprintf(what, sizeof what, format, args);
 	va_end(args);
-	return error_set(reading->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s:%u: %s", reading->path, reading->line, what);
+	return error_set(reading->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s:%u: %s",
+	                 reading->path, reading->line, what);
 }
 
 static void skip_blanks(struct reading *reading)
@@ -134,7 +135,8 @@ static int split_request(struct reading *reading, struct test_case *test)
 	static const char *const before[] = {"yett", "run"};
 	int count = 0;
 
-	for (char *at = test->request + strspn(test->request, " \t"); *at; at += strspn(at, " \t")) {
+	for (char *at = test->request + strspn(test->request, " \t"); *at;
+	     at += strspn(at, " \t")) {
 		char *word = at, *end = at;
 		bool is_quoted = false;
 
@@ -151,7 +153,8 @@ static int split_request(struct reading *reading, struct test_case *test)
 		if (count < 2 && strcmp(word, before[count]) != 0)
 			return refuse(reading, "a request is a text that begins with yett run");
 		if (count >= 2 + TEST_FILE_WORDS_MAX)
-			return refuse(reading, "a request has at most %d words", TEST_FILE_WORDS_MAX);
+			return refuse(reading, "a request has at most %d words",
+			              TEST_FILE_WORDS_MAX);
 		if (count++ >= 2)
 			test->words[test->words_count++] = word;
 	}
@@ -163,10 +166,14 @@ static const struct {
 	size_t at;
 	bool is_list;
 } keys[] = {
-	{"user", offsetof(struct test_case, user), false},       {"groups", offsetof(struct test_case, groups), true},
-	{"at", offsetof(struct test_case, at), false},           {"key", offsetof(struct test_case, key), false},
-	{"request", offsetof(struct test_case, request), false}, {"expect", offsetof(struct test_case, expect), false},
-	{"by", offsetof(struct test_case, by), false},           {"agent", offsetof(struct test_case, agent), false},
+	{"user", offsetof(struct test_case, user), false},
+	{"groups", offsetof(struct test_case, groups), true},
+	{"at", offsetof(struct test_case, at), false},
+	{"key", offsetof(struct test_case, key), false},
+	{"request", offsetof(struct test_case, request), false},
+	{"expect", offsetof(struct test_case, expect), false},
+	{"by", offsetof(struct test_case, by), false},
+	{"agent", offsetof(struct test_case, agent), false},
 };
 
 static int read_key(struct reading *reading, const char *name, struct test_case *test)
@@ -178,18 +185,24 @@ static int read_key(struct reading *reading, const char *name, struct test_case 
 	while (key < ARRAY_SIZE(keys) && strcmp(keys[key].name, name) != 0)
 		key++;
 	if (key == ARRAY_SIZE(keys))
-		return refuse(reading, "a test has no %s, but user, groups, key, agent, at, request, expect and by", name);
+		return refuse(
+			reading,
+			"a test has no %s, but user, groups, key, agent, at, request, expect and by",
+			name);
 	field = (char **)((char *)test + keys[key].at);
 	if (*field)
 		return refuse(reading, "%s is set twice", name);
 	r = next_mark(reading, '=');
 	if (r == 0)
-		r = keys[key].is_list ? read_list(reading, field) : next_text(reading, "a value", field);
+		r = keys[key].is_list ? read_list(reading, field)
+		                      : next_text(reading, "a value", field);
 	if (r == 0 && field == &test->request)
 		r = split_request(reading, test);
-	if (r == 0 && field == &test->agent && strcmp(test->agent, "true") != 0 && strcmp(test->agent, "false") != 0)
+	if (r == 0 && field == &test->agent && strcmp(test->agent, "true") != 0 &&
+	    strcmp(test->agent, "false") != 0)
 		r = refuse(reading, "whether an agent asks is true or false");
-	if (r == 0 && field == &test->expect && strcmp(test->expect, "allowed") != 0 && strcmp(test->expect, "refused") != 0)
+	if (r == 0 && field == &test->expect && strcmp(test->expect, "allowed") != 0 &&
+	    strcmp(test->expect, "refused") != 0)
 		r = refuse(reading, "what is expected is allowed or refused");
 	return r;
 }
@@ -217,7 +230,8 @@ static int read_case(struct reading *reading, struct test_case *test)
 		}
 	}
 	if (r == 0 && (!test->request || !test->expect))
-		r = refuse(reading, "the test '%s' needs a request, and what is expected", test->name);
+		r = refuse(reading, "the test '%s' needs a request, and what is expected",
+		           test->name);
 	return r;
 }
 
@@ -258,9 +272,11 @@ static int read_text(const char *path, char **ret_text, struct yett_error *error
 	if (!text)
 		return -ENOMEM;
 	if (n < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s cannot be read: %s", path, strerror(errno));
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "%s cannot be read: %s", path, strerror(errno));
 	if (length > FILE_SIZE_MAX || memchr(text, '\0', length))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no text, or larger than 1 MiB", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "%s is no text, or larger than 1 MiB", path);
 	text[length] = '\0';
 	*ret_text = steal_ptr(&text);
 	return 0;
@@ -277,7 +293,8 @@ int test_file_read(const char *path, struct test_file *ret_file, struct yett_err
 	if (r == 0)
 		r = read_cases(&reading, &file);
 	if (r < 0)
-		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s cannot be read: %s", path, strerror(-r));
+		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		              "%s cannot be read: %s", path, strerror(-r));
 	if (r)
 		test_file_clear(&file);
 	else

@@ -7,8 +7,8 @@
  *     expect = refused  by = "max_memory of grant 'everyone'"
  *   }
  *
- * In the syntax of a policy: words, texts in quotes on one line, lists in braces, comments from # on. Runs as the caller, whose files
- * they are.
+ * In the syntax of a policy: words, texts in quotes on one line, lists in braces, comments from #
+ * on. Runs as the caller, whose files they are.
  */
 #pragma once
 
@@ -17,8 +17,10 @@
 #define TEST_FILE_WORDS_MAX 256 /* of a request */
 
 struct test_case {
-	char *name, *user, *groups, *key, *agent, *at, *by; /* NULL: not written; of several groups, commas between them */
-	char *words[TEST_FILE_WORDS_MAX + 1];               /* of the request, without "yett run"; they lie in `request` */
+	char *name, *user, *groups, *key, *agent, *at,
+		*by; /* NULL: not written; of several groups, commas between them */
+	char *words[TEST_FILE_WORDS_MAX +
+	            1]; /* of the request, without "yett run"; they lie in `request` */
 	int words_count;
 	char *request, *expect;
 	unsigned line;
@@ -29,7 +31,9 @@ struct test_file {
 	size_t count;
 };
 
-/* 0, YETT_E_FILE_OPERATION_FAILED, or YETT_E_INVALID_REQUEST with "FILE:LINE: what". The file has at most 1 MiB. */
-_must_check_ int test_file_read(const char *path, struct test_file *ret_file, struct yett_error *error);
+/* 0, YETT_E_FILE_OPERATION_FAILED, or YETT_E_INVALID_REQUEST with "FILE:LINE: what". The file has
+ * at most 1 MiB. */
+_must_check_ int test_file_read(const char *path, struct test_file *ret_file,
+                                struct yett_error *error);
 
 void test_file_clear(struct test_file *file);

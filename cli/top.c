@@ -64,7 +64,8 @@ static void draw_head(const struct top *top)
 
 	for (size_t i = 0; i < rows->count; i++)
 		paused += rows->rows[i].usage.state == YETT_STATE_PAUSED;
-	(void)snprintf(text, sizeof text, "yett top - %zu sandbox%s, %zu paused", rows->count, rows->count == 1 ? "" : "es", paused);
+	(void)snprintf(text, sizeof text, "yett top - %zu sandbox%s, %zu paused", rows->count,
+	               rows->count == 1 ? "" : "es", paused);
 	put(0, 0, (int)strlen(text), text);
 	if (localtime_r(&now, &parts) && strftime(text, sizeof text, "%H:%M:%S", &parts) > 0)
 		put(0, COLS - 9, 8, text);
@@ -124,7 +125,8 @@ static void draw_row(const struct top *top, int line, const struct top_row *row)
 
 static void draw_list(struct top *top)
 {
-	size_t selected = top_rows_selected(&top->rows), room = LINES > LIST_TOP + 1 ? (size_t)(LINES - LIST_TOP - 1) : 1;
+	size_t selected = top_rows_selected(&top->rows),
+	       room = LINES > LIST_TOP + 1 ? (size_t)(LINES - LIST_TOP - 1) : 1;
 
 	(void)attron(A_REVERSE);
 	(void)mvhline(LIST_TOP - 1, 0, ' ', COLS);
@@ -170,7 +172,8 @@ static void say(struct top *top, const char *what, const char *name)
 }
 
 /* The users of those that run: usage does not tell. */
-static int read_uids(const struct top *top, const struct yett_usage *list, size_t count, uint32_t *uids, struct yett_error *error)
+static int read_uids(const struct top *top, const struct yett_usage *list, size_t count,
+                     uint32_t *uids, struct yett_error *error)
 {
 	struct yett_sandbox_list *known = NULL;
 	int r = yett_sandboxes_list(top->connection, YETT_LIST_ALL, &known, error);
@@ -193,7 +196,8 @@ static void read_usage(struct top *top)
 	_cleanup_free_ uint32_t *uids = NULL;
 	struct yett_error error = {0};
 	size_t count = 0;
-	int r = top->connection ? 0 : connect_with_key(&top->connect, false, &top->connection, &error);
+	int r = top->connection ? 0
+	                        : connect_with_key(&top->connect, false, &top->connection, &error);
 
 	if (r == 0)
 		r = stats_read_all(top->connection, top->all, &list, &count, &error);
@@ -211,8 +215,9 @@ static void read_usage(struct top *top)
 }
 
 /* By its id: the name may be another user's, or meanwhile another sandbox's. */
-static void act(struct top *top, int (*action)(struct yett_connection *, const char *, struct yett_error *), const char *id,
-                const char *done, const char *name)
+static void act(struct top *top,
+                int (*action)(struct yett_connection *, const char *, struct yett_error *),
+                const char *id, const char *done, const char *name)
 {
 	struct yett_error error = {0};
 
@@ -252,7 +257,8 @@ static bool handle_key(struct top *top, int key)
 	if (top->is_asking) {
 		top->is_asking = false;
 		if (key == 'y')
-			act(top, yett_sandbox_kill, top->asked, "killed every command of ", top->asked_name);
+			act(top, yett_sandbox_kill, top->asked, "killed every command of ",
+			    top->asked_name);
 		return true;
 	}
 	switch (key) {
@@ -299,7 +305,8 @@ static void run(struct top *top)
 	}
 }
 
-/* The terminal is made raw, and watched, before ncurses knows it: it finds it so, and adds only what the screen shows. */
+/* The terminal is made raw, and watched, before ncurses knows it: it finds it so, and adds only
+ * what the screen shows. */
 static int run_on_screen(struct top *top, struct yett_error *error)
 {
 	struct terminal terminal;
@@ -321,8 +328,9 @@ static int run_on_screen(struct top *top, struct yett_error *error)
 		(void)endwin();
 		delscreen(screen);
 	} else {
-		r = error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		              "top knows no terminal of the kind that TERM names: set TERM, or use yett stats --watch");
+		r = error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"top knows no terminal of the kind that TERM names: set TERM, or use yett stats --watch");
 	}
 	terminal_close(&terminal);
 	return r;
@@ -342,11 +350,13 @@ int top_main(const struct subcommand *self, int argc, char **argv)
 	(void)setlocale(LC_CTYPE, "");
 	top.is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	if (output_json())
-		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "top draws on a terminal; yett stats --watch is for programs");
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "top draws on a terminal; yett stats --watch is for programs");
 	else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		r = run_on_screen(&top, &error);
 	else
-		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "top needs a terminal; yett stats --watch prints lines");
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "top needs a terminal; yett stats --watch prints lines");
 	top_rows_free(&top.rows);
 	return manage_finish(top.connection, r, &error);
 }

@@ -1,7 +1,9 @@
 /*
- * `yett top`: the sandboxes on a screen of their own, with what they use, and keys to pause, resume and kill.
+ * `yett top`: the sandboxes on a screen of their own, with what they use, and keys to pause, resume
+ * and kill.
  *
- * Runs as the caller, on the public libyett and ncurses. The terminal is given back as it was, whatever ends it (terminal.h).
+ * Runs as the caller, on the public libyett and ncurses. The terminal is given back as it was,
+ * whatever ends it (terminal.h).
  */
 #pragma once
 

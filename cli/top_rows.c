@@ -8,7 +8,8 @@
 void top_history_add(struct top_history *history, double value)
 {
 	if (history->count == TOP_HISTORY)
-		memmove(history->values, history->values + 1, --history->count * sizeof history->values[0]);
+		memmove(history->values, history->values + 1,
+		        --history->count * sizeof history->values[0]);
 	history->values[history->count++] = value;
 }
 
@@ -25,12 +26,14 @@ static double latest(const struct top_history *history)
 	return history->count ? history->values[history->count - 1] : -1;
 }
 
-/* The busiest first, among those the largest, then by name. Rounded, so that those at rest stay in their places. */
+/* The busiest first, among those the largest, then by name. Rounded, so that those at rest stay in
+ * their places. */
 static int busier(const void *a, const void *b)
 {
 	const struct top_row *x = a, *y = b;
 	long cpu = (long)(latest(&y->cpu) + 0.5) - (long)(latest(&x->cpu) + 0.5);
-	uint64_t memory[] = {x->usage.memory_bytes >> MEMORY_SHIFT, y->usage.memory_bytes >> MEMORY_SHIFT};
+	uint64_t memory[] = {x->usage.memory_bytes >> MEMORY_SHIFT,
+	                     y->usage.memory_bytes >> MEMORY_SHIFT};
 	int name = strcmp(x->usage.name, y->usage.name);
 
 	if (cpu != 0)
@@ -40,14 +43,16 @@ static int busier(const void *a, const void *b)
 	return name ? name : strcmp(x->usage.id, y->usage.id);
 }
 
-int top_rows_take(struct top_rows *rows, const struct yett_usage *list, const uint32_t *uids, size_t count, struct yett_error *error)
+int top_rows_take(struct top_rows *rows, const struct yett_usage *list, const uint32_t *uids,
+                  size_t count, struct yett_error *error)
 {
 	struct top_row *taken = calloc(count + 1, sizeof *taken);
 	size_t selected = top_rows_selected(rows);
 	double cpu = 0, memory = 0;
 
 	if (!taken)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory for a reading");
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "no memory for a reading");
 	for (size_t i = 0; i < count; i++) {
 		const struct top_row *before = find(rows, list[i].id);
 		double percent;
@@ -58,7 +63,9 @@ int top_rows_take(struct top_rows *rows, const struct yett_usage *list, const ui
 		taken[i].usage = list[i];
 		taken[i].uid = uids[i];
 		top_history_add(&taken[i].cpu, percent);
-		top_history_add(&taken[i].memory, list[i].known & YETT_USAGE_MEMORY ? (double)list[i].memory_bytes : -1);
+		top_history_add(&taken[i].memory, list[i].known & YETT_USAGE_MEMORY
+		                                          ? (double)list[i].memory_bytes
+		                                          : -1);
 		cpu += percent > 0 ? percent : 0;
 		memory += (double)list[i].memory_bytes;
 	}
@@ -71,7 +78,8 @@ int top_rows_take(struct top_rows *rows, const struct yett_usage *list, const ui
 	if (count == 0)
 		rows->selected[0] = '\0';
 	else if (!find(rows, rows->selected))
-		memcpy(rows->selected, taken[selected < count ? selected : count - 1].usage.id, sizeof rows->selected);
+		memcpy(rows->selected, taken[selected < count ? selected : count - 1].usage.id,
+		       sizeof rows->selected);
 	return 0;
 }
 
@@ -102,7 +110,8 @@ void top_rows_free(struct top_rows *rows)
 	*rows = (struct top_rows){0};
 }
 
-void top_plot(const struct top_history *history, size_t width, double largest, bool is_unicode, char *out, size_t size)
+void top_plot(const struct top_history *history, size_t width, double largest, bool is_unicode,
+              char *out, size_t size)
 {
 	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	static const char *const plain[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
@@ -112,12 +121,17 @@ void top_plot(const struct top_history *history, size_t width, double largest, b
 	if (width > TOP_HISTORY)
 		width = TOP_HISTORY;
 	for (size_t i = 0; largest == 0 && i < history->count; i++)
-		largest = i + width >= history->count && history->values[i] > largest ? history->values[i] : largest;
+		largest = i + width >= history->count && history->values[i] > largest
+		                  ? history->values[i]
+		                  : largest;
 	out[0] = '\0';
 	for (size_t i = 0; i < width && used + 4 < size; i++) {
-		double value = i + history->count >= width ? history->values[i + history->count - width] : -1;
+		double value = i + history->count >= width
+		                       ? history->values[i + history->count - width]
+		                       : -1;
 		size_t height = largest > 0 && value > 0 ? (size_t)(value / largest * 7 + 0.5) : 0;
 
-		used += (size_t)snprintf(out + used, size - used, "%s", value < 0 ? " " : heights[height < 8 ? height : 7]);
+		used += (size_t)snprintf(out + used, size - used, "%s",
+		                         value < 0 ? " " : heights[height < 8 ? height : 7]);
 	}
 }

@@ -29,11 +29,12 @@ struct top_rows {
 };
 
 /*
- * Takes a reading in: histories go on, what is gone is dropped, and the selection stays on its sandbox, or moves to the one that takes
- * its place. `uids` has the user of each. YETT_E_RESOURCE_LIMIT when memory is short.
+ * Takes a reading in: histories go on, what is gone is dropped, and the selection stays on its
+ * sandbox, or moves to the one that takes its place. `uids` has the user of each.
+ * YETT_E_RESOURCE_LIMIT when memory is short.
  */
-_must_check_ int top_rows_take(struct top_rows *rows, const struct yett_usage *list, const uint32_t *uids, size_t count,
-                               struct yett_error *error);
+_must_check_ int top_rows_take(struct top_rows *rows, const struct yett_usage *list,
+                               const uint32_t *uids, size_t count, struct yett_error *error);
 
 /* Where the selected one is; 0 when there is none. */
 size_t top_rows_selected(const struct top_rows *rows);
@@ -46,7 +47,9 @@ void top_rows_free(struct top_rows *rows);
 void top_history_add(struct top_history *history, double value);
 
 /*
- * The last `width` values as characters of growing height, of which `largest` has the full one (0: the largest of them), in
- * out[0 … size); blanks where there is no value. `is_unicode`: as blocks of UTF-8, of 3 bytes each.
+ * The last `width` values as characters of growing height, of which `largest` has the full one (0:
+ * the largest of them), in out[0 … size); blanks where there is no value. `is_unicode`: as blocks
+ * of UTF-8, of 3 bytes each.
  */
-void top_plot(const struct top_history *history, size_t width, double largest, bool is_unicode, char *out, size_t size);
+void top_plot(const struct top_history *history, size_t width, double largest, bool is_unicode,
+              char *out, size_t size);

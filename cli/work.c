@@ -28,11 +28,13 @@ static int set_older(void *into, const char *value, struct yett_error *error)
 
 	if (units_parse_duration(value, older_ms) == 0 && *older_ms > 0)
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--older %s: expected a time like 12h or 7d", value);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "--older %s: expected a time like 12h or 7d", value);
 }
 
 const struct option work_options[] = {
-	{0, "older", "TIME", "prune: also stores with changes, if they were made so long ago", set_older},
+	{0, "older", "TIME", "prune: also stores with changes, if they were made so long ago",
+         set_older},
 	{'y', "yes", NULL, "prune: do not ask back", set_yes},
 	{0},
 };
@@ -43,9 +45,11 @@ const struct option discard_options[] = {
 
 static int older(const void *a, const void *b)
 {
-	const struct yett_work *x = *(const struct yett_work *const *)a, *y = *(const struct yett_work *const *)b;
+	const struct yett_work *x = *(const struct yett_work *const *)a,
+			       *y = *(const struct yett_work *const *)b;
 
-	return x->created_ms != y->created_ms ? (x->created_ms < y->created_ms ? -1 : 1) : strcmp(x->id, y->id);
+	return x->created_ms != y->created_ms ? (x->created_ms < y->created_ms ? -1 : 1)
+	                                      : strcmp(x->id, y->id);
 }
 
 /* What its sandbox is called. */
@@ -62,8 +66,8 @@ static void print_work(const struct yett_work *work)
 
 	if (work->is_complete && localtime_r(&seconds, &local))
 		(void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-	(void)printf("%-16s  %-16s  %-4s  %-7s  %-19s  ", work->id, name_of(work), work->is_used ? "yes" : "no",
-	             work->is_changed ? "yes" : "no", when);
+	(void)printf("%-16s  %-16s  %-4s  %-7s  %-19s  ", work->id, name_of(work),
+	             work->is_used ? "yes" : "no", work->is_changed ? "yes" : "no", when);
 	output_text(stdout, *work->source ? work->source : "-", false);
 	if (strcmp(work->source, work->target) != 0) {
 		(void)fputs(" at ", stdout);
@@ -104,14 +108,16 @@ static int list_works(struct yett_error *error)
 	count = yett_work_list_count(list);
 	rows = calloc(count + 1, sizeof *rows);
 	if (!rows)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the list");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for the list");
 	for (size_t i = 0; i < count; i++)
 		rows[i] = yett_work_list_get(list, i);
 	qsort(rows, count, sizeof *rows, older);
 	if (output_json())
 		json_open(output_json(), "works", '[');
 	else
-		(void)printf("%-16s  %-16s  %-4s  %-7s  %-19s  %s\n", "ID", "SANDBOX", "USED", "CHANGED", "CREATED", "SOURCE");
+		(void)printf("%-16s  %-16s  %-4s  %-7s  %-19s  %s\n", "ID", "SANDBOX", "USED",
+		             "CHANGED", "CREATED", "SOURCE");
 	for (size_t i = 0; i < count; i++) {
 		if (output_json())
 			json_work(output_json(), rows[i]);
@@ -153,7 +159,8 @@ static int discard_all(int count, char **ids, bool even_changed, struct yett_err
 	if (output_json())
 		json_open(output_json(), "discarded", '[');
 	for (int i = 0; i < count; i++) {
-		int r = (even_changed ? yett_work_discard : yett_work_discard_unchanged)(ids[i], error);
+		int r = (even_changed ? yett_work_discard : yett_work_discard_unchanged)(ids[i],
+		                                                                         error);
 
 		failed += r != 0;
 		if (r)
@@ -179,7 +186,8 @@ static void look_in_session(const struct session *session, void *data)
 	struct searching *searching = data;
 
 	for (size_t i = 0; i < session->shares_count; i++)
-		if (session->shares[i].store && strcmp(session->shares[i].store, searching->id) == 0)
+		if (session->shares[i].store &&
+		    strcmp(session->shares[i].store, searching->id) == 0)
 			searching->is_found = true;
 }
 
@@ -191,13 +199,15 @@ static bool is_of_session(const char *id)
 	return session_each(look_in_session, &searching) > 0 || searching.is_found;
 }
 
-/* One whose request is under way tells nothing of itself yet; where that came to nothing, neither, and it is not told since when. */
+/* One whose request is under way tells nothing of itself yet; where that came to nothing, neither,
+ * and it is not told since when. */
 static bool is_to_go(const struct yett_work *work, uint64_t older_ms)
 {
 	uint64_t now_ms = clock_wall_ms();
 
 	if (!work->is_complete || work->is_used ||
-	    !(older_ms ? now_ms > work->created_ms && now_ms - work->created_ms > older_ms : !work->is_changed))
+	    !(older_ms ? now_ms > work->created_ms && now_ms - work->created_ms > older_ms
+	               : !work->is_changed))
 		return false;
 	return !is_of_session(work->id); /* last: it reads every session */
 }
@@ -212,12 +222,14 @@ static int prune(const struct work_run_options *options, struct yett_error *erro
 		return r;
 	ids = calloc(yett_work_list_count(list) + 1, sizeof *ids);
 	if (!ids)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the list");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for the list");
 	for (size_t i = 0; i < yett_work_list_count(list); i++)
 		if (is_to_go(yett_work_list_get(list, i), options->older_ms))
 			ids[count++] = (char *)yett_work_list_get(list, i)->id;
 	if (count > 0 && options->older_ms && !options->yes && !is_agreed(count, ids))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "nothing was discarded");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "nothing was discarded");
 	return discard_all(count, ids, options->older_ms != 0, error);
 }
 
@@ -230,9 +242,11 @@ int work_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (strcmp(argv[first], "list") == 0 && (options.older_ms || options.yes))
-		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "work list: --older and --yes are of work prune");
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "work list: --older and --yes are of work prune");
 	else if (strcmp(argv[first], "list") != 0 && strcmp(argv[first], "prune") != 0)
-		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "work %.80s: expected list or prune", ESCAPE(argv[first]));
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "work %.80s: expected list or prune", ESCAPE(argv[first]));
 	if (r > 0) {
 		output_error(&error);
 		return EXIT_USAGE;
@@ -249,15 +263,17 @@ int discard_main(const struct subcommand *self, int argc, char **argv)
 	_cleanup_free_ char **ids = calloc((size_t)argc + 1, sizeof *ids);
 	struct work_run_options options = {0};
 	struct yett_error error = {0};
-	int first, count = 0, failed = 0, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
+	int first, count = 0, failed = 0,
+		   r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
 	if (!lists || !ids)
 		return EXIT_FAILED;
 	if (first == argc && !options.yes && !has_somebody()) {
-		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "discard: name a sandbox or store; without a name, and nobody at a terminal to be asked, it takes --yes");
+		(void)error_set(
+			&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"discard: name a sandbox or store; without a name, and nobody at a terminal to be asked, it takes --yes");
 		output_error(&error);
 		return EXIT_USAGE;
 	}
@@ -285,13 +301,14 @@ int discard_main(const struct subcommand *self, int argc, char **argv)
 void work_note_chosen(const struct yett_work *work, const char *named)
 {
 	if (!named)
-		output_note("using the store %s: the newest changes of %s, by the sandbox %s", work->id, ESCAPE(work->source),
-		            name_of(work));
+		output_note("using the store %s: the newest changes of %s, by the sandbox %s",
+		            work->id, ESCAPE(work->source), name_of(work));
 	else if (strcmp(named, work->id) != 0)
 		output_note("using the store %s, of %s", work->id, ESCAPE(work->source));
 }
 
-int work_choose(const char *named, struct yett_work_list **ret_list, const struct yett_work **ret_work, struct yett_error *error)
+int work_choose(const char *named, struct yett_work_list **ret_list,
+                const struct yett_work **ret_work, struct yett_error *error)
 {
 	int r = yett_works_list(ret_list, error);
 
@@ -302,7 +319,8 @@ int work_choose(const char *named, struct yett_work_list **ret_list, const struc
 	return r;
 }
 
-int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_source, char **ret_target, struct yett_error *error)
+int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_source,
+                     char **ret_target, struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	_cleanup_free_ char *source = NULL, *target = NULL;
@@ -312,19 +330,22 @@ int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_so
 	if (r)
 		return r;
 	if (work->is_earlier_boot)
-		output_note("the machine was started anew since the store %s was used: if it had crashed, files in it may be torn",
-		            work->id);
+		output_note(
+			"the machine was started anew since the store %s was used: if it had crashed, files in it may be torn",
+			work->id);
 	source = strdup(work->source);
 	target = strdup(work->target);
 	if (!source || !target)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the share");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is not enough memory for the share");
 	memcpy(ret_id, work->id, YETT_ID_SIZE);
 	*ret_source = steal_ptr(&source);
 	*ret_target = steal_ptr(&target);
 	return 0;
 }
 
-static const struct yett_work *next_of(const struct yett_work_list *list, const char *sandbox, size_t *at)
+static const struct yett_work *next_of(const struct yett_work_list *list, const char *sandbox,
+                                       size_t *at)
 {
 	/* a fork that nobody has worked on, and a request that is under way, have none */
 	while (list && *sandbox && *at < yett_work_list_count(list)) {
@@ -359,7 +380,8 @@ void work_print_stores(const char *name, const struct yett_work_list *list, cons
 	}
 }
 
-const char *work_cell(const struct yett_work_list *list, const char *sandbox, char out[static WORK_CELL_SIZE])
+const char *work_cell(const struct yett_work_list *list, const char *sandbox,
+                      char out[static WORK_CELL_SIZE])
 {
 	size_t at = 0, others = 0;
 	const struct yett_work *first = next_of(list, sandbox, &at);
@@ -386,9 +408,12 @@ void work_note_hidden(const char *sandbox)
 		if (strcmp(work->sandbox, sandbox) != 0 || !told)
 			continue;
 		if (work->hidden_count > told)
-			(void)snprintf(more, sizeof more, " and %zu more", work->hidden_count - told);
+			(void)snprintf(more, sizeof more, " and %zu more",
+			               work->hidden_count - told);
 		output_note("hidden in %s: %s%s", ESCAPE(work->target),
-		            escape_list((char *const *)work->hidden, told, (char[ESCAPE_SIZE]){0}, ESCAPE_SIZE), more);
+		            escape_list((char *const *)work->hidden, told, (char[ESCAPE_SIZE]){0},
+		                        ESCAPE_SIZE),
+		            more);
 	}
 }
 
@@ -400,7 +425,8 @@ static bool is_among(const char *const *ids, size_t count, const char *id)
 	return false;
 }
 
-void work_find_own(const char *sandbox, const char *const *named, size_t count, struct work_own *ret_own)
+void work_find_own(const char *sandbox, const char *const *named, size_t count,
+                   struct work_own *ret_own)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *work;
@@ -425,10 +451,12 @@ static bool is_own(const struct work_own *own, const char *id)
 /* Where that fails, it is kept, and told of if there is anything in it. */
 static void leave(const struct yett_work *work, bool is_removed, bool is_discarded)
 {
-	if (is_removed && !work->is_used && (is_discarded ? yett_work_discard : yett_work_discard_unchanged)(work->id, NULL) == 0)
+	if (is_removed && !work->is_used &&
+	    (is_discarded ? yett_work_discard : yett_work_discard_unchanged)(work->id, NULL) == 0)
 		return;
 	if (work->is_changed)
-		output_note("what was changed in %s is kept: yett discard %s throws it away", ESCAPE(work->target), work->id);
+		output_note("what was changed in %s is kept: yett discard %s throws it away",
+		            ESCAPE(work->target), work->id);
 }
 
 void work_leave(const char *sandbox, const struct work_own *own, bool is_discarded)

@@ -6,11 +6,13 @@
 
 #include "base/own_place.h"
 
-enum workdir workdir_decide(const char *directory, const char *home, const struct yett_share *shares, size_t count)
+enum workdir workdir_decide(const char *directory, const char *home,
+                            const struct yett_share *shares, size_t count)
 {
 	/* it is shown already, or something else is to be shown in its place */
 	for (size_t i = 0; i < count; i++)
-		if (own_place_is_below(directory, shares[i].path) || own_place_is_below(directory, shares[i].target))
+		if (own_place_is_below(directory, shares[i].path) ||
+		    own_place_is_below(directory, shares[i].target))
 			return WORKDIR_IS_SHARED;
 	switch (own_place_of(directory, home)) {
 	case OWN_PLACE_HOME:
@@ -23,23 +25,28 @@ enum workdir workdir_decide(const char *directory, const char *home, const struc
 	return WORKDIR_SHARE;
 }
 
-bool workdir_inside(const char *directory, const struct yett_share *shares, size_t count, char *out, size_t size)
+bool workdir_inside(const char *directory, const struct yett_share *shares, size_t count, char *out,
+                    size_t size)
 {
 	const struct yett_share *best = NULL;
 
 	for (size_t i = 0; i < count; i++)
-		if (own_place_is_below(directory, shares[i].path) && (!best || strlen(shares[i].path) > strlen(best->path)))
+		if (own_place_is_below(directory, shares[i].path) &&
+		    (!best || strlen(shares[i].path) > strlen(best->path)))
 			best = &shares[i];
 	for (size_t i = 0; !best && i < count; i++)
 		if (strcmp(directory, shares[i].target) == 0)
 			return (size_t)snprintf(out, size, "%s", directory) < size;
 	/* "/" has no length of its own */
-	return best && (size_t)snprintf(out, size, "%s%s", best->target, directory + (best->path[1] ? strlen(best->path) : 0)) < size;
+	return best &&
+	       (size_t)snprintf(out, size, "%s%s", best->target,
+	                        directory + (best->path[1] ? strlen(best->path) : 0)) < size;
 }
 
 bool workdir_in_template(const char *path)
 {
-	static const char *const shown[] = {"/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr"};
+	static const char *const shown[] = {"/bin",    "/lib",  "/lib32", "/lib64",
+	                                    "/libx32", "/sbin", "/usr"};
 
 	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
 		if (own_place_is_below(path, shown[i]))

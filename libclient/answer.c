@@ -1,4 +1,5 @@
-/* See sandbox.h: what init answers about commands and about its session, in the form of yett.h. It is hostile. */
+/* See sandbox.h: what init answers about commands and about its session, in the form of yett.h. It
+ * is hostile. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,8 +9,10 @@
 #define TEXT_SIZE      128 /* of what is told of a command, with its NUL */
 #define ARGV_BYTES_MAX 512 /* with the NUL of each */
 
-/* What does not fit is cut: the sum is bounded by what init may send, and init may lie. False: no memory. */
-static bool take_argv(const struct channel *channel, const struct message_command *from, struct yett_command_status *to)
+/* What does not fit is cut: the sum is bounded by what init may send, and init may lie. False: no
+ * memory. */
+static bool take_argv(const struct channel *channel, const struct message_command *from,
+                      struct yett_command_status *to)
 {
 	const char *argv[ARGV_BYTES_MAX]; /* of one byte each at least */
 	size_t used = 0, told = 0, count = 0;
@@ -27,7 +30,8 @@ static bool take_argv(const struct channel *channel, const struct message_comman
 		used += size;
 		argv[count++] = argument;
 		if (told < TEXT_SIZE)
-			told += (size_t)snprintf(text + told, TEXT_SIZE - told, "%s%s", i ? " " : "", argument);
+			told += (size_t)snprintf(text + told, TEXT_SIZE - told, "%s%s",
+			                         i ? " " : "", argument);
 	}
 	to->argv_cut = to->argv_cut || from->argv_cut;
 	schema_clean_text(text); /* it may be cut within a character */
@@ -53,7 +57,8 @@ static bool take_outputs(const struct message_command *from, struct yett_command
 	return true;
 }
 
-static bool take_metadata(const struct channel *channel, const struct message_command *from, struct yett_command_status *to)
+static bool take_metadata(const struct channel *channel, const struct message_command *from,
+                          struct yett_command_status *to)
 {
 	const char *metadata[MESSAGE_METADATA_ITEMS_MAX];
 
@@ -63,23 +68,28 @@ static bool take_metadata(const struct channel *channel, const struct message_co
 	return to->metadata != NULL;
 }
 
-void answer_error(const struct channel *channel, const struct message_command *from, struct yett_error *error)
+void answer_error(const struct channel *channel, const struct message_command *from,
+                  struct yett_error *error)
 {
-	*error = (struct yett_error){.code = YETT_E_COMMAND_FAILED, .os_error = (int)from->error_number};
-	channel_copy_printable(&channel->message, from->message, error->message, sizeof error->message);
-	channel_copy_printable(&channel->message, from->detail, error->detail, sizeof error->detail);
+	*error = (struct yett_error){.code = YETT_E_COMMAND_FAILED,
+	                             .os_error = (int)from->error_number};
+	channel_copy_printable(&channel->message, from->message, error->message,
+	                       sizeof error->message);
+	channel_copy_printable(&channel->message, from->detail, error->detail,
+	                       sizeof error->detail);
 	channel_copy_text(&channel->message, from->step, error->step, sizeof error->step);
 }
 
-struct yett_command_status *answer_status(const struct channel *channel, const struct message_command *from)
+struct yett_command_status *answer_status(const struct channel *channel,
+                                          const struct message_command *from)
 {
 	_cleanup_(memory_freep) struct yett_command_status *to = memory_new(sizeof *to);
 	bool has_failed = from->state == EXECUTION_FAILED;
 	struct yett_error *error = to && has_failed ? memory_add(to, sizeof *error) : NULL;
 	struct yett_result *result = memory_add(to, sizeof *result);
 
-	if (!result || (has_failed && !error) || !take_argv(channel, from, to) || !take_outputs(from, to) ||
-	    !take_metadata(channel, from, to))
+	if (!result || (has_failed && !error) || !take_argv(channel, from, to) ||
+	    !take_outputs(from, to) || !take_metadata(channel, from, to))
 		return NULL;
 	*result = command_result(&from->result);
 	if (error)
@@ -100,10 +110,12 @@ struct yett_session *answer_session(const struct channel *channel)
 	_cleanup_(memory_freep) struct yett_session *session = memory_new(sizeof *session);
 	const char **env = memory_add(session, (from->env_count + 1) * sizeof *env);
 
-	if (!env || !(session->directory = memory_add_text(session, message_text(&channel->message, from->cwd))))
+	if (!env || !(session->directory =
+	                      memory_add_text(session, message_text(&channel->message, from->cwd))))
 		return NULL;
 	for (uint32_t i = 0; i < from->env_count; i++)
-		if (!(env[i] = memory_add_text(session, message_text(&channel->message, from->env[i]))))
+		if (!(env[i] = memory_add_text(session,
+		                               message_text(&channel->message, from->env[i]))))
 			return NULL;
 	session->size = sizeof *session;
 	session->env = env;

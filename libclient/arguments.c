@@ -1,12 +1,15 @@
-/* See sandbox.h: arguments and environment of a command. With the caller's privilege; makes memory, and nothing else. */
+/* See sandbox.h: arguments and environment of a command. With the caller's privilege; makes memory,
+ * and nothing else. */
 #include <string.h>
 
 #include "libclient/sandbox.h"
 #include "protocol/schema.h"
 
-#define PACKET_TEXTS_MAX 32768 /* of arguments and variables that go in the packet; what is more goes in memory with it */
-#define TEXT_HEAD        5     /* of each, at most */
-#define FIRST_TEXTS_MAX  4096  /* of the arguments that go in the packet all the same: those that init tells others of */
+/* of arguments and variables that go in the packet; what is more goes in memory with it */
+#define PACKET_TEXTS_MAX 32768
+#define TEXT_HEAD        5 /* of each, at most */
+/* of the arguments that go in the packet all the same: those that init tells others of */
+#define FIRST_TEXTS_MAX 4096
 
 static size_t count_of(const char *const *list)
 {
@@ -40,13 +43,14 @@ static size_t fit(const char *const *list, size_t max, size_t *room)
 	return count;
 }
 
-static int put(struct channel *channel, const char *const *list, size_t count, const char *what, struct text *ret_texts,
-               uint32_t *ret_count, struct yett_error *error)
+static int put(struct channel *channel, const char *const *list, size_t count, const char *what,
+               struct text *ret_texts, uint32_t *ret_count, struct yett_error *error)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++)
-		r = channel_put_text(channel, list[i], MESSAGE_PACKET_MAX, what, &ret_texts[i], error);
+		r = channel_put_text(channel, list[i], MESSAGE_PACKET_MAX, what, &ret_texts[i],
+		                     error);
 	*ret_count = (uint32_t)count;
 	return r;
 }
@@ -67,25 +71,28 @@ static size_t write_texts(const char *const *list, char *to)
 }
 
 /* Sealed memory with both. */
-static int make_memory(struct message_exec *exec, const char *const *argv, const char *const *env, int *ret_memory,
-                       struct yett_error *error)
+static int make_memory(struct message_exec *exec, const char *const *argv, const char *const *env,
+                       int *ret_memory, struct yett_error *error)
 {
 	size_t first = write_texts(argv, NULL), bytes = first + write_texts(env, NULL);
 	_cleanup_free_ char *texts = NULL;
 	int fd;
 
 	if (bytes > MESSAGE_TEXTS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-		                 "the arguments and the environment are longer than %d MiB, which no program takes",
-		                 MESSAGE_TEXTS_MAX >> 20);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			"the arguments and the environment are longer than %d MiB, which no program takes",
+			MESSAGE_TEXTS_MAX >> 20);
 	texts = malloc(bytes);
 	if (!texts)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the arguments");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the arguments");
 	(void)write_texts(argv, texts);
 	(void)write_texts(env, texts + first);
 	fd = fd_new_sealed("yett-arguments", texts, bytes);
 	if (fd < 0) {
-		(void)error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the arguments: %s", strerror(-fd));
+		(void)error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                "no memory for the arguments: %s", strerror(-fd));
 		(void)error_cause(error, NULL, -fd);
 		return YETT_E_OUT_OF_MEMORY;
 	}
@@ -96,7 +103,8 @@ static int make_memory(struct message_exec *exec, const char *const *argv, const
 	return 0;
 }
 
-int arguments_put(struct channel *channel, const char *const *argv, const char *const *env, int *ret_memory, struct yett_error *error)
+int arguments_put(struct channel *channel, const char *const *argv, const char *const *env,
+                  int *ret_memory, struct yett_error *error)
 {
 	struct message_exec *exec = &channel->message.body.exec;
 	size_t room = PACKET_TEXTS_MAX, argc = count_of(argv), envc = count_of(env);
@@ -110,10 +118,12 @@ int arguments_put(struct channel *channel, const char *const *argv, const char *
 		envc = 0;
 	}
 	if (in_packet == 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the name of the program is too long, or not UTF-8");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the name of the program is too long, or not UTF-8");
 	r = put(channel, argv, in_packet, "an argument", exec->argv, &exec->argv_count, error);
 	if (r == 0)
-		r = put(channel, env, envc, "an environment variable", exec->env, &exec->env_count, error);
+		r = put(channel, env, envc, "an environment variable", exec->env, &exec->env_count,
+		        error);
 	if (r != 0 || (in_packet == argc && envc == count_of(env)))
 		return r;
 	return make_memory(exec, argv + in_packet, envc == 0 ? env : NULL, ret_memory, error);

@@ -1,6 +1,6 @@
 /*
- * See "sandbox" in yett.h: what this caller can have here, by trying each. On the functions of yett.h, but for memory, the
- * home, and what the connection is called.
+ * See "sandbox" in yett.h: what this caller can have here, by trying each. On the functions of
+ * yett.h, but for memory, the home, and what the connection is called.
  *
  * With the caller's privilege. What a trial makes, it ends.
  */
@@ -35,11 +35,14 @@ static const struct trial trials[] = {
 	{.name = "network-limited", .wants = {.network = YETT_NETWORK_LIMITED}},
 	{.name = "network-open", .wants = {.network = YETT_NETWORK_OPEN}},
 	{.name = "network-host", .wants = {.network = YETT_NETWORK_HOST}},
-	{.name = "limit-memory", .controller = "memory", .wants = {.memory_bytes = TRIED_MEMORY_BYTES}},
+	{.name = "limit-memory",
+         .controller = "memory",
+         .wants = {.memory_bytes = TRIED_MEMORY_BYTES}},
 	{.name = "limit-cpu", .controller = "cpu", .wants = {.cpu_millis = TRIED_CPU_MILLIS}},
 	{.name = "limit-pids", .controller = "pids", .wants = {.pids = TRIED_PIDS}},
 	{.name = "linger", .wants = {.flags = YETT_SANDBOX_LINGER}},
-	{.name = "suspend-on-idle", .wants = {.idle_time_ms = TRIED_IDLE_MS, .idle_action = YETT_IDLE_PAUSE}},
+	{.name = "suspend-on-idle",
+         .wants = {.idle_time_ms = TRIED_IDLE_MS, .idle_action = YETT_IDLE_PAUSE}},
 	{.name = "copy-on-write", .is_cow = true},
 	{.name = "copy-on-write-memory", .is_cow = true, .changes_bytes = TRIED_CHANGES_BYTES},
 };
@@ -67,19 +70,21 @@ static int no_memory(struct yett_error *error)
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
 }
 
-static int add(struct examination *e, const char *name, const char *how, const struct yett_error *why, struct yett_error *error)
+static int add(struct examination *e, const char *name, const char *how,
+               const struct yett_error *why, struct yett_error *error)
 {
 	struct yett_capability *to = memory_new(sizeof *to);
 
 	if (!to)
 		return no_memory(error);
-	*to = (struct yett_capability){.size = sizeof *to,
-	                               .name = memory_add_text(to, name),
-	                               .is_supported = why->code == YETT_OK,
-	                               .how = memory_add_text(to, why->code == YETT_OK ? how : ""),
-	                               .code = why->code,
-	                               .reason = memory_add_text(to, why->message),
-	                               .mend = memory_add_text(to, why->mend[0] ? why->mend : why->detail)};
+	*to = (struct yett_capability){
+		.size = sizeof *to,
+		.name = memory_add_text(to, name),
+		.is_supported = why->code == YETT_OK,
+		.how = memory_add_text(to, why->code == YETT_OK ? how : ""),
+		.code = why->code,
+		.reason = memory_add_text(to, why->message),
+		.mend = memory_add_text(to, why->mend[0] ? why->mend : why->detail)};
 	if (!to->name || !to->how || !to->reason || !to->mend) {
 		yett_free(to);
 		return no_memory(error);
@@ -90,12 +95,14 @@ static int add(struct examination *e, const char *name, const char *how, const s
 /* Whether a refusal says that it cannot be had, and not that it cannot be told. */
 static bool is_answer(const struct yett_error *why)
 {
-	return why->code == YETT_E_PERMISSION_DENIED || why->code == YETT_E_UNSUPPORTED || why->code == YETT_E_INVALID_REQUEST ||
-	       why->code == YETT_E_INIT_FAILED || why->code == YETT_E_FILE_OPERATION_FAILED || why->code == YETT_E_NOT_RUNNING;
+	return why->code == YETT_E_PERMISSION_DENIED || why->code == YETT_E_UNSUPPORTED ||
+	       why->code == YETT_E_INVALID_REQUEST || why->code == YETT_E_INIT_FAILED ||
+	       why->code == YETT_E_FILE_OPERATION_FAILED || why->code == YETT_E_NOT_RUNNING;
 }
 
 /* Supported, or why not; or what is wrong with it all. */
-static int judge(struct examination *e, const char *name, const char *how, const struct yett_error *why, struct yett_error *error)
+static int judge(struct examination *e, const char *name, const char *how,
+                 const struct yett_error *why, struct yett_error *error)
 {
 	if (why->code == YETT_OK || is_answer(why))
 		return add(e, name, how, why, error);
@@ -110,10 +117,12 @@ static const char *how_of(const struct examination *e, const struct trial *trial
 
 	if (trial->controller) {
 		memory = yett_capability_list_find(e->found, "limit-memory");
-		/* without root, one of processes is init's where no control group is the caller's */
+		/* without root, one of processes is init's where no control group is the caller's
+		 */
 		if (memory && !memory->is_supported)
 			return "";
-		return (const char *[]){"", "cgroup v1", "cgroup v2"}[machine_controller(trial->controller)];
+		return (const char *[]){"", "cgroup v1",
+		                        "cgroup v2"}[machine_controller(trial->controller)];
 	}
 	return strcmp(trial->name, "sandbox") == 0 ? connection_backend(e->connection) : "";
 }
@@ -149,15 +158,20 @@ static void explain_label(const struct examination *e, struct yett_error *why)
 	enum machine_lsm lsm = machine_lsm(&enforces);
 
 	if (lsm == MACHINE_LSM_NONE)
-		(void)error_set(why, YETT_E_UNSUPPORTED, YETT_R_NONE, "the machine uses neither AppArmor nor SELinux");
+		(void)error_set(why, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                "the machine uses neither AppArmor nor SELinux");
 	else if (lsm == MACHINE_LSM_SELINUX && is_own)
-		(void)error_set(why, YETT_E_UNSUPPORTED, YETT_R_NONE, "without root, SELinux labels nothing");
+		(void)error_set(why, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                "without root, SELinux labels nothing");
 	else
-		(void)error_set(why, YETT_E_UNSUPPORTED, YETT_R_NONE, "the policy names no %s of %s, or it is not loaded",
-		                lsm == MACHINE_LSM_SELINUX ? "type" : "profile", lsm == MACHINE_LSM_SELINUX ? "SELinux" : "AppArmor");
+		(void)error_set(why, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                "the policy names no %s of %s, or it is not loaded",
+		                lsm == MACHINE_LSM_SELINUX ? "type" : "profile",
+		                lsm == MACHINE_LSM_SELINUX ? "SELinux" : "AppArmor");
 }
 
-static int look_at_info(struct examination *e, const struct yett_sandbox_info *info, struct yett_error *error)
+static int look_at_info(struct examination *e, const struct yett_sandbox_info *info,
+                        struct yett_error *error)
 {
 	struct yett_error no_label = {0}, no_landlock = {0};
 	char version[32];
@@ -167,8 +181,9 @@ static int look_at_info(struct examination *e, const struct yett_sandbox_info *i
 	if (!*info->label)
 		explain_label(e, &no_label);
 	if (!info->landlock_abi)
-		(void)error_set(&no_landlock, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                "the kernel has none of version 2 (Linux 5.19), or the profile has none");
+		(void)error_set(
+			&no_landlock, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"the kernel has none of version 2 (Linux 5.19), or the profile has none");
 	r = judge(e, "label", info->label, &no_label, error);
 	return r ? r : judge(e, "landlock", version, &no_landlock, error);
 }
@@ -176,13 +191,16 @@ static int look_at_info(struct examination *e, const struct yett_sandbox_info *i
 static int try_live(struct examination *e, struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	const struct yett_sandbox_info *info = yett_sandbox_get_info(sandbox);
-	const struct yett_share share = {.size = sizeof share, .path = e->directory, .target = TRIED_TARGET};
+	const struct yett_share share = {
+		.size = sizeof share, .path = e->directory, .target = TRIED_TARGET};
 	struct yett_error no_mounts = e->no_directory, no_pause = {0};
 	int r;
 
-	if (*e->directory && yett_sandbox_mount(e->connection, info->id, &share, 1, &no_mounts) == 0)
+	if (*e->directory &&
+	    yett_sandbox_mount(e->connection, info->id, &share, 1, &no_mounts) == 0)
 		no_mounts.code = YETT_OK;
-	if (yett_sandbox_pause(e->connection, info->id, &no_pause) == 0 && yett_sandbox_resume(e->connection, info->id, &no_pause) == 0)
+	if (yett_sandbox_pause(e->connection, info->id, &no_pause) == 0 &&
+	    yett_sandbox_resume(e->connection, info->id, &no_pause) == 0)
 		no_pause.code = YETT_OK;
 	r = judge(e, "live-mounts", "", &no_mounts, error);
 	if (r == 0)
@@ -217,7 +235,8 @@ static int examine_followers(struct examination *e, struct yett_error *error)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof followers / sizeof followers[0]; i++) {
-		const struct yett_capability *of = yett_capability_list_find(e->found, followers[i].of);
+		const struct yett_capability *of =
+			yett_capability_list_find(e->found, followers[i].of);
 		struct yett_error why = {.code = of->code};
 
 		(void)snprintf(why.message, sizeof why.message, "%s", of->reason);
@@ -247,13 +266,14 @@ static void make_directory(struct examination *e)
 		(void)strcat(e->directory, name);
 		if (mkdtemp(e->directory))
 			return;
-		(void)failure_set(&e->no_directory, YETT_E_FILE_OPERATION_FAILED, NULL, "there is no directory to try it with: %m");
+		(void)failure_set(&e->no_directory, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                  "there is no directory to try it with: %m");
 	}
 	e->directory[0] = '\0';
 }
 
-int yett_capabilities(struct yett_connection *connection, const char *profile, struct yett_capability_list **ret_list,
-                      struct yett_error *error)
+int yett_capabilities(struct yett_connection *connection, const char *profile,
+                      struct yett_capability_list **ret_list, struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct yett_capability_list *list = memory_new(sizeof *list);
 	struct examination e = {.connection = connection, .profile = profile, .found = list};
@@ -275,12 +295,14 @@ size_t yett_capability_list_count(const struct yett_capability_list *list)
 	return list->list.count;
 }
 
-const struct yett_capability *yett_capability_list_get(const struct yett_capability_list *list, size_t i)
+const struct yett_capability *yett_capability_list_get(const struct yett_capability_list *list,
+                                                       size_t i)
 {
 	return i < list->list.count ? list->list.items[i] : NULL;
 }
 
-const struct yett_capability *yett_capability_list_find(const struct yett_capability_list *list, const char *name)
+const struct yett_capability *yett_capability_list_find(const struct yett_capability_list *list,
+                                                        const char *name)
 {
 	for (size_t i = 0; i < list->list.count; i++) {
 		const struct yett_capability *capability = list->list.items[i];

@@ -60,19 +60,22 @@ struct message *channel_prepare(struct channel *channel, enum message_kind kind)
 	return &channel->message;
 }
 
-int channel_put_text(struct channel *channel, const char *string, size_t max, const char *what, struct text *ret_text,
-                     struct yett_error *error)
+int channel_put_text(struct channel *channel, const char *string, size_t max, const char *what,
+                     struct text *ret_text, struct yett_error *error)
 {
 	if (!string)
 		string = "";
 	if (strlen(string) > max)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s is longer than %zu bytes", what, max);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "%s is longer than %zu bytes", what, max);
 	if (message_add_text(&channel->message, string, ret_text) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE, "the request is larger than 64 KiB");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE,
+		                 "the request is larger than 64 KiB");
 	return 0;
 }
 
-int channel_violation(struct channel *channel, enum yett_reason reason, struct yett_error *error, const char *format, ...)
+int channel_violation(struct channel *channel, enum yett_reason reason, struct yett_error *error,
+                      const char *format, ...)
 {
 	char text[sizeof channel->failure.message];
 	va_list args;
@@ -89,13 +92,15 @@ int channel_violation(struct channel *channel, enum yett_reason reason, struct y
 
 static int gone(struct channel *channel, struct yett_error *error)
 {
-	(void)error_set(&channel->failure, YETT_E_NOT_RUNNING, YETT_R_NONE, "%s closed the connection", channel->peer);
+	(void)error_set(&channel->failure, YETT_E_NOT_RUNNING, YETT_R_NONE,
+	                "%s closed the connection", channel->peer);
 	if (error)
 		*error = channel->failure;
 	return YETT_E_NOT_RUNNING;
 }
 
-/* Waits for `events`; 0, or -EAGAIN at the deadline. A hang-up counts: the call that follows tells what it is. */
+/* Waits for `events`; 0, or -EAGAIN at the deadline. A hang-up counts: the call that follows tells
+ * what it is. */
 static int wait_for(int fd, short events, deadline_ms deadline)
 {
 	struct pollfd entry = {.fd = fd, .events = events};
@@ -119,9 +124,11 @@ int channel_explain(const struct channel *channel, struct yett_error *error)
 	const char *field;
 
 	if (message_check(&channel->message, &why) == 0 || why.reason == YETT_R_SIZE)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE, "the request is larger than 64 KiB");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE,
+		                 "the request is larger than 64 KiB");
 	field = strrchr(why.detail, '.') ? strrchr(why.detail, '.') + 1 : why.detail;
-	return error_set(error, YETT_E_INVALID_REQUEST, why.reason, "%s: %.180s", field, why.message);
+	return error_set(error, YETT_E_INVALID_REQUEST, why.reason, "%s: %.180s", field,
+	                 why.message);
 }
 
 /* What a failed send means to the caller. */
@@ -129,21 +136,25 @@ static int send_failed(const struct channel *channel, int r, struct yett_error *
 {
 	switch (-r) {
 	case EAGAIN:
-		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "%s does not read what is sent to it", channel->peer);
+		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
+		                 "%s does not read what is sent to it", channel->peer);
 	case EPIPE:
 	case ECONNRESET:
 	case ENOTCONN:
 		/* not yet final: what it said before it went can still be received */
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "%s closed the connection", channel->peer);
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "%s closed the connection",
+		                 channel->peer);
 	case EMSGSIZE:
 		return channel_explain(channel, error);
 	default:
 		errno = -r;
-		return failure_set(error, YETT_E_NOT_RUNNING, NULL, "cannot send to %s: %m", channel->peer);
+		return failure_set(error, YETT_E_NOT_RUNNING, NULL, "cannot send to %s: %m",
+		                   channel->peer);
 	}
 }
 
-int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadline_ms deadline, struct yett_error *error)
+int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadline_ms deadline,
+                 struct yett_error *error)
 {
 	int r;
 
@@ -153,7 +164,8 @@ int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadl
 		return (int)channel->failure.code;
 	}
 	do
-		r = frame_send_message(channel->fd, &channel->message, channel->sequence + 1, fds, fd_count, MSG_DONTWAIT);
+		r = frame_send_message(channel->fd, &channel->message, channel->sequence + 1, fds,
+		                       fd_count, MSG_DONTWAIT);
 	while (r == -EINTR || (r == -EAGAIN && wait_for(channel->fd, POLLOUT, deadline) == 0));
 	if (r < 0)
 		return send_failed(channel, r, error);
@@ -161,8 +173,9 @@ int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadl
 	return 0;
 }
 
-int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t length, const int *fds, size_t fd_count,
-                        deadline_ms deadline, struct yett_error *error)
+int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t length,
+                        const int *fds, size_t fd_count, deadline_ms deadline,
+                        struct yett_error *error)
 {
 	int r;
 
@@ -182,7 +195,8 @@ static bool fds_may_be(uint32_t kind, size_t count)
 		return count <= 2; /* by what was asked: query.c */
 	if (kind == MESSAGE_STARTED)
 		return count <= 1; /* by what the command was asked to have: command.c */
-	return count == (kind == MESSAGE_CREATED || kind == MESSAGE_PLAN || kind == MESSAGE_LISTING || kind == MESSAGE_FOLLOWING ||
+	return count == (kind == MESSAGE_CREATED || kind == MESSAGE_PLAN ||
+	                                 kind == MESSAGE_LISTING || kind == MESSAGE_FOLLOWING ||
 	                                 kind == MESSAGE_CONNECTED || kind == MESSAGE_FILE_OPENED
 	                         ? 1
 	                         : 0);
@@ -191,9 +205,11 @@ static bool fds_may_be(uint32_t kind, size_t count)
 static int receive_packet(struct channel *channel, deadline_ms deadline)
 {
 	for (;;) {
-		int r = frame_receive(channel->fd, &channel->frame, deadline < 0 ? 0 : MSG_DONTWAIT);
+		int r = frame_receive(channel->fd, &channel->frame,
+		                      deadline < 0 ? 0 : MSG_DONTWAIT);
 
-		/* a peer that closed with packets of ours unread resets once, before the packets it had sent */
+		/* a peer that closed with packets of ours unread resets once, before the packets it
+		 * had sent */
 		if (r == -EINTR || r == -ECONNRESET)
 			continue;
 		if (r != -EAGAIN || channel_time_left(deadline) == 0)
@@ -220,21 +236,25 @@ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_e
 	if (r == -EAGAIN)
 		return r;
 	if (r == -EMSGSIZE)
-		return channel_violation(channel, YETT_R_SIZE, error, "the peer sent more than a packet may hold");
+		return channel_violation(channel, YETT_R_SIZE, error,
+		                         "the peer sent more than a packet may hold");
 	if (r <= 0)
 		return gone(channel, error);
-	r = envelope_read(channel->frame.bytes, channel->frame.length, channel->frame.fd_count, &channel->envelope, &why);
+	r = envelope_read(channel->frame.bytes, channel->frame.length, channel->frame.fd_count,
+	                  &channel->envelope, &why);
 	if (r == 0) {
 		head = envelope_size(channel->envelope.kind);
-		r = message_decode(channel->envelope.kind, channel->frame.bytes + head, channel->envelope.body_length, &channel->message,
-		                   &why);
+		r = message_decode(channel->envelope.kind, channel->frame.bytes + head,
+		                   channel->envelope.body_length, &channel->message, &why);
 	}
 	if (r != 0) {
-		channel_violation(channel, why.reason, error, "the peer sent what is no message: %s", why.message);
+		channel_violation(channel, why.reason, error,
+		                  "the peer sent what is no message: %s", why.message);
 		return YETT_E_PROTOCOL;
 	}
 	if (!fds_may_be(channel->envelope.kind, channel->frame.fd_count))
-		return channel_violation(channel, YETT_R_FD_COUNT, error, "the peer sent %zu descriptors with a message of kind %u",
+		return channel_violation(channel, YETT_R_FD_COUNT, error,
+		                         "the peer sent %zu descriptors with a message of kind %u",
 		                         channel->frame.fd_count, channel->envelope.kind);
 	return 0;
 }
@@ -270,7 +290,9 @@ void channel_get_error(const struct channel *channel, struct yett_error *ret_err
 	ret_error->code = known ? (enum yett_code)e->code : YETT_E_PROTOCOL;
 	ret_error->reason = (enum yett_reason)e->reason;
 	ret_error->line = e->line;
-#define COPY(field) channel_copy_printable(&channel->message, e->field, ret_error->field, sizeof ret_error->field)
+#define COPY(field)                                                           \
+	channel_copy_printable(&channel->message, e->field, ret_error->field, \
+	                       sizeof ret_error->field)
 	COPY(message);
 	COPY(detail);
 	COPY(rule);

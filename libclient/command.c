@@ -1,4 +1,5 @@
-/* See sandbox.h, and "commands" in yett.h: what is said to init on the exec channel, and what it answers. */
+/* See sandbox.h, and "commands" in yett.h: what is said to init on the exec channel, and what it
+ * answers. */
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
@@ -19,7 +20,8 @@
 #define START_TIMEOUT_MS 10000
 #define DISPATCH_MAX     256
 
-_Static_assert((int)YETT_LIMIT_MEMORY == LIMIT_MEMORY && (int)YETT_LIMIT_PIDS == LIMIT_PIDS && (int)YETT_LIMIT_CPU == LIMIT_CPU &&
+_Static_assert((int)YETT_LIMIT_MEMORY == LIMIT_MEMORY && (int)YETT_LIMIT_PIDS == LIMIT_PIDS &&
+                       (int)YETT_LIMIT_CPU == LIMIT_CPU &&
                        (int)YETT_LIMIT_CPU_TIME == LIMIT_CPU_TIME,
                "the public names of the limits are those of the wire");
 
@@ -28,7 +30,8 @@ bool command_is_over(const struct yett_command *command)
 	return command->state == COMMAND_EXITED || command->state == COMMAND_FAILED;
 }
 
-/* Calls on_exit where it is due. It may free its command or start another, so the list is read anew each time. */
+/* Calls on_exit where it is due. It may free its command or start another, so the list is read anew
+ * each time. */
 static void tell(struct yett_sandbox *sandbox)
 {
 	struct yett_command *c = sandbox->commands;
@@ -103,11 +106,13 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 	bool is_answer;
 	int r;
 
-	if (kind != MESSAGE_STARTED && kind != MESSAGE_EXITED && kind != MESSAGE_ERROR && kind != MESSAGE_COMMANDS &&
-	    kind != MESSAGE_SURROUNDINGS && kind != MESSAGE_CONNECTED)
-		return channel_violation(channel, YETT_R_KIND, error, "init sent a message of kind %u", kind);
+	if (kind != MESSAGE_STARTED && kind != MESSAGE_EXITED && kind != MESSAGE_ERROR &&
+	    kind != MESSAGE_COMMANDS && kind != MESSAGE_SURROUNDINGS && kind != MESSAGE_CONNECTED)
+		return channel_violation(channel, YETT_R_KIND, error,
+		                         "init sent a message of kind %u", kind);
 	if (sequence == 0 || sequence > channel->sequence)
-		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "init answered request %llu, which was not made",
+		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
+		                         "init answered request %llu, which was not made",
 		                         (unsigned long long)sequence);
 	r = query_route(sandbox, &is_answer, error);
 	if (r || is_answer)
@@ -117,11 +122,14 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 	if (!command || command_is_over(command))
 		return 0; /* freed, or the refusal of a signal that came too late */
 	if (kind == MESSAGE_STARTED && command->state == COMMAND_STARTED)
-		return channel_violation(channel, YETT_R_REPLAYED, error, "init started a command twice");
+		return channel_violation(channel, YETT_R_REPLAYED, error,
+		                         "init started a command twice");
 	if (kind == MESSAGE_STARTED && channel->frame.fd_count != command->has_terminal)
-		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu terminals where %d was due",
+		return channel_violation(channel, YETT_R_FD_COUNT, error,
+		                         "init sent %zu terminals where %d was due",
 		                         channel->frame.fd_count, command->has_terminal);
-	if (kind == MESSAGE_STARTED && command->has_terminal && command_take_terminal(command, steal_fd(&channel->frame.fds[0]), &why))
+	if (kind == MESSAGE_STARTED && command->has_terminal &&
+	    command_take_terminal(command, steal_fd(&channel->frame.fds[0]), &why))
 		return channel_violation(channel, YETT_R_WRONG_TYPE, error, "%s", why.message);
 	if (kind == MESSAGE_STARTED) {
 		command->id = channel->message.body.started.command;
@@ -132,7 +140,8 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 		command->state = COMMAND_FAILED;
 	} else {
 		if (command->state != COMMAND_STARTED)
-			return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "init ended a command that had not started");
+			return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
+			                         "init ended a command that had not started");
 		command->result = command_result(&channel->message.body.exited);
 		command->state = COMMAND_EXITED;
 	}
@@ -179,23 +188,26 @@ int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error
 	int r = 0;
 
 	streams_read(sandbox);
-	/* what is left then makes the descriptor readable still: an init that never stops must not hold its client */
+	/* what is left then makes the descriptor readable still: an init that never stops must not
+	 * hold its client */
 	for (int i = 0; r == 0 && i < DISPATCH_MAX; i++)
 		r = command_turn(sandbox, channel_deadline(0), error);
 	operation_step_all(sandbox);
 	return r == -EAGAIN ? 0 : r;
 }
 
-static int put_list(struct channel *channel, const char *const *list, size_t max, const char *what, struct text *ret_texts,
-                    uint32_t *ret_count, struct yett_error *error)
+static int put_list(struct channel *channel, const char *const *list, size_t max, const char *what,
+                    struct text *ret_texts, uint32_t *ret_count, struct yett_error *error)
 {
 	size_t count = 0;
 	int r;
 
 	for (; list && list[count]; count++) {
 		if (count == max)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %zu %ss", max, what);
-		r = channel_put_text(channel, list[count], MESSAGE_PACKET_MAX, what, &ret_texts[count], error);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			                 "more than %zu %ss", max, what);
+		r = channel_put_text(channel, list[count], MESSAGE_PACKET_MAX, what,
+		                     &ret_texts[count], error);
 		if (r)
 			return r;
 	}
@@ -210,8 +222,10 @@ static int put_metadata(struct channel *channel, const char *const *list, struct
 
 	for (const char *const *e = list; e && *e; e++)
 		if (!strchr(*e, '=') || **e == '=')
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "metadata of a command is not KEY=VALUE: %.100s", *e);
-	r = put_list(channel, list, MESSAGE_METADATA_ITEMS_MAX, "piece of metadata", exec->metadata, &exec->metadata_count, error);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			                 "metadata of a command is not KEY=VALUE: %.100s", *e);
+	r = put_list(channel, list, MESSAGE_METADATA_ITEMS_MAX, "piece of metadata", exec->metadata,
+	             &exec->metadata_count, error);
 	return r ? r : metadata_check(&channel->message, error);
 }
 
@@ -219,33 +233,39 @@ static int check_env(const char *const *list, bool has_value, struct yett_error 
 {
 	for (const char *const *e = list; e && *e; e++) {
 		if (has_value && (!strchr(*e, '=') || **e == '='))
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "an environment variable is not NAME=VALUE: %s", *e);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			                 "an environment variable is not NAME=VALUE: %s", *e);
 		if (!has_value && (strchr(*e, '=') || !**e))
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "this is no name of a variable: %s", *e);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			                 "this is no name of a variable: %s", *e);
 	}
 	return 0;
 }
 
-int command_put_env(struct channel *channel, const char *const *list, bool has_value, struct text *ret_texts, uint32_t *ret_count,
-                    struct yett_error *error)
+int command_put_env(struct channel *channel, const char *const *list, bool has_value,
+                    struct text *ret_texts, uint32_t *ret_count, struct yett_error *error)
 {
 	int r = check_env(list, has_value, error);
 
-	return r ? r : put_list(channel, list, MESSAGE_ENV_MAX, "environment variable", ret_texts, ret_count, error);
+	return r ? r
+	         : put_list(channel, list, MESSAGE_ENV_MAX, "environment variable", ret_texts,
+	                    ret_count, error);
 }
 
 /*
- * A pipe belongs to who made it, and inside a command has another id: as it is, /dev/stdout could be written to but not
- * opened. So it is opened to others, in the direction the command has already; the other one could reach who else
- * reads or writes it. Safe because a pipe without a name is found only through a process that holds it, which only
- * those may look into who could trace it. Somebody else's pipe stays as it is. proc_pid_fd(5)
+ * A pipe belongs to who made it, and inside a command has another id: as it is, /dev/stdout could
+ * be written to but not opened. So it is opened to others, in the direction the command has
+ * already; the other one could reach who else reads or writes it. Safe because a pipe without a
+ * name is found only through a process that holds it, which only those may look into who could
+ * trace it. Somebody else's pipe stays as it is. proc_pid_fd(5)
  */
 static void open_pipe(int fd, bool is_input)
 {
 	struct statfs fs;
 	struct stat st;
 
-	if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC)
+	if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && fstatfs(fd, &fs) == 0 &&
+	    fs.f_type == PIPEFS_MAGIC)
 		(void)fchmod(fd, (st.st_mode & 07777) | (is_input ? 0044 : 0022));
 }
 
@@ -253,13 +273,16 @@ static void open_pipe(int fd, bool is_input)
 static int check_terminal(const struct yett_command_options *options, struct yett_error *error)
 {
 	if (!options->terminal)
-		return options->rows || options->columns ? error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                                                     "rows and columns are of a terminal, and none is asked for")
-		                                         : 0;
+		return options->rows || options->columns
+		               ? error_set(
+					 error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+					 "rows and columns are of a terminal, and none is asked for")
+		               : 0;
 	for (int i = 0; i < 3; i++)
 		if (options->input || (options->stdio && options->stdio[i] != (int)YETT_STDIO_NULL))
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			                 "a command with a terminal takes no other standard streams");
+			return error_set(
+				error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				"a command with a terminal takes no other standard streams");
 	return 0;
 }
 
@@ -279,7 +302,8 @@ static void stdio_close(struct stdio *stdio)
 }
 
 /* Memory with what the command is to read, which nobody changes any more. memfd_create(2) */
-static int make_input(const struct yett_command_options *options, int *ret_fd, struct yett_error *error)
+static int make_input(const struct yett_command_options *options, int *ret_fd,
+                      struct yett_error *error)
 {
 	const char *bytes = options->input;
 	_cleanup_fd_ int fd = memfd_create("yett-input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -292,7 +316,8 @@ static int make_input(const struct yett_command_options *options, int *ret_fd, s
 		used += n > 0 ? (size_t)n : 0;
 	}
 	if (fd < 0 || fd_seal(fd) < 0)
-		return failure_set(error, YETT_E_OUT_OF_MEMORY, NULL, "no memory for the input: %m");
+		return failure_set(error, YETT_E_OUT_OF_MEMORY, NULL,
+		                   "no memory for the input: %m");
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }
@@ -301,8 +326,9 @@ static int make_input(const struct yett_command_options *options, int *ret_fd, s
 static const struct {
 	enum yett_stdio word;
 	unsigned streams;
-} words[] = {{YETT_STDIO_NULL, 7},   {YETT_STDIO_INHERIT, 7},   {YETT_STDIO_PIPE, 7}, {YETT_STDIO_CAPTURE, 6},
-             {YETT_STDIO_STREAM, 6}, {YETT_STDIO_AS_OUTPUT, 4}, {YETT_STDIO_LATER, 1}};
+} words[] = {{YETT_STDIO_NULL, 7},    {YETT_STDIO_INHERIT, 7}, {YETT_STDIO_PIPE, 7},
+             {YETT_STDIO_CAPTURE, 6}, {YETT_STDIO_STREAM, 6},  {YETT_STDIO_AS_OUTPUT, 4},
+             {YETT_STDIO_LATER, 1}};
 
 static int check_word(int word, int i, struct yett_error *error)
 {
@@ -315,11 +341,13 @@ static int check_word(int word, int i, struct yett_error *error)
 			continue;
 		return words[w].streams >> i & 1
 		               ? 0
-		               : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be of that kind", names[i]);
+		               : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                           "%s cannot be of that kind", names[i]);
 	}
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-	                 "%d for %s is neither a descriptor nor one of enum yett_stdio: did the call fail that was to open it?", word,
-	                 names[i]);
+	return error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		"%d for %s is neither a descriptor nor one of enum yett_stdio: did the call fail that was to open it?",
+		word, names[i]);
 }
 
 /* That the pieces fit is said before anything is made. */
@@ -337,18 +365,22 @@ static int check_stdio(const struct yett_command_options *options, struct yett_e
 			return r;
 	}
 	if (options->input && fds[0] != YETT_STDIO_NULL)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there is a descriptor for stdin, and input besides");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "there is a descriptor for stdin, and input besides");
 	if (is_read && !options->on_output)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "an output is to be streamed, and on_output is not set");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "an output is to be streamed, and on_output is not set");
 	if (options->capture_bytes > YETT_CAPTURE_MAX || (options->capture_bytes && !is_kept))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "capture_bytes are of an output that is kept, and at most %d",
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "capture_bytes are of an output that is kept, and at most %d",
 		                 YETT_CAPTURE_MAX);
 	return 0;
 }
 
 /* One of the three. */
-static int put_stdio(struct yett_sandbox *sandbox, const struct yett_command_options *options, int i, struct yett_command *command,
-                     struct stdio *stdio, struct yett_error *error)
+static int put_stdio(struct yett_sandbox *sandbox, const struct yett_command_options *options,
+                     int i, struct yett_command *command, struct stdio *stdio,
+                     struct yett_error *error)
 {
 	uint32_t *kind = &sandbox->channel->message.body.exec.stdio[i];
 	int fd = options->stdio ? options->stdio[i] : YETT_STDIO_NULL, r = 0;
@@ -371,30 +403,33 @@ static int put_stdio(struct yett_sandbox *sandbox, const struct yett_command_opt
 	if (fd < 0) {
 		bool is_kept = fd == YETT_STDIO_CAPTURE || fd == YETT_STDIO_LATER;
 
-		*kind = is_kept ? STDIO_CAPTURE : fd == YETT_STDIO_AS_OUTPUT ? STDIO_AS_OUTPUT : STDIO_NULL;
+		*kind = is_kept                      ? STDIO_CAPTURE
+		        : fd == YETT_STDIO_AS_OUTPUT ? STDIO_AS_OUTPUT
+		                                     : STDIO_NULL;
 		return 0;
 	}
 	r = yett_stdio_check(fd, error);
 	if (r)
 		return r;
 	if (socket_name_once(fd) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "descriptor %d, a socket, cannot be given a name: %m",
-		                 fd);
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "descriptor %d, a socket, cannot be given a name: %m", fd);
 	open_pipe(fd, i == 0);
 	stdio->fds[stdio->count++] = fd;
 	return 0;
 }
 
 /* Puts a command into the channel's message, and its descriptors into `stdio`. */
-static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, struct yett_command *command,
-                     struct stdio *stdio, struct yett_error *error)
+static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
+                     struct yett_command *command, struct stdio *stdio, struct yett_error *error)
 {
 	struct channel *channel = sandbox->channel;
 	struct message_exec *exec = &channel_prepare(channel, MESSAGE_EXEC)->body.exec;
 	int r;
 
 	if (!options->argv || !options->argv[0] || !options->argv[0][0])
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT, "no command was given");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT,
+		                 "no command was given");
 	r = check_terminal(options, error);
 	if (r == 0)
 		r = check_stdio(options, error);
@@ -402,18 +437,22 @@ static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_opt
 		return r;
 	r = check_env(options->env, true, error);
 	if (r == 0)
-		r = arguments_put(channel, options->argv, options->env, &stdio->made[STDIO_MEMORY], error);
+		r = arguments_put(channel, options->argv, options->env, &stdio->made[STDIO_MEMORY],
+		                  error);
 	if (r == 0)
-		r = channel_put_text(channel, options->cwd, MESSAGE_PATH_MAX, "the directory", &exec->cwd, error);
+		r = channel_put_text(channel, options->cwd, MESSAGE_PATH_MAX, "the directory",
+		                     &exec->cwd, error);
 	for (int i = 0; r == 0 && i < 3; i++)
 		r = put_stdio(sandbox, options, i, command, stdio, error);
 	if (stdio->made[STDIO_MEMORY] >= 0)
 		stdio->fds[stdio->count++] = stdio->made[STDIO_MEMORY];
 	if (r == 0)
-		r = put_list(channel, options->only_paths, MESSAGE_RESTRICT_PATHS_MAX, "path", exec->paths, &exec->paths_count, error);
+		r = put_list(channel, options->only_paths, MESSAGE_RESTRICT_PATHS_MAX, "path",
+		             exec->paths, &exec->paths_count, error);
 	if (r == 0)
 		r = put_metadata(channel, options->metadata, error);
-	exec->restrictions = (options->deny_write ? RESTRICT_WRITE : 0U) | (options->deny_network ? RESTRICT_NETWORK : 0U) |
+	exec->restrictions = (options->deny_write ? RESTRICT_WRITE : 0U) |
+	                     (options->deny_network ? RESTRICT_NETWORK : 0U) |
 	                     (options->only_paths ? RESTRICT_PATHS : 0U);
 	exec->has_user = options->other_user;
 	exec->user = options->other_user ? options->user : 0;
@@ -433,8 +472,8 @@ struct yett_command *command_new(void)
 	struct yett_command *command = calloc(1, sizeof *command);
 
 	if (command)
-		command->terminal = command->streams[0] = command->streams[1] = command->pipes[0] = command->pipes[1] = command->pipes[2] =
-			-1;
+		command->terminal = command->streams[0] = command->streams[1] = command->pipes[0] =
+			command->pipes[1] = command->pipes[2] = -1;
 	return command;
 }
 
@@ -451,8 +490,8 @@ static void command_freep(struct yett_command **command)
 	yett_command_free(*command);
 }
 
-int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, struct yett_command **ret_command,
-                      struct yett_error *error)
+int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
+                      struct yett_command **ret_command, struct yett_error *error)
 {
 	struct yett_command_options known;
 	int r = sized_take(&options_command, options, &known, error);
@@ -460,22 +499,25 @@ int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_op
 	return r ? r : command_exec(sandbox, &known, false, ret_command, error);
 }
 
-int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, bool is_file_operation,
-                 struct yett_command **ret_command, struct yett_error *error)
+int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
+                 bool is_file_operation, struct yett_command **ret_command,
+                 struct yett_error *error)
 {
 	_cleanup_(command_freep) struct yett_command *command = command_new();
 	_cleanup_(stdio_close) struct stdio stdio = {.made = {-1, -1, -1, -1}};
 	int r;
 
 	if (!command)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a command");
 	r = fill_exec(sandbox, options, command, &stdio, error);
 	sandbox->channel->message.body.exec.file_operation = is_file_operation;
 	/* it would not answer before somebody resumes it */
 	if (r == 0 && sandbox_is_paused(sandbox))
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox is paused");
 	if (r == 0)
-		r = channel_send(sandbox->channel, stdio.fds, stdio.count, channel_deadline(SEND_TIMEOUT_MS), error);
+		r = channel_send(sandbox->channel, stdio.fds, stdio.count,
+		                 channel_deadline(SEND_TIMEOUT_MS), error);
 	if (r)
 		return r == YETT_E_NOT_RUNNING ? sandbox_why_ended(sandbox, error) : r;
 	command->has_terminal = options->terminal;
@@ -487,7 +529,8 @@ int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options
 	return 0;
 }
 
-int yett_command_wait(struct yett_command *command, int timeout_ms, const struct yett_result **ret_result, struct yett_error *error)
+int yett_command_wait(struct yett_command *command, int timeout_ms,
+                      const struct yett_result **ret_result, struct yett_error *error)
 {
 	deadline_ms deadline = channel_deadline(timeout_ms);
 
@@ -495,7 +538,8 @@ int yett_command_wait(struct yett_command *command, int timeout_ms, const struct
 		streams_read(command->sandbox); /* whoever just looks, too */
 	while (!command_is_over(command))
 		if (command_turn(command->sandbox, deadline, NULL) == -EAGAIN)
-			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the command still runs");
+			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
+			                 "the command still runs");
 	if (command->state == COMMAND_FAILED) {
 		if (error)
 			*error = command->error;
@@ -513,13 +557,15 @@ int yett_command_signal(struct yett_command *command, int signal_number, struct 
 	if (command_is_over(command))
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the command has ended");
 	if (signal_number < 1 || signal_number > 64)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%d is no signal", signal_number);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%d is no signal",
+		                 signal_number);
 	if (command->is_following) /* by no request that would be answered with its end alone */
 		return query_send_signal(command->sandbox, command->id, signal_number, error);
 	message = &channel_prepare(command->sandbox->channel, MESSAGE_SIGNAL)->body.signal;
 	message->command = command->sequence;
 	message->signal = (uint32_t)signal_number;
-	return channel_send(command->sandbox->channel, NULL, 0, channel_deadline(SEND_TIMEOUT_MS), error);
+	return channel_send(command->sandbox->channel, NULL, 0, channel_deadline(SEND_TIMEOUT_MS),
+	                    error);
 }
 
 uint64_t yett_command_id(const struct yett_command *command)

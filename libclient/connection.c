@@ -1,4 +1,5 @@
-/* See connection.h. What the helper sends is checked like any peer's: it may be an impostor's socket. */
+/* See connection.h. What the helper sends is checked like any peer's: it may be an impostor's
+ * socket. */
 #include "libclient/connection.h"
 
 #include <poll.h>
@@ -21,11 +22,12 @@ static int check_peer(int fd, enum yett_start start, struct yett_error *error)
 	socklen_t size = sizeof peer;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot tell who the helper is: %m");
+		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL,
+		                   "cannot tell who the helper is: %m");
 	if (peer.uid == 0 || (start != YETT_START_SERVICE && peer.uid == geteuid()))
 		return 0;
-	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the process behind the socket belongs to uid %u, not to root",
-	                 peer.uid);
+	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+	                 "the process behind the socket belongs to uid %u, not to root", peer.uid);
 }
 
 /* What a failed receive means before the hello is there. */
@@ -34,7 +36,8 @@ static int no_hello(int r, struct yett_error *error)
 	if (r == -EAGAIN)
 		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the helper does not answer");
 	if (r == YETT_E_NOT_RUNNING) {
-		r = error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "the helper closed the connection before it said hello");
+		r = error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
+		              "the helper closed the connection before it said hello");
 		(void)error_cause(error, NULL, ECONNRESET);
 		error_mend(
 			error,
@@ -59,24 +62,29 @@ static int receive_hello(struct yett_connection *connection, struct yett_error *
 		return (int)channel->failure.code;
 	}
 	if (channel->message.kind != MESSAGE_HELLO)
-		return channel_violation(channel, YETT_R_KIND, error, "the helper did not begin with hello");
+		return channel_violation(channel, YETT_R_KIND, error,
+		                         "the helper did not begin with hello");
 	if (hello->version_min > ENVELOPE_VERSION || hello->version_max < ENVELOPE_VERSION)
-		return channel_violation(channel, YETT_R_VERSION, error, "the helper speaks protocol versions %u to %u, this library %d",
-		                         hello->version_min, hello->version_max, ENVELOPE_VERSION);
+		return channel_violation(
+			channel, YETT_R_VERSION, error,
+			"the helper speaks protocol versions %u to %u, this library %d",
+			hello->version_min, hello->version_max, ENVELOPE_VERSION);
 	memcpy(connection->challenge, hello->challenge, sizeof connection->challenge);
 	return 0;
 }
 
-int connection_take(int fd, const struct yett_connect_options *options, enum yett_start start, struct yett_connection **ret_connection,
-                    struct yett_error *error)
+int connection_take(int fd, const struct yett_connect_options *options, enum yett_start start,
+                    struct yett_connection **ret_connection, struct yett_error *error)
 {
 	_cleanup_fd_ int owned = fd;
-	_cleanup_(connection_freep) struct yett_connection *connection = calloc(1, sizeof *connection);
+	_cleanup_(connection_freep) struct yett_connection *connection =
+		calloc(1, sizeof *connection);
 	pthread_condattr_t monotonic;
 	int r;
 
 	if (!connection)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a connection");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a connection");
 	(void)pthread_mutex_init(&connection->lock, NULL);
 	(void)pthread_condattr_init(&monotonic);
 	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -84,14 +92,17 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 	(void)pthread_condattr_destroy(&monotonic);
 	connection->helper_pidfd = -1;
 	connection->start = start;
-	connection->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS;
+	connection->timeout_ms =
+		options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS;
 	connection->signer = options->signer;
 	connection->is_agent = options->flags & YETT_CONNECT_AGENT;
 	connection->channel = channel_take(steal_fd(&owned), "the helper");
 	if (!connection->channel)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a connection");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a connection");
 	r = check_peer(connection->channel->fd, start, error);
-	/* While the helper prepares its hello. A key may still be made later: without one, the first request looks again. */
+	/* While the helper prepares its hello. A key may still be made later: without one, the
+	 * first request looks again. */
 	if (r == 0 && !connection->signer && options->key_path)
 		r = yett_signer_load(options->key_path, &connection->own_signer, error);
 	else if (r == 0 && !connection->signer)
@@ -106,14 +117,17 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 	return 0;
 }
 
-/* An answer that names no request of ours is a breach; one that nobody waits for any more is late, and dropped. */
-static int find_request(struct yett_connection *connection, struct connection_request **ret_request, struct yett_error *error)
+/* An answer that names no request of ours is a breach; one that nobody waits for any more is late,
+ * and dropped. */
+static int find_request(struct yett_connection *connection, struct connection_request **ret_request,
+                        struct yett_error *error)
 {
 	uint64_t sequence = connection->channel->envelope.sequence;
 
 	if (sequence == 0 || sequence > connection->channel->sequence)
 		return channel_violation(connection->channel, YETT_R_OUT_OF_ORDER, error,
-		                         "the helper answered request %llu, which was not made", (unsigned long long)sequence);
+		                         "the helper answered request %llu, which was not made",
+		                         (unsigned long long)sequence);
 	*ret_request = NULL;
 	for (struct yett_sandbox *s = connection->sandboxes; s && !*ret_request; s = s->next)
 		if (s->request.sequence == sequence)
@@ -125,7 +139,8 @@ static int find_request(struct yett_connection *connection, struct connection_re
 #define ADDRESS4 "198.18.0.1"
 #define ADDRESS6 "fd79:6574:7400::1"
 
-/* Whether this host, and so a sandbox on it, has IPv6: ipv6.disable=1 leaves no socket to be made. */
+/* Whether this host, and so a sandbox on it, has IPv6: ipv6.disable=1 leaves no socket to be made.
+ */
 static bool has_ipv6(void)
 {
 	_cleanup_fd_ int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -160,19 +175,26 @@ void connection_fill_kind(const struct yett_connection *connection, struct yett_
 		(void)snprintf(info->architecture, sizeof info->architecture, "%s", name.machine);
 }
 
-static int take_created(struct yett_connection *connection, struct connection_request *request, struct yett_error *error)
+static int take_created(struct yett_connection *connection, struct connection_request *request,
+                        struct yett_error *error)
 {
 	const struct message *message = &connection->channel->message;
 	const struct message_created *created = &message->body.created;
 	struct yett_sandbox_info *info = &request->info;
-	const char *id = message_text(message, created->id), *profile = message_text(message, created->profile);
-	const char *label = message_text(message, created->label), *weaker = message_text(message, created->weaker),
+	const char *id = message_text(message, created->id),
+		   *profile = message_text(message, created->profile);
+	const char *label = message_text(message, created->label),
+		   *weaker = message_text(message, created->weaker),
 		   *hostname = message_text(message, created->hostname);
 
-	if (!id || strlen(id) != sizeof info->id - 1 || strspn(id, "0123456789abcdef") != sizeof info->id - 1 || !profile ||
-	    strlen(profile) >= sizeof info->profile || !label || strlen(label) >= sizeof info->label || !weaker ||
-	    strlen(weaker) >= sizeof info->weaker || !hostname || strlen(hostname) >= sizeof info->hostname)
-		return channel_violation(connection->channel, YETT_R_RANGE, error, "the helper gave a sandbox no proper name");
+	if (!id || strlen(id) != sizeof info->id - 1 ||
+	    strspn(id, "0123456789abcdef") != sizeof info->id - 1 || !profile ||
+	    strlen(profile) >= sizeof info->profile || !label ||
+	    strlen(label) >= sizeof info->label || !weaker ||
+	    strlen(weaker) >= sizeof info->weaker || !hostname ||
+	    strlen(hostname) >= sizeof info->hostname)
+		return channel_violation(connection->channel, YETT_R_RANGE, error,
+		                         "the helper gave a sandbox no proper name");
 	memcpy(info->id, id, strlen(id) + 1);
 	memcpy(info->profile, profile, strlen(profile) + 1);
 	memcpy(info->label, label, strlen(label) + 1);
@@ -218,7 +240,8 @@ enum yett_ended connection_ended_of(uint32_t reason)
 	}
 }
 
-static void take_id(const struct message *message, struct text text, struct connection_request *request)
+static void take_id(const struct message *message, struct text text,
+                    struct connection_request *request)
 {
 	const char *id = message_text(message, text);
 
@@ -232,8 +255,9 @@ static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 	static const struct {
 		uint32_t kind;
 		enum connection_wanted wanted;
-	} answers[] = {{MESSAGE_CREATED, CONNECTION_SANDBOX}, {MESSAGE_PLAN, CONNECTION_PLAN},        {MESSAGE_LISTING, CONNECTION_LISTING},
-	               {MESSAGE_DONE, CONNECTION_DONE},       {MESSAGE_FOLLOWING, CONNECTION_STREAM}, {MESSAGE_TOTALS, CONNECTION_TOTALS},
+	} answers[] = {{MESSAGE_CREATED, CONNECTION_SANDBOX},  {MESSAGE_PLAN, CONNECTION_PLAN},
+	               {MESSAGE_LISTING, CONNECTION_LISTING},  {MESSAGE_DONE, CONNECTION_DONE},
+	               {MESSAGE_FOLLOWING, CONNECTION_STREAM}, {MESSAGE_TOTALS, CONNECTION_TOTALS},
 	               {MESSAGE_ALLOWED, CONNECTION_ALLOWED}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
@@ -246,7 +270,8 @@ static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 }
 
 /* One checked message of the helper. `request` is NULL when nobody waits for it. */
-static int route(struct yett_connection *connection, struct connection_request *request, struct yett_error *error)
+static int route(struct yett_connection *connection, struct connection_request *request,
+                 struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
 	uint32_t kind = channel->message.kind;
@@ -255,11 +280,14 @@ static int route(struct yett_connection *connection, struct connection_request *
 
 	if (is_answer(kind, &wanted)) {
 		if (!asked) {
-			discard_frame(&channel->frame); /* a sandbox that nobody waits for any more ends by that */
+			discard_frame(&channel->frame); /* a sandbox that nobody waits for any more
+			                                   ends by that */
 			return 0;
 		}
 		if (wanted != request->wanted)
-			return channel_violation(channel, YETT_R_KIND, error, "the helper answered something else than was asked");
+			return channel_violation(
+				channel, YETT_R_KIND, error,
+				"the helper answered something else than was asked");
 		if (kind == MESSAGE_CREATED)
 			return take_created(connection, request, error);
 		if (channel->frame.fd_count)
@@ -293,7 +321,8 @@ static int route(struct yett_connection *connection, struct connection_request *
 		}
 		return 0;
 	default:
-		return channel_violation(channel, YETT_R_KIND, error, "the helper sent a message of kind %u", kind);
+		return channel_violation(channel, YETT_R_KIND, error,
+		                         "the helper sent a message of kind %u", kind);
 	}
 }
 
@@ -301,7 +330,8 @@ static int route(struct yett_connection *connection, struct connection_request *
 static int over(struct yett_connection *connection, int r, struct yett_error *error)
 {
 	if (r == YETT_E_NOT_RUNNING)
-		r = error_set(&connection->channel->failure, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "the helper closed the connection");
+		r = error_set(&connection->channel->failure, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
+		              "the helper closed the connection");
 	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next) {
 		if (s->request.state == CONNECTION_ASKED) {
 			s->request.error = connection->channel->failure;
@@ -342,11 +372,13 @@ static void await_turn(struct yett_connection *connection, deadline_ms deadline)
 {
 	struct timespec until = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
 
-	(void)(deadline < 0 ? pthread_cond_wait(&connection->turned, &connection->lock)
-	                    : pthread_cond_timedwait(&connection->turned, &connection->lock, &until));
+	(void)(deadline < 0
+	               ? pthread_cond_wait(&connection->turned, &connection->lock)
+	               : pthread_cond_timedwait(&connection->turned, &connection->lock, &until));
 }
 
-int connection_step(struct yett_connection *connection, deadline_ms deadline, struct yett_error *error)
+int connection_step(struct yett_connection *connection, deadline_ms deadline,
+                    struct yett_error *error)
 {
 	struct pollfd entry = {.fd = connection->channel->fd, .events = POLLIN};
 	int r = connection->has_waiter ? -EAGAIN : turn(connection, error);
@@ -392,7 +424,8 @@ int yett_connection_dispatch(struct yett_connection *connection, struct yett_err
 	return connection_look(connection, error);
 }
 
-/* The helper ends when its connection does; it is our child, so it must be reaped. Leaves errno alone. */
+/* The helper ends when its connection does; it is our child, so it must be reaped. Leaves errno
+ * alone. */
 static void wait_for_helper(struct yett_connection *connection)
 {
 	deadline_ms deadline = channel_deadline(HELPER_END_TIMEOUT_MS);

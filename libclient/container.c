@@ -6,7 +6,8 @@
 
 #include "base/error.h"
 
-/* Directories that the kernel keeps empty for others to mount on: they hide nothing. fs/namespace.c, mnt_already_visible() */
+/* Directories that the kernel keeps empty for others to mount on: they hide nothing.
+ * fs/namespace.c, mnt_already_visible() */
 static const char *const harmless[] = {"/proc/fs/nfsd", "/proc/sys/fs/binfmt_misc", "/proc/xen"};
 
 static bool hides(const char *path)
@@ -37,15 +38,18 @@ int container_explain(int code, struct yett_error *error)
 {
 	char path[256];
 
-	/* The step of mounting /proc, as the helper names it. Whatever else fails there has a reason of its own. */
-	if (code != YETT_E_INIT_FAILED || !error || strcmp(error->step, "proc") != 0 || !find_cover(path))
+	/* The step of mounting /proc, as the helper names it. Whatever else fails there has a
+	 * reason of its own. */
+	if (code != YETT_E_INIT_FAILED || !error || strcmp(error->step, "proc") != 0 ||
+	    !find_cover(path))
 		return code;
 	(void)error_set(
 		error, YETT_E_UNSUPPORTED, YETT_R_NONE,
 		"a sandbox needs a /proc of its own, and who is not root gets none where a part of /proc is covered, as a container covers %.100s",
 		path);
-	error_detail(error,
-	             "leave /proc uncovered (docker run --security-opt systempaths=unconfined, podman run --security-opt unmask=ALL), "
-	             "or have the administrator start the service outside the container");
+	error_detail(
+		error,
+		"leave /proc uncovered (docker run --security-opt systempaths=unconfined, podman run --security-opt unmask=ALL), "
+		"or have the administrator start the service outside the container");
 	return YETT_E_UNSUPPORTED;
 }

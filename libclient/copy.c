@@ -1,6 +1,7 @@
 /*
- * See yett_copy_in() in yett.h. Two workers, one inside and one outside, and a pipe between them that this process does not
- * hold: an archive never passes through it. What the inside says is hostile; what the outside says is ours.
+ * See yett_copy_in() in yett.h. Two workers, one inside and one outside, and a pipe between them
+ * that this process does not hold: an archive never passes through it. What the inside says is
+ * hostile; what the outside says is ours.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -23,8 +24,9 @@ struct copy {
 	struct worker inside, outside;
 	struct worker *reader, *writer; /* of the archive: who packs comes before who unpacks */
 	char *host_path;                /* owned */
-	deadline_ms whole, last;        /* of all of it; of what is left when one side is done or has failed */
-	size_t host_name_length;        /* of what the outside knows it by */
+	deadline_ms whole,
+		last; /* of all of it; of what is left when one side is done or has failed */
+	size_t host_name_length; /* of what the outside knows it by */
 	struct yett_copy_options options;
 	struct yett_copy_result result;
 	struct yett_error first_skipped;
@@ -44,19 +46,23 @@ static void wait_for(struct yett_operation *base, deadline_ms deadline)
 {
 	struct copy *copy = (struct copy *)base;
 
-	copy->outside.sandbox = copy->inside.sandbox = base->sandbox; /* one that has ended has nothing left */
+	copy->outside.sandbox = copy->inside.sandbox =
+		base->sandbox; /* one that has ended has nothing left */
 	worker_wait((struct worker *const[]){&copy->outside, &copy->inside}, 2, deadline);
 }
 
-static int prepare_copy(const char *path, const struct yett_copy_options *options, struct copy *copy, struct yett_error *error)
+static int prepare_copy(const char *path, const struct yett_copy_options *options,
+                        struct copy *copy, struct yett_error *error)
 {
 	int r;
 
 	if (!path || path[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a path inside is not absolute: %s",
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "a path inside is not absolute: %s",
 		                 path ? path : "none is given");
 	if (strlen(path) > MESSAGE_PATH_MAX || strlen(copy->host_path) > MESSAGE_PATH_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is longer than %d bytes", MESSAGE_PATH_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the path is longer than %d bytes", MESSAGE_PATH_MAX);
 	r = sized_take(&options_copy, options, &copy->options, error);
 	if (r)
 		return r;
@@ -68,10 +74,11 @@ static int prepare_copy(const char *path, const struct yett_copy_options *option
 }
 
 /*
- * The directory that the host's path lies in, opened by us as the caller would, and the name in it: that is all the
- * outside gets. "/", "." and ".." are in themselves.
+ * The directory that the host's path lies in, opened by us as the caller would, and the name in it:
+ * that is all the outside gets. "/", "." and ".." are in themselves.
  */
-static int open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX + 2], struct yett_error *error)
+static int open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX + 2],
+                     struct yett_error *error)
 {
 	const char *path = copy->host_path;
 	size_t length = strlen(path), start;
@@ -82,11 +89,13 @@ static int open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX +
 	for (start = length; start > 0 && path[start - 1] != '/';)
 		start--;
 	if (length - start > NAME_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "a name is longer than %d bytes", NAME_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "a name is longer than %d bytes", NAME_MAX);
 	(void)snprintf(name, NAME_MAX + 2, "%.*s", (int)(length - start), path + start);
 	(void)snprintf(parent, sizeof parent, "%.*s", (int)start, path);
 	if (length == 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT, "a path is empty");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT,
+		                 "a path is empty");
 	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
 		(void)snprintf(parent, sizeof parent, "%s", path);
 		(void)snprintf(name, NAME_MAX + 2, ".");
@@ -95,14 +104,17 @@ static int open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX +
 	*ret_directory = open(*parent ? parent : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (*ret_directory >= 0)
 		return 0;
-	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot open %.200s: %m", *parent ? parent : ".");
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot open %.200s: %m",
+	                   *parent ? parent : ".");
 }
 
-static int ask(struct copy *copy, struct worker *worker, const char *path, int stream, int directory, struct yett_error *error)
+static int ask(struct copy *copy, struct worker *worker, const char *path, int stream,
+               int directory, struct yett_error *error)
 {
 	const int fds[] = {stream, directory};
 	struct message_file *request;
-	int r = worker_prepare(worker, worker == copy->reader ? FILE_PACK : FILE_UNPACK, path, error);
+	int r = worker_prepare(worker, worker == copy->reader ? FILE_PACK : FILE_UNPACK, path,
+	                       error);
 
 	if (r)
 		return r;
@@ -112,7 +124,8 @@ static int ask(struct copy *copy, struct worker *worker, const char *path, int s
 	return worker_send(worker, fds, directory >= 0 ? 2 : 1, error);
 }
 
-static int start_copy(struct yett_sandbox *sandbox, struct copy *copy, const char *path, struct yett_error *error)
+static int start_copy(struct yett_sandbox *sandbox, struct copy *copy, const char *path,
+                      struct yett_error *error)
 {
 	_cleanup_fd_ int out = -1, in = -1, directory = -1;
 	char name[NAME_MAX + 2];
@@ -121,7 +134,8 @@ static int start_copy(struct yett_sandbox *sandbox, struct copy *copy, const cha
 	if (r)
 		return r;
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot make a pipe for the copy: %m");
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                   "cannot make a pipe for the copy: %m");
 	out = ends[0];
 	in = ends[1];
 	(void)fcntl(in, F_SETPIPE_SZ, PIPE_BYTES); /* as it is, it is only slower */
@@ -129,9 +143,11 @@ static int start_copy(struct yett_sandbox *sandbox, struct copy *copy, const cha
 	if (r == 0)
 		r = worker_start_outside(sandbox, &copy->outside, error);
 	if (r == 0)
-		r = ask(copy, &copy->outside, name, copy->reader == &copy->outside ? in : out, directory, error);
+		r = ask(copy, &copy->outside, name, copy->reader == &copy->outside ? in : out,
+		        directory, error);
 	if (r == 0)
-		r = ask(copy, &copy->inside, path, copy->reader == &copy->inside ? in : out, -1, error);
+		r = ask(copy, &copy->inside, path, copy->reader == &copy->inside ? in : out, -1,
+		        error);
 	return r;
 }
 
@@ -143,17 +159,19 @@ static int note_skipped(struct copy *copy, struct worker *worker)
 	char full[2 * PATH_MAX];
 
 	if (++copy->result.skipped > copy->options.entries_max)
-		return error_set(&worker->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "more entries were passed over than may be copied");
+		return error_set(&worker->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "more entries were passed over than may be copied");
 	/* The outside knows but the last component of where it began. */
 	if (worker == &copy->outside && strlen(path) >= copy->host_name_length) {
-		(void)snprintf(full, sizeof full, "%s%s", copy->host_path, path + copy->host_name_length);
+		(void)snprintf(full, sizeof full, "%s%s", copy->host_path,
+		               path + copy->host_name_length);
 		path = full;
 	}
 	if (copy->options.on_skipped)
 		copy->options.on_skipped(path, why, copy->options.data);
 	else if (copy->result.skipped == 1)
-		(void)error_set(&copy->first_skipped, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%.150s was not copied: %.90s",
-		                ESCAPE(path), why);
+		(void)error_set(&copy->first_skipped, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "%.150s was not copied: %.90s", ESCAPE(path), why);
 	return 0;
 }
 
@@ -169,7 +187,8 @@ static bool turn(struct copy *copy, struct worker *worker)
 	if (r == 0 && message->kind == MESSAGE_FILE_SKIPPED)
 		r = note_skipped(copy, worker);
 	else if (r == 0 && message->kind != MESSAGE_FILE_DONE)
-		r = channel_violation(worker->channel, YETT_R_KIND, &worker->error, "yett-files answered with what was not asked");
+		r = channel_violation(worker->channel, YETT_R_KIND, &worker->error,
+		                      "yett-files answered with what was not asked");
 	else if (r == 0 && worker == &copy->outside) {
 		copy->result.entries = message->body.file_done.entries;
 		copy->result.bytes = message->body.file_done.bytes;
@@ -186,8 +205,8 @@ static bool turn(struct copy *copy, struct worker *worker)
 }
 
 /*
- * Whose error tells more. Who unpacks says what went wrong, unless it is that the archive ended early: then it is who
- * packs.
+ * Whose error tells more. Who unpacks says what went wrong, unless it is that the archive ended
+ * early: then it is who packs.
  */
 static int why_failed(const struct copy *copy, struct yett_error *error)
 {
@@ -200,13 +219,15 @@ static int why_failed(const struct copy *copy, struct yett_error *error)
 	return (int)why->code;
 }
 
-/* What it came to, once both sides have said their last word, or one has failed and the other had its time. */
+/* What it came to, once both sides have said their last word, or one has failed and the other had
+ * its time. */
 static int conclude(struct copy *copy, struct yett_error *error)
 {
 	int r = why_failed(copy, error);
 
 	if (r == 0 && copy->first_skipped.code) {
-		error_detail(&copy->first_skipped, "%llu entries were passed over; all others were copied",
+		error_detail(&copy->first_skipped,
+		             "%llu entries were passed over; all others were copied",
 		             (unsigned long long)copy->result.skipped);
 		*error = copy->first_skipped;
 		r = (int)copy->first_skipped.code;
@@ -231,28 +252,36 @@ static int step(struct yett_operation *base, struct yett_error *error)
 	has_failed = copy->outside.error.code || copy->inside.error.code;
 	if (copy->last < 0 && (copy->outside.is_over || has_failed))
 		copy->last = channel_deadline(has_failed ? FAILED_TIMEOUT_MS : WORKER_TIMEOUT_MS);
-	base->deadline = copy->last >= 0 && (copy->whole < 0 || copy->last < copy->whole) ? copy->last : copy->whole;
+	base->deadline = copy->last >= 0 && (copy->whole < 0 || copy->last < copy->whole)
+	                         ? copy->last
+	                         : copy->whole;
 	if (channel_time_left(base->deadline) != 0)
 		return -EAGAIN;
-	return has_failed ? conclude(copy, error) : error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the file operation takes too long");
+	return has_failed ? conclude(copy, error)
+	                  : error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
+	                              "the file operation takes too long");
 }
 
 static const struct operation_kind kind = {step, wait_for, end};
 
-static int begin(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path, const struct yett_copy_options *options,
-                 struct yett_operation **ret_operation, struct yett_error *error)
+static int begin(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path,
+                 const struct yett_copy_options *options, struct yett_operation **ret_operation,
+                 struct yett_error *error)
 {
 	struct copy *copy = operation_new(&kind, sizeof *copy);
 	_cleanup_(operation_freep) struct yett_operation *base = (struct yett_operation *)copy;
 	int r;
 
-	if (!copy || !(copy->host_path = strdup(host_path ? host_path : "")) || !(base->copied = memory_new(sizeof *base->copied)))
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the copy");
+	if (!copy || !(copy->host_path = strdup(host_path ? host_path : "")) ||
+	    !(base->copied = memory_new(sizeof *base->copied)))
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the copy");
 	r = prepare_copy(path, options, copy, error);
 	copy->reader = is_in ? &copy->outside : &copy->inside;
 	copy->writer = is_in ? &copy->inside : &copy->outside;
 	copy->last = -1;
-	copy->whole = channel_deadline(copy->options.timeout_ms > 0 ? copy->options.timeout_ms : -1);
+	copy->whole =
+		channel_deadline(copy->options.timeout_ms > 0 ? copy->options.timeout_ms : -1);
 	if (r == 0)
 		r = start_copy(sandbox, copy, path, error);
 	if (r == 0)
@@ -267,36 +296,42 @@ static int begin(struct yett_sandbox *sandbox, bool is_in, const char *path, con
 	return 0;
 }
 
-static int run(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path, const struct yett_copy_options *options,
-               struct yett_copy_result **ret_result, struct yett_error *error)
+static int run(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path,
+               const struct yett_copy_options *options, struct yett_copy_result **ret_result,
+               struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
-	int r = operation_run(begin(sandbox, is_in, path, host_path, options, &operation, error), &operation, error);
+	int r = operation_run(begin(sandbox, is_in, path, host_path, options, &operation, error),
+	                      &operation, error);
 
 	if (ret_result)
 		*ret_result = operation ? steal_ptr(&operation->copied) : NULL;
 	return r;
 }
 
-int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path, const struct yett_copy_options *options,
-                 struct yett_copy_result **ret_result, struct yett_error *error)
+int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path,
+                 const struct yett_copy_options *options, struct yett_copy_result **ret_result,
+                 struct yett_error *error)
 {
 	return run(sandbox, true, path, host_path, options, ret_result, error);
 }
 
-int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path, const struct yett_copy_options *options,
-                  struct yett_copy_result **ret_result, struct yett_error *error)
+int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
+                  const struct yett_copy_options *options, struct yett_copy_result **ret_result,
+                  struct yett_error *error)
 {
 	return run(sandbox, false, path, host_path, options, ret_result, error);
 }
 
-int yett_copy_in_begin(struct yett_sandbox *sandbox, const char *host_path, const char *path, const struct yett_copy_options *options,
+int yett_copy_in_begin(struct yett_sandbox *sandbox, const char *host_path, const char *path,
+                       const struct yett_copy_options *options,
                        struct yett_operation **ret_operation, struct yett_error *error)
 {
 	return begin(sandbox, true, path, host_path, options, ret_operation, error);
 }
 
-int yett_copy_out_begin(struct yett_sandbox *sandbox, const char *path, const char *host_path, const struct yett_copy_options *options,
+int yett_copy_out_begin(struct yett_sandbox *sandbox, const char *path, const char *host_path,
+                        const struct yett_copy_options *options,
                         struct yett_operation **ret_operation, struct yett_error *error)
 {
 	return begin(sandbox, false, path, host_path, options, ret_operation, error);

@@ -24,34 +24,45 @@
 
 bool sandbox_is_name(const char *text)
 {
-	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-")] && !strchr("._-", *text);
+	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-")] &&
+	       !strchr("._-", *text);
 }
 
 /* The names of the wire, so that a bad one is told by name and not as a request out of bounds. */
 static int check_names(const struct yett_sandbox_options *options, struct yett_error *error)
 {
-	static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
-	const char *profile = options->profile, *hostname = options->hostname, *name = options->name;
+	static const char host[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+	const char *profile = options->profile, *hostname = options->hostname,
+		   *name = options->name;
 
 	if (profile && !sandbox_is_name(profile))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a profile: " NAME_RULE,
-		                 profile);
-	if (hostname && (hostname[strspn(hostname, host)] || (*hostname && strchr(".-", *hostname))))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "%.100s cannot be a host name: letters, digits, '.' and '-' only, and a letter or digit first", hostname);
+		                 "%.100s cannot be the name of a profile: " NAME_RULE, profile);
+	if (hostname &&
+	    (hostname[strspn(hostname, host)] || (*hostname && strchr(".-", *hostname))))
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"%.100s cannot be a host name: letters, digits, '.' and '-' only, and a letter or digit first",
+			hostname);
 	if (name && !sandbox_is_name(name))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a sandbox: " NAME_RULE, name);
-	if (options->flags & ~(uint32_t)(YETT_SANDBOX_LINGER | YETT_SANDBOX_ASK | YETT_SANDBOX_PRIVATE))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the sandbox are not all known: %#x",
-		                 options->flags);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "%.100s cannot be the name of a sandbox: " NAME_RULE, name);
+	if (options->flags &
+	    ~(uint32_t)(YETT_SANDBOX_LINGER | YETT_SANDBOX_ASK | YETT_SANDBOX_PRIVATE))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "the flags of the sandbox are not all known: %#x", options->flags);
 	if (options->directory && options->directory[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the directory of a sandbox is an absolute path: %.100s",
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "the directory of a sandbox is an absolute path: %.100s",
 		                 options->directory);
 	return 0;
 }
 
-/* Annotations are the labels that nobody looks sandboxes up by: '#' before their key keeps them apart. */
-static int put_labels(struct channel *channel, const char *const *labels, bool are_annotations, struct yett_error *error)
+/* Annotations are the labels that nobody looks sandboxes up by: '#' before their key keeps them
+ * apart. */
+static int put_labels(struct channel *channel, const char *const *labels, bool are_annotations,
+                      struct yett_error *error)
 {
 	struct message_create *create = &channel->message.body.create;
 	const char *what = are_annotations ? "an annotation" : "a label";
@@ -61,24 +72,30 @@ static int put_labels(struct channel *channel, const char *const *labels, bool a
 		char text[MESSAGE_KEY_VALUE_MAX + 1];
 
 		if (create->labels_count == MESSAGE_LABELS_MAX)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d labels and annotations",
-			                 MESSAGE_LABELS_MAX);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			                 "more than %d labels and annotations", MESSAGE_LABELS_MAX);
 		if (!strchr(*labels, '=') || **labels == '=' || **labels == MESSAGE_ANNOTATION)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s is not KEY=VALUE: %s", what, *labels);
-		if (snprintf(text, sizeof text, "%s%s", are_annotations ? (char[]){MESSAGE_ANNOTATION, '\0'} : "", *labels) >=
-		    (int)sizeof text)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s is longer than %d bytes", what,
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			                 "%s is not KEY=VALUE: %s", what, *labels);
+		if (snprintf(text, sizeof text, "%s%s",
+		             are_annotations ? (char[]){MESSAGE_ANNOTATION, '\0'} : "",
+		             *labels) >= (int)sizeof text)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			                 "%s is longer than %d bytes", what,
 			                 MESSAGE_KEY_VALUE_MAX - are_annotations);
-		r = channel_put_text(channel, text, MESSAGE_KEY_VALUE_MAX, what, &create->labels[create->labels_count++], error);
+		r = channel_put_text(channel, text, MESSAGE_KEY_VALUE_MAX, what,
+		                     &create->labels[create->labels_count++], error);
 	}
 	return r;
 }
 
 /* What it is called and how long it may live. */
-static int put_identity(struct channel *channel, const struct yett_sandbox_options *options, struct yett_error *error)
+static int put_identity(struct channel *channel, const struct yett_sandbox_options *options,
+                        struct yett_error *error)
 {
 	struct message_create *create = &channel->message.body.create;
-	int r = channel_put_text(channel, options->name, MESSAGE_NAME_MAX, "the name", &create->name, error);
+	int r = channel_put_text(channel, options->name, MESSAGE_NAME_MAX, "the name",
+	                         &create->name, error);
 
 	if (r == 0)
 		r = put_labels(channel, options->labels, false, error);
@@ -93,18 +110,22 @@ static int put_identity(struct channel *channel, const struct yett_sandbox_optio
 	return r;
 }
 
-static int fill_create(struct channel *channel, const struct yett_sandbox_options *options, struct share_fds *fds, struct yett_error *error)
+static int fill_create(struct channel *channel, const struct yett_sandbox_options *options,
+                       struct share_fds *fds, struct yett_error *error)
 {
 	struct message_create *create = &channel_prepare(channel, MESSAGE_CREATE)->body.create;
 	const char *first_directory;
 	int r;
 
 	if (options->shares_count + (options->memory_dir != NULL) > MESSAGE_SHARES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%zu shares are more than the %d allowed",
-		                 options->shares_count + (options->memory_dir != NULL), MESSAGE_SHARES_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "%zu shares are more than the %d allowed",
+		                 options->shares_count + (options->memory_dir != NULL),
+		                 MESSAGE_SHARES_MAX);
 	if (options->tmpfs_count > MESSAGE_TMPFS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%zu tmpfs are more than the %d allowed",
-		                 options->tmpfs_count, MESSAGE_TMPFS_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "%zu tmpfs are more than the %d allowed", options->tmpfs_count,
+		                 MESSAGE_TMPFS_MAX);
 	r = check_names(options, error);
 	if (r)
 		return r;
@@ -113,10 +134,11 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 		r = reach_put(channel, options, error);
 	if (r)
 		return r;
-	r = channel_put_text(channel, options->profile ? options->profile : "default", MESSAGE_NAME_MAX, "the name of the profile",
-	                     &create->profile, error);
+	r = channel_put_text(channel, options->profile ? options->profile : "default",
+	                     MESSAGE_NAME_MAX, "the name of the profile", &create->profile, error);
 	if (r == 0)
-		r = channel_put_text(channel, options->hostname, MESSAGE_HOSTNAME_MAX, "the host name", &create->hostname, error);
+		r = channel_put_text(channel, options->hostname, MESSAGE_HOSTNAME_MAX,
+		                     "the host name", &create->hostname, error);
 	for (size_t i = 0; r == 0 && i < options->shares_count; i++) {
 		struct yett_share share;
 
@@ -141,10 +163,12 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 		if (r)
 			break;
 		if (create->tmpfs_count == MESSAGE_TMPFS_MAX)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d tmpfs and memory of shares",
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			                 "more than %d tmpfs and memory of shares",
 			                 MESSAGE_TMPFS_MAX);
 		create->tmpfs[create->tmpfs_count].size_bytes = tmpfs.size_bytes;
-		r = channel_put_text(channel, tmpfs.target, MESSAGE_PATH_MAX, "the target of a tmpfs",
+		r = channel_put_text(channel, tmpfs.target, MESSAGE_PATH_MAX,
+		                     "the target of a tmpfs",
 		                     &create->tmpfs[create->tmpfs_count++].target, error);
 	}
 	if (r == 0)
@@ -161,16 +185,21 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 }
 
 /* Where commands start; "/" is where init starts them by itself. */
-static int choose_directory(struct yett_sandbox *sandbox, const char *directory, struct yett_error *error)
+static int choose_directory(struct yett_sandbox *sandbox, const char *directory,
+                            struct yett_error *error)
 {
 	if (!directory || strcmp(directory, "/") == 0)
 		return 0;
 	sandbox->directory = strdup(directory);
-	return sandbox->directory ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+	return sandbox->directory ? 0
+	                          : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                                      "no memory for a sandbox");
 }
 
-/* Puts together what is asked for, a sandbox or its plan as sandbox->request says, with the lock held. */
-static int put_create(struct yett_connection *connection, const struct yett_sandbox_options *options, struct share_fds *fds,
+/* Puts together what is asked for, a sandbox or its plan as sandbox->request says, with the lock
+ * held. */
+static int put_create(struct yett_connection *connection,
+                      const struct yett_sandbox_options *options, struct share_fds *fds,
                       struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	int r;
@@ -182,25 +211,31 @@ static int put_create(struct yett_connection *connection, const struct yett_sand
 	}
 	r = fill_create(connection->channel, options, fds, error);
 	if (r == 0)
-		r = choose_directory(sandbox, options->directory ? options->directory : fds->first_directory, error);
+		r = choose_directory(sandbox,
+		                     options->directory ? options->directory : fds->first_directory,
+		                     error);
 	if (r)
 		return r;
-	connection->channel->message.body.create.plan_only = sandbox->request.wanted == CONNECTION_PLAN;
+	connection->channel->message.body.create.plan_only =
+		sandbox->request.wanted == CONNECTION_PLAN;
 	sandbox->outlives = options->flags & YETT_SANDBOX_LINGER;
 	(void)snprintf(fds->name, sizeof fds->name, "%s", options->name ? options->name : "");
 	return 0;
 }
 
 /* What only the client knows of a refusal. */
-static int explain(const struct yett_connection *connection, const struct share_fds *fds, int r, struct yett_error *error)
+static int explain(const struct yett_connection *connection, const struct share_fds *fds, int r,
+                   struct yett_error *error)
 {
 	if (r && error)
 		refusal_name_share(fds->targets, fds->fds, fds->count, error);
-	return connection->start == YETT_START_PERSONAL && geteuid() != 0 ? container_explain(r, error) : r;
+	return connection->start == YETT_START_PERSONAL && geteuid() != 0
+	               ? container_explain(r, error)
+	               : r;
 }
 
-static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options, struct yett_sandbox *sandbox,
-               struct yett_error *error)
+static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options,
+               struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	_cleanup_(shares_close) struct share_fds fds = {.count = 0};
 	int r = put_create(connection, options, &fds, sandbox, error);
@@ -214,7 +249,8 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 	return explain(connection, &fds, r, error);
 }
 
-/* Where a user's sandboxes keep what is to be there for the next one: made, with what is above it, for the user alone. */
+/* Where a user's sandboxes keep what is to be there for the next one: made, with what is above it,
+ * for the user alone. */
 static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	static const char *const parts[] = {"/.local", "/state", "/yett", "/memory"};
@@ -227,14 +263,17 @@ static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		used += (size_t)snprintf(path + used, KEYFILE_PATH_SIZE - used, "%s", parts[i]);
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot make the directory %s: %m", path);
+			return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+			                   "cannot make the directory %s: %m", path);
 	}
 	return 0;
 }
 
-/* Asks for a sandbox or a plan; once more with a directory at /mnt/memory, where that was what the profile wanted. */
-static int ask_for(struct yett_connection *connection, const struct yett_sandbox_options *options, enum connection_wanted wanted,
-                   struct yett_sandbox **ret_sandbox, struct yett_error *error)
+/* Asks for a sandbox or a plan; once more with a directory at /mnt/memory, where that was what the
+ * profile wanted. */
+static int ask_for(struct yett_connection *connection, const struct yett_sandbox_options *options,
+                   enum connection_wanted wanted, struct yett_sandbox **ret_sandbox,
+                   struct yett_error *error)
 {
 	struct yett_sandbox_options with;
 	struct yett_error why = {0};
@@ -247,7 +286,8 @@ static int ask_for(struct yett_connection *connection, const struct yett_sandbox
 		_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(wanted);
 
 		r = sandbox ? ask(connection, &with, sandbox, &why)
-		            : error_set(&why, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+		            : error_set(&why, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                        "no memory for a sandbox");
 		if (r == 0) {
 			*ret_sandbox = steal_ptr(&sandbox);
 			return 0;
@@ -264,8 +304,9 @@ static int ask_for(struct yett_connection *connection, const struct yett_sandbox
 	return r;
 }
 
-int yett_sandbox_create(struct yett_connection *connection, const struct yett_sandbox_options *options, struct yett_sandbox **ret_sandbox,
-                        struct yett_error *error)
+int yett_sandbox_create(struct yett_connection *connection,
+                        const struct yett_sandbox_options *options,
+                        struct yett_sandbox **ret_sandbox, struct yett_error *error)
 {
 	CONNECTION_LOCKED(connection);
 	struct yett_sandbox *sandbox;
@@ -289,13 +330,16 @@ static int no_memory(struct yett_error *error)
 }
 
 /* Descriptors of the caller's are borrowed until it has begun. */
-static int keep_request(struct creation *creation, const struct message *message, struct yett_error *error)
+static int keep_request(struct creation *creation, const struct message *message,
+                        struct yett_error *error)
 {
 	creation->body = malloc(MESSAGE_PACKET_MAX);
-	if (!creation->body || message_encode(message, creation->body, MESSAGE_PACKET_MAX, &creation->body_length) < 0)
+	if (!creation->body ||
+	    message_encode(message, creation->body, MESSAGE_PACKET_MAX, &creation->body_length) < 0)
 		return no_memory(error);
 	for (size_t i = 0; i < creation->fds.count; i++) {
-		int fd = creation->fds.opened[i] ? creation->fds.fds[i] : fcntl(creation->fds.fds[i], F_DUPFD_CLOEXEC, 0);
+		int fd = creation->fds.opened[i] ? creation->fds.fds[i]
+		                                 : fcntl(creation->fds.fds[i], F_DUPFD_CLOEXEC, 0);
 
 		if (fd < 0)
 			return shares_cannot("a descriptor", error);
@@ -311,12 +355,14 @@ static int explain_kept(struct creation *creation, int r, struct yett_error *err
 	_cleanup_free_ struct message *message = malloc(sizeof *message);
 	struct yett_connection *connection = creation->asked->connection;
 
-	if (!message || message_decode(MESSAGE_CREATE, creation->body, creation->body_length, message, NULL) != 0)
+	if (!message || message_decode(MESSAGE_CREATE, creation->body, creation->body_length,
+	                               message, NULL) != 0)
 		return r;
 	for (size_t i = 0; i < creation->fds.count; i++)
-		creation->fds.targets[i] = i < message->body.create.shares_count
-		                                   ? message_text(message, message->body.create.shares[i].target)
-		                                   : MEMORY_TARGET; /* which was added */
+		creation->fds.targets[i] =
+			i < message->body.create.shares_count
+				? message_text(message, message->body.create.shares[i].target)
+				: MEMORY_TARGET; /* which was added */
 	r = explain(connection, &creation->fds, r, error);
 	for (size_t i = 0; i < creation->fds.count; i++)
 		creation->fds.targets[i] = NULL;
@@ -338,14 +384,19 @@ static int ask_again(struct creation *creation, struct yett_error *error)
 	sandbox_free(creation->asked);
 	creation->asked = again;
 	creation->asked->connection = connection;
-	if (r == 0 && message_decode(MESSAGE_CREATE, creation->body, creation->body_length, &connection->channel->message, NULL) != 0)
+	if (r == 0 && message_decode(MESSAGE_CREATE, creation->body, creation->body_length,
+	                             &connection->channel->message, NULL) != 0)
 		r = no_memory(error);
 	if (r == 0)
 		r = shares_add(connection->channel,
-		               &(struct yett_share){.path = memory, .flags = YETT_SHARE_WRITABLE, .target = MEMORY_TARGET}, &creation->fds,
-		               error);
+		               &(struct yett_share){.path = memory,
+		                                    .flags = YETT_SHARE_WRITABLE,
+		                                    .target = MEMORY_TARGET},
+		               &creation->fds, error);
 	creation->fds.has_memory = true;
-	return r ? r : sandbox_send(connection, creation->fds.fds, creation->fds.count, creation->asked, error);
+	return r ? r
+	         : sandbox_send(connection, creation->fds.fds, creation->fds.count, creation->asked,
+	                        error);
 }
 
 static int step_creation(struct yett_operation *base, struct yett_error *error)
@@ -355,14 +406,17 @@ static int step_creation(struct yett_operation *base, struct yett_error *error)
 	int r;
 
 	if (!connection)
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the connection was closed before the sandbox was there");
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "the connection was closed before the sandbox was there");
 	CONNECTION_LOCKED(connection);
 	(void)!connection_look(connection, NULL);
-	if (creation->asked->request.state == CONNECTION_ASKED && channel_time_left(base->deadline) != 0)
+	if (creation->asked->request.state == CONNECTION_ASKED &&
+	    channel_time_left(base->deadline) != 0)
 		return -EAGAIN;
 	r = sandbox_finish(creation->asked, channel_deadline(0), error);
 	if (r == 0) {
-		work_keep(&creation->fds.works, creation->asked->request.info.id, creation->fds.name);
+		work_keep(&creation->fds.works, creation->asked->request.info.id,
+		          creation->fds.name);
 		return sandbox_take(steal_ptr(&creation->asked), &base->made, error);
 	}
 	r = explain_kept(creation, r, error);
@@ -400,7 +454,8 @@ static void end_creation(struct yett_operation *base)
 
 static const struct operation_kind creation_kind = {step_creation, wait_for_creation, end_creation};
 
-int yett_sandbox_create_begin(struct yett_connection *connection, const struct yett_sandbox_options *options,
+int yett_sandbox_create_begin(struct yett_connection *connection,
+                              const struct yett_sandbox_options *options,
                               struct yett_operation **ret_operation, struct yett_error *error)
 {
 	struct creation *creation = operation_new(&creation_kind, sizeof *creation);
@@ -418,7 +473,8 @@ int yett_sandbox_create_begin(struct yett_connection *connection, const struct y
 		if (r == 0)
 			r = keep_request(creation, &connection->channel->message, error);
 		if (r == 0)
-			r = sandbox_send(connection, creation->fds.fds, creation->fds.count, creation->asked, error);
+			r = sandbox_send(connection, creation->fds.fds, creation->fds.count,
+			                 creation->asked, error);
 	}
 	if (r)
 		return r;
@@ -428,7 +484,8 @@ int yett_sandbox_create_begin(struct yett_connection *connection, const struct y
 }
 
 /* memfd_create(2), fcntl(2) F_GET_SEALS */
-int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const char *what, struct yett_error *error)
+int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const char *what,
+                struct yett_error *error)
 {
 	const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 	_cleanup_(memory_freep) char *bytes = NULL;
@@ -436,8 +493,10 @@ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const 
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (seals < 0 || (seals & needed) != needed || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > max)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's %s is no sealed memory of at most %zu MiB", what,
+	if (seals < 0 || (seals & needed) != needed || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size > max)
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
+		                 "the helper's %s is no sealed memory of at most %zu MiB", what,
 		                 max >> 20);
 	size = (size_t)st.st_size;
 	bytes = memory_new(size + 1);
@@ -449,7 +508,8 @@ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const 
 		used += (size_t)n;
 	}
 	if (!bytes || used < size)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's %s cannot be read", what);
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
+		                 "the helper's %s cannot be read", what);
 	bytes[size] = '\0';
 	*ret_bytes = steal_ptr(&bytes);
 	*ret_length = size;
@@ -466,16 +526,18 @@ int sandbox_read_plan(int fd, bool as_json, char **ret_text, struct yett_error *
 	if (r)
 		return r;
 	split = memchr(text, '\0', length);
-	if (!split || split + 1 == text + length || memchr(split + 1, '\0', length - (size_t)(split + 1 - text)))
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan is not text and JSON");
+	if (!split || split + 1 == text + length ||
+	    memchr(split + 1, '\0', length - (size_t)(split + 1 - text)))
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
+		                 "the helper's plan is not text and JSON");
 	if (as_json)
 		memmove(text, split + 1, strlen(split + 1) + 1);
 	*ret_text = steal_ptr(&text);
 	return 0;
 }
 
-static int plan(struct yett_connection *connection, const struct yett_sandbox_options *options, bool as_json, char **ret_text,
-                struct yett_error *error)
+static int plan(struct yett_connection *connection, const struct yett_sandbox_options *options,
+                bool as_json, char **ret_text, struct yett_error *error)
 {
 	CONNECTION_LOCKED(connection);
 	_cleanup_(sandbox_freep) struct yett_sandbox *asked = NULL;
@@ -487,13 +549,15 @@ static int plan(struct yett_connection *connection, const struct yett_sandbox_op
 	return sandbox_read_plan(asked->request.fd, as_json, ret_text, error);
 }
 
-int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_text,
+int yett_sandbox_plan(struct yett_connection *connection,
+                      const struct yett_sandbox_options *options, char **ret_text,
                       struct yett_error *error)
 {
 	return plan(connection, options, false, ret_text, error);
 }
 
-int yett_sandbox_plan_json(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_json,
+int yett_sandbox_plan_json(struct yett_connection *connection,
+                           const struct yett_sandbox_options *options, char **ret_json,
                            struct yett_error *error)
 {
 	return plan(connection, options, true, ret_json, error);

@@ -19,7 +19,8 @@ void discard_fd(int fd)
 	if (fd < 0)
 		return;
 	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
+	(void)pthread_sigmask(SIG_SETMASK, &all,
+	                      &before); /* the program's signals are for its own threads */
 	if (pthread_create(&thread, NULL, close_one, (void *)(intptr_t)fd) == 0)
 		(void)pthread_detach(thread);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -11,14 +11,16 @@ const char *yett_version(void)
 
 int yett_check_version(uint32_t number, struct yett_error *error)
 {
-	const uint32_t major = number / 1000000, minor = number / 1000 % 1000, patch = number % 1000;
+	const uint32_t major = number / 1000000, minor = number / 1000 % 1000,
+		       patch = number % 1000;
 	bool is_same = major == YETT_VERSION_MAJOR && (major > 0 || minor == YETT_VERSION_MINOR);
 
 	if (is_same && number <= YETT_VERSION_NUMBER)
 		return 0;
-	return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-	                 "the program was made for libyett %u.%u.%u, and the library that is loaded is %s", major, minor, patch,
-	                 yett_version());
+	return error_set(
+		error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		"the program was made for libyett %u.%u.%u, and the library that is loaded is %s",
+		major, minor, patch, yett_version());
 }
 
 const char *yett_error_code_text(enum yett_code code)
@@ -33,8 +35,10 @@ const char *yett_error_reason_name(enum yett_reason reason)
 
 bool yett_error_retryable(const struct yett_error *error)
 {
-	/* what the system says of a helper that cannot be reached stays so until somebody does something about it */
-	return error && error_code_retryable(error->code) && !(error->code == YETT_E_HELPER_UNAVAILABLE && error->os_error);
+	/* what the system says of a helper that cannot be reached stays so until somebody does
+	 * something about it */
+	return error && error_code_retryable(error->code) &&
+	       !(error->code == YETT_E_HELPER_UNAVAILABLE && error->os_error);
 }
 
 const char *yett_error_code_name(enum yett_code code)

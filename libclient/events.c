@@ -16,9 +16,11 @@ struct yett_events {
 /* calls.py: a name for each number, from 0 on; an empty one where there is none */
 extern const char calls_text[], *const calls_end;
 
-static const char *const kinds[] = {"followed", "started", "exited",       "failed", "timeout",   "oom",          "forks-refused",
-                                    "paused",   "resumed", "ended",        "denied", "connected", "disconnected", "unreachable",
-                                    "blocked",  "full",    "network-lost", "asked",  "unrecorded"};
+static const char *const kinds[] = {"followed",     "started",     "exited",        "failed",
+                                    "timeout",      "oom",         "forks-refused", "paused",
+                                    "resumed",      "ended",       "denied",        "connected",
+                                    "disconnected", "unreachable", "blocked",       "full",
+                                    "network-lost", "asked",       "unrecorded"};
 
 static const char *const reasons[] = {"allowed",
                                       "a rule denies it",
@@ -39,7 +41,8 @@ const char *yett_peer_text(const struct yett_peer *peer, char out[YETT_PEER_SIZE
 {
 	const char *host = *peer->name ? peer->name : peer->address;
 	bool is_v6 = !*peer->name && strchr(host, ':');
-	int used = snprintf(out, YETT_PEER_SIZE, "%s%.253s%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "");
+	int used = snprintf(out, YETT_PEER_SIZE, "%s%.253s%s", is_v6 ? "[" : "", host,
+	                    is_v6 ? "]" : "");
 
 	if (peer->port)
 		(void)snprintf(out + used, YETT_PEER_SIZE - (size_t)used, ":%u", peer->port);
@@ -48,13 +51,17 @@ const char *yett_peer_text(const struct yett_peer *peer, char out[YETT_PEER_SIZE
 
 const char *yett_peer_rule(const struct yett_peer *peer, char out[YETT_PEER_RULE_SIZE])
 {
-	/* One that was asked about has an address only if the name is allowed, and its address is what is not. */
-	bool is_bound = (peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_UNBOUND || peer->why == YETT_BLOCKED_ASKED) &&
+	/* One that was asked about has an address only if the name is allowed, and its address is
+	 * what is not. */
+	bool is_bound = (peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_UNBOUND ||
+	                 peer->why == YETT_BLOCKED_ASKED) &&
 	                *peer->name && *peer->address;
-	bool is_any = is_bound || peer->why == YETT_BLOCKED_NO_RULE || peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_ASKED;
+	bool is_any = is_bound || peer->why == YETT_BLOCKED_NO_RULE ||
+	              peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_ASKED;
 	char text[YETT_PEER_SIZE];
 
-	(void)snprintf(out, YETT_PEER_RULE_SIZE, "%s%s%.45s", is_any ? yett_peer_text(peer, text) : "", is_bound ? "@" : "",
+	(void)snprintf(out, YETT_PEER_RULE_SIZE, "%s%s%.45s",
+	               is_any ? yett_peer_text(peer, text) : "", is_bound ? "@" : "",
 	               is_bound ? peer->address : "");
 	return out;
 }
@@ -73,18 +80,21 @@ const char *yett_call_name(uint32_t call)
 	return name < calls_end && *name ? name : NULL;
 }
 
-int yett_sandbox_follow(struct yett_connection *connection, const char *id_or_name, yett_event_fn each, void *data,
-                        struct yett_events **ret_events, struct yett_error *error)
+int yett_sandbox_follow(struct yett_connection *connection, const char *id_or_name,
+                        yett_event_fn each, void *data, struct yett_events **ret_events,
+                        struct yett_error *error)
 {
 	struct yett_events *events = calloc(1, sizeof *events);
 	int fd, r;
 
 	if (!events)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an event stream");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for an event stream");
 	r = manage_stream(connection, id_or_name ? id_or_name : "", &fd, events->id, error);
 	events->channel = r == 0 ? channel_take(fd, "the supervisor of the sandbox") : NULL;
 	if (r == 0 && !events->channel)
-		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an event stream");
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		              "no memory for an event stream");
 	if (r) {
 		free(events);
 		return r;
@@ -128,10 +138,11 @@ static struct yett_peer take_peer(const struct message *message)
 	                          .place = message_text(message, from->place)};
 }
 
-static void take_event(const struct message_event *from, const struct yett_result *result, const struct yett_peer *peer,
-                       struct yett_event *to)
+static void take_event(const struct message_event *from, const struct yett_result *result,
+                       const struct yett_peer *peer, struct yett_event *to)
 {
-	bool has_peer = (from->kind >= EVENT_CONNECTED && from->kind <= EVENT_FULL) || from->kind == EVENT_ASKED;
+	bool has_peer = (from->kind >= EVENT_CONNECTED && from->kind <= EVENT_FULL) ||
+	                from->kind == EVENT_ASKED;
 
 	*to = (struct yett_event){
 		.size = sizeof *to,
@@ -145,7 +156,8 @@ static void take_event(const struct message_event *from, const struct yett_resul
 		.os_error = (int)from->error,
 		.count = from->count,
 		.call = from->call,
-		.ended = from->kind == EVENT_ENDED ? connection_ended_of(from->ended) : YETT_ENDED_NOT,
+		.ended = from->kind == EVENT_ENDED ? connection_ended_of(from->ended)
+	                                           : YETT_ENDED_NOT,
 		.peer = has_peer ? peer : NULL,
 	};
 }
@@ -159,14 +171,16 @@ static int handle(struct yett_events *events, struct yett_error *error)
 	struct yett_peer peer;
 
 	if (channel->message.kind != MESSAGE_EVENT)
-		return channel_violation(channel, YETT_R_KIND, error, "a message of kind %u came on an event stream",
+		return channel_violation(channel, YETT_R_KIND, error,
+		                         "a message of kind %u came on an event stream",
 		                         channel->message.kind);
 	result = command_result(&channel->message.body.event.result);
 	peer = take_peer(&channel->message);
 	take_event(&channel->message.body.event, &result, &peer, &event);
 	if ((event.kind == YETT_EVENT_FOLLOWED) == events->has_begun || events->has_ended ||
 	    (events->has_begun && event.number <= events->number))
-		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "the events of the sandbox are out of order");
+		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
+		                         "the events of the sandbox are out of order");
 	event.lost = events->has_begun ? event.number - events->number - 1 : 0;
 	events->number = event.number;
 	events->has_begun = true;
@@ -186,6 +200,7 @@ int yett_events_dispatch(struct yett_events *events, struct yett_error *error)
 	} while (r == 0);
 	if (r == YETT_E_NOT_RUNNING)
 		return error_set(error, r, YETT_R_NONE,
-		                 events->has_ended ? "the sandbox has ended" : "the supervisor of the sandbox is gone");
+		                 events->has_ended ? "the sandbox has ended"
+		                                   : "the supervisor of the sandbox is gone");
 	return r == -EAGAIN ? 0 : r;
 }

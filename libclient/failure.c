@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int failure_set(struct yett_error *error, enum yett_code code, const char *step, const char *format, ...)
+int failure_set(struct yett_error *error, enum yett_code code, const char *step, const char *format,
+                ...)
 {
 	char text[sizeof error->message];
 	int number = errno;

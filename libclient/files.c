@@ -1,4 +1,5 @@
-/* See "files" in yett.h: operations on single files and directories, each by a worker inside (worker.h). */
+/* See "files" in yett.h: operations on single files and directories, each by a worker inside
+ * (worker.h). */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,21 +14,28 @@
 
 #define READ_FIRST 65536 /* what a file is expected to have when its size says nothing */
 
-_Static_assert((int)YETT_OPEN_READ == FILE_READ && (int)YETT_OPEN_WRITE == FILE_WRITE && (int)YETT_OPEN_CREATE == FILE_CREATE &&
-                       (int)YETT_OPEN_EXCLUSIVE == FILE_EXCLUSIVE && (int)YETT_OPEN_APPEND == FILE_APPEND &&
-                       (int)YETT_OPEN_TRUNCATE == FILE_TRUNCATE && (int)YETT_FILE_REGULAR == FILE_REGULAR &&
-                       (int)YETT_FILE_DIRECTORY == FILE_DIRECTORY && (int)YETT_FILE_SYMLINK == FILE_SYMLINK &&
-                       (int)YETT_FILE_FIFO == FILE_FIFO && (int)YETT_FILE_SOCKET == FILE_SOCKET &&
-                       (int)YETT_FILE_CHARACTER_DEVICE == FILE_CHARACTER_DEVICE && (int)YETT_FILE_BLOCK_DEVICE == FILE_BLOCK_DEVICE,
+_Static_assert((int)YETT_OPEN_READ == FILE_READ && (int)YETT_OPEN_WRITE == FILE_WRITE &&
+                       (int)YETT_OPEN_CREATE == FILE_CREATE &&
+                       (int)YETT_OPEN_EXCLUSIVE == FILE_EXCLUSIVE &&
+                       (int)YETT_OPEN_APPEND == FILE_APPEND &&
+                       (int)YETT_OPEN_TRUNCATE == FILE_TRUNCATE &&
+                       (int)YETT_FILE_REGULAR == FILE_REGULAR &&
+                       (int)YETT_FILE_DIRECTORY == FILE_DIRECTORY &&
+                       (int)YETT_FILE_SYMLINK == FILE_SYMLINK && (int)YETT_FILE_FIFO == FILE_FIFO &&
+                       (int)YETT_FILE_SOCKET == FILE_SOCKET &&
+                       (int)YETT_FILE_CHARACTER_DEVICE == FILE_CHARACTER_DEVICE &&
+                       (int)YETT_FILE_BLOCK_DEVICE == FILE_BLOCK_DEVICE,
                "the public names are those of the wire");
 
 static int check_path(const char *path, struct yett_error *error)
 {
 	if (!path || path[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a path inside is not absolute: %s",
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "a path inside is not absolute: %s",
 		                 path ? path : "none is given");
 	if (strlen(path) > MESSAGE_PATH_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is longer than %d bytes", MESSAGE_PATH_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the path is longer than %d bytes", MESSAGE_PATH_MAX);
 	return 0;
 }
 
@@ -46,7 +54,8 @@ struct file_call {
 
 static int no_memory(struct yett_error *error)
 {
-	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the file operation");
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                 "no memory for the file operation");
 }
 
 static int step(struct yett_operation *base, struct yett_error *error);
@@ -70,8 +79,9 @@ static void end(struct yett_operation *base)
 static const struct operation_kind kind = {step, wait_for, end};
 
 /* Starts a worker with its request prepared; the caller fills in the rest, and sends it. */
-static int begin(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path, struct file_call **ret_call,
-                 struct message_file **ret_request, struct yett_error *error)
+static int begin(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path,
+                 struct file_call **ret_call, struct message_file **ret_request,
+                 struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *base = NULL;
 	struct file_call *call;
@@ -96,7 +106,8 @@ static int begin(struct yett_sandbox *sandbox, enum file_operation wanted, const
 }
 
 /* Sends the request; then it goes on by itself. Consumes the call. */
-static int send_it(struct yett_sandbox *sandbox, struct file_call *call, struct yett_operation **ret_operation, struct yett_error *error)
+static int send_it(struct yett_sandbox *sandbox, struct file_call *call,
+                   struct yett_operation **ret_operation, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *base = &call->base;
 	int r = worker_watch(&call->worker, error);
@@ -111,7 +122,8 @@ static int send_it(struct yett_sandbox *sandbox, struct file_call *call, struct 
 	return 0;
 }
 
-/* Whether what came from inside is the open file that was asked for, of which nothing is to be feared. */
+/* Whether what came from inside is the open file that was asked for, of which nothing is to be
+ * feared. */
 static int check_descriptor(int fd, unsigned asked, struct yett_error *error)
 {
 	int flags = fcntl(fd, F_GETFL), mode = asked & YETT_OPEN_WRITE ? O_WRONLY : O_RDONLY;
@@ -123,16 +135,19 @@ static int check_descriptor(int fd, unsigned asked, struct yett_error *error)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
 		                 "the sandbox answered with something else than a regular file");
 	if (yett_stdio_check(fd, NULL))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-		                 "it is no ordinary file, and such are not handed out: a command inside can read it (yett exec)");
-	if ((flags & O_ACCMODE) != mode || !(flags & O_APPEND) != !(asked & YETT_OPEN_APPEND) || flags & (O_ASYNC | O_DIRECT | O_NONBLOCK))
+		return error_set(
+			error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			"it is no ordinary file, and such are not handed out: a command inside can read it (yett exec)");
+	if ((flags & O_ACCMODE) != mode || !(flags & O_APPEND) != !(asked & YETT_OPEN_APPEND) ||
+	    flags & (O_ASYNC | O_DIRECT | O_NONBLOCK))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
 		                 "the sandbox answered with a file that is not open as asked");
 	return 0;
 }
 
-int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode,
-                         struct yett_operation **ret_operation, struct yett_error *error)
+int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags,
+                         unsigned mode, struct yett_operation **ret_operation,
+                         struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
@@ -141,7 +156,8 @@ int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigne
 	if (flags & ~63U || !(flags & (YETT_OPEN_READ | YETT_OPEN_WRITE)) || mode > 0777 ||
 	    ((flags & YETT_OPEN_EXCLUSIVE) && !(flags & YETT_OPEN_CREATE)) ||
 	    ((flags & (YETT_OPEN_APPEND | YETT_OPEN_TRUNCATE)) && !(flags & YETT_OPEN_WRITE)))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a file cannot be opened so");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "a file cannot be opened so");
 	r = begin(sandbox, FILE_OPEN, path, &call, &request, error);
 	if (r)
 		return r;
@@ -151,17 +167,20 @@ int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigne
 	return send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode, int *ret_fd, struct yett_error *error)
+int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode,
+                   int *ret_fd, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
-	int r = operation_run(yett_file_open_begin(sandbox, path, flags, mode, &operation, error), &operation, error);
+	int r = operation_run(yett_file_open_begin(sandbox, path, flags, mode, &operation, error),
+	                      &operation, error);
 
 	if (r == 0)
 		*ret_fd = yett_operation_take_fd(operation);
 	return r;
 }
 
-int yett_socket_listen(struct yett_sandbox *sandbox, const char *path, unsigned mode, int *ret_fd, struct yett_error *error)
+int yett_socket_listen(struct yett_sandbox *sandbox, const char *path, unsigned mode, int *ret_fd,
+                       struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 	struct message_file *request;
@@ -169,7 +188,8 @@ int yett_socket_listen(struct yett_sandbox *sandbox, const char *path, unsigned 
 	int r;
 
 	if (mode > 0777)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%o is no mode of a socket", mode);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "%o is no mode of a socket", mode);
 	r = begin(sandbox, FILE_LISTEN, path, &call, &request, error);
 	if (r)
 		return r;
@@ -184,11 +204,12 @@ int yett_socket_listen(struct yett_sandbox *sandbox, const char *path, unsigned 
 
 static int io_failed(const char *what, const char *path, struct yett_error *error)
 {
-	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot %s %.150s: %m", what, path);
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot %s %.150s: %m", what,
+	                   path);
 }
 
-int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, char **ret_bytes, size_t *ret_length,
-                   struct yett_error *error)
+int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, char **ret_bytes,
+                   size_t *ret_length, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = -1;
 	_cleanup_(memory_freep) char *bytes = NULL;
@@ -214,7 +235,8 @@ int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, c
 			break;
 		length += n > 0 ? (size_t)n : 0;
 		if (length > max)
-			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the file has more than %zu bytes", max);
+			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+			                 "the file has more than %zu bytes", max);
 	}
 	if (r)
 		return r;
@@ -224,15 +246,18 @@ int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, c
 	return 0;
 }
 
-int yett_file_write(struct yett_sandbox *sandbox, const char *path, const void *bytes, size_t length, unsigned mode, size_t *ret_written,
-                    struct yett_error *error)
+int yett_file_write(struct yett_sandbox *sandbox, const char *path, const void *bytes,
+                    size_t length, unsigned mode, size_t *ret_written, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = -1;
 	size_t written = 0;
-	int r = yett_file_open(sandbox, path, YETT_OPEN_WRITE | YETT_OPEN_CREATE | YETT_OPEN_TRUNCATE, mode, &fd, error);
+	int r = yett_file_open(sandbox, path,
+	                       YETT_OPEN_WRITE | YETT_OPEN_CREATE | YETT_OPEN_TRUNCATE, mode, &fd,
+	                       error);
 
 	while (r == 0 && written < length) {
-		ssize_t n = pwrite(fd, (const char *)bytes + written, length - written, (off_t)written);
+		ssize_t n =
+			pwrite(fd, (const char *)bytes + written, length - written, (off_t)written);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -265,7 +290,8 @@ static void write_permissions(const struct message_file_entry *entry, char out[1
 }
 
 /* False when the name is none: it would be another place, once it is put behind a path. */
-static bool get_info(const struct message *message, const struct message_file_entry *entry, struct yett_file_info *ret_info)
+static bool get_info(const struct message *message, const struct message_file_entry *entry,
+                     struct yett_file_info *ret_info)
 {
 	const char *name = message_text(message, entry->name);
 
@@ -273,9 +299,12 @@ static bool get_info(const struct message *message, const struct message_file_en
 		return false;
 	ret_info->size = sizeof *ret_info;
 	(void)snprintf(ret_info->name, sizeof ret_info->name, "%s", name);
-	(void)snprintf(ret_info->owner, sizeof ret_info->owner, "%s", message_text(message, entry->owner));
-	(void)snprintf(ret_info->group, sizeof ret_info->group, "%s", message_text(message, entry->group));
-	(void)snprintf(ret_info->link, sizeof ret_info->link, "%s", message_text(message, entry->link));
+	(void)snprintf(ret_info->owner, sizeof ret_info->owner, "%s",
+	               message_text(message, entry->owner));
+	(void)snprintf(ret_info->group, sizeof ret_info->group, "%s",
+	               message_text(message, entry->group));
+	(void)snprintf(ret_info->link, sizeof ret_info->link, "%s",
+	               message_text(message, entry->link));
 	write_permissions(entry, ret_info->permissions);
 	ret_info->kind = (enum yett_file_kind)entry->kind;
 	ret_info->size_bytes = entry->size_bytes;
@@ -288,18 +317,21 @@ static bool get_info(const struct message *message, const struct message_file_en
 }
 
 /* What a function takes, as the wire has it; each has one at most. */
-static int take_flag(unsigned flags, enum yett_file_flag known, uint32_t wire, uint32_t *ret_wire, struct yett_error *error)
+static int take_flag(unsigned flags, enum yett_file_flag known, uint32_t wire, uint32_t *ret_wire,
+                     struct yett_error *error)
 {
 	if (flags & ~(unsigned)known)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the file operation are not all its own: %#x",
-		                 flags);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "the flags of the file operation are not all its own: %#x", flags);
 	*ret_wire = flags ? wire : 0;
 	return 0;
 }
 
 /* Of operations that are told of by their end alone. */
-static int begin_with(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path, unsigned flags, enum yett_file_flag known,
-                      uint32_t wire, struct file_call **ret_call, struct message_file **ret_request, struct yett_error *error)
+static int begin_with(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path,
+                      unsigned flags, enum yett_file_flag known, uint32_t wire,
+                      struct file_call **ret_call, struct message_file **ret_request,
+                      struct yett_error *error)
 {
 	uint32_t wire_flags;
 	int r = take_flag(flags, known, wire, &wire_flags, error);
@@ -311,12 +343,13 @@ static int begin_with(struct yett_sandbox *sandbox, enum file_operation wanted, 
 	return r;
 }
 
-int yett_file_stat_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_operation **ret_operation,
-                         struct yett_error *error)
+int yett_file_stat_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags,
+                         struct yett_operation **ret_operation, struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
-	int r = begin_with(sandbox, FILE_STAT, path, flags, YETT_FILE_FOLLOW, FILE_FOLLOW, &call, &request, error);
+	int r = begin_with(sandbox, FILE_STAT, path, flags, YETT_FILE_FOLLOW, FILE_FOLLOW, &call,
+	                   &request, error);
 
 	if (r)
 		return r;
@@ -324,11 +357,12 @@ int yett_file_stat_begin(struct yett_sandbox *sandbox, const char *path, unsigne
 	return send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_file_stat(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_file_info **ret_info,
-                   struct yett_error *error)
+int yett_file_stat(struct yett_sandbox *sandbox, const char *path, unsigned flags,
+                   struct yett_file_info **ret_info, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
-	int r = operation_run(yett_file_stat_begin(sandbox, path, flags, &operation, error), &operation, error);
+	int r = operation_run(yett_file_stat_begin(sandbox, path, flags, &operation, error),
+	                      &operation, error);
 
 	if (r == 0)
 		*ret_info = steal_ptr(&operation->info);
@@ -342,14 +376,17 @@ static int take_stat(struct file_call *call, struct yett_error *error)
 
 	if (!info)
 		return no_memory(error);
-	if (message->body.file_entries.entries_count != 1 || !get_info(message, message->body.file_entries.entries, info))
-		return channel_violation(call->worker.channel, YETT_R_RANGE, error, "yett-files told of something else");
+	if (message->body.file_entries.entries_count != 1 ||
+	    !get_info(message, message->body.file_entries.entries, info))
+		return channel_violation(call->worker.channel, YETT_R_RANGE, error,
+		                         "yett-files told of something else");
 	(void)snprintf(info->path, sizeof info->path, "%s", call->path);
 	call->base.info = steal_ptr(&info);
 	return 0;
 }
 
-/* Tells what came of a list. 0: all of it is told, or the caller has had enough; -EAGAIN: there is more to come. */
+/* Tells what came of a list. 0: all of it is told, or the caller has had enough; -EAGAIN: there is
+ * more to come. */
 static int tell_entries(struct file_call *call, struct yett_error *error)
 {
 	const struct message *message = &call->worker.channel->message;
@@ -362,12 +399,16 @@ static int tell_entries(struct file_call *call, struct yett_error *error)
 	for (uint32_t i = 0; i < body->entries_count; i++) {
 		const char *name = message_text(message, body->entries[i].name);
 
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || !get_info(message, &body->entries[i], info))
-			return channel_violation(call->worker.channel, YETT_R_RANGE, error, "yett-files listed what is no name of a file");
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+		    !get_info(message, &body->entries[i], info))
+			return channel_violation(call->worker.channel, YETT_R_RANGE, error,
+			                         "yett-files listed what is no name of a file");
 		if (call->told == call->max)
-			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the directory has more than %zu entries", call->max);
+			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+			                 "the directory has more than %zu entries", call->max);
 		call->told++;
-		(void)snprintf(info->path, sizeof info->path, "%s%s%s", call->path, has_slash ? "" : "/", name);
+		(void)snprintf(info->path, sizeof info->path, "%s%s%s", call->path,
+		               has_slash ? "" : "/", name);
 		if (call->each(info, call->data) != 0)
 			return 0;
 	}
@@ -390,7 +431,8 @@ static int take(struct file_call *call, struct yett_error *error)
 	}
 	if (kind_of != (uint32_t)call->last) {
 		worker->is_over = false;
-		return channel_violation(worker->channel, YETT_R_KIND, error, "yett-files answered with what was not asked");
+		return channel_violation(worker->channel, YETT_R_KIND, error,
+		                         "yett-files answered with what was not asked");
 	}
 	if (kind_of == MESSAGE_FILE_ENTRIES)
 		return take_stat(call, error);
@@ -401,8 +443,9 @@ static int take(struct file_call *call, struct yett_error *error)
 
 		if (call->listens && !sockets_is(fd, AF_UNIX, true)) {
 			discard_fd(steal_fd(&fd));
-			r = error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-			              "the sandbox answered with something else than a socket that listens");
+			r = error_set(
+				error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+				"the sandbox answered with something else than a socket that listens");
 		}
 		if (r == 0)
 			call->base.fd = steal_fd(&fd);
@@ -428,12 +471,14 @@ static int step(struct yett_operation *base, struct yett_error *error)
 		r = take(call, error);
 	} while (r == -EAGAIN);
 	if (r == -EAGAIN && channel_time_left(base->deadline) == 0)
-		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the file operation takes too long");
+		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
+		                 "the file operation takes too long");
 	return r;
 }
 
-int yett_file_list_begin(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data,
-                         struct yett_operation **ret_operation, struct yett_error *error)
+int yett_file_list_begin(struct yett_sandbox *sandbox, const char *path, size_t max,
+                         yett_file_fn each, void *data, struct yett_operation **ret_operation,
+                         struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
@@ -447,48 +492,59 @@ int yett_file_list_begin(struct yett_sandbox *sandbox, const char *path, size_t 
 	return send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data, struct yett_error *error)
+int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each,
+                   void *data, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 
-	return operation_run(yett_file_list_begin(sandbox, path, max, each, data, &operation, error), &operation, error);
+	return operation_run(
+		yett_file_list_begin(sandbox, path, max, each, data, &operation, error), &operation,
+		error);
 }
 
-int yett_file_mkdir_begin(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags,
-                          struct yett_operation **ret_operation, struct yett_error *error)
+int yett_file_mkdir_begin(struct yett_sandbox *sandbox, const char *path, unsigned mode,
+                          unsigned flags, struct yett_operation **ret_operation,
+                          struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
 	int r;
 
 	if (mode > 0777)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%o is no mode of a directory", mode);
-	r = begin_with(sandbox, FILE_MKDIR, path, flags, YETT_FILE_PARENTS, FILE_RECURSIVE, &call, &request, error);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "%o is no mode of a directory", mode);
+	r = begin_with(sandbox, FILE_MKDIR, path, flags, YETT_FILE_PARENTS, FILE_RECURSIVE, &call,
+	               &request, error);
 	if (r)
 		return r;
 	request->mode = mode;
 	return send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags, struct yett_error *error)
+int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags,
+                    struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 
-	return operation_run(yett_file_mkdir_begin(sandbox, path, mode, flags, &operation, error), &operation, error);
+	return operation_run(yett_file_mkdir_begin(sandbox, path, mode, flags, &operation, error),
+	                     &operation, error);
 }
 
-int yett_file_rename_begin(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags,
-                           struct yett_operation **ret_operation, struct yett_error *error)
+int yett_file_rename_begin(struct yett_sandbox *sandbox, const char *from, const char *to,
+                           unsigned flags, struct yett_operation **ret_operation,
+                           struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
 	int r = check_path(to, error);
 
 	if (r == 0)
-		r = begin_with(sandbox, FILE_RENAME, from, flags, YETT_FILE_REPLACE, FILE_REPLACE, &call, &request, error);
+		r = begin_with(sandbox, FILE_RENAME, from, flags, YETT_FILE_REPLACE, FILE_REPLACE,
+		               &call, &request, error);
 	if (r)
 		return r;
-	r = channel_put_text(call->worker.channel, to, MESSAGE_PATH_MAX, "the new path", &request->target, error);
+	r = channel_put_text(call->worker.channel, to, MESSAGE_PATH_MAX, "the new path",
+	                     &request->target, error);
 	if (r) {
 		yett_operation_free(&call->base);
 		return r;
@@ -496,31 +552,37 @@ int yett_file_rename_begin(struct yett_sandbox *sandbox, const char *from, const
 	return send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags, struct yett_error *error)
+int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags,
+                     struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 
-	return operation_run(yett_file_rename_begin(sandbox, from, to, flags, &operation, error), &operation, error);
+	return operation_run(yett_file_rename_begin(sandbox, from, to, flags, &operation, error),
+	                     &operation, error);
 }
 
-int yett_file_remove_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_operation **ret_operation,
-                           struct yett_error *error)
+int yett_file_remove_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags,
+                           struct yett_operation **ret_operation, struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
-	int r = begin_with(sandbox, FILE_REMOVE, path, flags, YETT_FILE_RECURSIVE, FILE_RECURSIVE, &call, &request, error);
+	int r = begin_with(sandbox, FILE_REMOVE, path, flags, YETT_FILE_RECURSIVE, FILE_RECURSIVE,
+	                   &call, &request, error);
 
 	return r ? r : send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_file_remove(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_error *error)
+int yett_file_remove(struct yett_sandbox *sandbox, const char *path, unsigned flags,
+                     struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 
-	return operation_run(yett_file_remove_begin(sandbox, path, flags, &operation, error), &operation, error);
+	return operation_run(yett_file_remove_begin(sandbox, path, flags, &operation, error),
+	                     &operation, error);
 }
 
-int yett_sandbox_mounts_begin(struct yett_sandbox *sandbox, struct yett_operation **ret_operation, struct yett_error *error)
+int yett_sandbox_mounts_begin(struct yett_sandbox *sandbox, struct yett_operation **ret_operation,
+                              struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct yett_mount_list *list = mounted_new();
 	struct message_file *request;
@@ -533,10 +595,12 @@ int yett_sandbox_mounts_begin(struct yett_sandbox *sandbox, struct yett_operatio
 	return send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_sandbox_mounts(struct yett_sandbox *sandbox, struct yett_mount_list **ret_list, struct yett_error *error)
+int yett_sandbox_mounts(struct yett_sandbox *sandbox, struct yett_mount_list **ret_list,
+                        struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
-	int r = operation_run(yett_sandbox_mounts_begin(sandbox, &operation, error), &operation, error);
+	int r = operation_run(yett_sandbox_mounts_begin(sandbox, &operation, error), &operation,
+	                      error);
 
 	if (r == 0)
 		*ret_list = yett_operation_take_mounts(operation);

@@ -33,9 +33,10 @@ struct prefix {
 };
 
 struct guards {
-	struct list *all, *prefixes;                  /* of struct guarded, of struct prefix */
-	const char *const *hidden, *const *read_only; /* lists of the administrator and the caller */
-	int failed;                                   /* the first error, negative: then nothing is shared */
+	struct list *all, *prefixes; /* of struct guarded, of struct prefix */
+	const char *const *hidden,
+		*const *read_only; /* lists of the administrator and the caller */
+	int failed;                /* the first error, negative: then nothing is shared */
 	char failed_at[PATH_MAX];
 };
 
@@ -60,12 +61,14 @@ static int guards_result(const struct guards *guards, struct yett_error *error)
 	if (!guards->failed)
 		return 0;
 	errno = -guards->failed;
-	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot guard %s in what is shared: %m", ESCAPE(guards->failed_at));
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+	                   "cannot guard %s in what is shared: %m", ESCAPE(guards->failed_at));
 }
 
 static int no_memory(struct yett_error *error)
 {
-	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the guarded paths of the shares");
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                 "no memory for the guarded paths of the shares");
 }
 
 /* Adds to the list a zeroed element of `size` bytes that begins with its path. NULL: no memory. */
@@ -83,7 +86,8 @@ static void *guards_append(struct guards *guards, struct list *list, size_t size
 	return NULL;
 }
 
-static void guards_add(struct guards *guards, enum guard_kind kind, const char *why, const char *path)
+static void guards_add(struct guards *guards, enum guard_kind kind, const char *why,
+                       const char *path)
 {
 	struct guarded *guarded = guards_append(guards, guards->all, sizeof *guarded, path);
 
@@ -94,8 +98,8 @@ static void guards_add(struct guards *guards, enum guard_kind kind, const char *
 }
 
 /*
- * Whether the caller may change who can search the directory that hides `name` from it: then so may a command in a writable share, and the
- * path is no more closed than the caller wants.
+ * Whether the caller may change who can search the directory that hides `name` from it: then so may
+ * a command in a writable share, and the path is no more closed than the caller wants.
  */
 static bool guards_is_own_closed(int at, const char *name)
 {
@@ -112,7 +116,8 @@ static bool guards_is_own_closed(int at, const char *name)
 	return is_own;
 }
 
-/* Opens a guarded path at the top of a share. A command may write there: no symbolic link is followed. */
+/* Opens a guarded path at the top of a share. A command may write there: no symbolic link is
+ * followed. */
 static int guards_open_top(int at, const char *name)
 {
 	int fd = -1, next;
@@ -122,7 +127,8 @@ static int guards_open_top(int at, const char *name)
 		char component[NAME_MAX + 1];
 
 		(void)snprintf(component, sizeof component, "%.*s", (int)length, name);
-		next = openat(fd < 0 ? at : fd, component, O_PATH | O_NOFOLLOW | O_CLOEXEC | (name[length] ? O_DIRECTORY : 0));
+		next = openat(fd < 0 ? at : fd, component,
+		              O_PATH | O_NOFOLLOW | O_CLOEXEC | (name[length] ? O_DIRECTORY : 0));
 		next = next < 0 ? -errno : next;
 		fd_close(fd);
 		fd = next;
@@ -131,7 +137,8 @@ static int guards_open_top(int at, const char *name)
 	return fd;
 }
 
-/* Opens a guarded path relative to `at`. Not by openat2(2), which valgrind and older filters do not know. */
+/* Opens a guarded path relative to `at`. Not by openat2(2), which valgrind and older filters do not
+ * know. */
 static int guards_open(int at, const char *name, enum guard_kind kind)
 {
 	int fd;
@@ -159,11 +166,13 @@ static int guards_path(int at, const char *name, char path[PATH_MAX])
 }
 
 /*
- * Adds `name` if it exists. ".git" counts only as a file, as worktrees have it: of the directory the table names the parts that git obeys.
- * A path that the caller has closed to itself counts as well, since a command in a writable share could open it again; and a secret behind
- * a symbolic link counts twice, since a command could replace the link.
+ * Adds `name` if it exists. ".git" counts only as a file, as worktrees have it: of the directory
+ * the table names the parts that git obeys. A path that the caller has closed to itself counts as
+ * well, since a command in a writable share could open it again; and a secret behind a symbolic
+ * link counts twice, since a command could replace the link.
  */
-static void guards_find(struct guards *guards, int at, const char *name, enum guard_kind kind, const char *why)
+static void guards_find(struct guards *guards, int at, const char *name, enum guard_kind kind,
+                        const char *why)
 {
 	_cleanup_fd_ int fd = guards_open(at, name, kind);
 	char path[PATH_MAX], named[PATH_MAX];
@@ -171,7 +180,8 @@ static void guards_find(struct guards *guards, int at, const char *name, enum gu
 	bool is_closed;
 	int r = fd;
 
-	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || (fd == -EACCES && !guards_is_own_closed(at, name)))
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ||
+	    (fd == -EACCES && !guards_is_own_closed(at, name)))
 		return;
 	if (fd >= 0)
 		r = fstat(fd, &st) < 0 ? -errno : fd_path(fd, path);
@@ -184,14 +194,17 @@ static void guards_find(struct guards *guards, int at, const char *name, enum gu
 	}
 	if (is_closed)
 		guards_add(guards, GUARD_CLOSED, why, named);
-	else if (kind != GUARD_READ_ONLY_TOP || (!S_ISLNK(st.st_mode) && !(strcmp(name, ".git") == 0 && S_ISDIR(st.st_mode))))
+	else if (kind != GUARD_READ_ONLY_TOP ||
+	         (!S_ISLNK(st.st_mode) && !(strcmp(name, ".git") == 0 && S_ISDIR(st.st_mode))))
 		guards_add(guards, kind, why, path);
 	if (!is_closed && kind == GUARD_HIDDEN && strcmp(path, named) != 0)
 		guards_add(guards, GUARD_LINK, why, named);
 }
 
-/* Adds every path of `kind` relative to the directory `at`. A listed name that begins with "./" is relative to the top of a share. */
-static void guards_find_all(struct guards *guards, int at, enum guard_kind kind, struct listing **listings)
+/* Adds every path of `kind` relative to the directory `at`. A listed name that begins with "./" is
+ * relative to the top of a share. */
+static void guards_find_all(struct guards *guards, int at, enum guard_kind kind,
+                            struct listing **listings)
 {
 	const char *const *listed = kind == GUARD_HIDDEN ? guards->hidden : guards->read_only;
 
@@ -203,7 +216,10 @@ static void guards_find_all(struct guards *guards, int at, enum guard_kind kind,
 		bool is_top = strncmp(listed[i], "./", 2) == 0;
 
 		if (is_top == (kind == GUARD_READ_ONLY_TOP))
-			guards_find(guards, at, listed[i] + (is_top || strncmp(listed[i], "~/", 2) == 0 ? 2 : 0), kind, WHY_LISTED);
+			guards_find(guards, at,
+			            listed[i] +
+			                    (is_top || strncmp(listed[i], "~/", 2) == 0 ? 2 : 0),
+			            kind, WHY_LISTED);
 	}
 }
 
@@ -230,16 +246,18 @@ static void guards_find_home(struct guards *guards, const char *home, bool is_wr
 }
 
 /*
- * ssh(1) uses the home directory of the user database, most programs use $HOME: guard both. `state` is the directory of stores and
- * sessions, as share_fds has it.
+ * ssh(1) uses the home directory of the user database, most programs use $HOME: guard both. `state`
+ * is the directory of stores and sessions, as share_fds has it.
  */
-static int guards_begin(struct guards *guards, const char *state, bool is_written, struct yett_error *error)
+static int guards_begin(struct guards *guards, const char *state, bool is_written,
+                        struct yett_error *error)
 {
 	const char *named = secure_getenv("HOME"), *config = secure_getenv("XDG_CONFIG_HOME");
 	char home[KEYFILE_PATH_SIZE], own[KEYFILE_PATH_SIZE];
 	int r;
 
-	*guards = (struct guards){.all = memory_new(sizeof *guards->all), .prefixes = memory_new(sizeof *guards->prefixes)};
+	*guards = (struct guards){.all = memory_new(sizeof *guards->all),
+	                          .prefixes = memory_new(sizeof *guards->prefixes)};
 	if (!guards->all || !guards->prefixes)
 		return no_memory(error);
 	r = guard_read_lists(&guards->hidden, &guards->read_only, error);
@@ -256,7 +274,8 @@ static int guards_begin(struct guards *guards, const char *state, bool is_writte
 		guards_find(guards, AT_FDCWD, own, GUARD_HIDDEN, "");
 	}
 	if (*state) {
-		(void)snprintf(own, sizeof own, "%.*s", (int)strlen(state) - 1, state); /* without the slash at its end */
+		(void)snprintf(own, sizeof own, "%.*s", (int)strlen(state) - 1,
+		               state); /* without the slash at its end */
 		guards_find(guards, AT_FDCWD, own, GUARD_HIDDEN, "");
 	}
 	return guards_result(guards, error);
@@ -285,8 +304,9 @@ static const struct prefix *guards_prefix(struct guards *guards, const char *pat
 }
 
 /*
- * The part of an absolute path below the directory `top`: "" for the directory itself, NULL where the path does not go through it.
- * Directories are compared by device and inode, so that a bind mount of one has the same guards.
+ * The part of an absolute path below the directory `top`: "" for the directory itself, NULL where
+ * the path does not go through it. Directories are compared by device and inode, so that a bind
+ * mount of one has the same guards.
  */
 static const char *guards_below(struct guards *guards, const char *path, const struct stat *top)
 {
@@ -313,13 +333,15 @@ static bool is_strictly_below(const char *path, const char *directory)
 }
 
 /* Whether a mount of the request, other than its share, is at the path or above it. */
-static bool guard_is_mounted(const struct channel *channel, const struct share_fds *fds, const char *target, const char *path)
+static bool guard_is_mounted(const struct channel *channel, const struct share_fds *fds,
+                             const char *target, const char *path)
 {
 	const struct message *message = &channel->message;
 	const struct message_create *create = &message->body.create;
 
 	for (size_t i = 0; i < fds->count; i++)
-		if (is_strictly_below(fds->targets[i], target) && own_place_is_below(path, fds->targets[i]))
+		if (is_strictly_below(fds->targets[i], target) &&
+		    own_place_is_below(path, fds->targets[i]))
 			return true;
 	for (uint32_t i = 0; i < create->tmpfs_count; i++) {
 		const char *other = message_text(message, create->tmpfs[i].target);
@@ -331,20 +353,24 @@ static bool guard_is_mounted(const struct channel *channel, const struct share_f
 }
 
 /* A share inside a hidden directory would be hidden with it. */
-static int guard_check_inside(const struct share_fds *fds, const char *path, struct yett_error *error)
+static int guard_check_inside(const struct share_fds *fds, const char *path,
+                              struct yett_error *error)
 {
 	for (size_t i = 0; i < fds->count; i++) {
 		if (!is_strictly_below(fds->targets[i], path))
 			continue;
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "nothing can be shared at %s: %s is hidden there",
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                "nothing can be shared at %s: %s is hidden there",
 		                ESCAPE(fds->targets[i]), ESCAPE(path));
-		error_mend(error, "choose another target, such as /mnt/NAME, or share %s itself", path);
+		error_mend(error, "choose another target, such as /mnt/NAME, or share %s itself",
+		           path);
 		return YETT_E_INVALID_REQUEST;
 	}
 	return 0;
 }
 
-static int guard_put_path(struct channel *channel, bool is_hidden, const char *path, struct yett_error *error)
+static int guard_put_path(struct channel *channel, bool is_hidden, const char *path,
+                          struct yett_error *error)
 {
 	struct message_create *create = &channel->message.body.create;
 	struct text *list = is_hidden ? create->masks : create->read_only;
@@ -358,33 +384,38 @@ static int guard_put_path(struct channel *channel, bool is_hidden, const char *p
 	}
 	if (*count == MESSAGE_COVERS_MAX) {
 		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-		                "the shares contain more than %d guarded paths to make %s: %.200s", MESSAGE_COVERS_MAX,
-		                is_hidden ? "hidden" : "read-only", ESCAPE(path));
+		                "the shares contain more than %d guarded paths to make %s: %.200s",
+		                MESSAGE_COVERS_MAX, is_hidden ? "hidden" : "read-only",
+		                ESCAPE(path));
 		error_mend(error, "share fewer or smaller directories");
 		return YETT_E_INVALID_REQUEST;
 	}
-	return channel_put_text(channel, path, MESSAGE_PATH_MAX, "a guarded path", &list[(*count)++], error);
+	return channel_put_text(channel, path, MESSAGE_PATH_MAX, "a guarded path",
+	                        &list[(*count)++], error);
 }
 
 /* A command could undo the guard. */
-static int guard_refuse(enum guard_kind kind, const char *path, const char *share, struct yett_error *error)
+static int guard_refuse(enum guard_kind kind, const char *path, const char *share,
+                        struct yett_error *error)
 {
 	if (kind == GUARD_CLOSED) {
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-		                "cannot share %s: a directory above %s is closed to its owner, so what is there cannot be guarded",
-		                ESCAPE(share), ESCAPE(path));
+		(void)error_set(
+			error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+			"cannot share %s: a directory above %s is closed to its owner, so what is there cannot be guarded",
+			ESCAPE(share), ESCAPE(path));
 		error_mend(error, "chmod u+x that directory, or share a smaller one");
 		return YETT_E_FILE_OPERATION_FAILED;
 	}
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                "cannot share %s for writing: a symbolic link leads to the secret %s, and a command could replace it",
-	                ESCAPE(share), ESCAPE(path));
+	(void)error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"cannot share %s for writing: a symbolic link leads to the secret %s, and a command could replace it",
+		ESCAPE(share), ESCAPE(path));
 	error_mend(error, "share it read-only or copy-on-write, or share a smaller directory");
 	return YETT_E_INVALID_REQUEST;
 }
 
-static int guard_put_one(struct channel *channel, const struct share_fds *fds, size_t i, const struct guarded *guarded, const char *rest,
-                         struct yett_error *error)
+static int guard_put_one(struct channel *channel, const struct share_fds *fds, size_t i,
+                         const struct guarded *guarded, const char *rest, struct yett_error *error)
 {
 	const char *target = fds->targets[i];
 	bool is_hidden = guarded->kind == GUARD_HIDDEN;
@@ -398,13 +429,15 @@ static int guard_put_one(struct channel *channel, const struct share_fds *fds, s
 	if (guard_is_mounted(channel, fds, target, path))
 		return 0;
 	for (const char *at = path; *at; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f) /* no plan takes it, and only a symbolic link leads there */
+		if ((unsigned char)*at < ' ' ||
+		    *at == 0x7f) /* no plan takes it, and only a symbolic link leads there */
 			return is_hidden ? guard_refuse(GUARD_LINK, path, target, error) : 0;
 	r = is_hidden ? guard_check_inside(fds, path, error) : 0;
 	return r ? r : guard_put_path(channel, is_hidden, path, error);
 }
 
-static int guard_put_share(struct channel *channel, const struct share_fds *fds, size_t i, struct guards *guards, struct yett_error *error)
+static int guard_put_share(struct channel *channel, const struct share_fds *fds, size_t i,
+                           struct guards *guards, struct yett_error *error)
 {
 	bool is_written = channel->message.body.create.shares[i].mode == SHARE_RW;
 	size_t before = guards->all->count;
@@ -415,7 +448,9 @@ static int guard_put_share(struct channel *channel, const struct share_fds *fds,
 		return shares_cannot(fds->targets[i], error);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	if (is_written && !(fds->has_memory && i == fds->count - 1)) /* notes for the next sandbox obey nobody's tools */
+	if (is_written &&
+	    !(fds->has_memory &&
+	      i == fds->count - 1)) /* notes for the next sandbox obey nobody's tools */
 		guards_find_top(guards, fds->fds[i]);
 	for (size_t j = 0; r == 0 && j < guards->all->count; j++) {
 		const struct guarded *guarded = guards->all->items[j];
@@ -455,10 +490,11 @@ int guard_put(struct channel *channel, const struct share_fds *fds, struct yett_
 }
 
 /*
- * A directory that contains a top-level guarded path is guarded too: shared alone, it would be the top, and the path would no longer match.
- * The share itself is exempt.
+ * A directory that contains a top-level guarded path is guarded too: shared alone, it would be the
+ * top, and the path would no longer match. The share itself is exempt.
  */
-int yett_guard_of(int share, int fd, enum yett_guard *ret_guard, const char **ret_why, struct yett_error *error)
+int yett_guard_of(int share, int fd, enum yett_guard *ret_guard, const char **ret_why,
+                  struct yett_error *error)
 {
 	_cleanup_(guards_end) struct guards guards = {.failed = 0};
 	enum yett_guard found = YETT_GUARD_NONE;
@@ -470,18 +506,24 @@ int yett_guard_of(int share, int fd, enum yett_guard *ret_guard, const char **re
 	if (r)
 		return r;
 	if (fstat(share, &top) < 0 || fstat(fd, &st) < 0)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot look at what is to be shared: %m");
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                   "cannot look at what is to be shared: %m");
 	if (fd_path(fd, path) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the shared file has no path");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "the shared file has no path");
 	guards_find_top(&guards, share);
 	for (size_t i = 0; i < guards.all->count && found != YETT_GUARD_HIDDEN; i++) {
 		const struct guarded *guarded = guards.all->items[i];
-		bool is_inside = stat(guarded->path, &guarded_st) == 0 && guards_below(&guards, path, &guarded_st);
+		bool is_inside = stat(guarded->path, &guarded_st) == 0 &&
+		                 guards_below(&guards, path, &guarded_st);
 
 		if (!is_inside &&
-		    (guarded->kind != GUARD_READ_ONLY_TOP || fd_same_file(&top, &st) || !guards_below(&guards, guarded->path, &st)))
+		    (guarded->kind != GUARD_READ_ONLY_TOP || fd_same_file(&top, &st) ||
+		     !guards_below(&guards, guarded->path, &st)))
 			continue;
-		found = guarded->kind == GUARD_HIDDEN || guarded->kind == GUARD_LINK ? YETT_GUARD_HIDDEN : YETT_GUARD_READ_ONLY;
+		found = guarded->kind == GUARD_HIDDEN || guarded->kind == GUARD_LINK
+		                ? YETT_GUARD_HIDDEN
+		                : YETT_GUARD_READ_ONLY;
 		why = guarded->why;
 	}
 	r = guards_result(&guards, error);

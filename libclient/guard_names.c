@@ -185,7 +185,8 @@ static const char *const histories[] = {
 };
 
 static const char *const wallets[] = {
-	".bitcoin", ".litecoin", ".ethereum", ".electrum", ".config/solana", ".local/share/monero", NULL,
+	".bitcoin",       ".litecoin",           ".ethereum", ".electrum",
+	".config/solana", ".local/share/monero", NULL,
 };
 
 static const char *const shells[] = {
@@ -415,8 +416,9 @@ static const char *const agents_home[] = {
 	NULL,
 };
 
-static const char *const git_top[] = {".git",         ".git/hooks",     ".git/config", ".git/config.worktree",
-                                      ".git/modules", ".git/commondir", ".husky",      NULL};
+static const char *const git_top[] = {
+	".git",         ".git/hooks",     ".git/config", ".git/config.worktree",
+	".git/modules", ".git/commondir", ".husky",      NULL};
 
 static const char *const editors_top[] = {
 	".vscode",
@@ -483,7 +485,8 @@ static const char *const agents_top[] = {
 	NULL,
 };
 
-static const char *const shells_top[] = {".envrc", ".mise.toml", "mise.toml", ".mise", ".autoenv.zsh", ".autoenv", NULL};
+static const char *const shells_top[] = {".envrc",       ".mise.toml", "mise.toml", ".mise",
+                                         ".autoenv.zsh", ".autoenv",   NULL};
 
 const struct guard_class guard_classes[] = {
 	{GUARD_HIDDEN, "Yett's own keys, settings and stores", own},

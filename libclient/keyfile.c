@@ -14,7 +14,8 @@
 #define KEYFILE_LINE_MAX 512
 #define BASE64_SIZE      45 /* 32 bytes, and a NUL */
 
-/* The name of a file that is made; `made` until it is complete, so that a failure half-way removes it. */
+/* The name of a file that is made; `made` until it is complete, so that a failure half-way removes
+ * it. */
 struct unfinished {
 	const char *path;
 	bool made;
@@ -28,13 +29,17 @@ static void unfinished_remove(struct unfinished *file)
 
 static int failed(struct yett_error *error, const char *what, const char *path)
 {
-	enum yett_code code = errno == ENOENT ? YETT_E_NOT_FOUND : errno == EEXIST ? YETT_E_ALREADY_EXISTS : YETT_E_FILE_OPERATION_FAILED;
+	enum yett_code code = errno == ENOENT   ? YETT_E_NOT_FOUND
+	                      : errno == EEXIST ? YETT_E_ALREADY_EXISTS
+	                                        : YETT_E_FILE_OPERATION_FAILED;
 
 	return failure_set(error, code, NULL, "cannot %s %s: %m", what, path);
 }
 
-/* Opens a regular file of at most KEYFILE_MAX bytes and reads all of it. `private`: only its owner may read it. */
-static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1], struct yett_error *error)
+/* Opens a regular file of at most KEYFILE_MAX bytes and reads all of it. `private`: only its owner
+ * may read it. */
+static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1],
+                     struct yett_error *error)
 {
 	/* O_NONBLOCK: a FIFO in the file's place must not hold us */
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -46,14 +51,17 @@ static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1], 
 	if (fstat(fd, &st) < 0)
 		return failed(error, "look at", path);
 	if (!S_ISREG(st.st_mode) || st.st_size > KEYFILE_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no key file of Yett: yett keygen makes one", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "%s is no key file of Yett: yett keygen makes one", path);
 	if (private && st.st_uid != geteuid())
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the key %s belongs to another user, so it is not used",
-		                 path);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                 "the key %s belongs to another user, so it is not used", path);
 	if (private && (st.st_mode & 077)) {
 		(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-		                "the key %s can be read or written by others, so it is not used", path);
-		error_detail(error, "its mode is %03o; chmod 600 %s", (unsigned)st.st_mode & 0777, path);
+		                "the key %s can be read or written by others, so it is not used",
+		                path);
+		error_detail(error, "its mode is %03o; chmod 600 %s", (unsigned)st.st_mode & 0777,
+		             path);
 		return YETT_E_SECURITY_VIOLATION;
 	}
 	n = read(fd, out, KEYFILE_MAX);
@@ -61,7 +69,8 @@ static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1], 
 		return failed(error, "read", path);
 	out[n] = '\0';
 	if (strlen(out) != (size_t)n)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no key file of Yett: yett keygen makes one", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "%s is no key file of Yett: yett keygen makes one", path);
 	return 0;
 }
 
@@ -71,8 +80,9 @@ static bool decode_key(const char *text, size_t length, uint8_t out[32])
 	size_t bytes;
 	const char *end;
 
-	return sodium_base642bin(out, 32, text, length, NULL, &bytes, &end, sodium_base64_VARIANT_ORIGINAL) == 0 && bytes == 32 &&
-	       end == text + length;
+	return sodium_base642bin(out, 32, text, length, NULL, &bytes, &end,
+	                         sodium_base64_VARIANT_ORIGINAL) == 0 &&
+	       bytes == 32 && end == text + length;
 }
 
 int keyfile_read_seed(const char *path, uint8_t ret_seed[KEY_SEED_SIZE], struct yett_error *error)
@@ -83,16 +93,18 @@ int keyfile_read_seed(const char *path, uint8_t ret_seed[KEY_SEED_SIZE], struct 
 
 	if (r == 0) {
 		line = strcspn(text, "\n");
-		if (strncmp(text, KEY_PRIVATE_PREFIX, prefix) != 0 || (text[line] && text[line + 1]) ||
+		if (strncmp(text, KEY_PRIVATE_PREFIX, prefix) != 0 ||
+		    (text[line] && text[line + 1]) ||
 		    !decode_key(text + prefix, line - prefix, ret_seed))
-			r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no private key of Yett: yett keygen makes one",
-			              path);
+			r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			              "%s is no private key of Yett: yett keygen makes one", path);
 	}
 	sodium_memzero(text, sizeof text);
 	return r;
 }
 
-int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char *line, size_t size, struct yett_error *error)
+int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char *line, size_t size,
+                         struct yett_error *error)
 {
 	char text[KEYFILE_MAX + 1];
 	size_t prefix = strlen(KEY_PUBLIC_PREFIX), end, key;
@@ -103,12 +115,15 @@ int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char 
 		return r;
 	end = strcspn(text, "\n");
 	if (text[end] && text[end + 1])
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no public key of Yett, which is one line", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "%s is no public key of Yett, which is one line", path);
 	text[end] = '\0';
 	key = strncmp(text, KEY_PUBLIC_PREFIX, prefix) == 0 ? strcspn(text + prefix, " ") : 0;
 	if (!key || !decode_key(text + prefix, key, bytes))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "%s is no public key of Yett: it lies beside the private one, and ends in .pub", path);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"%s is no public key of Yett: it lies beside the private one, and ends in .pub",
+			path);
 	for (char *at = text; *at; at++)
 		if ((unsigned char)*at < 0x20 || (unsigned char)*at > 0x7e)
 			*at = '?';
@@ -128,16 +143,19 @@ int keyfile_home(char *out, size_t size, struct yett_error *error)
 	if (!home || home[0] != '/')
 		home = secure_getenv("HOME");
 	if (!home || home[0] != '/')
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "this user has no home directory to keep a key in");
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		                 "this user has no home directory to keep a key in");
 	if ((size_t)snprintf(out, size, "%s", home) >= size)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of the home directory is too long");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the path of the home directory is too long");
 	return 0;
 }
 
 static int join(char *out, size_t size, const char *a, const char *b, struct yett_error *error)
 {
 	if ((size_t)snprintf(out, size, "%s%s", a, b) >= size)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is too long: %s", a);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the path is too long: %s", a);
 	return 0;
 }
 
@@ -186,9 +204,11 @@ static int write_all(int fd, const char *text, size_t length)
 }
 
 /* Makes `file`, which must not exist, and writes `text` through to the disk. */
-static int make_file(struct unfinished *file, mode_t mode, const char *text, struct yett_error *error)
+static int make_file(struct unfinished *file, mode_t mode, const char *text,
+                     struct yett_error *error)
 {
-	_cleanup_fd_ int fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	_cleanup_fd_ int fd =
+		open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	int r;
 
 	if (fd < 0)
@@ -212,14 +232,16 @@ static void make_comment(char *out, size_t size)
 	(void)gethostname(host, sizeof host - 1);
 	(void)snprintf(out, size, "%s@%s", found ? found->pw_name : "user", host);
 	for (; *out; out++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@-", *out))
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@-",
+		            *out))
 			*out = '_';
 }
 
 /* Appends a line to authorized_keys, which is made where it is missing. */
 static int append_line(const char *path, const char *line, struct yett_error *error)
 {
-	_cleanup_fd_ int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	_cleanup_fd_ int fd =
+		open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	char text[KEYFILE_LINE_MAX + 1], last = '\n';
 	struct stat st;
 	int r;
@@ -227,8 +249,8 @@ static int append_line(const char *path, const char *line, struct yett_error *er
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return failed(error, "open", path);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s must be a file of its user's that others cannot write",
-		                 path);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                 "%s must be a file of its user's that others cannot write", path);
 	if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1)
 		return failed(error, "read", path);
 	(void)snprintf(text, sizeof text, "%s%s", last == '\n' ? "" : "\n", line);
@@ -241,14 +263,17 @@ static int append_line(const char *path, const char *line, struct yett_error *er
 }
 
 /*
- * The secret half is made last: a crash before it leaves a public key that nobody can sign with, never a key that
- * was not enrolled.
+ * The secret half is made last: a crash before it leaves a public key that nobody can sign with,
+ * never a key that was not enrolled.
  */
 static int generate(const char *path, const char *authorized_keys, struct yett_error *error)
 {
-	char public_path[KEYFILE_PATH_SIZE], comment[160], base64[BASE64_SIZE], line[KEYFILE_LINE_MAX];
-	uint8_t public_key[crypto_sign_PUBLICKEYBYTES], secret[crypto_sign_SECRETKEYBYTES], seed[KEY_SEED_SIZE];
-	_cleanup_(unfinished_remove) struct unfinished public_file = {public_path, false}, private_file = {path, false};
+	char public_path[KEYFILE_PATH_SIZE], comment[160], base64[BASE64_SIZE],
+		line[KEYFILE_LINE_MAX];
+	uint8_t public_key[crypto_sign_PUBLICKEYBYTES], secret[crypto_sign_SECRETKEYBYTES],
+		seed[KEY_SEED_SIZE];
+	_cleanup_(unfinished_remove) struct unfinished public_file = {public_path, false},
+						       private_file = {path, false};
 	struct stat st;
 	int r;
 
@@ -256,19 +281,23 @@ static int generate(const char *path, const char *authorized_keys, struct yett_e
 	if (r)
 		return r;
 	if (lstat(path, &st) == 0)
-		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "%s is there already, and is left as it is", path);
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+		                 "%s is there already, and is left as it is", path);
 	if (sodium_init() < 0)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the kernel gives no random numbers for a key");
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                 "the kernel gives no random numbers for a key");
 	(void)crypto_sign_keypair(public_key, secret);
 	(void)crypto_sign_ed25519_sk_to_seed(seed, secret);
 	make_comment(comment, sizeof comment);
-	(void)sodium_bin2base64(base64, sizeof base64, public_key, sizeof public_key, sodium_base64_VARIANT_ORIGINAL);
+	(void)sodium_bin2base64(base64, sizeof base64, public_key, sizeof public_key,
+	                        sodium_base64_VARIANT_ORIGINAL);
 	(void)snprintf(line, sizeof line, "%s%s %s\n", KEY_PUBLIC_PREFIX, base64, comment);
 	r = make_file(&public_file, 0644, line, error);
 	if (r == 0 && authorized_keys)
 		r = append_line(authorized_keys, line, error);
 	if (r == 0) {
-		(void)sodium_bin2base64(base64, sizeof base64, seed, sizeof seed, sodium_base64_VARIANT_ORIGINAL);
+		(void)sodium_bin2base64(base64, sizeof base64, seed, sizeof seed,
+		                        sodium_base64_VARIANT_ORIGINAL);
 		(void)snprintf(line, sizeof line, "%s%s\n", KEY_PRIVATE_PREFIX, base64);
 		r = make_file(&private_file, 0600, line, error);
 	}
@@ -291,7 +320,8 @@ int yett_key_generate(const char *path, struct yett_error *error)
 		if (r == 0)
 			r = make_default_directory(directory, error);
 		if (r == 0)
-			r = join(default_path, sizeof default_path, directory, "/id_ed25519", error);
+			r = join(default_path, sizeof default_path, directory, "/id_ed25519",
+			         error);
 		if (r)
 			return r;
 		path = default_path;
@@ -301,7 +331,8 @@ int yett_key_generate(const char *path, struct yett_error *error)
 
 int yett_key_ensure(const char *directory, bool *ret_created, struct yett_error *error)
 {
-	char home_config[KEYFILE_PATH_SIZE], path[KEYFILE_PATH_SIZE], authorized_keys[KEYFILE_PATH_SIZE];
+	char home_config[KEYFILE_PATH_SIZE], path[KEYFILE_PATH_SIZE],
+		authorized_keys[KEYFILE_PATH_SIZE];
 	_cleanup_fd_ int lock = -1;
 	bool is_default = !directory;
 	struct stat st;
@@ -312,7 +343,8 @@ int yett_key_ensure(const char *directory, bool *ret_created, struct yett_error 
 	if (r == 0)
 		r = join(path, sizeof path, directory, "/id_ed25519", error);
 	if (r == 0)
-		r = join(authorized_keys, sizeof authorized_keys, directory, "/authorized_keys", error);
+		r = join(authorized_keys, sizeof authorized_keys, directory, "/authorized_keys",
+		         error);
 	if (r == 0 && is_default && lstat(path, &st) < 0)
 		r = make_default_directory(home_config, error);
 	if (r)

@@ -23,10 +23,12 @@ static void listing_free(struct listing *listing)
 	free(listing);
 }
 
-/* Leaves the listing unknown where the directory cannot be read, is too large, or memory is short. */
+/* Leaves the listing unknown where the directory cannot be read, is too large, or memory is short.
+ */
 static void listing_read(struct listing *listing, int at)
 {
-	int fd = openat(at, *listing->directory ? listing->directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(at, *listing->directory ? listing->directory : ".",
+	                O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
@@ -45,11 +47,13 @@ static void listing_read(struct listing *listing, int at)
 	(void)closedir(directory);
 }
 
-static struct listing *listing_find(struct listing **listings, int at, const char *directory, size_t length)
+static struct listing *listing_find(struct listing **listings, int at, const char *directory,
+                                    size_t length)
 {
 	struct listing *listing = *listings;
 
-	while (listing && (strncmp(listing->directory, directory, length) != 0 || listing->directory[length]))
+	while (listing &&
+	       (strncmp(listing->directory, directory, length) != 0 || listing->directory[length]))
 		listing = listing->next;
 	if (listing)
 		return listing;
@@ -72,7 +76,8 @@ bool listing_may_have(struct listing **listings, int at, const char *path)
 	size_t begin = 0, length;
 
 	do {
-		const struct listing *listing = listing_find(listings, at, path, begin ? begin - 1 : 0);
+		const struct listing *listing =
+			listing_find(listings, at, path, begin ? begin - 1 : 0);
 		char *name;
 		bool has;
 

@@ -1,12 +1,15 @@
 /*
- * The names in directories, read once, so that a search for hundreds of paths need not ask the kernel for each. Runs as the caller.
+ * The names in directories, read once, so that a search for hundreds of paths need not ask the
+ * kernel for each. Runs as the caller.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LISTING_NAMES_MAX 512 /* of a larger directory nothing is known: reading all of it would take longer than asking for each name */
+/* of a larger directory nothing is known: reading all of it would take longer than asking for each
+ * name */
+#define LISTING_NAMES_MAX 512
 
 struct listing {
 	struct listing *next;
@@ -17,8 +20,10 @@ struct listing {
 };
 
 /*
- * Whether `path`, relative to the directory `at`, may exist: false only where a directory on the way was read and lacks the name.
- * `*listings` keeps what was read, for further paths relative to the same directory; begin with NULL, end with listings_free().
+ * Whether `path`, relative to the directory `at`, may exist: false only where a directory on the
+ * way was read and lacks the name.
+ * `*listings` keeps what was read, for further paths relative to the same directory; begin with
+ * NULL, end with listings_free().
  */
 bool listing_may_have(struct listing **listings, int at, const char *path);
 void listings_free(struct listing **listings);

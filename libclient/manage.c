@@ -9,8 +9,10 @@
 
 #define LISTING_MAX (size_t)(64 * 1024 * 1024)
 
-static const char *const states[] = {"creating", "starting", "running", "paused", "stopping", "stopped", "failed", "destroyed"};
-static const char *const ends[] = {"alive", "closed", "init-died", "out-of-memory", "helper", "destroyed", "wall-time", "cpu-time", "idle"};
+static const char *const states[] = {"creating", "starting", "running", "paused",
+                                     "stopping", "stopped",  "failed",  "destroyed"};
+static const char *const ends[] = {"alive",     "closed",    "init-died", "out-of-memory", "helper",
+                                   "destroyed", "wall-time", "cpu-time",  "idle"};
 
 const char *yett_state_name(enum yett_state state)
 {
@@ -22,7 +24,8 @@ const char *yett_ended_name(enum yett_ended ended)
 	return (size_t)ended < ARRAY_SIZE(ends) ? ends[ended] : "unknown";
 }
 
-int manage_put(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name, struct yett_error *error)
+int manage_put(struct yett_connection *connection, const struct message_manage *asked,
+               const char *id_or_name, struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
 	struct message_manage *body;
@@ -34,15 +37,17 @@ int manage_put(struct yett_connection *connection, const struct message_manage *
 	}
 	if (id_or_name && !sandbox_is_name(id_or_name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "%.100s cannot be the id or name of a sandbox: yett ps lists both", id_or_name);
+		                 "%.100s cannot be the id or name of a sandbox: yett ps lists both",
+		                 id_or_name);
 	body = &channel_prepare(channel, MESSAGE_MANAGE)->body.manage;
 	*body = *asked;
-	return channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name", &body->sandbox, error);
+	return channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name", &body->sandbox,
+	                        error);
 }
 
 /* And has it answered. */
-static int manage(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-                  struct yett_sandbox *sandbox, struct yett_error *error)
+static int manage(struct yett_connection *connection, const struct message_manage *asked,
+                  const char *id_or_name, struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	int r = manage_put(connection, asked, id_or_name, error);
 
@@ -54,7 +59,8 @@ static int no_memory(struct yett_error *error)
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a request");
 }
 
-int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name, struct yett_error *error)
+int manage_done(struct yett_connection *connection, enum manage_action action,
+                const char *id_or_name, struct yett_error *error)
 {
 	const struct message_manage asked = {.action = action};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_DONE);
@@ -66,8 +72,10 @@ int manage_done(struct yett_connection *connection, enum manage_action action, c
 	sandbox_forget(sandbox);
 	/* Handles of the same sandbox learn of it too, and perhaps later. */
 	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next)
-		if ((action == MANAGE_PAUSE || action == MANAGE_RESUME) && strcmp(s->info.id, sandbox->request.info.id) == 0)
-			s->request.sandbox_state = action == MANAGE_PAUSE ? YETT_STATE_PAUSED : YETT_STATE_RUNNING;
+		if ((action == MANAGE_PAUSE || action == MANAGE_RESUME) &&
+		    strcmp(s->info.id, sandbox->request.info.id) == 0)
+			s->request.sandbox_state =
+				action == MANAGE_PAUSE ? YETT_STATE_PAUSED : YETT_STATE_RUNNING;
 	return 0;
 }
 
@@ -78,11 +86,13 @@ void manage_let_go(struct yett_connection *connection, const char *id)
 	CONNECTION_LOCKED(connection);
 
 	/* what cannot be sent need not be: the connection is over, and so is what it held */
-	if (sandbox && manage_put(connection, &asked, id, NULL) == 0 && sandbox_send(connection, NULL, 0, sandbox, NULL) == 0)
+	if (sandbox && manage_put(connection, &asked, id, NULL) == 0 &&
+	    sandbox_send(connection, NULL, 0, sandbox, NULL) == 0)
 		sandbox_forget(sandbox); /* an answer that nobody waits for is dropped */
 }
 
-int manage_totals(struct yett_connection *connection, struct message_totals *ret_totals, struct yett_error *error)
+int manage_totals(struct yett_connection *connection, struct message_totals *ret_totals,
+                  struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_TOTALS};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_TOTALS);
@@ -96,8 +106,8 @@ int manage_totals(struct yett_connection *connection, struct message_totals *ret
 	return 0;
 }
 
-int manage_stream(struct yett_connection *connection, const char *id_or_name, int *ret_fd, char ret_id[YETT_ID_SIZE],
-                  struct yett_error *error)
+int manage_stream(struct yett_connection *connection, const char *id_or_name, int *ret_fd,
+                  char ret_id[YETT_ID_SIZE], struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_FOLLOW};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_STREAM);
@@ -108,34 +118,39 @@ int manage_stream(struct yett_connection *connection, const char *id_or_name, in
 		return r;
 	sandbox_forget(sandbox);
 	if (!sandbox_is_channel(sandbox->request.fd))
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's descriptor is no event stream");
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
+		                 "the helper's descriptor is no event stream");
 	memcpy(ret_id, sandbox->request.info.id, YETT_ID_SIZE);
 	*ret_fd = steal_fd(&sandbox->request.fd);
 	return 0;
 }
 
-int yett_sandbox_pause(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+int yett_sandbox_pause(struct yett_connection *connection, const char *id_or_name,
+                       struct yett_error *error)
 {
 	return manage_done(connection, MANAGE_PAUSE, id_or_name, error);
 }
 
-int yett_sandbox_resume(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+int yett_sandbox_resume(struct yett_connection *connection, const char *id_or_name,
+                        struct yett_error *error)
 {
 	return manage_done(connection, MANAGE_RESUME, id_or_name, error);
 }
 
-int yett_sandbox_kill(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+int yett_sandbox_kill(struct yett_connection *connection, const char *id_or_name,
+                      struct yett_error *error)
 {
 	return manage_done(connection, MANAGE_KILL, id_or_name, error);
 }
 
-int yett_sandbox_end_by_id(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+int yett_sandbox_end_by_id(struct yett_connection *connection, const char *id_or_name,
+                           struct yett_error *error)
 {
 	return manage_done(connection, MANAGE_DESTROY, id_or_name, error);
 }
 
-int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_name, struct yett_sandbox **ret_sandbox,
-                        struct yett_error *error)
+int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_name,
+                        struct yett_sandbox **ret_sandbox, struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_ATTACH};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_SANDBOX);
@@ -148,7 +163,8 @@ int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_na
 	return sandbox_take(steal_ptr(&sandbox), ret_sandbox, error);
 }
 
-static struct yett_sandbox_info *take_info(const struct yett_connection *connection, const struct message *message, void *owner)
+static struct yett_sandbox_info *take_info(const struct yett_connection *connection,
+                                           const struct message *message, void *owner)
 {
 	const struct message_sandbox *from = &message->body.sandbox;
 	struct yett_sandbox_info *to = memory_add(owner, sizeof *to);
@@ -176,7 +192,8 @@ static struct yett_sandbox_info *take_info(const struct yett_connection *connect
 }
 
 /* Those that are labels, or those that are annotations. */
-static const char *const *take_labels(const struct message *message, bool are_annotations, void *owner)
+static const char *const *take_labels(const struct message *message, bool are_annotations,
+                                      void *owner)
 {
 	const struct message_sandbox *from = &message->body.sandbox;
 	const char *texts[MESSAGE_LABELS_MAX];
@@ -196,14 +213,16 @@ static void *take_status(const struct yett_connection *connection, const struct 
 	const struct message_sandbox *from = &message->body.sandbox;
 	_cleanup_(memory_freep) struct yett_sandbox_status *to = memory_new(sizeof *to);
 
-	if (!to || !(to->info = take_info(connection, message, to)) || !(to->labels = take_labels(message, false, to)) ||
+	if (!to || !(to->info = take_info(connection, message, to)) ||
+	    !(to->labels = take_labels(message, false, to)) ||
 	    !(to->annotations = take_labels(message, true, to)))
 		return NULL;
 	to->size = sizeof *to;
 	channel_copy_text(message, from->name, to->name, sizeof to->name);
 	channel_copy_text(message, from->principal, to->principal, sizeof to->principal);
 	to->state = (enum yett_state)from->state;
-	to->ended = from->state < SANDBOX_STOPPING ? YETT_ENDED_NOT : connection_ended_of(from->ended);
+	to->ended =
+		from->state < SANDBOX_STOPPING ? YETT_ENDED_NOT : connection_ended_of(from->ended);
 	to->uid = from->uid;
 	to->flags = from->life.linger ? YETT_SANDBOX_LINGER : 0;
 	to->wall_time_ms = from->life.wall_ms;
@@ -220,9 +239,11 @@ static void *take_status(const struct yett_connection *connection, const struct 
 	return steal_ptr(&to);
 }
 
-/* The items of a listing, which is as hostile as a packet: each must be what the protocol says, and nothing be left over. */
-static int read_listing(const struct yett_connection *connection, const char *bytes, size_t length, const struct manage_items *items,
-                        struct list **ret_list, struct yett_error *error)
+/* The items of a listing, which is as hostile as a packet: each must be what the protocol says, and
+ * nothing be left over. */
+static int read_listing(const struct yett_connection *connection, const char *bytes, size_t length,
+                        const struct manage_items *items, struct list **ret_list,
+                        struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct list *list = memory_new(sizeof *list);
 	_cleanup_free_ struct message *message = malloc(sizeof *message);
@@ -232,14 +253,18 @@ static int read_listing(const struct yett_connection *connection, const char *by
 		void *item;
 
 		if (length - at < sizeof size)
-			return error_set(error, YETT_E_PROTOCOL, YETT_R_TRUNCATED, "the helper's list ends too early");
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_TRUNCATED,
+			                 "the helper's list ends too early");
 		memcpy(&size, bytes + at, sizeof size);
 		size = le32toh(size);
 		at += sizeof size;
 		if (size > MESSAGE_PACKET_MAX || size > length - at)
-			return error_set(error, YETT_E_PROTOCOL, YETT_R_TRUNCATED, "the helper's list ends too early");
-		if (message_decode(items->kind, (const uint8_t *)bytes + at, size, message, error) != 0)
-			return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list holds what was not asked for");
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_TRUNCATED,
+			                 "the helper's list ends too early");
+		if (message_decode(items->kind, (const uint8_t *)bytes + at, size, message,
+		                   error) != 0)
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
+			                 "the helper's list holds what was not asked for");
 		item = items->take(connection, message);
 		if (!item || !list_add(list, item))
 			return no_memory(error);
@@ -250,8 +275,9 @@ static int read_listing(const struct yett_connection *connection, const char *by
 	return 0;
 }
 
-int manage_listing_of(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-                      const struct manage_items *items, struct list **ret_list, struct message_listing *ret_listing,
+int manage_listing_of(struct yett_connection *connection, const struct message_manage *asked,
+                      const char *id_or_name, const struct manage_items *items,
+                      struct list **ret_list, struct message_listing *ret_listing,
                       struct yett_error *error)
 {
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_LISTING);
@@ -274,36 +300,43 @@ int manage_listing_of(struct yett_connection *connection, const struct message_m
 	return 0;
 }
 
-int manage_listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-                   const struct manage_items *items, struct list **ret_list, struct yett_error *error)
+int manage_listing(struct yett_connection *connection, const struct message_manage *asked,
+                   const char *id_or_name, const struct manage_items *items, struct list **ret_list,
+                   struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct list *list = NULL;
 	struct message_listing unused;
 	int r = manage_listing_of(connection, asked, id_or_name, items, &list, &unused, error);
 
 	if (r == 0 && id_or_name && list->count != 1)
-		r = error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list has %zu sandboxes where one was asked", list->count);
+		r = error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
+		              "the helper's list has %zu sandboxes where one was asked",
+		              list->count);
 	if (r == 0)
 		*ret_list = steal_ptr(&list);
 	return r;
 }
 
-int manage_list_all(struct yett_connection *connection, enum manage_action action, unsigned flags, const struct manage_items *items,
-                    struct list **ret_list, struct yett_error *error)
+int manage_list_all(struct yett_connection *connection, enum manage_action action, unsigned flags,
+                    const struct manage_items *items, struct list **ret_list,
+                    struct yett_error *error)
 {
 	const struct message_manage asked = {.action = action, .all = flags & YETT_LIST_ALL};
 
 	if (flags & ~(unsigned)YETT_LIST_ALL)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the list are not all known: %#x", flags);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "the flags of the list are not all known: %#x", flags);
 	return manage_listing(connection, &asked, NULL, items, ret_list, error);
 }
 
-int manage_item(struct yett_connection *connection, enum manage_action action, const char *id_or_name, const struct manage_items *items,
-                void **ret_item, struct yett_error *error)
+int manage_item(struct yett_connection *connection, enum manage_action action,
+                const char *id_or_name, const struct manage_items *items, void **ret_item,
+                struct yett_error *error)
 {
 	const struct message_manage asked = {.action = action};
 	struct list *list;
-	int r = manage_listing(connection, &asked, id_or_name ? id_or_name : "", items, &list, error);
+	int r = manage_listing(connection, &asked, id_or_name ? id_or_name : "", items, &list,
+	                       error);
 
 	if (r == 0)
 		*ret_item = memory_keep(list, list->items[0]);
@@ -317,9 +350,11 @@ struct yett_sandbox_list {
 
 static const struct manage_items statuses = {MESSAGE_SANDBOX, take_status};
 
-int yett_sandboxes_list(struct yett_connection *connection, unsigned flags, struct yett_sandbox_list **ret_list, struct yett_error *error)
+int yett_sandboxes_list(struct yett_connection *connection, unsigned flags,
+                        struct yett_sandbox_list **ret_list, struct yett_error *error)
 {
-	return manage_list_all(connection, MANAGE_LIST, flags, &statuses, (struct list **)ret_list, error);
+	return manage_list_all(connection, MANAGE_LIST, flags, &statuses, (struct list **)ret_list,
+	                       error);
 }
 
 size_t yett_sandbox_list_count(const struct yett_sandbox_list *list)
@@ -327,13 +362,14 @@ size_t yett_sandbox_list_count(const struct yett_sandbox_list *list)
 	return list->list.count;
 }
 
-const struct yett_sandbox_status *yett_sandbox_list_get(const struct yett_sandbox_list *list, size_t i)
+const struct yett_sandbox_status *yett_sandbox_list_get(const struct yett_sandbox_list *list,
+                                                        size_t i)
 {
 	return i < list->list.count ? list->list.items[i] : NULL;
 }
 
-int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name, struct yett_sandbox_status **ret_status,
-                         struct yett_error *error)
+int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name,
+                         struct yett_sandbox_status **ret_status, struct yett_error *error)
 {
 	void *status;
 	int r = manage_item(connection, MANAGE_INSPECT, id_or_name, &statuses, &status, error);
@@ -343,12 +379,14 @@ int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_n
 	return r;
 }
 
-static int inspect_plan(struct yett_connection *connection, const char *id_or_name, bool as_json, char **ret_text, struct yett_error *error)
+static int inspect_plan(struct yett_connection *connection, const char *id_or_name, bool as_json,
+                        char **ret_text, struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_PLAN};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_PLAN);
 	CONNECTION_LOCKED(connection);
-	int r = sandbox ? manage(connection, &asked, id_or_name ? id_or_name : "", sandbox, error) : no_memory(error);
+	int r = sandbox ? manage(connection, &asked, id_or_name ? id_or_name : "", sandbox, error)
+	                : no_memory(error);
 
 	if (r)
 		return r;
@@ -356,12 +394,14 @@ static int inspect_plan(struct yett_connection *connection, const char *id_or_na
 	return sandbox_read_plan(sandbox->request.fd, as_json, ret_text, error);
 }
 
-int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id_or_name, char **ret_text, struct yett_error *error)
+int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id_or_name,
+                              char **ret_text, struct yett_error *error)
 {
 	return inspect_plan(connection, id_or_name, false, ret_text, error);
 }
 
-int yett_sandbox_inspect_plan_json(struct yett_connection *connection, const char *id_or_name, char **ret_json, struct yett_error *error)
+int yett_sandbox_inspect_plan_json(struct yett_connection *connection, const char *id_or_name,
+                                   char **ret_json, struct yett_error *error)
 {
 	return inspect_plan(connection, id_or_name, true, ret_json, error);
 }

@@ -6,7 +6,8 @@
 
 /* Before each block, and as well aligned as that has to be. */
 struct head {
-	_Alignas(max_align_t) struct head *owned, *next; /* what belongs to it, and what belongs to the same owner */
+	_Alignas(max_align_t) struct head *owned,
+		*next; /* what belongs to it, and what belongs to the same owner */
 };
 
 static struct head *head_of(void *block)
@@ -121,7 +122,8 @@ bool list_move(struct list *from, struct list *to)
 	return from->count == 0;
 }
 
-/* A tree of blocks, without recursion: what belongs to a block is put before what comes after it. */
+/* A tree of blocks, without recursion: what belongs to a block is put before what comes after it.
+ */
 void yett_free(void *memory)
 {
 	struct head *head = memory ? head_of(memory) : NULL;

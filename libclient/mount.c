@@ -1,4 +1,5 @@
-/* See sandbox.h, and "mounts" in yett.h: shares of a sandbox that is there. With the caller's privilege. */
+/* See sandbox.h, and "mounts" in yett.h: shares of a sandbox that is there. With the caller's
+ * privilege. */
 #include "libclient/guard.h"
 #include "libclient/options.h"
 #include "libclient/refusal.h"
@@ -8,7 +9,8 @@
 
 #include <string.h>
 
-/* What was put together as for one that is to be made becomes what is asked of one that is there. */
+/* What was put together as for one that is to be made becomes what is asked of one that is there.
+ */
 static void become_mount(struct message *message)
 {
 	const struct message_create create = message->body.create;
@@ -33,18 +35,20 @@ struct change {
 	size_t shares_count, unmount_count, refresh_count;
 };
 
-static int put_targets(struct channel *channel, const char *const *targets, size_t count, const char *what, struct text *texts,
-                       uint32_t *ret_count, struct yett_error *error)
+static int put_targets(struct channel *channel, const char *const *targets, size_t count,
+                       const char *what, struct text *texts, uint32_t *ret_count,
+                       struct yett_error *error)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++)
-		r = channel_put_text(channel, targets[i], MESSAGE_PATH_MAX, what, &texts[(*ret_count)++], error);
+		r = channel_put_text(channel, targets[i], MESSAGE_PATH_MAX, what,
+		                     &texts[(*ret_count)++], error);
 	return r;
 }
 
-static int put(struct channel *channel, const char *id_or_name, const struct change *change, struct share_fds *fds,
-               struct yett_error *error)
+static int put(struct channel *channel, const char *id_or_name, const struct change *change,
+               struct share_fds *fds, struct yett_error *error)
 {
 	struct message_mount *mount = &channel->message.body.mount;
 	size_t count = change->shares_count + change->unmount_count + change->refresh_count;
@@ -58,9 +62,12 @@ static int put(struct channel *channel, const char *id_or_name, const struct cha
 	}
 	if (!sandbox_is_name(id_or_name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "%.100s cannot be the id or name of a sandbox: yett ps lists both", id_or_name);
-	if (count == 0 || change->unmount_count > MESSAGE_SHARES_MAX || change->refresh_count > MESSAGE_SHARES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%zu mounts are to be changed: 1 to %d can be", count,
+		                 "%.100s cannot be the id or name of a sandbox: yett ps lists both",
+		                 id_or_name);
+	if (count == 0 || change->unmount_count > MESSAGE_SHARES_MAX ||
+	    change->refresh_count > MESSAGE_SHARES_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "%zu mounts are to be changed: 1 to %d can be", count,
 		                 MESSAGE_SHARES_MAX);
 	(void)channel_prepare(channel, MESSAGE_CREATE);
 	for (size_t i = 0; r == 0 && i < change->shares_count; i++) {
@@ -73,26 +80,31 @@ static int put(struct channel *channel, const char *id_or_name, const struct cha
 	if (r)
 		return r;
 	become_mount(&channel->message);
-	r = put_targets(channel, change->unmount, change->unmount_count, "a place to unmount", mount->unmount, &mount->unmount_count,
-	                error);
+	r = put_targets(channel, change->unmount, change->unmount_count, "a place to unmount",
+	                mount->unmount, &mount->unmount_count, error);
 	if (r == 0)
-		r = put_targets(channel, change->refresh, change->refresh_count, "a place to refresh", mount->refresh,
-		                &mount->refresh_count, error);
-	return r ? r : channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name", &mount->sandbox, error);
+		r = put_targets(channel, change->refresh, change->refresh_count,
+		                "a place to refresh", mount->refresh, &mount->refresh_count, error);
+	return r ? r
+	         : channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name",
+	                            &mount->sandbox, error);
 }
 
-static int ask(struct yett_connection *connection, const char *id_or_name, const struct change *change, struct yett_error *error)
+static int ask(struct yett_connection *connection, const char *id_or_name,
+               const struct change *change, struct yett_error *error)
 {
 	_cleanup_(shares_close) struct share_fds fds = {.count = 0};
 	_cleanup_(sandbox_freep) struct yett_sandbox *asked = sandbox_new(CONNECTION_DONE);
 	CONNECTION_LOCKED(connection);
 	int r = asked ? put(connection->channel, id_or_name ? id_or_name : "", change, &fds, error)
-	              : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a request");
+	              : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                          "no memory for a request");
 
 	if (r == 0)
 		r = sandbox_request(connection, fds.fds, fds.count, asked, error);
 	if (r == 0) {
-		work_keep(&fds.works, asked->request.info.id, id_or_name && !work_is_id(id_or_name) ? id_or_name : "");
+		work_keep(&fds.works, asked->request.info.id,
+		          id_or_name && !work_is_id(id_or_name) ? id_or_name : "");
 		sandbox_forget(asked);
 	} else if (error) {
 		refusal_name_share(fds.targets, fds.fds, fds.count, error);
@@ -100,23 +112,27 @@ static int ask(struct yett_connection *connection, const char *id_or_name, const
 	return r;
 }
 
-int yett_sandbox_mount(struct yett_connection *connection, const char *id_or_name, const struct yett_share *shares, size_t count,
-                       struct yett_error *error)
+int yett_sandbox_mount(struct yett_connection *connection, const char *id_or_name,
+                       const struct yett_share *shares, size_t count, struct yett_error *error)
 {
-	return ask(connection, id_or_name, &(struct change){.shares = shares, .shares_count = count}, error);
+	return ask(connection, id_or_name,
+	           &(struct change){.shares = shares, .shares_count = count}, error);
 }
 
-int yett_sandbox_unmount(struct yett_connection *connection, const char *id_or_name, const char *const *targets, size_t count,
-                         struct yett_error *error)
+int yett_sandbox_unmount(struct yett_connection *connection, const char *id_or_name,
+                         const char *const *targets, size_t count, struct yett_error *error)
 {
-	return ask(connection, id_or_name, &(struct change){.unmount = targets, .unmount_count = count}, error);
+	return ask(connection, id_or_name,
+	           &(struct change){.unmount = targets, .unmount_count = count}, error);
 }
 
-int yett_sandbox_refresh(struct yett_connection *connection, const char *id_or_name, const char *const *targets, size_t count,
-                         struct yett_error *error)
+int yett_sandbox_refresh(struct yett_connection *connection, const char *id_or_name,
+                         const char *const *targets, size_t count, struct yett_error *error)
 {
 	static const char *const all[] = {"/"};
 
 	return ask(connection, id_or_name,
-	           &(struct change){.refresh = count ? targets : all, .refresh_count = count ? count : ARRAY_SIZE(all)}, error);
+	           &(struct change){.refresh = count ? targets : all,
+	                            .refresh_count = count ? count : ARRAY_SIZE(all)},
+	           error);
 }

@@ -1,11 +1,13 @@
-/* See mounted.h, and "mounts" in yett.h. With the caller's privilege; what comes from inside is hostile. */
+/* See mounted.h, and "mounts" in yett.h. With the caller's privilege; what comes from inside is
+ * hostile. */
 #include "libclient/mounted.h"
 
 #include <string.h>
 
 #define MOUNTS_MAX 100000 /* fs.mount-max, which the kernel gives a namespace */
 
-_Static_assert((int)YETT_MOUNT_READ_ONLY == FILE_MOUNT_READ_ONLY && (int)YETT_MOUNT_WRITABLE == FILE_MOUNT_WRITABLE &&
+_Static_assert((int)YETT_MOUNT_READ_ONLY == FILE_MOUNT_READ_ONLY &&
+                       (int)YETT_MOUNT_WRITABLE == FILE_MOUNT_WRITABLE &&
                        (int)YETT_MOUNT_COPY_ON_WRITE == FILE_MOUNT_COPY_ON_WRITE,
                "the public modes are those of the wire");
 
@@ -14,7 +16,8 @@ struct yett_mount_list {
 	struct list list;
 };
 
-static struct yett_mount *take_mount(const struct message *message, const struct message_file_mount *from)
+static struct yett_mount *take_mount(const struct message *message,
+                                     const struct message_file_mount *from)
 {
 	_cleanup_(memory_freep) struct yett_mount *to = memory_new(sizeof *to);
 
@@ -32,7 +35,8 @@ static struct yett_mount *take_mount(const struct message *message, const struct
 	return steal_ptr(&to);
 }
 
-int mounted_take(const struct message *message, struct yett_mount_list *list, struct yett_error *error)
+int mounted_take(const struct message *message, struct yett_mount_list *list,
+                 struct yett_error *error)
 {
 	const struct message_file_mounts *from = &message->body.file_mounts;
 
@@ -40,10 +44,12 @@ int mounted_take(const struct message *message, struct yett_mount_list *list, st
 		struct yett_mount *mount;
 
 		if (list->list.count == MOUNTS_MAX)
-			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox told of more mounts than there can be");
+			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+			                 "the sandbox told of more mounts than there can be");
 		mount = take_mount(message, &from->mounts[i]);
 		if (!mount || !list_add(&list->list, mount))
-			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
+			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                 "no memory for a list");
 	}
 	return 0;
 }

@@ -7,5 +7,7 @@
 /* An empty list; NULL: no memory. */
 struct yett_mount_list *mounted_new(void);
 
-/* Takes what one message says. 0; YETT_E_OUT_OF_MEMORY; YETT_E_RESOURCE_LIMIT: more than there can be. */
-_must_check_ int mounted_take(const struct message *message, struct yett_mount_list *list, struct yett_error *error);
+/* Takes what one message says. 0; YETT_E_OUT_OF_MEMORY; YETT_E_RESOURCE_LIMIT: more than there can
+ * be. */
+_must_check_ int mounted_take(const struct message *message, struct yett_mount_list *list,
+                              struct yett_error *error);

@@ -1,4 +1,5 @@
-/* See "lists" in yett.h. With the caller's privilege, on files of the administrator's and of the caller's. */
+/* See "lists" in yett.h. With the caller's privilege, on files of the administrator's and of the
+ * caller's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -46,8 +47,10 @@ static int check_protected(const char *path, const char *name, struct yett_error
 
 	for (const char *part = name; is_sound && *part; part += length + (part[length] == '/')) {
 		length = strcspn(part, "/");
-		is_sound = ++parts <= PARTS_MAX && length > 0 && length <= NAME_MAX && strspn(part, ".") < length &&
-		           !(part[length] == '/' && !part[length + 1]) && !(length == 1 && *part == '*');
+		is_sound = ++parts <= PARTS_MAX && length > 0 && length <= NAME_MAX &&
+		           strspn(part, ".") < length &&
+		           !(part[length] == '/' && !part[length + 1]) &&
+		           !(length == 1 && *part == '*');
 		for (size_t i = 0; is_sound && i < length; i++)
 			is_sound = part[i] > ' ' && part[i] < 0x7f && !strchr("?[\\", part[i]) &&
 			           (part[i] != '*' || i == 0 || i == length - 1);
@@ -63,12 +66,15 @@ static int check_protected(const char *path, const char *name, struct yett_error
 /* A path without "." and ".." components; "./" may come first if `may_be_here`. */
 static bool is_path(const char *name, bool may_be_here)
 {
-	const char *part = strncmp(name, "./", 2) == 0 && may_be_here ? name + 2 : name + (*name == '/');
+	const char *part =
+		strncmp(name, "./", 2) == 0 && may_be_here ? name + 2 : name + (*name == '/');
 	size_t length;
 
-	for (bool is_first = true; is_first || *part; is_first = false, part += length + (part[length] == '/')) {
+	for (bool is_first = true; is_first || *part;
+	     is_first = false, part += length + (part[length] == '/')) {
 		length = strcspn(part, "/");
-		if (length == 0 || length > NAME_MAX || strspn(part, ".") >= length || (part[length] == '/' && !part[length + 1]))
+		if (length == 0 || length > NAME_MAX || strspn(part, ".") >= length ||
+		    (part[length] == '/' && !part[length + 1]))
 			return false;
 		for (size_t i = 0; i < length; i++)
 			if ((unsigned char)part[i] < ' ' || part[i] == 0x7f)
@@ -77,12 +83,16 @@ static bool is_path(const char *name, bool may_be_here)
 	return true;
 }
 
-static int check_path(const char *path, const char *name, bool may_be_here, struct yett_error *error)
+static int check_path(const char *path, const char *name, bool may_be_here,
+                      struct yett_error *error)
 {
 	if (is_path(name, may_be_here))
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s: %.100s: expected a path below the home, %s, without . and ..",
-	                 path, ESCAPE(name), may_be_here ? "an absolute one, or ./PATH below the top of a share" : "or an absolute one");
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+	                 "%s: %.100s: expected a path below the home, %s, without . and ..", path,
+	                 ESCAPE(name),
+	                 may_be_here ? "an absolute one, or ./PATH below the top of a share"
+	                             : "or an absolute one");
 }
 
 static int check_secret(const char *path, const char *name, struct yett_error *error)
@@ -107,7 +117,8 @@ static int add_line(struct names *names, const char *path, char *line, struct ye
 	if (!*name || *name == '#')
 		return 0;
 	if (names->count == NAMES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s: more than %d names", path, NAMES_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "%s: more than %d names", path, NAMES_MAX);
 	r = names->check(path, name, error);
 	if (r)
 		return r;
@@ -128,23 +139,27 @@ static int read_list(struct names *names, const char *path, struct yett_error *e
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no file, where a list of names is to be", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "%s is no file, where a list of names is to be", path);
 	if (fd >= 0)
 		file = fdopen(fd, "r");
 	if (!file)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot read the list of names %s: %m", path);
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                   "cannot read the list of names %s: %m", path);
 	fd = -1;
 	while (r == 0 && getline(&line, &size, file) > 0)
 		r = add_line(names, path, line, error);
 	if (r == 0 && ferror(file))
-		r = failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot read the list of names %s: %m", path);
+		r = failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                "cannot read the list of names %s: %m", path);
 	free(line);
 	(void)fclose(file);
 	return r;
 }
 
 /* The administrator's, and then the caller's, each called `name` in its directory. */
-static int read_lists(struct names *names, const char *name, const char *const **ret_names, struct yett_error *error)
+static int read_lists(struct names *names, const char *name, const char *const **ret_names,
+                      struct yett_error *error)
 {
 	_cleanup_(memory_freep) const char **list = memory_new((NAMES_MAX + 1) * sizeof *list);
 	char home[KEYFILE_PATH_SIZE], path[KEYFILE_PATH_SIZE * 2];
@@ -169,7 +184,8 @@ int yett_hide_list(const char *profile, const char *const **ret_names, struct ye
 	struct names names = {.check = check_hidden};
 	char name[256];
 
-	if (profile && (!sandbox_is_name(profile) || strlen(profile) > 64)) /* of no other there is a list */
+	if (profile &&
+	    (!sandbox_is_name(profile) || strlen(profile) > 64)) /* of no other there is a list */
 		return (*ret_names = memory_new(sizeof **ret_names)) ? 0 : no_memory(error);
 	(void)snprintf(name, sizeof name, "hide.d/%s", profile ? profile : "default");
 	return read_lists(&names, name, ret_names, error);
@@ -182,7 +198,8 @@ int yett_protect_list(const char *const **ret_names, struct yett_error *error)
 	return read_lists(&names, "protect", ret_names, error);
 }
 
-int guard_read_lists(const char *const **ret_hidden, const char *const **ret_read_only, struct yett_error *error)
+int guard_read_lists(const char *const **ret_hidden, const char *const **ret_read_only,
+                     struct yett_error *error)
 {
 	struct names hidden = {.check = check_secret}, read_only = {.check = check_guarded};
 	int r = read_lists(&hidden, "secret", ret_hidden, error);

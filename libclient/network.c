@@ -7,7 +7,8 @@
 
 #define CHANGES_MAX 8 /* attempts: who changes rules at the same time is quick, too */
 
-_Static_assert((int)YETT_RULES_DENY == (int)NET_LIST_DENY && (int)YETT_RULES_ASK == (int)NET_LIST_ASK,
+_Static_assert((int)YETT_RULES_DENY == (int)NET_LIST_DENY &&
+                       (int)YETT_RULES_ASK == (int)NET_LIST_ASK,
                "the public lists are those of the wire");
 
 /* What a program knows as rules. */
@@ -33,15 +34,18 @@ static void *take_rule(const struct yett_connection *connection, const struct me
 
 static const struct manage_items rules_items = {MESSAGE_REACH, take_rule};
 
-static int list_rules(struct yett_connection *connection, const char *id_or_name, struct list **ret_list,
-                      struct message_listing *ret_listing, struct yett_error *error)
+static int list_rules(struct yett_connection *connection, const char *id_or_name,
+                      struct list **ret_list, struct message_listing *ret_listing,
+                      struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_RULES};
 
-	return manage_listing_of(connection, &asked, id_or_name ? id_or_name : "", &rules_items, ret_list, ret_listing, error);
+	return manage_listing_of(connection, &asked, id_or_name ? id_or_name : "", &rules_items,
+	                         ret_list, ret_listing, error);
 }
 
-int yett_network_rules(struct yett_connection *connection, const char *id_or_name, struct yett_rules **ret_rules, struct yett_error *error)
+int yett_network_rules(struct yett_connection *connection, const char *id_or_name,
+                       struct yett_rules **ret_rules, struct yett_error *error)
 {
 	struct message_listing unused;
 
@@ -68,8 +72,10 @@ struct wanted {
 	} rows[MESSAGE_RULES_MAX];
 };
 
-/* The last word about a rule counts. What is allowed says, where ports are caught one by one, which those are: it stays, and is denied. */
-static int want(struct wanted *wanted, bool deny, const struct net_rule *rule, struct yett_error *error)
+/* The last word about a rule counts. What is allowed says, where ports are caught one by one, which
+ * those are: it stays, and is denied. */
+static int want(struct wanted *wanted, bool deny, const struct net_rule *rule,
+                struct yett_error *error)
 {
 	size_t kept = 0;
 
@@ -81,8 +87,10 @@ static int want(struct wanted *wanted, bool deny, const struct net_rule *rule, s
 	}
 	wanted->count = kept;
 	if (kept == MESSAGE_RULES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-		                 "the sandbox would have more than the %d rules that requests can ask for", MESSAGE_RULES_MAX);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			"the sandbox would have more than the %d rules that requests can ask for",
+			MESSAGE_RULES_MAX);
 	wanted->rows[kept].deny = deny;
 	wanted->rows[kept].rule = *rule;
 	wanted->count++;
@@ -104,13 +112,15 @@ static int want_again(struct wanted *wanted, const struct list *rules, struct ye
 			continue;
 		r = net_rule_parse(told->text, &rule, error);
 		if (r)
-			return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list holds what is no rule");
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
+			                 "the helper's list holds what is no rule");
 		r = want(wanted, told->list == YETT_RULES_DENY, &rule, error);
 	}
 	return r;
 }
 
-static int want_more(struct wanted *wanted, const char *option, const char *const *texts, size_t count, struct yett_error *error)
+static int want_more(struct wanted *wanted, const char *option, const char *const *texts,
+                     size_t count, struct yett_error *error)
 {
 	struct net_rule rule;
 	int r = 0;
@@ -129,7 +139,8 @@ static bool has_port(const struct list *rules, uint32_t port)
 		const struct yett_rule *told = rules->items[i];
 		struct net_rule rule;
 
-		if (told->list == YETT_RULES_ALLOW && net_rule_parse(told->text, &rule, NULL) == 0 && rule.port_first <= port &&
+		if (told->list == YETT_RULES_ALLOW &&
+		    net_rule_parse(told->text, &rule, NULL) == 0 && rule.port_first <= port &&
 		    port <= rule.port_last)
 			return true;
 	}
@@ -137,7 +148,8 @@ static bool has_port(const struct list *rules, uint32_t port)
 }
 
 /* Where somebody listens at the ports of rules, nobody does so at others later. */
-static int check_ports(const struct list *rules, const char *const *allow, size_t count, struct yett_error *error)
+static int check_ports(const struct list *rules, const char *const *allow, size_t count,
+                       struct yett_error *error)
 {
 	struct net_rule rule;
 	int r = 0;
@@ -156,20 +168,24 @@ static int check_ports(const struct list *rules, const char *const *allow, size_
 	return r;
 }
 
-static int ask(struct yett_connection *connection, const char *id_or_name, const struct wanted *wanted, uint32_t changes,
-               struct yett_error *error)
+static int ask(struct yett_connection *connection, const char *id_or_name,
+               const struct wanted *wanted, uint32_t changes, struct yett_error *error)
 {
-	const struct message_manage asked = {
-		.action = MANAGE_NETWORK, .changes = changes, .ask = wanted->ask, .allow_private = wanted->allow_private};
+	const struct message_manage asked = {.action = MANAGE_NETWORK,
+	                                     .changes = changes,
+	                                     .ask = wanted->ask,
+	                                     .allow_private = wanted->allow_private};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_DONE);
 	CONNECTION_LOCKED(connection);
 	struct channel *channel = connection->channel;
 	struct message_manage *manage = &channel->message.body.manage;
 	int r = sandbox ? manage_put(connection, &asked, id_or_name, error)
-	                : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a request");
+	                : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                            "no memory for a request");
 
 	for (size_t i = 0; r == 0 && i < wanted->count; i++)
-		r = reach_put_rule(channel, &manage->rules[manage->rules_count++], wanted->rows[i].deny, &wanted->rows[i].rule, error);
+		r = reach_put_rule(channel, &manage->rules[manage->rules_count++],
+		                   wanted->rows[i].deny, &wanted->rows[i].rule, error);
 	if (r == 0)
 		r = sandbox_request(connection, NULL, 0, sandbox, error);
 	if (r == 0)
@@ -178,8 +194,8 @@ static int ask(struct yett_connection *connection, const char *id_or_name, const
 }
 
 /*
- * What the policy does not let requests ask for any more goes, where nothing more is asked for: who denies something is not to be kept from
- * that by what was allowed once. Whether there was such.
+ * What the policy does not let requests ask for any more goes, where nothing more is asked for: who
+ * denies something is not to be kept from that by what was allowed once. Whether there was such.
  */
 static bool give_up(struct wanted *wanted, const char *refused)
 {
@@ -196,7 +212,8 @@ static bool give_up(struct wanted *wanted, const char *refused)
 		return true;
 	}
 	for (size_t i = 0; i < wanted->count; i++)
-		if (!is_rule || wanted->rows[i].deny || memcmp(&wanted->rows[i].rule, &rule, sizeof rule) != 0)
+		if (!is_rule || wanted->rows[i].deny ||
+		    memcmp(&wanted->rows[i].rule, &rule, sizeof rule) != 0)
 			wanted->rows[kept++] = wanted->rows[i];
 	wanted->count = kept;
 	return kept < before;
@@ -207,14 +224,16 @@ static bool was_somebody_quicker(int r, const struct yett_error *error)
 	return r == YETT_E_RESOURCE_LIMIT && error->reason == YETT_R_LATER;
 }
 
-int yett_network_change(struct yett_connection *connection, const char *id_or_name, const char *const *allow, size_t allow_count,
-                        const char *const *deny, size_t deny_count, struct yett_error *error)
+int yett_network_change(struct yett_connection *connection, const char *id_or_name,
+                        const char *const *allow, size_t allow_count, const char *const *deny,
+                        size_t deny_count, struct yett_error *error)
 {
 	_cleanup_free_ struct wanted *wanted = calloc(1, sizeof *wanted);
 	struct yett_error own = {0}, *told = error ? error : &own;
 	const char *name = id_or_name ? id_or_name : "";
 	int r = wanted ? reach_check(allow, allow_count, deny, deny_count, told)
-	               : error_set(told, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a request");
+	               : error_set(told, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                           "no memory for a request");
 
 	if (r)
 		return r;
@@ -226,7 +245,8 @@ int yett_network_change(struct yett_connection *connection, const char *id_or_na
 		if (r == 0 && listing.by_port)
 			r = check_ports(rules, allow, allow_count, told);
 		if (r == 0)
-			wanted->allow_private = listing.allow_private, wanted->by_port = listing.by_port;
+			wanted->allow_private = listing.allow_private,
+			wanted->by_port = listing.by_port;
 		if (r == 0)
 			r = want_again(wanted, rules, told);
 		if (r == 0)
@@ -235,7 +255,8 @@ int yett_network_change(struct yett_connection *connection, const char *id_or_na
 			r = want_more(wanted, "deny", deny, deny_count, told);
 		if (r == 0)
 			r = ask(connection, name, wanted, listing.changes, told);
-		while (r == YETT_E_PERMISSION_DENIED && allow_count == 0 && give_up(wanted, told->asked))
+		while (r == YETT_E_PERMISSION_DENIED && allow_count == 0 &&
+		       give_up(wanted, told->asked))
 			r = ask(connection, name, wanted, listing.changes, told);
 	}
 	return r;

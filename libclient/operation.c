@@ -51,7 +51,8 @@ static void step(struct yett_operation *operation)
 		be_over(operation, r);
 }
 
-/* One that has not gone on in this turn. Callbacks begin operations and free others, so the list is looked through anew each time. */
+/* One that has not gone on in this turn. Callbacks begin operations and free others, so the list is
+ * looked through anew each time. */
 static struct yett_operation *next_of(const struct yett_sandbox *sandbox, uint64_t turn)
 {
 	for (struct yett_operation *o = sandbox->operations; o; o = o->next)
@@ -95,7 +96,8 @@ static deadline_ms earlier(deadline_ms a, deadline_ms b)
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-int yett_operation_finish(struct yett_operation *operation, int timeout_ms, struct yett_error *error)
+int yett_operation_finish(struct yett_operation *operation, int timeout_ms,
+                          struct yett_error *error)
 {
 	deadline_ms deadline = channel_deadline(timeout_ms);
 
@@ -104,7 +106,8 @@ int yett_operation_finish(struct yett_operation *operation, int timeout_ms, stru
 		if (operation->is_over)
 			break;
 		if (channel_time_left(deadline) == 0)
-			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the operation is not over yet");
+			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
+			                 "the operation is not over yet");
 		operation->is_stepping = true; /* here, and not by what is dispatched meanwhile */
 		operation->kind->wait(operation, earlier(deadline, operation->deadline));
 		operation->is_stepping = false;

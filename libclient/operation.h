@@ -1,6 +1,6 @@
 /*
- * Calls that are begun, go on when the caller dispatches, and are finished: see "operations" in yett.h. The calls that
- * wait are the same, begun and finished at once.
+ * Calls that are begun, go on when the caller dispatches, and are finished: see "operations" in
+ * yett.h. The calls that wait are the same, begun and finished at once.
  *
  * With the caller's privilege. A kind of operation embeds the struct, which it is allocated as.
  */
@@ -9,7 +9,8 @@
 #include "libclient/sandbox.h"
 
 struct operation_kind {
-	/* Does what can be done now. -EAGAIN: it is not over, and goes on until operation->deadline; else what it came to. */
+	/* Does what can be done now. -EAGAIN: it is not over, and goes on until
+	 * operation->deadline; else what it came to. */
 	int (*step)(struct yett_operation *operation, struct yett_error *error);
 	/* Waits until there may be something to do, or the deadline. */
 	void (*wait)(struct yett_operation *operation, deadline_ms deadline);
@@ -34,7 +35,8 @@ struct yett_operation {
 	struct yett_mount_list *mounts; /* owned until it is taken */
 };
 
-/* Zeroed but for its kind, and with no descriptor; NULL: no memory. `size` is of the struct that embeds it. */
+/* Zeroed but for its kind, and with no descriptor; NULL: no memory. `size` is of the struct that
+ * embeds it. */
 void *operation_new(const struct operation_kind *kind, size_t size);
 
 /* Has it go on with the dispatching of a sandbox; and that of all of them. */
@@ -45,7 +47,8 @@ void operation_step_all(struct yett_sandbox *sandbox);
 void operation_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why);
 
 /* For the calls that wait: `r` is what beginning *operation came to, which is read after that. */
-_must_check_ int operation_run(int r, struct yett_operation *const *operation, struct yett_error *error);
+_must_check_ int operation_run(int r, struct yett_operation *const *operation,
+                               struct yett_error *error);
 
 static inline void operation_freep(struct yett_operation **operation)
 {

@@ -10,7 +10,8 @@
 #define TURNS      4   /* buffers that go one way before others have their turn */
 #define RIGHTS_MAX 253 /* descriptors with a message: SCM_MAX_FD. unix(7) */
 
-/* Who sent it, as a descriptor: whoever else holds a socket can have them sent to us. Since Linux 6.5 */
+/* Who sent it, as a descriptor: whoever else holds a socket can have them sent to us. Since
+ * Linux 6.5 */
 #ifndef SCM_PIDFD
 #define SCM_PIDFD 4
 #endif
@@ -21,7 +22,8 @@ uint32_t pair_wants(const struct pair *pair, int side)
 
 	if (pair->is_connecting)
 		return side == 1 ? EPOLLOUT : 0;
-	return (from->state == PAIR_OPEN && !from->held ? EPOLLIN : 0U) | (to->held ? EPOLLOUT : 0U);
+	return (from->state == PAIR_OPEN && !from->held ? EPOLLIN : 0U) |
+	       (to->held ? EPOLLOUT : 0U);
 }
 
 /* Whether any came. close(2) of them is nothing to wait for. */
@@ -30,9 +32,11 @@ static bool drop_rights(struct msghdr *header)
 	bool came = false;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
-		size_t count = c->cmsg_len > CMSG_LEN(0) ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+		size_t count =
+			c->cmsg_len > CMSG_LEN(0) ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
 
-		if (c->cmsg_level != SOL_SOCKET || (c->cmsg_type != SCM_RIGHTS && c->cmsg_type != SCM_PIDFD))
+		if (c->cmsg_level != SOL_SOCKET ||
+		    (c->cmsg_type != SCM_RIGHTS && c->cmsg_type != SCM_PIDFD))
 			continue;
 		for (size_t i = 0; i < count; i++) {
 			int fd;
@@ -52,7 +56,10 @@ static ssize_t take(int socket, uint8_t *buffer)
 		uint8_t bytes[CMSG_SPACE(RIGHTS_MAX * sizeof(int))];
 	} control;
 	struct iovec iov = {buffer, PAIR_BUFFER};
-	struct msghdr header = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+	struct msghdr header = {.msg_iov = &iov,
+	                        .msg_iovlen = 1,
+	                        .msg_control = control.bytes,
+	                        .msg_controllen = sizeof control.bytes};
 	ssize_t n = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	if (n < 0)
@@ -125,7 +132,8 @@ bool pair_is_done(const struct pair *pair)
 	return pair->lanes[0].state >= PAIR_ENDED && pair->lanes[1].state >= PAIR_ENDED;
 }
 
-/* Of a Unix socket whose peer can send descriptors, some may be queued, which are closed with it: as slowly as they like. */
+/* Of a Unix socket whose peer can send descriptors, some may be queued, which are closed with it:
+ * as slowly as they like. */
 static bool may_hold_rights(int fd)
 {
 	int domain = 0, passes = 1;
@@ -139,7 +147,9 @@ static bool may_hold_rights(int fd)
 
 void pair_close(int fd, bool is_broken)
 {
-	const struct linger linger = {.l_onoff = is_broken}; /* for no time: a reset. Off: the kernel sends the rest by itself. socket(7) */
+	const struct linger linger = {.l_onoff =
+	                                      is_broken}; /* for no time: a reset. Off: the kernel
+	                                                     sends the rest by itself. socket(7) */
 
 	if (fd < 0)
 		return;

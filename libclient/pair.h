@@ -1,9 +1,11 @@
 /*
  * Two sockets of which one's bytes are written to the other, both ways, until both have said all.
  *
- * With the caller's privilege. Nothing here waits, whatever the other holders of a socket's description have set it to: each call says so
- * itself. What one side does not take is held, at most PAIR_BUFFER of it, and no more is read for it meanwhile. The end of one way is
- * passed on, and the other way stays. Descriptors that come with bytes are closed, and end the pair: they would be the other side's.
+ * With the caller's privilege. Nothing here waits, whatever the other holders of a socket's
+ * description have set it to: each call says so itself. What one side does not take is held, at
+ * most PAIR_BUFFER of it, and no more is read for it meanwhile. The end of one way is passed on,
+ * and the other way stays. Descriptors that come with bytes are closed, and end the pair: they
+ * would be the other side's.
  */
 #pragma once
 
@@ -14,8 +16,8 @@
 
 #define PAIR_BUFFER 65536
 
-/* Of a Unix socket: 0 keeps its peer from sending descriptors; of one that listens, also the peers of those that are accepted. Since
- * Linux 6.16 */
+/* Of a Unix socket: 0 keeps its peer from sending descriptors; of one that listens, also the peers
+ * of those that are accepted. Since Linux 6.16 */
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
 #endif
@@ -38,12 +40,13 @@ struct pair {
 	bool is_connecting; /* the second one: nothing is read before it is connected */
 };
 
-/* What epoll(7) is to wait for of a side, level-triggered; 0: nothing, and then not for its end either. */
+/* What epoll(7) is to wait for of a side, level-triggered; 0: nothing, and then not for its end
+ * either. */
 uint32_t pair_wants(const struct pair *pair, int side);
 
 /*
- * Moves what it can, of a pair that is not connecting, when something has happened to a side, through PAIR_BUFFER bytes of `buffer`. 0;
- * -errno: it is broken.
+ * Moves what it can, of a pair that is not connecting, when something has happened to a side,
+ * through PAIR_BUFFER bytes of `buffer`. 0; -errno: it is broken.
  */
 _must_check_ int pair_move(struct pair *pair, int side, uint8_t *buffer);
 

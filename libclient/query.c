@@ -1,4 +1,5 @@
-/* See sandbox.h, and "commands" in yett.h: what init is asked about commands, and about its session. What it answers is hostile. */
+/* See sandbox.h, and "commands" in yett.h: what init is asked about commands, and about its
+ * session. What it answers is hostile. */
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -15,15 +16,20 @@
 #define ANSWER_TIMEOUT_MS  10000
 #define CONNECT_TIMEOUT_MS 2000 /* a relay has others to serve */
 #define FOLLOW_SIZE        65536
-#define LIST_MAX           4096 /* more than init knows of at a time; one that lies may not go on for ever */
+/* more than init knows of at a time; one that lies may not go on for ever */
+#define LIST_MAX 4096
 
-_Static_assert((int)YETT_COMMAND_PENDING == EXECUTION_PENDING && (int)YETT_COMMAND_RUNNING == EXECUTION_RUNNING &&
-                       (int)YETT_COMMAND_COMPLETED == EXECUTION_COMPLETED && (int)YETT_COMMAND_FAILED == EXECUTION_FAILED &&
-                       (int)YETT_COMMAND_TIMEOUT == EXECUTION_TIMEOUT && (int)YETT_COMMAND_KILLED == EXECUTION_KILLED,
+_Static_assert((int)YETT_COMMAND_PENDING == EXECUTION_PENDING &&
+                       (int)YETT_COMMAND_RUNNING == EXECUTION_RUNNING &&
+                       (int)YETT_COMMAND_COMPLETED == EXECUTION_COMPLETED &&
+                       (int)YETT_COMMAND_FAILED == EXECUTION_FAILED &&
+                       (int)YETT_COMMAND_TIMEOUT == EXECUTION_TIMEOUT &&
+                       (int)YETT_COMMAND_KILLED == EXECUTION_KILLED,
                "the public states of commands are those of the wire");
 _Static_assert(YETT_CAPTURE_MAX == MESSAGE_OUTPUT_MAX, "the public bound is that of the wire");
 
-static const char *const states[] = {"pending", "running", "completed", "failed", "timeout", "killed"};
+static const char *const states[] = {"pending", "running", "completed",
+                                     "failed",  "timeout", "killed"};
 
 const char *yett_command_state_name(enum yett_command_state state)
 {
@@ -35,7 +41,8 @@ static bool is_over(uint32_t state)
 	return state != EXECUTION_PENDING && state != EXECUTION_RUNNING;
 }
 
-/* Whether the message can be the answer to this query: of one exactly that one, of a list ascending ids from there on. */
+/* Whether the message can be the answer to this query: of one exactly that one, of a list ascending
+ * ids from there on. */
 static bool fits(const struct message_query *query, const struct message_commands *answer)
 {
 	uint64_t least = query->command;
@@ -55,13 +62,16 @@ static size_t fds_due(const struct message_query *query, const struct message_co
 {
 	if (query->action == QUERY_INPUT || query->action == QUERY_LAST_INPUT)
 		return 1;
-	if ((query->action != QUERY_OUTPUT && query->action != QUERY_FOLLOW) || answer->commands_count != 1)
+	if ((query->action != QUERY_OUTPUT && query->action != QUERY_FOLLOW) ||
+	    answer->commands_count != 1)
 		return 0;
-	return (answer->commands[0].output_bytes[0] > 0) + (answer->commands[0].output_bytes[1] > 0);
+	return (answer->commands[0].output_bytes[0] > 0) +
+	       (answer->commands[0].output_bytes[1] > 0);
 }
 
 /* False: no memory. */
-static bool take_list(const struct channel *channel, const struct message_commands *answer, struct ask *ask)
+static bool take_list(const struct channel *channel, const struct message_commands *answer,
+                      struct ask *ask)
 {
 	ask->list = memory_new(sizeof *ask->list);
 	for (uint32_t i = 0; ask->list && i < answer->commands_count; i++) {
@@ -90,15 +100,19 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 	if (ask->answer == MESSAGE_SURROUNDINGS) {
 		ask->session = answer_session(channel);
 		if (!ask->session)
-			(void)error_set(&ask->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an answer");
+			(void)error_set(&ask->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                "no memory for an answer");
 		return 0;
 	}
 	if (!fits(&ask->query, answer))
-		return channel_violation(channel, YETT_R_RANGE, error, "init told of commands that were not asked for");
+		return channel_violation(channel, YETT_R_RANGE, error,
+		                         "init told of commands that were not asked for");
 	if (channel->frame.fd_count != fds_due(&ask->query, answer))
-		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu outputs", channel->frame.fd_count);
+		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu outputs",
+		                         channel->frame.fd_count);
 	if (!take_list(channel, answer, ask)) {
-		(void)error_set(&ask->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an answer");
+		(void)error_set(&ask->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                "no memory for an answer");
 		return 0;
 	}
 	if (ask->query.action == QUERY_INPUT || ask->query.action == QUERY_LAST_INPUT)
@@ -115,24 +129,29 @@ static int check_captured(int fd, uint64_t length, struct yett_error *error)
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < length)
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-		                 "the sandbox answered with something else than an output that was kept");
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size < length)
+		return error_set(
+			error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			"the sandbox answered with something else than an output that was kept");
 	return 0;
 }
 
 /* What has come of one output since it was last told of. */
-static int tell_output(struct yett_command *command, int i, int fd, uint64_t length, struct yett_error *error)
+static int tell_output(struct yett_command *command, int i, int fd, uint64_t length,
+                       struct yett_error *error)
 {
 	char bytes[FOLLOW_SIZE];
 	int r = check_captured(fd, length, error);
 
 	while (r == 0 && command->followed[i] < length) {
 		uint64_t left = length - command->followed[i];
-		ssize_t n = pread(fd, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes, (off_t)command->followed[i]);
+		ssize_t n = pread(fd, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes,
+		                  (off_t)command->followed[i]);
 
 		if (n <= 0)
-			return failure_set(error, YETT_E_COMMAND_FAILED, NULL, "the output cannot be read: %m");
+			return failure_set(error, YETT_E_COMMAND_FAILED, NULL,
+			                   "the output cannot be read: %m");
 		command->followed[i] += (uint64_t)n;
 		command->on_output(command, (enum yett_stream)i, bytes, (size_t)n, command->data);
 	}
@@ -140,7 +159,8 @@ static int tell_output(struct yett_command *command, int i, int fd, uint64_t len
 }
 
 /* What has come of both; an answer that tells of no more would be asked for again for ever. */
-static int take_more(struct channel *channel, struct yett_command *command, struct yett_error *error)
+static int take_more(struct channel *channel, struct yett_command *command,
+                     struct yett_error *error)
 {
 	const struct message_query query = {.action = QUERY_FOLLOW, .command = command->id};
 	const struct message_command *from = &channel->message.body.commands.commands[0];
@@ -148,25 +168,33 @@ static int take_more(struct channel *channel, struct yett_command *command, stru
 	struct yett_error why;
 	size_t used = 0;
 
-	if (!fits(&query, &channel->message.body.commands) || from->output_bytes[0] < command->followed[0] ||
+	if (!fits(&query, &channel->message.body.commands) ||
+	    from->output_bytes[0] < command->followed[0] ||
 	    from->output_bytes[1] < command->followed[1] ||
 	    (!is_over(from->state) && from->output_bytes[0] + from->output_bytes[1] == before))
-		return channel_violation(channel, YETT_R_RANGE, error, "init told of another output than was waited for");
+		return channel_violation(channel, YETT_R_RANGE, error,
+		                         "init told of another output than was waited for");
 	if (channel->frame.fd_count != fds_due(&query, &channel->message.body.commands))
-		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu outputs", channel->frame.fd_count);
+		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu outputs",
+		                         channel->frame.fd_count);
 	for (int i = 0; i < 2; i++)
-		if (from->output_bytes[i] > 0 && tell_output(command, i, channel->frame.fds[used++], from->output_bytes[i], &why))
-			return channel_violation(channel, YETT_R_WRONG_TYPE, error, "%s", why.message);
+		if (from->output_bytes[i] > 0 && tell_output(command, i, channel->frame.fds[used++],
+		                                             from->output_bytes[i], &why))
+			return channel_violation(channel, YETT_R_WRONG_TYPE, error, "%s",
+			                         why.message);
 	return 0;
 }
 
-static int send_follow(struct channel *channel, struct yett_command *command, struct yett_error *error)
+static int send_follow(struct channel *channel, struct yett_command *command,
+                       struct yett_error *error)
 {
 	struct message_query *query = &channel_prepare(channel, MESSAGE_QUERY)->body.query;
 	int r;
 
 	*query = (struct message_query){
-		.action = QUERY_FOLLOW, .command = command->id, .output_bytes = {command->followed[0], command->followed[1]}};
+		.action = QUERY_FOLLOW,
+		.command = command->id,
+		.output_bytes = {command->followed[0], command->followed[1]}};
 	r = channel_send(channel, NULL, 0, channel_deadline(ANSWER_TIMEOUT_MS), error);
 	command->sequence = channel->sequence;
 	return r;
@@ -192,9 +220,11 @@ static int take_end(struct channel *channel, struct yett_command *command, struc
 		if (!is_over(channel->message.body.commands.commands[0].state))
 			return send_follow(channel, command, error);
 	}
-	if (!fits(&query, &channel->message.body.commands) || !is_over(channel->message.body.commands.commands[0].state) ||
+	if (!fits(&query, &channel->message.body.commands) ||
+	    !is_over(channel->message.body.commands.commands[0].state) ||
 	    channel->frame.fd_count > 0)
-		return channel_violation(channel, YETT_R_RANGE, error, "init told of another end than was waited for");
+		return channel_violation(channel, YETT_R_RANGE, error,
+		                         "init told of another end than was waited for");
 	command->result = command_result(&from->result);
 	command->state = from->state == EXECUTION_FAILED ? COMMAND_FAILED : COMMAND_EXITED;
 	if (command->state == COMMAND_FAILED)
@@ -210,13 +240,17 @@ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, struct yett_err
 
 	*ret_is_mine = true;
 	for (struct ask *ask = sandbox->asks; ask; ask = ask->next)
-		if (ask->sequence == sequence && !ask->is_done && (kind == (uint32_t)ask->answer || kind == MESSAGE_ERROR))
+		if (ask->sequence == sequence && !ask->is_done &&
+		    (kind == (uint32_t)ask->answer || kind == MESSAGE_ERROR))
 			return take_answer(channel, ask, error);
 	for (struct yett_command *c = sandbox->commands; c; c = c->next)
-		if (c->is_attached && c->sequence == sequence && !command_is_over(c) && (kind == MESSAGE_COMMANDS || kind == MESSAGE_ERROR))
+		if (c->is_attached && c->sequence == sequence && !command_is_over(c) &&
+		    (kind == MESSAGE_COMMANDS || kind == MESSAGE_ERROR))
 			return take_end(channel, c, error);
-	/* an answer that came too late; anything else is about a command that this handle started */
-	*ret_is_mine = kind == MESSAGE_COMMANDS || kind == MESSAGE_SURROUNDINGS || kind == MESSAGE_CONNECTED;
+	/* an answer that came too late; anything else is about a command that this handle started
+	 */
+	*ret_is_mine = kind == MESSAGE_COMMANDS || kind == MESSAGE_SURROUNDINGS ||
+	               kind == MESSAGE_CONNECTED;
 	return 0;
 }
 
@@ -231,7 +265,8 @@ static int send_question(struct yett_sandbox *sandbox, int timeout_ms, struct ye
 	return r == YETT_E_NOT_RUNNING ? sandbox_why_ended(sandbox, error) : r;
 }
 
-static int send_query(struct yett_sandbox *sandbox, enum query_action action, uint64_t id, struct yett_error *error)
+static int send_query(struct yett_sandbox *sandbox, enum query_action action, uint64_t id,
+                      struct yett_error *error)
 {
 	struct message_query *query = &channel_prepare(sandbox->channel, MESSAGE_QUERY)->body.query;
 
@@ -239,11 +274,13 @@ static int send_query(struct yett_sandbox *sandbox, enum query_action action, ui
 	return send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 }
 
-int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number, struct yett_error *error)
+int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number,
+                      struct yett_error *error)
 {
 	struct message_query *query = &channel_prepare(sandbox->channel, MESSAGE_QUERY)->body.query;
 
-	*query = (struct message_query){.action = QUERY_SIGNAL, .command = id, .signal = (uint32_t)number};
+	*query = (struct message_query){
+		.action = QUERY_SIGNAL, .command = id, .signal = (uint32_t)number};
 	return send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 }
 
@@ -256,7 +293,8 @@ int query_send_directory(struct yett_sandbox *sandbox, struct yett_error *error)
 	if (!sandbox->directory)
 		return 0;
 	session = &channel_prepare(channel, MESSAGE_SESSION)->body.session;
-	r = channel_put_text(channel, sandbox->directory, MESSAGE_PATH_MAX, "the directory", &session->cwd, error);
+	r = channel_put_text(channel, sandbox->directory, MESSAGE_PATH_MAX, "the directory",
+	                     &session->cwd, error);
 	if (r == 0)
 		r = channel_send(channel, NULL, 0, channel_deadline(ANSWER_TIMEOUT_MS), error);
 	return r == YETT_E_NOT_RUNNING ? 0 : r; /* which the first call says, and why */
@@ -282,7 +320,8 @@ static void ask_free(struct ask *ask)
 /* Waits for the answer to what was sent last, while everything else that comes is handled. */
 static int ask_wait(struct yett_sandbox *sandbox, struct ask *ask, struct yett_error *error)
 {
-	deadline_ms deadline = channel_deadline(ask->answer == MESSAGE_CONNECTED ? CONNECT_TIMEOUT_MS : ANSWER_TIMEOUT_MS);
+	deadline_ms deadline = channel_deadline(
+		ask->answer == MESSAGE_CONNECTED ? CONNECT_TIMEOUT_MS : ANSWER_TIMEOUT_MS);
 	int r = 0;
 
 	ask->sequence = sandbox->channel->sequence;
@@ -301,15 +340,19 @@ static int ask_wait(struct yett_sandbox *sandbox, struct ask *ask, struct yett_e
 	return r;
 }
 
-static int ask_for(struct yett_sandbox *sandbox, enum query_action action, uint64_t id, struct ask *ask, struct yett_error *error)
+static int ask_for(struct yett_sandbox *sandbox, enum query_action action, uint64_t id,
+                   struct ask *ask, struct yett_error *error)
 {
 	int r = send_query(sandbox, action, id, error);
 
-	*ask = (struct ask){.answer = MESSAGE_COMMANDS, .query = {.action = action, .command = id}, .fds = {-1, -1}};
+	*ask = (struct ask){.answer = MESSAGE_COMMANDS,
+	                    .query = {.action = action, .command = id},
+	                    .fds = {-1, -1}};
 	return r ? r : ask_wait(sandbox, ask, error);
 }
 
-int query_connect(struct yett_sandbox *sandbox, uint16_t port, bool is_v6, int *ret_fd, struct yett_error *error)
+int query_connect(struct yett_sandbox *sandbox, uint16_t port, bool is_v6, int *ret_fd,
+                  struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_CONNECTED, .fds = {-1, -1}};
 	int r;
@@ -323,15 +366,16 @@ int query_connect(struct yett_sandbox *sandbox, uint16_t port, bool is_v6, int *
 		return r;
 	if (!sockets_is(ask.fds[0], is_v6 ? AF_INET6 : AF_INET, false)) {
 		discard_fd(steal_fd(&ask.fds[0]));
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-		                 "the sandbox answered with something else than a connection to a port");
+		return error_set(
+			error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			"the sandbox answered with something else than a connection to a port");
 	}
 	*ret_fd = steal_fd(&ask.fds[0]);
 	return 0;
 }
 
-int yett_session_change(struct yett_sandbox *sandbox, const char *directory, const char *const *set, const char *const *unset,
-                        struct yett_error *error)
+int yett_session_change(struct yett_sandbox *sandbox, const char *directory, const char *const *set,
+                        const char *const *unset, struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_SURROUNDINGS, .fds = {-1, -1}};
 	struct channel *channel = sandbox->channel;
@@ -339,18 +383,22 @@ int yett_session_change(struct yett_sandbox *sandbox, const char *directory, con
 	int r = 0;
 
 	if (directory && *directory != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the directory of a session is an absolute path");
-	r = channel_put_text(channel, directory, MESSAGE_PATH_MAX, "the directory", &session->cwd, error);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "the directory of a session is an absolute path");
+	r = channel_put_text(channel, directory, MESSAGE_PATH_MAX, "the directory", &session->cwd,
+	                     error);
 	if (r == 0)
 		r = command_put_env(channel, set, true, session->set, &session->set_count, error);
 	if (r == 0)
-		r = command_put_env(channel, unset, false, session->unset, &session->unset_count, error);
+		r = command_put_env(channel, unset, false, session->unset, &session->unset_count,
+		                    error);
 	if (r == 0)
 		r = send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 	return r ? r : ask_wait(sandbox, &ask, error);
 }
 
-int yett_session_get(struct yett_sandbox *sandbox, struct yett_session **ret_session, struct yett_error *error)
+int yett_session_get(struct yett_sandbox *sandbox, struct yett_session **ret_session,
+                     struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_SURROUNDINGS, .fds = {-1, -1}};
 	int r;
@@ -375,7 +423,8 @@ struct yett_command_list {
 };
 
 /* One page after the other, as init tells them. */
-int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_list **ret_list, struct yett_error *error)
+int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_list **ret_list,
+                       struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct yett_command_list *list = memory_new(sizeof *list);
 	size_t told = MESSAGE_COMMANDS_MAX;
@@ -389,7 +438,8 @@ int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_list **
 			return r;
 		told = ask.list->count;
 		if (told > 0)
-			from = ((const struct yett_command_status *)ask.list->items[told - 1])->id + 1;
+			from = ((const struct yett_command_status *)ask.list->items[told - 1])->id +
+			       1;
 		if (!list_move(ask.list, &list->list))
 			return no_memory(error);
 		if (from == 0) /* behind the highest number */
@@ -406,12 +456,14 @@ size_t yett_command_list_count(const struct yett_command_list *list)
 	return list->list.count;
 }
 
-const struct yett_command_status *yett_command_list_get(const struct yett_command_list *list, size_t i)
+const struct yett_command_status *yett_command_list_get(const struct yett_command_list *list,
+                                                        size_t i)
 {
 	return i < list->list.count ? list->list.items[i] : NULL;
 }
 
-int yett_command_inspect(struct yett_sandbox *sandbox, uint64_t id, struct yett_command_status **ret_status, struct yett_error *error)
+int yett_command_inspect(struct yett_sandbox *sandbox, uint64_t id,
+                         struct yett_command_status **ret_status, struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
 	int r = ask_for(sandbox, QUERY_STATUS, id, &ask, error);
@@ -430,48 +482,58 @@ int yett_command_kill(struct yett_sandbox *sandbox, uint64_t id, struct yett_err
 	return ask_for(sandbox, QUERY_KILL, id, &ask, error);
 }
 
-int yett_command_signal_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal_number, struct yett_error *error)
+int yett_command_signal_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal_number,
+                              struct yett_error *error)
 {
-	_cleanup_(ask_free) struct ask ask = {
-		.answer = MESSAGE_COMMANDS, .query = {.action = QUERY_SIGNAL, .command = id}, .fds = {-1, -1}};
+	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_COMMANDS,
+	                                      .query = {.action = QUERY_SIGNAL, .command = id},
+	                                      .fds = {-1, -1}};
 	int r;
 
 	if (signal_number < 1 || signal_number > 64)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%d is no signal", signal_number);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%d is no signal",
+		                 signal_number);
 	r = query_send_signal(sandbox, id, signal_number, error);
 	return r ? r : ask_wait(sandbox, &ask, error);
 }
 
-/* Opened for writing, and nothing else than a pipe without a name: a FIFO of the host's is none of init's to give. */
+/* Opened for writing, and nothing else than a pipe without a name: a FIFO of the host's is none of
+ * init's to give. */
 static bool is_input(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 	struct statfs fs;
 	struct stat st;
 
-	return flags >= 0 && (flags & O_ACCMODE) == O_WRONLY && !(flags & O_ASYNC) && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) &&
-	       fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
+	return flags >= 0 && (flags & O_ACCMODE) == O_WRONLY && !(flags & O_ASYNC) &&
+	       fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && fstatfs(fd, &fs) == 0 &&
+	       fs.f_type == PIPEFS_MAGIC;
 }
 
-int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, unsigned flags, int *ret_fd, struct yett_error *error)
+int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, unsigned flags, int *ret_fd,
+                       struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
 	int r;
 
 	if (flags & ~(unsigned)YETT_INPUT_LAST)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the input are not all known: %#x", flags);
-	r = ask_for(sandbox, flags & YETT_INPUT_LAST ? QUERY_LAST_INPUT : QUERY_INPUT, id, &ask, error);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "the flags of the input are not all known: %#x", flags);
+	r = ask_for(sandbox, flags & YETT_INPUT_LAST ? QUERY_LAST_INPUT : QUERY_INPUT, id, &ask,
+	            error);
 	if (r)
 		return r;
 	if (!is_input(ask.fds[0]))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-		                 "the sandbox answered with something else than a pipe to write to");
+		return error_set(
+			error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			"the sandbox answered with something else than a pipe to write to");
 	*ret_fd = steal_fd(&ask.fds[0]);
 	return 0;
 }
 
 /* A handle of one that is there; of what is asked next, the answer is its end. */
-static int attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options, bool *ret_is_kept,
+static int attach(struct yett_sandbox *sandbox, uint64_t id,
+                  const struct yett_follow_options *options, bool *ret_is_kept,
                   struct yett_command **ret_command, struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct yett_command_status *status = NULL;
@@ -483,7 +545,8 @@ static int attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_f
 	*ret_is_kept = status->outputs[0]->captured || status->outputs[1]->captured;
 	command = command_new();
 	if (!command)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a command");
 	command->id = id;
 	command->pid = status->pid;
 	command->on_exit = options->on_exit;
@@ -494,7 +557,8 @@ static int attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_f
 	return 0;
 }
 
-int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
+int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id,
+                        const struct yett_follow_options *options,
                         struct yett_command **ret_command, struct yett_error *error)
 {
 	_cleanup_free_ struct yett_command *command = NULL;
@@ -513,7 +577,8 @@ int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, const struct 
 	return 0;
 }
 
-int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
+int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id,
+                        const struct yett_follow_options *options,
                         struct yett_command **ret_command, struct yett_error *error)
 {
 	_cleanup_free_ struct yett_command *command = NULL;
@@ -524,10 +589,12 @@ int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id, const struct 
 	if (r)
 		return r;
 	if (!known.on_output)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "outputs are to be followed, and on_output is not set");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "outputs are to be followed, and on_output is not set");
 	r = attach(sandbox, id, &known, &is_kept, &command, error);
 	if (r == 0 && !is_kept)
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no output of command %llu is kept", (unsigned long long)id);
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "no output of command %llu is kept", (unsigned long long)id);
 	if (r == 0)
 		r = send_follow(sandbox->channel, command, error);
 	if (r)
@@ -547,7 +614,8 @@ static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_er
 	int r;
 
 	if (!bytes)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the output");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the output");
 	r = fd < 0 ? 0 : check_captured(fd, length, error);
 	if (r)
 		return r;
@@ -555,7 +623,8 @@ static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_er
 		ssize_t n = pread(fd, bytes + used, length - used, (off_t)used);
 
 		if (n <= 0)
-			return failure_set(error, YETT_E_COMMAND_FAILED, NULL, "the output cannot be read: %m");
+			return failure_set(error, YETT_E_COMMAND_FAILED, NULL,
+			                   "the output cannot be read: %m");
 		used += (size_t)n;
 	}
 	bytes[used] = '\0';
@@ -563,8 +632,8 @@ static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_er
 	return 0;
 }
 
-int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream, struct yett_captured **ret_captured,
-                        struct yett_error *error)
+int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream,
+                        struct yett_captured **ret_captured, struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
 	const struct yett_output_status *output;
@@ -573,24 +642,28 @@ int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_str
 	int r;
 
 	if (stream != YETT_STREAM_OUT && stream != YETT_STREAM_ERR)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "there is no stream %d", (int)stream);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "there is no stream %d", (int)stream);
 	r = ask_for(sandbox, QUERY_OUTPUT, id, &ask, error);
 	if (r)
 		return r;
 	output = ((const struct yett_command_status *)ask.list->items[0])->outputs[stream];
 	if (!output->captured)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "this output of command %llu is not kept",
-		                 (unsigned long long)id);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "this output of command %llu is not kept", (unsigned long long)id);
 	r = read_captured(ask.fds[stream], output->length, &bytes, error);
 	if (r)
 		return r;
 	captured = memory_new(sizeof *captured);
 	if (!captured) {
 		yett_free(bytes);
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the output");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the output");
 	}
-	*captured =
-		(struct yett_captured){.size = sizeof *captured, .bytes = bytes, .length = output->length, .truncated = output->truncated};
+	*captured = (struct yett_captured){.size = sizeof *captured,
+	                                   .bytes = bytes,
+	                                   .length = output->length,
+	                                   .truncated = output->truncated};
 	memory_give(captured, bytes);
 	*ret_captured = captured;
 	return 0;

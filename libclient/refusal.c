@@ -33,8 +33,8 @@ static bool find_path(int fd, char path[static PATH_MAX], bool *ret_is_directory
 }
 
 /*
- * The longest part of the path that a policy may name: all that is above it is root's, and can be written by nobody else. The policy's
- * loader says so, too.
+ * The longest part of the path that a policy may name: all that is above it is root's, and can be
+ * written by nobody else. The policy's loader says so, too.
  */
 static void cut_to_rule(char *path)
 {
@@ -47,7 +47,8 @@ static void cut_to_rule(char *path)
 			slash[1] = '\0';
 		else
 			*slash = '\0';
-		is_safe = stat(path, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+		is_safe = stat(path, &st) == 0 && st.st_uid == 0 &&
+		          !(st.st_mode & (S_IWGRP | S_IWOTH));
 		if (!is_safe)
 			return;
 		if (slash == path)
@@ -57,38 +58,45 @@ static void cut_to_rule(char *path)
 	}
 }
 
-void refusal_name_share(const char *const *targets, const int *fds, size_t count, struct yett_error *error)
+void refusal_name_share(const char *const *targets, const int *fds, size_t count,
+                        struct yett_error *error)
 {
 	char path[PATH_MAX], rule[PATH_MAX];
 	bool is_directory, is_socket = strncmp(error->rule, SOCKETS " ", strlen(SOCKETS " ")) == 0;
 
-	if (error->code != YETT_E_PERMISSION_DENIED || (strncmp(error->rule, "share_r", 7) != 0 && !is_socket))
+	if (error->code != YETT_E_PERMISSION_DENIED ||
+	    (strncmp(error->rule, "share_r", 7) != 0 && !is_socket))
 		return;
 	for (size_t i = 0; i < count; i++) {
-		if (!targets[i] || !is_target(targets[i], error->asked) || !find_path(fds[i], path, &is_directory))
+		if (!targets[i] || !is_target(targets[i], error->asked) ||
+		    !find_path(fds[i], path, &is_directory))
 			continue;
 		(void)snprintf(rule, sizeof rule, "%s", path);
 		cut_to_rule(rule);
 		(void)snprintf(error->asked, sizeof error->asked, "%s", ESCAPE(path));
-		error_detail(error, "asked %s, allowed %s by %s (%s:%u)", error->asked, error->allowed, error->rule, error->file,
-		             error->line);
+		error_detail(error, "asked %s, allowed %s by %s (%s:%u)", error->asked,
+		             error->allowed, error->rule, error->file, error->line);
 		if (is_socket) {
-			error_mend(error, SOCKETS " += {\"%s\"} in %s (%s:%u)", error->asked, error->rule + strlen(SOCKETS " of "),
-			           error->file, error->line);
+			error_mend(error, SOCKETS " += {\"%s\"} in %s (%s:%u)", error->asked,
+			           error->rule + strlen(SOCKETS " of "), error->file, error->line);
 			return;
 		}
 		/* Below a path a policy allows directories alone. */
-		error_mend(error,
-		           is_directory ? "%.8s += {\"%s\"} in %s (%s:%u)"
-		                        : "%.8s += {\"%s\"} in %s (%s:%u), which allows all of the host; or share its directory",
-		           error->rule, is_directory ? ESCAPE(rule) : "*", error->rule + strlen("share_rX of "), error->file, error->line);
+		error_mend(
+			error,
+			is_directory
+				? "%.8s += {\"%s\"} in %s (%s:%u)"
+				: "%.8s += {\"%s\"} in %s (%s:%u), which allows all of the host; or share its directory",
+			error->rule, is_directory ? ESCAPE(rule) : "*",
+			error->rule + strlen("share_rX of "), error->file, error->line);
 		return;
 	}
 }
 
 void refusal_mend_key(struct yett_error *error)
 {
-	if (error->code == YETT_E_BAD_SIGNATURE && error->reason == YETT_R_UNKNOWN_KEY && !error->mend[0])
+	if (error->code == YETT_E_BAD_SIGNATURE && error->reason == YETT_R_UNKNOWN_KEY &&
+	    !error->mend[0])
 		error_mend(
 			error,
 			"append the public half of the key to ~/.config/yett/authorized_keys, or have the administrator enroll it: yett enroll NAME "

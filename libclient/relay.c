@@ -1,4 +1,5 @@
-/* See "sockets" in yett.h: who waits outside for a port of a sandbox, or inside for a socket of the host, and is led there. */
+/* See "sockets" in yett.h: who waits outside for a port of a sandbox, or inside for a socket of the
+ * host, and is led there. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -58,7 +59,8 @@ struct yett_relay {
 	struct listener *listeners;
 	struct relayed *relayed;
 	size_t count;
-	bool is_silent; /* init has not answered in this dispatch: it is not asked again, since each time takes seconds */
+	bool is_silent; /* init has not answered in this dispatch: it is not asked again, since each
+	                   time takes seconds */
 	uint8_t buffer[PAIR_BUFFER];
 };
 
@@ -67,7 +69,8 @@ static int no_memory(struct yett_error *error)
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a relay");
 }
 
-int yett_relay_new(struct yett_sandbox *sandbox, struct yett_relay **ret_relay, struct yett_error *error)
+int yett_relay_new(struct yett_sandbox *sandbox, struct yett_relay **ret_relay,
+                   struct yett_error *error)
 {
 	struct yett_relay *relay = calloc(1, sizeof *relay);
 
@@ -77,7 +80,8 @@ int yett_relay_new(struct yett_sandbox *sandbox, struct yett_relay **ret_relay, 
 	relay->events = epoll_create1(EPOLL_CLOEXEC);
 	relay->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (relay->events < 0 || relay->spare < 0) {
-		int r = failure_set(error, YETT_E_RESOURCE_LIMIT, NULL, "no descriptor for a relay: %m");
+		int r = failure_set(error, YETT_E_RESOURCE_LIMIT, NULL,
+		                    "no descriptor for a relay: %m");
 
 		yett_relay_close(relay);
 		return r;
@@ -86,8 +90,10 @@ int yett_relay_new(struct yett_sandbox *sandbox, struct yett_relay **ret_relay, 
 	return 0;
 }
 
-/* Asks the helper whether the policy lets this be relayed. The message is put together by the rest. */
-static int ask_policy(struct yett_sandbox *of, const char *path, const struct net_address *address, uint16_t port, struct yett_error *error)
+/* Asks the helper whether the policy lets this be relayed. The message is put together by the rest.
+ */
+static int ask_policy(struct yett_sandbox *of, const char *path, const struct net_address *address,
+                      uint16_t port, struct yett_error *error)
 {
 	_cleanup_(sandbox_freep) struct yett_sandbox *request = sandbox_new(CONNECTION_ALLOWED);
 	struct message_relay *relay;
@@ -96,7 +102,8 @@ static int ask_policy(struct yett_sandbox *of, const char *path, const struct ne
 	if (!request)
 		return no_memory(error);
 	if (!of->connection)
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the connection that the sandbox was asked for on is closed");
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "the connection that the sandbox was asked for on is closed");
 	CONNECTION_LOCKED(of->connection);
 	if (of->connection->channel->failure.code) {
 		if (error)
@@ -104,9 +111,11 @@ static int ask_policy(struct yett_sandbox *of, const char *path, const struct ne
 		return (int)of->connection->channel->failure.code;
 	}
 	relay = &channel_prepare(of->connection->channel, MESSAGE_RELAY)->body.relay;
-	r = channel_put_text(of->connection->channel, of->info.profile, MESSAGE_NAME_MAX, "the profile", &relay->profile, error);
+	r = channel_put_text(of->connection->channel, of->info.profile, MESSAGE_NAME_MAX,
+	                     "the profile", &relay->profile, error);
 	if (r == 0)
-		r = channel_put_text(of->connection->channel, path, MESSAGE_PATH_MAX, "the path of the socket", &relay->socket, error);
+		r = channel_put_text(of->connection->channel, path, MESSAGE_PATH_MAX,
+		                     "the path of the socket", &relay->socket, error);
 	memcpy(relay->address, address->bytes, sizeof relay->address);
 	relay->port = port;
 	if (r == 0)
@@ -117,7 +126,8 @@ static int ask_policy(struct yett_sandbox *of, const char *path, const struct ne
 }
 
 /* Takes `fd` and `path` in any case. */
-static int add_listener(struct yett_relay *relay, int fd, uint16_t port, char *path, struct yett_error *error)
+static int add_listener(struct yett_relay *relay, int fd, uint16_t port, char *path,
+                        struct yett_error *error)
 {
 	struct listener *listener = malloc(sizeof *listener);
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = listener};
@@ -128,13 +138,15 @@ static int add_listener(struct yett_relay *relay, int fd, uint16_t port, char *p
 		fd_close(fd);
 		return no_memory(error);
 	}
-	*listener = (struct listener){.next = relay->listeners, .fd = fd, .port = port, .path = path};
+	*listener =
+		(struct listener){.next = relay->listeners, .fd = fd, .port = port, .path = path};
 	relay->listeners = listener;
 	return 0;
 }
 
 /* A socket address of either family. */
-static socklen_t make_address(const struct net_address *address, uint16_t port, struct sockaddr_storage *out)
+static socklen_t make_address(const struct net_address *address, uint16_t port,
+                              struct sockaddr_storage *out)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
@@ -152,7 +164,8 @@ static socklen_t make_address(const struct net_address *address, uint16_t port, 
 	return sizeof *v6;
 }
 
-static int listen_outside(const struct net_address *address, uint16_t port, int *ret_fd, uint16_t *ret_port, struct yett_error *error)
+static int listen_outside(const struct net_address *address, uint16_t port, int *ret_fd,
+                          uint16_t *ret_port, struct yett_error *error)
 {
 	struct sockaddr_storage name;
 	socklen_t length = make_address(address, port, &name);
@@ -161,38 +174,47 @@ static int listen_outside(const struct net_address *address, uint16_t port, int 
 	char text[NET_ADDRESS_TEXT_SIZE];
 
 	(void)net_address_print(address, text);
-	/* not to wait for connections that are over: a port at which somebody listens is not had by that. socket(7) */
+	/* not to wait for connections that are over: a port at which somebody listens is not had by
+	 * that. socket(7) */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
-	    (name.ss_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0) ||
+	    (name.ss_family == AF_INET6 &&
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0) ||
 	    bind(fd, (const struct sockaddr *)&name, length) < 0 || listen(fd, BACKLOG) < 0) {
 		if (errno == EADDRINUSE)
-			return failure_set(error, YETT_E_INVALID_REQUEST, NULL, "port %u of %s is taken by another program", port, text);
+			return failure_set(error, YETT_E_INVALID_REQUEST, NULL,
+			                   "port %u of %s is taken by another program", port, text);
 		if (errno == EADDRNOTAVAIL)
-			return failure_set(error, YETT_E_INVALID_REQUEST, NULL, "this host has no address %s", text);
-		return failure_set(error, YETT_E_INVALID_REQUEST, NULL, "cannot listen at port %u of %s: %m", port, text);
+			return failure_set(error, YETT_E_INVALID_REQUEST, NULL,
+			                   "this host has no address %s", text);
+		return failure_set(error, YETT_E_INVALID_REQUEST, NULL,
+		                   "cannot listen at port %u of %s: %m", port, text);
 	}
 	if (getsockname(fd, (struct sockaddr *)&name, &length) < 0)
 		return failure_set(error, YETT_E_INVALID_REQUEST, NULL, "cannot tell the port: %m");
-	*ret_port = ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port : ((struct sockaddr_in *)&name)->sin_port);
+	*ret_port = ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port
+	                                             : ((struct sockaddr_in *)&name)->sin_port);
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }
 
-int yett_relay_publish(struct yett_relay *relay, const char *address, uint16_t host_port, uint16_t port, uint16_t *ret_host_port,
-                       struct yett_error *error)
+int yett_relay_publish(struct yett_relay *relay, const char *address, uint16_t host_port,
+                       uint16_t port, uint16_t *ret_host_port, struct yett_error *error)
 {
 	struct net_address parsed;
 	uint16_t chosen;
 	int fd, r;
 
 	if (net_address_parse(address ? address : "127.0.0.1", &parsed) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.60s is no address, such as 127.0.0.1 or ::1", address);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "%.60s is no address, such as 127.0.0.1 or ::1", address);
 	if (port == 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "0 is no port of a sandbox");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "0 is no port of a sandbox");
 	if (host_port > 0 && host_port < PRIVILEGED_END) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "port %u is privileged: it is for services of the host",
-		                host_port);
-		error_mend(error, "a port from %d on, or 0, which lets the kernel choose", PRIVILEGED_END);
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                "port %u is privileged: it is for services of the host", host_port);
+		error_mend(error, "a port from %d on, or 0, which lets the kernel choose",
+		           PRIVILEGED_END);
 		return YETT_E_INVALID_REQUEST;
 	}
 	r = ask_policy(relay->sandbox, NULL, &parsed, host_port, error);
@@ -205,7 +227,8 @@ int yett_relay_publish(struct yett_relay *relay, const char *address, uint16_t h
 	return r;
 }
 
-int yett_relay_socket(struct yett_relay *relay, const char *path, const char *target, struct yett_error *error)
+int yett_relay_socket(struct yett_relay *relay, const char *path, const char *target,
+                      struct yett_error *error)
 {
 	const struct net_address none = {0};
 	char *real = path ? realpath(path, NULL) : NULL; /* by which the policy knows it */
@@ -213,11 +236,14 @@ int yett_relay_socket(struct yett_relay *relay, const char *path, const char *ta
 	int fd, r = 0;
 
 	if (!real)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot find the socket %.150s: %m", path ? path : "");
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                   "cannot find the socket %.150s: %m", path ? path : "");
 	if (stat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_WRONG_TYPE, "%.150s is no socket", path);
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_WRONG_TYPE,
+		              "%.150s is no socket", path);
 	if (r == 0 && strlen(real) >= sizeof((struct sockaddr_un *)0)->sun_path)
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "no socket is reached by so long a path: %.150s", real);
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		              "no socket is reached by so long a path: %.150s", real);
 	if (r == 0)
 		r = ask_policy(relay->sandbox, real, &none, 0, error);
 	if (r == 0)
@@ -234,13 +260,16 @@ int yett_relay_fd(const struct yett_relay *relay)
 	return relay->events;
 }
 
-/* Has epoll(7) wait for what the pair wants. A socket of which nothing is wanted would else tell of its end all the time. */
+/* Has epoll(7) wait for what the pair wants. A socket of which nothing is wanted would else tell of
+ * its end all the time. */
 static int watch(struct yett_relay *relay, struct relayed *one)
 {
 	for (int i = 0; i < 2; i++) {
 		struct side *side = &one->sides[i];
 		struct epoll_event event = {.events = pair_wants(&one->pair, i), .data.ptr = side};
-		int what = !event.events ? EPOLL_CTL_DEL : side->waits_for ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+		int what = !event.events     ? EPOLL_CTL_DEL
+		           : side->waits_for ? EPOLL_CTL_MOD
+		                             : EPOLL_CTL_ADD;
 
 		if (event.events == side->waits_for)
 			continue;
@@ -315,8 +344,10 @@ static void join(struct yett_relay *relay, int from, int to, uint16_t port)
 /* As the user, whom the one that listens sees. -1: it does not. */
 static int connect_outside(const char *path)
 {
-	/* What the policy was asked about has no links; what lies there by now may be one, if its directory is shared. openat2(2) */
-	const struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS};
+	/* What the policy was asked about has no links; what lies there by now may be one, if its
+	 * directory is shared. openat2(2) */
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+	                             .resolve = RESOLVE_NO_SYMLINKS};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	_cleanup_fd_ int there = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -331,8 +362,9 @@ static int connect_outside(const char *path)
 }
 
 /*
- * The next one that connected, or -1. Its listener may be one that somebody inside has, too, who might have it wait for the one whom it
- * took away from us: so it is told each time that it does not. Where there are no more descriptors, who connected is sent away.
+ * The next one that connected, or -1. Its listener may be one that somebody inside has, too, who
+ * might have it wait for the one whom it took away from us: so it is told each time that it does
+ * not. Where there are no more descriptors, who connected is sent away.
  */
 static int accept_next(struct yett_relay *relay, const struct listener *listener)
 {
@@ -342,7 +374,8 @@ static int accept_next(struct yett_relay *relay, const struct listener *listener
 	fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0 || errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
 		return fd;
-	if (errno != EMFILE && errno != ENFILE) { /* nobody comes here any more: who has it inside has shut it down, say */
+	if (errno != EMFILE && errno != ENFILE) { /* nobody comes here any more: who has it inside
+		                                     has shut it down, say */
 		(void)epoll_ctl(relay->events, EPOLL_CTL_DEL, listener->fd, NULL);
 		return -1;
 	}
@@ -354,7 +387,8 @@ static int accept_next(struct yett_relay *relay, const struct listener *listener
 
 static int ask_init(struct yett_relay *relay, uint16_t port, bool is_v6, int *ret_fd)
 {
-	int r = relay->is_silent ? YETT_E_TIMEOUT : query_connect(relay->sandbox, port, is_v6, ret_fd, NULL);
+	int r = relay->is_silent ? YETT_E_TIMEOUT
+	                         : query_connect(relay->sandbox, port, is_v6, ret_fd, NULL);
 
 	relay->is_silent = r == YETT_E_TIMEOUT;
 	return r;
@@ -375,7 +409,8 @@ static void accept_all(struct yett_relay *relay, const struct listener *listener
 {
 	int r = 0;
 
-	for (int i = 0, fd; i < ACCEPTS && r != YETT_E_TIMEOUT && (fd = accept_next(relay, listener)) >= 0; i++) {
+	for (int i = 0, fd;
+	     i < ACCEPTS && r != YETT_E_TIMEOUT && (fd = accept_next(relay, listener)) >= 0; i++) {
 		int to = -1;
 
 		r = connect_to(relay, listener, &to);
@@ -386,7 +421,8 @@ static void accept_all(struct yett_relay *relay, const struct listener *listener
 	}
 }
 
-/* What became of the connection to a port: of 127.0.0.1, and if nobody listens there, of ::1. 0, or -errno. */
+/* What became of the connection to a port: of 127.0.0.1, and if nobody listens there, of ::1. 0, or
+ * -errno. */
 static int take_connected(struct yett_relay *relay, struct relayed *one)
 {
 	int result = 0, fd;
@@ -414,7 +450,8 @@ static void serve(struct yett_relay *relay, struct side *side)
 
 	if (one->is_over)
 		return;
-	r = one->pair.is_connecting ? take_connected(relay, one) : pair_move(&one->pair, side->index, relay->buffer);
+	r = one->pair.is_connecting ? take_connected(relay, one)
+	                            : pair_move(&one->pair, side->index, relay->buffer);
 	if (r == 0 && !pair_is_done(&one->pair))
 		r = watch(relay, one);
 	if (r < 0 || pair_is_done(&one->pair))

@@ -11,8 +11,8 @@
 #define CLOSED_TIMEOUT_MS 1000 /* for a helper that closed to have said why */
 
 /*
- * Where there is no key yet, a plan is asked for with one that nobody keeps: it makes nothing, and the helper tells it to whoever may
- * enroll a key.
+ * Where there is no key yet, a plan is asked for with one that nobody keeps: it makes nothing, and
+ * the helper tells it to whoever may enroll a key.
  */
 static int need_signer(struct yett_connection *connection, struct yett_error *error)
 {
@@ -36,8 +36,10 @@ static int need_signer(struct yett_connection *connection, struct yett_error *er
 	return r;
 }
 
-/* Signs channel->message over this connection's challenge and sends it with the next sequence number. */
-static int send_signed(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_error *error)
+/* Signs channel->message over this connection's challenge and sends it with the next sequence
+ * number. */
+static int send_signed(struct yett_connection *connection, const int *fds, size_t fd_count,
+                       struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
 	struct envelope envelope = {
@@ -52,26 +54,32 @@ static int send_signed(struct yett_connection *connection, const int *fds, size_
 	int r;
 
 	if (!to_sign)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the request");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the request");
 	*message_agent(&channel->message) = connection->is_agent;
-	if (message_encode(&channel->message, packet + head, MESSAGE_PACKET_MAX - head, &length) < 0)
+	if (message_encode(&channel->message, packet + head, MESSAGE_PACKET_MAX - head, &length) <
+	    0)
 		return channel_explain(channel, error);
 	envelope.body_length = (uint32_t)length;
 	memcpy(envelope.tag, connection->challenge, sizeof envelope.tag);
 	memcpy(envelope.key, connection->signer->public_key, sizeof envelope.key);
-	signed_length = envelope_signed_bytes(&envelope, connection->challenge, packet + head, length, to_sign);
+	signed_length = envelope_signed_bytes(&envelope, connection->challenge, packet + head,
+	                                      length, to_sign);
 	r = signer_sign(connection->signer, to_sign, signed_length, envelope.signature, error);
 	if (r)
 		return r;
 	envelope_write(&envelope, packet);
-	r = channel_send_packet(channel, packet, head + length, fds, fd_count, channel_deadline(connection->timeout_ms), error);
+	r = channel_send_packet(channel, packet, head + length, fds, fd_count,
+	                        channel_deadline(connection->timeout_ms), error);
 	if (r != YETT_E_NOT_RUNNING)
 		return r;
 	/* it may have said why before it closed */
 	do
 		r = connection_step(connection, channel_deadline(CLOSED_TIMEOUT_MS), error);
 	while (r == 0);
-	return r > 0 ? r : error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "the helper does not listen");
+	return r > 0 ? r
+	             : error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
+	                         "the helper does not listen");
 }
 
 void sandbox_forget(struct yett_sandbox *sandbox)
@@ -85,8 +93,8 @@ void sandbox_forget(struct yett_sandbox *sandbox)
 	sandbox->next = NULL;
 }
 
-int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
-                 struct yett_error *error)
+int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count,
+                 struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	int r = need_signer(connection, error);
 
@@ -117,15 +125,16 @@ int sandbox_finish(struct yett_sandbox *sandbox, deadline_ms deadline, struct ye
 	if (r)
 		return r;
 	if (sandbox->request.state == CONNECTION_ENDED)
-		return error_set(error, YETT_E_INIT_FAILED, YETT_R_NONE, "the sandbox ended before it was ready");
+		return error_set(error, YETT_E_INIT_FAILED, YETT_R_NONE,
+		                 "the sandbox ended before it was ready");
 	refusal_mend_key(&sandbox->request.error);
 	if (error)
 		*error = sandbox->request.error;
 	return (int)sandbox->request.error.code;
 }
 
-int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
-                    struct yett_error *error)
+int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count,
+                    struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	int r = sandbox_send(connection, fds, fd_count, sandbox, error);
 

@@ -1,4 +1,5 @@
-/* yett_run(): a command from start to end with its output kept, on the functions of yett.h alone. */
+/* yett_run(): a command from start to end with its output kept, on the functions of yett.h alone.
+ */
 #include "libclient/yett.h"
 
 #include <string.h>
@@ -54,7 +55,8 @@ static void keep(struct run *run, size_t which, const char *bytes, size_t length
 	capture->bytes[capture->length] = '\0';
 }
 
-static void on_output(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data)
+static void on_output(struct yett_command *command, enum yett_stream stream, const char *bytes,
+                      size_t length, void *data)
 {
 	(void)command;
 	keep(data, stream, bytes, length);
@@ -62,13 +64,15 @@ static void on_output(struct yett_command *command, enum yett_stream stream, con
 }
 
 /* Hands on what was kept. */
-static int make_output(struct run *run, const struct yett_result *result, struct yett_output **ret_output, struct yett_error *error)
+static int make_output(struct run *run, const struct yett_result *result,
+                       struct yett_output **ret_output, struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct yett_output *output = memory_new(sizeof *output);
 	struct yett_result *copy = memory_add(output, sizeof *copy);
 
 	if (run->has_no_memory || !copy)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the output");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the output");
 	*copy = *result;
 	*output = (struct yett_output){
 		.size = sizeof *output,
@@ -89,8 +93,8 @@ static int make_output(struct run *run, const struct yett_result *result, struct
 	return 0;
 }
 
-int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options, size_t output_max, struct yett_output **ret_output,
-             struct yett_error *error)
+int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options,
+             size_t output_max, struct yett_output **ret_output, struct yett_error *error)
 {
 	int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_STREAM, YETT_STDIO_STREAM};
 	_cleanup_(run_free) struct run run = {.max = output_max};

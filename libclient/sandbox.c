@@ -29,10 +29,12 @@ bool sandbox_is_channel(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0)
 		return false;
 	size = sizeof type;
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && domain == AF_UNIX && type == SOCK_SEQPACKET;
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && domain == AF_UNIX &&
+	       type == SOCK_SEQPACKET;
 }
 
-int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox, struct yett_error *error)
+int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox,
+                 struct yett_error *error)
 {
 	_cleanup_(sandbox_freep) struct yett_sandbox *owned = sandbox;
 	struct epoll_event event = {.events = EPOLLIN};
@@ -40,18 +42,22 @@ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox
 
 	if (!sandbox_is_channel(sandbox->request.fd)) {
 		sandbox_forget(sandbox);
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's descriptor is no exec channel");
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
+		                 "the helper's descriptor is no exec channel");
 	}
 	sandbox->info = sandbox->request.info;
 	sandbox->channel = channel_take(steal_fd(&sandbox->request.fd), "the sandbox");
 	if (!sandbox->channel) {
 		sandbox_forget(sandbox);
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a sandbox");
 	}
 	sandbox->events = epoll_create1(EPOLL_CLOEXEC);
-	if (sandbox->events < 0 || epoll_ctl(sandbox->events, EPOLL_CTL_ADD, sandbox->channel->fd, &event) < 0) {
+	if (sandbox->events < 0 ||
+	    epoll_ctl(sandbox->events, EPOLL_CTL_ADD, sandbox->channel->fd, &event) < 0) {
 		sandbox_forget(sandbox);
-		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot wait for a sandbox: %m");
+		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL,
+		                   "cannot wait for a sandbox: %m");
 	}
 	r = query_send_directory(sandbox, error);
 	if (r) {
@@ -117,19 +123,26 @@ int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error)
 		(void)wait_ended(sandbox, channel_deadline(WHY_ENDED_TIMEOUT_MS), NULL);
 	switch (sandbox->request.ended) {
 	case YETT_ENDED_OUT_OF_MEMORY:
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox ended because its memory ran out");
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "the sandbox ended because its memory ran out");
 	case YETT_ENDED_INIT_DIED:
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because its first process, init, died");
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "the sandbox ended because its first process, init, died");
 	case YETT_ENDED_DESTROYED:
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox was destroyed");
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "the sandbox was destroyed");
 	case YETT_ENDED_WALL_TIME:
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because its time was over");
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "the sandbox ended because its time was over");
 	case YETT_ENDED_CPU_TIME:
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox ended because its processor time was used");
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "the sandbox ended because its processor time was used");
 	case YETT_ENDED_IDLE:
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because it was idle");
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "the sandbox ended because it was idle");
 	case YETT_ENDED_HELPER:
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox was ended by the helper");
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "the sandbox was ended by the helper");
 	case YETT_ENDED_NOT:
 	case YETT_ENDED_CLOSED:
 		break;
@@ -158,7 +171,8 @@ bool sandbox_is_paused(struct yett_sandbox *sandbox)
 	if (!connection || pthread_mutex_trylock(&connection->lock) != 0)
 		return false;
 	(void)!connection_look(connection, NULL);
-	is_paused = sandbox->request.state == CONNECTION_ANSWERED && sandbox->request.sandbox_state == YETT_STATE_PAUSED;
+	is_paused = sandbox->request.state == CONNECTION_ANSWERED &&
+	            sandbox->request.sandbox_state == YETT_STATE_PAUSED;
 	connection_unlock(&connection);
 	return is_paused;
 }
@@ -184,11 +198,17 @@ static void let_go(struct yett_sandbox *sandbox, const char *why)
 /* Waits for the end that was caused. */
 static int confirm_end(struct yett_sandbox *sandbox, struct yett_error *error)
 {
-	/* an init that broke the protocol need not heed the end of file: the connection's end will see to it */
+	/* an init that broke the protocol need not heed the end of file: the connection's end will
+	 * see to it */
 	bool is_broken = sandbox->channel->failure.code == YETT_E_PROTOCOL;
-	int r = wait_ended(sandbox, channel_deadline(is_broken ? WHY_ENDED_TIMEOUT_MS : sandbox->connection->timeout_ms), error);
+	int r = wait_ended(sandbox,
+	                   channel_deadline(is_broken ? WHY_ENDED_TIMEOUT_MS
+	                                              : sandbox->connection->timeout_ms),
+	                   error);
 
-	return r == -EAGAIN ? error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the helper did not say that the sandbox ended") : r;
+	return r == -EAGAIN ? error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
+	                                "the helper did not say that the sandbox ended")
+	                    : r;
 }
 
 static void remove_handle(struct yett_sandbox *sandbox)
@@ -207,7 +227,8 @@ int yett_sandbox_end(struct yett_sandbox *sandbox, struct yett_error *error)
 	if (!sandbox)
 		return 0;
 	/* end of file on the channel is what ends a sandbox, unless it outlives that */
-	if (sandbox->outlives && sandbox->connection && yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
+	if (sandbox->outlives && sandbox->connection &&
+	    yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
 		r = manage_done(sandbox->connection, MANAGE_DESTROY, sandbox->info.id, error);
 	let_go(sandbox, "the sandbox was ended before the command");
 	/* it may have ended by itself in the same moment */
@@ -222,7 +243,8 @@ void yett_sandbox_close(struct yett_sandbox *sandbox)
 		return;
 	let_go(sandbox, "the sandbox was closed before the command ended");
 	/* without that the connection would hold it for as long as it lasts */
-	if (sandbox->outlives && sandbox->connection && yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
+	if (sandbox->outlives && sandbox->connection &&
+	    yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
 		manage_let_go(sandbox->connection, sandbox->info.id);
 	remove_handle(sandbox);
 }

@@ -21,36 +21,55 @@ static int check_source(const struct yett_share *share, const char *name, struct
 {
 	bool has_fd = share->flags & YETT_SHARE_FD;
 
-	if (share->flags & ~(uint32_t)(YETT_SHARE_WRITABLE | YETT_SHARE_FD | YETT_SHARE_SOCKET | YETT_SHARE_COW))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of share %s are not all known: %#x", name,
+	if (share->flags &
+	    ~(uint32_t)(YETT_SHARE_WRITABLE | YETT_SHARE_FD | YETT_SHARE_SOCKET | YETT_SHARE_COW))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "the flags of share %s are not all known: %#x", name,
 		                 share->flags);
 	if ((share->flags & YETT_SHARE_WRITABLE) && (share->flags & YETT_SHARE_SOCKET))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "share %s is a socket, and to be writable: it can be connected to", name);
-	if ((share->flags & YETT_SHARE_COW) && (share->flags & (YETT_SHARE_WRITABLE | YETT_SHARE_SOCKET)))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "share %s is to be copy-on-write, and writable or a socket: it is one of them", name);
+		                 "share %s is a socket, and to be writable: it can be connected to",
+		                 name);
+	if ((share->flags & YETT_SHARE_COW) &&
+	    (share->flags & (YETT_SHARE_WRITABLE | YETT_SHARE_SOCKET)))
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"share %s is to be copy-on-write, and writable or a socket: it is one of them",
+			name);
 	if (share->store && (!(share->flags & YETT_SHARE_COW) || share->memory_bytes))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "share %s has a store, and is not copy-on-write, or is in memory: it is one of them", name);
-	if (share->hide && (!(share->flags & YETT_SHARE_COW) || share->memory_bytes || share->store)) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                "nothing can be hidden in share %s: it is not copy-on-write with a store of its own", name);
-		error_mend(error, "--cow PATH has one; --tmpfs covers a directory of any share; a store that is there hides what it hid");
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"share %s has a store, and is not copy-on-write, or is in memory: it is one of them",
+			name);
+	if (share->hide &&
+	    (!(share->flags & YETT_SHARE_COW) || share->memory_bytes || share->store)) {
+		(void)error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"nothing can be hidden in share %s: it is not copy-on-write with a store of its own",
+			name);
+		error_mend(
+			error,
+			"--cow PATH has one; --tmpfs covers a directory of any share; a store that is there hides what it hid");
 		return YETT_E_INVALID_REQUEST;
 	}
 	if (share->memory_bytes && !(share->flags & YETT_SHARE_COW))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "share %s has a size of memory, and is not copy-on-write",
-		                 name);
-	if (!share->path && !has_fd)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "share %s has no source: neither a path nor a descriptor with YETT_SHARE_FD", name);
-	if (share->path && has_fd)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "share %s has two sources: a path, and a descriptor with YETT_SHARE_FD", name);
-	if (has_fd && share->fd < 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "share %s has %d for a descriptor: did the call fail that was to open it?", name, share->fd);
+		                 "share %s has a size of memory, and is not copy-on-write", name);
+	if (!share->path && !has_fd)
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"share %s has no source: neither a path nor a descriptor with YETT_SHARE_FD",
+			name);
+	if (share->path && has_fd)
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"share %s has two sources: a path, and a descriptor with YETT_SHARE_FD",
+			name);
+	if (has_fd && share->fd < 0)
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"share %s has %d for a descriptor: did the call fail that was to open it?",
+			name, share->fd);
 	return 0;
 }
 
@@ -59,38 +78,46 @@ int shares_cannot(const char *name, struct yett_error *error)
 	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot share %s: %m", name);
 }
 
-static int put_share(struct channel *channel, enum share_mode mode, const char *target, struct yett_error *error)
+static int put_share(struct channel *channel, enum share_mode mode, const char *target,
+                     struct yett_error *error)
 {
 	struct message_create *create = &channel->message.body.create;
 	struct message_share *entry = &create->shares[create->shares_count];
 
 	entry->fd = create->shares_count++;
 	entry->mode = mode;
-	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share", &entry->target, error);
+	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share",
+	                        &entry->target, error);
 }
 
-/* Where what is changed goes: a store of its own, or memory, which is a tmpfs with the same target. */
-static int add_store(struct channel *channel, const struct yett_share *share, int source, const char *target, struct share_fds *fds,
-                     struct yett_error *error)
+/* Where what is changed goes: a store of its own, or memory, which is a tmpfs with the same target.
+ */
+static int add_store(struct channel *channel, const struct yett_share *share, int source,
+                     const char *target, struct share_fds *fds, struct yett_error *error)
 {
 	struct message_create *create = &channel->message.body.create;
 	int r;
 
 	if (share->memory_bytes) {
 		if (create->tmpfs_count == MESSAGE_TMPFS_MAX)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d tmpfs and memory of shares",
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			                 "more than %d tmpfs and memory of shares",
 			                 MESSAGE_TMPFS_MAX);
 		create->tmpfs[create->tmpfs_count].size_bytes = share->memory_bytes;
 		return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share",
 		                        &create->tmpfs[create->tmpfs_count++].target, error);
 	}
 	if (create->shares_count == MESSAGE_SHARES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-		                 "more than the %d shares allowed: one that is copy-on-write counts twice", MESSAGE_SHARES_MAX);
-	r = share->store ? work_reuse(fds->works, source, share->path ? share->path : target, target, error)
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			"more than the %d shares allowed: one that is copy-on-write counts twice",
+			MESSAGE_SHARES_MAX);
+	r = share->store ? work_reuse(fds->works, source, share->path ? share->path : target,
+	                              target, error)
 	                 : work_make(source, target, &fds->works, error);
 	if (r == 0 && share->hide)
-		r = work_hide(fds->works, source, share->path ? share->path : target, share->hide, share->no_hide, error);
+		r = work_hide(fds->works, source, share->path ? share->path : target, share->hide,
+		              share->no_hide, error);
 	if (r)
 		return r;
 	fds->targets[fds->count] = target;
@@ -100,7 +127,8 @@ static int add_store(struct channel *channel, const struct yett_share *share, in
 }
 
 /* Opens what is to be shared, as the caller: the helper resolves no path of ours. */
-static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
+static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds,
+                     struct yett_error *error)
 {
 	const char *target = share->target ? share->target : share->path;
 	const char *name = share->path ? share->path : target ? target : "?";
@@ -111,8 +139,10 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 	if (r)
 		return r;
 	if (channel->message.body.create.shares_count == MESSAGE_SHARES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-		                 "more than the %d shares allowed: one that is copy-on-write counts twice", MESSAGE_SHARES_MAX);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			"more than the %d shares allowed: one that is copy-on-write counts twice",
+			MESSAGE_SHARES_MAX);
 	fd = share->path ? open(share->path, O_PATH | O_CLOEXEC) : share->fd;
 	if (fd < 0)
 		return shares_cannot(name, error);
@@ -122,13 +152,16 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 	if (fstat(fd, &st) < 0)
 		return shares_cannot(name, error);
 	if (is_socket ? !S_ISSOCK(st.st_mode) : !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "cannot share %s: it is %s", name,
-		                 is_socket ? "no socket" : "neither a directory nor a regular file");
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "cannot share %s: it is %s",
+			name, is_socket ? "no socket" : "neither a directory nor a regular file");
 	if (!target || target[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the place of %s inside is not an absolute path", name);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "the place of %s inside is not an absolute path", name);
 	r = is_socket ? 0
 	    : is_cow  ? work_check_source(fds->state, fd, name, share->memory_bytes != 0, error)
-	              : work_check_share(fds->state, fd, share->flags & YETT_SHARE_WRITABLE, name, error);
+	              : work_check_share(fds->state, fd, share->flags & YETT_SHARE_WRITABLE, name,
+	                                 error);
 	if (r)
 		return r;
 	if (S_ISDIR(st.st_mode) && !fds->first_directory)
@@ -143,7 +176,8 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 }
 
 /* What a store is about, where the share does not say it. */
-static int add_stored(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
+static int add_stored(struct channel *channel, const struct yett_share *share,
+                      struct share_fds *fds, struct yett_error *error)
 {
 	struct yett_share known = *share;
 	int r = work_find(share->store, &fds->works, error);
@@ -157,8 +191,10 @@ static int add_stored(struct channel *channel, const struct yett_share *share, s
 	return add_share(channel, &known, fds, error);
 }
 
-int shares_add(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
+int shares_add(struct channel *channel, const struct yett_share *share, struct share_fds *fds,
+               struct yett_error *error)
 {
-	return share->store && (share->flags & YETT_SHARE_COW) ? add_stored(channel, share, fds, error)
-	                                                       : add_share(channel, share, fds, error);
+	return share->store && (share->flags & YETT_SHARE_COW)
+	               ? add_stored(channel, share, fds, error)
+	               : add_share(channel, share, fds, error);
 }

@@ -1,5 +1,6 @@
 /*
- * What a request shares: the sources, opened as the caller, and the places where what is changed of them is kept.
+ * What a request shares: the sources, opened as the caller, and the places where what is changed of
+ * them is kept.
  *
  * With the caller's privilege; the helper resolves no path of ours.
  */
@@ -25,13 +26,15 @@ struct share_fds {
 	const char *first_directory;   /* where it is to be inside; NULL: none is one */
 	struct work *works;            /* stores that were made for it */
 	char name[YETT_NAME_SIZE];     /* of the sandbox; may be empty */
-	char state[KEYFILE_PATH_SIZE]; /* where the caller keeps what is to last; empty until that was looked up: work.h */
+	char state[KEYFILE_PATH_SIZE]; /* where the caller keeps what is to last; empty until that
+	                                  was looked up: work.h */
 };
 
 void shares_close(struct share_fds *fds);
 
 /* Opens what is to be shared, and puts it to the create that `channel` is to send. */
-_must_check_ int shares_add(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error);
+_must_check_ int shares_add(struct channel *channel, const struct yett_share *share,
+                            struct share_fds *fds, struct yett_error *error);
 
 /* That `name` cannot be shared, for the reason that errno has. */
 int shares_cannot(const char *name, struct yett_error *error);

@@ -9,15 +9,18 @@
 #include "libclient/failure.h"
 #include "libclient/keyfile.h"
 
-static int sign_with_secret(const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE], void *data)
+static int sign_with_secret(const uint8_t *message, size_t length,
+                            uint8_t ret_signature[YETT_SIGNATURE_SIZE], void *data)
 {
 	const struct yett_signer *signer = data;
 
-	return crypto_sign_detached(ret_signature, NULL, message, length, signer->secret) == 0 ? 0 : EIO;
+	return crypto_sign_detached(ret_signature, NULL, message, length, signer->secret) == 0
+	               ? 0
+	               : EIO;
 }
 
-int signer_sign(const struct yett_signer *signer, const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE],
-                struct yett_error *error)
+int signer_sign(const struct yett_signer *signer, const uint8_t *message, size_t length,
+                uint8_t ret_signature[YETT_SIGNATURE_SIZE], struct yett_error *error)
 {
 	void *data = signer->secret ? (void *)signer : signer->data;
 	int r = signer->sign(message, length, ret_signature, data);
@@ -25,15 +28,18 @@ int signer_sign(const struct yett_signer *signer, const uint8_t *message, size_t
 	if (r == 0)
 		return 0;
 	errno = r < 0 ? -r : r;
-	return failure_set(error, YETT_E_BAD_SIGNATURE, NULL, "the signer did not sign the request: %m");
+	return failure_set(error, YETT_E_BAD_SIGNATURE, NULL,
+	                   "the signer did not sign the request: %m");
 }
 
-int signer_from_seed(const uint8_t seed[KEY_SEED_SIZE], struct yett_signer **ret_signer, struct yett_error *error)
+int signer_from_seed(const uint8_t seed[KEY_SEED_SIZE], struct yett_signer **ret_signer,
+                     struct yett_error *error)
 {
 	_cleanup_(signer_freep) struct yett_signer *signer = calloc(1, sizeof *signer);
 
 	if (sodium_init() < 0)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the kernel gives no random numbers for a key");
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                 "the kernel gives no random numbers for a key");
 	if (!signer || !(signer->secret = sodium_malloc(crypto_sign_SECRETKEYBYTES)))
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the key");
 	(void)crypto_sign_seed_keypair(signer->public_key, signer->secret, seed);
@@ -48,20 +54,22 @@ int signer_new_passing(struct yett_signer **ret_signer, struct yett_error *error
 	int r;
 
 	if (sodium_init() < 0)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the kernel gives no random numbers for a key");
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                 "the kernel gives no random numbers for a key");
 	randombytes_buf(seed, sizeof seed);
 	r = signer_from_seed(seed, ret_signer, error);
 	sodium_memzero(seed, sizeof seed);
 	return r;
 }
 
-int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, void *data, struct yett_signer **ret_signer,
-                    struct yett_error *error)
+int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, void *data,
+                    struct yett_signer **ret_signer, struct yett_error *error)
 {
 	struct yett_signer *signer = calloc(1, sizeof *signer);
 
 	if (!signer)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the signer");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the signer");
 	memcpy(signer->public_key, public_key, YETT_KEY_SIZE);
 	signer->sign = sign;
 	signer->data = data;

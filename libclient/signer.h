@@ -1,8 +1,8 @@
 /*
  * Who signs: a key file's secret, or a callback to wherever the key is.
  *
- * With the caller's privilege. A secret lives in memory of libsodium's, locked where the limits allow, and is wiped
- * with the signer; it is never copied out.
+ * With the caller's privilege. A secret lives in memory of libsodium's, locked where the limits
+ * allow, and is wiped with the signer; it is never copied out.
  */
 #pragma once
 
@@ -21,11 +21,14 @@ struct yett_signer {
 };
 
 /* Signs; 0, or YETT_E_BAD_SIGNATURE when the signer would not. */
-_must_check_ int signer_sign(const struct yett_signer *signer, const uint8_t *message, size_t length,
-                             uint8_t ret_signature[YETT_SIGNATURE_SIZE], struct yett_error *error);
+_must_check_ int signer_sign(const struct yett_signer *signer, const uint8_t *message,
+                             size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE],
+                             struct yett_error *error);
 
-/* A signer from the seed of its key, which it copies. 0, YETT_E_OUT_OF_MEMORY, or YETT_E_UNSUPPORTED: no random numbers. */
-_must_check_ int signer_from_seed(const uint8_t seed[KEY_SEED_SIZE], struct yett_signer **ret_signer, struct yett_error *error);
+/* A signer from the seed of its key, which it copies. 0, YETT_E_OUT_OF_MEMORY, or
+ * YETT_E_UNSUPPORTED: no random numbers. */
+_must_check_ int signer_from_seed(const uint8_t seed[KEY_SEED_SIZE],
+                                  struct yett_signer **ret_signer, struct yett_error *error);
 
 /* The same with a key that nobody has had and nobody will have. */
 _must_check_ int signer_new_passing(struct yett_signer **ret_signer, struct yett_error *error);

@@ -1,7 +1,8 @@
 /*
  * States of a store that can be gone back to: see "snapshot" in yett.h.
  *
- * With the caller's privilege, on stores of the caller's; where a sandbox works on one, whoever asks has made it stand still.
+ * With the caller's privilege, on stores of the caller's; where a sandbox works on one, whoever
+ * asks has made it stand still.
  */
 #include <fcntl.h>
 #include <sodium.h>
@@ -24,16 +25,21 @@
 static int cannot(const struct layers *layers, const char *what, int r, struct yett_error *error)
 {
 	errno = -r;
-	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot %s the store %s: %m", what, layers->id);
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot %s the store %s: %m",
+	                   what, layers->id);
 }
 
-static int cannot_copy(const struct layers *layers, const char *failed, int r, struct yett_error *error)
+static int cannot_copy(const struct layers *layers, const char *failed, int r,
+                       struct yett_error *error)
 {
 	errno = -r;
-	(void)failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot copy %s%sthe store %s: %m", ESCAPE(failed),
-	                  *failed ? " of " : "", layers->id);
+	(void)failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+	                  "cannot copy %s%sthe store %s: %m", ESCAPE(failed), *failed ? " of " : "",
+	                  layers->id);
 	if (r == -EACCES)
-		error_mend(error, "let its owner read it, in a sandbox that goes on with the store: chmod u+r, of a directory u+rx");
+		error_mend(
+			error,
+			"let its owner read it, in a sandbox that goes on with the store: chmod u+r, of a directory u+rx");
 	return YETT_E_FILE_OPERATION_FAILED;
 }
 
@@ -42,13 +48,16 @@ static int no_memory(struct yett_error *error)
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for snapshots");
 }
 
-static int find(struct layers *layers, const char *name, struct layers_name **ret_entry, struct yett_error *error)
+static int find(struct layers *layers, const char *name, struct layers_name **ret_entry,
+                struct yett_error *error)
 {
 	*ret_entry = layers_find(layers, name);
-	return *ret_entry ? 0
-	                  : error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-	                              "the store %s has no snapshot %.80s; yett snapshot list %s tells which it has", layers->id,
-	                              ESCAPE(name), layers->id);
+	return *ret_entry
+	               ? 0
+	               : error_set(
+				 error, YETT_E_NOT_FOUND, YETT_R_NONE,
+				 "the store %s has no snapshot %.80s; yett snapshot list %s tells which it has",
+				 layers->id, ESCAPE(name), layers->id);
 }
 
 /* The first number that none is called by. */
@@ -63,14 +72,18 @@ static void choose_name(struct layers *layers, char name[static LAYERS_NAME_SIZE
 
 static int too_many(const struct layers *layers, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the store %s has as many snapshots as there may be%s", layers->id,
+	(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+	                "the store %s has as many snapshots as there may be%s", layers->id,
 	                layers->is_used ? " while a sandbox works on it" : "");
-	error_mend(error, "delete those that you do not need: yett snapshot delete %s NAME%s", layers->id,
-	           layers->is_used ? "; and end the sandbox, whereupon there is room for others" : "");
+	error_mend(error, "delete those that you do not need: yett snapshot delete %s NAME%s",
+	           layers->id,
+	           layers->is_used ? "; and end the sandbox, whereupon there is room for others"
+	                           : "");
 	return YETT_E_RESOURCE_LIMIT;
 }
 
-/* Where there are as many layers as there may be, those go together that no snapshot needs apart. */
+/* Where there are as many layers as there may be, those go together that no snapshot needs apart.
+ */
 static int freeze(struct layers *layers, struct yett_error *error)
 {
 	char failed[WORK_COPY_PATH] = "";
@@ -78,7 +91,8 @@ static int freeze(struct layers *layers, struct yett_error *error)
 	int r = layers_freeze(layers);
 
 	if (r == -E2BIG) {
-		r = work_hold_apply(layers->store, layers->id, &lock, error); /* which reads the layers */
+		r = work_hold_apply(layers->store, layers->id, &lock,
+		                    error); /* which reads the layers */
 		if (r)
 			return r;
 		r = layers_squash(layers, failed, sizeof failed);
@@ -133,8 +147,8 @@ static int take(struct layers *layers, const char *name, char **ret_name, struct
 	else
 		choose_name(layers, entry.name);
 	if (layers_find(layers, entry.name))
-		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "the store %s has a snapshot %s already", layers->id,
-		                 entry.name);
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+		                 "the store %s has a snapshot %s already", layers->id, entry.name);
 	if (layers->names_count == LAYERS_NAMES_MAX)
 		return too_many(layers, error);
 	r = layers->is_used ? copy(layers, error) : freeze(layers, error);
@@ -149,7 +163,8 @@ static int take(struct layers *layers, const char *name, char **ret_name, struct
 	return 0;
 }
 
-static int open_and_take(const char *work, const char *name, bool even_used, char **ret_name, struct yett_error *error)
+static int open_and_take(const char *work, const char *name, bool even_used, char **ret_name,
+                         struct yett_error *error)
 {
 	_cleanup_(layers_close) struct layers layers;
 	int r = layers_open(&layers, work, even_used, error);
@@ -162,12 +177,14 @@ static int open_and_take(const char *work, const char *name, bool even_used, cha
 	return r ? r : take(&layers, name, ret_name, error);
 }
 
-int yett_snapshot_take(const char *work, const char *name, char **ret_name, struct yett_error *error)
+int yett_snapshot_take(const char *work, const char *name, char **ret_name,
+                       struct yett_error *error)
 {
 	return open_and_take(work, name, false, ret_name, error);
 }
 
-int yett_snapshot_take_used(const char *work, const char *name, char **ret_name, struct yett_error *error)
+int yett_snapshot_take_used(const char *work, const char *name, char **ret_name,
+                            struct yett_error *error)
 {
 	return open_and_take(work, name, true, ret_name, error);
 }
@@ -176,10 +193,13 @@ static int older(const void *a, const void *b)
 {
 	const struct layers_name *x = a, *y = b;
 
-	return x->layer != y->layer ? (x->layer < y->layer ? -1 : 1) : (x->created_ms > y->created_ms) - (x->created_ms < y->created_ms);
+	return x->layer != y->layer
+	               ? (x->layer < y->layer ? -1 : 1)
+	               : (x->created_ms > y->created_ms) - (x->created_ms < y->created_ms);
 }
 
-int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list, struct yett_error *error)
+int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list,
+                        struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct list *list = memory_new(sizeof *list);
 	_cleanup_(layers_close) struct layers layers;
@@ -206,7 +226,9 @@ int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list, 
 		                                   .name = name,
 		                                   .created_ms = layers.names[i].created_ms,
 		                                   .layers = layers.names[i].layer,
-		                                   .is_earlier_boot = *layers.names[i].boot && strcmp(layers.names[i].boot, boot) != 0};
+		                                   .is_earlier_boot =
+		                                           *layers.names[i].boot &&
+		                                           strcmp(layers.names[i].boot, boot) != 0};
 		if (!list_add(list, snapshot))
 			return no_memory(error);
 	}
@@ -245,12 +267,14 @@ int yett_snapshot_delete(const char *work, const char *name, struct yett_error *
 		return cannot(&layers, "forget a snapshot of", r, error);
 	*entry = layers.names[--layers.names_count];
 	if (!layers.is_used)
-		(void)!layers_squash(&layers, failed, sizeof failed); /* else it takes the room that it took */
+		(void)!layers_squash(&layers, failed,
+		                     sizeof failed); /* else it takes the room that it took */
 	return 0;
 }
 
 /* Where there are later ones, which would go. */
-static int check_later(const struct layers *layers, const struct layers_name *entry, uint32_t flags, struct yett_error *error)
+static int check_later(const struct layers *layers, const struct layers_name *entry, uint32_t flags,
+                       struct yett_error *error)
 {
 	size_t later = 0;
 
@@ -258,11 +282,14 @@ static int check_later(const struct layers *layers, const struct layers_name *en
 		later += layers->names[i].layer > entry->layer;
 	if (!later || (flags & YETT_ROLLBACK_DELETE_LATER))
 		return 0;
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                "the store %s has %zu snapshot%s that came later than %s, and would go with what was changed since", layers->id,
-	                later, later == 1 ? "" : "s", entry->name);
-	error_mend(error, "yett snapshot rollback --delete-later does that; yett snapshot fork makes another store from %s, and keeps them",
-	           entry->name);
+	(void)error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"the store %s has %zu snapshot%s that came later than %s, and would go with what was changed since",
+		layers->id, later, later == 1 ? "" : "s", entry->name);
+	error_mend(
+		error,
+		"yett snapshot rollback --delete-later does that; yett snapshot fork makes another store from %s, and keeps them",
+		entry->name);
 	return YETT_E_INVALID_REQUEST;
 }
 
@@ -276,13 +303,15 @@ static int open_to_check(struct layers *layers, const char *work, struct yett_er
 	return r ? r : layers_read(layers, error);
 }
 
-int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, struct yett_error *error)
+int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags,
+                           struct yett_error *error)
 {
 	_cleanup_(layers_close) struct layers layers;
 	const bool is_check = flags & YETT_ROLLBACK_CHECK;
 	struct layers_name *entry;
 	_cleanup_fd_ int lock = -1;
-	int r = is_check ? open_to_check(&layers, work, error) : layers_open(&layers, work, false, error);
+	int r = is_check ? open_to_check(&layers, work, error)
+	                 : layers_open(&layers, work, false, error);
 
 	if (r == 0)
 		r = work_hold_apply(layers.store, layers.id, &lock, error);
@@ -297,9 +326,11 @@ int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, s
 }
 
 /* One directory of the store, with all that is in it. */
-static int copy_part(const struct layers *layers, int from, int to, const char *name, struct yett_error *error)
+static int copy_part(const struct layers *layers, int from, int to, const char *name,
+                     struct yett_error *error)
 {
-	_cleanup_fd_ int old = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), new = -1;
+	_cleanup_fd_ int old = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+			 new = -1;
 	struct work_copy copy = {.failed = ""};
 	int r = old < 0 ? -errno : 0;
 
@@ -323,7 +354,8 @@ static int copy_hidden(const struct layers *layers, int store, struct yett_error
 }
 
 /* The upper layer of what begins with a snapshot: nothing, called as the snapshot was. */
-static int make_upper(const struct layers *layers, int store, unsigned layer, struct yett_error *error)
+static int make_upper(const struct layers *layers, int store, unsigned layer,
+                      struct yett_error *error)
 {
 	char name[LAYERS_NUMBER_SIZE];
 	struct stat like;
@@ -337,13 +369,15 @@ static int make_upper(const struct layers *layers, int store, unsigned layer, st
 }
 
 /* Those from one number to another one, to a directory of another store. */
-static int copy_layers(const struct layers *layers, int store, const char *part, const unsigned range[2], struct yett_error *error)
+static int copy_layers(const struct layers *layers, int store, const char *part,
+                       const unsigned range[2], struct yett_error *error)
 {
 	_cleanup_fd_ int directory = -1;
 	char name[LAYERS_NUMBER_SIZE];
 	int r = 0;
 
-	if (mkdirat(store, part, 0700) < 0 || (directory = openat(store, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+	if (mkdirat(store, part, 0700) < 0 ||
+	    (directory = openat(store, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return cannot(layers, "copy the layers of", -errno, error);
 	for (unsigned layer = range[0]; r == 0 && layer <= range[1]; layer++) {
 		layers_number(layer, name);
@@ -352,7 +386,8 @@ static int copy_layers(const struct layers *layers, int store, const char *part,
 	return r;
 }
 
-static int copy_names(const struct layers *layers, int store, unsigned last, struct yett_error *error)
+static int copy_names(const struct layers *layers, int store, unsigned last,
+                      struct yett_error *error)
 {
 	struct layers copy;
 	int r = 0;
@@ -370,14 +405,18 @@ static int copy_now(const struct layers *layers, int store, struct yett_error *e
 	int r = copy_part(layers, layers->store, store, "upper", error);
 
 	if (r == 0)
-		r = copy_layers(layers, store, "layers", (const unsigned[]){1, layers->count}, error);
+		r = copy_layers(layers, store, "layers", (const unsigned[]){1, layers->count},
+		                error);
 	if (r == 0 && layers->pending)
-		r = copy_layers(layers, store, LAYERS_PENDING, (const unsigned[]){layers->count + 1, last}, error);
+		r = copy_layers(layers, store, LAYERS_PENDING,
+		                (const unsigned[]){layers->count + 1, last}, error);
 	return r ? r : copy_names(layers, store, last, error);
 }
 
-/* What it held then, whose last layers may be pending: in the copy nothing is over them but what comes. */
-static int copy_snapshot(const struct layers *layers, int store, unsigned last, struct yett_error *error)
+/* What it held then, whose last layers may be pending: in the copy nothing is over them but what
+ * comes. */
+static int copy_snapshot(const struct layers *layers, int store, unsigned last,
+                         struct yett_error *error)
 {
 	int r = make_upper(layers, store, last, error);
 
@@ -393,7 +432,8 @@ static int fill(struct layers *layers, const char *name, int store, struct yett_
 	int r = name ? find(layers, name, &entry, error) : 0;
 
 	if (r == 0)
-		r = name ? copy_snapshot(layers, store, entry->layer, error) : copy_now(layers, store, error);
+		r = name ? copy_snapshot(layers, store, entry->layer, error)
+		         : copy_now(layers, store, error);
 	if (r == 0)
 		r = copy_hidden(layers, store, error);
 	if (r)
@@ -402,7 +442,8 @@ static int fill(struct layers *layers, const char *name, int store, struct yett_
 	return r < 0 ? cannot(layers, "copy what is told by", r, error) : 0;
 }
 
-int yett_snapshot_fork(const char *work, const char *name, uint32_t flags, char ret_id[YETT_ID_SIZE], struct yett_error *error)
+int yett_snapshot_fork(const char *work, const char *name, uint32_t flags,
+                       char ret_id[YETT_ID_SIZE], struct yett_error *error)
 {
 	_cleanup_(layers_close) struct layers layers;
 	_cleanup_fd_ int root = -1, store = -1;
@@ -414,11 +455,13 @@ int yett_snapshot_fork(const char *work, const char *name, uint32_t flags, char 
 	if (r)
 		return r;
 	work_new_id(id);
-	if (mkdirat(root, id, 0700) < 0 || (store = openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+	if (mkdirat(root, id, 0700) < 0 ||
+	    (store = openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return cannot(&layers, "make another one of", -errno, error);
 	r = fill(&layers, name, store, error);
 	if (r)
-		(void)!work_remove(root, id, store); /* what is left is listed, and can be discarded */
+		(void)!work_remove(root, id,
+		                   store); /* what is left is listed, and can be discarded */
 	else
 		(void)snprintf(ret_id, YETT_ID_SIZE, "%s", id);
 	return r;

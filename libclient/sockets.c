@@ -20,7 +20,8 @@ static bool has_option(int fd, int option, int wanted)
 bool sockets_is(int fd, int domain, bool listens)
 {
 	return has_option(fd, SO_DOMAIN, domain) && has_option(fd, SO_TYPE, SOCK_STREAM) &&
-	       has_option(fd, SO_PROTOCOL, domain == AF_UNIX ? 0 : IPPROTO_TCP) && has_option(fd, SO_ACCEPTCONN, listens);
+	       has_option(fd, SO_PROTOCOL, domain == AF_UNIX ? 0 : IPPROTO_TCP) &&
+	       has_option(fd, SO_ACCEPTCONN, listens);
 }
 
 /* Waits until it is connected, and closes it where it will not be. 0 or -errno. */
@@ -42,12 +43,14 @@ static int wait_connected(int fd)
 	return -result;
 }
 
-int yett_socket_connect(struct yett_sandbox *sandbox, uint16_t port, int *ret_fd, struct yett_error *error)
+int yett_socket_connect(struct yett_sandbox *sandbox, uint16_t port, int *ret_fd,
+                        struct yett_error *error)
 {
 	int fd, r, connected = -ECONNREFUSED;
 
 	if (port == 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "0 is no port of a sandbox");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "0 is no port of a sandbox");
 	for (int i = 0; connected == -ECONNREFUSED && i < 2; i++) {
 		r = query_connect(sandbox, port, i == 1, &fd, error);
 		if (r == YETT_E_COMMAND_FAILED && i == 1)
@@ -58,7 +61,8 @@ int yett_socket_connect(struct yett_sandbox *sandbox, uint16_t port, int *ret_fd
 	}
 	if (connected < 0) {
 		errno = -connected;
-		return failure_set(error, YETT_E_COMMAND_FAILED, NULL, "nobody inside answers at port %u: %m", port);
+		return failure_set(error, YETT_E_COMMAND_FAILED, NULL,
+		                   "nobody inside answers at port %u: %m", port);
 	}
 	*ret_fd = fd;
 	return 0;

@@ -1,9 +1,9 @@
 /*
- * Ways to reach a helper: the service's socket, or a helper that is executed here, as root where the administrator has made
- * it a set-user-id program.
+ * Ways to reach a helper: the service's socket, or a helper that is executed here, as root where
+ * the administrator has made it a set-user-id program.
  *
- * With the caller's privilege. The environment is asked only through secure_getenv(3), so that a privileged program
- * that links the library is not led to another helper by its caller.
+ * With the caller's privilege. The environment is asked only through secure_getenv(3), so that a
+ * privileged program that links the library is not led to another helper by its caller.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -30,7 +30,8 @@
 #define OVERFLOW_UID          65534 /* who has no number here shows so. user_namespaces(7) */
 #define HELPER_ARGUMENTS_MAX  16
 
-/* What connect(2) says of a socket that will not be there later by itself, and what to do. unix(7) */
+/* What connect(2) says of a socket that will not be there later by itself, and what to do. unix(7)
+ */
 static const struct {
 	int number;
 	const char *mend;
@@ -45,8 +46,10 @@ static const struct {
 
 static int cannot_connect(const char *path, struct yett_error *error)
 {
-	int number = errno, r = error_set(error, number == EACCES ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
-	                                  "cannot connect to %s: %m", path);
+	int number = errno,
+	    r = error_set(error,
+	                  number == EACCES ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE,
+	                  YETT_R_NONE, "cannot connect to %s: %m", path);
 
 	for (size_t i = 0; i < ARRAY_SIZE(unreachable); i++)
 		if (unreachable[i].number == number) {
@@ -61,10 +64,12 @@ static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	/* 0 would be for ever */
-	struct timeval timeout = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000 + 1};
+	struct timeval timeout = {.tv_sec = timeout_ms / 1000,
+	                          .tv_usec = timeout_ms % 1000 * 1000 + 1};
 
 	if (strlen(path) >= sizeof address.sun_path)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of the socket is too long: %s", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the path of the socket is too long: %s", path);
 	memcpy(address.sun_path, path, strlen(path) + 1);
 	/* a full backlog makes connect(2) wait, for as long as SO_SNDTIMEO says */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0 ||
@@ -87,8 +92,9 @@ static bool knows_everybody(void)
 }
 
 /*
- * One component of the helper's resolved path. Safe to execute only if nobody but root and the caller could have put
- * something else there; in a sticky directory an entry is safe from all but its owner.
+ * One component of the helper's resolved path. Safe to execute only if nobody but root and the
+ * caller could have put something else there; in a sticky directory an entry is safe from all but
+ * its owner.
  */
 static int check_component(const char *path, bool is_file, struct yett_error *error)
 {
@@ -99,28 +105,33 @@ static int check_component(const char *path, bool is_file, struct yett_error *er
 		return failure_set(error, YETT_E_NOT_FOUND, NULL, "cannot look at %s: %m", path);
 	writable_by_others = (st.st_mode & 022) && !(S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX));
 	if (is_file ? !S_ISREG(st.st_mode) : !S_ISDIR(st.st_mode))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the helper %s is no regular file", path);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                 "the helper %s is no regular file", path);
 	if ((st.st_uid == 0 || st.st_uid == geteuid()) && !writable_by_others)
 		return 0;
 	if (st.st_uid == OVERFLOW_UID && !writable_by_others && !knows_everybody()) {
-		(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-		                "the helper is not executed, because it does not show here whether %s is root's", path);
+		(void)error_set(
+			error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			"the helper is not executed, because it does not show here whether %s is root's",
+			path);
 		error_detail(
 			error,
 			"the container or sandbox around this program shows the files of users whom it does not know as nobody's: run yett outside of it");
 		return YETT_E_SECURITY_VIOLATION;
 	}
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the helper is not executed, because others could have changed %s",
-	                path);
-	error_detail(error, "it belongs to uid %u with mode %04o; it must belong to root or you and be writable by nobody else", st.st_uid,
-	             (unsigned)st.st_mode & 07777);
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+	                "the helper is not executed, because others could have changed %s", path);
+	error_detail(
+		error,
+		"it belongs to uid %u with mode %04o; it must belong to root or you and be writable by nobody else",
+		st.st_uid, (unsigned)st.st_mode & 07777);
 	return YETT_E_SECURITY_VIOLATION;
 }
 
 /*
- * Where the calling program is DIR/cli/yett or DIR/agent/yett-agent of a build tree, the helper that was built with it,
- * DIR/helper/yett-helper. An installed program has none beside it. One that has its privilege from its file could have been linked
- * anywhere, so it gets none.
+ * Where the calling program is DIR/cli/yett or DIR/agent/yett-agent of a build tree, the helper
+ * that was built with it, DIR/helper/yett-helper. An installed program has none beside it. One that
+ * has its privilege from its file could have been linked anywhere, so it gets none.
  */
 static bool find_in_build_tree(char out[static PATH_MAX])
 {
@@ -134,15 +145,17 @@ static bool find_in_build_tree(char out[static PATH_MAX])
 		if (length <= tail || strcmp(out + length - tail, programs[i]) != 0)
 			continue;
 		length -= tail;
-		return (size_t)snprintf(out + length, PATH_MAX - length, "/helper/yett-helper") < PATH_MAX - length &&
+		return (size_t)snprintf(out + length, PATH_MAX - length, "/helper/yett-helper") <
+		               PATH_MAX - length &&
 		       access(out, F_OK) == 0;
 	}
 	return false;
 }
 
 /*
- * Whether executing it makes it root's. It was checked as a file that nobody but root can have changed, which is all there
- * is to trust: the credentials of a socketpair are those of its maker. As root there is nothing to gain.
+ * Whether executing it makes it root's. It was checked as a file that nobody but root can have
+ * changed, which is all there is to trust: the credentials of a socketpair are those of its maker.
+ * As root there is nothing to gain.
  */
 static bool is_set_uid(const char *path)
 {
@@ -154,7 +167,8 @@ static bool is_set_uid(const char *path)
 /* The administrator lets the members of a group execute it, and the caller is none of them. */
 static bool is_closed(const char *path)
 {
-	return is_set_uid(path) && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 && errno == EACCES;
+	return is_set_uid(path) && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 &&
+	       errno == EACCES;
 }
 
 /* yett-rootless, beside the helper in `path`; false: there is no room for its name. */
@@ -169,14 +183,17 @@ static bool name_rootless(char path[static PATH_MAX])
 }
 
 /*
- * The same, for how it is to be started: with what is the caller's alone, the helper is yett-rootless, which lies beside it. So it is where
- * a set-user-id helper is not for the caller, unless that one was asked for.
+ * The same, for how it is to be started: with what is the caller's alone, the helper is
+ * yett-rootless, which lies beside it. So it is where a set-user-id helper is not for the caller,
+ * unless that one was asked for.
  */
-static const char *name_helper(const char *helper_path, enum yett_start start, char buffer[static PATH_MAX])
+static const char *name_helper(const char *helper_path, enum yett_start start,
+                               char buffer[static PATH_MAX])
 {
 	if (!helper_path)
 		helper_path = secure_getenv("YETT_HELPER");
-	if (helper_path && (start != YETT_START_ANY || helper_path[0] != '/' || strlen(helper_path) >= PATH_MAX || !is_closed(helper_path)))
+	if (helper_path && (start != YETT_START_ANY || helper_path[0] != '/' ||
+	                    strlen(helper_path) >= PATH_MAX || !is_closed(helper_path)))
 		return helper_path;
 	if (helper_path) {
 		(void)strcpy(buffer, helper_path);
@@ -184,7 +201,8 @@ static const char *name_helper(const char *helper_path, enum yett_start start, c
 	}
 	if (!find_in_build_tree(buffer))
 		(void)strcpy(buffer, YETT_LIBEXEC_DIR "/yett-helper");
-	if (geteuid() != 0 && start != YETT_START_SETUID && (start == YETT_START_PERSONAL || !is_set_uid(buffer) || is_closed(buffer)))
+	if (geteuid() != 0 && start != YETT_START_SETUID &&
+	    (start == YETT_START_PERSONAL || !is_set_uid(buffer) || is_closed(buffer)))
 		(void)name_rootless(buffer);
 	return buffer;
 }
@@ -194,16 +212,19 @@ const char *start_helper_name(const char *helper_path, char buffer[static PATH_M
 	return name_helper(helper_path, YETT_START_ANY, buffer);
 }
 
-static int find_helper(const char *helper_path, enum yett_start start, char *path, size_t size, struct yett_error *error)
+static int find_helper(const char *helper_path, enum yett_start start, char *path, size_t size,
+                       struct yett_error *error)
 {
 	char resolved[PATH_MAX], buffer[PATH_MAX];
 	int r;
 
 	helper_path = name_helper(helper_path, start, buffer);
 	if (helper_path[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the helper's path is not absolute: %s", helper_path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "the helper's path is not absolute: %s", helper_path);
 	if (!realpath(helper_path, resolved))
-		return failure_set(error, YETT_E_NOT_FOUND, NULL, "no helper at %s: %m", helper_path);
+		return failure_set(error, YETT_E_NOT_FOUND, NULL, "no helper at %s: %m",
+		                   helper_path);
 	r = check_component("/", false, error);
 	for (char *at = resolved + 1; r == 0 && (at = strchr(at, '/')); at++) {
 		*at = '\0';
@@ -213,7 +234,8 @@ static int find_helper(const char *helper_path, enum yett_start start, char *pat
 	if (r == 0)
 		r = check_component(resolved, true, error);
 	if (r == 0 && (size_t)snprintf(path, size, "%s", resolved) >= size)
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the helper's path is too long");
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		              "the helper's path is too long");
 	return r;
 }
 
@@ -223,18 +245,23 @@ int yett_helper_path(const char *helper_path, char *path, size_t size, struct ye
 }
 
 /*
- * Executes the helper with its end of the socketpair as descriptor 3 and no other but stderr, in a session of its own
- * (a ^C at the terminal is for the command, which the helper must outlive), with nothing of the caller's environment. One of the caller's
- * own is told the home directory.
+ * Executes the helper with its end of the socketpair as descriptor 3 and no other but stderr, in a
+ * session of its own (a ^C at the terminal is for the command, which the helper must outlive), with
+ * nothing of the caller's environment. One of the caller's own is told the home directory.
  */
-static int spawn_helper(const char *path, const char *const *more, enum yett_start start, int fd, pid_t *ret_pid)
+static int spawn_helper(const char *path, const char *const *more, enum yett_start start, int fd,
+                        pid_t *ret_pid)
 {
 	char home[sizeof "HOME=" + KEYFILE_PATH_SIZE] = "HOME=";
-	bool has_home = start != YETT_START_SETUID && keyfile_home(home + strlen(home), KEYFILE_PATH_SIZE, NULL) == 0;
-	char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", has_home ? home : NULL, NULL};
+	bool has_home = start != YETT_START_SETUID &&
+	                keyfile_home(home + strlen(home), KEYFILE_PATH_SIZE, NULL) == 0;
+	char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", has_home ? home : NULL,
+	                             NULL};
 	char number[] = {'0' + HELPER_FD, '\0'};
-	char *personal[5 + HELPER_ARGUMENTS_MAX + 1] = {strrchr(path, '/') + 1, "--personal", "--quiet", "--fd", number};
-	char *const set_uid[] = {"yett-helper", "--serve=3", NULL}; /* the only form: helper/start/setuid.h */
+	char *personal[5 + HELPER_ARGUMENTS_MAX + 1] = {strrchr(path, '/') + 1, "--personal",
+	                                                "--quiet", "--fd", number};
+	char *const set_uid[] = {"yett-helper", "--serve=3",
+	                         NULL}; /* the only form: helper/start/setuid.h */
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
@@ -255,15 +282,20 @@ static int spawn_helper(const char *path, const char *const *more, enum yett_sta
 		(void)posix_spawn_file_actions_destroy(&actions);
 		return -r;
 	}
-	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+	                                                    POSIX_SPAWN_SETSID);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
 	(void)posix_spawnattr_setsigdefault(&attributes, &all);
 	/* dup2 of a descriptor onto itself clears close-on-exec, too: posix_spawn(3) */
 	r = posix_spawn_file_actions_adddup2(&actions, fd, HELPER_FD);
-	r = r ? r : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	r = r ? r : posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	r = r ? r
+	      : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	r = r ? r
+	      : posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	r = r ? r : posix_spawn_file_actions_addclosefrom_np(&actions, HELPER_FD + 1);
-	r = r ? r : posix_spawn(ret_pid, path, &actions, &attributes, start == YETT_START_SETUID ? set_uid : personal, environment);
+	r = r ? r
+	      : posix_spawn(ret_pid, path, &actions, &attributes,
+	                    start == YETT_START_SETUID ? set_uid : personal, environment);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	(void)posix_spawnattr_destroy(&attributes);
 	return -r;
@@ -290,7 +322,8 @@ static int choose_start(const char *path, enum yett_start *start, struct yett_er
 	bool set_uid = is_set_uid(path);
 
 	if (*start == YETT_START_SETUID && !set_uid) {
-		(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s is no set-user-id program of root's", path);
+		(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
+		                "%s is no set-user-id program of root's", path);
 		(void)error_cause(error, NULL, EPERM);
 		return YETT_E_HELPER_UNAVAILABLE;
 	}
@@ -305,22 +338,26 @@ static int cannot_execute(int r, const char *path, struct yett_error *error)
 
 	int number = errno = -r;
 
-	r = failure_set(error, is_denied ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE, NULL, "cannot execute %s: %m", path);
+	r = failure_set(error, is_denied ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE,
+	                NULL, "cannot execute %s: %m", path);
 	(void)error_cause(error, NULL, number);
 	if (is_denied)
-		error_detail(error, "its group, which the administrator chooses, may execute it, and you are not in that group");
+		error_detail(
+			error,
+			"its group, which the administrator chooses, may execute it, and you are not in that group");
 	return r;
 }
 
-static int start_own(const struct yett_connect_options *options, enum yett_start *start, int *ret_fd, pid_t *ret_pid,
-                     struct yett_error *error)
+static int start_own(const struct yett_connect_options *options, enum yett_start *start,
+                     int *ret_fd, pid_t *ret_pid, struct yett_error *error)
 {
 	char path[PATH_MAX];
 	int pair[2], r;
 	_cleanup_fd_ int ours = -1, theirs = -1;
 
 	if (access("/proc/self", F_OK) < 0) {
-		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "no helper can be started here, because /proc is not mounted");
+		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                "no helper can be started here, because /proc is not mounted");
 		error_detail(error, "as root: mount -t proc proc /proc");
 		return YETT_E_UNSUPPORTED;
 	}
@@ -330,7 +367,8 @@ static int start_own(const struct yett_connect_options *options, enum yett_start
 	if (r)
 		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot make a socket to the helper: %m");
+		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL,
+		                   "cannot make a socket to the helper: %m");
 	ours = pair[0];
 	theirs = pair[1];
 	r = above_stdio(&theirs);
@@ -342,8 +380,8 @@ static int start_own(const struct yett_connect_options *options, enum yett_start
 	return 0;
 }
 
-static int connect_own(const struct yett_connect_options *options, enum yett_start start, struct yett_connection **ret_connection,
-                       struct yett_error *error)
+static int connect_own(const struct yett_connect_options *options, enum yett_start start,
+                       struct yett_connection **ret_connection, struct yett_error *error)
 {
 	pid_t pid;
 	int fd = -1, pidfd, r;
@@ -357,7 +395,8 @@ static int connect_own(const struct yett_connect_options *options, enum yett_sta
 		(*ret_connection)->helper_pidfd = pidfd;
 		return 0;
 	}
-	/* its socket is closed, so it ends by itself; what said no hello is not waited for without bound */
+	/* its socket is closed, so it ends by itself; what said no hello is not waited for without
+	 * bound */
 	(void)poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, HELPER_END_TIMEOUT_MS);
 	(void)kill(pid, SIGKILL); /* root's cannot be, and keeps deadlines of its own */
 	(void)waitpid(pid, NULL, WNOHANG);
@@ -365,7 +404,8 @@ static int connect_own(const struct yett_connect_options *options, enum yett_sta
 	return r;
 }
 
-/* A moment that differs from one program to the next, so that those who were refused together do not come together again. */
+/* A moment that differs from one program to the next, so that those who were refused together do
+ * not come together again. */
 static bool await_turn(deadline_ms deadline)
 {
 	unsigned char bytes[1] = {0};
@@ -374,18 +414,22 @@ static bool await_turn(deadline_ms deadline)
 	return channel_time_left(deadline) > 0 && poll(NULL, 0, 50 + bytes[0]) == 0;
 }
 
-/* Before anybody is asked, so that it is the key that is missed, and not who would have been asked with it. */
+/* Before anybody is asked, so that it is the key that is missed, and not who would have been asked
+ * with it. */
 static int check_key(const struct yett_connect_options *options, struct yett_error *error)
 {
 	struct yett_signer *signer;
-	int r = options->key_path && !options->signer ? yett_signer_load(options->key_path, &signer, error) : 0;
+	int r = options->key_path && !options->signer
+	                ? yett_signer_load(options->key_path, &signer, error)
+	                : 0;
 
 	if (r == 0 && options->key_path && !options->signer)
 		yett_signer_free(signer);
 	return r;
 }
 
-int yett_connect(const struct yett_connect_options *asked, struct yett_connection **ret_connection, struct yett_error *error)
+int yett_connect(const struct yett_connect_options *asked, struct yett_connection **ret_connection,
+                 struct yett_error *error)
 {
 	struct yett_connect_options known;
 	const struct yett_connect_options *options = &known;
@@ -398,7 +442,8 @@ int yett_connect(const struct yett_connect_options *asked, struct yett_connectio
 	if (r)
 		return r;
 	if (options->flags & ~(uint64_t)YETT_CONNECT_AGENT)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the options of a connection have flags that are not known");
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                 "the options of a connection have flags that are not known");
 	socket_path = options->socket_path ? options->socket_path : secure_getenv("YETT_SOCKET");
 	helper_path = options->helper_path ? options->helper_path : secure_getenv("YETT_HELPER");
 	start = options->start;
@@ -407,11 +452,14 @@ int yett_connect(const struct yett_connect_options *asked, struct yett_connectio
 		return r;
 	if (start == YETT_START_ANY && socket_path)
 		start = YETT_START_SERVICE;
-	if (start == YETT_START_PERSONAL || start == YETT_START_SETUID || (start == YETT_START_ANY && helper_path))
+	if (start == YETT_START_PERSONAL || start == YETT_START_SETUID ||
+	    (start == YETT_START_ANY && helper_path))
 		return connect_own(options, start, ret_connection, error);
-	deadline = channel_deadline(options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS);
+	deadline = channel_deadline(options->timeout_ms > 0 ? options->timeout_ms
+	                                                    : CONNECTION_TIMEOUT_MS);
 	do {
-		r = connect_service(socket_path ? socket_path : YETT_SOCKET_PATH, channel_time_left(deadline), &fd, &why);
+		r = connect_service(socket_path ? socket_path : YETT_SOCKET_PATH,
+		                    channel_time_left(deadline), &fd, &why);
 		if (r == 0)
 			r = connection_take(fd, options, YETT_START_SERVICE, ret_connection, &why);
 	} while (r != 0 && why.reason == YETT_R_LATER && await_turn(deadline));
@@ -420,8 +468,10 @@ int yett_connect(const struct yett_connect_options *asked, struct yett_connectio
 			*error = why;
 		return r;
 	}
-	/* a service that does not answer just now has grants that bind a model; where there is none, nothing does */
-	if (start == YETT_START_SERVICE || (options->flags & YETT_CONNECT_AGENT && why.os_error != ENOENT)) {
+	/* a service that does not answer just now has grants that bind a model; where there is
+	 * none, nothing does */
+	if (start == YETT_START_SERVICE ||
+	    (options->flags & YETT_CONNECT_AGENT && why.os_error != ENOENT)) {
 		if (error)
 			*error = why;
 		return r;

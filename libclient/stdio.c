@@ -1,6 +1,6 @@
 /*
- * Which descriptors a command may hold (yett_stdio_check). init refuses the same again; here it is said before
- * anything is sent. With the caller's privilege; only looks.
+ * Which descriptors a command may hold (yett_stdio_check). init refuses the same again; here it is
+ * said before anything is sent. With the caller's privilege; only looks.
  */
 #include "libclient/yett.h"
 
@@ -19,11 +19,13 @@
 
 /* File systems whose files are doors to the kernel or to other processes, not data. */
 static const unsigned long pseudo_file_systems[] = {
-	AAFS_MAGIC,         ANON_INODE_FS_MAGIC, AUTOFS_SUPER_MAGIC,  BINDERFS_SUPER_MAGIC, BINFMTFS_MAGIC,
-	BPF_FS_MAGIC,       CGROUP_SUPER_MAGIC,  CGROUP2_SUPER_MAGIC, CONFIGFS_MAGIC,       DEBUGFS_MAGIC,
-	DEVPTS_SUPER_MAGIC, DMA_BUF_MAGIC,       EFIVARFS_MAGIC,      FUSECTL_MAGIC,        MQUEUE_MAGIC,
-	NSFS_MAGIC,         PROC_SUPER_MAGIC,    PSTOREFS_MAGIC,      RDTGROUP_SUPER_MAGIC, SECURITYFS_MAGIC,
-	SELINUX_MAGIC,      SMACK_MAGIC,         SYSFS_MAGIC,         TRACEFS_MAGIC,        XENFS_SUPER_MAGIC,
+	AAFS_MAGIC,        ANON_INODE_FS_MAGIC, AUTOFS_SUPER_MAGIC,   BINDERFS_SUPER_MAGIC,
+	BINFMTFS_MAGIC,    BPF_FS_MAGIC,        CGROUP_SUPER_MAGIC,   CGROUP2_SUPER_MAGIC,
+	CONFIGFS_MAGIC,    DEBUGFS_MAGIC,       DEVPTS_SUPER_MAGIC,   DMA_BUF_MAGIC,
+	EFIVARFS_MAGIC,    FUSECTL_MAGIC,       MQUEUE_MAGIC,         NSFS_MAGIC,
+	PROC_SUPER_MAGIC,  PSTOREFS_MAGIC,      RDTGROUP_SUPER_MAGIC, SECURITYFS_MAGIC,
+	SELINUX_MAGIC,     SMACK_MAGIC,         SYSFS_MAGIC,          TRACEFS_MAGIC,
+	XENFS_SUPER_MAGIC,
 };
 
 static const char *refusal(int fd, const struct stat *st)
@@ -34,7 +36,9 @@ static const char *refusal(int fd, const struct stat *st)
 	case S_IFIFO:
 		return NULL;
 	case S_IFSOCK:
-		return socket_kind(fd) == SOCKET_PEER ? NULL : "is a socket that has no peer, or can reach others";
+		return socket_kind(fd) == SOCKET_PEER
+		               ? NULL
+		               : "is a socket that has no peer, or can reach others";
 	case S_IFREG:
 		if (fstatfs(fd, &fs) < 0)
 			return "is on a file system that cannot be told";
@@ -62,9 +66,11 @@ int yett_stdio_check(int fd, struct yett_error *error)
 	struct stat st;
 
 	if (flags < 0 || fstat(fd, &st) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "descriptor %d is not open", fd);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "descriptor %d is not open", fd);
 	why = flags & O_PATH ? "is a path, not an open file" : refusal(fd, &st);
 	if (!why)
 		return 0;
-	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "descriptor %d %s, which a sandbox may not hold", fd, why);
+	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+	                 "descriptor %d %s, which a sandbox may not hold", fd, why);
 }

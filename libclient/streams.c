@@ -1,4 +1,5 @@
-/* See sandbox.h: outputs that on_output is called with. Pipes of the library's own, read when the caller dispatches. */
+/* See sandbox.h: outputs that on_output is called with. Pipes of the library's own, read when the
+ * caller dispatches. */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -8,12 +9,14 @@
 
 #define READ_SIZE 65536
 #define READS_MAX 4 /* in a row, of one stream */
-/* A pipe holds no more than so many, even if its writer made it larger; who still writes then outlived its command. */
+/* A pipe holds no more than so many, even if its writer made it larger; who still writes then
+ * outlived its command. */
 #define LAST_READS_MAX 32
 
 static int failed(const char *what, struct yett_error *error)
 {
-	return failure_set(error, YETT_E_COMMAND_FAILED, "stdio", "cannot %s the command: %m", what);
+	return failure_set(error, YETT_E_COMMAND_FAILED, "stdio", "cannot %s the command: %m",
+	                   what);
 }
 
 static int make_pipe(int *ret_reader, int *ret_writer, struct yett_error *error)
@@ -38,16 +41,18 @@ int streams_open_pipe(struct yett_command *command, int i, int *ret_end, struct 
 	return 0;
 }
 
-int yett_command_take_pipe(struct yett_command *command, int stream, int *ret_fd, struct yett_error *error)
+int yett_command_take_pipe(struct yett_command *command, int stream, int *ret_fd,
+                           struct yett_error *error)
 {
 	if (stream < 0 || stream > 2 || command->pipes[stream] < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "stream %d of the command has no pipe, or it was taken",
-		                 stream);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "stream %d of the command has no pipe, or it was taken", stream);
 	*ret_fd = steal_fd(&command->pipes[stream]);
 	return 0;
 }
 
-int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int i, int *ret_write_end, struct yett_error *error)
+int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int i,
+                 int *ret_write_end, struct yett_error *error)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 	_cleanup_fd_ int reader = -1, writer = -1;
@@ -55,7 +60,8 @@ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int
 
 	if (r)
 		return r;
-	if (fcntl(reader, F_SETFL, O_NONBLOCK) < 0 || epoll_ctl(sandbox->events, EPOLL_CTL_ADD, reader, &event) < 0)
+	if (fcntl(reader, F_SETFL, O_NONBLOCK) < 0 ||
+	    epoll_ctl(sandbox->events, EPOLL_CTL_ADD, reader, &event) < 0)
 		return failed("wait for the outputs of", error);
 	command->streams[i] = steal_fd(&reader);
 	*ret_write_end = steal_fd(&writer);
@@ -64,7 +70,8 @@ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int
 
 void streams_close(struct yett_command *command, int i)
 {
-	/* A child of the caller's may hold it too, and then a close alone leaves it to be waited for. epoll(7), Q6 */
+	/* A child of the caller's may hold it too, and then a close alone leaves it to be waited
+	 * for. epoll(7), Q6 */
 	if (command->streams[i] >= 0 && command->sandbox)
 		(void)epoll_ctl(command->sandbox->events, EPOLL_CTL_DEL, command->streams[i], NULL);
 	command->streams[i] = fd_close(command->streams[i]);
@@ -81,13 +88,15 @@ static void read_stream(struct yett_command *command, int i, int times)
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n > 0)
-			command->on_output(command, (enum yett_stream)i, buffer, (size_t)n, command->data);
+			command->on_output(command, (enum yett_stream)i, buffer, (size_t)n,
+			                   command->data);
 		else if (n == 0 || errno != EINTR)
 			streams_close(command, i);
 	}
 }
 
-/* One that was not read in this turn. Callbacks start commands and free others, so the list is looked through anew each time. */
+/* One that was not read in this turn. Callbacks start commands and free others, so the list is
+ * looked through anew each time. */
 static struct yett_command *next_unread(const struct yett_sandbox *sandbox, uint64_t turn)
 {
 	for (struct yett_command *c = sandbox->commands; c; c = c->next)

@@ -1,7 +1,9 @@
 /*
- * The terminal of a command (yett_command_terminal, yett_command_resize): what init hands over, and its size.
+ * The terminal of a command (yett_command_terminal, yett_command_resize): what init hands over, and
+ * its size.
  *
- * With the caller's privilege. The descriptor comes from the sandbox and may be anything: it is looked at before use.
+ * With the caller's privilege. The descriptor comes from the sandbox and may be anything: it is
+ * looked at before use.
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -12,8 +14,8 @@
 #include "libclient/sandbox.h"
 
 /*
- * A pty's master is the one open of this node (Documentation/admin-guide/devices.txt) that has a number of a slave. The
- * node alone would not do: an O_PATH handle of it is no open file.
+ * A pty's master is the one open of this node (Documentation/admin-guide/devices.txt) that has a
+ * number of a slave. The node alone would not do: an O_PATH handle of it is no open file.
  */
 static bool is_master(int fd)
 {
@@ -21,8 +23,9 @@ static bool is_master(int fd)
 	unsigned number;
 	struct stat st;
 
-	return flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) == O_RDWR && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
-	       st.st_rdev == makedev(5, 2) && ioctl(fd, TIOCGPTN, &number) == 0;
+	return flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) == O_RDWR &&
+	       fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2) &&
+	       ioctl(fd, TIOCGPTN, &number) == 0;
 }
 
 static int set_size(int master, uint16_t rows, uint16_t columns)
@@ -37,7 +40,8 @@ int command_take_terminal(struct yett_command *command, int fd, struct yett_erro
 	_cleanup_fd_ int owned = fd;
 
 	if (!is_master(owned) || fcntl(owned, F_SETFD, FD_CLOEXEC) < 0)
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the sandbox answered with something else than a terminal");
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                 "the sandbox answered with something else than a terminal");
 	if (command->rows || command->columns)
 		(void)set_size(owned, command->rows, command->columns);
 	command->terminal = steal_fd(&owned);
@@ -49,10 +53,12 @@ int yett_command_terminal(const struct yett_command *command)
 	return command->terminal;
 }
 
-int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t columns, struct yett_error *error)
+int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t columns,
+                        struct yett_error *error)
 {
 	if (!command->has_terminal)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the command has no terminal");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "the command has no terminal");
 	if (command_is_over(command))
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the command has ended");
 	if (command->terminal < 0) {
@@ -61,6 +67,7 @@ int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t co
 		return 0;
 	}
 	if (set_size(command->terminal, rows, columns) < 0)
-		return failure_set(error, YETT_E_COMMAND_FAILED, NULL, "the terminal cannot be resized: %m");
+		return failure_set(error, YETT_E_COMMAND_FAILED, NULL,
+		                   "the terminal cannot be resized: %m");
 	return 0;
 }

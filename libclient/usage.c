@@ -27,7 +27,9 @@ static void *take_usage(const struct yett_connection *connection, const struct m
 	return to;
 }
 
-#define X(name, field) _Static_assert(YETT_USAGE_##name == 1U << USAGE_##name, "the bits of yett.h are those of the wire");
+#define X(name, field)                                          \
+	_Static_assert(YETT_USAGE_##name == 1U << USAGE_##name, \
+	               "the bits of yett.h are those of the wire");
 USAGE_COUNTS(X)
 #undef X
 
@@ -38,7 +40,8 @@ struct yett_usage_list {
 	struct list list;
 };
 
-int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_name, struct yett_usage **ret_usage, struct yett_error *error)
+int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_name,
+                       struct yett_usage **ret_usage, struct yett_error *error)
 {
 	void *usage;
 	int r = manage_item(connection, MANAGE_USAGE, id_or_name, &usages, &usage, error);
@@ -48,9 +51,11 @@ int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_nam
 	return r;
 }
 
-int yett_sandboxes_usage(struct yett_connection *connection, unsigned flags, struct yett_usage_list **ret_list, struct yett_error *error)
+int yett_sandboxes_usage(struct yett_connection *connection, unsigned flags,
+                         struct yett_usage_list **ret_list, struct yett_error *error)
 {
-	return manage_list_all(connection, MANAGE_USAGE, flags, &usages, (struct list **)ret_list, error);
+	return manage_list_all(connection, MANAGE_USAGE, flags, &usages, (struct list **)ret_list,
+	                       error);
 }
 
 size_t yett_usage_list_count(const struct yett_usage_list *list)
@@ -65,18 +70,21 @@ const struct yett_usage *yett_usage_list_get(const struct yett_usage_list *list,
 
 double yett_usage_cpu_percent(const struct yett_usage *before, const struct yett_usage *now)
 {
-	if (!(before->known & now->known & YETT_USAGE_CPU) || strcmp(before->id, now->id) != 0 || now->taken_us <= before->taken_us ||
-	    now->cpu_us < before->cpu_us)
+	if (!(before->known & now->known & YETT_USAGE_CPU) || strcmp(before->id, now->id) != 0 ||
+	    now->taken_us <= before->taken_us || now->cpu_us < before->cpu_us)
 		return -1;
-	return 100.0 * (double)(now->cpu_us - before->cpu_us) / (double)(now->taken_us - before->taken_us);
+	return 100.0 * (double)(now->cpu_us - before->cpu_us) /
+	       (double)(now->taken_us - before->taken_us);
 }
 
-int yett_helper_totals(struct yett_connection *connection, struct yett_totals **ret_totals, struct yett_error *error)
+int yett_helper_totals(struct yett_connection *connection, struct yett_totals **ret_totals,
+                       struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct yett_totals *to = memory_new(sizeof *to);
 	struct message_totals totals;
 	int r = to ? manage_totals(connection, &totals, error)
-	           : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the totals");
+	           : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                       "no memory for the totals");
 
 	if (r)
 		return r;

@@ -25,8 +25,10 @@ static const struct {
 	uint32_t magic;
 	const char *name;
 } no_layers[] = {
-	{0x6969, "NFS"},     {0x65735546, "FUSE"}, {0x794c7630, "overlay"}, {0xff534d42, "CIFS"},  {0xfe534d42, "SMB"}, {0x01021997, "9p"},
-	{0x5346414f, "AFS"}, {0x00c36400, "Ceph"}, {0x786f4256, "vboxsf"},  {0x2011bab0, "exFAT"}, {0x4d44, "FAT"},
+	{0x6969, "NFS"},       {0x65735546, "FUSE"}, {0x794c7630, "overlay"},
+	{0xff534d42, "CIFS"},  {0xfe534d42, "SMB"},  {0x01021997, "9p"},
+	{0x5346414f, "AFS"},   {0x00c36400, "Ceph"}, {0x786f4256, "vboxsf"},
+	{0x2011bab0, "exFAT"}, {0x4d44, "FAT"},
 };
 
 static const char *no_layer(int fd)
@@ -41,7 +43,8 @@ static const char *no_layer(int fd)
 	return NULL;
 }
 
-/* Where the caller keeps what is to last: the directory of the XDG specification, with "/yett/" for us. */
+/* Where the caller keeps what is to last: the directory of the XDG specification, with "/yett/" for
+ * us. */
 static int find_state(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	const char *state = secure_getenv("XDG_STATE_HOME");
@@ -50,14 +53,17 @@ static int find_state(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 	if (!state || state[0] != '/')
 		r = keyfile_home(path, KEYFILE_PATH_SIZE - 64, error);
 	else if (snprintf(path, KEYFILE_PATH_SIZE - 64, "%s", state) >= KEYFILE_PATH_SIZE - 64)
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "XDG_STATE_HOME is longer than a path can be");
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		              "XDG_STATE_HOME is longer than a path can be");
 	if (r == 0)
 		(void)strcat(path, state && state[0] == '/' ? "/yett/" : "/.local/state/yett/");
 	return r;
 }
 
-/* `what` below it. `state`: where that is, looked up if it is empty, which it is again where that cannot be. */
-static int find_kept(char state[KEYFILE_PATH_SIZE], const char *what, char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+/* `what` below it. `state`: where that is, looked up if it is empty, which it is again where that
+ * cannot be. */
+static int find_kept(char state[KEYFILE_PATH_SIZE], const char *what, char path[KEYFILE_PATH_SIZE],
+                     struct yett_error *error)
 {
 	int r = *state ? 0 : find_state(state, error);
 
@@ -89,7 +95,8 @@ int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struc
 		if (end)
 			*end = '\0';
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot make the directory %s: %m", path);
+			return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+			                   "cannot make the directory %s: %m", path);
 		if (end)
 			*end = '/';
 	}
@@ -97,12 +104,13 @@ int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struc
 	if (*ret_works < 0 && errno == ENOENT && !make)
 		return 0;
 	if (*ret_works < 0 || fstat(*ret_works, &st) < 0)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot use the directory %s: %m", path);
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                   "cannot use the directory %s: %m", path);
 	if (st.st_uid == geteuid() && !(st.st_mode & 077))
 		return 0;
 	*ret_works = fd_close(*ret_works);
-	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is another user's, or others may use it: chmod 700 %s", path,
-	                 path);
+	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+	                 "%s is another user's, or others may use it: chmod 700 %s", path, path);
 }
 
 /* What is kept there, and what a sandbox that could write it would have in its hands. */
@@ -127,8 +135,10 @@ static int open_above(int fd, const struct stat *st)
 	return open(file, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* If the directory does not exist, a share cannot change it. A read-only share may contain it: guard_put() masks it. */
-static int check_apart(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, const char *name, size_t i, struct yett_error *error)
+/* If the directory does not exist, a share cannot change it. A read-only share may contain it:
+ * guard_put() masks it. */
+static int check_apart(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, const char *name,
+                       size_t i, struct yett_error *error)
 {
 	_cleanup_fd_ int kept = -1, above = -1;
 	char path[KEYFILE_PATH_SIZE];
@@ -141,18 +151,23 @@ static int check_apart(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, c
 	if (kept < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (kept < 0 || fstat(fd, &st) < 0 || fstat(kept, &kept_st) < 0 || stat(state, &own) < 0)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot look at %s, which %s may hold: %m", path, name);
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                   "cannot look at %s, which %s may hold: %m", path, name);
 	above = open_above(fd, &st);
 	is_hidden = !is_written && !fd_same_file(&st, &own);
 	if ((is_hidden || !fd_is_in(kept, &st)) && (above < 0 || !fd_is_in(above, &kept_st)))
 		return 0;
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "cannot share %s: it holds, or lies in, %s, where %s", name, path,
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+	                "cannot share %s: it holds, or lies in, %s, where %s", name, path,
 	                kept_apart[i].what);
-	error_mend(error, "share those directories below it that are needed; or keep that elsewhere: XDG_STATE_HOME=DIR");
+	error_mend(
+		error,
+		"share those directories below it that are needed; or keep that elsewhere: XDG_STATE_HOME=DIR");
 	return YETT_E_SECURITY_VIOLATION;
 }
 
-int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, const char *name, struct yett_error *error)
+int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, const char *name,
+                     struct yett_error *error)
 {
 	int r = 0;
 
@@ -169,14 +184,16 @@ static int open_nearest(const char *path, bool *ret_is_there)
 
 	(void)snprintf(copy, sizeof copy, "%s", path);
 	*ret_is_there = true;
-	while ((fd = open(copy, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0 && errno == ENOENT && strrchr(copy, '/') != copy) {
+	while ((fd = open(copy, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0 && errno == ENOENT &&
+	       strrchr(copy, '/') != copy) {
 		*strrchr(copy, '/') = '\0';
 		*ret_is_there = false;
 	}
 	return fd;
 }
 
-int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *name, bool in_memory, struct yett_error *error)
+int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *name, bool in_memory,
+                      struct yett_error *error)
 {
 	_cleanup_fd_ int near = -1;
 	char path[KEYFILE_PATH_SIZE];
@@ -186,32 +203,42 @@ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *nam
 	int r;
 
 	if (fstat(source, &st) < 0)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot share %s: %m", name);
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot share %s: %m",
+		                   name);
 	if (!S_ISDIR(st.st_mode))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "cannot share %s copy-on-write: it is no directory", name);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "cannot share %s copy-on-write: it is no directory", name);
 	if (st.st_uid != geteuid()) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-		                "cannot share %s copy-on-write: it belongs to another user (uid %u)", name, st.st_uid);
+		(void)error_set(
+			error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+			"cannot share %s copy-on-write: it belongs to another user (uid %u)", name,
+			st.st_uid);
 		error_mend(error, "share it read-only, or make a copy of your own: cp -r");
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (no) {
-		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                "cannot share %s copy-on-write: its file system (%s) cannot be behind an overlay", name, no);
+		(void)error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"cannot share %s copy-on-write: its file system (%s) cannot be behind an overlay",
+			name, no);
 		error_mend(error, "copy it to a local file system, as ext4, xfs, btrfs or tmpfs");
 		return YETT_E_UNSUPPORTED;
 	}
-	r = check_apart(state, source, true, name, KEPT_SESSIONS, error); /* wherever changes go, they could be read */
+	r = check_apart(state, source, true, name, KEPT_SESSIONS,
+	                error); /* wherever changes go, they could be read */
 	if (r == 0)
 		r = find_kept(state, kept_apart[KEPT_WORK].name, path, error);
 	if (r)
 		return r;
 	near = open_nearest(path, &is_there);
 	if (near < 0 || fstat(near, &kept) < 0)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot use the directory %s: %m", path);
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                   "cannot use the directory %s: %m", path);
 	if ((is_there && fd_is_in(source, &kept)) || (!in_memory && fd_is_in(near, &st))) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "cannot share %s copy-on-write: what is changed would be kept in it or around it, in %s", name, path);
+		(void)error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"cannot share %s copy-on-write: what is changed would be kept in it or around it, in %s",
+			name, path);
 		error_mend(
 			error,
 			"share a directory below it; or have that kept elsewhere (XDG_STATE_HOME=DIR), or in memory: --cow PATH:memory=SIZE");
@@ -220,9 +247,13 @@ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *nam
 	no = in_memory ? NULL : no_layer(near);
 	if (!no)
 		return 0;
-	(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-	                "what is changed cannot be kept in %s: its file system (%s) cannot be of an overlay", path, no);
-	error_mend(error, "have it kept on a local file system (XDG_STATE_HOME=DIR), or in memory: --cow PATH:memory=SIZE");
+	(void)error_set(
+		error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		"what is changed cannot be kept in %s: its file system (%s) cannot be of an overlay",
+		path, no);
+	error_mend(
+		error,
+		"have it kept on a local file system (XDG_STATE_HOME=DIR), or in memory: --cow PATH:memory=SIZE");
 	return YETT_E_UNSUPPORTED;
 }
 
@@ -239,7 +270,8 @@ int work_make_like(int parent, const char *name, const struct stat *like)
 {
 	if (mkdirat(parent, name, 0700) < 0)
 		return -errno;
-	if (fchownat(parent, name, (uid_t)-1, like->st_gid, AT_SYMLINK_NOFOLLOW) < 0 && errno != EPERM)
+	if (fchownat(parent, name, (uid_t)-1, like->st_gid, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    errno != EPERM)
 		return -errno;
 	return fchmodat(parent, name, like->st_mode & 0777, 0) < 0 ? -errno : 0;
 }
@@ -255,15 +287,16 @@ static int fill_store(int store, const struct stat *source)
 }
 
 /*
- * A time of change that is no earlier than that of any file by now, and no later than that of any from now on. Where a time was looked at,
- * Linux 6.13 gives the next change a finer one, which no other change has; before that all changes of some milliseconds have the same. 0:
- * unknown.
+ * A time of change that is no earlier than that of any file by now, and no later than that of any
+ * from now on. Where a time was looked at, Linux 6.13 gives the next change a finer one, which no
+ * other change has; before that all changes of some milliseconds have the same. 0: unknown.
  */
 static uint64_t read_stamp(int store)
 {
 	struct stat st;
 
-	if (fstatat(store, "upper", &st, AT_SYMLINK_NOFOLLOW) < 0 || fchmodat(store, "upper", st.st_mode & 07777, 0) < 0 ||
+	if (fstatat(store, "upper", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fchmodat(store, "upper", st.st_mode & 07777, 0) < 0 ||
 	    fstatat(store, "upper", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	return (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
@@ -295,7 +328,9 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 
 	if (r) {
 		free(work);
-		return r > 0 ? r : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a store");
+		return r > 0 ? r
+		             : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                         "no memory for a store");
 	}
 	work->store = -1;
 	(void)fd_path(source, real);
@@ -303,8 +338,11 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 	work->source = strdup(real);
 	work->target = strdup(target);
 	work->created_ms = clock_wall_ms();
-	r = !work->source || !work->target ? -ENOMEM : fstat(source, &st) < 0 || mkdirat(root, work->id, 0700) < 0 ? -errno : 0;
-	if (r == 0 && (work->store = openat(root, work->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+	r = !work->source || !work->target                                ? -ENOMEM
+	    : fstat(source, &st) < 0 || mkdirat(root, work->id, 0700) < 0 ? -errno
+	                                                                  : 0;
+	if (r == 0 && (work->store = openat(root, work->id,
+	                                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		r = -errno;
 	if (r == 0) {
 		work->device = st.st_dev;
@@ -319,7 +357,9 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 		work_free(work);
 	}
 	errno = -r;
-	return r == 0 ? 0 : failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot make a store in %s: %m", path);
+	return r == 0 ? 0
+	              : failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+	                            "cannot make a store in %s: %m", path);
 }
 
 void work_drop(struct work **works)
@@ -332,7 +372,9 @@ void work_drop(struct work **works)
 	for (struct work *work = *works, *next; work; work = next) {
 		next = work->next;
 		if (root >= 0 && !work->is_old)
-			(void)!work_remove(root, work->id, work->store); /* what is left is listed, and can be discarded */
+			(void)!work_remove(
+				root, work->id,
+				work->store); /* what is left is listed, and can be discarded */
 		work_free(work);
 	}
 	*works = NULL;
@@ -342,7 +384,9 @@ void work_keep(struct work **works, const char *sandbox, const char *name)
 {
 	for (struct work *work = *works, *next; work; work = next) {
 		next = work->next;
-		(void)!work_write_info(work, sandbox, name); /* it is listed without, and what was changed is there */
+		(void)!work_write_info(
+			work, sandbox,
+			name); /* it is listed without, and what was changed is there */
 		work_free(work);
 	}
 	*works = NULL;
@@ -368,7 +412,8 @@ static bool tell_info(int store, struct yett_work *work)
 	return true;
 }
 
-/* One that tells nothing of itself is being made, or was left half-made: that it is not used is not tried, which takes its lock. */
+/* One that tells nothing of itself is being made, or was left half-made: that it is not used is not
+ * tried, which takes its lock. */
 static struct yett_work *read_work(int root, const char *works, const char *id)
 {
 	_cleanup_fd_ int store = openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -378,7 +423,8 @@ static struct yett_work *read_work(int root, const char *works, const char *id)
 
 	if (!work)
 		return NULL;
-	*work = (struct yett_work){.size = sizeof *work, .source = "", .target = "", .sandbox = "", .name = ""};
+	*work = (struct yett_work){
+		.size = sizeof *work, .source = "", .target = "", .sandbox = "", .name = ""};
 	(void)snprintf(work->id, sizeof work->id, "%.16s", id);
 	path = memory_add(work, size);
 	if (!path)
@@ -405,10 +451,12 @@ int yett_works_list(struct yett_work_list **ret_list, struct yett_error *error)
 		return r;
 	entries = root < 0 ? NULL : fd_entries(root);
 	while (list && entries && (entry = readdir(entries))) {
-		struct yett_work *work = work_is_id(entry->d_name) ? read_work(root, path, entry->d_name) : NULL;
+		struct yett_work *work =
+			work_is_id(entry->d_name) ? read_work(root, path, entry->d_name) : NULL;
 
 		if (work_is_id(entry->d_name) && (!work || !list_add(list, work)))
-			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
+			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                 "no memory for a list");
 	}
 	if (!list)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
@@ -428,7 +476,8 @@ const struct yett_work *yett_work_list_get(const struct yett_work_list *list, si
 	return i < works->count ? works->items[i] : NULL;
 }
 
-/* Nobody copies from it, also who began while a sandbox worked on it. One in which that lock cannot be is locked by none. */
+/* Nobody copies from it, also who began while a sandbox worked on it. One in which that lock cannot
+ * be is locked by none. */
 static int hold_layers(struct layers *layers, int store, struct yett_error *error)
 {
 	struct yett_error why = {0};
@@ -456,7 +505,8 @@ static int discard(const char *id, bool even_changed, struct yett_error *error)
 	if (r == 0)
 		r = work_lock(store, id, error);
 	if (r == 0 && !even_changed && work_is_changed(store))
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "something was changed in the store %s", id);
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "something was changed in the store %s", id);
 	if (r == 0)
 		r = hold_layers(&layers, store, error);
 	if (r)
@@ -468,7 +518,9 @@ static int discard(const char *id, bool even_changed, struct yett_error *error)
 		return r;
 	r = work_remove(root, id, store);
 	errno = -r;
-	return r == 0 ? 0 : failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot remove all of the store %s in %s: %m", id, path);
+	return r == 0 ? 0
+	              : failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+	                            "cannot remove all of the store %s in %s: %m", id, path);
 }
 
 int yett_work_discard(const char *id, struct yett_error *error)

@@ -1,6 +1,7 @@
 /*
- * See work.h. What yett-apply (programs/apply/) keeps in a store, and leaves in its source if it is killed: nothing is read of it but
- * whether it is there. A sandbox may have filled the source; no link there is followed.
+ * See work.h. What yett-apply (programs/apply/) keeps in a store, and leaves in its source if it is
+ * killed: nothing is read of it but whether it is there. A sandbox may have filled the source; no
+ * link there is followed.
  */
 #include "libclient/work.h"
 
@@ -19,18 +20,26 @@
 
 int work_hold_apply(int store, const char *id, int *ret_lock, struct yett_error *error)
 {
-	_cleanup_fd_ int room = openat(store, "apply", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int room =
+		openat(store, "apply", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	*ret_lock = -1;
 	if (room < 0)
 		return 0; /* there was none, or what stands in its place is nothing of ours */
 	if (flock(room, LOCK_EX | LOCK_NB) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "yett apply works on the store %s", id);
-	if (fstatat(room, "journal", &st, AT_SYMLINK_NOFOLLOW) == 0 || fstatat(room, "journal.closed", &st, AT_SYMLINK_NOFOLLOW) == 0) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "an apply of the store %s ended half-way, and has still what it took out of the directory", id);
-		error_mend(error, "complete it with yett apply --continue %s, or have it taken back with yett apply --abort %s", id, id);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "yett apply works on the store %s", id);
+	if (fstatat(room, "journal", &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    fstatat(room, "journal.closed", &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		(void)error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"an apply of the store %s ended half-way, and has still what it took out of the directory",
+			id);
+		error_mend(
+			error,
+			"complete it with yett apply --continue %s, or have it taken back with yett apply --abort %s",
+			id, id);
 		return YETT_E_INVALID_REQUEST;
 	}
 	*ret_lock = steal_fd(&room);
@@ -46,7 +55,8 @@ int work_check_apply(int store, const char *id, struct yett_error *error)
 
 bool work_is_empty(int directory, const char *name)
 {
-	_cleanup_fd_ int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int fd =
+		openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_(fd_entries_close) DIR *entries = fd < 0 ? NULL : fd_entries(fd);
 	const struct dirent *entry;
 
@@ -59,7 +69,8 @@ bool work_is_empty(int directory, const char *name)
 	return errno == 0;
 }
 
-/* Copies of what the store has, called by numbers: files, links and empty directories. -ENOTEMPTY: there is something else. */
+/* Copies of what the store has, called by numbers: files, links and empty directories. -ENOTEMPTY:
+ * there is something else. */
 static int empty_stage(int stage)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(stage);
@@ -68,7 +79,8 @@ static int empty_stage(int stage)
 	while (entries && (entry = readdir(entries))) {
 		if (entry->d_name[strspn(entry->d_name, "0123456789")])
 			continue; /* it is found when the stage is to go */
-		if (unlinkat(stage, entry->d_name, 0) < 0 && (errno != EISDIR || unlinkat(stage, entry->d_name, AT_REMOVEDIR) < 0))
+		if (unlinkat(stage, entry->d_name, 0) < 0 &&
+		    (errno != EISDIR || unlinkat(stage, entry->d_name, AT_REMOVEDIR) < 0))
 			return -errno;
 	}
 	return entries ? 0 : -errno;
@@ -77,7 +89,8 @@ static int empty_stage(int stage)
 /* The stage, if it is one that an apply has made there. */
 static int open_stage(int source, const char *name)
 {
-	_cleanup_fd_ int stage = openat(source, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int stage =
+		openat(source, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	if (stage < 0 || fstat(stage, &st) < 0)
@@ -96,7 +109,9 @@ static int remove_stage(int source, const char *name)
 int work_leave_source(int store, const char *works, const char *id, struct yett_error *error)
 {
 	_cleanup_(memory_freep) void *owner = memory_new(1);
-	_cleanup_fd_ int room = openat(store, "apply", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), source = -1;
+	_cleanup_fd_ int room = openat(store, "apply",
+	                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+			 source = -1;
 	char name[64];
 	struct work_info info;
 	struct stat st;
@@ -106,21 +121,31 @@ int work_leave_source(int store, const char *works, const char *id, struct yett_
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a store");
 	if (room >= 0 && !work_is_empty(room, "kept")) {
 		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "the store %s has files of %s that yett apply could not put back", id, ESCAPE(info.source));
-		error_mend(error, "move them from %s/%s/apply/kept to where they belong, and discard it then", works, id);
+		                "the store %s has files of %s that yett apply could not put back",
+		                id, ESCAPE(info.source));
+		error_mend(
+			error,
+			"move them from %s/%s/apply/kept to where they belong, and discard it then",
+			works, id);
 		return YETT_E_INVALID_REQUEST;
 	}
-	source = room < 0 || !info.is_complete ? -1 : open(info.source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (source < 0 || fstat(source, &st) < 0 || st.st_ino != info.inode || (!info.is_earlier_boot && st.st_dev != info.device))
+	source = room < 0 || !info.is_complete
+	                 ? -1
+	                 : open(info.source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (source < 0 || fstat(source, &st) < 0 || st.st_ino != info.inode ||
+	    (!info.is_earlier_boot && st.st_dev != info.device))
 		return 0; /* what it was about is not there */
 	(void)snprintf(name, sizeof name, STAGE_NAME "%s", id);
 	r = remove_stage(source, name);
 	if (r == 0 || r == -ENOENT)
 		return 0;
 	errno = -r;
-	(void)failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
-	                  "an apply of the store %s was ended, and what it has left in %s/%s cannot be removed: %m", id,
-	                  ESCAPE(info.source), name);
-	error_mend(error, "look at what is there, which may be copies of what the store has, and remove it; discard the store then");
+	(void)failure_set(
+		error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		"an apply of the store %s was ended, and what it has left in %s/%s cannot be removed: %m",
+		id, ESCAPE(info.source), name);
+	error_mend(
+		error,
+		"look at what is there, which may be copies of what the store has, and remove it; discard the store then");
 	return YETT_E_FILE_OPERATION_FAILED;
 }

@@ -1,4 +1,5 @@
-/* Which store somebody means: yett.h, "work". Reads nothing but the list, and where it is asked; with the caller's privilege. */
+/* Which store somebody means: yett.h, "work". Reads nothing but the list, and where it is asked;
+ * with the caller's privilege. */
 #include "libclient/work.h"
 
 #include <limits.h>
@@ -15,36 +16,43 @@ static bool is_later(const struct yett_work *work, const struct yett_work *than)
 
 static bool is_of(const struct yett_work *work, const char *sandbox)
 {
-	return *sandbox && (strcmp(work->sandbox, sandbox) == 0 || strcmp(work->name, sandbox) == 0);
+	return *sandbox &&
+	       (strcmp(work->sandbox, sandbox) == 0 || strcmp(work->name, sandbox) == 0);
 }
 
 static int not_found(const char *name, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.80s, and no sandbox of that name has one", ESCAPE(name));
+	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	                "there is no store %.80s, and no sandbox of that name has one",
+	                ESCAPE(name));
 	error_mend(
 		error,
 		"the first word is a sandbox or store: yett work list tells which there are. What a sandbox changed in memory is kept in none");
 	return YETT_E_NOT_FOUND;
 }
 
-static int find_here(const struct yett_work_list *list, const struct yett_work **ret_work, struct yett_error *error)
+static int find_here(const struct yett_work_list *list, const struct yett_work **ret_work,
+                     struct yett_error *error)
 {
 	const struct yett_work *found = NULL;
 	char here[PATH_MAX];
 
 	if (!realpath(".", here))
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the current directory cannot be told: %m");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "the current directory cannot be told: %m");
 	for (size_t i = 0; i < yett_work_list_count(list); i++) {
 		const struct yett_work *work = yett_work_list_get(list, i);
 
-		if (work->is_complete && work->is_changed && own_place_is_below(here, work->source) && is_later(work, found))
+		if (work->is_complete && work->is_changed &&
+		    own_place_is_below(here, work->source) && is_later(work, found))
 			found = work;
 	}
 	if (found) {
 		*ret_work = found;
 		return 0;
 	}
-	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "nothing is kept that a sandbox changed in %s", ESCAPE(here));
+	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	                "nothing is kept that a sandbox changed in %s", ESCAPE(here));
 	error_mend(error, "name a sandbox or store: yett work list tells which there are");
 	return YETT_E_NOT_FOUND;
 }
@@ -63,23 +71,27 @@ static const struct yett_work *find_last(const struct yett_work_list *list, cons
 	return last;
 }
 
-static int refuse_several(const struct yett_work_list *list, const struct yett_work *last, const char *name, struct yett_error *error)
+static int refuse_several(const struct yett_work_list *list, const struct yett_work *last,
+                          const char *name, struct yett_error *error)
 {
 	char mend[sizeof error->mend] = "name one of them:";
 
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the sandbox %.80s has more than one store", ESCAPE(name));
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                "the sandbox %.80s has more than one store", ESCAPE(name));
 	for (size_t i = 0; i < yett_work_list_count(list); i++) {
 		const struct yett_work *work = yett_work_list_get(list, i);
 		size_t used = strlen(mend);
 
 		if (strcmp(work->sandbox, last->sandbox) == 0)
-			(void)snprintf(mend + used, sizeof mend - used, " %s (%.100s)", work->id, ESCAPE(work->target));
+			(void)snprintf(mend + used, sizeof mend - used, " %s (%.100s)", work->id,
+			               ESCAPE(work->target));
 	}
 	error_mend(error, "%s", mend);
 	return YETT_E_INVALID_REQUEST;
 }
 
-int yett_work_find(const struct yett_work_list *list, const char *name, const struct yett_work **ret_work, struct yett_error *error)
+int yett_work_find(const struct yett_work_list *list, const char *name,
+                   const struct yett_work **ret_work, struct yett_error *error)
 {
 	const struct yett_work *last;
 

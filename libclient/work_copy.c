@@ -12,10 +12,11 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-#define NAMES_MAX  65536 /* of attributes: as the kernel has it */
-#define VALUE_MAX  65536
-#define OPAQUE     "user.overlay.opaque"
-#define OWN_MODE   (mode_t)01777 /* without set-id: a sandbox gives away no rights of the caller's */
+#define NAMES_MAX 65536 /* of attributes: as the kernel has it */
+#define VALUE_MAX 65536
+#define OPAQUE    "user.overlay.opaque"
+/* without set-id: a sandbox gives away no rights of the caller's */
+#define OWN_MODE   (mode_t)01777
 #define BUFFER     (size_t)(1024 * 1024)
 #define OPEN_ENTRY (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
@@ -23,7 +24,7 @@
 struct place {
 	int from, to;
 	unsigned depth;
-	bool is_merged;             /* there may be something in `to`, which covers what is in `from` */
+	bool is_merged; /* there may be something in `to`, which covers what is in `from` */
 	const struct place *parent; /* NULL: this is the layer */
 	const char *name;           /* in that one */
 };
@@ -109,7 +110,9 @@ static int copy_range(int from, int to, off_t at, off_t end)
 			return -errno;
 		_cleanup_free_ char *buffer = malloc(BUFFER);
 
-		n = buffer ? pread(from, buffer, (size_t)(end - at) < BUFFER ? (size_t)(end - at) : BUFFER, at) : -1;
+		n = buffer ? pread(from, buffer,
+		                   (size_t)(end - at) < BUFFER ? (size_t)(end - at) : BUFFER, at)
+		           : -1;
 		if (n <= 0 || pwrite(to, buffer, (size_t)n, at) != n)
 			return n == 0 ? -EIO : -errno;
 		at += n;
@@ -140,7 +143,9 @@ static int copy_content(int from, int to)
 static int copy_file(const struct place *place, const char *name)
 {
 	_cleanup_fd_ int from = openat(place->from, name, O_RDONLY | OPEN_ENTRY);
-	_cleanup_fd_ int to = from < 0 ? -1 : openat(place->to, name, O_RDWR | O_CREAT | O_EXCL | OPEN_ENTRY, 0600);
+	_cleanup_fd_ int to =
+		from < 0 ? -1
+			 : openat(place->to, name, O_RDWR | O_CREAT | O_EXCL | OPEN_ENTRY, 0600);
 	int r = to < 0 ? -errno : copy_content(from, to);
 
 	return r == 0 ? copy_state(from, to) : r;
@@ -156,7 +161,8 @@ static int compare_linked(const void *one, const void *other)
 }
 
 /* 0, or -1: it is too long for one. The layer, for `at`. */
-static int write_path(const struct place *place, const char *name, char path[static PATH_MAX], const struct place **ret_layer)
+static int write_path(const struct place *place, const char *name, char path[static PATH_MAX],
+                      const struct place **ret_layer)
 {
 	size_t at = PATH_MAX - 1, length = strlen(name);
 
@@ -175,7 +181,8 @@ static int write_path(const struct place *place, const char *name, char path[sta
 }
 
 /* Else each name of a large file would take its room again. */
-static int copy_linked(struct work_copy *copy, const struct place *place, const char *name, const struct stat *st)
+static int copy_linked(struct work_copy *copy, const struct place *place, const char *name,
+                       const struct stat *st)
 {
 	const struct place *layer;
 	struct linked *linked, **found;
@@ -207,7 +214,10 @@ static int copy_link(const struct place *place, const char *name, const struct s
 	if (n < 0 || n == sizeof target)
 		return n < 0 ? -errno : -ENAMETOOLONG;
 	target[n] = '\0';
-	return symlinkat(target, place->to, name) < 0 || utimensat(place->to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+	return symlinkat(target, place->to, name) < 0 ||
+	                       utimensat(place->to, name, times, AT_SYMLINK_NOFOLLOW) < 0
+	               ? -errno
+	               : 0;
 }
 
 /* Whiteouts, pipes and sockets, which have no content; other devices no caller can make. */
@@ -236,10 +246,16 @@ static int copy_under(struct work_copy *copy, const struct place *place)
 	return r == 0 && futimens(place->to, times) < 0 ? -errno : r;
 }
 
-static int copy_below_name(struct work_copy *copy, const struct place *place, const char *name, bool is_there)
+static int copy_below_name(struct work_copy *copy, const struct place *place, const char *name,
+                           bool is_there)
 {
-	_cleanup_fd_ int from = openat(place->from, name, O_RDONLY | O_DIRECTORY | OPEN_ENTRY), to = -1;
-	struct place below = {.from = from, .depth = place->depth + 1, .is_merged = is_there, .parent = place, .name = name};
+	_cleanup_fd_ int from = openat(place->from, name, O_RDONLY | O_DIRECTORY | OPEN_ENTRY),
+			 to = -1;
+	struct place below = {.from = from,
+	                      .depth = place->depth + 1,
+	                      .is_merged = is_there,
+	                      .parent = place,
+	                      .name = name};
 	int r;
 
 	if (from < 0)
@@ -257,7 +273,8 @@ static int copy_below_name(struct work_copy *copy, const struct place *place, co
 	return r == 0 ? copy_state(from, to) : r;
 }
 
-/* What is above covers it; but a directory there would not show what is further below, had this not been put away. */
+/* What is above covers it; but a directory there would not show what is further below, had this not
+ * been put away. */
 static int cover(const struct place *place, const char *name, const struct stat *above)
 {
 	_cleanup_fd_ int to = -1;
@@ -271,7 +288,8 @@ static int cover(const struct place *place, const char *name, const struct stat 
 static int copy_entry(struct work_copy *copy, const struct place *place, const char *name)
 {
 	struct stat st, above;
-	bool is_there = place->is_merged && fstatat(place->to, name, &above, AT_SYMLINK_NOFOLLOW) == 0;
+	bool is_there =
+		place->is_merged && fstatat(place->to, name, &above, AT_SYMLINK_NOFOLLOW) == 0;
 
 	if (fstatat(place->from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
@@ -280,7 +298,8 @@ static int copy_entry(struct work_copy *copy, const struct place *place, const c
 	if (S_ISDIR(st.st_mode))
 		return copy_below_name(copy, place, name, is_there);
 	if (S_ISREG(st.st_mode))
-		return st.st_nlink > 1 ? copy_linked(copy, place, name, &st) : copy_file(place, name);
+		return st.st_nlink > 1 ? copy_linked(copy, place, name, &st)
+		                       : copy_file(place, name);
 	return S_ISLNK(st.st_mode) ? copy_link(place, name, &st) : copy_node(place, name, &st);
 }
 
@@ -290,7 +309,8 @@ static void tell_failed(struct work_copy *copy, const char *name)
 	char rest[WORK_COPY_PATH];
 
 	(void)snprintf(rest, sizeof rest, "%s", copy->failed);
-	(void)snprintf(copy->failed, sizeof copy->failed, "%s%s%.*s", name, *rest ? "/" : "", WORK_COPY_PATH / 2, rest);
+	(void)snprintf(copy->failed, sizeof copy->failed, "%s%s%.*s", name, *rest ? "/" : "",
+	               WORK_COPY_PATH / 2, rest);
 }
 
 static int copy_directory(struct work_copy *copy, const struct place *place)

@@ -12,7 +12,8 @@
 #include "libclient/work.h"
 #include "libclient/work_copy.h"
 
-#define KEPT       "settling" /* a directory of symbolic links, each called as an inode, and to its "MODE ATIME MTIME" */
+/* a directory of symbolic links, each called as an inode, and to its "MODE ATIME MTIME" */
+#define KEPT       "settling"
 #define ORIGIN     "user.overlay.origin"
 #define NAME_SIZE  24
 #define TEXT_SIZE  96
@@ -48,8 +49,8 @@ static void recall(struct level *level)
 	name_of(level, name);
 	n = kept < 0 ? -1 : readlinkat(kept, name, text, sizeof text - 1);
 	text[n < 0 ? 0 : n] = '\0';
-	if (n <= 0 || sscanf(text, "%o %ld.%ld %ld.%ld", &st.st_mode, &st.st_atim.tv_sec, &st.st_atim.tv_nsec, &st.st_mtim.tv_sec,
-	                     &st.st_mtim.tv_nsec) != 5)
+	if (n <= 0 || sscanf(text, "%o %ld.%ld %ld.%ld", &st.st_mode, &st.st_atim.tv_sec,
+	                     &st.st_atim.tv_nsec, &st.st_mtim.tv_sec, &st.st_mtim.tv_nsec) != 5)
 		return;
 	level->st.st_mode = (level->st.st_mode & S_IFMT) | (st.st_mode & 07777);
 	level->st.st_atim = st.st_atim;
@@ -68,8 +69,9 @@ static int keep(const struct level *level)
 		return -errno;
 	kept = open_kept(level->cover);
 	name_of(level, name);
-	(void)snprintf(text, sizeof text, "%o %ld.%09ld %ld.%09ld", level->st.st_mode & 07777, level->st.st_atim.tv_sec,
-	               level->st.st_atim.tv_nsec, level->st.st_mtim.tv_sec, level->st.st_mtim.tv_nsec);
+	(void)snprintf(text, sizeof text, "%o %ld.%09ld %ld.%09ld", level->st.st_mode & 07777,
+	               level->st.st_atim.tv_sec, level->st.st_atim.tv_nsec,
+	               level->st.st_mtim.tv_sec, level->st.st_mtim.tv_nsec);
 	return kept < 0 || symlinkat(text, kept, name) < 0 ? -errno : 0;
 }
 
@@ -81,7 +83,8 @@ static int begin_change(struct level *level)
 	if (r < 0)
 		return r;
 	level->is_changed = true;
-	if ((level->st.st_mode & 0700) != 0700 && chmod(level->path, (level->st.st_mode | 0700) & 07777) < 0)
+	if ((level->st.st_mode & 0700) != 0700 &&
+	    chmod(level->path, (level->st.st_mode | 0700) & 07777) < 0)
 		return -errno;
 	return 0;
 }
@@ -94,7 +97,8 @@ static int end_change(struct level *level)
 
 	if (!level->is_changed)
 		return 0;
-	if (((level->st.st_mode & 0700) != 0700 && chmod(level->path, level->st.st_mode & 07777) < 0) ||
+	if (((level->st.st_mode & 0700) != 0700 &&
+	     chmod(level->path, level->st.st_mode & 07777) < 0) ||
 	    utimensat(AT_FDCWD, level->path, times, 0) < 0)
 		return -errno;
 	kept = level->cover->is_kept ? open_kept(level->cover) : -1;
@@ -125,14 +129,16 @@ static int cover_below(const struct level *above, int under, const char *name, u
 }
 
 /*
- * The kernel looks for whiteouts only in directories that were merged or copied up. This one will be merged; but when layers are put
- * together later it may be alone. An empty note says that it comes from elsewhere, nobody knows from where.
+ * The kernel looks for whiteouts only in directories that were merged or copied up. This one will
+ * be merged; but when layers are put together later it may be alone. An empty note says that it
+ * comes from elsewhere, nobody knows from where.
  */
 static int put_whiteout(struct level *above, const char *name)
 {
 	int r = begin_change(above);
 
-	if (r == 0 && fgetxattr(above->fd, ORIGIN, NULL, 0) < 0 && fsetxattr(above->fd, ORIGIN, "", 0, 0) < 0)
+	if (r == 0 && fgetxattr(above->fd, ORIGIN, NULL, 0) < 0 &&
+	    fsetxattr(above->fd, ORIGIN, "", 0, 0) < 0)
 		r = -errno;
 	return r == 0 && mknodat(above->fd, name, S_IFCHR, makedev(0, 0)) < 0 ? -errno : r;
 }

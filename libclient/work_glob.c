@@ -21,7 +21,8 @@ static bool is_sound(const char *text)
 		return false;
 	for (size_t length; *text; text += length + (text[length] == '/')) {
 		length = strcspn(text, "/");
-		if (length == 0 || length > NAME_MAX || (text[0] == '.' && (length == 1 || (length == 2 && text[1] == '.'))))
+		if (length == 0 || length > NAME_MAX ||
+		    (text[0] == '.' && (length == 1 || (length == 2 && text[1] == '.'))))
 			return false;
 	}
 	return true;
@@ -29,27 +30,33 @@ static bool is_sound(const char *text)
 
 static int no_memory(struct yett_error *error)
 {
-	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what is to be hidden");
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                 "no memory for what is to be hidden");
 }
 
-static int read_glob(const char *option, const char *given, struct work_glob *ret_glob, struct yett_error *error)
+static int read_glob(const char *option, const char *given, struct work_glob *ret_glob,
+                     struct yett_error *error)
 {
 	const char *text = strncmp(given, "./", 2) == 0 ? given + 2 : given;
 	char *own;
 
 	if (!is_sound(text)) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                "%s %s: expected a name, or a path below the directory that is shared, without . and ..", option,
-		                ESCAPE(given));
-		error_mend(error,
-		           "names are found wherever they are, ./NAME only at the top; *, ? and [ ] match in a name, ** any directories");
+		(void)error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"%s %s: expected a name, or a path below the directory that is shared, without . and ..",
+			option, ESCAPE(given));
+		error_mend(
+			error,
+			"names are found wherever they are, ./NAME only at the top; *, ? and [ ] match in a name, ** any directories");
 		return YETT_E_INVALID_REQUEST;
 	}
 	own = strdup(text);
 	if (!own)
 		return no_memory(error);
 	own[strlen(own) - (own[strlen(own) - 1] == '/')] = '\0';
-	*ret_glob = (struct work_glob){.text = own, .is_name = text == given && !strchr(own, '/'), .is_literal = !strpbrk(own, MAGIC)};
+	*ret_glob = (struct work_glob){.text = own,
+	                               .is_name = text == given && !strchr(own, '/'),
+	                               .is_literal = !strpbrk(own, MAGIC)};
 	return 0;
 }
 
@@ -62,7 +69,8 @@ static int compare(const void *a, const void *b)
 	return x_first != y_first ? (x_first ? -1 : 1) : strcmp(x->text, y->text);
 }
 
-int work_globs_read(const char *option, const char *const *texts, struct work_globs *ret_globs, struct yett_error *error)
+int work_globs_read(const char *option, const char *const *texts, struct work_globs *ret_globs,
+                    struct yett_error *error)
 {
 	size_t count = 0;
 	int r = 0;
@@ -71,7 +79,8 @@ int work_globs_read(const char *option, const char *const *texts, struct work_gl
 	while (texts && texts[count])
 		count++;
 	if (count > WORK_GLOBS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d of %s", WORK_GLOBS_MAX, option);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "more than %d of %s", WORK_GLOBS_MAX, option);
 	ret_globs->globs = calloc(count + 1, sizeof *ret_globs->globs);
 	if (!ret_globs->globs)
 		return no_memory(error);
@@ -142,7 +151,8 @@ bool work_globs_match(const struct work_globs *globs, const char *path)
 	for (size_t i = globs->names_count; i < globs->count; i++) {
 		const struct work_glob *glob = &globs->globs[i];
 
-		if (glob->is_name ? fnmatch(glob->text, name, 0) == 0 : match_path(glob->text, path))
+		if (glob->is_name ? fnmatch(glob->text, name, 0) == 0
+		                  : match_path(glob->text, path))
 			return true;
 	}
 	return false;

@@ -1,8 +1,10 @@
 /*
- * What a sandbox does not see of the source: "hidden" in a store, a layer of whiteouts over it. See work.h.
+ * What a sandbox does not see of the source: "hidden" in a store, a layer of whiteouts over it. See
+ * work.h.
  *
- * With the caller's privilege: a whiteout, the character device 0, 0, takes none since Linux 5.8. The source is walked through once,
- * without following a link. What a directory of this layer is called after shows with its mode, group and time.
+ * With the caller's privilege: a whiteout, the character device 0, 0, takes none since Linux 5.8.
+ * The source is walked through once, without following a link. What a directory of this layer is
+ * called after shows with its mode, group and time.
  */
 #include "libclient/work.h"
 
@@ -32,7 +34,8 @@ struct hiding {
 	struct yett_error *error;
 };
 
-/* A directory of the source, and the same of the layer, which is made when there is something to hide in it. */
+/* A directory of the source, and the same of the layer, which is made when there is something to
+ * hide in it. */
 struct level {
 	struct level *above;
 	const char *name;
@@ -44,24 +47,28 @@ struct level {
 
 static int fail(struct hiding *h, const char *what)
 {
-	return failure_set(h->error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot hide %s in %s: %s: %m", ESCAPE(h->path), h->name, what);
+	return failure_set(h->error, YETT_E_FILE_OPERATION_FAILED, NULL,
+	                   "cannot hide %s in %s: %s: %m", ESCAPE(h->path), h->name, what);
 }
 
 static int refuse(struct hiding *h, enum yett_code code, const char *why, const char *mend)
 {
-	(void)error_set(h->error, code, YETT_R_NONE, "cannot hide %s in %s: %s", ESCAPE(h->path), h->name, why);
+	(void)error_set(h->error, code, YETT_R_NONE, "cannot hide %s in %s: %s", ESCAPE(h->path),
+	                h->name, why);
 	error_mend(h->error, "%s", mend);
 	return (int)code;
 }
 
 static bool set_path(struct hiding *h, const struct level *level, const char *name)
 {
-	int n = snprintf(h->path + level->path_length, sizeof h->path - level->path_length, "%s", name);
+	int n = snprintf(h->path + level->path_length, sizeof h->path - level->path_length, "%s",
+	                 name);
 
 	return n >= 0 && (size_t)n < sizeof h->path - level->path_length;
 }
 
-/* The directory of the layer that stands for the level, and those above it. -EEXIST: one of them is hidden as a whole. */
+/* The directory of the layer that stands for the level, and those above it. -EEXIST: one of them is
+ * hidden as a whole. */
 static int make_level(struct hiding *h, struct level *level)
 {
 	int r;
@@ -77,7 +84,8 @@ static int make_level(struct hiding *h, struct level *level)
 	level->hidden = work_open_own(level->above->hidden, level->name, O_RDONLY | O_DIRECTORY);
 	if (level->hidden == -ENOTDIR)
 		return -EEXIST;
-	return level->hidden < 0 ? errno = -level->hidden, fail(h, "no directory can be made for it") : 0;
+	return level->hidden < 0 ? errno = -level->hidden,
+	                           fail(h, "no directory can be made for it") : 0;
 }
 
 /* Changes nothing where there is one. */
@@ -90,18 +98,21 @@ static int put_whiteout(struct hiding *h, struct level *level, const char *name)
 	if (mknodat(level->hidden, name, S_IFCHR, makedev(0, 0)) < 0) {
 		if (errno == EEXIST)
 			return 0;
-		return errno == EPERM
-		               ? refuse(h, YETT_E_UNSUPPORTED, "a whiteout takes Linux 5.8 or later", "share what is to be seen, by itself")
-		               : fail(h, "no whiteout can be made for it");
+		return errno == EPERM ? refuse(h, YETT_E_UNSUPPORTED,
+		                               "a whiteout takes Linux 5.8 or later",
+		                               "share what is to be seen, by itself")
+		                      : fail(h, "no whiteout can be made for it");
 	}
 	lines_write_text(h->told, "hidden", h->path);
 	if (++h->count > HIDDEN_MAX || ftell(h->told) > TEXT_MAX)
-		return refuse(h, YETT_E_INVALID_REQUEST, "it would be more than 10000 names, or than 1 MiB of them",
+		return refuse(h, YETT_E_INVALID_REQUEST,
+		              "it would be more than 10000 names, or than 1 MiB of them",
 		              "hide directories as a whole, by their names");
 	return 0;
 }
 
-/* Its mode, also where that forbids to write, and times are those of the directory that it stands for. */
+/* Its mode, also where that forbids to write, and times are those of the directory that it stands
+ * for. */
 static int end_level(struct level *level, int r)
 {
 	const struct timespec times[] = {level->st.st_atim, level->st.st_mtim};
@@ -122,7 +133,11 @@ static int begin_level(struct hiding *h, struct level *above, const char *name, 
 
 	if (fd < 0)
 		return -errno;
-	*level = (struct level){.above = above, .name = name, .source = fd, .hidden = -1, .depth = above->depth + 1};
+	*level = (struct level){.above = above,
+	                        .name = name,
+	                        .source = fd,
+	                        .hidden = -1,
+	                        .depth = above->depth + 1};
 	level->path_length = strlen(h->path) + 1;
 	if (fstat(fd, &level->st) == 0 && level->path_length < sizeof h->path) {
 		(void)strcat(h->path, "/");
@@ -142,14 +157,16 @@ static int hide_path(struct hiding *h, struct level *level, const char *path)
 
 	(void)snprintf(name, sizeof name, "%.*s", (int)length, path);
 	if (!set_path(h, level, name) || level->depth == DEPTH_MAX)
-		return refuse(h, YETT_E_INVALID_REQUEST, "it is too deep", "hide a directory above it");
+		return refuse(h, YETT_E_INVALID_REQUEST, "it is too deep",
+		              "hide a directory above it");
 	if (!path[length])
 		return put_whiteout(h, level, name);
 	r = begin_level(h, level, name, &below);
 	if (r == -ENOENT)
 		return put_whiteout(h, level, name);
 	if (r == -ENOTDIR || r == -ELOOP)
-		return refuse(h, YETT_E_INVALID_REQUEST, "it is no directory, or a symbolic link, which is not followed",
+		return refuse(h, YETT_E_INVALID_REQUEST,
+		              "it is no directory, or a symbolic link, which is not followed",
 		              "hide what it leads to");
 	if (r < 0)
 		return errno = -r, fail(h, "it cannot be opened");
@@ -164,10 +181,13 @@ static int walk_below(struct hiding *h, struct level *level, const char *name)
 	struct stat st;
 	int r = begin_level(h, level, name, &below);
 
-	if (r == -EACCES && fstatat(level->source, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != geteuid())
+	if (r == -EACCES && fstatat(level->source, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_uid != geteuid())
 		return 0; /* nor is it read inside */
 	if (r == -EACCES)
-		return refuse(h, YETT_E_INVALID_REQUEST, "it cannot be looked into for names, and a command could", "chmod u+rx it");
+		return refuse(h, YETT_E_INVALID_REQUEST,
+		              "it cannot be looked into for names, and a command could",
+		              "chmod u+rx it");
 	if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
 		return 0; /* gone meanwhile */
 	if (r < 0)
@@ -181,15 +201,20 @@ static int look_at(struct hiding *h, struct level *level, const struct dirent *e
 	int r;
 
 	if (!set_path(h, level, entry->d_name) || level->depth == DEPTH_MAX)
-		return refuse(h, YETT_E_INVALID_REQUEST, "there are more than 128 directories above it", "hide by path: ./PATH");
+		return refuse(h, YETT_E_INVALID_REQUEST,
+		              "there are more than 128 directories above it",
+		              "hide by path: ./PATH");
 	if (++h->entries > ENTRIES_MAX)
-		return refuse(h, YETT_E_INVALID_REQUEST, "there are more than 2 million files and directories to look at",
+		return refuse(h, YETT_E_INVALID_REQUEST,
+		              "there are more than 2 million files and directories to look at",
 		              "hide by path, without * and the like: ./PATH");
 	if (work_globs_match(&h->hide, h->path) && !work_globs_match(&h->show, h->path))
 		return put_whiteout(h, level, entry->d_name);
-	if (entry->d_type == DT_UNKNOWN && fstatat(level->source, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (entry->d_type == DT_UNKNOWN &&
+	    fstatat(level->source, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	r = entry->d_type == DT_DIR || S_ISDIR(st.st_mode) ? walk_below(h, level, entry->d_name) : 0;
+	r = entry->d_type == DT_DIR || S_ISDIR(st.st_mode) ? walk_below(h, level, entry->d_name)
+	                                                   : 0;
 	return r;
 }
 
@@ -209,8 +234,9 @@ static int walk(struct hiding *h, struct level *level)
 }
 
 /*
- * What is there is looked for first, and what has no magic need not be there. In this order, and that of the list, a directory comes before
- * what is in it, so that nothing hides a part of it before all of it is to be hidden.
+ * What is there is looked for first, and what has no magic need not be there. In this order, and
+ * that of the list, a directory comes before what is in it, so that nothing hides a part of it
+ * before all of it is to be hidden.
  */
 static int hide_all(struct hiding *h, struct level *top)
 {
@@ -218,11 +244,13 @@ static int hide_all(struct hiding *h, struct level *top)
 	int r = 0;
 
 	for (size_t i = 0; i < h->hide.count; i++)
-		is_searched = is_searched || h->hide.globs[i].is_name || !h->hide.globs[i].is_literal;
+		is_searched =
+			is_searched || h->hide.globs[i].is_name || !h->hide.globs[i].is_literal;
 	if (is_searched)
 		r = walk(h, top);
 	for (size_t i = 0; r == 0 && i < h->hide.count; i++)
-		if (h->hide.globs[i].is_literal && !work_globs_match(&h->show, h->hide.globs[i].text))
+		if (h->hide.globs[i].is_literal &&
+		    !work_globs_match(&h->show, h->hide.globs[i].text))
 			r = hide_path(h, top, h->hide.globs[i].text);
 	return r;
 }
@@ -240,13 +268,17 @@ static int begin_layer(struct hiding *h, struct work *work, struct level *top)
 	if (r < 0)
 		return errno = -r, fail(h, "no layer can be made for it");
 	h->told = open_memstream(&work->hidden, &h->length);
-	return h->told ? 0 : error_set(h->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what is to be hidden");
+	return h->told ? 0
+	               : error_set(h->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                           "no memory for what is to be hidden");
 }
 
-int work_hide(struct work *work, int source, const char *name, const char *const *hide, const char *const *show, struct yett_error *error)
+int work_hide(struct work *work, int source, const char *name, const char *const *hide,
+              const char *const *show, struct yett_error *error)
 {
 	struct hiding h = {.name = name, .error = error};
-	struct level top = {.source = openat(source, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), .hidden = -1};
+	struct level top = {.source = openat(source, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	                    .hidden = -1};
 	int r = work_globs_read("--hide", hide, &h.hide, error);
 
 	if (r == 0)
@@ -256,7 +288,8 @@ int work_hide(struct work *work, int source, const char *name, const char *const
 	if (r == 0)
 		r = hide_all(&h, &top);
 	if (h.told && fclose(h.told) != 0 && r == 0)
-		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what is to be hidden");
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		              "no memory for what is to be hidden");
 	work_globs_free(&h.hide);
 	work_globs_free(&h.show);
 	return end_level(&top, r);

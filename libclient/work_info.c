@@ -1,8 +1,9 @@
 /*
  * What a store tells of itself, in "info": see work.h.
  *
- * Text of the caller's: "yett-work 1", and then lines of KEY=VALUE, with what is neither printed nor a '%' as %xx. Lines of keys that are
- * not known stay as they are when it is written anew, and so does what was hidden.
+ * Text of the caller's: "yett-work 1", and then lines of KEY=VALUE, with what is neither printed
+ * nor a '%' as %xx. Lines of keys that are not known stay as they are when it is written anew, and
+ * so does what was hidden.
  */
 #include "libclient/work.h"
 
@@ -24,19 +25,22 @@
 #define NOBODY    "0000000000000000" /* the sandbox of a fork, until one works on it */
 
 /* Those that are written anew. */
-static const char *const keys[] = {"source=", "target=", SANDBOX, "created=", "boot=", "device=", "inode=", NAME /* the last */};
+static const char *const keys[] = {"source=", "target=", SANDBOX,  "created=",
+                                   "boot=",   "device=", "inode=", NAME /* the last */};
 
 static bool begins(const char *line, const char *key)
 {
 	return strncmp(line, key, strlen(key)) == 0;
 }
 
-/* The text behind its head, which belongs to `owner`; empty where it is none that we write. NULL: no memory. */
+/* The text behind its head, which belongs to `owner`; empty where it is none that we write. NULL:
+ * no memory. */
 static char *read_text(int store, void *owner)
 {
 	_cleanup_fd_ int fd = openat(store, INFO, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
-	bool is_file = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size < (off_t)WORK_INFO_MAX;
+	bool is_file = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	               st.st_size < (off_t)WORK_INFO_MAX;
 	size_t size = is_file ? (size_t)st.st_size : 0;
 	char *text = memory_add(owner, size + 1);
 	ssize_t n = text && size ? read(fd, text, size) : 0;
@@ -51,7 +55,8 @@ static char *read_text(int store, void *owner)
 
 bool work_is_id(const char *name)
 {
-	return strlen(name) == YETT_ID_SIZE - 1 && strspn(name, "0123456789abcdef") == YETT_ID_SIZE - 1;
+	return strlen(name) == YETT_ID_SIZE - 1 &&
+	       strspn(name, "0123456789abcdef") == YETT_ID_SIZE - 1;
 }
 
 static void read_line(char *line, struct work_info *info)
@@ -67,7 +72,9 @@ static void read_line(char *line, struct work_info *info)
 	const struct {
 		const char *key;
 		uint64_t *value;
-	} numbers[] = {{"created=", &info->created_ms}, {"device=", &info->device}, {"inode=", &info->inode}};
+	} numbers[] = {{"created=", &info->created_ms},
+	               {"device=", &info->device},
+	               {"inode=", &info->inode}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (begins(line, texts[i].key) && lines_read_text(line + strlen(texts[i].key)))
@@ -84,7 +91,8 @@ bool work_read_info(int store, void *owner, struct work_info *ret_info)
 	char *rest = read_text(store, owner), *line, boot[LINES_BOOT_SIZE];
 	size_t lines = 0;
 
-	*ret_info = (struct work_info){.source = "", .target = "", .sandbox = "", .name = "", .boot = ""};
+	*ret_info = (struct work_info){
+		.source = "", .target = "", .sandbox = "", .name = "", .boot = ""};
 	for (const char *at = rest; at && *at; at++)
 		lines += *at == '\n';
 	ret_info->hidden = rest ? memory_add(owner, (lines + 2) * sizeof *ret_info->hidden) : NULL;
@@ -94,9 +102,11 @@ bool work_read_info(int store, void *owner, struct work_info *ret_info)
 		read_line(line, ret_info);
 	if (!work_is_id(ret_info->sandbox))
 		ret_info->sandbox = "";
-	if (*ret_info->name && (!sandbox_is_name(ret_info->name) || strlen(ret_info->name) >= YETT_NAME_SIZE))
+	if (*ret_info->name &&
+	    (!sandbox_is_name(ret_info->name) || strlen(ret_info->name) >= YETT_NAME_SIZE))
 		ret_info->name = "";
-	ret_info->is_complete = *ret_info->source == '/' && *ret_info->target && *ret_info->sandbox && ret_info->created_ms;
+	ret_info->is_complete = *ret_info->source == '/' && *ret_info->target &&
+	                        *ret_info->sandbox && ret_info->created_ms;
 	if (strcmp(ret_info->sandbox, NOBODY) == 0)
 		ret_info->sandbox = "";
 	lines_read_boot(boot);
@@ -136,12 +146,19 @@ int work_write_info(const struct work *work, const char *sandbox, const char *na
 	lines_write_text(file, "sandbox", sandbox);
 	if (*name)
 		lines_write_text(file, "name", name);
-	(void)fprintf(file, "created=%llu\nboot=%s\ndevice=%llu\ninode=%llu\n", (unsigned long long)work->created_ms, boot,
-	              (unsigned long long)work->device, (unsigned long long)work->inode);
-	if (!work->is_old) /* by which a later change of a file is told: it stays what it was, with the boot that it is of */
-		(void)fprintf(file, "clock=%llu %llu %s\n", (unsigned long long)work->stamp_ns, (unsigned long long)work->uptime_ns, boot);
+	(void)fprintf(file, "created=%llu\nboot=%s\ndevice=%llu\ninode=%llu\n",
+	              (unsigned long long)work->created_ms, boot, (unsigned long long)work->device,
+	              (unsigned long long)work->inode);
+	if (!work->is_old) /* by which a later change of a file is told: it stays what it was, with
+	                      the boot that it is of */
+		(void)fprintf(file, "clock=%llu %llu %s\n", (unsigned long long)work->stamp_ns,
+		              (unsigned long long)work->uptime_ns, boot);
 	/* who goes on with one, and has no name, calls it as it was called */
-	keep_lines(file, work->is_old ? old : work->hidden ? work->hidden : "", keys, ARRAY_SIZE(keys) - !*name);
+	keep_lines(file,
+	           work->is_old   ? old
+	           : work->hidden ? work->hidden
+	                          : "",
+	           keys, ARRAY_SIZE(keys) - !*name);
 	return lines_end_file(file, work->store, INFO_NEW, INFO);
 }
 

@@ -17,7 +17,8 @@
 
 #define NAME_NEW  ".new"
 #define LINK_SIZE 80
-#define BOOT_ID   "0123456789abcdef-" /* what a boot's id is made of, 36 of it. proc_sys_kernel(5) */
+/* what a boot's id is made of, 36 of it. proc_sys_kernel(5) */
+#define BOOT_ID   "0123456789abcdef-"
 #define BOOT_SIZE 36
 
 #define DROPPED "dropped" /* what was a layer */
@@ -47,23 +48,30 @@ static bool read_name(int directory, const char *name, struct layers_name *ret_e
 	char text[LINK_SIZE];
 	unsigned long long layer, created;
 	int end = 0;
-	ssize_t n = sandbox_is_name(name) && strlen(name) < LAYERS_NAME_SIZE ? readlinkat(directory, name, text, sizeof text - 1) : -1;
+	ssize_t n = sandbox_is_name(name) && strlen(name) < LAYERS_NAME_SIZE
+	                    ? readlinkat(directory, name, text, sizeof text - 1)
+	                    : -1;
 
 	text[n < 0 ? 0 : n] = '\0';
-	if (n <= 0 || n == sizeof text - 1 || sscanf(text, "%llu %llu%n", &layer, &created, &end) != 2 || layer > UINT16_MAX)
+	if (n <= 0 || n == sizeof text - 1 ||
+	    sscanf(text, "%llu %llu%n", &layer, &created, &end) != 2 || layer > UINT16_MAX)
 		return false;
-	if (text[end] && (text[end] != ' ' || strlen(text + end + 1) != BOOT_SIZE || text[end + 1 + strspn(text + end + 1, BOOT_ID)]))
+	if (text[end] && (text[end] != ' ' || strlen(text + end + 1) != BOOT_SIZE ||
+	                  text[end + 1 + strspn(text + end + 1, BOOT_ID)]))
 		return false;
 	*ret_entry = (struct layers_name){.layer = (unsigned)layer, .created_ms = created};
 	(void)strcpy(ret_entry->name, name);
-	(void)snprintf(ret_entry->boot, sizeof ret_entry->boot, "%s", text[end] ? text + end + 1 : "");
+	(void)snprintf(ret_entry->boot, sizeof ret_entry->boot, "%s",
+	               text[end] ? text + end + 1 : "");
 	return true;
 }
 
-/* Those of layers that are there; others are of one that was killed while it cut, and go where `is_cleaned`. 0 or -errno. */
+/* Those of layers that are there; others are of one that was killed while it cut, and go where
+ * `is_cleaned`. 0 or -errno. */
 static int read_names(struct layers *layers, bool is_cleaned)
 {
-	_cleanup_fd_ int directory = work_open_own(layers->store, LAYERS_NAMES, O_RDONLY | O_DIRECTORY);
+	_cleanup_fd_ int directory =
+		work_open_own(layers->store, LAYERS_NAMES, O_RDONLY | O_DIRECTORY);
 	DIR *opened = directory < 0 ? NULL : fd_entries(directory);
 	_cleanup_(fd_entries_close) DIR *entries = opened;
 	const unsigned last = layers->count + layers->pending;
@@ -81,7 +89,8 @@ static int read_names(struct layers *layers, bool is_cleaned)
 			continue;
 		if (name.layer <= last && layers->names_count < LAYERS_NAMES_MAX)
 			layers->names[layers->names_count++] = name;
-		else if (name.layer > last && is_cleaned && unlinkat(directory, entry->d_name, 0) < 0)
+		else if (name.layer > last && is_cleaned &&
+		         unlinkat(directory, entry->d_name, 0) < 0)
 			return -errno;
 	}
 	return 0;
@@ -97,15 +106,19 @@ int layers_set_name(const struct layers *layers, const struct layers_name *name)
 	directory = work_open_own(layers->store, LAYERS_NAMES, O_RDONLY | O_DIRECTORY);
 	if (directory < 0)
 		return directory;
-	(void)snprintf(text, sizeof text, "%u %llu%s%s", name->layer, (unsigned long long)name->created_ms, *name->boot ? " " : "",
-	               name->boot);
+	(void)snprintf(text, sizeof text, "%u %llu%s%s", name->layer,
+	               (unsigned long long)name->created_ms, *name->boot ? " " : "", name->boot);
 	(void)unlinkat(directory, NAME_NEW, 0); /* of one that was killed */
-	return symlinkat(text, directory, NAME_NEW) < 0 || renameat(directory, NAME_NEW, directory, name->name) < 0 ? -errno : 0;
+	return symlinkat(text, directory, NAME_NEW) < 0 ||
+	                       renameat(directory, NAME_NEW, directory, name->name) < 0
+	               ? -errno
+	               : 0;
 }
 
 int layers_forget_name(const struct layers *layers, const char *name)
 {
-	_cleanup_fd_ int directory = work_open_own(layers->store, LAYERS_NAMES, O_RDONLY | O_DIRECTORY);
+	_cleanup_fd_ int directory =
+		work_open_own(layers->store, LAYERS_NAMES, O_RDONLY | O_DIRECTORY);
 
 	if (directory < 0)
 		return directory;
@@ -188,7 +201,8 @@ int layers_lock(struct layers *layers, struct yett_error *error)
 			return 0;
 		(void)nanosleep(&moment, NULL);
 	}
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a snapshot of the store %s is being made or changed", layers->id);
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                "a snapshot of the store %s is being made or changed", layers->id);
 	error_mend(error, "wait for the end of that");
 	return YETT_E_INVALID_REQUEST;
 }
@@ -201,7 +215,8 @@ int layers_open(struct layers *layers, const char *id, bool even_used, struct ye
 	layers_begin(layers, -1, id);
 	r = work_open(id, &layers->store, error);
 	if (r == 0)
-		r = even_used && work_is_used(layers->store) ? 0 : work_lock(layers->store, id, error);
+		r = even_used && work_is_used(layers->store) ? 0
+		                                             : work_lock(layers->store, id, error);
 	if (r == 0)
 		r = layers_lock(layers, error);
 	if (r == 0)
@@ -213,7 +228,8 @@ int layers_open(struct layers *layers, const char *id, bool even_used, struct ye
 
 void layers_begin(struct layers *layers, int store, const char *id)
 {
-	*layers = (struct layers){.store = store, .directory = -1, .pending_directory = -1, .lock = -1};
+	*layers = (struct layers){
+		.store = store, .directory = -1, .pending_directory = -1, .lock = -1};
 	(void)snprintf(layers->id, sizeof layers->id, "%s", id);
 }
 
@@ -268,7 +284,8 @@ int layers_drop_orphans(struct layers *layers)
 		if (entry->d_name[0] == '.' || (!*end && number > 0 && number <= layers->count))
 			continue;
 		r = work_remove_part(layers->store, DROPPED);
-		if (r == 0 && renameat(layers->directory, entry->d_name, layers->store, DROPPED) < 0)
+		if (r == 0 &&
+		    renameat(layers->directory, entry->d_name, layers->store, DROPPED) < 0)
 			r = -errno;
 	}
 	if (r == 0)
@@ -286,7 +303,8 @@ int layers_open_directory(struct layers *layers)
 	return layers->directory < 0 ? layers->directory : 0;
 }
 
-/* An empty layer on top of those that are there changes nothing; then it and "upper" change places. */
+/* An empty layer on top of those that are there changes nothing; then it and "upper" change places.
+ */
 static int put_on_top(struct layers *layers, const struct stat *upper)
 {
 	const struct timespec times[] = {upper->st_atim, upper->st_mtim};
@@ -301,14 +319,16 @@ static int put_on_top(struct layers *layers, const struct stat *upper)
 	layers->count++;
 	if (renameat2(layers->store, "upper", layers->directory, name, RENAME_EXCHANGE) < 0)
 		return -errno;
-	if (fchmodat(layers->store, "upper", upper->st_mode & 0777, 0) < 0 || utimensat(layers->store, "upper", times, 0) < 0)
+	if (fchmodat(layers->store, "upper", upper->st_mode & 0777, 0) < 0 ||
+	    utimensat(layers->store, "upper", times, 0) < 0)
 		return -errno;
 	return (int)layers->count;
 }
 
 static int freeze(struct layers *layers, unsigned max)
 {
-	_cleanup_fd_ int plain = openat(layers->store, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int plain =
+		openat(layers->store, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_fd_ int upper = -1;
 	struct stat st; /* before it is made such that it can be moved */
 	int r;
@@ -377,10 +397,12 @@ static int exchange(const struct layers *layers, int directory, const char *from
 	char name[LAYERS_NUMBER_SIZE];
 
 	layers_number(layer, name);
-	return renameat2(directory, from, layers->directory, name, RENAME_EXCHANGE) < 0 ? -errno : 0;
+	return renameat2(directory, from, layers->directory, name, RENAME_EXCHANGE) < 0 ? -errno
+	                                                                                : 0;
 }
 
-/* What two layers show together, in the place of the upper one. What is copied is on the disk before it is all that there is. */
+/* What two layers show together, in the place of the upper one. What is copied is on the disk
+ * before it is all that there is. */
 static int merge(const struct layers *layers, unsigned layer, struct work_copy *copy)
 {
 	_cleanup_fd_ int below = open_layer(layers, layer, O_RDONLY | O_DIRECTORY),
@@ -402,7 +424,8 @@ static int merge(const struct layers *layers, unsigned layer, struct work_copy *
 	return r == 0 ? exchange(layers, layers->store, LAYERS_FRESH, layer + 1) : r;
 }
 
-/* A layer and an empty one on it have changed places: snapshots up to the empty one are as they were without it. */
+/* A layer and an empty one on it have changed places: snapshots up to the empty one are as they
+ * were without it. */
 static int lower_names(struct layers *layers, unsigned empty)
 {
 	int r = 0;
@@ -415,8 +438,8 @@ static int lower_names(struct layers *layers, unsigned empty)
 	return r;
 }
 
-/* The mode and group of the last layer of a snapshot are those of the top when that was taken: an empty one that takes its place has them,
- * too. */
+/* The mode and group of the last layer of a snapshot are those of the top when that was taken: an
+ * empty one that takes its place has them, too. */
 static int be_as_next(const struct layers *layers, unsigned layer)
 {
 	char name[LAYERS_NUMBER_SIZE], next[LAYERS_NUMBER_SIZE];
@@ -424,12 +447,17 @@ static int be_as_next(const struct layers *layers, unsigned layer)
 
 	layers_number(layer, name);
 	layers_number(layer + 1, next);
-	if (fstatat(layers->directory, next, &st, AT_SYMLINK_NOFOLLOW) < 0 || fchmodat(layers->directory, name, st.st_mode & 0777, 0) < 0)
+	if (fstatat(layers->directory, next, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fchmodat(layers->directory, name, st.st_mode & 0777, 0) < 0)
 		return -errno;
-	return fchownat(layers->directory, name, (uid_t)-1, st.st_gid, AT_SYMLINK_NOFOLLOW) < 0 && errno != EPERM ? -errno : 0;
+	return fchownat(layers->directory, name, (uid_t)-1, st.st_gid, AT_SYMLINK_NOFOLLOW) < 0 &&
+	                       errno != EPERM
+	               ? -errno
+	               : 0;
 }
 
-/* The lower one shows nothing any more: it gives way to an empty one, which rises to the top, and is taken off there. */
+/* The lower one shows nothing any more: it gives way to an empty one, which rises to the top, and
+ * is taken off there. */
 static int take_out(struct layers *layers, unsigned layer)
 {
 	char name[LAYERS_NUMBER_SIZE];
@@ -466,7 +494,8 @@ int layers_squash(struct layers *layers, char *failed, size_t failed_size)
 			r = take_out(layers, layer);
 	}
 	if (r < 0)
-		(void)!work_remove_part(layers->store, LAYERS_FRESH); /* else who comes next does it */
+		(void)!work_remove_part(layers->store,
+		                        LAYERS_FRESH); /* else who comes next does it */
 	(void)snprintf(failed, failed_size, "%s", copy.failed);
 	return r;
 }

@@ -1,10 +1,11 @@
 /*
  * See work_pending.h.
  *
- * A copy was "upper" at its time. What has left "upper" since without a trace was nowhere in the layers below: the kernel leaves a whiteout
- * for what is there. So a whiteout in "upper" for each name that only the copy has hides nothing that showed, and with these, "upper" shows
- * the same over the copy as without it. A directory that came in place of another one is opaque where the layers below have one, too.
- * kernel: filesystems/overlayfs.rst
+ * A copy was "upper" at its time. What has left "upper" since without a trace was nowhere in the
+ * layers below: the kernel leaves a whiteout for what is there. So a whiteout in "upper" for each
+ * name that only the copy has hides nothing that showed, and with these, "upper" shows the same
+ * over the copy as without it. A directory that came in place of another one is opaque where the
+ * layers below have one, too. kernel: filesystems/overlayfs.rst
  */
 #include "libclient/work_pending.h"
 
@@ -29,7 +30,8 @@ static int cover_pending(const struct layers *layers, const struct cover *cover,
 		_cleanup_fd_ int below = -1;
 
 		layers_number(layers->count + i, number);
-		below = openat(layers->pending_directory, number, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		below = openat(layers->pending_directory, number,
+		               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		r = below < 0 ? -errno : cover_layer(cover, below, name);
 	}
 	return r;
@@ -58,11 +60,13 @@ static int put_fresh(struct layers *layers)
 	if (mkdirat(layers->store, LAYERS_PENDING, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	if (layers->pending_directory < 0)
-		layers->pending_directory = work_open_own(layers->store, LAYERS_PENDING, O_RDONLY | O_DIRECTORY);
+		layers->pending_directory =
+			work_open_own(layers->store, LAYERS_PENDING, O_RDONLY | O_DIRECTORY);
 	if (layers->pending_directory < 0)
 		return layers->pending_directory;
 	layers_number(layers->count + layers->pending + 1, name);
-	if (renameat2(layers->store, LAYERS_FRESH, layers->pending_directory, name, RENAME_NOREPLACE) < 0)
+	if (renameat2(layers->store, LAYERS_FRESH, layers->pending_directory, name,
+	              RENAME_NOREPLACE) < 0)
 		return -errno;
 	layers->pending++;
 	return 0;
@@ -71,7 +75,8 @@ static int put_fresh(struct layers *layers)
 /* "upper" is the sandbox's: it is read as it is. */
 int pending_add(struct layers *layers, struct work_copy *copy)
 {
-	_cleanup_fd_ int upper = openat(layers->store, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int upper =
+		openat(layers->store, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int r;
 
 	if (upper < 0)
@@ -96,7 +101,8 @@ void pending_take_back(struct layers *layers)
 	char name[LAYERS_NUMBER_SIZE];
 
 	layers_number(layers->count + layers->pending, name);
-	if (layers->pending == 0 || renameat2(layers->pending_directory, name, layers->store, LAYERS_FRESH, RENAME_NOREPLACE) < 0)
+	if (layers->pending == 0 || renameat2(layers->pending_directory, name, layers->store,
+	                                      LAYERS_FRESH, RENAME_NOREPLACE) < 0)
 		return;
 	layers->pending--;
 	(void)!work_remove_part(layers->store, LAYERS_FRESH);
@@ -109,17 +115,22 @@ static int move_all(struct layers *layers)
 
 	for (; layers->pending; layers->pending--) {
 		layers_number(layers->count + 1, name);
-		if (renameat2(layers->pending_directory, name, layers->directory, name, RENAME_NOREPLACE) < 0)
+		if (renameat2(layers->pending_directory, name, layers->directory, name,
+		              RENAME_NOREPLACE) < 0)
 			return -errno;
 		layers->count++;
 	}
-	return unlinkat(layers->store, LAYERS_PENDING, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY && errno != EEXIST ? -errno : 0;
+	return unlinkat(layers->store, LAYERS_PENDING, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY &&
+	                       errno != EEXIST
+	               ? -errno
+	               : 0;
 }
 
 int pending_settle(struct layers *layers, struct yett_error *error)
 {
 	const struct cover cover = {.store = layers->store, .is_kept = true};
-	int r = work_remove_part(layers->store, LAYERS_FRESH); /* of one that was killed, as all orphans */
+	int r = work_remove_part(layers->store,
+	                         LAYERS_FRESH); /* of one that was killed, as all orphans */
 
 	if (r == 0)
 		r = layers_drop_orphans(layers);
@@ -136,11 +147,14 @@ int pending_settle(struct layers *layers, struct yett_error *error)
 	if (r == 0)
 		return 0;
 	errno = -r;
-	(void)failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
-	                  "cannot put the snapshots that were taken while a sandbox worked on the store %s under what it has changed: %m",
-	                  layers->id);
+	(void)failure_set(
+		error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		"cannot put the snapshots that were taken while a sandbox worked on the store %s under what it has changed: %m",
+		layers->id);
 	if (r == -ENOSPC || r == -EDQUOT)
-		error_mend(error, "make room, as by yett discard of another store: yett work list tells which there are");
+		error_mend(
+			error,
+			"make room, as by yett discard of another store: yett work list tells which there are");
 	return YETT_E_FILE_OPERATION_FAILED;
 }
 
@@ -154,7 +168,8 @@ int pending_settle_store(int store, const char *id, struct yett_error *error)
 	if (fstatat(store, LAYERS_NAMES, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* nobody has ever taken one */
 	layers.store = openat(store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	r = layers.store < 0 ? failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot use the store %s: %m", id)
+	r = layers.store < 0 ? failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+	                                   "cannot use the store %s: %m", id)
 	                     : layers_lock(&layers, error);
 	if (r || fstatat(store, LAYERS_PENDING, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return r;

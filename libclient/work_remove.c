@@ -1,8 +1,9 @@
 /*
  * The end of a store: see work.h.
  *
- * Its trees were made by a sandbox, as deep as that liked, with names and modes as it liked. Nothing is removed by a path: each directory
- * is moved to the top of the store, made the caller's to read, and emptied there, so that neither depth nor a swapped name leads anywhere.
+ * Its trees were made by a sandbox, as deep as that liked, with names and modes as it liked.
+ * Nothing is removed by a path: each directory is moved to the top of the store, made the caller's
+ * to read, and emptied there, so that neither depth nor a swapped name leads anywhere.
  */
 #include "libclient/work.h"
 
@@ -34,7 +35,8 @@ static void name_of(const struct moved *moved, uint64_t i, char name[static NAME
 int work_open_own(int parent, const char *name, int flags)
 {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
+	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+	                                  RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
 	_cleanup_fd_ int found = (int)syscall(SYS_openat2, parent, name, &how, sizeof how);
 	char path[32];
 	struct stat st;
@@ -74,7 +76,8 @@ static int remove_entry(struct moved *moved, int directory, const struct dirent 
 			return 0;
 		failed = errno;
 	}
-	r = failed == EISDIR || failed == EPERM ? move_up(moved, directory, entry->d_name) : -failed;
+	r = failed == EISDIR || failed == EPERM ? move_up(moved, directory, entry->d_name)
+	                                        : -failed;
 	if (r < 0 && unlinkat(directory, entry->d_name, AT_REMOVEDIR) == 0)
 		r = 0; /* an empty one of another user's, who alone could move it */
 	return r == -ENOTDIR ? -failed : r;
@@ -142,7 +145,8 @@ static int remove_gone(struct moved *moved)
 	int r = opened ? 0 : -errno;
 
 	while (r == 0 && (entry = readdir(entries)))
-		if (strncmp(entry->d_name, GONE, strlen(GONE)) == 0 && strncmp(entry->d_name, moved->mark, strlen(moved->mark)) != 0)
+		if (strncmp(entry->d_name, GONE, strlen(GONE)) == 0 &&
+		    strncmp(entry->d_name, moved->mark, strlen(moved->mark)) != 0)
 			r = remove_entry(moved, moved->store, entry);
 	return r;
 }
@@ -155,7 +159,9 @@ int work_remove_part(int store, const char *name)
 
 	moved_begin(&moved, store);
 	if (fstatat(store, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		r = S_ISDIR(st.st_mode) ? move_up(&moved, store, name) : unlinkat(store, name, 0) < 0 ? -errno : 0;
+		r = S_ISDIR(st.st_mode)            ? move_up(&moved, store, name)
+		    : unlinkat(store, name, 0) < 0 ? -errno
+		                                   : 0;
 	else if (errno != ENOENT)
 		r = -errno;
 	if (r == 0)

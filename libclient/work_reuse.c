@@ -1,8 +1,8 @@
 /*
  * A store that is there, opened, and used by a sandbox once more: see work.h.
  *
- * Until the sandbox's init has the lock of the store, the client has it whenever it changes something there, so that what init opens is
- * whole.
+ * Until the sandbox's init has the lock of the store, the client has it whenever it changes
+ * something there, so that what init opens is whole.
  */
 #include "libclient/work.h"
 
@@ -31,11 +31,15 @@ int work_open(const char *id, int *ret_store, struct yett_error *error)
 	if (root >= 0 && work_is_id(id))
 		store = openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (store < 0 || fstat(store, &st) < 0)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-		                 "there is no store %.40s in %s; yett work list tells which there are", ESCAPE(id), path);
+		return error_set(
+			error, YETT_E_NOT_FOUND, YETT_R_NONE,
+			"there is no store %.40s in %s; yett work list tells which there are",
+			ESCAPE(id), path);
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-		                 "the store %s/%s is another user's, or others may use it: chmod 700 %s/%s", path, id, path, id);
+		return error_set(
+			error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			"the store %s/%s is another user's, or others may use it: chmod 700 %s/%s",
+			path, id, path, id);
 	*ret_store = steal_fd(&store);
 	return 0;
 }
@@ -56,7 +60,8 @@ int work_lock(int store, const char *id, struct yett_error *error)
 			return 0;
 		(void)nanosleep(&moment, NULL);
 	}
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a sandbox works on the store %s", id);
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                "a sandbox works on the store %s", id);
 	error_mend(error, "end it first: yett work list tells which it is, yett destroy ends it");
 	return YETT_E_INVALID_REQUEST;
 }
@@ -86,37 +91,47 @@ int work_find(const char *id, struct work **works, struct yett_error *error)
 	if (!work->source || !work->target)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a store");
 	if (!info.is_complete)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
-		                 id);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+			id);
 	if (info.is_earlier_boot) /* numbers of devices are given anew */
 		work->device = 0;
 	return 0;
 }
 
 /* By what a directory is, and not by its name, which another one may have by now. */
-static int compare_source(const struct work *work, int source, const char *name, struct yett_error *error)
+static int compare_source(const struct work *work, int source, const char *name,
+                          struct yett_error *error)
 {
 	struct stat st, named;
 
 	if (fstat(source, &st) < 0)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot share %s: %m", name);
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot share %s: %m",
+		                   name);
 	if (st.st_ino == work->inode && (!work->device || st.st_dev == work->device))
 		return 0;
 	if (stat(work->source, &named) == 0 && fd_same_file(&named, &st))
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "the store %s is about %s as it was: another directory has that name now", work->id, ESCAPE(work->source));
+		(void)error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"the store %s is about %s as it was: another directory has that name now",
+			work->id, ESCAPE(work->source));
 	else
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the store %s is about %s, and not about %s", work->id,
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                "the store %s is about %s, and not about %s", work->id,
 		                ESCAPE(work->source), ESCAPE(name));
-	error_mend(error, "what was changed then is in the store: put that directory back where it was, or copy from there what you need");
+	error_mend(
+		error,
+		"what was changed then is in the store: put that directory back where it was, or copy from there what you need");
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* What the kernel left in "work" refuses the next mount: where the machine crashed, it knows nothing of what was written. */
+/* What the kernel left in "work" refuses the next mount: where the machine crashed, it knows
+ * nothing of what was written. */
 static int renew(const struct work *work)
 {
-	_cleanup_fd_ int upper = openat(work->store, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int upper =
+		openat(work->store, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	int r;
 
@@ -128,7 +143,8 @@ static int renew(const struct work *work)
 	return r == 0 && mkdirat(work->store, "work", 0700) < 0 ? -errno : r;
 }
 
-int work_reuse(struct work *work, int source, const char *name, const char *target, struct yett_error *error)
+int work_reuse(struct work *work, int source, const char *name, const char *target,
+               struct yett_error *error)
 {
 	char *other = strcmp(target, work->target) == 0 ? NULL : strdup(target);
 	int r = compare_source(work, source, name, error);

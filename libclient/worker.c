@@ -26,8 +26,8 @@ static int program_path(char path[PATH_MAX], struct yett_error *error)
 		helper = start_helper_name(NULL, buffer);
 		if (helper[0] != '/') /* as of a helper to be started */
 			return yett_helper_path(helper, path, PATH_MAX, error);
-		if ((size_t)snprintf(beside, sizeof beside, "%.*s/yett-files", (int)(strrchr(helper, '/') - helper), helper) >=
-		    sizeof beside)
+		if ((size_t)snprintf(beside, sizeof beside, "%.*s/yett-files",
+		                     (int)(strrchr(helper, '/') - helper), helper) >= sizeof beside)
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 			                 "the path of yett-files, beside the helper, is too long");
 		named = beside;
@@ -36,9 +36,10 @@ static int program_path(char path[PATH_MAX], struct yett_error *error)
 }
 
 /*
- * A sealed copy, which is executed by its descriptor: so the sandbox's own files need not have the program, its label and
- * its mounts have nothing to do with it, and nobody inside can change it. The descriptor that goes in is one for reading
- * only, since an LSM asks for what a descriptor could do, seals or not.
+ * A sealed copy, which is executed by its descriptor: so the sandbox's own files need not have the
+ * program, its label and its mounts have nothing to do with it, and nobody inside can change it.
+ * The descriptor that goes in is one for reading only, since an LSM asks for what a descriptor
+ * could do, seals or not.
  */
 static int program_open(struct yett_sandbox *sandbox, struct yett_error *error)
 {
@@ -53,14 +54,17 @@ static int program_open(struct yett_sandbox *sandbox, struct yett_error *error)
 		return r;
 	file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (file < 0)
-		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot read %s: %m", path);
+		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot read %s: %m",
+		                   path);
 	memfd = fd_copy_program("yett-files", file);
 	if (memfd < 0)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot copy %s: %s", path, strerror(-memfd));
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
+		                 "cannot copy %s: %s", path, strerror(-memfd));
 	(void)snprintf(copy, sizeof copy, "/proc/self/fd/%d", memfd);
 	sandbox->files_program = open(copy, O_RDONLY | O_CLOEXEC);
 	if (sandbox->files_program < 0)
-		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot open the copy of %s: %m", path);
+		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL,
+		                   "cannot open the copy of %s: %m", path);
 	return 0;
 }
 
@@ -70,15 +74,18 @@ static int make_channel(struct worker *worker, int *ret_theirs, struct yett_erro
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot make a socket for the file operation: %m");
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                   "cannot make a socket for the file operation: %m");
 	*ret_theirs = pair[1];
 	worker->channel = channel_take(pair[0], "yett-files");
 	if (!worker->channel)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the file operation");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the file operation");
 	return 0;
 }
 
-int worker_start_inside(struct yett_sandbox *sandbox, struct worker *ret_worker, struct yett_error *error)
+int worker_start_inside(struct yett_sandbox *sandbox, struct worker *ret_worker,
+                        struct yett_error *error)
 {
 	static const char *const argv[] = {"/proc/self/fd/0", "1", NULL};
 	struct worker worker = {.sandbox = sandbox};
@@ -89,7 +96,8 @@ int worker_start_inside(struct yett_sandbox *sandbox, struct worker *ret_worker,
 		r = make_channel(&worker, &theirs, error);
 	if (r == 0) {
 		const int stdio[] = {sandbox->files_program, theirs, YETT_STDIO_NULL};
-		const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
+		const struct yett_command_options options = {
+			.size = sizeof options, .argv = argv, .stdio = stdio};
 
 		r = command_exec(sandbox, &options, true, &worker.command, error);
 	}
@@ -101,7 +109,8 @@ int worker_start_inside(struct yett_sandbox *sandbox, struct worker *ret_worker,
 	return 0;
 }
 
-int worker_start_outside(struct yett_sandbox *sandbox, struct worker *ret_worker, struct yett_error *error)
+int worker_start_outside(struct yett_sandbox *sandbox, struct worker *ret_worker,
+                         struct yett_error *error)
 {
 	char *const argv[] = {"yett-files", "0", NULL};
 	struct worker worker = {.sandbox = sandbox};
@@ -115,7 +124,8 @@ int worker_start_outside(struct yett_sandbox *sandbox, struct worker *ret_worker
 		r = spawn(path, argv, theirs, NULL, 0, &worker.pid);
 		if (r < 0) {
 			errno = -r;
-			r = failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot execute %s: %m", path);
+			r = failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL,
+			                "cannot execute %s: %m", path);
 		}
 	}
 	if (r) {
@@ -132,7 +142,8 @@ int worker_watch(struct worker *worker, struct yett_error *error)
 
 	if (epoll_ctl(worker->sandbox->events, EPOLL_CTL_ADD, worker->channel->fd, &event) == 0)
 		return 0;
-	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot wait for the file operation: %m");
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+	                   "cannot wait for the file operation: %m");
 }
 
 void worker_unwatch(struct worker *worker)
@@ -157,12 +168,14 @@ void worker_end(struct worker *worker)
 	*worker = (struct worker){0};
 }
 
-int worker_prepare(struct worker *worker, enum file_operation operation, const char *path, struct yett_error *error)
+int worker_prepare(struct worker *worker, enum file_operation operation, const char *path,
+                   struct yett_error *error)
 {
 	struct message_file *request = &channel_prepare(worker->channel, MESSAGE_FILE)->body.file;
 
 	request->operation = operation;
-	return channel_put_text(worker->channel, path, MESSAGE_PATH_MAX, "the path", &request->path, error);
+	return channel_put_text(worker->channel, path, MESSAGE_PATH_MAX, "the path", &request->path,
+	                        error);
 }
 
 /* What became of one that is gone without a word. Always a code. */
@@ -172,24 +185,29 @@ static int explain_gone(struct worker *worker, int timeout_ms, struct yett_error
 	int r;
 
 	if (!worker->command)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-		                 "yett-files, which reads and writes files outside, ended without an answer");
+		return error_set(
+			error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+			"yett-files, which reads and writes files outside, ended without an answer");
 	r = yett_command_wait(worker->command, timeout_ms, &result, error);
 	if (r && r != YETT_E_TIMEOUT)
 		return r; /* it could not be started, or the sandbox has ended */
 	if (r == 0 && result->out_of_memory)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-		                 "the file operation was ended because the sandbox's memory ran out");
+		return error_set(
+			error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+			"the file operation was ended because the sandbox's memory ran out");
 	if (r == 0 && result->signaled)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the file operation was ended inside by signal %d",
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "the file operation was ended inside by signal %d",
 		                 result->status);
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-	                 "yett-files, which reads and writes files inside, ended without an answer");
+	return error_set(
+		error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		"yett-files, which reads and writes files inside, ended without an answer");
 }
 
 int worker_send(struct worker *worker, const int *fds, size_t count, struct yett_error *error)
 {
-	int r = channel_send(worker->channel, fds, count, channel_deadline(WORKER_TIMEOUT_MS), error);
+	int r = channel_send(worker->channel, fds, count, channel_deadline(WORKER_TIMEOUT_MS),
+	                     error);
 
 	if (r != YETT_E_NOT_RUNNING)
 		return r;
@@ -209,14 +227,17 @@ void worker_wait(struct worker *const *workers, size_t count, deadline_ms deadli
 		for (size_t i = 0; i < count; i++) {
 			if (workers[i]->gone_by > 0 && command_is_over(workers[i]->command))
 				return;
-			if (workers[i]->gone_by > 0 && (left < 0 || left > channel_time_left(workers[i]->gone_by)))
+			if (workers[i]->gone_by > 0 &&
+			    (left < 0 || left > channel_time_left(workers[i]->gone_by)))
 				left = channel_time_left(workers[i]->gone_by);
 			if (!workers[i]->is_over && workers[i]->gone_by == 0)
-				entries[n++] = (struct pollfd){.fd = workers[i]->channel->fd, .events = POLLIN};
+				entries[n++] = (struct pollfd){.fd = workers[i]->channel->fd,
+				                               .events = POLLIN};
 		}
 		/* a sandbox that is over is told by its worker's end of file */
 		if (!sandbox->channel->failure.code)
-			entries[n++] = (struct pollfd){.fd = sandbox->channel->fd, .events = POLLIN};
+			entries[n++] =
+				(struct pollfd){.fd = sandbox->channel->fd, .events = POLLIN};
 		r = poll(entries, n, left);
 		if (r == 0 && left >= 0)
 			return;
@@ -230,7 +251,8 @@ void worker_wait(struct worker *const *workers, size_t count, deadline_ms deadli
 
 static bool is_answer(uint32_t kind)
 {
-	return kind == MESSAGE_FILE_OPENED || kind == MESSAGE_FILE_ENTRIES || kind == MESSAGE_FILE_SKIPPED || kind == MESSAGE_FILE_DONE ||
+	return kind == MESSAGE_FILE_OPENED || kind == MESSAGE_FILE_ENTRIES ||
+	       kind == MESSAGE_FILE_SKIPPED || kind == MESSAGE_FILE_DONE ||
 	       kind == MESSAGE_FILE_MOUNTS || kind == MESSAGE_ERROR;
 }
 
@@ -254,7 +276,9 @@ int worker_take(struct worker *worker)
 	if (r == -EAGAIN)
 		return r;
 	if (r == 0 && (!is_answer(channel->message.kind) || channel->envelope.sequence != 1))
-		r = channel_violation(channel, YETT_R_KIND, &worker->error, "yett-files sent a message of kind %u", channel->message.kind);
+		r = channel_violation(channel, YETT_R_KIND, &worker->error,
+		                      "yett-files sent a message of kind %u",
+		                      channel->message.kind);
 	if (r == YETT_E_NOT_RUNNING) {
 		if (is_to_be_explained(worker))
 			return -EAGAIN;
@@ -263,7 +287,8 @@ int worker_take(struct worker *worker)
 	}
 	if (r)
 		return r;
-	worker->is_over = channel->message.kind != MESSAGE_FILE_ENTRIES && channel->message.kind != MESSAGE_FILE_SKIPPED &&
+	worker->is_over = channel->message.kind != MESSAGE_FILE_ENTRIES &&
+	                  channel->message.kind != MESSAGE_FILE_SKIPPED &&
 	                  channel->message.kind != MESSAGE_FILE_MOUNTS;
 	if (channel->message.kind != MESSAGE_ERROR)
 		return 0;

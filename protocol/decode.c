@@ -1,9 +1,10 @@
 /*
  * Reading messages: hostile bytes → struct message, or a refusal with its reason and field.
  *
- * First msgpack-c's own parser, with callbacks that only note what they are told, makes a flat list of tokens that
- * is never longer than the body; then the tables of schema.c are followed through the list; then the struct is encoded
- * again and must give the same bytes. Unprivileged: yett-decoder, yett-init and libyett link this, the helper never.
+ * First msgpack-c's own parser, with callbacks that only note what they are told, makes a flat list
+ * of tokens that is never longer than the body; then the tables of schema.c are followed through
+ * the list; then the struct is encoded again and must give the same bytes. Unprivileged:
+ * yett-decoder, yett-init and libyett link this, the helper never.
  */
 #include "protocol/codec.h"
 
@@ -12,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The deepest message is a map in a list in a map; the parser's stack holds one more, and refuses beyond. */
+/* The deepest message is a map in a list in a map; the parser's stack holds one more, and refuses
+ * beyond. */
 #define MSGPACK_EMBED_STACK_SIZE 4
 #include <msgpack/unpack_define.h>
 #include <msgpack/unpack.h>
@@ -28,7 +30,8 @@ enum token_kind {
 	TOKEN_OTHER, /* nil, floats, extensions */
 };
 
-/* What the callbacks fill. Tokens beyond the capacity are dropped: no message within its bounds reaches that far. */
+/* What the callbacks fill. Tokens beyond the capacity are dropped: no message within its bounds
+ * reaches that far. */
 struct token_list {
 	struct message_token *tokens;
 	size_t count, capacity;
@@ -47,7 +50,8 @@ static int note_number(struct token_list *list, uint64_t value, int *object)
 	return note(list, (struct message_token){.kind = TOKEN_NUMBER, .number = value}, object);
 }
 
-/* A signed encoding of a number that is not negative is only not canonical, which is found later. */
+/* A signed encoding of a number that is not negative is only not canonical, which is found later.
+ */
 static int note_signed(struct token_list *list, int64_t value, int *object)
 {
 	if (value >= 0)
@@ -55,9 +59,11 @@ static int note_signed(struct token_list *list, int64_t value, int *object)
 	return note(list, (struct message_token){.kind = TOKEN_NEGATIVE}, object);
 }
 
-static int note_bytes(struct token_list *list, enum token_kind kind, const char *bytes, unsigned size, int *object)
+static int note_bytes(struct token_list *list, enum token_kind kind, const char *bytes,
+                      unsigned size, int *object)
 {
-	return note(list, (struct message_token){.kind = kind, .size = size, .bytes = bytes}, object);
+	return note(list, (struct message_token){.kind = kind, .size = size, .bytes = bytes},
+	            object);
 }
 
 static int note_other(struct token_list *list, int *object)
@@ -66,24 +72,27 @@ static int note_other(struct token_list *list, int *object)
 }
 
 /* The names that unpack_template.h asks for. */
-#define parse_on_uint8(list, value, object)            note_number(list, value, object)
-#define parse_on_uint16(list, value, object)           note_number(list, value, object)
-#define parse_on_uint32(list, value, object)           note_number(list, value, object)
-#define parse_on_uint64(list, value, object)           note_number(list, value, object)
-#define parse_on_int8(list, value, object)             note_signed(list, value, object)
-#define parse_on_int16(list, value, object)            note_signed(list, value, object)
-#define parse_on_int32(list, value, object)            note_signed(list, value, object)
-#define parse_on_int64(list, value, object)            note_signed(list, value, object)
-#define parse_on_float(list, value, object)            note_other(list, object)
-#define parse_on_double(list, value, object)           note_other(list, object)
-#define parse_on_nil(list, object)                     note_other(list, object)
-#define parse_on_ext(list, base, at, size, object)     note_other(list, object)
-#define parse_on_true(list, object)                    note(list, (struct message_token){.kind = TOKEN_BOOL, .number = 1}, object)
-#define parse_on_false(list, object)                   note(list, (struct message_token){.kind = TOKEN_BOOL}, object)
-#define parse_on_str(list, base, at, size, object)     note_bytes(list, TOKEN_TEXT, at, size, object)
-#define parse_on_bin(list, base, at, size, object)     note_bytes(list, TOKEN_BYTES, at, size, object)
-#define parse_on_array(list, count, object)            note(list, (struct message_token){.kind = TOKEN_LIST, .size = (count)}, object)
-#define parse_on_map(list, count, object)              note(list, (struct message_token){.kind = TOKEN_MAP, .size = (count)}, object)
+#define parse_on_uint8(list, value, object)        note_number(list, value, object)
+#define parse_on_uint16(list, value, object)       note_number(list, value, object)
+#define parse_on_uint32(list, value, object)       note_number(list, value, object)
+#define parse_on_uint64(list, value, object)       note_number(list, value, object)
+#define parse_on_int8(list, value, object)         note_signed(list, value, object)
+#define parse_on_int16(list, value, object)        note_signed(list, value, object)
+#define parse_on_int32(list, value, object)        note_signed(list, value, object)
+#define parse_on_int64(list, value, object)        note_signed(list, value, object)
+#define parse_on_float(list, value, object)        note_other(list, object)
+#define parse_on_double(list, value, object)       note_other(list, object)
+#define parse_on_nil(list, object)                 note_other(list, object)
+#define parse_on_ext(list, base, at, size, object) note_other(list, object)
+#define parse_on_true(list, object) \
+	note(list, (struct message_token){.kind = TOKEN_BOOL, .number = 1}, object)
+#define parse_on_false(list, object)               note(list, (struct message_token){.kind = TOKEN_BOOL}, object)
+#define parse_on_str(list, base, at, size, object) note_bytes(list, TOKEN_TEXT, at, size, object)
+#define parse_on_bin(list, base, at, size, object) note_bytes(list, TOKEN_BYTES, at, size, object)
+#define parse_on_array(list, count, object) \
+	note(list, (struct message_token){.kind = TOKEN_LIST, .size = (count)}, object)
+#define parse_on_map(list, count, object) \
+	note(list, (struct message_token){.kind = TOKEN_MAP, .size = (count)}, object)
 #define parse_on_root(list)                            0
 #define parse_on_array_item(list, container, item)     0
 #define parse_on_map_item(list, container, key, value) 0
@@ -102,13 +111,15 @@ struct decoder {
 	struct yett_error *error;
 };
 
-static int decode_refuse(struct decoder *d, enum yett_reason reason, const struct schema_field *field)
+static int decode_refuse(struct decoder *d, enum yett_reason reason,
+                         const struct schema_field *field)
 {
 	return explain_refusal(d->error, YETT_E_PROTOCOL, reason, &d->path, field);
 }
 
 /* Bytes → tokens. Whatever counts the body claims, work and memory are bounded by its length. */
-static int decode_tokens(struct decoder *d, const uint8_t *body, size_t length, struct token_list *list)
+static int decode_tokens(struct decoder *d, const uint8_t *body, size_t length,
+                         struct token_list *list)
 {
 	struct parse_context parser;
 	size_t used = 0;
@@ -127,13 +138,19 @@ static int decode_tokens(struct decoder *d, const uint8_t *body, size_t length, 
 	return used == length ? 0 : decode_refuse(d, YETT_R_TRAILING, NULL);
 }
 
-/* The next token if it is of this kind. There is none only where tokens were dropped, and then a list is too long. */
-static int decode_take(struct decoder *d, enum token_kind kind, const struct schema_field *field, const struct message_token **ret_token)
+/* The next token if it is of this kind. There is none only where tokens were dropped, and then a
+ * list is too long. */
+static int decode_take(struct decoder *d, enum token_kind kind, const struct schema_field *field,
+                       const struct message_token **ret_token)
 {
 	if (d->next == d->end)
 		return decode_refuse(d, YETT_R_TOO_LONG, NULL);
 	if (d->next->kind != kind)
-		return decode_refuse(d, d->next->kind == TOKEN_NEGATIVE && kind == TOKEN_NUMBER ? YETT_R_RANGE : YETT_R_WRONG_TYPE, field);
+		return decode_refuse(d,
+		                     d->next->kind == TOKEN_NEGATIVE && kind == TOKEN_NUMBER
+		                             ? YETT_R_RANGE
+		                             : YETT_R_WRONG_TYPE,
+		                     field);
 	*ret_token = d->next++;
 	return 0;
 }
@@ -171,7 +188,8 @@ static int decode_text(struct decoder *d, const struct schema_field *field, void
 	struct message *message = d->message;
 	const struct message_token *token;
 	enum yett_reason reason;
-	int r = decode_take(d, field->kind == SCHEMA_PATH ? TOKEN_BYTES : TOKEN_TEXT, field, &token);
+	int r = decode_take(d, field->kind == SCHEMA_PATH ? TOKEN_BYTES : TOKEN_TEXT, field,
+	                    &token);
 
 	if (r != 0)
 		return r;
@@ -197,7 +215,8 @@ static int decode_bytes(struct decoder *d, const struct schema_field *field, voi
 	if (r != 0)
 		return r;
 	if (token->size != field->size)
-		return decode_refuse(d, token->size < field->size ? YETT_R_TOO_SHORT : YETT_R_TOO_LONG, field);
+		return decode_refuse(
+			d, token->size < field->size ? YETT_R_TOO_SHORT : YETT_R_TOO_LONG, field);
 	memcpy(at, token->bytes, field->size);
 	return 0;
 }
@@ -246,11 +265,14 @@ static int decode_list(struct decoder *d, const struct schema_field *field, uint
 
 static bool key_is(const struct message_token *key, const struct schema_field *field)
 {
-	return key->kind == TOKEN_TEXT && key->size == strlen(field->name) && memcmp(key->bytes, field->name, key->size) == 0;
+	return key->kind == TOKEN_TEXT && key->size == strlen(field->name) &&
+	       memcmp(key->bytes, field->name, key->size) == 0;
 }
 
-/* Steps over one value with everything in it: a container adds its parts to what is still to be stepped over. */
-static const struct message_token *skip_value(const struct message_token *token, const struct message_token *end)
+/* Steps over one value with everything in it: a container adds its parts to what is still to be
+ * stepped over. */
+static const struct message_token *skip_value(const struct message_token *token,
+                                              const struct message_token *end)
 {
 	for (uint64_t left = 1; left > 0 && token < end; left--, token++) {
 		if (token->kind == TOKEN_LIST)
@@ -261,8 +283,10 @@ static const struct message_token *skip_value(const struct message_token *token,
 	return token;
 }
 
-/* Refuses a key that is not the one expected, and says what it is. `pairs` follow it in its map, its own included. */
-static int decode_refuse_key(struct decoder *d, const struct schema *schema, size_t expected, uint32_t pairs)
+/* Refuses a key that is not the one expected, and says what it is. `pairs` follow it in its map,
+ * its own included. */
+static int decode_refuse_key(struct decoder *d, const struct schema *schema, size_t expected,
+                             uint32_t pairs)
 {
 	const struct message_token *key = d->next, *other = key;
 	size_t known = 0;
@@ -270,11 +294,13 @@ static int decode_refuse_key(struct decoder *d, const struct schema *schema, siz
 
 	while (known < schema->fields_count && !key_is(key, &schema->fields[known]))
 		known++;
-	(void)snprintf(name, sizeof name, "%.*s", key->size < sizeof name ? (int)key->size : (int)sizeof name - 1, key->bytes);
+	(void)snprintf(name, sizeof name, "%.*s",
+	               key->size < sizeof name ? (int)key->size : (int)sizeof name - 1, key->bytes);
 	for (char *c = name; *c; c++)
 		if (*c < '!' || *c > '~')
 			*c = '?';
-	schema_path_enter(&d->path, known < schema->fields_count ? schema->fields[known].name : name, -1);
+	schema_path_enter(&d->path,
+	                  known < schema->fields_count ? schema->fields[known].name : name, -1);
 	if (known == schema->fields_count)
 		return decode_refuse(d, YETT_R_UNKNOWN_FIELD, NULL);
 	if (known < expected)
@@ -295,26 +321,30 @@ static int decode_map(struct decoder *d, const struct schema *schema, uint8_t *b
 	int r = decode_take(d, TOKEN_MAP, NULL, &map);
 
 	for (uint32_t i = 0; r == 0 && (i < map->size || i < schema->fields_count); i++) {
-		const struct schema_field *field = i < schema->fields_count ? &schema->fields[i] : NULL;
+		const struct schema_field *field =
+			i < schema->fields_count ? &schema->fields[i] : NULL;
 
 		if (i == map->size) {
 			schema_path_enter(&d->path, field->name, -1);
 			return decode_refuse(d, YETT_R_MISSING_FIELD, NULL);
 		}
-		if (d->next < d->end && d->next->kind == TOKEN_TEXT && !(field && key_is(d->next, field)))
+		if (d->next < d->end && d->next->kind == TOKEN_TEXT &&
+		    !(field && key_is(d->next, field)))
 			return decode_refuse_key(d, schema, i, map->size - i);
 		r = decode_take(d, TOKEN_TEXT, NULL, &key);
 		if (r != 0 || !field)
 			return r;
 		schema_path_enter(&d->path, field->name, -1);
-		r = field->list == SCHEMA_ONE ? decode_item(d, field, base + field->offset) : decode_list(d, field, base);
+		r = field->list == SCHEMA_ONE ? decode_item(d, field, base + field->offset)
+		                              : decode_list(d, field, base);
 		if (r == 0)
 			schema_path_leave(&d->path);
 	}
 	return r;
 }
 
-/* The struct's own encoding must be the body: then there was nothing in the body that the struct does not hold. */
+/* The struct's own encoding must be the body: then there was nothing in the body that the struct
+ * does not hold. */
 static int decode_prove(struct decoder *d, const uint8_t *body, size_t length)
 {
 	struct encode_sink sink = {.expected = body, .size = length};
@@ -327,8 +357,8 @@ static int decode_prove(struct decoder *d, const uint8_t *body, size_t length)
 	return decode_refuse(d, YETT_R_NOT_CANONICAL, NULL);
 }
 
-int message_decode_with(const struct message_scratch *scratch, uint32_t kind, const uint8_t *body, size_t length,
-                        struct message *ret_message, struct yett_error *error)
+int message_decode_with(const struct message_scratch *scratch, uint32_t kind, const uint8_t *body,
+                        size_t length, struct message *ret_message, struct yett_error *error)
 {
 	const struct schema *schema = schema_find(kind);
 	struct token_list list = {.tokens = scratch->tokens, .capacity = scratch->capacity};
@@ -353,9 +383,11 @@ int message_decode_with(const struct message_scratch *scratch, uint32_t kind, co
 	return r != 0 ? r : decode_prove(&d, body, length);
 }
 
-int message_decode(uint32_t kind, const uint8_t *body, size_t length, struct message *ret_message, struct yett_error *error)
+int message_decode(uint32_t kind, const uint8_t *body, size_t length, struct message *ret_message,
+                   struct yett_error *error)
 {
-	struct message_scratch scratch = {.capacity = length < MESSAGE_TOKENS_MAX ? length : MESSAGE_TOKENS_MAX};
+	struct message_scratch scratch = {
+		.capacity = length < MESSAGE_TOKENS_MAX ? length : MESSAGE_TOKENS_MAX};
 	_cleanup_free_ struct message_token *tokens = NULL;
 
 	tokens = malloc((scratch.capacity + 1) * sizeof *tokens);

@@ -1,8 +1,9 @@
 /*
  * Writing messages: the one valid encoding, by the tables of schema.c and msgpack-c's packer.
  *
- * The struct may have been filled by a captured process: nothing in it is believed before it was checked against its
- * field's bounds. Runs in every process, the privileged ones too; allocates nothing, makes no system call.
+ * The struct may have been filled by a captured process: nothing in it is believed before it was
+ * checked against its field's bounds. Runs in every process, the privileged ones too; allocates
+ * nothing, makes no system call.
  */
 #include "protocol/encode.h"
 
@@ -38,7 +39,8 @@ static int encode_write(void *data, const char *bytes, size_t length)
 	return 0;
 }
 
-static int encode_refuse(struct encoder *e, enum yett_reason reason, const struct schema_field *field)
+static int encode_refuse(struct encoder *e, enum yett_reason reason,
+                         const struct schema_field *field)
 {
 	e->result->error = -EMSGSIZE;
 	e->result->reason = reason;
@@ -48,7 +50,8 @@ static int encode_refuse(struct encoder *e, enum yett_reason reason, const struc
 
 static int encode_number(struct encoder *e, const struct schema_field *field, const void *at)
 {
-	uint64_t value = field->kind == SCHEMA_UINT64 ? *(const uint64_t *)at : *(const uint32_t *)at;
+	uint64_t value =
+		field->kind == SCHEMA_UINT64 ? *(const uint64_t *)at : *(const uint32_t *)at;
 	enum yett_reason reason = schema_check_number(field, value);
 
 	if (reason != YETT_R_NONE)
@@ -78,8 +81,9 @@ static int encode_text(struct encoder *e, const struct schema_field *field, cons
 	reason = schema_check_text(field, string, text->length);
 	if (reason != YETT_R_NONE)
 		return encode_refuse(e, reason, field);
-	return field->kind == SCHEMA_PATH ? msgpack_pack_bin_with_body(&e->packer, string, text->length)
-	                                  : msgpack_pack_str_with_body(&e->packer, string, text->length);
+	return field->kind == SCHEMA_PATH
+	               ? msgpack_pack_bin_with_body(&e->packer, string, text->length)
+	               : msgpack_pack_str_with_body(&e->packer, string, text->length);
 }
 
 static int encode_map(struct encoder *e, const struct schema *schema, const uint8_t *base);
@@ -134,14 +138,16 @@ static int encode_map(struct encoder *e, const struct schema *schema, const uint
 		schema_path_enter(&e->result->path, field->name, -1);
 		if (msgpack_pack_str_with_body(&e->packer, field->name, strlen(field->name)) < 0)
 			return -1;
-		if (field->list == SCHEMA_ONE ? encode_item(e, field, base + field->offset) < 0 : encode_list(e, field, base) < 0)
+		if (field->list == SCHEMA_ONE ? encode_item(e, field, base + field->offset) < 0
+		                              : encode_list(e, field, base) < 0)
 			return -1;
 		schema_path_leave(&e->result->path);
 	}
 	return 0;
 }
 
-void encode_run(const struct message *message, const struct encode_sink *sink, struct encode_result *ret_result)
+void encode_run(const struct message *message, const struct encode_sink *sink,
+                struct encode_result *ret_result)
 {
 	const struct schema *schema = schema_find(message->kind);
 	struct encoder e = {.message = message, .sink = sink, .result = ret_result};

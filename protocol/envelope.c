@@ -1,4 +1,5 @@
-/* See envelope.h. Fixed offsets, copies and comparisons; no privilege, no allocation, nothing of variable form. */
+/* See envelope.h. Fixed offsets, copies and comparisons; no privilege, no allocation, nothing of
+ * variable form. */
 #include "protocol/envelope.h"
 #include "base/error_text.h"
 
@@ -17,7 +18,9 @@ enum envelope_offset {
 	AT_KEY = AT_TAG + ENVELOPE_TAG_SIZE,
 	AT_SIGNATURE = AT_KEY + ENVELOPE_KEY_SIZE,
 };
-_Static_assert(AT_SIGNATURE + ENVELOPE_SIGNATURE_SIZE == ENVELOPE_HEADER_SIZE + ENVELOPE_SIGNED_SIZE, "the layout");
+_Static_assert(AT_SIGNATURE + ENVELOPE_SIGNATURE_SIZE ==
+                       ENVELOPE_HEADER_SIZE + ENVELOPE_SIGNED_SIZE,
+               "the layout");
 _Static_assert(ENVELOPE_VERSION == 1, "the domain string below names the version");
 
 static const char envelope_domain[] = "yett request v1"; /* its NUL is signed too */
@@ -40,7 +43,8 @@ static bool envelope_kind_is_known(uint16_t kind)
 
 bool envelope_kind_is_signed(uint16_t kind)
 {
-	return kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind == MESSAGE_RELAY || kind == MESSAGE_MOUNT;
+	return kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind == MESSAGE_RELAY ||
+	       kind == MESSAGE_MOUNT;
 }
 
 size_t envelope_size(uint16_t kind)
@@ -91,7 +95,8 @@ static int envelope_refuse(struct yett_error *error, enum yett_reason reason)
 	return error_set(error, YETT_E_PROTOCOL, reason, "%s", error_reason_text(reason));
 }
 
-int envelope_read(const uint8_t *packet, size_t length, size_t fd_count, struct envelope *ret_envelope, struct yett_error *error)
+int envelope_read(const uint8_t *packet, size_t length, size_t fd_count,
+                  struct envelope *ret_envelope, struct yett_error *error)
 {
 	struct envelope e;
 	size_t before_body;
@@ -123,7 +128,8 @@ int envelope_read(const uint8_t *packet, size_t length, size_t fd_count, struct 
 	return 0;
 }
 
-size_t envelope_signed_bytes(const struct envelope *envelope, const uint8_t challenge[MESSAGE_CHALLENGE_SIZE], const uint8_t *body,
+size_t envelope_signed_bytes(const struct envelope *envelope,
+                             const uint8_t challenge[MESSAGE_CHALLENGE_SIZE], const uint8_t *body,
                              size_t body_length, uint8_t *out)
 {
 	uint16_t kind = htole16(envelope->kind);

@@ -1,18 +1,21 @@
 /*
  * The fixed-size head of every packet, and what a signature covers.
  *
- * Pure functions over bytes, with the privilege of the caller. The helper reads an envelope itself, so it is
- * fixed-size and little-endian: bounds-checked and copied, nothing more. PROTOCOL.md, "Packets".
+ * Pure functions over bytes, with the privilege of the caller. The helper reads an envelope itself,
+ * so it is fixed-size and little-endian: bounds-checked and copied, nothing more. PROTOCOL.md,
+ * "Packets".
  */
 #pragma once
 
 #include "base/error.h"
 #include "protocol/message.h"
 
-#define ENVELOPE_MAGIC          "YETT"
-#define ENVELOPE_VERSION        1
-#define ENVELOPE_HEADER_SIZE    20  /* magic 4, version u8, fd count u8, kind u16, sequence u64, body length u32 */
-#define ENVELOPE_SIGNED_SIZE    104 /* after the header of a signed request: tag 8, key 32, signature 64 */
+#define ENVELOPE_MAGIC   "YETT"
+#define ENVELOPE_VERSION 1
+/* magic 4, version u8, fd count u8, kind u16, sequence u64, body length u32 */
+#define ENVELOPE_HEADER_SIZE 20
+/* after the header of a signed request: tag 8, key 32, signature 64 */
+#define ENVELOPE_SIGNED_SIZE    104
 #define ENVELOPE_TAG_SIZE       8
 #define ENVELOPE_KEY_SIZE       32
 #define ENVELOPE_SIGNATURE_SIZE 64
@@ -22,8 +25,10 @@ struct envelope {
 	uint8_t fd_count;
 	uint64_t sequence;
 	uint32_t body_length;
-	bool is_signed;                 /* for MESSAGE_CREATE, MESSAGE_MANAGE, MESSAGE_RELAY and MESSAGE_MOUNT always, otherwise never */
-	uint8_t tag[ENVELOPE_TAG_SIZE]; /* first bytes of the challenge: tells a stray request from a forged one */
+	bool is_signed; /* for MESSAGE_CREATE, MESSAGE_MANAGE, MESSAGE_RELAY and MESSAGE_MOUNT
+	                   always, otherwise never */
+	uint8_t tag[ENVELOPE_TAG_SIZE]; /* first bytes of the challenge: tells a stray request from
+	                                   a forged one */
 	uint8_t key[ENVELOPE_KEY_SIZE]; /* Ed25519 public key */
 	uint8_t signature[ENVELOPE_SIGNATURE_SIZE];
 };
@@ -37,21 +42,25 @@ size_t envelope_size(uint16_t kind);
 /* Writes the envelope into out[0 … envelope_size(kind)). */
 void envelope_write(const struct envelope *envelope, uint8_t *out);
 
-/* How many descriptors packet[0 … length) says to have; 0 where it ends before. Nothing else of it has been looked at. */
+/* How many descriptors packet[0 … length) says to have; 0 where it ends before. Nothing else of it
+ * has been looked at. */
 size_t envelope_stated_fds(const uint8_t *packet, size_t length);
 
 /*
- * Reads the envelope of packet[0 … length) that came with `fd_count` descriptors. The body is the rest.
- * 0, or YETT_E_PROTOCOL with reason TRUNCATED, TRAILING, MAGIC, VERSION, SIZE, FD_COUNT or KIND (0 and unknown kinds).
+ * Reads the envelope of packet[0 … length) that came with `fd_count` descriptors. The body is the
+ * rest. 0, or YETT_E_PROTOCOL with reason TRUNCATED, TRAILING, MAGIC, VERSION, SIZE, FD_COUNT or
+ * KIND (0 and unknown kinds).
  */
-_must_check_ int envelope_read(const uint8_t *packet, size_t length, size_t fd_count, struct envelope *ret_envelope,
-                               struct yett_error *error);
+_must_check_ int envelope_read(const uint8_t *packet, size_t length, size_t fd_count,
+                               struct envelope *ret_envelope, struct yett_error *error);
 
 /*
- * The bytes that a request's Ed25519 signature (crypto_sign_detached(3), libsodium) covers: the domain string, the
- * challenge, kind, sequence and fd_count of the envelope, then the body. Returns their number;
- * `out` has room for ENVELOPE_SIGNED_MAX bytes. body_length is at most MESSAGE_PACKET_MAX.
+ * The bytes that a request's Ed25519 signature (crypto_sign_detached(3), libsodium) covers: the
+ * domain string, the challenge, kind, sequence and fd_count of the envelope, then the body. Returns
+ * their number; `out` has room for ENVELOPE_SIGNED_MAX bytes. body_length is at most
+ * MESSAGE_PACKET_MAX.
  */
 #define ENVELOPE_SIGNED_MAX (128 + MESSAGE_PACKET_MAX)
-size_t envelope_signed_bytes(const struct envelope *envelope, const uint8_t challenge[MESSAGE_CHALLENGE_SIZE], const uint8_t *body,
+size_t envelope_signed_bytes(const struct envelope *envelope,
+                             const uint8_t challenge[MESSAGE_CHALLENGE_SIZE], const uint8_t *body,
                              size_t body_length, uint8_t *out);

@@ -1,11 +1,12 @@
 /*
- * How a message is declared: a table of its fields, once, of which the struct is made here (and in fields_plain.h) and the rows
- * of its schema in schema_rows.h.
+ * How a message is declared: a table of its fields, once, of which the struct is made here (and in
+ *fields_plain.h) and the rows of its schema in schema_rows.h.
  *
  *	#define MESSAGE_DONE_FIELDS(F, S) F(S, TEXT, id, HEX, 16, 16)
  *	MESSAGE_STRUCT(done, MESSAGE_DONE_FIELDS);
  *
- * The order is that of the wire. Each field has a kind, of those below, a name, and what bounds its values.
+ * The order is that of the wire. Each field has a kind, of those below, a name, and what bounds its
+ *values.
  */
 #pragma once
 

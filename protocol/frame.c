@@ -1,4 +1,5 @@
-/* See frame.h. Sends and receives; the bytes are not looked at here. Privilege of the caller; never blocks for more. */
+/* See frame.h. Sends and receives; the bytes are not looked at here. Privilege of the caller; never
+ * blocks for more. */
 #include "protocol/frame.h"
 
 #include <linux/sockios.h>
@@ -18,7 +19,8 @@ union frame_control {
 	uint8_t bytes[CMSG_SPACE(sizeof(int) * MESSAGE_FDS_MAX)];
 };
 
-static void frame_attach_fds(struct msghdr *header, union frame_control *control, const int *fds, size_t fd_count)
+static void frame_attach_fds(struct msghdr *header, union frame_control *control, const int *fds,
+                             size_t fd_count)
 {
 	struct cmsghdr *cmsg;
 
@@ -32,7 +34,8 @@ static void frame_attach_fds(struct msghdr *header, union frame_control *control
 	memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * fd_count);
 }
 
-int frame_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count, int flags)
+int frame_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count,
+               int flags)
 {
 	union frame_control control;
 	struct iovec part = {.iov_base = (void *)bytes, .iov_len = length};
@@ -50,8 +53,9 @@ int frame_send(int socket, const void *bytes, size_t length, const int *fds, siz
 }
 
 /*
- * Moves every descriptor that came with the packet into the frame; closes those beyond its room, and the one of the sender's
- * process: whoever else holds our end of a socketpair can ask for that at any time. SO_PASSPIDFD, unix(7)
+ * Moves every descriptor that came with the packet into the frame; closes those beyond its room,
+ * and the one of the sender's process: whoever else holds our end of a socketpair can ask for that
+ * at any time. SO_PASSPIDFD, unix(7)
  */
 static int frame_take_fds(struct frame *frame, struct msghdr *header)
 {
@@ -81,7 +85,10 @@ int frame_receive(int socket, struct frame *frame, int flags)
 {
 	union frame_control control;
 	struct iovec part = {.iov_base = frame->bytes, .iov_len = sizeof frame->bytes};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+	struct msghdr header = {.msg_iov = &part,
+	                        .msg_iovlen = 1,
+	                        .msg_control = control.bytes,
+	                        .msg_controllen = sizeof control.bytes};
 	ssize_t n;
 	int r;
 
@@ -114,7 +121,8 @@ bool frame_peek_fds(int socket)
 	return n >= 0 && (header.msg_flags & MSG_CTRUNC);
 }
 
-/* With SO_PASSCRED each packet has credentials, by which an empty one is told from the end. What does not fit are descriptors. unix(7) */
+/* With SO_PASSCRED each packet has credentials, by which an empty one is told from the end. What
+ * does not fit are descriptors. unix(7) */
 bool frame_close_socket(int socket)
 {
 	const int on = 1;
@@ -129,7 +137,8 @@ bool frame_close_socket(int socket)
 			struct cmsghdr align;
 			uint8_t bytes[CMSG_SPACE(sizeof(struct ucred))];
 		} control;
-		struct msghdr header = {.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+		struct msghdr header = {.msg_control = control.bytes,
+		                        .msg_controllen = sizeof control.bytes};
 		ssize_t n = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT);
 
 		if (n < 0 && errno == ECONNRESET) /* told once, before what the peer had sent */

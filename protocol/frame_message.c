@@ -13,9 +13,12 @@
 /* Packets up to this size are encoded on the stack: all but a long EXEC. */
 #define FRAME_SMALL 1536
 
-int frame_send_message(int socket, const struct message *message, uint64_t sequence, const int *fds, size_t fd_count, int flags)
+int frame_send_message(int socket, const struct message *message, uint64_t sequence, const int *fds,
+                       size_t fd_count, int flags)
 {
-	struct envelope envelope = {.kind = (uint16_t)message->kind, .sequence = sequence, .fd_count = (uint8_t)fd_count};
+	struct envelope envelope = {.kind = (uint16_t)message->kind,
+	                            .sequence = sequence,
+	                            .fd_count = (uint8_t)fd_count};
 	_cleanup_free_ uint8_t *large = NULL;
 	uint8_t small[FRAME_SMALL], *packet = small;
 	size_t length, size = sizeof small;
@@ -23,11 +26,14 @@ int frame_send_message(int socket, const struct message *message, uint64_t seque
 
 	if (message->kind > UINT16_MAX || envelope_kind_is_signed(envelope.kind))
 		return -EINVAL;
-	r = message_encode(message, packet + ENVELOPE_HEADER_SIZE, size - ENVELOPE_HEADER_SIZE, &length);
+	r = message_encode(message, packet + ENVELOPE_HEADER_SIZE, size - ENVELOPE_HEADER_SIZE,
+	                   &length);
 	if (r == -EMSGSIZE) {
 		size = MESSAGE_PACKET_MAX;
 		packet = large = malloc(size);
-		r = !large ? -ENOMEM : message_encode(message, packet + ENVELOPE_HEADER_SIZE, size - ENVELOPE_HEADER_SIZE, &length);
+		r = !large ? -ENOMEM
+		           : message_encode(message, packet + ENVELOPE_HEADER_SIZE,
+		                            size - ENVELOPE_HEADER_SIZE, &length);
 	}
 	if (r < 0)
 		return r;
@@ -36,8 +42,10 @@ int frame_send_message(int socket, const struct message *message, uint64_t seque
 	return frame_send(socket, packet, ENVELOPE_HEADER_SIZE + length, fds, fd_count, flags);
 }
 
-/* A copy that is fit for the wire: an error's text may have been cut within a character, or quote a peer's bytes. */
-static int frame_add_clean_text(struct message *message, const char *string, size_t size, struct text *ret_text)
+/* A copy that is fit for the wire: an error's text may have been cut within a character, or quote a
+ * peer's bytes. */
+static int frame_add_clean_text(struct message *message, const char *string, size_t size,
+                                struct text *ret_text)
 {
 	char clean[sizeof(((struct yett_error *)NULL)->detail)];
 	size_t length = strnlen(string, size - 1);
@@ -81,7 +89,9 @@ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequen
 int frame_peek(int socket, struct frame *frame, bool *ret_has_fds)
 {
 	struct iovec part = {.iov_base = frame->bytes, .iov_len = sizeof frame->bytes};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1}; /* without room for descriptors, which then stay */
+	struct msghdr header = {.msg_iov = &part,
+	                        .msg_iovlen =
+	                                1}; /* without room for descriptors, which then stay */
 	ssize_t n = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT);
 
 	frame->length = n > 0 ? (size_t)n : 0;

@@ -1,4 +1,5 @@
-/* See message.h. Texts and sizes of messages: pure functions over the struct, with the privilege of the caller. */
+/* See message.h. Texts and sizes of messages: pure functions over the struct, with the privilege of
+ * the caller. */
 #include "protocol/message.h"
 
 #include "protocol/schema.h"
@@ -12,7 +13,8 @@ const char *message_text(const struct message *message, struct text text)
 
 	if (text.length == 0)
 		return "";
-	if (message->arena_used > MESSAGE_ARENA_MAX || end >= message->arena_used || message->arena[end] != '\0')
+	if (message->arena_used > MESSAGE_ARENA_MAX || end >= message->arena_used ||
+	    message->arena[end] != '\0')
 		return NULL;
 	return message->arena + text.offset;
 }
@@ -25,7 +27,8 @@ int message_add_text(struct message *message, const char *string, struct text *r
 		*ret_text = (struct text){0};
 		return 0;
 	}
-	if (message->arena_used > MESSAGE_ARENA_MAX || length >= MESSAGE_ARENA_MAX - message->arena_used)
+	if (message->arena_used > MESSAGE_ARENA_MAX ||
+	    length >= MESSAGE_ARENA_MAX - message->arena_used)
 		return -ENOSPC;
 	memcpy(message->arena + message->arena_used, string, length + 1);
 	*ret_text = (struct text){.offset = message->arena_used, .length = (uint32_t)length};

@@ -1,4 +1,5 @@
-/* The messages between client and yett-files: their fields and structs (fields.h). PROTOCOL.md is normative. */
+/* The messages between client and yett-files: their fields and structs (fields.h). PROTOCOL.md is
+ * normative. */
 #pragma once
 
 #include "protocol/fields.h"
@@ -12,12 +13,12 @@
 #define MESSAGE_FILE_TYPE_MAX    64
 
 /* X(NAME, number, body): each is a MESSAGE_NAME, with a struct message_body. */
-#define MESSAGE_FILE_KINDS(X)                                                                                   \
-	X(FILE, 96, file)                 /* client → yett-files; the descriptors that its operation takes */ \
-	X(FILE_OPENED, 97, file_opened)   /* yett-files → client; one descriptor */                           \
-	X(FILE_ENTRIES, 98, file_entries) /* yett-files → client, as often as need be */                      \
-	X(FILE_SKIPPED, 99, file_skipped) /* yett-files → client, as often as need be */                      \
-	X(FILE_DONE, 100, file_done)      /* yett-files → client, once, last; or ERROR */                     \
+#define MESSAGE_FILE_KINDS(X)                                                                   \
+	X(FILE, 96, file) /* client → yett-files; the descriptors that its operation takes */ \
+	X(FILE_OPENED, 97, file_opened)   /* yett-files → client; one descriptor */           \
+	X(FILE_ENTRIES, 98, file_entries) /* yett-files → client, as often as need be */      \
+	X(FILE_SKIPPED, 99, file_skipped) /* yett-files → client, as often as need be */      \
+	X(FILE_DONE, 100, file_done)      /* yett-files → client, once, last; or ERROR */     \
 	X(FILE_MOUNTS, 101, file_mounts)  /* yett-files → client, as often as need be */
 
 enum file_operation {
@@ -84,7 +85,8 @@ enum file_kind {
 	F(S, PATH, link, 0, MESSAGE_PATH_MAX) /* of a symbolic link */
 MESSAGE_STRUCT(file_entry, MESSAGE_FILE_ENTRY_FIELDS);
 
-#define MESSAGE_FILE_ENTRIES_FIELDS(F, S) F(S, MAPS, entries, 1, MESSAGE_FILE_ENTRIES_MAX, file_entry)
+#define MESSAGE_FILE_ENTRIES_FIELDS(F, S) \
+	F(S, MAPS, entries, 1, MESSAGE_FILE_ENTRIES_MAX, file_entry)
 MESSAGE_STRUCT(file_entries, MESSAGE_FILE_ENTRIES_FIELDS);
 
 #define MESSAGE_FILE_SKIPPED_FIELDS(F, S)     \
@@ -98,17 +100,22 @@ MESSAGE_STRUCT(file_skipped, MESSAGE_FILE_SKIPPED_FIELDS);
 	F(S, U64, skipped, 0, INT64_MAX)
 MESSAGE_STRUCT(file_done, MESSAGE_FILE_DONE_FIELDS);
 
-enum file_mount_mode { FILE_MOUNT_READ_ONLY = 0, FILE_MOUNT_WRITABLE = 1, FILE_MOUNT_COPY_ON_WRITE = 2 };
+enum file_mount_mode {
+	FILE_MOUNT_READ_ONLY = 0,
+	FILE_MOUNT_WRITABLE = 1,
+	FILE_MOUNT_COPY_ON_WRITE = 2
+};
 
-#define MESSAGE_FILE_MOUNT_FIELDS(F, S)                                                                                           \
-	F(S, PATH, target, 1, MESSAGE_PATH_MAX)                                                                                   \
-	F(S, PATH, root, 1, MESSAGE_PATH_MAX)           /* what of its file system it shows */                                    \
-	F(S, TEXT, type, ANY, 1, MESSAGE_FILE_TYPE_MAX) /* of the file system */                                                  \
-	F(S, U32, mode, 0, FILE_MOUNT_COPY_ON_WRITE)    /* enum file_mount_mode */                                                \
-	F(S, BOOL, is_own)                              /* the file system is the sandbox's alone; otherwise what follows is 0 */ \
-	F(S, U64, size_bytes, 0, UINT64_MAX)                                                                                      \
-	F(S, U64, used_bytes, 0, UINT64_MAX)                                                                                      \
-	F(S, U64, files_max, 0, UINT64_MAX)                                                                                       \
+#define MESSAGE_FILE_MOUNT_FIELDS(F, S)                                                        \
+	F(S, PATH, target, 1, MESSAGE_PATH_MAX)                                                \
+	F(S, PATH, root, 1, MESSAGE_PATH_MAX)           /* what of its file system it shows */ \
+	F(S, TEXT, type, ANY, 1, MESSAGE_FILE_TYPE_MAX) /* of the file system */               \
+	F(S, U32, mode, 0, FILE_MOUNT_COPY_ON_WRITE)    /* enum file_mount_mode */             \
+	F(S, BOOL,                                                                             \
+	  is_own) /* the file system is the sandbox's alone; otherwise what follows is 0 */    \
+	F(S, U64, size_bytes, 0, UINT64_MAX)                                                   \
+	F(S, U64, used_bytes, 0, UINT64_MAX)                                                   \
+	F(S, U64, files_max, 0, UINT64_MAX)                                                    \
 	F(S, U64, files_used, 0, UINT64_MAX)
 MESSAGE_STRUCT(file_mount, MESSAGE_FILE_MOUNT_FIELDS);
 

@@ -1,6 +1,6 @@
 /*
- * What is told of sandboxes: their states, what happens in them, what is counted; and what a command came to. With the tables of the
- * messages that say it.
+ * What is told of sandboxes: their states, what happens in them, what is counted; and what a
+ * command came to. With the tables of the messages that say it.
  *
  * Root's program knows these structs, and no other part of a message: it encodes none.
  */
@@ -51,7 +51,8 @@ enum sandbox_state {
 	SANDBOX_DESTROYED = 7,
 };
 
-/* What is counted of a sandbox, in the order of the wire: X(NAME, field). Bit n of `known` is for the n-th. */
+/* What is counted of a sandbox, in the order of the wire: X(NAME, field). Bit n of `known` is for
+ * the n-th. */
 #define USAGE_COUNTS(X)                   \
 	X(CPU, cpu_us)                    \
 	X(USER, user_us)                  \
@@ -119,34 +120,44 @@ enum event_kind {
 	EVENT_CONNECTED = 11,    /* out of the sandbox; here and below `connection` says where */
 	EVENT_DISCONNECTED = 12, /* that ended */
 	EVENT_UNREACHABLE = 13,  /* it was allowed, and could not be made */
-	EVENT_BLOCKED = 14,      /* it was not allowed, or only the name was asked for, which is not */
-	EVENT_FULL = 15,         /* there were as many connections as there may be */
-	EVENT_NETWORK_LOST = 16, /* what serves the network ended; with `count` 0 it is not started again */
-	EVENT_ASKED = 17,        /* a connection is not allowed, and waits for somebody to allow it */
-	EVENT_UNRECORDED = 18,   /* something was asked of the sandbox, and done, of which there is no audit record */
+	EVENT_BLOCKED = 14, /* it was not allowed, or only the name was asked for, which is not */
+	EVENT_FULL = 15,    /* there were as many connections as there may be */
+	EVENT_NETWORK_LOST =
+		16, /* what serves the network ended; with `count` 0 it is not started again */
+	EVENT_ASKED = 17,      /* a connection is not allowed, and waits for somebody to allow it */
+	EVENT_UNRECORDED = 18, /* something was asked of the sandbox, and done, of which there is no
+	                          audit record */
 };
 
-/* An event, but for where a connection led, which a decider adds: that comes behind, in MESSAGE_EVENT_FIELDS. */
-#define MESSAGE_HAPPENED_FIELDS(F, S)                                                                                                    \
-	F(S, U64, number, 0, UINT64_MAX)     /* each of a sandbox has the next, but FOLLOWED that of the last: a gap is what was lost */ \
-	F(S, U64, time_ms, 0, CLOCK_MS_MAX)  /* since 1970 */                                                                            \
-	F(S, U32, kind, 0, EVENT_UNRECORDED) /* enum event_kind */                                                                       \
-	F(S, U32, state, 0, SANDBOX_FAILED)  /* enum sandbox_state */                                                                    \
-	F(S, U64, command, 0, UINT64_MAX)    /* which of the sandbox's commands, counted from 1; 0: it is about none */                  \
-	F(S, U32, pid, 0, PIDS_MAX)          /* its own, inside; of DENIED: of the process that called, or 0 */                          \
-	F(S, MAP, result, exited)            /* of EXITED */                                                                             \
-	F(S, U32, error, 0, 4095)            /* of FAILED: an errno */                                                                   \
-	F(S, U64, count, 0, UINT64_MAX)      /* of OOM, FORKS_REFUSED and DENIED: how many since the last such event; 0: not counted */  \
-	F(S, U32, call, 0, CALLS_MAX)        /* of DENIED: the number of the system call, on the host's architecture */                  \
-	F(S, U32, ended, 0, ENDED_IDLE)      /* enum ended_reason, of ENDED */
+/* An event, but for where a connection led, which a decider adds: that comes behind, in
+ * MESSAGE_EVENT_FIELDS. */
+#define MESSAGE_HAPPENED_FIELDS(F, S)                                                            \
+	F(S, U64, number, 0, UINT64_MAX) /* each of a sandbox has the next, but FOLLOWED that of \
+	                                    the last: a gap is what was lost */                  \
+	F(S, U64, time_ms, 0, CLOCK_MS_MAX)  /* since 1970 */                                    \
+	F(S, U32, kind, 0, EVENT_UNRECORDED) /* enum event_kind */                               \
+	F(S, U32, state, 0, SANDBOX_FAILED)  /* enum sandbox_state */                            \
+	F(S, U64, command, 0,                                                                    \
+	  UINT64_MAX) /* which of the sandbox's commands, counted from 1; 0: it is about none */ \
+	F(S, U32, pid, 0,                                                                        \
+	  PIDS_MAX) /* its own, inside; of DENIED: of the process that called, or 0 */           \
+	F(S, MAP, result, exited)       /* of EXITED */                                          \
+	F(S, U32, error, 0, 4095)       /* of FAILED: an errno */                                \
+	F(S, U64, count, 0, UINT64_MAX) /* of OOM, FORKS_REFUSED and DENIED: how many since the  \
+	                                   last such event; 0: not counted */                    \
+	F(S, U32, call, 0,                                                                       \
+	  CALLS_MAX) /* of DENIED: the number of the system call, on the host's architecture */  \
+	F(S, U32, ended, 0, ENDED_IDLE) /* enum ended_reason, of ENDED */
 MESSAGE_STRUCT(happened, MESSAGE_HAPPENED_FIELDS);
 
-/* Since the runtime directory is there: since the machine started, for a service. Commands are counted by init. */
-#define MESSAGE_TOTALS_FIELDS(F, S)                                                                             \
-	F(S, U64, sandboxes, 0, UINT64_MAX)  /* that have ended */                                              \
-	F(S, U64, executions, 0, UINT64_MAX) /* of commands that have ended: successes and failures together */ \
-	F(S, U64, successes, 0, UINT64_MAX)  /* those with status 0 */                                          \
-	F(S, U64, failures, 0, UINT64_MAX)                                                                      \
-	F(S, U64, timeouts, 0, UINT64_MAX)    /* among the failures */                                          \
+/* Since the runtime directory is there: since the machine started, for a service. Commands are
+ * counted by init. */
+#define MESSAGE_TOTALS_FIELDS(F, S)                                                      \
+	F(S, U64, sandboxes, 0, UINT64_MAX) /* that have ended */                        \
+	F(S, U64, executions, 0,                                                         \
+	  UINT64_MAX) /* of commands that have ended: successes and failures together */ \
+	F(S, U64, successes, 0, UINT64_MAX) /* those with status 0 */                    \
+	F(S, U64, failures, 0, UINT64_MAX)                                               \
+	F(S, U64, timeouts, 0, UINT64_MAX)    /* among the failures */                   \
 	F(S, U64, duration_us, 0, UINT64_MAX) /* of all executions together */
 MESSAGE_STRUCT(totals, MESSAGE_TOTALS_FIELDS);

@@ -30,10 +30,12 @@ int metadata_check(const struct message *exec, struct yett_error *error)
 
 		used += strlen(text) + 1;
 		if (is_among(exec, text, i))
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "metadata of a command has %.64s twice", text);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			                 "metadata of a command has %.64s twice", text);
 	}
 	if (used > MESSAGE_METADATA_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "metadata of a command is more than %d bytes",
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "metadata of a command is more than %d bytes",
 		                 MESSAGE_METADATA_MAX);
 	return 0;
 }

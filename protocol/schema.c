@@ -28,14 +28,17 @@ enum yett_reason schema_check_items(const struct schema_field *field, uint64_t c
 	return count > field->items_max ? YETT_R_TOO_LONG : YETT_R_NONE;
 }
 
-/* Length of the UTF-8 sequence that begins bytes[0 … length); 0 when there is none. RFC 3629, section 4. */
+/* Length of the UTF-8 sequence that begins bytes[0 … length); 0 when there is none. RFC 3629,
+ * section 4. */
 static size_t utf8_sequence(const uint8_t *bytes, size_t length)
 {
 	static const struct {
 		uint8_t first_low, first_high, second_low, second_high, size;
 	} rows[] = {
-		{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
-		{0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+		{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+		{0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+		{0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+		{0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
 	};
 
 	if (bytes[0] < 0x80)
@@ -43,7 +46,8 @@ static size_t utf8_sequence(const uint8_t *bytes, size_t length)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (bytes[0] < rows[i].first_low || bytes[0] > rows[i].first_high)
 			continue;
-		if (rows[i].size > length || bytes[1] < rows[i].second_low || bytes[1] > rows[i].second_high)
+		if (rows[i].size > length || bytes[1] < rows[i].second_low ||
+		    bytes[1] > rows[i].second_high)
 			return 0;
 		for (size_t j = 2; j < rows[i].size; j++)
 			if ((bytes[j] & 0xc0) != 0x80)
@@ -91,16 +95,20 @@ static bool has_form(enum schema_text text, const char *bytes, size_t length)
 {
 	static const char *const sets[] = {
 		[SCHEMA_TEXT_NAME] = "abcdefghijklmnopqrstuvwxyz0123456789._-",
-		[SCHEMA_TEXT_HOSTNAME] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-",
+		[SCHEMA_TEXT_HOSTNAME] =
+			"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-",
 		[SCHEMA_TEXT_HEX] = "0123456789abcdef",
 		[SCHEMA_TEXT_ENVIRONMENT] = NULL,
 	};
 	const char *equals = memchr(bytes, '=', length);
 
-	return text == SCHEMA_TEXT_ENVIRONMENT ? equals && equals > bytes : !sets[text] || is_made_of(bytes, length, sets[text]);
+	return text == SCHEMA_TEXT_ENVIRONMENT
+	               ? equals && equals > bytes
+	               : !sets[text] || is_made_of(bytes, length, sets[text]);
 }
 
-enum yett_reason schema_check_text(const struct schema_field *field, const char *bytes, size_t length)
+enum yett_reason schema_check_text(const struct schema_field *field, const char *bytes,
+                                   size_t length)
 {
 	if (length < field->min)
 		return YETT_R_TOO_SHORT;

@@ -1,8 +1,9 @@
 /*
- * The tables that say what every message is made of, as encode.c and decode.c follow them. They are made of those in which a field is
- * declared (fields.h); PROTOCOL.md states them (a test compares the two), and nothing else of the
- * project knows the wire form of a field. Constant data and pure checks; no privilege, no allocation. A program links the tables
- * of those whom it talks to: schema_helper.c alone with schema_few.c, or all of them with schema_all.c.
+ * The tables that say what every message is made of, as encode.c and decode.c follow them. They are
+ * made of those in which a field is declared (fields.h); PROTOCOL.md states them (a test compares
+ * the two), and nothing else of the project knows the wire form of a field. Constant data and pure
+ * checks; no privilege, no allocation. A program links the tables of those whom it talks to:
+ * schema_helper.c alone with schema_few.c, or all of them with schema_all.c.
  */
 #pragma once
 
@@ -15,7 +16,8 @@ enum schema_kind {
 	SCHEMA_BITS, /* uint32_t; `max` is the mask of the bits that have a meaning */
 	SCHEMA_BOOL,
 	SCHEMA_TEXT,
-	SCHEMA_PATH,  /* struct text whose bytes may be any but NUL: names of files need not be UTF-8 */
+	SCHEMA_PATH, /* struct text whose bytes may be any but NUL: names of files need not be UTF-8
+	              */
 	SCHEMA_BYTES, /* uint8_t[size] */
 	SCHEMA_MAP,   /* `nested` */
 };
@@ -70,7 +72,8 @@ struct schema_set {
 	size_t count;
 };
 extern const struct schema_set schema_helper, schema_command, schema_file, *const schema_sets[];
-extern const struct schema exited_table; /* what a command came to, also as a part of other messages */
+extern const struct schema
+	exited_table; /* what a command came to, also as a part of other messages */
 
 /* The table of a kind; NULL for a number that is none of this program's. */
 const struct schema *schema_find(uint32_t kind);
@@ -78,9 +81,11 @@ const struct schema *schema_find(uint32_t kind);
 /* Whether a value keeps to its field's bounds: YETT_R_NONE, or the rule that it breaks. */
 enum yett_reason schema_check_number(const struct schema_field *field, uint64_t value);
 enum yett_reason schema_check_items(const struct schema_field *field, uint64_t count);
-enum yett_reason schema_check_text(const struct schema_field *field, const char *bytes, size_t length);
+enum yett_reason schema_check_text(const struct schema_field *field, const char *bytes,
+                                   size_t length);
 
-/* Puts '?' for every byte that is not part of UTF-8 (a text cut in the middle of a character, say). */
+/* Puts '?' for every byte that is not part of UTF-8 (a text cut in the middle of a character, say).
+ */
 void schema_clean_text(char *string);
 
 /* Moves into and out of a field; index -1 where it is not an item of a list. */

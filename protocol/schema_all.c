@@ -1,4 +1,5 @@
 /* For programs that talk to init or yett-files, or are one of these. */
 #include "protocol/schema.h"
 
-const struct schema_set *const schema_sets[] = {&schema_helper, &schema_command, &schema_file, NULL};
+const struct schema_set *const schema_sets[] = {&schema_helper, &schema_command, &schema_file,
+                                                NULL};

@@ -4,8 +4,10 @@
 #define RESTRICT_BITS (RESTRICT_WRITE | RESTRICT_NETWORK | RESTRICT_PATHS)
 #define OUTPUT_BITS   (OUTPUT_OUT | OUTPUT_ERR)
 
-#define ROW_U32S(s, m, count, high) {EACH(s, m, UINT32), .max = (high), .list = SCHEMA_FIXED, .items_max = (count)},
-#define ROW_U64S(s, m, count, high) {EACH(s, m, UINT64), .max = (high), .list = SCHEMA_FIXED, .items_max = (count)},
+#define ROW_U32S(s, m, count, high) \
+	{EACH(s, m, UINT32), .max = (high), .list = SCHEMA_FIXED, .items_max = (count)},
+#define ROW_U64S(s, m, count, high) \
+	{EACH(s, m, UINT64), .max = (high), .list = SCHEMA_FIXED, .items_max = (count)},
 
 NESTED(command, MESSAGE_COMMAND_FIELDS);
 MESSAGE_COMMAND_KINDS(FIELDS_OF_KIND)

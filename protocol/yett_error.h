@@ -2,8 +2,9 @@
  * Why something was not done: the codes of the whole project.
  *
  * Installed with yett.h. A code is a class that a program can act on; a reason, where there is one,
- * says which rule of that class. Both are numbers on the wire (PROTOCOL.md, "Errors") and never change meaning.
- * The tables are for the project's own sources, which define YETT_ERROR_TABLES; a program gets no macro of them.
+ * says which rule of that class. Both are numbers on the wire (PROTOCOL.md, "Errors") and never
+ * change meaning. The tables are for the project's own sources, which define YETT_ERROR_TABLES; a
+ * program gets no macro of them.
  */
 #pragma once
 
@@ -41,36 +42,38 @@ enum yett_code {
 #undef YETT_ROW
 };
 
-/* X(NAME, number, "short-name", "the rule that was broken"). The short names are those of protocol/vectors. */
-#define YETT_REASONS(X)                                                                             \
-	X(REPLAYED, 1, "replayed", "this sequence number was used before")                          \
-	X(OUT_OF_ORDER, 2, "out-of-order", "the sequence number is not the next one")               \
-	X(OTHER_CONNECTION, 3, "other-connection", "the request was signed for another connection") \
-	X(UNKNOWN_KEY, 4, "unknown-key", "the key is not enrolled for this user")                   \
-	X(WRONG_SIGNATURE, 5, "wrong-signature", "the signature does not match the request")        \
-	X(TRUNCATED, 6, "truncated", "the message ends before its stated size")                     \
-	X(TRAILING, 7, "trailing-bytes", "bytes follow the end of the message")                     \
-	X(FD_COUNT, 8, "fd-count", "the number of descriptors is not the number stated")            \
-	X(MAGIC, 9, "magic", "the message does not begin with the magic of Yett")                   \
-	X(VERSION, 10, "version", "the protocol version is not supported")                          \
-	X(KIND, 11, "kind", "this kind of message is not accepted here")                            \
-	X(SIZE, 12, "size", "the message is larger than 64 KiB")                                    \
-	X(MALFORMED, 13, "malformed", "the body is not msgpack")                                    \
-	X(DEPTH, 14, "depth", "the body nests too deeply")                                          \
-	X(WRONG_TYPE, 15, "wrong-type", "a value has the wrong type")                               \
-	X(RANGE, 16, "range", "a value is outside its range")                                       \
-	X(UNKNOWN_FIELD, 17, "unknown-field", "a field is not known")                               \
-	X(REPEATED_FIELD, 18, "repeated-field", "a field stands twice")                             \
-	X(MISSING_FIELD, 19, "missing-field", "a field is missing")                                 \
-	X(FIELD_ORDER, 20, "field-order", "the fields are not in order")                            \
-	X(NOT_CANONICAL, 21, "not-canonical", "a value is not in its shortest form")                \
-	X(EMBEDDED_NUL, 22, "embedded-nul", "a text holds a NUL byte")                              \
-	X(NOT_UTF8, 23, "not-utf8", "a text is not UTF-8")                                          \
-	X(TOO_LONG, 24, "too-long", "a text or a list is too long")                                 \
-	X(TOO_SHORT, 25, "too-short", "a text or a list is too short")                              \
-	X(RESERVED, 26, "reserved", "a reserved part of the message is not zero")                   \
-	X(WANTED_MOUNT, 27, "wanted-mount", "the profile wants a share that did not come")          \
-	X(LATER, 28, "later", "the same may be granted in a moment")                                \
+/* X(NAME, number, "short-name", "the rule that was broken"). The short names are those of
+ * protocol/vectors. */
+#define YETT_REASONS(X)                                                                      \
+	X(REPLAYED, 1, "replayed", "this sequence number was used before")                   \
+	X(OUT_OF_ORDER, 2, "out-of-order", "the sequence number is not the next one")        \
+	X(OTHER_CONNECTION, 3, "other-connection",                                           \
+	  "the request was signed for another connection")                                   \
+	X(UNKNOWN_KEY, 4, "unknown-key", "the key is not enrolled for this user")            \
+	X(WRONG_SIGNATURE, 5, "wrong-signature", "the signature does not match the request") \
+	X(TRUNCATED, 6, "truncated", "the message ends before its stated size")              \
+	X(TRAILING, 7, "trailing-bytes", "bytes follow the end of the message")              \
+	X(FD_COUNT, 8, "fd-count", "the number of descriptors is not the number stated")     \
+	X(MAGIC, 9, "magic", "the message does not begin with the magic of Yett")            \
+	X(VERSION, 10, "version", "the protocol version is not supported")                   \
+	X(KIND, 11, "kind", "this kind of message is not accepted here")                     \
+	X(SIZE, 12, "size", "the message is larger than 64 KiB")                             \
+	X(MALFORMED, 13, "malformed", "the body is not msgpack")                             \
+	X(DEPTH, 14, "depth", "the body nests too deeply")                                   \
+	X(WRONG_TYPE, 15, "wrong-type", "a value has the wrong type")                        \
+	X(RANGE, 16, "range", "a value is outside its range")                                \
+	X(UNKNOWN_FIELD, 17, "unknown-field", "a field is not known")                        \
+	X(REPEATED_FIELD, 18, "repeated-field", "a field stands twice")                      \
+	X(MISSING_FIELD, 19, "missing-field", "a field is missing")                          \
+	X(FIELD_ORDER, 20, "field-order", "the fields are not in order")                     \
+	X(NOT_CANONICAL, 21, "not-canonical", "a value is not in its shortest form")         \
+	X(EMBEDDED_NUL, 22, "embedded-nul", "a text holds a NUL byte")                       \
+	X(NOT_UTF8, 23, "not-utf8", "a text is not UTF-8")                                   \
+	X(TOO_LONG, 24, "too-long", "a text or a list is too long")                          \
+	X(TOO_SHORT, 25, "too-short", "a text or a list is too short")                       \
+	X(RESERVED, 26, "reserved", "a reserved part of the message is not zero")            \
+	X(WANTED_MOUNT, 27, "wanted-mount", "the profile wants a share that did not come")   \
+	X(LATER, 28, "later", "the same may be granted in a moment")                         \
 	X(WANTED_COW, 29, "wanted-cow", "the profile wants what is shared to be copy-on-write")
 
 enum yett_reason {
@@ -97,15 +100,20 @@ struct yett_error {
 	enum yett_reason reason; /* YETT_R_NONE where the code says it all */
 	char message[256];       /* one sentence for a person, without a final stop */
 	char detail[512];        /* which rule, which value asked and allowed; may be empty */
-	/* What a refusal by the policy rests on, as fields; each may be empty. The values are written as in the policy. */
+	/* What a refusal by the policy rests on, as fields; each may be empty. The values are
+	 * written as in the policy. */
 	char rule[128]; /* the key and its section: "max_memory of grant 'everyone'" */
-	char file[256]; /* where it is written; where the key is not written, its section. "built-in" is no file */
+	char file[256]; /* where it is written; where the key is not written, its section.
+	                   "built-in" is no file */
 	uint32_t line;  /* from 1; 0: no place */
 	char asked[128], allowed[128];
-	char mend[256];            /* the smallest change: a line of the policy, and where it is to stand; or what else to do */
-	int os_error;              /* the errno(3) of the system call that failed; 0: none is known */
-	char step[YETT_STEP_SIZE]; /* of starting a command, or of a plan, where that is what failed: "working-directory"; else empty */
-	uint64_t reserved[8];      /* for what is still to come, so that the size of an error never changes; not to be read */
+	char mend[256]; /* the smallest change: a line of the policy, and where it is to stand; or
+	                   what else to do */
+	int os_error;   /* the errno(3) of the system call that failed; 0: none is known */
+	char step[YETT_STEP_SIZE]; /* of starting a command, or of a plan, where that is what
+	                              failed: "working-directory"; else empty */
+	uint64_t reserved[8];      /* for what is still to come, so that the size of an error never
+	                              changes; not to be read */
 };
 
 #ifdef __cplusplus

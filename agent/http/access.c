@@ -55,7 +55,8 @@ static bool has_cookie(const struct access *access, const char *cookies)
 	while (cookies && *cookies) {
 		size_t end = strcspn(cookies, ";");
 
-		if (strncmp(cookies, name, (size_t)length) == 0 && is_secret(access->cookie, cookies + length, end - (size_t)length))
+		if (strncmp(cookies, name, (size_t)length) == 0 &&
+		    is_secret(access->cookie, cookies + length, end - (size_t)length))
 			return true;
 		cookies += end;
 		cookies += strspn(cookies, "; ");
@@ -78,30 +79,36 @@ static bool is_local_host(const struct access_request *request, uint16_t port)
 			continue;
 		if (request->is_tcp)
 			return strcmp(rest, own) == 0;
-		return !*rest || (*rest == ':' && strspn(rest + 1, "0123456789") == strlen(rest + 1));
+		return !*rest ||
+		       (*rest == ':' && strspn(rest + 1, "0123456789") == strlen(rest + 1));
 	}
 	return false;
 }
 
-/* What browsers say of where a request comes from. They leave it out of those that the user makes by typing, and other programs always. */
+/* What browsers say of where a request comes from. They leave it out of those that the user makes
+ * by typing, and other programs always. */
 static bool is_own_origin(const struct access_request *request)
 {
 	static const char scheme[] = "http://";
 
-	return !request->origin || (strncmp(request->origin, scheme, sizeof scheme - 1) == 0 &&
-	                            strcasecmp(request->origin + sizeof scheme - 1, request->host) == 0);
+	return !request->origin ||
+	       (strncmp(request->origin, scheme, sizeof scheme - 1) == 0 &&
+	        strcasecmp(request->origin + sizeof scheme - 1, request->host) == 0);
 }
 
 /*
- * To a browser all ports of a host are one site: it sends our cookie with what pages of the host's other servers request, without an Origin
- * where that is a GET. It says so here. Fetch Metadata Request Headers
+ * To a browser all ports of a host are one site: it sends our cookie with what pages of the host's
+ * other servers request, without an Origin where that is a GET. It says so here. Fetch Metadata
+ * Request Headers
  */
 static bool is_own_site(const struct access_request *request)
 {
-	return !request->site || strcmp(request->site, "same-origin") == 0 || strcmp(request->site, "none") == 0;
+	return !request->site || strcmp(request->site, "same-origin") == 0 ||
+	       strcmp(request->site, "none") == 0;
 }
 
-/* A page of another place can have a browser send text and forms, but not say that they are JSON: fetch(), "simple requests". */
+/* A page of another place can have a browser send text and forms, but not say that they are JSON:
+ * fetch(), "simple requests". */
 static bool is_typed(const struct access_request *request)
 {
 	static const char json[] = "application/json";
@@ -111,7 +118,8 @@ static bool is_typed(const struct access_request *request)
 		return true;
 	if (!request->content_type)
 		return !request->has_body && !request->is_tcp;
-	return strncasecmp(request->content_type, json, length) == 0 && strchr("; \t", request->content_type[length]);
+	return strncasecmp(request->content_type, json, length) == 0 &&
+	       strchr("; \t", request->content_type[length]);
 }
 
 bool access_knows(const struct access *access, uid_t uid)
@@ -119,27 +127,36 @@ bool access_knows(const struct access *access, uid_t uid)
 	return uid == access->uid || uid == 0;
 }
 
-int access_check(const struct access *access, const struct access_request *request, unsigned *ret_status, struct yett_error *error)
+int access_check(const struct access *access, const struct access_request *request,
+                 unsigned *ret_status, struct yett_error *error)
 {
 	*ret_status = STATUS_FORBIDDEN;
 	if (!access_knows(access, request->uid))
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "this server is another user's");
-	if (!is_local_host(request, access->port))
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the request was meant for another host: see its header Host");
-	if (!is_own_origin(request))
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
-		                 "the request comes from a page of another place: see its header Origin");
+		                 "this server is another user's");
+	if (!is_local_host(request, access->port))
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                 "the request was meant for another host: see its header Host");
+	if (!is_own_origin(request))
+		return error_set(
+			error, YETT_E_PERMISSION_DENIED, 0,
+			"the request comes from a page of another place: see its header Origin");
 	if (request->is_tcp && !is_bearer(access, request->authorization) &&
 	    !(has_cookie(access, request->cookies) && is_own_site(request))) {
 		*ret_status = STATUS_UNAUTHORIZED;
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the request does not show the token of this server");
-		error_mend(error, "send \"Authorization: Bearer TOKEN\" with what the server's token file holds, or open the URL that it "
-		                  "printed");
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                "the request does not show the token of this server");
+		error_mend(
+			error,
+			"send \"Authorization: Bearer TOKEN\" with what the server's token file holds, or open the URL that it "
+			"printed");
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (!is_typed(request)) {
 		*ret_status = STATUS_MEDIA_TYPE;
-		(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "the body of a request is JSON, and its header Content-Type says so");
+		(void)error_set(
+			error, YETT_E_INVALID_REQUEST, 0,
+			"the body of a request is JSON, and its header Content-Type says so");
 		error_mend(error, "send \"Content-Type: application/json\"");
 		return YETT_E_INVALID_REQUEST;
 	}
@@ -151,6 +168,7 @@ bool access_spend(struct access *access, const char *once, char *header, size_t 
 	if (!is_secret(access->once, once, strlen(once)))
 		return false;
 	explicit_bzero(access->once, sizeof access->once);
-	(void)snprintf(header, size, "yett-%u=%s; Path=/; HttpOnly; SameSite=Strict", access->port, access->cookie);
+	(void)snprintf(header, size, "yett-%u=%s; Path=/; HttpOnly; SameSite=Strict", access->port,
+	               access->cookie);
 	return true;
 }

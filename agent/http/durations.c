@@ -21,7 +21,8 @@ char *durations_write(uint64_t ms, char text[DURATIONS_SIZE])
 	if (ms > 0 && ms < 1000)
 		(void)snprintf(text, DURATIONS_SIZE, "%" PRIu64 "ms", ms);
 	else if (hours)
-		(void)snprintf(text, DURATIONS_SIZE, "%" PRIu64 "h%" PRIu64 "m%gs", hours, minutes, seconds);
+		(void)snprintf(text, DURATIONS_SIZE, "%" PRIu64 "h%" PRIu64 "m%gs", hours, minutes,
+		               seconds);
 	else if (minutes)
 		(void)snprintf(text, DURATIONS_SIZE, "%" PRIu64 "m%gs", minutes, seconds);
 	else
@@ -37,7 +38,8 @@ static const char *read_part(const char *text, double *ns)
 	double number = strtod(text, &end);
 
 	if (length == 0 || end != text + length)
-		return NULL; /* strtod(3) knows more, such as signs, exponents, "inf" and blanks before */
+		return NULL; /* strtod(3) knows more, such as signs, exponents, "inf" and blanks
+		                before */
 	length = strcspn(end, "0123456789.");
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (strlen(units[i].name) == length && strncmp(end, units[i].name, length) == 0) {

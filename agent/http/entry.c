@@ -16,11 +16,13 @@
 
 #include "agent/http/entry.h"
 
-#define BACKLOG 1024 /* by a Unix socket who finds it full is not waited for: connect(2), EAGAIN */
+/* by a Unix socket who finds it full is not waited for: connect(2), EAGAIN */
+#define BACKLOG 1024
 
 static int fail(struct yett_error *error, int error_number, const char *what, const char *path)
 {
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, 0, "%s %s: %s", what, path, strerror(error_number));
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, 0, "%s %s: %s", what, path,
+	                strerror(error_number));
 	return error_cause(error, NULL, error_number);
 }
 
@@ -28,7 +30,8 @@ static int add(struct entry *entry, int fd, struct yett_error *error)
 {
 	if (entry->count == ENTRY_MAX) {
 		(void)fd_close(fd);
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "at most %d sockets can be listened at", ENTRY_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "at most %d sockets can be listened at", ENTRY_MAX);
 	}
 	entry->fds[entry->count++] = fd;
 	return 0;
@@ -39,16 +42,19 @@ int entry_take(struct entry *entry, struct yett_error *error)
 	int count = sd_listen_fds(1), r;
 
 	if (count < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the sockets of the service manager: %s", strerror(-count));
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "the sockets of the service manager: %s", strerror(-count));
 	for (int i = 0; i < count; i++) {
 		int fd = SD_LISTEN_FDS_START + i;
 
 		if (sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) <= 0)
 			return error_set(
 				error, YETT_E_INVALID_REQUEST, 0,
-				"descriptor %d of the service manager is no Unix stream socket that listens: TCP is had with --port", fd);
+				"descriptor %d of the service manager is no Unix stream socket that listens: TCP is had with --port",
+				fd);
 		if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-			return fail(error, errno, "it cannot be listened at", "a socket of the service manager");
+			return fail(error, errno, "it cannot be listened at",
+			            "a socket of the service manager");
 		if ((r = add(entry, fd, error)) != 0)
 			return r;
 	}
@@ -64,7 +70,8 @@ static void make_directory(const char *path)
 
 	if (slash && slash != directory) {
 		*slash = '\0';
-		(void)mkdir(directory, 0700); /* what keeps it from being there is told by who uses it */
+		(void)mkdir(directory,
+		            0700); /* what keeps it from being there is told by who uses it */
 	}
 }
 
@@ -78,8 +85,8 @@ static bool clear(const struct sockaddr_un *address)
 		return errno == ENOENT;
 	if (!S_ISSOCK(found.st_mode) || found.st_uid != getuid() || fd < 0)
 		return false;
-	return connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 && errno == ECONNREFUSED &&
-	       unlink(address->sun_path) == 0;
+	return connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
+	       errno == ECONNREFUSED && unlink(address->sun_path) == 0;
 }
 
 int entry_listen(struct entry *entry, const char *path, struct yett_error *error)
@@ -90,13 +97,16 @@ int entry_listen(struct entry *entry, const char *path, struct yett_error *error
 	int r;
 
 	if (strlen(path) >= sizeof address.sun_path)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the path of the socket is longer than %zu bytes: %s",
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "the path of the socket is longer than %zu bytes: %s",
 		                 sizeof address.sun_path - 1, path);
 	(void)strcpy(address.sun_path, path);
 	make_directory(path);
 	if (!clear(&address))
-		return error_set(error, YETT_E_ALREADY_EXISTS, 0, "there is something at %s already, and it is no socket that was left",
-		                 path);
+		return error_set(
+			error, YETT_E_ALREADY_EXISTS, 0,
+			"there is something at %s already, and it is no socket that was left",
+			path);
 	mask = umask(0177);
 	r = fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
 	(void)umask(mask);
@@ -111,22 +121,28 @@ int entry_listen(struct entry *entry, const char *path, struct yett_error *error
 int entry_listen_tcp(struct entry *entry, uint16_t port, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+	                              .sin_port = htons(port),
+	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof address;
 
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)); /* what is missing without it is a restart at once */
-	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 || listen(fd, BACKLOG) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1},
+	                 sizeof(int)); /* what is missing without it is a restart at once */
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
+	    listen(fd, BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
 		int saved = errno;
 
-		(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "port %u of 127.0.0.1 cannot be listened at: %s", port, strerror(saved));
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                "port %u of 127.0.0.1 cannot be listened at: %s", port,
+		                strerror(saved));
 		return error_cause(error, NULL, saved);
 	}
 	entry->port = ntohs(address.sin_port);
 	return add(entry, steal_fd(&fd), error);
 }
 
-int entry_write_token(struct entry *entry, const char *path, const char *token, struct yett_error *error)
+int entry_write_token(struct entry *entry, const char *path, const char *token,
+                      struct yett_error *error)
 {
 	_cleanup_free_ char *making = NULL;
 	_cleanup_fd_ int fd = -1;
@@ -139,7 +155,8 @@ int entry_write_token(struct entry *entry, const char *path, const char *token, 
 	(void)unlink(making);
 	if ((fd = open(making, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
 		return fail(error, errno, "the token cannot be written to", path);
-	if (dprintf(fd, "%s\n", token) < 0 || fstat(fd, &entry->token_file) < 0 || rename(making, path) < 0) {
+	if (dprintf(fd, "%s\n", token) < 0 || fstat(fd, &entry->token_file) < 0 ||
+	    rename(making, path) < 0) {
 		int saved = errno;
 
 		(void)unlink(making);
@@ -155,7 +172,9 @@ char *entry_runtime_path(const char *name, struct yett_error *error)
 	char *path;
 
 	if (!runtime || *runtime != '/') {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "XDG_RUNTIME_DIR is not set, so that there is no place for %s", name);
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                "XDG_RUNTIME_DIR is not set, so that there is no place for %s",
+		                name);
 		return NULL;
 	}
 	if (asprintf(&path, "%s/yett/%s", runtime, name) < 0) {
@@ -165,7 +184,8 @@ char *entry_runtime_path(const char *name, struct yett_error *error)
 	return path;
 }
 
-/* Of the socket that is connected from `from` to `to`. One that its process has closed is nobody's, and so it tells inode 0. */
+/* Of the socket that is connected from `from` to `to`. One that its process has closed is nobody's,
+ * and so it tells inode 0. */
 static int find_owner(const struct sockaddr_in *from, const struct sockaddr_in *to, uid_t *ret_uid)
 {
 	_cleanup_fd_ int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
@@ -173,7 +193,9 @@ static int find_owner(const struct sockaddr_in *from, const struct sockaddr_in *
 		struct nlmsghdr head;
 		struct inet_diag_req_v2 wanted;
 	} request = {
-		.head = {.nlmsg_len = sizeof request, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+		.head = {.nlmsg_len = sizeof request,
+	                 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+	                 .nlmsg_flags = NLM_F_REQUEST},
 		.wanted = {.sdiag_family = AF_INET,
 	                   .sdiag_protocol = IPPROTO_TCP,
 	                   .idiag_states = UINT32_MAX,
@@ -190,10 +212,11 @@ static int find_owner(const struct sockaddr_in *from, const struct sockaddr_in *
 	} answer;
 	ssize_t length;
 
-	if (fd < 0 || send(fd, &request, sizeof request, 0) < 0 || (length = recv(fd, &answer, sizeof answer, 0)) < 0)
+	if (fd < 0 || send(fd, &request, sizeof request, 0) < 0 ||
+	    (length = recv(fd, &answer, sizeof answer, 0)) < 0)
 		return -errno;
-	if ((size_t)length < offsetof(__typeof__(answer), more) || answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-	    answer.found.idiag_inode == 0)
+	if ((size_t)length < offsetof(__typeof__(answer), more) ||
+	    answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY || answer.found.idiag_inode == 0)
 		return -ENOENT;
 	*ret_uid = answer.found.idiag_uid;
 	return 0;
@@ -216,7 +239,8 @@ int entry_peer(int fd, bool *ret_is_tcp, uid_t *ret_uid)
 		*ret_uid = credentials.uid;
 		return 0;
 	}
-	if (getsockname(fd, (struct sockaddr *)&own, &own_length) < 0 || getpeername(fd, (struct sockaddr *)&peer, &peer_length) < 0)
+	if (getsockname(fd, (struct sockaddr *)&own, &own_length) < 0 ||
+	    getpeername(fd, (struct sockaddr *)&peer, &peer_length) < 0)
 		return -errno;
 	return find_owner(&peer, &own, ret_uid);
 }
@@ -227,9 +251,11 @@ void entry_close(struct entry *entry)
 
 	for (size_t i = 0; i < entry->count; i++)
 		(void)fd_close(entry->fds[i]);
-	if (entry->socket_path && lstat(entry->socket_path, &found) == 0 && fd_same_file(&found, &entry->socket_file))
+	if (entry->socket_path && lstat(entry->socket_path, &found) == 0 &&
+	    fd_same_file(&found, &entry->socket_file))
 		(void)unlink(entry->socket_path);
-	if (entry->token_path && lstat(entry->token_path, &found) == 0 && fd_same_file(&found, &entry->token_file))
+	if (entry->token_path && lstat(entry->token_path, &found) == 0 &&
+	    fd_same_file(&found, &entry->token_file))
 		(void)unlink(entry->token_path);
 	free(entry->socket_path);
 	free(entry->token_path);

@@ -1,7 +1,8 @@
 /*
  * Requests and their answers. See exchange.h.
  *
- * Of libmicrohttpd's functions some call others of these while they run: what is suspended or resumed here goes on in the next round.
+ * Of libmicrohttpd's functions some call others of these while they run: what is suspended or
+ * resumed here goes on in the next round.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,26 +13,30 @@
 #include "agent/http/reply.h"
 #include "agent/http/routes.h"
 
-#define SENDING_MS      120000u /* for an answer to be read */
-#define IDLE_MS         120000u /* between requests */
-#define BEAT_MS         60000u
-#define STREAM_SIZE     ((size_t)16 << 10)
-#define PASSED_OVER_MAX ((uint64_t)64 << 20) /* of a body that is not wanted: more ends the connection */
+#define SENDING_MS  120000u /* for an answer to be read */
+#define IDLE_MS     120000u /* between requests */
+#define BEAT_MS     60000u
+#define STREAM_SIZE ((size_t)16 << 10)
+/* of a body that is not wanted: more ends the connection */
+#define PASSED_OVER_MAX ((uint64_t)64 << 20)
 
-/* --- time ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
-/* Said where the request has begun, and its answer has not: libmicrohttpd would close the connection without a word. */
+/* Said where the request has begun, and its answer has not: libmicrohttpd would close the
+ * connection without a word. */
 static void tell_timeout(const struct visitor *visitor)
 {
 	static const char text[] =
 		"{\"error\":{\"code\":\"timeout\",\"message\":\"the request took too long to come\",\"retryable\":true}}";
 	char answer[512];
-	int length = snprintf(answer, sizeof answer,
-	                      "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-	                      "Connection: close\r\n\r\n%s",
-	                      sizeof text - 1, text);
+	int length = snprintf(
+		answer, sizeof answer,
+		"HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+		"Connection: close\r\n\r\n%s",
+		sizeof text - 1, text);
 
-	(void)!send(visitor->fd, answer, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL); /* who does not read it has gone */
+	(void)!send(visitor->fd, answer, (size_t)length,
+	            MSG_DONTWAIT | MSG_NOSIGNAL); /* who does not read it has gone */
 }
 
 void exchange_expire(struct visitor *visitor)
@@ -50,8 +55,7 @@ void exchange_expire(struct visitor *visitor)
 	(void)shutdown(visitor->fd, SHUT_RDWR);
 }
 
-/* --- suspended ---------------------------------------------------------------------------------------------------------------------------
- */
+/* --- suspended -------------------------------------------------------------------------------- */
 
 static void resume(struct exchange *exchange)
 {
@@ -82,8 +86,8 @@ void exchange_give_up(struct exchange *exchange)
 }
 
 /*
- * Whoever closes only its side of a Unix socket still reads. By TCP that cannot be told from one that has gone, which is what it means
- * nearly always.
+ * Whoever closes only its side of a Unix socket still reads. By TCP that cannot be told from one
+ * that has gone, which is what it means nearly always.
  */
 static int on_gone(sd_event_source *source, int fd, uint32_t events, void *data)
 {
@@ -92,7 +96,8 @@ static int on_gone(sd_event_source *source, int fd, uint32_t events, void *data)
 	if (events & (EPOLLHUP | EPOLLERR) || exchange->visitor->is_tcp)
 		exchange_give_up(exchange);
 	else
-		(void)sd_event_source_set_io_events(source, 0); /* and the two, which always are told */
+		(void)sd_event_source_set_io_events(source,
+		                                    0); /* and the two, which always are told */
 	(void)fd;
 	return 0;
 }
@@ -101,15 +106,15 @@ static void suspend(struct exchange *exchange)
 {
 	struct visitor *visitor = exchange->visitor;
 
-	if (sd_event_add_io(exchange->agent->loop, &exchange->gone, visitor->fd, EPOLLRDHUP, on_gone, exchange) < 0)
+	if (sd_event_add_io(exchange->agent->loop, &exchange->gone, visitor->fd, EPOLLRDHUP,
+	                    on_gone, exchange) < 0)
 		exchange->gone = NULL; /* then it is known when it is answered */
 	exchange->is_suspended = true;
 	server_bound(visitor, exchange->read ? BEAT_MS : 0);
 	MHD_suspend_connection(exchange->connection);
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 void exchange_free(struct exchange *exchange)
 {
@@ -127,21 +132,26 @@ void exchange_free(struct exchange *exchange)
 /* The first line was read. */
 void *exchange_on_line(void *data, const char *uri, struct MHD_Connection *connection)
 {
-	struct visitor *visitor = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	struct visitor *visitor =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+			->socket_context;
 	struct exchange *exchange = visitor ? calloc(1, sizeof *exchange) : NULL;
 
 	(void)data;
 	(void)uri;
 	if (!exchange)
 		return NULL;
-	*exchange = (struct exchange){
-		.server = visitor->server, .agent = server_agent(visitor->server), .visitor = visitor, .connection = connection};
+	*exchange = (struct exchange){.server = visitor->server,
+	                              .agent = server_agent(visitor->server),
+	                              .visitor = visitor,
+	                              .connection = connection};
 	visitor->exchange = exchange;
 	server_bound(visitor, server_request_ms(visitor->server));
 	return exchange;
 }
 
-void exchange_on_completed(void *data, struct MHD_Connection *connection, void **context, enum MHD_RequestTerminationCode code)
+void exchange_on_completed(void *data, struct MHD_Connection *connection, void **context,
+                           enum MHD_RequestTerminationCode code)
 {
 	struct exchange *exchange = *context;
 
@@ -163,15 +173,19 @@ static long long declared_length(const struct exchange *exchange)
 	return text ? strtoll(text, NULL, 10) : -1;
 }
 
-/* A second one is refused: a forwarder that reads the other one would decide differently than we do. RFC 9112 asks it for Host, 3.2 */
-static const char *const single[] = {MHD_HTTP_HEADER_HOST,         MHD_HTTP_HEADER_ORIGIN,         MHD_HTTP_HEADER_AUTHORIZATION,
-                                     MHD_HTTP_HEADER_CONTENT_TYPE, MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING};
+/* A second one is refused: a forwarder that reads the other one would decide differently than we
+ * do. RFC 9112 asks it for Host, 3.2 */
+static const char *const single[] = {
+	MHD_HTTP_HEADER_HOST,           MHD_HTTP_HEADER_ORIGIN,
+	MHD_HTTP_HEADER_AUTHORIZATION,  MHD_HTTP_HEADER_CONTENT_TYPE,
+	MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING};
 struct counted {
 	unsigned counts[ARRAY_SIZE(single)];
 	const char *twice; /* NULL: none is */
 };
 
-static enum MHD_Result count_single(void *data, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result count_single(void *data, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
 {
 	struct counted *counted = data;
 
@@ -196,32 +210,37 @@ static void check_access(struct exchange *exchange)
 		.authorization = exchange_header(exchange, MHD_HTTP_HEADER_AUTHORIZATION),
 		.cookies = exchange_header(exchange, MHD_HTTP_HEADER_COOKIE),
 		.content_type = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE),
-		.has_body = declared_length(exchange) > 0 || exchange_header(exchange, MHD_HTTP_HEADER_TRANSFER_ENCODING),
+		.has_body = declared_length(exchange) > 0 ||
+	                    exchange_header(exchange, MHD_HTTP_HEADER_TRANSFER_ENCODING),
 	};
 	struct yett_error error;
 	unsigned status;
 
 	if (exchange->visitor->is_refused) {
-		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_RESOURCE_LIMIT, "%d connections of this user are open already",
+		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_RESOURCE_LIMIT,
+		             "%d connections of this user are open already",
 		             SERVER_CONNECTIONS_MAX);
 		return;
 	}
-	(void)MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_single, &counted);
+	(void)MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_single,
+	                                &counted);
 	if (counted.twice) {
-		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "the request has the header %s more than once",
-		             counted.twice);
+		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST,
+		             "the request has the header %s more than once", counted.twice);
 		return;
 	}
 	if (access_check(server_access(exchange->server), &request, &status, &error) == 0)
 		return;
-	if (status == MHD_HTTP_UNAUTHORIZED && exchange->route && exchange->route->flags & ROUTE_OPEN && exchange_query(exchange, "once"))
+	if (status == MHD_HTTP_UNAUTHORIZED && exchange->route &&
+	    exchange->route->flags & ROUTE_OPEN && exchange_query(exchange, "once"))
 		return;
 	reply_problem(exchange, status, &error);
 }
 
 static enum MHD_Result go_on(struct exchange *exchange);
 
-/* All that can be said by the headers alone is said there; then the body is read, and nobody wants it. */
+/* All that can be said by the headers alone is said there; then the body is read, and nobody wants
+ * it. */
 static enum MHD_Result begin(struct exchange *exchange)
 {
 	char methods[ROUTES_REST_SIZE];
@@ -230,13 +249,14 @@ static enum MHD_Result begin(struct exchange *exchange)
 	exchange->route = routes_find(exchange->method, exchange->path, exchange->rest, methods);
 	check_access(exchange);
 	if (exchange->state == EXCHANGE_READING && length > (long long)EXCHANGE_BODY_MAX)
-		reply_refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE, YETT_E_RESOURCE_LIMIT, "the body is larger than %zu bytes",
-		             EXCHANGE_BODY_MAX);
+		reply_refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE, YETT_E_RESOURCE_LIMIT,
+		             "the body is larger than %zu bytes", EXCHANGE_BODY_MAX);
 	if (exchange->state == EXCHANGE_READING && !exchange->route)
 		reply_unknown(exchange, methods);
 	if (exchange->state == EXCHANGE_READING)
 		return MHD_YES;
-	if ((length > 0 && exchange_header(exchange, MHD_HTTP_HEADER_EXPECT)) || length > (long long)PASSED_OVER_MAX)
+	if ((length > 0 && exchange_header(exchange, MHD_HTTP_HEADER_EXPECT)) ||
+	    length > (long long)PASSED_OVER_MAX)
 		return go_on(exchange);
 	return MHD_YES;
 }
@@ -262,11 +282,13 @@ static bool make_room(struct exchange *exchange, size_t more)
 
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t length)
 {
-	if (exchange->state == EXCHANGE_READING && exchange->body_length + length > EXCHANGE_BODY_MAX)
-		reply_refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE, YETT_E_RESOURCE_LIMIT, "the body is larger than %zu bytes",
-		             EXCHANGE_BODY_MAX);
+	if (exchange->state == EXCHANGE_READING &&
+	    exchange->body_length + length > EXCHANGE_BODY_MAX)
+		reply_refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE, YETT_E_RESOURCE_LIMIT,
+		             "the body is larger than %zu bytes", EXCHANGE_BODY_MAX);
 	if (exchange->state == EXCHANGE_READING && !make_room(exchange, length))
-		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY, "no memory for the body");
+		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY,
+		             "no memory for the body");
 	if (exchange->state != EXCHANGE_READING) {
 		exchange->passed_over += length;
 		return exchange->passed_over > PASSED_OVER_MAX ? MHD_NO : MHD_YES;
@@ -317,8 +339,9 @@ static enum MHD_Result go_on(struct exchange *exchange)
 	return MHD_YES;
 }
 
-enum MHD_Result exchange_on_request(void *data, struct MHD_Connection *connection, const char *path, const char *method,
-                                    const char *version, const char *upload, size_t *upload_size, void **context)
+enum MHD_Result exchange_on_request(void *data, struct MHD_Connection *connection, const char *path,
+                                    const char *method, const char *version, const char *upload,
+                                    size_t *upload_size, void **context)
 {
 	struct exchange *exchange = *context;
 
@@ -341,8 +364,7 @@ enum MHD_Result exchange_on_request(void *data, struct MHD_Connection *connectio
 	return go_on(exchange);
 }
 
-/* --- for routes --------------------------------------------------------------------------------------------------------------------------
- */
+/* --- for routes ------------------------------------------------------------------------------- */
 
 void exchange_answer(struct exchange *exchange, unsigned status, struct MHD_Response *response)
 {
@@ -358,7 +380,8 @@ void exchange_answer(struct exchange *exchange, unsigned status, struct MHD_Resp
 	if (!response)
 		exchange->state = EXCHANGE_GIVEN_UP;
 	else
-		exchange->state = exchange->state == EXCHANGE_READING ? EXCHANGE_PASSING : EXCHANGE_READY;
+		exchange->state =
+			exchange->state == EXCHANGE_READING ? EXCHANGE_PASSING : EXCHANGE_READY;
 	resume(exchange);
 }
 
@@ -380,10 +403,12 @@ static ssize_t read_stream(void *data, uint64_t position, char *buffer, size_t s
 	return length;
 }
 
-void exchange_stream(struct exchange *exchange, const char *type, ssize_t (*read)(void *work, char *buffer, size_t size),
+void exchange_stream(struct exchange *exchange, const char *type,
+                     ssize_t (*read)(void *work, char *buffer, size_t size),
                      void (*beat)(void *work))
 {
-	struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_SIZE, read_stream, exchange, NULL);
+	struct MHD_Response *response = MHD_create_response_from_callback(
+		MHD_SIZE_UNKNOWN, STREAM_SIZE, read_stream, exchange, NULL);
 
 	exchange->read = read;
 	exchange->beat = beat;

@@ -30,11 +30,13 @@ static void answer_first(struct post *post, const struct mcp_message *message)
 	if (!message->is_last)
 		post->sse = sse_begin(exchange, NULL, post, end_post);
 	else if (message->text)
-		reply_bytes(exchange, message->http_status, "application/json", message->text, message->length);
+		reply_bytes(exchange, message->http_status, "application/json", message->text,
+		            message->length);
 	else
 		reply_empty(exchange, message->http_status);
 	if (message->session && exchange->response)
-		(void)MHD_add_response_header(exchange->response, "Mcp-Session-Id", message->session);
+		(void)MHD_add_response_header(exchange->response, "Mcp-Session-Id",
+		                              message->session);
 }
 
 static void on_message(const struct mcp_message *message, void *data)
@@ -54,7 +56,8 @@ static void on_message(const struct mcp_message *message, void *data)
 /* RFC 9110, 12.5.1: without the header, all types. */
 static bool is_without_events(const char *accept)
 {
-	return accept && !strcasestr(accept, "text/event-stream") && !strstr(accept, "*/*") && !strcasestr(accept, "text/*");
+	return accept && !strcasestr(accept, "text/event-stream") && !strstr(accept, "*/*") &&
+	       !strcasestr(accept, "text/*");
 }
 
 void mcp_post_answer(struct exchange *exchange)
@@ -64,16 +67,19 @@ void mcp_post_answer(struct exchange *exchange)
 		.method = exchange_header(exchange, "Mcp-Method"),
 		.name = exchange_header(exchange, "Mcp-Name"),
 		.session = exchange_header(exchange, "Mcp-Session-Id"),
-		.is_without_events = is_without_events(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT)),
+		.is_without_events =
+			is_without_events(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT)),
 	};
 	struct post *post = calloc(1, sizeof *post);
 
 	if (post) {
 		post->exchange = exchange;
 		exchange_set_work(exchange, post, end_post);
-		post->stream = mcp_stream_post(server_mcp(exchange->server), &headers, exchange->body ? exchange->body : "",
+		post->stream = mcp_stream_post(server_mcp(exchange->server), &headers,
+		                               exchange->body ? exchange->body : "",
 		                               exchange->body_length, on_message, post);
 	}
 	if (!post || !post->stream)
-		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY, "no memory for the message");
+		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY,
+		             "no memory for the message");
 }

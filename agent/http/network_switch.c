@@ -14,7 +14,9 @@
 #define STATE_MAX      (32 << 20) /* bytes of the file */
 #define REMEMBERED_MAX 256        /* sandboxes; those that are gone are forgotten first */
 
-#define ALL "*" /* the rule that all but private addresses fit, which is what an open network allows without any rule */
+/* the rule that all but private addresses fit, which is what an open network allows without any
+ * rule */
+#define ALL "*"
 
 /* A sandbox whose network is looked at or switched. */
 struct switched {
@@ -27,11 +29,12 @@ struct switched {
 };
 
 static const struct field asked_fields[] = {
-	{"enabled", FIELD_BOOL, FIELD_REQUIRED, .description = "Whether it may connect as its rules say"},
+	{"enabled", FIELD_BOOL, FIELD_REQUIRED,
+         .description = "Whether it may connect as its rules say"},
 	{0},
 };
 
-/* --- what is remembered -------------------------------------------------------------------------------------------------------------- */
+/* --- what is remembered ----------------------------------------------------------------------- */
 
 /* The file's bytes; NULL: it is no file that can be read, or is too long. Nothing is waited for. */
 static char *read_state(const char *path, size_t *ret_length)
@@ -44,7 +47,8 @@ static char *read_state(const char *path, size_t *ret_length)
 	if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) || file.st_size > STATE_MAX)
 		return NULL;
 	text = malloc((size_t)file.st_size + 1);
-	n = text ? read(fd, text, (size_t)file.st_size) : -1; /* one that is cut off meanwhile is no JSON */
+	n = text ? read(fd, text, (size_t)file.st_size)
+	         : -1; /* one that is cut off meanwhile is no JSON */
 	if (n < 0)
 		return NULL;
 	*ret_length = (size_t)n;
@@ -64,13 +68,14 @@ static bool are_texts(const json_t *list)
 	return json_is_array(list);
 }
 
-/* {ID: [RULE, …]}, the caller's; a file that is not there, or holds something else, is an empty one, and of its members those are left out
- * that are something else. */
+/* {ID: [RULE, …]}, the caller's; a file that is not there, or holds something else, is an empty
+ * one, and of its members those are left out that are something else. */
 static json_t *load(const char *path)
 {
 	size_t length = 0;
 	_cleanup_free_ char *text = read_state(path, &length);
-	json_t *state = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL, *rules;
+	json_t *state = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL,
+	       *rules;
 	const char *id;
 	void *next;
 
@@ -90,7 +95,8 @@ static void make_directories(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		(void)mkdir(path, 0700); /* what keeps one from being there is told by who uses it */
+		(void)mkdir(path,
+		            0700); /* what keeps one from being there is told by who uses it */
 		*slash = '/';
 	}
 }
@@ -103,7 +109,8 @@ static int save(const struct switched *switched, struct yett_error *error)
 
 	if (!text || asprintf(&making, "%s.new", path) < 0) {
 		making = NULL;
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for %.200s", path);
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for %.200s",
+		                 path);
 	}
 	make_directories(path);
 	(void)unlink(making); /* of a program that was killed, or what somebody put there */
@@ -111,7 +118,8 @@ static int save(const struct switched *switched, struct yett_error *error)
 	if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || fsync(fd) < 0 || rename(making, path) < 0) {
 		int saved = errno;
 
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%.200s cannot be written: %s", path, strerror(saved));
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "%.200s cannot be written: %s", path, strerror(saved));
 		return error_cause(error, NULL, saved);
 	}
 	return 0;
@@ -137,7 +145,7 @@ static void forget_gone(const struct switched *switched)
 	}
 }
 
-/* --- rules --------------------------------------------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 /* The texts of those that allow, as a list; the caller's. */
 static json_t *allowed(const struct switched *switched, const struct yett_rules *rules)
@@ -147,26 +155,32 @@ static json_t *allowed(const struct switched *switched, const struct yett_rules 
 	for (size_t i = 0; i < yett_rules_count(rules); i++) {
 		const struct yett_rule *rule = yett_rules_get(rules, i);
 
-		if (rule->list == YETT_RULES_ALLOW && !(switched->is_open && strcmp(rule->text, ALL) == 0))
+		if (rule->list == YETT_RULES_ALLOW &&
+		    !(switched->is_open && strcmp(rule->text, ALL) == 0))
 			(void)json_array_append_new(texts, json_string(rule->text));
 	}
 	return texts;
 }
 
-static int change(const struct switched *switched, const json_t *texts, bool is_allowed, struct yett_error *error)
+static int change(const struct switched *switched, const json_t *texts, bool is_allowed,
+                  struct yett_error *error)
 {
 	_cleanup_free_ char **list = field_strings(texts);
 	size_t count = json_array_size(texts);
 
 	if (!list)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the rules");
 	if (count == 0)
 		return 0;
-	return yett_network_change(switched->connection, switched->id, is_allowed ? (const char *const *)list : NULL,
-	                           is_allowed ? count : 0, is_allowed ? NULL : (const char *const *)list, is_allowed ? 0 : count, error);
+	return yett_network_change(
+		switched->connection, switched->id, is_allowed ? (const char *const *)list : NULL,
+		is_allowed ? count : 0, is_allowed ? NULL : (const char *const *)list,
+		is_allowed ? 0 : count, error);
 }
 
-/* What was allowed is remembered before it is denied: where that fails in between, it can be given again. */
+/* What was allowed is remembered before it is denied: where that fails in between, it can be given
+ * again. */
 static int switch_off(const struct switched *switched, struct yett_error *error)
 {
 	struct yett_rules *rules;
@@ -181,7 +195,8 @@ static int switch_off(const struct switched *switched, struct yett_error *error)
 	(void)json_object_set(switched->state, switched->id, texts);
 	if ((r = save(switched, error)) == 0 && (r = change(switched, texts, false, error)) != 0) {
 		(void)json_object_del(switched->state, switched->id);
-		(void)!save(switched, NULL); /* then it is as if it was off, and can be switched on */
+		(void)!save(switched,
+		            NULL); /* then it is as if it was off, and can be switched on */
 	}
 	json_decref(texts);
 	return r;
@@ -193,7 +208,8 @@ static bool is_of_policy(const struct yett_rules *rules, const char *text)
 	for (size_t i = 0; i < yett_rules_count(rules); i++) {
 		const struct yett_rule *rule = yett_rules_get(rules, i);
 
-		if (rule->list == YETT_RULES_ALLOW && !rule->is_asked && strcmp(rule->text, text) == 0)
+		if (rule->list == YETT_RULES_ALLOW && !rule->is_asked &&
+		    strcmp(rule->text, text) == 0)
 			return true;
 	}
 	return false;
@@ -208,14 +224,16 @@ static int check(const struct switched *switched, const json_t *texts, struct ye
 	int r;
 
 	if (!list)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the rules");
 	if ((r = yett_network_rules(switched->connection, switched->id, &rules, error)) != 0)
 		return r;
 	for (char **at = list; *at; at++)
 		if (!is_of_policy(rules, *at))
 			list[count++] = *at;
 	yett_free(rules);
-	return bounds_check_rules(&switched->agent->bounds, (const char *const *)list, count, error);
+	return bounds_check_rules(&switched->agent->bounds, (const char *const *)list, count,
+	                          error);
 }
 
 static int switch_on(const struct switched *switched, struct yett_error *error)
@@ -250,17 +268,19 @@ static int look(struct switched *switched, const char *sandbox, struct yett_erro
 }
 
 /* `enabled`: -1: as it is. */
-static int apply(const struct agent *agent, struct yett_connection *connection, const char *sandbox, int enabled, json_t **ret_answer,
-                 struct yett_error *error)
+static int apply(const struct agent *agent, struct yett_connection *connection, const char *sandbox,
+                 int enabled, json_t **ret_answer, struct yett_error *error)
 {
-	_cleanup_free_ char *path = home_path("XDG_STATE_HOME", ".local/state", "yett/agent-network.json");
+	_cleanup_free_ char *path =
+		home_path("XDG_STATE_HOME", ".local/state", "yett/agent-network.json");
 	struct switched switched = {.agent = agent, .connection = connection, .path = path};
 	struct yett_rules *rules = NULL;
 	bool is_off;
 	int r;
 
 	if (!path)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is no place to remember it");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "there is no place to remember it");
 	if ((r = look(&switched, sandbox, error)) != 0)
 		return r;
 	is_off = json_object_get(switched.state, switched.id);
@@ -269,8 +289,9 @@ static int apply(const struct agent *agent, struct yett_connection *connection, 
 	else if (enabled == 1 && is_off)
 		r = switch_on(&switched, error);
 	if (r == 0 && (r = yett_network_rules(connection, switched.id, &rules, error)) == 0)
-		*ret_answer = json_pack("{s:s, s:b, s:o}", "sandbox", switched.id, "enabled", !json_object_get(switched.state, switched.id),
-		                        "rules", portrait_rules_json(rules));
+		*ret_answer = json_pack("{s:s, s:b, s:o}", "sandbox", switched.id, "enabled",
+		                        !json_object_get(switched.state, switched.id), "rules",
+		                        portrait_rules_json(rules));
 	yett_free(rules);
 	json_decref(switched.state);
 	return r;
@@ -287,13 +308,15 @@ static void answer(struct exchange *exchange, int enabled)
 	do {
 		r = agent_connect(exchange->agent, &connection, &error);
 		if (r == 0)
-			r = apply(exchange->agent, connection, exchange->rest, enabled, &json, &error);
+			r = apply(exchange->agent, connection, exchange->rest, enabled, &json,
+			          &error);
 	} while (agent_is_to_repeat(exchange->agent, r, &error, &tries));
 	if (r == 0) {
 		reply_json(exchange, MHD_HTTP_OK, json);
 		return;
 	}
-	happenings_add_refusal(exchange->agent, enabled == 1 ? "a network, to be switched on" : "a network", &error);
+	happenings_add_refusal(exchange->agent,
+	                       enabled == 1 ? "a network, to be switched on" : "a network", &error);
 	reply_problem(exchange, reply_status((enum yett_code)r), &error);
 }
 

@@ -1,9 +1,11 @@
 /*
- * The network of a sandbox that runs, switched off and on again, which is remembered over restarts of the server.
+ * The network of a sandbox that runs, switched off and on again, which is remembered over restarts
+ * of the server.
  *
- * Off is by rules: what was allowed is denied, in an open network all. They are in force where the sandbox's connections are made, whatever
- * becomes of this program; what is kept in a file, $XDG_STATE_HOME/yett/agent-network.json, is which they were. With the caller's
- * privilege, within the grant.
+ * Off is by rules: what was allowed is denied, in an open network all. They are in force where the
+ * sandbox's connections are made, whatever becomes of this program; what is kept in a file,
+ * $XDG_STATE_HOME/yett/agent-network.json, is which they were. With the caller's privilege, within
+ * the grant.
  */
 #pragma once
 

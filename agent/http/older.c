@@ -28,7 +28,8 @@ static const struct field execute_asked[] = {
 	{"stdin", FIELD_TEXT, FIELD_NULLABLE, 0, TEXT_MAX},
 	{"env", FIELD_MAP, FIELD_NULLABLE, 0, 256},
 	{"files", FIELD_MAP, FIELD_NULLABLE, 0, 256},
-	{"timeout", FIELD_NUMBER, FIELD_NULLABLE, 1, INT64_MAX}, /* milliseconds, once it was read */
+	{"timeout", FIELD_NUMBER, FIELD_NULLABLE, 1,
+         INT64_MAX}, /* milliseconds, once it was read */
 	{"tier", FIELD_CHOICE, FIELD_NULLABLE, .choices = tiers},
 	{"executor", FIELD_TEXT, FIELD_NULLABLE, 1, 64},
 	{"image", FIELD_TEXT, FIELD_NULLABLE, 1, 255},
@@ -37,7 +38,7 @@ static const struct field execute_asked[] = {
 	{0},
 };
 
-/* --- answers ------------------------------------------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* RFC 3339, in UTC. */
 static json_t *make_time(const json_t *ms)
@@ -46,7 +47,8 @@ static json_t *make_time(const json_t *ms)
 	char text[40], whole[64];
 	struct tm tm;
 
-	if (!json_is_integer(ms) || !gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+	if (!json_is_integer(ms) || !gmtime_r(&seconds, &tm) ||
+	    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
 		return json_null();
 	(void)snprintf(whole, sizeof whole, "%s.%03dZ", text, (int)(json_integer_value(ms) % 1000));
 	return json_string(whole);
@@ -55,10 +57,12 @@ static json_t *make_time(const json_t *ms)
 /* Of what run_code and run_command answer. */
 static json_t *make_result(const struct manager *manager, const json_t *answer)
 {
-	static const char *const same[] = {"id",     "status", "success",   "language",          "exit_code", "signal",
-	                                   "stdout", "stderr", "truncated", "memory_used_bytes", "warnings"};
+	static const char *const same[] = {
+		"id",     "status", "success",   "language",          "exit_code", "signal",
+		"stdout", "stderr", "truncated", "memory_used_bytes", "warnings"};
 	const json_t *why = json_object_get(answer, "why");
-	const struct executor *executor = manager_noted(manager, json_string_value(json_object_get(answer, "id")));
+	const struct executor *executor =
+		manager_noted(manager, json_string_value(json_object_get(answer, "id")));
 	json_t *result = json_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(same); i++) {
@@ -67,13 +71,21 @@ static json_t *make_result(const struct manager *manager, const json_t *answer)
 		if (member)
 			(void)json_object_set(result, same[i], member);
 	}
-	(void)json_object_set_new(result, "error", json_is_string(why) ? json_incref((json_t *)why) : json_string(""));
-	(void)json_object_set_new(result, "duration",
-	                          json_integer((json_int_t)(json_number_value(json_object_get(answer, "duration")) * 1e9)));
-	(void)json_object_set_new(result, "started_at", make_time(json_object_get(answer, "started_ms")));
-	(void)json_object_set_new(result, "finished_at", make_time(json_object_get(answer, "ended_ms")));
-	(void)json_object_set_new(result, "executor", executor ? json_string(executor->name) : json_null());
-	(void)json_object_set_new(result, "tier", executor ? json_string(executor->tier) : json_null());
+	(void)json_object_set_new(result, "error",
+	                          json_is_string(why) ? json_incref((json_t *)why)
+	                                              : json_string(""));
+	(void)json_object_set_new(
+		result, "duration",
+		json_integer((json_int_t)(json_number_value(json_object_get(answer, "duration")) *
+	                                  1e9)));
+	(void)json_object_set_new(result, "started_at",
+	                          make_time(json_object_get(answer, "started_ms")));
+	(void)json_object_set_new(result, "finished_at",
+	                          make_time(json_object_get(answer, "ended_ms")));
+	(void)json_object_set_new(result, "executor",
+	                          executor ? json_string(executor->name) : json_null());
+	(void)json_object_set_new(result, "tier",
+	                          executor ? json_string(executor->tier) : json_null());
 	return result;
 }
 
@@ -85,7 +97,7 @@ static void answer_execution(struct exchange *exchange, const struct execution *
 	json_decref(json);
 }
 
-/* --- execute ------------------------------------------------------------------------------------------------------------------------- */
+/* --- execute ---------------------------------------------------------------------------------- */
 
 /* A request, while it is carried out: the sandbox that is kept may have to be made first. */
 struct execute {
@@ -113,7 +125,8 @@ static void fail_execute(const struct execute *execute)
 	if (error)
 		reply_problem(execute->exchange, reply_status(error->code), error);
 	else
-		reply_text(execute->exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "the operation has no answer");
+		reply_text(execute->exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
+		           "the operation has no answer");
 }
 
 static void note_latest(struct execution *execution, void *data)
@@ -131,7 +144,8 @@ static void note(const struct execute *execute, uint64_t before)
 
 	executions_each(execute->exchange->agent, note_latest, &latest);
 	if (latest && latest->number >= before)
-		manager_note(server_manager(execute->exchange->server), latest->id, execute->executor);
+		manager_note(server_manager(execute->exchange->server), latest->id,
+		             execute->executor);
 }
 
 static void go_on(struct execute *execute);
@@ -144,7 +158,8 @@ static void on_run(struct call *call, void *data)
 	enum call_outcome outcome = call_outcome(call);
 
 	/* The one that is kept has ended meanwhile: by its time, say. Once another one is made. */
-	if (outcome == CALL_NOT_FOUND && execute->executor->how == MANAGER_PROCESS && !execute->has_made) {
+	if (outcome == CALL_NOT_FOUND && execute->executor->how == MANAGER_PROCESS &&
+	    !execute->has_made) {
 		manager_keep(manager, execute->executor, NULL);
 		go_on(execute);
 	} else if (call_error(call) || !id) {
@@ -157,7 +172,8 @@ static void on_run(struct call *call, void *data)
 static void on_made(struct call *call, void *data)
 {
 	struct execute *execute = data;
-	const char *sandbox = json_string_value(json_object_get(json_object_get(call_answer(call), "sandbox"), "id"));
+	const char *sandbox = json_string_value(
+		json_object_get(json_object_get(call_answer(call), "sandbox"), "id"));
 
 	if (call_error(call) || !sandbox) {
 		fail_execute(execute);
@@ -167,18 +183,21 @@ static void on_made(struct call *call, void *data)
 	go_on(execute);
 }
 
-static void begin(struct execute *execute, const char *operation, const json_t *arguments, const struct call_options *options)
+static void begin(struct execute *execute, const char *operation, const json_t *arguments,
+                  const struct call_options *options)
 {
 	call_free(execute->call);
 	execute->call = call_begin(execute->exchange->agent, operation, arguments, options);
 	if (!execute->call)
-		reply_text(execute->exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "no memory for the call");
+		reply_text(execute->exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
+		           "no memory for the call");
 }
 
 static void make_kept(struct execute *execute)
 {
 	const struct call_options options = {.on_done = on_made, .data = execute};
-	json_t *arguments = json_pack("{s:s, s:s}", "action", "make", "tier", execute->executor->tier);
+	json_t *arguments =
+		json_pack("{s:s, s:s}", "action", "make", "tier", execute->executor->tier);
 
 	execute->has_made = true;
 	begin(execute, "sandboxes", arguments, &options);
@@ -187,7 +206,9 @@ static void make_kept(struct execute *execute)
 
 static void go_on(struct execute *execute)
 {
-	const struct call_options options = {.on_done = on_run, .data = execute, .patience_ms = execute->is_async ? ASYNC_MS : 0};
+	const struct call_options options = {.on_done = on_run,
+	                                     .data = execute,
+	                                     .patience_ms = execute->is_async ? ASYNC_MS : 0};
 	struct exchange *exchange = execute->exchange;
 	const char *kept = manager_kept(server_manager(exchange->server), execute->executor);
 	uint64_t before = executions_count(exchange->agent);
@@ -199,15 +220,18 @@ static void go_on(struct execute *execute)
 	if (execute->executor->how == MANAGER_PROCESS)
 		(void)json_object_set_new(execute->arguments, "sandbox", json_string(kept));
 	else
-		(void)json_object_set_new(execute->arguments, "tier", json_string(execute->executor->tier));
+		(void)json_object_set_new(execute->arguments, "tier",
+		                          json_string(execute->executor->tier));
 	begin(execute, execute->operation, execute->arguments, &options);
 	note(execute, before);
 }
 
-/* What the operation is asked: members of the same name, and a command with arguments as one list. */
+/* What the operation is asked: members of the same name, and a command with arguments as one list.
+ */
 static json_t *make_arguments(const json_t *asked, bool is_code)
 {
-	static const char *const of_code[] = {"language", "code", "args", "stdin", "env", "files", NULL};
+	static const char *const of_code[] = {"language", "code",  "args", "stdin",
+	                                      "env",      "files", NULL};
 	static const char *const of_command[] = {"stdin", "env", NULL};
 	json_t *arguments = json_object(), *args = json_object_get(asked, "args");
 
@@ -223,7 +247,9 @@ static json_t *make_arguments(const json_t *asked, bool is_code)
 		(void)json_object_set(arguments, "command", json_object_get(asked, "command"));
 	}
 	if (field_get(asked, "timeout"))
-		(void)json_object_set_new(arguments, "timeout", json_real((double)field_number(asked, "timeout", 0) / 1000));
+		(void)json_object_set_new(
+			arguments, "timeout",
+			json_real((double)field_number(asked, "timeout", 0) / 1000));
 	return arguments;
 }
 
@@ -236,15 +262,19 @@ static bool read_timeout(struct exchange *exchange, json_t *asked, const char *n
 	if (!value || json_is_null(value))
 		return true;
 	if (durations_read(value, &ms) < 0 || ms == 0) {
-		reply_text(exchange, MHD_HTTP_BAD_REQUEST, "invalid %s: expected a duration like \"30s\"", name);
+		reply_text(exchange, MHD_HTTP_BAD_REQUEST,
+		           "invalid %s: expected a duration like \"30s\"", name);
 		return false;
 	}
-	(void)json_object_set_new(asked, name, scale == 1 ? json_integer((json_int_t)ms) : json_real((double)ms * scale));
+	(void)json_object_set_new(asked, name,
+	                          scale == 1 ? json_integer((json_int_t)ms)
+	                                     : json_real((double)ms * scale));
 	return true;
 }
 
 /* False: it was answered. */
-static bool check_execute(struct exchange *exchange, json_t *asked, const struct executor **ret_executor)
+static bool check_execute(struct exchange *exchange, json_t *asked,
+                          const struct executor **ret_executor)
 {
 	const struct manager_need need = {
 		.executor = field_text(asked, "executor"),
@@ -256,7 +286,8 @@ static bool check_execute(struct exchange *exchange, json_t *asked, const struct
 	int r;
 
 	if (!field_get(asked, "command") == !field_get(asked, "code")) {
-		reply_text(exchange, MHD_HTTP_BAD_REQUEST, "invalid request: expected either code and its language, or a command");
+		reply_text(exchange, MHD_HTTP_BAD_REQUEST,
+		           "invalid request: expected either code and its language, or a command");
 		return false;
 	}
 	r = manager_choose(server_manager(exchange->server), &need, ret_executor, &error);
@@ -268,7 +299,8 @@ static bool check_execute(struct exchange *exchange, json_t *asked, const struct
 }
 
 /* The body as an object that `fields` allow; NULL: it was answered. */
-static json_t *read_asked(struct exchange *exchange, const struct field *fields, const char *duration)
+static json_t *read_asked(struct exchange *exchange, const struct field *fields,
+                          const char *duration)
 {
 	json_t *asked = reply_parse(exchange, NULL);
 	struct yett_error error;
@@ -316,7 +348,7 @@ void older_execute(struct exchange *exchange)
 	json_decref(asked);
 }
 
-/* --- status, kill, info -------------------------------------------------------------------------------------------------------------- */
+/* --- status, kill, info ----------------------------------------------------------------------- */
 
 static struct execution *find(struct exchange *exchange)
 {
@@ -346,7 +378,9 @@ void older_kill(struct exchange *exchange)
 		return;
 	}
 	execution_kill(execution);
-	reply_json(exchange, MHD_HTTP_OK, json_pack("{s:s, s:s}", "id", execution->id, "status", execution_status_name(EXECUTION_KILLED)));
+	reply_json(exchange, MHD_HTTP_OK,
+	           json_pack("{s:s, s:s}", "id", execution->id, "status",
+	                     execution_status_name(EXECUTION_KILLED)));
 }
 
 static void count_running(struct execution *execution, void *data)
@@ -363,8 +397,10 @@ static json_t *describe_executors(struct manager *manager)
 	for (const struct executor *executor = executors; executor->name; executor++) {
 		int r = manager_support(manager, executor, &error);
 
-		(void)json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:b, s:s*}", "name", executor->name, "tier", executor->tier,
-		                                           "type", manager_how_name(executor->how), "supported", r == 0, "reason",
+		(void)json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:b, s:s*}", "name",
+		                                           executor->name, "tier", executor->tier,
+		                                           "type", manager_how_name(executor->how),
+		                                           "supported", r == 0, "reason",
 		                                           r == 0 ? NULL : error.message));
 	}
 	return all;
@@ -376,13 +412,17 @@ void older_info(struct exchange *exchange)
 
 	executions_each(exchange->agent, count_running, &running);
 	reply_json(exchange, MHD_HTTP_OK,
-	           json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "name", "yett", "version", YETT_VERSION, "uptime",
-	                     (json_int_t)(clock_now_ms() - server_started_ms(exchange->server)) * NS_OF_MS, "running", running,
-	                     "executions", (json_int_t)executions_count(exchange->agent), "executors",
-	                     describe_executors(server_manager(exchange->server)), "statistics", executions_statistics(exchange->agent)));
+	           json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "name", "yett", "version",
+	                     YETT_VERSION, "uptime",
+	                     (json_int_t)(clock_now_ms() - server_started_ms(exchange->server)) *
+	                             NS_OF_MS,
+	                     "running", running, "executions",
+	                     (json_int_t)executions_count(exchange->agent), "executors",
+	                     describe_executors(server_manager(exchange->server)), "statistics",
+	                     executions_statistics(exchange->agent)));
 }
 
-/* --- configuration ------------------------------------------------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 static const char *const durations[] = {"default_timeout", "max_timeout"};
 
@@ -394,7 +434,8 @@ void older_config(struct exchange *exchange)
 	char text[DURATIONS_SIZE];
 
 	for (size_t i = 0; i < ARRAY_SIZE(durations) && json; i++)
-		(void)json_object_set_new(json, durations[i], json_string(durations_write(values[i], text)));
+		(void)json_object_set_new(json, durations[i],
+		                          json_string(durations_write(values[i], text)));
 	reply_json(exchange, MHD_HTTP_OK, json);
 }
 
@@ -413,7 +454,8 @@ void older_configure(struct exchange *exchange)
 	}
 	if (settings_change(&exchange->agent->settings, asked, &error) != 0) {
 		happenings_add_refusal(exchange->agent, "the configuration", &error);
-		reply_text(exchange, reply_status(error.code), "invalid configuration: %s", error.message);
+		reply_text(exchange, reply_status(error.code), "invalid configuration: %s",
+		           error.message);
 	} else {
 		manager_forget(server_manager(exchange->server));
 		older_config(exchange);

@@ -1,14 +1,16 @@
 /*
- * The HTTP interface of the execution manager that Yett replaces, by its paths, fields, statuses and texts.
+ * The HTTP interface of the execution manager that Yett replaces, by its paths, fields, statuses
+ * and texts.
  *
- * docs/agents.md has them in a table. Durations are nanoseconds in answers and texts in the configuration; refusals are a line of plain
- * text. With the caller's privilege.
+ * docs/agents.md has them in a table. Durations are nanoseconds in answers and texts in the
+ * configuration; refusals are a line of plain text. With the caller's privilege.
  */
 #pragma once
 
 #include "agent/http/server.h"
 
-/* POST /execute: runs code (language, code) or a command, and answers when it is over, or at once with "async". */
+/* POST /execute: runs code (language, code) or a command, and answers when it is over, or at once
+ * with "async". */
 void older_execute(struct exchange *exchange);
 
 /* GET /status/ID, POST /kill/ID, GET /info */

@@ -35,7 +35,8 @@ static json_t *problem(bool is_plain)
 {
 	if (is_plain)
 		return content("text/plain", json_pack("{s:s}", "type", "string"));
-	return content("application/json", json_pack("{s:s}", "$ref", "#/components/schemas/Problem"));
+	return content("application/json",
+	               json_pack("{s:s}", "$ref", "#/components/schemas/Problem"));
 }
 
 static json_t *responses(json_t *success, bool is_plain)
@@ -44,18 +45,24 @@ static json_t *responses(json_t *success, bool is_plain)
 
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
 		(void)json_object_set_new(all, refusals[i].status,
-		                          json_pack("{s:s, s:o}", "description", refusals[i].description, "content", problem(is_plain)));
+		                          json_pack("{s:s, s:o}", "description",
+		                                    refusals[i].description, "content",
+		                                    problem(is_plain)));
 	return all;
 }
 
 static json_t *describe_operation(const struct operation *operation)
 {
-	json_t *answer = json_pack("{s:s, s:o}", "description", "It was done; or what was run failed, which the answer tells", "content",
-	                           content("application/json", fields_schema(operation->answered)));
+	json_t *answer =
+		json_pack("{s:s, s:o}", "description",
+	                  "It was done; or what was run failed, which the answer tells", "content",
+	                  content("application/json", fields_schema(operation->answered)));
 
-	return json_pack("{s:s, s:s, s:s, s:{s:b, s:o}, s:o}", "operationId", operation->name, "summary", operation->title, "description",
-	                 operation->description, "requestBody", "required", 1, "content",
-	                 content("application/json", fields_schema(operation->asked)), "responses", responses(answer, false));
+	return json_pack("{s:s, s:s, s:s, s:{s:b, s:o}, s:o}", "operationId", operation->name,
+	                 "summary", operation->title, "description", operation->description,
+	                 "requestBody", "required", 1, "content",
+	                 content("application/json", fields_schema(operation->asked)), "responses",
+	                 responses(answer, false));
 }
 
 /* With "{id}" in the place of the star. */
@@ -63,21 +70,26 @@ static void write_path(const struct route *route, char *path, size_t size)
 {
 	const char *star = strchrnul(route->path, '*');
 
-	(void)snprintf(path, size, "%.*s%s%s", (int)(star - route->path), route->path, *star ? "{id}" : "", *star ? star + 1 : "");
+	(void)snprintf(path, size, "%.*s%s%s", (int)(star - route->path), route->path,
+	               *star ? "{id}" : "", *star ? star + 1 : "");
 }
 
 static json_t *parameter(const char *name, const char *place, bool is_required)
 {
-	return json_pack("{s:s, s:s, s:b, s:{s:s}}", "name", name, "in", place, "required", is_required, "schema", "type", "string");
+	return json_pack("{s:s, s:s, s:b, s:{s:s}}", "name", name, "in", place, "required",
+	                 is_required, "schema", "type", "string");
 }
 
 static json_t *describe_route(const struct route *route)
 {
 	bool is_plain = route->flags & ROUTE_PLAIN, has_body = strcmp(route->method, "GET") != 0;
 	const char *type = route->type ? route->type : "application/json";
-	json_t *schema = route->type ? json_pack("{s:s}", "type", "string") : json_object(), *parameters = json_array();
-	json_t *success = json_pack("{s:s, s:o}", "description", "It was done", "content", content(type, schema));
-	json_t *described = json_pack("{s:s, s:o}", "summary", route->summary, "responses", responses(success, is_plain));
+	json_t *schema = route->type ? json_pack("{s:s}", "type", "string") : json_object(),
+	       *parameters = json_array();
+	json_t *success = json_pack("{s:s, s:o}", "description", "It was done", "content",
+	                            content(type, schema));
+	json_t *described = json_pack("{s:s, s:o}", "summary", route->summary, "responses",
+	                              responses(success, is_plain));
 
 	if (strchr(route->path, '*'))
 		(void)json_array_append_new(parameters, parameter("id", "path", true));
@@ -86,7 +98,9 @@ static json_t *describe_route(const struct route *route)
 	(void)json_object_set_new(described, "parameters", parameters);
 	if (has_body)
 		(void)json_object_set_new(described, "requestBody",
-		                          json_pack("{s:o}", "content", content("application/json", json_pack("{s:s}", "type", "object"))));
+		                          json_pack("{s:o}", "content",
+		                                    content("application/json",
+		                                            json_pack("{s:s}", "type", "object"))));
 	return described;
 }
 
@@ -97,7 +111,8 @@ static json_t *describe_paths(void)
 
 	for (const struct operation *operation = operations; operation->name; operation++) {
 		(void)snprintf(path, sizeof path, "/v1/%s", operation->name);
-		(void)json_object_set_new(paths, path, json_pack("{s:o}", "post", describe_operation(operation)));
+		(void)json_object_set_new(
+			paths, path, json_pack("{s:o}", "post", describe_operation(operation)));
 	}
 	for (const struct route *route = routes; route->method; route++) {
 		json_t *item;
@@ -118,13 +133,17 @@ static json_t *describe_paths(void)
 
 void openapi_answer(struct exchange *exchange)
 {
-	json_t *schema = json_pack("{s:s, s:{s:o}, s:[s]}", "type", "object", "properties", "error", fields_schema(problem_fields),
-	                           "required", "error");
+	json_t *schema = json_pack("{s:s, s:{s:o}, s:[s]}", "type", "object", "properties", "error",
+	                           fields_schema(problem_fields), "required", "error");
 
-	reply_json(exchange, MHD_HTTP_OK,
-	           json_pack("{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:{s:o}, s:{s:{s:s, s:s}}}, s:[{}, {s:[]}]}", "openapi", "3.1.0", "info",
-	                     "title", "Yett", "version", YETT_VERSION, "description",
-	                     "Runs code and commands in sandboxes. By the Unix socket who asks is known; by TCP it takes the token.",
-	                     "paths", describe_paths(), "components", "schemas", "Problem", schema, "securitySchemes", "token", "type",
-	                     "http", "scheme", "bearer", "security", "token"));
+	reply_json(
+		exchange, MHD_HTTP_OK,
+		json_pack(
+			"{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:{s:o}, s:{s:{s:s, s:s}}}, s:[{}, {s:[]}]}",
+			"openapi", "3.1.0", "info", "title", "Yett", "version", YETT_VERSION,
+			"description",
+			"Runs code and commands in sandboxes. By the Unix socket who asks is known; by TCP it takes the token.",
+			"paths", describe_paths(), "components", "schemas", "Problem", schema,
+			"securitySchemes", "token", "type", "http", "scheme", "bearer", "security",
+			"token"));
 }

@@ -13,7 +13,8 @@ const struct page *pages_find(const char *path)
 	return NULL;
 }
 
-/* Where what was shown is not what the URL had, the page itself tells: a browser that may ask gets it, and no other. */
+/* Where what was shown is not what the URL had, the page itself tells: a browser that may ask gets
+ * it, and no other. */
 static void spend(struct exchange *exchange, const char *once)
 {
 	char cookie[256] = "";

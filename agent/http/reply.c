@@ -10,9 +10,10 @@
 #include "agent/problem.h"
 
 /*
- * What a page may do: only what comes from this server is loaded, executed or connected to, and no text becomes elements or code by a
- * mistake of the page's own scripts (Trusted Types, of which it may make none). No other page may frame it, and nothing may take an answer
- * for another kind than it is. Nothing is kept: another user of the browser, or another token, gets nothing of it.
+ * What a page may do: only what comes from this server is loaded, executed or connected to, and no
+ * text becomes elements or code by a mistake of the page's own scripts (Trusted Types, of which it
+ * may make none). No other page may frame it, and nothing may take an answer for another kind than
+ * it is. Nothing is kept: another user of the browser, or another token, gets nothing of it.
  */
 static const char *const always[][2] = {
 	{"Content-Security-Policy",
@@ -51,9 +52,11 @@ void reply_finish(struct MHD_Response *response, const char *type)
 }
 
 /* `text` is taken; NULL: no memory. */
-static void answer_text(struct exchange *exchange, unsigned status, const char *type, char *text, size_t length)
+static void answer_text(struct exchange *exchange, unsigned status, const char *type, char *text,
+                        size_t length)
 {
-	struct MHD_Response *response = text ? MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE) : NULL;
+	struct MHD_Response *response =
+		text ? MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE) : NULL;
 
 	if (!response)
 		free(text);
@@ -88,7 +91,8 @@ void reply_problem(struct exchange *exchange, unsigned status, const struct yett
 		reply_json(exchange, status, json_pack("{s:o}", "error", problem_json(error)));
 }
 
-void reply_refuse(struct exchange *exchange, unsigned status, enum yett_code code, const char *format, ...)
+void reply_refuse(struct exchange *exchange, unsigned status, enum yett_code code,
+                  const char *format, ...)
 {
 	struct yett_error error;
 	char message[sizeof error.message];
@@ -104,9 +108,11 @@ void reply_refuse(struct exchange *exchange, unsigned status, enum yett_code cod
 void reply_unknown(struct exchange *exchange, const char *methods)
 {
 	if (*methods)
-		reply_refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, YETT_E_INVALID_REQUEST, "this path has the methods %s", methods);
+		reply_refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, YETT_E_INVALID_REQUEST,
+		             "this path has the methods %s", methods);
 	else
-		reply_refuse(exchange, MHD_HTTP_NOT_FOUND, YETT_E_NOT_FOUND, "there is no such path: GET /openapi.json lists them");
+		reply_refuse(exchange, MHD_HTTP_NOT_FOUND, YETT_E_NOT_FOUND,
+		             "there is no such path: GET /openapi.json lists them");
 	if (*methods && exchange->response)
 		(void)MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_ALLOW, methods);
 }
@@ -125,7 +131,8 @@ void reply_text(struct exchange *exchange, unsigned status, const char *format, 
 	answer_text(exchange, status, "text/plain; charset=utf-8", text, text ? (size_t)length : 0);
 }
 
-void reply_bytes(struct exchange *exchange, unsigned status, const char *type, const char *bytes, size_t length)
+void reply_bytes(struct exchange *exchange, unsigned status, const char *type, const char *bytes,
+                 size_t length)
 {
 	char *copy = malloc(length + 1);
 
@@ -136,7 +143,8 @@ void reply_bytes(struct exchange *exchange, unsigned status, const char *type, c
 
 void reply_empty(struct exchange *exchange, unsigned status)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
 
 	if (response)
 		reply_finish(response, NULL);
@@ -145,7 +153,8 @@ void reply_empty(struct exchange *exchange, unsigned status)
 
 void reply_page(struct exchange *exchange, const char *type, const void *bytes, size_t length)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(length, (void *)(uintptr_t)bytes, MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		length, (void *)(uintptr_t)bytes, MHD_RESPMEM_PERSISTENT);
 
 	if (response)
 		reply_finish(response, type);
@@ -154,7 +163,8 @@ void reply_page(struct exchange *exchange, const char *type, const void *bytes, 
 
 void reply_redirect(struct exchange *exchange, const char *path, const char *cookie)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
 
 	if (response) {
 		reply_finish(response, NULL);
@@ -173,9 +183,10 @@ json_t *reply_parse(struct exchange *exchange, json_t *otherwise)
 	if (exchange->body_length == 0 && otherwise)
 		return otherwise;
 	json_decref(otherwise);
-	value = json_loadb(exchange->body ? exchange->body : "", exchange->body_length, JSON_REJECT_DUPLICATES, &where);
+	value = json_loadb(exchange->body ? exchange->body : "", exchange->body_length,
+	                   JSON_REJECT_DUPLICATES, &where);
 	if (!value)
-		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "the body is no JSON: %s, at line %d", where.text,
-		             where.line);
+		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST,
+		             "the body is no JSON: %s, at line %d", where.text, where.line);
 	return value;
 }

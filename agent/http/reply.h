@@ -13,11 +13,13 @@
 /* `value` is taken; NULL: no memory. */
 void reply_json(struct exchange *exchange, unsigned status, json_t *value);
 
-/* {"error": …} as in the answers of operations; of routes that are ROUTE_PLAIN the message, as a line of text. */
+/* {"error": …} as in the answers of operations; of routes that are ROUTE_PLAIN the message, as a
+ * line of text. */
 void reply_problem(struct exchange *exchange, unsigned status, const struct yett_error *error);
 
 /* The same of a refusal by the server itself. */
-void reply_refuse(struct exchange *exchange, unsigned status, enum yett_code code, const char *format, ...) _printf_(4, 5);
+void reply_refuse(struct exchange *exchange, unsigned status, enum yett_code code,
+                  const char *format, ...) _printf_(4, 5);
 
 /* There is no such path; or there is, and it has these methods ("GET, PUT"). */
 void reply_unknown(struct exchange *exchange, const char *methods);
@@ -26,7 +28,8 @@ void reply_unknown(struct exchange *exchange, const char *methods);
 void reply_text(struct exchange *exchange, unsigned status, const char *format, ...) _printf_(3, 4);
 
 /* A copy of these bytes, of that type. */
-void reply_bytes(struct exchange *exchange, unsigned status, const char *type, const char *bytes, size_t length);
+void reply_bytes(struct exchange *exchange, unsigned status, const char *type, const char *bytes,
+                 size_t length);
 
 /* With no body. */
 void reply_empty(struct exchange *exchange, unsigned status);
@@ -38,8 +41,8 @@ void reply_page(struct exchange *exchange, const char *type, const void *bytes, 
 void reply_redirect(struct exchange *exchange, const char *path, const char *cookie);
 
 /*
- * The body as JSON, the caller's: no member twice, and no deeper than JSON_PARSER_MAX_DEPTH. An empty body is `otherwise` (taken). NULL: it
- * is none, and the exchange has been answered.
+ * The body as JSON, the caller's: no member twice, and no deeper than JSON_PARSER_MAX_DEPTH. An
+ * empty body is `otherwise` (taken). NULL: it is none, and the exchange has been answered.
  */
 json_t *reply_parse(struct exchange *exchange, json_t *otherwise);
 

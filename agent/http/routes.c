@@ -16,20 +16,26 @@ static const char stream[] = "text/event-stream";
 
 const struct route routes[] = {
 	{"POST", "/v1/*", 0, v1_operate, "Does an operation; its arguments are the body"},
-	{"GET", "/v1/operations", 0, v1_operations, "The operations, with the JSON Schemas of their arguments and answers"},
-	{"GET", "/v1/events", 0, v1_events, "What happens in a sandbox, or in all, as it happens", stream, of_events},
-	{"GET", "/v1/executions/*/output", 0, v1_output, "What a program writes, as it comes", stream},
+	{"GET", "/v1/operations", 0, v1_operations,
+         "The operations, with the JSON Schemas of their arguments and answers"},
+	{"GET", "/v1/events", 0, v1_events, "What happens in a sandbox, or in all, as it happens",
+         stream, of_events},
+	{"GET", "/v1/executions/*/output", 0, v1_output, "What a program writes, as it comes",
+         stream},
 	{"GET", "/openapi.json", 0, openapi_answer, "This description"},
 	{"POST", "/mcp", 0, mcp_post_answer,
          "A message of the Model Context Protocol; answered by a stream where there is more than the answer"},
-	{"POST", "/execute", ROUTE_PLAIN, older_execute, "Runs code or a command, and waits for its end"},
+	{"POST", "/execute", ROUTE_PLAIN, older_execute,
+         "Runs code or a command, and waits for its end"},
 	{"GET", "/status/*", ROUTE_PLAIN, older_status, "How an execution stands"},
 	{"GET", "/info", ROUTE_PLAIN, older_info, "The manager, its executors and counts"},
 	{"POST", "/kill/*", ROUTE_PLAIN, older_kill, "Kills an execution"},
 	{"GET", "/config", ROUTE_PLAIN, older_config, "The configuration"},
-	{"PUT", "/config", ROUTE_PLAIN, older_configure, "Changes the configuration until the end of the server"},
+	{"PUT", "/config", ROUTE_PLAIN, older_configure,
+         "Changes the configuration until the end of the server"},
 	{"GET", "/network/*", 0, network_answer, "What a sandbox can reach"},
-	{"PUT", "/network/*", 0, network_switch, "Switches the network of a sandbox off, or on again"},
+	{"PUT", "/network/*", 0, network_switch,
+         "Switches the network of a sandbox off, or on again"},
 	{"GET", "/", ROUTE_OPEN, pages_answer, "The page to look at, and its files", "text/html"},
 	{0},
 };
@@ -48,13 +54,15 @@ static bool matches(const struct route *route, const char *path, char rest[ROUTE
 	if (strncmp(route->path, path, head) != 0)
 		return false;
 	length = strcspn(path + head, "/");
-	if (length == 0 || length >= ROUTES_REST_SIZE || strcmp(path + head + length, star + 1) != 0)
+	if (length == 0 || length >= ROUTES_REST_SIZE ||
+	    strcmp(path + head + length, star + 1) != 0)
 		return false;
 	*(char *)mempcpy(rest, path + head, length) = '\0';
 	return true;
 }
 
-const struct route *routes_find(const char *method, const char *path, char rest[ROUTES_REST_SIZE], char methods[ROUTES_REST_SIZE])
+const struct route *routes_find(const char *method, const char *path, char rest[ROUTES_REST_SIZE],
+                                char methods[ROUTES_REST_SIZE])
 {
 	if (strcmp(method, "HEAD") == 0)
 		method = "GET";
@@ -65,7 +73,9 @@ const struct route *routes_find(const char *method, const char *path, char rest[
 		if (strcmp(route->method, method) == 0)
 			return route;
 		if (*methods)
-			(void)strcat(methods, ", "); /* the methods of all rows together are shorter than it */
+			(void)strcat(
+				methods,
+				", "); /* the methods of all rows together are shorter than it */
 		(void)strcat(methods, route->method);
 	}
 	return NULL;

@@ -14,14 +14,16 @@ enum route_flag {
 
 struct route {
 	const char *method; /* "GET", which HEAD is, too */
-	const char *path;   /* "/status/" and a star: anything in the star's place, but '/', is the request's `rest` */
+	const char *path;   /* "/status/" and a star: anything in the star's place, but '/', is the
+	                       request's `rest` */
 	uint32_t flags;     /* enum route_flag, or-ed */
 	/* Answers, or sees to it that it is answered later. */
 	void (*answer)(struct exchange *exchange);
 	/* For OpenAPI: */
 	const char *summary;
 	const char *type;         /* of what it answers; NULL: JSON */
-	const char *const *query; /* names of what may stand in the query, which ends with NULL; NULL: nothing */
+	const char *const *query; /* names of what may stand in the query, which ends with NULL;
+	                             NULL: nothing */
 };
 
 /* Ends with a row without method. */
@@ -30,7 +32,9 @@ extern const struct route routes[];
 #define ROUTES_REST_SIZE 256
 
 /*
- * The route of this method and path; rest[0 … size) gets what the path has in the star's place. NULL: there is none; then methods[0 … size)
- * gets those that the path has ("GET, PUT"); none: it is no path of the server.
+ * The route of this method and path; rest[0 … size) gets what the path has in the star's place.
+ * NULL: there is none; then methods[0 … size) gets those that the path has ("GET, PUT"); none: it
+ * is no path of the server.
  */
-const struct route *routes_find(const char *method, const char *path, char rest[ROUTES_REST_SIZE], char methods[ROUTES_REST_SIZE]);
+const struct route *routes_find(const char *method, const char *path, char rest[ROUTES_REST_SIZE],
+                                char methods[ROUTES_REST_SIZE]);

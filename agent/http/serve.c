@@ -1,8 +1,8 @@
 /*
  * `yett serve`: the operations by HTTP, for the user whose program it is.
  *
- * By a Unix socket, of the user's service manager or of its own; where it is asked for, by TCP on this host, too. With the caller's
- * privilege.
+ * By a Unix socket, of the user's service manager or of its own; where it is asked for, by TCP on
+ * this host, too. With the caller's privilege.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -86,19 +86,25 @@ static int read_options(struct serve *serve, int argc, char **argv)
 			break;
 		case 'p':
 			if ((serve->port = read_number(optarg, UINT16_MAX)) < 0) {
-				(void)fprintf(stderr, "yett serve: --port: expected a number from 0 to 65535\n");
+				(void)fprintf(
+					stderr,
+					"yett serve: --port: expected a number from 0 to 65535\n");
 				return FRONT_USAGE;
 			}
 			break;
 		case 'r':
 			if ((serve->request_s = read_number(optarg, 3600)) < 1) {
-				(void)fprintf(stderr, "yett serve: --request-time: expected a number of seconds, at most 3600\n");
+				(void)fprintf(
+					stderr,
+					"yett serve: --request-time: expected a number of seconds, at most 3600\n");
 				return FRONT_USAGE;
 			}
 			break;
 		case 'i':
 			if ((serve->idle_exit_s = read_number(optarg, 86400 * 30)) < 0) {
-				(void)fprintf(stderr, "yett serve: --idle-exit: expected a number of seconds\n");
+				(void)fprintf(
+					stderr,
+					"yett serve: --idle-exit: expected a number of seconds\n");
 				return FRONT_USAGE;
 			}
 			break;
@@ -110,13 +116,14 @@ static int read_options(struct serve *serve, int argc, char **argv)
 		}
 	}
 	if (optind < argc) {
-		(void)fprintf(stderr, "yett serve: it takes no operand, but got %s\n", argv[optind]);
+		(void)fprintf(stderr, "yett serve: it takes no operand, but got %s\n",
+		              argv[optind]);
 		return FRONT_USAGE;
 	}
 	return -1;
 }
 
-/* --- where it listens ---------------------------------------------------------------------------------------------------------------- */
+/* --- where it listens ------------------------------------------------------------------------- */
 
 static int listen_unix(struct serve *serve, struct yett_error *error)
 {
@@ -144,7 +151,8 @@ static int listen_tcp(struct serve *serve, struct yett_error *error)
 	access_init(&serve->access, getuid(), serve->entry.port);
 	if (!serve->token_path && !(usual = entry_runtime_path("serve.token", error)))
 		return (int)error->code;
-	return entry_write_token(&serve->entry, serve->token_path ? serve->token_path : usual, serve->access.token, error);
+	return entry_write_token(&serve->entry, serve->token_path ? serve->token_path : usual,
+	                         serve->access.token, error);
 }
 
 static void print_url(struct serve *serve)
@@ -163,11 +171,12 @@ static void print_places(struct serve *serve)
 	if (serve->entry.socket_path)
 		(void)printf("Listening at %s\n", serve->entry.socket_path);
 	if (serve->entry.port)
-		(void)printf("Listening at http://127.0.0.1:%u, with the token in %s\n", serve->entry.port, serve->entry.token_path);
+		(void)printf("Listening at http://127.0.0.1:%u, with the token in %s\n",
+		             serve->entry.port, serve->entry.token_path);
 	print_url(serve);
 }
 
-/* --- its life ------------------------------------------------------------------------------------------------------------------------ */
+/* --- its life --------------------------------------------------------------------------------- */
 
 static int on_user_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
 {
@@ -199,20 +208,24 @@ static int begin(struct serve *serve, struct yett_error *error)
 	int r;
 
 	serve->access = (struct access){.uid = getuid()};
-	if ((r = listen_unix(serve, error)) != 0 || (serve->port >= 0 && (r = listen_tcp(serve, error)) != 0))
+	if ((r = listen_unix(serve, error)) != 0 ||
+	    (serve->port >= 0 && (r = listen_tcp(serve, error)) != 0))
 		return r;
 	if (serve->idle_exit_s < 0)
 		serve->idle_exit_s = serve->entry.is_activated ? IDLE_EXIT_S : 0;
 	serve->manager = manager_new(serve->agent);
 	serve->mcp = mcp_new(serve->agent);
 	if (!serve->manager || !serve->mcp || take_signals(serve) < 0)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the server");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for the server");
 	settings = (struct server_options){.manager = serve->manager,
 	                                   .mcp = serve->mcp,
 	                                   .request_ms = (uint64_t)serve->request_s * 1000,
 	                                   .idle_exit_ms = (uint64_t)serve->idle_exit_s * 1000};
-	(void)!happenings_follow_all(serve->agent, &ignored); /* without the helper there is no sandbox */
-	return server_new(serve->agent, &serve->entry, &serve->access, &settings, &serve->server, error);
+	(void)!happenings_follow_all(serve->agent,
+	                             &ignored); /* without the helper there is no sandbox */
+	return server_new(serve->agent, &serve->entry, &serve->access, &settings, &serve->server,
+	                  error);
 }
 
 static void end(struct serve *serve)
@@ -226,7 +239,8 @@ static void end(struct serve *serve)
 
 int serve_main(struct agent *agent, int argc, char **argv)
 {
-	struct serve serve = {.agent = agent, .port = -1, .request_s = REQUEST_S, .idle_exit_s = -1};
+	struct serve serve = {
+		.agent = agent, .port = -1, .request_s = REQUEST_S, .idle_exit_s = -1};
 	struct yett_error error;
 	int r = read_options(&serve, argc, argv);
 
@@ -234,7 +248,8 @@ int serve_main(struct agent *agent, int argc, char **argv)
 		return r;
 	r = begin(&serve, &error);
 	if (r != 0) {
-		(void)fprintf(stderr, "yett serve: %s%s%s\n", error.message, *error.detail ? ": " : "", error.detail);
+		(void)fprintf(stderr, "yett serve: %s%s%s\n", error.message,
+		              *error.detail ? ": " : "", error.detail);
 	} else {
 		print_places(&serve);
 		(void)sd_notify(0, "READY=1");

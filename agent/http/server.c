@@ -1,8 +1,9 @@
 /*
  * Connections, and the loop. See server.h.
  *
- * libmicrohttpd gets sockets that are accepted here, and shows what it waits for in one epoll descriptor, which the loop waits for. It has
- * no timeouts of its own: each connection has a deadline, which depends on what it does just now.
+ * libmicrohttpd gets sockets that are accepted here, and shows what it waits for in one epoll
+ * descriptor, which the loop waits for. It has no timeouts of its own: each connection has a
+ * deadline, which depends on what it does just now.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -14,10 +15,12 @@
 #include "agent/http/server.h"
 #include "base/clock.h"
 
-#define STRANGERS_MAX 8 /* connections of those who are refused, all together: others are closed without a word */
-#define VISITORS_MAX  (2 * SERVER_CONNECTIONS_MAX + STRANGERS_MAX) /* of the user by both ways, and strangers */
-#define ACCEPTS       16                                           /* of one entry, before others are looked at */
-#define HEADERS_MAX   ((size_t)32 << 10)
+/* connections of those who are refused, all together: others are closed without a word */
+#define STRANGERS_MAX 8
+/* of the user by both ways, and strangers */
+#define VISITORS_MAX (2 * SERVER_CONNECTIONS_MAX + STRANGERS_MAX)
+#define ACCEPTS      16 /* of one entry, before others are looked at */
+#define HEADERS_MAX  ((size_t)32 << 10)
 
 /* Who comes by a connection. */
 struct arrival {
@@ -32,14 +35,15 @@ struct server {
 	struct MHD_Daemon *daemon;
 	sd_event_source *run, *again, *timer, *idle, *entries[ENTRY_MAX];
 	size_t entries_count;
-	int spare; /* a descriptor to close where there is no other: who connects then is turned away, and not left to connect on */
+	int spare; /* a descriptor to close where there is no other: who connects then is turned
+	              away, and not left to connect on */
 	struct visitor *visitors;
 	struct arrival arrival; /* of the connection that is handed to libmicrohttpd just now */
 	uint64_t timer_ms;      /* when it fires; 0: it does not */
 	uint64_t started_ms;
 };
 
-/* --- time ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void set_timer(struct server *server, uint64_t at_ms)
 {
@@ -48,7 +52,8 @@ static void set_timer(struct server *server, uint64_t at_ms)
 	(void)sd_event_source_set_enabled(server->timer, at_ms ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
-/* 0: without bound. The timer is only ever set to an earlier time here: it looks again when it fires. */
+/* 0: without bound. The timer is only ever set to an earlier time here: it looks again when it
+ * fires. */
 void server_bound(struct visitor *visitor, uint64_t ms)
 {
 	struct server *server = visitor->server;
@@ -108,9 +113,10 @@ static int on_idle(sd_event_source *source, uint64_t at, void *data)
 	return 0;
 }
 
-/* --- connections --------------------------------------------------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------ */
 
-/* Whether there is room for it: what one user takes is no other's, and who is refused takes little. */
+/* Whether there is room for it: what one user takes is no other's, and who is refused takes little.
+ */
 static bool admit(const struct server *server, int fd, struct arrival *arrival)
 {
 	size_t same = 0, strangers = 0;
@@ -125,7 +131,8 @@ static bool admit(const struct server *server, int fd, struct arrival *arrival)
 		same += !is_stranger && other->is_tcp == arrival->is_tcp;
 	}
 	arrival->is_refused = same >= SERVER_CONNECTIONS_MAX;
-	return strangers < STRANGERS_MAX || (!arrival->is_refused && access_knows(server->access, arrival->uid));
+	return strangers < STRANGERS_MAX ||
+	       (!arrival->is_refused && access_knows(server->access, arrival->uid));
 }
 
 static struct visitor *visitor_new(struct server *server, int fd)
@@ -165,7 +172,8 @@ static void visitor_free(struct visitor *visitor)
 	free(visitor);
 }
 
-static void on_connection(void *data, struct MHD_Connection *connection, void **context, enum MHD_ConnectionNotificationCode code)
+static void on_connection(void *data, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
 {
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (*context)
@@ -173,7 +181,9 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 		*context = NULL;
 		return;
 	}
-	*context = visitor_new(data, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+	*context = visitor_new(
+		data,
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
 }
 
 /* False: nobody waits there, or nobody can be let in just now. */
@@ -181,7 +191,8 @@ static bool accept_one(struct server *server, int fd)
 {
 	struct sockaddr_storage address;
 	socklen_t length = sizeof address;
-	int accepted = accept4(fd, (struct sockaddr *)&address, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int accepted =
+		accept4(fd, (struct sockaddr *)&address, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (accepted < 0 && (errno == EMFILE || errno == ENFILE)) {
 		server->spare = fd_close(server->spare);
@@ -207,8 +218,7 @@ static int on_entry(sd_event_source *source, int fd, uint32_t events, void *data
 	return 0;
 }
 
-/* --- the server
- * ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static int on_run(sd_event_source *source, int fd, uint32_t events, void *data)
 {
@@ -230,7 +240,8 @@ static int on_again(sd_event_source *source, void *data)
 	return 0;
 }
 
-/* Before the loop waits: what libmicrohttpd has read already, or was told, does not show in its descriptor. */
+/* Before the loop waits: what libmicrohttpd has read already, or was told, does not show in its
+ * descriptor. */
 static int before_wait(sd_event_source *source, void *data)
 {
 	struct server *server = data;
@@ -244,11 +255,14 @@ static int before_wait(sd_event_source *source, void *data)
 
 static int start_daemon(struct server *server)
 {
-	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO, 0, NULL,
-	                                  NULL, exchange_on_request, server, MHD_OPTION_URI_LOG_CALLBACK, exchange_on_line, server,
-	                                  MHD_OPTION_NOTIFY_COMPLETED, exchange_on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
-	                                  on_connection, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)VISITORS_MAX,
-	                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+	server->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO,
+		0, NULL, NULL, exchange_on_request, server, MHD_OPTION_URI_LOG_CALLBACK,
+		exchange_on_line, server, MHD_OPTION_NOTIFY_COMPLETED, exchange_on_completed,
+		server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)VISITORS_MAX,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_END);
 	return server->daemon ? 0 : -ENOMEM;
 }
 
@@ -261,33 +275,42 @@ static int add_sources(struct server *server, const struct entry *entry)
 	    (r = sd_event_source_set_prepare(server->run, before_wait)) < 0 ||
 	    (r = sd_event_add_defer(loop, &server->again, on_again, server)) < 0 ||
 	    (r = sd_event_source_set_enabled(server->again, SD_EVENT_OFF)) < 0 ||
-	    (r = sd_event_add_time(loop, &server->timer, CLOCK_MONOTONIC, 0, 1000000, on_timer, server)) < 0 ||
+	    (r = sd_event_add_time(loop, &server->timer, CLOCK_MONOTONIC, 0, 1000000, on_timer,
+	                           server)) < 0 ||
 	    (r = sd_event_source_set_enabled(server->timer, SD_EVENT_OFF)) < 0)
 		return r;
 	for (size_t i = 0; i < entry->count; i++) {
-		if ((r = sd_event_add_io(loop, &server->entries[i], entry->fds[i], EPOLLIN, on_entry, server)) < 0)
+		if ((r = sd_event_add_io(loop, &server->entries[i], entry->fds[i], EPOLLIN,
+		                         on_entry, server)) < 0)
 			return r;
 		server->entries_count++;
 	}
 	if (server->options.idle_exit_ms == 0)
 		return 0;
-	r = sd_event_add_time_relative(loop, &server->idle, CLOCK_MONOTONIC, server->options.idle_exit_ms * 1000, 1000000, on_idle, server);
+	r = sd_event_add_time_relative(loop, &server->idle, CLOCK_MONOTONIC,
+	                               server->options.idle_exit_ms * 1000, 1000000, on_idle,
+	                               server);
 	return r < 0 ? r : sd_event_source_set_enabled(server->idle, SD_EVENT_ONESHOT);
 }
 
-int server_new(struct agent *agent, struct entry *entry, struct access *access, const struct server_options *options,
-               struct server **ret_server, struct yett_error *error)
+int server_new(struct agent *agent, struct entry *entry, struct access *access,
+               const struct server_options *options, struct server **ret_server,
+               struct yett_error *error)
 {
 	struct server *server = calloc(1, sizeof *server);
 	int r;
 
 	if (!server)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, 0, "no memory for the server");
-	*server = (struct server){.agent = agent, .access = access, .options = *options, .started_ms = clock_now_ms()};
+	*server = (struct server){.agent = agent,
+	                          .access = access,
+	                          .options = *options,
+	                          .started_ms = clock_now_ms()};
 	server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if ((r = start_daemon(server)) < 0 || (r = add_sources(server, entry)) < 0) {
 		server_free(server);
-		(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the server cannot be started: %s", strerror(-r));
+		(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the server cannot be started: %s",
+		                strerror(-r));
 		return error_cause(error, NULL, -r);
 	}
 	*ret_server = server;

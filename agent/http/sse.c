@@ -78,7 +78,8 @@ static void sse_beat(void *work)
 	}
 }
 
-struct sse *sse_begin(struct exchange *exchange, sse_fill_fn fill, void *data, void (*end)(void *data))
+struct sse *sse_begin(struct exchange *exchange, sse_fill_fn fill, void *data,
+                      void (*end)(void *data))
 {
 	struct sse *sse = calloc(1, sizeof *sse);
 
@@ -94,7 +95,8 @@ struct sse *sse_begin(struct exchange *exchange, sse_fill_fn fill, void *data, v
 
 void sse_add(struct sse *sse, const char *event, const char *id, const char *text, size_t length)
 {
-	size_t most = length + strlen(event) + (id ? strlen(id) : 0) + sizeof "event: \nid: \ndata: \n\n";
+	size_t most =
+		length + strlen(event) + (id ? strlen(id) : 0) + sizeof "event: \nid: \ndata: \n\n";
 	char *to;
 
 	if (sse->is_over)

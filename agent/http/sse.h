@@ -1,5 +1,6 @@
 /*
- * A stream of events to a client (Server-Sent Events, HTML Living Standard 9.2), which is filled as fast as it is read.
+ * A stream of events to a client (Server-Sent Events, HTML Living Standard 9.2), which is filled as
+ * fast as it is read.
  *
  * With the caller's privilege.
  */
@@ -13,16 +14,19 @@
 
 struct sse;
 
-/* Adds what there is to say, if anything. Called whenever all before has been read, and after sse_wake(). */
+/* Adds what there is to say, if anything. Called whenever all before has been read, and after
+ * sse_wake(). */
 typedef void (*sse_fill_fn)(struct sse *sse, void *data);
 
 /*
- * Answers with a stream, which is the exchange's work from now on: `end` is called with its end. `fill` may be NULL. NULL: no memory; it
- * was answered then, and `data` is the caller's as before.
+ * Answers with a stream, which is the exchange's work from now on: `end` is called with its end.
+ * `fill` may be NULL. NULL: no memory; it was answered then, and `data` is the caller's as before.
  */
-struct sse *sse_begin(struct exchange *exchange, sse_fill_fn fill, void *data, void (*end)(void *data));
+struct sse *sse_begin(struct exchange *exchange, sse_fill_fn fill, void *data,
+                      void (*end)(void *data));
 
-/* One event; `id` NULL: none. `text` is JSON, which has no line end. What cannot be kept ends the stream. */
+/* One event; `id` NULL: none. `text` is JSON, which has no line end. What cannot be kept ends the
+ * stream. */
 void sse_add(struct sse *sse, const char *event, const char *id, const char *text, size_t length);
 void sse_add_json(struct sse *sse, const char *event, const char *id, json_t *taken);
 

@@ -14,7 +14,7 @@
 #define EVENTS_AT_ONCE 64
 #define PIECE_MAX      ((size_t)32 << 10)
 
-/* --- operations ---------------------------------------------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 static void end_call(void *work)
 {
@@ -41,7 +41,8 @@ void v1_operate(struct exchange *exchange)
 	call = call_begin(exchange->agent, exchange->rest, arguments, &options);
 	json_decref(arguments);
 	if (!call)
-		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY, "no memory for the call");
+		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY,
+		             "no memory for the call");
 	else
 		exchange_set_work(exchange, call, end_call);
 }
@@ -55,7 +56,7 @@ void v1_operations(struct exchange *exchange)
 	reply_json(exchange, MHD_HTTP_OK, json_pack("{s:o}", "operations", all));
 }
 
-/* --- events -------------------------------------------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 struct events_stream {
 	struct agent *agent;
@@ -79,7 +80,8 @@ static void fill_events(struct sse *sse, void *data)
 {
 	struct events_stream *stream = data;
 	uint64_t last = stream->last;
-	json_t *list = happenings_list(stream->agent, *stream->sandbox ? stream->sandbox : NULL, stream->last, EVENTS_AT_ONCE, &last),
+	json_t *list = happenings_list(stream->agent, *stream->sandbox ? stream->sandbox : NULL,
+	                               stream->last, EVENTS_AT_ONCE, &last),
 	       *event;
 	bool is_over = false;
 	char id[24];
@@ -89,8 +91,10 @@ static void fill_events(struct sse *sse, void *data)
 	{
 		const char *kind = json_string_value(json_object_get(event, "kind"));
 
-		is_over = *stream->sandbox && kind && strcmp(kind, yett_event_name(YETT_EVENT_ENDED)) == 0;
-		(void)snprintf(id, sizeof id, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(event, "number")));
+		is_over = *stream->sandbox && kind &&
+		          strcmp(kind, yett_event_name(YETT_EVENT_ENDED)) == 0;
+		(void)snprintf(id, sizeof id, "%" JSON_INTEGER_FORMAT,
+		               json_integer_value(json_object_get(event, "number")));
 		sse_add_json(sse, kind ? kind : "message", id, json_incref(event));
 	}
 	stream->last = last;
@@ -123,10 +127,12 @@ static int64_t wanted_after(const struct exchange *exchange)
 	return end == text || *end || errno || number < 0 ? -2 : number;
 }
 
-static int follow(struct agent *agent, const char *sandbox, char id[YETT_ID_SIZE], struct yett_error *error)
+static int follow(struct agent *agent, const char *sandbox, char id[YETT_ID_SIZE],
+                  struct yett_error *error)
 {
 	*id = '\0';
-	return sandbox ? happenings_follow(agent, sandbox, id, error) : happenings_follow_all(agent, error);
+	return sandbox ? happenings_follow(agent, sandbox, id, error)
+	               : happenings_follow_all(agent, error);
 }
 
 void v1_events(struct exchange *exchange)
@@ -137,7 +143,8 @@ void v1_events(struct exchange *exchange)
 	char id[YETT_ID_SIZE];
 
 	if (after == -2) {
-		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST, "after: expected a number");
+		reply_refuse(exchange, MHD_HTTP_BAD_REQUEST, YETT_E_INVALID_REQUEST,
+		             "after: expected a number");
 		return;
 	}
 	if (follow(exchange->agent, exchange_query(exchange, "sandbox"), id, &error) != 0) {
@@ -147,21 +154,24 @@ void v1_events(struct exchange *exchange)
 	stream = calloc(1, sizeof *stream);
 	if (stream) {
 		/* without a number nothing of what was before */
-		*stream = (struct events_stream){.agent = exchange->agent,
-		                                 .last = after >= 0 ? (uint64_t)after : happenings_last(exchange->agent, NULL)};
+		*stream = (struct events_stream){
+			.agent = exchange->agent,
+			.last = after >= 0 ? (uint64_t)after
+		                           : happenings_last(exchange->agent, NULL)};
 		(void)strcpy(stream->sandbox, id);
 		stream->listener = happenings_listen(exchange->agent, on_happening, stream);
 	}
 	if (!stream || !stream->listener) {
 		free(stream);
-		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY, "no memory for a stream");
+		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY,
+		             "no memory for a stream");
 		return;
 	}
 	if (!(stream->sse = sse_begin(exchange, fill_events, stream, end_events)))
 		end_events(stream);
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------------------------------- */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
 struct output_stream {
 	struct agent *agent;
@@ -189,7 +199,8 @@ static size_t whole(const char *bytes, size_t length)
 }
 
 /* A piece of one output. False: there is nothing new of it. */
-static bool fill_output(struct output_stream *stream, const struct kept *kept, enum execution_phase_name phase, int which, bool is_over)
+static bool fill_output(struct output_stream *stream, const struct kept *kept,
+                        enum execution_phase_name phase, int which, bool is_over)
 {
 	uint64_t *read = &stream->read[phase][which], skipped = 0;
 	_cleanup_free_ char *bytes = NULL;
@@ -208,7 +219,8 @@ static bool fill_output(struct output_stream *stream, const struct kept *kept, e
 	if (taken == 0)
 		return false;
 	*read += taken;
-	json = json_pack("{s:s, s:o}", "phase", phase_names[phase], "text", field_make_text(bytes, taken));
+	json = json_pack("{s:s, s:o}", "phase", phase_names[phase], "text",
+	                 field_make_text(bytes, taken));
 	if (skipped)
 		(void)json_object_set_new(json, "skipped", json_integer((json_int_t)skipped));
 	sse_add_json(stream->sse, which == 0 ? "stdout" : "stderr", NULL, json);
@@ -226,16 +238,23 @@ static void fill_outputs(struct sse *sse, void *data)
 		const struct execution_phase *phase = &execution->phases[i];
 		bool is_over = phase->is_over || execution_is_over(execution);
 
-		is_any = fill_output(stream, &phase->out, (enum execution_phase_name)i, 0, is_over) || is_any;
-		is_any = fill_output(stream, &phase->err, (enum execution_phase_name)i, 1, is_over) || is_any;
+		is_any = fill_output(stream, &phase->out, (enum execution_phase_name)i, 0,
+		                     is_over) ||
+		         is_any;
+		is_any = fill_output(stream, &phase->err, (enum execution_phase_name)i, 1,
+		                     is_over) ||
+		         is_any;
 	}
 	if (is_any || (execution && !execution_is_over(execution)))
 		return;
-	sse_add_json(sse, "end", NULL, json_pack("{s:s?}", "status", execution ? execution_status_name(execution->status) : NULL));
+	sse_add_json(sse, "end", NULL,
+	             json_pack("{s:s?}", "status",
+	                       execution ? execution_status_name(execution->status) : NULL));
 	sse_end(sse);
 }
 
-static void on_output(struct execution *execution, enum yett_stream which, const char *bytes, size_t length, void *data)
+static void on_output(struct execution *execution, enum yett_stream which, const char *bytes,
+                      size_t length, void *data)
 {
 	struct output_stream *stream = data;
 
@@ -272,8 +291,8 @@ void v1_output(struct exchange *exchange)
 	struct output_stream *stream;
 
 	if (!execution) {
-		reply_refuse(exchange, MHD_HTTP_NOT_FOUND, YETT_E_NOT_FOUND, "there is no execution %.32s, or it is forgotten",
-		             exchange->rest);
+		reply_refuse(exchange, MHD_HTTP_NOT_FOUND, YETT_E_NOT_FOUND,
+		             "there is no execution %.32s, or it is forgotten", exchange->rest);
 		return;
 	}
 	if ((stream = calloc(1, sizeof *stream))) {
@@ -284,7 +303,8 @@ void v1_output(struct exchange *exchange)
 	}
 	if (!stream || (!stream->watch && !execution_is_over(execution))) {
 		free(stream);
-		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY, "no memory for a stream");
+		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY,
+		             "no memory for a stream");
 		return;
 	}
 	if (!(stream->sse = sse_begin(exchange, fill_outputs, stream, end_outputs)))

@@ -27,7 +27,9 @@ static json_t *instructions(const struct mcp *mcp)
 	_cleanup_free_ char *text = NULL;
 
 	/* a path need not be UTF-8 */
-	return bounds && asprintf(&text, "%s %s", general, bounds) >= 0 ? field_make_text(text, strlen(text)) : NULL;
+	return bounds && asprintf(&text, "%s %s", general, bounds) >= 0
+	               ? field_make_text(text, strlen(text))
+	               : NULL;
 }
 
 static json_t *capabilities(void)
@@ -54,9 +56,11 @@ static void initialize(struct mcp_request *request)
 		make_session(stream);
 	else
 		stream->agreed = agreed;
-	mcp_request_answer(request, json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:o}", "protocolVersion", agreed, "capabilities",
-	                                      capabilities(), "serverInfo", "name", "yett", "title", "Yett", "version", YETT_VERSION,
-	                                      "instructions", instructions(stream->mcp)));
+	mcp_request_answer(request,
+	                   json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:o}", "protocolVersion",
+	                             agreed, "capabilities", capabilities(), "serverInfo", "name",
+	                             "yett", "title", "Yett", "version", YETT_VERSION,
+	                             "instructions", instructions(stream->mcp)));
 }
 
 static void ping(struct mcp_request *request)
@@ -66,21 +70,25 @@ static void ping(struct mcp_request *request)
 
 static void discover(struct mcp_request *request)
 {
-	mcp_request_answer(request, json_pack("{s:o, s:o, s:o}", "supportedVersions", mcp_revision_list(), "capabilities", capabilities(),
+	mcp_request_answer(request, json_pack("{s:o, s:o, s:o}", "supportedVersions",
+	                                      mcp_revision_list(), "capabilities", capabilities(),
 	                                      "instructions", instructions(request->stream->mcp)));
 }
 
-/* There is no change that clients could be told of: it goes on, in case they wait for its end, until they give it up. */
+/* There is no change that clients could be told of: it goes on, in case they wait for its end,
+ * until they give it up. */
 static void listen_for_changes(struct mcp_request *request)
 {
 	struct mcp_refusal refusal = {0};
 
 	if (json_is_object(json_object_get(request->params, "notifications"))) {
 		mcp_request_tell(request, "notifications/subscriptions/acknowledged",
-		                 json_pack("{s:{s:O}, s:{}}", "_meta", MCP_META_SUBSCRIPTION, request->id, "notifications"));
+		                 json_pack("{s:{s:O}, s:{}}", "_meta", MCP_META_SUBSCRIPTION,
+		                           request->id, "notifications"));
 		return;
 	}
-	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS, "\"notifications\" is missing from \"params\", or no object");
+	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS,
+	                     "\"notifications\" is missing from \"params\", or no object");
 	mcp_request_refuse(request, &refusal);
 }
 

@@ -103,12 +103,15 @@ void mcp_id_look(struct mcp_id *id, const char *bytes, size_t length)
 
 bool mcp_id_is_one(const json_t *value)
 {
-	return json_is_integer(value) || (json_is_string(value) && json_string_length(value) <= MCP_ID_MAX);
+	return json_is_integer(value) ||
+	       (json_is_string(value) && json_string_length(value) <= MCP_ID_MAX);
 }
 
 json_t *mcp_id_value(const struct mcp_id *id)
 {
-	json_t *value = id->is_found && !id->is_doubtful ? json_loads(id->found, JSON_DECODE_ANY, NULL) : NULL;
+	json_t *value = id->is_found && !id->is_doubtful
+	                        ? json_loads(id->found, JSON_DECODE_ANY, NULL)
+	                        : NULL;
 
 	if (value && mcp_id_is_one(value))
 		return value;

@@ -1,5 +1,6 @@
 /*
- * The id of a message that is not read as JSON, because it is too long or is none: who asked is answered nevertheless, and does not wait.
+ * The id of a message that is not read as JSON, because it is too long or is none: who asked is
+ * answered nevertheless, and does not wait.
  *
  * Pure functions, with the caller's privilege.
  */
@@ -8,7 +9,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#define MCP_ID_MAX 256 /* bytes of an id, as it stands in a message; of a longer one it is nobody's */
+/* bytes of an id, as it stands in a message; of a longer one it is nobody's */
+#define MCP_ID_MAX 256
 
 enum mcp_id_state {
 	MCP_ID_BEFORE = 0,  /* the object has not begun */
@@ -24,7 +26,8 @@ struct mcp_id {
 	enum mcp_id_state state;
 	unsigned long depth; /* of what is open within the object */
 	bool is_in_text, is_escaped;
-	bool is_wanted, is_found, is_doubtful; /* the key is "id"; there was one; there were several, or it was too long */
+	bool is_wanted, is_found, is_doubtful; /* the key is "id"; there was one; there were
+	                                          several, or it was too long */
 	size_t length;
 	char token[MCP_ID_MAX]; /* the key or value that is being read */
 	char found[MCP_ID_MAX + 1];

@@ -16,7 +16,8 @@ static ssize_t write_some(const struct mcp_output *output)
 	const char *bytes = output->bytes + output->at;
 
 	if (output->is_socket)
-		return send(output->fd, bytes, mcp_output_waiting(output), MSG_DONTWAIT | MSG_NOSIGNAL);
+		return send(output->fd, bytes, mcp_output_waiting(output),
+		            MSG_DONTWAIT | MSG_NOSIGNAL);
 	return write(output->fd, bytes, mcp_output_waiting(output));
 }
 
@@ -51,7 +52,8 @@ static void flush(struct mcp_output *output)
 	if (mcp_output_waiting(output) == 0)
 		output->at = output->length = 0;
 	if (output->is_polled)
-		(void)sd_event_source_set_io_events(output->source, mcp_output_waiting(output) > 0 ? EPOLLOUT : 0);
+		(void)sd_event_source_set_io_events(output->source,
+		                                    mcp_output_waiting(output) > 0 ? EPOLLOUT : 0);
 }
 
 static int on_ready(sd_event_source *source, int fd, uint32_t events, void *data)
@@ -69,12 +71,14 @@ static int on_ready(sd_event_source *source, int fd, uint32_t events, void *data
 	return 0;
 }
 
-int mcp_output_open(struct mcp_output *output, sd_event *loop, int fd, void (*on_change)(void *data), void *data)
+int mcp_output_open(struct mcp_output *output, sd_event *loop, int fd,
+                    void (*on_change)(void *data), void *data)
 {
 	struct stat st;
 	int r;
 
-	*output = (struct mcp_output){.fd = fd, .flags = -1, .loop = loop, .on_change = on_change, .data = data};
+	*output = (struct mcp_output){
+		.fd = fd, .flags = -1, .loop = loop, .on_change = on_change, .data = data};
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	output->is_socket = S_ISSOCK(st.st_mode);
@@ -117,7 +121,8 @@ void mcp_output_line(struct mcp_output *output, const char *text, size_t length)
 {
 	if (output->is_lost)
 		return;
-	if (length >= MCP_OUTPUT_MAX || (output->length + length + 1 > output->room && !make_room(output, length + 1))) {
+	if (length >= MCP_OUTPUT_MAX ||
+	    (output->length + length + 1 > output->room && !make_room(output, length + 1))) {
 		lose(output);
 		return;
 	}

@@ -11,8 +11,10 @@
 
 #include "base/fd.h"
 
-#define MCP_OUTPUT_FULL (1u << 20)  /* bytes that wait, from which on nothing more is read of the client */
-#define MCP_OUTPUT_MAX  (64u << 20) /* and from which on it is taken for dead: what goes on is bounded, but not what it writes */
+/* bytes that wait, from which on nothing more is read of the client */
+#define MCP_OUTPUT_FULL (1u << 20)
+/* and from which on it is taken for dead: what goes on is bounded, but not what it writes */
+#define MCP_OUTPUT_MAX (64u << 20)
 
 struct mcp_output {
 	int fd;
@@ -27,9 +29,11 @@ struct mcp_output {
 };
 
 /* Without O_NONBLOCK on a pipe, a client that does not read would stop us. 0 or -errno. */
-_must_check_ int mcp_output_open(struct mcp_output *output, sd_event *loop, int fd, void (*on_change)(void *data), void *data);
+_must_check_ int mcp_output_open(struct mcp_output *output, sd_event *loop, int fd,
+                                 void (*on_change)(void *data), void *data);
 
-/* Writes a line, or keeps it to be written. Where that cannot be, is_lost is set, and on_change called later. */
+/* Writes a line, or keeps it to be written. Where that cannot be, is_lost is set, and on_change
+ * called later. */
 void mcp_output_line(struct mcp_output *output, const char *text, size_t length);
 
 /* Bytes that wait. */

@@ -10,7 +10,8 @@
 static const struct mcp_method *find_method(const char *name, bool is_modern)
 {
 	for (const struct mcp_method *method = mcp_methods; method->name; method++) {
-		if ((method->eras & (is_modern ? MCP_IN_MODERN : MCP_IN_LEGACY)) && strcmp(method->name, name) == 0)
+		if ((method->eras & (is_modern ? MCP_IN_MODERN : MCP_IN_LEGACY)) &&
+		    strcmp(method->name, name) == 0)
 			return method;
 	}
 	return NULL;
@@ -18,7 +19,8 @@ static const struct mcp_method *find_method(const char *name, bool is_modern)
 
 static bool is_asked_already(const struct mcp_request *request)
 {
-	for (const struct mcp_request *other = request->stream->requests; other; other = other->next) {
+	for (const struct mcp_request *other = request->stream->requests; other;
+	     other = other->next) {
 		if (other != request && json_equal(other->id, request->id))
 			return true;
 	}
@@ -29,29 +31,37 @@ static bool is_asked_already(const struct mcp_request *request)
 static int admit(struct mcp_request *request, struct mcp_refusal *refusal)
 {
 	const struct mcp_stream *stream = request->stream;
-	const json_t *token = json_object_get(json_object_get(request->params, "_meta"), "progressToken");
+	const json_t *token =
+		json_object_get(json_object_get(request->params, "_meta"), "progressToken");
 	const char *method = json_string_value(json_object_get(request->message, "method"));
 	int r;
 
 	if (is_asked_already(request))
-		return mcp_rpc_refuse(refusal, MCP_INVALID_REQUEST, "another request of this id is not answered yet");
+		return mcp_rpc_refuse(refusal, MCP_INVALID_REQUEST,
+		                      "another request of this id is not answered yet");
 	if (stream->pending > MCP_REQUESTS_MAX || stream->waiting > MCP_WAITING_MAX)
-		return mcp_rpc_refuse(refusal, MCP_INTERNAL_ERROR,
-		                      "too much was asked for at once; ask again when other requests were answered");
-	r = mcp_revision_of(request->message, stream->headers, stream->agreed, &request->is_modern, refusal);
+		return mcp_rpc_refuse(
+			refusal, MCP_INTERNAL_ERROR,
+			"too much was asked for at once; ask again when other requests were answered");
+	r = mcp_revision_of(request->message, stream->headers, stream->agreed, &request->is_modern,
+	                    refusal);
 	if (r != 0)
 		return r;
 	if (token && !mcp_id_is_one(token))
-		return mcp_rpc_refuse(refusal, MCP_INVALID_PARAMS, "\"progressToken\" is a whole number, or a text of at most %d bytes",
-		                      MCP_ID_MAX);
+		return mcp_rpc_refuse(
+			refusal, MCP_INVALID_PARAMS,
+			"\"progressToken\" is a whole number, or a text of at most %d bytes",
+			MCP_ID_MAX);
 	request->progress = (json_t *)token;
 	request->method = find_method(method, request->is_modern);
 	if (!request->method)
-		return mcp_rpc_refuse(refusal, MCP_METHOD_NOT_FOUND, "there is no method \"%.100s\"", method);
+		return mcp_rpc_refuse(refusal, MCP_METHOD_NOT_FOUND,
+		                      "there is no method \"%.100s\"", method);
 	return 0;
 }
 
-void mcp_request_begin(struct mcp_stream *stream, json_t *message, size_t size, struct mcp_batch *batch)
+void mcp_request_begin(struct mcp_stream *stream, json_t *message, size_t size,
+                       struct mcp_batch *batch)
 {
 	struct mcp_request *request = calloc(1, sizeof *request);
 	struct mcp_refusal refusal = {0};
@@ -79,7 +89,8 @@ void mcp_request_begin(struct mcp_stream *stream, json_t *message, size_t size, 
 		mcp_request_refuse(request, &refusal);
 }
 
-/* It is none of its stream's any more; its batch goes on without it only when its answer is delivered. */
+/* It is none of its stream's any more; its batch goes on without it only when its answer is
+ * delivered. */
 static void leave(struct mcp_request *request)
 {
 	struct mcp_stream *stream = request->stream;
@@ -124,15 +135,19 @@ static void deliver(struct mcp_request *request, json_t *message, unsigned http_
 static json_t *complete(const struct mcp_request *request, json_t *result)
 {
 	const struct mcp_method *method = request->method;
-	json_t *more = result ? json_pack("{s:s, s:{s:{s:s, s:s}}}", "resultType", "complete", "_meta", MCP_META_SERVER, "name", "yett",
-	                                  "version", YETT_VERSION)
-	                      : NULL;
+	json_t *more =
+		result ? json_pack("{s:s, s:{s:{s:s, s:s}}}", "resultType", "complete", "_meta",
+	                           MCP_META_SERVER, "name", "yett", "version", YETT_VERSION)
+		       : NULL;
 	bool is_whole = more && json_object_update_missing(result, more) == 0;
 
 	json_decref(more);
 	if (is_whole && method->keep_ms >= 0)
-		is_whole = json_object_set_new(result, "ttlMs", json_integer(method->keep_ms)) == 0 &&
-		           json_object_set_new(result, "cacheScope", json_string(method->is_for_all ? "public" : "private")) == 0;
+		is_whole =
+			json_object_set_new(result, "ttlMs", json_integer(method->keep_ms)) == 0 &&
+			json_object_set_new(
+				result, "cacheScope",
+				json_string(method->is_for_all ? "public" : "private")) == 0;
 	if (is_whole)
 		return result;
 	json_decref(result);
@@ -148,8 +163,9 @@ void mcp_request_answer(struct mcp_request *request, json_t *result)
 
 void mcp_request_refuse(struct mcp_request *request, struct mcp_refusal *refusal)
 {
-	bool is_found =
-		refusal->http_status != 404 || request->is_modern; /* before 2026-07-28 an unknown method is an answer like others */
+	bool is_found = refusal->http_status != 404 ||
+	                request->is_modern; /* before 2026-07-28 an unknown method is an answer like
+	                                       others */
 	json_t *message = mcp_rpc_error(request->id, refusal);
 
 	json_decref(refusal->data);
@@ -167,16 +183,17 @@ static void tell_progress(struct call *call, const char *text, void *data)
 
 	(void)call;
 	request->told++;
-	mcp_request_tell(
-		request, "notifications/progress",
-		json_pack("{s:O, s:i, s:s*}", "progressToken", request->progress, "progress", (int)request->told, "message", text));
+	mcp_request_tell(request, "notifications/progress",
+	                 json_pack("{s:O, s:i, s:s*}", "progressToken", request->progress,
+	                           "progress", (int)request->told, "message", text));
 }
 
 void mcp_request_call(struct mcp_request *request, const char *operation, const json_t *arguments,
                       void (*on_done)(struct call *call, void *request))
 {
 	const struct call_options options = {.on_done = on_done,
-	                                     .on_progress = request->progress ? tell_progress : NULL,
+	                                     .on_progress =
+	                                             request->progress ? tell_progress : NULL,
 	                                     .data = request,
 	                                     .patience_ms = request->stream->mcp->patience_ms};
 
@@ -192,7 +209,8 @@ const char *mcp_request_text(struct mcp_request *request, const char *name)
 
 	if (text)
 		return text;
-	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS, "\"%s\" is missing from \"params\", or no text", name);
+	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS,
+	                     "\"%s\" is missing from \"params\", or no text", name);
 	mcp_request_refuse(request, &refusal);
 	return NULL;
 }
@@ -203,7 +221,8 @@ bool mcp_request_is_first_page(struct mcp_request *request)
 
 	if (!json_object_get(request->params, "cursor"))
 		return true;
-	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS, "there is no such \"cursor\": all comes on the first page");
+	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS,
+	                     "there is no such \"cursor\": all comes on the first page");
 	mcp_request_refuse(request, &refusal);
 	return false;
 }

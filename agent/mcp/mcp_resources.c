@@ -1,4 +1,5 @@
-/* Files of sandboxes, and outputs of what was run, as resources: yett://SANDBOX/PATH, yett://run/ID/OUTPUT. See mcp_stream.h. */
+/* Files of sandboxes, and outputs of what was run, as resources: yett://SANDBOX/PATH,
+ * yett://run/ID/OUTPUT. See mcp_stream.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #define READ_MAX    4194304
 #define OUTPUTS_MAX 100 /* executions whose outputs are listed, the latest */
 
-/* --- addresses ----------------------------------------------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static int hex_value(char digit)
 {
@@ -30,7 +31,8 @@ static bool decode(char *text)
 
 	for (const char *at = text; *at; at++) {
 		bool is_coded = *at == '%';
-		int high = is_coded ? hex_value(at[1]) : 0, low = is_coded && high >= 0 ? hex_value(at[2]) : 0;
+		int high = is_coded ? hex_value(at[1]) : 0,
+		    low = is_coded && high >= 0 ? hex_value(at[2]) : 0;
 
 		if (high < 0 || low < 0 || (is_coded && high == 0 && low == 0))
 			return false;
@@ -48,11 +50,13 @@ static json_t *asked_of_run(const char *rest)
 }
 
 /*
- * Which operation reads what is at this address, and with which arguments; these are the caller's. NULL: there is no such address.
+ * Which operation reads what is at this address, and with which arguments; these are the caller's.
+ * NULL: there is no such address.
  */
 static const char *find_operation(const char *uri, json_t **ret_asked)
 {
-	_cleanup_free_ char *host = strncmp(uri, SCHEME, strlen(SCHEME)) == 0 ? strdup(uri + strlen(SCHEME)) : NULL;
+	_cleanup_free_ char *host =
+		strncmp(uri, SCHEME, strlen(SCHEME)) == 0 ? strdup(uri + strlen(SCHEME)) : NULL;
 	_cleanup_free_ char *path = NULL;
 	char *slash = host ? strchr(host, '/') : NULL;
 	bool is_directory;
@@ -69,13 +73,15 @@ static const char *find_operation(const char *uri, json_t **ret_asked)
 	}
 	is_directory = path[strlen(path) - 1] == '/';
 	*ret_asked = is_directory ? json_pack("{s:s, s:s}", "sandbox", host, "path", path)
-	                          : json_pack("{s:s, s:s, s:i}", "sandbox", host, "path", path, "length", READ_MAX);
+	                          : json_pack("{s:s, s:s, s:i}", "sandbox", host, "path", path,
+	                                      "length", READ_MAX);
 	return is_directory ? "list_files" : "read_file";
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
-static void refuse_read(struct mcp_request *request, enum mcp_code code, const char *why, json_t *problem)
+static void refuse_read(struct mcp_request *request, enum mcp_code code, const char *why,
+                        json_t *problem)
 {
 	const char *uri = json_string_value(json_object_get(request->params, "uri"));
 	struct mcp_refusal refusal;
@@ -89,7 +95,8 @@ static bool is_missing(const struct call *call)
 {
 	const struct yett_error *error = call_error(call);
 
-	return call_outcome(call) == CALL_NOT_FOUND || error->os_error == ENOENT || error->os_error == ENOTDIR;
+	return call_outcome(call) == CALL_NOT_FOUND || error->os_error == ENOENT ||
+	       error->os_error == ENOTDIR;
 }
 
 static enum mcp_code missing_code(const struct mcp_request *request)
@@ -102,7 +109,8 @@ static json_t *file_contents(const char *uri, const json_t *answer)
 {
 	bool is_text = strcmp(field_text(answer, "encoding"), "text") == 0;
 
-	return json_pack("{s:[{s:s, s:s, s:O}]}", "contents", "uri", uri, "mimeType", is_text ? "text/plain" : "application/octet-stream",
+	return json_pack("{s:[{s:s, s:s, s:O}]}", "contents", "uri", uri, "mimeType",
+	                 is_text ? "text/plain" : "application/octet-stream",
 	                 is_text ? "text" : "blob", json_object_get(answer, "content"));
 }
 
@@ -113,24 +121,33 @@ static void file_is_read(struct call *call, void *data)
 	const struct yett_error *error = call_error(call);
 
 	if (error)
-		refuse_read(request, is_missing(call) ? missing_code(request) : MCP_INTERNAL_ERROR, error->message, problem_json(error));
+		refuse_read(request, is_missing(call) ? missing_code(request) : MCP_INTERNAL_ERROR,
+		            error->message, problem_json(error));
 	else if (field_number(answer, "length", 0) < field_number(answer, "size", 0))
-		refuse_read(request, MCP_INTERNAL_ERROR, "this is more than a resource may be: read_file gives it in parts", NULL);
+		refuse_read(request, MCP_INTERNAL_ERROR,
+		            "this is more than a resource may be: read_file gives it in parts",
+		            NULL);
 	else
-		mcp_request_answer(request, file_contents(json_string_value(json_object_get(request->params, "uri")), answer));
+		mcp_request_answer(
+			request,
+			file_contents(json_string_value(json_object_get(request->params, "uri")),
+		                      answer));
 }
 
 static void directory_is_read(struct call *call, void *data)
 {
 	struct mcp_request *request = data;
 	const struct yett_error *error = call_error(call);
-	_cleanup_free_ char *text = error ? NULL : mcp_text_of(operation_find("list_files"), call_answer(call), NULL);
+	_cleanup_free_ char *text =
+		error ? NULL : mcp_text_of(operation_find("list_files"), call_answer(call), NULL);
 
 	if (error)
-		refuse_read(request, is_missing(call) ? missing_code(request) : MCP_INTERNAL_ERROR, error->message, problem_json(error));
+		refuse_read(request, is_missing(call) ? missing_code(request) : MCP_INTERNAL_ERROR,
+		            error->message, problem_json(error));
 	else
 		mcp_request_answer(request,
-		                   text ? json_pack("{s:[{s:O, s:s, s:s}]}", "contents", "uri", json_object_get(request->params, "uri"),
+		                   text ? json_pack("{s:[{s:O, s:s, s:s}]}", "contents", "uri",
+		                                    json_object_get(request->params, "uri"),
 		                                    "mimeType", "inode/directory", "text", text)
 		                        : NULL);
 }
@@ -144,15 +161,18 @@ void mcp_resources_read(struct mcp_request *request)
 	if (!uri)
 		return;
 	if (operation)
-		mcp_request_call(request, operation, asked, strcmp(operation, "read_file") == 0 ? file_is_read : directory_is_read);
+		mcp_request_call(request, operation, asked,
+		                 strcmp(operation, "read_file") == 0 ? file_is_read
+		                                                     : directory_is_read);
 	else
-		refuse_read(request, missing_code(request),
-		            "there is no such resource: those of sandboxes are yett://SANDBOX/PATH, outputs are yett://run/ID/stdout",
-		            NULL);
+		refuse_read(
+			request, missing_code(request),
+			"there is no such resource: those of sandboxes are yett://SANDBOX/PATH, outputs are yett://run/ID/stdout",
+			NULL);
 	json_decref(asked);
 }
 
-/* --- listing ------------------------------------------------------------------------------------------------------------------------- */
+/* --- listing ---------------------------------------------------------------------------------- */
 
 struct listing {
 	json_t *resources;
@@ -167,8 +187,10 @@ static void add_output(struct listing *listing, const struct execution *executio
 
 	(void)snprintf(uri, sizeof uri, SCHEME OF_RUNS "/%s/%s", execution->id, name);
 	if (kept->total > 0)
-		(void)json_array_append_new(listing->resources, json_pack("{s:s, s:s, s:O, s:I}", "uri", uri, "name", name, "description",
-		                                                          text, "size", (json_int_t)kept->total));
+		(void)json_array_append_new(listing->resources,
+		                            json_pack("{s:s, s:s, s:O, s:I}", "uri", uri, "name",
+		                                      name, "description", text, "size",
+		                                      (json_int_t)kept->total));
 	json_decref(text);
 }
 
@@ -189,8 +211,10 @@ static void add_sandbox(struct listing *listing, const json_t *sandbox)
 	if (field_text(sandbox, "ended"))
 		return;
 	(void)json_array_append_new(listing->resources,
-	                            json_pack("{s:s++, s:s, s:s, s:s}", "uri", SCHEME, id, "/", "name", name && *name ? name : id,
-	                                      "description", "The files of a sandbox", "mimeType", "inode/directory"));
+	                            json_pack("{s:s++, s:s, s:s, s:s}", "uri", SCHEME, id, "/",
+	                                      "name", name && *name ? name : id, "description",
+	                                      "The files of a sandbox", "mimeType",
+	                                      "inode/directory"));
 }
 
 static void sandboxes_are_listed(struct call *call, void *data)
@@ -227,8 +251,10 @@ void mcp_resources_templates(struct mcp_request *request)
 	static const struct {
 		const char *uri, *name, *description;
 	} templates[] = {
-		{SCHEME "{sandbox}{+path}", "file", "A file of a sandbox, by its absolute path; a directory where that ends with a slash"},
-		{SCHEME OF_RUNS "/{id}/{output}", "output", "What an execution wrote: stdout, stderr, or output, which is both"},
+		{SCHEME "{sandbox}{+path}", "file",
+	         "A file of a sandbox, by its absolute path; a directory where that ends with a slash"},
+		{SCHEME OF_RUNS "/{id}/{output}", "output",
+	         "What an execution wrote: stdout, stderr, or output, which is both"},
 	};
 	json_t *list;
 
@@ -236,7 +262,9 @@ void mcp_resources_templates(struct mcp_request *request)
 		return;
 	list = json_array();
 	for (size_t i = 0; i < ARRAY_SIZE(templates); i++)
-		(void)json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "uriTemplate", templates[i].uri, "name", templates[i].name,
-		                                            "description", templates[i].description));
+		(void)json_array_append_new(list,
+		                            json_pack("{s:s, s:s, s:s}", "uriTemplate",
+		                                      templates[i].uri, "name", templates[i].name,
+		                                      "description", templates[i].description));
 	mcp_request_answer(request, json_pack("{s:o}", "resourceTemplates", list));
 }

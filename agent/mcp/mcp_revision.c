@@ -65,38 +65,46 @@ const char *mcp_revision_of_headers(const struct mcp_headers *headers)
 
 static int refuse_version(const char *asked, struct mcp_refusal *refusal)
 {
-	(void)mcp_rpc_refuse(refusal, MCP_UNSUPPORTED_VERSION, "this revision of the protocol is not supported");
-	refusal->data = json_pack("{s:o, s:s}", "supported", mcp_revision_list(), "requested", asked);
+	(void)mcp_rpc_refuse(refusal, MCP_UNSUPPORTED_VERSION,
+	                     "this revision of the protocol is not supported");
+	refusal->data =
+		json_pack("{s:o, s:s}", "supported", mcp_revision_list(), "requested", asked);
 	return refusal->code;
 }
 
 static int refuse_meta(const char *member, struct mcp_refusal *refusal)
 {
-	(void)mcp_rpc_refuse(refusal, MCP_INVALID_PARAMS,
-	                     "each request of " MCP_REVISION " has \"%s\" in \"_meta\" of its \"params\"; earlier revisions begin with "
-	                     "\"initialize\"",
-	                     member);
+	(void)mcp_rpc_refuse(
+		refusal, MCP_INVALID_PARAMS,
+		"each request of " MCP_REVISION
+		" has \"%s\" in \"_meta\" of its \"params\"; earlier revisions begin with "
+		"\"initialize\"",
+		member);
 	refusal->http_status = 400;
 	return refusal->code;
 }
 
 static int refuse_header(const char *header, struct mcp_refusal *refusal)
 {
-	return mcp_rpc_refuse(refusal, MCP_HEADER_MISMATCH, "the header %s says something else than the body, or is missing", header);
+	return mcp_rpc_refuse(refusal, MCP_HEADER_MISMATCH,
+	                      "the header %s says something else than the body, or is missing",
+	                      header);
 }
 
 /* Whether a header says `text`, as it is or in base64. */
 static bool name_is(const char *header, const char *text)
 {
-	size_t begin = strlen(NAME_BEGIN), end = strlen(NAME_END), length = header ? trimmed(&header) : 0, decoded_length = 0;
+	size_t begin = strlen(NAME_BEGIN), end = strlen(NAME_END),
+	       length = header ? trimmed(&header) : 0, decoded_length = 0;
 	_cleanup_free_ unsigned char *decoded = NULL;
 
-	if (length < begin + end || strncmp(header, NAME_BEGIN, begin) != 0 || strncmp(header + length - end, NAME_END, end) != 0)
+	if (length < begin + end || strncmp(header, NAME_BEGIN, begin) != 0 ||
+	    strncmp(header + length - end, NAME_END, end) != 0)
 		return header_is(header, text);
 	decoded = malloc(length);
 	return decoded &&
-	       sodium_base642bin(decoded, length, header + begin, length - begin - end, NULL, &decoded_length, NULL,
-	                         sodium_base64_VARIANT_ORIGINAL) == 0 &&
+	       sodium_base642bin(decoded, length, header + begin, length - begin - end, NULL,
+	                         &decoded_length, NULL, sodium_base64_VARIANT_ORIGINAL) == 0 &&
 	       decoded_length == strlen(text) && memcmp(decoded, text, decoded_length) == 0;
 }
 
@@ -108,10 +116,14 @@ static const char *named_member(const char *method)
 	return strcmp(method, "resources/read") == 0 ? "uri" : NULL;
 }
 
-static int check_headers(const json_t *message, const struct mcp_headers *headers, struct mcp_refusal *refusal)
+static int check_headers(const json_t *message, const struct mcp_headers *headers,
+                         struct mcp_refusal *refusal)
 {
-	const char *method = json_string_value(json_object_get(message, "method")), *member = named_member(method);
-	const char *name = member ? json_string_value(json_object_get(json_object_get(message, "params"), member)) : NULL;
+	const char *method = json_string_value(json_object_get(message, "method")),
+		   *member = named_member(method);
+	const char *name = member ? json_string_value(json_object_get(
+					    json_object_get(message, "params"), member))
+	                          : NULL;
 
 	if (!header_is(headers->method, method))
 		return refuse_header("Mcp-Method", refusal);
@@ -120,7 +132,8 @@ static int check_headers(const json_t *message, const struct mcp_headers *header
 	return 0;
 }
 
-static int check_modern(const json_t *message, const struct mcp_headers *headers, struct mcp_refusal *refusal)
+static int check_modern(const json_t *message, const struct mcp_headers *headers,
+                        struct mcp_refusal *refusal)
 {
 	const json_t *meta = json_object_get(json_object_get(message, "params"), "_meta");
 	const char *version = json_string_value(json_object_get(meta, MCP_META_VERSION));
@@ -136,13 +149,14 @@ static int check_modern(const json_t *message, const struct mcp_headers *headers
 	return headers ? check_headers(message, headers, refusal) : 0;
 }
 
-int mcp_revision_of(const json_t *message, const struct mcp_headers *headers, const char *agreed, bool *ret_is_modern,
-                    struct mcp_refusal *refusal)
+int mcp_revision_of(const json_t *message, const struct mcp_headers *headers, const char *agreed,
+                    bool *ret_is_modern, struct mcp_refusal *refusal)
 {
 	const json_t *meta = json_object_get(json_object_get(message, "params"), "_meta");
 	const char *method = json_string_value(json_object_get(message, "method"));
 	bool begins = strcmp(method, "initialize") == 0;
-	bool is_modern = json_object_get(meta, MCP_META_VERSION) || (headers && header_is(headers->version, MCP_REVISION));
+	bool is_modern = json_object_get(meta, MCP_META_VERSION) ||
+	                 (headers && header_is(headers->version, MCP_REVISION));
 	int r = 0;
 
 	if (is_modern)

@@ -35,7 +35,8 @@ int mcp_rpc_refuse(struct mcp_refusal *refusal, enum mcp_code code, const char *
 	(void)vsnprintf(refusal->message, sizeof refusal->message, format, arguments);
 	va_end(arguments);
 	/* what it quotes may have been cut within a character */
-	for (size_t end = strlen(refusal->message); end > 0 && !field_is_text(refusal->message, end); end--)
+	for (size_t end = strlen(refusal->message);
+	     end > 0 && !field_is_text(refusal->message, end); end--)
 		refusal->message[end - 1] = '\0';
 	return code;
 }
@@ -47,7 +48,8 @@ json_t *mcp_rpc_parse(const char *text, size_t length, struct mcp_refusal *refus
 
 	if (message)
 		return message;
-	(void)mcp_rpc_refuse(refusal, MCP_PARSE_ERROR, "this is not JSON: %s (at byte %d)", error.text, error.position);
+	(void)mcp_rpc_refuse(refusal, MCP_PARSE_ERROR, "this is not JSON: %s (at byte %d)",
+	                     error.text, error.position);
 	return NULL;
 }
 
@@ -55,21 +57,25 @@ static bool is_id(const json_t *id, struct mcp_refusal *refusal)
 {
 	if (mcp_id_is_one(id))
 		return true;
-	(void)mcp_rpc_refuse(refusal, MCP_INVALID_REQUEST, "\"id\" is a whole number, or a text of at most %d bytes", MCP_ID_MAX);
+	(void)mcp_rpc_refuse(refusal, MCP_INVALID_REQUEST,
+	                     "\"id\" is a whole number, or a text of at most %d bytes", MCP_ID_MAX);
 	return false;
 }
 
 enum mcp_kind mcp_rpc_kind(const json_t *message, struct mcp_refusal *refusal)
 {
-	const json_t *version = json_object_get(message, "jsonrpc"), *method = json_object_get(message, "method");
-	const json_t *id = json_object_get(message, "id"), *params = json_object_get(message, "params");
+	const json_t *version = json_object_get(message, "jsonrpc"),
+		     *method = json_object_get(message, "method");
+	const json_t *id = json_object_get(message, "id"),
+		     *params = json_object_get(message, "params");
 
 	if (!json_is_object(message)) {
 		(void)mcp_rpc_refuse(refusal, MCP_INVALID_REQUEST, "a message is an object");
 		return MCP_NO_MESSAGE;
 	}
 	if (!json_is_string(version) || strcmp(json_string_value(version), "2.0") != 0) {
-		(void)mcp_rpc_refuse(refusal, MCP_INVALID_REQUEST, "\"jsonrpc\" is \"2.0\" in each message");
+		(void)mcp_rpc_refuse(refusal, MCP_INVALID_REQUEST,
+		                     "\"jsonrpc\" is \"2.0\" in each message");
 		return MCP_NO_MESSAGE;
 	}
 	if (!method && (json_object_get(message, "result") || json_object_get(message, "error")))
@@ -90,7 +96,8 @@ enum mcp_kind mcp_rpc_kind(const json_t *message, struct mcp_refusal *refusal)
 /* Takes `value`. */
 static json_t *message_of(json_t *id, const char *name, json_t *value)
 {
-	return value ? json_pack("{s:s, s:O*, s:o}", "jsonrpc", "2.0", "id", id, name, value) : NULL;
+	return value ? json_pack("{s:s, s:O*, s:o}", "jsonrpc", "2.0", "id", id, name, value)
+	             : NULL;
 }
 
 json_t *mcp_rpc_result(json_t *id, json_t *result)
@@ -100,12 +107,15 @@ json_t *mcp_rpc_result(json_t *id, json_t *result)
 
 json_t *mcp_rpc_error(json_t *id, const struct mcp_refusal *refusal)
 {
-	json_t *error = json_pack("{s:i, s:s, s:O*}", "code", (int)refusal->code, "message", refusal->message, "data", refusal->data);
+	json_t *error = json_pack("{s:i, s:s, s:O*}", "code", (int)refusal->code, "message",
+	                          refusal->message, "data", refusal->data);
 
 	return message_of(id, "error", error);
 }
 
 json_t *mcp_rpc_notification(const char *method, json_t *params)
 {
-	return params ? json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params) : NULL;
+	return params ? json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params",
+	                          params)
+	              : NULL;
 }

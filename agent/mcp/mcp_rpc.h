@@ -1,5 +1,6 @@
 /*
- * JSON-RPC 2.0, as the Model Context Protocol has it: what a message must be, and how answers are written.
+ * JSON-RPC 2.0, as the Model Context Protocol has it: what a message must be, and how answers are
+ * written.
  *
  * Pure functions, with the caller's privilege. jsonrpc.org/specification
  */
@@ -30,11 +31,12 @@ struct mcp_refusal {
 };
 
 /* Fills it, without data; returns `code`. */
-int mcp_rpc_refuse(struct mcp_refusal *refusal, enum mcp_code code, const char *format, ...) _printf_(3, 4);
+int mcp_rpc_refuse(struct mcp_refusal *refusal, enum mcp_code code, const char *format, ...)
+	_printf_(3, 4);
 
 /*
- * Reads a message, or a batch of them: any JSON without NUL, duplicate keys, lone surrogates, or more nesting than jansson reads (2048).
- * NULL: it is none, and `refusal` says why.
+ * Reads a message, or a batch of them: any JSON without NUL, duplicate keys, lone surrogates, or
+ * more nesting than jansson reads (2048). NULL: it is none, and `refusal` says why.
  */
 json_t *mcp_rpc_parse(const char *text, size_t length, struct mcp_refusal *refusal);
 
@@ -47,7 +49,8 @@ enum mcp_kind {
 };
 enum mcp_kind mcp_rpc_kind(const json_t *message, struct mcp_refusal *refusal);
 
-/* Messages to the client, the caller's. `id` is borrowed (NULL: it is not known), `result` and `params` are taken. NULL: no memory. */
+/* Messages to the client, the caller's. `id` is borrowed (NULL: it is not known), `result` and
+ * `params` are taken. NULL: no memory. */
 json_t *mcp_rpc_result(json_t *id, json_t *result);
 json_t *mcp_rpc_error(json_t *id, const struct mcp_refusal *refusal);
 json_t *mcp_rpc_notification(const char *method, json_t *params);

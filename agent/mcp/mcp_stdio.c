@@ -1,8 +1,8 @@
 /*
  * The Model Context Protocol on standard input and output: `yett mcp`.
  *
- * One message a line in both directions, and nothing else on the output. A client that does not read is not read either, so what waits
- * for it is bounded. With the caller's privilege.
+ * One message a line in both directions, and nothing else on the output. A client that does not
+ * read is not read either, so what waits for it is bounded. With the caller's privilege.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ struct stdio {
 	int status;
 };
 
-/* --- the end ------------------------------------------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static int on_last(sd_event_source *source, uint64_t now, void *data)
 {
@@ -53,7 +53,8 @@ static void wait_for_reader(struct stdio *stdio)
 	if (stdio->last)
 		r = sd_event_source_set_time_relative(stdio->last, FLUSH_US);
 	else
-		r = sd_event_add_time_relative(stdio->loop, &stdio->last, CLOCK_MONOTONIC, FLUSH_US, 0, on_last, stdio);
+		r = sd_event_add_time_relative(stdio->loop, &stdio->last, CLOCK_MONOTONIC, FLUSH_US,
+		                               0, on_last, stdio);
 	if (r < 0)
 		(void)sd_event_exit(stdio->loop, stdio->status);
 }
@@ -88,7 +89,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 	return 0;
 }
 
-/* --- lines --------------------------------------------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static bool is_full(const struct stdio *stdio)
 {
@@ -128,7 +129,8 @@ static void take_lines(struct stdio *stdio)
 	size_t at = 0;
 
 	while (!is_full(stdio) && !stdio->output.is_lost) {
-		char *end = memchr(stdio->bytes + stdio->searched, '\n', stdio->length - stdio->searched);
+		char *end = memchr(stdio->bytes + stdio->searched, '\n',
+		                   stdio->length - stdio->searched);
 
 		if (!end) {
 			stdio->searched = stdio->length;
@@ -140,18 +142,23 @@ static void take_lines(struct stdio *stdio)
 	memmove(stdio->bytes, stdio->bytes + at, stdio->length - at);
 	stdio->length -= at;
 	stdio->searched -= at;
-	if (stdio->searched == stdio->length && stdio->length > (stdio->is_dropping ? 0 : MCP_MESSAGE_MAX))
+	if (stdio->searched == stdio->length &&
+	    stdio->length > (stdio->is_dropping ? 0 : MCP_MESSAGE_MAX))
 		drop(stdio);
 }
 
-/* Until there is room for answers only the end of the input is waited for; and when that has come, for the reader. */
+/* Until there is room for answers only the end of the input is waited for; and when that has come,
+ * for the reader. */
 static void watch_on(struct stdio *stdio)
 {
 	bool is_stuck = is_full(stdio);
 
 	if (stdio->is_polled)
-		(void)sd_event_source_set_io_events(stdio->reading, is_stuck ? EPOLLRDHUP : EPOLLIN);
-	(void)sd_event_source_set_enabled(stdio->reading, is_stuck && (stdio->is_closed || !stdio->is_polled) ? SD_EVENT_OFF : SD_EVENT_ON);
+		(void)sd_event_source_set_io_events(stdio->reading,
+		                                    is_stuck ? EPOLLRDHUP : EPOLLIN);
+	(void)sd_event_source_set_enabled(
+		stdio->reading,
+		is_stuck && (stdio->is_closed || !stdio->is_polled) ? SD_EVENT_OFF : SD_EVENT_ON);
 	if (is_stuck && stdio->is_closed)
 		wait_for_reader(stdio);
 }
@@ -176,7 +183,7 @@ static void on_written(void *data)
 	go_on(data);
 }
 
-/* --- input --------------------------------------------------------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static int make_room(struct stdio *stdio)
 {
@@ -234,7 +241,8 @@ static int on_turn(sd_event_source *source, void *data)
 
 static int watch_input(struct stdio *stdio)
 {
-	int r = sd_event_add_io(stdio->loop, &stdio->reading, stdio->input, EPOLLIN, on_input, stdio);
+	int r = sd_event_add_io(stdio->loop, &stdio->reading, stdio->input, EPOLLIN, on_input,
+	                        stdio);
 
 	stdio->is_polled = r >= 0;
 	if (r != -EPERM)
@@ -243,7 +251,7 @@ static int watch_input(struct stdio *stdio)
 	return r < 0 ? r : sd_event_source_set_enabled(stdio->reading, SD_EVENT_ON);
 }
 
-/* --- all together -------------------------------------------------------------------------------------------------------------------- */
+/* --- all together ----------------------------------------------------------------------------- */
 
 static void send_line(const struct mcp_message *message, void *data)
 {
@@ -270,8 +278,9 @@ static int begin(struct stdio *stdio, struct agent *agent, int output)
 }
 
 /*
- * Reads messages from `input`, one a line, and writes to `output`, until `input` ends, nobody reads `output` any more, or a signal asks it
- * to end: then what goes on is given up. A call that takes longer than `patience_ms` is answered as running. The status to exit with.
+ * Reads messages from `input`, one a line, and writes to `output`, until `input` ends, nobody reads
+ * `output` any more, or a signal asks it to end: then what goes on is given up. A call that takes
+ * longer than `patience_ms` is answered as running. The status to exit with.
  */
 static int run(struct agent *agent, int input, int output, uint64_t patience_ms)
 {
@@ -313,7 +322,8 @@ static int read_time(const char *text, uint64_t *ret_ms)
 
 int mcp_main(struct agent *agent, int argc, char **argv)
 {
-	static const struct option options[] = {{"patience", required_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'}, {0}};
+	static const struct option options[] = {
+		{"patience", required_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'}, {0}};
 	uint64_t patience_ms = MCP_PATIENCE_MS;
 	int c;
 
@@ -325,7 +335,8 @@ int mcp_main(struct agent *agent, int argc, char **argv)
 		if (c != 'p')
 			return FRONT_USAGE;
 		if (read_time(optarg, &patience_ms) < 0) {
-			(void)fprintf(stderr, "yett mcp: --patience: expected a time like 30s or 5m\n");
+			(void)fprintf(stderr,
+			              "yett mcp: --patience: expected a time like 30s or 5m\n");
 			return FRONT_USAGE;
 		}
 	}

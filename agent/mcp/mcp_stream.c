@@ -14,10 +14,12 @@ struct mcp_batch {
 	size_t left;     /* that are not answered yet, and one more while it is read */
 };
 
-static const char no_memory[] = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,\"message\":\"there is no memory to answer\"}}";
+static const char no_memory[] =
+	"{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,\"message\":\"there is no memory to answer\"}}";
 
 /* Takes `message`; NULL: there is no memory for it. */
-static void send_message(struct mcp_stream *stream, json_t *message, bool is_last, unsigned http_status)
+static void send_message(struct mcp_stream *stream, json_t *message, bool is_last,
+                         unsigned http_status)
 {
 	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 	struct mcp_message sent = {.text = text ? text : no_memory,
@@ -44,7 +46,8 @@ static void settle(struct mcp_stream *stream)
 	stream->send(&nothing, stream->data);
 }
 
-void mcp_stream_deliver(struct mcp_stream *stream, struct mcp_batch *batch, json_t *message, unsigned http_status)
+void mcp_stream_deliver(struct mcp_stream *stream, struct mcp_batch *batch, json_t *message,
+                        unsigned http_status)
 {
 	if (!batch)
 		send_message(stream, message, stream->is_post, http_status);
@@ -60,13 +63,14 @@ void mcp_stream_tell(struct mcp_stream *stream, json_t *message)
 		json_decref(message);
 }
 
-static void refuse(struct mcp_stream *stream, struct mcp_batch *batch, json_t *id, struct mcp_refusal *refusal)
+static void refuse(struct mcp_stream *stream, struct mcp_batch *batch, json_t *id,
+                   struct mcp_refusal *refusal)
 {
 	mcp_stream_deliver(stream, batch, mcp_rpc_error(id, refusal), refusal->http_status);
 	json_decref(refusal->data);
 }
 
-/* --- what the client tells ----------------------------------------------------------------------------------------------------------- */
+/* --- what the client tells -------------------------------------------------------------------- */
 
 static void cancel_in(struct mcp_stream *stream, const json_t *id)
 {
@@ -88,7 +92,8 @@ static void cancel(struct mcp_stream *stream, const json_t *id)
 		cancel_in(stream, id);
 		return;
 	}
-	for (struct mcp_stream *other = stream->mcp->streams; other && stream->session[0]; other = next) {
+	for (struct mcp_stream *other = stream->mcp->streams; other && stream->session[0];
+	     other = next) {
 		next = other->next;
 		if (other != stream && strcmp(other->session, stream->session) == 0)
 			cancel_in(other, id);
@@ -104,10 +109,11 @@ static void hear(struct mcp_stream *stream, const json_t *message)
 		cancel(stream, id);
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* Takes `message`. */
-static void take_message(struct mcp_stream *stream, json_t *message, size_t size, struct mcp_batch *batch)
+static void take_message(struct mcp_stream *stream, json_t *message, size_t size,
+                         struct mcp_batch *batch)
 {
 	struct mcp_refusal refusal = {0};
 	json_t *id = json_object_get(message, "id");
@@ -153,8 +159,10 @@ static void take_batch(struct mcp_stream *stream, json_t *messages, size_t size)
 	size_t count = json_array_size(messages);
 
 	if (!mcp_revision_has_batches(stream->agreed) || count == 0 || count > MCP_REQUESTS_MAX) {
-		(void)mcp_rpc_refuse(&refusal, MCP_INVALID_REQUEST,
-		                     "a message is an object; lists of 1 to %d of them are of revision 2025-03-26 only", MCP_REQUESTS_MAX);
+		(void)mcp_rpc_refuse(
+			&refusal, MCP_INVALID_REQUEST,
+			"a message is an object; lists of 1 to %d of them are of revision 2025-03-26 only",
+			MCP_REQUESTS_MAX);
 		refuse(stream, NULL, NULL, &refusal);
 		json_decref(messages);
 		return;
@@ -202,11 +210,12 @@ void mcp_stream_too_long(struct mcp_stream *stream, json_t *id)
 {
 	struct mcp_refusal refusal = {0};
 
-	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_REQUEST, "a message is at most %u bytes long", MCP_MESSAGE_MAX);
+	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_REQUEST, "a message is at most %u bytes long",
+	                     MCP_MESSAGE_MAX);
 	refuse(stream, NULL, id, &refusal);
 }
 
-/* --- beginning and end --------------------------------------------------------------------------------------------------------------- */
+/* --- beginning and end ------------------------------------------------------------------------ */
 
 struct mcp_stream *mcp_stream_new(struct mcp *mcp, mcp_send_fn send, void *data)
 {
@@ -219,8 +228,8 @@ struct mcp_stream *mcp_stream_new(struct mcp *mcp, mcp_send_fn send, void *data)
 	return stream;
 }
 
-struct mcp_stream *mcp_stream_post(struct mcp *mcp, const struct mcp_headers *headers, const char *body, size_t length, mcp_send_fn send,
-                                   void *data)
+struct mcp_stream *mcp_stream_post(struct mcp *mcp, const struct mcp_headers *headers,
+                                   const char *body, size_t length, mcp_send_fn send, void *data)
 {
 	struct mcp_stream *stream = mcp_stream_new(mcp, send, data);
 
@@ -247,7 +256,8 @@ void mcp_stream_end(struct mcp_stream *stream)
 		if (request->call)
 			mcp_request_free(request);
 		else
-			mcp_request_answer(request, json_pack("{s:{s:O}}", "_meta", MCP_META_SUBSCRIPTION, request->id));
+			mcp_request_answer(request, json_pack("{s:{s:O}}", "_meta",
+			                                      MCP_META_SUBSCRIPTION, request->id));
 	}
 }
 

@@ -1,5 +1,6 @@
 /*
- * Streams and requests, as the parts of the Model Context Protocol see them: who asked, and how an answer gets there.
+ * Streams and requests, as the parts of the Model Context Protocol see them: who asked, and how an
+ * answer gets there.
  *
  * Of this folder only. With the caller's privilege.
  */
@@ -29,8 +30,9 @@ struct mcp_stream {
 	mcp_send_fn send;
 	void *data;
 	bool is_post, is_without_events, is_over;
-	bool is_session_new;            /* `session` was made for it: its client is told */
-	const char *agreed;             /* the legacy revision: of stdio since `initialize`, of a POST what its headers say; NULL: none */
+	bool is_session_new; /* `session` was made for it: its client is told */
+	const char *agreed;  /* the legacy revision: of stdio since `initialize`, of a POST what its
+	                        headers say; NULL: none */
 	char session[MCP_SESSION_SIZE]; /* whose requests these are, over HTTP; empty: nobody's */
 	const struct mcp_headers *headers; /* while a POST is received; else NULL */
 	struct mcp_request *requests;
@@ -64,10 +66,11 @@ struct mcp_method {
 
 extern const struct mcp_method mcp_methods[];
 
-/* --- requests: mcp_request.c --------------------------------------------------------------------------------------------------------- */
+/* --- requests: mcp_request.c ------------------------------------------------------------------ */
 
 /* Takes `message`, a request of `size` bytes, and begins to answer it. */
-void mcp_request_begin(struct mcp_stream *stream, json_t *message, size_t size, struct mcp_batch *batch);
+void mcp_request_begin(struct mcp_stream *stream, json_t *message, size_t size,
+                       struct mcp_batch *batch);
 
 /* Takes `result` (NULL: no memory), to which what its revision asks for is added. */
 void mcp_request_answer(struct mcp_request *request, json_t *result);
@@ -79,8 +82,8 @@ void mcp_request_refuse(struct mcp_request *request, struct mcp_refusal *refusal
 void mcp_request_tell(const struct mcp_request *request, const char *method, json_t *params);
 
 /*
- * Begins an operation for it, of which its client hears the progress where it asked for that. `on_done` answers or refuses it. The
- * arguments are borrowed.
+ * Begins an operation for it, of which its client hears the progress where it asked for that.
+ * `on_done` answers or refuses it. The arguments are borrowed.
  */
 void mcp_request_call(struct mcp_request *request, const char *operation, const json_t *arguments,
                       void (*on_done)(struct call *call, void *request));
@@ -88,16 +91,18 @@ void mcp_request_call(struct mcp_request *request, const char *operation, const 
 /* A text of "params". NULL: it is missing, and the request is refused, and gone. */
 const char *mcp_request_text(struct mcp_request *request, const char *name);
 
-/* Whether it has no "cursor": there is no second page of anything. Where it has, it is refused, and gone. */
+/* Whether it has no "cursor": there is no second page of anything. Where it has, it is refused, and
+ * gone. */
 bool mcp_request_is_first_page(struct mcp_request *request);
 
 /* Gives it up, without an answer. */
 void mcp_request_free(struct mcp_request *request);
 
-/* --- streams: mcp_stream.c ----------------------------------------------------------------------------------------------------------- */
+/* --- streams: mcp_stream.c -------------------------------------------------------------------- */
 
 /* Takes `message` (NULL: no memory), an answer to a request of `batch` (NULL: of none). */
-void mcp_stream_deliver(struct mcp_stream *stream, struct mcp_batch *batch, json_t *message, unsigned http_status);
+void mcp_stream_deliver(struct mcp_stream *stream, struct mcp_batch *batch, json_t *message,
+                        unsigned http_status);
 
 /* Takes `message`, which is no answer. */
 void mcp_stream_tell(struct mcp_stream *stream, json_t *message);
@@ -112,7 +117,7 @@ void mcp_stream_too_long(struct mcp_stream *stream, json_t *id);
 /* The server ends: who listens is told so. What goes on is given up. */
 void mcp_stream_end(struct mcp_stream *stream);
 
-/* --- what is asked for: mcp_tools.c, mcp_resources.c --------------------------------------------------------------------------------- */
+/* --- what is asked for: mcp_tools.c, mcp_resources.c ------------------------------------------ */
 
 void mcp_tools_list(struct mcp_request *request);
 void mcp_tools_call(struct mcp_request *request);
@@ -121,4 +126,5 @@ void mcp_resources_templates(struct mcp_request *request);
 void mcp_resources_read(struct mcp_request *request);
 
 /* The text for a model, of an operation's answer: mcp_text.c. The caller's. NULL: no memory. */
-char *mcp_text_of(const struct operation *operation, const json_t *answer, const struct yett_error *error);
+char *mcp_text_of(const struct operation *operation, const json_t *answer,
+                  const struct yett_error *error);

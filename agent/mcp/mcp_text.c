@@ -1,4 +1,5 @@
-/* What a model reads of an answer: as little as tells it all. The whole is in structuredContent. See mcp_stream.h. */
+/* What a model reads of an answer: as little as tells it all. The whole is in structuredContent.
+ * See mcp_stream.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static void put_line(FILE *to, const char *text)
 		(void)fputc('\n', to);
 }
 
-/* --- what was run -------------------------------------------------------------------------------------------------------------------- */
+/* --- what was run ----------------------------------------------------------------------------- */
 
 static void put_status(FILE *to, const json_t *answer)
 {
@@ -31,7 +32,8 @@ static void put_status(FILE *to, const json_t *answer)
 	bool is_fine = strcmp(status, "completed") == 0 || !*status;
 
 	if (strcmp(status, "running") == 0 || strcmp(status, "pending") == 0)
-		(void)fprintf(to, "[%s: wait_command {\"id\": \"%s\"} tells how it goes on]\n", status, text_in(answer, "id"));
+		(void)fprintf(to, "[%s: wait_command {\"id\": \"%s\"} tells how it goes on]\n",
+		              status, text_in(answer, "id"));
 	else if (!is_fine)
 		(void)fprintf(to, "[%s%s%s]\n", status, *why ? ": " : "", why);
 }
@@ -46,7 +48,8 @@ static void put_denied(FILE *to, const json_t *answer)
 	{
 		const char *mend = text_in(one, "mend");
 
-		(void)fprintf(to, "[denied: %s%s%s]\n", text_in(one, "message"), *mend ? "; it needs " : "", mend);
+		(void)fprintf(to, "[denied: %s%s%s]\n", text_in(one, "message"),
+		              *mend ? "; it needs " : "", mend);
 	}
 	if (field_bool(answer, "denied_more"))
 		(void)fputs("[denied: more than this]\n", to);
@@ -57,12 +60,14 @@ static void put_warnings(FILE *to, const json_t *answer)
 	const json_t *warnings = field_get(answer, "warnings");
 
 	for (size_t i = 0; i < json_array_size(warnings); i++)
-		(void)fprintf(to, "[warning: %s]\n", json_string_value(json_array_get(warnings, i)));
+		(void)fprintf(to, "[warning: %s]\n",
+		              json_string_value(json_array_get(warnings, i)));
 }
 
 static void put_outputs(FILE *to, const json_t *answer)
 {
-	const char *out = text_in(answer, "stdout"), *err = text_in(answer, "stderr"), *value = text_in(answer, "value");
+	const char *out = text_in(answer, "stdout"), *err = text_in(answer, "stderr"),
+		   *value = text_in(answer, "value");
 	const char *version = text_in(answer, "version");
 
 	if (*out && *err)
@@ -91,18 +96,20 @@ static void put_execution(FILE *to, const json_t *answer)
 		(void)fputs("(no output)\n", to);
 }
 
-/* --- files --------------------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void put_content(FILE *to, const json_t *answer)
 {
-	int64_t offset = field_number(answer, "offset", 0), length = field_number(answer, "length", 0);
+	int64_t offset = field_number(answer, "offset", 0),
+		length = field_number(answer, "length", 0);
 	int64_t size = field_number(answer, "size", 0);
 
 	if (strcmp(text_in(answer, "encoding"), "base64") == 0)
 		(void)fputs("[in base64]\n", to);
 	put_line(to, text_in(answer, "content"));
 	if (offset > 0 || offset + length < size)
-		(void)fprintf(to, "[bytes %lld to %lld of %lld]\n", (long long)offset, (long long)(offset + length), (long long)size);
+		(void)fprintf(to, "[bytes %lld to %lld of %lld]\n", (long long)offset,
+		              (long long)(offset + length), (long long)size);
 }
 
 static void put_written(FILE *to, const json_t *answer)
@@ -118,22 +125,24 @@ static void put_entries(FILE *to, const json_t *answer)
 		const json_t *entry = json_array_get(entries, i);
 		const char *link = text_in(entry, "link");
 
-		(void)fprintf(to, "%s %10lld %s%s%s%s\n", text_in(entry, "permissions"), (long long)field_number(entry, "size", 0),
-		              text_in(entry, "name"), strcmp(text_in(entry, "kind"), "directory") == 0 ? "/" : "", *link ? " -> " : "",
-		              link);
+		(void)fprintf(to, "%s %10lld %s%s%s%s\n", text_in(entry, "permissions"),
+		              (long long)field_number(entry, "size", 0), text_in(entry, "name"),
+		              strcmp(text_in(entry, "kind"), "directory") == 0 ? "/" : "",
+		              *link ? " -> " : "", link);
 	}
 	if (field_bool(answer, "truncated"))
 		(void)fputs("[there are more]\n", to);
 }
 
-/* --- all together -------------------------------------------------------------------------------------------------------------------- */
+/* --- all together ----------------------------------------------------------------------------- */
 
 static const struct {
 	const char *operation;
 	void (*put)(FILE *to, const json_t *answer);
 } texts[] = {
-	{"run_code", put_execution}, {"run_command", put_execution}, {"wait_command", put_execution},
-	{"read_file", put_content},  {"write_file", put_written},    {"list_files", put_entries},
+	{"run_code", put_execution},     {"run_command", put_execution},
+	{"wait_command", put_execution}, {"read_file", put_content},
+	{"write_file", put_written},     {"list_files", put_entries},
 };
 
 /* What has no text of its own is shown as it is. */
@@ -172,7 +181,8 @@ static void trim(char *text)
 		text[length - 1] = '\0';
 }
 
-char *mcp_text_of(const struct operation *operation, const json_t *answer, const struct yett_error *error)
+char *mcp_text_of(const struct operation *operation, const json_t *answer,
+                  const struct yett_error *error)
 {
 	char *bytes = NULL;
 	size_t length = 0;

@@ -7,21 +7,25 @@
 #define EXACT_MAX (1LL << 53) /* ECMA-262, Number.MAX_SAFE_INTEGER */
 
 /*
- * What hosts are told of an operation, so that they can ask their user before. Each is said: what is missing would mean the worst. A
- * program that is run does what the bounds let it; in a sandbox of somebody else's, whatever that one may.
+ * What hosts are told of an operation, so that they can ask their user before. Each is said: what
+ * is missing would mean the worst. A program that is run does what the bounds let it; in a sandbox
+ * of somebody else's, whatever that one may.
  */
 static json_t *annotations(const struct operation *operation, const struct bounds *bounds)
 {
 	bool runs = operation->flags & OPERATION_RUNS;
 
-	return json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", operation->title, "readOnlyHint", operation->flags & OPERATION_READS,
-	                 "destructiveHint",
-	                 (operation->flags & OPERATION_DESTROYS) || (runs && (bounds_can_write(bounds) || bounds->has_all_sandboxes)),
-	                 "idempotentHint", operation->flags & OPERATION_ASKS_AGAIN, "openWorldHint",
-	                 runs && (bounds->network != YETT_NETWORK_NONE || bounds->has_all_sandboxes));
+	return json_pack(
+		"{s:s, s:b, s:b, s:b, s:b}", "title", operation->title, "readOnlyHint",
+		operation->flags & OPERATION_READS, "destructiveHint",
+		(operation->flags & OPERATION_DESTROYS) ||
+			(runs && (bounds_can_write(bounds) || bounds->has_all_sandboxes)),
+		"idempotentHint", operation->flags & OPERATION_ASKS_AGAIN, "openWorldHint",
+		runs && (bounds->network != YETT_NETWORK_NONE || bounds->has_all_sandboxes));
 }
 
-/* Each type is one, where JSON Schema may have a list of them, and no number is beyond those that are exact everywhere. */
+/* Each type is one, where JSON Schema may have a list of them, and no number is beyond those that
+ * are exact everywhere. */
 static void make_plain(json_t *schema)
 {
 	json_t *type = json_object_get(schema, "type"), *choices = json_object_get(schema, "enum"),
@@ -42,7 +46,8 @@ static void make_plain(json_t *schema)
 		make_plain(json_object_iter_value(at));
 }
 
-/* The schema of requests as models of all kinds take it. It asks for less than is taken: what may be null may as well be left out. */
+/* The schema of requests as models of all kinds take it. It asks for less than is taken: what may
+ * be null may as well be left out. */
 static json_t *input_schema(const struct operation *operation)
 {
 	json_t *schema = fields_schema(operation->asked);
@@ -53,9 +58,11 @@ static json_t *input_schema(const struct operation *operation)
 
 static json_t *tool(const struct operation *operation, const struct bounds *bounds)
 {
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", operation->name, "title", operation->title, "description",
-	                 operation->description, "inputSchema", input_schema(operation), "outputSchema", fields_schema(operation->answered),
-	                 "annotations", annotations(operation, bounds));
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", operation->name, "title",
+	                 operation->title, "description", operation->description, "inputSchema",
+	                 input_schema(operation), "outputSchema",
+	                 fields_schema(operation->answered), "annotations",
+	                 annotations(operation, bounds));
 }
 
 /* NULL: no memory. */
@@ -86,14 +93,17 @@ void mcp_tools_list(struct mcp_request *request)
 static void answer(struct call *call, void *data)
 {
 	struct mcp_request *request = data;
-	const struct operation *operation = operation_find(json_string_value(json_object_get(request->params, "name")));
+	const struct operation *operation =
+		operation_find(json_string_value(json_object_get(request->params, "name")));
 	const struct yett_error *error = call_error(call);
 	_cleanup_free_ char *text = mcp_text_of(operation, call_answer(call), error);
 
-	mcp_request_answer(request, text ? json_pack("{s:[{s:s, s:o}], s:O, s:b}", "content", "type", "text", "text",
-	                                             field_make_text(text, strlen(text)), "structuredContent", call_answer(call), "isError",
-	                                             error != NULL)
-	                                 : NULL);
+	mcp_request_answer(request,
+	                   text ? json_pack("{s:[{s:s, s:o}], s:O, s:b}", "content", "type", "text",
+	                                    "text", field_make_text(text, strlen(text)),
+	                                    "structuredContent", call_answer(call), "isError",
+	                                    error != NULL)
+	                        : NULL);
 }
 
 void mcp_tools_call(struct mcp_request *request)
@@ -111,6 +121,7 @@ void mcp_tools_call(struct mcp_request *request)
 	if (operation_find(name))
 		(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS, "\"arguments\" is an object");
 	else
-		(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS, "there is no tool \"%.100s\"", name);
+		(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS, "there is no tool \"%.100s\"",
+		                     name);
 	mcp_request_refuse(request, &refusal);
 }

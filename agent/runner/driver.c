@@ -1,8 +1,9 @@
 /*
  * See driver.h.
  *
- * A request is written to the driver's stdin as one line. Its outputs are the code's, up to a marker with a number that nobody could know
- * before: one on each output, and behind that of stdout one line of JSON. Both have come: the piece is over.
+ * A request is written to the driver's stdin as one line. Its outputs are the code's, up to a
+ * marker with a number that nobody could know before: one on each output, and behind that of stdout
+ * one line of JSON. Both have come: the piece is over.
  */
 #include "agent/runner/driver.h"
 
@@ -13,11 +14,12 @@
 
 #include "agent/nonce.h"
 
-#define NONCE_SIZE      32 /* hexadecimal digits */
-#define MARKER_SIZE     (NONCE_SIZE + 2)
-#define OUTCOME_MAX     (1 << 20)
-#define NUMBER_MAX      9e15 /* as a double has it, and JSON: 2^53 */
-#define KEPT_BY_PROGRAM 4    /* in a language's kept_by: the program, which an interpreter replaces */
+#define NONCE_SIZE  32 /* hexadecimal digits */
+#define MARKER_SIZE (NONCE_SIZE + 2)
+#define OUTCOME_MAX (1 << 20)
+#define NUMBER_MAX  9e15 /* as a double has it, and JSON: 2^53 */
+/* in a language's kept_by: the program, which an interpreter replaces */
+#define KEPT_BY_PROGRAM 4
 
 /* One output while a piece runs. */
 struct driver_stream {
@@ -105,7 +107,8 @@ void drivers_free(struct drivers *drivers)
 	free(drivers);
 }
 
-/* What is sent is not waited for: who is in the sandbox may keep its init from answering, and others are served meanwhile. */
+/* What is sent is not waited for: who is in the sandbox may keep its init from answering, and
+ * others are served meanwhile. */
 static void kill_driver(struct driver *driver)
 {
 	uint64_t grace_us = (uint64_t)EXECUTION_GRACE_MS * 1000;
@@ -119,7 +122,7 @@ static void kill_driver(struct driver *driver)
 		(void)sd_event_source_set_enabled(driver->timer, SD_EVENT_ONESHOT);
 }
 
-/* --- what is written ----------------------------------------------------------------------------------------------------------------- */
+/* --- what is written -------------------------------------------------------------------------- */
 
 static int on_writable(sd_event_source *source, int fd, uint32_t events, void *data)
 {
@@ -139,7 +142,7 @@ static int on_writable(sd_event_source *source, int fd, uint32_t events, void *d
 	return 0;
 }
 
-/* --- what is read -------------------------------------------------------------------------------------------------------------------- */
+/* --- what is read ----------------------------------------------------------------------------- */
 
 static void emit(struct driver *driver, enum yett_stream stream, const char *bytes, size_t length)
 {
@@ -155,7 +158,8 @@ static void take_line(struct driver *driver, const char *bytes, size_t length)
 
 	if (driver->has_line)
 		return;
-	if (driver->line_length + size <= OUTCOME_MAX && (line = realloc(driver->line, driver->line_length + size + 1))) {
+	if (driver->line_length + size <= OUTCOME_MAX &&
+	    (line = realloc(driver->line, driver->line_length + size + 1))) {
 		driver->line = line;
 		memcpy(line + driver->line_length, bytes, size);
 		driver->line_length += size;
@@ -175,8 +179,10 @@ static size_t tail_of_marker(const struct driver *driver, const char *bytes, siz
 	return 0;
 }
 
-/* Output up to the marker is the code's. What comes behind it, while other output is waited for, is nobody's. */
-static void take_bytes(struct driver *driver, enum yett_stream number, const char *bytes, size_t length)
+/* Output up to the marker is the code's. What comes behind it, while other output is waited for, is
+ * nobody's. */
+static void take_bytes(struct driver *driver, enum yett_stream number, const char *bytes,
+                       size_t length)
 {
 	struct driver_stream *stream = &driver->streams[number];
 	const char *marker = memmem(bytes, length, driver->marker, MARKER_SIZE);
@@ -186,7 +192,8 @@ static void take_bytes(struct driver *driver, enum yett_stream number, const cha
 		emit(driver, number, bytes, (size_t)(marker - bytes));
 		stream->is_marked = true;
 		if (number == YETT_STREAM_OUT)
-			take_line(driver, marker + MARKER_SIZE, (size_t)(bytes + length - marker) - MARKER_SIZE);
+			take_line(driver, marker + MARKER_SIZE,
+			          (size_t)(bytes + length - marker) - MARKER_SIZE);
 		return;
 	}
 	held = tail_of_marker(driver, bytes, length);
@@ -195,7 +202,8 @@ static void take_bytes(struct driver *driver, enum yett_stream number, const cha
 	stream->held_length = held;
 }
 
-static void on_output(struct yett_command *command, enum yett_stream number, const char *bytes, size_t length, void *data)
+static void on_output(struct yett_command *command, enum yett_stream number, const char *bytes,
+                      size_t length, void *data)
 {
 	struct driver *driver = data;
 	struct driver_stream *stream = &driver->streams[number];
@@ -218,7 +226,7 @@ static void on_output(struct yett_command *command, enum yett_stream number, con
 		(void)sd_event_source_set_enabled(driver->settling, SD_EVENT_ONESHOT);
 }
 
-/* --- pieces -------------------------------------------------------------------------------------------------------------------------- */
+/* --- pieces ----------------------------------------------------------------------------------- */
 
 static void end_driver(struct driver *driver);
 
@@ -247,7 +255,8 @@ static uint64_t number_of(const json_t *outcome, const char *name, double scale)
 	return number > 0 && number < NUMBER_MAX ? (uint64_t)number : 0;
 }
 
-/* Times and memory as the driver has counted them: the code could have told others, and has nothing of it. */
+/* Times and memory as the driver has counted them: the code could have told others, and has nothing
+ * of it. */
 static void fill_result(struct driver *driver, const json_t *outcome)
 {
 	struct execution_phase *phase = &driver->current->execution->phases[EXECUTION_RUN];
@@ -279,12 +288,14 @@ static void begin_next(struct driver *driver);
 /* Both markers have come. */
 static void settle(struct driver *driver)
 {
-	json_t *outcome = json_loadb(driver->line ? driver->line : "", driver->line_length, 0, NULL);
+	json_t *outcome =
+		json_loadb(driver->line ? driver->line : "", driver->line_length, 0, NULL);
 	struct driver_piece *piece;
 
 	if (!json_is_object(outcome)) {
 		json_decref(outcome);
-		outcome = json_pack("{s:i, s:s}", "status", 1, "error", "what came of the code was lost");
+		outcome = json_pack("{s:i, s:s}", "status", 1, "error",
+		                    "what came of the code was lost");
 	}
 	fill_result(driver, outcome);
 	driver->has_answered = true;
@@ -329,13 +340,15 @@ static struct driver_piece *lose_current(struct driver *driver)
 
 	for (size_t i = 0; i < ARRAY_SIZE(driver->streams); i++) {
 		if (!driver->streams[i].is_marked)
-			emit(driver, (enum yett_stream)i, driver->streams[i].held, driver->streams[i].held_length);
+			emit(driver, (enum yett_stream)i, driver->streams[i].held,
+			     driver->streams[i].held_length);
 	}
 	r = yett_command_wait(driver->command, 0, &result, &phase->error);
 	if (r == 0)
 		phase->result = *result;
 	else if (r == YETT_E_TIMEOUT)
-		(void)error_set(&phase->error, YETT_E_TIMEOUT, YETT_R_NONE, "the sandbox does not answer");
+		(void)error_set(&phase->error, YETT_E_TIMEOUT, YETT_R_NONE,
+		                "the sandbox does not answer");
 	phase->result.wall_us = now_us(driver) - driver->begun_us;
 	phase->is_over = true;
 	return take_current(driver);
@@ -374,7 +387,8 @@ static int send_request(struct driver *driver, struct driver_piece *piece)
 	driver->marker[0] = '\x1e';
 	nonce_make(driver->marker + 1, NONCE_SIZE);
 	driver->marker[MARKER_SIZE - 1] = '\x1e'; /* where a NUL was written */
-	(void)json_object_set_new(piece->request.request, "nonce", json_stringn(driver->marker + 1, NONCE_SIZE));
+	(void)json_object_set_new(piece->request.request, "nonce",
+	                          json_stringn(driver->marker + 1, NONCE_SIZE));
 	text = json_dumps(piece->request.request, JSON_COMPACT | JSON_ENSURE_ASCII);
 	if (!text)
 		return -ENOMEM;
@@ -404,10 +418,12 @@ static void begin_next(struct driver *driver)
 	execution->phases[EXECUTION_RUN].is_begun = true;
 	r = send_request(driver, piece);
 	if (r >= 0 && piece->request.timeout_ms > 0)
-		r = sd_event_source_set_time_relative(driver->timer, piece->request.timeout_ms * 1000);
+		r = sd_event_source_set_time_relative(driver->timer,
+		                                      piece->request.timeout_ms * 1000);
 	if (r >= 0 && piece->request.timeout_ms > 0)
 		r = sd_event_source_set_enabled(driver->timer, SD_EVENT_ONESHOT);
-	/* Without memory the piece can be neither sent nor bounded: the driver ends, and the piece with it. */
+	/* Without memory the piece can be neither sent nor bounded: the driver ends, and the piece
+	 * with it. */
 	if (r < 0)
 		kill_driver(driver);
 }
@@ -426,7 +442,8 @@ static int start_driver(struct driver *driver, const char *interpreter, struct y
 	size_t count = 0;
 	int r;
 
-	for (const char *const *at = driver->language->kept_by; *at && count + 2 < ARRAY_SIZE(argv); at++)
+	for (const char *const *at = driver->language->kept_by; *at && count + 2 < ARRAY_SIZE(argv);
+	     at++)
 		argv[count++] = *at;
 	if (interpreter)
 		argv[KEPT_BY_PROGRAM] = interpreter;
@@ -438,24 +455,27 @@ static int start_driver(struct driver *driver, const char *interpreter, struct y
 	if (r != 0)
 		return r;
 	if (fcntl(driver->requests, F_SETFL, O_NONBLOCK) < 0 ||
-	    sd_event_add_io(loop, &driver->writable, driver->requests, EPOLLOUT, on_writable, driver) < 0 ||
+	    sd_event_add_io(loop, &driver->writable, driver->requests, EPOLLOUT, on_writable,
+	                    driver) < 0 ||
 	    sd_event_source_set_enabled(driver->writable, SD_EVENT_OFF) < 0 ||
 	    sd_event_add_defer(loop, &driver->settling, on_settling, driver) < 0 ||
 	    sd_event_source_set_enabled(driver->settling, SD_EVENT_OFF) < 0 ||
 	    sd_event_add_time(loop, &driver->timer, CLOCK_MONOTONIC, 0, 0, on_time, driver) < 0 ||
 	    sd_event_source_set_enabled(driver->timer, SD_EVENT_OFF) < 0)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a program that keeps state");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a program that keeps state");
 	return 0;
 }
 
-static int new_driver(struct execution *execution, const struct driver_request *request, struct driver **ret_driver,
-                      struct yett_error *error)
+static int new_driver(struct execution *execution, const struct driver_request *request,
+                      struct driver **ret_driver, struct yett_error *error)
 {
 	struct driver *driver = calloc(1, sizeof *driver);
 	int r;
 
 	if (!driver)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a program that keeps state");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+		                 "no memory for a program that keeps state");
 	driver->all = execution->agent->drivers;
 	driver->box = box_ref(execution->box);
 	driver->language = request->language;
@@ -470,11 +490,13 @@ static int new_driver(struct execution *execution, const struct driver_request *
 	return r;
 }
 
-static struct driver *find_driver(const struct execution *execution, const struct language *language)
+static struct driver *find_driver(const struct execution *execution,
+                                  const struct language *language)
 {
-	for (struct driver *driver = execution->agent->drivers->first; driver; driver = driver->next) {
-		if (!driver->is_doomed && driver->language == language && strcmp(driver->box->id, execution->box->id) == 0 &&
-		    !driver->box->is_broken)
+	for (struct driver *driver = execution->agent->drivers->first; driver;
+	     driver = driver->next) {
+		if (!driver->is_doomed && driver->language == language &&
+		    strcmp(driver->box->id, execution->box->id) == 0 && !driver->box->is_broken)
 			return driver;
 	}
 	return NULL;
@@ -499,7 +521,8 @@ static int enqueue(struct driver_piece *piece, struct yett_error *error)
 	return 0;
 }
 
-int driver_run(struct execution *execution, const struct driver_request *request, struct driver_piece **ret_piece, struct yett_error *error)
+int driver_run(struct execution *execution, const struct driver_request *request,
+               struct driver_piece **ret_piece, struct yett_error *error)
 {
 	struct driver_piece *piece = calloc(1, sizeof *piece);
 	int r;
@@ -528,7 +551,8 @@ void driver_kill(struct driver_piece *piece)
 int driver_signal(struct driver_piece *piece, int number, struct yett_error *error)
 {
 	if (!piece->driver || piece->driver->current != piece)
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s waits for its turn", piece->execution->id);
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "execution %s waits for its turn", piece->execution->id);
 	return yett_command_signal(piece->driver->command, number, error);
 }
 

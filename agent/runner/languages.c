@@ -1,8 +1,8 @@
 /*
  * The table of languages: how the code of each is compiled and run, and what brings it.
  *
- * The programs are found by the sandbox's PATH. Caches that they would write are in the sandbox's own memory, and gone with it; so what
- * fills one that is used once, as Python's, is not asked for.
+ * The programs are found by the sandbox's PATH. Caches that they would write are in the sandbox's
+ * own memory, and gone with it; so what fills one that is used once, as Python's, is not asked for.
  */
 #include <strings.h>
 
@@ -15,8 +15,9 @@
 	}
 
 /*
- * Types are taken off, and not checked: what is checked depends on declarations of packages that a sandbox does not have. What cannot be
- * read as TypeScript at all is told with its line. 127, as of a shell: what compiles is not there.
+ * Types are taken off, and not checked: what is checked depends on declarations of packages that a
+ * sandbox does not have. What cannot be read as TypeScript at all is told with its line. 127, as of
+ * a shell: what compiles is not there.
  */
 static const char strip_types[] =
 	"const fs = require('fs');\n"
@@ -46,7 +47,8 @@ const struct language languages[] = {
 		.name = "python",
 		.aliases = LIST("py", "python3"),
 		.file = "main.py",
-		/* -u: what was printed before it is killed is not lost, and comes in its order. -B: no files of byte code. */
+		/* -u: what was printed before it is killed is not lost, and comes in its order. -B:
+                   no files of byte code. */
 		.run = LIST("python3", "-uB", "%f"),
 		.probe = LIST("python3", "--version"),
 		.package = "python3",
@@ -73,7 +75,8 @@ const struct language languages[] = {
 		.run = LIST("node", "--enable-source-maps", "%d/main.js"),
 		.probe = LIST("node", "-p", "'TypeScript ' + require('typescript').version"),
 		/* Where Debian has its modules, and where npm installs some for all. */
-		.env = LIST("NODE_PATH=/usr/share/nodejs:/usr/local/lib/node_modules:/usr/lib/node_modules"),
+		.env = LIST(
+			"NODE_PATH=/usr/share/nodejs:/usr/local/lib/node_modules:/usr/lib/node_modules"),
 		.package = "node-typescript",
 		.image = "docker.io/library/node:lts-slim",
 	},
@@ -93,7 +96,8 @@ const struct language languages[] = {
 		.compile = LIST("go", "build", "-o", "%p", "."),
 		.run = LIST("%p"),
 		.probe = LIST("go", "version"),
-		/* auto: a go.mod among the files counts, and none is needed. Nothing is fetched by itself. */
+		/* auto: a go.mod among the files counts, and none is needed. Nothing is fetched by
+                   itself. */
 		.env = LIST("GO111MODULE=auto", "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local"),
 		.package = "golang-go",
 		.image = "docker.io/library/golang:latest",
@@ -102,7 +106,8 @@ const struct language languages[] = {
 		.name = "rust",
 		.aliases = LIST("rs"),
 		.file = "main.rs",
-		.compile = LIST("rustc", "--edition", "2021", "-C", "debuginfo=1", "-o", "%p", "%f"),
+		.compile =
+			LIST("rustc", "--edition", "2021", "-C", "debuginfo=1", "-o", "%p", "%f"),
 		.run = LIST("%p"),
 		.probe = LIST("rustc", "--version"),
 		.env = LIST("RUST_BACKTRACE=1"),
@@ -113,7 +118,8 @@ const struct language languages[] = {
 		.name = "c",
 		.aliases = LIST("gcc"),
 		.file = "main.c",
-		.compile = LIST("gcc", "-std=gnu17", "-g", "-O1", "-Wall", "-pthread", "-o", "%p", "%s", "-lm"),
+		.compile = LIST("gcc", "-std=gnu17", "-g", "-O1", "-Wall", "-pthread", "-o", "%p",
+                                "%s", "-lm"),
 		.run = LIST("%p"),
 		.probe = LIST("gcc", "--version"),
 		.package = "gcc libc6-dev",
@@ -123,7 +129,8 @@ const struct language languages[] = {
 		.name = "c++",
 		.aliases = LIST("cpp", "cxx", "g++"),
 		.file = "main.cpp",
-		.compile = LIST("g++", "-std=gnu++20", "-g", "-O1", "-Wall", "-pthread", "-o", "%p", "%s", "-lm"),
+		.compile = LIST("g++", "-std=gnu++20", "-g", "-O1", "-Wall", "-pthread", "-o", "%p",
+                                "%s", "-lm"),
 		.run = LIST("%p"),
 		.probe = LIST("g++", "--version"),
 		.package = "g++",
@@ -161,8 +168,10 @@ const struct language languages[] = {
 		.name = "php",
 		.aliases = LIST("php8"),
 		.file = "main.php",
-		/* What goes wrong is told once, and not among what is printed, as Debian's php.ini would have it. */
-		.run = LIST("php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-d", "html_errors=0", "%f"),
+		/* What goes wrong is told once, and not among what is printed, as Debian's php.ini
+                   would have it. */
+		.run = LIST("php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-d",
+                            "html_errors=0", "%f"),
 		.probe = LIST("php", "--version"),
 		.package = "php-cli",
 		.image = "docker.io/library/php:cli",

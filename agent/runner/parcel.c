@@ -9,13 +9,14 @@
 #define COMMAND_MAX (1 << 20)   /* of all: it takes a quarter of what a stack may have */
 
 /*
- * Pairs of a name and what is added to its file, a directory where the name ends with a slash; then an empty name; then the directory to
- * start in, and the program.
+ * Pairs of a name and what is added to its file, a directory where the name ends with a slash; then
+ * an empty name; then the directory to start in, and the program.
  */
-static const char writer[] = "while [ \"$1\" ]; do case $1 in */) mkdir -p \"$1\";; *) printf %s \"$2\" >>\"$1\";; esac || exit 126; "
-			     "shift 2; done; shift; [ $# = 0 ] || { cd \"$1\" && shift && exec \"$@\"; }";
+static const char writer[] =
+	"while [ \"$1\" ]; do case $1 in */) mkdir -p \"$1\";; *) printf %s \"$2\" >>\"$1\";; esac || exit 126; "
+	"shift 2; done; shift; [ $# = 0 ] || { cd \"$1\" && shift && exec \"$@\"; }";
 
-/* --- lists --------------------------------------------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 /* Items that are pointers of their own; its list ends with NULL. */
 struct words {
@@ -72,14 +73,15 @@ void parcel_free_lists(char ***lists)
 	free(lists);
 }
 
-/* --- names --------------------------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static int check_name(const char *name, struct yett_error *error)
 {
 	for (const char *part = name;; part++) {
 		size_t length = strcspn(part, "/");
 
-		if (length == 0 || length > 255 || (length == 1 && part[0] == '.') || (length == 2 && part[0] == '.' && part[1] == '.')) {
+		if (length == 0 || length > 255 || (length == 1 && part[0] == '.') ||
+		    (length == 2 && part[0] == '.' && part[1] == '.')) {
 			return error_set(
 				error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 				"files: '%.80s' is no name for a file: expected one like data/table.csv, below the directory of the code",
@@ -99,18 +101,22 @@ static bool meets(const char *name, const char *other)
 	return strncmp(name, other, length) == 0 && (other[length] == '\0' || other[length] == '/');
 }
 
-static int check_against_others(const struct parcel *parcel, const char *name, struct yett_error *error)
+static int check_against_others(const struct parcel *parcel, const char *name,
+                                struct yett_error *error)
 {
 	json_t *files = (json_t *)parcel->files, *value;
 	const char *other;
 
 	if (parcel->code && (meets(name, parcel->file) || meets(parcel->file, name)))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "files: '%.80s' is what the code itself is called", name);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "files: '%.80s' is what the code itself is called", name);
 	json_object_foreach(files, other, value)
 	{
 		if (strcmp(name, other) != 0 && meets(name, other))
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			                 "files: '%.80s' cannot be a file, and a directory for '%.80s'", name, other);
+			return error_set(
+				error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				"files: '%.80s' cannot be a file, and a directory for '%.80s'",
+				name, other);
 	}
 	return 0;
 }
@@ -123,26 +129,33 @@ int parcel_check(const struct parcel *parcel, struct yett_error *error)
 	int r;
 
 	if (parcel->code && !*parcel->code)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "code: there is none in it");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "code: there is none in it");
 	if (parcel->code && strlen(parcel->code) > PARCEL_CODE_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "code: it is longer than %d bytes", PARCEL_CODE_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "code: it is longer than %d bytes", PARCEL_CODE_MAX);
 	if (json_object_size(parcel->files) > PARCEL_FILES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "files: there are more than %d", PARCEL_FILES_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "files: there are more than %d", PARCEL_FILES_MAX);
 	json_object_foreach((json_t *)parcel->files, name, value)
 	{
 		bytes += json_string_length(value);
-		if ((r = check_name(name, error)) != 0 || (r = check_against_others(parcel, name, error)) != 0)
+		if ((r = check_name(name, error)) != 0 ||
+		    (r = check_against_others(parcel, name, error)) != 0)
 			return r;
 	}
 	if (bytes > PARCEL_BYTES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "files: together they are longer than %d bytes: write_file takes more", PARCEL_BYTES_MAX);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"files: together they are longer than %d bytes: write_file takes more",
+			PARCEL_BYTES_MAX);
 	return 0;
 }
 
-/* --- what the code says -------------------------------------------------------------------------------------------------------------- */
+/* --- what the code says ----------------------------------------------------------------------- */
 
-/* Whether JavaScript is a module by its own words: there is an import or export where a statement begins. */
+/* Whether JavaScript is a module by its own words: there is an import or export where a statement
+ * begins. */
 static bool is_module(const char *code)
 {
 	struct scan_token token, next;
@@ -153,7 +166,8 @@ static bool is_module(const char *code)
 		has_one = scan_next(&scan, &next);
 		if (token.begins_line && scan_is(&token, "export"))
 			return true;
-		if (token.begins_line && scan_is(&token, "import") && !scan_is(&next, "(") && !scan_is(&next, "."))
+		if (token.begins_line && scan_is(&token, "import") && !scan_is(&next, "(") &&
+		    !scan_is(&next, "."))
 			return true;
 	}
 	return false;
@@ -161,7 +175,8 @@ static bool is_module(const char *code)
 
 static void copy(char *text, size_t size, const struct scan_token *token)
 {
-	(void)snprintf(text, size, "%.*s", (int)(token->length < size ? token->length : size - 1), token->text);
+	(void)snprintf(text, size, "%.*s", (int)(token->length < size ? token->length : size - 1),
+	               token->text);
 }
 
 struct java {
@@ -172,7 +187,8 @@ struct java {
 
 static bool is_type(const struct scan_token *token)
 {
-	return scan_is(token, "class") || scan_is(token, "enum") || scan_is(token, "record") || scan_is(token, "interface");
+	return scan_is(token, "class") || scan_is(token, "enum") || scan_is(token, "record") ||
+	       scan_is(token, "interface");
 }
 
 /* package a.b.c; */
@@ -181,7 +197,8 @@ static void read_package(struct scan *scan, struct java *java)
 	size_t length = 0;
 	struct scan_token token;
 
-	while (scan_next(scan, &token) && !scan_is(&token, ";") && length + token.length < sizeof java->package - 1) {
+	while (scan_next(scan, &token) && !scan_is(&token, ";") &&
+	       length + token.length < sizeof java->package - 1) {
 		memcpy(java->package + length, token.text, token.length);
 		length += token.length;
 		java->package[length] = '\0';
@@ -201,7 +218,8 @@ static void read_java(const char *code, struct java *java)
 			java->depth++;
 		else if (scan_is(&token, "}") && java->depth > 0)
 			java->depth--;
-		else if (scan_is(&last, "void") && scan_is(&token, "main") && java->depth == 1 && !java->main_type[0])
+		else if (scan_is(&last, "void") && scan_is(&token, "main") && java->depth == 1 &&
+		         !java->main_type[0])
 			memcpy(java->main_type, java->type, sizeof java->type);
 		if (java->depth > 0)
 			continue;
@@ -226,7 +244,8 @@ static void look_at_java(struct parcel *parcel)
 	if (java.public_type[0] && !strchr(java.public_type, '/'))
 		(void)snprintf(parcel->file, sizeof parcel->file, "%s.java", java.public_type);
 	type = java.main_type[0] ? java.main_type : java.public_type[0] ? java.public_type : "Main";
-	(void)snprintf(parcel->main_class, sizeof parcel->main_class, "%s%s%s", java.package, java.package[0] ? "." : "", type);
+	(void)snprintf(parcel->main_class, sizeof parcel->main_class, "%s%s%s", java.package,
+	               java.package[0] ? "." : "", type);
 }
 
 void parcel_look(struct parcel *parcel)
@@ -246,7 +265,7 @@ void parcel_look(struct parcel *parcel)
 		parcel->prefix = "<?php ";
 }
 
-/* --- arguments ----------------------------------------------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 static bool ends_as(const char *name, const char *file)
 {
@@ -269,8 +288,10 @@ static void add_sources(struct words *words, const struct parcel *parcel)
 	}
 }
 
-/* An argument of the table with what it stands for. `directory` "": the names are in the directory where it is started. */
-static void add_argument(struct words *words, const struct parcel *parcel, const char *argument, const char *directory)
+/* An argument of the table with what it stands for. `directory` "": the names are in the directory
+ * where it is started. */
+static void add_argument(struct words *words, const struct parcel *parcel, const char *argument,
+                         const char *directory)
 {
 	const char *slash = directory[0] ? "/" : "", *percent = strchr(argument, '%');
 	char *text = NULL;
@@ -285,11 +306,14 @@ static void add_argument(struct words *words, const struct parcel *parcel, const
 		const char *rest = percent + 2;
 
 		if (percent[1] == 'f')
-			r = asprintf(&text, "%.*s%s%s%s%s", before, argument, directory, slash, parcel->file, rest);
+			r = asprintf(&text, "%.*s%s%s%s%s", before, argument, directory, slash,
+			             parcel->file, rest);
 		else if (percent[1] == 'p')
-			r = asprintf(&text, "%.*s%s/main%s", before, argument, directory[0] ? directory : ".", rest);
+			r = asprintf(&text, "%.*s%s/main%s", before, argument,
+			             directory[0] ? directory : ".", rest);
 		else if (percent[1] == 'd')
-			r = asprintf(&text, "%.*s%s%s", before, argument, directory[0] ? directory : ".", rest);
+			r = asprintf(&text, "%.*s%s%s", before, argument,
+			             directory[0] ? directory : ".", rest);
 		else
 			r = asprintf(&text, "%.*s%s%s", before, argument, parcel->main_class, rest);
 		take(words, r < 0 ? NULL : text);
@@ -305,9 +329,11 @@ static char **expand(const struct parcel *parcel, const char *const *arguments, 
 	size_t i;
 
 	for (const char *const *at = arguments; *at; at++)
-		add_argument(&words, parcel, is_replaced && at == arguments ? parcel->interpreter : *at, directory);
+		add_argument(&words, parcel,
+		             is_replaced && at == arguments ? parcel->interpreter : *at, directory);
 	if (!is_compile) {
-		json_array_foreach(parcel->args, i, argument) add(&words, json_string_value(argument));
+		json_array_foreach(parcel->args, i, argument)
+			add(&words, json_string_value(argument));
 	}
 	return finish(&words);
 }
@@ -322,7 +348,7 @@ char **parcel_run(const struct parcel *parcel)
 	return expand(parcel, parcel->language->run, false);
 }
 
-/* --- commands ------------------------------------------------------------------------------------------------------------------------ */
+/* --- commands --------------------------------------------------------------------------------- */
 
 /* Commands that are being made: the last one has `bytes` of arguments so far. */
 struct writing {
@@ -347,11 +373,13 @@ static void end_command(struct writing *writing)
 }
 
 /* A name below the directory, or, NULL, the directory itself; `end` is "/" for a directory. */
-static void add_pair(struct writing *writing, const char *name, size_t length, const char *end, const char *text, size_t text_length)
+static void add_pair(struct writing *writing, const char *name, size_t length, const char *end,
+                     const char *text, size_t text_length)
 {
 	const char *directory = writing->parcel->directory;
 	char *path = NULL;
-	int r = name ? asprintf(&path, "%s/%.*s%s", directory, (int)length, name, end) : asprintf(&path, "%s/", directory);
+	int r = name ? asprintf(&path, "%s/%.*s%s", directory, (int)length, name, end)
+	             : asprintf(&path, "%s/", directory);
 
 	if (writing->bytes + text_length > COMMAND_MAX) {
 		add(&writing->words, "");
@@ -363,7 +391,8 @@ static void add_pair(struct writing *writing, const char *name, size_t length, c
 	take(&writing->words, strndup(text, text_length));
 }
 
-static void add_file(struct writing *writing, const char *name, const char *prefix, const char *text, size_t length)
+static void add_file(struct writing *writing, const char *name, const char *prefix,
+                     const char *text, size_t length)
 {
 	const char *slash = strrchr(name, '/');
 	size_t size;
@@ -388,7 +417,8 @@ char ***parcel_commands(const struct parcel *parcel, char *const *program)
 	if (parcel->makes_directory)
 		add_pair(&writing, NULL, 0, "", "", 0);
 	if (parcel->code)
-		add_file(&writing, parcel->file, parcel->prefix, parcel->code, strlen(parcel->code));
+		add_file(&writing, parcel->file, parcel->prefix, parcel->code,
+		         strlen(parcel->code));
 	json_object_foreach((json_t *)parcel->files, name, value)
 		add_file(&writing, name, "", json_string_value(value), json_string_length(value));
 	add(&writing.words, "");

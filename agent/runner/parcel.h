@@ -1,8 +1,9 @@
 /*
  * Code with its files, as commands that bring it into a sandbox and run it.
  *
- * Files come as arguments of a shell, which writes them and then becomes the program: one command and one way there and back, whatever
- * else would have to be started for it. What does not fit into one command goes ahead in others.
+ * Files come as arguments of a shell, which writes them and then becomes the program: one command
+ * and one way there and back, whatever else would have to be started for it. What does not fit into
+ * one command goes ahead in others.
  *
  * Pure functions, with the caller's privilege.
  */
@@ -37,13 +38,14 @@ _must_check_ int parcel_check(const struct parcel *parcel, struct yett_error *er
 /* Finds out from the code what its file is to be called. */
 void parcel_look(struct parcel *parcel);
 
-/* Arguments that compile and run it, a list that ends with NULL, for parcel_free_list(). NULL: no memory. */
+/* Arguments that compile and run it, a list that ends with NULL, for parcel_free_list(). NULL: no
+ * memory. */
 char **parcel_compile(const struct parcel *parcel);
 char **parcel_run(const struct parcel *parcel);
 
 /*
- * Commands that write the files, one after the other; the last one becomes `program` (NULL: it just ends). A list of lists, of which each
- * ends with NULL, for parcel_free_lists(). NULL: no memory.
+ * Commands that write the files, one after the other; the last one becomes `program` (NULL: it just
+ * ends). A list of lists, of which each ends with NULL, for parcel_free_lists(). NULL: no memory.
  */
 char ***parcel_commands(const struct parcel *parcel, char *const *program);
 

@@ -3,8 +3,9 @@
  *
  *   write      files that did not fit into one command, each command after the other
  *   compile    with the rest of the files, where the language is compiled
- *   run        with the rest of the files, where it is not; or a piece for the driver that keeps state
- *   probe      only where a status says that there is no such program: is it the language that is missing?
+ *   run        with the rest of the files, where it is not; or a piece for the driver that keeps
+ * state probe      only where a status says that there is no such program: is it the language that
+ * is missing?
  */
 #include "agent/runner/runner.h"
 
@@ -29,12 +30,14 @@ struct run {
 	struct driver_piece *piece;
 };
 
-/* What shells end with, and what compiles TypeScript, where there is no such program, or it cannot be executed. */
+/* What shells end with, and what compiles TypeScript, where there is no such program, or it cannot
+ * be executed. */
 static bool has_no_program(const struct execution_phase *phase)
 {
 	const struct yett_result *result = &phase->result;
 
-	return !phase->error.code && !result->signaled && (result->status == 127 || result->status == 126);
+	return !phase->error.code && !result->signaled &&
+	       (result->status == 127 || result->status == 126);
 }
 
 static const struct parcel *parcel_of(const struct run *run)
@@ -66,7 +69,8 @@ static void fail_for_memory(struct execution *execution)
 	fail(execution, &error);
 }
 
-/* The language's variables and the request's behind them; the texts are those of `asked` and of the table. NULL: no memory. */
+/* The language's variables and the request's behind them; the texts are those of `asked` and of the
+ * table. NULL: no memory. */
 static const char **make_env(const struct run *run, char **asked)
 {
 	const char *const *own = parcel_of(run)->language->env;
@@ -86,7 +90,7 @@ static const char **make_env(const struct run *run, char **asked)
 	return env;
 }
 
-/* --- is it there? -------------------------------------------------------------------------------------------------------------------- */
+/* --- is it there? ----------------------------------------------------------------------------- */
 
 /* Arguments that tell the version: the table's, or those of a program that the settings name. */
 static void probe_argv(const struct run *run, const char *argv[8])
@@ -111,16 +115,19 @@ static void fail_for_language(struct execution *execution)
 	struct yett_error error;
 
 	if (parcel_of(run)->interpreter) {
-		(void)error_set(&error, YETT_E_UNSUPPORTED, YETT_R_NONE, "%s: %.200s, which the settings name, is not in the sandbox",
+		(void)error_set(&error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                "%s: %.200s, which the settings name, is not in the sandbox",
 		                language->name, parcel_of(run)->interpreter);
 		error_mend(&error, "\"interpreters\" in the settings, ~/.config/yett/agent.json");
 	} else {
-		(void)error_set(&error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                "%s is not installed: in the sandbox there is no %s that can be executed", language->name,
-		                language->probe[0]);
+		(void)error_set(
+			&error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"%s is not installed: in the sandbox there is no %s that can be executed",
+			language->name, language->probe[0]);
 		error_mend(&error, "apt install %s", language->package);
 	}
-	(void)snprintf(execution->why, sizeof execution->why, "%s is not installed: apt install %s", language->name, language->package);
+	(void)snprintf(execution->why, sizeof execution->why, "%s is not installed: apt install %s",
+	               language->name, language->package);
 	fail(execution, &error);
 }
 
@@ -129,7 +136,8 @@ static void on_probed(struct yett_command *command, void *data)
 	struct execution *execution = data;
 	struct run *run = execution->runner;
 	const struct yett_result *result;
-	bool is_there = yett_command_wait(command, 0, &result, NULL) == 0 && !result->signaled && result->status == 0;
+	bool is_there = yett_command_wait(command, 0, &result, NULL) == 0 && !result->signaled &&
+	                result->status == 0;
 
 	yett_command_free(steal_ptr(&run->aside));
 	if (is_there)
@@ -152,7 +160,8 @@ static void probe(struct execution *execution, enum execution_phase_name phase)
 
 	probe_argv(run, argv);
 	run->probed = phase;
-	if (execution_bound(execution, PROBE_MS) < 0 || yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, NULL) != 0)
+	if (execution_bound(execution, PROBE_MS) < 0 ||
+	    yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, NULL) != 0)
 		execution_end(execution, execution_judge(execution, phase), NULL);
 }
 
@@ -188,7 +197,8 @@ static void end_ensure(struct execution *execution)
 	const struct execution_phase *phase = &execution->phases[EXECUTION_RUN];
 	json_t *version;
 
-	if (phase->error.code == YETT_E_COMMAND_FAILED || (!phase->error.code && phase->result.status != 0)) {
+	if (phase->error.code == YETT_E_COMMAND_FAILED ||
+	    (!phase->error.code && phase->result.status != 0)) {
 		fail_for_language(execution);
 		return;
 	}
@@ -197,28 +207,39 @@ static void end_ensure(struct execution *execution)
 		version = first_line(&phase->err);
 	if (version)
 		execution->extra = json_pack("{s:o}", "version", version);
-	execution_end(execution, execution_judge(execution, EXECUTION_RUN), phase->error.code ? &phase->error : NULL);
+	execution_end(execution, execution_judge(execution, EXECUTION_RUN),
+	              phase->error.code ? &phase->error : NULL);
 }
 
-/* --- phases -------------------------------------------------------------------------------------------------------------------------- */
+/* --- phases ----------------------------------------------------------------------------------- */
 
-/* What the request asks for counts, and is refused where it is too long; else what the settings say is cut to what is allowed. */
+/* What the request asks for counts, and is refused where it is too long; else what the settings say
+ * is cut to what is allowed. */
 static uint64_t run_ms(const struct execution *execution)
 {
 	const struct run *run = execution->runner;
 
-	return field_get(run->ask.asked, "timeout") ? run->ask.timeout_ms : execution_time(execution, run->ask.timeout_ms);
+	return field_get(run->ask.asked, "timeout")
+	               ? run->ask.timeout_ms
+	               : execution_time(execution, run->ask.timeout_ms);
 }
 
-static void start_phase(struct execution *execution, enum execution_phase_name phase, const char *const *argv, const char *cwd)
+static void start_phase(struct execution *execution, enum execution_phase_name phase,
+                        const char *const *argv, const char *cwd)
 {
 	struct run *run = execution->runner;
 	const char *input = phase == EXECUTION_RUN ? field_text(run->ask.asked, "stdin") : NULL;
-	_cleanup_free_ char **asked = phase == EXECUTION_RUN ? field_strings(field_get(run->ask.asked, "env")) : NULL;
+	_cleanup_free_ char **asked =
+		phase == EXECUTION_RUN ? field_strings(field_get(run->ask.asked, "env")) : NULL;
 	_cleanup_free_ const char **env = make_env(run, asked);
-	uint64_t most = phase == EXECUTION_COMPILE ? execution_time(execution, COMPILE_MS) : run_ms(execution);
-	struct yett_command_options options = {
-		.argv = argv, .env = env, .cwd = cwd, .input = input, .input_length = input ? strlen(input) : 0, .timeout_ms = most};
+	uint64_t most = phase == EXECUTION_COMPILE ? execution_time(execution, COMPILE_MS)
+	                                           : run_ms(execution);
+	struct yett_command_options options = {.argv = argv,
+	                                       .env = env,
+	                                       .cwd = cwd,
+	                                       .input = input,
+	                                       .input_length = input ? strlen(input) : 0,
+	                                       .timeout_ms = most};
 	struct yett_error error;
 
 	if (!env)
@@ -233,7 +254,8 @@ static void run_compiled(struct execution *execution)
 	char **argv = parcel_run(parcel);
 
 	if (argv)
-		start_phase(execution, EXECUTION_RUN, (const char *const *)argv, parcel->cwd ? parcel->cwd : parcel->directory);
+		start_phase(execution, EXECUTION_RUN, (const char *const *)argv,
+		            parcel->cwd ? parcel->cwd : parcel->directory);
 	else
 		fail_for_memory(execution);
 	parcel_free_list(argv);
@@ -254,10 +276,11 @@ static void on_phase(struct execution *execution, enum execution_phase_name phas
 	else if (may_be_missing && has_no_program(at))
 		probe(execution, phase);
 	else
-		execution_end(execution, execution_judge(execution, phase), at->error.code ? &at->error : NULL);
+		execution_end(execution, execution_judge(execution, phase),
+		              at->error.code ? &at->error : NULL);
 }
 
-/* --- kept state ---------------------------------------------------------------------------------------------------------------------- */
+/* --- kept state ------------------------------------------------------------------------------- */
 
 /* Of a traceback what says what went wrong: of Python the last line, of JavaScript the first. */
 static void explain(struct execution *execution, const char *error)
@@ -273,7 +296,8 @@ static void explain(struct execution *execution, const char *error)
 	} else {
 		end = error + strcspn(error, "\n");
 	}
-	(void)snprintf(execution->why, sizeof execution->why, "%.*s", end - line < 150 ? (int)(end - line) : 150, line);
+	(void)snprintf(execution->why, sizeof execution->why, "%.*s",
+	               end - line < 150 ? (int)(end - line) : 150, line);
 }
 
 /* Drivers do it themselves; the code may have told in their place. */
@@ -281,7 +305,8 @@ static json_t *cut_value(json_t *value)
 {
 	size_t length = json_string_length(value);
 
-	return length <= VALUE_MAX ? json_incref(value) : field_make_text(json_string_value(value), VALUE_MAX);
+	return length <= VALUE_MAX ? json_incref(value)
+	                           : field_make_text(json_string_value(value), VALUE_MAX);
 }
 
 static void end_piece(struct execution *execution, json_t *outcome)
@@ -312,7 +337,8 @@ static void lose_piece(struct execution *execution, bool is_new)
 	phase->result.timed_out = driver_timed_out(run->piece);
 	status = execution_judge(execution, EXECUTION_RUN);
 	length = strlen(execution->why);
-	(void)snprintf(execution->why + length, sizeof execution->why - length, "%s, and what was kept is gone",
+	(void)snprintf(execution->why + length, sizeof execution->why - length,
+	               "%s, and what was kept is gone",
 	               length > 0 ? "" : "it ended the program that runs it");
 	execution_end(execution, status, phase->error.code ? &phase->error : NULL);
 }
@@ -340,7 +366,8 @@ static int signal_piece(struct execution *execution, int number, struct yett_err
 	struct run *run = execution->runner;
 
 	if (!run->piece)
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs nothing yet", execution->id);
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "execution %s runs nothing yet", execution->id);
 	return driver_signal(run->piece, number, error);
 }
 
@@ -356,8 +383,10 @@ static void run_piece(struct execution *execution)
 	const char *input = field_text(run->ask.asked, "stdin");
 	const json_t *env = field_get(run->ask.asked, "env");
 	char name[32];
-	struct driver_request request = {
-		.language = parcel->language, .interpreter = parcel->interpreter, .timeout_ms = run_ms(execution), .over = on_piece_over};
+	struct driver_request request = {.language = parcel->language,
+	                                 .interpreter = parcel->interpreter,
+	                                 .timeout_ms = run_ms(execution),
+	                                 .over = on_piece_over};
 	struct yett_error error;
 
 	/* Its time begins when its turn is, and the driver sees to it. */
@@ -366,15 +395,16 @@ static void run_piece(struct execution *execution)
 	/* As in a notebook, each piece has a name of its own in tracebacks. */
 	(void)snprintf(name, sizeof name, "<call %llu>", (unsigned long long)execution->number + 1);
 	request.request =
-		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?}", "name", name, "code", parcel->code, "stdin", input ? input : "", "args",
-	                  array_or_new(parcel->args), "env", env ? json_incref((json_t *)env) : json_object(), "cwd", parcel->cwd);
+		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?}", "name", name, "code", parcel->code,
+	                  "stdin", input ? input : "", "args", array_or_new(parcel->args), "env",
+	                  env ? json_incref((json_t *)env) : json_object(), "cwd", parcel->cwd);
 	if (!request.request)
 		fail_for_memory(execution);
 	else if (driver_run(execution, &request, &run->piece, &error) != 0)
 		fail(execution, &error);
 }
 
-/* --- files --------------------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void write_next(struct execution *execution);
 
@@ -388,7 +418,8 @@ static void on_written(struct yett_command *command, void *data)
 	bool is_done = r == 0 && !result->signaled && result->status == 0;
 
 	if (r == 0 && !is_done)
-		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the files could not be written in the sandbox");
+		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                "the files could not be written in the sandbox");
 	yett_command_free(steal_ptr(&run->aside));
 	if (is_done)
 		write_next(execution);
@@ -397,7 +428,8 @@ static void on_written(struct yett_command *command, void *data)
 }
 
 /* What its shell says of it is in the answer, if it fails. */
-static void on_writers_words(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data)
+static void on_writers_words(struct yett_command *command, enum yett_stream stream,
+                             const char *bytes, size_t length, void *data)
 {
 	(void)command;
 	execution_add(data, EXECUTION_RUN, stream, bytes, length);
@@ -437,13 +469,14 @@ static void write_next(struct execution *execution)
 	if (is_kept || run->commands[run->commands_done])
 		write_aside(execution, argv);
 	else
-		start_phase(execution, parcel_of(run)->language->compile ? EXECUTION_COMPILE : EXECUTION_RUN, (const char *const *)argv,
-		            DIRECTORY);
+		start_phase(execution,
+		            parcel_of(run)->language->compile ? EXECUTION_COMPILE : EXECUTION_RUN,
+		            (const char *const *)argv, DIRECTORY);
 }
 
 /*
- * A sandbox that is gone afterwards has nothing in /tmp yet; in one that stays each call has a directory of its own, that others do not
- * meet. What is kept has one for all its calls.
+ * A sandbox that is gone afterwards has nothing in /tmp yet; in one that stays each call has a
+ * directory of its own, that others do not meet. What is kept has one for all its calls.
  */
 static int prepare(struct execution *execution)
 {
@@ -452,7 +485,8 @@ static int prepare(struct execution *execution)
 	bool is_kept = run->ask.mode == RUNNER_KEPT, is_own = execution->has_own || is_kept;
 	char **program = NULL;
 
-	(void)snprintf(run->directory, sizeof run->directory, is_own ? DIRECTORY : DIRECTORY "/run-%s", execution->id);
+	(void)snprintf(run->directory, sizeof run->directory,
+	               is_own ? DIRECTORY : DIRECTORY "/run-%s", execution->id);
 	run->ask.parcel.directory = parcel.directory = run->directory;
 	parcel.makes_directory = !is_own;
 	if (is_kept && json_object_size(parcel.files) == 0)
@@ -487,7 +521,7 @@ static void on_ready(struct execution *execution)
 		write_next(execution);
 }
 
-/* --- the operation ------------------------------------------------------------------------------------------------------------------- */
+/* --- the operation ---------------------------------------------------------------------------- */
 
 /* For lists: the first line of the code with something in it. */
 static char *describe(const struct runner_ask *ask)
@@ -504,7 +538,9 @@ static struct execution *make_execution(struct call *call, struct run *run)
 {
 	_cleanup_free_ char *text = describe(&run->ask);
 	struct execution *execution =
-		text ? execution_new(call_agent(call), parcel_of(run)->language->name, text, op_max_output(call)) : NULL;
+		text ? execution_new(call_agent(call), parcel_of(run)->language->name, text,
+	                             op_max_output(call))
+		     : NULL;
 
 	if (!execution)
 		return NULL;
@@ -533,7 +569,8 @@ void runner_begin(struct call *call)
 		execution = make_execution(call, run);
 	if (!execution) {
 		if (r <= 0)
-			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for code");
+			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+			                "no memory for code");
 		if (run)
 			runner_ask_clear(&run->ask);
 		free(run);

@@ -1,5 +1,6 @@
 /*
- * Runs code: a sandbox of its own or one that is named, its files written, compiled where the language is, run, and ended.
+ * Runs code: a sandbox of its own or one that is named, its files written, compiled where the
+ * language is, run, and ended.
  *
  * With the caller's privilege; in the loop of its thread.
  */
@@ -11,7 +12,8 @@
 extern const struct field runner_asked[];
 void runner_begin(struct call *call);
 
-/* For documents: the languages, [{"name", "aliases", "package", "image", "file", "compiled", "kept"}], and what is warned of in code,
+/* For documents: the languages, [{"name", "aliases", "package", "image", "file", "compiled",
+ * "kept"}], and what is warned of in code,
  * [{"language", "rule", "severity", "text", "example"}]. The caller's. */
 json_t *runner_list_languages(void);
 json_t *runner_list_findings(void);

@@ -22,14 +22,19 @@ const struct field runner_asked[] = {
                  "kept: variables and functions are there in the next call with the same sandbox, as in a notebook, and the last "
                  "expression's value is answered; python and javascript. Without sandbox one is made, which stays: its id is answered, "
                  "for the next call to name it, and for sandboxes to end it"},
-	{"cwd", FIELD_TEXT, FIELD_NULLABLE, 1, 4095, "The directory that it starts in: absolute, inside. Without it that of the program"},
+	{"cwd", FIELD_TEXT, FIELD_NULLABLE, 1, 4095,
+         "The directory that it starts in: absolute, inside. Without it that of the program"},
 	OP_RUN_FIELDS,
-	{"background", FIELD_BOOL, FIELD_NULLABLE, .description = "Answer at once, while it runs; wait_command tells the rest",
+	{"background", FIELD_BOOL, FIELD_NULLABLE,
+         .description = "Answer at once, while it runs; wait_command tells the rest",
          .fallback = "false"},
-	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16, "KEY: value, 1 KiB in all; given back with the answer", .bytes = 1024},
-	{"ensure", FIELD_BOOL, FIELD_NULLABLE, .description = "Run nothing, and tell the language's version, or which package is missing",
+	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16,
+         "KEY: value, 1 KiB in all; given back with the answer", .bytes = 1024},
+	{"ensure", FIELD_BOOL, FIELD_NULLABLE,
+         .description = "Run nothing, and tell the language's version, or which package is missing",
          .fallback = "false"},
-	{"image", FIELD_TEXT, FIELD_NULLABLE, 1, 255, "An image that has the language: this cannot be had yet, and is refused"},
+	{"image", FIELD_TEXT, FIELD_NULLABLE, 1, 255,
+         "An image that has the language: this cannot be had yet, and is refused"},
 	WISH_FIELDS,
 	{0},
 };
@@ -46,11 +51,13 @@ static void list_languages(char *text, size_t size, char *const *allowed)
 		for (char *const *at = allowed; at && *at && !is_allowed; at++)
 			is_allowed = language_find(*at) == language;
 		if (is_allowed && length < size)
-			length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "", language->name);
+			length += (size_t)snprintf(text + length, size - length, "%s%s",
+			                           length > 0 ? ", " : "", language->name);
 	}
 }
 
-static int find_language(const struct settings *settings, const char *name, const struct language **ret_language, struct yett_error *error)
+static int find_language(const struct settings *settings, const char *name,
+                         const struct language **ret_language, struct yett_error *error)
 {
 	const struct language *language = language_find(name);
 	char names[256];
@@ -60,12 +67,16 @@ static int find_language(const struct settings *settings, const char *name, cons
 		is_allowed = language && language_find(*at) == language;
 	list_languages(names, sizeof names, settings->languages);
 	if (!language)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "language: there is no '%.40s'; those that can be run: %s",
-		                 name, names);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "language: there is no '%.40s'; those that can be run: %s", name,
+		                 names);
 	if (!is_allowed) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "language: the settings do not allow %s; they allow: %s",
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+		                "language: the settings do not allow %s; they allow: %s",
 		                language->name, names);
-		error_mend(error, "\"languages\" in the settings, ~/.config/yett/agent.json: with \"%s\"", language->name);
+		error_mend(error,
+		           "\"languages\" in the settings, ~/.config/yett/agent.json: with \"%s\"",
+		           language->name);
 		return YETT_E_PERMISSION_DENIED;
 	}
 	*ret_language = language;
@@ -73,7 +84,8 @@ static int find_language(const struct settings *settings, const char *name, cons
 }
 
 /* The settings' program for the language, by whichever of its names. */
-static const char *find_interpreter(const struct settings *settings, const struct language *language)
+static const char *find_interpreter(const struct settings *settings,
+                                    const struct language *language)
 {
 	const char *name;
 	json_t *value;
@@ -92,18 +104,24 @@ static int check_mode(const struct runner_ask *ask, struct yett_error *error)
 	const char *cwd = ask->parcel.cwd;
 
 	if (field_get(ask->asked, "image")) {
-		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                "image: a sandbox cannot be made of an image yet; %s comes from packages of the host", language->name);
+		(void)error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"image: a sandbox cannot be made of an image yet; %s comes from packages of the host",
+			language->name);
 		error_mend(error, "apt install %s", language->package);
 		return YETT_E_UNSUPPORTED;
 	}
 	if (ask->mode != RUNNER_ENSURE && !ask->parcel.code)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD, "code: this is missing");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
+		                 "code: this is missing");
 	if (ask->mode == RUNNER_KEPT && !language->kept)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                 "mode: nothing is kept between calls in %s, only in python and javascript", language->name);
+		return error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"mode: nothing is kept between calls in %s, only in python and javascript",
+			language->name);
 	if (cwd && cwd[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "cwd: expected an absolute path inside the sandbox");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "cwd: expected an absolute path inside the sandbox");
 	return 0;
 }
 
@@ -112,21 +130,27 @@ static int advise(struct runner_ask *ask, const struct settings *settings, struc
 {
 	const char *code = ask->parcel.code;
 	struct finding findings[FINDINGS_MAX];
-	size_t count = code ? validate(ask->parcel.language->name, code, strlen(code), findings) : 0;
+	size_t count =
+		code ? validate(ask->parcel.language->name, code, strlen(code), findings) : 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct finding_rule *rule = findings[i].rule;
 
 		if (rule->severity == FINDING_GRAVE && settings->refuse_findings) {
-			(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "code: line %u %s (%s)", findings[i].line, rule->text,
+			(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+			                "code: line %u %s (%s)", findings[i].line, rule->text,
 			                rule->rule);
-			error_mend(error, "\"refuse_findings\": false in the settings, ~/.config/yett/agent.json");
+			error_mend(
+				error,
+				"\"refuse_findings\": false in the settings, ~/.config/yett/agent.json");
 			return YETT_E_PERMISSION_DENIED;
 		}
 		if (!ask->warnings)
 			ask->warnings = json_array();
-		(void)json_array_append_new(ask->warnings, json_sprintf("%s: line %u %s (%s)", finding_severity_name(rule->severity),
-		                                                        findings[i].line, rule->text, rule->rule));
+		(void)json_array_append_new(ask->warnings,
+		                            json_sprintf("%s: line %u %s (%s)",
+		                                         finding_severity_name(rule->severity),
+		                                         findings[i].line, rule->text, rule->rule));
 	}
 	return 0;
 }
@@ -193,10 +217,12 @@ json_t *runner_list_languages(void)
 
 		for (const char *const *alias = language->aliases; *alias; alias++)
 			(void)json_array_append_new(aliases, json_string(*alias));
-		(void)json_array_append_new(list,
-		                            json_pack("{s:s, s:o, s:s, s:s, s:s, s:b, s:b}", "name", language->name, "aliases", aliases,
-		                                      "package", language->package, "image", language->image, "file", language->file,
-		                                      "compiled", language->compile != NULL, "kept", language->kept != NULL));
+		(void)json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:s, s:s, s:s, s:b, s:b}", "name", language->name,
+		                  "aliases", aliases, "package", language->package, "image",
+		                  language->image, "file", language->file, "compiled",
+		                  language->compile != NULL, "kept", language->kept != NULL));
 	}
 	return list;
 }
@@ -206,8 +232,10 @@ json_t *runner_list_findings(void)
 	json_t *list = json_array();
 
 	for (const struct finding_rule *rule = finding_rules; rule->pattern; rule++)
-		(void)json_array_append_new(list, json_pack("{s:s?, s:s, s:s, s:s, s:s}", "language", rule->language, "rule", rule->rule,
-		                                            "severity", finding_severity_name(rule->severity), "text", rule->text,
-		                                            "example", rule->example));
+		(void)json_array_append_new(
+			list,
+			json_pack("{s:s?, s:s, s:s, s:s, s:s}", "language", rule->language, "rule",
+		                  rule->rule, "severity", finding_severity_name(rule->severity),
+		                  "text", rule->text, "example", rule->example));
 	return list;
 }

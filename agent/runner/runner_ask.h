@@ -24,7 +24,8 @@ struct runner_ask {
 };
 
 /* YETT_E_INVALID_REQUEST, YETT_E_PERMISSION_DENIED (by the settings), YETT_E_UNSUPPORTED. */
-_must_check_ int runner_ask_read(const struct call *call, struct runner_ask *ret_ask, struct yett_error *error);
+_must_check_ int runner_ask_read(const struct call *call, struct runner_ask *ret_ask,
+                                 struct yett_error *error);
 
 /* What it holds. */
 void runner_ask_clear(struct runner_ask *ask);

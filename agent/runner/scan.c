@@ -1,5 +1,6 @@
 /*
- * The scanner. Each function that skips something stays within the code, whatever is in it: what is not closed ends with the code.
+ * The scanner. Each function that skips something stays within the code, whatever is in it: what is
+ * not closed ends with the code.
  */
 #include <ctype.h>
 #include <string.h>
@@ -45,17 +46,28 @@ static const struct scan_style styles[] = {
 	{{"rust"}, {"//"}, "/*", "*/", "\"", SCAN_LIFETIME | SCAN_RAW_HASH | SCAN_NESTED_COMMENT},
 	{{"c", "c++"}, {"//"}, "/*", "*/", "\"'", SCAN_RAW_PAREN},
 	{{"java"}, {"//"}, "/*", "*/", "\"'", SCAN_TEXT_BLOCK},
-	{{"ruby"}, {"#"}, NULL, NULL, "\"'`", SCAN_HEREDOC | SCAN_PERCENT | SCAN_REGEX | SCAN_RUBY_BLOCK},
-	{{"perl"}, {"#"}, NULL, NULL, "\"'`", SCAN_HEREDOC | SCAN_QUOTE_WORDS | SCAN_REGEX | SCAN_POD},
+	{{"ruby"},
+         {"#"},
+         NULL,
+         NULL,
+         "\"'`",
+         SCAN_HEREDOC | SCAN_PERCENT | SCAN_REGEX | SCAN_RUBY_BLOCK},
+	{{"perl"},
+         {"#"},
+         NULL,
+         NULL,
+         "\"'`",
+         SCAN_HEREDOC | SCAN_QUOTE_WORDS | SCAN_REGEX | SCAN_POD},
 	{{"php"}, {"//", "#"}, "/*", "*/", "\"'`", SCAN_HEREDOC_3 | SCAN_TAGS},
 	{{"lua"}, {"--"}, NULL, NULL, "\"'", SCAN_LONG_BRACKET},
 };
 static const struct scan_style no_style = {{NULL}, {NULL}, NULL, NULL, "", 0};
 
 /* What may be before a regular expression, though it looks like a value. */
-static const char *const before_regex[] = {"return", "typeof", "case", "in",    "of",   "delete", "void",  "throw",
-                                           "new",    "do",     "else", "and",   "or",   "not",    "if",    "unless",
-                                           "while",  "until",  "when", "split", "grep", "x",      "yield", "await"};
+static const char *const before_regex[] = {"return", "typeof", "case", "in",     "of",    "delete",
+                                           "void",   "throw",  "new",  "do",     "else",  "and",
+                                           "or",     "not",    "if",   "unless", "while", "until",
+                                           "when",   "split",  "grep", "x",      "yield", "await"};
 
 static bool has(const struct scan *scan, enum scan_feature feature)
 {
@@ -93,9 +105,10 @@ static void skip_line(struct scan *scan)
 		scan->at++;
 }
 
-/* --- comments ------------------------------------------------------------------------------------------------------------------------ */
+/* --- comments --------------------------------------------------------------------------------- */
 
-/* [[ or [==[ after `offset` bytes: how many bytes that is, and how many = there are. 0: it is none. */
+/* [[ or [==[ after `offset` bytes: how many bytes that is, and how many = there are. 0: it is none.
+ */
 static size_t long_bracket(const struct scan *scan, size_t offset, size_t *ret_level)
 {
 	size_t level = 0;
@@ -164,19 +177,22 @@ static bool skip_comment(struct scan *scan)
 	const struct scan_style *style = scan->style;
 	size_t level, length;
 
-	if (has(scan, SCAN_LONG_BRACKET) && starts(scan, "--") && (length = long_bracket(scan, 2, &level)) > 0) {
+	if (has(scan, SCAN_LONG_BRACKET) && starts(scan, "--") &&
+	    (length = long_bracket(scan, 2, &level)) > 0) {
 		step(scan, 2 + length);
 		skip_long_bracket(scan, level);
 		return true;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(style->line_comments) && style->line_comments[i]; i++) {
 		/* In shells, $# and x#y are no comments. */
-		if (!starts(scan, style->line_comments[i]) || (has(scan, SCAN_SHELL_WORDS) && !scan->after_blank))
+		if (!starts(scan, style->line_comments[i]) ||
+		    (has(scan, SCAN_SHELL_WORDS) && !scan->after_blank))
 			continue;
 		/* A comment ends before what ends PHP's code. $# is Perl's. */
 		if (has(scan, SCAN_QUOTE_WORDS) && scan_is(&scan->last, "$") && !scan->after_blank)
 			continue;
-		while (scan->at < scan->end && *scan->at != '\n' && !(has(scan, SCAN_TAGS) && starts(scan, "?>")))
+		while (scan->at < scan->end && *scan->at != '\n' &&
+		       !(has(scan, SCAN_TAGS) && starts(scan, "?>")))
 			scan->at++;
 		return true;
 	}
@@ -184,8 +200,9 @@ static bool skip_comment(struct scan *scan)
 		skip_block(scan);
 		return true;
 	}
-	if (at_line_begin(scan) && ((has(scan, SCAN_POD) && *scan->at == '=' && isalpha((unsigned char)peek(scan, 1))) ||
-	                            (has(scan, SCAN_RUBY_BLOCK) && starts(scan, "=begin")))) {
+	if (at_line_begin(scan) &&
+	    ((has(scan, SCAN_POD) && *scan->at == '=' && isalpha((unsigned char)peek(scan, 1))) ||
+	     (has(scan, SCAN_RUBY_BLOCK) && starts(scan, "=begin")))) {
 		skip_lines(scan, has(scan, SCAN_POD) ? "=cut" : "=end");
 		return true;
 	}
@@ -206,7 +223,8 @@ static void skip_heredocs(struct scan *scan)
 			step(scan, 1);
 			while (doc->is_indented && line < end && (*line == ' ' || *line == '\t'))
 				line++;
-			if ((size_t)(end - line) >= doc->length && memcmp(line, doc->word, doc->length) == 0 &&
+			if ((size_t)(end - line) >= doc->length &&
+			    memcmp(line, doc->word, doc->length) == 0 &&
 			    (line + doc->length == end || !is_word(line[doc->length])))
 				break;
 		}
@@ -231,7 +249,7 @@ static void skip_blanks(struct scan *scan)
 	}
 }
 
-/* --- strings ------------------------------------------------------------------------------------------------------------------------- */
+/* --- strings ---------------------------------------------------------------------------------- */
 
 static void set_string(struct scan_token *token, const char *from, const char *to)
 {
@@ -241,7 +259,8 @@ static void set_string(struct scan_token *token, const char *from, const char *t
 }
 
 /* From `skip` bytes on up to `end`. */
-static void take_string(struct scan *scan, size_t skip, const char *end, bool has_escapes, struct scan_token *token)
+static void take_string(struct scan *scan, size_t skip, const char *end, bool has_escapes,
+                        struct scan_token *token)
 {
 	const char *from;
 
@@ -283,7 +302,8 @@ static void take_template(struct scan *scan, size_t skip, struct scan_token *tok
 
 	step(scan, skip);
 	from = scan->at;
-	while (scan->at < scan->end && *scan->at != '`' && !(starts(scan, "${") && scan->nested < SCAN_NESTED))
+	while (scan->at < scan->end && *scan->at != '`' &&
+	       !(starts(scan, "${") && scan->nested < SCAN_NESTED))
 		step(scan, *scan->at == '\\' ? 2 : 1);
 	set_string(token, from, scan->at);
 	if (starts(scan, "${")) {
@@ -328,7 +348,8 @@ static bool take_raw(struct scan *scan, struct scan_token *token)
 static bool take_quoted(struct scan *scan, struct scan_token *token)
 {
 	char quote[4] = {peek(scan, 0), 0, 0, 0};
-	bool may_be_triple = has(scan, SCAN_TRIPLE) || (has(scan, SCAN_TEXT_BLOCK) && quote[0] == '"');
+	bool may_be_triple =
+		has(scan, SCAN_TRIPLE) || (has(scan, SCAN_TEXT_BLOCK) && quote[0] == '"');
 
 	if (!quote[0] || !strchr(scan->style->quotes, quote[0]))
 		return false;
@@ -386,8 +407,10 @@ static bool take_quote_word(struct scan *scan, struct scan_token *token)
 	static const struct {
 		const char *word;
 		bool has_two;
-	} words[] = {{"qq", false}, {"qw", false}, {"qr", false}, {"q", false}, {"m", false}, {"s", true}, {"tr", true}, {"y", true}};
-	bool is_name = scan->last.kind == SCAN_MARK && memchr("$@%&>", scan->last.text[0], 5) && !scan->after_blank;
+	} words[] = {{"qq", false}, {"qw", false}, {"qr", false}, {"q", false},
+	             {"m", false},  {"s", true},   {"tr", true},  {"y", true}};
+	bool is_name = scan->last.kind == SCAN_MARK && memchr("$@%&>", scan->last.text[0], 5) &&
+	               !scan->after_blank;
 
 	if (!has(scan, SCAN_QUOTE_WORDS) || is_name)
 		return false;
@@ -395,7 +418,8 @@ static bool take_quote_word(struct scan *scan, struct scan_token *token)
 		size_t length = strlen(words[i].word);
 		char next = peek(scan, length);
 
-		if (!starts(scan, words[i].word) || !next || !strchr("([{</|!~#", next) || (next == '#' && words[i].has_two))
+		if (!starts(scan, words[i].word) || !next || !strchr("([{</|!~#", next) ||
+		    (next == '#' && words[i].has_two))
 			continue;
 		step(scan, length);
 		take_delimited(scan, token);
@@ -429,11 +453,13 @@ static bool take_percent(struct scan *scan, struct scan_token *token)
 /* What begins a here-document, whose text begins in the next line. */
 static bool take_heredoc(struct scan *scan, struct scan_token *token)
 {
-	bool is_php = has(scan, SCAN_HEREDOC_3), is_shell = has(scan, SCAN_SHELL_WORDS), is_indented = is_php;
+	bool is_php = has(scan, SCAN_HEREDOC_3), is_shell = has(scan, SCAN_SHELL_WORDS),
+	     is_indented = is_php;
 	size_t at = is_php ? 3 : 2, length = 0;
 	char quote = '\0';
 
-	if (!(is_php ? starts(scan, "<<<") : has(scan, SCAN_HEREDOC) && starts(scan, "<<") && !starts(scan, "<<<")))
+	if (!(is_php ? starts(scan, "<<<")
+	             : has(scan, SCAN_HEREDOC) && starts(scan, "<<") && !starts(scan, "<<<")))
 		return false;
 	if (peek(scan, at) == '-' || peek(scan, at) == '~') {
 		is_indented = true;
@@ -447,9 +473,11 @@ static bool take_heredoc(struct scan *scan, struct scan_token *token)
 		length++;
 	/* Elsewhere 1 << x is arithmetic; there the word is written large, or quoted. */
 	if (length == 0 || (quote && peek(scan, at + length) != quote) ||
-	    (!is_shell && !quote && !is_php && !isupper((unsigned char)peek(scan, at))) || scan->heredocs_count == SCAN_HEREDOCS)
+	    (!is_shell && !quote && !is_php && !isupper((unsigned char)peek(scan, at))) ||
+	    scan->heredocs_count == SCAN_HEREDOCS)
 		return false;
-	scan->heredocs[scan->heredocs_count++] = (struct scan_heredoc){scan->at + at, length, is_indented};
+	scan->heredocs[scan->heredocs_count++] =
+		(struct scan_heredoc){scan->at + at, length, is_indented};
 	set_string(token, scan->at + at, scan->at + at);
 	step(scan, at + length + (quote ? 1 : 0));
 	return true;
@@ -463,7 +491,8 @@ static bool take_string_of_style(struct scan *scan, struct scan_token *token)
 		return true;
 	if (has(scan, SCAN_LIFETIME) && peek(scan, 0) == '\'') {
 		/* 'x' and '\n' are characters, 'a without an end is a lifetime. */
-		if (peek(scan, 1) != '\\' && peek(scan, 2) != '\'' && (unsigned char)peek(scan, 1) < 0x80)
+		if (peek(scan, 1) != '\\' && peek(scan, 2) != '\'' &&
+		    (unsigned char)peek(scan, 1) < 0x80)
 			return false;
 		take_string(scan, 1, "'", true, token);
 		return true;
@@ -489,7 +518,7 @@ static bool take_string_of_style(struct scan *scan, struct scan_token *token)
 	return false;
 }
 
-/* --- words --------------------------------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static bool ends_shell_word(char c)
 {
@@ -503,7 +532,8 @@ static void take_word(struct scan *scan, struct scan_token *token)
 
 	if (is_shell) {
 		while (scan->at < scan->end &&
-		       (!ends_shell_word(*scan->at) || (*scan->at == '{' && scan->at > from && scan->at[-1] == '$')))
+		       (!ends_shell_word(*scan->at) ||
+		        (*scan->at == '{' && scan->at > from && scan->at[-1] == '$')))
 			step(scan, *scan->at == '\\' ? 2 : 1);
 	} else {
 		while (scan->at < scan->end && is_word(*scan->at))
@@ -547,10 +577,16 @@ static void skip_text(struct scan *scan)
 
 void scan_begin(struct scan *scan, const char *language, const char *code, size_t length)
 {
-	*scan = (struct scan){
-		.style = &no_style, .at = code, .end = code + length, .code = code, .line = 1, .begins_line = true, .after_blank = true};
+	*scan = (struct scan){.style = &no_style,
+	                      .at = code,
+	                      .end = code + length,
+	                      .code = code,
+	                      .line = 1,
+	                      .begins_line = true,
+	                      .after_blank = true};
 	for (size_t i = 0; i < ARRAY_SIZE(styles); i++) {
-		for (size_t j = 0; j < ARRAY_SIZE(styles[i].languages) && styles[i].languages[j]; j++) {
+		for (size_t j = 0; j < ARRAY_SIZE(styles[i].languages) && styles[i].languages[j];
+		     j++) {
 			if (strcmp(styles[i].languages[j], language) == 0)
 				scan->style = &styles[i];
 		}
@@ -589,6 +625,6 @@ bool scan_next(struct scan *scan, struct scan_token *ret_token)
 
 bool scan_is(const struct scan_token *token, const char *text)
 {
-	return (token->kind == SCAN_WORD || token->kind == SCAN_MARK) && strlen(text) == token->length &&
-	       memcmp(token->text, text, token->length) == 0;
+	return (token->kind == SCAN_WORD || token->kind == SCAN_MARK) &&
+	       strlen(text) == token->length && memcmp(token->text, text, token->length) == 0;
 }

@@ -1,8 +1,10 @@
 /*
- * Code as words and marks, without its comments, and its strings apart: as far as a short scanner knows them, by families of languages.
+ * Code as words and marks, without its comments, and its strings apart: as far as a short scanner
+ * knows them, by families of languages.
  *
- * A pure function of bytes that anybody may have written. What it cannot know (macros, code in strings, grammars that depend on
- * names) it reads as it stands: it serves advice and names of classes, and nothing is kept safe by it.
+ * A pure function of bytes that anybody may have written. What it cannot know (macros, code in
+ * strings, grammars that depend on names) it reads as it stands: it serves advice and names of
+ * classes, and nothing is kept safe by it.
  */
 #pragma once
 
@@ -25,8 +27,9 @@ struct scan_token {
 	bool after_blank; /* a blank, a comment or the beginning is before it */
 };
 
-#define SCAN_NESTED   16 /* so deep expressions in strings are code; deeper ones are not looked at */
-#define SCAN_HEREDOCS 4  /* so many here-documents of one line */
+/* so deep expressions in strings are code; deeper ones are not looked at */
+#define SCAN_NESTED   16
+#define SCAN_HEREDOCS 4 /* so many here-documents of one line */
 
 struct scan_style;
 
@@ -43,13 +46,15 @@ struct scan {
 	bool begins_line, after_blank;
 	bool is_text; /* of PHP: outside of its code */
 	struct scan_token last;
-	unsigned braces[SCAN_NESTED]; /* of JavaScript's templates that are open: how many are open in the expression */
+	unsigned braces[SCAN_NESTED]; /* of JavaScript's templates that are open: how many are open
+	                                 in the expression */
 	size_t nested;
 	struct scan_heredoc heredocs[SCAN_HEREDOCS];
 	size_t heredocs_count;
 };
 
-/* Of a language of the table by its name; of another one words are words, and nothing is a comment. `code` is borrowed. */
+/* Of a language of the table by its name; of another one words are words, and nothing is a comment.
+ * `code` is borrowed. */
 void scan_begin(struct scan *scan, const char *language, const char *code, size_t length);
 
 /* false: there is no more, and the kind is SCAN_END. */

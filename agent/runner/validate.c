@@ -1,5 +1,6 @@
 /*
- * Patterns are looked for at each token, in a window of those that follow: one pass, and no memory of its own.
+ * Patterns are looked for at each token, in a window of those that follow: one pass, and no memory
+ * of its own.
  */
 #include <fnmatch.h>
 #include <stdbool.h>
@@ -10,9 +11,12 @@
 #include "base/fd.h"
 
 #define WINDOW 256 /* tokens at a time … */
-#define AHEAD  64  /* … of which so many follow the place that is looked at, as far as there are so many */
-#define ANY    16
-#define EFFORT 4000000 /* elements that are compared in all: code that is made to be slow to look at is not looked at to its end */
+/* … of which so many follow the place that is looked at, as far as there are so many */
+#define AHEAD 64
+#define ANY   16
+/* elements that are compared in all: code that is made to be slow to look at is not looked at to
+ * its end */
+#define EFFORT 4000000
 
 static const char *const severity_names[] = {"note", "warn", "grave"};
 
@@ -27,7 +31,8 @@ struct window {
 	bool is_shell;
 };
 
-/* A row that counts, and the bytes that its first token can begin with: few tokens are worth a closer look. */
+/* A row that counts, and the bytes that its first token can begin with: few tokens are worth a
+ * closer look. */
 #define CANDIDATES_MAX 64
 struct candidate {
 	const struct finding_rule *rule;
@@ -78,7 +83,8 @@ static bool fits_glob(const struct scan_token *token, const char *element, size_
 	return fnmatch(glob, word, 0) == 0;
 }
 
-static bool fits_string(const struct window *window, const struct scan_token *token, const char *element, size_t length)
+static bool fits_string(const struct window *window, const struct scan_token *token,
+                        const char *element, size_t length)
 {
 	const char *text = element + 1;
 
@@ -108,13 +114,16 @@ static bool is_member_or_definition(const struct scan_token *before)
 {
 	static const char definitions[] = "def|function|func|fn|sub|int|void";
 
-	return is_one_of(before, ".", 1) || is_one_of(before, definitions, sizeof definitions - 1) ||
-	       (is_one_of(before, ":", 1) && is_one_of(before - 1, ":", 1)) || (is_one_of(before, ">", 1) && is_one_of(before - 1, "-", 1));
+	return is_one_of(before, ".", 1) ||
+	       is_one_of(before, definitions, sizeof definitions - 1) ||
+	       (is_one_of(before, ":", 1) && is_one_of(before - 1, ":", 1)) ||
+	       (is_one_of(before, ">", 1) && is_one_of(before - 1, "-", 1));
 }
 
 static bool begins_statement(const struct scan_token *before, const struct scan_token *token)
 {
-	return token->begins_line || before->kind == SCAN_END || (before->kind == SCAN_MARK && memchr(";{}(|&`", before->text[0], 7));
+	return token->begins_line || before->kind == SCAN_END ||
+	       (before->kind == SCAN_MARK && memchr(";{}(|&`", before->text[0], 7));
 }
 
 /* What stands for no token, and holds at the `at`-th. */
@@ -125,7 +134,8 @@ static bool holds(const struct window *window, size_t at, char element)
 	return element == '%' ? !is_member_or_definition(before) : begins_statement(before, token);
 }
 
-static bool fits(struct matching *matching, const struct scan_token *token, const char *element, size_t length)
+static bool fits(struct matching *matching, const struct scan_token *token, const char *element,
+                 size_t length)
 {
 	if (token->kind == SCAN_END || *matching->effort == 0)
 		return false;
@@ -144,14 +154,16 @@ static bool fits(struct matching *matching, const struct scan_token *token, cons
 	       memcmp(token->text, matching->same->text, token->length) == 0;
 }
 
-/* Whether the pattern fits from the `at`-th token on. Patterns are short, and each has few gaps, so that trying them all is little. */
+/* Whether the pattern fits from the `at`-th token on. Patterns are short, and each has few gaps, so
+ * that trying them all is little. */
 static bool matches(struct matching matching, size_t at, const char *pattern)
 {
 	const struct window *window = matching.window;
 
 	while (*pattern) {
 		size_t length = element_length(pattern);
-		bool is_line = is_element(pattern, length, "..."), is_gap = is_line || is_element(pattern, length, "***");
+		bool is_line = is_element(pattern, length, "..."),
+		     is_gap = is_line || is_element(pattern, length, "***");
 		const char *next = pattern + length + strspn(pattern + length, " ");
 
 		if (is_gap) {
@@ -179,7 +191,8 @@ static bool matches(struct matching matching, size_t at, const char *pattern)
 static bool is_found(const struct finding *findings, size_t count, const struct finding_rule *rule)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(findings[i].rule->rule, rule->rule) == 0 && findings[i].rule->severity >= rule->severity)
+		if (strcmp(findings[i].rule->rule, rule->rule) == 0 &&
+		    findings[i].rule->severity >= rule->severity)
 			return true;
 	}
 	return false;
@@ -211,7 +224,8 @@ static bool counts(const struct finding_rule *rule, const char *language)
 	if (!rule->language || strcmp(rule->language, language) == 0)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(kin); i++) {
-		if (strcmp(kin[i].language, language) == 0 && strcmp(kin[i].as, rule->language) == 0)
+		if (strcmp(kin[i].language, language) == 0 &&
+		    strcmp(kin[i].as, rule->language) == 0)
 			return true;
 	}
 	return false;
@@ -221,7 +235,8 @@ static size_t find_candidates(const char *language, struct candidate candidates[
 {
 	size_t count = 0;
 
-	for (const struct finding_rule *rule = finding_rules; rule->pattern && count < CANDIDATES_MAX; rule++) {
+	for (const struct finding_rule *rule = finding_rules;
+	     rule->pattern && count < CANDIDATES_MAX; rule++) {
 		if (!counts(rule, language))
 			continue;
 		candidates[count] = (struct candidate){.rule = rule};
@@ -231,8 +246,8 @@ static size_t find_candidates(const char *language, struct candidate candidates[
 }
 
 /* At the place that the window is at. */
-static size_t look(const struct matching *matching, const struct candidate *candidates, size_t candidates_count, struct finding *findings,
-                   size_t count)
+static size_t look(const struct matching *matching, const struct candidate *candidates,
+                   size_t candidates_count, struct finding *findings, size_t count)
 {
 	const struct window *window = matching->window;
 	const struct scan_token *token = &window->tokens[window->at];
@@ -241,7 +256,8 @@ static size_t look(const struct matching *matching, const struct candidate *cand
 	for (size_t i = 0; i < candidates_count && count < FINDINGS_MAX; i++) {
 		const struct finding_rule *rule = candidates[i].rule;
 
-		if (candidates[i].may_begin[first] && !is_found(findings, count, rule) && matches(*matching, window->at, rule->pattern))
+		if (candidates[i].may_begin[first] && !is_found(findings, count, rule) &&
+		    matches(*matching, window->at, rule->pattern))
 			findings[count++] = (struct finding){.rule = rule, .line = token->line};
 	}
 	return count;
@@ -253,7 +269,8 @@ static bool advance(struct window *window, struct scan *scan)
 	window->at++;
 	if (window->count - window->at < AHEAD) {
 		window->count -= window->at - 2;
-		memmove(window->tokens, &window->tokens[window->at - 2], window->count * sizeof window->tokens[0]);
+		memmove(window->tokens, &window->tokens[window->at - 2],
+		        window->count * sizeof window->tokens[0]);
 		window->at = 2;
 		while (window->count < WINDOW && scan_next(scan, &window->tokens[window->count]))
 			window->count++;
@@ -261,7 +278,8 @@ static bool advance(struct window *window, struct scan *scan)
 	return window->at < window->count;
 }
 
-size_t validate(const char *language, const char *code, size_t length, struct finding ret_findings[FINDINGS_MAX])
+size_t validate(const char *language, const char *code, size_t length,
+                struct finding ret_findings[FINDINGS_MAX])
 {
 	/* Before the first token there are two of no kind. */
 	struct window window = {.at = 1, .count = 2, .is_shell = strcmp(language, "bash") == 0};

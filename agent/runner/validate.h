@@ -1,8 +1,9 @@
 /*
- * What stands out in code before it is run: a table of patterns over its words and marks, so that comments and strings do not count.
+ * What stands out in code before it is run: a table of patterns over its words and marks, so that
+ * comments and strings do not count.
  *
- * It is advice. Whoever means to hide something from it can; what keeps the host safe is the sandbox, whatever the code is. Pure functions
- * of bytes that anybody may have written.
+ * It is advice. Whoever means to hide something from it can; what keeps the host safe is the
+ * sandbox, whatever the code is. Pure functions of bytes that anybody may have written.
  */
 #pragma once
 
@@ -37,7 +38,8 @@ struct finding_rule {
 	const char *example; /* code that it finds */
 };
 
-/* Ends with a row without pattern. TypeScript goes by the rows of JavaScript, too, and C++ by those of C. */
+/* Ends with a row without pattern. TypeScript goes by the rows of JavaScript, too, and C++ by those
+ * of C. */
 extern const struct finding_rule finding_rules[];
 
 struct finding {
@@ -48,4 +50,5 @@ struct finding {
 #define FINDINGS_MAX 32
 
 /* What was found, each rule once, in the order of lines. How many; at most FINDINGS_MAX. */
-size_t validate(const char *language, const char *code, size_t length, struct finding ret_findings[FINDINGS_MAX]);
+size_t validate(const char *language, const char *code, size_t length,
+                struct finding ret_findings[FINDINGS_MAX]);

@@ -18,8 +18,9 @@
 
 /* Exit statuses, by what came of the request; the manual lists them. */
 static const int statuses[] = {
-	[CALL_SUCCEEDED] = 0, [CALL_PROGRAM_FAILED] = 1, [CALL_INVALID] = 2,     [CALL_REFUSED] = 3,   [CALL_TIMED_OUT] = 4,
-	[CALL_NOT_FOUND] = 5, [CALL_UNSUPPORTED] = 6,    [CALL_UNAVAILABLE] = 7, [CALL_CANCELLED] = 8,
+	[CALL_SUCCEEDED] = 0,   [CALL_PROGRAM_FAILED] = 1, [CALL_INVALID] = 2,
+	[CALL_REFUSED] = 3,     [CALL_TIMED_OUT] = 4,      [CALL_NOT_FOUND] = 5,
+	[CALL_UNSUPPORTED] = 6, [CALL_UNAVAILABLE] = 7,    [CALL_CANCELLED] = 8,
 };
 
 struct tool {
@@ -64,8 +65,9 @@ static int list(void)
 
 	for (const struct operation *operation = operations; operation->name; operation++)
 		(void)json_array_append_new(described, operation_describe(operation));
-	all = json_pack("{s:o, s:o, s:o, s:o, s:o}", "operations", described, "settings", fields_schema(settings_fields), "may",
-	                fields_schema(bounds_fields), "languages", runner_list_languages(), "findings", runner_list_findings());
+	all = json_pack("{s:o, s:o, s:o, s:o, s:o}", "operations", described, "settings",
+	                fields_schema(settings_fields), "may", fields_schema(bounds_fields),
+	                "languages", runner_list_languages(), "findings", runner_list_findings());
 	(void)json_dumpf(all, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 	json_decref(all);
@@ -75,7 +77,9 @@ static int list(void)
 static void print(const json_t *answer)
 {
 	/* A terminal acts on control characters of Unicode, too, which JSON need not escape. */
-	(void)json_dumpf(answer, stdout, FIELD_DUMP | JSON_ENCODE_ANY | (isatty(STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0));
+	(void)json_dumpf(answer, stdout,
+	                 FIELD_DUMP | JSON_ENCODE_ANY |
+	                         (isatty(STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0));
 	(void)putchar('\n');
 	(void)fflush(stdout);
 }
@@ -118,7 +122,8 @@ static void ask(struct tool *tool, const char *text, size_t length)
 	json_t *request = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where), *name;
 
 	if (!json_is_object(request)) {
-		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MALFORMED, "the request is no JSON object: %.150s",
+		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MALFORMED,
+		                "the request is no JSON object: %.150s",
 		                request ? "it is something else" : where.text);
 		refuse(tool, &error);
 		json_decref(request);
@@ -132,9 +137,12 @@ static void ask(struct tool *tool, const char *text, size_t length)
 		                "operation: this is missing; yett tool --list has their names");
 		refuse(tool, &error);
 	} else {
-		tool->call = call_begin(tool->agent, tool->operation ? tool->operation : json_string_value(name), request, &how);
+		tool->call = call_begin(tool->agent,
+		                        tool->operation ? tool->operation : json_string_value(name),
+		                        request, &how);
 		(void)sigprocmask(SIG_BLOCK, &tool->signals, NULL);
-		while (tool->call && !tool->signal && sd_event_run(tool->agent->loop, UINT64_MAX) >= 0)
+		while (tool->call && !tool->signal &&
+		       sd_event_run(tool->agent->loop, UINT64_MAX) >= 0)
 			;
 		(void)sigprocmask(SIG_UNBLOCK, &tool->signals, NULL);
 	}
@@ -160,11 +168,12 @@ static void ask_line(struct tool *tool, const char *text, size_t length)
 		ask(tool, text, length);
 		return;
 	}
-	(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the request is longer than %d bytes", INPUT_MAX);
+	(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+	                "the request is longer than %d bytes", INPUT_MAX);
 	refuse(tool, &error);
 }
 
-/* --- lines --------------------------------------------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static int on_input(sd_event_source *source, int fd, uint32_t events, void *data)
 {
@@ -177,11 +186,13 @@ static int on_input(sd_event_source *source, int fd, uint32_t events, void *data
 	return 0;
 }
 
-/* What goes on in the background goes on meanwhile. A file need not be waited for, and cannot be. */
+/* What goes on in the background goes on meanwhile. A file need not be waited for, and cannot be.
+ */
 static void wait_for_input(struct tool *tool)
 {
 	int r = tool->input ? sd_event_source_set_enabled(tool->input, SD_EVENT_ONESHOT)
-	                    : sd_event_add_io(tool->agent->loop, &tool->input, STDIN_FILENO, EPOLLIN, on_input, tool);
+	                    : sd_event_add_io(tool->agent->loop, &tool->input, STDIN_FILENO,
+	                                      EPOLLIN, on_input, tool);
 
 	tool->is_readable = r < 0;
 	while (!tool->is_readable && sd_event_run(tool->agent->loop, UINT64_MAX) >= 0)
@@ -221,7 +232,8 @@ static void read_some(struct tool *tool)
 		tool->has_ended = true;
 }
 
-/* Until the next one is asked for. The last one may have no end. NULL: there are no more, or there is no memory. */
+/* Until the next one is asked for. The last one may have no end. NULL: there are no more, or there
+ * is no memory. */
 static const char *next_line(struct tool *tool, size_t *ret_length)
 {
 	size_t searched = 0;
@@ -230,7 +242,8 @@ static const char *next_line(struct tool *tool, size_t *ret_length)
 	for (;;) {
 		line = tool->bytes + tool->taken;
 		*ret_length = tool->length - tool->taken;
-		end = *ret_length > searched ? memchr(line + searched, '\n', *ret_length - searched) : NULL;
+		end = *ret_length > searched ? memchr(line + searched, '\n', *ret_length - searched)
+		                             : NULL;
 		if (end || tool->has_ended)
 			break;
 		searched = *ret_length;
@@ -295,7 +308,8 @@ int tool_main(struct agent *agent, int argc, char **argv)
 	tool.operation = optind < argc ? argv[optind] : NULL;
 	if (agent_watch_signals(agent, &tool.signals, on_signal, &tool) < 0)
 		return tool.status;
-	/* they end it, and what it has begun; while nothing is asked they do what they usually do */
+	/* they end it, and what it has begun; while nothing is asked they do what they usually do
+	 */
 	(void)sigprocmask(SIG_UNBLOCK, &tool.signals, NULL);
 	ask_all(&tool);
 	call_free(tool.call);

@@ -12,8 +12,11 @@ static int work(struct yett_checkpoint_store *store, struct yett_error *error)
 	int r = 0;
 
 	for (int64_t i = 0; r == 0 && i < 3; i++) {
-		const struct yett_checkpoint_put_options options = {
-			.size = sizeof options, .thread = "essay", .state = states[i], .state_size = strlen(states[i]), .step = i};
+		const struct yett_checkpoint_put_options options = {.size = sizeof options,
+		                                                    .thread = "essay",
+		                                                    .state = states[i],
+		                                                    .state_size = strlen(states[i]),
+		                                                    .step = i};
 
 		r = yett_checkpoint_put(store, &options, i == 0 ? &first : NULL, NULL, error);
 	}
@@ -22,14 +25,16 @@ static int work(struct yett_checkpoint_store *store, struct yett_error *error)
 	yett_checkpoint_free(first);
 	if (r)
 		return r;
-	printf("went back by %d checkpoints, to: %.*s\n", (int)removed, (int)found->state_size, (const char *)found->state);
+	printf("went back by %d checkpoints, to: %.*s\n", (int)removed, (int)found->state_size,
+	       (const char *)found->state);
 	yett_checkpoint_free(found);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	const struct yett_checkpoint_store_options options = {.size = sizeof options, .path = argc > 1 ? argv[1] : NULL};
+	const struct yett_checkpoint_store_options options = {.size = sizeof options,
+	                                                      .path = argc > 1 ? argv[1] : NULL};
 	struct yett_checkpoint_store *store = NULL;
 	struct yett_error error;
 	int r = yett_checkpoint_store_open(&options, &store, &error);

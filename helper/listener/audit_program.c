@@ -19,7 +19,8 @@ static int start(const struct setup_host *host, int listening, struct program *r
 	(void)snprintf(fd, sizeof fd, "%d", listening);
 	(void)snprintf(most, sizeof most, "%" PRIu64, policy->audit_max_bytes);
 	(void)snprintf(user, sizeof user, "%" PRIu64, policy->audit_user_bytes);
-	return program_start(host->libexec, argv, &listening, 1, ret_program); /* reaped as all children are */
+	return program_start(host->libexec, argv, &listening, 1,
+	                     ret_program); /* reaped as all children are */
 }
 
 void audit_program_start(struct audit_program *audit, const struct setup_host *host)
@@ -32,7 +33,8 @@ void audit_program_start(struct audit_program *audit, const struct setup_host *h
 	audit->socket = fd_close(audit->socket);
 	if (is_early || !is_wanted || audit->listening < 0) {
 		audit->listening = fd_close(audit->listening);
-		registry_unlisten(&host->reserve, AUDIT_SOCKET); /* of a listener that was killed, too */
+		registry_unlisten(&host->reserve,
+		                  AUDIT_SOCKET); /* of a listener that was killed, too */
 	}
 	if (is_early || !is_wanted)
 		return;
@@ -43,7 +45,8 @@ void audit_program_start(struct audit_program *audit, const struct setup_host *h
 		r = start(host, audit->listening, &program);
 	audit->socket = program.socket;
 	if (r >= 0)
-		fd_close(audit_tell(host, &(struct audit_record){.kind = AUDIT_POLICY}, &host->policy->memory, 1));
+		fd_close(audit_tell(host, &(struct audit_record){.kind = AUDIT_POLICY},
+		                    &host->policy->memory, 1));
 	else if (!audit->has_failed)
 		log_line(LOG_LEVEL_ERROR, "yett-audit cannot be started: %s", strerror(-r));
 	audit->has_failed = r < 0;

@@ -18,8 +18,9 @@ static int start(const struct closer *closer)
 }
 
 /*
- * Whether nothing is queued in it, and nothing can be any more. Every packet, even an empty one, says who sent it, if asked, and here is
- * no room for descriptors. unix(7), SO_PASSCRED; recvmsg(2), MSG_PEEK and MSG_CTRUNC
+ * Whether nothing is queued in it, and nothing can be any more. Every packet, even an empty one,
+ * says who sent it, if asked, and here is no room for descriptors. unix(7), SO_PASSCRED;
+ * recvmsg(2), MSG_PEEK and MSG_CTRUNC
  */
 static bool is_empty(int connection)
 {
@@ -27,18 +28,23 @@ static bool is_empty(int connection)
 	struct msghdr message = {.msg_control = control, .msg_controllen = sizeof control};
 	int on = 1;
 
-	return shutdown(connection, SHUT_RD) == 0 && setsockopt(connection, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0 &&
-	       recvmsg(connection, &message, MSG_PEEK | MSG_DONTWAIT) == 0 && message.msg_controllen == 0;
+	return shutdown(connection, SHUT_RD) == 0 &&
+	       setsockopt(connection, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0 &&
+	       recvmsg(connection, &message, MSG_PEEK | MSG_DONTWAIT) == 0 &&
+	       message.msg_controllen == 0;
 }
 
-/* The word that follows says that ours is closed. With the right to send descriptors: unix(7), ETOOMANYREFS. */
+/* The word that follows says that ours is closed. With the right to send descriptors: unix(7),
+ * ETOOMANYREFS. */
 static void hand_over(struct closer *closer, int connection, enum closer_reason reason)
 {
-	/* One that does not keep up ends when it finds our end closed, and closes all that it was sent. */
+	/* One that does not keep up ends when it finds our end closed, and closes all that it was
+	 * sent. */
 	for (int attempt = 0; attempt < 2; attempt++, closer->socket = fd_close(closer->socket)) {
 		if (closer->socket < 0)
 			closer->socket = start(closer);
-		if (closer->socket < 0 || frame_send(closer->socket, &reason, sizeof reason, &connection, 1, MSG_DONTWAIT) < 0)
+		if (closer->socket < 0 || frame_send(closer->socket, &reason, sizeof reason,
+		                                     &connection, 1, MSG_DONTWAIT) < 0)
 			continue;
 		(void)close(connection);
 		if (send(closer->socket, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)

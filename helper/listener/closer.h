@@ -1,7 +1,7 @@
 /*
- * Ends connections that are not served: yett-closer tells why, and closes, for that may take as long as the client chose:
- * programs/closer/main.c. That is started when it is first needed, with the privilege that giving up all of it
- * takes (CAP_SETPCAP, CAP_SETUID, CAP_SETGID).
+ * Ends connections that are not served: yett-closer tells why, and closes, for that may take as
+ * long as the client chose: programs/closer/main.c. That is started when it is first needed, with
+ * the privilege that giving up all of it takes (CAP_SETPCAP, CAP_SETUID, CAP_SETGID).
  */
 #pragma once
 
@@ -25,7 +25,8 @@ struct closer {
 };
 
 /*
- * Has `connection` (consumed) told and closed. One that can be closed neither here nor there stays open: rather a descriptor lost than a
- * caller that is held up. -errno when privilege cannot be given up again.
+ * Has `connection` (consumed) told and closed. One that can be closed neither here nor there stays
+ * open: rather a descriptor lost than a caller that is held up. -errno when privilege cannot be
+ * given up again.
  */
 _must_check_ int closer_take(struct closer *closer, int connection, enum closer_reason reason);

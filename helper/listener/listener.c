@@ -21,15 +21,19 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define CONNECTIONS_AT_ONCE  8 /* taken before anything else is looked at again, and then a pause: a flood has no processor to itself */
+/* taken before anything else is looked at again, and then a pause: a flood has no processor to
+ * itself */
+#define CONNECTIONS_AT_ONCE  8
 #define CONNECTIONS_PAUSE_MS 1
 #define MONITORS_READY       8
 #define TURN_MS              4 /* then it may be somebody's turn */
-#define REFILL_AFTER_MS      8 /* of nobody wanting anything; forking takes time from whoever is being served */
-#define MONITOR_RETRY_MS     1000
-#define USERS_MAX            64 /* that supervisors are kept ready for */
-#define USER_IDLE_MS         300000
-#define MEMORY_PART          16 /* of the host's memory: while less is available, no sandbox is made or kept ahead */
+/* of nobody wanting anything; forking takes time from whoever is being served */
+#define REFILL_AFTER_MS  8
+#define MONITOR_RETRY_MS 1000
+#define USERS_MAX        64 /* that supervisors are kept ready for */
+#define USER_IDLE_MS     300000
+/* of the host's memory: while less is available, no sandbox is made or kept ahead */
+#define MEMORY_PART 16
 
 /* What is polled besides workers. */
 enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_AUDIT, POLL_FIXED };
@@ -44,7 +48,8 @@ struct user {
 	} spares[POLICY_SPARES_MAX];
 	size_t spares_count;
 	uint32_t profile; /* that was asked for last */
-	bool is_filling;  /* from half empty until full: one wait for a grace period then serves several */
+	bool is_filling;  /* from half empty until full: one wait for a grace period then serves
+	                     several */
 	uint64_t last_used_ms;
 };
 
@@ -61,7 +66,8 @@ struct listener {
 	int signals;
 	struct worker workers[CONNECTIONS_MAX + MONITORS_READY];
 	size_t workers_count, ready_count;
-	uint64_t ready_after_ms; /* a monitor died before it served anyone: no further ones are made ahead until then */
+	uint64_t ready_after_ms; /* a monitor died before it served anyone: no further ones are made
+	                            ahead until then */
 	struct user users[USERS_MAX];
 	size_t users_count;
 	int pool[2]; /* supervisors that are ready again announce themselves on the second one */
@@ -109,7 +115,8 @@ static int load_here(struct listener *l, struct yett_error *error)
 	l->place.cgroup = steal_fd(&helpers);
 	l->host = steal_ptr(&host);
 	l->policy = steal_ptr(&policy);
-	l->shared->generation = l->policy->generation; /* what connections that are there decide by is over */
+	l->shared->generation =
+		l->policy->generation; /* what connections that are there decide by is over */
 	audit_program_start(&l->audit, l->host);
 	return 0;
 }
@@ -121,7 +128,8 @@ static int load(struct listener *l, struct yett_error *error)
 
 	if (r == 0)
 		r = load_here(l, error);
-	(void)malloc_trim(0); /* each process of ours is a fork: what was used for reading is not copied, again and again */
+	(void)malloc_trim(0); /* each process of ours is a fork: what was used for reading is not
+	                         copied, again and again */
 	return place_enter(l->place.own_mount_ns, CLONE_NEWNS) < 0 ? -EPERM : r;
 }
 
@@ -150,7 +158,8 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	setup_host_keep_only(l->host, (const int[]){control, l->policy->memory}, 2);
-	r = frame && privilege_lower() == 0 ? monitor_prepare(&monitor, l->options->libexec) : -ENOMEM;
+	r = frame && privilege_lower() == 0 ? monitor_prepare(&monitor, l->options->libexec)
+	                                    : -ENOMEM;
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "a monitor cannot get ready: %s", strerror(-r));
 	if (r == 0 && frame_receive(control, frame, 0) > 0 && frame->fd_count == 1) {
@@ -177,7 +186,8 @@ static int start_worker(struct listener *l)
 	(void)close(pair[1]);
 	if (pid < 0)
 		return fd_close(pair[0]), pid;
-	l->workers[l->workers_count] = (struct worker){.control = pair[0], .is_proven = l->workers[l->workers_count].is_proven};
+	l->workers[l->workers_count] = (struct worker){
+		.control = pair[0], .is_proven = l->workers[l->workers_count].is_proven};
 	l->workers_count++;
 	l->ready_count++;
 	return 0;
@@ -198,8 +208,9 @@ static void remove_worker(struct listener *l, size_t i)
 }
 
 /*
- * Gives the connection (consumed, unless false) to a monitor that is ready. The word that follows, when it is its turn, lets the monitor
- * begin and end: until then it keeps the connection, so that we are not the last to close it. See closer.h.
+ * Gives the connection (consumed, unless false) to a monitor that is ready. The word that follows,
+ * when it is its turn, lets the monitor begin and end: until then it keeps the connection, so that
+ * we are not the last to close it. See closer.h.
  */
 static bool hand_over(struct listener *l, int socket, uid_t uid)
 {
@@ -233,12 +244,14 @@ static bool allows_confined(const struct policy *policy)
 }
 
 /*
- * Whether there was one. With privilege to look at the peer's namespace (CAP_SYS_PTRACE) and to send descriptors however many are under
- * way (unix(7), ETOOMANYREFS: CAP_SYS_ADMIN). Nothing but a closer is forked while a client's connection is open here.
+ * Whether there was one. With privilege to look at the peer's namespace (CAP_SYS_PTRACE) and to
+ * send descriptors however many are under way (unix(7), ETOOMANYREFS: CAP_SYS_ADMIN). Nothing but a
+ * closer is forked while a client's connection is open here.
  */
 static bool handle_connection(struct listener *l)
 {
-	int r = l->ready_count ? 0 : start_worker(l), socket = accept4(l->options->socket, NULL, NULL, SOCK_CLOEXEC);
+	int r = l->ready_count ? 0 : start_worker(l),
+	    socket = accept4(l->options->socket, NULL, NULL, SOCK_CLOEXEC);
 	enum closer_reason reason;
 	struct ucred peer;
 	uid_t uid;
@@ -249,7 +262,9 @@ static bool handle_connection(struct listener *l)
 	if (!reason) {
 		reason = privilege_raise() < 0
 		                 ? CLOSER_NO_PROCESS
-		                 : admission_examine(&l->admission, &peer, allows_confined(l->policy), l->workers, l->workers_count, &uid);
+		                 : admission_examine(&l->admission, &peer,
+		                                     allows_confined(l->policy), l->workers,
+		                                     l->workers_count, &uid);
 		if (!reason && !hand_over(l, socket, uid))
 			reason = CLOSER_NO_PROCESS;
 		if (privilege_lower() < 0)
@@ -278,14 +293,15 @@ static struct user *find_user(struct listener *l, uid_t uid, gid_t gid)
 	return &l->users[oldest];
 }
 
-/* One of the profile, and of these one that has had a sandbox: it has the next one ready. A new one, which we reap, has only begun. */
+/* One of the profile, and of these one that has had a sandbox: it has the next one ready. A new
+ * one, which we reap, has only begun. */
 static unsigned fitness(const struct spare *spare, uint32_t profile)
 {
 	return 2U * (spare->profile == profile) + (spare->supervisor.pid == 0);
 }
 
-/* A prepared supervisor of the user that still lives, ready for the profile if one is; -1 if there is none. One that was killed closed its
- * end. */
+/* A prepared supervisor of the user that still lives, ready for the profile if one is; -1 if there
+ * is none. One that was killed closed its end. */
 static int take_spare(struct user *user, uint32_t profile)
 {
 	while (user->spares_count) {
@@ -320,14 +336,16 @@ static void handle_worker(struct listener *l, size_t i)
 	}
 	user = find_user(l, wish.uid, wish.gid);
 	user->last_used_ms = clock_now_ms();
-	/* A monitor of the policy before may ask for one of its table; it is told that its policy is over. */
+	/* A monitor of the policy before may ask for one of its table; it is told that its policy
+	 * is over. */
 	user->profile = wish.profile < l->policy->profiles_count ? wish.profile : 0;
 	socket = take_spare(user, wish.profile);
 	(void)!privilege_send(l->workers[i].control, "", 1, &socket, socket >= 0);
 	fd_close(socket);
 }
 
-/* A supervisor has finished with a sandbox and would take another, in place of a new one if need be; if we have enough that have, it ends.
+/* A supervisor has finished with a sandbox and would take another, in place of a new one if need
+ * be; if we have enough that have, it ends.
  */
 static void handle_ready(struct listener *l)
 {
@@ -343,26 +361,30 @@ static void handle_ready(struct listener *l)
 
 			if (user->uid != ready.uid || ready.generation != l->policy->generation)
 				continue;
-			for (size_t j = user->spares_count; user->spares_count >= l->policy->spares && j-- > 0;)
+			for (size_t j = user->spares_count;
+			     user->spares_count >= l->policy->spares && j-- > 0;)
 				if (user->spares[j].supervisor.pid != 0) {
 					fd_close(user->spares[j].supervisor.socket);
 					user->spares[j] = user->spares[--user->spares_count];
 				}
 			if (user->spares_count < l->policy->spares)
-				user->spares[user->spares_count++] = (struct spare){{0, steal_fd(&frame->fds[0])}, ready.profile};
+				user->spares[user->spares_count++] = (struct spare){
+					{0, steal_fd(&frame->fds[0])}, ready.profile};
 		}
 	}
 	frame_close_fds(frame);
 }
 
-/* Whether what is made ahead has room on the host. proc_meminfo(5); where it cannot be told there is. */
+/* Whether what is made ahead has room on the host. proc_meminfo(5); where it cannot be told there
+ * is. */
 static bool has_memory(void)
 {
 	unsigned long long total = 0, available = 0;
 	char text[256];
 
 	return kernel_read_file(AT_FDCWD, "/proc/meminfo", text, sizeof text) < 0 ||
-	       sscanf(text, "MemTotal: %llu kB MemFree: %*u kB MemAvailable: %llu", &total, &available) != 2 ||
+	       sscanf(text, "MemTotal: %llu kB MemFree: %*u kB MemAvailable: %llu", &total,
+	              &available) != 2 ||
 	       available >= total / MEMORY_PART;
 }
 
@@ -424,7 +446,8 @@ static void reload(struct listener *l)
 		r = load(l, &error);
 	notify_send(&l->notify, "READY=1");
 	if (r != 0)
-		log_line(LOG_LEVEL_ERROR, "the policy was not loaded anew: %s", error.message[0] ? error.message : strerror(-r));
+		log_line(LOG_LEVEL_ERROR, "the policy was not loaded anew: %s",
+		         error.message[0] ? error.message : strerror(-r));
 	if (privilege_lower() < 0 || r != 0)
 		return;
 	for (size_t i = 0; i < l->users_count; i++) {
@@ -445,11 +468,13 @@ static void restart_audit(struct listener *l)
 	if (privilege_raise() == 0)
 		audit_program_start(&l->audit, l->host);
 	if (l->audit.socket >= 0)
-		supervisor_start_sweep(l->host); /* of those whose end could not be told meanwhile */
+		supervisor_start_sweep(
+			l->host); /* of those whose end could not be told meanwhile */
 	l->is_over = privilege_lower() < 0 || l->is_over;
 }
 
-/* Children of ours, and orphans of monitors that died: only a supervisor that was killed leaves something behind. */
+/* Children of ours, and orphans of monitors that died: only a supervisor that was killed leaves
+ * something behind. */
 static void reap(struct listener *l)
 {
 	bool killed = false;
@@ -476,12 +501,14 @@ static void handle_signal(struct listener *l)
 }
 
 /*
- * Tells the service manager that we live, and ends when nobody wanted anything for long enough: a connection that comes
- * just then waits in the socket, which is not ours, and starts the next listener. How long nothing need be looked at.
+ * Tells the service manager that we live, and ends when nobody wanted anything for long enough: a
+ * connection that comes just then waits in the socket, which is not ours, and starts the next
+ * listener. How long nothing need be looked at.
  */
 static int watch(struct listener *l)
 {
-	uint64_t now = clock_now_ms(), wait_ms = AUDIT_SWEEP_MS, idle_exit_ms = l->policy->record ? 0 : l->options->idle_exit_ms;
+	uint64_t now = clock_now_ms(), wait_ms = AUDIT_SWEEP_MS,
+		 idle_exit_ms = l->policy->record ? 0 : l->options->idle_exit_ms;
 
 	if (l->notify.watchdog_ms && now - l->alive_ms >= l->notify.watchdog_ms) {
 		notify_send(&l->notify, "WATCHDOG=1");
@@ -497,7 +524,8 @@ static int watch(struct listener *l)
 		wait_ms = AUDIT_RETRY_MS;
 		restart_audit(l);
 	}
-	/* Of those whose end could not be told when it came: the disk was full, say, or another yett-audit was just being started. */
+	/* Of those whose end could not be told when it came: the disk was full, say, or another
+	 * yett-audit was just being started. */
 	if (l->policy->audit && now - l->swept_ms >= AUDIT_SWEEP_MS) {
 		supervisor_start_sweep(l->host);
 		l->swept_ms = now;
@@ -511,7 +539,8 @@ static void loop(struct listener *l)
 	int taken;
 
 	l->busy_ms = l->alive_ms = l->swept_ms = clock_now_ms();
-	/* Looked at before each wait: whoever comes after the end was decided waits in the socket. */
+	/* Looked at before each wait: whoever comes after the end was decided waits in the socket.
+	 */
 	for (int wait_ms = watch(l), r; !l->is_over; wait_ms = watch(l)) {
 		size_t count = l->workers_count;
 		bool waits = admission_give_turns(&l->admission, l->workers, count);
@@ -521,8 +550,13 @@ static void loop(struct listener *l)
 		l->poll[POLL_AUDIT] = (struct pollfd){.fd = l->audit.socket, .events = POLLIN};
 		l->poll[POLL_POOL] = (struct pollfd){.fd = l->pool[0], .events = POLLIN};
 		for (size_t i = 0; i < count; i++)
-			l->poll[i + POLL_FIXED] = (struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
-		r = poll(l->poll, count + POLL_FIXED, has_work && is_short(l) ? 0 : waits ? TURN_MS : has_work ? REFILL_AFTER_MS : wait_ms);
+			l->poll[i + POLL_FIXED] =
+				(struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
+		r = poll(l->poll, count + POLL_FIXED,
+		         has_work && is_short(l) ? 0
+		         : waits                 ? TURN_MS
+		         : has_work              ? REFILL_AFTER_MS
+		                                 : wait_ms);
 		if (r <= 0) {
 			has_work = (waits && !is_short(l)) || refill(l);
 			continue;
@@ -537,7 +571,8 @@ static void loop(struct listener *l)
 		if (l->poll[POLL_AUDIT].revents)
 			restart_audit(l);
 		taken = 0;
-		while (l->poll[POLL_SOCKET].revents && taken < CONNECTIONS_AT_ONCE && handle_connection(l))
+		while (l->poll[POLL_SOCKET].revents && taken < CONNECTIONS_AT_ONCE &&
+		       handle_connection(l))
 			taken++;
 		(void)admission_give_turns(&l->admission, l->workers, l->workers_count);
 		closing_bound(false);
@@ -563,7 +598,8 @@ static int take_signals(struct listener *l)
 	return l->signals < 0 ? -errno : 0;
 }
 
-/* A descriptor for each connection and each supervisor that is ready: service managers give a soft limit of 1024. */
+/* A descriptor for each connection and each supervisor that is ready: service managers give a soft
+ * limit of 1024. */
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
@@ -584,11 +620,13 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	l->options = options;
 	notify_open(&l->notify);
 	raise_descriptor_limit();
-	/* Monitors that die leave their supervisors to us, so that a killed one is noticed. prctl(2). */
+	/* Monitors that die leave their supervisors to us, so that a killed one is noticed.
+	 * prctl(2). */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
 	l->place = PLACE_HERE;
-	l->shared = mmap(NULL, sizeof *l->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	l->shared = mmap(NULL, sizeof *l->shared, PROT_READ | PROT_WRITE,
+	                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (l->shared == MAP_FAILED || log_share_counts() < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(l->workers); i++)
@@ -598,7 +636,9 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	r = admission_open(&l->admission, options->socket);
 	if (r < 0)
 		return r;
-	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->pool) < 0 ? -errno : privilege_take(PRIVILEGE_BUILD);
+	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->pool) < 0
+	            ? -errno
+	            : privilege_take(PRIVILEGE_BUILD);
 	if (r == 0) {
 		place_open(&l->place);
 		r = load(l, error);
@@ -610,8 +650,11 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	if (r != 0)
 		return r;
 	supervisor_start_sweep(l->host);
-	log_line(LOG_LEVEL_INFO, "ready, %zu profiles%s", l->policy->profiles_count,
-	         l->host->by_port ? "; no BPF can be used, so connections are caught at the ports of rules alone" : "");
+	log_line(
+		LOG_LEVEL_INFO, "ready, %zu profiles%s", l->policy->profiles_count,
+		l->host->by_port
+			? "; no BPF can be used, so connections are caught at the ports of rules alone"
+			: "");
 	notify_send(&l->notify, "READY=1");
 	loop(l);
 	notify_send(&l->notify, "STOPPING=1");

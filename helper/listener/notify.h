@@ -1,8 +1,10 @@
 /*
- * Tells the service manager how the listener is doing. sd_notify(3), "Notes": one datagram to the socket NOTIFY_SOCKET names.
+ * Tells the service manager how the listener is doing. sd_notify(3), "Notes": one datagram to the
+ * socket NOTIFY_SOCKET names.
  *
- * In the listener; needs no privilege. Without a service manager every call does nothing. No library: the protocol is
- * one line of text, and libsystemd would be linked into every process of the helper.
+ * In the listener; needs no privilege. Without a service manager every call does nothing. No
+ * library: the protocol is one line of text, and libsystemd would be linked into every process of
+ * the helper.
  */
 #pragma once
 

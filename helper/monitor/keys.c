@@ -7,18 +7,21 @@
 
 static bool is_administrators(int fd, mode_t type, struct stat *st)
 {
-	return fstat(fd, st) == 0 && (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022) && (st->st_mode & S_IFMT) == type;
+	return fstat(fd, st) == 0 && (st->st_uid == 0 || st->st_uid == geteuid()) &&
+	       !(st->st_mode & 022) && (st->st_mode & S_IFMT) == type;
 }
 
 static bool is_in_file(int directory, const char *file, const char *line)
 {
-	_cleanup_fd_ int fd = openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	_cleanup_fd_ int fd =
+		openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	char text[KEY_FILE_MAX];
 	struct stat st;
 	ssize_t n;
 
 	if (fd < 0 || !is_administrators(fd, S_IFREG, &st)) {
-		log_line(LOG_LEVEL_WARNING, "key %s left out: not a regular file of the administrator's alone", file);
+		log_line(LOG_LEVEL_WARNING,
+		         "key %s left out: not a regular file of the administrator's alone", file);
 		return false;
 	}
 	n = read(fd, text, sizeof text);
@@ -30,10 +33,12 @@ static int compare_line(const void *line, const void *entry)
 	return memcmp(line, ((const struct policy_enrolled *)entry)->line, KEY_LINE_LENGTH);
 }
 
-int keys_find(const struct policy *policy, const char *line, char ret_principal[MESSAGE_NAME_MAX + 1], struct yett_error *error)
+int keys_find(const struct policy *policy, const char *line,
+              char ret_principal[MESSAGE_NAME_MAX + 1], struct yett_error *error)
 {
 	_cleanup_(fd_entries_close) DIR *entries = NULL;
-	_cleanup_fd_ int fd = open(policy->keys_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	_cleanup_fd_ int fd =
+		open(policy->keys_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	const struct policy_enrolled *found;
 	char principal[MESSAGE_NAME_MAX + 1];
 	struct stat st;
@@ -42,13 +47,19 @@ int keys_find(const struct policy *policy, const char *line, char ret_principal[
 	if (fd < 0)
 		return -errno;
 	if (!is_administrators(fd, S_IFDIR, &st)) {
-		log_line(LOG_LEVEL_WARNING, "keys in %s do not count: others can write the directory", policy->keys_dir);
+		log_line(LOG_LEVEL_WARNING,
+		         "keys in %s do not count: others can write the directory",
+		         policy->keys_dir);
 		return -ENOENT;
 	}
-	/* As yett-policy saw it: no other file has the line, and that one is looked into, whatever yett-policy says. */
-	if (st.st_ino == policy->keys_inode && memcmp(&st.st_ctim, &policy->keys_changed, sizeof st.st_ctim) == 0) {
-		found = bsearch(line, policy->enrolled, policy->enrolled_count, sizeof *found, compare_line);
-		if (!found || !key_line_principal(found->file, principal) || !is_in_file(fd, found->file, line))
+	/* As yett-policy saw it: no other file has the line, and that one is looked into, whatever
+	 * yett-policy says. */
+	if (st.st_ino == policy->keys_inode &&
+	    memcmp(&st.st_ctim, &policy->keys_changed, sizeof st.st_ctim) == 0) {
+		found = bsearch(line, policy->enrolled, policy->enrolled_count, sizeof *found,
+		                compare_line);
+		if (!found || !key_line_principal(found->file, principal) ||
+		    !is_in_file(fd, found->file, line))
 			return -ENOENT;
 		memcpy(ret_principal, principal, sizeof principal);
 		return 0;
@@ -57,11 +68,14 @@ int keys_find(const struct policy *policy, const char *line, char ret_principal[
 	if (!entries)
 		return -ENOMEM;
 	for (struct dirent *entry; r <= 0 && (entry = readdir(entries));) {
-		if (!key_line_principal(entry->d_name, principal) || !is_in_file(fd, entry->d_name, line))
+		if (!key_line_principal(entry->d_name, principal) ||
+		    !is_in_file(fd, entry->d_name, line))
 			continue;
 		r = r ? 0
-		      : error_set(error, YETT_E_BAD_SIGNATURE, 0, "the key is enrolled under two names, '%s' and '%s': one has to go",
-		                  ret_principal, principal);
+		      : error_set(
+				error, YETT_E_BAD_SIGNATURE, 0,
+				"the key is enrolled under two names, '%s' and '%s': one has to go",
+				ret_principal, principal);
 		memcpy(ret_principal, principal, sizeof principal);
 	}
 	return r;

@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 
 #define FORGET_AFTER_MS 200
-#define ACTS_OF_REQUEST 3         /* of its key: two looks at the records, and what is asked for */
-#define SPARES_MS       10000     /* whoever makes no further sandbox for so long has nothing kept ready */
+#define ACTS_OF_REQUEST 3     /* of its key: two looks at the records, and what is asked for */
+#define SPARES_MS       10000 /* whoever makes no further sandbox for so long has nothing kept ready */
 #define RULES_MAX       (3 << 20) /* EGRESS_RULES_SIZE_MAX */
 #define DROP_MS         1000      /* longer than any close takes that is not held up on purpose */
 
@@ -33,17 +33,20 @@ static int start_decider(struct monitor *m, const char *libexec)
 	char *argv[] = {(char *)"yett-decider", id, empty, policy, (char *)libexec, NULL};
 	uint32_t number = 0;
 
-	if (m->host) { /* else nothing made the directory, and root may lack what becoming another takes */
+	if (m->host) { /* else nothing made the directory, and root may lack what becoming another
+		          takes */
 		(void)snprintf(empty, sizeof empty, "%s/empty", m->policy->runtime_dir);
 		m->decider_id = reserve_decider(&m->host->reserve, &number);
 		if (m->decider_id < 0)
 			return m->decider_id;
 	}
 	(void)snprintf(id, sizeof id, "%u",
-	               (m->policy ? m->policy->ids_first : POLICY_IDS_FIRST_DEFAULT) + IDMAP_ROLES_OF_DECIDERS + number);
+	               (m->policy ? m->policy->ids_first : POLICY_IDS_FIRST_DEFAULT) +
+	                       IDMAP_ROLES_OF_DECIDERS + number);
 	if (m->policy)
 		(void)snprintf(policy, sizeof policy, "%d", m->policy->memory);
-	return program_start(libexec, argv, m->policy ? &m->policy->memory : NULL, m->policy != NULL, &m->decider);
+	return program_start(libexec, argv, m->policy ? &m->policy->memory : NULL,
+	                     m->policy != NULL, &m->decider);
 }
 
 int monitor_prepare(struct monitor *m, const char *libexec)
@@ -65,11 +68,13 @@ void monitor_free(struct monitor *m)
 bool monitor_may_see(const struct monitor *m, const struct record *record)
 {
 	/* By one that is in the network of the host who is confined would get out: admit_check() */
-	return (record->uid == m->peer.uid && !(m->peer.confined && record->network.mode == PLAN_NETWORK_HOST)) ||
+	return (record->uid == m->peer.uid &&
+	        !(m->peer.confined && record->network.mode == PLAN_NETWORK_HOST)) ||
 	       admit_is_administrator(&m->peer);
 }
 
-/* --- acts: `m->ask` is what the decider asks, and its length fits; 0 or a code, and the answer with its descriptors --------------- */
+/* --- acts: `m->ask` is what the decider asks, and its length fits; 0 or a code, and the answer
+ * with its descriptors  */
 
 struct reply {
 	struct decider_answer answer;
@@ -77,8 +82,8 @@ struct reply {
 };
 
 /*
- * One request or creation more, where every grant and ceiling that is for the peer lets it have that in this minute, over all connections:
- * here, since a captured decider would not count.
+ * One request or creation more, where every grant and ceiling that is for the peer lets it have
+ * that in this minute, over all connections: here, since a captured decider would not count.
  */
 static int count(const struct monitor *m, bool is_creation, struct yett_error *error)
 {
@@ -86,17 +91,22 @@ static int count(const struct monitor *m, bool is_creation, struct yett_error *e
 	uint32_t most = 0, bound;
 	int r;
 
-	for (const struct policy_grant *grant = NULL; m->host && (grant = admit_next(m->policy, &m->peer, grant));) {
+	for (const struct policy_grant *grant = NULL;
+	     m->host && (grant = admit_next(m->policy, &m->peer, grant));) {
 		bound = is_creation ? grant->creations_max : grant->requests_max;
 		least = bound && (!least || bound < most) ? grant : least;
 		most = least == grant ? bound : most;
 	}
-	r = least ? registry_count(&m->host->reserve, m->peer.uid, is_creation, most, clock_now_ms()) : 0;
+	r = least ? registry_count(&m->host->reserve, m->peer.uid, is_creation, most,
+	                           clock_now_ms())
+	          : 0;
 	if (r <= 0)
 		return r;
-	error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "the user has asked for as many %s as are allowed in a minute; wait %d s",
+	error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
+	          "the user has asked for as many %s as are allowed in a minute; wait %d s",
 	          is_creation ? "sandboxes" : "things", r);
-	return error_key(error, is_creation ? "max_creations" : "max_requests", (uint32_t)(least - m->policy->grants));
+	return error_key(error, is_creation ? "max_creations" : "max_requests",
+	                 (uint32_t)(least - m->policy->grants));
 }
 
 static int find_key(struct monitor *m, struct reply *reply)
@@ -126,8 +136,10 @@ static int find_key(struct monitor *m, struct reply *reply)
 	if (r >= 0)
 		return r;
 	return key->source == DECIDER_KEY_ENROLLED
-	               ? error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the user's account cannot be looked up: %s", strerror(-r))
-	               : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
+	               ? error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
+	                           "the user's account cannot be looked up: %s", strerror(-r))
+	               : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY,
+	                           "the user's own keys cannot be read: %s", strerror(-r));
 }
 
 /* No id is the decider's to choose: another sandbox may have it. */
@@ -149,7 +161,8 @@ static int admit(struct monitor *m, struct reply *reply)
 	if (r == 0 && plan->profile >= m->policy->profiles_count)
 		r = -EPROTO;
 	plan->asker = m->asker;
-	plan->policy_generation = m->policy->generation; /* of the policy whose image the decider has */
+	plan->policy_generation =
+		m->policy->generation; /* of the policy whose image the decider has */
 	/* Without root it has nothing but what is its client's anyway. */
 	return r < 0 || m->means ? r : admit_check(m->policy, &m->peer, plan, &reply->answer.error);
 }
@@ -181,15 +194,18 @@ static int ask(struct monitor *m, struct reply *reply)
 	return supervisors_ask(m, &reply->fds[0], &reply->fds[1], &reply->answer.error);
 }
 
-static bool is_asked_for(const struct monitor *m, const struct decider_records *asked, const struct record *record)
+static bool is_asked_for(const struct monitor *m, const struct decider_records *asked,
+                         const struct record *record)
 {
-	return monitor_may_see(m, record) && (asked->of_all || *asked->id || record->uid == m->peer.uid) &&
+	return monitor_may_see(m, record) &&
+	       (asked->of_all || *asked->id || record->uid == m->peer.uid) &&
 	       (!*asked->id || strcmp(asked->id, record->id) == 0);
 }
 
 static int tell_records(struct monitor *m, struct reply *reply)
 {
-	_cleanup_(fd_entries_close) DIR *entries = fd_entries(m->host->reserve.dirs[RESERVE_RANGES]);
+	_cleanup_(fd_entries_close) DIR *entries =
+		fd_entries(m->host->reserve.dirs[RESERVE_RANGES]);
 	int memfd = memfd_create("yett-records", MFD_CLOEXEC), r = memfd < 0 ? -errno : 0;
 	struct decider_record told = {0};
 	struct cgroup cgroup;
@@ -200,7 +216,8 @@ static int tell_records(struct monitor *m, struct reply *reply)
 		if (!is_asked_for(m, &m->ask->records, &told.record))
 			continue;
 		if (m->ask->records.with_usage) {
-			cgroup_find(&m->host->cgroups, told.record.uid, told.record.cgroup, &cgroup);
+			cgroup_find(&m->host->cgroups, told.record.uid, told.record.cgroup,
+			            &cgroup);
 			cgroup_read_usage(&cgroup, UINT32_MAX, &told.usage);
 			cgroup_count_processes(&cgroup, &told.usage);
 			cgroup_usage_since(&told.record.before, &told.usage);
@@ -233,7 +250,8 @@ static int streams_stay(struct monitor *m, _unused_ struct reply *reply)
 	return 0;
 }
 
-/* By a process that nobody waits for: closing what a client made may take as long as that chose. See frame_drop(). */
+/* By a process that nobody waits for: closing what a client made may take as long as that chose.
+ * See frame_drop(). */
 static int drop(struct monitor *m, struct reply *reply)
 {
 	pid_t pid = fork();
@@ -249,7 +267,8 @@ static int drop(struct monitor *m, struct reply *reply)
 	reply->answer.is_over = wait.fd < 0 || poll(&wait, 1, DROP_MS) <= 0;
 	if (pid > 0 && reply->answer.is_over) {
 		(void)kill(pid, SIGKILL);
-		(void)poll(&wait, 1, DROP_MS); /* left to the listener, one that was killed would pass for a supervisor */
+		(void)poll(&wait, 1, DROP_MS); /* left to the listener, one that was killed would
+		                                  pass for a supervisor */
 	}
 	if (pid > 0)
 		(void)waitpid(pid, NULL, WNOHANG);
@@ -259,24 +278,27 @@ static int drop(struct monitor *m, struct reply *reply)
 
 static int sweep(struct monitor *m, _unused_ struct reply *reply)
 {
-	(void)!kernel_wait_end(supervisors_sweep(m), DROP_MS); /* who asks without end has one at a time */
+	(void)!kernel_wait_end(supervisors_sweep(m),
+	                       DROP_MS); /* who asks without end has one at a time */
 	return 0;
 }
 
 /* Who it is about is not the decider's to say. */
 static int write_log(struct monitor *m, _unused_ struct reply *reply)
 {
-	enum log_level level = m->ask->log.level == LOG_LEVEL_NOTICE ? LOG_LEVEL_NOTICE : LOG_LEVEL_INFO;
+	enum log_level level =
+		m->ask->log.level == LOG_LEVEL_NOTICE ? LOG_LEVEL_NOTICE : LOG_LEVEL_INFO;
 
 	m->ask->log.text[sizeof m->ask->log.text - 1] = '\0';
-	log_line(level, "uid=%" PRIu32 " pid=%d %s", (uint32_t)m->peer.uid, m->peer.pid, m->ask->log.text);
+	log_line(level, "uid=%" PRIu32 " pid=%d %s", (uint32_t)m->peer.uid, m->peer.pid,
+	         m->ask->log.text);
 	return 0;
 }
 
 static void log_refusal(const struct monitor *m, const struct yett_error *error)
 {
-	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)m->peer.uid, m->peer.pid, error->message,
-	         error->detail[0] ? "; " : "", error->detail);
+	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)m->peer.uid,
+	         m->peer.pid, error->message, error->detail[0] ? "; " : "", error->detail);
 }
 
 static int refused(struct monitor *m, _unused_ struct reply *reply)
@@ -287,8 +309,11 @@ static int refused(struct monitor *m, _unused_ struct reply *reply)
 		return -EPROTO;
 	log_refusal(m, error);
 	if (m->host)
-		audit_leave(
-			audit_tell(m->host, &(struct audit_record){.kind = AUDIT_REFUSED, .asker = m->asker, .error = *error}, NULL, 0));
+		audit_leave(audit_tell(m->host,
+		                       &(struct audit_record){.kind = AUDIT_REFUSED,
+		                                              .asker = m->asker,
+		                                              .error = *error},
+		                       NULL, 0));
 	return 0;
 }
 
@@ -326,12 +351,16 @@ static const struct {
 	[ACT_REFUSED] = {refused, sizeof(struct yett_error), true, false, false},
 };
 
-/* One thing that the decider asks for. 0, or -errno: what it says cannot be, and this connection is over. */
+/* One thing that the decider asks for. 0, or -errno: what it says cannot be, and this connection is
+ * over. */
 static int serve(struct monitor *m)
 {
-	struct iovec parts[] = {{&m->ask->act, sizeof m->ask->act}, {&m->ask->key, sizeof *m->ask - offsetof(struct decider_ask, key)}};
+	struct iovec parts[] = {{&m->ask->act, sizeof m->ask->act},
+	                        {&m->ask->key, sizeof *m->ask - offsetof(struct decider_ask, key)}};
 	struct reply reply = {.answer.is_over = m->shut_ms, .fds = {-1, -1}};
-	int r = frame_peek_fds(m->decider.socket) ? -EPROTO : 0; /* it has none to send, and closing them may take long */
+	int r = frame_peek_fds(m->decider.socket)
+	                ? -EPROTO
+	                : 0; /* it has none to send, and closing them may take long */
 	ssize_t n = r < 0 ? r : program_hear(&m->decider, parts, ARRAY_SIZE(parts), 0);
 	uint32_t act = m->ask->act;
 
@@ -339,27 +368,32 @@ static int serve(struct monitor *m)
 		return (int)n;
 	m->peer.now = (uint64_t)time(NULL);
 	m->ask->length = (size_t)n - sizeof act;
-	if ((size_t)n < sizeof act || act >= ACTS || !acts[act].act || (acts[act].size && m->ask->length != acts[act].size) ||
+	if ((size_t)n < sizeof act || act >= ACTS || !acts[act].act ||
+	    (acts[act].size && m->ask->length != acts[act].size) ||
 	    (acts[act].takes_host && !m->host))
 		return -EPROTO;
 	if (acts[act].is_of_policy)
-		r = m->shut_ms ? error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "the connection has ended")
+		r = m->shut_ms ? error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0,
+		                           "the connection has ended")
 		               : supervisors_check_policy(m, &reply.answer.error);
-	if (r == 0 && (act == ACT_KEY || (acts[act].is_of_policy && !acts[act].is_told && m->acts_left-- == 0))) {
+	if (r == 0 && (act == ACT_KEY ||
+	               (acts[act].is_of_policy && !acts[act].is_told && m->acts_left-- == 0))) {
 		r = count(m, false, &reply.answer.error);
 		m->acts_left = r == 0 ? ACTS_OF_REQUEST : 0;
 	}
 	if (r == 0)
 		r = acts[act].act(m, &reply);
 	if (r < 0)
-		error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "the helper cannot do what is asked: %s", strerror(-r));
+		error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0,
+		          "the helper cannot do what is asked: %s", strerror(-r));
 	if (r == 0 && acts[act].is_of_policy && m->is_proven)
 		*m->is_proven = true;
 	if (acts[act].uses_rules)
 		m->rules = fd_close(m->rules);
-	r = acts[act].is_told ? r < 0 ? r : 0
-	                      : privilege_send(m->decider.socket, &reply.answer, sizeof reply.answer, reply.fds,
-	                                       (reply.fds[0] >= 0) + (reply.fds[1] >= 0));
+	r = acts[act].is_told
+	            ? r < 0 ? r : 0
+	            : privilege_send(m->decider.socket, &reply.answer, sizeof reply.answer,
+	                             reply.fds, (reply.fds[0] >= 0) + (reply.fds[1] >= 0));
 	closing_fd(reply.fds[0]); /* the decider may have closed them already */
 	closing_fd(reply.fds[1]);
 	return r;
@@ -368,7 +402,10 @@ static int serve(struct monitor *m)
 /* Hands the connection to the decider, which says hello, or why there will be none. */
 static int begin(const struct monitor *m, const struct yett_error *refused)
 {
-	struct decider_begin begin = {.refused = *refused, .peer = m->peer, .no_host = m->no_host, .is_rootless = m->means != NULL};
+	struct decider_begin begin = {.refused = *refused,
+	                              .peer = m->peer,
+	                              .no_host = m->no_host,
+	                              .is_rootless = m->means != NULL};
 
 	begin.by_port = m->host ? m->host->by_port : begin.is_rootless;
 	if (m->means)
@@ -383,15 +420,17 @@ static int begin_anew(struct monitor *m, const struct yett_error *refused)
 
 	if (r != -EPIPE)
 		return r;
-	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d yett-decider had ended before; another one is started", (uint32_t)m->peer.uid,
-	         m->peer.pid);
+	log_line(LOG_LEVEL_INFO,
+	         "uid=%" PRIu32 " pid=%d yett-decider had ended before; another one is started",
+	         (uint32_t)m->peer.uid, m->peer.pid);
 	program_end(&m->decider);
 	m->decider_id = fd_close(m->decider_id);
 	r = start_decider(m, m->reader.libexec);
 	return r < 0 ? r : begin(m, refused);
 }
 
-/* Whoever has been granted nothing makes room for others when the listener says so, and ends with it. */
+/* Whoever has been granted nothing makes room for others when the listener says so, and ends with
+ * it. */
 static void give_way(const struct monitor *m, bool is_over)
 {
 	struct yett_error error = {0};
@@ -410,25 +449,33 @@ static int loop(struct monitor *m)
 	int r = 0, timeout_ms = FORGET_AFTER_MS;
 
 	while (r == 0 && !m->is_over) {
-		struct pollfd wait[] = {{.fd = m->decider.socket, .events = POLLIN},
-		                        {.fd = m->shut_ms ? -1 : m->socket}, /* its end, however much there is to read before */
-		                        {.fd = m->shut_ms ? -1 : m->process, .events = POLLIN},
-		                        {.fd = m->is_proven && !*m->is_proven ? m->listener : -1, .events = POLLIN}};
+		struct pollfd wait[] = {
+			{.fd = m->decider.socket, .events = POLLIN},
+			{.fd = m->shut_ms ? -1 : m->socket}, /* its end, however much there is to
+		                                                read before */
+			{.fd = m->shut_ms ? -1 : m->process, .events = POLLIN},
+			{.fd = m->is_proven && !*m->is_proven ? m->listener : -1,
+		         .events = POLLIN}};
 		bool is_ending = m->shut_ms && !m->has_streams;
 		int ready = poll(wait, ARRAY_SIZE(wait), is_ending ? DROP_MS : timeout_ms);
 
 		supervisors_reap(m);
-		if ((ready < 0 && errno != EINTR) || (is_ending && clock_now_ms() - m->shut_ms >= DROP_MS))
+		if ((ready < 0 && errno != EINTR) ||
+		    (is_ending && clock_now_ms() - m->shut_ms >= DROP_MS))
 			return 0;
 		/*
-		 * Nobody is there to take an answer to what may still be queued; or only whom the client has left its end to: a command,
-		 * say. The decider sees the end, too, and ends soon; or, if it says so, when the last event stream does that was asked for
+		 * Nobody is there to take an answer to what may still be queued; or only whom the
+		 * client has left its end to: a command, say. The decider sees the end, too, and
+		 * ends soon; or, if it says so, when the last event stream does that was asked for
 		 * here.
 		 */
 		if (wait[1].revents || wait[2].revents) {
-			(void)shutdown(m->socket, SHUT_RDWR); /* where that is refused, the decider has its time all the same */
+			(void)shutdown(m->socket, SHUT_RDWR); /* where that is refused, the decider
+			                                         has its time all the same */
 			m->shut_ms = clock_now_ms();
-			(void)shutdown(m->taker, SHUT_WR); /* the decider's end, too: with ours open, its sandbox would not hear of that */
+			(void)shutdown(m->taker,
+			               SHUT_WR); /* the decider's end, too: with ours open, its
+			                            sandbox would not hear of that */
 			continue;
 		}
 		if (wait[3].revents) {
@@ -438,11 +485,13 @@ static int loop(struct monitor *m)
 		if (ready > 0 && wait[0].revents) {
 			timeout_ms = FORGET_AFTER_MS;
 			r = serve(m);
-		} else if (ready == 0 && timeout_ms == FORGET_AFTER_MS) { /* an idle sandbox should cost little */
+		} else if (ready == 0 &&
+		           timeout_ms == FORGET_AFTER_MS) { /* an idle sandbox should cost little */
 			timeout_ms = m->pool >= 0 ? SPARES_MS : -1;
 			(void)madvise(m->ask, sizeof *m->ask, MADV_DONTNEED);
 			if (!m->reader.is_kept)
-				reader_free(&m->reader); /* a key that the administrator enrolled needs none */
+				reader_free(&m->reader); /* a key that the administrator enrolled
+				                            needs none */
 		} else if (ready == 0) {
 			timeout_ms = -1;
 			supervisors_end_spares(m, 0);
@@ -456,24 +505,29 @@ void monitor_report(const char *libexec, int socket, int r, struct yett_error *e
 	struct monitor m = {MONITOR_NONE, .listener = -1};
 
 	if (r < 0 && error->message[0] == '\0')
-		(void)error_set(error, YETT_E_INIT_FAILED, 0, "the helper cannot serve: %s", strerror(-r));
+		(void)error_set(error, YETT_E_INIT_FAILED, 0, "the helper cannot serve: %s",
+		                strerror(-r));
 	m.socket = socket;
 	if (start_decider(&m, libexec) == 0 && begin(&m, error) == 0)
 		(void)!kernel_wait_end(m.decider.pid, DROP_MS);
 	program_end(&m.decider);
 }
 
-/* The decider has closed the connection, and ended in order; or it was killed, or said what cannot be. */
+/* The decider has closed the connection, and ended in order; or it was killed, or said what cannot
+ * be. */
 static void tell_end(const struct monitor *m)
 {
 	siginfo_t info = {0};
 	struct yett_error error = {0};
 
-	if (kernel_wait_end(m->decider.pid, DROP_MS) && waitid(P_PID, (id_t)m->decider.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	if (kernel_wait_end(m->decider.pid, DROP_MS) &&
+	    waitid(P_PID, (id_t)m->decider.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	    info.si_code == CLD_EXITED && info.si_status == 0)
 		return;
-	error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the request could not be looked at: yett-decider ended unexpectedly");
-	error_detail(&error, info.si_code == CLD_EXITED ? "exit status %d" : "signal %d", info.si_status);
+	error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0,
+	          "the request could not be looked at: yett-decider ended unexpectedly");
+	error_detail(&error, info.si_code == CLD_EXITED ? "exit status %d" : "signal %d",
+	             info.si_status);
 	log_refusal(m, &error);
 }
 
@@ -483,7 +537,8 @@ int monitor_serve(struct monitor *m, int socket)
 	int r;
 
 	m->socket = socket;
-	m->ask = mmap(NULL, sizeof *m->ask, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	m->ask = mmap(NULL, sizeof *m->ask, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	              0);
 	if (m->ask == MAP_FAILED)
 		return -ENOMEM;
 	if (m->caller)
@@ -496,15 +551,18 @@ int monitor_serve(struct monitor *m, int socket)
 	if (r >= 0 && error.code == 0) {
 		reader_begin(&m->reader, &m->peer);
 		r = m->caller ? 0 : peer_examine(m->process, &m->peer);
-		if (r >= 0 && supervisors_check_policy(m, &error) != 0) /* while it waited for its turn */
-			error.reason = YETT_R_LATER;                    /* a client that has no hello comes again by itself */
+		if (r >= 0 &&
+		    supervisors_check_policy(m, &error) != 0) /* while it waited for its turn */
+			error.reason =
+				YETT_R_LATER; /* a client that has no hello comes again by itself */
 	}
 	if (error.code)
 		log_refusal(m, &error);
 	r = r < 0 ? r : begin_anew(m, &error);
 	if (r == 0 && loop(m) < 0)
 		tell_end(m);
-	(void)shutdown(socket, SHUT_RDWR); /* closed by our end, which does not linger over what is still queued there */
+	(void)shutdown(socket, SHUT_RDWR); /* closed by our end, which does not linger over what is
+	                                      still queued there */
 	program_end(&m->decider);
 	supervisors_end(m);
 	fd_close(m->process);

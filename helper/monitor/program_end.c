@@ -11,7 +11,8 @@ void program_end(struct program *program)
 	/* A captured one may have sent descriptors: then it is our own end that closes them. */
 	(void)frame_close_socket(program->socket);
 	if (program->pid > 0) {
-		/* Of another id than ours, and perhaps stuck in a file system of a client's. Its pid is its own: it is not reaped yet. */
+		/* Of another id than ours, and perhaps stuck in a file system of a client's. Its
+		 * pid is its own: it is not reaped yet. */
 		int raised = privilege_raise();
 
 		(void)kill(program->pid, SIGKILL);

@@ -1,7 +1,9 @@
 /*
- * See reader.h. The monitor's side: passes questions of one fixed size, and takes answers of another.
+ * See reader.h. The monitor's side: passes questions of one fixed size, and takes answers of
+ * another.
  *
- * As root inside the monitor. Never waits without a deadline, and never believes a text to end or a number to be one.
+ * As root inside the monitor. Never waits without a deadline, and never believes a text to end or a
+ * number to be one.
  */
 #include "base/clock.h"
 #include "helper/monitor/program_end.h"
@@ -33,20 +35,25 @@ static int send_question(struct reader *reader, const struct peer *peer, const c
 
 	if (line)
 		memcpy(question.line, line, sizeof question.line);
-	return r == 0 ? program_ask(&reader->program, &(struct iovec){&question, sizeof question}, 1) : r;
+	return r == 0 ? program_ask(&reader->program, &(struct iovec){&question, sizeof question},
+	                            1)
+	              : r;
 }
 
 static int take_answer(const struct reader *reader, struct peer *peer, struct reader_answer *answer)
 {
 	struct peer_names *names = &answer->names;
 	uint64_t deadline_ms = clock_now_ms() + DEADLINE_MS;
-	ssize_t n = fd_poll(reader->program.socket, POLLIN, DEADLINE_MS) > 0 && frame_peek_fds(reader->program.socket)
+	ssize_t n = fd_poll(reader->program.socket, POLLIN, DEADLINE_MS) > 0 &&
+	                            frame_peek_fds(reader->program.socket)
 	                    ? -EPROTO /* it has none to send, and closing them may take long */
-	                    : program_hear(&reader->program, &(struct iovec){answer, sizeof *answer}, 1, deadline_ms);
+	                    : program_hear(&reader->program,
+	                                   &(struct iovec){answer, sizeof *answer}, 1, deadline_ms);
 
 	if (n != sizeof *answer)
 		return n < 0 ? (int)n : -EPROTO;
-	names->user[PEER_NAME_MAX] = names->group[PEER_NAME_MAX] = names->home[PEER_HOME_MAX] = '\0';
+	names->user[PEER_NAME_MAX] = names->group[PEER_NAME_MAX] = names->home[PEER_HOME_MAX] =
+		'\0';
 	names->shell[sizeof names->shell - 1] = names->program[sizeof names->program - 1] = '\0';
 	peer->names = *names;
 	return answer->error.code == 0 || error_is_sound(&answer->error) ? 0 : -EPROTO;
@@ -57,7 +64,8 @@ void reader_begin(struct reader *reader, const struct peer *peer)
 	reader->is_asked = send_question(reader, peer, NULL) == 0;
 }
 
-int reader_ask(struct reader *reader, struct peer *peer, const char *line, bool *ret_is_first, struct yett_error *error)
+int reader_ask(struct reader *reader, struct peer *peer, const char *line, bool *ret_is_first,
+               struct yett_error *error)
 {
 	_cleanup_free_ struct reader_answer *answer = calloc(1, sizeof *answer);
 	bool is_told = reader->is_asked;

@@ -1,5 +1,6 @@
 /*
- * The supervisors of a connection: finding or starting them, and handing their sockets on. See monitor.h.
+ * The supervisors of a connection: finding or starting them, and handing their sockets on. See
+ * monitor.h.
  */
 #include "helper/monitor/monitor.h"
 #include "helper/privilege/privilege.h"
@@ -10,10 +11,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define WISH_DEADLINE_MS  5000  /* while it loads a policy, the listener answers nobody */
-#define TAKER_DEADLINE_MS 60000 /* longer than a supervisor waits for init to be made, and then to be ready */
+#define WISH_DEADLINE_MS 5000 /* while it loads a policy, the listener answers nobody */
+/* longer than a supervisor waits for init to be made, and then to be ready */
+#define TAKER_DEADLINE_MS 60000
 
-/* One packet of a process of ours with at most one descriptor, which is returned; -1: it has none. -EPROTO for any other, or for none. */
+/* One packet of a process of ours with at most one descriptor, which is returned; -1: it has none.
+ * -EPROTO for any other, or for none. */
 static int receive_fd(int socket, void *bytes, size_t size, int *ret_fd)
 {
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
@@ -26,7 +29,8 @@ static int receive_fd(int socket, void *bytes, size_t size, int *ret_fd)
 	return 0;
 }
 
-/* One of our own that is ready again. It knows the templates that were there when it was forked: that of the profile it has made, at least.
+/* One of our own that is ready again. It knows the templates that were there when it was forked:
+ * that of the profile it has made, at least.
  */
 static int take_spare(struct monitor *m, int *ret_socket)
 {
@@ -42,8 +46,8 @@ static int take_spare(struct monitor *m, int *ret_socket)
 }
 
 /*
- * Asks the listener for a supervisor that is ready; -ENOENT when it has none. -ESTALE when it is gone, does not answer, or has another
- * policy by now: then this connection has nothing more to do.
+ * Asks the listener for a supervisor that is ready; -ENOENT when it has none. -ESTALE when it is
+ * gone, does not answer, or has another policy by now: then this connection has nothing more to do.
  */
 static int wish(struct monitor *m, int *ret_socket)
 {
@@ -55,7 +59,8 @@ static int wish(struct monitor *m, int *ret_socket)
 	*ret_socket = -1;
 	m->is_outdated = send(m->listener, &wish, sizeof wish, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
 	                 fd_poll(m->listener, POLLIN, WISH_DEADLINE_MS) <= 0 ||
-	                 receive_fd(m->listener, &word, sizeof word, ret_socket) < 0 || *m->generation != m->policy->generation;
+	                 receive_fd(m->listener, &word, sizeof word, ret_socket) < 0 ||
+	                 *m->generation != m->policy->generation;
 	if (!m->is_outdated)
 		return *ret_socket >= 0 ? 0 : -ENOENT;
 	*ret_socket = fd_close(*ret_socket);
@@ -67,11 +72,13 @@ int supervisors_check_policy(const struct monitor *m, struct yett_error *error)
 	if (m->listener < 0)
 		return 0;
 	if (*m->generation != m->policy->generation)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; connect again");
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
+		                 "the policy was loaded anew; connect again");
 	/* Asked for nothing, it tells when the other end is closed. */
 	if (!m->is_outdated && fd_poll(m->listener, 0, 0) == 0)
 		return 0;
-	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the service started anew, or had to make room for others; connect again");
+	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
+	                 "the service started anew, or had to make room for others; connect again");
 }
 
 static bool is_lasting(const struct plan *plan)
@@ -82,7 +89,8 @@ static bool is_lasting(const struct plan *plan)
 /* Takes 0 and a negative number, too. Where memory is short it stays a zombie until our own end. */
 static void remember_child(struct monitor *m, pid_t pid, bool is_awaited)
 {
-	struct monitor_child *children = pid > 0 ? reallocarray(m->children, m->children_count + 1, sizeof *children) : NULL;
+	struct monitor_child *children =
+		pid > 0 ? reallocarray(m->children, m->children_count + 1, sizeof *children) : NULL;
 
 	if (!children)
 		return;
@@ -91,14 +99,16 @@ static void remember_child(struct monitor *m, pid_t pid, bool is_awaited)
 }
 
 /*
- * Without a listener one is made when it is wanted, and goes with its sandbox: most connections make one. Without root the second one
- * makes itself ready for the next sandbox. One that outlasts us never does.
+ * Without a listener one is made when it is wanted, and goes with its sandbox: most connections
+ * make one. Without root the second one makes itself ready for the next sandbox. One that outlasts
+ * us never does.
  */
 static bool is_used_again(struct monitor *m)
 {
 	int pair[2];
 
-	if (!m->means || !m->has_created || m->kept >= m->policy->spares || is_lasting(&m->ask->plan))
+	if (!m->means || !m->has_created || m->kept >= m->policy->spares ||
+	    is_lasting(&m->ask->plan))
 		return false;
 	if (m->pool >= 0)
 		return true;
@@ -113,9 +123,11 @@ static int start_supervisor(struct monitor *m, int *ret_socket)
 {
 	const struct plan *plan = &m->ask->plan;
 	bool is_kept = is_used_again(m);
-	const struct supervisor_ahead ahead = {m->pool_end, plan->profile, m->peer.uid, m->peer.gid};
+	const struct supervisor_ahead ahead = {m->pool_end, plan->profile, m->peer.uid,
+	                                       m->peer.gid};
 	struct supervisor supervisor;
-	int r = supervisor_start(m->host, is_lasting(plan) ? &m->lasting : &PLACE_HERE, is_kept ? &ahead : NULL, &supervisor);
+	int r = supervisor_start(m->host, is_lasting(plan) ? &m->lasting : &PLACE_HERE,
+	                         is_kept ? &ahead : NULL, &supervisor);
 
 	if (r < 0)
 		return r;
@@ -125,15 +137,18 @@ static int start_supervisor(struct monitor *m, int *ret_socket)
 	return 0;
 }
 
-static int give_order(const struct monitor *m, const struct supervisor_request *request, int supervisor)
+static int give_order(const struct monitor *m, const struct supervisor_request *request,
+                      int supervisor)
 {
 	const struct plan *plan = &m->ask->plan;
 
-	return supervisor_order(supervisor, request, plan, plan_network_has_rules(plan->network) ? m->rules : -1,
+	return supervisor_order(supervisor, request, plan,
+	                        plan_network_has_rules(plan->network) ? m->rules : -1,
 	                        plan->share_fds ? m->socket : -1);
 }
 
-/* A listener has built all templates; a helper for one connection builds what it needs, when it needs it. */
+/* A listener has built all templates; a helper for one connection builds what it needs, when it
+ * needs it. */
 static int ready_profile(const struct monitor *m, struct yett_error *error)
 {
 	uint32_t profile = m->ask->plan.profile;
@@ -148,7 +163,8 @@ static int ready_profile(const struct monitor *m, struct yett_error *error)
 	return r == 0 ? lowered : r;
 }
 
-/* What the supervisor takes is the client's next packet, which nobody else looks at until it has answered. */
+/* What the supervisor takes is the client's next packet, which nobody else looks at until it has
+ * answered. */
 static void lend_connection(struct monitor *m, int socket)
 {
 	if (!m->ask->plan.share_fds)
@@ -180,7 +196,8 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 	if (r < 0) {
 		m->is_over = socket >= 0; /* it may be taking the client's packet */
 		return error_set(error, YETT_E_INIT_FAILED, 0,
-		                 socket < 0 ? "no supervisor could be started: %s" : "the supervisor did not take the plan: %s",
+		                 socket < 0 ? "no supervisor could be started: %s"
+		                            : "the supervisor did not take the plan: %s",
 		                 strerror(-r));
 	}
 	lend_connection(m, socket);
@@ -189,10 +206,12 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 	return 0;
 }
 
-/* To the supervisor of the sandbox of that id, if it is the peer's to ask about: a socket, or -errno. */
+/* To the supervisor of the sandbox of that id, if it is the peer's to ask about: a socket, or
+ * -errno. */
 static int find(const struct monitor *m, const char *id)
 {
-	_cleanup_(fd_entries_close) DIR *entries = fd_entries(m->host->reserve.dirs[RESERVE_RANGES]);
+	_cleanup_(fd_entries_close) DIR *entries =
+		fd_entries(m->host->reserve.dirs[RESERVE_RANGES]);
 	struct record record;
 
 	while (registry_next(entries, &record))
@@ -207,22 +226,26 @@ static int refuse(int r, int *socket, struct yett_error *error)
 	*socket = fd_close(*socket);
 	if (r == -ENOENT || r == -ECONNREFUSED || r == -EPIPE)
 		return error_set(error, YETT_E_NOT_FOUND, 0, "the sandbox has just gone");
-	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the supervisor of the sandbox cannot be asked now: %s", strerror(-r));
+	return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+	                 "the supervisor of the sandbox cannot be asked now: %s", strerror(-r));
 }
 
-int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel, struct yett_error *error)
+int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel,
+                    struct yett_error *error)
 {
 	const struct supervisor_request *request = &m->ask->request;
 	bool takes_channel = request->action == MANAGE_ATTACH || request->action == MANAGE_FOLLOW;
 	int channel[2] = {-1, -1}, rules = request->action == MANAGE_NETWORK ? m->rules : -1, r;
 
 	r = *ret_socket = find(m, request->id);
-	if (r >= 0 && takes_channel && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
+	if (r >= 0 && takes_channel &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		r = -errno;
 	if (r >= 0 && rules >= 0)
 		r = fd_seal(rules);
 	if (r >= 0)
-		r = privilege_send(*ret_socket, request, sizeof *request, takes_channel ? &channel[1] : &rules,
+		r = privilege_send(*ret_socket, request, sizeof *request,
+		                   takes_channel ? &channel[1] : &rules,
 		                   takes_channel || rules >= 0);
 	fd_close(channel[1]);
 	*ret_channel = channel[0];
@@ -234,7 +257,8 @@ int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel, 
 
 int supervisors_mount(struct monitor *m, int *ret_socket, struct yett_error *error)
 {
-	struct supervisor_request request = {.action = MANAGE_MOUNT, .states = 1U << SANDBOX_RUNNING, .asker = m->asker};
+	struct supervisor_request request = {
+		.action = MANAGE_MOUNT, .states = 1U << SANDBOX_RUNNING, .asker = m->asker};
 	int r;
 
 	memcpy(request.id, m->ask->plan.id, sizeof request.id);
@@ -257,7 +281,8 @@ pid_t supervisors_sweep(struct monitor *m)
 	return pid;
 }
 
-/* By their pids: the decider's and the reader's are waited for elsewhere. One that was killed has left something. */
+/* By their pids: the decider's and the reader's are waited for elsewhere. One that was killed has
+ * left something. */
 void supervisors_reap(struct monitor *m)
 {
 	int status = 0;
@@ -278,7 +303,8 @@ void supervisors_end_spares(struct monitor *m, int timeout_ms)
 	struct supervisor_ready ready;
 	int socket;
 
-	for (; m->pool >= 0 && fd_poll(m->pool, POLLIN, timeout_ms) > 0 && receive_fd(m->pool, &ready, sizeof ready, &socket) == 0;
+	for (; m->pool >= 0 && fd_poll(m->pool, POLLIN, timeout_ms) > 0 &&
+	       receive_fd(m->pool, &ready, sizeof ready, &socket) == 0;
 	     m->kept--)
 		fd_close(socket);
 }
@@ -288,14 +314,17 @@ void supervisors_end(struct monitor *m)
 	bool was_killed = false;
 	int status;
 
-	/* One that still has the client's connection must not be the last to close it: see supervisor.c, give_up(). */
+	/* One that still has the client's connection must not be the last to close it: see
+	 * supervisor.c, give_up(). */
 	if (m->taker >= 0 && shutdown(m->taker, SHUT_WR) == 0)
 		(void)fd_poll(m->taker, POLLIN, TAKER_DEADLINE_MS);
 	m->taker = fd_close(m->taker);
 	for (size_t i = 0; i < m->children_count; i++)
-		if (m->children[i].is_awaited && waitpid(m->children[i].pid, &status, 0) > 0 && WIFSIGNALED(status))
+		if (m->children[i].is_awaited && waitpid(m->children[i].pid, &status, 0) > 0 &&
+		    WIFSIGNALED(status))
 			was_killed = true;
-	/* The pool ends when none of them has the other end any more; one that still announces itself before goes, too. */
+	/* The pool ends when none of them has the other end any more; one that still announces
+	 * itself before goes, too. */
 	m->pool_end = fd_close(m->pool_end);
 	supervisors_end_spares(m, TAKER_DEADLINE_MS);
 	m->pool = fd_close(m->pool);

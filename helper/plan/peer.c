@@ -12,14 +12,16 @@
 #endif
 
 /*
- * Whether what confines the peer can no longer be left: no_new_privs, without which nobody gets a seccomp filter or a
- * Landlock domain. A domain shows nowhere else, and lets descriptors (O_PATH) through that it lets nobody read or write by.
+ * Whether what confines the peer can no longer be left: no_new_privs, without which nobody gets a
+ * seccomp filter or a Landlock domain. A domain shows nowhere else, and lets descriptors (O_PATH)
+ * through that it lets nobody read or write by.
  */
 static bool has_no_new_privs(int proc)
 {
 	char text[4096];
 
-	return kernel_read_file(proc, "status", text, sizeof text) < 0 || !strstr(text, "\nNoNewPrivs:\t0");
+	return kernel_read_file(proc, "status", text, sizeof text) < 0 ||
+	       !strstr(text, "\nNoNewPrivs:\t0");
 }
 
 bool peer_is_confined(pid_t pid)
@@ -33,16 +35,18 @@ bool peer_is_confined(pid_t pid)
 	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0 || self < 0)
 		return true;
-	/* A root directory may be the same one by another mount, which may be read-only, or hide others. */
+	/* A root directory may be the same one by another mount, which may be read-only, or hide
+	 * others. */
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (statx(self, places[i], 0, STATX_INO | STATX_MNT_ID, &ours) < 0 ||
-		    statx(proc, places[i], 0, STATX_INO | STATX_MNT_ID, &theirs) < 0 || ours.stx_ino != theirs.stx_ino ||
-		    ours.stx_mnt_id != theirs.stx_mnt_id)
+		    statx(proc, places[i], 0, STATX_INO | STATX_MNT_ID, &theirs) < 0 ||
+		    ours.stx_ino != theirs.stx_ino || ours.stx_mnt_id != theirs.stx_mnt_id)
 			return true;
 	return has_no_new_privs(proc);
 }
 
-/* A pid that was used anew before we got hold of it, which the socket does before Linux 6.5 not tell, is another's: SECURITY.md says so. */
+/* A pid that was used anew before we got hold of it, which the socket does before Linux 6.5 not
+ * tell, is another's: SECURITY.md says so. */
 int peer_open_process(int socket, pid_t pid)
 {
 	int pidfd = -1;
@@ -67,7 +71,9 @@ int peer_read(int socket, struct peer *ret_peer, struct yett_error *error)
 	size = sizeof ret_peer->groups;
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, ret_peer->groups, &size) < 0) {
 		if (errno == ERANGE)
-			return error_set(error, YETT_E_UNSUPPORTED, 0, "a user with more than %d groups is not served", PLAN_GROUPS_MAX);
+			return error_set(error, YETT_E_UNSUPPORTED, 0,
+			                 "a user with more than %d groups is not served",
+			                 PLAN_GROUPS_MAX);
 		return -errno;
 	}
 	ret_peer->groups_count = size / sizeof ret_peer->groups[0];

@@ -13,7 +13,8 @@ const char *plan_text(const struct plan *plan, struct plan_text text)
 	return plan->arena + text.offset;
 }
 
-static bool same_text(const struct plan *a, struct plan_text text_a, const struct plan *b, struct plan_text text_b)
+static bool same_text(const struct plan *a, struct plan_text text_a, const struct plan *b,
+                      struct plan_text text_b)
 {
 	return strcmp(plan_text(a, text_a), plan_text(b, text_b)) == 0;
 }
@@ -29,9 +30,11 @@ bool plan_has_layers(const struct plan *plan)
 
 bool plan_same_base(const struct plan *a, const struct plan *b)
 {
-	return a->policy_generation == b->policy_generation && a->profile == b->profile && a->terminals_max == b->terminals_max &&
-	       a->caller_uid == b->caller_uid && a->caller_gid == b->caller_gid && a->groups_count == b->groups_count &&
-	       memcmp(a->groups, b->groups, a->groups_count * sizeof a->groups[0]) == 0 && same_text(a, a->home, b, b->home) &&
-	       same_text(a, a->shell, b, b->shell) && same_text(a, a->user_name, b, b->user_name) &&
+	return a->policy_generation == b->policy_generation && a->profile == b->profile &&
+	       a->terminals_max == b->terminals_max && a->caller_uid == b->caller_uid &&
+	       a->caller_gid == b->caller_gid && a->groups_count == b->groups_count &&
+	       memcmp(a->groups, b->groups, a->groups_count * sizeof a->groups[0]) == 0 &&
+	       same_text(a, a->home, b, b->home) && same_text(a, a->shell, b, b->shell) &&
+	       same_text(a, a->user_name, b, b->user_name) &&
 	       same_text(a, a->group_name, b, b->group_name);
 }

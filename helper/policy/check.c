@@ -7,10 +7,12 @@
 
 static const char missing[] = "does not exist";
 
-/* What is named: what a profile mounts; what a rule for shares names, a directory; a socket or a device, which may be there later. */
+/* What is named: what a profile mounts; what a rule for shares names, a directory; a socket or a
+ * device, which may be there later. */
 enum named { NAMED_SOURCE, NAMED_DIRECTORY, NAMED_NODE };
 
-/* Why somebody else could make `path` mean another file than the one it names now; NULL when nobody can. */
+/* Why somebody else could make `path` mean another file than the one it names now; NULL when nobody
+ * can. */
 static const char *rename_problem(const char *path, bool is_directory, uid_t owner)
 {
 	char prefix[PATH_MAX];
@@ -32,21 +34,25 @@ static const char *rename_problem(const char *path, bool is_directory, uid_t own
 }
 
 /*
- * "*" is any directory. In the runtime directories users may put other sockets: they have what they connect to there. What runs in a
- * sandbox may not, since those are never shared (is_runtime() in setup/share.c).
+ * "*" is any directory. In the runtime directories users may put other sockets: they have what they
+ * connect to there. What runs in a sandbox may not, since those are never shared (is_runtime() in
+ * setup/share.c).
  */
-static int check_path(const char *path, enum named named, struct policy_place place, uid_t owner, struct yett_error *error)
+static int check_path(const char *path, enum named named, struct policy_place place, uid_t owner,
+                      struct yett_error *error)
 {
 	bool is_any = named == NAMED_DIRECTORY && strcmp(path, "*") == 0;
 	const char *problem = is_any ? NULL : rename_problem(path, named == NAMED_DIRECTORY, owner);
 
 	if (named == NAMED_NODE &&
-	    (problem == missing || policy_path_is_in(path, POLICY_RUNTIME_DIRS) || policy_path_is_in(path, POLICY_RUNTIME_X11)))
+	    (problem == missing || policy_path_is_in(path, POLICY_RUNTIME_DIRS) ||
+	     policy_path_is_in(path, POLICY_RUNTIME_X11)))
 		return 0;
 	return problem ? policy_refuse(place, path, problem, error) : 0;
 }
 
-static int check_rules(const struct policy_list *list, enum named named, uid_t owner, struct yett_error *error)
+static int check_rules(const struct policy_list *list, enum named named, uid_t owner,
+                       struct yett_error *error)
 {
 	int r = 0;
 
@@ -65,7 +71,8 @@ int check_paths(const struct policy *policy, uid_t owner, struct yett_error *err
 			const struct policy_mount *mount = &policy->profiles[i].mounts[m];
 
 			if (*mount->source)
-				r = check_path(mount->source, NAMED_SOURCE, mount->place, owner, error);
+				r = check_path(mount->source, NAMED_SOURCE, mount->place, owner,
+				               error);
 		}
 	}
 	for (size_t i = 0; r == 0 && i < policy->grants_count; i++)

@@ -8,7 +8,7 @@
 #include "helper/policy/policy.h"
 
 /*
- * Whether nobody but root and `owner` can rename what the policy's shares and rules name. 0 or YETT_E_INVALID_REQUEST
- * with "FILE:LINE: what"; -ENOMEM.
+ * Whether nobody but root and `owner` can rename what the policy's shares and rules name. 0 or
+ * YETT_E_INVALID_REQUEST with "FILE:LINE: what"; -ENOMEM.
  */
 _must_check_ int check_paths(const struct policy *policy, uid_t owner, struct yett_error *error);

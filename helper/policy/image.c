@@ -1,8 +1,9 @@
 /*
  * See image.h. As root, on bytes of a process that may have been captured by the text it read.
  *
- * One pass in the order of the tables: each part must lie exactly where the one before it ended, so the pass only ever
- * moves forward, and what it has checked and made a pointer of is never looked at or written again.
+ * One pass in the order of the tables: each part must lie exactly where the one before it ended, so
+ * the pass only ever moves forward, and what it has checked and made a pointer of is never looked
+ * at or written again.
  */
 #include "helper/policy/image.h"
 
@@ -15,16 +16,18 @@
 #define SECTIONS_MAX 65536
 
 /* Tables of fields of OBJECT, which is defined before each. */
-#define AT(field)                         offsetof(OBJECT, field)
-#define TEXT(field)                       IMAGE_TEXT, AT(field)
-#define INSIDE(field, type, count)        IMAGE_INSIDE, AT(field), &(type), .max = (count)
-#define PLACE(field)                      INSIDE(field, place_type, 1)
-#define ARRAY(field, type, counter, most) IMAGE_ARRAY, AT(field), &(type), AT(counter), .max = (most)
-#define BOOL(field)                       IMAGE_BOOL, AT(field)
-#define NUMBER(field, least, most)        IMAGE_NUMBER, AT(field), .min = (least), .max = (most)
-#define TYPE(name, ...)                                                  \
-	static const struct image_field name##_fields[] = {__VA_ARGS__}; \
-	static const struct image_type name = {sizeof(OBJECT), name##_fields, ARRAY_SIZE(name##_fields)}
+#define AT(field)                  offsetof(OBJECT, field)
+#define TEXT(field)                IMAGE_TEXT, AT(field)
+#define INSIDE(field, type, count) IMAGE_INSIDE, AT(field), &(type), .max = (count)
+#define PLACE(field)               INSIDE(field, place_type, 1)
+#define ARRAY(field, type, counter, most) \
+	IMAGE_ARRAY, AT(field), &(type), AT(counter), .max = (most)
+#define BOOL(field)                IMAGE_BOOL, AT(field)
+#define NUMBER(field, least, most) IMAGE_NUMBER, AT(field), .min = (least), .max = (most)
+#define TYPE(name, ...)                                                       \
+	static const struct image_field name##_fields[] = {__VA_ARGS__};      \
+	static const struct image_type name = {sizeof(OBJECT), name##_fields, \
+	                                       ARRAY_SIZE(name##_fields)}
 
 static const struct image_type number_type = {sizeof(uint32_t), NULL, 0};
 static const struct image_type naming_type = {sizeof(uint64_t), NULL, 0};
@@ -41,8 +44,10 @@ TYPE(place_type, {IMAGE_PLACE, AT(file)});
 #undef OBJECT
 
 #define OBJECT struct policy_list
-TYPE(texts_type, {ARRAY(items, text_type, count, LIST_MAX)}, {ARRAY(places, place_type, count, LIST_MAX)}, {PLACE(place)});
-TYPE(paths_type, {ARRAY(items, path_type, count, LIST_MAX)}, {ARRAY(places, place_type, count, LIST_MAX)}, {PLACE(place)});
+TYPE(texts_type, {ARRAY(items, text_type, count, LIST_MAX)},
+     {ARRAY(places, place_type, count, LIST_MAX)}, {PLACE(place)});
+TYPE(paths_type, {ARRAY(items, path_type, count, LIST_MAX)},
+     {ARRAY(places, place_type, count, LIST_MAX)}, {PLACE(place)});
 #undef OBJECT
 #define TEXTS(field) INSIDE(field, texts_type, 1)
 #define PATHS(field) INSIDE(field, paths_type, 1)
@@ -53,21 +58,28 @@ TYPE(rules_type, {ARRAY(list, byte_type, size, POLICY_RULES_SIZE_MAX)});
 #define RULES(field) INSIDE(field, rules_type, 1)
 
 #define OBJECT struct policy_mount
-TYPE(mount_type, {TEXT(source)}, {TEXT(target), .problem = policy_path_problem}, {BOOL(writable)}, {PLACE(place)});
+TYPE(mount_type, {TEXT(source)}, {TEXT(target), .problem = policy_path_problem}, {BOOL(writable)},
+     {PLACE(place)});
 #undef OBJECT
 
 #define OBJECT struct policy_profile
 TYPE(profile_type, {TEXT(name)}, {PLACE(place)}, {PATHS(system)}, {TEXTS(etc)}, {PATHS(devices)},
-     {ARRAY(mounts, mount_type, mounts_count, LIST_MAX)}, {PATHS(read_only)}, {PATHS(mask)}, {BOOL(overlay_ro)}, {BOOL(private_home)},
-     {BOOL(memory_mount)}, {BOOL(outputs_mount)}, {TEXTS(environment)}, {ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS)},
+     {ARRAY(mounts, mount_type, mounts_count, LIST_MAX)}, {PATHS(read_only)}, {PATHS(mask)},
+     {BOOL(overlay_ro)}, {BOOL(private_home)}, {BOOL(memory_mount)}, {BOOL(outputs_mount)},
+     {TEXTS(environment)}, {ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS)},
      {ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS)},
-     {ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS)}, {TEXTS(capabilities)}, {BOOL(nested_userns)},
-     {BOOL(perf_events)}, {BOOL(core_files)}, {NUMBER(identity, 0, PLAN_IDENTITY_CALLER)}, {NUMBER(umask, 0, PLAN_UMASK_CALLER)},
-     {TEXT(hostname)}, {TEXT(apparmor_profile), .problem = policy_label_problem}, {TEXT(selinux_type), .problem = policy_label_problem},
-     {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)}, {NUMBER(workspace, 0, POLICY_WORKSPACE_COW)},
-     {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)}, {INSIDE(command_places, place_type, 2)},
-     {NUMBER(network, 0, PLAN_NETWORKS - 1)}, {RULES(allow)}, {RULES(deny)}, {BOOL(allow_private)},
-     {NUMBER(connections, 1, POLICY_CONNECTIONS_MAX)}, {NUMBER(record, 0, POLICY_RECORD_ALL)}, {PLACE(network_place)});
+     {ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS)}, {TEXTS(capabilities)},
+     {BOOL(nested_userns)}, {BOOL(perf_events)}, {BOOL(core_files)},
+     {NUMBER(identity, 0, PLAN_IDENTITY_CALLER)}, {NUMBER(umask, 0, PLAN_UMASK_CALLER)},
+     {TEXT(hostname)}, {TEXT(apparmor_profile), .problem = policy_label_problem},
+     {TEXT(selinux_type), .problem = policy_label_problem},
+     {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)},
+     {NUMBER(workspace, 0, POLICY_WORKSPACE_COW)},
+     {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)},
+     {INSIDE(command_places, place_type, 2)}, {NUMBER(network, 0, PLAN_NETWORKS - 1)},
+     {RULES(allow)}, {RULES(deny)}, {BOOL(allow_private)},
+     {NUMBER(connections, 1, POLICY_CONNECTIONS_MAX)}, {NUMBER(record, 0, POLICY_RECORD_ALL)},
+     {PLACE(network_place)});
 #undef OBJECT
 
 #define OBJECT struct policy_enrolled
@@ -76,23 +88,31 @@ TYPE(enrolled_type, {TEXT(file)});
 
 #define OBJECT struct policy_grant
 TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_count, LIST_MAX)},
-     {ARRAY(gids, number_type, gids_count, LIST_MAX)}, {BOOL(everyone)}, {TEXTS(keys)}, {TEXTS(profiles)}, {TEXTS(share_ro)},
-     {TEXTS(share_rw)}, {TEXTS(sockets)}, {TEXTS(publish)}, {TEXTS(capabilities)}, {TEXTS(devices)}, {BOOL(identity_caller)},
-     {BOOL(identity_root)}, {BOOL(nested_userns)}, {BOOL(perf_events)}, {BOOL(allow_private)}, {NUMBER(network, 0, PLAN_NETWORKS - 1)},
-     {RULES(allow)}, {RULES(deny)}, {BOOL(user_keys)}, {BOOL(confined_clients)}, {BOOL(agents)}, {BOOL(fall_through)},
-     {NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX)}, {NUMBER(terminals_max, 0, INT32_MAX)}, {INSIDE(places, place_type, POLICY_KEYS)},
-     {TEXT(notice)}, {BOOL(is_void)}, {BOOL(is_ceiling)});
+     {ARRAY(gids, number_type, gids_count, LIST_MAX)}, {BOOL(everyone)}, {TEXTS(keys)},
+     {TEXTS(profiles)}, {TEXTS(share_ro)}, {TEXTS(share_rw)}, {TEXTS(sockets)}, {TEXTS(publish)},
+     {TEXTS(capabilities)}, {TEXTS(devices)}, {BOOL(identity_caller)}, {BOOL(identity_root)},
+     {BOOL(nested_userns)}, {BOOL(perf_events)}, {BOOL(allow_private)},
+     {NUMBER(network, 0, PLAN_NETWORKS - 1)}, {RULES(allow)}, {RULES(deny)}, {BOOL(user_keys)},
+     {BOOL(confined_clients)}, {BOOL(agents)}, {BOOL(fall_through)},
+     {NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX)}, {NUMBER(terminals_max, 0, INT32_MAX)},
+     {INSIDE(places, place_type, POLICY_KEYS)}, {TEXT(notice)}, {BOOL(is_void)},
+     {BOOL(is_ceiling)});
 #undef OBJECT
 
 /* Files come first: places point to them. */
 #define OBJECT struct policy
-TYPE(policy_type, {ARRAY(files, text_type, files_count, POLICY_FILES_MAX)}, {TEXT(runtime_dir), .problem = policy_path_problem},
-     {TEXT(keys_dir), .problem = policy_path_problem}, {TEXT(cgroup), .problem = policy_path_problem},
-     {NUMBER(ids_first, POLICY_IDS_FIRST_MIN, POLICY_IDS_END_MAX - 2 * POLICY_IDS_STEP)}, {NUMBER(ids_ranges, 2, POLICY_IDS_RANGES_MAX)},
-     {PLACE(ids_place)}, {NUMBER(audit, 0, POLICY_AUDIT_REQUIRED)}, {NUMBER(record, 0, POLICY_RECORD_ALL)},
+TYPE(policy_type, {ARRAY(files, text_type, files_count, POLICY_FILES_MAX)},
+     {TEXT(runtime_dir), .problem = policy_path_problem},
+     {TEXT(keys_dir), .problem = policy_path_problem},
+     {TEXT(cgroup), .problem = policy_path_problem},
+     {NUMBER(ids_first, POLICY_IDS_FIRST_MIN, POLICY_IDS_END_MAX - 2 * POLICY_IDS_STEP)},
+     {NUMBER(ids_ranges, 2, POLICY_IDS_RANGES_MAX)}, {PLACE(ids_place)},
+     {NUMBER(audit, 0, POLICY_AUDIT_REQUIRED)}, {NUMBER(record, 0, POLICY_RECORD_ALL)},
      {TEXT(audit_dir), .problem = policy_path_problem}, {NUMBER(spares, 0, POLICY_SPARES_MAX)},
-     {ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX)}, {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)},
-     {ARRAY(namings, naming_type, namings_count, IMAGE_SIZE_MAX)}, {ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX)},
+     {ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX)},
+     {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)},
+     {ARRAY(namings, naming_type, namings_count, IMAGE_SIZE_MAX)},
+     {ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX)},
      {ARRAY(enrolled, enrolled_type, enrolled_count, SECTIONS_MAX)}, {TEXTS(origins)});
 #undef OBJECT
 const struct image_type *const image_policy = &policy_type;
@@ -103,7 +123,8 @@ struct loading {
 	const struct policy *policy;
 };
 
-/* Makes a pointer of the offset of the next part, of which at least `size` bytes are there; NULL if it cannot be one. */
+/* Makes a pointer of the offset of the next part, of which at least `size` bytes are there; NULL if
+ * it cannot be one. */
 static void *take(struct loading *loading, void *pointer, size_t size)
 {
 	size_t next = (loading->used + IMAGE_ALIGN - 1) & ~(size_t)(IMAGE_ALIGN - 1);
@@ -137,12 +158,15 @@ static bool load_place(const struct loading *loading, const char **field)
 	return true;
 }
 
-static bool load_objects(struct loading *loading, const struct image_type *type, char *object, size_t count);
+static bool load_objects(struct loading *loading, const struct image_type *type, char *object,
+                         size_t count);
 
 static bool load_array(struct loading *loading, const struct image_field *field, char *object)
 {
 	size_t count = *(size_t *)(object + field->count_at);
-	char *first = count <= field->max ? take(loading, object + field->at, count * field->of->size) : NULL;
+	char *first = count <= field->max
+	                      ? take(loading, object + field->at, count * field->of->size)
+	                      : NULL;
 
 	return first && load_objects(loading, field->of, first, count);
 }
@@ -168,7 +192,8 @@ static bool load_field(struct loading *loading, const struct image_field *field,
 	return false;
 }
 
-static bool load_objects(struct loading *loading, const struct image_type *type, char *object, size_t count)
+static bool load_objects(struct loading *loading, const struct image_type *type, char *object,
+                         size_t count)
 {
 	for (; type->count > 0 && count > 0; count--, object += type->size)
 		for (size_t i = 0; i < type->count; i++)
@@ -185,7 +210,8 @@ static bool load_image(struct image *image, size_t size)
 
 	return load_objects(&loading, image_policy, (char *)policy, 1) && loading.used == size &&
 	       policy->ids_first % POLICY_IDS_STEP == 0 &&
-	       policy->ids_first + (uint64_t)policy->ids_ranges * POLICY_IDS_STEP <= POLICY_IDS_END_MAX;
+	       policy->ids_first + (uint64_t)policy->ids_ranges * POLICY_IDS_STEP <=
+	               POLICY_IDS_END_MAX;
 }
 
 int image_load(int fd, struct policy **ret_policy, struct yett_error *error)
@@ -195,10 +221,13 @@ int image_load(int fd, struct policy **ret_policy, struct yett_error *error)
 	struct image *image;
 	struct stat st;
 	size_t size;
-	int r = error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "yett-policy gave an answer that cannot be");
+	int r = error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
+	                  "yett-policy gave an answer that cannot be");
 
 	/* Sealing fails while somebody could still change the pages through a mapping. fcntl(2) */
-	if (!policy || ((fcntl(fd, F_GET_SEALS) & seals) != seals && fcntl(fd, F_ADD_SEALS, seals) < 0) || fstat(fd, &st) < 0)
+	if (!policy ||
+	    ((fcntl(fd, F_GET_SEALS) & seals) != seals && fcntl(fd, F_ADD_SEALS, seals) < 0) ||
+	    fstat(fd, &st) < 0)
 		return policy ? -errno : -ENOMEM;
 	size = (size_t)st.st_size;
 	if (size < sizeof *image || size > IMAGE_SIZE_MAX)
@@ -206,7 +235,8 @@ int image_load(int fd, struct policy **ret_policy, struct yett_error *error)
 	image = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	if (image == MAP_FAILED)
 		return -errno;
-	if (image->r == -ENOMEM || (image->r > 0 && image->r == (int)image->error.code && error_is_sound(&image->error))) {
+	if (image->r == -ENOMEM ||
+	    (image->r > 0 && image->r == (int)image->error.code && error_is_sound(&image->error))) {
 		r = image->r;
 		if (r > 0 && error)
 			*error = image->error;

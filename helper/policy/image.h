@@ -1,9 +1,10 @@
 /*
  * The image: a whole policy as bytes, in which yett-policy hands it to the helper.
  *
- * A struct image, then everything that its pointers lead to, in the order of the tables in image.c and each at the next
- * multiple of 8. A pointer holds the offset of what it leads to; the `file` of a place holds 1 + the index of a name
- * (0: NULL). So there is one valid position for every part, and no two can overlap. No privilege, no I/O but mmap(2).
+ * A struct image, then everything that its pointers lead to, in the order of the tables in image.c
+ * and each at the next multiple of 8. A pointer holds the offset of what it leads to; the `file` of
+ * a place holds 1 + the index of a name (0: NULL). So there is one valid position for every part,
+ * and no two can overlap. No privilege, no I/O but mmap(2).
  */
 #pragma once
 
@@ -21,7 +22,8 @@ struct image {
 enum image_kind {
 	IMAGE_TEXT,   /* char *, never NULL; `problem` says what is wrong with it */
 	IMAGE_PLACE,  /* const char *, one of policy->files */
-	IMAGE_ARRAY,  /* pointer to at most `max` of type `of`; their number, a size_t, is at `count_at` */
+	IMAGE_ARRAY,  /* pointer to at most `max` of type `of`; their number, a size_t, is at
+	                 `count_at` */
 	IMAGE_INSIDE, /* `max` structs of type `of` themselves */
 	IMAGE_BOOL,
 	IMAGE_NUMBER, /* uint32_t from min to max */
@@ -46,7 +48,8 @@ struct image_type {
 extern const struct image_type *const image_policy;
 
 /*
- * Seals the memfd, and makes a policy of the image in it, which is believed in nothing: a private copy, checked, then
- * read-only. 0, -errno, the error that the image holds, or YETT_E_HELPER_UNAVAILABLE.
+ * Seals the memfd, and makes a policy of the image in it, which is believed in nothing: a private
+ * copy, checked, then read-only. 0, -errno, the error that the image holds, or
+ * YETT_E_HELPER_UNAVAILABLE.
  */
 _must_check_ int image_load(int fd, struct policy **ret_policy, struct yett_error *error);

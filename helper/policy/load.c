@@ -1,10 +1,11 @@
 /*
  * From the policy's files to a policy. Declared in policy.h.
  *
- * As root, before any client is served. Opens only files that `owner` alone can have written, never by a link in the
- * last component, and reads none of them: their descriptors go to yett-policy, which has no privilege (programs/policy/main.c)
- * and answers with an image. Root opens, and so root judges: a file that others could have written is not even given to
- * the compiler, which decides what the policy says. It must not open anything that a client names.
+ * As root, before any client is served. Opens only files that `owner` alone can have written, never
+ * by a link in the last component, and reads none of them: their descriptors go to yett-policy,
+ * which has no privilege (programs/policy/main.c) and answers with an image. Root opens, and so
+ * root judges: a file that others could have written is not even given to the compiler, which
+ * decides what the policy says. It must not open anything that a client names.
  */
 #include "base/escape.h"
 #include "base/kernel.h"
@@ -37,8 +38,10 @@ static void files_free(struct files **files)
 	free(*files);
 }
 
-/* Opens `name` in the directory, if only the owner can have put it there; `path` is its whole path. A directory is looked at only. */
-static int open_owned(const struct files *files, int dir, const char *name, const char *path, bool is_directory, int *ret_fd)
+/* Opens `name` in the directory, if only the owner can have put it there; `path` is its whole path.
+ * A directory is looked at only. */
+static int open_owned(const struct files *files, int dir, const char *name, const char *path,
+                      bool is_directory, int *ret_fd)
 {
 	/* O_NONBLOCK: a FIFO is refused, not waited for. */
 	int flags = is_directory ? O_PATH | O_DIRECTORY : O_RDONLY | O_NONBLOCK | O_NOCTTY;
@@ -48,16 +51,20 @@ static int open_owned(const struct files *files, int dir, const char *name, cons
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		int r = -errno;
 
-		(void)error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s", ESCAPE(path), strerror(-r));
+		(void)error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s",
+		                ESCAPE(path), strerror(-r));
 		return r;
 	}
 	if (!is_directory && !S_ISREG(st.st_mode))
-		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s is not a regular file", ESCAPE(path));
+		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "%s is not a regular file", ESCAPE(path));
 	if (st.st_uid != files->owner)
-		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s belongs to uid %u, not to uid %u", ESCAPE(path), st.st_uid,
+		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "%s belongs to uid %u, not to uid %u", ESCAPE(path), st.st_uid,
 		                 files->owner);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s can be written by others (mode %04o)", ESCAPE(path),
+		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "%s can be written by others (mode %04o)", ESCAPE(path),
 		                 st.st_mode & 07777);
 	*ret_fd = steal_fd(&fd);
 	return 0;
@@ -67,7 +74,8 @@ static int add_file(struct files *files, int dir, const char *name, const char *
 {
 	int r = open_owned(files, dir, name, path, false, &files->fds[files->count]);
 
-	if (r == 0 && asprintf(&files->words[files->count], "%d:%s", files->fds[files->count], path) < 0)
+	if (r == 0 &&
+	    asprintf(&files->words[files->count], "%d:%s", files->fds[files->count], path) < 0)
 		return fd_close(files->fds[files->count]), -ENOMEM;
 	files->count += r == 0;
 	return r;
@@ -77,7 +85,8 @@ static int is_fragment(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
 
-	return entry->d_name[0] != '.' && length > 5 && strcmp(entry->d_name + length - 5, ".conf") == 0;
+	return entry->d_name[0] != '.' && length > 5 &&
+	       strcmp(entry->d_name + length - 5, ".conf") == 0;
 }
 
 static int compare_names(const struct dirent **a, const struct dirent **b)
@@ -98,9 +107,11 @@ static int add_fragments(struct files *files, int parent, const char *folder)
 	r = open_owned(files, parent, "conf.d", path, true, &dir);
 	count = r == 0 ? scandirat(dir, ".", &entries, is_fragment, compare_names) : 0;
 	if (count < 0)
-		r = error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s", ESCAPE(path), strerror(errno));
+		r = error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s",
+		              ESCAPE(path), strerror(errno));
 	if (count >= POLICY_FILES_MAX)
-		r = error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s holds too many files", ESCAPE(path));
+		r = error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s holds too many files",
+		              ESCAPE(path));
 	for (int i = 0; i < count; i++) {
 		(void)snprintf(path, sizeof path, "%s/conf.d/%s", folder, entries[i]->d_name);
 		r = r == 0 ? add_file(files, dir, entries[i]->d_name, path) : r;
@@ -113,7 +124,8 @@ static int add_fragments(struct files *files, int parent, const char *folder)
 static int add_files(struct files *files, const char *path, bool with_fragments)
 {
 	const char *slash = strrchr(path, '/');
-	_cleanup_free_ char *parent = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	_cleanup_free_ char *parent =
+		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	_cleanup_fd_ int dir = -1;
 	int r = parent ? open_owned(files, AT_FDCWD, parent, parent, true, &dir) : -ENOMEM;
 
@@ -123,8 +135,8 @@ static int add_files(struct files *files, const char *path, bool with_fragments)
 }
 
 /*
- * Waits for the child's end, at most until the deadline, which it does not outlive. Its status. Where there is no descriptor to wait with,
- * the child's own limits have to do.
+ * Waits for the child's end, at most until the deadline, which it does not outlive. Its status.
+ * Where there is no descriptor to wait with, the child's own limits have to do.
  */
 static int wait_for(pid_t pid)
 {
@@ -149,17 +161,20 @@ static int run_compiler(const struct files *files, const char *libexec, int imag
 	memcpy(argv + 1, files->words, files->count * sizeof *argv);
 	r = spawn(program, argv, image, files->fds, files->count, &pid);
 	if (r < 0)
-		return error_set(files->error, YETT_E_HELPER_UNAVAILABLE, 0, "%s cannot be executed: %s", program, strerror(-r));
+		return error_set(files->error, YETT_E_HELPER_UNAVAILABLE, 0,
+		                 "%s cannot be executed: %s", program, strerror(-r));
 	status = wait_for(pid);
 	if (status == 0)
 		return 0;
-	r = error_set(files->error, YETT_E_HELPER_UNAVAILABLE, 0, "yett-policy did not compile the policy");
+	r = error_set(files->error, YETT_E_HELPER_UNAVAILABLE, 0,
+	              "yett-policy did not compile the policy");
 	error_detail(files->error, WIFSIGNALED(status) ? "signal %d" : "exit status %d",
 	             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	return r;
 }
 
-int policy_load(const struct policy_source *source, struct policy **ret_policy, struct yett_error *error)
+int policy_load(const struct policy_source *source, struct policy **ret_policy,
+                struct yett_error *error)
 {
 	_cleanup_(files_free) struct files *files = calloc(1, sizeof *files);
 	_cleanup_(policy_freep) struct policy *policy = NULL;

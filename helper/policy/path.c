@@ -17,12 +17,14 @@ bool policy_path_is_in(const char *path, const char *directory)
 
 	if (length == 1)
 		return true; /* "/" */
-	return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
+	return strncmp(path, directory, length) == 0 &&
+	       (path[length] == '/' || path[length] == '\0');
 }
 
 bool policy_path_has_programs(const char *path)
 {
-	static const char *const places[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+	static const char *const places[] = {"/usr",   "/bin",   "/sbin",  "/lib",
+	                                     "/lib32", "/lib64", "/libx32"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (policy_path_is_in(path, places[i]))
@@ -59,13 +61,18 @@ const char *policy_label_problem(const char *name)
 {
 	size_t length = strlen(name);
 
-	/* Nothing that means something to the kernel: a blank, a stack of profiles (//&), a namespace (:NAME:). */
-	if (length > POLICY_LABEL_MAX || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != length)
+	/* Nothing that means something to the kernel: a blank, a stack of profiles (//&), a
+	 * namespace (:NAME:). */
+	if (length > POLICY_LABEL_MAX ||
+	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+	            length)
 		return "is not the name of an AppArmor profile or SELinux type (letters, digits, . _ and -, at most 100)";
 	return NULL;
 }
 
-int policy_refuse(struct policy_place place, const char *text, const char *problem, struct yett_error *error)
+int policy_refuse(struct policy_place place, const char *text, const char *problem,
+                  struct yett_error *error)
 {
-	return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: '%s' %s", place.file, place.line, ESCAPE(text), problem);
+	return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: '%s' %s", place.file, place.line,
+	                 ESCAPE(text), problem);
 }

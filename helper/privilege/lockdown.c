@@ -20,7 +20,8 @@ bool lockdown_parse_id(const char *text, uint32_t *ret_id)
 
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' || value == 0 || value >= UINT32_MAX)
+	if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' || value == 0 ||
+	    value >= UINT32_MAX)
 		return false;
 	*ret_id = (uint32_t)value;
 	return true;
@@ -49,11 +50,13 @@ bool lockdown_can_leave_root(void)
 	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3];
 
 	/* What cannot be read is tried, and fails. */
-	return geteuid() == 0 && (syscall(SYS_capget, &header, has) < 0 || (has[0].effective & needed) == needed);
+	return geteuid() == 0 &&
+	       (syscall(SYS_capget, &header, has) < 0 || (has[0].effective & needed) == needed);
 }
 
-/* The kernel answers EINVAL beyond its last capability, and EPERM to whom may drop none: PR_CAPBSET_DROP(2const). Nobody asks which are
- * there: that would be as many calls again, for each program that is started. */
+/* The kernel answers EINVAL beyond its last capability, and EPERM to whom may drop none:
+ * PR_CAPBSET_DROP(2const). Nobody asks which are there: that would be as many calls again, for each
+ * program that is started. */
 bool lockdown_bounding_set(void)
 {
 	unsigned long capability = 0;
@@ -68,18 +71,22 @@ bool lockdown_ids(uid_t uid, gid_t gid)
 	uid_t uids[3];
 	gid_t gids[3];
 
-	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0 && getgroups(0, NULL) == 0 &&
-	       getresuid(&uids[0], &uids[1], &uids[2]) == 0 && getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == uid &&
-	       uids[1] == uid && uids[2] == uid && gids[0] == gid && gids[1] == gid && gids[2] == gid;
+	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
+	       setresuid(uid, uid, uid) == 0 && getgroups(0, NULL) == 0 &&
+	       getresuid(&uids[0], &uids[1], &uids[2]) == 0 &&
+	       getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == uid && uids[1] == uid &&
+	       uids[2] == uid && gids[0] == gid && gids[1] == gid && gids[2] == gid;
 }
 
 bool lockdown_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0}, left[_LINUX_CAPABILITY_U32S_3];
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0},
+				      left[_LINUX_CAPABILITY_U32S_3];
 
-	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && syscall(SYS_capset, &header, none) == 0 &&
-	       syscall(SYS_capget, &header, left) == 0 && memcmp(none, left, sizeof none) == 0;
+	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
+	       syscall(SYS_capset, &header, none) == 0 && syscall(SYS_capget, &header, left) == 0 &&
+	       memcmp(none, left, sizeof none) == 0;
 }
 
 bool lockdown_no_new_privs(void)
@@ -97,7 +104,8 @@ bool lockdown_death_signal(void)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 
-/* --- the filter: written from its end to its beginning, so that each jump knows how far it goes --- */
+/* --- the filter: written from its end to its beginning, so that each jump knows how far it goes
+ * --- */
 
 #define LEAF   3 /* calls that are looked at one after the other */
 #define LENGTH (FILTER_HEAD + LOCKDOWN_CHECKS_MAX + 2 * LOCKDOWN_CALLS_MAX + 2)
@@ -123,8 +131,9 @@ static uint8_t distance(const struct program *program, size_t target)
 }
 
 /*
- * Looks for the number by halves. The kernel runs a new filter once for each number that there is, to know which are allowed in any case:
- * where it looks at one after the other, that takes longer than all else.
+ * Looks for the number by halves. The kernel runs a new filter once for each number that there is,
+ * to know which are allowed in any case: where it looks at one after the other, that takes longer
+ * than all else.
  */
 static void push_search(struct program *program, const int *calls, size_t count)
 {
@@ -135,12 +144,16 @@ static void push_search(struct program *program, const int *calls, size_t count)
 		push_search(program, calls + half, count - half);
 		upper = program->first;
 		push_search(program, calls, half);
-		push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)calls[half], distance(program, upper), 0));
+		push(program,
+		     (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)calls[half],
+		                                  distance(program, upper), 0));
 		return;
 	}
 	for (size_t i = count; i-- > 0;)
-		push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], distance(program, ALLOW),
-		                                           i + 1 < count ? 0 : distance(program, KILL)));
+		push(program,
+		     (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i],
+		                                  distance(program, ALLOW),
+		                                  i + 1 < count ? 0 : distance(program, KILL)));
 }
 
 static int compare(const void *a, const void *b)
@@ -150,7 +163,8 @@ static int compare(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
-bool lockdown_filter_with(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count)
+bool lockdown_filter_with(const struct sock_filter *checks, size_t checks_count, const int *calls,
+                          size_t count)
 {
 	struct program program = {.first = LENGTH};
 	struct sock_fprog filter;
@@ -168,7 +182,8 @@ bool lockdown_filter_with(const struct sock_filter *checks, size_t checks_count,
 		push(&program, checks[checks_count]);
 	program.first -= FILTER_HEAD;
 	filter_head(program.code + program.first, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
-	filter = (struct sock_fprog){(unsigned short)(LENGTH - program.first), program.code + program.first};
+	filter = (struct sock_fprog){(unsigned short)(LENGTH - program.first),
+	                             program.code + program.first};
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
 }
 

@@ -1,6 +1,7 @@
 /*
- * Of libcap-ng one object is linked, in which capng_change_id(3) is, too. Nothing calls that; but what it looks names up with would bring
- * NSS along, which in a static program loads modules of the host's. Here it finds nobody.
+ * Of libcap-ng one object is linked, in which capng_change_id(3) is, too. Nothing calls that; but
+ * what it looks names up with would bring NSS along, which in a static program loads modules of the
+ * host's. Here it finds nobody.
  */
 #include <errno.h>
 #include <grp.h>

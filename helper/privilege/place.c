@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* A namespace of process 1; -1 if it is ours, or one that we may not enter because even root is confined here. */
+/* A namespace of process 1; -1 if it is ours, or one that we may not enter because even root is
+ * confined here. */
 static int open_other(const char *name)
 {
 	struct stat own, other;
@@ -24,7 +25,8 @@ void place_open(struct place *place)
 {
 	place->mount_ns = open_other("mnt");
 	place->network_ns = open_other("net");
-	place->own_mount_ns = place->mount_ns < 0 ? -1 : open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	place->own_mount_ns =
+		place->mount_ns < 0 ? -1 : open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 }
 
 int place_enter(int fd, int type)
@@ -34,10 +36,12 @@ int place_enter(int fd, int type)
 
 pid_t place_fork(const struct place *place)
 {
-	pid_t pid = kernel_clone(place->cgroup >= 0 ? CLONE_INTO_CGROUP : 0, SIGCHLD, place->cgroup, NULL);
+	pid_t pid = kernel_clone(place->cgroup >= 0 ? CLONE_INTO_CGROUP : 0, SIGCHLD, place->cgroup,
+	                         NULL);
 
 	if (pid == 0 && (place->mount_ns >= 0 || place->network_ns >= 0) &&
-	    (privilege_raise() < 0 || place_enter(place->network_ns, CLONE_NEWNET) < 0 || place_enter(place->mount_ns, CLONE_NEWNS) < 0))
+	    (privilege_raise() < 0 || place_enter(place->network_ns, CLONE_NEWNET) < 0 ||
+	     place_enter(place->mount_ns, CLONE_NEWNS) < 0))
 		_exit(1);
 	return pid;
 }

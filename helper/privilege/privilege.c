@@ -9,27 +9,31 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-/* What building a sandbox takes, and which step takes it. CAP_SYS_RESOURCE is not here: it must not be needed. */
+/* What building a sandbox takes, and which step takes it. CAP_SYS_RESOURCE is not here: it must not
+ * be needed. */
 static const int build[] = {
-	CAP_SYS_ADMIN,        /* the template, clones and id maps of mounts, namespaces */
-	CAP_SYS_CHROOT,       /* setns of a mount namespace, the decoder's file system */
-	CAP_MKNOD,            /* the template's /dev */
-	CAP_CHOWN,            /* the template, cgroup delegation */
-	CAP_DAC_OVERRIDE,     /* what a client shares, and above it; leaves of groups that init owns */
-	CAP_SETUID,           /* uid_map; decoder, reader */
-	CAP_SETGID,           /* gid_map */
-	CAP_SETPCAP,          /* bounding sets */
-	CAP_SETFCAP,          /* uid_map lines that name host id 0: identity = "caller" for root */
-	CAP_SYS_PTRACE,       /* /proc/PID/ns of a client, to tell a confined one, and of init: builder_make_init() */
-	CAP_KILL,             /* ending processes of private ids */
+	CAP_SYS_ADMIN,    /* the template, clones and id maps of mounts, namespaces */
+	CAP_SYS_CHROOT,   /* setns of a mount namespace, the decoder's file system */
+	CAP_MKNOD,        /* the template's /dev */
+	CAP_CHOWN,        /* the template, cgroup delegation */
+	CAP_DAC_OVERRIDE, /* what a client shares, and above it; leaves of groups that init owns */
+	CAP_SETUID,       /* uid_map; decoder, reader */
+	CAP_SETGID,       /* gid_map */
+	CAP_SETPCAP,      /* bounding sets */
+	CAP_SETFCAP,      /* uid_map lines that name host id 0: identity = "caller" for root */
+	CAP_SYS_PTRACE,   /* /proc/PID/ns of a client, to tell a confined one, and of init:
+                             builder_make_init() */
+	CAP_KILL,         /* ending processes of private ids */
 	CAP_NET_BIND_SERVICE, /* port 53 of a sandbox's network namespace: net_catch_listen() */
 	CAP_NET_ADMIN,        /* a map of sockets, before Linux 6.4: catch_attach() */
 };
 
-/* Without root: what init builds with and the helper does not, since both have one user namespace. INIT_BUILD_CAPABILITIES */
+/* Without root: what init builds with and the helper does not, since both have one user namespace.
+ * INIT_BUILD_CAPABILITIES */
 static const int hand_on[] = {CAP_FOWNER, CAP_SYS_RESOURCE};
 
-/* yett-audit's alone, which it gives up at once: files that can only be appended to. ioctl_iflags(2) */
+/* yett-audit's alone, which it gives up at once: files that can only be appended to.
+ * ioctl_iflags(2) */
 static const int audit[] = {CAP_LINUX_IMMUTABLE};
 
 static const int supervise[] = {
@@ -50,27 +54,33 @@ int privilege_take(enum privilege_role role)
 	const unsigned kept = CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
 	bool can_bound;
 
-	/* The library learns of fork(2), but not of clone3(2), that there is another process now. */
+	/* The library learns of fork(2), but not of clone3(2), that there is another process now.
+	 */
 	capng_setpid(getpid());
-	/* The bounding set can only be changed while SETPCAP is effective: raised for that moment if we have it at all. */
+	/* The bounding set can only be changed while SETPCAP is effective: raised for that moment
+	 * if we have it at all. */
 	capng_get_caps_process();
 	can_bound = capng_have_capability(CAPNG_PERMITTED, CAP_SETPCAP);
 	if (can_bound && !capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
-		if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_SETPCAP) < 0 || capng_apply(CAPNG_SELECT_CAPS) < 0)
+		if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_SETPCAP) < 0 ||
+		    capng_apply(CAPNG_SELECT_CAPS) < 0)
 			return -EPERM;
 	}
 	capng_clear(CAPNG_SELECT_ALL);
 	/* Others raise them where they are needed. */
-	if (update(kept | (role == PRIVILEGE_BUILD ? CAPNG_EFFECTIVE : 0), build, ARRAY_SIZE(build)) < 0 ||
-	    (geteuid() != 0 ? update(kept, hand_on, ARRAY_SIZE(hand_on)) : update(CAPNG_BOUNDING_SET, audit, ARRAY_SIZE(audit))) < 0)
+	if (update(kept | (role == PRIVILEGE_BUILD ? CAPNG_EFFECTIVE : 0), build,
+	           ARRAY_SIZE(build)) < 0 ||
+	    (geteuid() != 0 ? update(kept, hand_on, ARRAY_SIZE(hand_on))
+	                    : update(CAPNG_BOUNDING_SET, audit, ARRAY_SIZE(audit))) < 0)
 		return -EINVAL;
 	if (can_bound && capng_apply(CAPNG_SELECT_BOUNDS) < 0)
 		return -EPERM;
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
 		return -EPERM;
 	/*
-	 * Undumpable: a process of the same uid without our capabilities then cannot look into us. prctl(2). Without root, that would be
-	 * the one we serve; and the kernel keeps an undumpable process of a user from its own uid_map, as a file of root's.
+	 * Undumpable: a process of the same uid without our capabilities then cannot look into us.
+	 * prctl(2). Without root, that would be the one we serve; and the kernel keeps an
+	 * undumpable process of a user from its own uid_map, as a file of root's.
 	 */
 	if (geteuid() != 0)
 		return 0;
@@ -123,7 +133,8 @@ static bool has_id(uint32_t id)
 	for (; at && *at; at = strchr(at, '\n'), at += at != NULL) {
 		unsigned first, count;
 
-		if (sscanf(at, "%u %*u %u", &first, &count) == 2 && id >= first && id - first < count)
+		if (sscanf(at, "%u %*u %u", &first, &count) == 2 && id >= first &&
+		    id - first < count)
 			return true;
 	}
 	return false;

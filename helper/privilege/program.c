@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-int program_start(const char *folder, char *const argv[], const int *fds, size_t count, struct program *ret_program)
+int program_start(const char *folder, char *const argv[], const int *fds, size_t count,
+                  struct program *ret_program)
 {
 	char path[PATH_MAX];
 	int pair[2], r;
@@ -36,7 +37,8 @@ int program_ask(const struct program *program, const struct iovec *parts, unsign
 	return 0;
 }
 
-ssize_t program_hear(const struct program *program, struct iovec *parts, unsigned count, uint64_t deadline_ms)
+ssize_t program_hear(const struct program *program, struct iovec *parts, unsigned count,
+                     uint64_t deadline_ms)
 {
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = count};
 	ssize_t n;
@@ -44,7 +46,8 @@ ssize_t program_hear(const struct program *program, struct iovec *parts, unsigne
 	do {
 		uint64_t now = clock_now_ms();
 
-		n = fd_poll(program->socket, POLLIN, now < deadline_ms ? (int)(deadline_ms - now) : 0);
+		n = fd_poll(program->socket, POLLIN,
+		            now < deadline_ms ? (int)(deadline_ms - now) : 0);
 	} while (n < 0 && errno == EINTR);
 	if (n > 0)
 		n = recvmsg(program->socket, &header, MSG_DONTWAIT);

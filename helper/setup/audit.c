@@ -11,7 +11,8 @@
 #define ANSWER_MS 10000 /* longer than a disk takes to write */
 #define TAKEN_MS  1000
 
-int audit_tell(const struct setup_host *host, const struct audit_record *record, const int *fds, size_t count)
+int audit_tell(const struct setup_host *host, const struct audit_record *record, const int *fds,
+               size_t count)
 {
 	_cleanup_fd_ int fd = -1;
 	int r;
@@ -31,7 +32,10 @@ int audit_tell_of(struct setup *setup, struct audit_record *record, const int *f
 
 	memcpy(record->id, setup->record.id, sizeof record->id);
 	record->sandbox = setup->record;
-	cgroup_read_usage(&setup->cgroup, record->kind == AUDIT_ENDED && setup->host->policy->audit ? UINT32_MAX : 0, &record->usage);
+	cgroup_read_usage(&setup->cgroup,
+	                  record->kind == AUDIT_ENDED && setup->host->policy->audit ? UINT32_MAX
+	                                                                            : 0,
+	                  &record->usage);
 	cgroup_usage_since(&setup->record.before, &record->usage);
 	r = audit_tell(setup->host, record, fds, count);
 	if (record->kind == AUDIT_CREATE)
@@ -56,14 +60,17 @@ int audit_await(const struct setup_host *host, int socket, struct yett_error *er
 		return 0;
 	if (socket < 0)
 		answer = -socket;
-	else if (fd_poll(socket, POLLIN, ANSWER_MS) > 0 && recv(socket, &answer, sizeof answer, MSG_DONTWAIT) != sizeof answer)
+	else if (fd_poll(socket, POLLIN, ANSWER_MS) > 0 &&
+	         recv(socket, &answer, sizeof answer, MSG_DONTWAIT) != sizeof answer)
 		answer = ECONNRESET;
 	closing_fd(socket);
 	if (answer == 0)
 		return 0;
-	log_line(LOG_LEVEL_WARNING, "there is no audit record of what was asked: %s", strerror(answer));
+	log_line(LOG_LEVEL_WARNING, "there is no audit record of what was asked: %s",
+	         strerror(answer));
 	if (host->policy->audit == POLICY_AUDIT_REQUIRED)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy requires an audit record, which cannot be written: %s",
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
+		                 "the policy requires an audit record, which cannot be written: %s",
 		                 strerror(answer));
 	return -answer;
 }

@@ -1,9 +1,11 @@
 /*
  * From the supervisor to init: the processes in between. See making.h.
  *
- * A process born in the sandbox's groups leaves the host (identity.c), and from there makes init in namespaces of its own: a child of the
- * supervisor like itself. Where hierarchies are of v1, getting into a group waits for a grace period, and only a fork gets there at no
- * cost: then the builder sits in them, with full privilege, and only ever forks, for one sandbox of the user after the other.
+ * A process born in the sandbox's groups leaves the host (identity.c), and from there makes init in
+ * namespaces of its own: a child of the supervisor like itself. Where hierarchies are of v1,
+ * getting into a group waits for a grace period, and only a fork gets there at no cost: then the
+ * builder sits in them, with full privilege, and only ever forks, for one sandbox of the user after
+ * the other.
  */
 #include "base/kernel.h"
 #include "base/reached.h"
@@ -31,60 +33,74 @@ struct make {
 	bool shares_network; /* struct setup */
 };
 
-_Static_assert(INIT_FD_DEV - INIT_FD_MEMORY_EVENTS == CGROUP_FILES_OF_INIT, "leave() opens them one after the other");
+_Static_assert(INIT_FD_DEV - INIT_FD_MEMORY_EVENTS == CGROUP_FILES_OF_INIT,
+               "leave() opens them one after the other");
 
 static bool has_cgroup(const struct setup *setup)
 {
 	return setup->host->cgroups.count > 0;
 }
 
-/* What setup_explain() then says; 0 and what only means that nobody is there any more are passed on. */
+/* What setup_explain() then says; 0 and what only means that nobody is there any more are passed
+ * on. */
 static int name_step(const struct setup *setup, const char *step, int r)
 {
 	if (r == -ENOSPC) /* namespaces(7) */
-		error_set(&setup->shared->error, YETT_E_UNSUPPORTED, 0,
-		          "this host allows no further namespaces; as root: sysctl user.max_user_namespaces=15000");
+		error_set(
+			&setup->shared->error, YETT_E_UNSUPPORTED, 0,
+			"this host allows no further namespaces; as root: sysctl user.max_user_namespaces=15000");
 	else if (r < 0 && r != -EPIPE)
-		error_set(&setup->shared->error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", step, strerror(-r));
+		error_set(&setup->shared->error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s",
+		          step, strerror(-r));
 	if (r < 0 && r != -EPIPE)
 		setup->shared->result = error_cause(&setup->shared->error, step, -r);
 	return r;
 }
 
 /*
- * The sandbox's group by a mount of its own, for init: from a directory of the host's mount ".." leads to the whole host, whatever root
- * directory one has. Closing the tree takes the mount out of reach of mount(2), and leaves it to the descriptor.
+ * The sandbox's group by a mount of its own, for init: from a directory of the host's mount ".."
+ * leads to the whole host, whatever root directory one has. Closing the tree takes the mount out of
+ * reach of mount(2), and leaves it to the descriptor.
  */
 static int detach_group(const struct setup *setup)
 {
 	_cleanup_fd_ int tree =
-		has_cgroup(setup) ? open_tree(setup->cgroup.group, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH) : -1;
+		has_cgroup(setup) ? open_tree(setup->cgroup.group, "",
+	                                      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)
+				  : -1;
 
 	return tree < 0 ? -1 : openat(tree, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 }
 
 /* The process that leaves: `ends` are init's. */
-static void __attribute__((noreturn)) leave(const struct setup *setup, const int ends[static MAKE_FDS])
+static void __attribute__((noreturn))
+leave(const struct setup *setup, const int ends[static MAKE_FDS])
 {
-	const uint64_t namespaces =
-		CLONE_NEWNS | CLONE_NEWPID | (setup->shares_network ? 0 : CLONE_NEWNET) | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT;
+	const uint64_t namespaces = CLONE_NEWNS | CLONE_NEWPID |
+	                            (setup->shares_network ? 0 : CLONE_NEWNET) | CLONE_NEWIPC |
+	                            CLONE_NEWUTS | CLONE_PARENT;
 	struct identity_fds fds = {{ends[MAKE_CONTROL], ends[MAKE_CHANNEL], detach_group(setup)}};
 	/* A new leaf for each sandbox. */
-	_cleanup_fd_ int leaf = openat(setup->cgroup.group, "init", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	_cleanup_fd_ int leaf = openat(setup->cgroup.group, "init",
+	                               O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	int r = reached_step("leaver", "leave");
 	pid_t pid;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	for (enum cgroup_file file = 0; file < CGROUP_FILES_OF_INIT; file++)
-		fds.fds[INIT_FD_MEMORY_EVENTS - INIT_FD_CONTROL + file] = cgroup_open_file(&setup->cgroup, file);
-	if (r == 0 && (leaf < 0 || fds.fds[INIT_FD_CGROUP - INIT_FD_CONTROL] < 0) && has_cgroup(setup))
+		fds.fds[INIT_FD_MEMORY_EVENTS - INIT_FD_CONTROL + file] =
+			cgroup_open_file(&setup->cgroup, file);
+	if (r == 0 && (leaf < 0 || fds.fds[INIT_FD_CGROUP - INIT_FD_CONTROL] < 0) &&
+	    has_cgroup(setup))
 		r = -errno;
 	if (r == 0)
 		r = identity_leave(setup, ends[MAKE_CONTROL], &fds);
-	/* Rooted where we are, at the sandbox's group: one made with init would be rooted at the leaf. */
+	/* Rooted where we are, at the sandbox's group: one made with init would be rooted at the
+	 * leaf. */
 	if (r == 0 && unshare(CLONE_NEWCGROUP) < 0)
 		r = -errno;
-	pid = r == 0 ? kernel_clone(namespaces | (leaf < 0 ? 0 : CLONE_INTO_CGROUP), 0, leaf, NULL) : r;
+	pid = r == 0 ? kernel_clone(namespaces | (leaf < 0 ? 0 : CLONE_INTO_CGROUP), 0, leaf, NULL)
+	             : r;
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* until init asks for it itself */
 		r = identity_become_init(setup, "build", &fds);
@@ -97,25 +113,28 @@ static void __attribute__((noreturn)) leave(const struct setup *setup, const int
 }
 
 /* `fds` are its own, as many as it takes. */
-static void __attribute__((noreturn)) become(const struct setup *setup, enum builder_child child, const int *fds)
+static void __attribute__((noreturn))
+become(const struct setup *setup, enum builder_child child, const int *fds)
 {
 	if (child == BUILDER_LEAVER)
 		leave(setup, fds);
 	(void)name_step(setup, child == BUILDER_MOUNTER ? "mount" : "network",
-	                child == BUILDER_FRONT || child == BUILDER_DIALER ? egress_become(setup, child, fds)
-	                                                                  : mount_become(setup, child, fds));
+	                child == BUILDER_FRONT || child == BUILDER_DIALER
+	                        ? egress_become(setup, child, fds)
+	                        : mount_become(setup, child, fds));
 	_exit(1);
 }
 
 /*
- * Where it is born: a leaver in the group itself, in which its cgroup namespace begins, and which init then leaves; the others beside init.
- * A descriptor, -1 where there is no group, or -errno.
+ * Where it is born: a leaver in the group itself, in which its cgroup namespace begins, and which
+ * init then leaves; the others beside init. A descriptor, -1 where there is no group, or -errno.
  */
 static int open_birthplace(const struct setup *setup, enum builder_child child)
 {
-	int fd = has_cgroup(setup) ? openat(setup->cgroup.group, child == BUILDER_LEAVER ? "." : "init",
-	                                    O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-	                           : -1;
+	int fd = has_cgroup(setup)
+	                 ? openat(setup->cgroup.group, child == BUILDER_LEAVER ? "." : "init",
+	                          O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+	                 : -1;
 
 	return fd < 0 && has_cgroup(setup) ? -errno : fd;
 }
@@ -145,9 +164,12 @@ static void __attribute__((noreturn)) builder(struct setup *setup)
 		setup->egress.starts = make.starts;
 		setup->shares_network = make.shares_network;
 		/* A leaver is born where we are. */
-		place = r == 0 && make.child != BUILDER_LEAVER ? open_birthplace(setup, make.child) : -1;
+		place = r == 0 && make.child != BUILDER_LEAVER ? open_birthplace(setup, make.child)
+		                                               : -1;
 		r = r == 0 && place < -1 ? place : r;
-		pid = r == 0 ? kernel_clone(CLONE_PARENT | (place >= 0 ? CLONE_INTO_CGROUP : 0), 0, place, NULL) : r;
+		pid = r == 0 ? kernel_clone(CLONE_PARENT | (place >= 0 ? CLONE_INTO_CGROUP : 0), 0,
+		                            place, NULL)
+		             : r;
 		place = fd_close(place);
 		if (pid == 0)
 			become(setup, make.child, frame->fds);
@@ -178,7 +200,8 @@ static int start_builder(struct setup *setup)
 	return pid < 0 ? pid : 0;
 }
 
-static pid_t ask_builder(struct setup *setup, enum builder_child child, const int *fds, size_t count)
+static pid_t ask_builder(struct setup *setup, enum builder_child child, const int *fds,
+                         size_t count)
 {
 	const struct make make = {.child = child,
 	                          .profile = setup->profile,
@@ -212,7 +235,8 @@ pid_t builder_fork(struct setup *setup, enum builder_child child, const int *fds
 		return place;
 	pid = kernel_clone(place < 0 ? 0 : CLONE_INTO_CGROUP, SIGCHLD, place, NULL);
 	if (pid == 0) {
-		(void)close(setup->control); /* else the supervisor's death would leave it reading */
+		(void)close(
+			setup->control); /* else the supervisor's death would leave it reading */
 		(void)close(setup->channel);
 		become(setup, child, fds);
 	}
@@ -234,7 +258,8 @@ static int map_leaver(struct setup *setup, pid_t pid)
 
 	if (setup->host->rootless)
 		return 0;
-	if (fd_poll(setup->control, POLLIN, BUILDER_DEADLINE_MS) <= 0 || read(setup->control, &byte, 1) != 1)
+	if (fd_poll(setup->control, POLLIN, BUILDER_DEADLINE_MS) <= 0 ||
+	    read(setup->control, &byte, 1) != 1)
 		return -ECHILD;
 	setup->user_ns = idmap_open(pid, &setup->map.uids, &setup->map.gids);
 	if (setup->user_ns < 0)
@@ -270,10 +295,13 @@ int builder_make_init(struct setup *setup)
 	setup->init_pidfd = kernel_pidfd_open(setup->shared->init_pid);
 	if (setup->init_pidfd < 0)
 		return setup->init_pidfd;
-	/* Whoever wrote that number had left root behind: it is believed as far as it is a child's of ours. */
-	if (waitid(P_PIDFD, (id_t)setup->init_pidfd, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+	/* Whoever wrote that number had left root behind: it is believed as far as it is a child's
+	 * of ours. */
+	if (waitid(P_PIDFD, (id_t)setup->init_pidfd, &(siginfo_t){0},
+	           WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
 		return -ECHILD;
-	/* Unmounting waits for grace periods: it need not be init's end that does. With CAP_SYS_PTRACE, as init is somebody else. */
+	/* Unmounting waits for grace periods: it need not be init's end that does. With
+	 * CAP_SYS_PTRACE, as init is somebody else. */
 	(void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", setup->shared->init_pid);
 	setup->mount_ns = open(path, O_RDONLY | O_CLOEXEC);
 	return 0;

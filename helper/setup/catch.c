@@ -1,11 +1,12 @@
 /*
- * What catches the connections of a sandbox: see egress.h. With full privilege, in a child that was just forked; nothing of a client's is
- * looked at, and the program is the same for every sandbox.
+ * What catches the connections of a sandbox: see egress.h. With full privilege, in a child that was
+ * just forked; nothing of a client's is looked at, and the program is the same for every sandbox.
  *
- * The kernel runs it for each packet that looks for a socket to begin with, before it asks who listens: connections to whatever address go
- * to the listener of their family, and datagrams to port 53 to the socket that answers DNS. What goes to loopback or to the sandbox's own
- * address is its own business. Other datagrams are dropped, which their sender learns at once. Where nobody listens any more,
- * nothing gets through. bpf(2), kernel documentation: bpf/prog_sk_lookup
+ * The kernel runs it for each packet that looks for a socket to begin with, before it asks who
+ * listens: connections to whatever address go to the listener of their family, and datagrams to
+ * port 53 to the socket that answers DNS. What goes to loopback or to the sandbox's own address is
+ * its own business. Other datagrams are dropped, which their sender learns at once. Where nobody
+ * listens any more, nothing gets through. bpf(2), kernel documentation: bpf/prog_sk_lookup
  */
 #include "helper/setup/egress.h"
 
@@ -16,7 +17,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* EGRESS_OWN_V4, and the first two parts of EGRESS_OWN_V6, of which the others are 0 and 1, as of ::1. */
+/* EGRESS_OWN_V4, and the first two parts of EGRESS_OWN_V6, of which the others are 0 and 1, as of
+ * ::1. */
 #define OWN_V4        0xC6120001u
 #define OWN_V6_FIRST  0xFD796574u
 #define OWN_V6_SECOND 0x74000000u
@@ -31,15 +33,22 @@ struct step {
 
 enum { R0, R1, R2, R3, R6 = 6, R7, R10 = 10 };
 
-#define LOAD(reg, member) \
-	.insn = {.code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = (reg), .src_reg = R6, .off = offsetof(struct bpf_sk_lookup, member)}
-#define SET(reg, value)    .insn = {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (reg), .imm = (value)}
-#define COPY(reg, from)    .insn = {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (reg), .src_reg = (from)}
-#define CALL(function)     .insn = {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_##function}
-#define EXIT               .insn = {.code = BPF_JMP | BPF_EXIT}
-#define ALWAYS             .insn = {.code = BPF_JMP | BPF_JA}
-#define IF(reg, value)     .insn = {.code = BPF_JMP32 | BPF_JEQ | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value)}
-#define UNLESS(reg, value) .insn = {.code = BPF_JMP32 | BPF_JNE | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value)}
+#define LOAD(reg, member)                           \
+	.insn = {.code = BPF_LDX | BPF_MEM | BPF_W, \
+	         .dst_reg = (reg),                  \
+	         .src_reg = R6,                     \
+	         .off = offsetof(struct bpf_sk_lookup, member)}
+#define SET(reg, value) \
+	.insn = {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (reg), .imm = (value)}
+#define COPY(reg, from) \
+	.insn = {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (reg), .src_reg = (from)}
+#define CALL(function) .insn = {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_##function}
+#define EXIT           .insn = {.code = BPF_JMP | BPF_EXIT}
+#define ALWAYS         .insn = {.code = BPF_JMP | BPF_JA}
+#define IF(reg, value) \
+	.insn = {.code = BPF_JMP32 | BPF_JEQ | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value)}
+#define UNLESS(reg, value) \
+	.insn = {.code = BPF_JMP32 | BPF_JNE | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value)}
 
 /* Addresses are in network order, and the port in the host's. R7 is the key, then the socket. */
 static int load_program(int map)
@@ -51,7 +60,9 @@ static int load_program(int map)
 		{.to = V6, IF(R1, AF_INET6)},
 		{LOAD(R1, local_ip4)},
 		{.to = PASS, IF(R1, htonl(OWN_V4))},
-		{.insn = {.code = BPF_ALU | BPF_AND | BPF_K, .dst_reg = R1, .imm = (int32_t)htonl(0xff000000)}},
+		{.insn = {.code = BPF_ALU | BPF_AND | BPF_K,
+	                  .dst_reg = R1,
+	                  .imm = (int32_t)htonl(0xff000000)}},
 		{.to = PASS, IF(R1, htonl(0x7f000000))},
 		{.to = PROTOCOL, ALWAYS},
 		{.here = V6, SET(R7, NET_CATCH_TCP6)},
@@ -71,8 +82,15 @@ static int load_program(int map)
 		{LOAD(R1, local_port)},
 		{.to = DROP, UNLESS(R1, NET_CATCH_PORT_DNS)},
 		{SET(R7, NET_CATCH_DNS)},
-		{.here = ASSIGN, .insn = {.code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = R10, .src_reg = R7, .off = -4}},
-		{.insn = {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = R1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map}},
+		{.here = ASSIGN,
+	         .insn = {.code = BPF_STX | BPF_MEM | BPF_W,
+	                  .dst_reg = R10,
+	                  .src_reg = R7,
+	                  .off = -4}},
+		{.insn = {.code = BPF_LD | BPF_DW | BPF_IMM,
+	                  .dst_reg = R1,
+	                  .src_reg = BPF_PSEUDO_MAP_FD,
+	                  .imm = map}},
 		{.insn = {.code = 0}}, /* the second half of that */
 		{COPY(R2, R10)},
 		{.insn = {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = R2, .imm = -4}},
@@ -94,12 +112,14 @@ static int load_program(int map)
 	};
 	struct bpf_insn program[ARRAY_SIZE(steps)];
 	size_t places[PLACES] = {0};
-	union bpf_attr load = {.prog_type = BPF_PROG_TYPE_SK_LOOKUP,
-	                       .expected_attach_type = BPF_SK_LOOKUP,
-	                       .insns = (uint64_t)(uintptr_t)program,
-	                       .insn_cnt = ARRAY_SIZE(steps),
-	                       .license = (uint64_t)(uintptr_t) "GPL", /* of no function that is called here asks the kernel for more */
-	                       .prog_name = "yett_catch"};
+	union bpf_attr load = {
+		.prog_type = BPF_PROG_TYPE_SK_LOOKUP,
+		.expected_attach_type = BPF_SK_LOOKUP,
+		.insns = (uint64_t)(uintptr_t)program,
+		.insn_cnt = ARRAY_SIZE(steps),
+		.license = (uint64_t)(uintptr_t) "GPL", /* of no function that is called here asks
+	                                                   the kernel for more */
+		.prog_name = "yett_catch"};
 	int fd;
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
@@ -124,10 +144,13 @@ static int make_map(const int sockets[static NET_CATCH_SOCKETS])
 
 	for (uint32_t key = 0; map >= 0 && key < NET_CATCH_SOCKETS; key++) {
 		uint64_t socket = (uint64_t)sockets[key];
-		union bpf_attr update = {
-			.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&key, .value = (uint64_t)(uintptr_t)&socket, .flags = BPF_ANY};
+		union bpf_attr update = {.map_fd = (uint32_t)map,
+		                         .key = (uint64_t)(uintptr_t)&key,
+		                         .value = (uint64_t)(uintptr_t)&socket,
+		                         .flags = BPF_ANY};
 
-		if (sockets[key] >= 0 && syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &update, sizeof update) < 0)
+		if (sockets[key] >= 0 &&
+		    syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &update, sizeof update) < 0)
 			return -errno;
 	}
 	return map < 0 ? -errno : steal_fd(&map);
@@ -135,17 +158,20 @@ static int make_map(const int sockets[static NET_CATCH_SOCKETS])
 
 bool catch_is_possible(void)
 {
-	_cleanup_fd_ int map = make_map((const int[NET_CATCH_SOCKETS]){-1, -1, -1}), program = map < 0 ? map : load_program(map);
+	_cleanup_fd_ int map = make_map((const int[NET_CATCH_SOCKETS]){-1, -1, -1}),
+			 program = map < 0 ? map : load_program(map);
 
-	return program >= 0 || program == -EAGAIN || program == -ENOMEM || program == -EMFILE || program == -ENFILE; /* which pass */
+	return program >= 0 || program == -EAGAIN || program == -ENOMEM || program == -EMFILE ||
+	       program == -ENFILE; /* which pass */
 }
 
 int catch_attach(const int sockets[static NET_CATCH_SOCKETS])
 {
 	_cleanup_fd_ int map = make_map(sockets), program = map < 0 ? map : load_program(map);
 	_cleanup_fd_ int namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	union bpf_attr link = {
-		.link_create = {.prog_fd = (uint32_t)program, .target_fd = (uint32_t) namespace, .attach_type = BPF_SK_LOOKUP}};
+	union bpf_attr link = {.link_create = {.prog_fd = (uint32_t)program,
+	                                       .target_fd = (uint32_t) namespace,
+	                                       .attach_type = BPF_SK_LOOKUP}};
 	int fd;
 
 	if (program < 0 || namespace < 0)

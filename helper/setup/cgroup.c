@@ -13,7 +13,8 @@
 #define OPEN_GROUP         (O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
 #define FILE_PATH_SIZE     (sizeof((struct cgroup *)0)->path + 40)
 
-static void cgroup_init(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *cgroup)
+static void cgroup_init(const struct cgroup_host *host, uid_t uid, const char *name,
+                        struct cgroup *cgroup)
 {
 	*cgroup = CGROUP_NONE;
 	cgroup->host = host;
@@ -21,7 +22,8 @@ static void cgroup_init(const struct cgroup_host *host, uid_t uid, const char *n
 	(void)snprintf(cgroup->path, sizeof cgroup->path, "%s/%.23s", cgroup->user, name);
 }
 
-static int write_file(const struct cgroup_tree *tree, const char *group, const char *name, const char *text)
+static int write_file(const struct cgroup_tree *tree, const char *group, const char *name,
+                      const char *text)
 {
 	char path[FILE_PATH_SIZE];
 
@@ -29,7 +31,8 @@ static int write_file(const struct cgroup_tree *tree, const char *group, const c
 	return kernel_write_file(tree->parent, path, text);
 }
 
-/* Another sandbox's end may remove the user's group between our making it and what is made in it: then we make it again. */
+/* Another sandbox's end may remove the user's group between our making it and what is made in it:
+ * then we make it again. */
 static int create_in_tree(const struct cgroup *cgroup, const struct cgroup_tree *tree)
 {
 	for (int attempt = 0; attempt < 100; attempt++) {
@@ -47,7 +50,8 @@ static int create_in_tree(const struct cgroup *cgroup, const struct cgroup_tree 
 	return -ENOENT;
 }
 
-int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *ret_cgroup)
+int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name,
+                  struct cgroup *ret_cgroup)
 {
 	struct cgroup cgroup;
 	int r = 0;
@@ -65,8 +69,9 @@ int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name, s
 		return r;
 	}
 	/*
-	 * A captured init must not fill the kernel with groups, nor nest them where nobody would look to remove them: there are its own and
-	 * one for each command (programs/init/commands.h).
+	 * A captured init must not fill the kernel with groups, nor nest them where nobody would
+	 * look to remove them: there are its own and one for each command
+	 * (programs/init/commands.h).
 	 */
 	(void)kernel_write_file(cgroup.group, "cgroup.max.depth", "1");
 	(void)kernel_write_file(cgroup.group, "cgroup.max.descendants", "1088");
@@ -86,8 +91,9 @@ int cgroup_enter(const struct cgroup *cgroup)
 enum missing { MUST, MAY_BE_ABSENT, MAY_FAIL };
 
 /*
- * How a limit is written: as VALUE * times / by + more, or `none` for 0 (a group is used again). In this order: the kernel never lets v1's
- * limit of memory be above that of memory and swap together, so one that is raised is written there first, and one that is lowered last.
+ * How a limit is written: as VALUE * times / by + more, or `none` for 0 (a group is used again). In
+ * this order: the kernel never lets v1's limit of memory be above that of memory and swap together,
+ * so one that is raised is written there first, and one that is lowered last.
  */
 static const struct {
 	const char *name;
@@ -108,17 +114,23 @@ static const struct {
 #define PROCESS                        LIMIT("process", pids, CGROUP_PIDS)
 	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_FAIL},
 	{MEMORY, 1, "memory.limit_in_bytes", 1, 1, 0, "-1", MUST},
-	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_BE_ABSENT},    /* where swap accounting is off */
-	{MEMORY, 1, "memory.kmem.tcp.limit_in_bytes", 1, 1, 0, "-1", MAY_BE_ABSENT}, /* else what nobody reads is the host's memory */
-	{MEMORY, 2, "memory.swap.max", 0, 1, 0, "max", MAY_BE_ABSENT}, /* else what does not fit would go to the host's swap */
+	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1",
+         MAY_BE_ABSENT}, /* where swap accounting is off */
+	{MEMORY, 1, "memory.kmem.tcp.limit_in_bytes", 1, 1, 0, "-1",
+         MAY_BE_ABSENT}, /* else what nobody reads is the host's memory */
+	{MEMORY, 2, "memory.swap.max", 0, 1, 0, "max",
+         MAY_BE_ABSENT}, /* else what does not fit would go to the host's swap */
 	{MEMORY, 2, "memory.max", 1, 1, 0, "max", MUST},
-	{CPU, 1, "cpu.cfs_quota_us", 100, 1, 0, "-1", MUST}, /* of a period of 100 ms, the default */
+	{CPU, 1, "cpu.cfs_quota_us", 100, 1, 0, "-1",
+         MUST}, /* of a period of 100 ms, the default */
 	{CPU, 2, "cpu.max", 100, 1, 0, "max", MUST},
 	{WEIGHT, 1, "cpu.shares", 1024, 100, 0, "1024", MUST},
 	{WEIGHT, 2, "cpu.weight", 1, 1, 0, "100", MUST},
-	{PROCESS, 1, "pids.max", 1, 1, 1, "max", MUST}, /* one more: the builder, which stays for the next sandbox */
+	{PROCESS, 1, "pids.max", 1, 1, 1, "max",
+         MUST}, /* one more: the builder, which stays for the next sandbox */
 	{PROCESS, 2, "pids.max", 1, 1, 0, "max", MUST},
-	{READS, 1, "blkio.throttle.read_bps_device", 1, 1, 0, "", MUST}, /* of each disk, with this before the value */
+	{READS, 1, "blkio.throttle.read_bps_device", 1, 1, 0, "",
+         MUST}, /* of each disk, with this before the value */
 	{WRITES, 1, "blkio.throttle.write_bps_device", 1, 1, 0, "", MUST},
 	{READS, 2, "io.max", 1, 1, 0, "rbps=", MUST},
 	{WRITES, 2, "io.max", 1, 1, 0, "wbps=", MUST},
@@ -129,8 +141,10 @@ static uint64_t limit_value(const struct plan_limits *values, size_t row)
 	return *(const uint64_t *)((const char *)values + limits[row].at);
 }
 
-/* What the kernel drives as a device, and with it what lies on it: other block devices are made of these, or of memory. sysfs(5) */
-static int limit_disks(const struct cgroup_tree *tree, const char *group, size_t row, uint64_t value)
+/* What the kernel drives as a device, and with it what lies on it: other block devices are made of
+ * these, or of memory. sysfs(5) */
+static int limit_disks(const struct cgroup_tree *tree, const char *group, size_t row,
+                       uint64_t value)
 {
 	_cleanup_(fd_entries_close) DIR *disks = opendir("/sys/block");
 	char path[NAME_MAX + 8], number[32], text[64];
@@ -142,15 +156,18 @@ static int limit_disks(const struct cgroup_tree *tree, const char *group, size_t
 			continue;
 		(void)snprintf(path, sizeof path, "%s/dev", disk->d_name);
 		r = kernel_read_file(dirfd(disks), path, number, sizeof number) < 0 ? -ENODEV : 0;
-		(void)snprintf(text, sizeof text, "%.*s %s%" PRIu64, (int)strcspn(number, "\n"), number, limits[row].none, value);
+		(void)snprintf(text, sizeof text, "%.*s %s%" PRIu64, (int)strcspn(number, "\n"),
+		               number, limits[row].none, value);
 		r = r < 0 ? r : write_file(tree, group, limits[row].file, text);
 		r = r == -ENODEV ? 0 : r; /* it is gone, or has no medium */
 	}
 	return r;
 }
 
-/* `had` is what was written before: what was never bounded is not written as unbounded, of each disk. */
-static int limit_group(const struct cgroup_tree *tree, const char *group, const struct plan_limits *values, const struct plan_limits *had,
+/* `had` is what was written before: what was never bounded is not written as unbounded, of each
+ * disk. */
+static int limit_group(const struct cgroup_tree *tree, const char *group,
+                       const struct plan_limits *values, const struct plan_limits *had,
                        struct yett_error *error)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
@@ -158,15 +175,21 @@ static int limit_group(const struct cgroup_tree *tree, const char *group, const 
 		char text[32];
 		int r;
 
-		if (limits[i].version != tree->version || !(limits[i].controller & tree->controllers))
+		if (limits[i].version != tree->version ||
+		    !(limits[i].controller & tree->controllers))
 			continue;
-		(void)snprintf(text, sizeof text, "%" PRIu64, value * limits[i].times / limits[i].by + limits[i].more);
+		(void)snprintf(text, sizeof text, "%" PRIu64,
+		               value * limits[i].times / limits[i].by + limits[i].more);
 		if (limits[i].controller != CGROUP_IO)
 			r = write_file(tree, group, limits[i].file, value ? text : limits[i].none);
 		else
-			r = value || limit_value(had, i) ? limit_disks(tree, group, i, value ? value : UINT64_MAX) : 0;
-		if (r < 0 && limits[i].missing != MAY_FAIL && !(limits[i].missing == MAY_BE_ABSENT && r == -ENOENT)) {
-			error_set(error, YETT_E_INIT_FAILED, 0, "the %s limit cannot be set: %s", limits[i].name, strerror(-r));
+			r = value || limit_value(had, i)
+			            ? limit_disks(tree, group, i, value ? value : UINT64_MAX)
+			            : 0;
+		if (r < 0 && limits[i].missing != MAY_FAIL &&
+		    !(limits[i].missing == MAY_BE_ABSENT && r == -ENOENT)) {
+			error_set(error, YETT_E_INIT_FAILED, 0, "the %s limit cannot be set: %s",
+			          limits[i].name, strerror(-r));
 			return r;
 		}
 	}
@@ -175,23 +198,30 @@ static int limit_group(const struct cgroup_tree *tree, const char *group, const 
 
 #define MEMORY_SPARE_MIB 16 /* what one more sandbox takes by itself, and more */
 
-/* What would have to be allowed for the user's sandboxes to go on, and this one with them, in MiB. Only v1 has no room for a limit. */
+/* What would have to be allowed for the user's sandboxes to go on, and this one with them, in MiB.
+ * Only v1 has no room for a limit. */
 static int refuse_memory(const struct cgroup_tree *tree, const char *user, struct yett_error *error)
 {
 	char text[32], path[FILE_PATH_SIZE];
 	uint64_t used;
 
 	(void)snprintf(path, sizeof path, "%s/memory.usage_in_bytes", user);
-	used = kernel_read_file(tree->parent, path, text, sizeof text) < 0 ? 0 : strtoull(text, NULL, 10);
-	(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the user's sandboxes already use more memory than the policy allows them");
+	used = kernel_read_file(tree->parent, path, text, sizeof text) < 0
+	               ? 0
+	               : strtoull(text, NULL, 10);
+	(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+	                "the user's sandboxes already use more memory than the policy allows them");
 	return error_key(error, "user_memory", (uint32_t)(used >> 20) + MEMORY_SPARE_MIB);
 }
 
-int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *values, const struct plan_limits *user_values, struct yett_error *error)
+int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *values,
+                 const struct plan_limits *user_values, struct yett_error *error)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		if ((limit_value(values, i) || limit_value(user_values, i)) && !(cgroup->host->controllers & limits[i].controller))
-			return error_set(error, YETT_E_UNSUPPORTED, 0, "no cgroup controller of this host enforces the %s limit",
+		if ((limit_value(values, i) || limit_value(user_values, i)) &&
+		    !(cgroup->host->controllers & limits[i].controller))
+			return error_set(error, YETT_E_UNSUPPORTED, 0,
+			                 "no cgroup controller of this host enforces the %s limit",
 			                 limits[i].name);
 	for (size_t i = 0; i < cgroup->host->count; i++) {
 		const struct cgroup_tree *tree = &cgroup->host->trees[i];
@@ -199,12 +229,14 @@ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *values, const 
 
 		if (r == -EBUSY)
 			return refuse_memory(tree, cgroup->user, error);
-		if (r == 0 && !(cgroup->is_limited && memcmp(&cgroup->limits, values, sizeof *values) == 0))
+		if (r == 0 &&
+		    !(cgroup->is_limited && memcmp(&cgroup->limits, values, sizeof *values) == 0))
 			r = limit_group(tree, cgroup->path, values, &cgroup->limits, error);
 		if (r == -EBUSY)
-			return error_set(error, YETT_E_INVALID_REQUEST, 0,
-			                 "a sandbox takes more memory by itself than the %llu KiB asked for",
-			                 (unsigned long long)values->memory_bytes / 1024);
+			return error_set(
+				error, YETT_E_INVALID_REQUEST, 0,
+				"a sandbox takes more memory by itself than the %llu KiB asked for",
+				(unsigned long long)values->memory_bytes / 1024);
 		if (r != 0)
 			return r;
 	}
@@ -220,8 +252,10 @@ int cgroup_make_leaf(const struct cgroup *cgroup)
 
 int cgroup_delegate(const struct cgroup *cgroup, uid_t owner)
 {
-	/* What a delegatee needs of its root, and no more: limits stay root's; and to be born in the leaf. cgroup-v2, "Delegation". */
-	static const char *const files[] = {"cgroup.procs", "cgroup.threads", "cgroup.subtree_control", "init/cgroup.procs"};
+	/* What a delegatee needs of its root, and no more: limits stay root's; and to be born in
+	 * the leaf. cgroup-v2, "Delegation". */
+	static const char *const files[] = {"cgroup.procs", "cgroup.threads",
+	                                    "cgroup.subtree_control", "init/cgroup.procs"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (fchownat(cgroup->group, files[i], owner, owner, AT_SYMLINK_NOFOLLOW) < 0)
@@ -235,7 +269,8 @@ void cgroup_enable_leaves(const struct cgroup *cgroup)
 		cgroup_set_children(&cgroup->host->trees[0], cgroup->group, '+');
 }
 
-/* Waits for cgroup.events of the v2 group to say so; the file signals changes by POLLPRI. Whether it did, or is gone. */
+/* Waits for cgroup.events of the v2 group to say so; the file signals changes by POLLPRI. Whether
+ * it did, or is gone. */
 static bool wait_event(int group, const char *event, uint64_t deadline_ms)
 {
 	_cleanup_fd_ int events = openat(group, "cgroup.events", O_RDONLY | O_CLOEXEC);
@@ -254,14 +289,20 @@ static bool wait_event(int group, const char *event, uint64_t deadline_ms)
 
 int cgroup_freeze(const struct cgroup *cgroup, bool freeze)
 {
-	int r = cgroup->group < 0 ? -EOPNOTSUPP : kernel_write_file(cgroup->group, "cgroup.freeze", freeze ? "1" : "0");
+	int r = cgroup->group < 0
+	                ? -EOPNOTSUPP
+	                : kernel_write_file(cgroup->group, "cgroup.freeze", freeze ? "1" : "0");
 
 	if (r < 0)
 		return r;
-	return wait_event(cgroup->group, freeze ? "frozen 1" : "frozen 0", clock_now_ms() + FREEZE_DEADLINE_MS) ? 0 : -ETIMEDOUT;
+	return wait_event(cgroup->group, freeze ? "frozen 1" : "frozen 0",
+	                  clock_now_ms() + FREEZE_DEADLINE_MS)
+	               ? 0
+	               : -ETIMEDOUT;
 }
 
-void cgroup_each(int group, void (*look)(int group, const char *name, void *userdata), void *userdata)
+void cgroup_each(int group, void (*look)(int group, const char *name, void *userdata),
+                 void *userdata)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(group);
 
@@ -271,8 +312,9 @@ void cgroup_each(int group, void (*look)(int group, const char *name, void *user
 }
 
 /*
- * Removes a group, with those in it (v2 sandboxes have some, and they have none: cgroup_create()). Most often nobody is there any more;
- * who is, after a crash or in a leaf, is killed: all at once, or init would still tell its client how a command in another leaf ended.
+ * Removes a group, with those in it (v2 sandboxes have some, and they have none: cgroup_create()).
+ * Most often nobody is there any more; who is, after a crash or in a leaf, is killed: all at once,
+ * or init would still tell its client how a command in another leaf ended.
  */
 static int remove_group(int parent, const char *name, uint64_t deadline_ms);
 
@@ -294,7 +336,8 @@ static int remove_group(int parent, const char *name, uint64_t deadline_ms)
 			(void)wait_event(group, "populated 0", deadline_ms);
 			cgroup_each(group, remove_leaf, &deadline_ms);
 		} else {
-			(void)poll(NULL, 0, 1); /* a v1 group has no event for "empty": what is left there is exiting; look again */
+			(void)poll(NULL, 0, 1); /* a v1 group has no event for "empty": what is left
+			                           there is exiting; look again */
 		}
 	}
 	return 0;
@@ -307,12 +350,16 @@ int cgroup_empty(const struct cgroup *cgroup)
 
 	if (cgroup->host->count == 0)
 		return 0;
-	/* v2's can be written to, too (Linux 6.12), but for whoever reads by the same descriptor: the group's lifetime is what counts. */
+	/* v2's can be written to, too (Linux 6.12), but for whoever reads by the same descriptor:
+	 * the group's lifetime is what counts. */
 	for (size_t i = 0; i < cgroup->host->count; i++)
-		if (cgroup->host->trees[i].version == 1 && (cgroup->host->trees[i].controllers & CGROUP_MEMORY))
-			(void)write_file(&cgroup->host->trees[i], cgroup->path, "memory.max_usage_in_bytes", "0");
+		if (cgroup->host->trees[i].version == 1 &&
+		    (cgroup->host->trees[i].controllers & CGROUP_MEMORY))
+			(void)write_file(&cgroup->host->trees[i], cgroup->path,
+			                 "memory.max_usage_in_bytes", "0");
 	cgroup_each(cgroup->group, remove_leaf, &deadline_ms);
-	/* A group whose children have controllers takes no process of its own, and who makes the next init is to be born in it. */
+	/* A group whose children have controllers takes no process of its own, and who makes the
+	 * next init is to be born in it. */
 	cgroup_set_children(&cgroup->host->trees[0], cgroup->group, '-');
 	r = cgroup_make_leaf(cgroup);
 	return r == -EEXIST ? -EBUSY : r;
@@ -324,7 +371,8 @@ int cgroup_destroy(struct cgroup *cgroup)
 	int result = 0;
 
 	for (size_t i = 0; i < cgroup->host->count; i++) {
-		int parent = cgroup->host->trees[i].parent, r = remove_group(parent, cgroup->path, deadline_ms);
+		int parent = cgroup->host->trees[i].parent,
+		    r = remove_group(parent, cgroup->path, deadline_ms);
 
 		result = r < 0 ? r : result;
 		(void)unlinkat(parent, cgroup->user, AT_REMOVEDIR);
@@ -332,7 +380,8 @@ int cgroup_destroy(struct cgroup *cgroup)
 	return result;
 }
 
-void cgroup_find(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *ret_cgroup)
+void cgroup_find(const struct cgroup_host *host, uid_t uid, const char *name,
+                 struct cgroup *ret_cgroup)
 {
 	cgroup_init(host, uid, name, ret_cgroup);
 	if (host->count)

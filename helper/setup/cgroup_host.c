@@ -24,7 +24,8 @@ static unsigned controllers_of(const char *list, int version)
 		size_t length = strcspn(at, ", \n");
 
 		for (size_t i = 0; i < ARRAY_SIZE(controllers); i++)
-			if (strncmp(at, controllers[i].names[version - 1], length) == 0 && !controllers[i].names[version - 1][length])
+			if (strncmp(at, controllers[i].names[version - 1], length) == 0 &&
+			    !controllers[i].names[version - 1][length])
 				bits |= controllers[i].bit;
 		at += length;
 	}
@@ -52,7 +53,8 @@ int cgroup_make(int parent, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Makes each component of `path` below the tree's parent that is not there; the last one is the parent from then on. */
+/* Makes each component of `path` below the tree's parent that is not there; the last one is the
+ * parent from then on. */
 static int make_path(struct cgroup_tree *tree, const char *path)
 {
 	char component[NAME_MAX + 1];
@@ -93,13 +95,15 @@ int cgroup_find_mount(const char *type, const char *controller)
 
 	if (!file)
 		return -errno;
-	/* proc_pid_mountinfo(5): id parent major:minor root mountpoint options … - type source super-options */
+	/* proc_pid_mountinfo(5): id parent major:minor root mountpoint options … - type source
+	 * super-options */
 	while (fd == -ENOENT && fgets(line, sizeof line, file)) {
 		const char *tail = strstr(line, " - ");
 
-		if (!tail || sscanf(line, "%*s %*s %*s %2s %4095s", root, path) != 2 || strcmp(root, "/") != 0 ||
-		    sscanf(tail, " - %15s %*s %4095s", is_type, options) != 2 || strcmp(is_type, type) != 0 ||
-		    !has_option(options, controller))
+		if (!tail || sscanf(line, "%*s %*s %*s %2s %4095s", root, path) != 2 ||
+		    strcmp(root, "/") != 0 ||
+		    sscanf(tail, " - %15s %*s %4095s", is_type, options) != 2 ||
+		    strcmp(is_type, type) != 0 || !has_option(options, controller))
 			continue;
 		fd = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
@@ -109,7 +113,8 @@ int cgroup_find_mount(const char *type, const char *controller)
 	return fd;
 }
 
-/* Opens the v1 hierarchy that has the controllers of `list`, "cpu,cpuacct" as /proc/self/cgroup names them. */
+/* Opens the v1 hierarchy that has the controllers of `list`, "cpu,cpuacct" as /proc/self/cgroup
+ * names them. */
 static int open_hierarchy(char *list)
 {
 	const char *options[2 * 16 + 1] = {0};
@@ -133,11 +138,13 @@ static int take_hierarchy(struct cgroup_host *host, char *list, _unused_ const c
 	fd = open_hierarchy(list);
 	if (fd < 0)
 		return fd;
-	host->trees[host->count++] = (struct cgroup_tree){.version = 1, .parent = fd, .controllers = bits};
+	host->trees[host->count++] =
+		(struct cgroup_tree){.version = 1, .parent = fd, .controllers = bits};
 	return 0;
 }
 
-/* Of the others, one with a name but no controller stops nothing, and the service manager keeps its books there. */
+/* Of the others, one with a name but no controller stops nothing, and the service manager keeps its
+ * books there. */
 static int leave_hierarchy(_unused_ struct cgroup_host *host, char *list, const char *group)
 {
 	_cleanup_fd_ int root = -1;
@@ -149,7 +156,8 @@ static int leave_hierarchy(_unused_ struct cgroup_host *host, char *list, const 
 }
 
 /* Calls `visit` for each v1 hierarchy: what it has, and our group there. proc_pid_cgroup(5) */
-static int each_hierarchy(int (*visit)(struct cgroup_host *host, char *list, const char *group), struct cgroup_host *host)
+static int each_hierarchy(int (*visit)(struct cgroup_host *host, char *list, const char *group),
+                          struct cgroup_host *host)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
 	char line[4096 + 256];
@@ -171,12 +179,14 @@ static int each_hierarchy(int (*visit)(struct cgroup_host *host, char *list, con
 
 static int open_v2(int delegated)
 {
-	int fd = delegated >= 0 ? fcntl(delegated, F_DUPFD_CLOEXEC, 3) : cgroup_find_mount("cgroup2", NULL);
+	int fd = delegated >= 0 ? fcntl(delegated, F_DUPFD_CLOEXEC, 3)
+	                        : cgroup_find_mount("cgroup2", NULL);
 
 	return fd == -ENOENT ? kernel_mount_new("cgroup2", NULL, "", 0) : fd;
 }
 
-int cgroup_host_open(int delegated, const char *parent, struct cgroup_host *ret_host, struct yett_error *error)
+int cgroup_host_open(int delegated, const char *parent, struct cgroup_host *ret_host,
+                     struct yett_error *error)
 {
 	_cleanup_(cgroup_host_close) struct cgroup_host host = {.count = 1};
 	char text[512] = "";
@@ -184,7 +194,8 @@ int cgroup_host_open(int delegated, const char *parent, struct cgroup_host *ret_
 
 	host.trees[0] = (struct cgroup_tree){.version = 2, .parent = root, .controllers = ~0U};
 	if (root < 0)
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "this host has no cgroup v2 tree: %s", strerror(-root));
+		return error_set(error, YETT_E_UNSUPPORTED, 0,
+		                 "this host has no cgroup v2 tree: %s", strerror(-root));
 	if (delegated < 0)
 		r = each_hierarchy(take_hierarchy, &host);
 	for (size_t i = 0; r == 0 && i < host.count; i++) {
@@ -192,12 +203,15 @@ int cgroup_host_open(int delegated, const char *parent, struct cgroup_host *ret_
 
 		r = make_path(tree, parent);
 		if (r < 0)
-			(void)error_set(error, YETT_E_UNSUPPORTED, 0, "cgroup %s (v%d) cannot be made: %s", parent, tree->version,
+			(void)error_set(error, YETT_E_UNSUPPORTED, 0,
+			                "cgroup %s (v%d) cannot be made: %s", parent, tree->version,
 			                strerror(-r));
 		/* Those that came along: what the kernel has in v2, and nobody holds in v1. */
 		if (tree->version == 2)
-			tree->controllers =
-				kernel_read_file(tree->parent, "cgroup.controllers", text, sizeof text) < 0 ? 0 : controllers_of(text, 2);
+			tree->controllers = kernel_read_file(tree->parent, "cgroup.controllers",
+			                                     text, sizeof text) < 0
+			                            ? 0
+			                            : controllers_of(text, 2);
 		host.controllers |= tree->controllers;
 		host.has_v1 = host.has_v1 || tree->version == 1;
 	}
@@ -212,7 +226,8 @@ int cgroup_host_make_helpers(const struct cgroup_host *host)
 {
 	int fd = host->count ? cgroup_make(host->trees[0].parent, "helpers") : -ENOENT;
 
-	/* However many sandboxes compute, requests are served. Absent where the controller is on v1. */
+	/* However many sandboxes compute, requests are served. Absent where the controller is on
+	 * v1. */
 	if (fd >= 0)
 		(void)kernel_write_file(fd, "cpu.weight", "1000");
 	return fd;

@@ -22,7 +22,8 @@ static const struct {
 	[CGROUP_CPU_STAT] = {CGROUP_CPU, {"cpu.stat", "cpu.stat"}},
 	[CGROUP_TIME] = {0, {NULL, "cpu.stat"}}, /* which v2 counts in any case */
 	[CGROUP_MEMORY_NOW] = {CGROUP_MEMORY, {"memory.usage_in_bytes", "memory.current"}},
-	/* Before Linux 6.11, where there is no such file, v2 counts where the process is that could not fork: in groups that go. */
+	/* Before Linux 6.11, where there is no such file, v2 counts where the process is that could
+           not fork: in groups that go. */
 	[CGROUP_FORKS] = {CGROUP_PIDS, {"pids.events", "pids.events.local"}},
 	[CGROUP_IO_BYTES] = {CGROUP_IO, {"blkio.throttle.io_service_bytes", "io.stat"}},
 	[CGROUP_IO_TIMES] = {CGROUP_IO, {"blkio.throttle.io_serviced", "io.stat"}},
@@ -63,11 +64,13 @@ int cgroup_open_file(const struct cgroup *cgroup, enum cgroup_file file)
 	return -1;
 }
 
-/* Whether the key was there. v1 has no line for a device that it does not count at all, but a total of 0. */
+/* Whether the key was there. v1 has no line for a device that it does not count at all, but a total
+ * of 0. */
 static bool add_up(const char *text, const char *key, uint64_t *ret_sum)
 {
 	size_t length = strlen(key);
-	bool found = length == 0 || *text == '\0'; /* io.stat without a line: nothing was read or written */
+	bool found = length == 0 ||
+	             *text == '\0'; /* io.stat without a line: nothing was read or written */
 
 	*ret_sum = length == 0 ? strtoull(text, NULL, 10) : 0;
 	for (const char *at = text; length > 0 && (at = strstr(at, key)); at += length) {
@@ -99,7 +102,8 @@ void cgroup_read_usage(struct cgroup *cgroup, uint32_t wanted, struct cgroup_usa
 			text[n < 0 ? 0 : n] = '\0';
 			last = file;
 		}
-		if (n >= 0 && (add_up(text, sources[i].key, value) || (sources[i].key_of_v1 && add_up(text, sources[i].key_of_v1, value))))
+		if (n >= 0 && (add_up(text, sources[i].key, value) ||
+		               (sources[i].key_of_v1 && add_up(text, sources[i].key_of_v1, value))))
 			ret_usage->known |= 1U << sources[i].count;
 	}
 }
@@ -110,14 +114,16 @@ static void add(struct cgroup_usage *usage, enum usage_count count, uint64_t val
 	usage->known |= 1U << count;
 }
 
-/* A file of /proc/PID/fd: its size is the number of descriptors, from Linux 6.2 on; before that 0. */
+/* A file of /proc/PID/fd: its size is the number of descriptors, from Linux 6.2 on; before that 0.
+ */
 static void count_open_files(int pid, struct cgroup_usage *usage)
 {
 	char path[32];
 	struct stat st;
 
 	(void)snprintf(path, sizeof path, "/proc/%d/fd", pid);
-	if (usage->counts[USAGE_PROCESSES] <= OPEN_FILES_OF_MAX && stat(path, &st) == 0 && st.st_size > 0)
+	if (usage->counts[USAGE_PROCESSES] <= OPEN_FILES_OF_MAX && stat(path, &st) == 0 &&
+	    st.st_size > 0)
 		add(usage, USAGE_OPEN_FILES, (uint64_t)st.st_size);
 }
 
@@ -162,7 +168,8 @@ void cgroup_usage_since(const struct cgroup_usage *before, struct cgroup_usage *
 	for (enum usage_count i = 0; i < USAGE_COUNTS_MAX; i++)
 		if ((CGROUP_SUMS & 1U << i) && usage->counts[i] >= before->counts[i])
 			usage->counts[i] -= before->counts[i];
-	/* A peak cannot be divided: one that an earlier sandbox reached says nothing of this one. */
+	/* A peak cannot be divided: one that an earlier sandbox reached says nothing of this one.
+	 */
 	if (usage->counts[USAGE_MEMORY_PEAK] <= before->counts[USAGE_MEMORY_PEAK]) {
 		usage->counts[USAGE_MEMORY_PEAK] = 0;
 		usage->known &= ~(1U << USAGE_MEMORY_PEAK);

@@ -14,20 +14,22 @@
 
 #define AWAIT_MS 20000 /* with a busy machine; nothing here depends on a client */
 
-/* What a front is started with; a dialer, with as many: its end of the same, what it is told by, and the plan. */
+/* What a front is started with; a dialer, with as many: its end of the same, what it is told by,
+ * and the plan. */
 enum front_from { FROM_DIALER, FROM_INIT, FROM_AWAITED, FROM_FDS };
 
 /* Where descriptors are for both: egress.h of the programs. */
 enum front_to { TO_DIALER, TO_SOCKETS, TO_CATCHER = TO_SOCKETS + NET_CATCH_SOCKETS, TO_END };
 
 /*
- * In the sandbox's network namespace, where nothing is but what comes from it, makes what the front listens on. Or has it sent that by the
- * catcher. How many descriptors it has.
+ * In the sandbox's network namespace, where nothing is but what comes from it, makes what the front
+ * listens on. Or has it sent that by the catcher. How many descriptors it has.
  */
 static int listen_inside(const struct setup *setup, const int *from, int fds[static TO_END])
 {
 	_cleanup_fd_ int link = -1;
-	int r = setns(from[FROM_INIT], CLONE_NEWNET) < 0 ? errno == ESRCH ? -EPIPE : -errno : 0; /* it has said why it is gone */
+	int r = setns(from[FROM_INIT], CLONE_NEWNET) < 0 ? errno == ESRCH ? -EPIPE : -errno
+	                                                 : 0; /* it has said why it is gone */
 
 	memset(fds, -1, TO_END * sizeof *fds);
 	fds[TO_DIALER] = from[FROM_DIALER];
@@ -48,13 +50,15 @@ int egress_become(const struct setup *setup, enum builder_child child, const int
 	int fds[TO_END] = {from[0], from[1], from[2], setup->host->programs[SETUP_RESOLVER]},
 	    r = reached_step("egress", is_front ? "front" : "dialer");
 	char id[16];
-	char *const argv[] = {is_front ? "yett-front" : "yett-dialer", is_front ? id : NULL, setup->egress.starts > 1 ? "1" : "0", NULL};
+	char *const argv[] = {is_front ? "yett-front" : "yett-dialer", is_front ? id : NULL,
+	                      setup->egress.starts > 1 ? "1" : "0", NULL};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* until it asks for it itself */
 	(void)snprintf(id, sizeof id, "%" PRIu32, setup->egress.front_id);
 	if (r == 0)
 		r = is_front ? listen_inside(setup, from, fds) : FROM_FDS + 1;
-	return r < 0 ? r : identity_become(setup, is_front ? SETUP_FRONT : SETUP_DIALER, argv, fds, r);
+	return r < 0 ? r
+	             : identity_become(setup, is_front ? SETUP_FRONT : SETUP_DIALER, argv, fds, r);
 }
 
 int egress_send_rules(const struct setup *setup, enum egress_order kind, int rules)
@@ -64,7 +68,8 @@ int egress_send_rules(const struct setup *setup, enum egress_order kind, int rul
 	return frame_send(setup->egress.told, &order, sizeof order, &rules, 1, MSG_DONTWAIT);
 }
 
-static int start(struct setup *setup, enum builder_child child, const int *fds, size_t count, pid_t *ret_pid)
+static int start(struct setup *setup, enum builder_child child, const int *fds, size_t count,
+                 pid_t *ret_pid)
 {
 	pid_t pid = builder_fork(setup, child, fds, count);
 
@@ -74,34 +79,44 @@ static int start(struct setup *setup, enum builder_child child, const int *fds, 
 
 int egress_start(struct setup *setup, int plan, enum egress_order kind, int rules)
 {
-	const struct init_order order = {.kind = INIT_ORDER_PORTS, .is_rootless = setup->host->rootless};
+	const struct init_order order = {.kind = INIT_ORDER_PORTS,
+	                                 .is_rootless = setup->host->rootless};
 	struct egress *egress = &setup->egress;
-	int inner[2] = {-1, -1}, told[2] = {-1, -1}, awaited[2] = {-1, -1}, ports[2] = {-1, -1}, r = 0;
+	int inner[2] = {-1, -1}, told[2] = {-1, -1}, awaited[2] = {-1, -1}, ports[2] = {-1, -1},
+	    r = 0;
 	bool by_port = setup->host->by_port;
 
 	egress_end(setup);
 	egress->starts++;
-	egress->front_id = setup->host->reserve.ids_first + IDMAP_ROLES_OF_FRONTS +
-	                   (setup->first - setup->host->reserve.ids_first) / IDMAP_RANGE % IDMAP_FRONTS;
+	egress->front_id =
+		setup->host->reserve.ids_first + IDMAP_ROLES_OF_FRONTS +
+		(setup->first - setup->host->reserve.ids_first) / IDMAP_RANGE % IDMAP_FRONTS;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, inner) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, told) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, awaited) < 0 ||
 	    (by_port && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ports) < 0))
 		r = -errno;
 	if (r == 0)
-		r = start(setup, BUILDER_FRONT, (const int[]){inner[0], setup->init_pidfd, by_port ? ports[0] : awaited[1]}, FROM_FDS,
-		          &egress->front);
+		r = start(
+			setup, BUILDER_FRONT,
+			(const int[]){inner[0], setup->init_pidfd, by_port ? ports[0] : awaited[1]},
+			FROM_FDS, &egress->front);
 	if (r == 0)
-		r = start(setup, BUILDER_DIALER, (const int[]){inner[1], told[1], plan}, FROM_FDS, &egress->dialer);
+		r = start(setup, BUILDER_DIALER, (const int[]){inner[1], told[1], plan}, FROM_FDS,
+		          &egress->dialer);
 	/* Who listens at the ports of the rules, and sends the front the sockets. */
 	if (r == 0 && by_port)
-		r = start(setup, BUILDER_CATCHER, (const int[]){awaited[1], ports[1], setup->init_pidfd, setup->user_ns}, MOUNT_FDS,
-		          &egress->catcher);
-	/* Of rules that a dialer which stands still has not taken there are only a few: they are memory of ours. */
+		r = start(setup, BUILDER_CATCHER,
+		          (const int[]){awaited[1], ports[1], setup->init_pidfd, setup->user_ns},
+		          MOUNT_FDS, &egress->catcher);
+	/* Of rules that a dialer which stands still has not taken there are only a few: they are
+	 * memory of ours. */
 	(void)setsockopt(told[0], SOL_SOCKET, SO_SNDBUF, &(int){1}, sizeof(int));
 	for (size_t i = 0; i < 6; i++)
-		fd_close((const int[]){inner[0], inner[1], told[1], awaited[1], ports[0], ports[1]}[i]);
-	if (r == 0 && by_port) /* who may be captured does nothing before, and what it sends is nobody's here */
+		fd_close((const int[]){inner[0], inner[1], told[1], awaited[1], ports[0],
+		                       ports[1]}[i]);
+	if (r == 0 && by_port) /* who may be captured does nothing before, and what it sends is
+	                          nobody's here */
 		r = frame_send(awaited[0], &order, sizeof order, &rules, 1, 0);
 	egress->told = told[0];
 	egress->awaited = awaited[0];
@@ -147,13 +162,21 @@ void egress_end(struct setup *setup)
 {
 	struct egress *egress = &setup->egress;
 
-	/* They may hold what was connected to, which does not linger when a process ends (socket(7)), or what a captured catcher sent. */
+	/* They may hold what was connected to, which does not linger when a process ends
+	 * (socket(7)), or what a captured catcher sent. */
 	egress->is_spoilt |= !builder_end_child_soon(egress->front);
 	egress->is_spoilt |= !builder_end_child_soon(egress->dialer);
 	egress->is_spoilt |= !builder_end_child_soon(egress->catcher);
-	/* A captured dialer may have sent descriptors, or a captured catcher: then it stays open until our end, which is near. */
+	/* A captured dialer may have sent descriptors, or a captured catcher: then it stays open
+	 * until our end, which is near. */
 	egress->is_spoilt |= !frame_close_socket(egress->told);
-	egress->is_spoilt |= !(setup->host->by_port ? frame_close_socket(egress->awaited) : fd_close(egress->awaited) < 0); /* root's own */
+	egress->is_spoilt |=
+		!(setup->host->by_port ? frame_close_socket(egress->awaited)
+	                               : fd_close(egress->awaited) < 0); /* root's own */
 	fd_close(egress->link);
-	*egress = (struct egress){.told = -1, .link = -1, .awaited = -1, .starts = egress->starts, .is_spoilt = egress->is_spoilt};
+	*egress = (struct egress){.told = -1,
+	                          .link = -1,
+	                          .awaited = -1,
+	                          .starts = egress->starts,
+	                          .is_spoilt = egress->is_spoilt};
 }

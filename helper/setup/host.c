@@ -1,4 +1,5 @@
-/* What is prepared once, before any request: see setup.h. With full privilege, from the policy and the installed init only. */
+/* What is prepared once, before any request: see setup.h. With full privilege, from the policy and
+ * the installed init only. */
 #include "helper/setup/audit.h"
 #include "helper/setup/setup.h"
 
@@ -8,12 +9,14 @@
 #include <string.h>
 
 /*
- * Opens what is executed later, whatever is installed by then. yett-init is copied into a sealed memfd: what runs as PID 1 inside is then
- * no file of the host, and nobody can change it between one sandbox and the next.
+ * Opens what is executed later, whatever is installed by then. yett-init is copied into a sealed
+ * memfd: what runs as PID 1 inside is then no file of the host, and nobody can change it between
+ * one sandbox and the next.
  */
 static int open_programs(struct setup_host *host, struct yett_error *error)
 {
-	static const char *const names[] = {"yett-init", "yett-front", "yett-dialer", "yett-resolver"};
+	static const char *const names[] = {"yett-init", "yett-front", "yett-dialer",
+	                                    "yett-resolver"};
 	_cleanup_fd_ int init = -1;
 	char path[PATH_MAX];
 
@@ -21,14 +24,16 @@ static int open_programs(struct setup_host *host, struct yett_error *error)
 		(void)snprintf(path, sizeof path, "%s/%s", host->libexec, names[i]);
 		host->programs[i] = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		if (host->programs[i] < 0)
-			return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s cannot be read: %s", path, strerror(errno));
+			return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
+			                 "%s cannot be read: %s", path, strerror(errno));
 	}
 	init = host->programs[SETUP_INIT];
 	host->programs[SETUP_INIT] = fd_copy_program(names[SETUP_INIT], init);
 	return host->programs[SETUP_INIT] < 0 ? host->programs[SETUP_INIT] : 0;
 }
 
-int setup_host_open(const struct policy *policy, const char *libexec, const struct setup_rootless *rootless, struct setup_host **ret_host,
+int setup_host_open(const struct policy *policy, const char *libexec,
+                    const struct setup_rootless *rootless, struct setup_host **ret_host,
                     struct yett_error *error)
 {
 	_cleanup_(setup_host_closep) struct setup_host *host = calloc(1, sizeof *host);
@@ -42,8 +47,9 @@ int setup_host_open(const struct policy *policy, const char *libexec, const stru
 	host->by_port = rootless || !catch_is_possible();
 	host->face = rootless ? UINT32_MAX : policy->ids_first + IDMAP_ROLE_FACE;
 	if (access("/proc/thread-self/children", F_OK) < 0) /* setup_is_busy() */
-		return error_set(error, YETT_E_UNSUPPORTED, 0,
-		                 "/proc does not tell the children of a process: this kernel lacks CONFIG_PROC_CHILDREN");
+		return error_set(
+			error, YETT_E_UNSUPPORTED, 0,
+			"/proc does not tell the children of a process: this kernel lacks CONFIG_PROC_CHILDREN");
 	memset(host->programs, -1, sizeof host->programs);
 	host->reserve = RESERVE_HOST_NONE;
 	host->templates = calloc(policy->profiles_count, sizeof *host->templates);
@@ -51,13 +57,15 @@ int setup_host_open(const struct policy *policy, const char *libexec, const stru
 		return -ENOMEM;
 	for (size_t i = 0; i < policy->profiles_count; i++)
 		host->templates[i] = TEMPLATE_NONE;
-	r = reserve_host_open(policy->runtime_dir, policy->ids_first, policy->ids_ranges, &host->reserve, error);
+	r = reserve_host_open(policy->runtime_dir, policy->ids_first, policy->ids_ranges,
+	                      &host->reserve, error);
 	if (r == 0 && rootless)
 		rootless->expect(host);
 	if (r == 0)
 		r = open_programs(host, error);
 	if (r == 0 && (!rootless || rootless->cgroup >= 0))
-		r = cgroup_host_open(rootless ? rootless->cgroup : -1, policy->cgroup, &host->cgroups, error);
+		r = cgroup_host_open(rootless ? rootless->cgroup : -1, policy->cgroup,
+		                     &host->cgroups, error);
 	if (r == 0)
 		*ret_host = steal_ptr(&host);
 	return r;
@@ -96,7 +104,9 @@ void setup_host_close(struct setup_host *host)
 void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t count)
 {
 	size_t profiles = host->policy->profiles_count, n = 0;
-	_cleanup_free_ int *fds = calloc(count + 2 * profiles + CGROUP_TREES_MAX + RESERVE_DIRS + SETUP_PROGRAMS, sizeof *fds);
+	_cleanup_free_ int *fds =
+		calloc(count + 2 * profiles + CGROUP_TREES_MAX + RESERVE_DIRS + SETUP_PROGRAMS,
+	               sizeof *fds);
 
 	if (!fds)
 		_exit(1); /* rather no process than one that keeps others alive */
@@ -120,7 +130,8 @@ struct sweep {
 	bool is_mute; /* what could not be told once can no more be told of the next one */
 };
 
-/* What nobody could tell the audit of a sandbox's end is told now: its supervisor was killed, or there was no yett-audit then. */
+/* What nobody could tell the audit of a sandbox's end is told now: its supervisor was killed, or
+ * there was no yett-audit then. */
 static int sweep_one(void *userdata, const struct record *record)
 {
 	struct sweep *sweep = userdata;
@@ -139,7 +150,8 @@ static int sweep_one(void *userdata, const struct record *record)
 	memcpy(ended.id, record->id, sizeof ended.id);
 	if (r < 0 || !record->is_audited)
 		return r;
-	sweep->is_mute = sweep->is_mute || audit_await(host, audit_tell(host, &ended, NULL, 0), &unused) != 0;
+	sweep->is_mute = sweep->is_mute ||
+	                 audit_await(host, audit_tell(host, &ended, NULL, 0), &unused) != 0;
 	return sweep->is_mute ? -EAGAIN : 0;
 }
 

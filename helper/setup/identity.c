@@ -1,10 +1,12 @@
 /*
- * From root to an id that owns nothing: how the process that becomes init leaves the host. See making.h.
+ * From root to an id that owns nothing: how the process that becomes init leaves the host. See
+ * making.h.
  *
- * The order is the kernel's. What needs privilege over the host comes first: the way that dear processes are kept when memory runs out,
- * and the template's mount namespace, which is root's. Then a user namespace, the sandbox's, and the id in it. From there on it has
- * capabilities over what that namespace owns: nothing, until it makes the others. Its copy of the template's mounts is locked.
- * user_namespaces(7), mount_namespaces(7)
+ * The order is the kernel's. What needs privilege over the host comes first: the way that dear
+ * processes are kept when memory runs out, and the template's mount namespace, which is root's.
+ * Then a user namespace, the sandbox's, and the id in it. From there on it has capabilities over
+ * what that namespace owns: nothing, until it makes the others. Its copy of the template's mounts
+ * is locked. user_namespaces(7), mount_namespaces(7)
  */
 #include "base/kernel.h"
 #include "base/reached.h"
@@ -31,26 +33,31 @@ static int set_capabilities(uint64_t permitted, uint64_t inheritable)
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {
 		{(uint32_t)permitted, (uint32_t)permitted, (uint32_t)inheritable},
-		{(uint32_t)(permitted >> 32), (uint32_t)(permitted >> 32), (uint32_t)(inheritable >> 32)},
+		{(uint32_t)(permitted >> 32), (uint32_t)(permitted >> 32),
+	         (uint32_t)(inheritable >> 32)},
 	};
 
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
 /*
- * Leaves exactly what building takes, across the exec to come: by the ambient set, since init is a file without capabilities. The
- * inheritable set has to be filled while the bounding set still is, which ends where the kernel knows no further capability.
+ * Leaves exactly what building takes, across the exec to come: by the ambient set, since init is a
+ * file without capabilities. The inheritable set has to be filled while the bounding set still is,
+ * which ends where the kernel knows no further capability.
  */
 static int keep_what_building_takes(void)
 {
-	/* Id 0 inside must not give capabilities back on exec, nor a change of id take or give any behind our back. */
-	const unsigned long securebits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
+	/* Id 0 inside must not give capabilities back on exec, nor a change of id take or give any
+	 * behind our back. */
+	const unsigned long securebits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+	                                 SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
 	int r = set_capabilities(build_capabilities, build_capabilities);
 
 	for (unsigned long cap = 0; r == 0 && cap < 64; cap++) {
 		bool is_kept = build_capabilities & CAP_MASK(cap);
 
-		if (is_kept ? prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0 : prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
+		if (is_kept ? prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0
+		            : prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
 			if (errno != EINVAL || cap <= CAP_BLOCK_SUSPEND)
 				return -errno;
 			break;
@@ -60,8 +67,9 @@ static int keep_what_building_takes(void)
 }
 
 /*
- * Where the host uses SELinux: init's domain while it builds, with the sandbox's categories. AppArmor's profiles say it for themselves.
- * While the host's /proc is in sight; it lasts until the exec.
+ * Where the host uses SELinux: init's domain while it builds, with the sandbox's categories.
+ * AppArmor's profiles say it for themselves. While the host's /proc is in sight; it lasts until the
+ * exec.
  */
 static int choose_label(const struct setup *setup)
 {
@@ -74,46 +82,55 @@ static int choose_label(const struct setup *setup)
 }
 
 /*
- * Through an overlay that belongs to a user namespace no device can be opened. So this one is root's; what lies behind it is the
- * template's own, and open to everybody. -1 where the profile wants none.
+ * Through an overlay that belongs to a user namespace no device can be opened. So this one is
+ * root's; what lies behind it is the template's own, and open to everybody. -1 where the profile
+ * wants none.
  */
 static int cover_dev(const struct setup *setup, int *ret_mount)
 {
-	static const char *const options[] = {"lowerdir", "/dev:/empty", "xino", "off", "redirect_dir",
-	                                      "nofollow", "metacopy",    "off",  NULL};
+	static const char *const options[] = {"lowerdir", "/dev:/empty",  "xino",
+	                                      "off",      "redirect_dir", "nofollow",
+	                                      "metacopy", "off",          NULL};
 
 	*ret_mount = -1;
 	if (setup->host->rootless || !setup->host->policy->profiles[setup->profile].overlay_ro)
 		return 0;
-	*ret_mount = kernel_mount_new("overlay", options, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	*ret_mount = kernel_mount_new("overlay", options, "",
+	                              MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	return *ret_mount < 0 ? *ret_mount : 0;
 }
 
 /*
- * Into a user namespace of its own. What the kernel counts by user, and a user namespace does not bound by itself (inotify instances,
- * message queues, pending signals), is charged to who made it: so init's id makes it, the sandbox's own, that none can use up what another
- * one, or root, is left. It has no ids until the supervisor has written its map.
+ * Into a user namespace of its own. What the kernel counts by user, and a user namespace does not
+ * bound by itself (inotify instances, message queues, pending signals), is charged to who made it:
+ * so init's id makes it, the sandbox's own, that none can use up what another one, or root, is
+ * left. It has no ids until the supervisor has written its map.
  */
 static int enter_user_namespace(const struct setup *setup, int control)
 {
 	char byte = 0;
 
-	/* Where only root may make any (kernel.unprivileged_userns_clone = 0), its capabilities do. */
-	if (setresuid((uid_t)-1, setup->init_host, (uid_t)-1) < 0 || privilege_raise() < 0 || unshare(CLONE_NEWUSER) < 0)
+	/* Where only root may make any (kernel.unprivileged_userns_clone = 0), its capabilities do.
+	 */
+	if (setresuid((uid_t)-1, setup->init_host, (uid_t)-1) < 0 || privilege_raise() < 0 ||
+	    unshare(CLONE_NEWUSER) < 0)
 		return -errno;
 	/* Another id clears it. The supervisor's death ends the wait in any case. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	return send(control, &byte, 1, MSG_NOSIGNAL) == 1 && read(control, &byte, 1) == 1 ? 0 : -EPIPE;
+	return send(control, &byte, 1, MSG_NOSIGNAL) == 1 && read(control, &byte, 1) == 1 ? 0
+	                                                                                  : -EPIPE;
 }
 
 int identity_prepare(const struct setup *setup)
 {
-	/* The host's processes are dearer than a sandbox's when memory runs out. Raising it needs no capability. */
+	/* The host's processes are dearer than a sandbox's when memory runs out. Raising it needs
+	 * no capability. */
 	int r = kernel_write_file(AT_FDCWD, "/proc/self/oom_score_adj", "300");
 
-	/* Init cannot raise the limit of 1 (main()) where no core files are given: the crash of one that was captured is nobody else's. */
-	if (!setup->host->policy->profiles[setup->profile].core_files && setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) < 0 &&
-	    errno != EPERM)
+	/* Init cannot raise the limit of 1 (main()) where no core files are given: the crash of one
+	 * that was captured is nobody else's. */
+	if (!setup->host->policy->profiles[setup->profile].core_files &&
+	    setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) < 0 && errno != EPERM)
 		return -errno;
 	return r == 0 ? choose_label(setup) : r;
 }
@@ -122,12 +139,14 @@ int identity_take(const struct setup *setup)
 {
 	uint32_t id = setup->map.init_inside;
 
-	/* Without root there is one user namespace, ours already, with one id, and the groups cannot be changed. */
+	/* Without root there is one user namespace, ours already, with one id, and the groups
+	 * cannot be changed. */
 	if (!setup->host->rootless &&
-	    (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
+	    (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
+	     setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
 		return -errno;
-	/* The helper's keys, and those of the session it was started in, stay behind: who possesses a key ring reads it, whatever id he
-	 * has. */
+	/* The helper's keys, and those of the session it was started in, stay behind: who possesses
+	 * a key ring reads it, whatever id he has. */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS)
 		return -errno;
 	return keep_what_building_takes();
@@ -147,11 +166,14 @@ int identity_leave(const struct setup *setup, int control, struct identity_fds *
 	return r == 0 ? identity_take(setup) : r;
 }
 
-/* Puts each of `fds` (-1: none) at first, first + 1, …, and /dev/null at 0 to 2; all others end with the exec. */
+/* Puts each of `fds` (-1: none) at first, first + 1, …, and /dev/null at 0 to 2; all others end
+ * with the exec. */
 static int place(int *fds, int count, int first)
 {
-	/* Above all the final numbers, as the copies are: nothing is overwritten that is still needed, or closed. */
-	int opened = open("/dev/null", O_RDWR | O_CLOEXEC), null = fcntl(opened, F_DUPFD_CLOEXEC, first + count);
+	/* Above all the final numbers, as the copies are: nothing is overwritten that is still
+	 * needed, or closed. */
+	int opened = open("/dev/null", O_RDWR | O_CLOEXEC),
+	    null = fcntl(opened, F_DUPFD_CLOEXEC, first + count);
 
 	fd_close(opened);
 	for (int i = 0; i < count; i++) {
@@ -167,20 +189,26 @@ static int place(int *fds, int count, int first)
 		if (from >= 0 ? dup2(from, i) < 0 : close(i) < 0 && errno != EBADF)
 			return -errno;
 	}
-	return null < 0 || syscall(SYS_close_range, first + count, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+	return null < 0 || syscall(SYS_close_range, first + count, ~0u, CLOSE_RANGE_CLOEXEC) < 0
+	               ? -errno
+	               : 0;
 }
 
-/* What it refuses is not for init to take back. That nothing is executed with more privilege CAP_SYS_ADMIN answers for: seccomp(2) */
+/* What it refuses is not for init to take back. That nothing is executed with more privilege
+ * CAP_SYS_ADMIN answers for: seccomp(2) */
 static int load_filter(const struct policy_profile *profile)
 {
-	const struct sock_fprog program = {(unsigned short)profile->build_filter_count, profile->build_filter};
+	const struct sock_fprog program = {(unsigned short)profile->build_filter_count,
+	                                   profile->build_filter};
 
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 
-int identity_become(const struct setup *setup, enum setup_program which, char *const argv[], int *fds, int count)
+int identity_become(const struct setup *setup, enum setup_program which, char *const argv[],
+                    int *fds, int count)
 {
-	int program = fcntl(setup->host->programs[which], F_DUPFD_CLOEXEC, 128); /* above all the final numbers */
+	int program = fcntl(setup->host->programs[which], F_DUPFD_CLOEXEC,
+	                    128); /* above all the final numbers */
 	int r = program < 0 ? -errno : place(fds, count, INIT_FD_CONTROL);
 
 	if (r == 0 && which == SETUP_INIT)
@@ -188,7 +216,8 @@ int identity_become(const struct setup *setup, enum setup_program which, char *c
 	if (r == 0 && which == SETUP_INIT)
 		r = load_filter(&setup->host->policy->profiles[setup->profile]);
 	if (r == 0)
-		(void)syscall(SYS_execveat, program, "", argv, (char *const[]){NULL}, AT_EMPTY_PATH);
+		(void)syscall(SYS_execveat, program, "", argv, (char *const[]){NULL},
+		              AT_EMPTY_PATH);
 	return r < 0 ? r : -errno;
 }
 

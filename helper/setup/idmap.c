@@ -26,14 +26,17 @@ static void add_special(struct specials *specials, uint32_t inside, uint32_t hos
 
 	while (at < specials->count && specials->items[at].inside < inside)
 		at++;
-	if (specials->count == SPECIALS_MAX || (at < specials->count && specials->items[at].inside == inside))
+	if (specials->count == SPECIALS_MAX ||
+	    (at < specials->count && specials->items[at].inside == inside))
 		return;
-	memmove(&specials->items[at + 1], &specials->items[at], (specials->count - at) * sizeof specials->items[0]);
+	memmove(&specials->items[at + 1], &specials->items[at],
+	        (specials->count - at) * sizeof specials->items[0]);
 	specials->items[at] = (struct special){inside, host};
 	specials->count++;
 }
 
-static void add_caller_id(struct specials *specials, uint32_t id, uint32_t first, enum plan_identity identity)
+static void add_caller_id(struct specials *specials, uint32_t id, uint32_t first,
+                          enum plan_identity identity)
 {
 	if (identity == PLAN_IDENTITY_CALLER)
 		add_special(specials, id, id);
@@ -49,8 +52,10 @@ static int add_line(struct idmap_half *half, uint32_t inside, uint32_t host, uin
 	return 0;
 }
 
-/* The specials, and between them the plain range: `count` ids from 0 on, onto `first` and what follows. */
-static int fill(const struct specials *specials, uint32_t first, uint32_t count, struct idmap_half *half)
+/* The specials, and between them the plain range: `count` ids from 0 on, onto `first` and what
+ * follows. */
+static int fill(const struct specials *specials, uint32_t first, uint32_t count,
+                struct idmap_half *half)
 {
 	uint32_t next = 0, end = count - specials->borrowed;
 	int r = 0;
@@ -80,7 +85,8 @@ static bool taken(const struct idmap_subject *subject, uint32_t id)
 	return found;
 }
 
-int idmap_make(const struct idmap_subject *subject, uint32_t first, uint32_t face, struct idmap *ret_map)
+int idmap_make(const struct idmap_subject *subject, uint32_t first, uint32_t face,
+               struct idmap *ret_map)
 {
 	struct specials uids = {0}, gids = {0};
 	bool root = subject->identity == PLAN_IDENTITY_ROOT;
@@ -105,7 +111,8 @@ int idmap_make(const struct idmap_subject *subject, uint32_t first, uint32_t fac
 	r = fill(&uids, first, IDMAP_RANGE, &ret_map->uids);
 	if (r == 0)
 		r = fill(&gids, first, IDMAP_RANGE, &ret_map->gids);
-	ret_map->init_inside = IDMAP_RANGE - 3 - (uids.borrowed > gids.borrowed ? uids.borrowed : gids.borrowed);
+	ret_map->init_inside =
+		IDMAP_RANGE - 3 - (uids.borrowed > gids.borrowed ? uids.borrowed : gids.borrowed);
 	while (taken(subject, ret_map->init_inside))
 		ret_map->init_inside--;
 	return r;
@@ -126,7 +133,8 @@ static int format(const struct idmap_half *half, char text[static IDMAP_TEXT_SIZ
 
 	text[0] = '\0';
 	for (size_t i = 0; i < half->count; i++) {
-		int n = snprintf(text + used, IDMAP_TEXT_SIZE - used, "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n", half->lines[i].inside,
+		int n = snprintf(text + used, IDMAP_TEXT_SIZE - used,
+		                 "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n", half->lines[i].inside,
 		                 half->lines[i].host, half->lines[i].count);
 
 		if (n < 0 || (size_t)n >= IDMAP_TEXT_SIZE - used)
@@ -146,7 +154,8 @@ int idmap_open(pid_t pid, const struct idmap_half *uids, const struct idmap_half
 		r = format(gids, gid_text);
 	if (r < 0)
 		return r;
-	return pid > 0 ? kernel_open_userns_of(proc, pid, uid_text, gid_text) : kernel_open_userns(proc, uid_text, gid_text, NULL);
+	return pid > 0 ? kernel_open_userns_of(proc, pid, uid_text, gid_text)
+	               : kernel_open_userns(proc, uid_text, gid_text, NULL);
 }
 
 int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid)
@@ -163,7 +172,8 @@ static void add_shared(struct specials *specials, uint32_t id, uint32_t host, bo
 	if (host == id && !alone)
 		return;
 	add_special(specials, id, host);
-	add_special(specials, host, NO_ID); /* unless it stays what it is, which has its line by now */
+	add_special(specials, host,
+	            NO_ID); /* unless it stays what it is, which has its line by now */
 }
 
 int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject, bool alone)
@@ -175,7 +185,8 @@ int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subje
 	add_shared(&uids, subject->uid, idmap_host(&map->uids, subject->uid), alone);
 	add_shared(&gids, subject->gid, idmap_host(&map->gids, subject->gid), alone);
 	for (size_t i = 0; i < subject->groups_count; i++)
-		add_shared(&gids, subject->groups[i], idmap_host(&map->gids, subject->groups[i]), alone);
+		add_shared(&gids, subject->groups[i], idmap_host(&map->gids, subject->groups[i]),
+		           alone);
 	r = fill(&uids, 0, alone ? 0 : UINT32_MAX, &shares.uids);
 	if (r == 0)
 		r = fill(&gids, 0, alone ? 0 : UINT32_MAX, &shares.gids);

@@ -1,9 +1,11 @@
 /*
- * What is mounted in a sandbox that is there, or taken off; and what catches its connections by ports: see setup.h and making.h.
+ * What is mounted in a sandbox that is there, or taken off; and what catches its connections by
+ * ports: see setup.h and making.h.
  *
- * Root clones and maps what the client brought (share.c), as when the sandbox was made. The rest is done by yett-init's program, which is
- * started once more for it: under init's id, with what building takes in the sandbox's upper user namespace, in its mount and its pid
- * namespace. So a mistake there gives what a captured init had while it built, and nothing of the host's.
+ * Root clones and maps what the client brought (share.c), as when the sandbox was made. The rest is
+ * done by yett-init's program, which is started once more for it: under init's id, with what
+ * building takes in the sandbox's upper user namespace, in its mount and its pid namespace. So a
+ * mistake there gives what a captured init had while it built, and nothing of the host's.
  */
 #include "base/reached.h"
 #include "helper/privilege/privilege.h"
@@ -17,29 +19,36 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define MOUNT_MS 5000 /* it waits for nobody, but for a file system of the client's that does not answer */
+/* it waits for nobody, but for a file system of the client's that does not answer */
+#define MOUNT_MS 5000
 #define KEEP_MS  1000 /* init takes what is for it */
 
 int mount_become(const struct setup *setup, enum builder_child child, const int *from)
 {
 	const bool mounts = child == BUILDER_MOUNTER;
 	/* Who only catches has nothing to do with what runs inside, nor is in its reach. */
-	const int namespaces = (mounts ? CLONE_NEWPID | CLONE_NEWNS : 0) | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+	const int namespaces = (mounts ? CLONE_NEWPID | CLONE_NEWNS : 0) | CLONE_NEWIPC |
+	                       CLONE_NEWUTS | CLONE_NEWCGROUP |
 	                       (setup->shares_network ? 0 : CLONE_NEWNET);
-	struct identity_fds fds = {{from[MOUNT_CONTROL], from[MOUNT_KEEP], [2 ... INIT_FD_END - INIT_FD_CONTROL - 1] = -1}};
+	struct identity_fds fds = {{from[MOUNT_CONTROL], from[MOUNT_KEEP],
+	                            [2 ... INIT_FD_END - INIT_FD_CONTROL - 1] = -1}};
 	int r = identity_prepare(setup);
 	pid_t pid;
 
 	if (r == 0)
 		r = reached_step(mounts ? "mounter" : "catcher", "enter");
-	/* Of files he sees those that init sees at first, in mounts of his own. An init that is gone has said why. */
-	if (r == 0 && ((!mounts && setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0) ||
-	               setns(from[MOUNT_INIT], namespaces) < 0 ||
-	               (!setup->host->rootless && setns(from[MOUNT_USER_NS], CLONE_NEWUSER) < 0) || (!mounts && unshare(CLONE_NEWNS) < 0)))
+	/* Of files he sees those that init sees at first, in mounts of his own. An init that is
+	 * gone has said why. */
+	if (r == 0 &&
+	    ((!mounts && setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0) ||
+	     setns(from[MOUNT_INIT], namespaces) < 0 ||
+	     (!setup->host->rootless && setns(from[MOUNT_USER_NS], CLONE_NEWUSER) < 0) ||
+	     (!mounts && unshare(CLONE_NEWNS) < 0)))
 		r = errno == ESRCH ? -EPIPE : -errno;
 	if (r == 0)
 		r = identity_take(setup);
-	/* Our end is its end, and the supervisor's is ours; in init's pid namespace nobody may touch a mounter. Another id clears it. */
+	/* Our end is its end, and the supervisor's is ours; in init's pid namespace nobody may
+	 * touch a mounter. Another id clears it. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	pid = r < 0 ? -1 : mounts ? fork() : 0;
 	if (r == 0 && pid < 0)
@@ -49,13 +58,16 @@ int mount_become(const struct setup *setup, enum builder_child child, const int 
 		return identity_become_init(setup, "once", &fds);
 	}
 	if (pid > 0)
-		(void)waitpid(pid, NULL, 0); /* what became of it is told by itself, or by the end of its socket */
+		(void)waitpid(
+			pid, NULL,
+			0); /* what became of it is told by itself, or by the end of its socket */
 	return r;
 }
 
 /*
- * The locks of stores lie in a socket that whoever mounts sends them to, and no one reads: init has its other end, and so they are there
- * until the sandbox's end, and never here. It gets that before anything is mounted.
+ * The locks of stores lie in a socket that whoever mounts sends them to, and no one reads: init has
+ * its other end, and so they are there until the sandbox's end, and never here. It gets that before
+ * anything is mounted.
  */
 static int make_keep(struct setup *setup, int keep[static 2])
 {
@@ -66,8 +78,9 @@ static int make_keep(struct setup *setup, int keep[static 2])
 		return -EMFILE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, keep) < 0)
 		return -errno;
-	r = fd_poll(setup->control, POLLOUT, KEEP_MS) > 0 ? frame_send(setup->control, &word, sizeof word, &keep[1], 1, MSG_DONTWAIT)
-	                                                  : -EBUSY;
+	r = fd_poll(setup->control, POLLOUT, KEEP_MS) > 0
+	            ? frame_send(setup->control, &word, sizeof word, &keep[1], 1, MSG_DONTWAIT)
+	            : -EBUSY;
 	keep[1] = fd_close(keep[1]);
 	setup->keeps_count += r == 0;
 	return r;
@@ -80,11 +93,14 @@ int mount_hear(const struct setup *setup, int control, int wait_ms)
 
 	if (fd_poll(control, POLLIN, wait_ms) <= 0)
 		return -ETIMEDOUT;
-	n = frame_peek_fds(control) ? -1 : recv(control, &report, sizeof report, MSG_DONTWAIT | MSG_TRUNC);
+	n = frame_peek_fds(control)
+	            ? -1
+	            : recv(control, &report, sizeof report, MSG_DONTWAIT | MSG_TRUNC);
 	if (n != sizeof report || report.error < 0)
 		return n == 0 ? -ECHILD : -EPROTO;
 	/* Who cloned may have said why already. */
-	if (report.error == 0 || report.refused.code == YETT_OK || !error_is_sound(&report.refused) || setup->shared->result > 0)
+	if (report.error == 0 || report.refused.code == YETT_OK ||
+	    !error_is_sound(&report.refused) || setup->shared->result > 0)
 		return -report.error;
 	setup->shared->error = report.refused;
 	setup->shared->result = (int)report.refused.code;
@@ -97,9 +113,10 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 	int control[2] = {-1, -1}, keep[2] = {-1, -1}, r;
 	pid_t pid = 0;
 
-	if (plan->policy_generation != setup->host->policy->generation || plan->caller_uid != made->caller_uid ||
-	    plan->profile != made->profile)
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy, the profile or the user is not that of the sandbox");
+	if (plan->policy_generation != setup->host->policy->generation ||
+	    plan->caller_uid != made->caller_uid || plan->profile != made->profile)
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                 "the policy, the profile or the user is not that of the sandbox");
 	r = privilege_raise();
 	setup->shared->result = -EINPROGRESS;
 	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
@@ -107,7 +124,8 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 	if (r == 0 && plan_has_layers(plan))
 		r = make_keep(setup, keep);
 	if (r == 0) {
-		const int fds[MOUNT_FDS] = {control[1], keep[0] < 0 ? control[1] : keep[0], setup->init_pidfd, setup->user_ns};
+		const int fds[MOUNT_FDS] = {control[1], keep[0] < 0 ? control[1] : keep[0],
+		                            setup->init_pidfd, setup->user_ns};
 
 		r = pid = builder_fork(setup, BUILDER_MOUNTER, fds, MOUNT_FDS);
 	}
@@ -123,5 +141,7 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 	setup->is_spoilt |= !builder_end_child_soon(pid) || !frame_close_socket(control[0]);
 	if (privilege_narrow() < 0)
 		r = -EPERM;
-	return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "the mounts of the sandbox could not be changed: %s", strerror(-r)) : r;
+	return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0,
+	                         "the mounts of the sandbox could not be changed: %s", strerror(-r))
+	             : r;
 }

@@ -9,7 +9,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define CONNECTIONS_WAITING 4096 /* more than all monitors and supervisors, of which each tells yett-audit of one thing at a time */
+/* more than all monitors and supervisors, of which each tells yett-audit of one thing at a time */
+#define CONNECTIONS_WAITING 4096
 #define READ_ATTEMPTS       20
 #define MINUTE_MS           60000
 
@@ -43,11 +44,14 @@ void record_plan(struct record *record, const struct plan *plan)
 	record->network = (struct record_network){.mode = plan->network};
 	(void)snprintf(record->id, sizeof record->id, "%s", plan->id);
 	(void)snprintf(record->name, sizeof record->name, "%s", plan_text(plan, plan->name));
-	(void)snprintf(record->profile, sizeof record->profile, "%s", plan_text(plan, plan->profile_name));
-	(void)snprintf(record->principal, sizeof record->principal, "%s", plan_text(plan, plan->principal));
+	(void)snprintf(record->profile, sizeof record->profile, "%s",
+	               plan_text(plan, plan->profile_name));
+	(void)snprintf(record->principal, sizeof record->principal, "%s",
+	               plan_text(plan, plan->principal));
 	for (uint32_t i = 0; i < plan->steps_count; i++)
 		if (plan->steps[i].kind == PLAN_HOSTNAME)
-			(void)snprintf(record->hostname, sizeof record->hostname, "%s", plan_text(plan, plan->steps[i].source));
+			(void)snprintf(record->hostname, sizeof record->hostname, "%s",
+			               plan_text(plan, plan->steps[i].source));
 	for (uint32_t i = 0; i < plan->labels_count; i++) {
 		const char *label = plan_text(plan, plan->labels[i]);
 		size_t size = strlen(label) + 1;
@@ -74,9 +78,11 @@ bool record_open(const void *bytes, size_t length, struct record *ret_record)
 	if (length < offsetof(struct record, labels) || length > sizeof *r)
 		return false;
 	memcpy(r, bytes, length);
-	memset((uint8_t *)r + length, 0, sizeof *r - length); /* nothing of the record that was looked at before */
+	memset((uint8_t *)r + length, 0,
+	       sizeof *r - length); /* nothing of the record that was looked at before */
 	/* Behind it may lie the rest of a longer one that was there before. */
-	return r->magic == RECORD_MAGIC && r->labels_size <= length - offsetof(struct record, labels) &&
+	return r->magic == RECORD_MAGIC &&
+	       r->labels_size <= length - offsetof(struct record, labels) &&
 	       r->sum == sum_of(r, offsetof(struct record, labels) + r->labels_size);
 }
 
@@ -104,7 +110,8 @@ static bool read_record(int fd, struct record *ret_record)
 
 		if (n > 0 && record_open(&bytes, (size_t)n, ret_record))
 			return true;
-		if (i > 2) /* its writer was stopped half-way: only the processor can be waited for */
+		if (i >
+		    2) /* its writer was stopped half-way: only the processor can be waited for */
 			(void)poll(NULL, 0, 1);
 	}
 	return false;
@@ -118,7 +125,8 @@ bool registry_next(DIR *entries, struct record *ret_record)
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-		if (fd >= 0 && read_record(fd, ret_record) && ret_record->state != SANDBOX_DESTROYED && has_owner(fd))
+		if (fd >= 0 && read_record(fd, ret_record) &&
+		    ret_record->state != SANDBOX_DESTROYED && has_owner(fd))
 			return true;
 	}
 	return false;
@@ -126,7 +134,8 @@ bool registry_next(DIR *entries, struct record *ret_record)
 
 static int open_totals(const struct reserve_host *host)
 {
-	return openat(host->dirs[RESERVE_RUNTIME], "totals", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return openat(host->dirs[RESERVE_RUNTIME], "totals",
+	              O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 void registry_read_totals(const struct reserve_host *host, struct message_totals *ret_totals)
@@ -143,7 +152,8 @@ void registry_add_totals(const struct reserve_host *host, const struct message_t
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct message_totals totals = {0};
 
-	/* Held for these three calls, by processes of ours alone. fcntl(2), open file description locks */
+	/* Held for these three calls, by processes of ours alone. fcntl(2), open file description
+	 * locks */
 	if (fcntl(fd, F_OFD_SETLKW, &whole) < 0 || pread(fd, &totals, sizeof totals, 0) < 0)
 		return;
 	for (size_t i = 0; i < sizeof totals / sizeof(uint64_t); i++) /* it has no other members */
@@ -151,10 +161,13 @@ void registry_add_totals(const struct reserve_host *host, const struct message_t
 	(void)!pwrite(fd, &totals, sizeof totals, 0);
 }
 
-int registry_count(const struct reserve_host *host, uid_t uid, bool is_creation, uint32_t most, uint64_t now_ms)
+int registry_count(const struct reserve_host *host, uid_t uid, bool is_creation, uint32_t most,
+                   uint64_t now_ms)
 {
-	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], "rates", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	uint64_t user[3] = {0}; /* when its minute began, requests, creations: at a place for each uid, of a file with holes */
+	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], "rates",
+	                             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	uint64_t user[3] = {0}; /* when its minute began, requests, creations: at a place for each
+	                           uid, of a file with holes */
 	const off_t size = sizeof user, at = (off_t)uid * size;
 	struct flock own = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = size};
 
@@ -175,8 +188,10 @@ static int open_socket(const struct reserve_host *host, const char *cgroup, bool
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	(void)snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", host->dirs[RESERVE_CONTROL], cgroup);
-	if (fd < 0 || (listens ? bind : connect)(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+	(void)snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s",
+	               host->dirs[RESERVE_CONTROL], cgroup);
+	if (fd < 0 ||
+	    (listens ? bind : connect)(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
 	    (listens && listen(fd, CONNECTIONS_WAITING) < 0))
 		return -errno;
 	return steal_fd(&fd);

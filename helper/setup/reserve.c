@@ -24,11 +24,13 @@ static int make_directory(int at, const char *name, mode_t mode, int *ret_fd)
 	return 0;
 }
 
-int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_ranges, struct reserve_host *ret_host,
-                      struct yett_error *error)
+int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_ranges,
+                      struct reserve_host *ret_host, struct yett_error *error)
 {
-	static const char *const names[RESERVE_DIRS] = {
-		[RESERVE_RANGES] = "ids", [RESERVE_SLOTS] = "users", [RESERVE_NAMES] = "names", [RESERVE_CONTROL] = "control"};
+	static const char *const names[RESERVE_DIRS] = {[RESERVE_RANGES] = "ids",
+	                                                [RESERVE_SLOTS] = "users",
+	                                                [RESERVE_NAMES] = "names",
+	                                                [RESERVE_CONTROL] = "control"};
 	_cleanup_(reserve_host_close) struct reserve_host host = RESERVE_HOST_NONE;
 	_cleanup_fd_ int empty = -1; /* what the decoder has for a file system */
 	int r = make_directory(AT_FDCWD, runtime_dir, 0755, &host.dirs[RESERVE_RUNTIME]);
@@ -42,8 +44,9 @@ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_
 	if (r < 0) {
 		bool is_foreign = r == -EPERM || r == -ENOTDIR;
 
-		error_set(error, is_foreign ? YETT_E_UNSUPPORTED : YETT_E_INIT_FAILED, 0, "the runtime directory %s cannot be used: %s",
-		          runtime_dir, is_foreign ? "others can write to it, or have made it" : strerror(-r));
+		error_set(error, is_foreign ? YETT_E_UNSUPPORTED : YETT_E_INIT_FAILED, 0,
+		          "the runtime directory %s cannot be used: %s", runtime_dir,
+		          is_foreign ? "others can write to it, or have made it" : strerror(-r));
 		return r;
 	}
 	*ret_host = host;
@@ -65,8 +68,9 @@ static int lock(int fd, short type)
 }
 
 /*
- * A file with bytes[0 … length) that has no name yet, locked. Only then is it linked to one: nobody ever sees an unlocked file whose
- * owner lives. One is made for all names that are tried, since most may be taken.
+ * A file with bytes[0 … length) that has no name yet, locked. Only then is it linked to one: nobody
+ * ever sees an unlocked file whose owner lives. One is made for all names that are tried, since
+ * most may be taken.
  */
 static int make_unnamed(int dir, const void *bytes, size_t length)
 {
@@ -83,7 +87,8 @@ static int make_unnamed(int dir, const void *bytes, size_t length)
 	return steal_fd(&fd);
 }
 
-/* Links the file to dir/name, and takes it over. -EEXIST when that is taken: then it is the caller's still. */
+/* Links the file to dir/name, and takes it over. -EEXIST when that is taken: then it is the
+ * caller's still. */
 static int take(int dir, int *fd, const char *name, struct reservation *ret_reservation)
 {
 	char path[64];
@@ -97,14 +102,16 @@ static int take(int dir, int *fd, const char *name, struct reservation *ret_rese
 }
 
 /*
- * Where the search for a range begins, behind the one handed out last, so that ids are not used again soon; with `next`, where
- * it is to begin. For a slot, at the one handed out last, so that a free one is found at once among many that are taken. Written
- * in place, always as long, and only a hint: a process that is killed here leaves nothing to sweep. Two that read the same number
- * only meet at the link(2) that decides.
+ * Where the search for a range begins, behind the one handed out last, so that ids are not used
+ * again soon; with `next`, where it is to begin. For a slot, at the one handed out last, so that a
+ * free one is found at once among many that are taken. Written in place, always as long, and only a
+ * hint: a process that is killed here leaves nothing to sweep. Two that read the same number only
+ * meet at the link(2) that decides.
  */
 static uint32_t hint(const struct reserve_host *host, const char *file, uint32_t next)
 {
-	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], file,
+	                             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	char text[32] = "";
 
 	if (next) {
@@ -116,10 +123,12 @@ static uint32_t hint(const struct reserve_host *host, const char *file, uint32_t
 	return next;
 }
 
-int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name, struct reservation *ret_reservation,
-                  uint32_t *ret_index, struct yett_error *error)
+int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name,
+                  struct reservation *ret_reservation, uint32_t *ret_index,
+                  struct yett_error *error)
 {
-	uint32_t next = hint(host, "next-range", 0), start = next == 0 || next >= host->ids_ranges ? 1 : next;
+	uint32_t next = hint(host, "next-range", 0),
+		 start = next == 0 || next >= host->ids_ranges ? 1 : next;
 	char name[16];
 	struct record record;
 	_cleanup_fd_ int fd = -1;
@@ -132,26 +141,29 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 		uint32_t index = 1 + (start - 1 + i) % (host->ids_ranges - 1);
 		int r;
 
-		/* Named by what it reserves, so that a policy that counts from elsewhere sees the same reservation. */
-		(void)snprintf(name, sizeof name, "%" PRIu32, host->ids_first + index * IDMAP_RANGE);
+		/* Named by what it reserves, so that a policy that counts from elsewhere sees the
+		 * same reservation. */
+		(void)snprintf(name, sizeof name, "%" PRIu32,
+		               host->ids_first + index * IDMAP_RANGE);
 		r = take(host->dirs[RESERVE_RANGES], &fd, name, ret_reservation);
 		if (r == 0) {
 			*ret_index = index;
 			next = hint(host, "next-range", 0);
-			/* Not start + 1: what lies between is in use, and this one will be free. Nor back, where others have gone on
-			 * meanwhile. */
+			/* Not start + 1: what lies between is in use, and this one will be free.
+			 * Nor back, where others have gone on meanwhile. */
 			if (next <= index || next - index > host->ids_ranges / 2)
 				(void)hint(host, "next-range", index + 1);
 		}
 		if (r != -EEXIST)
 			return r;
 	}
-	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "all %" PRIu32 " private id ranges are in use", host->ids_ranges - 1);
+	return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+	                 "all %" PRIu32 " private id ranges are in use", host->ids_ranges - 1);
 }
 
 /* One of `max` names UID.n, or UID.helpern. */
-int reserve_slot(const struct reserve_host *host, uid_t uid, enum reserve_slot_of of, uint32_t max, struct reservation *ret_reservation,
-                 struct yett_error *error)
+int reserve_slot(const struct reserve_host *host, uid_t uid, enum reserve_slot_of of, uint32_t max,
+                 struct reservation *ret_reservation, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = max ? make_unnamed(host->dirs[RESERVE_SLOTS], NULL, 0) : -1;
 	uint32_t first = max ? hint(host, "next-slot", 0) : 0, slot = 0;
@@ -163,21 +175,25 @@ int reserve_slot(const struct reserve_host *host, uid_t uid, enum reserve_slot_o
 		return 0;
 	for (uint32_t i = 0; r == -EEXIST && i < max; i++) {
 		slot = (first + i) % max;
-		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, of == RESERVE_SLOT_OF_HELPER ? "helper" : "",
-		               slot);
+		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid,
+		               of == RESERVE_SLOT_OF_HELPER ? "helper" : "", slot);
 		r = take(host->dirs[RESERVE_SLOTS], &fd, name, ret_reservation);
 	}
 	if (r == 0)
-		(void)hint(host, "next-slot", slot); /* not slot + 1: the youngest often ends first, and those behind it may all be taken */
+		(void)hint(host, "next-slot", slot); /* not slot + 1: the youngest often ends first,
+		                                        and those behind it may all be taken */
 	return r != -EEXIST ? r
 	                    : error_set(error, YETT_E_RESOURCE_LIMIT, 0,
-	                                of == RESERVE_SLOT_OF_HELPER ? "a user has at most %" PRIu32 " set-user-id helpers at once"
-	                                                             : "the policy allows this user %" PRIu32 " sandboxes at once",
+	                                of == RESERVE_SLOT_OF_HELPER
+	                                        ? "a user has at most %" PRIu32
+	                                          " set-user-id helpers at once"
+	                                        : "the policy allows this user %" PRIu32
+	                                          " sandboxes at once",
 	                                max);
 }
 
-int reserve_name(const struct reserve_host *host, uid_t uid, const char *name, struct reservation *ret_reservation,
-                 struct yett_error *error)
+int reserve_name(const struct reserve_host *host, uid_t uid, const char *name,
+                 struct reservation *ret_reservation, struct yett_error *error)
 {
 	char file[sizeof ret_reservation->name];
 	_cleanup_fd_ int fd = make_unnamed(host->dirs[RESERVE_NAMES], NULL, 0);
@@ -187,7 +203,9 @@ int reserve_name(const struct reserve_host *host, uid_t uid, const char *name, s
 		return fd;
 	(void)snprintf(file, sizeof file, "%" PRIu32 ".%s", (uint32_t)uid, name);
 	r = take(host->dirs[RESERVE_NAMES], &fd, file, ret_reservation);
-	return r == -EEXIST ? error_set(error, YETT_E_ALREADY_EXISTS, 0, "a sandbox named '%s' is there already", name) : r;
+	return r == -EEXIST ? error_set(error, YETT_E_ALREADY_EXISTS, 0,
+	                                "a sandbox named '%s' is there already", name)
+	                    : r;
 }
 
 void reserve_release(struct reservation *reservation)
@@ -198,7 +216,8 @@ void reserve_release(struct reservation *reservation)
 	reservation->fd = fd_close(reservation->fd);
 }
 
-/* Opens a reservation whose owner is gone and takes its lock, so that only one sweep sees to it; -1 if there is an owner. */
+/* Opens a reservation whose owner is gone and takes its lock, so that only one sweep sees to it; -1
+ * if there is an owner. */
 static int open_orphan(int dir, const char *name)
 {
 	_cleanup_fd_ int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -206,7 +225,8 @@ static int open_orphan(int dir, const char *name)
 
 	if (fd < 0 || lock(fd, F_WRLCK) < 0)
 		return -1;
-	/* Removed, and the name perhaps taken again, between our open and our lock? Then it is not ours to sweep. */
+	/* Removed, and the name perhaps taken again, between our open and our lock? Then it is not
+	 * ours to sweep. */
 	return fstat(fd, &st) == 0 && st.st_nlink == 1 ? steal_fd(&fd) : -1;
 }
 
@@ -217,7 +237,8 @@ static int sweep_range(int fd, int (*sweep)(void *, const struct record *), void
 
 	record.is_audited = n > 0 && record_open(&record, (size_t)n, &whole) && record.is_audited;
 	/* Of any layout: who made it may be a helper from before an upgrade. */
-	return n >= (ssize_t)offsetof(struct record, state) && (record.magic ^ RECORD_MAGIC) < RECORD_LAYOUTS &&
+	return n >= (ssize_t)offsetof(struct record, state) &&
+	                       (record.magic ^ RECORD_MAGIC) < RECORD_LAYOUTS &&
 	                       memchr(record.cgroup, 0, sizeof record.cgroup)
 	               ? sweep(userdata, &record)
 	               : -EINVAL;
@@ -229,24 +250,31 @@ static int sweep_directory(int dir, int (*sweep)(void *, const struct record *),
 	int removed = 0;
 
 	for (struct dirent *entry; entries && (entry = readdir(entries));) {
-		_cleanup_fd_ int fd = isdigit((unsigned char)entry->d_name[0]) ? open_orphan(dir, entry->d_name) : -1;
+		_cleanup_fd_ int fd = isdigit((unsigned char)entry->d_name[0])
+		                              ? open_orphan(dir, entry->d_name)
+		                              : -1;
 
-		if (fd >= 0 && (!sweep || sweep_range(fd, sweep, userdata) == 0) && unlinkat(dir, entry->d_name, 0) == 0)
+		if (fd >= 0 && (!sweep || sweep_range(fd, sweep, userdata) == 0) &&
+		    unlinkat(dir, entry->d_name, 0) == 0)
 			removed++;
 	}
 	return removed;
 }
 
-int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, const struct record *), void *userdata)
+int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, const struct record *),
+                  void *userdata)
 {
-	return sweep_directory(host->dirs[RESERVE_RANGES], sweep, userdata) + sweep_directory(host->dirs[RESERVE_SLOTS], NULL, NULL) +
+	return sweep_directory(host->dirs[RESERVE_RANGES], sweep, userdata) +
+	       sweep_directory(host->dirs[RESERVE_SLOTS], NULL, NULL) +
 	       sweep_directory(host->dirs[RESERVE_NAMES], NULL, NULL);
 }
 
-/* A byte of one file stands for each, locked by whoever has it. fcntl(2), open file description locks */
+/* A byte of one file stands for each, locked by whoever has it. fcntl(2), open file description
+ * locks */
 int reserve_decider(const struct reserve_host *host, uint32_t *ret_number)
 {
-	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], "deciders", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], "deciders",
+	                             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 	uint32_t first = (uint32_t)getpid();
 

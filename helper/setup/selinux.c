@@ -6,17 +6,21 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Categories: c0 … c63 and c512 … c1023, one of each, for 32768 ranges: as many as there are below 2^31. */
+/* Categories: c0 … c63 and c512 … c1023, one of each, for 32768 ranges: as many as there are below
+ * 2^31. */
 #define FIRST_CATEGORIES  64
 #define SECOND_CATEGORIES 512
-_Static_assert(FIRST_CATEGORIES *SECOND_CATEGORIES >= POLICY_IDS_END_MAX / POLICY_IDS_STEP, "a pair for every range");
+_Static_assert(FIRST_CATEGORIES *SECOND_CATEGORIES >= POLICY_IDS_END_MAX / POLICY_IDS_STEP,
+               "a pair for every range");
 
-static void write_context(const char *role, const char *type, const char *level, uint32_t id, char *context)
+static void write_context(const char *role, const char *type, const char *level, uint32_t id,
+                          char *context)
 {
 	uint32_t range = id / POLICY_IDS_STEP;
 
-	(void)snprintf(context, SELINUX_CONTEXT_MAX, "system_u:%s:%s:%s:c%" PRIu32 ",c%" PRIu32, role, type, level,
-	               range / SECOND_CATEGORIES, SECOND_CATEGORIES + range % SECOND_CATEGORIES);
+	(void)snprintf(context, SELINUX_CONTEXT_MAX, "system_u:%s:%s:%s:c%" PRIu32 ",c%" PRIu32,
+	               role, type, level, range / SECOND_CATEGORIES,
+	               SECOND_CATEGORIES + range % SECOND_CATEGORIES);
 }
 
 void selinux_process_context(const char *type, uint32_t id, char context[SELINUX_CONTEXT_MAX])
@@ -42,7 +46,8 @@ enum selinux_state selinux_look(const char *type)
 		return SELINUX_UNNAMED;
 	selinux_process_context(type, 0, context);
 	r = kernel_write_file(AT_FDCWD, "/proc/self/attr/exec", context);
-	/* Only to see whether the kernel takes it: what is executed next is no init. An empty context is the usual one. */
+	/* Only to see whether the kernel takes it: what is executed next is no init. An empty
+	 * context is the usual one. */
 	if (r < 0 || kernel_write_file(AT_FDCWD, "/proc/self/attr/exec", "\n") < 0)
 		return SELINUX_UNKNOWN;
 	return enforce[0] == '1' ? SELINUX_ENFORCING : SELINUX_PERMISSIVE;

@@ -1,8 +1,9 @@
 /*
- * SELinux: the contexts that a sandbox runs and writes under. selinux/yett.te says what they may do.
+ * SELinux: the contexts that a sandbox runs and writes under. selinux/yett.te says what they may
+ * do.
  *
- * Without libselinux: all it would do here is write one file of /proc, and it brings a regular expression engine and
- * the parsing of five configuration files into a program that runs as root.
+ * Without libselinux: all it would do here is write one file of /proc, and it brings a regular
+ * expression engine and the parsing of five configuration files into a program that runs as root.
  */
 #pragma once
 
@@ -23,8 +24,9 @@ enum selinux_state {
 enum selinux_state selinux_look(const char *type);
 
 /*
- * Contexts of the sandbox whose private range holds `id`: of init and commands, and of what lies on its own file
- * systems. Two categories tell sandboxes apart: s0:cA,cB is had by no other range of ids. Pure.
+ * Contexts of the sandbox whose private range holds `id`: of init and commands, and of what lies on
+ * its own file systems. Two categories tell sandboxes apart: s0:cA,cB is had by no other range of
+ * ids. Pure.
  */
 void selinux_process_context(const char *type, uint32_t id, char context[SELINUX_CONTEXT_MAX]);
 void selinux_file_context(uint32_t id, char context[SELINUX_CONTEXT_MAX]);

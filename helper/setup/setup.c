@@ -1,6 +1,6 @@
 /*
- * The supervisor's part of a set-up: what is reserved, limited and mapped for a sandbox, its init started and told, and all of it undone.
- * See setup.h and making.h. With full privilege.
+ * The supervisor's part of a set-up: what is reserved, limited and mapped for a sandbox, its init
+ * started and told, and all of it undone. See setup.h and making.h. With full privilege.
  */
 #include "base/closing.h"
 #include "base/kernel.h"
@@ -19,13 +19,17 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define LEFT_MAX     (16 << 20) /* bytes of a sandbox that may be freed after its client was told of its end */
-#define LEFT_WAIT_MS 10 /* for what was seen through an overlay, of a sandbox with more: 100,000 names take 200, for which nobody waits */
+/* bytes of a sandbox that may be freed after its client was told of its end */
+#define LEFT_MAX (16 << 20)
+/* for what was seen through an overlay, of a sandbox with more: 100,000 names take 200, for which
+ * nobody waits */
+#define LEFT_WAIT_MS 10
 
-static int reserve_users_slot(const struct setup_host *host, const struct plan *plan, struct reservation *ret_slot,
-                              struct yett_error *error)
+static int reserve_users_slot(const struct setup_host *host, const struct plan *plan,
+                              struct reservation *ret_slot, struct yett_error *error)
 {
-	int r = reserve_slot(&host->reserve, plan->caller_uid, RESERVE_SLOT_OF_SANDBOX, plan->sandboxes_max, ret_slot, error);
+	int r = reserve_slot(&host->reserve, plan->caller_uid, RESERVE_SLOT_OF_SANDBOX,
+	                     plan->sandboxes_max, ret_slot, error);
 
 	return r == YETT_E_RESOURCE_LIMIT ? error_key(error, "max_sandboxes", 0) : r;
 }
@@ -37,7 +41,9 @@ static int take_slot(struct setup *setup, const struct plan *plan, struct yett_e
 
 	if (setup->slot.fd < 0) /* else setup_prepare() took it */
 		r = reserve_users_slot(setup->host, plan, &setup->slot, error);
-	return r == 0 && *name ? reserve_name(&setup->host->reserve, plan->caller_uid, name, &setup->called, error) : r;
+	return r == 0 && *name ? reserve_name(&setup->host->reserve, plan->caller_uid, name,
+	                                      &setup->called, error)
+	                       : r;
 }
 
 static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yett_error *error)
@@ -45,12 +51,15 @@ static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yet
 	struct plan_limits limits = plan->limits;
 
 	/*
-	 * Besides them init may have a child ready for the next command, and there are those that serve the network. What is near the
-	 * kernel's PID_MAX_LIMIT limits nothing, and more than that is refused; where the user's processes are counted, init sees to it.
+	 * Besides them init may have a child ready for the next command, and there are those that
+	 * serve the network. What is near the kernel's PID_MAX_LIMIT limits nothing, and more than
+	 * that is refused; where the user's processes are counted, init sees to it.
 	 */
-	limits.pids = limits.pids == 0 || limits.pids > 4194200 || setup_limits_pids_by_user(setup->host)
-	                      ? 0
-	                      : limits.pids + 1 + (plan_network_has_rules(plan->network) ? EGRESS_PROCESSES : 0);
+	limits.pids =
+		limits.pids == 0 || limits.pids > 4194200 || setup_limits_pids_by_user(setup->host)
+			? 0
+			: limits.pids + 1 +
+				  (plan_network_has_rules(plan->network) ? EGRESS_PROCESSES : 0);
 	return cgroup_limit(&setup->cgroup, &limits, &plan->user_limits, error);
 }
 
@@ -65,12 +74,13 @@ struct idmap_subject setup_subject(const struct plan *plan)
 
 static bool same_half(const struct idmap_half *a, const struct idmap_half *b)
 {
-	return a->count == b->count && memcmp(a->lines, b->lines, a->count * sizeof a->lines[0]) == 0;
+	return a->count == b->count &&
+	       memcmp(a->lines, b->lines, a->count * sizeof a->lines[0]) == 0;
 }
 
 /*
- * The ids of the sandbox, which its user namespace gets when init is made. Where they are not the ones that were expected, they are others
- * from here on, and init does not fit.
+ * The ids of the sandbox, which its user namespace gets when init is made. Where they are not the
+ * ones that were expected, they are others from here on, and init does not fit.
  */
 static int take_map(struct setup *setup, const struct idmap_subject *subject)
 {
@@ -84,13 +94,16 @@ static int take_map(struct setup *setup, const struct idmap_subject *subject)
 		r = idmap_make(subject, setup->first, host->face, &map);
 	if (r < 0)
 		return r;
-	setup->fits = same_half(&map.uids, &setup->map.uids) && same_half(&map.gids, &setup->map.gids) &&
+	setup->fits = same_half(&map.uids, &setup->map.uids) &&
+	              same_half(&map.gids, &setup->map.gids) &&
 	              map.init_inside == setup->map.init_inside;
 	setup->map = map; /* also where it fits: commands may have another of its groups */
 	if (setup->fits)
 		return 0;
 	setup->init_host = idmap_host(&map.uids, map.init_inside);
-	return host->rootless || host->cgroups.count == 0 ? 0 : cgroup_delegate(&setup->cgroup, setup->init_host);
+	return host->rootless || host->cgroups.count == 0
+	               ? 0
+	               : cgroup_delegate(&setup->cgroup, setup->init_host);
 }
 
 static int map_ids(struct setup *setup, const struct plan *plan, struct yett_error *error)
@@ -98,10 +111,13 @@ static int map_ids(struct setup *setup, const struct plan *plan, struct yett_err
 	struct idmap_subject subject = setup_subject(plan);
 	int r = take_map(setup, &subject);
 
-	return r == -E2BIG ? error_set(error, YETT_E_UNSUPPORTED, 0, "this user's groups need more lines than an id map can have") : r;
+	return r == -E2BIG ? error_set(error, YETT_E_UNSUPPORTED, 0,
+	                               "this user's groups need more lines than an id map can have")
+	                   : r;
 }
 
-static void setup_init(const struct setup_host *host, uint32_t profile, uint32_t network, struct setup *setup)
+static void setup_init(const struct setup_host *host, uint32_t profile, uint32_t network,
+                       struct setup *setup)
 {
 	*setup = (struct setup){.host = host,
 	                        .profile = profile,
@@ -137,11 +153,13 @@ static int prepare_cgroup(struct setup *setup, uid_t uid, const char *name)
 	return r == 0 && setup->host->cgroups.count > 0 ? cgroup_make_leaf(&setup->cgroup) : r;
 }
 
-/* The range of the next sandbox: first of all, since its file is how a sweep finds whatever else there is. */
+/* The range of the next sandbox: first of all, since its file is how a sweep finds whatever else
+ * there is. */
 static int prepare_range(struct setup *setup, uid_t uid, struct yett_error *error)
 {
 	uint32_t index = 0;
-	int r = reserve_range(&setup->host->reserve, uid, setup->name, &setup->range, &index, error);
+	int r = reserve_range(&setup->host->reserve, uid, setup->name, &setup->range, &index,
+	                      error);
 
 	if (r != 0)
 		return r;
@@ -150,8 +168,9 @@ static int prepare_range(struct setup *setup, uid_t uid, struct yett_error *erro
 	return 0;
 }
 
-int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, uint32_t profile, const struct plan *plan,
-                  struct setup **ret_setup, struct yett_error *error)
+int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject,
+                  uint32_t profile, const struct plan *plan, struct setup **ret_setup,
+                  struct yett_error *error)
 {
 	struct setup *setup = calloc(1, sizeof *setup);
 	const char *step = "prepare";
@@ -160,20 +179,24 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 
 	if (!setup)
 		return -ENOMEM;
-	setup_init(host, profile, plan ? plan->network : host->policy->profiles[profile].network, setup);
-	setup->shared = mmap(NULL, sizeof *setup->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	setup_init(host, profile, plan ? plan->network : host->policy->profiles[profile].network,
+	           setup);
+	setup->shared = mmap(NULL, sizeof *setup->shared, PROT_READ | PROT_WRITE,
+	                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (setup->shared == MAP_FAILED) {
 		free(setup);
 		return -ENOMEM;
 	}
 	setup->shared->result = -EINPROGRESS;
 	(void)reached_step("supervisor", "prepare");
-	/* Not our pid: it may be a later supervisor's while a sweep still looks for what we left. */
+	/* Not our pid: it may be a later supervisor's while a sweep still looks for what we left.
+	 */
 	if (getrandom(&serial, sizeof serial, 0) == sizeof serial)
 		(void)snprintf(setup->name, sizeof setup->name, "s%016" PRIx64, serial);
 	else
 		r = -EIO;
-	/* First the slot: a user who asks for more than the grant's number of sandboxes uses up no range and no cgroup. */
+	/* First the slot: a user who asks for more than the grant's number of sandboxes uses up no
+	 * range and no cgroup. */
 	if (r == 0 && plan)
 		r = reserve_users_slot(host, plan, &setup->slot, error);
 	if (r == 0) {
@@ -202,8 +225,9 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 		if (r < 0)
 			r = setup_explain(setup, r, error);
 		if (r < 0)
-			r = error_set(error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared, set-up step %s failed: %s", step,
-			              strerror(-r));
+			r = error_set(error, YETT_E_INIT_FAILED, 0,
+			              "a sandbox cannot be prepared, set-up step %s failed: %s",
+			              step, strerror(-r));
 		setup_end(setup);
 		return r;
 	}
@@ -212,20 +236,24 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 }
 
 /*
- * How the host looks up names, in which nothing is looked at. It may be a link to where a daemon writes, which is believed as far as what
- * it leads to is a file that others may read; nothing is waited for.
+ * How the host looks up names, in which nothing is looked at. It may be a link to where a daemon
+ * writes, which is believed as far as what it leads to is a file that others may read; nothing is
+ * waited for.
  */
 static void read_resolvers(struct init_order *order)
 {
-	_cleanup_fd_ int fd = open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_fd_ int fd =
+		open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IROTH))
 		(void)!read(fd, order->resolvers, sizeof order->resolvers - 1);
 }
 
-/* Tells init, or who mounts, over `control` what of the plan to build. What is to be attached comes from `trees`; -1: nothing is. */
-static int give_order(const struct setup *setup, const struct setup_order *given, enum init_order_kind kind, int control, int trees)
+/* Tells init, or who mounts, over `control` what of the plan to build. What is to be attached comes
+ * from `trees`; -1: nothing is. */
+static int give_order(const struct setup *setup, const struct setup_order *given,
+                      enum init_order_kind kind, int control, int trees)
 {
 	const struct plan *plan = given->plan;
 	const struct template *template = &setup->host->templates[plan->profile];
@@ -236,16 +264,19 @@ static int give_order(const struct setup *setup, const struct setup_order *given
 	                           .by_port = setup->host->by_port,
 	                           .limits_pids_by_user = setup_limits_pids_by_user(setup->host),
 	                           .uses_selinux = template->selinux > SELINUX_UNNAMED};
-	const int fds[INIT_ORDER_FDS] = {
-		[INIT_ORDER_PLAN] = given->memory, [INIT_ORDER_PROFILE] = template->profile, [INIT_ORDER_TREES] = trees};
+	const int fds[INIT_ORDER_FDS] = {[INIT_ORDER_PLAN] = given->memory,
+	                                 [INIT_ORDER_PROFILE] = template->profile,
+	                                 [INIT_ORDER_TREES] = trees};
 
 	if (kind == INIT_ORDER_SANDBOX && plan->network == PLAN_NETWORK_HOST)
 		read_resolvers(&order);
 	if (template->selinux >= SELINUX_PERMISSIVE) {
-		selinux_process_context(plan_text(plan, plan->selinux_type), setup->init_host, order.process_label);
+		selinux_process_context(plan_text(plan, plan->selinux_type), setup->init_host,
+		                        order.process_label);
 		selinux_file_context(setup->init_host, order.files_label);
 	}
-	return frame_send(control, &order, sizeof order, fds, trees < 0 ? INIT_ORDER_TREES : INIT_ORDER_FDS, 0);
+	return frame_send(control, &order, sizeof order, fds,
+	                  trees < 0 ? INIT_ORDER_TREES : INIT_ORDER_FDS, 0);
 }
 
 /* What every sandbox has for itself, gone: its processes, its user namespace. */
@@ -258,7 +289,8 @@ static void end_sandbox(struct setup *setup)
 	setup->shared->init_pid = 0;
 	setup->user_ns = fd_close(setup->user_ns);
 	share_close_maps(setup);
-	/* A captured init may have sent descriptors: then it stays open until our end, which is near. */
+	/* A captured init may have sent descriptors: then it stays open until our end, which is
+	 * near. */
 	if (!frame_close_socket(setup->control))
 		setup->is_spoilt = true;
 	setup->control = -1;
@@ -279,41 +311,52 @@ static int start_over(struct setup *setup, const struct plan *plan)
 }
 
 /* What is to be sure of before anything is built; where the host uses AppArmor, init says it. */
-static int check_selinux(const struct setup_host *host, const struct plan *plan, struct yett_error *error)
+static int check_selinux(const struct setup_host *host, const struct plan *plan,
+                         struct yett_error *error)
 {
 	enum selinux_state state = host->templates[plan->profile].selinux;
 
 	if (!plan->label_required || state == SELINUX_ABSENT || state == SELINUX_ENFORCING)
 		return 0;
 	if (state == SELINUX_UNNAMED)
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "the AppArmor profile '%s' is required, and this host does not use AppArmor",
-		                 plan_text(plan, plan->label));
-	return error_set(error, YETT_E_UNSUPPORTED, 0, "the SELinux type '%s' is required, and %s", plan_text(plan, plan->selinux_type),
-	                 state == SELINUX_UNKNOWN ? "the loaded policy does not know it" : "SELinux is permissive on this host");
+		return error_set(
+			error, YETT_E_UNSUPPORTED, 0,
+			"the AppArmor profile '%s' is required, and this host does not use AppArmor",
+			plan_text(plan, plan->label));
+	return error_set(error, YETT_E_UNSUPPORTED, 0, "the SELinux type '%s' is required, and %s",
+	                 plan_text(plan, plan->selinux_type),
+	                 state == SELINUX_UNKNOWN ? "the loaded policy does not know it"
+	                                          : "SELinux is permissive on this host");
 }
 
 /*
- * The template's nodes are open to whoever is inside, so only a user who may open the host's has any, by its mode and its ACL as they are
- * now. The kernel is asked in a process whose file system ids alone are the user's: nobody but root can signal or trace it. credentials(7)
+ * The template's nodes are open to whoever is inside, so only a user who may open the host's has
+ * any, by its mode and its ACL as they are now. The kernel is asked in a process whose file system
+ * ids alone are the user's: nobody but root can signal or trace it. credentials(7)
  */
-static int check_devices(const struct setup *setup, const struct plan *plan, struct yett_error *error)
+static int check_devices(const struct setup *setup, const struct plan *plan,
+                         struct yett_error *error)
 {
 	const struct policy_list *devices = &setup->host->policy->profiles[plan->profile].devices;
 	pid_t child = devices->count > 0 ? fork() : -1;
 	int status = 0;
 
 	if (child == 0) {
-		bool is_user = setgroups(plan->groups_count, plan->groups) == 0 && setfsgid(plan->caller_gid) >= 0 &&
-		               setfsuid(plan->caller_uid) >= 0 && (uid_t)setfsuid((uid_t)-1) == plan->caller_uid;
+		bool is_user = setgroups(plan->groups_count, plan->groups) == 0 &&
+		               setfsgid(plan->caller_gid) >= 0 && setfsuid(plan->caller_uid) >= 0 &&
+		               (uid_t)setfsuid((uid_t)-1) == plan->caller_uid;
 
 		for (size_t i = 0; i < devices->count; i++)
-			if (!is_user || faccessat(AT_FDCWD, devices->items[i], R_OK | W_OK, AT_EACCESS) < 0)
-				_exit(error_set(&setup->shared->error, YETT_E_PERMISSION_DENIED, 0,
-				                "no sandbox of uid %u gets the device %s, which it may not read and write outside",
-				                plan->caller_uid, devices->items[i]));
+			if (!is_user ||
+			    faccessat(AT_FDCWD, devices->items[i], R_OK | W_OK, AT_EACCESS) < 0)
+				_exit(error_set(
+					&setup->shared->error, YETT_E_PERMISSION_DENIED, 0,
+					"no sandbox of uid %u gets the device %s, which it may not read and write outside",
+					plan->caller_uid, devices->items[i]));
 		_exit(0);
 	}
-	if (devices->count > 0 && (child < 0 || waitpid(child, &status, 0) < 0 || !WIFEXITED(status)))
+	if (devices->count > 0 &&
+	    (child < 0 || waitpid(child, &status, 0) < 0 || !WIFEXITED(status)))
 		return -ECHILD;
 	*error = status ? setup->shared->error : *error;
 	return WEXITSTATUS(status);
@@ -325,8 +368,9 @@ static bool has_shares(const struct plan *plan)
 }
 
 /*
- * What is the client's goes with init: nobody else waits for its file systems, and it is free when the client hears of the end. But an
- * overlay takes as long as names were seen through it: let_go_of_mounts().
+ * What is the client's goes with init: nobody else waits for its file systems, and it is free when
+ * the client hears of the end. But an overlay takes as long as names were seen through it:
+ * let_go_of_mounts().
  */
 static void mind_mounts(struct setup *setup, const struct plan *plan)
 {
@@ -335,12 +379,14 @@ static void mind_mounts(struct setup *setup, const struct plan *plan)
 		setup->mount_ns = fd_close(setup->mount_ns);
 }
 
-int setup_send_order(struct setup *setup, const struct setup_order *order, enum init_order_kind kind, int control)
+int setup_send_order(struct setup *setup, const struct setup_order *order,
+                     enum init_order_kind kind, int control)
 {
 	int trees[2] = {-1, -1}, r = 0;
 
 	mind_mounts(setup, order->plan);
-	if (has_shares(order->plan) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
+	if (has_shares(order->plan) &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
 		return -errno;
 	r = give_order(setup, order, kind, control, trees[1]);
 	fd_close(trees[1]);
@@ -351,7 +397,8 @@ int setup_send_order(struct setup *setup, const struct setup_order *order, enum 
 	return r;
 }
 
-/* What only root can do for a sandbox. In this order, by the names that errors and the plan have for it. */
+/* What only root can do for a sandbox. In this order, by the names that errors and the plan have
+ * for it. */
 static int reserve_all(struct setup *setup, const struct plan *plan, struct yett_error *error)
 {
 	static const struct {
@@ -365,7 +412,8 @@ static int reserve_all(struct setup *setup, const struct plan *plan, struct yett
 		if (r == 0)
 			r = steps[i].take(setup, plan, error);
 		if (r < 0)
-			error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", steps[i].step, strerror(-r));
+			error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s",
+			          steps[i].step, strerror(-r));
 		if (r != 0)
 			return error_cause(error, steps[i].step, r < 0 ? -r : error->os_error);
 	}
@@ -388,7 +436,8 @@ int setup_reserve(struct setup *setup, const struct setup_order *order, struct y
 int setup_build(struct setup *setup, const struct setup_order *order, int *ret_channel)
 {
 	const struct plan *plan = order->plan;
-	bool fits = setup->fits && fd_poll(setup->init_pidfd, POLLIN, 0) == 0 && setup->profile == plan->profile &&
+	bool fits = setup->fits && fd_poll(setup->init_pidfd, POLLIN, 0) == 0 &&
+	            setup->profile == plan->profile &&
 	            setup->shares_network == (plan->network == PLAN_NETWORK_HOST) &&
 	            (!setup->is_ready || plan_same_base(setup->last.plan, plan));
 	int r = fits ? 0 : start_over(setup, plan);
@@ -432,7 +481,8 @@ int setup_explain(const struct setup *setup, int r, struct yett_error *error)
 
 void setup_end_sharer(struct setup *setup)
 {
-	/* What the client sent goes with it: a process that ends does not linger. socket(7). But it may be stuck in a file system. */
+	/* What the client sent goes with it: a process that ends does not linger. socket(7). But it
+	 * may be stuck in a file system. */
 	setup->is_spoilt |= !builder_end_child_soon(setup->sharer);
 	setup->sharer = 0;
 }
@@ -440,7 +490,9 @@ void setup_end_sharer(struct setup *setup)
 bool setup_restart_network(struct setup *setup)
 {
 	bool may_start = setup->egress.starts < EGRESS_STARTS_MAX && privilege_raise() == 0;
-	int r = may_start ? egress_start(setup, setup->last.memory, EGRESS_ORDER_RULES, setup->last.rules) : -ECANCELED;
+	int r = may_start ? egress_start(setup, setup->last.memory, EGRESS_ORDER_RULES,
+	                                 setup->last.rules)
+	                  : -ECANCELED;
 
 	if (r == 0)
 		r = egress_await(setup);
@@ -450,19 +502,22 @@ bool setup_restart_network(struct setup *setup)
 }
 
 /*
- * Who closes the last descriptor unmounts: a process that waits until we have closed ours, and is waited for no longer than `wait_ms`. Its
- * parent ends at once, so that it is not ours to reap. Where none can be made, it is us.
+ * Who closes the last descriptor unmounts: a process that waits until we have closed ours, and is
+ * waited for no longer than `wait_ms`. Its parent ends at once, so that it is not ours to reap.
+ * Where none can be made, it is us.
  */
 static void let_go_of_mounts(struct setup *setup, int wait_ms)
 {
 	int pair[2] = {-1, -1};
-	bool is_left = setup->leaves_mounts && setup->mount_ns >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0;
+	bool is_left = setup->leaves_mounts && setup->mount_ns >= 0 &&
+	               socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0;
 	pid_t pid = is_left ? fork() : -1;
 	char byte;
 
 	if (pid == 0) {
 		if (fork() == 0) {
-			setup_host_keep_only(setup->host, (const int[]){setup->mount_ns, pair[1]}, 2);
+			setup_host_keep_only(setup->host, (const int[]){setup->mount_ns, pair[1]},
+			                     2);
 			(void)!read(pair[1], &byte, 1);
 			(void)close(setup->mount_ns);
 		}
@@ -472,7 +527,8 @@ static void let_go_of_mounts(struct setup *setup, int wait_ms)
 		;
 	fd_close(pair[1]);
 	setup->mount_ns = fd_close(setup->mount_ns);
-	if (pid > 0 && shutdown(pair[0], SHUT_WR) == 0) /* until its end has closed the other one: POLLHUP, which need not be asked for */
+	if (pid > 0 && shutdown(pair[0], SHUT_WR) == 0) /* until its end has closed the other one:
+	                                                   POLLHUP, which need not be asked for */
 		(void)fd_poll(pair[0], 0, wait_ms);
 	fd_close(pair[0]);
 }
@@ -481,10 +537,12 @@ bool setup_finish(struct setup *setup)
 {
 	(void)reached_step("supervisor", "end");
 	/*
-	 * What lies in its memory is charged to its user for as long as that is mounted: the client waits only for much of it, and where it
-	 * will be listed for a while; but behind an overlay, whose names lie there, too, for a moment at most.
+	 * What lies in its memory is charged to its user for as long as that is mounted: the client
+	 * waits only for much of it, and where it will be listed for a while; but behind an
+	 * overlay, whose names lie there, too, for a moment at most.
 	 */
-	bool is_waited_for = setup_count(setup, USAGE_MEMORY) > LEFT_MAX || setup->record.life.cleanup_ms;
+	bool is_waited_for =
+		setup_count(setup, USAGE_MEMORY) > LEFT_MAX || setup->record.life.cleanup_ms;
 
 	if (is_waited_for && !setup->leaves_mounts)
 		setup->mount_ns = fd_close(setup->mount_ns);
@@ -530,21 +588,26 @@ uint32_t setup_pid_inside(uint32_t thread)
 	int count = 0;
 
 	(void)snprintf(path, sizeof path, "/proc/%u/status", thread);
-	at = kernel_read_file(AT_FDCWD, path, text, sizeof text) > 0 ? strstr(text, "\nNStgid:") : NULL;
+	at = kernel_read_file(AT_FDCWD, path, text, sizeof text) > 0 ? strstr(text, "\nNStgid:")
+	                                                             : NULL;
 	for (at = at ? strchr(at, '\t') : NULL; at && *at == '\t'; count++)
 		pid = strtoul(at + 1, &at, 10);
-	return count > 1 ? (uint32_t)pid : 0; /* one of the host's has one number, and is no caller of ours any more */
+	return count > 1 ? (uint32_t)pid : 0; /* one of the host's has one number, and is no caller
+	                                         of ours any more */
 }
 
 int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 {
 	struct reservation last = setup->range;
-	struct idmap_subject expected = setup->last.plan ? setup_subject(setup->last.plan) : *subject;
+	struct idmap_subject expected =
+		setup->last.plan ? setup_subject(setup->last.plan) : *subject;
 	struct yett_error error;
 	int r;
 
 	audit_settle(setup);
-	r = setup->is_spoilt || setup->egress.is_spoilt || setup->record.is_audited ? -ECANCELED : reached_step("supervisor", "recycle");
+	r = setup->is_spoilt || setup->egress.is_spoilt || setup->record.is_audited
+	            ? -ECANCELED
+	            : reached_step("supervisor", "recycle");
 	setup->mount_ns = fd_close(setup->mount_ns);
 	if (r == 0 && setup->host->cgroups.count > 0)
 		r = cgroup_empty(&setup->cgroup);
@@ -552,13 +615,15 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 		return r;
 	setup->shared->result = -EINPROGRESS;
 	setup->shared->error = (struct yett_error){0};
-	/* The next range before the last one is let go: a reservation is how a sweep finds the cgroup, were we killed here. */
+	/* The next range before the last one is let go: a reservation is how a sweep finds the
+	 * cgroup, were we killed here. */
 	setup->range = (struct reservation){.fd = -1};
 	r = prepare_range(setup, subject->uid, &error);
 	setup->map = (struct idmap){0}; /* what is delegated of the cgroup is new, too */
 	if (r == 0)
 		r = take_map(setup, &expected);
-	cgroup_read_usage(&setup->cgroup, CGROUP_SUMS | 1U << USAGE_MEMORY_PEAK, &setup->record.before);
+	cgroup_read_usage(&setup->cgroup, CGROUP_SUMS | 1U << USAGE_MEMORY_PEAK,
+	                  &setup->record.before);
 	/* Nothing runs under these ids any more. */
 	reserve_release(&last);
 	if (setup->last.plan)
@@ -570,8 +635,10 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 		r = give_order(setup, &setup->last, INIT_ORDER_READY, setup->control, -1);
 		(void)!share_open_maps(setup, setup->last.plan);
 	}
-	if (r == 0 && setup->last.rules >= 0 && !setup->host->by_port) /* there they listen at what rules are about */
-		r = egress_start(setup, setup->last.memory, EGRESS_ORDER_EXPECTED, setup->last.rules);
+	if (r == 0 && setup->last.rules >= 0 &&
+	    !setup->host->by_port) /* there they listen at what rules are about */
+		r = egress_start(setup, setup->last.memory, EGRESS_ORDER_EXPECTED,
+		                 setup->last.rules);
 	return r > 0 ? -ENOSPC : r;
 }
 
@@ -582,10 +649,13 @@ void setup_end(struct setup *setup)
 	let_go_of_mounts(setup, 0);
 	setup_forget(setup);
 	audit_settle(setup);
-	/* The socket itself our end closes: who waits there may have sent what takes long to close. */
+	/* The socket itself our end closes: who waits there may have sent what takes long to close.
+	 */
 	registry_unlisten(&setup->host->reserve, setup->name);
-	if ((!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0) && !setup->record.is_audited)
-		reserve_release(&setup->range); /* else the file stays, and the next sweep finds it */
+	if ((!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0) &&
+	    !setup->record.is_audited)
+		reserve_release(
+			&setup->range); /* else the file stays, and the next sweep finds it */
 	cgroup_close(&setup->cgroup);
 	fd_close(setup->range.fd);
 	(void)munmap(setup->shared, sizeof *setup->shared);

@@ -1,9 +1,10 @@
 /*
  * What a client brings to be shared: looked at, cloned and id-mapped. See making.h.
  *
- * With full privilege, in a process of its own that can be killed: what a client made is open here only, and then in init. Clones are made
- * in the helper's own mount namespace: open_tree(2) then refuses a descriptor whose mount is another namespace's, where names
- * could lie. Root resolves no path of a client: its descriptors are cloned, and init attaches them.
+ * With full privilege, in a process of its own that can be killed: what a client made is open here
+ * only, and then in init. Clones are made in the helper's own mount namespace: open_tree(2) then
+ * refuses a descriptor whose mount is another namespace's, where names could lie. Root resolves no
+ * path of a client: its descriptors are cloned, and init attaches them.
  */
 #include "base/kernel.h"
 #include "base/reached.h"
@@ -77,9 +78,11 @@ static const char *pseudo_name(int fd)
 }
 
 /*
- * `rules` is the step's source: directories separated by newlines; "*" is any. Of sockets it is their paths, compared with the one that the
- * kernel tells: root looks up no name where users can make some. In another mount namespace the names are others', so open_tree(2) is to
- * come; what socket is at a name is a matter of whoever may put one there, which no sandbox may (check_path() of the policy).
+ * `rules` is the step's source: directories separated by newlines; "*" is any. Of sockets it is
+ * their paths, compared with the one that the kernel tells: root looks up no name where users can
+ * make some. In another mount namespace the names are others', so open_tree(2) is to come; what
+ * socket is at a name is a matter of whoever may put one there, which no sandbox may (check_path()
+ * of the policy).
  */
 static bool is_allowed(int fd, const struct stat *st, const char *rules)
 {
@@ -109,7 +112,8 @@ static bool is_allowed(int fd, const struct stat *st, const char *rules)
 
 void share_find_doors(const struct policy *policy, struct share_doors *ret_doors)
 {
-	const char *directories[SHARE_DOORS] = {POLICY_RUNTIME_DIRS, POLICY_RUNTIME_X11, policy->runtime_dir};
+	const char *directories[SHARE_DOORS] = {POLICY_RUNTIME_DIRS, POLICY_RUNTIME_X11,
+	                                        policy->runtime_dir};
 
 	*ret_doors = (struct share_doors){0};
 	for (size_t i = 0; i < SHARE_DOORS; i++) {
@@ -129,7 +133,8 @@ void share_find_doors(const struct policy *policy, struct share_doors *ret_doors
 /* Whether it is one of them, lies in one or holds one. */
 static bool is_door(int fd, const struct stat *st, struct share_doors *doors)
 {
-	_cleanup_fd_ int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC); /* a file has none */
+	_cleanup_fd_ int parent =
+		openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC); /* a file has none */
 	struct stat above;
 
 	if (!S_ISDIR(st->st_mode))
@@ -148,70 +153,90 @@ static bool is_door(int fd, const struct stat *st, struct share_doors *doors)
 	return false;
 }
 
-int share_check(struct share_doors *doors, const struct plan *plan, int fd, const struct plan_step *step, struct stat *ret_stat,
-                struct yett_error *error)
+int share_check(struct share_doors *doors, const struct plan *plan, int fd,
+                const struct plan_step *step, struct stat *ret_stat, struct yett_error *error)
 {
 	const char *target = plan_text(plan, step->target), *rules = plan_text(plan, step->source);
 	bool writes = step->writable && !step->layer;
-	static const char *const kinds[] = {"file", "directory", "socket"}, *const keys[] = {"share_ro", "share_rw", "sockets"};
+	static const char *const kinds[] = {"file", "directory", "socket"}, *const keys[] = {
+										    "share_ro",
+										    "share_rw",
+										    "sockets"};
 	const char *pseudo = pseudo_name(fd);
 
 	if (fstat(fd, ret_stat) < 0)
 		return -errno;
 	if (step->layer && (!S_ISDIR(ret_stat->st_mode) || ret_stat->st_uid != plan->caller_uid))
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the %s for %s is no directory that belongs to the caller",
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "the %s for %s is no directory that belongs to the caller",
 		                 step->layer == PLAN_LAYER_STORE ? "store" : "source", target);
-	if (step->is_socket ? !S_ISSOCK(ret_stat->st_mode) : !S_ISDIR(ret_stat->st_mode) && !S_ISREG(ret_stat->st_mode))
+	if (step->is_socket ? !S_ISSOCK(ret_stat->st_mode)
+	                    : !S_ISDIR(ret_stat->st_mode) && !S_ISREG(ret_stat->st_mode))
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the share for %s is %s", target,
-		                 step->is_socket ? "no socket" : "neither a directory nor a regular file");
+		                 step->is_socket ? "no socket"
+		                                 : "neither a directory nor a regular file");
 	if (pseudo)
-		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is on a %s file system", target, pseudo);
-	if (is_door(fd, ret_stat, doors))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
-		                 "the share for %s is, or holds, a runtime directory: its sockets lead out", target);
+		                 "the share for %s is on a %s file system", target, pseudo);
+	if (is_door(fd, ret_stat, doors))
+		return error_set(
+			error, YETT_E_SECURITY_VIOLATION, 0,
+			"the share for %s is, or holds, a runtime directory: its sockets lead out",
+			target);
 	if (is_allowed(fd, ret_stat, rules))
 		return 0;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy does not let this user share that %s %s",
-	                kinds[step->is_socket ? 2 : S_ISDIR(ret_stat->st_mode)], writes ? "read-write" : "read-only");
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+	                "the policy does not let this user share that %s %s",
+	                kinds[step->is_socket ? 2 : S_ISDIR(ret_stat->st_mode)],
+	                writes ? "read-write" : "read-only");
 	return error_key(error, keys[step->is_socket ? 2 : writes], (uint32_t)(step - plan->steps));
 }
 
 /*
- * Private first of all: a clone in a peer group would carry mounts made inside out to the host and the other way
- * round. Recursive: a clone of the top alone would uncover what was mounted over.
+ * Private first of all: a clone in a peer group would carry mounts made inside out to the host and
+ * the other way round. Recursive: a clone of the top alone would uncover what was mounted over.
  */
-static int restrict_tree(const struct sharing *sharing, int tree, const struct plan_step *step, struct yett_error *error)
+static int restrict_tree(const struct sharing *sharing, int tree, const struct plan_step *step,
+                         struct yett_error *error)
 {
-	bool is_rootless = sharing->setup->host->rootless, writable = step->writable && step->layer != PLAN_LAYER_SOURCE;
+	bool is_rootless = sharing->setup->host->rootless,
+	     writable = step->writable && step->layer != PLAN_LAYER_SOURCE;
 	struct mount_attr attributes = {
-		.attr_set =
-			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY) | (is_rootless ? 0 : MOUNT_ATTR_IDMAP),
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+	                    (writable ? 0 : MOUNT_ATTR_RDONLY) |
+	                    (is_rootless ? 0 : MOUNT_ATTR_IDMAP),
 		.propagation = MS_PRIVATE,
 		.userns_fd = is_rootless ? 0 : (uint64_t)sharing->setup->maps[map_of(step)],
 	};
 
-	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
+	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) ==
+	    0)
 		return 0;
 	if (!is_rootless && (errno == EINVAL || errno == EPERM))
-		return error_set(error, YETT_E_UNSUPPORTED, 0,
-		                 "what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped",
-		                 plan_text(sharing->plan, step->target));
+		return error_set(
+			error, YETT_E_UNSUPPORTED, 0,
+			"what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped",
+			plan_text(sharing->plan, step->target));
 	return -errno;
 }
 
-/* The kernel lays an overlay over what its own upper directory lies in, and shows that in itself. */
+/* The kernel lays an overlay over what its own upper directory lies in, and shows that in itself.
+ */
 static bool lies_in_source(const struct sharing *sharing, int store)
 {
 	struct stat source;
 	bool lies = false;
 
 	for (uint32_t i = 0; i < sharing->plan->steps_count; i++)
-		lies = lies || (sharing->plan->steps[i].layer == PLAN_LAYER_SOURCE &&
-		                fstat(sharing->frame->fds[sharing->plan->steps[i].fd], &source) == 0 && fd_is_in(store, &source));
+		lies = lies ||
+		       (sharing->plan->steps[i].layer == PLAN_LAYER_SOURCE &&
+		        fstat(sharing->frame->fds[sharing->plan->steps[i].fd], &source) == 0 &&
+		        fd_is_in(store, &source));
 	return lies;
 }
 
-static int clone_share(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
+static int clone_share(const struct sharing *sharing, const struct plan_step *step, int *ret_tree,
+                       struct yett_error *error)
 {
 	const struct setup_host *host = sharing->setup->host;
 	const char *target = plan_text(sharing->plan, step->target);
@@ -220,21 +245,27 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 	_cleanup_fd_ int tree = -1, own = host->rootless ? host->rootless->reopen(fd) : -1;
 
 	if (host->rootless && own < 0)
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "the share for %s cannot be found by its path: %s", target, strerror(-own));
+		return error_set(error, YETT_E_UNSUPPORTED, 0,
+		                 "the share for %s cannot be found by its path: %s", target,
+		                 strerror(-own));
 	fd = own < 0 ? fd : own;
 	r = share_check(sharing->doors, sharing->plan, fd, step, &asked, error);
 	if (r == 0 && step->layer == PLAN_LAYER_STORE && lies_in_source(sharing, fd))
-		r = error_set(error, YETT_E_INVALID_REQUEST, 0, "the store for %s lies in what is to be copy-on-write", target);
+		r = error_set(error, YETT_E_INVALID_REQUEST, 0,
+		              "the store for %s lies in what is to be copy-on-write", target);
 	if (r != 0)
 		return r;
-	tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	tree = open_tree(fd, "",
+	                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	if (tree < 0 && errno == EINVAL)
-		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is of another mount namespace than the helper's",
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "the share for %s is of another mount namespace than the helper's",
 		                 target);
 	if (tree < 0 || fstat(tree, &cloned) < 0)
 		return -errno;
 	if (!fd_same_file(&asked, &cloned))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s changed while it was looked at", target);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "the share for %s changed while it was looked at", target);
 	r = restrict_tree(sharing, tree, step, error);
 	if (r == 0)
 		*ret_tree = steal_fd(&tree);
@@ -242,10 +273,12 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 }
 
 /* -1, where there is none and none need be. */
-static int clone_host(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
+static int clone_host(const struct sharing *sharing, const struct plan_step *step, int *ret_tree,
+                      struct yett_error *error)
 {
 	const char *source = plan_text(sharing->plan, step->source);
-	_cleanup_fd_ int tree = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	_cleanup_fd_ int tree =
+		open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	int r;
 
 	*ret_tree = -1;
@@ -265,15 +298,18 @@ static int take_packet(struct sharing *sharing, int connection, struct yett_erro
 	int r = frame_receive(connection, sharing->frame, MSG_DONTWAIT);
 
 	if (r == -EMSGSIZE || (r > 0 && sharing->frame->fd_count != sharing->plan->share_fds))
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "the number of descriptors is not the number stated");
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT,
+		                 "the number of descriptors is not the number stated");
 	return r > 0 ? 0 : r < 0 ? r : -ECONNRESET;
 }
 
 /*
- * Shares show the ids of the caller, and nobody else's, as ids of the sandbox: init may take each of these while it builds, and has
- * capabilities over files that are theirs. A payload that is 0 inside, or keeps capabilities, is nobody to its own groups' files, too.
- * What an overlay copies up keeps its owner and its mode: of a layer nobody is anybody but the caller, or a set-uid file of root's that is
- * renamed there would be one in a directory of the caller's, and one that only root reads would be copied.
+ * Shares show the ids of the caller, and nobody else's, as ids of the sandbox: init may take each
+ * of these while it builds, and has capabilities over files that are theirs. A payload that is 0
+ * inside, or keeps capabilities, is nobody to its own groups' files, too. What an overlay copies up
+ * keeps its owner and its mode: of a layer nobody is anybody but the caller, or a set-uid file of
+ * root's that is renamed there would be one in a directory of the caller's, and one that only root
+ * reads would be copied.
  */
 static int open_map(const struct setup *setup, const struct plan *plan, enum setup_map map)
 {
@@ -281,8 +317,8 @@ static int open_map(const struct setup *setup, const struct plan *plan, enum set
 	const struct idmap_subject subject = setup_subject(plan);
 
 	if (of->shares_need_own_map || plan->capabilities != 0)
-		return idmap_open_single(plan->caller_uid, idmap_host(&of->uids, of->payload_uid), plan->caller_gid,
-		                         idmap_host(&of->gids, of->payload_gid));
+		return idmap_open_single(plan->caller_uid, idmap_host(&of->uids, of->payload_uid),
+		                         plan->caller_gid, idmap_host(&of->gids, of->payload_gid));
 	return idmap_open_shares(of, &subject, map == SETUP_MAP_LAYERS);
 }
 
@@ -313,20 +349,25 @@ void share_close_maps(struct setup *setup)
 		setup->maps[map] = fd_close(setup->maps[map]);
 }
 
-static int clone_step(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
+static int clone_step(const struct sharing *sharing, const struct plan_step *step, int *ret_tree,
+                      struct yett_error *error)
 {
-	const char *name = step->kind == PLAN_SHARE ? "share" : "host", *target = plan_text(sharing->plan, step->target);
+	const char *name = step->kind == PLAN_SHARE ? "share" : "host",
+		   *target = plan_text(sharing->plan, step->target);
 	int r = reached_step("sharer", name);
 
 	if (r == 0)
-		r = (step->kind == PLAN_SHARE ? clone_share : clone_host)(sharing, step, ret_tree, error);
+		r = (step->kind == PLAN_SHARE ? clone_share : clone_host)(sharing, step, ret_tree,
+		                                                          error);
 	if (r < 0)
-		error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s %s failed: %s", name, target, strerror(-r));
+		error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s %s failed: %s", name,
+		          target, strerror(-r));
 	return r == 0 ? 0 : error_cause(error, name, r < 0 ? -r : error->os_error);
 }
 
 /* -1: none. What there is of a plan that is carried out no further goes with this process. */
-static int clone_all(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX], struct yett_error *error)
+static int clone_all(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX],
+                     struct yett_error *error)
 {
 	int r = 0;
 
@@ -341,29 +382,35 @@ static int clone_all(const struct sharing *sharing, int trees[static PLAN_STEPS_
 }
 
 /*
- * What restricts a mount could be taken off it by whoever attaches it with power over his own mounts, as init has while it builds. The
- * kernel locks it where it copies mounts for another user namespace: mount_namespaces(7). So they go into a copy of the template's mounts,
- * and come as copies out of one that is the sandbox's upper user namespace's. Nothing of either outlives this process, and neither ends
- * before it: the kernel would have us wait for that.
+ * What restricts a mount could be taken off it by whoever attaches it with power over his own
+ * mounts, as init has while it builds. The kernel locks it where it copies mounts for another user
+ * namespace: mount_namespaces(7). So they go into a copy of the template's mounts, and come as
+ * copies out of one that is the sandbox's upper user namespace's. Nothing of either outlives this
+ * process, and neither ends before it: the kernel would have us wait for that.
  */
 static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX])
 {
 	const struct setup *setup = sharing->setup;
-	_cleanup_fd_ int at = kernel_mount_new("tmpfs", NULL, "", 0), self = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_fd_ int at = kernel_mount_new("tmpfs", NULL, "", 0),
+			 self = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char name[16];
 	struct stat st;
 
 	if (at < 0 || self < 0)
 		return at < 0 ? at : -ENOENT;
 	/* "lower" is there for it: template.c */
-	if (setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0 || unshare(CLONE_NEWNS) < 0 ||
+	if (setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0 ||
+	    unshare(CLONE_NEWNS) < 0 ||
 	    openat(self, "mnt", O_RDONLY | O_CLOEXEC) < 0 /* stays open */ ||
-	    move_mount(at, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 || chdir("lower") < 0)
+	    move_mount(at, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+	    chdir("lower") < 0)
 		return -errno;
 	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++) {
 		(void)snprintf(name, sizeof name, "%u", i);
-		if (trees[i] >= 0 && (fstat(trees[i], &st) < 0 || (S_ISDIR(st.st_mode) ? mkdir(name, 0700) : mknod(name, S_IFREG, 0)) < 0 ||
-		                      move_mount(trees[i], "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH) < 0))
+		if (trees[i] >= 0 &&
+		    (fstat(trees[i], &st) < 0 ||
+		     (S_ISDIR(st.st_mode) ? mkdir(name, 0700) : mknod(name, S_IFREG, 0)) < 0 ||
+		     move_mount(trees[i], "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH) < 0))
 			return -errno;
 	}
 	if (setns(setup->user_ns, CLONE_NEWUSER) < 0 || unshare(CLONE_NEWNS) < 0)
@@ -373,7 +420,8 @@ static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS
 			continue;
 		(void)snprintf(name, sizeof name, "%u", i);
 		(void)close(trees[i]);
-		trees[i] = open_tree(AT_FDCWD, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		trees[i] = open_tree(AT_FDCWD, name,
+		                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 		if (trees[i] < 0)
 			return -errno;
 	}
@@ -403,7 +451,8 @@ static int send_some(const struct sharing *sharing, struct init_trees *packet, c
 	return r;
 }
 
-/* In packets as large as they may be. The last one has none: by then nobody but init has any, and their mounts are in nobody's use. */
+/* In packets as large as they may be. The last one has none: by then nobody but init has any, and
+ * their mounts are in nobody's use. */
 static int send_trees(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX])
 {
 	struct init_trees packet = {0};
@@ -433,7 +482,8 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	setup_host_keep_only(sharing->setup->host,
-	                     (const int[]){connection, sharing->to, sharing->setup->user_ns, sharing->setup->maps[SETUP_MAP_SHARES],
+	                     (const int[]){connection, sharing->to, sharing->setup->user_ns,
+	                                   sharing->setup->maps[SETUP_MAP_SHARES],
 	                                   sharing->setup->maps[SETUP_MAP_LAYERS]},
 	                     5);
 	r = share_open_maps(sharing->setup, sharing->plan);
@@ -452,7 +502,8 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 			_exit(0);
 	}
 	if (r < 0)
-		r = error_set(&shared->error, YETT_E_INIT_FAILED, 0, "what is to be shared cannot be cloned: %s", strerror(-r));
+		r = error_set(&shared->error, YETT_E_INIT_FAILED, 0,
+		              "what is to be shared cannot be cloned: %s", strerror(-r));
 	shared->result = r; /* before init sees the end of what it waits for */
 	_exit(1);
 }

@@ -16,15 +16,19 @@ struct device {
 
 /* The six nodes that programs expect; none of them reaches hardware. */
 static const struct device devices[] = {
-	{"/dev/null", 1, 3}, {"/dev/zero", 1, 5}, {"/dev/full", 1, 7}, {"/dev/random", 1, 8}, {"/dev/urandom", 1, 9}, {"/dev/tty", 5, 0},
+	{"/dev/null", 1, 3},   {"/dev/zero", 1, 5},    {"/dev/full", 1, 7},
+	{"/dev/random", 1, 8}, {"/dev/urandom", 1, 9}, {"/dev/tty", 5, 0},
 };
 
 static const struct {
 	const char *path, *target;
 } device_links[] = {
-	{"/dev/fd", "/proc/self/fd"},       {"/dev/stdin", "/proc/self/fd/0"},
-	{"/dev/stdout", "/proc/self/fd/1"}, {"/dev/stderr", "/proc/self/fd/2"},
-	{"/dev/ptmx", "pts/ptmx"},          {"/dev/shm", "/run/shm"}, /* the sandbox's own: /dev itself is shared and read-only */
+	{"/dev/fd", "/proc/self/fd"},
+	{"/dev/stdin", "/proc/self/fd/0"},
+	{"/dev/stdout", "/proc/self/fd/1"},
+	{"/dev/stderr", "/proc/self/fd/2"},
+	{"/dev/ptmx", "pts/ptmx"},
+	{"/dev/shm", "/run/shm"}, /* the sandbox's own: /dev itself is shared and read-only */
 };
 
 static int add_entry(struct template *template, const char *path)
@@ -34,7 +38,8 @@ static int add_entry(struct template *template, const char *path)
 
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT ? 0 : -errno; /* /lib32 and the like: not on every host */
-	if (S_ISLNK(st.st_mode) ? readlink(path, entry->link, sizeof entry->link - 1) < 0 : !S_ISDIR(st.st_mode))
+	if (S_ISLNK(st.st_mode) ? readlink(path, entry->link, sizeof entry->link - 1) < 0
+	                        : !S_ISDIR(st.st_mode))
 		return S_ISLNK(st.st_mode) ? -errno : -ENOTDIR;
 	entry->path = path;
 	template->entries_count++;
@@ -42,7 +47,8 @@ static int add_entry(struct template *template, const char *path)
 }
 
 /* /etc and the policy's system directories, then /dev. */
-static int list_entries(const struct policy_profile *profile, struct template *template, struct yett_error *error)
+static int list_entries(const struct policy_profile *profile, struct template *template,
+                        struct yett_error *error)
 {
 	const struct policy_list *system = &profile->system;
 	int r;
@@ -54,16 +60,18 @@ static int list_entries(const struct policy_profile *profile, struct template *t
 	for (size_t i = 0; r == 0 && i < system->count; i++) {
 		r = add_entry(template, system->items[i]);
 		if (r < 0)
-			error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shown: %s", system->items[i], profile->name,
-			          strerror(-r));
+			error_set(error, YETT_E_UNSUPPORTED, 0,
+			          "%s of profile %s cannot be shown: %s", system->items[i],
+			          profile->name, strerror(-r));
 	}
 	return r == 0 ? add_entry(template, "/dev") : r;
 }
 
 /*
- * As whose root's files in the template show; `id` UINT32_MAX: nothing is id-mapped, and the others are -1. Where programs and
- * libraries are it is the face. Init and, where a grant says so, commands can be that: elsewhere root keeps secrets, so there what has an
- * owner shows as nobody's, and is for each as it is for everybody.
+ * As whose root's files in the template show; `id` UINT32_MAX: nothing is id-mapped, and the others
+ * are -1. Where programs and libraries are it is the face. Init and, where a grant says so,
+ * commands can be that: elsewhere root keeps secrets, so there what has an owner shows as nobody's,
+ * and is for each as it is for everybody.
  */
 struct faces {
 	uint32_t id;
@@ -71,26 +79,32 @@ struct faces {
 };
 
 /*
- * A recursive copy of the mounts at `path`, private, read-only and without set-id or device files, with such a `face`, if
- * there is any. A file system that cannot be id-mapped shows as nobody's what is: it is for each as for everybody either way. Whatever
- * would be mounted when somebody looks stays as it is. A descriptor or -errno.
+ * A recursive copy of the mounts at `path`, private, read-only and without set-id or device files,
+ * with such a `face`, if there is any. A file system that cannot be id-mapped shows as nobody's
+ * what is: it is for each as for everybody either way. Whatever would be mounted when somebody
+ * looks stays as it is. A descriptor or -errno.
  */
 static int clone_system(const char *path, int face)
 {
 	struct mount_attr attributes = {
-		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP,
+		.attr_set =
+			MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP,
 		.propagation = MS_PRIVATE,
 		.userns_fd = (uint64_t)face,
 	};
-	_cleanup_fd_ int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_NO_AUTOMOUNT);
+	_cleanup_fd_ int tree =
+		open_tree(AT_FDCWD, path,
+	                  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_NO_AUTOMOUNT);
 
 	if (tree < 0)
 		return -errno;
-	if (face >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
+	if (face >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
+	                               sizeof attributes) == 0)
 		return steal_fd(&tree);
 	attributes.attr_set &= ~(uint64_t)MOUNT_ATTR_IDMAP;
 	attributes.userns_fd = 0;
-	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) < 0)
+	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) <
+	    0)
 		return -errno;
 	return steal_fd(&tree);
 }
@@ -116,17 +130,22 @@ static int make_node(const char *path, dev_t device, uint32_t face)
 {
 	if (face == UINT32_MAX)
 		return mknod(path, S_IFREG | 0444, 0) < 0 ? -errno : 0;
-	if (mknod(path, S_IFCHR | 0666, device) < 0 || chmod(path, 0666) < 0 || lchown(path, face, face) < 0)
+	if (mknod(path, S_IFCHR | 0666, device) < 0 || chmod(path, 0666) < 0 ||
+	    lchown(path, face, face) < 0)
 		return -errno;
 	return 0;
 }
 
-/* `extra` are the numbers of further nodes that the policy names, read before the host's /dev went out of sight. */
+/* `extra` are the numbers of further nodes that the policy names, read before the host's /dev went
+ * out of sight. */
 static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_t face)
 {
 	/* Of the first three sandboxes see nothing: overlay_make(), build(). */
-	static const char *const directories[] = {"/lower", "/empty", "/proc", "/dev", "/dev/pts", "/dev/mqueue"};
-	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, .propagation = MS_PRIVATE};
+	static const char *const directories[] = {"/lower", "/empty",   "/proc",
+	                                          "/dev",   "/dev/pts", "/dev/mqueue"};
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+	                                            MOUNT_ATTR_NOEXEC,
+	                                .propagation = MS_PRIVATE};
 	_cleanup_fd_ int tree = -1;
 	int r = 0;
 
@@ -145,37 +164,48 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 			r = make_node(names->items[i], extra[i], face);
 	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(device_links); i++)
-		if (symlink(device_links[i].target, device_links[i].path) < 0 || lchown(device_links[i].path, face, face) < 0)
+		if (symlink(device_links[i].target, device_links[i].path) < 0 ||
+		    lchown(device_links[i].path, face, face) < 0)
 			r = -errno;
 	tree = r == 0 ? open_tree(AT_FDCWD, "/dev", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC) : r;
-	if (r == 0 && (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
+	if (r == 0 && (tree < 0 ||
+	               mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
 	               move_mount(tree, "", AT_FDCWD, "/dev", MOVE_MOUNT_F_EMPTY_PATH) < 0))
 		r = -errno;
 	return r;
 }
 
-/* Takes hold of the host's nodes, for those that cannot be made, while they are in sight; and mounts them, read-only: that is their mode.
+/* Takes hold of the host's nodes, for those that cannot be made, while they are in sight; and
+ * mounts them, read-only: that is their mode.
  */
 static int clone_nodes(int trees[static ARRAY_SIZE(devices)])
 {
-	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, .propagation = MS_PRIVATE};
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+	                                            MOUNT_ATTR_NOEXEC,
+	                                .propagation = MS_PRIVATE};
 
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-		trees[i] = open_tree(AT_FDCWD, devices[i].path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-		if (trees[i] < 0 || mount_setattr(trees[i], "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0)
+		trees[i] =
+			open_tree(AT_FDCWD, devices[i].path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		if (trees[i] < 0 ||
+		    mount_setattr(trees[i], "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0)
 			return -errno;
 	}
 	return 0;
 }
 
-/* Reads the numbers of the policy's device nodes. The sandboxes' nodes are open to all of theirs: the grant named them. */
+/* Reads the numbers of the policy's device nodes. The sandboxes' nodes are open to all of theirs:
+ * the grant named them. */
 static int read_devices(const struct policy_list *names, dev_t *numbers, struct yett_error *error)
 {
 	for (size_t i = 0; i < names->count; i++) {
 		struct stat st;
 
-		if (stat(names->items[i], &st) < 0 || !S_ISCHR(st.st_mode) || strncmp(names->items[i], "/dev/", 5) != 0)
-			return error_set(error, YETT_E_UNSUPPORTED, 0, "%s is not a character device of this host", names->items[i]);
+		if (stat(names->items[i], &st) < 0 || !S_ISCHR(st.st_mode) ||
+		    strncmp(names->items[i], "/dev/", 5) != 0)
+			return error_set(error, YETT_E_UNSUPPORTED, 0,
+			                 "%s is not a character device of this host",
+			                 names->items[i]);
 		numbers[i] = st.st_rdev;
 	}
 	return 0;
@@ -194,9 +224,11 @@ static int enter_new_root(const char *runtime_dir, uint32_t face)
 	root = kernel_mount_new("tmpfs", options, "", MOUNT_ATTR_NOSUID);
 	if (root < 0)
 		return root;
-	if (move_mount(root, "", AT_FDCWD, runtime_dir, MOVE_MOUNT_F_EMPTY_PATH) < 0 || chdir(runtime_dir) < 0)
+	if (move_mount(root, "", AT_FDCWD, runtime_dir, MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+	    chdir(runtime_dir) < 0)
 		return -errno;
-	/* pivot_root(2), NOTES: with the same directory twice the old root lies on top, and goes. */
+	/* pivot_root(2), NOTES: with the same directory twice the old root lies on top, and goes.
+	 */
 	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return -errno;
 	return 0;
@@ -207,27 +239,31 @@ static int attach(const char *path, int tree)
 {
 	int r = make_parents(AT_FDCWD, path);
 
-	return r == 0 && move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : r;
+	return r == 0 && move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno
+	                                                                                   : r;
 }
 
 /*
- * The kernel lets a user namespace mount a proc where another one can be seen in full. The template's is of the pid namespace of this
- * process, which ends: there is no process in it. mount_namespaces(7).
+ * The kernel lets a user namespace mount a proc where another one can be seen in full. The
+ * template's is of the pid namespace of this process, which ends: there is no process in it.
+ * mount_namespaces(7).
  */
-static int build(const struct policy_profile *profile, const struct template *template, const char *runtime_dir, const struct faces *faces,
-                 struct yett_error *error)
+static int build(const struct policy_profile *profile, const struct template *template,
+                 const char *runtime_dir, const struct faces *faces, struct yett_error *error)
 {
 	size_t system = template->entries_count - 1; /* the last one is /dev */
 	_cleanup_free_ int *trees = calloc(system + 1, sizeof *trees);
 	_cleanup_free_ dev_t *numbers = calloc(profile->devices.count + 1, sizeof *numbers);
 	bool is_rootless = faces->id == UINT32_MAX;
-	_cleanup_fd_ int proc = kernel_mount_new("proc", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	_cleanup_fd_ int proc = kernel_mount_new(
+		"proc", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	int nodes[ARRAY_SIZE(devices)], r;
 
 	if (!trees || !numbers)
 		return -ENOMEM;
 	if (proc < 0) {
-		(void)error_set(error, YETT_E_INIT_FAILED, 0, "set-up step proc failed: %s", strerror(-proc));
+		(void)error_set(error, YETT_E_INIT_FAILED, 0, "set-up step proc failed: %s",
+		                strerror(-proc));
 		return error_cause(error, "proc", -proc);
 	}
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -237,10 +273,12 @@ static int build(const struct policy_profile *profile, const struct template *te
 
 		if (*template->entries[i].link) /* which is for init to make */
 			continue;
-		trees[i] = clone_system(path, policy_path_has_programs(path) ? faces->of_programs : faces->of_data);
+		trees[i] = clone_system(path, policy_path_has_programs(path) ? faces->of_programs
+		                                                             : faces->of_data);
 		if (trees[i] < 0)
-			return error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shared: %s", path, profile->name,
-			                 strerror(-trees[i]));
+			return error_set(error, YETT_E_UNSUPPORTED, 0,
+			                 "%s of profile %s cannot be shared: %s", path,
+			                 profile->name, strerror(-trees[i]));
 	}
 	r = read_devices(&profile->devices, numbers, error);
 	if (r == 0 && is_rootless)
@@ -256,8 +294,11 @@ static int build(const struct policy_profile *profile, const struct template *te
 		r = attach(devices[i].path, nodes[i]);
 	if (r == 0 && move_mount(proc, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		r = -errno;
-	/* Below a sandbox's own root lies this one: it is shared, so nobody must ever write to it. */
-	if (r == 0 && mount_setattr(AT_FDCWD, "/", 0, &(struct mount_attr){.attr_set = MOUNT_ATTR_RDONLY}, sizeof(struct mount_attr)) < 0)
+	/* Below a sandbox's own root lies this one: it is shared, so nobody must ever write to it.
+	 */
+	if (r == 0 &&
+	    mount_setattr(AT_FDCWD, "/", 0, &(struct mount_attr){.attr_set = MOUNT_ATTR_RDONLY},
+	                  sizeof(struct mount_attr)) < 0)
 		r = -errno;
 	return r;
 }
@@ -273,7 +314,9 @@ static int write_profile(const struct policy_profile *policy, const struct templ
 {
 	size_t init_size = policy->init_filter_count * sizeof *policy->init_filter;
 	size_t command_size = policy->command_filter_count * sizeof *policy->command_filter;
-	size_t size = init_size + command_size + 2 * template->entries_count * PATH_MAX; /* of which only what is used is touched */
+	size_t size =
+		init_size + command_size +
+		2 * template->entries_count * PATH_MAX; /* of which only what is used is touched */
 	_cleanup_free_ struct init_profile *profile = NULL;
 
 	for (size_t i = 0; i < policy->etc.count; i++)
@@ -302,13 +345,16 @@ struct template_result {
 	struct yett_error error;
 };
 
-/* The child; `go` is its end of the pipe. Nobody is left of whom it could be when its parent has gone. */
+/* The child; `go` is its end of the pipe. Nobody is left of whom it could be when its parent has
+ * gone. */
 static void __attribute__((noreturn))
-maker(const struct policy_profile *profile, const struct template *template, const char *runtime_dir, const struct faces *faces, int go)
+maker(const struct policy_profile *profile, const struct template *template,
+      const char *runtime_dir, const struct faces *faces, int go)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)close(template->go); /* the reader's end: without one, writing fails */
-	template->result->r = build(profile, template, runtime_dir, faces, &template->result->error);
+	template->result->r =
+		build(profile, template, runtime_dir, faces, &template->result->error);
 	if (write(go, "", 1) == 1)
 		(void)pause(); /* until the parent holds the namespace */
 	_exit(0);
@@ -328,11 +374,13 @@ static void end_maker(struct template *template)
 
 static int fail(const struct policy_profile *profile, int r, struct yett_error *error)
 {
-	return error_set(error, YETT_E_INIT_FAILED, 0, "the template of profile %s cannot be built: %s", profile->name, strerror(-r));
+	return error_set(error, YETT_E_INIT_FAILED, 0,
+	                 "the template of profile %s cannot be built: %s", profile->name,
+	                 strerror(-r));
 }
 
-int template_start(const struct policy_profile *profile, const char *runtime_dir, uint32_t face, struct template *ret_template,
-                   struct yett_error *error)
+int template_start(const struct policy_profile *profile, const char *runtime_dir, uint32_t face,
+                   struct template *ret_template, struct yett_error *error)
 {
 	_cleanup_(template_close) struct template template = TEMPLATE_NONE;
 	bool has_faces = face != UINT32_MAX;
@@ -346,7 +394,8 @@ int template_start(const struct policy_profile *profile, const char *runtime_dir
 		return r < 0 ? fail(profile, r, error) : r;
 	if (has_faces && (programs < 0 || data < 0))
 		return fail(profile, programs < 0 ? programs : data, error);
-	template.result = mmap(NULL, sizeof *template.result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	template.result = mmap(NULL, sizeof *template.result, PROT_READ | PROT_WRITE,
+	                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (template.result == MAP_FAILED)
 		template.result = NULL;
 	if (!template.result || pipe2(go, O_CLOEXEC) < 0)
@@ -365,7 +414,8 @@ int template_start(const struct policy_profile *profile, const char *runtime_dir
 	return 0;
 }
 
-int template_finish(const struct policy_profile *profile, struct template *template, struct yett_error *error)
+int template_finish(const struct policy_profile *profile, struct template *template,
+                    struct yett_error *error)
 {
 	char path[64], byte;
 	int r = read(template->go, &byte, 1) == 1 ? template->result->r : -ECHILD;

@@ -24,14 +24,20 @@ int activation_listen(const char *path, int *ret_fd, struct yett_error *error)
 	const struct sockaddr *to = (const struct sockaddr *)&address;
 	struct stat st;
 
-	if ((size_t)snprintf(address.sun_path, sizeof address.sun_path, "%s", path) >= sizeof address.sun_path)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the path of the socket is too long: %s", path);
+	if ((size_t)snprintf(address.sun_path, sizeof address.sun_path, "%s", path) >=
+	    sizeof address.sun_path)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "the path of the socket is too long: %s", path);
 	*ret_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	/* what is there may be an earlier listener's, which has ended; a file that is no socket refuses, too */
-	if (connect(*ret_fd, to, sizeof address) < 0 && errno == ECONNREFUSED && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+	/* what is there may be an earlier listener's, which has ended; a file that is no socket
+	 * refuses, too */
+	if (connect(*ret_fd, to, sizeof address) < 0 && errno == ECONNREFUSED &&
+	    lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
 		(void)unlink(path);
-	if (bind(*ret_fd, to, sizeof address) < 0 || chmod(path, 0666) < 0 || listen(*ret_fd, SOMAXCONN) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "cannot listen at %s: %s", path, strerror(errno));
+	if (bind(*ret_fd, to, sizeof address) < 0 || chmod(path, 0666) < 0 ||
+	    listen(*ret_fd, SOMAXCONN) < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "cannot listen at %s: %s", path,
+		                 strerror(errno));
 	return 0;
 }
 
@@ -45,15 +51,19 @@ int activation_receive(enum activation *ret_activation, int *ret_fd, struct yett
 	if (!pid || !count || atoi(pid) != getpid())
 		return 0;
 	if (strcmp(count, "1") != 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "one socket is expected, not %s", count);
-	if (activation_option(fd, SO_DOMAIN) != AF_UNIX || activation_option(fd, SO_TYPE) != SOCK_SEQPACKET)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the socket handed over is no AF_UNIX SOCK_SEQPACKET socket");
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "one socket is expected, not %s",
+		                 count);
+	if (activation_option(fd, SO_DOMAIN) != AF_UNIX ||
+	    activation_option(fd, SO_TYPE) != SOCK_SEQPACKET)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "the socket handed over is no AF_UNIX SOCK_SEQPACKET socket");
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
 		return -errno;
 	(void)unsetenv("LISTEN_PID");
 	(void)unsetenv("LISTEN_FDS");
 	(void)unsetenv("LISTEN_FDNAMES");
-	*ret_activation = activation_option(fd, SO_ACCEPTCONN) == 1 ? ACTIVATION_LISTENING : ACTIVATION_CONNECTED;
+	*ret_activation = activation_option(fd, SO_ACCEPTCONN) == 1 ? ACTIVATION_LISTENING
+	                                                            : ACTIVATION_CONNECTED;
 	*ret_fd = fd;
 	return 0;
 }

@@ -1,9 +1,10 @@
 /*
  * yett-helper and yett-rootless: how they were started, and what that makes of them.
  *
- * By systemd (a listening or a connected socket in LISTEN_FDS), by libyett as a set-user-id program (see setuid.h) or in
- * personal mode (a connected socket on --fd). All ways end in the same monitor. With root's privilege, or the caller's: what the two
- * programs do differently is behind start.h.
+ * By systemd (a listening or a connected socket in LISTEN_FDS), by libyett as a set-user-id program
+ * (see setuid.h) or in personal mode (a connected socket on --fd). All ways end in the same
+ * monitor. With root's privilege, or the caller's: what the two programs do differently is behind
+ * start.h.
  */
 #include "base/log.h"
 #include "helper/start/activation.h"
@@ -22,17 +23,25 @@ enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER };
 
 static const struct {
 	const char *name, *argument, *help;
-	size_t offset; /* in struct start_options, of a bool, a string or an uint64_t: by its kind */
+	size_t offset; /* in struct start_options, of a bool, a string or an uint64_t: by its kind
+	                */
 	enum option_kind kind;
 	uint64_t min, max; /* of a number */
 } option_table[] = {
 #define AT(member) offsetof(struct start_options, member)
-	{"policy", "FILE", "the policy, and conf.d beside it (default " YETT_POLICY_PATH ")", AT(policy), OPTION_TEXT, 0, 0},
-	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", AT(personal), OPTION_FLAG, 0, 0},
+	{"policy", "FILE", "the policy, and conf.d beside it (default " YETT_POLICY_PATH ")",
+         AT(policy), OPTION_TEXT, 0, 0},
+	{"personal", NULL,
+         "serve the caller alone, by the built-in policy unless --policy is given", AT(personal),
+         OPTION_FLAG, 0, 0},
 	{"fd", "N", "the connected socket to serve", AT(fd), OPTION_NUMBER, 0, INT_MAX},
-	{"listen", "PATH", "make a socket there for everybody, and listen to it: a service without systemd", AT(listen), OPTION_TEXT, 0, 0},
-	{"idle-exit", "SECONDS", "as a listener, end when nobody was connected for so long", AT(idle_exit_s), OPTION_NUMBER, 1, 86400},
-	{"libexec", "DIR", "the folder of the other programs (default: that of this program)", AT(libexec), OPTION_TEXT, 0, 0},
+	{"listen", "PATH",
+         "make a socket there for everybody, and listen to it: a service without systemd",
+         AT(listen), OPTION_TEXT, 0, 0},
+	{"idle-exit", "SECONDS", "as a listener, end when nobody was connected for so long",
+         AT(idle_exit_s), OPTION_NUMBER, 1, 86400},
+	{"libexec", "DIR", "the folder of the other programs (default: that of this program)",
+         AT(libexec), OPTION_TEXT, 0, 0},
 	{"quiet", NULL, "log errors only", AT(quiet), OPTION_FLAG, 0, 0},
 	{"help", NULL, "print this and exit", AT(help), OPTION_FLAG, 0, 0},
 	{"version", NULL, "print the version and exit", AT(version), OPTION_FLAG, 0, 0},
@@ -45,8 +54,10 @@ static void print_help(void)
 		"Usage: %s [OPTION …]\nBuilds sandboxes for programs that ask with libyett. Started by an init system or by libyett.\n%s\n\n",
 		start_name, start_help);
 	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++)
-		(void)printf("  --%s%c%-*s %s\n", option_table[i].name, option_table[i].argument ? '=' : ' ',
-		             19 - (int)strlen(option_table[i].name), option_table[i].argument ?: "", option_table[i].help);
+		(void)printf("  --%s%c%-*s %s\n", option_table[i].name,
+		             option_table[i].argument ? '=' : ' ',
+		             19 - (int)strlen(option_table[i].name), option_table[i].argument ?: "",
+		             option_table[i].help);
 }
 
 static bool read_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
@@ -63,7 +74,9 @@ static int parse_options(int argc, char **argv, struct start_options *options)
 	int row;
 
 	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++)
-		known[i] = (struct option){option_table[i].name, option_table[i].argument ? required_argument : no_argument, NULL, (int)i};
+		known[i] = (struct option){
+			option_table[i].name,
+			option_table[i].argument ? required_argument : no_argument, NULL, (int)i};
 	while ((row = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		void *to = row == '?' ? NULL : (char *)options + option_table[row].offset;
 
@@ -96,9 +109,10 @@ static int own_folder(char folder[static PATH_MAX])
 }
 
 /*
- * Where the host's core_pattern is a pipe, only a limit of 1 keeps the kernel from running a program of the host's, as root, for what
- * crashes: of ours, and of all that we start. What others than root may raise it to they bound themselves, and of init the leaver does
- * (identity_leave()). False where the hard limit is 0 and cannot be raised. core(5)
+ * Where the host's core_pattern is a pipe, only a limit of 1 keeps the kernel from running a
+ * program of the host's, as root, for what crashes: of ours, and of all that we start. What others
+ * than root may raise it to they bound themselves, and of init the leaver does (identity_leave()).
+ * False where the hard limit is 0 and cannot be raised. core(5)
  */
 static bool limit_cores(void)
 {
@@ -112,11 +126,13 @@ static bool limit_cores(void)
 static int run(const struct start_options *options, struct yett_error *error)
 {
 	enum activation activation = ACTIVATION_NONE;
-	int socket = options->fd == START_NO_FD ? -1 : (int)options->fd, r = start_check_user(options, error);
+	int socket = options->fd == START_NO_FD ? -1 : (int)options->fd,
+	    r = start_check_user(options, error);
 
 	if (!limit_cores() && geteuid() == 0)
-		log_line(LOG_LEVEL_WARNING,
-		         "crashes of commands reach the host's core handler: the hard limit of core files is 0, and cannot be raised");
+		log_line(
+			LOG_LEVEL_WARNING,
+			"crashes of commands reach the host's core handler: the hard limit of core files is 0, and cannot be raised");
 	if (r == 0 && socket < 0 && !options->listen)
 		r = activation_receive(&activation, &socket, error);
 	if (r != 0)
@@ -124,7 +140,8 @@ static int run(const struct start_options *options, struct yett_error *error)
 	if (activation == ACTIVATION_LISTENING || options->listen)
 		return start_listening(options, socket, error);
 	if (socket < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "no socket was handed over; %s is started by systemd or libyett",
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "no socket was handed over; %s is started by systemd or libyett",
 		                 start_name);
 	if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0)
 		return -errno;

@@ -37,13 +37,19 @@ int setuid_give_up(void)
 
 	if (!getauxval(AT_SECURE) && geteuid() == uid && getegid() == gid)
 		return 0;
-	if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0 || getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
+	if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0 ||
+	    getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
 	    getresgid(&gids[0], &gids[1], &gids[2]) < 0)
 		return -errno;
-	capng_clear(CAPNG_SELECT_ALL); /* of a file with capabilities, which this is not meant to be */
-	if (uid != 0 && (capng_apply(CAPNG_SELECT_CAPS) < 0 || setresuid((uid_t)-1, 0, (uid_t)-1) == 0))
+	capng_clear(
+		CAPNG_SELECT_ALL); /* of a file with capabilities, which this is not meant to be */
+	if (uid != 0 &&
+	    (capng_apply(CAPNG_SELECT_CAPS) < 0 || setresuid((uid_t)-1, 0, (uid_t)-1) == 0))
 		return -EPERM;
-	return uids[0] == uid && uids[1] == uid && uids[2] == uid && gids[0] == gid && gids[1] == gid && gids[2] == gid ? 0 : -EPERM;
+	return uids[0] == uid && uids[1] == uid && uids[2] == uid && gids[0] == gid &&
+	                       gids[1] == gid && gids[2] == gid
+	               ? 0
+	               : -EPERM;
 }
 
 /* Neither end of a socketpair has a name; of a service's connection one has. unix(7), "unnamed" */
@@ -51,26 +57,32 @@ static bool is_unnamed(bool is_peers)
 {
 	struct sockaddr_un name;
 	socklen_t size = sizeof name;
-	int r = (is_peers ? getpeername : getsockname)(SETUID_SOCKET, (struct sockaddr *)&name, &size);
+	int r = (is_peers ? getpeername : getsockname)(SETUID_SOCKET, (struct sockaddr *)&name,
+	                                               &size);
 
 	return r == 0 && size == sizeof(sa_family_t);
 }
 
 int setuid_check_socket(struct yett_error *error)
 {
-	if (activation_option(SETUID_SOCKET, SO_DOMAIN) == AF_UNIX && activation_option(SETUID_SOCKET, SO_TYPE) == SOCK_SEQPACKET &&
-	    activation_option(SETUID_SOCKET, SO_ACCEPTCONN) == 0 && is_unnamed(false) && is_unnamed(true))
+	if (activation_option(SETUID_SOCKET, SO_DOMAIN) == AF_UNIX &&
+	    activation_option(SETUID_SOCKET, SO_TYPE) == SOCK_SEQPACKET &&
+	    activation_option(SETUID_SOCKET, SO_ACCEPTCONN) == 0 && is_unnamed(false) &&
+	    is_unnamed(true))
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, 0, "descriptor %d is no end of a socketpair of AF_UNIX, SOCK_SEQPACKET",
+	return error_set(error, YETT_E_INVALID_REQUEST, 0,
+	                 "descriptor %d is no end of a socketpair of AF_UNIX, SOCK_SEQPACKET",
 	                 SETUID_SOCKET);
 }
 
-/* Without it nothing here has an effect: the kernel lets a program keep its caller's ids for each of these reasons. */
+/* Without it nothing here has an effect: the kernel lets a program keep its caller's ids for each
+ * of these reasons. */
 static int check_effect(struct yett_error *error)
 {
 	if (geteuid() == 0)
 		return 0;
-	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "yett-helper is not set-user-id root here, or that has no effect");
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0,
+	                "yett-helper is not set-user-id root here, or that has no effect");
 	error_detail(
 		error, "%s",
 		prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
@@ -85,7 +97,8 @@ static int read_caller(struct peer *caller, struct yett_error *error)
 	int count = getgroups(PLAN_GROUPS_MAX, caller->groups);
 
 	if (count < 0 && errno == EINVAL)
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "a user with more than %d groups is not served", PLAN_GROUPS_MAX);
+		return error_set(error, YETT_E_UNSUPPORTED, 0,
+		                 "a user with more than %d groups is not served", PLAN_GROUPS_MAX);
 	if (count < 0)
 		return -errno;
 	caller->groups_count = (size_t)count;
@@ -96,22 +109,26 @@ static int read_caller(struct peer *caller, struct yett_error *error)
 }
 
 /*
- * With the caller's real uid, its processes may signal us. The kernel has cleared by then what else hangs on ids: the
- * death signal, and the right to trace us.
+ * With the caller's real uid, its processes may signal us. The kernel has cleared by then what else
+ * hangs on ids: the death signal, and the right to trace us.
  */
 static int take_ids(_unused_ struct yett_error *error)
 {
 	uid_t uids[3];
 	gid_t gids[3];
 
-	if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 || setgroups(0, NULL) < 0 || getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
+	if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
+	    getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
 	    getresgid(&gids[0], &gids[1], &gids[2]) < 0)
 		return -errno;
 	/* Proven, not believed: a filter could have answered in the kernel's place. */
-	return uids[0] | uids[1] | uids[2] | gids[0] | gids[1] | gids[2] || getgroups(0, NULL) != 0 ? -EPERM : 0;
+	return uids[0] | uids[1] | uids[2] | gids[0] | gids[1] | gids[2] || getgroups(0, NULL) != 0
+	               ? -EPERM
+	               : 0;
 }
 
-/* The fifth field behind the name, which may have spaces and parentheses: the terminal, 0 for none. proc_pid_stat(5) */
+/* The fifth field behind the name, which may have spaces and parentheses: the terminal, 0 for none.
+ * proc_pid_stat(5) */
 static bool has_terminal(void)
 {
 	char text[1024], *at;
@@ -122,15 +139,20 @@ static bool has_terminal(void)
 	return !at || sscanf(at, ") %*c %*d %*d %*d %d", &terminal) != 1 || terminal != 0;
 }
 
-/* A terminal sends signals to its session, whoever is in it; and SIGCONT needs no permission within one. */
+/* A terminal sends signals to its session, whoever is in it; and SIGCONT needs no permission within
+ * one. */
 static int take_session(struct yett_error *error)
 {
-	if (setsid() >= 0 || (getsid(0) == getpid() && !has_terminal())) /* libyett has it lead one already */
+	if (setsid() >= 0 ||
+	    (getsid(0) == getpid() && !has_terminal())) /* libyett has it lead one already */
 		return 0;
-	return error_set(error, YETT_E_UNSUPPORTED, 0, "it must be started in a session without a terminal, or lead no group of processes");
+	return error_set(
+		error, YETT_E_UNSUPPORTED, 0,
+		"it must be started in a session without a terminal, or lead no group of processes");
 }
 
-/* All are blocked until the control groups are left. Ignored once, which discards what is pending, then as ever. */
+/* All are blocked until the control groups are left. Ignored once, which discards what is pending,
+ * then as ever. */
 static int take_signals(_unused_ struct yett_error *error)
 {
 	sigset_t all;
@@ -139,7 +161,9 @@ static int take_signals(_unused_ struct yett_error *error)
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		return -errno;
 	for (int number = 1; number < NSIG; number++) {
-		(void)signal(number, SIG_IGN); /* those that cannot be, and the C library's own, answer EINVAL */
+		(void)signal(
+			number,
+			SIG_IGN); /* those that cannot be, and the C library's own, answer EINVAL */
 		(void)signal(number, SIG_DFL);
 	}
 	return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0;
@@ -150,7 +174,8 @@ static int take_timers(_unused_ struct yett_error *error)
 {
 	static const struct itimerval none;
 
-	return setitimer(ITIMER_REAL, &none, NULL) < 0 || setitimer(ITIMER_VIRTUAL, &none, NULL) < 0 ||
+	return setitimer(ITIMER_REAL, &none, NULL) < 0 ||
+	                       setitimer(ITIMER_VIRTUAL, &none, NULL) < 0 ||
 	                       setitimer(ITIMER_PROF, &none, NULL) < 0
 	               ? -errno
 	               : 0;
@@ -173,23 +198,31 @@ static int take_attributes(struct yett_error *error)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
-		if (prctl(attributes[i].option, attributes[i].value, 0, 0, 0) < 0 && !attributes[i].is_optional)
+		if (prctl(attributes[i].option, attributes[i].value, 0, 0, 0) < 0 &&
+		    !attributes[i].is_optional)
 			return -errno;
-	(void)prctl(PR_SET_NAME, "yett-helper", 0, 0, 0); /* it was the name of whatever link was executed */
+	(void)prctl(PR_SET_NAME, "yett-helper", 0, 0,
+	            0); /* it was the name of whatever link was executed */
 	if (personality(PER_LINUX) < 0)
 		return -errno;
-	/* With these, root's ids and capabilities do not go together. Those above SECBIT_KEEP_CAPS concern scripts. */
-	if (prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) & (SECBIT_NOROOT | SECBIT_NO_SETUID_FIXUP | SECBIT_KEEP_CAPS))
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "its caller has securebits set, by which root has no privilege");
-	/* The caller's session key ring would be ours. A container's filter may refuse the call; then there is none to use either. */
-	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS && errno != EPERM)
+	/* With these, root's ids and capabilities do not go together. Those above SECBIT_KEEP_CAPS
+	 * concern scripts. */
+	if (prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) &
+	    (SECBIT_NOROOT | SECBIT_NO_SETUID_FIXUP | SECBIT_KEEP_CAPS))
+		return error_set(error, YETT_E_UNSUPPORTED, 0,
+		                 "its caller has securebits set, by which root has no privilege");
+	/* The caller's session key ring would be ours. A container's filter may refuse the call;
+	 * then there is none to use either. */
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 &&
+	    errno != ENOSYS && errno != EPERM)
 		return -errno;
 	return 0;
 }
 
 /*
- * A limit that is met half-way is an end at a moment of the caller's choice. Raised where CAP_SYS_RESOURCE allows, which
- * must not be needed; where the hard limit is too low and stays, nothing is begun.
+ * A limit that is met half-way is an end at a moment of the caller's choice. Raised where
+ * CAP_SYS_RESOURCE allows, which must not be needed; where the hard limit is too low and stays,
+ * nothing is begun.
  */
 static int take_limits(struct yett_error *error)
 {
@@ -206,7 +239,8 @@ static int take_limits(struct yett_error *error)
 		{RLIMIT_NOFILE, "open files", 512, 1048576}, /* as much as a sandbox may ask for */
 		{RLIMIT_NPROC, "processes", 64, RLIM_INFINITY},
 		{RLIMIT_MEMLOCK, "locked memory", 0, 8 * MIB},
-		{RLIMIT_CORE, "core files", 1, 1}, /* with 0 a program of the host's may be given ours: core(5) */
+		{RLIMIT_CORE, "core files", 1,
+	         1}, /* with 0 a program of the host's may be given ours: core(5) */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
@@ -217,10 +251,13 @@ static int take_limits(struct yett_error *error)
 		if (limit.rlim_max < limits[i].most && setrlimit(limits[i].resource, &raised) == 0)
 			continue;
 		if (limit.rlim_max < limits[i].least) {
-			(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "its caller's limit of %s is too low, and cannot be raised",
+			(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+			                "its caller's limit of %s is too low, and cannot be raised",
 			                limits[i].name);
-			error_detail(error, "it is %llu, and must be %s %llu", (unsigned long long)limit.rlim_max,
-			             limits[i].least == RLIM_INFINITY ? "unlimited:" : "at least", (unsigned long long)limits[i].least);
+			error_detail(error, "it is %llu, and must be %s %llu",
+			             (unsigned long long)limit.rlim_max,
+			             limits[i].least == RLIM_INFINITY ? "unlimited:" : "at least",
+			             (unsigned long long)limits[i].least);
 			return YETT_E_RESOURCE_LIMIT;
 		}
 		limit.rlim_cur = limit.rlim_max < limits[i].most ? limit.rlim_max : limits[i].most;
@@ -231,8 +268,9 @@ static int take_limits(struct yett_error *error)
 }
 
 /*
- * So that a caller cannot have us stand still while others run, or end first when memory is short. What cannot be undone
- * without CAP_SYS_NICE or CAP_SYS_RESOURCE is slow for this caller alone, since no lock is held that others wait for.
+ * So that a caller cannot have us stand still while others run, or end first when memory is short.
+ * What cannot be undone without CAP_SYS_NICE or CAP_SYS_RESOURCE is slow for this caller alone,
+ * since no lock is held that others wait for.
  */
 static int take_scheduling(_unused_ struct yett_error *error)
 {
@@ -267,48 +305,60 @@ static bool is_namespace(const char *path, ino_t number)
 	return stat(path, &st) == 0 && st.st_ino == number;
 }
 
-/* Virtual machines may keep their first process even from root. Then what the kernel numbers the same everywhere has to do. */
+/* Virtual machines may keep their first process even from root. Then what the kernel numbers the
+ * same everywhere has to do. */
 static bool is_confined(void)
 {
 	struct stat first;
 
 	if (stat("/proc/1/ns/mnt", &first) < 0 && errno == EACCES)
-		return !is_namespace("/proc/self/ns/user", FIRST_USER_NAMESPACE) || !is_namespace("/proc/self/ns/pid", FIRST_PID_NAMESPACE);
+		return !is_namespace("/proc/self/ns/user", FIRST_USER_NAMESPACE) ||
+		       !is_namespace("/proc/self/ns/pid", FIRST_PID_NAMESPACE);
 	return peer_is_confined(1);
 }
 
 /*
- * As for every client: one that is confined must not escape through us. Here the client is ourselves, so its namespaces, root
- * and filter are ours, and are compared with those of process 1. (A user namespace, filter or Landlock domain that the caller
- * could make without privilege goes with an exec that does not make us root: check_effect().)
+ * As for every client: one that is confined must not escape through us. Here the client is
+ * ourselves, so its namespaces, root and filter are ours, and are compared with those of process 1.
+ * (A user namespace, filter or Landlock domain that the caller could make without privilege goes
+ * with an exec that does not make us root: check_effect().)
  */
 static int check_confinement(struct yett_error *error)
 {
-	if (!is_confined() && status_number("/proc/self/status", "\nSeccomp:") == status_number("/proc/1/status", "\nSeccomp:"))
+	if (!is_confined() && status_number("/proc/self/status", "\nSeccomp:") ==
+	                              status_number("/proc/1/status", "\nSeccomp:"))
 		return 0;
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, 0, "a confined process cannot start the helper as a set-user-id program");
-	error_detail(error, "its namespaces, its root directory or its system call filter are not those of the host");
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+	                "a confined process cannot start the helper as a set-user-id program");
+	error_detail(
+		error,
+		"its namespaces, its root directory or its system call filter are not those of the host");
 	return YETT_E_SECURITY_VIOLATION;
 }
 
 /*
- * All but the socket. Before anything else: closing a file may take as long as whoever made it chose (socket(7), SO_LINGER; a FUSE),
- * and until we have root's ids this is one of the caller's processes, which counts for the caller and which the caller can end.
+ * All but the socket. Before anything else: closing a file may take as long as whoever made it
+ * chose (socket(7), SO_LINGER; a FUSE), and until we have root's ids this is one of the caller's
+ * processes, which counts for the caller and which the caller can end.
  */
 static int close_descriptors(_unused_ struct yett_error *error)
 {
 	for (int fd = 0; fd < SETUID_SOCKET; fd++)
 		(void)close(fd);
-	return close_range(SETUID_SOCKET + 1, ~0U, 0) < 0 || fcntl(SETUID_SOCKET, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+	return close_range(SETUID_SOCKET + 1, ~0U, 0) < 0 ||
+	                       fcntl(SETUID_SOCKET, F_SETFD, FD_CLOEXEC) < 0
+	               ? -errno
+	               : 0;
 }
 
 /*
- * Each of 0, 1 and 2: a file opened later must not come to lie where messages go. What is logged goes
- * to the system's log, where there is one.
+ * Each of 0, 1 and 2: a file opened later must not come to lie where messages go. What is logged
+ * goes to the system's log, where there is one.
  */
 static int take_descriptors(_unused_ struct yett_error *error)
 {
-	static const struct sockaddr_un log_address = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
+	static const struct sockaddr_un log_address = {.sun_family = AF_UNIX,
+	                                               .sun_path = "/dev/log"};
 	_cleanup_fd_ int null = -1, log = -1;
 	struct stat st;
 
@@ -322,14 +372,17 @@ static int take_descriptors(_unused_ struct yett_error *error)
 			return -errno;
 	(void)steal_fd(&null);
 	log = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (log >= 0 && connect(log, (const struct sockaddr *)&log_address, sizeof log_address) == 0 && dup2(log, STDERR_FILENO) < 0)
+	if (log >= 0 &&
+	    connect(log, (const struct sockaddr *)&log_address, sizeof log_address) == 0 &&
+	    dup2(log, STDERR_FILENO) < 0)
 		return -errno;
 	return 0;
 }
 
 /*
- * The texts as well, also those that the loader has passed over: /proc/PID/environ would show them, and processes forked
- * from us would carry them along. They lie between our two arguments and the name that was executed; execve(2), getauxval(3).
+ * The texts as well, also those that the loader has passed over: /proc/PID/environ would show them,
+ * and processes forked from us would carry them along. They lie between our two arguments and the
+ * name that was executed; execve(2), getauxval(3).
  */
 static int take_environment(_unused_ struct yett_error *error)
 {
@@ -348,26 +401,34 @@ static int take_folder(_unused_ struct yett_error *error)
 	return chdir("/") < 0 ? -errno : 0;
 }
 
-/* Those beside a link to us are not ours: only what lies at the place compiled in, and is root's, is executed. */
+/* Those beside a link to us are not ours: only what lies at the place compiled in, and is root's,
+ * is executed. */
 int setuid_check_programs(struct yett_error *error)
 {
-	static const char *const names[] = {".",           "yett-decider",    "yett-decoder", "yett-init",   "yett-policy",
-	                                    "yett-reader", "yett-reader-nss", "yett-front",   "yett-dialer", "yett-resolver"};
-	_cleanup_fd_ int folder = open(YETT_LIBEXEC_DIR, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	static const char *const names[] = {
+		".",           "yett-decider",    "yett-decoder", "yett-init",   "yett-policy",
+		"yett-reader", "yett-reader-nss", "yett-front",   "yett-dialer", "yett-resolver"};
+	_cleanup_fd_ int folder =
+		open(YETT_LIBEXEC_DIR, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (folder < 0 || fstatat(folder, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, YETT_LIBEXEC_DIR "/%s cannot be found: %s", names[i],
+			return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
+			                 YETT_LIBEXEC_DIR "/%s cannot be found: %s", names[i],
 			                 strerror(errno));
-		if (st.st_uid != 0 || (st.st_mode & 022) || !(i == 0 ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)))
+		if (st.st_uid != 0 || (st.st_mode & 022) ||
+		    !(i == 0 ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)))
 			return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
-			                 YETT_LIBEXEC_DIR "/%s must belong to root and be writable by nobody else", names[i]);
+			                 YETT_LIBEXEC_DIR
+			                 "/%s must belong to root and be writable by nobody else",
+			                 names[i]);
 	}
 	return 0;
 }
 
-/* In this order. A later step relies on the earlier ones: limits before descriptors, confinement before any file is opened. */
+/* In this order. A later step relies on the earlier ones: limits before descriptors, confinement
+ * before any file is opened. */
 static const struct {
 	const char *name;
 	int (*take)(struct yett_error *error);
@@ -390,7 +451,8 @@ static const struct {
 static int failed(const char *step, int r, struct yett_error *error)
 {
 	if (r < 0)
-		r = error_set(error, YETT_E_INIT_FAILED, 0, "the set-user-id helper cannot start: %s: %s", step, strerror(-r));
+		r = error_set(error, YETT_E_INIT_FAILED, 0,
+		              "the set-user-id helper cannot start: %s: %s", step, strerror(-r));
 	return r;
 }
 
@@ -407,13 +469,15 @@ int setuid_cleanse(struct peer *ret_caller, struct yett_error *error)
 	return r;
 }
 
-int setuid_settle(const struct setup_host *host, const struct peer *caller, struct reservation *ret_place, struct yett_error *error)
+int setuid_settle(const struct setup_host *host, const struct peer *caller,
+                  struct reservation *ret_place, struct yett_error *error)
 {
 	sigset_t none;
 	int r;
 
 	(void)reached_step("setuid", "place");
-	r = reserve_slot(&host->reserve, caller->uid, RESERVE_SLOT_OF_HELPER, SETUID_HELPERS_MAX, ret_place, error);
+	r = reserve_slot(&host->reserve, caller->uid, RESERVE_SLOT_OF_HELPER, SETUID_HELPERS_MAX,
+	                 ret_place, error);
 	if (r != 0)
 		return failed("place", r, error);
 	(void)reached_step("setuid", "groups");

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-int start_serve(struct monitor *monitor, const char *libexec, int socket, int r, bool is_its_own, struct yett_error *error)
+int start_serve(struct monitor *monitor, const char *libexec, int socket, int r, bool is_its_own,
+                struct yett_error *error)
 {
 	if (r == 0)
 		r = monitor_prepare(monitor, libexec);
@@ -24,6 +25,7 @@ int start_tell(int r, const struct yett_error *error)
 {
 	if (r == 0)
 		return 0;
-	log_line(LOG_LEVEL_ERROR, "%s%s%s", error->message[0] ? error->message : strerror(-r), error->detail[0] ? "; " : "", error->detail);
+	log_line(LOG_LEVEL_ERROR, "%s%s%s", error->message[0] ? error->message : strerror(-r),
+	         error->detail[0] ? "; " : "", error->detail);
 	return 1;
 }

@@ -1,8 +1,10 @@
 /*
- * yett-helper's way to serve: as root, alone or with a listener, or as a set-user-id program. See start.h.
+ * yett-helper's way to serve: as root, alone or with a listener, or as a set-user-id program. See
+ * start.h.
  *
- * With full privilege until the monitor is prepared. The process of an ordinary user, or of a root that lacks what building takes,
- * becomes yett-rootless, which is another program: nothing that works without root is linked into this one.
+ * With full privilege until the monitor is prepared. The process of an ordinary user, or of a root
+ * that lacks what building takes, becomes yett-rootless, which is another program: nothing that
+ * works without root is linked into this one.
  */
 #include "helper/listener/listener.h"
 #include "helper/monitor/monitor.h"
@@ -16,59 +18,74 @@
 #include <sys/wait.h>
 
 const char start_name[] = "yett-helper";
-const char start_help[] = "As a set-user-id program it serves as root in one form only, " SETUID_ARGUMENT "; else it is its caller's.";
+const char start_help[] =
+	"As a set-user-id program it serves as root in one form only, " SETUID_ARGUMENT
+	"; else it is its caller's.";
 
 /*
- * What takes privilege before there is a monitor. As a set-user-id program, `place` (else NULL) is taken and the caller's groups
- * are left.
+ * What takes privilege before there is a monitor. As a set-user-id program, `place` (else NULL) is
+ * taken and the caller's groups are left.
  */
-static int prepare_host(struct monitor *monitor, const char *libexec, struct reservation *place, struct yett_error *error)
+static int prepare_host(struct monitor *monitor, const char *libexec, struct reservation *place,
+                        struct yett_error *error)
 {
 	int r = privilege_take(PRIVILEGE_BUILD);
 
 	if (r == 0)
 		r = setup_host_open(monitor->policy, libexec, NULL, &monitor->host, error);
-	if (r == 0) /* as a listener has it: not the group of a unit that ends with its connection */
+	if (r ==
+	    0) /* as a listener has it: not the group of a unit that ends with its connection */
 		monitor->lasting.cgroup = cgroup_host_make_helpers(&monitor->host->cgroups);
 	if (r == 0 && place)
 		r = setuid_settle(monitor->host, monitor->caller, place, error);
 	if (r == 0 && place)
-		(void)waitpid(supervisor_start_sweep(monitor->host), NULL, 0); /* by a process that does not hold the place */
+		(void)waitpid(supervisor_start_sweep(monitor->host), NULL,
+		              0); /* by a process that does not hold the place */
 	else if (r == 0)
 		setup_sweep(monitor->host); /* nobody else does, where there is no listener */
 	return r == 0 ? privilege_take(PRIVILEGE_MONITOR) : r;
 }
 
 /* `caller` as in struct monitor. */
-static int serve_one(const struct start_options *options, const struct peer *caller, int socket, struct yett_error *error)
+static int serve_one(const struct start_options *options, const struct peer *caller, int socket,
+                     struct yett_error *error)
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
 	_cleanup_(reserve_release) struct reservation place = {.fd = -1, .dir = -1};
-	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH, *missing;
+	const char *path = options->policy     ? options->policy
+	                   : options->personal ? NULL
+	                                       : YETT_POLICY_PATH,
+		   *missing;
 	const struct policy_source source = {options->libexec, path, true, 0};
 	struct monitor monitor = {MONITOR_NONE, .caller = caller, .listener = -1};
 	int r = 0;
 
-	if (caller && !privilege_can_build(POLICY_COMPILER_ID, &missing)) /* of others start_check_user() has made sure */
-		r = error_set(error, YETT_E_UNSUPPORTED, 0, "the set-user-id helper lacks what building takes: %s", missing);
+	if (caller &&
+	    !privilege_can_build(POLICY_COMPILER_ID,
+	                         &missing)) /* of others start_check_user() has made sure */
+		r = error_set(error, YETT_E_UNSUPPORTED, 0,
+		              "the set-user-id helper lacks what building takes: %s", missing);
 	if (r == 0)
 		r = policy_load(&source, &policy, error);
 	monitor.policy = policy;
 	if (r == 0)
 		r = prepare_host(&monitor, options->libexec, caller ? &place : NULL, error);
 	host = monitor.host;
-	return start_serve(&monitor, options->libexec, socket, r, caller || options->personal, error);
+	return start_serve(&monitor, options->libexec, socket, r, caller || options->personal,
+	                   error);
 }
 
-/* Whatever of setuid_cleanse() was done: with its second step the process has lost its caller's ids. Whether it is nothing but that. */
+/* Whatever of setuid_cleanse() was done: with its second step the process has lost its caller's
+ * ids. Whether it is nothing but that. */
 static bool become(const struct peer *caller)
 {
 	uid_t uid = getuid() ? getuid() : caller->uid;
 	gid_t gid = getuid() ? getgid() : caller->gid;
 
 	/* One of another effective id was nothing else. */
-	return geteuid() != 0 || (uid != 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0 && setuid_give_up() == 0);
+	return geteuid() != 0 || (uid != 0 && setresgid(gid, gid, gid) == 0 &&
+	                          setresuid(uid, uid, uid) == 0 && setuid_give_up() == 0);
 }
 
 /* As root by the file's mode: nothing that the caller says counts but the one descriptor. */
@@ -80,10 +97,13 @@ static int serve_caller(void)
 	int r = setuid_check_socket(&error);
 
 	if (r != 0)
-		return setuid_give_up() == 0 ? start_tell(r, &error) : 1; /* no longer root: standard error is the caller's */
+		return setuid_give_up() == 0
+		               ? start_tell(r, &error)
+		               : 1; /* no longer root: standard error is the caller's */
 	r = setuid_cleanse(&caller, &error);
 	if (r != 0) {
-		/* Root executes nothing there that is not known to be its own: the refusal may be that it is not. */
+		/* Root executes nothing there that is not known to be its own: the refusal may be
+		 * that it is not. */
 		if (setuid_check_programs(&unused) == 0 || become(&caller))
 			monitor_report(none.libexec, SETUID_SOCKET, r, &error);
 		return 1;
@@ -102,10 +122,11 @@ bool start_begin(int argc, char **argv, int *ret_status)
 
 int start_listening(const struct start_options *options, int socket, struct yett_error *error)
 {
-	struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH, options->libexec, socket,
-	                                    options->idle_exit_s * 1000};
+	struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH,
+	                                    options->libexec, socket, options->idle_exit_s * 1000};
 
-	return (options->listen ? activation_listen(options->listen, &listener.socket, error) : 0) ?: listener_run(&listener, error);
+	return (options->listen ? activation_listen(options->listen, &listener.socket, error) : 0)
+	               ?: listener_run(&listener, error);
 }
 
 int start_check_user(const struct start_options *options, struct yett_error *error)
@@ -117,7 +138,8 @@ int start_check_user(const struct start_options *options, struct yett_error *err
 		return 0;
 	(void)snprintf(program, sizeof program, "%s/yett-rootless", options->folder);
 	(void)execv(program, options->argv);
-	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s, which serves without root, cannot be executed: %s", program,
+	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
+	                 "%s, which serves without root, cannot be executed: %s", program,
 	                 strerror(errno));
 }
 

@@ -37,9 +37,11 @@ static struct denied_call *find(struct denied *denied, uint32_t number)
 	return &denied->calls[i];
 }
 
-static void tell(struct denied *denied, struct denied_call *call, struct events *events, enum sandbox_state state)
+static void tell(struct denied *denied, struct denied_call *call, struct events *events,
+                 enum sandbox_state state)
 {
-	struct message_happened event = {.kind = EVENT_DENIED, .pid = call->pid, .call = call->number, .count = call->count};
+	struct message_happened event = {
+		.kind = EVENT_DENIED, .pid = call->pid, .call = call->number, .count = call->count};
 
 	events_tell(events, event, NULL, state, denied->lost);
 	denied->lost = 0;
@@ -59,7 +61,8 @@ static bool answer(struct denied *denied, struct events *events, enum sandbox_st
 	if (poll(&wait, 1, 0) <= 0)
 		return false;
 	denied->answered++;
-	if (!(wait.revents & POLLIN) || ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
+	if (!(wait.revents & POLLIN) ||
+	    ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
 		/* ENOENT: the caller is gone. Otherwise all are, or it is no listener. */
 		if (!(wait.revents & POLLIN) || (errno != ENOENT && errno != EINTR))
 			denied->listener = fd_close(denied->listener);
@@ -68,10 +71,12 @@ static bool answer(struct denied *denied, struct events *events, enum sandbox_st
 	if (events->are_followed)
 		known = find(denied, (uint32_t)call.data.nr);
 	if (known && known->count == 0 && known->thread != call.pid)
-		*known = (struct denied_call){known->number, call.pid, setup_pid_inside(call.pid), 0, known->is_told};
+		*known = (struct denied_call){known->number, call.pid, setup_pid_inside(call.pid),
+		                              0, known->is_told};
 	refusal.id = call.id;
 	/* If it fails the caller is gone, or will call again after a signal. */
-	if (ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_SEND, &refusal) < 0 || !events->are_followed)
+	if (ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_SEND, &refusal) < 0 ||
+	    !events->are_followed)
 		return true;
 	if (!known) {
 		denied->lost++;
@@ -85,8 +90,10 @@ static bool answer(struct denied *denied, struct events *events, enum sandbox_st
 
 void denied_answer(struct denied *denied, struct events *events, enum sandbox_state state)
 {
-	/* Counted here, too: where answers are slow, the time that denied_fd() counts in begins anew while we answer. */
-	for (unsigned i = 0; i < ANSWERS_MAX && denied_fd(denied) >= 0 && answer(denied, events, state); i++)
+	/* Counted here, too: where answers are slow, the time that denied_fd() counts in begins
+	 * anew while we answer. */
+	for (unsigned i = 0;
+	     i < ANSWERS_MAX && denied_fd(denied) >= 0 && answer(denied, events, state); i++)
 		;
 }
 

@@ -1,9 +1,9 @@
 /*
  * The forbidden system calls of a sandbox: refuses each of them, and tells those who follow.
  *
- * In its supervisor, after privilege_narrow(). The kernel keeps the caller waiting for the answer, which is always
- * EPERM: nothing is ever let through, and no argument and no memory of the caller's is looked at. Without a listener the
- * kernel refuses by itself. seccomp_unotify(2)
+ * In its supervisor, after privilege_narrow(). The kernel keeps the caller waiting for the answer,
+ * which is always EPERM: nothing is ever let through, and no argument and no memory of the caller's
+ * is looked at. Without a listener the kernel refuses by itself. seccomp_unotify(2)
  */
 #pragma once
 
@@ -14,7 +14,8 @@
 /* A call of which somebody was told since told_ms. */
 struct denied_call {
 	uint32_t number;
-	uint32_t thread, pid; /* who made the first of them since: as we see it, and its process inside (0: not known) */
+	uint32_t thread, pid; /* who made the first of them since: as we see it, and its process
+	                         inside (0: not known) */
 	uint64_t count;       /* how often since it was told of */
 	bool is_told;
 };
@@ -34,7 +35,8 @@ int denied_fd(struct denied *denied);
 /* Answers all who wait, but so many in a moment only that callers do not keep this process busy. */
 void denied_answer(struct denied *denied, struct events *events, enum sandbox_state state);
 
-/* Tells of what is due. Milliseconds until there is something to do again; UINT64_MAX: only if something happens. */
+/* Tells of what is due. Milliseconds until there is something to do again; UINT64_MAX: only if
+ * something happens. */
 uint64_t denied_tell(struct denied *denied, struct events *events, enum sandbox_state state);
 
 /* Tells of the rest, and listens no more: the kernel answers ENOSYS then. */

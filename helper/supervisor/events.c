@@ -25,16 +25,20 @@ void events_free(struct events *events)
 /* False: it has hung up. */
 static bool send_to(const struct message_happened *event, const struct iovec *more, int socket)
 {
-	struct iovec parts[] = {{(void *)(uintptr_t)event, sizeof *event}, more ? *more : (struct iovec){0}};
+	struct iovec parts[] = {{(void *)(uintptr_t)event, sizeof *event},
+	                        more ? *more : (struct iovec){0}};
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
 
-	return (event->kind != EVENT_ENDED && !frame_has_room(socket)) || sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ||
-	       errno != EPIPE;
+	return (event->kind != EVENT_ENDED && !frame_has_room(socket)) ||
+	       sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno != EPIPE;
 }
 
 int events_add(struct events *events, int socket, enum sandbox_state state)
 {
-	struct message_happened followed = {.number = events->number, .time_ms = clock_wall_ms(), .kind = EVENT_FOLLOWED, .state = state};
+	struct message_happened followed = {.number = events->number,
+	                                    .time_ms = clock_wall_ms(),
+	                                    .kind = EVENT_FOLLOWED,
+	                                    .state = state};
 	size_t i = 1;
 
 	(void)events_are_followed(events); /* makes room */
@@ -69,7 +73,8 @@ void events_see_to_audit(struct events *events, uint64_t number)
 
 	if (events->setup && fd_poll(events->followers[0], 0, 0) > 0)
 		remove_follower(events, 0);
-	if (!events->setup || events->followers[0] >= 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (!events->setup || events->followers[0] >= 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return;
 	(void)shutdown(pair[0], SHUT_RD);
 	told = audit_tell_of(events->setup, &record, &pair[1], 1);
@@ -78,14 +83,16 @@ void events_see_to_audit(struct events *events, uint64_t number)
 	fd_close(told);
 }
 
-void events_tell(struct events *events, struct message_happened event, const struct iovec *more, enum sandbox_state state, uint32_t lost)
+void events_tell(struct events *events, struct message_happened event, const struct iovec *more,
+                 enum sandbox_state state, uint32_t lost)
 {
 	events->number += (uint64_t)lost + 1;
 	event.number = events->number;
 	event.time_ms = clock_wall_ms();
 	event.state = state;
 	for (size_t i = 0; i < ARRAY_SIZE(events->followers); i++)
-		if (events->followers[i] >= 0 && !send_to(&event, more, events->followers[i]) && i == 0) {
+		if (events->followers[i] >= 0 && !send_to(&event, more, events->followers[i]) &&
+		    i == 0) {
 			events_see_to_audit(events, event.number - 1);
 			(void)send_to(&event, more, events->followers[i]);
 		}

@@ -13,18 +13,22 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define HOLDERS_MAX      32 /* init has room for more channels */
-#define ASKING_MAX       16 /* connections besides, that have not asked yet or wait for the end */
-#define INIT_ANSWERS_MS  1000
-#define LOOK_MS_MIN      10
-#define LOOK_MS_MAX      60000
-#define HEARD_MS         50 /* in so long, no more than so many packets of init's are read: a captured one has more */
+#define HOLDERS_MAX     32 /* init has room for more channels */
+#define ASKING_MAX      16 /* connections besides, that have not asked yet or wait for the end */
+#define INIT_ANSWERS_MS 1000
+#define LOOK_MS_MIN     10
+#define LOOK_MS_MAX     60000
+/* in so long, no more than so many packets of init's are read: a captured one has more */
+#define HEARD_MS         50
 #define HEARD_MAX        32
 #define FOLLOWED_LOOK_MS 1000
-#define TOTALS_MAX       2048 /* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
-#define ACTS_THAT_GIVE   (1U << MANAGE_ATTACH | 1U << MANAGE_NETWORK | 1U << MANAGE_MOUNT)
-#define ACTS_THAT_TAKE   (1U << MANAGE_PAUSE | 1U << MANAGE_RESUME | 1U << MANAGE_KILL | 1U << MANAGE_DESTROY)
-#define CONTROL_BUFFER   1 /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
+/* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
+#define TOTALS_MAX     2048
+#define ACTS_THAT_GIVE (1U << MANAGE_ATTACH | 1U << MANAGE_NETWORK | 1U << MANAGE_MOUNT)
+#define ACTS_THAT_TAKE \
+	(1U << MANAGE_PAUSE | 1U << MANAGE_RESUME | 1U << MANAGE_KILL | 1U << MANAGE_DESTROY)
+/* the kernel makes it its least, some packets: a captured init hoards no descriptors */
+#define CONTROL_BUFFER 1
 
 enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_DENIED, LIFE_NETWORK, LIFE_LISTENING, LIFE_HOLDERS };
 
@@ -42,13 +46,15 @@ struct life {
 	struct record *told; /* what others see of the sandbox: of `setup` */
 	struct holder holders[HOLDERS_MAX + ASKING_MAX];
 	size_t count;
-	uint64_t started_ms, busy_ms, held_ms; /* CLOCK_MONOTONIC; busy and held: when it was so last */
+	uint64_t started_ms, busy_ms,
+		held_ms; /* CLOCK_MONOTONIC; busy and held: when it was so last */
 	uint64_t cpu_before_us, cpu_seen_us, seen_ms;
 	uint32_t processors;
 	struct events events;
 	struct denied denied;
 	struct network network;
-	uint64_t oom_kills, forks_refused; /* that were told; with looked_ms, while somebody follows */
+	uint64_t oom_kills,
+		forks_refused; /* that were told; with looked_ms, while somebody follows */
 	uint64_t looked_ms, heard_ms;
 	unsigned heard; /* packets of init's since heard_ms */
 	bool is_deaf;   /* init has closed its end */
@@ -75,7 +81,8 @@ static void end(struct life *life, enum ended_reason reason)
 
 static bool is_running(const struct life *life)
 {
-	return !life->is_over && (life->told->state == SANDBOX_RUNNING || life->told->state == SANDBOX_PAUSED);
+	return !life->is_over &&
+	       (life->told->state == SANDBOX_RUNNING || life->told->state == SANDBOX_PAUSED);
 }
 
 /* What could not be closed stays, until our end; of such there are not to be many. */
@@ -100,7 +107,8 @@ static void remove_holder(struct life *life, size_t i)
 	if (!holder.is_borrowed)
 		let_go(life, holder.socket);
 	else
-		(void)shutdown(holder.socket, SHUT_WR); /* its monitor may wait for what the decider has read: supervisors_end() */
+		(void)shutdown(holder.socket, SHUT_WR); /* its monitor may wait for what the decider
+		                                           has read: supervisors_end() */
 	if (holder.role != HOLDER_HOLDS)
 		return;
 	life->held_ms = clock_now_ms();
@@ -112,7 +120,8 @@ static void remove_holder(struct life *life, size_t i)
 }
 
 /* With a descriptor, or -1. Who does not read learns it from the end of the socket. */
-static int notify(const struct holder *holder, enum supervisor_notice_kind kind, uint32_t value, int fd)
+static int notify(const struct holder *holder, enum supervisor_notice_kind kind, uint32_t value,
+                  int fd)
 {
 	struct supervisor_notice notice = {kind, value};
 
@@ -123,7 +132,8 @@ static int notify(const struct holder *holder, enum supervisor_notice_kind kind,
 static void notify_all(const struct life *life, enum supervisor_notice_kind kind, uint32_t value)
 {
 	for (size_t i = 0; i < life->count; i++)
-		if (life->holders[i].role == HOLDER_HOLDS || (kind == NOTICE_ENDED && life->holders[i].role == HOLDER_WAITS))
+		if (life->holders[i].role == HOLDER_HOLDS ||
+		    (kind == NOTICE_ENDED && life->holders[i].role == HOLDER_WAITS))
 			(void)notify(&life->holders[i], kind, value, -1);
 }
 
@@ -134,20 +144,26 @@ static void set_state(struct life *life, enum sandbox_state state)
 	if (state != SANDBOX_RUNNING && state != SANDBOX_PAUSED)
 		return;
 	notify_all(life, NOTICE_STATE, state);
-	events_tell(&life->events, (struct message_happened){.kind = state == SANDBOX_PAUSED ? EVENT_PAUSED : EVENT_RESUMED}, NULL, state,
-	            0);
+	events_tell(&life->events,
+	            (struct message_happened){.kind = state == SANDBOX_PAUSED ? EVENT_PAUSED
+	                                                                      : EVENT_RESUMED},
+	            NULL, state, 0);
 }
 
-/* Commands are an unsafe thing to stop half-way: what will not stand still within a second goes on. */
+/* Commands are an unsafe thing to stop half-way: what will not stand still within a second goes on.
+ */
 static int pause_sandbox(struct life *life, struct yett_error *error)
 {
 	int r = cgroup_freeze(&life->setup->cgroup, true);
 
 	if (r == -EOPNOTSUPP)
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "the sandbox cannot be paused: without root it has no control group");
+		return error_set(
+			error, YETT_E_UNSUPPORTED, 0,
+			"the sandbox cannot be paused: without root it has no control group");
 	if (r < 0) {
 		(void)!cgroup_freeze(&life->setup->cgroup, false);
-		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be paused: %s", strerror(-r));
+		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be paused: %s",
+		                 strerror(-r));
 	}
 	set_state(life, SANDBOX_PAUSED);
 	return 0;
@@ -158,34 +174,43 @@ static int resume_sandbox(struct life *life, struct yett_error *error)
 	int r = cgroup_freeze(&life->setup->cgroup, false);
 
 	if (r < 0)
-		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be resumed: %s", strerror(-r));
+		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be resumed: %s",
+		                 strerror(-r));
 	life->busy_ms = clock_now_ms();
 	set_state(life, SANDBOX_RUNNING);
 	return 0;
 }
 
-/* One byte to init, which may be stopped, or captured: it is waited for a moment only, and only while it could read. */
+/* One byte to init, which may be stopped, or captured: it is waited for a moment only, and only
+ * while it could read. */
 static int tell_init(const struct life *life, enum init_word word, int fd, struct yett_error *error)
 {
 	uint8_t byte = (uint8_t)word;
-	int control = life->setup->control, r = frame_send(control, &byte, 1, &fd, fd >= 0, MSG_DONTWAIT);
+	int control = life->setup->control,
+	    r = frame_send(control, &byte, 1, &fd, fd >= 0, MSG_DONTWAIT);
 
-	if (r == -EAGAIN && life->told->state == SANDBOX_RUNNING && fd_poll(control, POLLOUT, INIT_ANSWERS_MS) > 0)
+	if (r == -EAGAIN && life->told->state == SANDBOX_RUNNING &&
+	    fd_poll(control, POLLOUT, INIT_ANSWERS_MS) > 0)
 		r = frame_send(control, &byte, 1, &fd, fd >= 0, MSG_DONTWAIT);
-	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox's init does not answer now: %s", strerror(-r)) : 0;
+	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+	                         "the sandbox's init does not answer now: %s", strerror(-r))
+	             : 0;
 }
 
 /* `channel` is the end for init; the monitor keeps the other one for its client. */
 static int attach(struct life *life, size_t i, int channel, struct yett_error *error)
 {
 	struct record *told = life->told;
-	struct supervisor_created created = {.private_uid = told->private_uid, .layers = told->layers};
+	struct supervisor_created created = {.private_uid = told->private_uid,
+	                                     .layers = told->layers};
 	int r;
 
 	if (channel < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "no channel came with the request");
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "no channel came with the request");
 	if (count_holders(life) >= HOLDERS_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%d connections hold the sandbox already", HOLDERS_MAX);
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+		                 "%d connections hold the sandbox already", HOLDERS_MAX);
 	r = tell_init(life, INIT_WORD_CHANNEL, channel, error);
 	if (r != 0)
 		return r;
@@ -203,9 +228,11 @@ static int attach(struct life *life, size_t i, int channel, struct yett_error *e
 static void tell_limits(struct life *life)
 {
 	enum sandbox_state state = (enum sandbox_state)life->told->state;
-	uint64_t kills = setup_count(life->setup, USAGE_OOM_KILLS), refused = setup_count(life->setup, USAGE_FORKS_REFUSED);
+	uint64_t kills = setup_count(life->setup, USAGE_OOM_KILLS),
+		 refused = setup_count(life->setup, USAGE_FORKS_REFUSED);
 	struct message_happened oom = {.kind = EVENT_OOM, .count = kills - life->oom_kills};
-	struct message_happened forks = {.kind = EVENT_FORKS_REFUSED, .count = refused - life->forks_refused};
+	struct message_happened forks = {.kind = EVENT_FORKS_REFUSED,
+	                                 .count = refused - life->forks_refused};
 
 	if (kills > life->oom_kills)
 		events_tell(&life->events, oom, NULL, state, 0);
@@ -220,7 +247,9 @@ static void tell_limits(struct life *life)
 static void tell_followed(struct life *life, bool is_followed)
 {
 	if (is_followed != life->is_told && life->told->state == SANDBOX_RUNNING &&
-	    frame_send(life->setup->control, &(uint8_t){is_followed ? INIT_WORD_TELL : INIT_WORD_REST}, 1, NULL, 0, MSG_DONTWAIT) == 0)
+	    frame_send(life->setup->control,
+	               &(uint8_t){is_followed ? INIT_WORD_TELL : INIT_WORD_REST}, 1, NULL, 0,
+	               MSG_DONTWAIT) == 0)
 		life->is_told = is_followed;
 }
 
@@ -232,28 +261,35 @@ static int follow(struct life *life, int stream, struct yett_error *error)
 	if (!life->events.are_followed)
 		tell_limits(life); /* to nobody: what was met before is no event */
 	tell_followed(life, true); /* before the client hears that it follows */
-	r = stream < 0 ? -EINVAL : events_add(&life->events, stream, (enum sandbox_state)life->told->state);
+	r = stream < 0 ? -EINVAL
+	               : events_add(&life->events, stream, (enum sandbox_state)life->told->state);
 
 	if (r == -EUSERS)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%d follow the sandbox already", FOLLOWERS_MAX);
-	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox cannot be followed: %s", strerror(-r)) : 0;
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%d follow the sandbox already",
+		                 FOLLOWERS_MAX);
+	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+	                         "the sandbox cannot be followed: %s", strerror(-r))
+	             : 0;
 }
 
-static int change_network(const struct life *life, uint32_t changes, int *rules, struct yett_error *error)
+static int change_network(const struct life *life, uint32_t changes, int *rules,
+                          struct yett_error *error)
 {
 	int r = network_change(life->setup, changes, rules);
 
-	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, r == -EAGAIN || r == -EPIPE ? YETT_R_LATER : 0,
-	                         "the sandbox's network does not take other rules now: %s", strerror(-r))
+	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT,
+	                         r == -EAGAIN || r == -EPIPE ? YETT_R_LATER : 0,
+	                         "the sandbox's network does not take other rules now: %s",
+	                         strerror(-r))
 	             : 0;
 }
 
 /*
- * In a state that the request is for. 0: it is done; of one that waits now, or holds the sandbox, more is to come. `fd` is what came with
- * it, -1: nothing; or it was an `order`.
+ * In a state that the request is for. 0: it is done; of one that waits now, or holds the sandbox,
+ * more is to come. `fd` is what came with it, -1: nothing; or it was an `order`.
  */
-static int act(struct life *life, size_t i, const struct supervisor_request *request, int *fd, const struct setup_order *order,
-               struct yett_error *error)
+static int act(struct life *life, size_t i, const struct supervisor_request *request, int *fd,
+               const struct setup_order *order, struct yett_error *error)
 {
 	int channel = *fd, memory;
 
@@ -264,9 +300,11 @@ static int act(struct life *life, size_t i, const struct supervisor_request *req
 		return 0;
 	case MANAGE_PLAN:
 	case MANAGE_RULES:
-		memory = request->action == MANAGE_PLAN ? life->setup->last.memory : life->setup->last.rules;
+		memory = request->action == MANAGE_PLAN ? life->setup->last.memory
+		                                        : life->setup->last.rules;
 		return notify(&life->holders[i], NOTICE_DONE, 0, memory) < 0
-		               ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "what is asked for cannot be handed over now")
+		               ? error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+		                           "what is asked for cannot be handed over now")
 		               : 0;
 	case MANAGE_NETWORK:
 		return change_network(life, request->changes, fd, error);
@@ -283,44 +321,56 @@ static int act(struct life *life, size_t i, const struct supervisor_request *req
 	case MANAGE_FOLLOW:
 		return follow(life, channel, error);
 	default:
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "a supervisor takes no such request");
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "a supervisor takes no such request");
 	}
 }
 
-/* Has it written down who asks. What gives somebody more waits until that is on disk; the rest is done anyway. `fd` came with it; -1. */
-static int tell_audit(struct life *life, const struct supervisor_request *request, int fd, struct yett_error *error)
+/* Has it written down who asks. What gives somebody more waits until that is on disk; the rest is
+ * done anyway. `fd` came with it; -1. */
+static int tell_audit(struct life *life, const struct supervisor_request *request, int fd,
+                      struct yett_error *error)
 {
-	struct audit_record record = {.kind = AUDIT_ACT, .action = request->action, .asker = request->asker};
+	struct audit_record record = {
+		.kind = AUDIT_ACT, .action = request->action, .asker = request->asker};
 	uint32_t bit = request->action < 32 ? 1U << request->action : 0; /* a decider says which */
-	int socket = bit & (ACTS_THAT_GIVE | ACTS_THAT_TAKE) ? audit_tell_of(life->setup, &record, &fd, fd >= 0) : -ENOENT, r = 0;
+	int socket = bit & (ACTS_THAT_GIVE | ACTS_THAT_TAKE)
+	                     ? audit_tell_of(life->setup, &record, &fd, fd >= 0)
+	                     : -ENOENT,
+	    r = 0;
 
 	if (bit & ACTS_THAT_GIVE || socket < 0)
 		r = audit_await(life->setup->host, socket, error);
 	else
 		audit_leave(socket);
 	if (r < 0)
-		events_tell(&life->events, (struct message_happened){.kind = EVENT_UNRECORDED}, NULL, (enum sandbox_state)life->told->state,
-		            0);
+		events_tell(&life->events, (struct message_happened){.kind = EVENT_UNRECORDED},
+		            NULL, (enum sandbox_state)life->told->state, 0);
 	return r > 0 && bit & ACTS_THAT_GIVE ? r : 0;
 }
 
-/* In which states an action is asked for a decider says; of one that has ended nothing can be had, whatever it says. */
-static int check_state(const struct life *life, const struct supervisor_request *request, struct yett_error *error)
+/* In which states an action is asked for a decider says; of one that has ended nothing can be had,
+ * whatever it says. */
+static int check_state(const struct life *life, const struct supervisor_request *request,
+                       struct yett_error *error)
 {
 	bool is_for_all = request->action == MANAGE_DESTROY || request->action == MANAGE_PLAN;
 	uint32_t state = life->is_over ? SANDBOX_STOPPING : life->told->state;
-	static const char *const why[] = {
-		[SANDBOX_RUNNING] = "is not paused", [SANDBOX_PAUSED] = "is paused already: resume it, or destroy it"};
+	static const char *const why[] = {[SANDBOX_RUNNING] = "is not paused",
+	                                  [SANDBOX_PAUSED] =
+	                                          "is paused already: resume it, or destroy it"};
 
 	if ((is_for_all || is_running(life)) && (request->states & 1U << state))
 		return 0;
-	return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox %s", state < ARRAY_SIZE(why) && why[state] ? why[state] : "has ended");
+	return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox %s",
+	                 state < ARRAY_SIZE(why) && why[state] ? why[state] : "has ended");
 }
 
 /* With the plan that was asked for, -1 if none was; where that cannot be sent now, without. */
 static void refuse(const struct holder *holder, const struct supervisor_created *refused, int plan)
 {
-	if (plan < 0 || frame_send(holder->socket, refused, sizeof *refused, &plan, 1, MSG_DONTWAIT) < 0)
+	if (plan < 0 ||
+	    frame_send(holder->socket, refused, sizeof *refused, &plan, 1, MSG_DONTWAIT) < 0)
 		(void)send(holder->socket, refused, sizeof *refused, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -340,25 +390,32 @@ static int answer_holder(struct life *life, size_t i, struct frame *frame)
 		rules = steal_fd(&frame->fds[0]);
 	else if (request.action == MANAGE_MOUNT)
 		r = supervisor_take_order(frame, &order);
-	if (r < 0 || frame->length != sizeof request || memcmp(request.id, life->told->id, sizeof request.id) != 0) {
+	if (r < 0 || frame->length != sizeof request ||
+	    memcmp(request.id, life->told->id, sizeof request.id) != 0) {
 		remove_holder(life, i);
 		return YETT_E_NOT_FOUND;
 	}
 	refused.code = check_state(life, &request, &refused.error);
 	if (refused.code == 0)
-		refused.code = tell_audit(life, &request, request.action == MANAGE_MOUNT ? order.memory : rules, &refused.error);
+		refused.code = tell_audit(life, &request,
+		                          request.action == MANAGE_MOUNT ? order.memory : rules,
+		                          &refused.error);
 	if (refused.code == 0)
-		refused.code = act(life, i, &request, rules >= 0 || frame->fd_count != 1 ? &rules : &frame->fds[0], &order, &refused.error);
+		refused.code = act(life, i, &request,
+		                   rules >= 0 || frame->fd_count != 1 ? &rules : &frame->fds[0],
+		                   &order, &refused.error);
 	if (refused.code != 0)
 		refuse(&life->holders[i], &refused, order.memory);
-	else if (life->holders[i].role == HOLDER_ASKS && request.action != MANAGE_PLAN && request.action != MANAGE_RULES)
+	else if (life->holders[i].role == HOLDER_ASKS && request.action != MANAGE_PLAN &&
+	         request.action != MANAGE_RULES)
 		(void)notify(&life->holders[i], NOTICE_DONE, 0, -1);
 	if (life->holders[i].role == HOLDER_ASKS)
 		remove_holder(life, i);
 	return refused.code;
 }
 
-/* The first packet is a monitor's. What comes then is a decider's, and not received: that, or its end, lets go of the sandbox. */
+/* The first packet is a monitor's. What comes then is a decider's, and not received: that, or its
+ * end, lets go of the sandbox. */
 static void handle_holder(struct life *life, size_t i)
 {
 	bool asks = life->holders[i].role == HOLDER_ASKS;
@@ -372,11 +429,13 @@ static void handle_holder(struct life *life, size_t i)
 	for (size_t j = 0; r > 0 && j < frame->fd_count; j++) /* nobody else has that end */
 		let_go(life, steal_fd(&frame->fds[j]));
 	closing_bound(true);
-	frame_close_fds(frame); /* init and the client have them now, and may have closed them already */
+	frame_close_fds(
+		frame); /* init and the client have them now, and may have closed them already */
 	closing_bound(false);
 }
 
-/* By what init says: a captured one can make these numbers wrong, within bounds, and nothing else. */
+/* By what init says: a captured one can make these numbers wrong, within bounds, and nothing else.
+ */
 static void add_totals(const struct life *life, const void *packet)
 {
 	struct init_totals told;
@@ -384,24 +443,34 @@ static void add_totals(const struct life *life, const void *packet)
 
 	memcpy(&told, packet, sizeof told);
 	count = told.successes + told.failures;
-	if (told.successes > TOTALS_MAX || told.failures > TOTALS_MAX || told.timeouts > told.failures || told.duration_us > count * age_us)
+	if (told.successes > TOTALS_MAX || told.failures > TOTALS_MAX ||
+	    told.timeouts > told.failures || told.duration_us > count * age_us)
 		return;
-	registry_add_totals(&life->setup->host->reserve, &(struct message_totals){.executions = count,
-	                                                                          .successes = told.successes,
-	                                                                          .failures = told.failures,
-	                                                                          .timeouts = told.timeouts,
-	                                                                          .duration_us = told.duration_us});
+	registry_add_totals(&life->setup->host->reserve,
+	                    &(struct message_totals){.executions = count,
+	                                             .successes = told.successes,
+	                                             .failures = told.failures,
+	                                             .timeouts = told.timeouts,
+	                                             .duration_us = told.duration_us});
 }
 
-/* One packet of init's, of which nothing is believed but that it speaks of its own sandbox. Whether there may be more. */
+/* One packet of init's, of which nothing is believed but that it speaks of its own sandbox. Whether
+ * there may be more. */
 static bool hear(struct life *life)
 {
 	enum sandbox_state state = (enum sandbox_state)life->told->state;
 	struct init_event told = {0};
-	/* Ours has none to send, and closing what another one sends could hold us up: it is left in the socket. */
-	ssize_t n = frame_peek_fds(life->setup->control) ? 0 : recv(life->setup->control, &told, sizeof told, MSG_DONTWAIT | MSG_TRUNC);
-	struct message_happened event = {
-		.kind = told.kind, .command = told.command, .pid = told.pid, .error = told.error, .result = told.result};
+	/* Ours has none to send, and closing what another one sends could hold us up: it is left in
+	 * the socket. */
+	ssize_t n =
+		frame_peek_fds(life->setup->control)
+			? 0
+			: recv(life->setup->control, &told, sizeof told, MSG_DONTWAIT | MSG_TRUNC);
+	struct message_happened event = {.kind = told.kind,
+	                                 .command = told.command,
+	                                 .pid = told.pid,
+	                                 .error = told.error,
+	                                 .result = told.result};
 
 	life->is_deaf = n == 0;
 	if (life->is_deaf && frame_peek_fds(life->setup->control))
@@ -417,8 +486,10 @@ static bool hear(struct life *life)
 		tell_limits(life);
 	/* Before Linux 6.11 the kernel does not count that where we look. */
 	if ((told.result.limits_hit & LIMIT_PIDS) && life->forks_refused == 0)
-		events_tell(&life->events, (struct message_happened){.kind = EVENT_FORKS_REFUSED}, NULL, state, 0);
-	events_tell(&life->events, event, &(struct iovec){told.argv, sizeof told.argv}, state, told.lost);
+		events_tell(&life->events, (struct message_happened){.kind = EVENT_FORKS_REFUSED},
+		            NULL, state, 0);
+	events_tell(&life->events, event, &(struct iovec){told.argv, sizeof told.argv}, state,
+	            told.lost);
 	return true;
 }
 
@@ -434,20 +505,25 @@ static bool is_hearing(struct life *life)
 	return !life->is_deaf && life->heard < HEARD_MAX;
 }
 
-/* Whether yett-audit can be told of what happens now. Commands and connections wait until it can; refusals of calls do not. */
+/* Whether yett-audit can be told of what happens now. Commands and connections wait until it can;
+ * refusals of calls do not. */
 static bool has_room(struct life *life)
 {
 	events_see_to_audit(&life->events, life->events.number);
 	return life->events.followers[0] >= 0
 	               ? frame_has_room(life->events.followers[0])
-	               : life->is_over || !life->told->recorded || life->setup->host->policy->audit != POLICY_AUDIT_REQUIRED;
+	               : life->is_over || !life->told->recorded ||
+	                         life->setup->host->policy->audit != POLICY_AUDIT_REQUIRED;
 }
 
-/* Hears at most so many packets. Before each it waits at most so long until yett-audit can be told, if that follows. */
+/* Hears at most so many packets. Before each it waits at most so long until yett-audit can be told,
+ * if that follows. */
 static void hear_all(struct life *life, unsigned most, int wait_ms)
 {
 	for (unsigned i = 0; i < most && !life->is_deaf; i++)
-		if ((!has_room(life) && fd_poll(life->events.followers[0], POLLOUT, wait_ms) <= 0) || !hear(life))
+		if ((!has_room(life) &&
+		     fd_poll(life->events.followers[0], POLLOUT, wait_ms) <= 0) ||
+		    !hear(life))
 			return;
 }
 
@@ -460,7 +536,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 static uint64_t see_to_followers(struct life *life)
 {
 	bool is_followed = events_are_followed(&life->events);
-	uint64_t next = denied_tell(&life->denied, &life->events, (enum sandbox_state)life->told->state);
+	uint64_t next =
+		denied_tell(&life->denied, &life->events, (enum sandbox_state)life->told->state);
 
 	if (life->events.is_spoilt || life->setup->is_spoilt)
 		spoil(life);
@@ -482,19 +559,22 @@ static void handle_listening(struct life *life)
 		life->holders[life->count++] = (struct holder){.socket = socket};
 }
 
-/* Whether anything but init runs, or has run since the last look: by what the kernel counts, not by what init says. */
+/* Whether anything but init runs, or has run since the last look: by what the kernel counts, not by
+ * what init says. */
 static void look(struct life *life, uint64_t now)
 {
 	uint64_t cpu_us = setup_count(life->setup, USAGE_CPU);
 
-	if (life->told->state == SANDBOX_RUNNING && (cpu_us != life->cpu_seen_us || setup_is_busy(life->setup)))
+	if (life->told->state == SANDBOX_RUNNING &&
+	    (cpu_us != life->cpu_seen_us || setup_is_busy(life->setup)))
 		life->busy_ms = now;
 	life->cpu_seen_us = cpu_us;
 	if (count_holders(life))
 		life->held_ms = now;
 }
 
-/* Of what is left of a limit a share, so that it is looked at more often, as something may happen in between. */
+/* Of what is left of a limit a share, so that it is looked at more often, as something may happen
+ * in between. */
 static uint64_t next_look(uint64_t left, uint64_t share)
 {
 	uint64_t next = left / share;
@@ -516,14 +596,16 @@ static uint64_t pause_idle(struct life *life, uint64_t now, uint64_t idle_ms)
 	return next_look(idle_ms, 4);
 }
 
-/* Does what is due. Milliseconds until there is something to look at again; UINT64_MAX: only if something happens. */
+/* Does what is due. Milliseconds until there is something to look at again; UINT64_MAX: only if
+ * something happens. */
 static uint64_t expire(struct life *life)
 {
 	const struct plan_life *limits = &life->told->life;
 	uint64_t now = clock_now_ms(), next = see_to_followers(life), rests_ms;
 	bool is_paused = life->told->state == SANDBOX_PAUSED, is_held = count_holders(life) > 0;
 
-	if ((limits->cpu_ms || limits->idle_ms || life->told->life.linger_ms) && now - life->seen_ms >= LOOK_MS_MIN) {
+	if ((limits->cpu_ms || limits->idle_ms || life->told->life.linger_ms) &&
+	    now - life->seen_ms >= LOOK_MS_MIN) {
 		look(life, now);
 		life->seen_ms = now;
 	}
@@ -535,13 +617,16 @@ static uint64_t expire(struct life *life)
 	} ends[] = {
 		{limits->wall_ms, now - life->started_ms, 0, ENDED_WALL_TIME},
 		/* on all processors at once it cannot be over before */
-		{is_paused ? 0 : limits->cpu_ms, (life->cpu_seen_us - life->cpu_before_us) / 1000, life->processors, ENDED_CPU_TIME},
-		{is_paused || limits->idle_pauses ? 0 : limits->idle_ms, now - life->busy_ms, 4, ENDED_IDLE},
+		{is_paused ? 0 : limits->cpu_ms, (life->cpu_seen_us - life->cpu_before_us) / 1000,
+	         life->processors, ENDED_CPU_TIME},
+		{is_paused || limits->idle_pauses ? 0 : limits->idle_ms, now - life->busy_ms, 4,
+	         ENDED_IDLE},
 		{is_held ? 0 : life->told->life.linger_ms, rests_ms, 4, ENDED_IDLE},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		uint64_t left = ends[i].limit_ms > ends[i].used_ms ? ends[i].limit_ms - ends[i].used_ms : 0;
+		uint64_t left =
+			ends[i].limit_ms > ends[i].used_ms ? ends[i].limit_ms - ends[i].used_ms : 0;
 
 		if (left > 0)
 			next = lesser(next, ends[i].share ? next_look(left, ends[i].share) : left);
@@ -559,16 +644,26 @@ static void turn(struct life *life, uint64_t wait_ms)
 	struct pollfd wait[LIFE_HOLDERS + HOLDERS_MAX + ASKING_MAX];
 	size_t count = life->count;
 
-	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? life->setup->init_pidfd : -1, .events = POLLIN};
-	wait[LIFE_CONTROL] =
-		(struct pollfd){.fd = is_running(life) && has_room(life) && is_hearing(life) ? life->setup->control : -1, .events = POLLIN};
-	wait[LIFE_DENIED] = (struct pollfd){.fd = is_running(life) ? denied_fd(&life->denied) : -1, .events = POLLIN};
-	wait[LIFE_NETWORK] =
-		(struct pollfd){.fd = is_running(life) && has_room(life) ? network_fd(&life->network, life->setup) : -1, .events = POLLIN};
-	wait[LIFE_LISTENING] = (struct pollfd){.fd = count < ARRAY_SIZE(life->holders) ? life->setup->listening : -1, .events = POLLIN};
+	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? life->setup->init_pidfd : -1,
+	                                  .events = POLLIN};
+	wait[LIFE_CONTROL] = (struct pollfd){
+		.fd = is_running(life) && has_room(life) && is_hearing(life) ? life->setup->control
+	                                                                     : -1,
+		.events = POLLIN};
+	wait[LIFE_DENIED] = (struct pollfd){.fd = is_running(life) ? denied_fd(&life->denied) : -1,
+	                                    .events = POLLIN};
+	wait[LIFE_NETWORK] = (struct pollfd){.fd = is_running(life) && has_room(life)
+	                                                   ? network_fd(&life->network, life->setup)
+	                                                   : -1,
+	                                     .events = POLLIN};
+	wait[LIFE_LISTENING] = (struct pollfd){
+		.fd = count < ARRAY_SIZE(life->holders) ? life->setup->listening : -1,
+		.events = POLLIN};
 	for (size_t i = 0; i < count; i++)
-		wait[LIFE_HOLDERS + i] = (struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
-	if (poll(wait, LIFE_HOLDERS + count, wait_ms > INT_MAX ? (wait_ms == UINT64_MAX ? -1 : INT_MAX) : (int)wait_ms) <= 0)
+		wait[LIFE_HOLDERS + i] =
+			(struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
+	if (poll(wait, LIFE_HOLDERS + count,
+	         wait_ms > INT_MAX ? (wait_ms == UINT64_MAX ? -1 : INT_MAX) : (int)wait_ms) <= 0)
 		return;
 	/* From the end: handling one may take it out of the table. */
 	for (size_t i = count; i > 0; i--)
@@ -593,12 +688,14 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 
 	if (!life)
 		return NULL;
-	(void)setsockopt(setup->control, SOL_SOCKET, SO_SNDBUF, &(int){CONTROL_BUFFER}, sizeof(int));
+	(void)setsockopt(setup->control, SOL_SOCKET, SO_SNDBUF, &(int){CONTROL_BUFFER},
+	                 sizeof(int));
 	life->setup = setup;
 	life->told = &setup->record;
 	life->denied.listener = listener;
 	life->events = EVENTS_NONE;
-	life->holders[life->count++] = (struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
+	life->holders[life->count++] =
+		(struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
 	life->started_ms = life->busy_ms = life->held_ms = clock_now_ms();
 	if (life->told->life.cpu_ms)
 		life->cpu_before_us = life->cpu_seen_us = setup_count(setup, USAGE_CPU);
@@ -606,7 +703,8 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 	life->told->attached = 1;
 	life->told->started_ms = clock_wall_ms();
 	life->told->state = SANDBOX_RUNNING;
-	life->told->recorded = setup->host->rootless ? 0 : setup->host->policy->profiles[setup->profile].record;
+	life->told->recorded =
+		setup->host->rootless ? 0 : setup->host->policy->profiles[setup->profile].record;
 	life->events.setup = life->told->recorded ? setup : NULL;
 	setup_publish(setup);
 	return life;
@@ -621,8 +719,11 @@ void life_keep(struct life *life)
 			turn(life, wait_ms);
 	}
 	if (life->told->state == SANDBOX_PAUSED)
-		(void)!cgroup_freeze(&life->setup->cgroup, false); /* the builder stands still with the rest, and is to be used again */
-	/* No command runs after this, and what init and the dialer have told is heard: nothing happens unrecorded at the end. */
+		(void)!cgroup_freeze(&life->setup->cgroup,
+		                     false); /* the builder stands still with the rest, and is to be
+		                                used again */
+	/* No command runs after this, and what init and the dialer have told is heard: nothing
+	 * happens unrecorded at the end. */
 	(void)syscall(SYS_pidfd_send_signal, life->setup->init_pidfd, SIGKILL, NULL, 0u);
 	(void)fd_poll(life->setup->init_pidfd, POLLIN, INIT_ANSWERS_MS);
 	hear_all(life, UINT16_MAX, FOLLOWED_LOOK_MS);
@@ -646,7 +747,8 @@ static void leave(struct life *life, enum sandbox_state state, enum ended_reason
 void life_end(struct life *life, bool out_of_memory)
 {
 	struct record *told = life->told;
-	uint64_t cleanup_ms = life->reason == ENDED_DESTROYED ? 0 : told->life.cleanup_ms, end_ms = clock_now_ms() + cleanup_ms, now;
+	uint64_t cleanup_ms = life->reason == ENDED_DESTROYED ? 0 : told->life.cleanup_ms,
+		 end_ms = clock_now_ms() + cleanup_ms, now;
 
 	if (out_of_memory && (life->reason == ENDED_CLOSED || life->reason == ENDED_INIT_DIED))
 		life->reason = ENDED_OOM;
@@ -656,13 +758,19 @@ void life_end(struct life *life, bool out_of_memory)
 	if (life->events.are_followed)
 		tell_limits(life);
 	denied_end(&life->denied, &life->events, SANDBOX_STOPPING);
-	life->setup->audit = audit_tell_of(life->setup, &(struct audit_record){.kind = AUDIT_ENDED}, NULL, 0);
-	events_tell(&life->events, (struct message_happened){.kind = EVENT_ENDED, .ended = life->reason}, NULL, SANDBOX_STOPPING,
-	            life->denied.lost);
+	life->setup->audit =
+		audit_tell_of(life->setup, &(struct audit_record){.kind = AUDIT_ENDED}, NULL, 0);
+	events_tell(&life->events,
+	            (struct message_happened){.kind = EVENT_ENDED, .ended = life->reason}, NULL,
+	            SANDBOX_STOPPING, life->denied.lost);
 	events_free(&life->events);
 	registry_add_totals(&life->setup->host->reserve, &(struct message_totals){.sandboxes = 1});
 	if (cleanup_ms) {
-		leave(life, life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED ? SANDBOX_FAILED : SANDBOX_STOPPED, life->reason);
+		leave(life,
+		      life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED
+		              ? SANDBOX_FAILED
+		              : SANDBOX_STOPPED,
+		      life->reason);
 		life->is_over = false;
 		while (!life->is_over && (now = clock_now_ms()) < end_ms)
 			turn(life, end_ms - now);

@@ -17,8 +17,11 @@ int network_fd(struct network *network, const struct setup *setup)
 		network->heard_ms = now;
 		network->heard = 0;
 	}
-	/* While all stand still nothing is started: it would wait for a builder that stands still, too. */
-	return network->heard < HEARD_MAX && setup->record.state == SANDBOX_RUNNING ? setup->egress.told : -1;
+	/* While all stand still nothing is started: it would wait for a builder that stands still,
+	 * too. */
+	return network->heard < HEARD_MAX && setup->record.state == SANDBOX_RUNNING
+	               ? setup->egress.told
+	               : -1;
 }
 
 bool network_is_full(const struct network *network)
@@ -29,7 +32,8 @@ bool network_is_full(const struct network *network)
 /* It is no more: once, it is started again. */
 static void handle_end(struct setup *setup, struct events *events)
 {
-	struct message_happened event = {.kind = EVENT_NETWORK_LOST, .count = setup_restart_network(setup)};
+	struct message_happened event = {.kind = EVENT_NETWORK_LOST,
+	                                 .count = setup_restart_network(setup)};
 
 	setup->record.network.open = 0;
 	events_tell(events, event, NULL, (enum sandbox_state)setup->record.state, 0);
@@ -37,7 +41,9 @@ static void handle_end(struct setup *setup, struct events *events)
 
 int network_change(struct setup *setup, uint32_t changes, int *rules)
 {
-	int r = setup->egress.told < 0 ? -ENOTCONN : changes != setup->record.network.changes ? -EAGAIN : 0;
+	int r = setup->egress.told < 0                     ? -ENOTCONN
+	        : changes != setup->record.network.changes ? -EAGAIN
+	                                                   : 0;
 
 	if (r == 0)
 		r = egress_send_rules(setup, EGRESS_ORDER_RULES, *rules);
@@ -61,19 +67,26 @@ static void count(struct record_network *all, const struct egress_told *told)
 
 void network_hear(struct network *network, struct setup *setup, struct events *events)
 {
-	static const uint32_t kinds[] = {[EGRESS_TOLD_CONNECTED] = EVENT_CONNECTED, [EGRESS_TOLD_CLOSED] = EVENT_DISCONNECTED,
-	                                 [EGRESS_TOLD_FAILED] = EVENT_UNREACHABLE,  [EGRESS_TOLD_DENIED] = EVENT_BLOCKED,
-	                                 [EGRESS_TOLD_FULL] = EVENT_FULL,           [EGRESS_TOLD_ASKED] = EVENT_ASKED};
+	static const uint32_t kinds[] = {[EGRESS_TOLD_CONNECTED] = EVENT_CONNECTED,
+	                                 [EGRESS_TOLD_CLOSED] = EVENT_DISCONNECTED,
+	                                 [EGRESS_TOLD_FAILED] = EVENT_UNREACHABLE,
+	                                 [EGRESS_TOLD_DENIED] = EVENT_BLOCKED,
+	                                 [EGRESS_TOLD_FULL] = EVENT_FULL,
+	                                 [EGRESS_TOLD_ASKED] = EVENT_ASKED};
 
 	while (network_fd(network, setup) >= 0) {
 		struct egress_told told;
-		/* Ours has none to send, and closing what another one sends could hold us up: then it is ended, with what it sent. */
+		/* Ours has none to send, and closing what another one sends could hold us up: then
+		 * it is ended, with what it sent. */
 		bool has_fds = frame_peek_fds(setup->egress.told);
-		ssize_t n = has_fds ? 0 : recv(setup->egress.told, &told, sizeof told, MSG_DONTWAIT | MSG_TRUNC);
+		ssize_t n = has_fds ? 0
+		                    : recv(setup->egress.told, &told, sizeof told,
+		                           MSG_DONTWAIT | MSG_TRUNC);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		if (n != sizeof told || told.kind < EGRESS_TOLD_CONNECTED || told.kind > EGRESS_TOLD_ASKED) {
+		if (n != sizeof told || told.kind < EGRESS_TOLD_CONNECTED ||
+		    told.kind > EGRESS_TOLD_ASKED) {
 			handle_end(setup, events);
 			return;
 		}
@@ -81,7 +94,10 @@ void network_hear(struct network *network, struct setup *setup, struct events *e
 		count(&setup->record.network, &told);
 		setup_publish(setup);
 		events_tell(events,
-		            (struct message_happened){.kind = kinds[told.kind], .count = told.count, .error = (uint32_t)told.error & 4095},
-		            &(struct iovec){&told, sizeof told}, (enum sandbox_state)setup->record.state, told.lost);
+		            (struct message_happened){.kind = kinds[told.kind],
+		                                      .count = told.count,
+		                                      .error = (uint32_t)told.error & 4095},
+		            &(struct iovec){&told, sizeof told},
+		            (enum sandbox_state)setup->record.state, told.lost);
 	}
 }

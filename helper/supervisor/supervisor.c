@@ -17,10 +17,12 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-/* Until init serves: a build waits for nobody, but for a file system of the client's that does not answer. */
+/* Until init serves: a build waits for nobody, but for a file system of the client's that does not
+ * answer. */
 #define INIT_DEADLINE_MS 20000
 
-/* As much of the plan as is used, in sealed memory: a descriptor or -errno. The steps that it does not use take none. */
+/* As much of the plan as is used, in sealed memory: a descriptor or -errno. The steps that it does
+ * not use take none. */
 static int seal_plan(const struct plan *plan)
 {
 	_cleanup_fd_ int memfd = memfd_create("yett-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -28,13 +30,15 @@ static int seal_plan(const struct plan *plan)
 	int r;
 
 	if (memfd < 0 || write(memfd, plan, length) != (ssize_t)length ||
-	    pwrite(memfd, plan->arena, plan->arena_used, offsetof(struct plan, arena)) != (ssize_t)plan->arena_used)
+	    pwrite(memfd, plan->arena, plan->arena_used, offsetof(struct plan, arena)) !=
+	            (ssize_t)plan->arena_used)
 		return errno ? -errno : -EIO;
 	r = fchmod(memfd, 0400) < 0 ? -errno : fd_seal(memfd); /* fd_new_sealed() */
 	return r < 0 ? r : steal_fd(&memfd);
 }
 
-int supervisor_order(int socket, const struct supervisor_request *request, const struct plan *plan, int rules, int connection)
+int supervisor_order(int socket, const struct supervisor_request *request, const struct plan *plan,
+                     int rules, int connection)
 {
 	_cleanup_fd_ int memory = seal_plan(plan);
 	int fds[3] = {memory}, count = 1, r = memory;
@@ -45,7 +49,9 @@ int supervisor_order(int socket, const struct supervisor_request *request, const
 	}
 	if (connection >= 0)
 		fds[count++] = connection;
-	return r < 0 ? r : privilege_send(socket, request ? (const void *)request : "", request ? sizeof *request : 1, fds, (size_t)count);
+	return r < 0 ? r
+	             : privilege_send(socket, request ? (const void *)request : "",
+	                              request ? sizeof *request : 1, fds, (size_t)count);
 }
 
 int supervisor_take_order(struct frame *frame, struct setup_order *order)
@@ -67,8 +73,10 @@ int supervisor_take_order(struct frame *frame, struct setup_order *order)
 	is_whole = next == (int)frame->fd_count;
 	frame_close_fds(frame);
 	/* A monitor is trusted; this is against a version of it that is not ours. */
-	return is_whole && fstat(order->memory, &st) == 0 && st.st_size >= (off_t)offsetof(struct plan, arena) &&
-	                       st.st_size == (off_t)(offsetof(struct plan, arena) + plan->arena_used) &&
+	return is_whole && fstat(order->memory, &st) == 0 &&
+	                       st.st_size >= (off_t)offsetof(struct plan, arena) &&
+	                       st.st_size ==
+	                               (off_t)(offsetof(struct plan, arena) + plan->arena_used) &&
 	                       (plan->share_fds > 0) == (order->connection >= 0) &&
 	                       plan_network_has_rules(plan->network) == (order->rules >= 0)
 	               ? 0
@@ -86,33 +94,41 @@ static int receive_order(int socket, struct setup_order *order)
 	return r;
 }
 
-/* Whether the label of a plan that requires one is in force. What init says counts: it has heard of no client yet. */
+/* Whether the label of a plan that requires one is in force. What init says counts: it has heard of
+ * no client yet. */
 static int check_label(const struct plan *plan, const char *label, struct yett_error *error)
 {
-	const char *profile = plan_text(plan, plan->label), *type = plan_text(plan, plan->selinux_type);
+	const char *profile = plan_text(plan, plan->label),
+		   *type = plan_text(plan, plan->selinux_type);
 	char enforced[INIT_LABEL_SIZE], context[INIT_LABEL_SIZE];
 
 	(void)snprintf(enforced, sizeof enforced, "%s (enforce)", profile);
 	(void)snprintf(context, sizeof context, "system_u:system_r:%s:", type);
-	if (!plan->label_required || strcmp(label, enforced) == 0 || (*type && strncmp(label, context, strlen(context)) == 0))
+	if (!plan->label_required || strcmp(label, enforced) == 0 ||
+	    (*type && strncmp(label, context, strlen(context)) == 0))
 		return 0;
-	return error_set(error, YETT_E_UNSUPPORTED, 0, "the label '%s' is required and not enforced: '%s'", *profile ? profile : type,
-	                 label);
+	return error_set(error, YETT_E_UNSUPPORTED, 0,
+	                 "the label '%s' is required and not enforced: '%s'",
+	                 *profile ? profile : type, label);
 }
 
 /*
- * Whoever is in the host's network namespace may connect to the abstract sockets of others there (unix(7)), unless Landlock's scope or
- * SELinux is against it: where that enforces, init fails if it cannot take its label. AppArmor is not asked, since not each kernel that has
- * it has it look at Unix sockets. What init says counts, as above, and of SELinux what was seen when the policy was read.
+ * Whoever is in the host's network namespace may connect to the abstract sockets of others there
+ * (unix(7)), unless Landlock's scope or SELinux is against it: where that enforces, init fails if
+ * it cannot take its label. AppArmor is not asked, since not each kernel that has it has it look at
+ * Unix sockets. What init says counts, as above, and of SELinux what was seen when the policy was
+ * read.
  */
-static int check_scope(const struct setup *setup, const struct plan *plan, uint32_t landlock_abi, struct yett_error *error)
+static int check_scope(const struct setup *setup, const struct plan *plan, uint32_t landlock_abi,
+                       struct yett_error *error)
 {
 	if (plan->network != PLAN_NETWORK_HOST || landlock_abi >= 6 /* landlock(7) */ ||
 	    setup->host->templates[plan->profile].selinux == SELINUX_ENFORCING)
 		return 0;
-	return error_set(error, YETT_E_UNSUPPORTED, 0,
-	                 "the network host takes Landlock of version 6 (Linux 6.12), of which %u is in force, or SELinux, which enforces",
-	                 landlock_abi);
+	return error_set(
+		error, YETT_E_UNSUPPORTED, 0,
+		"the network host takes Landlock of version 6 (Linux 6.12), of which %u is in force, or SELinux, which enforces",
+		landlock_abi);
 }
 
 static bool is_listener(int fd)
@@ -123,12 +139,15 @@ static bool is_listener(int fd)
 }
 
 /*
- * One packet of init's, or that it has ended. 1, 0 when nothing came in time, or -errno. Descriptors that are not what they should be are
- * left open until our end: closing one can take as long as a captured init wants. socket(7), SO_LINGER
+ * One packet of init's, or that it has ended. 1, 0 when nothing came in time, or -errno.
+ * Descriptors that are not what they should be are left open until our end: closing one can take as
+ * long as a captured init wants. socket(7), SO_LINGER
  */
-static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame, struct init_report *ret_report)
+static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame,
+                       struct init_report *ret_report)
 {
-	struct pollfd wait[] = {{.fd = setup->control, .events = POLLIN}, {.fd = setup->init_pidfd, .events = POLLIN}};
+	struct pollfd wait[] = {{.fd = setup->control, .events = POLLIN},
+	                        {.fd = setup->init_pidfd, .events = POLLIN}};
 	uint64_t now = clock_now_ms();
 	ssize_t n;
 	int r;
@@ -137,12 +156,14 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 		return 0;
 	frame_close_fds(frame);
 	/*
-	 * What is none stays in the socket, with the descriptors it may have. One that ends with an order unread says that once, before
-	 * what is there to be read, and whenever it comes to its end. unix(7)
+	 * What is none stays in the socket, with the descriptors it may have. One that ends with an
+	 * order unread says that once, before what is there to be read, and whenever it comes to
+	 * its end. unix(7)
 	 */
 	n = recv(setup->control, frame->bytes, sizeof frame->bytes, MSG_PEEK | MSG_DONTWAIT);
 	if (n < 0 && errno == ECONNRESET)
-		n = recv(setup->control, frame->bytes, sizeof frame->bytes, MSG_PEEK | MSG_DONTWAIT);
+		n = recv(setup->control, frame->bytes, sizeof frame->bytes,
+		         MSG_PEEK | MSG_DONTWAIT);
 	if (n != sizeof *ret_report)
 		return -ECHILD;
 	r = frame_receive(setup->control, frame, MSG_DONTWAIT);
@@ -156,29 +177,33 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 		return -EPROTO;
 	}
 	memcpy(ret_report, frame->bytes, sizeof *ret_report);
-	ret_report->layers.label[INIT_LABEL_SIZE - 1] = ret_report->step[sizeof ret_report->step - 1] = '\0';
+	ret_report->layers.label[INIT_LABEL_SIZE - 1] =
+		ret_report->step[sizeof ret_report->step - 1] = '\0';
 	return 1;
 }
 
-/* Why there is no sandbox: what a process of ours said, or else init, of which nothing is believed but that it is text. */
-static int explain_failure(const struct setup *setup, const struct init_report *report, struct yett_error *error)
+/* Why there is no sandbox: what a process of ours said, or else init, of which nothing is believed
+ * but that it is text. */
+static int explain_failure(const struct setup *setup, const struct init_report *report,
+                           struct yett_error *error)
 {
 	int r = setup_explain(setup, 0, error);
 
 	if (r != 0)
 		return r;
-	if (report->error > 0 && report->refused.code != YETT_OK && error_is_sound(&report->refused)) {
+	if (report->error > 0 && report->refused.code != YETT_OK &&
+	    error_is_sound(&report->refused)) {
 		*error = report->refused;
 		return (int)error->code;
 	}
-	error_set(error, YETT_E_INIT_FAILED, 0, "init failed%s%s: %s", report->step[0] ? " at " : "", report->step,
-	          error_number_text(report->error));
+	error_set(error, YETT_E_INIT_FAILED, 0, "init failed%s%s: %s",
+	          report->step[0] ? " at " : "", report->step, error_number_text(report->error));
 	return error_cause(error, "init", report->error);
 }
 
 /* Waits for init's word that it serves the channel. */
-static int await_init(struct setup *setup, const struct plan *plan, struct init_layers *ret_layers, int *ret_listener,
-                      struct yett_error *error)
+static int await_init(struct setup *setup, const struct plan *plan, struct init_layers *ret_layers,
+                      int *ret_listener, struct yett_error *error)
 {
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	struct init_report report = {.error = ECHILD};
@@ -192,13 +217,15 @@ static int await_init(struct setup *setup, const struct plan *plan, struct init_
 	frame_close_fds(frame);
 	setup_end_sharer(setup);
 	if (r == 0)
-		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox was not ready within %d s", INIT_DEADLINE_MS / 1000);
+		return error_set(error, YETT_E_INIT_FAILED, 0,
+		                 "the sandbox was not ready within %d s", INIT_DEADLINE_MS / 1000);
 	if (r < 0 || report.error != 0 || report.kind != INIT_ORDER_SANDBOX)
 		return explain_failure(setup, &report, error);
 	*ret_layers = report.layers;
 	r = egress_await(setup);
 	if (r < 0)
-		return explain_failure(setup, &(struct init_report){.step = "network", .error = -r}, error);
+		return explain_failure(setup, &(struct init_report){.step = "network", .error = -r},
+		                       error);
 	r = check_label(plan, report.layers.label, error);
 	return r == 0 ? check_scope(setup, plan, report.layers.landlock_abi, error) : r;
 }
@@ -209,13 +236,16 @@ static int admit(struct setup *setup, const struct setup_order *order, struct ye
 	int r;
 
 	if (order->plan->policy_generation != setup->host->policy->generation)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
+		                 "the policy was loaded anew; ask again");
 	r = setup_reserve(setup, order, error);
-	return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox could not be set up: %s", strerror(-r)) : r;
+	return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0,
+	                         "the sandbox could not be set up: %s", strerror(-r))
+	             : r;
 }
 
-static int create(struct setup *setup, const struct setup_order *order, int *ret_channel, int *ret_listener,
-                  struct supervisor_created *created)
+static int create(struct setup *setup, const struct setup_order *order, int *ret_channel,
+                  int *ret_listener, struct supervisor_created *created)
 {
 	struct yett_error *error = &created->error;
 	int r = setup_build(setup, order, ret_channel);
@@ -227,21 +257,27 @@ static int create(struct setup *setup, const struct setup_order *order, int *ret
 	if (r < 0)
 		r = setup_explain(setup, r, error);
 	if (r < 0)
-		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox could not be set up: %s", strerror(-r));
+		return error_set(error, YETT_E_INIT_FAILED, 0,
+		                 "the sandbox could not be set up: %s", strerror(-r));
 	return r == 0 ? await_init(setup, order->plan, &created->layers, ret_listener, error) : r;
 }
 
 /* Nothing is written down of one that is dry. Otherwise as audit_tell_of(). */
-static int tell_audit(struct setup *setup, const struct setup_order *order, enum audit_kind kind, const struct yett_error *error)
+static int tell_audit(struct setup *setup, const struct setup_order *order, enum audit_kind kind,
+                      const struct yett_error *error)
 {
 	struct audit_record record = {.kind = kind, .asker = order->plan->asker, .error = *error};
 	const int fds[] = {order->memory, order->rules};
 
-	return order->plan->is_dry ? -ENOENT : audit_tell_of(setup, &record, fds, 1 + (kind == AUDIT_CREATE && order->rules >= 0));
+	return order->plan->is_dry ? -ENOENT
+	                           : audit_tell_of(setup, &record, fds,
+	                                           1 + (kind == AUDIT_CREATE && order->rules >= 0));
 }
 
-/* Where we are killed in between, the next sweep tells of its end, if nothing else. What audit_await() is to have. */
-static int begin_record(struct setup *setup, const struct setup_order *order, const struct yett_error *none)
+/* Where we are killed in between, the next sweep tells of its end, if nothing else. What
+ * audit_await() is to have. */
+static int begin_record(struct setup *setup, const struct setup_order *order,
+                        const struct yett_error *none)
 {
 	record_plan(&setup->record, order->plan);
 	setup->record.created_ms = clock_wall_ms();
@@ -250,8 +286,10 @@ static int begin_record(struct setup *setup, const struct setup_order *order, co
 	return tell_audit(setup, order, AUDIT_CREATE, none);
 }
 
-/* There is to be no sandbox: it could not be made, or only that was asked, and the plan is the answer. Whether there may be another. */
-static bool give_up(struct setup *setup, struct setup_order *order, int socket, struct supervisor_created *created, bool is_begun)
+/* There is to be no sandbox: it could not be made, or only that was asked, and the plan is the
+ * answer. Whether there may be another. */
+static bool give_up(struct setup *setup, struct setup_order *order, int socket,
+                    struct supervisor_created *created, bool is_begun)
 {
 	const struct supervisor_notice is_planned = {.kind = NOTICE_DONE};
 
@@ -263,17 +301,21 @@ static bool give_up(struct setup *setup, struct setup_order *order, int socket, 
 	if (created->is_told)
 		setup->audit = tell_audit(setup, order, AUDIT_FAILED, &created->error);
 	(void)setup_finish(setup);
-	order->connection = fd_close(order->connection); /* the monitor holds it, too, until we have answered */
+	order->connection =
+		fd_close(order->connection); /* the monitor holds it, too, until we have answered */
 	setup_forget(setup);
-	if (created->code == 0 && frame_send(socket, &is_planned, sizeof is_planned, &order->memory, 1, 0) < 0)
-		created->code = error_set(&created->error, YETT_E_INIT_FAILED, 0, "the plan cannot be told");
+	if (created->code == 0 &&
+	    frame_send(socket, &is_planned, sizeof is_planned, &order->memory, 1, 0) < 0)
+		created->code = error_set(&created->error, YETT_E_INIT_FAILED, 0,
+		                          "the plan cannot be told");
 	if (created->code != 0)
 		(void)!frame_send(socket, created, sizeof *created, &order->memory, 1, 0);
 	setup_drop_order(order);
 	return created->code > 0;
 }
 
-/* The whole way of an order, from the plan to the end of its sandbox. Whether all went well enough to be used again. */
+/* The whole way of an order, from the plan to the end of its sandbox. Whether all went well enough
+ * to be used again. */
 static bool serve(struct setup *setup, struct setup_order *order, int socket, bool is_kept)
 {
 	_cleanup_fd_ int channel = -1, listener = -1;
@@ -295,7 +337,9 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 		setup->record.private_uid = created.private_uid;
 		setup->record.layers = created.layers;
 		life = life_begin(setup, socket, listener);
-		created.code = life ? 0 : error_set(&created.error, YETT_E_INIT_FAILED, 0, "no memory for a sandbox");
+		created.code = life ? 0
+		                    : error_set(&created.error, YETT_E_INIT_FAILED, 0,
+		                                "no memory for a sandbox");
 	}
 	if (!life)
 		return give_up(setup, order, socket, &created, is_begun);
@@ -303,11 +347,14 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	order->connection = fd_close(order->connection);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
 	if (r < 0)
-		(void)frame_close_socket(steal_fd(&channel)); /* nobody else has that end, and a captured init may have used the other */
-	channel = closing_fd(channel); /* the client's end is the client's: while we held it, init would never see it close */
+		(void)frame_close_socket(
+			steal_fd(&channel)); /* nobody else has that end, and a captured init may
+		                                have used the other */
+	channel = closing_fd(channel); /* the client's end is the client's: while we held it, init
+	                                  would never see it close */
 	setup_keep_order(setup, order);
-	/* While a sandbox runs, only what ending it takes is effective; the rest is kept for what may come: mounts, another network, the
-	 * next one. */
+	/* While a sandbox runs, only what ending it takes is effective; the rest is kept for what
+	 * may come: mounts, another network, the next one. */
 	narrowed = privilege_narrow();
 	if (r == 0)
 		r = narrowed;
@@ -317,7 +364,8 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	return r == 0 && (!is_kept || privilege_raise() == 0);
 }
 
-/* Puts itself at the listener's disposal; a new socket for orders, or -errno when the listener is gone. */
+/* Puts itself at the listener's disposal; a new socket for orders, or -errno when the listener is
+ * gone. */
 static int announce(const struct setup_host *host, uid_t uid, uint32_t profile, int pool)
 {
 	struct supervisor_ready ready = {uid, profile, host->policy->generation};
@@ -332,10 +380,12 @@ static int announce(const struct setup_host *host, uid_t uid, uint32_t profile, 
 	return r < 0 ? r : pair[0];
 }
 
-/* Waits for an order, or its end. Who asks about the sandbox before finds nobody. False: one of these could not be closed. */
+/* Waits for an order, or its end. Who asks about the sandbox before finds nobody. False: one of
+ * these could not be closed. */
 static bool await_order(const struct setup *setup, int socket)
 {
-	struct pollfd wait[] = {{.fd = socket, .events = POLLIN}, {.fd = setup->listening, .events = POLLIN}};
+	struct pollfd wait[] = {{.fd = socket, .events = POLLIN},
+	                        {.fd = setup->listening, .events = POLLIN}};
 
 	for (;;) {
 		int asking, ready = poll(wait, ARRAY_SIZE(wait), -1);
@@ -360,8 +410,9 @@ static void stand_alone(void)
 }
 
 /*
- * The life of a supervisor. Everything it made is gone when it returns. With a pool it prepares itself ahead; without
- * one the order is there already, and tells whether it may prepare anything at all.
+ * The life of a supervisor. Everything it made is gone when it returns. With a pool it prepares
+ * itself ahead; without one the order is there already, and tells whether it may prepare anything
+ * at all.
  */
 static void run(const struct setup_host *host, const struct supervisor_ahead *ahead, int socket)
 {
@@ -369,18 +420,23 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 	struct setup_order order = SETUP_NO_ORDER;
 	struct supervisor_created failed = {.code = YETT_E_INIT_FAILED};
 	struct setup *setup = NULL;
-	int r = privilege_raise(), prepared; /* to PRIVILEGE_BUILD: whoever forked us has it in its permitted set */
+	int r = privilege_raise(),
+	    prepared; /* to PRIVILEGE_BUILD: whoever forked us has it in its permitted set */
 	bool is_ahead = ahead != NULL, is_useless;
 
 	if (r < 0 || (!is_ahead && receive_order(socket, &order) <= 0))
 		return;
 	if (!is_ahead && (order.plan->life.linger || order.plan->life.cleanup_ms))
 		stand_alone();
-	subject = is_ahead ? (struct idmap_subject){.uid = ahead->uid, .gid = ahead->gid} : setup_subject(order.plan);
-	prepared = setup_prepare(host, &subject, is_ahead ? ahead->profile : order.plan->profile, order.plan, &setup, &failed.error);
+	subject = is_ahead ? (struct idmap_subject){.uid = ahead->uid, .gid = ahead->gid}
+	                   : setup_subject(order.plan);
+	prepared = setup_prepare(host, &subject, is_ahead ? ahead->profile : order.plan->profile,
+	                         order.plan, &setup, &failed.error);
 	if (prepared < 0)
-		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s", strerror(-prepared));
-	/* What was missing when nobody asked may be there for the next one, who asks: it gets one that tries again. */
+		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s",
+		          strerror(-prepared));
+	/* What was missing when nobody asked may be there for the next one, who asks: it gets one
+	 * that tries again. */
 	is_useless = prepared != 0 && is_ahead && fd_poll(socket, POLLIN, 0) == 0;
 	while (!is_useless) {
 		bool is_good;
@@ -403,11 +459,12 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 	}
 	if (setup)
 		setup_end(setup);
-	/* Our end closes the socket: a captured decider may have sent on it what takes long to close. */
+	/* Our end closes the socket: a captured decider may have sent on it what takes long to
+	 * close. */
 }
 
-int supervisor_start(const struct setup_host *host, const struct place *place, const struct supervisor_ahead *ahead,
-                     struct supervisor *ret_supervisor)
+int supervisor_start(const struct setup_host *host, const struct place *place,
+                     const struct supervisor_ahead *ahead, struct supervisor *ret_supervisor)
 {
 	int pair[2];
 	pid_t pid;
@@ -420,7 +477,8 @@ int supervisor_start(const struct setup_host *host, const struct place *place, c
 		sigset_t no_signals;
 
 		(void)sigemptyset(&no_signals);
-		(void)sigprocmask(SIG_SETMASK, &no_signals, NULL); /* init and its commands inherit it */
+		(void)sigprocmask(SIG_SETMASK, &no_signals,
+		                  NULL); /* init and its commands inherit it */
 		setup_host_keep_only(host, keep_open, ARRAY_SIZE(keep_open));
 		run(host, ahead, pair[1]);
 		_exit(0);

@@ -10,8 +10,10 @@ static int start(struct yett_connection *connection, const char *name, struct ye
 {
 	static const char *const argv[] = {"sh", "-c", "pwd; exit 3", NULL};
 	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_AS_OUTPUT};
-	const struct yett_sandbox_options keep = {.size = sizeof keep, .name = name, .flags = YETT_SANDBOX_LINGER};
-	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio, .capture_bytes = 65536};
+	const struct yett_sandbox_options keep = {
+		.size = sizeof keep, .name = name, .flags = YETT_SANDBOX_LINGER};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = argv, .stdio = stdio, .capture_bytes = 65536};
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_command *command = NULL;
 	struct yett_command_list *list = NULL;
@@ -34,7 +36,8 @@ static int start(struct yett_connection *connection, const char *name, struct ye
 	return r;
 }
 
-static int get(struct yett_connection *connection, const char *name, uint64_t id, struct yett_error *error)
+static int get(struct yett_connection *connection, const char *name, uint64_t id,
+               struct yett_error *error)
 {
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_command *command = NULL;

@@ -20,7 +20,8 @@ static int complain(const struct yett_error *error)
 static int print_file(const struct yett_file_info *info, void *data)
 {
 	(void)data;
-	printf("%s %s %llu %s\n", info->permissions, info->owner, (unsigned long long)info->size_bytes, info->name);
+	printf("%s %s %llu %s\n", info->permissions, info->owner,
+	       (unsigned long long)info->size_bytes, info->name);
 	return 0;
 }
 
@@ -30,10 +31,12 @@ static void print_skipped(const char *path, const char *why, void *data)
 	fprintf(stderr, "copy_files: %s: %s\n", path, why);
 }
 
-static int work(struct yett_sandbox *sandbox, const char *directory, char **argv, struct yett_error *error)
+static int work(struct yett_sandbox *sandbox, const char *directory, char **argv,
+                struct yett_error *error)
 {
 	const struct yett_copy_options copy = {.size = sizeof copy, .on_skipped = print_skipped};
-	const struct yett_command_options command = {.size = sizeof command, .argv = (const char *const *)argv, .cwd = "/tmp/work"};
+	const struct yett_command_options command = {
+		.size = sizeof command, .argv = (const char *const *)argv, .cwd = "/tmp/work"};
 	struct yett_output *output = NULL;
 	char back[4096];
 	int r = yett_copy_in(sandbox, directory, "/tmp/work", &copy, NULL, error);
@@ -63,7 +66,8 @@ int main(int argc, char *argv[])
 		return 2;
 	}
 	if (yett_key_ensure(NULL, &created, &error) || yett_connect(NULL, &connection, &error) ||
-	    yett_sandbox_create(connection, NULL, &sandbox, &error) || work(sandbox, argv[1], argv + 2, &error))
+	    yett_sandbox_create(connection, NULL, &sandbox, &error) ||
+	    work(sandbox, argv[1], argv + 2, &error))
 		status = complain(&error);
 	if (yett_sandbox_end(sandbox, &error))
 		status = complain(&error);

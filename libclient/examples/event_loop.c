@@ -57,7 +57,8 @@ static void on_exit_of(struct yett_command *command, void *data)
 static int start(struct loop *loop, const char *text, struct yett_error *error)
 {
 	const char *const argv[] = {"sh", "-c", text, NULL};
-	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .on_exit = on_exit_of, .data = loop};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = argv, .on_exit = on_exit_of, .data = loop};
 	struct yett_command *command;
 	int r = yett_sandbox_exec(loop->sandbox, &options, &command, error);
 

@@ -15,7 +15,8 @@ static void print(const struct yett_event *event, void *data)
 }
 
 /* Any program of the same user can do this, by the id or the name. */
-static int follow(struct yett_connection *connection, struct yett_sandbox *sandbox, struct yett_error *error)
+static int follow(struct yett_connection *connection, struct yett_sandbox *sandbox,
+                  struct yett_error *error)
 {
 	static const char *const argv[] = {"sh", "-c", "exit 3", NULL};
 	const struct yett_command_options options = {.size = sizeof options, .argv = argv};

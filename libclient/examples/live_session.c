@@ -16,8 +16,10 @@ static void check(int r, const struct yett_error *error)
 
 int main(void)
 {
-	static const char *const argv[] = {"sh", "-c", "until [ -s in ]; do sleep 0.01; done; tr a-z A-Z <in >out", NULL};
-	const struct yett_command_options background = {.size = sizeof background, .argv = argv, .cwd = "/tmp"};
+	static const char *const argv[] = {
+		"sh", "-c", "until [ -s in ]; do sleep 0.01; done; tr a-z A-Z <in >out", NULL};
+	const struct yett_command_options background = {
+		.size = sizeof background, .argv = argv, .cwd = "/tmp"};
 	static struct yett_connection *connection, *own; /* what the first one has goes with it */
 	static struct yett_sandbox *sandbox, *attached;
 	static struct yett_command *command, *found;
@@ -44,13 +46,17 @@ int main(void)
 	                    and of the sandbox if the second has failed */
 		return second < 0 || waitpid(second, &status, 0) != second || status != 0;
 
-	check(yett_connect(NULL, &own, &error), &error); /* one of its own; from the first it has the two ids */
-	check(yett_sandbox_attach(own, yett_sandbox_get_info(sandbox)->id, &attached, &error), &error);
-	check(yett_command_attach(attached, yett_command_id(command), NULL, &found, &error), &error);
+	check(yett_connect(NULL, &own, &error),
+	      &error); /* one of its own; from the first it has the two ids */
+	check(yett_sandbox_attach(own, yett_sandbox_get_info(sandbox)->id, &attached, &error),
+	      &error);
+	check(yett_command_attach(attached, yett_command_id(command), NULL, &found, &error),
+	      &error);
 	check(yett_command_wait(found, -1, &result, &error), &error);
 	check(yett_file_read(attached, "/tmp/out", 4096, &bytes, &length, &error), &error);
 	check(yett_sandbox_usage(own, yett_sandbox_get_info(attached)->id, &usage, &error), &error);
-	printf("status %d, and it wrote: %sout of memory: %llu times\n", result->status, bytes, (unsigned long long)usage->oom_kills);
+	printf("status %d, and it wrote: %sout of memory: %llu times\n", result->status, bytes,
+	       (unsigned long long)usage->oom_kills);
 
 	yett_free(bytes);
 	yett_free(usage);

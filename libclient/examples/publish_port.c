@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <yett.h>
 
-static int serve(struct yett_sandbox *sandbox, struct yett_relay *relay, struct yett_command *command, struct yett_error *error)
+static int serve(struct yett_sandbox *sandbox, struct yett_relay *relay,
+                 struct yett_command *command, struct yett_error *error)
 {
-	struct pollfd fds[] = {{yett_sandbox_fd(sandbox), POLLIN, 0}, {yett_relay_fd(relay), POLLIN, 0}};
+	struct pollfd fds[] = {{yett_sandbox_fd(sandbox), POLLIN, 0},
+	                       {yett_relay_fd(relay), POLLIN, 0}};
 	int r;
 
 	/* a command that has ended is told of by the sandbox's descriptor */
@@ -18,10 +20,12 @@ static int serve(struct yett_sandbox *sandbox, struct yett_relay *relay, struct 
 	return r;
 }
 
-static int run(struct yett_sandbox *sandbox, uint16_t port, const char *const *argv, struct yett_error *error)
+static int run(struct yett_sandbox *sandbox, uint16_t port, const char *const *argv,
+               struct yett_error *error)
 {
 	static const int stdio[] = {YETT_STDIO_INHERIT, YETT_STDIO_INHERIT, YETT_STDIO_INHERIT};
-	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = argv, .stdio = stdio};
 	struct yett_command *command = NULL;
 	struct yett_relay *relay;
 	uint16_t chosen;

@@ -5,10 +5,12 @@
 #include <string.h>
 #include <yett.h>
 
-static int list(struct yett_connection *connection, const struct yett_sandbox_options *options, struct yett_error *error)
+static int list(struct yett_connection *connection, const struct yett_sandbox_options *options,
+                struct yett_error *error)
 {
 	static const char *const argv[] = {"ls", "/srv/data", NULL};
-	const struct yett_command_options command = {.size = sizeof command, .argv = argv, .timeout_ms = 10000};
+	const struct yett_command_options command = {
+		.size = sizeof command, .argv = argv, .timeout_ms = 10000};
 	const struct yett_sandbox_info *info;
 	struct yett_sandbox *sandbox;
 	struct yett_output *output = NULL;
@@ -29,9 +31,14 @@ static int list(struct yett_connection *connection, const struct yett_sandbox_op
 
 int main(int argc, char **argv)
 {
-	struct yett_share share = {.size = sizeof share, .path = argc > 1 ? argv[argc - 1] : NULL, .target = "/srv/data"};
-	const struct yett_sandbox_options options = {
-		.size = sizeof options, .shares = &share, .shares_count = 1, .memory_bytes = 64 << 20, .pids = 16};
+	struct yett_share share = {.size = sizeof share,
+	                           .path = argc > 1 ? argv[argc - 1] : NULL,
+	                           .target = "/srv/data"};
+	const struct yett_sandbox_options options = {.size = sizeof options,
+	                                             .shares = &share,
+	                                             .shares_count = 1,
+	                                             .memory_bytes = 64 << 20,
+	                                             .pids = 16};
 	struct yett_connection *connection;
 	struct yett_error error = {0};
 	char *plan;

@@ -9,7 +9,8 @@ static int stop(struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	static const char *const argv[] = {"sh", "-c", "echo ready; sleep 60", NULL};
 	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_PIPE, YETT_STDIO_NULL};
-	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio, .timeout_ms = 30000};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = argv, .stdio = stdio, .timeout_ms = 30000};
 	struct yett_command *command;
 	const struct yett_result *result;
 	char text[16];

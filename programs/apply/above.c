@@ -28,7 +28,8 @@ static int add(struct diff *diff, const char *path, const struct ident *ident, s
 		return -ENOMEM;
 	diff->changes = more;
 	diff->room = diff->count + 1;
-	more[diff->count] = (struct change){.path = strdup(path), .new = {ident->mode, ident->size}, .layer = layer};
+	more[diff->count] = (struct change){
+		.path = strdup(path), .new = {ident->mode, ident->size}, .layer = layer};
 	return more[diff->count++].path ? 0 : -ENOMEM;
 }
 

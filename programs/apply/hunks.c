@@ -1,7 +1,8 @@
 /*
- * See apply.h. Each change is shown and asked for, that of a text hunk by hunk. What is shown is made harmless: a terminal acts on nothing
- * of it. Hunks are those of libgit2, of the source's present content. What was shown is kept in memory, and is what is applied: a sandbox
- * may be changing the layer meanwhile.
+ * See apply.h. Each change is shown and asked for, that of a text hunk by hunk. What is shown is
+ * made harmless: a terminal acts on nothing of it. Hunks are those of libgit2, of the source's
+ * present content. What was shown is kept in memory, and is what is applied: a sandbox may be
+ * changing the layer meanwhile.
  */
 #include "programs/apply/apply.h"
 
@@ -11,7 +12,9 @@
 #include "base/json.h"
 
 #define ANSWER_MAX 256
-#define KEPT_MAX   ((size_t)256 << 20) /* of what was chosen, together; a quarter of what the program may have */
+#define KEPT_MAX     \
+	((size_t)256 \
+	 << 20) /* of what was chosen, together; a quarter of what the program may have */
 
 static const char not_chosen[] = "was not chosen";
 
@@ -49,7 +52,8 @@ static void put_harmless(FILE *to, const char *bytes, size_t size)
 		uint32_t point;
 
 		n = json_utf8_next(bytes + at, size - at, &point);
-		if (n > 0 && (point == '\n' || point == '\t' || (point >= ' ' && !json_is_harmful(point)))) {
+		if (n > 0 &&
+		    (point == '\n' || point == '\t' || (point >= ' ' && !json_is_harmful(point)))) {
 			(void)fwrite(bytes + at, 1, n, to);
 			continue;
 		}
@@ -78,15 +82,18 @@ static int load_both(struct apply *apply, struct asked *asked)
 	int r = 0;
 
 	if (plan_has_content(item))
-		r = read_content(apply->diff.layers[item->change->layer], item->path, new, &asked->new, &asked->new_size);
-	if (r == 0 && S_ISREG(old.mode) && is_shown(old.mode, old.size) && is_shown(new->mode, new->size))
+		r = read_content(apply->diff.layers[item->change->layer], item->path, new,
+		                 &asked->new, &asked->new_size);
+	if (r == 0 && S_ISREG(old.mode) && is_shown(old.mode, old.size) &&
+	    is_shown(new->mode, new->size))
 		r = read_content(apply->source, item->path, &old, &asked->old, &asked->old_size);
 	if (r == 0)
 		r = look_at(apply->source, item->path, &now);
 	return r < 0 ? r : plan_is_same(&now, &item->old) ? 0 : -EAGAIN;
 }
 
-/* The hunks, where both are texts or not there. -EAGAIN: it is not what the walk found, or changes. */
+/* The hunks, where both are texts or not there. -EAGAIN: it is not what the walk found, or changes.
+ */
 static int load(struct apply *apply, struct asked *asked)
 {
 	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
@@ -100,11 +107,13 @@ static int load(struct apply *apply, struct asked *asked)
 		                       memcmp(asked->new, asked->old, asked->old_size) == 0)
 		               ? 0
 		               : -EAGAIN;
-	if (!is_shown(item->old.mode, item->old.size) || !is_shown(item->change->new.mode, item->change->new.size) ||
+	if (!is_shown(item->old.mode, item->old.size) ||
+	    !is_shown(item->change->new.mode, item->change->new.size) ||
 	    !is_text(asked->old, asked->old_size) || !is_text(asked->new, asked->new_size))
 		return 0;
 	options.flags = GIT_DIFF_FORCE_TEXT;
-	if (git_patch_from_buffers(&asked->patch, asked->old, asked->old_size, "a", asked->new, asked->new_size, "a", &options) < 0)
+	if (git_patch_from_buffers(&asked->patch, asked->old, asked->old_size, "a", asked->new,
+	                           asked->new_size, "a", &options) < 0)
 		asked->patch = NULL;
 	return 0;
 }
@@ -157,7 +166,8 @@ static void put_hunk(FILE *to, const struct asked *asked, size_t i)
 	if (git_patch_get_hunk(&hunk, &lines, asked->patch, i) < 0)
 		return;
 	put_harmless(to, hunk->header, hunk->header_len);
-	for (size_t j = 0; j < lines && git_patch_get_line_in_hunk(&line, asked->patch, i, j) == 0; j++) {
+	for (size_t j = 0; j < lines && git_patch_get_line_in_hunk(&line, asked->patch, i, j) == 0;
+	     j++) {
 		if (line->origin == ' ' || line->origin == '+' || line->origin == '-')
 			(void)fputc(line->origin, to);
 		put_harmless(to, line->content, line->content_len);
@@ -175,15 +185,21 @@ static char read_letter(int terminal)
 	return n > 0 ? answer[0] : 'q';
 }
 
-/* Until there is an answer. Who may say so for all that follows in a file does not for one with a protected name. */
+/* Until there is an answer. Who may say so for all that follows in a file does not for one with a
+ * protected name. */
 static enum answer ask(const struct apply *apply, const struct item *item, const char *what)
 {
-	static const char letters[] = {[ANSWER_YES] = 'y', [ANSWER_NO] = 'n', [ANSWER_QUIT] = 'q', [ANSWER_ALL] = 'a', [ANSWER_NONE] = 'd'};
+	static const char letters[] = {[ANSWER_YES] = 'y',
+	                               [ANSWER_NO] = 'n',
+	                               [ANSWER_QUIT] = 'q',
+	                               [ANSWER_ALL] = 'a',
+	                               [ANSWER_NONE] = 'd'};
 
 	for (;;) {
 		char text[600], letter;
 		const char *found;
-		int length = snprintf(text, sizeof text, "Apply %s [%s]? ", what, item->guard.why ? "y,n,q,d,?" : "y,n,q,a,d,?");
+		int length = snprintf(text, sizeof text, "Apply %s [%s]? ", what,
+		                      item->guard.why ? "y,n,q,d,?" : "y,n,q,a,d,?");
 
 		write_all(apply->terminal, text, (size_t)length);
 		letter = read_letter(apply->terminal);
@@ -199,7 +215,8 @@ static enum answer ask(const struct apply *apply, const struct item *item, const
 	}
 }
 
-static void show_asked(const struct apply *apply, const struct asked *asked, bool has_head, bool has_hunk, size_t hunk)
+static void show_asked(const struct apply *apply, const struct asked *asked, bool has_head,
+                       bool has_hunk, size_t hunk)
 {
 	char *text = NULL;
 	size_t size;
@@ -246,7 +263,8 @@ static int put_together(struct asked *asked, const bool *chosen, size_t count)
 		first = hunk->old_lines ? (size_t)hunk->old_start - 1 : (size_t)hunk->old_start;
 		end = skip_lines(asked->old, asked->old_size, at, first - lines_before);
 		(void)fwrite(asked->old + at, 1, end - at, to);
-		for (size_t j = 0; j < lines && git_patch_get_line_in_hunk(&line, asked->patch, i, j) == 0; j++)
+		for (size_t j = 0;
+		     j < lines && git_patch_get_line_in_hunk(&line, asked->patch, i, j) == 0; j++)
 			if (line->origin == ' ' || line->origin == '+')
 				(void)fwrite(line->content, 1, line->content_len, to);
 		at = skip_lines(asked->old, asked->old_size, end, (size_t)hunk->old_lines);
@@ -308,7 +326,9 @@ static const char *reason_not_to_keep(const struct apply *apply, const struct it
 
 	if (size > DIFF_SHOWN_MAX)
 		return "is too large to be asked for";
-	return size > KEPT_MAX - apply->kept_bytes ? "is more than can be kept of what was asked for: begin again for it" : NULL;
+	return size > KEPT_MAX - apply->kept_bytes
+	               ? "is more than can be kept of what was asked for: begin again for it"
+	               : NULL;
 }
 
 /* After the last question: the hunks are made of what this takes. */
@@ -338,7 +358,8 @@ static int ask_item(struct apply *apply, struct item *item)
 		item->left = "changes right now";
 		r = 0;
 	} else if (r == 0) {
-		bool has_hunks = asked.patch && item->old.mode && item->new_mode && git_patch_num_hunks(asked.patch) > 0;
+		bool has_hunks = asked.patch && item->old.mode && item->new_mode &&
+		                 git_patch_num_hunks(asked.patch) > 0;
 
 		r = has_hunks ? ask_hunks(apply, &asked) : ask_whole(apply, &asked);
 		keep(apply, &asked);
@@ -353,7 +374,8 @@ static bool has_below(const struct apply *apply, size_t i)
 	const char *path = apply->items[i].path;
 	size_t length = strlen(path);
 
-	for (size_t j = i + 1; j < apply->item_count && strncmp(apply->items[j].path, path, length) == 0; j++)
+	for (size_t j = i + 1;
+	     j < apply->item_count && strncmp(apply->items[j].path, path, length) == 0; j++)
 		if (apply->items[j].path[length] == '/')
 			return true;
 	return false;
@@ -365,8 +387,10 @@ static bool is_chosen_below(const struct apply *apply, size_t i, bool not )
 	const char *path = apply->items[i].path;
 	size_t length = strlen(path);
 
-	for (size_t j = i + 1; j < apply->item_count && strncmp(apply->items[j].path, path, length) == 0; j++)
-		if (apply->items[j].path[length] == '/' && (not ? hunks_is_not_chosen(&apply->items[j]) : !apply->items[j].left))
+	for (size_t j = i + 1;
+	     j < apply->item_count && strncmp(apply->items[j].path, path, length) == 0; j++)
+		if (apply->items[j].path[length] == '/' &&
+		    (not ? hunks_is_not_chosen(&apply->items[j]) : !apply->items[j].left))
 			return true;
 	return false;
 }
@@ -375,7 +399,8 @@ static bool goes_with_others(const struct apply *apply, size_t i)
 {
 	const struct item *item = &apply->items[i];
 
-	return S_ISDIR(item->old.mode ? item->old.mode : item->new_mode) && (!item->old.mode || !item->new_mode) && has_below(apply, i);
+	return S_ISDIR(item->old.mode ? item->old.mode : item->new_mode) &&
+	       (!item->old.mode || !item->new_mode) && has_below(apply, i);
 }
 
 int hunks_ask(struct apply *apply)
@@ -395,7 +420,8 @@ int hunks_ask(struct apply *apply)
 	for (size_t i = apply->item_count; r >= 0 && i-- > 0;) {
 		struct item *item = &apply->items[i];
 
-		if (!item->left && goes_with_others(apply, i) && is_chosen_below(apply, i, !item->new_mode) == !item->new_mode)
+		if (!item->left && goes_with_others(apply, i) &&
+		    is_chosen_below(apply, i, !item->new_mode) == !item->new_mode)
 			item->left = not_chosen;
 	}
 	plan_leave(apply->items, apply->item_count);

@@ -1,8 +1,10 @@
 /*
- * See apply.h. What a new file has of the one that it replaces, or of the directory that it comes to, as if it were made there: its group,
- * its ACL and its SELinux label. In a stage it has those of the stage.
+ * See apply.h. What a new file has of the one that it replaces, or of the directory that it comes
+ * to, as if it were made there: its group, its ACL and its SELinux label. In a stage it has those
+ * of the stage.
  *
- * Who may read or write it are never more than its mode says in the group, and with the ACL, that it was to have.
+ * Who may read or write it are never more than its mode says in the group, and with the ACL, that
+ * it was to have.
  */
 #include "programs/apply/apply.h"
 
@@ -25,7 +27,8 @@ struct attribute {
 	size_t size;
 };
 
-/* By the kernel's name for a descriptor: of links, and of what may be looked at only, there is no other way. proc_pid_fd(5) */
+/* By the kernel's name for a descriptor: of links, and of what may be looked at only, there is no
+ * other way. proc_pid_fd(5) */
 static void name_fd(int fd, char name[static 32])
 {
 	(void)snprintf(name, 32, "/proc/self/fd/%d", fd);
@@ -75,7 +78,8 @@ uint32_t inherit_acl_bits(const char *acl, size_t size, unsigned tag)
 {
 	struct posix_acl_xattr_entry entry;
 
-	for (size_t at = sizeof(struct posix_acl_xattr_header); at + sizeof entry <= size; at += sizeof entry) {
+	for (size_t at = sizeof(struct posix_acl_xattr_header); at + sizeof entry <= size;
+	     at += sizeof entry) {
 		memcpy(&entry, acl + at, sizeof entry);
 		if (le16toh(entry.e_tag) == tag)
 			return le16toh(entry.e_perm) & 7u;
@@ -91,9 +95,11 @@ static uint32_t narrow_group(uint32_t mode, uint32_t bits)
 
 uint32_t inherit_mode_of_default(uint32_t mode, const char *acl, size_t size)
 {
-	uint32_t mask = inherit_acl_bits(acl, size, ACL_MASK), other = inherit_acl_bits(acl, size, ACL_OTHER);
+	uint32_t mask = inherit_acl_bits(acl, size, ACL_MASK),
+		 other = inherit_acl_bits(acl, size, ACL_OTHER);
 
-	mode = narrow_group(mode, mask == INHERIT_NO_ENTRY ? inherit_acl_bits(acl, size, ACL_GROUP_OBJ) : mask);
+	mode = narrow_group(
+		mode, mask == INHERIT_NO_ENTRY ? inherit_acl_bits(acl, size, ACL_GROUP_OBJ) : mask);
 	return mode & (~07u | other);
 }
 
@@ -106,8 +112,9 @@ static int open_part(const struct apply *apply, const char *path, size_t length)
 }
 
 /*
- * The directory in the source that it is going to be in, or that this is going to be in: the last one on the way that is there. As of one
- * that is not there nothing below is, it is found by halves: a sandbox makes ways of 2,000 names, with as much at the end as it likes.
+ * The directory in the source that it is going to be in, or that this is going to be in: the last
+ * one on the way that is there. As of one that is not there nothing below is, it is found by
+ * halves: a sandbox makes ways of 2,000 names, with as much at the end as it likes.
  */
 static int open_above(const struct apply *apply, const char *path)
 {
@@ -115,7 +122,8 @@ static int open_above(const struct apply *apply, const char *path)
 	size_t there = 0, count = 1, gone;
 	int fd;
 
-	for (const char *slash = path; (slash = strchr(slash, '/')) && count < ARRAY_SIZE(ends); slash++)
+	for (const char *slash = path; (slash = strchr(slash, '/')) && count < ARRAY_SIZE(ends);
+	     slash++)
 		ends[count++] = (uint16_t)(slash - path);
 	fd = open_part(apply, path, ends[count - 1]);
 	for (gone = count - 1; fd < 0 && gone - there > 1;) {
@@ -149,17 +157,20 @@ static bool give_group(int fd, gid_t gid)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && (st.st_gid == gid || fchownat(fd, "", (uid_t)-1, gid, AT_EMPTY_PATH) == 0);
+	return fstat(fd, &st) == 0 &&
+	       (st.st_gid == gid || fchownat(fd, "", (uid_t)-1, gid, AT_EMPTY_PATH) == 0);
 }
 
-/* Of security alone, where the kernel enforces it, and where its policy lets; else it has what it has. */
+/* Of security alone, where the kernel enforces it, and where its policy lets; else it has what it
+ * has. */
 static void give_label(int fd, int model)
 {
 	_cleanup_(attribute_free) struct attribute wanted = {0}, has = {0};
 
 	if (get(model, LABEL, &wanted) < 0 || !wanted.bytes || wanted.size > LABEL_MAX)
 		return;
-	if (get(fd, LABEL, &has) == 0 && has.size == wanted.size && memcmp(has.bytes, wanted.bytes, has.size) == 0)
+	if (get(fd, LABEL, &has) == 0 && has.size == wanted.size &&
+	    memcmp(has.bytes, wanted.bytes, has.size) == 0)
 		return;
 	(void)!set(fd, LABEL, &wanted);
 }
@@ -181,11 +192,13 @@ static int give_acl(int fd, const struct attribute *acl, uint32_t *mode)
 	return is_not_to_be_had(r) ? 0 : r;
 }
 
-/* Of what has no ACL in the source: that of the sandbox is not taken over, and its group had no more than it said. */
+/* Of what has no ACL in the source: that of the sandbox is not taken over, and its group had no
+ * more than it said. */
 static int narrow_as_in_layer(const struct apply *apply, const struct step *step, uint32_t *mode)
 {
 	_cleanup_(attribute_free) struct attribute acl = {0};
-	_cleanup_fd_ int fd = read_open(apply->diff.layers[step->item->change->layer], step->path, O_PATH);
+	_cleanup_fd_ int fd =
+		read_open(apply->diff.layers[step->item->change->layer], step->path, O_PATH);
 	int r = fd < 0 ? fd : get(fd, ACL_ACCESS, &acl);
 
 	if (r == 0 && acl.bytes)
@@ -193,7 +206,8 @@ static int narrow_as_in_layer(const struct apply *apply, const struct step *step
 	return r;
 }
 
-static int give_acls(const struct apply *apply, const struct step *step, const struct staged *staged, uint32_t *mode)
+static int give_acls(const struct apply *apply, const struct step *step,
+                     const struct staged *staged, uint32_t *mode)
 {
 	_cleanup_(attribute_free) struct attribute acl = {0};
 	int r = get(staged->model, staged->is_old ? ACL_ACCESS : ACL_DEFAULT, &acl);
@@ -222,7 +236,8 @@ int inherit(const struct apply *apply, const struct step *step, int fd, uint32_t
 		return 0;
 	if (!has_group && staged.is_old) /* what that group was let is not what another one is */
 		*mode = narrow_group(*mode, *mode & 07);
-	if (S_ISDIR(step->new.mode) && !staged.is_old && has_group) /* inode_init_owner() in the kernel's fs/inode.c */
+	if (S_ISDIR(step->new.mode) && !staged.is_old &&
+	    has_group) /* inode_init_owner() in the kernel's fs/inode.c */
 		*mode |= st.st_mode & S_ISGID;
 	return give_acls(apply, step, &staged, mode);
 }

@@ -1,4 +1,5 @@
-/* See apply.h. It is hostile when it is read: what does not fit to the letter is refused, and a path leads nowhere but below the source. */
+/* See apply.h. It is hostile when it is read: what does not fit to the letter is refused, and a
+ * path leads nowhere but below the source. */
 #include "programs/apply/apply.h"
 
 #include <inttypes.h>
@@ -12,19 +13,23 @@
 
 #define JOURNAL_STEPS_MAX (2 * DIFF_CHANGES_MAX)
 
-/* What there is in a line besides the path: a letter, two times two numbers of 64 bits, a mode and a time, what is between them. */
+/* What there is in a line besides the path: a letter, two times two numbers of 64 bits, a mode and
+ * a time, what is between them. */
 #define LINE_MAX_BARE ((size_t)2 * (20 + 7 + 20 + 20 + 4) + 4)
 
-static const char kinds[] = {[STEP_ADD] = 'a', [STEP_REPLACE] = 'r', [STEP_REMOVE] = 'd', [STEP_MODE] = 'm'};
+static const char kinds[] = {
+	[STEP_ADD] = 'a', [STEP_REPLACE] = 'r', [STEP_REMOVE] = 'd', [STEP_MODE] = 'm'};
 
 static void put_ident(FILE *to, const struct ident *ident)
 {
-	(void)fprintf(to, " %" PRIu64 " %o %" PRIu64 " %" PRId64, ident->inode, ident->mode, ident->size, ident->mtime_ns);
+	(void)fprintf(to, " %" PRIu64 " %o %" PRIu64 " %" PRId64, ident->inode, ident->mode,
+	              ident->size, ident->mtime_ns);
 }
 
 void journal_print(FILE *to, const struct journal *journal, const struct step *steps, size_t count)
 {
-	(void)fprintf(to, HEAD "%s %s %" PRIu64 " %zu\n", journal->is_stage_in_source ? "source" : "store",
+	(void)fprintf(to, HEAD "%s %s %" PRIu64 " %zu\n",
+	              journal->is_stage_in_source ? "source" : "store",
 	              journal->is_forced ? "forced" : "plain", journal->source, count);
 	for (size_t i = 0; i < count; i++) {
 		(void)fputc(kinds[steps[i].kind], to);
@@ -62,7 +67,8 @@ static bool take_number(char **at, int base, char end, uint64_t *ret_number)
 	if (first < '0' || first > '9')
 		return false;
 	errno = 0;
-	*ret_number = is_negative ? (uint64_t)strtoll(*at, &behind, base) : strtoull(*at, &behind, base);
+	*ret_number =
+		is_negative ? (uint64_t)strtoll(*at, &behind, base) : strtoull(*at, &behind, base);
 	if (errno || *behind != end)
 		return false;
 	*at = behind + 1;
@@ -73,8 +79,9 @@ static bool take_ident(char **at, struct ident *ident)
 {
 	uint64_t mode, mtime;
 
-	if (!take_number(at, 10, ' ', &ident->inode) || !take_number(at, 8, ' ', &mode) || !take_number(at, 10, ' ', &ident->size) ||
-	    !take_number(at, 10, ' ', &mtime) || mode > (S_IFMT | 07777))
+	if (!take_number(at, 10, ' ', &ident->inode) || !take_number(at, 8, ' ', &mode) ||
+	    !take_number(at, 10, ' ', &ident->size) || !take_number(at, 10, ' ', &mtime) ||
+	    mode > (S_IFMT | 07777))
 		return false;
 	ident->mode = (uint32_t)mode;
 	ident->mtime_ns = (int64_t)mtime;
@@ -89,7 +96,8 @@ static bool is_path(const char *path)
 	for (;;) {
 		size_t length = strcspn(path, "/");
 
-		if (length == 0 || length > NAME_MAX || (path[0] == '.' && (length == 1 || (length == 2 && path[1] == '.'))))
+		if (length == 0 || length > NAME_MAX ||
+		    (path[0] == '.' && (length == 1 || (length == 2 && path[1] == '.'))))
 			return false;
 		if (!path[length])
 			return true;
@@ -97,17 +105,21 @@ static bool is_path(const char *path)
 	}
 }
 
-/* Nothing gets a set-id or sticky bit but a directory that has it, or that is made in one that gives its group. */
+/* Nothing gets a set-id or sticky bit but a directory that has it, or that is made in one that
+ * gives its group. */
 static bool is_step(const struct step *step)
 {
-	uint32_t kept = step->kind == STEP_MODE ? (S_ISDIR(step->old.mode) ? step->old.mode & 07000 : 0)
-	                                        : (S_ISDIR(step->new.mode) ? (uint32_t)S_ISGID : 0);
+	uint32_t kept = step->kind == STEP_MODE
+	                        ? (S_ISDIR(step->old.mode) ? step->old.mode & 07000 : 0)
+	                        : (S_ISDIR(step->new.mode) ? (uint32_t)S_ISGID : 0);
 	bool has_old = step->kind != STEP_ADD, has_new = step->kind != STEP_REMOVE;
 
-	if ((step->old.mode != 0) != has_old || (step->new.mode != 0) != has_new || (step->new.mode & 07000 & ~kept))
+	if ((step->old.mode != 0) != has_old || (step->new.mode != 0) != has_new ||
+	    (step->new.mode & 07000 & ~kept))
 		return false;
 	return step->kind != STEP_MODE ||
-	       ((step->old.mode & S_IFMT) == (step->new.mode &S_IFMT) && step->old.inode == step->new.inode && !S_ISLNK(step->old.mode));
+	       ((step->old.mode & S_IFMT) == (step->new.mode &S_IFMT) &&
+	        step->old.inode == step->new.inode && !S_ISLNK(step->old.mode));
 }
 
 static bool take_step(char *line, struct step *step)
@@ -118,7 +130,8 @@ static bool take_step(char *line, struct step *step)
 	if (!kind || line[1] != ' ')
 		return false;
 	step->kind = (enum step_kind)(kind - kinds);
-	if (!take_ident(&at, &step->old) || !take_ident(&at, &step->new) || !record_take_text(at) || !is_path(at))
+	if (!take_ident(&at, &step->old) || !take_ident(&at, &step->new) || !record_take_text(at) ||
+	    !is_path(at))
 		return false;
 	step->path = at;
 	return is_step(step);
@@ -126,11 +139,13 @@ static bool take_step(char *line, struct step *step)
 
 static bool take_head(char **rest, struct journal *journal, uint64_t *ret_count)
 {
-	static const char *const places[] = {"store ", "source "}, *const ways[] = {"plain ", "forced "};
+	static const char *const places[] = {"store ", "source "}, *const ways[] = {"plain ",
+	                                                                            "forced "};
 	char *line = strsep(rest, "\n");
 	unsigned place, way;
 
-	for (place = 0; place < ARRAY_SIZE(places) && strncmp(line, places[place], strlen(places[place])) != 0;)
+	for (place = 0; place < ARRAY_SIZE(places) &&
+	                strncmp(line, places[place], strlen(places[place])) != 0;)
 		place++;
 	if (place == ARRAY_SIZE(places))
 		return false;
@@ -141,10 +156,12 @@ static bool take_head(char **rest, struct journal *journal, uint64_t *ret_count)
 		return false;
 	line += strlen(ways[way]);
 	*journal = (struct journal){.is_stage_in_source = place == 1, .is_forced = way == 1};
-	return take_number(&line, 10, ' ', &journal->source) && take_number(&line, 10, '\0', ret_count) && *ret_count <= JOURNAL_STEPS_MAX;
+	return take_number(&line, 10, ' ', &journal->source) &&
+	       take_number(&line, 10, '\0', ret_count) && *ret_count <= JOURNAL_STEPS_MAX;
 }
 
-int journal_parse(char *text, struct journal *ret_journal, struct step **ret_steps, size_t *ret_count)
+int journal_parse(char *text, struct journal *ret_journal, struct step **ret_steps,
+                  size_t *ret_count)
 {
 	_cleanup_free_ struct step *steps = NULL;
 	char *rest = text, *line;
@@ -174,7 +191,8 @@ int journal_parse(char *text, struct journal *ret_journal, struct step **ret_ste
 
 int journal_write(struct apply *apply)
 {
-	const struct journal journal = {apply->is_stage_in_source, apply->is_forced, apply->source_inode};
+	const struct journal journal = {apply->is_stage_in_source, apply->is_forced,
+	                                apply->source_inode};
 	FILE *to = record_create(apply, NAME_NEW);
 	int r;
 
@@ -182,7 +200,8 @@ int journal_write(struct apply *apply)
 		return -errno;
 	journal_print(to, &journal, apply->steps, apply->step_count);
 	r = record_finish(apply, to, NAME_NEW, NAME);
-	if (r < 0) /* it may have its name, without that being on the disk; the caller empties the stage */
+	if (r < 0) /* it may have its name, without that being on the disk; the caller empties the
+	              stage */
 		(void)unlinkat(apply->room, NAME, 0);
 	return r;
 }

@@ -1,6 +1,7 @@
 /*
- * See apply.h. At the end of an apply its stage has copies of the store's, and what the source was to lose. Anything else was somebody's,
- * and may be the only one there is: it is kept beside the stage, and told.
+ * See apply.h. At the end of an apply its stage has copies of the store's, and what the source was
+ * to lose. Anything else was somebody's, and may be the only one there is: it is kept beside the
+ * stage, and told.
  */
 #include "programs/apply/apply.h"
 
@@ -22,7 +23,8 @@ static int parent_of(const struct apply *apply)
 static void name_of(const struct apply *apply, char name[static NAME_MAX])
 {
 	(void)snprintf(name, NAME_MAX, "%s%s%s", apply->is_stage_in_source ? STAGE_NAME : IN_STORE,
-	               apply->is_stage_in_source ? apply->id : "", apply->is_stage_in_source ? SUFFIX : "");
+	               apply->is_stage_in_source ? apply->id : "",
+	               apply->is_stage_in_source ? SUFFIX : "");
 }
 
 /* Somebody else has made it, or what has its name. */
@@ -30,7 +32,9 @@ static int say_foreign(const struct apply *apply, const char *name)
 {
 	(void)fprintf(apply->diff.notes, "%s is not a directory that is yours alone, in ", name);
 	tell_directory(apply->diff.notes, parent_of(apply));
-	(void)fputs(": move it away, and complete the apply then (--continue), or have it taken back (--abort)\n", apply->diff.notes);
+	(void)fputs(
+		": move it away, and complete the apply then (--continue), or have it taken back (--abort)\n",
+		apply->diff.notes);
 	return -EPERM;
 }
 
@@ -48,7 +52,8 @@ static int open_kept(const struct apply *apply)
 		return say_foreign(apply, name);
 	if (kept < 0 || fstat(kept, &st) < 0)
 		return kept < 0 ? kept : -errno;
-	return st.st_uid == geteuid() && !(st.st_mode & 077) ? steal_fd(&kept) : say_foreign(apply, name);
+	return st.st_uid == geteuid() && !(st.st_mode & 077) ? steal_fd(&kept)
+	                                                     : say_foreign(apply, name);
 }
 
 void keep_tell(struct apply *apply)
@@ -62,11 +67,15 @@ void keep_tell(struct apply *apply)
 		return;
 	(void)fputs("what is not in the stage may be in ", apply->diff.notes);
 	tell_directory(apply->diff.notes, kept);
-	(void)fputs(", where it was kept before a kill: look there, and have the apply end with --force\n", apply->diff.notes);
+	(void)fputs(
+		", where it was kept before a kill: look there, and have the apply end with --force\n",
+		apply->diff.notes);
 }
 
-/* Also of the old one it is not known whether it is spare where it was to go back, or somebody has written to it since it was taken out. */
-static bool is_spare(const struct apply *apply, const struct step *step, const char *staged, const struct ident *now)
+/* Also of the old one it is not known whether it is spare where it was to go back, or somebody has
+ * written to it since it was taken out. */
+static bool is_spare(const struct apply *apply, const struct step *step, const char *staged,
+                     const struct ident *now)
 {
 	bool is_new = step->new.mode &&plan_is_same(now, &step->new);
 	bool is_old = !apply->is_restored && step->old.mode && plan_is_same(now, &step->old);
@@ -105,7 +114,8 @@ static int keep_one(struct apply *apply, int *kept, size_t i)
 		*kept = open_kept(apply);
 	r = *kept < 0 ? *kept : move(apply, *kept, staged, step->path);
 	if (r == 0)
-		note(&apply->diff, step->path, "what was taken out of its place, and is not what was to go, is kept");
+		note(&apply->diff, step->path,
+		     "what was taken out of its place, and is not what was to go, is kept");
 	return r;
 }
 

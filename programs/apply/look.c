@@ -48,7 +48,8 @@ static int layer_of(const struct apply *apply, const struct item *item)
 	return apply->diff.layers[item->change->layer];
 }
 
-/* Whether it is a copy of a file of the source, or of another layer's, changed or under another name. overlayfs.rst, "Inode properties" */
+/* Whether it is a copy of a file of the source, or of another layer's, changed or under another
+ * name. overlayfs.rst, "Inode properties" */
 static bool is_copied(int layer, const char *path)
 {
 	_cleanup_fd_ int fd = read_open(layer, path, O_RDONLY);
@@ -62,8 +63,9 @@ static bool is_since(const struct apply *apply, int64_t time_ns)
 }
 
 /*
- * Whether a directory on the way has come to its place since, with all that is in it: only its own name was changed, not what it holds.
- * What has been changed in both ways since cannot be told from a directory that is only used.
+ * Whether a directory on the way has come to its place since, with all that is in it: only its own
+ * name was changed, not what it holds. What has been changed in both ways since cannot be told from
+ * a directory that is only used.
  */
 static bool is_way_new(const struct apply *apply, const char *path)
 {
@@ -75,8 +77,9 @@ static bool is_way_new(const struct apply *apply, const char *path)
 		struct ident now;
 
 		*slash = '\0';
-		if (!(*known & WAY_LOOKED_NEW) && look_at(apply->source, way, &now) == 0 && now.mode && is_since(apply, now.ctime_ns) &&
-		    !is_since(apply, now.mtime_ns) && !record_is_own(apply, way, &now))
+		if (!(*known & WAY_LOOKED_NEW) && look_at(apply->source, way, &now) == 0 &&
+		    now.mode && is_since(apply, now.ctime_ns) && !is_since(apply, now.mtime_ns) &&
+		    !record_is_own(apply, way, &now))
 			*known |= WAY_NEW;
 		*known |= WAY_LOOKED_NEW;
 		if (*known & WAY_NEW)
@@ -85,7 +88,8 @@ static bool is_way_new(const struct apply *apply, const char *path)
 	return false;
 }
 
-/* Whether what the sandbox copied is no longer there: where no name has come or gone outside, it has only been renamed inside. */
+/* Whether what the sandbox copied is no longer there: where no name has come or gone outside, it
+ * has only been renamed inside. */
 static bool is_gone(struct apply *apply, const struct item *item)
 {
 	char above[PATH_MAX];
@@ -95,8 +99,8 @@ static bool is_gone(struct apply *apply, const struct item *item)
 	if (!S_ISREG(item->new_mode) || !is_copied(layer_of(apply, item), item->path))
 		return false;
 	split(item->path, above, &name);
-	return look_at(apply->source, above, &ident) == 0 && ident.mode && is_since(apply, ident.mtime_ns) &&
-	       !record_is_own(apply, above, &ident);
+	return look_at(apply->source, above, &ident) == 0 && ident.mode &&
+	       is_since(apply, ident.mtime_ns) && !record_is_own(apply, above, &ident);
 }
 
 /* Whether it was kept from the sandbox's eyes, itself or with a directory that it is in. */
@@ -129,7 +133,8 @@ static bool is_named(const struct apply *apply, const struct item *item)
 		const char *wanted = apply->diff.wanted[i];
 
 		if (strncmp(wanted, item->path, length) == 0 &&
-		    (!wanted[length] || (wanted[length] == '/' && !item->old.mode && S_ISDIR(item->new_mode))))
+		    (!wanted[length] ||
+		     (wanted[length] == '/' && !item->old.mode && S_ISDIR(item->new_mode))))
 			return true;
 	}
 	return false;
@@ -140,7 +145,8 @@ static bool is_applied_kind(uint32_t mode)
 	return !mode || S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);
 }
 
-/* Whether the directory that something is to be added to is one, or becomes one with what is applied. */
+/* Whether the directory that something is to be added to is one, or becomes one with what is
+ * applied. */
 static bool is_way_there(const struct apply *apply, const char *path)
 {
 	char above[PATH_MAX];
@@ -172,10 +178,13 @@ static const char *reason_not_read(struct apply *apply, const struct item *item)
 	if (!S_ISREG(item->new_mode) || !plan_has_content(item))
 		return NULL;
 	fd = read_open(layer_of(apply, item), item->path, O_RDONLY);
-	return fd >= 0 ? NULL : fd == -EACCES ? "cannot be read: its mode in the store does not let its owner" : "cannot be read";
+	return fd >= 0         ? NULL
+	       : fd == -EACCES ? "cannot be read: its mode in the store does not let its owner"
+	                       : "cannot be read";
 }
 
-/* Whether a directory of the source holds a name that no change was found of: the walk passes over what is hidden. In doubt it does. */
+/* Whether a directory of the source holds a name that no change was found of: the walk passes over
+ * what is hidden. In doubt it does. */
 static bool holds_other(struct apply *apply, const char *path)
 {
 	_cleanup_fd_ int fd = read_open(apply->source, path, O_RDONLY | O_DIRECTORY);
@@ -187,7 +196,8 @@ static bool holds_other(struct apply *apply, const char *path)
 
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0 || !plan_find(apply->items, apply->item_count, below))
+		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0 ||
+		    !plan_find(apply->items, apply->item_count, below))
 			return true;
 	}
 	return entries == NULL;
@@ -196,7 +206,8 @@ static bool holds_other(struct apply *apply, const char *path)
 static int look_at_item(struct apply *apply, struct item *item)
 {
 	uint32_t expected = item->old.mode;
-	struct facts facts = {.stamp_ns = apply->origin.stamp_ns, .is_clock_doubtful = apply->is_clock_doubtful};
+	struct facts facts = {.stamp_ns = apply->origin.stamp_ns,
+	                      .is_clock_doubtful = apply->is_clock_doubtful};
 	int r = look_at(apply->source, item->path, &item->old);
 
 	if (r < 0)
@@ -222,17 +233,20 @@ static int look_at_item(struct apply *apply, struct item *item)
 	facts.only_goes = S_ISDIR(item->old.mode) && !S_ISDIR(item->new_mode);
 	item->left = apply->is_forced ? NULL : plan_conflict(&facts);
 	item->is_conflict = item->left != NULL;
-	if (!item->left && facts.only_goes && holds_other(apply, item->path)) /* it could not go, and all would fail by that */
+	if (!item->left && facts.only_goes &&
+	    holds_other(apply, item->path)) /* it could not go, and all would fail by that */
 		item->left = "something in it was hidden from the sandbox, or cannot be read";
 	return 0;
 }
 
-/* All that yett diff shows; or what is asked for: a file that is protected itself. In a directory that is, there may be thousands. */
+/* All that yett diff shows; or what is asked for: a file that is protected itself. In a directory
+ * that is, there may be thousands. */
 static bool is_taken_unnamed(const struct apply *apply, const struct item *item)
 {
 	if (apply->takes_protected && !item->guard.is_gits_own)
 		return true;
-	return apply->is_asking && !item->path[item->guard.length] && !S_ISDIR(item->new_mode ? item->new_mode : item->old.mode);
+	return apply->is_asking && !item->path[item->guard.length] &&
+	       !S_ISDIR(item->new_mode ? item->new_mode : item->old.mode);
 }
 
 int look(struct apply *apply)
@@ -248,7 +262,8 @@ int look(struct apply *apply)
 		ways_turn_to(&ways, item->path);
 		item->guard = ways_guard(&ways, item->old.mode, item->new_mode);
 		item->left = reason_to_leave(apply, item);
-		if (!item->left && item->guard.why && !is_named(apply, item) && !is_taken_unnamed(apply, item))
+		if (!item->left && item->guard.why && !is_named(apply, item) &&
+		    !is_taken_unnamed(apply, item))
 			item->left = look_protected;
 		r = item->left ? 0 : look_at_item(apply, item);
 		if (r < 0) {

@@ -1,9 +1,11 @@
 /*
  * yett-apply ID SOURCE OUT NOTES TERMINAL WHAT [PATH…]: takes changes over, and ends. See apply.h.
  *
- * Descriptor 0 is the store; the numbers are descriptors, too, TERMINAL may be "-". WHAT is letters: "c" to complete what ended half-way,
- * "a" to take it back, "f" to force, "n" to change nothing, "i" to ask, "j" for JSON. The exit status is one of enum APPLY_*. It has the
- * rights of its user. Where it asks, libgit2 starts first, which reads what the user set; then it confines itself.
+ * Descriptor 0 is the store; the numbers are descriptors, too, TERMINAL may be "-". WHAT is
+ * letters: "c" to complete what ended half-way, "a" to take it back, "f" to force, "n" to change
+ * nothing, "i" to ask, "j" for JSON. The exit status is one of enum APPLY_*. It has the rights of
+ * its user. Where it asks, libgit2 starts first, which reads what the user set; then it confines
+ * itself.
  */
 #include <fcntl.h>
 #include <git2.h>
@@ -19,14 +21,16 @@
 
 #define MEMORY_MAX ((rlim_t)1 << 30)
 
-/* What the kernel's Landlock of the second version knows, which is the first that lets files be renamed to other directories. landlock(7)
+/* What the kernel's Landlock of the second version knows, which is the first that lets files be
+ * renamed to other directories. landlock(7)
  */
 #define RIGHTS_ALL  (LANDLOCK_ACCESS_FS_REFER * 2 - 1)
 #define RIGHTS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
 /*
- * What programs/diff reads with, and what renames, makes files, links and directories, and removes them: nothing is executed, signalled or
- * connected to; inherit.c sets the group and attributes of what is staged. sysinfo(2) is for qsort(3), as there.
+ * What programs/diff reads with, and what renames, makes files, links and directories, and removes
+ * them: nothing is executed, signalled or connected to; inherit.c sets the group and attributes of
+ * what is staged. sysinfo(2) is for qsort(3), as there.
  */
 static const int allowed[] = {
 	SYS_openat2,       SYS_openat,
@@ -70,7 +74,8 @@ static bool confine_files(const struct apply *apply)
 		return true;
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-		if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rules[i], 0) < 0)
+		if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rules[i],
+		            0) < 0)
 			return false;
 	return syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
 }
@@ -78,9 +83,12 @@ static bool confine_files(const struct apply *apply)
 static bool confine(const struct apply *apply)
 {
 	static const struct lockdown_limit limits[] = {
-		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(MEMORY_MAX)}, {RLIMIT_CORE, 1}, {RLIMIT_NPROC, 0}};
+		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(MEMORY_MAX)},
+		{RLIMIT_CORE, 1},
+		{RLIMIT_NPROC, 0}};
 
-	return lockdown_limits(limits, ARRAY_SIZE(limits)) && lockdown_no_new_privs() && lockdown_undumpable() && confine_files(apply) &&
+	return lockdown_limits(limits, ARRAY_SIZE(limits)) && lockdown_no_new_privs() &&
+	       lockdown_undumpable() && confine_files(apply) &&
 	       lockdown_filter(allowed, ARRAY_SIZE(allowed));
 }
 
@@ -114,7 +122,8 @@ static int add_layer(struct diff *diff, int fd)
 	return fd < 0 ? fd : 0;
 }
 
-/* The frozen ones by number, until one is not there: the newest comes to stand first behind "upper". */
+/* The frozen ones by number, until one is not there: the newest comes to stand first behind
+ * "upper". */
 static int open_layers(struct apply *apply)
 {
 	struct diff *diff = &apply->diff;
@@ -174,7 +183,8 @@ int main(int argc, char *argv[])
 {
 	struct apply apply = {.store = STDIN_FILENO, .stage = -1};
 	const char *what = argc > 6 ? argv[6] : "";
-	int result, paths = protect_take(argc, argv, 7), r = paths ? open_all(&apply, argv) : -EINVAL;
+	int result, paths = protect_take(argc, argv, 7),
+		    r = paths ? open_all(&apply, argv) : -EINVAL;
 
 	if (r < 0)
 		return fail(&apply, "the store cannot be used", r);
@@ -192,11 +202,15 @@ int main(int argc, char *argv[])
 	errno = EPERM;
 	if ((apply.is_asking && git_libgit2_init() < 0) || !confine(&apply))
 		return fail(&apply, "yett-apply cannot confine itself", -errno);
-	result = has(what, 'c') || has(what, 'a') ? run_resume(&apply, has(what, 'a')) : run_apply(&apply);
+	result = has(what, 'c') || has(what, 'a') ? run_resume(&apply, has(what, 'a'))
+	                                          : run_apply(&apply);
 	if (apply.diff.note_count > DIFF_NOTES_MAX)
-		(void)fprintf(apply.diff.notes, "and %zu more\n", apply.diff.note_count - DIFF_NOTES_MAX);
+		(void)fprintf(apply.diff.notes, "and %zu more\n",
+		              apply.diff.note_count - DIFF_NOTES_MAX);
 	if (apply.diff.out)
-		(void)fclose(apply.diff.out); /* as yett-diff does: who reads it to its end reads the notes then */
+		(void)fclose(apply.diff.out); /* as yett-diff does: who reads it to its end reads
+		                                 the notes then */
 	(void)fflush(apply.diff.notes);
-	_exit(result); /* all is written, and what libgit2 would do at its end is not allowed any more */
+	_exit(result); /* all is written, and what libgit2 would do at its end is not allowed any
+	                  more */
 }

@@ -55,13 +55,16 @@ static struct item *find_above(struct item *items, size_t count, const char *pat
 void plan_leave(struct item *items, size_t count)
 {
 	for (size_t i = count; i-- > 0;) {
-		struct item *above = items[i].left && items[i].old.mode ? find_above(items, count, items[i].path) : NULL;
+		struct item *above = items[i].left && items[i].old.mode
+		                             ? find_above(items, count, items[i].path)
+		                             : NULL;
 
 		if (above && !above->left && !S_ISDIR(above->new_mode))
 			above->left = "something in it is left";
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct item *above = items[i].left ? NULL : find_above(items, count, items[i].path);
+		const struct item *above =
+			items[i].left ? NULL : find_above(items, count, items[i].path);
 
 		if (above && above->left && !S_ISDIR(above->old.mode))
 			items[i].left = "the directory that it is in is left";
@@ -75,10 +78,12 @@ uint32_t plan_mode(uint32_t old_mode, uint32_t new_mode)
 	return (new_mode & (S_IFMT | 0777)) | kept;
 }
 
-/* A file with other names may have them outside the source, where its mode is not to change: this name gets a copy. */
+/* A file with other names may have them outside the source, where its mode is not to change: this
+ * name gets a copy. */
 bool plan_has_content(const struct item *item)
 {
-	return S_ISLNK(item->new_mode) || (S_ISREG(item->new_mode) && (!item->same_content || item->old.links > 1));
+	return S_ISLNK(item->new_mode) ||
+	       (S_ISREG(item->new_mode) && (!item->same_content || item->old.links > 1));
 }
 
 bool plan_is_same(const struct ident *a, const struct ident *b)
@@ -91,8 +96,8 @@ bool plan_is_same(const struct ident *a, const struct ident *b)
 /* In which of the rounds over all items something is done about this one. */
 static bool is_opened(const struct item *item)
 {
-	return S_ISDIR(item->old.mode) && S_ISDIR(item->new_mode) && (item->old.mode & WRITABLE) != WRITABLE &&
-	       (item->new_mode & WRITABLE) == WRITABLE;
+	return S_ISDIR(item->old.mode) && S_ISDIR(item->new_mode) &&
+	       (item->old.mode & WRITABLE) != WRITABLE && (item->new_mode & WRITABLE) == WRITABLE;
 }
 
 static bool is_kept_directory(const struct item *item)
@@ -102,16 +107,19 @@ static bool is_kept_directory(const struct item *item)
 
 static bool is_made_closed(const struct item *item)
 {
-	return !S_ISDIR(item->old.mode) && S_ISDIR(item->new_mode) && (item->new_mode & 0700) != 0700;
+	return !S_ISDIR(item->old.mode) && S_ISDIR(item->new_mode) &&
+	       (item->new_mode & 0700) != 0700;
 }
 
-static void add_step(struct step *steps, size_t *count, enum step_kind kind, const struct item *item)
+static void add_step(struct step *steps, size_t *count, enum step_kind kind,
+                     const struct item *item)
 {
 	struct step *step = &steps[(*count)++];
 
 	*step = (struct step){.kind = kind, .path = item->path, .old = item->old, .item = item};
 	step->new.mode = kind == STEP_REMOVE ? 0 : plan_mode(item->old.mode, item->new_mode);
-	if (kind == STEP_MODE) { /* of the source's own file, or of a directory that another step has made */
+	if (kind == STEP_MODE) { /* of the source's own file, or of a directory that another step
+		                    has made */
 		step->new = step->old;
 		step->new.mode = plan_mode(item->old.mode, item->new_mode);
 	} else if (S_ISDIR(step->new.mode)) {
@@ -144,7 +152,8 @@ int plan_steps(const struct item *items, size_t count, struct step **ret_steps, 
 		         item);
 	}
 	for (size_t i = count; i-- > 0;) /* from here on nothing below it is touched */
-		if (!items[i].left && (is_made_closed(&items[i]) || (is_kept_directory(&items[i]) && !is_opened(&items[i]))))
+		if (!items[i].left && (is_made_closed(&items[i]) ||
+		                       (is_kept_directory(&items[i]) && !is_opened(&items[i]))))
 			add_step(steps, &n, STEP_MODE, &items[i]);
 	*ret_steps = steps;
 	*ret_count = n;
@@ -165,5 +174,7 @@ const char *plan_conflict(const struct facts *facts)
 		return NULL;
 	if (facts->is_clock_doubtful)
 		return "may have been changed outside: the clock was set since, or the store does not tell its time";
-	return facts->ctime_ns >= (int64_t)facts->stamp_ns ? "was changed outside since the sandbox was made" : NULL;
+	return facts->ctime_ns >= (int64_t)facts->stamp_ns
+	               ? "was changed outside since the sandbox was made"
+	               : NULL;
 }

@@ -7,13 +7,16 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define INFO_HEAD    "yett-work 1\n"
-#define INFO_MAX     ((size_t)2 << 20) /* a line for each hidden name: as long as libclient makes it, WORK_INFO_MAX */
+#define INFO_HEAD "yett-work 1\n"
+#define INFO_MAX   \
+	((size_t)2 \
+	 << 20) /* a line for each hidden name: as long as libclient makes it, WORK_INFO_MAX */
 #define OWN_HEAD     "yett-applied 1\n"
 #define OWN_MAX      APPLY_JOURNAL_MAX
 #define OWN_LINE_MAX 64 /* but for the path */
 
-#define CLOCK_SLACK_NS ((int64_t)1000000000) /* between two clocks that are read one after the other, on a busy machine */
+/* between two clocks that are read one after the other, on a busy machine */
+#define CLOCK_SLACK_NS ((int64_t)1000000000)
 
 void record_put_text(FILE *to, const char *text)
 {
@@ -40,7 +43,8 @@ bool record_take_text(char *text)
 	char *to = text;
 
 	while (*text) {
-		int high = *text == '%' ? from_hex(text[1]) : 0, low = *text == '%' && high >= 0 ? from_hex(text[2]) : 0;
+		int high = *text == '%' ? from_hex(text[1]) : 0,
+		    low = *text == '%' && high >= 0 ? from_hex(text[2]) : 0;
 		bool is_escaped = *text == '%';
 
 		if (high < 0 || low < 0 || (is_escaped && high * 16 + low == 0))
@@ -52,7 +56,8 @@ bool record_take_text(char *text)
 	return true;
 }
 
-/* Since there is no other clock to compare with: how far the wall clock is ahead of that since the machine's start. */
+/* Since there is no other clock to compare with: how far the wall clock is ahead of that since the
+ * machine's start. */
 static int64_t clock_ahead_ns(void)
 {
 	struct timespec wall, boot;
@@ -65,13 +70,16 @@ static int64_t clock_ahead_ns(void)
 /* After another boot there is only this: it is not earlier now. */
 static bool is_clock_doubtful(const struct origin *origin, const char *boot)
 {
-	int64_t then = (int64_t)origin->stamp_ns - (int64_t)origin->uptime_ns, now = clock_ahead_ns();
+	int64_t then = (int64_t)origin->stamp_ns - (int64_t)origin->uptime_ns,
+		now = clock_ahead_ns();
 	struct timespec wall;
 
 	(void)clock_gettime(CLOCK_REALTIME, &wall);
-	if (!origin->stamp_ns || !origin->uptime_ns || !*boot || wall.tv_sec < (int64_t)(origin->stamp_ns / 1000000000))
+	if (!origin->stamp_ns || !origin->uptime_ns || !*boot ||
+	    wall.tv_sec < (int64_t)(origin->stamp_ns / 1000000000))
 		return true;
-	return strcmp(origin->boot, boot) == 0 && (now - then > CLOCK_SLACK_NS || then - now > CLOCK_SLACK_NS);
+	return strcmp(origin->boot, boot) == 0 &&
+	       (now - then > CLOCK_SLACK_NS || then - now > CLOCK_SLACK_NS);
 }
 
 /* A file of the store's, whole, with a NUL behind it. -EFBIG, -EBADMSG: no such text. */
@@ -127,7 +135,8 @@ int record_read_origin(struct apply *apply)
 		(void)!sscanf(line, "inode=%" SCNu64, &origin->inode);
 		(void)!sscanf(line, "device=%" SCNu64, &origin->device);
 		(void)!sscanf(line, "boot=%63s", origin->used_boot);
-		(void)!sscanf(line, "clock=%" SCNu64 " %" SCNu64 " %63s", &origin->stamp_ns, &origin->uptime_ns, origin->boot);
+		(void)!sscanf(line, "clock=%" SCNu64 " %" SCNu64 " %63s", &origin->stamp_ns,
+		              &origin->uptime_ns, origin->boot);
 	}
 	apply->is_clock_doubtful = is_clock_doubtful(origin, apply->boot);
 	return 0;
@@ -144,7 +153,8 @@ int record_read_owns(struct apply *apply)
 	char *rest, *line;
 	int r = record_read_text(apply, "applied", &text);
 
-	if (r == -ENOENT || r == -EFBIG || (r == 0 && strncmp(text, OWN_HEAD, strlen(OWN_HEAD)) != 0))
+	if (r == -ENOENT || r == -EFBIG ||
+	    (r == 0 && strncmp(text, OWN_HEAD, strlen(OWN_HEAD)) != 0))
 		return 0;
 	if (r < 0)
 		return r;
@@ -155,8 +165,9 @@ int record_read_owns(struct apply *apply)
 		struct own *own = &apply->owns[apply->own_count];
 		int length = 0;
 
-		if (sscanf(line, "%" SCNu64 " %" SCNd64 " %n", &own->inode, &own->ctime_ns, &length) < 2 || length == 0 ||
-		    !record_take_text(line + length))
+		if (sscanf(line, "%" SCNu64 " %" SCNd64 " %n", &own->inode, &own->ctime_ns,
+		           &length) < 2 ||
+		    length == 0 || !record_take_text(line + length))
 			continue;
 		own->path = strdup(line + length);
 		if (!own->path)
@@ -170,7 +181,9 @@ int record_read_owns(struct apply *apply)
 bool record_is_own(const struct apply *apply, const char *path, const struct ident *ident)
 {
 	const struct own wanted = {.path = (char *)path};
-	const struct own *own = apply->owns ? bsearch(&wanted, apply->owns, apply->own_count, sizeof *apply->owns, by_path) : NULL;
+	const struct own *own = apply->owns ? bsearch(&wanted, apply->owns, apply->own_count,
+	                                              sizeof *apply->owns, by_path)
+	                                    : NULL;
 
 	return own && ident->mode && own->inode == ident->inode && own->ctime_ns == ident->ctime_ns;
 }
@@ -190,7 +203,8 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* What others have changed since is not ours; nor is what is named twice in the file, of which either line may be found. */
+/* What others have changed since is not ours; nor is what is named twice in the file, of which
+ * either line may be found. */
 static void put_owns(const struct apply *apply, FILE *to, const char **paths)
 {
 	(void)fputs(OWN_HEAD, to);
@@ -198,14 +212,17 @@ static void put_owns(const struct apply *apply, FILE *to, const char **paths)
 		paths[i] = apply->steps[i].path;
 	qsort(paths, apply->step_count, sizeof *paths, by_text);
 	for (size_t i = 0; i < apply->own_count; i++)
-		if (!apply->step_count || !bsearch(&apply->owns[i].path, paths, apply->step_count, sizeof *paths, by_text))
-			put_own(to, apply->owns[i].path, apply->owns[i].inode, apply->owns[i].ctime_ns);
+		if (!apply->step_count || !bsearch(&apply->owns[i].path, paths, apply->step_count,
+		                                   sizeof *paths, by_text))
+			put_own(to, apply->owns[i].path, apply->owns[i].inode,
+			        apply->owns[i].ctime_ns);
 	for (size_t i = 0; i < apply->step_count; i++) {
 		const struct step *step = &apply->steps[i];
 		const struct ident *left = apply->is_restored ? &step->old : &step->new;
 		struct ident now;
 
-		if (left->mode && look_at(apply->source, step->path, &now) == 0 && plan_is_same(&now, left))
+		if (left->mode && look_at(apply->source, step->path, &now) == 0 &&
+		    plan_is_same(&now, left))
 			put_own(to, step->path, now.inode, now.ctime_ns);
 	}
 }
@@ -227,7 +244,10 @@ int record_write_owns(struct apply *apply)
 /* Not by renameat2(3), which makes another call of one without flags. */
 int record_rename(struct apply *apply, const char *name, const char *wanted)
 {
-	return syscall(SYS_renameat2, apply->room, name, apply->room, wanted, 0) == 0 && fsync(apply->room) == 0 ? 0 : -errno;
+	return syscall(SYS_renameat2, apply->room, name, apply->room, wanted, 0) == 0 &&
+	                       fsync(apply->room) == 0
+	               ? 0
+	               : -errno;
 }
 
 FILE *record_create(struct apply *apply, const char *name)

@@ -1,4 +1,5 @@
-/* See apply.h: an apply from its beginning to its end, and one that ended half-way taken up again. */
+/* See apply.h: an apply from its beginning to its end, and one that ended half-way taken up again.
+ */
 #include "programs/apply/apply.h"
 
 #include "base/reached.h"
@@ -74,7 +75,8 @@ static int take_back(struct apply *apply)
 	return failed == 0 && syncfs(apply->source) < 0 ? -errno : failed;
 }
 
-/* The stage is emptied last, when nothing depends on it. What cannot be removed there is told, and harms nothing. */
+/* The stage is emptied last, when nothing depends on it. What cannot be removed there is told, and
+ * harms nothing. */
 static int finish(struct apply *apply)
 {
 	int r = keep_others(apply);
@@ -85,7 +87,10 @@ static int finish(struct apply *apply)
 	if (r == 0)
 		r = record_write_owns(apply);
 	if (r < 0)
-		(void)say(apply, "which files are new could not be written down, and the next apply takes them for changed outside", r);
+		(void)say(
+			apply,
+			"which files are new could not be written down, and the next apply takes them for changed outside",
+			r);
 	r = reached_step("apply", "close");
 	if (r == 0)
 		r = journal_close(apply);
@@ -120,23 +125,29 @@ static int clear(struct apply *apply)
 			int r = stage_empty(apply);
 
 			if (r < 0)
-				return say(apply, "what an earlier apply has left in its stage could not be removed", r);
+				return say(
+					apply,
+					"what an earlier apply has left in its stage could not be removed",
+					r);
 		}
 		apply->stage = fd_close(apply->stage);
 	}
 	return journal_remove(apply);
 }
 
-/* By the device, too: the tops of most file systems have the same number. Devices get theirs anew with each boot. */
+/* By the device, too: the tops of most file systems have the same number. Devices get theirs anew
+ * with each boot. */
 static bool is_source(const struct apply *apply)
 {
 	const struct origin *origin = &apply->origin;
 	bool is_same_boot = *apply->boot && strcmp(origin->used_boot, apply->boot) == 0;
 
-	return origin->inode == apply->source_inode && (!is_same_boot || origin->device == apply->source_device);
+	return origin->inode == apply->source_inode &&
+	       (!is_same_boot || origin->device == apply->source_device);
 }
 
-/* The next apply without a journal empties the stage, in which what was taken out is the only one there is. */
+/* The next apply without a journal empties the stage, in which what was taken out is the only one
+ * there is. */
 static int say_unread(struct apply *apply, int r)
 {
 	FILE *to = apply->diff.notes;
@@ -149,7 +160,9 @@ static int say_unread(struct apply *apply, int r)
 		if (stage_open(apply, false) == 0) {
 			(void)fputs("what that took out of the directory is in ", to);
 			tell_directory(to, apply->stage);
-			(void)fputs(": move that elsewhere first, since the next apply empties it\n", to);
+			(void)fputs(
+				": move that elsewhere first, since the next apply empties it\n",
+				to);
 		}
 		apply->stage = fd_close(apply->stage);
 	}
@@ -165,8 +178,10 @@ static int begin(struct apply *apply)
 	bool is_closed;
 	int r;
 
-	if (flock(apply->room, LOCK_EX | LOCK_NB) < 0 || flock(apply->source, LOCK_EX | LOCK_NB) < 0)
-		return say(apply, "another yett apply works on this store or this directory", -errno);
+	if (flock(apply->room, LOCK_EX | LOCK_NB) < 0 ||
+	    flock(apply->source, LOCK_EX | LOCK_NB) < 0)
+		return say(apply, "another yett apply works on this store or this directory",
+		           -errno);
 	if (fstat(apply->source, &st) < 0)
 		return -errno;
 	apply->source_inode = st.st_ino;
@@ -206,7 +221,9 @@ static size_t count_conflicts(struct apply *apply)
 
 	for (size_t i = 0; i < apply->item_count; i++) {
 		count += apply->items[i].is_conflict;
-		apply->is_incomplete = apply->is_incomplete || (apply->items[i].left && !hunks_is_not_chosen(&apply->items[i]));
+		apply->is_incomplete =
+			apply->is_incomplete ||
+			(apply->items[i].left && !hunks_is_not_chosen(&apply->items[i]));
 	}
 	return count;
 }
@@ -262,21 +279,24 @@ int run_apply(struct apply *apply)
 	if (r < 0)
 		return APPLY_NOTHING;
 	if (apply->is_begun) {
-		(void)fputs("an apply of this store ended half-way: complete it (--continue), or have it taken back (--abort)\n",
-		            apply->diff.notes);
+		(void)fputs(
+			"an apply of this store ended half-way: complete it (--continue), or have it taken back (--abort)\n",
+			apply->diff.notes);
 		return APPLY_BROKEN;
 	}
 	r = select_items(apply);
 	if (r == 0 && apply->is_asking)
 		r = hunks_ask(apply);
 	if (r < 0) {
-		(void)(r == -E2BIG ? say_too_many(apply) : say(apply, "the changes could not be told", r));
+		(void)(r == -E2BIG ? say_too_many(apply)
+		                   : say(apply, "the changes could not be told", r));
 		return APPLY_NOTHING;
 	}
 	if (count_conflicts(apply) > 0 && !apply->is_asking) {
 		tell(apply, false);
-		(void)fputs("nothing was applied: name what is to be applied, without that; or have it applied all the same with --force\n",
-		            apply->diff.notes);
+		(void)fputs(
+			"nothing was applied: name what is to be applied, without that; or have it applied all the same with --force\n",
+			apply->diff.notes);
 		return APPLY_NOTHING;
 	}
 	if (plan_steps(apply->items, apply->item_count, &apply->steps, &apply->step_count) < 0)
@@ -285,7 +305,9 @@ int run_apply(struct apply *apply)
 		(void)say_too_many(apply);
 		return APPLY_NOTHING;
 	}
-	result = apply->is_dry || apply->step_count == 0 ? (apply->is_incomplete ? APPLY_LEFT : APPLY_DONE) : commit(apply);
+	result = apply->is_dry || apply->step_count == 0
+	                 ? (apply->is_incomplete ? APPLY_LEFT : APPLY_DONE)
+	                 : commit(apply);
 	tell(apply, result == APPLY_DONE || result == APPLY_LEFT);
 	return result;
 }
@@ -305,7 +327,8 @@ int run_resume(struct apply *apply, bool undo)
 	apply->is_forced = apply->was_forced;
 	hold_signals();
 	if (record_read_owns(apply) < 0 || stage_open(apply, false) < 0) {
-		(void)fputs("the stage of the apply that ended half-way is gone\n", apply->diff.notes);
+		(void)fputs("the stage of the apply that ended half-way is gone\n",
+		            apply->diff.notes);
 		return APPLY_BROKEN;
 	}
 	r = undo ? restore(apply) : take_steps(apply);
@@ -314,8 +337,9 @@ int run_resume(struct apply *apply, bool undo)
 	if (r < 0 && apply->is_missing)
 		keep_tell(apply);
 	if (r < 0)
-		(void)fputs("the apply is still where it was: put those files right, or have them left as they are with --force\n",
-		            apply->diff.notes);
+		(void)fputs(
+			"the apply is still where it was: put those files right, or have them left as they are with --force\n",
+			apply->diff.notes);
 	else
 		tell_resumed(apply, undo ? "taken back" : "completed");
 	return r == 0 ? APPLY_DONE : APPLY_BROKEN;

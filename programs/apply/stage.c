@@ -1,6 +1,6 @@
 /*
- * See apply.h. What is staged has the number of its step for a name. What a step takes out gets the same name; so a stage has files,
- * links and directories that are empty.
+ * See apply.h. What is staged has the number of its step for a name. What a step takes out gets the
+ * same name; so a stage has files, links and directories that are empty.
  */
 #include "programs/apply/apply.h"
 
@@ -25,14 +25,17 @@ static void name_of(const struct apply *apply, char name[static NAME_MAX])
 	               apply->is_stage_in_source ? apply->id : "");
 }
 
-/* Onto the directory itself: that cannot be, and the kernel says first whether the two are of one mount. renameat2(2) */
+/* Onto the directory itself: that cannot be, and the kernel says first whether the two are of one
+ * mount. renameat2(2) */
 static bool is_one_mount(const struct apply *apply)
 {
 	struct stat room, source;
 
-	if (fstat(apply->room, &room) < 0 || fstat(apply->source, &source) < 0 || room.st_dev != source.st_dev)
+	if (fstat(apply->room, &room) < 0 || fstat(apply->source, &source) < 0 ||
+	    room.st_dev != source.st_dev)
 		return false;
-	return renameat2(apply->room, ".", apply->source, ".", RENAME_NOREPLACE) < 0 && errno != EXDEV;
+	return renameat2(apply->room, ".", apply->source, ".", RENAME_NOREPLACE) < 0 &&
+	       errno != EXDEV;
 }
 
 int stage_open(struct apply *apply, bool make)
@@ -57,7 +60,8 @@ int stage_open(struct apply *apply, bool make)
 
 bool stage_is_empty_if_directory(const struct apply *apply, const char *staged, uint32_t mode)
 {
-	_cleanup_fd_ int fd = S_ISDIR(mode) ? read_open(apply->stage, staged, O_RDONLY | O_DIRECTORY) : -1;
+	_cleanup_fd_ int fd =
+		S_ISDIR(mode) ? read_open(apply->stage, staged, O_RDONLY | O_DIRECTORY) : -1;
 	_cleanup_(fd_entries_close) DIR *entries = fd < 0 ? NULL : fd_entries(fd);
 	const struct dirent *entry;
 
@@ -83,20 +87,23 @@ int stage_empty(struct apply *apply)
 	int r = entries ? 0 : -errno;
 
 	while (r == 0 && (entry = readdir(entries))) {
-		if (is_number(entry->d_name) && unlinkat(apply->stage, entry->d_name, 0) < 0 && errno == EISDIR)
+		if (is_number(entry->d_name) && unlinkat(apply->stage, entry->d_name, 0) < 0 &&
+		    errno == EISDIR)
 			r = unlinkat(apply->stage, entry->d_name, AT_REMOVEDIR) < 0 ? -errno : 0;
 		if (r == 0)
 			r = reached_step("apply", "emptied");
 	}
 	name_of(apply, name);
-	if (r == 0 && unlinkat(apply->is_stage_in_source ? apply->source : apply->room, name, AT_REMOVEDIR) < 0)
+	if (r == 0 && unlinkat(apply->is_stage_in_source ? apply->source : apply->room, name,
+	                       AT_REMOVEDIR) < 0)
 		r = -errno;
 	return r;
 }
 
 /*
- * Whether so much may be written. A file system that is full has others fail as well, and a few names of one file in a sandbox are as many
- * files here: so 64 MiB and 1,000 files are left, or a hundredth where that is less. What a file system does not tell, writing tells.
+ * Whether so much may be written. A file system that is full has others fail as well, and a few
+ * names of one file in a sandbox are as many files here: so 64 MiB and 1,000 files are left, or a
+ * hundredth where that is less. What a file system does not tell, writing tells.
  */
 static bool has_room(int fd, uint64_t bytes)
 {
@@ -105,14 +112,16 @@ static bool has_room(int fd, uint64_t bytes)
 
 	if (fstatfs(fd, &st) < 0)
 		return true;
-	if (st.f_files > 0 && st.f_ffree > 0 && st.f_ffree <= (st.f_files / 100 < FILES ? st.f_files / 100 : FILES))
+	if (st.f_files > 0 && st.f_ffree > 0 &&
+	    st.f_ffree <= (st.f_files / 100 < FILES ? st.f_files / 100 : FILES))
 		return false;
 	left = (uint64_t)st.f_bavail * (uint64_t)st.f_bsize;
 	all = (uint64_t)st.f_blocks * (uint64_t)st.f_bsize;
 	return left == 0 || left >= bytes + (all / 100 < ROOM ? all / 100 : ROOM);
 }
 
-/* By the kernel where it can, which on some file systems copies nothing at all. copy_file_range(2) */
+/* By the kernel where it can, which on some file systems copies nothing at all. copy_file_range(2)
+ */
 static int copy_part(int from, int to, off_t at, off_t end)
 {
 	_cleanup_free_ char *block = NULL;
@@ -128,7 +137,10 @@ static int copy_part(int from, int to, off_t at, off_t end)
 			return -errno;
 		if (n < 0) {
 			block = block ? block : malloc(BLOCK);
-			n = block ? pread(from, block, (size_t)(end - at) < BLOCK ? (size_t)(end - at) : BLOCK, at) : -1;
+			n = block ? pread(from, block,
+			                  (size_t)(end - at) < BLOCK ? (size_t)(end - at) : BLOCK,
+			                  at)
+			          : -1;
 			if (n > 0)
 				n = pwrite(to, block, (size_t)n, at);
 		}
@@ -179,7 +191,8 @@ static bool is_unchanged(int fd, const struct stat *before)
 {
 	struct stat now;
 
-	return fstat(fd, &now) == 0 && now.st_size == before->st_size && now.st_ctim.tv_sec == before->st_ctim.tv_sec &&
+	return fstat(fd, &now) == 0 && now.st_size == before->st_size &&
+	       now.st_ctim.tv_sec == before->st_ctim.tv_sec &&
 	       now.st_ctim.tv_nsec == before->st_ctim.tv_nsec;
 }
 
@@ -192,8 +205,9 @@ static int64_t now_ns(clockid_t clock)
 }
 
 /*
- * Of a file that was written within the last tick of the clock that times of files are of, another write may leave no trace: until that has
- * gone on. Who writes all the time has no file that could be copied. -EAGAIN
+ * Of a file that was written within the last tick of the clock that times of files are of, another
+ * write may leave no trace: until that has gone on. Who writes all the time has no file that could
+ * be copied. -EAGAIN
  */
 static int wait_for_tick(int fd, struct stat *ret_st)
 {
@@ -202,7 +216,8 @@ static int wait_for_tick(int fd, struct stat *ret_st)
 	do {
 		if (fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode))
 			return -EAGAIN;
-		ahead = (int64_t)ret_st->st_ctim.tv_sec * 1000000000 + ret_st->st_ctim.tv_nsec - now_ns(CLOCK_REALTIME_COARSE);
+		ahead = (int64_t)ret_st->st_ctim.tv_sec * 1000000000 + ret_st->st_ctim.tv_nsec -
+		        now_ns(CLOCK_REALTIME_COARSE);
 		if (ahead < 0 || ahead > TICK_NS)
 			return 0;
 	} while (now_ns(CLOCK_MONOTONIC) - begun < 5 * TICK_NS);
@@ -254,13 +269,16 @@ static int stage_link(struct apply *apply, const struct step *step, const char *
 	size_t size = item->content_size;
 	char path[PATH_MAX];
 	_cleanup_fd_ int fd = -1;
-	int r = item->content ? 0 : read_content(layer_of(apply, step), step->path, &side, &target, &size);
+	int r = item->content
+	                ? 0
+	                : read_content(layer_of(apply, step), step->path, &side, &target, &size);
 
 	if (r < 0)
 		return r;
 	if (size == 0 || size >= PATH_MAX)
 		return -ENAMETOOLONG;
-	(void)snprintf(path, sizeof path, "%.*s", (int)size, item->content ? item->content : target);
+	(void)snprintf(path, sizeof path, "%.*s", (int)size,
+	               item->content ? item->content : target);
 	if (symlinkat(path, apply->stage, name) < 0)
 		return -errno;
 	fd = read_open(apply->stage, name, O_PATH);
@@ -269,7 +287,9 @@ static int stage_link(struct apply *apply, const struct step *step, const char *
 
 static int stage_directory(struct apply *apply, const struct step *step, const char *name)
 {
-	_cleanup_fd_ int fd = mkdirat(apply->stage, name, 0700) < 0 ? -errno : read_open(apply->stage, name, O_RDONLY | O_DIRECTORY);
+	_cleanup_fd_ int fd = mkdirat(apply->stage, name, 0700) < 0
+	                              ? -errno
+	                              : read_open(apply->stage, name, O_RDONLY | O_DIRECTORY);
 
 	uint32_t mode = step->new.mode & 0777;
 	int r = fd < 0 ? fd : inherit(apply, step, fd, &mode);
@@ -284,7 +304,8 @@ static void know_directory(struct apply *apply, struct step *step)
 	uint32_t mode = step->new.mode;
 
 	step->old = step->new = made->new;
-	step->new.mode = (mode & (made->new.mode | ~077u)) | (made->new.mode &S_ISGID); /* as that was narrowed */
+	step->new.mode = (mode & (made->new.mode | ~077u)) |
+	                 (made->new.mode &S_ISGID); /* as that was narrowed */
 }
 
 static int stage_step(struct apply *apply, size_t i)
@@ -320,7 +341,8 @@ int stage_fill(struct apply *apply)
 	for (size_t i = 0; r == 0 && i < apply->step_count; i++) {
 		r = stage_step(apply, i);
 		if (r < 0)
-			note(&apply->diff, apply->steps[i].path, r == -EAGAIN ? "changed while it was copied" : strerror(-r));
+			note(&apply->diff, apply->steps[i].path,
+			     r == -EAGAIN ? "changed while it was copied" : strerror(-r));
 	}
 	if (r == 0 && syncfs(apply->stage) < 0)
 		r = -errno;

@@ -1,6 +1,7 @@
 /*
- * See apply.h. What is in the stage under a step's number tells whether it has been done: the new file, or the old one, or nothing. What
- * is found there that is neither was taken out of the source by a step that ended half-way, and goes back.
+ * See apply.h. What is in the stage under a step's number tells whether it has been done: the new
+ * file, or the old one, or nothing. What is found there that is neither was taken out of the source
+ * by a step that ended half-way, and goes back.
  */
 #include "programs/apply/apply.h"
 
@@ -38,7 +39,8 @@ static int place_open(const struct apply *apply, const char *path, struct place 
 	return place->above < 0 ? place->above : 0;
 }
 
-static bool is_staged(const struct apply *apply, const struct place *place, const struct ident *wanted)
+static bool is_staged(const struct apply *apply, const struct place *place,
+                      const struct ident *wanted)
 {
 	struct ident now;
 
@@ -61,39 +63,49 @@ static bool is_inode(const struct place *place, uint64_t inode)
 
 static int put(const struct apply *apply, const struct place *place)
 {
-	return renameat2(apply->stage, place->staged, place->above, place->name, RENAME_NOREPLACE) == 0 ? 0
-	       : errno == EEXIST || errno == ENOENT                                                     ? -ESTALE
-	                                                                                                : -errno;
+	return renameat2(apply->stage, place->staged, place->above, place->name,
+	                 RENAME_NOREPLACE) == 0
+	               ? 0
+	       : errno == EEXIST || errno == ENOENT ? -ESTALE
+	                                            : -errno;
 }
 
 static int take(const struct apply *apply, const struct place *place)
 {
-	return renameat2(place->above, place->name, apply->stage, place->staged, RENAME_NOREPLACE) == 0 ? 0
-	       : errno == ENOENT                                                                        ? -ESTALE
-	       : errno == EEXIST                                                                        ? -EBADMSG
-	                                                                                                : -errno;
+	return renameat2(place->above, place->name, apply->stage, place->staged,
+	                 RENAME_NOREPLACE) == 0
+	               ? 0
+	       : errno == ENOENT ? -ESTALE
+	       : errno == EEXIST ? -EBADMSG
+	                         : -errno;
 }
 
 static int exchange(const struct apply *apply, const struct place *place)
 {
-	return renameat2(apply->stage, place->staged, place->above, place->name, RENAME_EXCHANGE) == 0 ? 0
-	       : errno == ENOENT                                                                       ? -ESTALE
-	                                                                                               : -errno;
+	return renameat2(apply->stage, place->staged, place->above, place->name, RENAME_EXCHANGE) ==
+	                       0
+	               ? 0
+	       : errno == ENOENT ? -ESTALE
+	                         : -errno;
 }
 
 /*
- * Gives back what came out and was not expected: in exchange for what was `given` for it, or for nothing where its name is free. Where
- * others have something there by now, that stays, and this waits in the stage.
+ * Gives back what came out and was not expected: in exchange for what was `given` for it, or for
+ * nothing where its name is free. Where others have something there by now, that stays, and this
+ * waits in the stage.
  */
-static int give_back(const struct apply *apply, const struct place *place, const struct ident *given)
+static int give_back(const struct apply *apply, const struct place *place,
+                     const struct ident *given)
 {
 	int r = given->mode && is_there(place, given) ? exchange(apply, place) : put(apply, place);
 
 	return r < 0 ? r : -ESTALE;
 }
 
-/* From the source into the stage, in exchange for what is there or for nothing; and looks at what came. */
-static int bring_out(const struct apply *apply, const struct place *place, const struct ident *expected, bool is_exchanged)
+/* From the source into the stage, in exchange for what is there or for nothing; and looks at what
+ * came. */
+static int bring_out(const struct apply *apply, const struct place *place,
+                     const struct ident *expected, bool is_exchanged)
 {
 	struct ident given = {0};
 	int r = is_exchanged ? look_at(apply->stage, place->staged, &given) : 0;
@@ -102,12 +114,14 @@ static int bring_out(const struct apply *apply, const struct place *place, const
 		r = is_exchanged ? exchange(apply, place) : take(apply, place);
 	if (r < 0)
 		return r;
-	if (is_staged(apply, place, expected) && stage_is_empty_if_directory(apply, place->staged, expected->mode))
+	if (is_staged(apply, place, expected) &&
+	    stage_is_empty_if_directory(apply, place->staged, expected->mode))
 		return 0;
 	return give_back(apply, place, &given);
 }
 
-/* Of a file or directory, by its descriptor: a name may have become a link. It never gets a bit that step.c's callers did not see. */
+/* Of a file or directory, by its descriptor: a name may have become a link. It never gets a bit
+ * that step.c's callers did not see. */
 static int change_mode(const struct place *place, const struct ident *from, uint32_t mode)
 {
 	_cleanup_fd_ int fd = read_open(place->above, place->name, O_PATH);
@@ -131,25 +145,31 @@ static int change_mode(const struct place *place, const struct ident *from, uint
 /* What the stage has for a step. */
 enum found { FOUND_NOTHING, FOUND_NEW, FOUND_OTHER };
 
-static int find(const struct apply *apply, const struct step *step, const struct place *place, enum found *ret_found)
+static int find(const struct apply *apply, const struct step *step, const struct place *place,
+                enum found *ret_found)
 {
 	struct ident now;
 	int r = look_at(apply->stage, place->staged, &now);
 
 	if (r < 0)
 		return r;
-	*ret_found = !now.mode ? FOUND_NOTHING : step->new.mode &&now.inode == step->new.inode ? FOUND_NEW : FOUND_OTHER;
+	*ret_found = !now.mode                                       ? FOUND_NOTHING
+	             : step->new.mode &&now.inode == step->new.inode ? FOUND_NEW
+	                                                             : FOUND_OTHER;
 	/* a journal that somebody else has written could name anything */
 	return *ret_found == FOUND_NEW && !plan_is_same(&now, &step->new) ? -EBADMSG : 0;
 }
 
-/* Whether what the stage has is what this step was to take out, be it now or when it ended half-way. */
+/* Whether what the stage has is what this step was to take out, be it now or when it ended
+ * half-way. */
 static bool is_taken(const struct apply *apply, const struct step *step, const struct place *place)
 {
-	return is_staged(apply, place, &step->old) && stage_is_empty_if_directory(apply, place->staged, step->old.mode);
+	return is_staged(apply, place, &step->old) &&
+	       stage_is_empty_if_directory(apply, place->staged, step->old.mode);
 }
 
-static int do_found(const struct apply *apply, const struct step *step, const struct place *place, enum found found)
+static int do_found(const struct apply *apply, const struct step *step, const struct place *place,
+                    enum found found)
 {
 	enum found before = step->kind == STEP_REMOVE ? FOUND_NOTHING : FOUND_NEW;
 
@@ -157,7 +177,9 @@ static int do_found(const struct apply *apply, const struct step *step, const st
 		return put(apply, place);
 	if (found != before)
 		return give_back(apply, place, &step->new);
-	return is_there(place, &step->old) ? bring_out(apply, place, &step->old, step->kind == STEP_REPLACE) : -ESTALE;
+	return is_there(place, &step->old)
+	               ? bring_out(apply, place, &step->old, step->kind == STEP_REPLACE)
+	               : -ESTALE;
 }
 
 static int undo_found(const struct apply *apply, const struct step *step, const struct place *place)
@@ -168,11 +190,14 @@ static int undo_found(const struct apply *apply, const struct step *step, const 
 		return put(apply, place);
 	r = bring_out(apply, place, &step->new, step->kind == STEP_REPLACE);
 	/* that others have removed what was added comes to the same */
-	return r == -ESTALE && step->kind == STEP_ADD && is_there(place, &(struct ident){0}) ? 0 : r;
+	return r == -ESTALE && step->kind == STEP_ADD && is_there(place, &(struct ident){0}) ? 0
+	                                                                                     : r;
 }
 
-/* 1: there is nothing to do, by what the stage has, wherever the path leads by now; -EBADMSG: that does not fit to the step. */
-static int is_at_rest(const struct apply *apply, const struct step *step, const struct place *place, enum found found, bool undo)
+/* 1: there is nothing to do, by what the stage has, wherever the path leads by now; -EBADMSG: that
+ * does not fit to the step. */
+static int is_at_rest(const struct apply *apply, const struct step *step, const struct place *place,
+                      enum found found, bool undo)
 {
 	if (step->kind == STEP_ADD && found == FOUND_OTHER)
 		return -EBADMSG;
@@ -201,7 +226,9 @@ static int take_step(struct apply *apply, size_t i, bool undo)
 	}
 	r = place_open(apply, step->path, &place);
 	if (step->kind != STEP_MODE)
-		return r < 0 ? r : undo ? undo_found(apply, step, &place) : do_found(apply, step, &place, found);
+		return r < 0  ? r
+		       : undo ? undo_found(apply, step, &place)
+		              : do_found(apply, step, &place, found);
 	if (!undo)
 		return r < 0 ? r : change_mode(&place, &step->old, step->new.mode);
 	/* of a file that is another by now, or not there, no mode is to be restored */

@@ -10,14 +10,18 @@
 
 const char *tell_name(const struct item *item)
 {
-	return !item->old.mode ? "added" : !item->new_mode ? "removed" : item->same_content ? "mode" : "changed";
+	return !item->old.mode      ? "added"
+	       : !item->new_mode    ? "removed"
+	       : item->same_content ? "mode"
+	                            : "changed";
 }
 
 static void put_text(struct apply *apply, const struct item *item)
 {
 	(void)fprintf(apply->diff.out, "%-8s ", tell_name(item));
 	quote_path(apply->diff.out, "", item->path);
-	(void)fputs(S_ISDIR(item->new_mode ? item->new_mode : item->old.mode) ? "/\n" : "\n", apply->diff.out);
+	(void)fputs(S_ISDIR(item->new_mode ? item->new_mode : item->old.mode) ? "/\n" : "\n",
+	            apply->diff.out);
 }
 
 static void put_left(struct json *json, const struct item *item)
@@ -55,7 +59,8 @@ static void put_json(struct apply *apply, bool is_done)
 	json_close(&json);
 }
 
-/* How many items in a row, from the first on, are left by what the same name says: there may be thousands in a directory. */
+/* How many items in a row, from the first on, are left by what the same name says: there may be
+ * thousands in a directory. */
 static size_t count_protected(const struct apply *apply, size_t first)
 {
 	const struct item *item = &apply->items[first];
@@ -63,7 +68,8 @@ static size_t count_protected(const struct apply *apply, size_t first)
 
 	for (size_t i = first + 1; i < apply->item_count; i++, count++)
 		if (apply->items[i].left != look_protected ||
-		    !ways_is_same_guard(item->path, &item->guard, apply->items[i].path, &apply->items[i].guard))
+		    !ways_is_same_guard(item->path, &item->guard, apply->items[i].path,
+		                        &apply->items[i].guard))
 			break;
 	return count;
 }
@@ -76,13 +82,17 @@ static void note_protected(struct apply *apply, const struct item *item, size_t 
 		return;
 	ways_tell_guard(to, item->path, &item->guard);
 	if (item->guard.is_gits_own)
-		(void)fprintf(to, ", with %zu change%s of git's own: yett git fetch brings commits; or name it, with --include-protected\n",
-		              count, count == 1 ? "" : "s");
+		(void)fprintf(
+			to,
+			", with %zu change%s of git's own: yett git fetch brings commits; or name it, with --include-protected\n",
+			count, count == 1 ? "" : "s");
 	else if (count == 1 && !item->path[item->guard.length])
 		(void)fputs(": name it to have it applied\n", to);
 	else
-		(void)fprintf(to, ", with %zu change%s: name what is to be applied, or take all with --include-protected\n", count,
-		              count == 1 ? "" : "s");
+		(void)fprintf(
+			to,
+			", with %zu change%s: name what is to be applied, or take all with --include-protected\n",
+			count, count == 1 ? "" : "s");
 }
 
 static void note_left(struct apply *apply, bool is_conflict)

@@ -19,8 +19,10 @@ uint64_t book_segment_bytes(uint64_t max_bytes)
 
 int book_begin(struct book *book, uint64_t max_bytes)
 {
-	*book = (struct book){
-		.max_bytes = max_bytes, .segment_bytes = book_segment_bytes(max_bytes), .files = {-1, -1, -1}, .error = -EAGAIN};
+	*book = (struct book){.max_bytes = max_bytes,
+	                      .segment_bytes = book_segment_bytes(max_bytes),
+	                      .files = {-1, -1, -1},
+	                      .error = -EAGAIN};
 	book->text = malloc(CHAIN_LINE_MAX);
 	book->batch = malloc(BOOK_BATCH_BYTES);
 	book->to = book->text ? fmemopen(book->text, CHAIN_LINE_MAX, "w") : NULL;
@@ -49,7 +51,8 @@ static void put_head(struct book *book, const char *event)
 /* What all records come to, without those that were removed meanwhile. */
 static uint64_t used_bytes(const struct book *book)
 {
-	uint64_t all = book->files.bytes + book->written + book->collected, gone = book->pruned.bytes - book->pruned_before;
+	uint64_t all = book->files.bytes + book->written + book->collected,
+		 gone = book->pruned.bytes - book->pruned_before;
 
 	return all > gone ? all - gone : 0;
 }
@@ -59,7 +62,8 @@ static bool is_full(const struct book *book, size_t length, bool is_own)
 	uint64_t own = book->max_bytes / 8 < BOOK_OWN_BYTES ? book->max_bytes / 8 : BOOK_OWN_BYTES;
 
 	return book->end + book->collected + length > CHAIN_SEGMENT_MAX ||
-	       (book->max_bytes > 0 && used_bytes(book) + length + (is_own ? 0 : own) > book->max_bytes);
+	       (book->max_bytes > 0 &&
+	        used_bytes(book) + length + (is_own ? 0 : own) > book->max_bytes);
 }
 
 static void start_line(struct book *book, const char *event)
@@ -155,7 +159,8 @@ static void look_at_pruned(struct book *book)
 {
 	struct slots_pruned pruned;
 
-	if (slots_read_pruned(book->files.state, &pruned) == 0 && pruned.bytes >= book->pruned_before &&
+	if (slots_read_pruned(book->files.state, &pruned) == 0 &&
+	    pruned.bytes >= book->pruned_before &&
 	    pruned.bytes - book->pruned_before <= book->files.bytes + book->written)
 		book->pruned = pruned;
 }
@@ -169,7 +174,8 @@ static int roll(struct book *book)
 	return r;
 }
 
-/* Whether the file is still the one that we left: what somebody appended is torn; what somebody removed is gone with it. */
+/* Whether the file is still the one that we left: what somebody appended is torn; what somebody
+ * removed is gone with it. */
 static int look_at_segment(struct book *book)
 {
 	struct stat st;
@@ -179,7 +185,8 @@ static int look_at_segment(struct book *book)
 	if (st.st_nlink == 0 || (uint64_t)st.st_size < book->end) {
 		book->has_lost = true;
 		book->lost_bytes = book->end;
-		copy_say(COPY_WARNING, "segment %u was removed or cut while it was written", book->state.segment);
+		copy_say(COPY_WARNING, "segment %u was removed or cut while it was written",
+		         book->state.segment);
 		return roll(book);
 	}
 	book->end = (uint64_t)st.st_size;
@@ -192,8 +199,8 @@ static int begin_batch(struct book *book)
 	int r = look_at_segment(book);
 
 	/* One that is full is gone on with as long as nothing else can be done. */
-	if (r == 0 && book->end >= book->segment_bytes && book->end == book->size && roll(book) < 0 &&
-	    book->end >= CHAIN_SEGMENT_MAX - BOOK_BATCH_BYTES)
+	if (r == 0 && book->end >= book->segment_bytes && book->end == book->size &&
+	    roll(book) < 0 && book->end >= CHAIN_SEGMENT_MAX - BOOK_BATCH_BYTES)
 		r = -EFBIG;
 	if (r < 0)
 		return r;
@@ -309,7 +316,8 @@ void book_settle(struct book *book)
 {
 	int r;
 
-	if (!book->is_open || book->collected > 0 || book->end == book->size || book_now_ms() < book->retry_ms)
+	if (!book->is_open || book->collected > 0 || book->end == book->size ||
+	    book_now_ms() < book->retry_ms)
 		return;
 	r = begin_batch(book);
 	if (r < 0)

@@ -1,9 +1,10 @@
 /*
  * The book: segments of lines that are only ever appended to, and the state of their chain.
  *
- * yett-audit's, without privilege, over files that are open (open.h). Lines are collected, written by one call and made durable by one
- * more; until then the chain can go back. What cannot be written is answered for with an errno, and what it left in the file is told by the
- * next record (torn.h). It maps no memory, changes no size and knows no path.
+ * yett-audit's, without privilege, over files that are open (open.h). Lines are collected, written
+ * by one call and made durable by one more; until then the chain can go back. What cannot be
+ * written is answered for with an errno, and what it left in the file is told by the next record
+ * (torn.h). It maps no memory, changes no size and knows no path.
  */
 #pragma once
 
@@ -16,7 +17,8 @@
 #endif
 
 #define BOOK_BATCH_BYTES (1 << 20)
-#define BOOK_OWN_BYTES   (64 << 10) /* of what all records may come to, left for those of the book itself */
+/* of what all records may come to, left for those of the book itself */
+#define BOOK_OWN_BYTES (64 << 10)
 
 struct book {
 	uint64_t max_bytes, segment_bytes;
@@ -28,9 +30,9 @@ struct book {
 	struct chain durable;     /* after the records that are on disk */
 	struct chain chain;       /* after those that are collected */
 	struct chain before_last; /* without the last of them */
-	uint64_t size;            /* of the segment, as far as it holds records, and what they say is torn */
-	uint64_t end;             /* of the segment; what lies between is torn, and not told yet */
-	uint64_t written;         /* by this process */
+	uint64_t size; /* of the segment, as far as it holds records, and what they say is torn */
+	uint64_t end;  /* of the segment; what lies between is torn, and not told yet */
+	uint64_t written; /* by this process */
 	uint64_t epoch_ends_ms, retry_ms;
 	int error;     /* with which the last attempt failed; nothing is tried before retry_ms */
 	bool has_lost; /* the segment before this one is not there any more, or not all of it */
@@ -46,19 +48,23 @@ struct book {
 /* How long a segment gets where all records may come to so much. */
 uint64_t book_segment_bytes(uint64_t max_bytes);
 
-/* Sets it up, as long as there is memory to be had; `files` and `error` are the caller's to fill in. -ENOMEM. */
+/* Sets it up, as long as there is memory to be had; `files` and `error` are the caller's to fill
+ * in. -ENOMEM. */
 _must_check_ int book_begin(struct book *book, uint64_t max_bytes);
 
-/* Goes on where it was left, if it did not yet. 0 or -errno: nothing can be written now, but perhaps in a second. */
+/* Goes on where it was left, if it did not yet. 0 or -errno: nothing can be written now, but
+ * perhaps in a second. */
 _must_check_ int book_open(struct book *book);
 
 /*
- * Begins a record, once the book is open; its members go into `ret_json`, and book_end() ends it and collects it. 0; -ENOBUFS: so much is
- * collected that book_commit() comes first; -errno: nothing can be written.
+ * Begins a record, once the book is open; its members go into `ret_json`, and book_end() ends it
+ * and collects it. 0; -ENOBUFS: so much is collected that book_commit() comes first; -errno:
+ * nothing can be written.
  */
 _must_check_ int book_start(struct book *book, const char *event, struct json **ret_json);
 
-/* 0; -EFBIG: all records may come to no more; -EMSGSIZE: it is too long for a line. Then it is not collected. */
+/* 0; -EFBIG: all records may come to no more; -EMSGSIZE: it is too long for a line. Then it is not
+ * collected. */
 _must_check_ int book_end(struct book *book);
 
 /* Takes the record back that was collected last, before anything else is done. */
@@ -82,5 +88,6 @@ int book_timeout_ms(const struct book *book);
 /* CLOCK_BOOTTIME, which goes on while the machine sleeps and is set by nobody. */
 uint64_t book_now_ms(void);
 
-/* For book.c, which knows when: the empty segment, which a new record begins. -ENFILE: there is none any more; or -errno. */
+/* For book.c, which knows when: the empty segment, which a new record begins. -ENFILE: there is
+ * none any more; or -errno. */
 _must_check_ int book_roll(struct book *book);

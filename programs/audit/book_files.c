@@ -35,7 +35,8 @@ static int store(struct book *book, struct slots_state *next)
 	return 0;
 }
 
-/* Has the state say that the empty segment is the present one, in the chain of `next`, and that the one before ended as `ended`. */
+/* Has the state say that the empty segment is the present one, in the chain of `next`, and that the
+ * one before ended as `ended`. */
 static int begin_segment(struct book *book, struct slots_state *next, const struct chain *ended)
 {
 	int r;
@@ -73,7 +74,8 @@ int book_roll(struct book *book)
 	return r;
 }
 
-/* A chain that waits takes the place of the one there is, and begins a segment. 0: none waits, or it has to wait longer; 1: it did; -errno.
+/* A chain that waits takes the place of the one there is, and begins a segment. 0: none waits, or
+ * it has to wait longer; 1: it did; -errno.
  */
 static int take_up(struct book *book)
 {
@@ -130,10 +132,13 @@ static size_t accept(struct chain *chain, const char *bytes, size_t size, size_t
 {
 	const char *end = memchr(bytes + at, '\n', size - at);
 
-	return end && chain_accept(chain, bytes + at, (size_t)(end + 1 - bytes) - at) ? (size_t)(end + 1 - bytes) : 0;
+	return end && chain_accept(chain, bytes + at, (size_t)(end + 1 - bytes) - at)
+	               ? (size_t)(end + 1 - bytes)
+	               : 0;
 }
 
-/* Records that are on disk and that the state does not know of, being of its minute; and what they say is torn. How many bytes that is. */
+/* Records that are on disk and that the state does not know of, being of its minute; and what they
+ * say is torn. How many bytes that is. */
 static size_t follow(struct chain *chain, uint64_t base, const char *bytes, size_t size)
 {
 	static struct torn_list torn;
@@ -153,7 +158,8 @@ static size_t follow(struct chain *chain, uint64_t base, const char *bytes, size
 	return at;
 }
 
-/* Reads on from where the state has been. 0, -ENODATA: there is less in the segment than there was; or -errno. */
+/* Reads on from where the state has been. 0, -ENODATA: there is less in the segment than there was;
+ * or -errno. */
 static int read_tail(struct book *book)
 {
 	static char tail[CHAIN_SEGMENT_MAX];
@@ -167,7 +173,8 @@ static int read_tail(struct book *book)
 	if (book->end < from)
 		return -ENODATA;
 	while (length < sizeof tail) {
-		ssize_t n = pread(book->files.segment, tail + length, sizeof tail - length, (off_t)(from + length));
+		ssize_t n = pread(book->files.segment, tail + length, sizeof tail - length,
+		                  (off_t)(from + length));
 
 		if (n < 0)
 			return -errno;
@@ -193,7 +200,8 @@ static int begin_state(struct book *book)
 	return 0;
 }
 
-/* The segment of the state: which of the two it is; or what the state says of it is all that is left. */
+/* The segment of the state: which of the two it is; or what the state says of it is all that is
+ * left. */
 static int find_segment(struct book *book)
 {
 	struct open_files *files = &book->files;
@@ -217,7 +225,8 @@ static int find_segment(struct book *book)
 		return 0;
 	book->has_lost = true;
 	book->lost_bytes = book->size = book->end = book->state.size;
-	copy_say(COPY_WARNING, "segment %u is not there any more, or not all of it: %s", book->state.segment, strerror(-r));
+	copy_say(COPY_WARNING, "segment %u is not there any more, or not all of it: %s",
+	         book->state.segment, strerror(-r));
 	files->segment = fd_close(files->segment);
 	return 0;
 }
@@ -277,7 +286,8 @@ void book_tick(struct book *book)
 
 int book_timeout_ms(const struct book *book)
 {
-	uint64_t now = book_now_ms(), end = book->is_open ? book->epoch_ends_ms : now + COPY_RETRY_MS;
+	uint64_t now = book_now_ms(),
+		 end = book->is_open ? book->epoch_ends_ms : now + COPY_RETRY_MS;
 
 	return end <= now ? 0 : end - now > BOOK_EPOCH_MS ? BOOK_EPOCH_MS : (int)(end - now);
 }

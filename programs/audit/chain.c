@@ -8,13 +8,15 @@
 
 static const char tail_begin[] = ",\"mac\":\"", tail_end[] = "\"}\n";
 
-/* BLAKE2b of the parts together, with a key. Two uses of a key differ in their first part, or in its length. */
+/* BLAKE2b of the parts together, with a key. Two uses of a key differ in their first part, or in
+ * its length. */
 struct part {
 	const void *bytes;
 	size_t size;
 };
 
-static void hash(const uint8_t key[CHAIN_HASH_SIZE], const struct part *parts, size_t count, uint8_t *out, size_t out_size)
+static void hash(const uint8_t key[CHAIN_HASH_SIZE], const struct part *parts, size_t count,
+                 uint8_t *out, size_t out_size)
 {
 	crypto_generichash_state state;
 
@@ -34,7 +36,8 @@ static void hash(const uint8_t key[CHAIN_HASH_SIZE], const struct part *parts, s
 		(what), sizeof(what) \
 	}
 
-void chain_begin(struct chain *chain, const uint8_t id[CHAIN_ID_SIZE], const uint8_t key[CHAIN_HASH_SIZE])
+void chain_begin(struct chain *chain, const uint8_t id[CHAIN_ID_SIZE],
+                 const uint8_t key[CHAIN_HASH_SIZE])
 {
 	const struct part parts[] = {WORD("yett-audit: begin"), {id, CHAIN_ID_SIZE}};
 
@@ -46,7 +49,8 @@ void chain_begin(struct chain *chain, const uint8_t id[CHAIN_ID_SIZE], const uin
 
 void chain_open_key(const uint8_t id[CHAIN_ID_SIZE], uint8_t ret_key[CHAIN_HASH_SIZE])
 {
-	const struct part parts[] = {WORD("yett-audit: nobody keeps this key"), {id, CHAIN_ID_SIZE}};
+	const struct part parts[] = {WORD("yett-audit: nobody keeps this key"),
+	                             {id, CHAIN_ID_SIZE}};
 
 	hash(NULL, parts, ARRAY_SIZE(parts), ret_key, CHAIN_HASH_SIZE);
 }
@@ -63,7 +67,8 @@ void chain_next_key(uint8_t key[CHAIN_HASH_SIZE])
 
 void chain_advance(struct chain *chain)
 {
-	const struct part parts[] = {WORD("yett-audit: seal"), MEMBER(chain->seal), MEMBER(chain->mac)};
+	const struct part parts[] = {WORD("yett-audit: seal"), MEMBER(chain->seal),
+	                             MEMBER(chain->mac)};
 	uint8_t seal[CHAIN_HASH_SIZE];
 
 	hash(chain->key, parts, ARRAY_SIZE(parts), seal, sizeof seal);
@@ -73,9 +78,13 @@ void chain_advance(struct chain *chain)
 }
 
 /* The lengths of all parts but the last are fixed, and the first is not as long as a word above. */
-static void make_mac(const struct chain *chain, const char *body, size_t length, uint8_t ret_mac[CHAIN_HASH_SIZE])
+static void make_mac(const struct chain *chain, const char *body, size_t length,
+                     uint8_t ret_mac[CHAIN_HASH_SIZE])
 {
-	const struct part parts[] = {WORD("yett-audit: record"), MEMBER(chain->seal), MEMBER(chain->mac), {body, length}};
+	const struct part parts[] = {WORD("yett-audit: record"),
+	                             MEMBER(chain->seal),
+	                             MEMBER(chain->mac),
+	                             {body, length}};
 
 	hash(chain->key, parts, ARRAY_SIZE(parts), ret_mac, CHAIN_HASH_SIZE);
 }
@@ -89,7 +98,8 @@ bool chain_unhex(const char *text, uint8_t *bytes, size_t size)
 {
 	size_t length;
 
-	return sodium_hex2bin(bytes, size, text, 2 * size, NULL, &length, NULL) == 0 && length == size;
+	return sodium_hex2bin(bytes, size, text, 2 * size, NULL, &length, NULL) == 0 &&
+	       length == size;
 }
 
 size_t chain_append(struct chain *chain, char *line, size_t length)
@@ -107,11 +117,13 @@ size_t chain_append(struct chain *chain, char *line, size_t length)
 	return (size_t)(at - line);
 }
 
-bool chain_split(const char *line, size_t length, size_t *ret_body, uint8_t ret_mac[CHAIN_HASH_SIZE])
+bool chain_split(const char *line, size_t length, size_t *ret_body,
+                 uint8_t ret_mac[CHAIN_HASH_SIZE])
 {
 	const char *tail = line + length - CHAIN_TAIL_SIZE;
 
-	if (length <= CHAIN_TAIL_SIZE || length > CHAIN_LINE_MAX || memcmp(tail, tail_begin, sizeof tail_begin - 1) != 0 ||
+	if (length <= CHAIN_TAIL_SIZE || length > CHAIN_LINE_MAX ||
+	    memcmp(tail, tail_begin, sizeof tail_begin - 1) != 0 ||
 	    memcmp(line + length - sizeof tail_end + 1, tail_end, sizeof tail_end - 1) != 0 ||
 	    !chain_unhex(tail + sizeof tail_begin - 1, ret_mac, CHAIN_HASH_SIZE))
 		return false;
@@ -153,16 +165,19 @@ void chain_hash_host(const void *text, size_t length, uint8_t ret_hash[CHAIN_ID_
 }
 
 /* So that a digit that was copied wrongly is found. */
-static void make_check(const uint8_t bytes[CHAIN_ID_SIZE + CHAIN_HASH_SIZE], uint8_t ret_check[CHECK_SIZE])
+static void make_check(const uint8_t bytes[CHAIN_ID_SIZE + CHAIN_HASH_SIZE],
+                       uint8_t ret_check[CHECK_SIZE])
 {
-	const struct part parts[] = {WORD("yett-audit: check"), {bytes, CHAIN_ID_SIZE + CHAIN_HASH_SIZE}};
+	const struct part parts[] = {WORD("yett-audit: check"),
+	                             {bytes, CHAIN_ID_SIZE + CHAIN_HASH_SIZE}};
 	uint8_t whole[CHAIN_HASH_SIZE];
 
 	hash(NULL, parts, ARRAY_SIZE(parts), whole, sizeof whole);
 	memcpy(ret_check, whole, CHECK_SIZE);
 }
 
-char *chain_print_key(const uint8_t id[CHAIN_ID_SIZE], const uint8_t key[CHAIN_HASH_SIZE], char out[CHAIN_KEY_TEXT_SIZE])
+char *chain_print_key(const uint8_t id[CHAIN_ID_SIZE], const uint8_t key[CHAIN_HASH_SIZE],
+                      char out[CHAIN_KEY_TEXT_SIZE])
 {
 	uint8_t bytes[CHAIN_ID_SIZE + CHAIN_HASH_SIZE + CHECK_SIZE];
 	char *at = stpcpy(out, CHAIN_KEY_WORD);
@@ -178,7 +193,8 @@ char *chain_print_key(const uint8_t id[CHAIN_ID_SIZE], const uint8_t key[CHAIN_H
 	return out;
 }
 
-bool chain_parse_key(const char *text, uint8_t ret_id[CHAIN_ID_SIZE], uint8_t ret_key[CHAIN_HASH_SIZE])
+bool chain_parse_key(const char *text, uint8_t ret_id[CHAIN_ID_SIZE],
+                     uint8_t ret_key[CHAIN_HASH_SIZE])
 {
 	uint8_t bytes[CHAIN_ID_SIZE + CHAIN_HASH_SIZE + CHECK_SIZE], check[CHECK_SIZE];
 	bool is_one = strnlen(text, CHAIN_KEY_TEXT_SIZE) >= CHAIN_KEY_TEXT_SIZE - 1 &&

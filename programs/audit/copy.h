@@ -1,7 +1,9 @@
 /*
- * What yett-audit tells on standard error, which systemd takes to the journal: a copy of each record, cut short, and its own trouble.
+ * What yett-audit tells on standard error, which systemd takes to the journal: a copy of each
+ * record, cut short, and its own trouble.
  *
- * Never the record itself, and never waited for: what would have to wait is left out. Without privilege.
+ * Never the record itself, and never waited for: what would have to wait is left out. Without
+ * privilege.
  */
 #pragma once
 

@@ -7,16 +7,19 @@
 #include <string.h>
 
 static const char *const events[] = {
-	[AUDIT_CREATE] = "create",   [AUDIT_FAILED] = "failed", [AUDIT_ENDED] = "ended",    [AUDIT_ACT] = "act",
-	[AUDIT_REFUSED] = "refused", [AUDIT_POLICY] = "policy", [AUDIT_FOLLOW] = "followed"};
+	[AUDIT_CREATE] = "create",  [AUDIT_FAILED] = "failed",   [AUDIT_ENDED] = "ended",
+	[AUDIT_ACT] = "act",        [AUDIT_REFUSED] = "refused", [AUDIT_POLICY] = "policy",
+	[AUDIT_FOLLOW] = "followed"};
 
 /* By enum ended_reason, as yett_ended_name() has them. */
-static const char *const ends[] = {"closed", "init-died", "out-of-memory", "helper", "destroyed", "wall-time", "cpu-time", "idle"};
+static const char *const ends[] = {"closed",    "init-died", "out-of-memory", "helper",
+                                   "destroyed", "wall-time", "cpu-time",      "idle"};
 
 /* By enum manage_action; NULL: nothing that is done to a sandbox. */
 static const char *const actions[] = {
-	[MANAGE_ATTACH] = "attach", [MANAGE_DETACH] = "detach",   [MANAGE_PAUSE] = "pause",     [MANAGE_RESUME] = "resume",
-	[MANAGE_KILL] = "kill",     [MANAGE_DESTROY] = "destroy", [MANAGE_NETWORK] = "network", [MANAGE_MOUNT] = "mount",
+	[MANAGE_ATTACH] = "attach",   [MANAGE_DETACH] = "detach", [MANAGE_PAUSE] = "pause",
+	[MANAGE_RESUME] = "resume",   [MANAGE_KILL] = "kill",     [MANAGE_DESTROY] = "destroy",
+	[MANAGE_NETWORK] = "network", [MANAGE_MOUNT] = "mount",
 };
 
 static const char *pick(const char *const *texts, size_t count, uint32_t i)
@@ -36,12 +39,15 @@ void entry_sanitize(struct audit_record *record)
 	struct yett_error *error = &record->error;
 	struct record *sandbox = &record->sandbox;
 
-	END(record->asker.program), END(record->asker.key), END(record->asker.principal), END(record->id);
-	END(error->message), END(error->detail), END(error->rule), END(error->file), END(error->asked), END(error->allowed),
-		END(error->mend);
+	END(record->asker.program), END(record->asker.key), END(record->asker.principal),
+		END(record->id);
+	END(error->message), END(error->detail), END(error->rule), END(error->file),
+		END(error->asked), END(error->allowed), END(error->mend);
 	END(error->step);
-	END(sandbox->id), END(sandbox->name), END(sandbox->profile), END(sandbox->principal), END(sandbox->hostname), END(sandbox->labels);
-	if ((uint32_t)error->code > YETT_CODES_COUNT || (uint32_t)error->reason > YETT_REASONS_COUNT) {
+	END(sandbox->id), END(sandbox->name), END(sandbox->profile), END(sandbox->principal),
+		END(sandbox->hostname), END(sandbox->labels);
+	if ((uint32_t)error->code > YETT_CODES_COUNT ||
+	    (uint32_t)error->reason > YETT_REASONS_COUNT) {
 		error->code = YETT_E_PROTOCOL;
 		error->reason = YETT_R_NONE;
 	}
@@ -49,7 +55,9 @@ void entry_sanitize(struct audit_record *record)
 
 uid_t entry_uid(const struct audit_record *record)
 {
-	return record->kind == AUDIT_POLICY ? (uid_t)-1 : record->kind == AUDIT_ENDED ? record->sandbox.uid : record->asker.uid;
+	return record->kind == AUDIT_POLICY  ? (uid_t)-1
+	       : record->kind == AUDIT_ENDED ? record->sandbox.uid
+	                                     : record->asker.uid;
 }
 
 void entry_put_text(struct json *json, const char *name, const char *text, size_t max)
@@ -121,7 +129,8 @@ static void put_error(struct json *json, const struct yett_error *error)
 	json_text_or_null(json, "asked", error->asked);
 	json_text_or_null(json, "allowed", error->allowed);
 	json_text_or_null(json, "step", error->step);
-	json_number_or_null(json, "os_error", (uint64_t)(error->os_error > 0 ? error->os_error : 0));
+	json_number_or_null(json, "os_error",
+	                    (uint64_t)(error->os_error > 0 ? error->os_error : 0));
 	json_close(json);
 }
 
@@ -186,9 +195,12 @@ void entry_put(struct json *json, const struct entry *entry, bool is_short)
 		put_hash(json, entry->policy);
 		return;
 	}
-	json_text_or_null(json, "sandbox", record->kind == AUDIT_ENDED && !*record->id ? record->sandbox.id : record->id);
+	json_text_or_null(json, "sandbox",
+	                  record->kind == AUDIT_ENDED && !*record->id ? record->sandbox.id
+	                                                              : record->id);
 	if (record->kind == AUDIT_ACT)
-		json_text(json, "action", pick(actions, ARRAY_SIZE(actions), record->action) ?: "unknown");
+		json_text(json, "action",
+		          pick(actions, ARRAY_SIZE(actions), record->action) ?: "unknown");
 	if (entry->plan)
 		entry_put_plan(json, entry->plan, entry->rules, is_short);
 	else if (entry->rules && !is_short)

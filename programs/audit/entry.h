@@ -1,8 +1,10 @@
 /*
- * What a record says, as members of a JSON object: of a struct of root's, of the plan and the rules that come with it.
+ * What a record says, as members of a JSON object: of a struct of root's, of the plan and the rules
+ * that come with it.
  *
- * yett-audit's, without privilege. Root's processes fill in what users chose, so nothing of it is believed: texts end, numbers are in
- * range, places in the plan lie inside it, and everything has a bound. The members are named as yett inspect, stats and events name them.
+ * yett-audit's, without privilege. Root's processes fill in what users chose, so nothing of it is
+ * believed: texts end, numbers are in range, places in the plan lie inside it, and everything has a
+ * bound. The members are named as yett inspect, stats and events name them.
  */
 #pragma once
 
@@ -35,13 +37,16 @@ uid_t entry_uid(const struct audit_record *record);
 /* Adds the members; `is_short`: without what is in force, for what does not fit into a line. */
 void entry_put(struct json *json, const struct entry *entry, bool is_short);
 
-/* entry_happened.c: what happened in a sandbox, "command", "connection" or "denied"; NULL: none of these, and nothing is recorded of it. */
+/* entry_happened.c: what happened in a sandbox, "command", "connection" or "denied"; NULL: none of
+ * these, and nothing is recorded of it. */
 const char *entry_happened_event(uint32_t kind);
 void entry_put_followed(struct json *json, const struct follow *follow);
-void entry_put_happened(struct json *json, const struct follow *follow, const struct happening *happening);
+void entry_put_happened(struct json *json, const struct follow *follow,
+                        const struct happening *happening);
 
 /* entry_plan.c: "in_force", and the places of profile and grant. */
-void entry_put_plan(struct json *json, const struct plan *plan, const struct egress_rules *rules, bool is_short);
+void entry_put_plan(struct json *json, const struct plan *plan, const struct egress_rules *rules,
+                    bool is_short);
 void entry_put_rules(struct json *json, const struct egress_rules *rules);
 void entry_put_limits(struct json *json, const struct plan_limits *limits);
 void entry_put_life(struct json *json, const struct plan_life *life);

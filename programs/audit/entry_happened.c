@@ -1,4 +1,5 @@
-/* See entry.h: what happened in a sandbox. Init or the dialer may have been captured, and nothing of theirs is believed. */
+/* See entry.h: what happened in a sandbox. Init or the dialer may have been captured, and nothing
+ * of theirs is believed. */
 #include "base/net_match.h"
 #include "programs/audit/entry.h"
 #include "programs/egress/told_text.h"
@@ -94,7 +95,8 @@ static void put_command(struct json *json, const struct happening *happening)
 		json_number(json, "errno", event->error);
 }
 
-static void put_peer(struct json *json, const struct message_happened *event, const struct egress_told *network)
+static void put_peer(struct json *json, const struct message_happened *event,
+                     const struct egress_told *network)
 {
 	struct told_text text;
 
@@ -104,7 +106,9 @@ static void put_peer(struct json *json, const struct message_happened *event, co
 	json_text_or_null(json, "address", text.address);
 	json_number_or_null(json, "port", network->port);
 	if (event->kind == EVENT_BLOCKED)
-		json_text(json, "why", network->verdict < ARRAY_SIZE(verdicts) ? verdicts[network->verdict] : NULL);
+		json_text(json, "why",
+		          network->verdict < ARRAY_SIZE(verdicts) ? verdicts[network->verdict]
+		                                                  : NULL);
 	if (event->kind == EVENT_DISCONNECTED) {
 		json_number(json, "sent_bytes", network->sent_bytes);
 		json_number(json, "received_bytes", network->received_bytes);
@@ -127,7 +131,8 @@ void entry_put_followed(struct json *json, const struct follow *follow)
 	json_number_or_null(json, "lost", follow->lost);
 }
 
-void entry_put_happened(struct json *json, const struct follow *follow, const struct happening *happening)
+void entry_put_happened(struct json *json, const struct follow *follow,
+                        const struct happening *happening)
 {
 	const struct message_happened *event = &happening->event;
 

@@ -1,4 +1,5 @@
-/* See entry.h: what a plan and the rules of a network say. Both are copies of ours, and still nothing of theirs is believed. */
+/* See entry.h: what a plan and the rules of a network say. Both are copies of ours, and still
+ * nothing of theirs is believed. */
 #include "base/net_list.h"
 #include "programs/audit/entry.h"
 #include "programs/decider/plan_name.h"
@@ -25,7 +26,8 @@ static bool measure(int fd, size_t least, size_t most, size_t *ret_size)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)least || st.st_size > (off_t)most)
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)least ||
+	    st.st_size > (off_t)most)
 		return false;
 	*ret_size = (size_t)st.st_size;
 	return true;
@@ -35,7 +37,8 @@ bool entry_read_plan(int fd, struct plan *ret_plan)
 {
 	size_t size;
 
-	return measure(fd, offsetof(struct plan, arena), sizeof *ret_plan, &size) && read_whole(fd, ret_plan, size) &&
+	return measure(fd, offsetof(struct plan, arena), sizeof *ret_plan, &size) &&
+	       read_whole(fd, ret_plan, size) &&
 	       ret_plan->arena_used == size - offsetof(struct plan, arena);
 }
 
@@ -44,7 +47,8 @@ bool entry_read_rules(int fd, struct egress_rules *ret_rules, size_t most)
 	size_t size;
 
 	return measure(fd, sizeof *ret_rules, most, &size) && read_whole(fd, ret_rules, size) &&
-	       ret_rules->list_size == size - sizeof *ret_rules && net_list_check(ret_rules->list, ret_rules->list_size);
+	       ret_rules->list_size == size - sizeof *ret_rules &&
+	       net_list_check(ret_rules->list, ret_rules->list_size);
 }
 
 bool entry_hash_file(int fd, uint8_t ret_hash[32])
@@ -68,7 +72,8 @@ bool entry_hash_file(int fd, uint8_t ret_hash[32])
 	return true;
 }
 
-static void put_rules_of(struct json *json, const char *name, const struct net_list *list, enum net_list_kind kind, uint32_t *left)
+static void put_rules_of(struct json *json, const char *name, const struct net_list *list,
+                         enum net_list_kind kind, uint32_t *left)
 {
 	const struct net_record *record = NULL;
 
@@ -143,7 +148,8 @@ void entry_put_life(struct json *json, const struct plan_life *life)
 
 static void put_shares(struct json *json, const struct plan *plan)
 {
-	uint32_t count = plan->steps_count < PLAN_STEPS_MAX ? plan->steps_count : PLAN_STEPS_MAX, put = 0, left_out = 0;
+	uint32_t count = plan->steps_count < PLAN_STEPS_MAX ? plan->steps_count : PLAN_STEPS_MAX,
+		 put = 0, left_out = 0;
 
 	json_open(json, "shares", '[');
 	for (uint32_t i = 0; i < count; i++) {
@@ -181,7 +187,8 @@ static void put_user_limits(struct json *json, const struct plan_limits *limits)
 	json_close(json);
 }
 
-static void put_in_force(struct json *json, const struct plan *plan, const struct egress_rules *rules)
+static void put_in_force(struct json *json, const struct plan *plan,
+                         const struct egress_rules *rules)
 {
 	static const char *const identities[] = {"private", "root", "caller"};
 	char weaker[PLAN_WEAKER_SIZE];
@@ -191,7 +198,8 @@ static void put_in_force(struct json *json, const struct plan *plan, const struc
 	put_user_limits(json, &plan->user_limits);
 	json_number(json, "sandboxes_max", plan->sandboxes_max);
 	entry_put_life(json, &plan->life);
-	json_text(json, "identity", plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : NULL);
+	json_text(json, "identity",
+	          plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : NULL);
 	json_number(json, "capabilities", plan->capabilities);
 	json_bool(json, "nested_userns", plan->nested_userns);
 	json_bool(json, "perf_events", plan->perf_events);
@@ -209,11 +217,14 @@ static void put_in_force(struct json *json, const struct plan *plan, const struc
 	json_close(json);
 }
 
-void entry_put_plan(struct json *json, const struct plan *plan, const struct egress_rules *rules, bool is_short)
+void entry_put_plan(struct json *json, const struct plan *plan, const struct egress_rules *rules,
+                    bool is_short)
 {
 	entry_put_text(json, "name", plan_text(plan, plan->name), ENTRY_TEXT_MAX);
-	entry_put_section(json, "profile", plan_text(plan, plan->profile_name), plan_text(plan, plan->profile_place));
-	entry_put_section(json, "grant", plan_text(plan, plan->grant_name), plan_text(plan, plan->grant_place));
+	entry_put_section(json, "profile", plan_text(plan, plan->profile_name),
+	                  plan_text(plan, plan->profile_place));
+	entry_put_section(json, "grant", plan_text(plan, plan->grant_name),
+	                  plan_text(plan, plan->grant_place));
 	json_bool(json, "is_dry", plan->is_dry);
 	entry_put_text(json, "asked", plan_text(plan, plan->asked), ENTRY_TEXT_MAX);
 	if (is_short)

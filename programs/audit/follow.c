@@ -26,8 +26,10 @@ struct follow *follow_add(struct follows *follows, const struct audit_record *re
 	if (i == follows->end)
 		follows->end++;
 	follow = &follows->table[i];
-	*follow = (struct follow){
-		.fd = steal_fd(fd), .uid = record->sandbox.uid, .recorded = record->sandbox.recorded, .number = record->action};
+	*follow = (struct follow){.fd = steal_fd(fd),
+	                          .uid = record->sandbox.uid,
+	                          .recorded = record->sandbox.recorded,
+	                          .number = record->action};
 	memcpy(follow->id, record->id, sizeof follow->id);
 	memcpy(follow->name, record->sandbox.name, sizeof follow->name);
 	return follow;
@@ -55,8 +57,12 @@ size_t follow_poll(struct follows *follows, struct pollfd *fds)
 
 bool follow_receive(struct follow *follow, struct happening *ret_happening)
 {
-	struct iovec parts[] = {{&ret_happening->event, sizeof ret_happening->event}, {&ret_happening->more, sizeof ret_happening->more}};
-	struct msghdr header = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)}; /* no room for descriptors, which root has none of */
+	struct iovec parts[] = {{&ret_happening->event, sizeof ret_happening->event},
+	                        {&ret_happening->more, sizeof ret_happening->more}};
+	struct msghdr header = {
+		.msg_iov = parts,
+		.msg_iovlen =
+			ARRAY_SIZE(parts)}; /* no room for descriptors, which root has none of */
 	ssize_t n = recvmsg(follow->fd, &header, MSG_DONTWAIT);
 	size_t more;
 
@@ -67,9 +73,11 @@ bool follow_receive(struct follow *follow, struct happening *ret_happening)
 		return false;
 	}
 	more = (size_t)n - sizeof ret_happening->event;
-	ret_happening->has_network = more == sizeof ret_happening->more.network && ret_happening->event.kind >= EVENT_CONNECTED;
+	ret_happening->has_network = more == sizeof ret_happening->more.network &&
+	                             ret_happening->event.kind >= EVENT_CONNECTED;
 	ret_happening->has_argv =
-		more == sizeof ret_happening->more.argv && ret_happening->more.argv.size <= sizeof ret_happening->more.argv.text;
+		more == sizeof ret_happening->more.argv &&
+		ret_happening->more.argv.size <= sizeof ret_happening->more.argv.text;
 	if (ret_happening->event.number > follow->number)
 		follow->lost += ret_happening->event.number - follow->number - 1;
 	follow->number = ret_happening->event.number;

@@ -1,9 +1,11 @@
 /*
- * The sandboxes of which it is written down what happens in them: a stream of each, from its supervisor.
+ * The sandboxes of which it is written down what happens in them: a stream of each, from its
+ * supervisor.
  *
- * yett-audit's, without privilege. A stream tells all that happens (helper/supervisor/events.h); what of it is recorded the policy says.
- * Init, the dialer and the supervisor fill it in. A captured init or dialer can report what it likes of its own sandbox: names and rules
- * are checked, and texts are escaped. Events are numbered, so that a missing one shows.
+ * yett-audit's, without privilege. A stream tells all that happens (helper/supervisor/events.h);
+ * what of it is recorded the policy says. Init, the dialer and the supervisor fill it in. A
+ * captured init or dialer can report what it likes of its own sandbox: names and rules are checked,
+ * and texts are escaped. Events are numbered, so that a missing one shows.
  */
 #pragma once
 
@@ -21,9 +23,9 @@
 struct follow {
 	int fd; /* -1: none */
 	uid_t uid;
-	uint32_t recorded;  /* enum policy_record */
-	uint64_t number;    /* of the last event */
-	uint64_t lost;      /* events since the last record that never came, or could not be written */
+	uint32_t recorded; /* enum policy_record */
+	uint64_t number;   /* of the last event */
+	uint64_t lost; /* events since the last record that never came, or could not be written */
 	uint64_t collected; /* records that are collected, and not on disk yet */
 	char id[PLAN_ID_SIZE], name[MESSAGE_NAME_MAX + 1];
 };
@@ -42,7 +44,8 @@ struct happening {
 	bool has_network, has_argv;
 };
 
-/* Takes `fd` over, of the sandbox of a FOLLOW. NULL: there are as many as there may be, of all or of its user. */
+/* Takes `fd` over, of the sandbox of a FOLLOW. NULL: there are as many as there may be, of all or
+ * of its user. */
 struct follow *follow_add(struct follows *follows, const struct audit_record *record, int *fd);
 
 /* That of a sandbox, or NULL. */

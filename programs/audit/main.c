@@ -1,12 +1,16 @@
 /*
- * yett-audit: writes down who was given which sandbox, and says when that is on disk. Arguments: the id to run as, the number of a
- * listening socket, on which root's processes tell it (struct audit_record), what all records, and those of one user in a day, may come to,
- * and the directory of its files. Descriptor 0 is the listener's: it ends when that does, and when what is queued is written.
+ * yett-audit: writes down who was given which sandbox, and says when that is on disk. Arguments:
+ * the id to run as, the number of a listening socket, on which root's processes tell it (struct
+ * audit_record), what all records, and those of one user in a day, may come to, and the directory
+ * of its files. Descriptor 0 is the listener's: it ends when that does, and when what is queued is
+ * written.
  *
- * Theory of operation: what it is told is full of what users chose, and it holds the key of the present minute, so that it may be captured;
- * then it can write what it likes into this minute and later ones, and neither change nor remove what was written before: its filter opens
- * nothing, maps nothing and cuts nothing, segments can only be appended to, and the keys of earlier minutes are gone. It starts as root and
- * opens its files (open.h), and gives root up in the stages of lock_down(); a stage's number is its exit status when the stage fails.
+ * Theory of operation: what it is told is full of what users chose, and it holds the key of the
+ * present minute, so that it may be captured; then it can write what it likes into this minute and
+ * later ones, and neither change nor remove what was written before: its filter opens nothing, maps
+ * nothing and cuts nothing, segments can only be appended to, and the keys of earlier minutes are
+ * gone. It starts as root and opens its files (open.h), and gives root up in the stages of
+ * lock_down(); a stage's number is its exit status when the stage fails.
  */
 #include "base/fd.h"
 #include "helper/privilege/lockdown.h"
@@ -55,7 +59,8 @@ static bool read_arguments(int argc, char **argv, uint32_t *ret_id, struct serve
 {
 	uint64_t listening;
 
-	if (argc != 6 || !lockdown_parse_id(argv[1], ret_id) || !parse_number(argv[2], &listening) || listening < 3 || listening > 1023 ||
+	if (argc != 6 || !lockdown_parse_id(argv[1], ret_id) ||
+	    !parse_number(argv[2], &listening) || listening < 3 || listening > 1023 ||
 	    !parse_number(argv[3], &ret->max_bytes) || !parse_number(argv[4], &ret->user_bytes))
 		return false;
 	ret->listening = (int)listening;
@@ -85,8 +90,10 @@ static bool limit(void)
 		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(ADDRESSES_MAX)},
 	};
 
-	/* A service manager ends all of the service at once, and what is queued is to be written: descriptor 0 says when it is over. */
-	return signal(SIGTERM, SIG_IGN) != SIG_ERR && signal(SIGXFSZ, SIG_IGN) != SIG_ERR && lockdown_limits(limits, ARRAY_SIZE(limits));
+	/* A service manager ends all of the service at once, and what is queued is to be written:
+	 * descriptor 0 says when it is over. */
+	return signal(SIGTERM, SIG_IGN) != SIG_ERR && signal(SIGXFSZ, SIG_IGN) != SIG_ERR &&
+	       lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
 static bool enter_filter(void)

@@ -29,7 +29,8 @@ static bool skip_text(struct cursor *c)
 	return false;
 }
 
-/* Behind a value. Brackets are counted and not compared: what is looked for is found, or it is not there. */
+/* Behind a value. Brackets are counted and not compared: what is looked for is found, or it is not
+ * there. */
 static bool skip_value(struct cursor *c)
 {
 	const char *begin;
@@ -213,7 +214,8 @@ bool member_number(const char *object, size_t length, const char *path, uint64_t
 	for (size_t i = 0; i < member.length; i++) {
 		unsigned digit = (unsigned)(unsigned char)member.value[i] - '0';
 
-		if (digit > 9 || __builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, digit, &number))
+		if (digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, digit, &number))
 			return false;
 	}
 	*ret_number = number;
@@ -284,7 +286,8 @@ bool member_text(const char *object, size_t length, const char *path, char *out,
 	const char *at, *end;
 	size_t used = 0;
 
-	if (!member_find(object, length, path, &member) || member.length == 0 || strchr("{[", *member.value) ||
+	if (!member_find(object, length, path, &member) || member.length == 0 ||
+	    strchr("{[", *member.value) ||
 	    (member.length == 4 && memcmp(member.value, "null", 4) == 0))
 		return false;
 	at = member.value;
@@ -311,13 +314,14 @@ bool member_is(const char *object, size_t length, const char *path, const char *
 {
 	char found[1024];
 
-	return strlen(text) < sizeof found - 4 && member_text(object, length, path, found, sizeof found) && strcmp(found, text) == 0;
+	return strlen(text) < sizeof found - 4 &&
+	       member_text(object, length, path, found, sizeof found) && strcmp(found, text) == 0;
 }
 
 bool member_bytes(const char *object, size_t length, const char *path, uint8_t *out, size_t size)
 {
 	char hex[CHAIN_HEX_SIZE];
 
-	return 2 * size < sizeof hex && member_text(object, length, path, hex, sizeof hex) && strlen(hex) == 2 * size &&
-	       chain_unhex(hex, out, size);
+	return 2 * size < sizeof hex && member_text(object, length, path, hex, sizeof hex) &&
+	       strlen(hex) == 2 * size && chain_unhex(hex, out, size);
 }

@@ -1,7 +1,9 @@
 /*
- * Members of a record, looked up in its line of JSON: for who reads records, which somebody may have edited.
+ * Members of a record, looked up in its line of JSON: for who reads records, which somebody may
+ * have edited.
  *
- * Pure functions, without privilege. What is no JSON has no members; nothing is allocated, and nothing is read behind the line.
+ * Pure functions, without privilege. What is no JSON has no members; nothing is allocated, and
+ * nothing is read behind the line.
  */
 #pragma once
 
@@ -16,7 +18,8 @@ struct member {
 	size_t length;
 };
 
-/* Whether it is an object, all of it, as yett-audit writes one: strict JSON but for what numbers look like. */
+/* Whether it is an object, all of it, as yett-audit writes one: strict JSON but for what numbers
+ * look like. */
 bool member_is_object(const char *text, size_t length);
 
 /* The member of that path ("user.uid") of an object; the first, where there are several. */
@@ -25,7 +28,8 @@ bool member_find(const char *object, size_t length, const char *path, struct mem
 /* The same as a number; false, too, for what is none, or above 64 bits. */
 bool member_number(const char *object, size_t length, const char *path, uint64_t *ret_number);
 
-/* The same as text, without quotes and escapes, cut to fit; numbers and words as they stand. False, too, for null and for objects. */
+/* The same as text, without quotes and escapes, cut to fit; numbers and words as they stand. False,
+ * too, for null and for objects. */
 bool member_text(const char *object, size_t length, const char *path, char *out, size_t size);
 
 /* Whether it is that very text. */

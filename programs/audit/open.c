@@ -15,14 +15,16 @@ static bool is_own(int fd, mode_t kind)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == kind && st.st_uid == geteuid() && !(st.st_mode & OTHERS_WRITE) &&
-	       (kind != S_IFREG || st.st_nlink == 1);
+	return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == kind && st.st_uid == geteuid() &&
+	       !(st.st_mode & OTHERS_WRITE) && (kind != S_IFREG || st.st_nlink == 1);
 }
 
-/* A descriptor, -EPERM for what is somebody else's too, or -errno. A link is not followed: whatever it leads to is not ours. */
+/* A descriptor, -EPERM for what is somebody else's too, or -errno. A link is not followed: whatever
+ * it leads to is not ours. */
 static int open_own(int directory, const char *name, int flags, mode_t kind)
 {
-	_cleanup_fd_ int fd = openat(directory, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	_cleanup_fd_ int fd =
+		openat(directory, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return -errno;
@@ -52,14 +54,16 @@ static int look(int directory, struct open_files *files)
 		if (number == 0 || fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		files->bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-		/* What is no file of ours takes a number as well: whoever put it there does not get ours. */
+		/* What is no file of ours takes a number as well: whoever put it there does not get
+		 * ours. */
 		if (number > files->segment_number && (!S_ISREG(st.st_mode) || st.st_size > 0))
 			files->segment_number = number;
 	}
 	return !entries || errno ? -(errno ?: EIO) : 0;
 }
 
-/* What helps and need not be: room that nobody else takes, and that not even root changes it by mistake. ioctl_iflags(2) */
+/* What helps and need not be: room that nobody else takes, and that not even root changes it by
+ * mistake. ioctl_iflags(2) */
 static void prepare(int segment, uint64_t room)
 {
 	int flags;
@@ -88,7 +92,9 @@ static int open_all(int directory, uint64_t room, struct open_files *files)
 	if (files->segment_number > 0)
 		files->segment = open_segment(directory, files->segment_number, 0);
 	files->next_number = files->segment_number + 1;
-	files->next = files->next_number > SLOTS_SEGMENT_LAST ? -EMFILE : open_segment(directory, files->next_number, O_CREAT);
+	files->next = files->next_number > SLOTS_SEGMENT_LAST
+	                      ? -EMFILE
+	                      : open_segment(directory, files->next_number, O_CREAT);
 	if (files->next < 0)
 		return files->next;
 	prepare(files->next, room);

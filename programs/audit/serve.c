@@ -34,8 +34,10 @@ static struct {
 	} rules;
 	struct frame frame;
 	uint64_t minute_ends_ms;
-	bool is_awaited;  /* one of the collected records: somebody is given something when it is on disk */
-	bool has_more;    /* others, which go with the next of those, since a disk takes its time for each write */
+	bool is_awaited; /* one of the collected records: somebody is given something when it is on
+	                    disk */
+	bool has_more;   /* others, which go with the next of those, since a disk takes its time for
+	                    each write */
 	uint64_t more_ms; /* since when there are others */
 	uid_t own_uid;
 } serve;
@@ -50,7 +52,8 @@ int serve_begin(const struct serve_options *options)
 		return -ENOMEM;
 	r = open_files(options->directory, serve.book.segment_bytes, &serve.book.files);
 	if (r < 0) {
-		copy_say(COPY_ERROR, "the files in %s cannot be opened: %s", options->directory, strerror(-r));
+		copy_say(COPY_ERROR, "the files in %s cannot be opened: %s", options->directory,
+		         strerror(-r));
 		serve.book.error = r;
 	}
 	return 0;
@@ -154,7 +157,9 @@ static void end_minute(void)
 /* A process lasts for a segment or two, and a user's day for longer. */
 static void go_on_with_tally(uint64_t max_bytes)
 {
-	ssize_t n = serve.book.files.state < 0 ? -ENOENT : slots_kept(serve.book.files.state, &serve.tally, sizeof serve.tally);
+	ssize_t n = serve.book.files.state < 0
+	                    ? -ENOENT
+	                    : slots_kept(serve.book.files.state, &serve.tally, sizeof serve.tally);
 
 	tally_go_on(&serve.tally, n < 0 ? 0 : (size_t)n, max_bytes, book_now_ms());
 }
@@ -169,12 +174,15 @@ static struct tally_row *find_row(uid_t uid, uint64_t now_ms)
 	return row;
 }
 
-/* Root's descriptors: which one is what depends on the record. Whether each is what it should be. */
+/* Root's descriptors: which one is what depends on the record. Whether each is what it should be.
+ */
 static bool take_descriptors(struct entry *entry, struct frame *frame)
 {
 	const struct audit_record *record = &entry->record;
-	bool has_plan = record->kind == AUDIT_CREATE || (record->kind == AUDIT_ACT && record->action == MANAGE_MOUNT);
-	bool has_rules = record->kind == AUDIT_CREATE || (record->kind == AUDIT_ACT && record->action == MANAGE_NETWORK);
+	bool has_plan = record->kind == AUDIT_CREATE ||
+	                (record->kind == AUDIT_ACT && record->action == MANAGE_MOUNT);
+	bool has_rules = record->kind == AUDIT_CREATE ||
+	                 (record->kind == AUDIT_ACT && record->action == MANAGE_NETWORK);
 	size_t next = 0;
 
 	if (has_plan && next < frame->fd_count) {
@@ -192,7 +200,8 @@ static bool take_descriptors(struct entry *entry, struct frame *frame)
 			return false;
 		entry->rules = &serve.rules.rules;
 	}
-	if (record->kind == AUDIT_POLICY && next < frame->fd_count && !entry_hash_file(frame->fds[next++], entry->policy))
+	if (record->kind == AUDIT_POLICY && next < frame->fd_count &&
+	    !entry_hash_file(frame->fds[next++], entry->policy))
 		return false;
 	return next == frame->fd_count && (record->kind != AUDIT_CREATE || entry->plan);
 }
@@ -212,7 +221,8 @@ static int collect_as(const struct entry *entry, bool is_short, size_t *ret_leng
 	return r;
 }
 
-/* Short where it does not fit into a line, and where the user has no more room for what is longer: which sandbox there is, is always told.
+/* Short where it does not fit into a line, and where the user has no more room for what is longer:
+ * which sandbox there is, is always told.
  */
 static int collect(const struct entry *entry, struct tally_row *row)
 {
@@ -223,7 +233,8 @@ static int collect(const struct entry *entry, struct tally_row *row)
 	if (r == -EMSGSIZE)
 		r = collect_as(entry, true, &length);
 	/* What became of a sandbox that is written down is, too: there are as many as of those. */
-	if (r < 0 || !row || tally_take(&serve.tally, row, length, false) || kind == AUDIT_ENDED || kind == AUDIT_FAILED) {
+	if (r < 0 || !row || tally_take(&serve.tally, row, length, false) || kind == AUDIT_ENDED ||
+	    kind == AUDIT_FAILED) {
 		if (r == 0)
 			copy_last();
 		return r;
@@ -243,8 +254,8 @@ static int collect(const struct entry *entry, struct tally_row *row)
 }
 
 /*
- * Collects the record that was begun, which tells of what was lost before it. Where it cannot be written, what it tells of is lost as well;
- * where its user has no more room, that is dropped.
+ * Collects the record that was begun, which tells of what was lost before it. Where it cannot be
+ * written, what it tells of is lost as well; where its user has no more room, that is dropped.
  */
 static void collect_of(struct follow *follow, struct tally_row *row)
 {
@@ -308,8 +319,8 @@ static bool receive_happenings(struct follow *follow, size_t most)
 }
 
 /*
- * A FOLLOW: 1, or -errno. Where something has happened before, another process may have been told of it and have written it, or not:
- * the number of its last event says.
+ * A FOLLOW: 1, or -errno. Where something has happened before, another process may have been told
+ * of it and have written it, or not: the number of its last event says.
  */
 static int hear_follow(struct frame *frame)
 {
@@ -319,8 +330,9 @@ static int hear_follow(struct frame *frame)
 		return -EBADMSG;
 	follow = follow_add(&serve.followed, &serve.entry.record, &frame->fds[0]);
 	if (!follow) {
-		copy_say(COPY_WARNING, "sandbox %s is not recorded: %d are already, or %d of its user", serve.entry.record.id, FOLLOW_MAX,
-		         FOLLOW_USER_MAX);
+		copy_say(COPY_WARNING,
+		         "sandbox %s is not recorded: %d are already, or %d of its user",
+		         serve.entry.record.id, FOLLOW_MAX, FOLLOW_USER_MAX);
 		return -EUSERS;
 	}
 	if (follow->number > 0)
@@ -343,8 +355,10 @@ static int hear(struct frame *frame)
 	entry_sanitize(&entry->record);
 	if (entry->record.kind == AUDIT_FOLLOW)
 		return hear_follow(frame);
-	if (entry->record.kind == AUDIT_ENDED && (ended = follow_find(&serve.followed, entry->record.sandbox.id)))
-		(void)receive_happenings(ended, SIZE_MAX); /* what happened before is written before */
+	if (entry->record.kind == AUDIT_ENDED &&
+	    (ended = follow_find(&serve.followed, entry->record.sandbox.id)))
+		(void)receive_happenings(ended,
+		                         SIZE_MAX); /* what happened before is written before */
 	if (!entry_event(entry->record.kind) || !take_descriptors(entry, frame))
 		return -EBADMSG;
 	if (entry_uid(&entry->record) != (uid_t)-1) {
@@ -377,7 +391,8 @@ static bool receive(struct connection *connection)
 		answer(connection, 0);
 		return true;
 	}
-	if (r < 0 || serve.entry.record.kind == AUDIT_CREATE || serve.entry.record.kind == AUDIT_ACT)
+	if (r < 0 || serve.entry.record.kind == AUDIT_CREATE ||
+	    serve.entry.record.kind == AUDIT_ACT)
 		serve.is_awaited = true;
 	else
 		note_more();
@@ -392,10 +407,12 @@ static bool is_trusted(int fd)
 	struct ucred peer;
 	socklen_t size = sizeof peer;
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == 0 || peer.uid == serve.own_uid);
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (peer.uid == 0 || peer.uid == serve.own_uid);
 }
 
-/* Whether there was one. Where all places are taken by who says nothing, the rest waits in the queue. */
+/* Whether there was one. Where all places are taken by who says nothing, the rest waits in the
+ * queue. */
 static bool accept_one(int listening)
 {
 	size_t i = 0;
@@ -444,7 +461,8 @@ static bool take_all(int listening)
 
 	while (accept_one(listening))
 		took = true;
-	if (serve.is_awaited || !took || (serve.has_more && book_now_ms() - serve.more_ms >= REST_MS))
+	if (serve.is_awaited || !took ||
+	    (serve.has_more && book_now_ms() - serve.more_ms >= REST_MS))
 		(void)!commit();
 	return took;
 }
@@ -464,7 +482,10 @@ static bool wait_for(const struct serve_options *options, bool accepts)
 		fds[1].fd = -1;
 	if (accepts)
 		count += follow_poll(&serve.followed, fds + count);
-	(void)poll(fds, count, !accepts ? LEAVE_MS : serve.has_more ? REST_MS : book_timeout_ms(&serve.book));
+	(void)poll(fds, count,
+	           !accepts         ? LEAVE_MS
+	           : serve.has_more ? REST_MS
+	                            : book_timeout_ms(&serve.book));
 	return fds[0].revents & (POLLHUP | POLLERR);
 }
 
@@ -488,7 +509,8 @@ static void leave(const struct serve_options *options)
 	}
 }
 
-/* Takes what was told of sandboxes. Their supervisors turn to the next process, which tells by the numbers whether anything is missing. */
+/* Takes what was told of sandboxes. Their supervisors turn to the next process, which tells by the
+ * numbers whether anything is missing. */
 static void end_followed(void)
 {
 	follow_shut(&serve.followed);

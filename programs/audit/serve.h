@@ -1,7 +1,9 @@
 /*
- * yett-audit's loop: many are told of at once, written by one call, and answered when that is on disk.
+ * yett-audit's loop: many are told of at once, written by one call, and answered when that is on
+ * disk.
  *
- * Without privilege, below the filter of main.c. A connection is one record and one answer. Who does not wait for the answer may go.
+ * Without privilege, below the filter of main.c. A connection is one record and one answer. Who
+ * does not wait for the answer may go.
  */
 #pragma once
 
@@ -19,8 +21,10 @@ struct serve_options {
 	uid_t uid; /* that this runs as */
 };
 
-/* As root: opens the files, and gets all memory that there will be. 0 or -ENOMEM; files that cannot be had each record is answered for. */
+/* As root: opens the files, and gets all memory that there will be. 0 or -ENOMEM; files that cannot
+ * be had each record is answered for. */
 _must_check_ int serve_begin(const struct serve_options *options);
 
-/* Until the listener has ended and all that is queued is answered; or until another process is to go on. */
+/* Until the listener has ended and all that is queued is answered; or until another process is to
+ * go on. */
 void serve_run(const struct serve_options *options);

@@ -18,7 +18,8 @@ struct packed {
 	uint8_t sum[SUM_SIZE];
 };
 _Static_assert(sizeof(struct packed) == SLOT_SIZE, "a slot is a sector");
-_Static_assert(sizeof(struct slots_state) <= sizeof((struct packed){0}.payload), "a state fits into a slot");
+_Static_assert(sizeof(struct slots_state) <= sizeof((struct packed){0}.payload),
+               "a state fits into a slot");
 
 uint32_t slots_segment_number(const char *name)
 {
@@ -33,7 +34,8 @@ uint32_t slots_segment_number(const char *name)
 
 static void make_sum(const struct packed *packed, uint8_t ret_sum[SUM_SIZE])
 {
-	(void)crypto_generichash(ret_sum, SUM_SIZE, (const uint8_t *)packed, offsetof(struct packed, sum), NULL, 0);
+	(void)crypto_generichash(ret_sum, SUM_SIZE, (const uint8_t *)packed,
+	                         offsetof(struct packed, sum), NULL, 0);
 }
 
 static int read_slot(int fd, enum slot slot, void *ret, size_t size)
@@ -88,8 +90,10 @@ static int find_state(int fd, struct slots_state *ret_state)
 
 	for (enum slot slot = SLOT_FIRST; slot <= SLOT_SECOND; slot++)
 		r[slot] = read_slot(fd, slot, &states[slot], sizeof states[slot]);
-	found = r[SLOT_FIRST] < 0 || (r[SLOT_SECOND] == 0 && states[SLOT_SECOND].generation > states[SLOT_FIRST].generation) ? SLOT_SECOND
-	                                                                                                                     : SLOT_FIRST;
+	found = r[SLOT_FIRST] < 0 || (r[SLOT_SECOND] == 0 && states[SLOT_SECOND].generation >
+	                                                             states[SLOT_FIRST].generation)
+	                ? SLOT_SECOND
+	                : SLOT_FIRST;
 	if (r[found] == 0)
 		*ret_state = states[found];
 	sodium_memzero(states, sizeof states);
@@ -124,7 +128,8 @@ int slots_store(int fd, struct slots_state *state)
 		r = wipe_slot(fd, slot == SLOT_FIRST ? SLOT_SECOND : SLOT_FIRST);
 	if (r == 0)
 		r = reached_step("audit", "state-wiped");
-	/* Until the old one is gone this is not done, and the next attempt has the same slot: the only state is never written over. */
+	/* Until the old one is gone this is not done, and the next attempt has the same slot: the
+	 * only state is never written over. */
 	if (r == 0)
 		state->generation = next.generation;
 	sodium_memzero(&next, sizeof next);
@@ -147,7 +152,9 @@ int slots_write_next(int fd, const struct slots_next *next)
 	int r = slots_read_next(fd, &there);
 
 	sodium_memzero(&there, sizeof there);
-	return r == -ENOENT ? write_slot(fd, SLOT_NEXT_CHAIN, next, sizeof *next) : r < 0 ? r : -EBUSY;
+	return r == -ENOENT ? write_slot(fd, SLOT_NEXT_CHAIN, next, sizeof *next)
+	       : r < 0      ? r
+	                    : -EBUSY;
 }
 
 int slots_write_pruned(int fd, const struct slots_pruned *pruned)
@@ -197,7 +204,8 @@ ssize_t slots_kept(int fd, void *bytes, size_t size)
 
 	if (n < 0)
 		return -errno;
-	if (n != sizeof kept || kept.size > size || pread(fd, bytes, kept.size, KEPT_AT + (off_t)sizeof kept) != (ssize_t)kept.size)
+	if (n != sizeof kept || kept.size > size ||
+	    pread(fd, bytes, kept.size, KEPT_AT + (off_t)sizeof kept) != (ssize_t)kept.size)
 		return -ENOENT;
 	sum_kept(&kept, bytes, sum);
 	return memcmp(sum, kept.sum, sizeof sum) == 0 ? (ssize_t)kept.size : -ENOENT;

@@ -1,10 +1,12 @@
 /*
  * The state of the audit, in a file: where the chain is, with the key of this minute.
  *
- * Beside it are the segments. Slots of fixed size and place. Two take turns: the new state is written and is on disk before the old one,
- * and the key in it, is overwritten, so that there is a whole one at any time. A third is where a new chain waits until yett-audit takes it
- * up, and only who finds it empty fills it. In a fourth stands what was removed. Behind them is what users have caused today, which is no
- * part of the chain. The file is written by yett-audit, and by yett as root.
+ * Beside it are the segments. Slots of fixed size and place. Two take turns: the new state is
+ * written and is on disk before the old one, and the key in it, is overwritten, so that there is a
+ * whole one at any time. A third is where a new chain waits until yett-audit takes it up, and only
+ * who finds it empty fills it. In a fourth stands what was removed. Behind them is what users have
+ * caused today, which is no part of the chain. The file is written by yett-audit, and by yett as
+ * root.
  */
 #pragma once
 
@@ -25,7 +27,8 @@ struct slots_state {
 	uint32_t segment;
 	uint32_t is_sealed; /* 1: somebody was given the first key */
 	uint64_t size;      /* of the segment */
-	/* Where the segment before it ended, which may be of another chain: without the key, and sealed. */
+	/* Where the segment before it ended, which may be of another chain: without the key, and
+	 * sealed. */
 	struct chain before;
 	uint64_t before_bytes;   /* so long, as far as it holds records */
 	uint32_t before_segment; /* 0: there is none */
@@ -45,13 +48,15 @@ struct slots_pruned {
 /* The number that a segment has by its name; 0: it is the name of none. */
 uint32_t slots_segment_number(const char *name);
 
-/* Reads the state, and wipes an older one that was left beside it. 0, -ENOENT where there is none, or -errno. */
+/* Reads the state, and wipes an older one that was left beside it. 0, -ENOENT where there is none,
+ * or -errno. */
 _must_check_ int slots_load(int fd, struct slots_state *ret_state);
 
 /* Only reads it. */
 _must_check_ int slots_peek(int fd, struct slots_state *ret_state);
 
-/* Writes it as the next generation, which the state has then; on disk, and the one before is overwritten there. 0 or -errno. */
+/* Writes it as the next generation, which the state has then; on disk, and the one before is
+ * overwritten there. 0 or -errno. */
 _must_check_ int slots_store(int fd, struct slots_state *state);
 
 /* The other two. 0, -ENOENT where the slot is empty or is just being written, or -errno. */
@@ -65,8 +70,10 @@ _must_check_ int slots_write_pruned(int fd, const struct slots_pruned *pruned);
 /* Has no chain wait any more. */
 _must_check_ int slots_wipe_next(int fd);
 
-/* Keeps so many bytes for the process that goes on; a crash of the machine may lose them. 0 or -errno. */
+/* Keeps so many bytes for the process that goes on; a crash of the machine may lose them. 0 or
+ * -errno. */
 _must_check_ int slots_keep(int fd, const void *bytes, size_t size);
 
-/* What was kept last, at most so many bytes: how many, or -ENOENT where there is nothing, or not all of it; or -errno. */
+/* What was kept last, at most so many bytes: how many, or -ENOENT where there is nothing, or not
+ * all of it; or -errno. */
 _must_check_ ssize_t slots_kept(int fd, void *bytes, size_t size);

@@ -31,7 +31,10 @@ struct tally_row *tally_find(struct tally *tally, uint32_t uid, uint64_t now_ms)
 	}
 	if (least->merged > 0 || least->dropped > 0)
 		return NULL;
-	*least = (struct tally_row){.uid = uid, .is_used = true, .bytes = least->bytes, .short_bytes = least->short_bytes};
+	*least = (struct tally_row){.uid = uid,
+	                            .is_used = true,
+	                            .bytes = least->bytes,
+	                            .short_bytes = least->short_bytes};
 	return least;
 }
 
@@ -39,7 +42,8 @@ bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes, bool i
 {
 	uint64_t *taken = is_short ? &row->short_bytes : &row->bytes;
 
-	if (tally->max_bytes > 0 && (*taken > tally->max_bytes || bytes > tally->max_bytes - *taken))
+	if (tally->max_bytes > 0 &&
+	    (*taken > tally->max_bytes || bytes > tally->max_bytes - *taken))
 		return false;
 	*taken += bytes;
 	return true;
@@ -47,7 +51,8 @@ bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes, bool i
 
 bool tally_take_event(struct tally *tally, struct tally_row *row, size_t bytes)
 {
-	return (tally->max_bytes == 0 || row->bytes + bytes <= tally->max_bytes / 2) && tally_take(tally, row, bytes, false);
+	return (tally->max_bytes == 0 || row->bytes + bytes <= tally->max_bytes / 2) &&
+	       tally_take(tally, row, bytes, false);
 }
 
 bool tally_refused(struct tally_row *row, uint64_t now_ms)
@@ -89,7 +94,8 @@ size_t tally_size(const struct tally *tally)
 void tally_go_on(struct tally *tally, size_t size, uint64_t max_bytes, uint64_t now_ms)
 {
 	/* What only a later time can have ended was of a machine that had been up for longer. */
-	if (tally->layout != TALLY_LAYOUT || size != tally_size(tally) || tally->day_ends_ms > now_ms + TALLY_DAY_MS)
+	if (tally->layout != TALLY_LAYOUT || size != tally_size(tally) ||
+	    tally->day_ends_ms > now_ms + TALLY_DAY_MS)
 		memset(tally, 0, sizeof *tally);
 	tally->layout = TALLY_LAYOUT;
 	tally->max_bytes = max_bytes;

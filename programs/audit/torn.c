@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const events[] = {"\"event\":\"" TORN_EVENT "\",\"offset\":", "\"event\":\"" TORN_SEGMENT "\",\"offset\":"};
+static const char *const events[] = {"\"event\":\"" TORN_EVENT "\",\"offset\":",
+                                     "\"event\":\"" TORN_SEGMENT "\",\"offset\":"};
 static const char length[] = ",\"bytes\":";
 
 /* Two numbers of what is not a text yet, since it does not end. */
@@ -12,7 +13,8 @@ static bool read_numbers(const char *at, const char *end, struct torn *torn)
 {
 	char digits[64] = "", *next;
 
-	memcpy(digits, at, (size_t)(end - at) < sizeof digits - 1 ? (size_t)(end - at) : sizeof digits - 1);
+	memcpy(digits, at,
+	       (size_t)(end - at) < sizeof digits - 1 ? (size_t)(end - at) : sizeof digits - 1);
 	torn->offset = strtoull(digits, &next, 10);
 	if (strncmp(next, length, sizeof length - 1) != 0)
 		return false;
@@ -54,7 +56,8 @@ size_t torn_after(const struct torn_list *list, uint64_t base, size_t at, size_t
 	while (*from > 0) {
 		const struct torn *torn = &list->found[--*from];
 
-		if (torn->offset == base + at && torn->line > at && torn->line - at - 1 == torn->bytes)
+		if (torn->offset == base + at && torn->line > at &&
+		    torn->line - at - 1 == torn->bytes)
 			return torn->line;
 	}
 	return 0;

@@ -25,7 +25,8 @@ static void _printf_(3, 4) tell(struct verify *v, enum verify_kind kind, const c
 
 void verify_begin(struct verify *verify, verify_report *report, void *userdata)
 {
-	*verify = (struct verify){.report = report, .userdata = userdata, .minutes_left = MINUTES_MAX};
+	*verify = (struct verify){
+		.report = report, .userdata = userdata, .minutes_left = MINUTES_MAX};
 }
 
 static bool is_same(const uint8_t *a, const uint8_t *b, size_t size)
@@ -34,8 +35,8 @@ static bool is_same(const uint8_t *a, const uint8_t *b, size_t size)
 }
 
 /*
- * To that minute: false, if it is past it, or that is too far. Somebody may have written down minutes that never were, and each takes time:
- * there are so many for all that is verified.
+ * To that minute: false, if it is past it, or that is too far. Somebody may have written down
+ * minutes that never were, and each takes time: there are so many for all that is verified.
  */
 static bool may_advance(struct verify *v, const struct chain *chain, uint64_t epoch)
 {
@@ -70,7 +71,8 @@ static bool read_before(const char *line, size_t length, struct verify_segment *
 
 	return member_number(line, length, "before.segment", &segment->before_segment) &&
 	       member_number(line, length, "before.bytes", &segment->before_bytes) &&
-	       member_number(line, length, "before.epoch", &before->epoch) && member_number(line, length, "before.seq", &before->number) &&
+	       member_number(line, length, "before.epoch", &before->epoch) &&
+	       member_number(line, length, "before.seq", &before->number) &&
 	       member_bytes(line, length, "before.chain", before->id, sizeof before->id) &&
 	       member_bytes(line, length, "before.seal", before->seal, sizeof before->seal) &&
 	       member_bytes(line, length, "before.mac", before->mac, sizeof before->mac);
@@ -81,11 +83,14 @@ static bool read_segment(const char *line, size_t length, struct verify_segment 
 	struct member before;
 
 	*ret = (struct verify_segment){0};
-	if (!member_is(line, length, "event", "segment") || !member_number(line, length, "segment", &ret->number) ||
-	    !member_number(line, length, "epoch", &ret->epoch) || !member_number(line, length, "seq", &ret->seq) ||
+	if (!member_is(line, length, "event", "segment") ||
+	    !member_number(line, length, "segment", &ret->number) ||
+	    !member_number(line, length, "epoch", &ret->epoch) ||
+	    !member_number(line, length, "seq", &ret->seq) ||
 	    !member_bytes(line, length, "chain", ret->id, sizeof ret->id) ||
 	    !member_bytes(line, length, "seal", ret->seal, sizeof ret->seal) ||
-	    !member_bytes(line, length, "host", ret->host, sizeof ret->host) || !member_find(line, length, "before", &before))
+	    !member_bytes(line, length, "host", ret->host, sizeof ret->host) ||
+	    !member_find(line, length, "before", &before))
 		return false;
 	ret->is_sealed = member_is(line, length, "sealed", "true");
 	ret->has_before = *before.value == '{';
@@ -93,7 +98,8 @@ static bool read_segment(const char *line, size_t length, struct verify_segment 
 }
 
 /* The key that the chain began with: of those given, or that which everybody knows. */
-static bool find_key(struct verify *v, const struct verify_segment *segment, uint8_t ret_key[CHAIN_HASH_SIZE])
+static bool find_key(struct verify *v, const struct verify_segment *segment,
+                     uint8_t ret_key[CHAIN_HASH_SIZE])
 {
 	for (size_t i = 0; i < v->keys_count; i++) {
 		if (is_same(v->keys[i].id, segment->id, CHAIN_ID_SIZE)) {
@@ -108,9 +114,10 @@ static bool find_key(struct verify *v, const struct verify_segment *segment, uin
 	return true;
 }
 
-/* Whether a record of the present chain's first segment, or one after others that are not here, begins it. In `ret_chain`, before the
- * record. */
-static bool prepare_begin(struct verify *v, const struct verify_segment *segment, struct chain *ret_chain)
+/* Whether a record of the present chain's first segment, or one after others that are not here,
+ * begins it. In `ret_chain`, before the record. */
+static bool prepare_begin(struct verify *v, const struct verify_segment *segment,
+                          struct chain *ret_chain)
 {
 	uint8_t key[CHAIN_HASH_SIZE];
 	bool is_begin = segment->seq == 1, is_known;
@@ -119,15 +126,18 @@ static bool prepare_begin(struct verify *v, const struct verify_segment *segment
 	sodium_memzero(key, sizeof key);
 	if (is_begin)
 		return advance_to(v, ret_chain, segment->epoch);
-	is_known = segment->has_before && is_same(segment->before.id, segment->id, CHAIN_ID_SIZE) && skip_to(v, ret_chain, segment->epoch);
+	is_known = segment->has_before && is_same(segment->before.id, segment->id, CHAIN_ID_SIZE) &&
+	           skip_to(v, ret_chain, segment->epoch);
 	memcpy(ret_chain->seal, segment->seal, sizeof ret_chain->seal);
 	memcpy(ret_chain->mac, segment->before.mac, sizeof ret_chain->mac);
 	ret_chain->number = segment->seq - 1;
 	return is_known;
 }
 
-/* Within the chain that is being verified: by what is known of it, or where that was lost by what the segment says. */
-static bool prepare_further(struct verify *v, const struct verify_segment *segment, struct chain *ret_chain)
+/* Within the chain that is being verified: by what is known of it, or where that was lost by what
+ * the segment says. */
+static bool prepare_further(struct verify *v, const struct verify_segment *segment,
+                            struct chain *ret_chain)
 {
 	*ret_chain = v->chain;
 	if (v->sync == VERIFY_IN_STEP)
@@ -151,15 +161,20 @@ static void check_neighbours(struct verify *v, const struct verify_segment *segm
 		     "segments up to %llu are not here: they were removed, by yett audit prune or by somebody else (--pruned)",
 		     (unsigned long long)before);
 	else if (is_first && before > 0)
-		tell(v, VERIFY_NOTE, "segments up to %llu are not here", (unsigned long long)before);
+		tell(v, VERIFY_NOTE, "segments up to %llu are not here",
+		     (unsigned long long)before);
 	else if (!is_first && before != v->last_segment)
-		tell(v, VERIFY_WRONG, "it follows segment %llu, and the one before it here is %llu", (unsigned long long)before,
-		     (unsigned long long)v->last_segment);
-	else if (!is_first && v->last_bytes != VERIFY_BYTES_UNKNOWN && segment->before_bytes != v->last_bytes)
-		tell(v, VERIFY_WRONG, "segment %llu had %llu bytes of records when it ended, and has %llu", (unsigned long long)before,
-		     (unsigned long long)segment->before_bytes, (unsigned long long)v->last_bytes);
+		tell(v, VERIFY_WRONG, "it follows segment %llu, and the one before it here is %llu",
+		     (unsigned long long)before, (unsigned long long)v->last_segment);
+	else if (!is_first && v->last_bytes != VERIFY_BYTES_UNKNOWN &&
+	         segment->before_bytes != v->last_bytes)
+		tell(v, VERIFY_WRONG,
+		     "segment %llu had %llu bytes of records when it ended, and has %llu",
+		     (unsigned long long)before, (unsigned long long)segment->before_bytes,
+		     (unsigned long long)v->last_bytes);
 	if (v->has_host && !is_same(v->host, segment->host, sizeof v->host))
-		tell(v, VERIFY_NOTE, "it is of another host than this one, or than the segment before it");
+		tell(v, VERIFY_NOTE,
+		     "it is of another host than this one, or than the segment before it");
 	memcpy(v->host, segment->host, sizeof v->host);
 	v->has_host = true;
 }
@@ -170,17 +185,21 @@ static void check_former(struct verify *v, const struct verify_segment *segment)
 	struct chain *former = &v->chain;
 
 	if (v->sync != VERIFY_NOTHING && v->is_sealed && !segment->is_sealed)
-		tell(v, VERIFY_WRONG, "a chain with a key is followed by one without: yett-audit does not do that");
+		tell(v, VERIFY_WRONG,
+		     "a chain with a key is followed by one without: yett-audit does not do that");
 	if (v->last_segment > 0 && v->sync == VERIFY_NOTHING && segment->has_before &&
 	    (!is_same(v->unchecked_id, segment->before.id, sizeof v->unchecked_id) ||
 	     !is_same(v->unchecked_mac, segment->before.mac, sizeof v->unchecked_mac)))
-		tell(v, VERIFY_WRONG, "the chain before it is another one than it says, or ended otherwise");
+		tell(v, VERIFY_WRONG,
+		     "the chain before it is another one than it says, or ended otherwise");
 	if (v->sync != VERIFY_IN_STEP || !segment->has_before)
 		return;
-	if (!is_same(former->id, segment->before.id, sizeof former->id) || !advance_to(v, former, segment->before.epoch) ||
+	if (!is_same(former->id, segment->before.id, sizeof former->id) ||
+	    !advance_to(v, former, segment->before.epoch) ||
 	    !is_same(former->seal, segment->before.seal, sizeof former->seal) ||
 	    !is_same(former->mac, segment->before.mac, sizeof former->mac))
-		tell(v, VERIFY_WRONG, "the chain before it did not end as it says: records are missing at its end");
+		tell(v, VERIFY_WRONG,
+		     "the chain before it did not end as it says: records are missing at its end");
 }
 
 static void note_kind(struct verify *v, const struct verify_segment *segment)
@@ -220,14 +239,17 @@ static enum begun begin_segment(struct verify *v, uint32_t number, const char *l
 		return SEGMENT_UNCHECKED;
 	}
 	sodium_memzero(key, sizeof key);
-	is_other = v->sync == VERIFY_NOTHING || !is_same(v->chain.id, segment.id, sizeof segment.id);
-	is_prepared = is_other ? prepare_begin(v, &segment, &chain) : prepare_further(v, &segment, &chain);
+	is_other =
+		v->sync == VERIFY_NOTHING || !is_same(v->chain.id, segment.id, sizeof segment.id);
+	is_prepared = is_other ? prepare_begin(v, &segment, &chain)
+	                       : prepare_further(v, &segment, &chain);
 	if (!is_prepared || !chain_accept(&chain, line, length)) {
 		sodium_memzero(&chain, sizeof chain);
 		return NO_SEGMENT;
 	}
 	if (segment.number != number)
-		tell(v, VERIFY_WRONG, "it is segment %llu under another name", (unsigned long long)segment.number);
+		tell(v, VERIFY_WRONG, "it is segment %llu under another name",
+		     (unsigned long long)segment.number);
 	check_neighbours(v, &segment);
 	if (is_other)
 		check_former(v, &segment);
@@ -245,7 +267,8 @@ static bool accept(struct verify *v, const struct chain *from, const char *line,
 {
 	struct chain chain = *from;
 	uint64_t epoch;
-	bool is_next = member_number(line, length, "epoch", &epoch) && advance_to(v, &chain, epoch) && chain_accept(&chain, line, length);
+	bool is_next = member_number(line, length, "epoch", &epoch) &&
+	               advance_to(v, &chain, epoch) && chain_accept(&chain, line, length);
 
 	if (is_next)
 		v->chain = chain;
@@ -257,7 +280,8 @@ static bool accept(struct verify *v, const struct chain *from, const char *line,
 struct trouble {
 	size_t lines, first;  /* how many, and where the first is */
 	uint64_t seq;         /* that it says to have */
-	struct chain claimed; /* what the chain would be after the last of them, if that were what it says */
+	struct chain claimed; /* what the chain would be after the last of them, if that were what
+	                         it says */
 	bool has_claimed;
 };
 
@@ -267,12 +291,15 @@ static void tell_trouble(struct verify *v, struct trouble *trouble, uint64_t exp
 
 	v->line = trouble->first;
 	if (trouble->seq > expected)
-		tell(v, VERIFY_WRONG, "records %llu to %llu are missing before this one, or something in their place was written",
+		tell(v, VERIFY_WRONG,
+		     "records %llu to %llu are missing before this one, or something in their place was written",
 		     (unsigned long long)expected, (unsigned long long)(trouble->seq - 1));
 	else if (trouble->lines == 1)
-		tell(v, VERIFY_WRONG, "this is not what was written (record %llu was to come)", (unsigned long long)expected);
+		tell(v, VERIFY_WRONG, "this is not what was written (record %llu was to come)",
+		     (unsigned long long)expected);
 	else
-		tell(v, VERIFY_WRONG, "this and what follows, %zu lines, are not what was written (record %llu was to come)",
+		tell(v, VERIFY_WRONG,
+		     "this and what follows, %zu lines, are not what was written (record %llu was to come)",
 		     trouble->lines, (unsigned long long)expected);
 	v->line = line;
 	*trouble = (struct trouble){0};
@@ -289,8 +316,10 @@ static void note_trouble(struct verify *v, const char *line, size_t length, stru
 		trouble->first = v->line;
 		(void)member_number(line, length, "seq", &trouble->seq);
 	}
-	trouble->has_claimed = member_number(line, length, "epoch", &epoch) && advance_to(v, &claimed, epoch) &&
-	                       chain_split(line, length, &body, claimed.mac) && member_number(line, length, "seq", &claimed.number);
+	trouble->has_claimed = member_number(line, length, "epoch", &epoch) &&
+	                       advance_to(v, &claimed, epoch) &&
+	                       chain_split(line, length, &body, claimed.mac) &&
+	                       member_number(line, length, "seq", &claimed.number);
 	trouble->claimed = claimed;
 	sodium_memzero(&claimed, sizeof claimed);
 }
@@ -299,7 +328,8 @@ static void take_line(struct verify *v, const char *line, size_t length, struct 
 {
 	uint64_t expected = v->chain.number + 1;
 
-	if (!accept(v, &v->chain, line, length) && !(trouble->has_claimed && accept(v, &trouble->claimed, line, length))) {
+	if (!accept(v, &v->chain, line, length) &&
+	    !(trouble->has_claimed && accept(v, &trouble->claimed, line, length))) {
 		note_trouble(v, line, length, trouble);
 		return;
 	}
@@ -312,7 +342,8 @@ static bool is_accepted(struct verify *v, const char *line, size_t length)
 {
 	struct chain chain = v->chain;
 	uint64_t epoch;
-	bool is = member_number(line, length, "epoch", &epoch) && advance_to(v, &chain, epoch) && chain_accept(&chain, line, length);
+	bool is = member_number(line, length, "epoch", &epoch) && advance_to(v, &chain, epoch) &&
+	          chain_accept(&chain, line, length);
 
 	sodium_memzero(&chain, sizeof chain);
 	return is;
@@ -332,8 +363,10 @@ static void note_torn(struct verify *v, const char *bytes, size_t at, size_t aft
 		v->line += bytes[at] == '\n';
 }
 
-/* Where the record is that is at `at`, or after what is torn there. A record says of itself that it comes after a torn piece. */
-static size_t pass_torn(struct verify *v, const struct torn_list *torn, const char *bytes, size_t size, size_t at)
+/* Where the record is that is at `at`, or after what is torn there. A record says of itself that it
+ * comes after a torn piece. */
+static size_t pass_torn(struct verify *v, const struct torn_list *torn, const char *bytes,
+                        size_t size, size_t at)
 {
 	size_t from = torn->count, after, length;
 
@@ -348,7 +381,8 @@ static size_t pass_torn(struct verify *v, const struct torn_list *torn, const ch
 }
 
 /* The records after the first. Where they end. */
-static size_t take_lines(struct verify *v, const struct torn_list *torn, const char *bytes, size_t size, size_t at)
+static size_t take_lines(struct verify *v, const struct torn_list *torn, const char *bytes,
+                         size_t size, size_t at)
 {
 	struct trouble trouble = {0};
 
@@ -371,20 +405,23 @@ static size_t take_lines(struct verify *v, const struct torn_list *torn, const c
 	return at;
 }
 
-/* Somebody was here; or it is the last one, and its first record is not written yet, which the state has to know. */
+/* Somebody was here; or it is the last one, and its first record is not written yet, which the
+ * state has to know. */
 static void pass_over(struct verify *v, uint32_t number, bool is_last)
 {
 	if (is_last)
 		v->empty = number;
 	else
-		tell(v, VERIFY_WRONG, "this is no first record of a segment, or not the one that was written");
+		tell(v, VERIFY_WRONG,
+		     "this is no first record of a segment, or not the one that was written");
 	if (v->sync == VERIFY_IN_STEP && !is_last)
 		v->sync = VERIFY_OUT_OF_IT;
 }
 
-/* The first record: at the beginning, or after a torn piece there. Where it ends, once it is one. */
-static enum begun find_begin(struct verify *v, const struct torn_list *torn, uint32_t number, const char *bytes, size_t size,
-                             size_t *ret_end)
+/* The first record: at the beginning, or after a torn piece there. Where it ends, once it is one.
+ */
+static enum begun find_begin(struct verify *v, const struct torn_list *torn, uint32_t number,
+                             const char *bytes, size_t size, size_t *ret_end)
 {
 	size_t from = torn->count, after, length;
 	enum begun begun = NO_SEGMENT;
@@ -405,14 +442,17 @@ static enum begun find_begin(struct verify *v, const struct torn_list *torn, uin
 /* What the last whole line says, of a segment that cannot be checked. */
 static void find_last_mac(struct verify *v, const char *bytes, size_t size)
 {
-	const char *end = memrchr(bytes, '\n', size), *begin = end > bytes ? memrchr(bytes, '\n', (size_t)(end - bytes)) : NULL;
+	const char *end = memrchr(bytes, '\n', size),
+		   *begin = end > bytes ? memrchr(bytes, '\n', (size_t)(end - bytes)) : NULL;
 	size_t body;
 
-	if (!end || !begin || !chain_split(begin + 1, (size_t)(end - begin), &body, v->unchecked_mac))
+	if (!end || !begin ||
+	    !chain_split(begin + 1, (size_t)(end - begin), &body, v->unchecked_mac))
 		memset(v->unchecked_mac, 0, sizeof v->unchecked_mac);
 }
 
-void verify_segment(struct verify *verify, const char *file, uint32_t number, const char *bytes, size_t size, bool is_last)
+void verify_segment(struct verify *verify, const char *file, uint32_t number, const char *bytes,
+                    size_t size, bool is_last)
 {
 	static struct torn_list torn;
 	enum begun begun;
@@ -433,7 +473,8 @@ void verify_segment(struct verify *verify, const char *file, uint32_t number, co
 	verify->last_bytes = take_lines(verify, &torn, bytes, size, end);
 	verify->last_segment = number;
 	if (verify->last_bytes < size)
-		tell(verify, VERIFY_NOTE, "it ends in the middle of a record, which was never acknowledged");
+		tell(verify, VERIFY_NOTE,
+		     "it ends in the middle of a record, which was never acknowledged");
 }
 
 /* The state belongs to the chain: whether all that was sealed leads to it. */
@@ -444,17 +485,25 @@ static void check_state(struct verify *v, const struct slots_state *state, const
 	bool is_right;
 
 	if (state->segment > v->last_segment && state->size > 0)
-		tell(v, VERIFY_WRONG, "segment %u is missing, in which the last records are", state->segment);
+		tell(v, VERIFY_WRONG, "segment %u is missing, in which the last records are",
+		     state->segment);
 	else if (state->segment == v->last_segment && state->size > v->last_bytes)
-		tell(v, VERIFY_WRONG, "segment %u is cut: it had %llu bytes", state->segment, (unsigned long long)state->size);
+		tell(v, VERIFY_WRONG, "segment %u is cut: it had %llu bytes", state->segment,
+		     (unsigned long long)state->size);
 	if (v->empty > 0 && v->empty == state->segment && state->size == 0)
-		tell(v, VERIFY_NOTE, "segment %u holds no record yet, but a piece of one that was never acknowledged", state->segment);
+		tell(v, VERIFY_NOTE,
+		     "segment %u holds no record yet, but a piece of one that was never acknowledged",
+		     state->segment);
 	else if (v->empty > 0)
-		tell(v, VERIFY_WRONG, "segment %llu has no first record, or not the one that was written", (unsigned long long)v->empty);
+		tell(v, VERIFY_WRONG,
+		     "segment %llu has no first record, or not the one that was written",
+		     (unsigned long long)v->empty);
 	if (v->sync != VERIFY_IN_STEP)
 		return;
-	if (!advance_to(v, &v->chain, state->chain.epoch) || !is_same(v->chain.seal, state->chain.seal, CHAIN_HASH_SIZE)) {
-		tell(v, VERIFY_WRONG, "records are missing at the end, or the state is not the one that belongs to them");
+	if (!advance_to(v, &v->chain, state->chain.epoch) ||
+	    !is_same(v->chain.seal, state->chain.seal, CHAIN_HASH_SIZE)) {
+		tell(v, VERIFY_WRONG,
+		     "records are missing at the end, or the state is not the one that belongs to them");
 		return;
 	}
 	if (vouch) {
@@ -469,23 +518,28 @@ static void check_state(struct verify *v, const struct slots_state *state, const
 	sodium_memzero(&end, sizeof end);
 }
 
-void verify_end(struct verify *verify, const struct slots_state *state, const uint8_t vouch[CHAIN_HASH_SIZE])
+void verify_end(struct verify *verify, const struct slots_state *state,
+                const uint8_t vouch[CHAIN_HASH_SIZE])
 {
 	verify->file = "state";
 	verify->line = 0;
 	if (!state && verify->empty > 0)
-		tell(verify, VERIFY_WRONG, "segment %llu has no first record, or not the one that was written",
+		tell(verify, VERIFY_WRONG,
+		     "segment %llu has no first record, or not the one that was written",
 		     (unsigned long long)verify->empty);
 	if (!state)
-		tell(verify, VERIFY_NOTE, "there is no state: whether records are missing at the end is not known");
-	else if (verify->segments > 0 && verify->sync != VERIFY_NOTHING && !is_same(state->chain.id, verify->chain.id, CHAIN_ID_SIZE))
+		tell(verify, VERIFY_NOTE,
+		     "there is no state: whether records are missing at the end is not known");
+	else if (verify->segments > 0 && verify->sync != VERIFY_NOTHING &&
+	         !is_same(state->chain.id, verify->chain.id, CHAIN_ID_SIZE))
 		tell(verify, VERIFY_WRONG,
 		     "it is of another chain than the last segment: that one is missing, or the state is not its own");
 	else if (verify->sync != VERIFY_NOTHING || verify->empty > 0)
 		check_state(verify, state, vouch);
 	for (size_t i = 0; i < verify->keys_count; i++)
 		if (!verify->keys[i].is_used)
-			tell(verify, VERIFY_WRONG, "a key was given of a chain of which no record is here");
+			tell(verify, VERIFY_WRONG,
+			     "a key was given of a chain of which no record is here");
 	sodium_memzero(verify->keys, sizeof verify->keys);
 	sodium_memzero(&verify->chain, sizeof verify->chain);
 }

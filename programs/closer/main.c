@@ -1,11 +1,14 @@
 /*
- * yett-closer: tells those why whom the listener does not serve, and closes their connections. Its argument is the id to run as;
- * descriptor 0 is the listener's: a packet is a reason with a connection, and a byte follows when the listener has closed its own.
+ * yett-closer: tells those why whom the listener does not serve, and closes their connections. Its
+ * argument is the id to run as; descriptor 0 is the listener's: a packet is a reason with a
+ * connection, and a byte follows when the listener has closed its own.
  *
- * Theory of operation: what a client has queued goes with its connection, and whoever closes that last may be held up for as long as the
- * client chose (a TCP socket with SO_LINGER, socket(7)). Nobody waits for this process, and a connection that takes it more than a
- * second is its last one. It reads no byte of a client's. Starts as root, with the listener's privilege; a stage's number is its exit
- * status when the stage fails, and after the last one it is an id of its own that can do nothing.
+ * Theory of operation: what a client has queued goes with its connection, and whoever closes that
+ * last may be held up for as long as the client chose (a TCP socket with SO_LINGER, socket(7)).
+ * Nobody waits for this process, and a connection that takes it more than a second is its last one.
+ * It reads no byte of a client's. Starts as root, with the listener's privilege; a stage's number
+ * is its exit status when the stage fails, and after the last one it is an id of its own that can
+ * do nothing.
  */
 #include "helper/listener/closer.h"
 #include "helper/privilege/lockdown.h"
@@ -36,16 +39,22 @@ static const struct {
 	enum yett_reason reason;
 	const char *text;
 } reasons[] = {
-	[CLOSER_FULL] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "the helper serves as many connections as it can"},
-	[CLOSER_USER_FULL] = {YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "this user has as many connections as one may have"},
-	[CLOSER_TOO_OFTEN] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
-                              "this user has too many connections, or had too many in the last seconds, that were granted nothing"},
-	[CLOSER_CONFINED] = {YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-                             "the client is confined: its user namespace is not the helper's, and no grant says confined_clients"},
-	[CLOSER_NO_PROCESS] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "no process could be started for this connection"},
+	[CLOSER_FULL] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
+                         "the helper serves as many connections as it can"},
+	[CLOSER_USER_FULL] = {YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+                              "this user has as many connections as one may have"},
+	[CLOSER_TOO_OFTEN] =
+		{YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
+                 "this user has too many connections, or had too many in the last seconds, that were granted nothing"},
+	[CLOSER_CONFINED] =
+		{YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+                 "the client is confined: its user namespace is not the helper's, and no grant says confined_clients"},
+	[CLOSER_NO_PROCESS] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
+                               "no process could be started for this connection"},
 };
 
-/* A process that ends does not linger. What the listener has just sent, and not yet closed, must not go with us at once, or it is the last.
+/* A process that ends does not linger. What the listener has just sent, and not yet closed, must
+ * not go with us at once, or it is the last.
  */
 static void give_up(int number)
 {
@@ -64,7 +73,8 @@ static void need(bool done, enum stage stage)
 static void lock_down(int argc, char **argv)
 {
 	const struct sigaction action = {.sa_handler = give_up};
-	const struct lockdown_limit no_cores = {RLIMIT_CORE, 1}; /* nor a handler of the host's: core(5) */
+	const struct lockdown_limit no_cores = {RLIMIT_CORE,
+	                                        1}; /* nor a handler of the host's: core(5) */
 	const int from_listener = STDIN_FILENO;
 	uint32_t id = 0;
 
@@ -88,7 +98,8 @@ static void tell(int connection, enum closer_reason reason)
 
 	if ((size_t)reason >= ARRAY_SIZE(reasons) || !reasons[reason].text)
 		return;
-	(void)error_set(&error, reasons[reason].code, reasons[reason].reason, "%s", reasons[reason].text);
+	(void)error_set(&error, reasons[reason].code, reasons[reason].reason, "%s",
+	                reasons[reason].text);
 	(void)!frame_send_error(connection, &error, 0, MSG_DONTWAIT);
 }
 
@@ -100,7 +111,8 @@ int main(int argc, char **argv)
 
 	lock_down(argc, argv);
 	while (alarm(0), frame_receive(STDIN_FILENO, &frame, 0) > 0) {
-		(void)!recv(STDIN_FILENO, &byte, sizeof byte, 0); /* the listener has closed its own: it cannot be the last holder */
+		(void)!recv(STDIN_FILENO, &byte, sizeof byte,
+		            0); /* the listener has closed its own: it cannot be the last holder */
 		(void)alarm(CLOSE_SECONDS);
 		if (frame.length == sizeof reason && frame.fd_count == 1) {
 			memcpy(&reason, frame.bytes, sizeof reason);

@@ -37,16 +37,18 @@ static void send_parts(enum decider_act act, const struct iovec *parts, unsigned
 	(void)!sendmsg(STDIN_FILENO, &header, MSG_NOSIGNAL);
 }
 
-int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
-        struct yett_error *error)
+int ask(enum decider_act act, const struct iovec *parts, unsigned count,
+        struct decider_answer *ret_answer, struct ask_fds *ret_fds, struct yett_error *error)
 {
-	static struct frame frame; /* mapping as much anew for each answer takes longer than the answer */
+	static struct frame
+		frame; /* mapping as much anew for each answer takes longer than the answer */
 	int r = -ECONNRESET;
 
 	send_parts(act, parts, count);
 	while (r == -ECONNRESET) /* told once, before what there is to be heard. unix(7) */
 		r = frame_receive(STDIN_FILENO, &frame, 0);
-	if (r > 0 && frame.length == sizeof *error) { /* the connection is to end, and this is why */
+	if (r > 0 &&
+	    frame.length == sizeof *error) { /* the connection is to end, and this is why */
 		memcpy(error, frame.bytes, sizeof *error);
 		return (int)error->code;
 	}
@@ -73,7 +75,10 @@ void ask_tell_bytes(enum decider_act act, const void *bytes, size_t size)
 	for (size_t used = 0; used < size; used += PART_MAX) {
 		size_t left = size - used;
 
-		send_parts(act, &(struct iovec){(char *)(uintptr_t)bytes + used, left < PART_MAX ? left : PART_MAX}, 1);
+		send_parts(act,
+		           &(struct iovec){(char *)(uintptr_t)bytes + used,
+		                           left < PART_MAX ? left : PART_MAX},
+		           1);
 	}
 }
 
@@ -86,7 +91,8 @@ void ask_log(enum log_level level, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	send_parts(ACT_LOG, (const struct iovec[]){{&number, sizeof number}, {text, strlen(text) + 1}}, 2);
+	send_parts(ACT_LOG,
+	           (const struct iovec[]){{&number, sizeof number}, {text, strlen(text) + 1}}, 2);
 }
 
 struct decider_begin *ask_begin(int *ret_socket)
@@ -94,7 +100,8 @@ struct decider_begin *ask_begin(int *ret_socket)
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
 	struct decider_begin *begin = malloc(sizeof *begin);
 
-	if (!frame || !begin || frame_receive(STDIN_FILENO, frame, 0) <= 0 || frame->length != sizeof *begin || frame->fd_count != 1)
+	if (!frame || !begin || frame_receive(STDIN_FILENO, frame, 0) <= 0 ||
+	    frame->length != sizeof *begin || frame->fd_count != 1)
 		leave();
 	memcpy(begin, frame->bytes, sizeof *begin);
 	*ret_socket = frame->fds[0];

@@ -27,10 +27,12 @@ static void add(struct describing *d, const char *name, const char *value)
 		d->is_cut = true;
 		return;
 	}
-	d->used += units_append(d->out + d->used, ASKED_SIZE - d->used, "%s%s%s%s", d->used ? " " : "", name, *value ? "=" : "", value);
+	d->used += units_append(d->out + d->used, ASKED_SIZE - d->used, "%s%s%s%s",
+	                        d->used ? " " : "", name, *value ? "=" : "", value);
 }
 
-static void add_number(struct describing *d, const char *name, uint64_t value, char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]))
+static void add_number(struct describing *d, const char *name, uint64_t value,
+                       char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]))
 {
 	char text[UNITS_TEXT_SIZE];
 
@@ -76,11 +78,15 @@ static void add_life(struct describing *d, const struct message_life *life)
 
 static void add_mounts(struct describing *d, const struct message_create *create)
 {
-	static const char *const modes[] = {
-		[SHARE_RO] = "ro", [SHARE_RW] = "rw", [SHARE_SOCKET] = "socket", [SHARE_COW] = "cow", [SHARE_STORE] = "store"};
+	static const char *const modes[] = {[SHARE_RO] = "ro",
+	                                    [SHARE_RW] = "rw",
+	                                    [SHARE_SOCKET] = "socket",
+	                                    [SHARE_COW] = "cow",
+	                                    [SHARE_STORE] = "store"};
 
 	for (size_t i = 0; i < create->shares_count; i++)
-		if (create->shares[i].mode < ARRAY_SIZE(modes) && create->shares[i].mode != SHARE_STORE)
+		if (create->shares[i].mode < ARRAY_SIZE(modes) &&
+		    create->shares[i].mode != SHARE_STORE)
 			add_text(d, modes[create->shares[i].mode], create->shares[i].target);
 	for (size_t i = 0; i < create->tmpfs_count; i++)
 		add_text(d, "tmpfs", create->tmpfs[i].target);
@@ -95,7 +101,8 @@ static void add_network(struct describing *d, const struct message_create *creat
 		add(d, "network", plan_name_network(create->network - NETWORK_NONE));
 	for (size_t i = 0; i < create->rules_count; i++)
 		if (rules_take(d->request, &create->rules[i], &rule))
-			add(d, create->rules[i].deny ? "deny" : "allow", net_rule_print(&rule, text));
+			add(d, create->rules[i].deny ? "deny" : "allow",
+			    net_rule_print(&rule, text));
 	add_flag(d, "ask", create->ask);
 	add_flag(d, "allow_private", create->allow_private);
 }

@@ -15,14 +15,16 @@
 
 static bool names_key(const struct policy_grant *grant, const struct verified *verified)
 {
-	return verified->key_source == KEY_ENROLLED && admit_list_has(&grant->keys, verified->principal);
+	return verified->key_source == KEY_ENROLLED &&
+	       admit_list_has(&grant->keys, verified->principal);
 }
 
 static bool fits_key(const struct policy_grant *grant, const struct verified *verified)
 {
 	if (verified->key_source == KEY_OF_USER)
 		return grant->user_keys;
-	return admit_list_has(&grant->keys, "*") || admit_list_has(&grant->keys, verified->principal);
+	return admit_list_has(&grant->keys, "*") ||
+	       admit_list_has(&grant->keys, verified->principal);
 }
 
 enum policy_naming authorize_naming(const struct policy_grant *grant, const struct peer *peer)
@@ -41,7 +43,9 @@ enum policy_naming authorize_naming(const struct policy_grant *grant, const stru
 
 unsigned authorize_rank(const struct policy_grant *grant, const struct verified *verified)
 {
-	return grant->is_ceiling ? 0 : 2 * authorize_naming(grant, verified->peer) + names_key(grant, verified);
+	return grant->is_ceiling
+	               ? 0
+	               : 2 * authorize_naming(grant, verified->peer) + names_key(grant, verified);
 }
 
 bool authorize_is_bound(const struct policy *policy, const struct verified *verified)
@@ -54,24 +58,30 @@ bool authorize_is_bound(const struct policy *policy, const struct verified *veri
 	return false;
 }
 
-struct choice authorize_choose(const struct policy *policy, const struct verified *verified, const char *profile)
+struct choice authorize_choose(const struct policy *policy, const struct verified *verified,
+                               const char *profile)
 {
 	struct choice choice = {0};
 	unsigned ranks = 0;
 	bool ends = false, are_for_agents = authorize_is_bound(policy, verified);
 
-	for (const struct policy_grant *grant = NULL; (grant = admit_next(policy, verified->peer, grant));)
+	for (const struct policy_grant *grant = NULL;
+	     (grant = admit_next(policy, verified->peer, grant));)
 		if (grant->agents == are_for_agents)
 			ranks |= 1U << authorize_rank(grant, verified);
 	for (unsigned rank = AUTHORIZE_RANKS - 1; rank > 0 && !ends; rank--)
-		for (const struct policy_grant *grant = NULL; ranks >> rank & 1 && (grant = admit_next(policy, verified->peer, grant));) {
+		for (const struct policy_grant *grant = NULL;
+		     ranks >> rank & 1 && (grant = admit_next(policy, verified->peer, grant));) {
 			bool fits = fits_key(grant, verified);
 
-			if (authorize_rank(grant, verified) != rank || grant->agents != are_for_agents)
+			if (authorize_rank(grant, verified) != rank ||
+			    grant->agents != are_for_agents)
 				continue;
-			if (fits && (admit_list_has(&grant->profiles, "*") || admit_list_has(&grant->profiles, profile)))
+			if (fits && (admit_list_has(&grant->profiles, "*") ||
+			             admit_list_has(&grant->profiles, profile)))
 				return (struct choice){grant->is_void ? NULL : grant, grant};
-			if (!choice.nearest || choice.nearest->is_void || (fits && !grant->is_void && !fits_key(choice.nearest, verified)))
+			if (!choice.nearest || choice.nearest->is_void ||
+			    (fits && !grant->is_void && !fits_key(choice.nearest, verified)))
 				choice.nearest = grant;
 			ends = ends || !grant->fall_through;
 		}
@@ -92,7 +102,8 @@ bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 }
 
 /* The grant that would decide if none had expired; NULL: none would. */
-static const struct policy_grant *find_expired(const struct policy *policy, const struct verified *verified, const char *profile)
+static const struct policy_grant *find_expired(const struct policy *policy,
+                                               const struct verified *verified, const char *profile)
 {
 	struct peer before = *verified->peer;
 	struct verified earlier = *verified;
@@ -103,8 +114,9 @@ static const struct policy_grant *find_expired(const struct policy *policy, cons
 }
 
 /* Why none of the grants that count gives the profile; `nearest` comes closest. */
-static int refuse_grant(const struct policy *policy, const struct policy_grant *nearest, const struct verified *verified,
-                        const char *profile, struct yett_error *error)
+static int refuse_grant(const struct policy *policy, const struct policy_grant *nearest,
+                        const struct verified *verified, const char *profile,
+                        struct yett_error *error)
 {
 	const struct policy_grant *expired = find_expired(policy, verified, profile);
 	uid_t uid = verified->peer->uid;
@@ -113,37 +125,48 @@ static int refuse_grant(const struct policy *policy, const struct policy_grant *
 	if (expired)
 		return refuse_expired(expired, verified->peer->now, error);
 	if (!nearest) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant of the policy is for uid %u", uid);
-		error_mend(error, "grant \"uid-%u\" { users = {\"%u\"} %s%s%s profiles = {\"%s\"} }", uid, uid,
-		           is_own ? "user_keys = true" : "keys = {\"", is_own ? "" : verified->principal, is_own ? "" : "\"}", profile);
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                "no grant of the policy is for uid %u", uid);
+		error_mend(error,
+		           "grant \"uid-%u\" { users = {\"%u\"} %s%s%s profiles = {\"%s\"} }", uid,
+		           uid, is_own ? "user_keys = true" : "keys = {\"",
+		           is_own ? "" : verified->principal, is_own ? "" : "\"}", profile);
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (nearest->is_void)
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' is void: %s", nearest->name, nearest->notice);
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' is void: %s",
+		                 nearest->name, nearest->notice);
 	if (fits_key(nearest, verified)) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u gives the profile '%s'", uid,
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                "no grant that counts for uid %u gives the profile '%s'", uid,
 		                ESCAPE(profile));
 		return refuse_key(nearest, POLICY_KEY_PROFILES, profile, NULL, error);
 	}
 	if (!is_own) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u is for the key '%s'", uid,
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                "no grant that counts for uid %u is for the key '%s'", uid,
 		                ESCAPE(verified->principal));
 		return refuse_key(nearest, POLICY_KEY_KEYS, verified->principal, NULL, error);
 	}
-	(void)error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY,
-	                "no grant that counts for uid %u accepts keys that users enrolled themselves", uid);
+	(void)error_set(
+		error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY,
+		"no grant that counts for uid %u accepts keys that users enrolled themselves", uid);
 	return refuse_key(nearest, POLICY_KEY_USER_KEYS, "true", "false", error);
 }
 
 /* The grant does not allow what the profile gives, or the request wants. */
-static int refuse_rule(const struct decision *decision, const char *what, enum policy_key key, const char *asked, struct yett_error *error)
+static int refuse_rule(const struct decision *decision, const char *what, enum policy_key key,
+                       const char *asked, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow %s%s to the profile '%s'", decision->grant->name,
-	                what, key < POLICY_KEY_KEYS ? "" : ESCAPE(asked), decision->profile->name);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+	                "the grant '%s' does not allow %s%s to the profile '%s'",
+	                decision->grant->name, what, key < POLICY_KEY_KEYS ? "" : ESCAPE(asked),
+	                decision->profile->name);
 	return refuse_key(decision->grant, key, asked, "false", error);
 }
 
-static const char *first_missing(const struct policy_list *wanted, const struct policy_list *allowed)
+static const char *first_missing(const struct policy_list *wanted,
+                                 const struct policy_list *allowed)
 {
 	for (size_t i = 0; i < wanted->count; i++)
 		if (!admit_list_has(allowed, wanted->items[i]))
@@ -160,15 +183,19 @@ static int check_privileges(const struct decision *decision, struct yett_error *
 	const char *device = first_missing(&profile->devices, &grant->devices);
 
 	if (capability)
-		return refuse_rule(decision, "the capability ", POLICY_KEY_CAPABILITIES, capability, error);
+		return refuse_rule(decision, "the capability ", POLICY_KEY_CAPABILITIES, capability,
+		                   error);
 	if (device)
 		return refuse_rule(decision, "the device ", POLICY_KEY_DEVICES, device, error);
 	if (profile->identity == PLAN_IDENTITY_ROOT && !grant->identity_root)
-		return refuse_rule(decision, "the identity root", POLICY_KEY_IDENTITY_ROOT, "true", error);
+		return refuse_rule(decision, "the identity root", POLICY_KEY_IDENTITY_ROOT, "true",
+		                   error);
 	if (profile->identity == PLAN_IDENTITY_CALLER && !grant->identity_caller)
-		return refuse_rule(decision, "the identity caller", POLICY_KEY_IDENTITY_CALLER, "true", error);
+		return refuse_rule(decision, "the identity caller", POLICY_KEY_IDENTITY_CALLER,
+		                   "true", error);
 	if (profile->nested_userns && !grant->nested_userns)
-		return refuse_rule(decision, "nested_userns", POLICY_KEY_NESTED_USERNS, "true", error);
+		return refuse_rule(decision, "nested_userns", POLICY_KEY_NESTED_USERNS, "true",
+		                   error);
 	if (profile->perf_events && !grant->perf_events)
 		return refuse_rule(decision, "perf_events", POLICY_KEY_PERF_EVENTS, "true", error);
 	return 0;
@@ -189,23 +216,30 @@ static uint32_t count_unwanted(const struct decision *decision)
 	uint32_t count = create->shares_count + create->tmpfs_count;
 
 	for (uint32_t i = 0; i < create->shares_count && i < MESSAGE_SHARES_MAX; i++)
-		count -= decision->profile->memory_mount && is_at(request, create->shares[i].target, PLAN_MEMORY);
+		count -= decision->profile->memory_mount &&
+		         is_at(request, create->shares[i].target, PLAN_MEMORY);
 	for (uint32_t i = 0; i < create->tmpfs_count && i < MESSAGE_TMPFS_MAX; i++)
-		count -= decision->profile->outputs_mount && is_at(request, create->tmpfs[i].target, PLAN_OUTPUTS);
+		count -= decision->profile->outputs_mount &&
+		         is_at(request, create->tmpfs[i].target, PLAN_OUTPUTS);
 	return count;
 }
 
 static int refuse_shares(const struct policy_profile *profile, struct yett_error *error)
 {
-	const struct policy_place *place = profile->shares_place.file ? &profile->shares_place : &profile->place;
+	const struct policy_place *place =
+		profile->shares_place.file ? &profile->shares_place : &profile->place;
 
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the profile '%s' allows no shares and tmpfs of a request", profile->name);
-	error_rest(error, &(struct error_rule){"shares", "profile", profile->name, place->file, place->line, "true", "false", false});
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+	                "the profile '%s' allows no shares and tmpfs of a request", profile->name);
+	error_rest(error, &(struct error_rule){"shares", "profile", profile->name, place->file,
+	                                       place->line, "true", "false", false});
 	return YETT_E_PERMISSION_DENIED;
 }
 
-/* Whether shares may be asked for at all; that each lies below a directory allowed is seen where it is mounted. */
-static int check_shares(const struct message_create *create, const struct decision *decision, struct yett_error *error)
+/* Whether shares may be asked for at all; that each lies below a directory allowed is seen where it
+ * is mounted. */
+static int check_shares(const struct message_create *create, const struct decision *decision,
+                        struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct policy_grant *grant = decision->grant;
@@ -213,15 +247,19 @@ static int check_shares(const struct message_create *create, const struct decisi
 	if (!profile->shares && count_unwanted(decision) > 0)
 		return refuse_shares(profile, error);
 	for (uint32_t i = 0; i < create->shares_count && i < MESSAGE_SHARES_MAX; i++) {
-		const char *target = message_text(decision->verified->request, create->shares[i].target);
+		const char *target =
+			message_text(decision->verified->request, create->shares[i].target);
 		bool writes = create->shares[i].mode == SHARE_RW;
 
 		if (create->shares[i].mode == SHARE_SOCKET && grant->sockets.count == 0)
-			return refuse_rule(decision, "the socket ", POLICY_KEY_SOCKETS, target, error);
-		if (create->shares[i].mode != SHARE_SOCKET && create->shares[i].mode != SHARE_STORE &&
+			return refuse_rule(decision, "the socket ", POLICY_KEY_SOCKETS, target,
+			                   error);
+		if (create->shares[i].mode != SHARE_SOCKET &&
+		    create->shares[i].mode != SHARE_STORE &&
 		    grant->share_rw.count + (writes ? 0 : grant->share_ro.count) == 0)
 			return refuse_rule(decision, writes ? "the writable share " : "the share ",
-			                   writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO, target, error);
+			                   writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO,
+			                   target, error);
 	}
 	return 0;
 }
@@ -232,17 +270,21 @@ static int refuse_no_rule(const struct decision *decision, uint32_t index, struc
 	const struct text *text = &decision->rules[index].name;
 	const char *name = message_text(decision->verified->request, *text);
 	char canonical[NET_NAME_SIZE];
-	const struct net_name_problem *problem = name && *name ? net_name_canonical(name, text->length, canonical) : NULL;
+	const struct net_name_problem *problem =
+		name && *name ? net_name_canonical(name, text->length, canonical) : NULL;
 
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "rules[%u] is no rule for a network%s%s", index,
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+	                "rules[%u] is no rule for a network%s%s", index,
 	                problem ? ": its name " : "", problem ? problem->wrong : "");
 	if (problem)
 		error_mend(error, "%s", problem->mend);
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* What a rule of the request is, which the text of an error quotes; code 0: it is one, and may be asked for as far as itself goes. */
-static int take_rule(const struct decision *decision, uint32_t index, struct net_rule *ret_rule, struct yett_error *error)
+/* What a rule of the request is, which the text of an error quotes; code 0: it is one, and may be
+ * asked for as far as itself goes. */
+static int take_rule(const struct decision *decision, uint32_t index, struct net_rule *ret_rule,
+                     struct yett_error *error)
 {
 	const struct message_rule *from = &decision->rules[index];
 	char text[NET_RULE_TEXT_SIZE];
@@ -251,21 +293,26 @@ static int take_rule(const struct decision *decision, uint32_t index, struct net
 		return refuse_no_rule(decision, index, error);
 	if (from->deny || !net_rule_allows_nothing(ret_rule))
 		return 0;
-	(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
-	                "'%s' allows nothing: no sandbox reaches link-local addresses, a cloud's metadata, or what is no host's",
-	                net_rule_print(ret_rule, text));
+	(void)error_set(
+		error, YETT_E_INVALID_REQUEST, 0,
+		"'%s' allows nothing: no sandbox reaches link-local addresses, a cloud's metadata, or what is no host's",
+		net_rule_print(ret_rule, text));
 	error_mend(error, "leave it out");
 	return YETT_E_INVALID_REQUEST;
 }
 
-static int refuse_allow(const struct decision *decision, const struct net_rule *rule, struct yett_error *error)
+static int refuse_allow(const struct decision *decision, const struct net_rule *rule,
+                        struct yett_error *error)
 {
 	const struct policy_grant *grant = decision->grant;
 	char asked[NET_RULE_TEXT_SIZE], allowed[128];
 
 	(void)net_rule_print(rule, asked);
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not let requests allow '%s'", grant->name, asked);
-	return refuse_key(grant, POLICY_KEY_ALLOW, asked, rules_print(rules_of_policy(&grant->allow), allowed, sizeof allowed), error);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+	                "the grant '%s' does not let requests allow '%s'", grant->name, asked);
+	return refuse_key(grant, POLICY_KEY_ALLOW, asked,
+	                  rules_print(rules_of_policy(&grant->allow), allowed, sizeof allowed),
+	                  error);
 }
 
 #define NAME_COVERED    1u
@@ -273,8 +320,8 @@ static int refuse_allow(const struct decision *decision, const struct net_rule *
 #define COVERED         (NAME_COVERED | NETWORK_COVERED)
 
 /*
- * Which parts of it the outer rule covers. A name that is bound to a network is within two rules, too, of which one has the name and the
- * other the network: both together allow what it does.
+ * Which parts of it the outer rule covers. A name that is bound to a network is within two rules,
+ * too, of which one has the name and the other the network: both together allow what it does.
  */
 static unsigned parts_covered(const struct net_rule *outer, const struct net_rule *inner)
 {
@@ -290,7 +337,8 @@ static unsigned parts_covered(const struct net_rule *outer, const struct net_rul
 		return 0;
 	name.is_bound = name.prefix = 0;
 	name.address = (struct net_address){0};
-	return (net_rule_covers(outer, &name) ? NAME_COVERED : 0) | (net_rule_covers(outer, &network) ? NETWORK_COVERED : 0);
+	return (net_rule_covers(outer, &name) ? NAME_COVERED : 0) |
+	       (net_rule_covers(outer, &network) ? NETWORK_COVERED : 0);
 }
 
 /* Each of the request's rules is one, and those that allow are each within what the grant has. */
@@ -307,7 +355,8 @@ static int check_rules(const struct decision *decision, struct yett_error *error
 		covered[i] = decision->rules[i].deny ? COVERED : 0;
 		left += covered[i] != COVERED;
 	}
-	for (const struct net_record *record = NULL; r == 0 && left > 0 && allowed && (record = net_list_next(allowed, record));) {
+	for (const struct net_record *record = NULL;
+	     r == 0 && left > 0 && allowed && (record = net_list_next(allowed, record));) {
 		net_list_rule(record, &outer);
 		for (uint32_t i = 0; i < count; i++) {
 			left += covered[i] == COVERED;
@@ -321,7 +370,8 @@ static int check_rules(const struct decision *decision, struct yett_error *error
 	return r;
 }
 
-static void take_rules(struct decision *decision, const struct message_rule *rules, uint32_t count, bool asks, bool allows_private)
+static void take_rules(struct decision *decision, const struct message_rule *rules, uint32_t count,
+                       bool asks, bool allows_private)
 {
 	decision->rules = rules;
 	decision->rules_count = count < MESSAGE_RULES_MAX ? count : MESSAGE_RULES_MAX;
@@ -338,17 +388,20 @@ static bool has_rule(const struct decision *decision, bool deny)
 	return false;
 }
 
-/* Who denies something and has no network meant one that reaches the rest. It was not asked for, and is not guessed. */
+/* Who denies something and has no network meant one that reaches the rest. It was not asked for,
+ * and is not guessed. */
 static int refuse_rules(const struct decision *decision, struct yett_error *error)
 {
 	bool allows = has_rule(decision, false);
 
-	(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "%s",
-	                allows ? "rules say what may be reached, and the network that is asked for is none"
-	                       : "rules say what may not be reached, and there is no network at all");
-	error_mend(error, "%s",
-	           allows ? "leave out one of them"
-	                  : "ask for the network open (--net open), which reaches what no rule denies, or leave the rules out");
+	(void)error_set(
+		error, YETT_E_INVALID_REQUEST, 0, "%s",
+		allows ? "rules say what may be reached, and the network that is asked for is none"
+		       : "rules say what may not be reached, and there is no network at all");
+	error_mend(
+		error, "%s",
+		allows ? "leave out one of them"
+		       : "ask for the network open (--net open), which reaches what no rule denies, or leave the rules out");
 	return YETT_E_INVALID_REQUEST;
 }
 
@@ -360,16 +413,19 @@ static int check_asks(const struct decision *decision, struct yett_error *error)
 	if (!decision->asks)
 		return 0;
 	if (decision->network != PLAN_NETWORK_LIMITED) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
-		                "what no rule allows can be asked about in the network limited, and not in %s",
-		                plan_name_network(decision->network));
+		(void)error_set(
+			error, YETT_E_INVALID_REQUEST, 0,
+			"what no rule allows can be asked about in the network limited, and not in %s",
+			plan_name_network(decision->network));
 		error_mend(error, "leave out one of them");
 		return YETT_E_INVALID_REQUEST;
 	}
 	if (rules_of_policy(&grant->allow))
 		return 0;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
-	                "the grant '%s' does not let requests allow anything, so nothing can be asked about", grant->name);
+	(void)error_set(
+		error, YETT_E_PERMISSION_DENIED, 0,
+		"the grant '%s' does not let requests allow anything, so nothing can be asked about",
+		grant->name);
 	return refuse_key(grant, POLICY_KEY_ALLOW, "ask", "nothing", error);
 }
 
@@ -380,12 +436,14 @@ static int check_private(const struct decision *decision, struct yett_error *err
 
 	if (decision->allows_private == decision->profile->allow_private || grant->allow_private)
 		return 0;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not let names lead to private addresses", grant->name);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+	                "the grant '%s' does not let names lead to private addresses", grant->name);
 	return refuse_key(grant, POLICY_KEY_ALLOW_PRIVATE, "true", "false", error);
 }
 
 /* Whether the grant lets it have the network of the decision, with its rules. */
-static int check_network(const struct policy *policy, const struct decision *decision, struct yett_error *error)
+static int check_network(const struct policy *policy, const struct decision *decision,
+                         struct yett_error *error)
 {
 	const struct policy_grant *grant = decision->grant;
 	const char *asked = plan_name_network(decision->network);
@@ -397,59 +455,73 @@ static int check_network(const struct policy *policy, const struct decision *dec
 			r = check_asks(decision, error);
 		if (r != 0)
 			return r;
-		return decision->network == PLAN_NETWORK_HOST ? host_network_check(policy, decision, error) : check_rules(decision, error);
+		return decision->network == PLAN_NETWORK_HOST
+		               ? host_network_check(policy, decision, error)
+		               : check_rules(decision, error);
 	}
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow the network %s to the profile '%s'", grant->name,
-	                asked, decision->profile->name);
-	return refuse_key(grant, POLICY_KEY_NETWORK, asked, plan_name_network(grant->network), error);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+	                "the grant '%s' does not allow the network %s to the profile '%s'",
+	                grant->name, asked, decision->profile->name);
+	return refuse_key(grant, POLICY_KEY_NETWORK, asked, plan_name_network(grant->network),
+	                  error);
 }
 
-/* What is asked for, else what the profile has; rules that allow something, or asking, ask for a network by themselves. */
-static int choose_network(const struct policy *policy, const struct message_create *create, struct decision *decision,
-                          struct yett_error *error)
+/* What is asked for, else what the profile has; rules that allow something, or asking, ask for a
+ * network by themselves. */
+static int choose_network(const struct policy *policy, const struct message_create *create,
+                          struct decision *decision, struct yett_error *error)
 {
-	take_rules(decision, create->rules, create->rules_count, create->ask, create->allow_private);
+	take_rules(decision, create->rules, create->rules_count, create->ask,
+	           create->allow_private);
 	decision->network = decision->profile->network;
 	if (create->network != NETWORK_OF_PROFILE)
 		decision->network = create->network - NETWORK_NONE;
-	else if (decision->asks || (decision->network == PLAN_NETWORK_NONE && has_rule(decision, false)))
+	else if (decision->asks ||
+	         (decision->network == PLAN_NETWORK_NONE && has_rule(decision, false)))
 		decision->network = PLAN_NETWORK_LIMITED;
 	if (decision->network == PLAN_NETWORK_NONE &&
-	    (has_rule(decision, false) || (create->network == NETWORK_OF_PROFILE && has_rule(decision, true))))
+	    (has_rule(decision, false) ||
+	     (create->network == NETWORK_OF_PROFILE && has_rule(decision, true))))
 		return refuse_rules(decision, error);
 	return check_network(policy, decision, error);
 }
 
-/* Who asks from inside a container or sandbox could reach through the helper what was kept from it. */
-static int check_confined(const struct policy *policy, const struct peer *peer, const struct policy_grant *grant, struct yett_error *error)
+/* Who asks from inside a container or sandbox could reach through the helper what was kept from it.
+ */
+static int check_confined(const struct policy *policy, const struct peer *peer,
+                          const struct policy_grant *grant, struct yett_error *error)
 {
 	uint64_t first = policy->ids_first, end = first + (uint64_t)policy->ids_ranges * 65536;
 
 	if (peer->uid >= first && peer->uid < end)
-		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "a sandbox cannot ask for a sandbox");
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "a sandbox cannot ask for a sandbox");
 	if (!peer->confined || grant->confined_clients)
 		return 0;
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, 0,
-	                "the client is confined: it has no_new_privs, or other namespaces than the helper");
+	(void)error_set(
+		error, YETT_E_SECURITY_VIOLATION, 0,
+		"the client is confined: it has no_new_privs, or other namespaces than the helper");
 	return refuse_key(grant, POLICY_KEY_CONFINED, "true", "false", error);
 }
 
 /* The profile by its name, and the grant that gives it to this peer. */
-static int find_grant(const struct policy *policy, const struct verified *verified, const char *name, struct decision *decision,
-                      struct yett_error *error)
+static int find_grant(const struct policy *policy, const struct verified *verified,
+                      const char *name, struct decision *decision, struct yett_error *error)
 {
 	struct choice choice = authorize_choose(policy, verified, name);
 
 	decision->grant = choice.grant;
 	decision->profile = policy_find_profile(policy, name);
 	if (choice.nearest && !decision->profile)
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile '%s'", ESCAPE(name));
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                 "the policy has no profile '%s'", ESCAPE(name));
 	if (!decision->grant)
 		return refuse_grant(policy, choice.nearest, verified, name, error);
 	return check_confined(policy, verified->peer, decision->grant, error);
 }
 
-int authorize(const struct policy *policy, const struct verified *verified, const struct plan_limits *given, struct decision *ret_decision,
+int authorize(const struct policy *policy, const struct verified *verified,
+              const struct plan_limits *given, struct decision *ret_decision,
               struct yett_error *error)
 {
 	const struct message_create *create = &verified->request->body.create;
@@ -458,7 +530,8 @@ int authorize(const struct policy *policy, const struct verified *verified, cons
 	int r;
 
 	if (verified->request->kind != MESSAGE_CREATE || !name)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "this is no request for a sandbox");
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "this is no request for a sandbox");
 	r = find_grant(policy, verified, *name ? name : "default", &decision, error);
 	if (r == 0)
 		r = check_privileges(&decision, error);
@@ -473,20 +546,25 @@ int authorize(const struct policy *policy, const struct verified *verified, cons
 	return r;
 }
 
-int authorize_rules(const struct policy *policy, const struct verified *verified, const char *profile, enum plan_network network,
-                    struct decision *ret_decision, struct yett_error *error)
+int authorize_rules(const struct policy *policy, const struct verified *verified,
+                    const char *profile, enum plan_network network, struct decision *ret_decision,
+                    struct yett_error *error)
 {
 	const struct message_manage *manage = &verified->request->body.manage;
 	struct choice choice = authorize_choose(policy, verified, profile);
-	struct decision decision = {
-		.verified = verified, .profile = policy_find_profile(policy, profile), .grant = choice.grant, .network = network};
+	struct decision decision = {.verified = verified,
+	                            .profile = policy_find_profile(policy, profile),
+	                            .grant = choice.grant,
+	                            .network = network};
 	int r;
 
 	if (!decision.profile)
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile '%s' any more", ESCAPE(profile));
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                 "the policy has no profile '%s' any more", ESCAPE(profile));
 	if (!decision.grant)
 		return refuse_grant(policy, choice.nearest, verified, profile, error);
-	take_rules(&decision, manage->rules, manage->rules_count, manage->ask, manage->allow_private);
+	take_rules(&decision, manage->rules, manage->rules_count, manage->ask,
+	           manage->allow_private);
 	r = check_confined(policy, verified->peer, decision.grant, error);
 	if (r == 0)
 		r = check_network(policy, &decision, error);
@@ -495,7 +573,8 @@ int authorize_rules(const struct policy *policy, const struct verified *verified
 	return r;
 }
 
-/* What whoever reaches a socket of the host has, where that is more than people think: by how its path begins, the user's own ones apart.
+/* What whoever reaches a socket of the host has, where that is more than people think: by how its
+ * path begins, the user's own ones apart.
  */
 static const struct {
 	const char *path, *what;
@@ -549,7 +628,8 @@ static int relay_socket(const struct decision *decision, const char *path, struc
 	char what[128];
 
 	if (path[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the path of a socket is absolute");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "the path of a socket is absolute");
 	if (!decision->profile->shares)
 		return refuse_shares(decision->profile, error);
 	for (size_t i = 0; i < allowed->count; i++)
@@ -558,51 +638,65 @@ static int relay_socket(const struct decision *decision, const char *path, struc
 	for (size_t i = 0; i < ARRAY_SIZE(powers) && !power; i++)
 		if (match_path(powers[i].path, uid, path))
 			power = powers[i].what;
-	(void)units_append(what, sizeof what, "the socket %s%s%s", power ? "(who reaches it has " : "", power ? power : "",
+	(void)units_append(what, sizeof what, "the socket %s%s%s",
+	                   power ? "(who reaches it has " : "", power ? power : "",
 	                   power ? ") " : "");
 	return refuse_rule(decision, what, POLICY_KEY_SOCKETS, path, error);
 }
 
-static int relay_port(const struct decision *decision, const struct net_address *address, struct yett_error *error)
+static int relay_port(const struct decision *decision, const struct net_address *address,
+                      struct yett_error *error)
 {
-	static const struct net_address v4_loopback = {{[10] = 0xff, [11] = 0xff, [12] = 127}}, v6_loopback = {{[15] = 1}};
+	static const struct net_address v4_loopback = {{[10] = 0xff, [11] = 0xff, [12] = 127}},
+					v6_loopback = {{[15] = 1}};
 	const struct policy_list *allowed = &decision->grant->publish;
 	char text[NET_ADDRESS_TEXT_SIZE], list[128];
 
-	if (net_address_is_in(address, &v4_loopback, NET_ADDRESS_PREFIX_V4 + 8) || net_address_compare(address, &v6_loopback) == 0 ||
+	if (net_address_is_in(address, &v4_loopback, NET_ADDRESS_PREFIX_V4 + 8) ||
+	    net_address_compare(address, &v6_loopback) == 0 ||
 	    admit_list_has(allowed, net_address_print(address, text)))
 		return 0;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow ports to be published at %s",
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+	                "the grant '%s' does not allow ports to be published at %s",
 	                decision->grant->name, text);
-	error_rest(error, &(struct error_rule){"publish", "grant", decision->grant->name, allowed->place.file, allowed->place.line, text,
-	                                       escape_list(allowed->items, allowed->count, list, sizeof list), true});
+	error_rest(error,
+	           &(struct error_rule){
+			   "publish", "grant", decision->grant->name, allowed->place.file,
+			   allowed->place.line, text,
+			   escape_list(allowed->items, allowed->count, list, sizeof list), true});
 	return YETT_E_PERMISSION_DENIED;
 }
 
-int authorize_relay(const struct policy *policy, const struct verified *verified, struct yett_error *error)
+int authorize_relay(const struct policy *policy, const struct verified *verified,
+                    struct yett_error *error)
 {
 	const struct message_relay *relay = &verified->request->body.relay;
-	const char *name = message_text(verified->request, relay->profile), *path = message_text(verified->request, relay->socket);
+	const char *name = message_text(verified->request, relay->profile),
+		   *path = message_text(verified->request, relay->socket);
 	struct decision decision = {.verified = verified};
 	struct net_address address;
 	int r;
 
 	if (verified->request->kind != MESSAGE_RELAY || !name || !path)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "this is no request for a relay");
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "this is no request for a relay");
 	memcpy(address.bytes, relay->address, sizeof address.bytes);
 	r = find_grant(policy, verified, name, &decision, error);
 	if (r != 0)
 		return r;
-	return *path ? relay_socket(&decision, path, error) : relay_port(&decision, &address, error);
+	return *path ? relay_socket(&decision, path, error)
+	             : relay_port(&decision, &address, error);
 }
 
-int authorize_manager(const struct policy *policy, const struct verified *verified, struct yett_error *error)
+int authorize_manager(const struct policy *policy, const struct verified *verified,
+                      struct yett_error *error)
 {
 	const struct policy_grant *found = NULL;
 	struct choice choice = authorize_choose(policy, verified, "default");
 
 	for (size_t i = 0; i < policy->profiles_count; i++) {
-		const struct policy_grant *grant = authorize_choose(policy, verified, policy->profiles[i].name).grant;
+		const struct policy_grant *grant =
+			authorize_choose(policy, verified, policy->profiles[i].name).grant;
 
 		if (grant && (!found || grant->confined_clients))
 			found = grant;
@@ -611,7 +705,8 @@ int authorize_manager(const struct policy *policy, const struct verified *verifi
 	             : refuse_grant(policy, choice.nearest, verified, "default", error);
 }
 
-bool authorize_manage(const struct policy *policy, const struct verified *verified, uid_t uid, const char *principal, const char *profile)
+bool authorize_manage(const struct policy *policy, const struct verified *verified, uid_t uid,
+                      const char *principal, const char *profile)
 {
 	const char *own = verified->key_source == KEY_OF_USER ? "" : verified->principal;
 	const struct policy_grant *grant = authorize_choose(policy, verified, profile).grant;

@@ -23,9 +23,11 @@
 
 #define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs four processes */
 #define FORGET_AFTER_MS           200
-#define REFUSALS_AT_ONCE          4 /* after so many each costs its client a pause: whoever asks in a loop takes no time from others */
-#define REFUSAL_PAUSE_MS          20
-#define MEMORY_SENT_MAX           16 /* answers that carry memory, while the client has not read all that it was sent */
+/* after so many each costs its client a pause: whoever asks in a loop takes no time from others */
+#define REFUSALS_AT_ONCE 4
+#define REFUSAL_PAUSE_MS 20
+/* answers that carry memory, while the client has not read all that it was sent */
+#define MEMORY_SENT_MAX 16
 
 static void *map(size_t size)
 {
@@ -44,7 +46,8 @@ static void forget_buffers(const struct connection *c)
 
 void connection_answer(struct connection *c, uint64_t sequence, int fd)
 {
-	if (frame_send_message(c->socket, c->message, sequence, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT) < 0)
+	if (frame_send_message(c->socket, c->message, sequence, &fd, fd >= 0 ? 1 : 0,
+	                       MSG_DONTWAIT) < 0)
 		c->is_over = true;
 }
 
@@ -66,7 +69,8 @@ void connection_refuse(struct connection *c, uint64_t sequence, const struct yet
 
 void connection_refuse_told(struct connection *c, uint64_t sequence, const struct yett_error *error)
 {
-	ask_log(LOG_LEVEL_INFO, "refused: %s%s%s", error->message, error->detail[0] ? "; " : "", error->detail);
+	ask_log(LOG_LEVEL_INFO, "refused: %s%s%s", error->message, error->detail[0] ? "; " : "",
+	        error->detail);
 	tell_client(c, sequence, error);
 }
 
@@ -75,7 +79,8 @@ void connection_drop(struct connection *c)
 	struct decider_answer answer;
 	struct yett_error error;
 
-	c->is_over = ask(ACT_DROP, NULL, 0, &answer, NULL, &error) != 0 || answer.is_over || c->is_over;
+	c->is_over =
+		ask(ACT_DROP, NULL, 0, &answer, NULL, &error) != 0 || answer.is_over || c->is_over;
 }
 
 void connection_take_back(struct connection *c)
@@ -84,7 +89,8 @@ void connection_take_back(struct connection *c)
 
 	c->taker = -1;
 	ask_tell(ACT_TAKEN);
-	if (frame_peek(c->socket, c->frame, &has_fds) > 0 && has_fds && memcmp(c->frame->bytes, c->head, sizeof c->head) == 0)
+	if (frame_peek(c->socket, c->frame, &has_fds) > 0 && has_fds &&
+	    memcmp(c->frame->bytes, c->head, sizeof c->head) == 0)
 		connection_drop(c);
 }
 
@@ -105,7 +111,8 @@ int connection_check_unread(struct connection *c, struct yett_error *error)
 	if (ioctl(c->socket, SIOCOUTQ, &unread) < 0 || unread == 0)
 		c->memory_sent = 0;
 	if (c->memory_sent == MEMORY_SENT_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "earlier answers wait to be read");
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+		                 "earlier answers wait to be read");
 	c->memory_sent++;
 	return 0;
 }
@@ -132,7 +139,8 @@ static void make_id(char id[static PLAN_ID_SIZE])
 }
 
 /* The whole way of a request for a sandbox. */
-static int handle_create(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
+static int handle_create(struct connection *c, const struct verified *verified, uint64_t sequence,
+                         struct yett_error *error)
 {
 	struct decision decision;
 	char id[PLAN_ID_SIZE];
@@ -151,12 +159,14 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 	if (r != 0)
 		return r;
 	/* Where nothing can be built, nothing but the policy is asked. */
-	return c->plan->is_dry && c->begin->no_host.code ? connection_send_plan(c, sequence, error)
-	                                                 : sandboxes_begin(c, &decision, sequence, error);
+	return c->plan->is_dry && c->begin->no_host.code
+	               ? connection_send_plan(c, sequence, error)
+	               : sandboxes_begin(c, &decision, sequence, error);
 }
 
 /* Whether the client may be what it would be by itself. */
-static int handle_relay(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
+static int handle_relay(struct connection *c, const struct verified *verified, uint64_t sequence,
+                        struct yett_error *error)
 {
 	const struct message_relay *relay = &c->message->body.relay;
 	const char *path = message_text(c->message, relay->socket);
@@ -168,18 +178,21 @@ static int handle_relay(struct connection *c, const struct verified *verified, u
 		return r;
 	memcpy(&address, relay->address, sizeof address);
 	if (*path)
-		ask_log(LOG_LEVEL_NOTICE, "relays the socket %s to sandboxes of profile=%s", ESCAPE(path),
-		        ESCAPE(message_text(c->message, relay->profile)));
+		ask_log(LOG_LEVEL_NOTICE, "relays the socket %s to sandboxes of profile=%s",
+		        ESCAPE(path), ESCAPE(message_text(c->message, relay->profile)));
 	else
-		ask_log(LOG_LEVEL_NOTICE, "publishes a port of sandboxes of profile=%s at address=%s port=%" PRIu32,
-		        ESCAPE(message_text(c->message, relay->profile)), net_address_print(&address, text), relay->port);
+		ask_log(LOG_LEVEL_NOTICE,
+		        "publishes a port of sandboxes of profile=%s at address=%s port=%" PRIu32,
+		        ESCAPE(message_text(c->message, relay->profile)),
+		        net_address_print(&address, text), relay->port);
 	(void)message_begin(c->message, MESSAGE_ALLOWED);
 	connection_answer(c, sequence, -1);
 	return 0;
 }
 
 /* What is asked of one that is there is judged as for one that is to be, of the same profile. */
-static int become_create(struct message *message, const struct message_mount *mount, const char *profile)
+static int become_create(struct message *message, const struct message_mount *mount,
+                         const char *profile)
 {
 	struct message_create *create = &message->body.create;
 	struct text empty;
@@ -196,7 +209,8 @@ static int become_create(struct message *message, const struct message_mount *mo
 }
 
 /* The whole way of a request to change what a sandbox that is there shows. */
-static int handle_mount(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
+static int handle_mount(struct connection *c, const struct verified *verified, uint64_t sequence,
+                        struct yett_error *error)
 {
 	_cleanup_free_ struct message_mount *mount = malloc(sizeof *mount);
 	const char *wanted = message_text(c->message, c->message->body.mount.sandbox);
@@ -222,7 +236,10 @@ static void handle_request(struct connection *c)
 {
 	const struct frame *frame = c->frame;
 	/* Whoever takes them counts them. */
-	size_t stated = envelope_stated_fds(frame->bytes, frame->length), fd_count = !c->has_fds ? 0 : stated ? stated : 1;
+	size_t stated = envelope_stated_fds(frame->bytes, frame->length),
+	       fd_count = !c->has_fds ? 0
+	                  : stated    ? stated
+	                              : 1;
 	struct yett_error error = {0};
 	uint64_t sequence = 0;
 	struct verified verified;
@@ -232,7 +249,8 @@ static void handle_request(struct connection *c)
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	c->peer.now = (uint64_t)now.tv_sec;
 	memcpy(c->head, frame->bytes, sizeof c->head);
-	r = verify_request(&c->verify, frame->bytes, frame->length, fd_count, c->message, &sequence, &verified, &error);
+	r = verify_request(&c->verify, frame->bytes, frame->length, fd_count, c->message, &sequence,
+	                   &verified, &error);
 	if (r == 0)
 		c->is_known = !verified.is_first_key;
 	if (r == 0 && c->message->kind == MESSAGE_MANAGE)
@@ -244,19 +262,22 @@ static void handle_request(struct connection *c)
 	else if (r == 0)
 		r = handle_create(c, &verified, sequence, &error);
 	if (r < 0) {
-		/* The decoder died, hung or lied, or memory is short: this connection is over, and no other one is touched. */
-		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the request could not be looked at: %s", strerror(-r));
+		/* The decoder died, hung or lied, or memory is short: this connection is over, and
+		 * no other one is touched. */
+		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0,
+		          "the request could not be looked at: %s", strerror(-r));
 		c->is_over = true;
 	}
 	if (r != 0) {
-		refuse_rate(c->policy, &error); /* of the monitor's: no supervisor has said anything yet */
+		refuse_rate(c->policy,
+		            &error); /* of the monitor's: no supervisor has said anything yet */
 		connection_refuse(c, sequence, &error);
 	}
 }
 
 /*
- * A packet that has descriptors is looked at where it lies: what a client made is never ours to close. The sandbox that it is for
- * takes it, else a process that nobody waits for.
+ * A packet that has descriptors is looked at where it lies: what a client made is never ours to
+ * close. The sandbox that it is for takes it, else a process that nobody waits for.
  */
 static void handle_client(struct connection *c)
 {
@@ -275,7 +296,8 @@ static void handle_client(struct connection *c)
 	} else {
 		struct yett_error error = {0};
 
-		error_set(&error, YETT_E_PROTOCOL, YETT_R_SIZE, "%s", error_reason_text(YETT_R_SIZE));
+		error_set(&error, YETT_E_PROTOCOL, YETT_R_SIZE, "%s",
+		          error_reason_text(YETT_R_SIZE));
 		connection_refuse(c, 0, &error);
 	}
 	if (c->has_fds && c->taker < 0)
@@ -289,7 +311,8 @@ static int time_left(const struct connection *c)
 
 	if (c->is_known)
 		return FORGET_AFTER_MS;
-	return passed_ms < FIRST_REQUEST_DEADLINE_MS ? (int)(FIRST_REQUEST_DEADLINE_MS - passed_ms) : 0;
+	return passed_ms < FIRST_REQUEST_DEADLINE_MS ? (int)(FIRST_REQUEST_DEADLINE_MS - passed_ms)
+	                                             : 0;
 }
 
 /* What the monitor says that was asked for nothing. */
@@ -309,12 +332,16 @@ static void loop(struct connection *c)
 	c->since_ms = clock_now_ms();
 	while (!c->is_over) {
 		bool is_listening = c->pending < SANDBOXES_PENDING_MAX && c->taker < 0;
-		struct pollfd wait[] = {{.fd = is_hung_up ? -1 : c->socket, .events = is_listening ? POLLIN : 0},
-		                        {.fd = c->supervisors, .events = POLLIN},
-		                        {.fd = STDIN_FILENO, .events = POLLIN}}; /* the monitor has something to say, or is gone */
-		int timeout_ms = time_left(c), r = timeout_ms > 0 ? poll(wait, ARRAY_SIZE(wait), timeout_ms) : 0;
+		struct pollfd wait[] = {
+			{.fd = is_hung_up ? -1 : c->socket, .events = is_listening ? POLLIN : 0},
+			{.fd = c->supervisors, .events = POLLIN},
+			{.fd = STDIN_FILENO,
+		         .events = POLLIN}}; /* the monitor has something to say, or is gone */
+		int timeout_ms = time_left(c),
+		    r = timeout_ms > 0 ? poll(wait, ARRAY_SIZE(wait), timeout_ms) : 0;
 
-		if (r == 0 && !c->is_known) /* nor does one end later that always has something to say */
+		if (r == 0 &&
+		    !c->is_known) /* nor does one end later that always has something to say */
 			return;
 		if (r == 0) {
 			forget_buffers(c);
@@ -326,7 +353,8 @@ static void loop(struct connection *c)
 			return;
 		if (wait[1].revents)
 			sandboxes_handle(c);
-		/* Nobody is there to take an answer to what may still be queued. Event streams go on without the connection. */
+		/* Nobody is there to take an answer to what may still be queued. Event streams go
+		 * on without the connection. */
 		if ((wait[0].revents & POLLHUP) || is_hung_up) {
 			sandboxes_leave(c);
 			if (c->streams_count == 0 || c->taker >= 0)
@@ -340,8 +368,8 @@ static void loop(struct connection *c)
 	}
 }
 
-void connection_serve(const struct decider_begin *begin, const struct plan_limits *given, const struct policy *policy,
-                      struct decoder *decoder, int socket)
+void connection_serve(const struct decider_begin *begin, const struct plan_limits *given,
+                      const struct policy *policy, struct decoder *decoder, int socket)
 {
 	struct connection c = {.begin = begin,
 	                       .given = given,
@@ -357,7 +385,8 @@ void connection_serve(const struct decider_begin *begin, const struct plan_limit
 	c.plan = map(sizeof *c.plan);
 	if (!c.frame || !c.message || !c.plan || c.supervisors < 0)
 		return;
-	c.verify = (struct verify_context){.policy = policy, .peer = &c.peer, .decoder = decoder, .next_sequence = 1};
+	c.verify = (struct verify_context){
+		.policy = policy, .peer = &c.peer, .decoder = decoder, .next_sequence = 1};
 	if (begin->refused.code)
 		(void)!frame_send_error(socket, &begin->refused, 0, MSG_DONTWAIT);
 	else if (hello(&c) == 0)

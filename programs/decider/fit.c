@@ -6,11 +6,12 @@
 
 #include <string.h>
 
-#define MEND_ROOT   "the service can (docs/admin.md)"
-#define MEND_PORTS  "let each rule have the port that it is about, as NAME:443; %s needs no ports"
-#define SERVICE     "the service (docs/admin.md)"
-#define KERNEL      "a service that may use bpf(2)"
-#define MEND_CGROUP "the service can, and so can a login whose control group is yours: systemd-run --user --scope yett run ..."
+#define MEND_ROOT  "the service can (docs/admin.md)"
+#define MEND_PORTS "let each rule have the port that it is about, as NAME:443; %s needs no ports"
+#define SERVICE    "the service (docs/admin.md)"
+#define KERNEL     "a service that may use bpf(2)"
+#define MEND_CGROUP \
+	"the service can, and so can a login whose control group is yours: systemd-run --user --scope yett run ..."
 
 static int refuse(const char *what, const char *mend, struct yett_error *error)
 {
@@ -20,42 +21,52 @@ static int refuse(const char *what, const char *mend, struct yett_error *error)
 }
 
 /* What the profile gives to no sandbox but one that root has made. */
-static int check_profile(const struct means *means, const struct policy_profile *profile, struct yett_error *error)
+static int check_profile(const struct means *means, const struct policy_profile *profile,
+                         struct yett_error *error)
 {
 	if (profile->capabilities_mask != 0)
 		return refuse("commands keep no capabilities", MEND_ROOT, error);
 	if (profile->devices.count != 0)
 		return refuse("no further device nodes can be given", MEND_ROOT, error);
 	if (profile->identity == PLAN_IDENTITY_ROOT)
-		return refuse("nobody can be root inside: there are no private ids", MEND_ROOT, error);
+		return refuse("nobody can be root inside: there are no private ids", MEND_ROOT,
+		              error);
 	if (profile->label == POLICY_LABEL_REQUIRED && means->misses_label)
-		return refuse("the label that the profile requires cannot be given", MEND_ROOT, error);
+		return refuse("the label that the profile requires cannot be given", MEND_ROOT,
+		              error);
 	return 0;
 }
 
 static int refuse_network(bool is_rootless, const char *what, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without %s, %s", is_rootless ? "root" : "BPF", what);
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without %s, %s",
+	                is_rootless ? "root" : "BPF", what);
 	error_detail(error, MEND_PORTS, is_rootless ? SERVICE : KERNEL);
 	return YETT_E_UNSUPPORTED;
 }
 
 /* The rule with which they are too many, and where it stands if that is in the policy. */
-static int refuse_rule(const struct policy *policy, const struct net_record *record, bool is_rootless, struct yett_error *error)
+static int refuse_rule(const struct policy *policy, const struct net_record *record,
+                       bool is_rootless, struct yett_error *error)
 {
-	struct policy_place place = record->origin & RULES_OF_REQUEST ? (struct policy_place){NULL, 0} : rules_place(policy, record);
+	struct policy_place place = record->origin & RULES_OF_REQUEST
+	                                    ? (struct policy_place){NULL, 0}
+	                                    : rules_place(policy, record);
 	char text[NET_RULE_TEXT_SIZE], what[NET_RULE_TEXT_SIZE + 512], where[256] = "";
 	struct net_rule rule;
 
 	net_list_rule(record, &rule);
 	if (place.file)
 		(void)units_append(where, sizeof where, " (%s:%u)", place.file, place.line);
-	(void)units_append(what, sizeof what, "a network is caught at %d ports at most, and with '%s'%s its rules are about more",
-	                   NET_PORTS_MAX, net_rule_print(&rule, text), where);
+	(void)units_append(
+		what, sizeof what,
+		"a network is caught at %d ports at most, and with '%s'%s its rules are about more",
+		NET_PORTS_MAX, net_rule_print(&rule, text), where);
 	return refuse_network(is_rootless, what, error);
 }
 
-int fit_network(const struct policy *policy, const struct decision *decision, bool is_rootless, struct yett_error *error)
+int fit_network(const struct policy *policy, const struct decision *decision, bool is_rootless,
+                struct yett_error *error)
 {
 	_cleanup_free_ struct egress_rules *rules = NULL;
 	const struct net_record *record;
@@ -66,9 +77,15 @@ int fit_network(const struct policy *policy, const struct decision *decision, bo
 	if (!plan_network_has_rules(decision->network))
 		return 0;
 	if (decision->network != PLAN_NETWORK_LIMITED)
-		return refuse_network(is_rootless, "a network cannot be open: it is caught at the ports that rules name", error);
+		return refuse_network(
+			is_rootless,
+			"a network cannot be open: it is caught at the ports that rules name",
+			error);
 	if (decision->asks)
-		return refuse_network(is_rootless, "nothing can be asked about: a network is caught at the ports that rules name", error);
+		return refuse_network(
+			is_rootless,
+			"nothing can be asked about: a network is caught at the ports that rules name",
+			error);
 	r = rules_make(policy, decision, &rules, &size, error);
 	record = r == 0 ? net_ports_collect((const struct net_list *)rules->list, &ports) : NULL;
 	return record ? refuse_rule(policy, record, is_rootless, error) : r;
@@ -77,9 +94,12 @@ int fit_network(const struct policy *policy, const struct decision *decision, bo
 static int check_life(const struct plan_life *life, struct yett_error *error)
 {
 	if (life->cpu_ms)
-		return refuse("the processor time of a sandbox cannot be limited: it has no control group", MEND_CGROUP, error);
+		return refuse(
+			"the processor time of a sandbox cannot be limited: it has no control group",
+			MEND_CGROUP, error);
 	if (life->idle_ms && life->idle_pauses)
-		return refuse("a sandbox cannot be paused: it has no control group", MEND_CGROUP, error);
+		return refuse("a sandbox cannot be paused: it has no control group", MEND_CGROUP,
+		              error);
 	return 0;
 }
 
@@ -89,8 +109,10 @@ static void add(struct plan *plan, const char *before, const char *name, const c
 {
 	size_t used = strlen(plan->weaker);
 
-	(void)units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s%s%s%s", used ? "; " : "",
-	                   strstr(plan->weaker, "without root: ") ? "" : "without root: ", before, name, after);
+	(void)units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s%s%s%s",
+	                   used ? "; " : "",
+	                   strstr(plan->weaker, "without root: ") ? "" : "without root: ", before,
+	                   name, after);
 }
 
 static void add_limit(struct plan *plan, const char *name, const char *of, const char *value)
@@ -101,26 +123,33 @@ static void add_limit(struct plan *plan, const char *name, const char *of, const
 	add(plan, "no limit of ", name, text);
 }
 
-/* A row for each limit that only a control group can hold. That of processes is one that init can hold, too. */
+/* A row for each limit that only a control group can hold. That of processes is one that init can
+ * hold, too. */
 static const struct {
 	unsigned controller;
 	bool is_held_by_init;
-	size_t offset, asked; /* in struct plan_limits; in struct message_limits, or SIZE_MAX: nobody can ask */
+	size_t offset, asked; /* in struct plan_limits; in struct message_limits, or SIZE_MAX:
+	                         nobody can ask */
 	uint64_t usual;       /* a default that says nothing */
 	const char *name;
 	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
 } rows[] = {
-	{FIT_MEMORY, false, offsetof(struct plan_limits, memory_bytes), offsetof(struct message_limits, memory_bytes), 0, "memory",
+	{FIT_MEMORY, false, offsetof(struct plan_limits, memory_bytes),
+         offsetof(struct message_limits, memory_bytes), 0, "memory", units_format_size},
+	{FIT_CPU, false, offsetof(struct plan_limits, cpu_millis),
+         offsetof(struct message_limits, cpu_millis), 0, "cpus", units_format_cpus},
+	{FIT_CPU, false, offsetof(struct plan_limits, cpu_weight), SIZE_MAX, 100, "cpu_weight",
+         units_format_number},
+	{FIT_IO, false, offsetof(struct plan_limits, io_read_bytes), SIZE_MAX, 0, "max_io_read",
          units_format_size},
-	{FIT_CPU, false, offsetof(struct plan_limits, cpu_millis), offsetof(struct message_limits, cpu_millis), 0, "cpus",
-         units_format_cpus},
-	{FIT_CPU, false, offsetof(struct plan_limits, cpu_weight), SIZE_MAX, 100, "cpu_weight", units_format_number},
-	{FIT_IO, false, offsetof(struct plan_limits, io_read_bytes), SIZE_MAX, 0, "max_io_read", units_format_size},
-	{FIT_IO, false, offsetof(struct plan_limits, io_write_bytes), SIZE_MAX, 0, "max_io_write", units_format_size},
-	{FIT_PIDS, true, offsetof(struct plan_limits, pids), offsetof(struct message_limits, pids), 0, "pids", units_format_number},
+	{FIT_IO, false, offsetof(struct plan_limits, io_write_bytes), SIZE_MAX, 0, "max_io_write",
+         units_format_size},
+	{FIT_PIDS, true, offsetof(struct plan_limits, pids), offsetof(struct message_limits, pids),
+         0, "pids", units_format_number},
 };
 
-static int fit_limits(const struct means *means, const struct message_limits *asked, struct plan *plan, struct yett_error *error)
+static int fit_limits(const struct means *means, const struct message_limits *asked,
+                      struct plan *plan, struct yett_error *error)
 {
 	char text[UNITS_TEXT_SIZE], what[128];
 
@@ -130,8 +159,12 @@ static int fit_limits(const struct means *means, const struct message_limits *as
 
 		if (means->controllers & rows[i].controller)
 			continue;
-		if (rows[i].asked != SIZE_MAX && !rows[i].is_held_by_init && *(const uint64_t *)((const char *)asked + rows[i].asked)) {
-			(void)units_append(what, sizeof what, "%s cannot be limited: no control group is yours to limit", rows[i].name);
+		if (rows[i].asked != SIZE_MAX && !rows[i].is_held_by_init &&
+		    *(const uint64_t *)((const char *)asked + rows[i].asked)) {
+			(void)units_append(
+				what, sizeof what,
+				"%s cannot be limited: no control group is yours to limit",
+				rows[i].name);
 			return refuse(what, MEND_CGROUP, error);
 		}
 		if (!rows[i].is_held_by_init && *own && *own != rows[i].usual)
@@ -139,13 +172,15 @@ static int fit_limits(const struct means *means, const struct message_limits *as
 		if (!rows[i].is_held_by_init)
 			*own = 0;
 		if (*of_user)
-			add_limit(plan, rows[i].name, " of all your sandboxes", rows[i].format(*of_user, text));
+			add_limit(plan, rows[i].name, " of all your sandboxes",
+			          rows[i].format(*of_user, text));
 		*of_user = 0;
 	}
 	return 0;
 }
 
-int fit_plan(const struct means *means, const struct decision *decision, struct plan *plan, struct yett_error *error)
+int fit_plan(const struct means *means, const struct decision *decision, struct plan *plan,
+             struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
 	int r = check_profile(means, profile, error);

@@ -8,13 +8,16 @@
 
 #include <string.h>
 
-#define LINGER_LEAST_MS 60000 /* what a grant is to be given where a request does not say how long it lingers */
+/* what a grant is to be given where a request does not say how long it lingers */
+#define LINGER_LEAST_MS 60000
 
-#define ROW(key, rule, field, is_small, unit) key, INTERSECT_##rule, offsetof(struct policy_grant, field), is_small, units_format_##unit
-#define LIMIT(key, name, field, unit)                                                                      \
-	{                                                                                                  \
-		ROW(key, ASKED, limits_max.field, false, unit), name, offsetof(struct plan_limits, field), \
-			offsetof(struct message_limits, field)                                             \
+#define ROW(key, rule, field, is_small, unit) \
+	key, INTERSECT_##rule, offsetof(struct policy_grant, field), is_small, units_format_##unit
+#define LIMIT(key, name, field, unit)                                 \
+	{                                                             \
+		ROW(key, ASKED, limits_max.field, false, unit), name, \
+			offsetof(struct plan_limits, field),          \
+			offsetof(struct message_limits, field)        \
 	}
 const struct intersect_row intersect_rows[POLICY_BOUNDS] = {
 	[POLICY_LIMIT_MEMORY] = LIMIT("max_memory", "memory", memory_bytes, size),
@@ -28,7 +31,8 @@ const struct intersect_row intersect_rows[POLICY_BOUNDS] = {
 	[POLICY_KEY_COMMAND] = {ROW("max_command_timeout", TIME, command_max_ms, false, duration)},
 	[POLICY_KEY_IO_READ] = {ROW("max_io_read", DISK, limits_max.io_read_bytes, false, size)},
 	[POLICY_KEY_IO_WRITE] = {ROW("max_io_write", DISK, limits_max.io_write_bytes, false, size)},
-	[POLICY_KEY_USER_MEMORY] = {ROW("user_memory", USER, user_limits.memory_bytes, false, size)},
+	[POLICY_KEY_USER_MEMORY] = {ROW("user_memory", USER, user_limits.memory_bytes, false,
+                                        size)},
 	[POLICY_KEY_USER_CPUS] = {ROW("user_cpus", USER, user_limits.cpu_millis, false, cpus)},
 	[POLICY_KEY_USER_PIDS] = {ROW("user_pids", USER, user_limits.pids, false, number)},
 	[POLICY_KEY_USER_TERMINALS] = {ROW("user_terminals", USER, terminals_max, true, number)},
@@ -53,7 +57,8 @@ bool intersect_is_less(const struct intersect_row *row, uint64_t value, uint64_t
 	return value != unlimited(row) && (than == unlimited(row) || value < than);
 }
 
-static void narrow(const struct intersect_row *row, struct bound *bound, const struct policy_grant *by)
+static void narrow(const struct intersect_row *row, struct bound *bound,
+                   const struct policy_grant *by)
 {
 	uint64_t value = intersect_value(row, by);
 
@@ -71,7 +76,8 @@ static struct bound begin(const struct intersect_row *row, const struct decision
 		narrow(row, &bound, decision->grant);
 	if (row->rule == INTERSECT_ASKED && bound.most == 0)
 		bound.most = *(const uint64_t *)((const char *)&profile->limits + row->own);
-	if (row->rule == INTERSECT_TIME && intersect_is_less(row, profile->command_max_ms, bound.most))
+	if (row->rule == INTERSECT_TIME &&
+	    intersect_is_less(row, profile->command_max_ms, bound.most))
 		bound = (struct bound){profile->command_max_ms, NULL};
 	return bound;
 }
@@ -80,23 +86,29 @@ static void find_bounds(const struct policy *policy, struct decision *decision)
 {
 	for (size_t i = 0; i < POLICY_BOUNDS; i++)
 		decision->bounds[i] = begin(&intersect_rows[i], decision);
-	for (const struct policy_grant *grant = NULL; (grant = admit_next(policy, decision->verified->peer, grant));)
+	for (const struct policy_grant *grant = NULL;
+	     (grant = admit_next(policy, decision->verified->peer, grant));)
 		for (size_t i = 0; i < POLICY_BOUNDS; i++)
 			if (grant->is_ceiling || intersect_rows[i].rule == INTERSECT_USER)
 				narrow(&intersect_rows[i], &decision->bounds[i], grant);
 }
 
-static int refuse_given(const struct intersect_row *row, uint64_t asked, uint64_t given, struct yett_error *error)
+static int refuse_given(const struct intersect_row *row, uint64_t asked, uint64_t given,
+                        struct yett_error *error)
 {
 	char text[2][UNITS_TEXT_SIZE];
 
-	(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%s of %s is more than the %s that can be given here", row->name,
+	(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+	                "%s of %s is more than the %s that can be given here", row->name,
 	                row->format(asked, text[0]), row->format(given, text[1]));
-	error_detail(error, "the helper was started with that limit: LimitNOFILE= and its like in yett.service, or ulimit -H");
+	error_detail(
+		error,
+		"the helper was started with that limit: LimitNOFILE= and its like in yett.service, or ulimit -H");
 	return YETT_E_RESOURCE_LIMIT;
 }
 
-static int refuse_limit(const struct decision *decision, enum policy_limit limit, uint64_t asked, struct yett_error *error)
+static int refuse_limit(const struct decision *decision, enum policy_limit limit, uint64_t asked,
+                        struct yett_error *error)
 {
 	const struct intersect_row *row = &intersect_rows[limit];
 	const struct policy_profile *profile = decision->profile;
@@ -105,26 +117,35 @@ static int refuse_limit(const struct decision *decision, enum policy_limit limit
 	uint64_t most = decision->bounds[limit].most;
 	char text[2][UNITS_TEXT_SIZE];
 
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", row->name, row->format(asked, text[0]),
-	                row->format(most, text[1]));
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed",
+	                row->name, row->format(asked, text[0]), row->format(most, text[1]));
 	if (limit == POLICY_LIMIT_CORE && most == PLAN_CORE_NONE) {
 		by = by ? by : grant;
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the %s '%s' allows no core files", authorize_section(by), by->name);
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                "the %s '%s' allows no core files", authorize_section(by),
+		                by->name);
 		return refuse_key(by, (enum policy_key)limit, text[0], "none", error);
 	}
 	if (by)
 		return refuse_key(by, (enum policy_key)limit, text[0], text[1], error);
-	error_rest(error, &(struct error_rule){row->name, "profile", profile->name, place->file, place->line, text[0], text[1], false});
-	error_mend(error, "%s = %s in grant '%s' (%s:%u)", row->key, text[0], grant->name, grant->place.file, grant->place.line);
+	error_rest(error, &(struct error_rule){row->name, "profile", profile->name, place->file,
+	                                       place->line, text[0], text[1], false});
+	error_mend(error, "%s = %s in grant '%s' (%s:%u)", row->key, text[0], grant->name,
+	           grant->place.file, grant->place.line);
 	return YETT_E_PERMISSION_DENIED;
 }
 
-/* The value in force for one limit: what was asked, or the lesser of the profile's own value and the most. */
-static int choose_limit(enum policy_limit limit, uint64_t given, struct decision *decision, struct yett_error *error)
+/* The value in force for one limit: what was asked, or the lesser of the profile's own value and
+ * the most. */
+static int choose_limit(enum policy_limit limit, uint64_t given, struct decision *decision,
+                        struct yett_error *error)
 {
 	const struct intersect_row *row = &intersect_rows[limit];
-	uint64_t asked = *(const uint64_t *)((const char *)&decision->verified->request->body.create.limits + row->asked);
-	uint64_t most = decision->bounds[limit].most, *value = (uint64_t *)((char *)&decision->limits + row->own);
+	uint64_t asked =
+		*(const uint64_t *)((const char *)&decision->verified->request->body.create.limits +
+	                            row->asked);
+	uint64_t most = decision->bounds[limit].most,
+		 *value = (uint64_t *)((char *)&decision->limits + row->own);
 
 	if (given && asked > given)
 		return refuse_given(row, asked, given, error);
@@ -134,7 +155,8 @@ static int choose_limit(enum policy_limit limit, uint64_t given, struct decision
 	return 0;
 }
 
-static int choose_limits(const struct plan_limits *given, struct decision *decision, struct yett_error *error)
+static int choose_limits(const struct plan_limits *given, struct decision *decision,
+                         struct yett_error *error)
 {
 	uint64_t *values = (uint64_t *)&decision->limits;
 	const uint64_t *most = (const uint64_t *)given;
@@ -142,7 +164,9 @@ static int choose_limits(const struct plan_limits *given, struct decision *decis
 
 	decision->limits = decision->profile->limits;
 	for (unsigned limit = 0; r == 0 && limit < POLICY_LIMITS; limit++)
-		r = choose_limit(limit, *(const uint64_t *)((const char *)given + intersect_rows[limit].own), decision, error);
+		r = choose_limit(
+			limit, *(const uint64_t *)((const char *)given + intersect_rows[limit].own),
+			decision, error);
 	for (size_t i = 0; i < sizeof *given / sizeof *most; i++)
 		values[i] = values[i] ? plan_lesser(values[i], most[i]) : 0;
 	decision->limits.io_read_bytes = decision->bounds[POLICY_KEY_IO_READ].most;
@@ -154,34 +178,42 @@ static int refuse_life(const struct decision *decision, uint64_t wanted, struct 
 {
 	const struct message_life *asked = &decision->verified->request->body.create.life;
 	const struct bound *bound = &decision->bounds[POLICY_KEY_LINGER];
-	const char *what = asked->linger && wanted == asked->idle_ms ? "an idle timeout" : "a cleanup delay";
+	const char *what =
+		asked->linger && wanted == asked->idle_ms ? "an idle timeout" : "a cleanup delay";
 	char text[2][UNITS_TEXT_SIZE];
 
 	(void)units_format_duration(wanted ? wanted : LINGER_LEAST_MS, text[0]);
 	(void)units_format_duration(bound->most, text[1]);
 	if (bound->most == 0)
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the %s '%s' does not allow %s", authorize_section(bound->by),
-		                bound->by->name, asked->linger ? "lingering" : "a cleanup delay");
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the %s '%s' does not allow %s",
+		                authorize_section(bound->by), bound->by->name,
+		                asked->linger ? "lingering" : "a cleanup delay");
 	else
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", what, text[0], text[1]);
-	return refuse_key(bound->by, POLICY_KEY_LINGER, text[0], bound->most ? text[1] : "no", error);
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                "%s of %s is more than the %s allowed", what, text[0], text[1]);
+	return refuse_key(bound->by, POLICY_KEY_LINGER, text[0], bound->most ? text[1] : "no",
+	                  error);
 }
 
-/* What was asked is what it gets, but what outlasts its connection, or its end, may do so only as long as is bounded. */
+/* What was asked is what it gets, but what outlasts its connection, or its end, may do so only as
+ * long as is bounded. */
 static int choose_life(struct decision *decision, struct yett_error *error)
 {
 	const struct message_life *asked = &decision->verified->request->body.create.life;
-	uint64_t most = decision->bounds[POLICY_KEY_LINGER].most, most_of_command = decision->bounds[POLICY_KEY_COMMAND].most;
-	uint64_t wanted = asked->linger && asked->idle_ms > asked->cleanup_ms ? asked->idle_ms : asked->cleanup_ms;
+	uint64_t most = decision->bounds[POLICY_KEY_LINGER].most,
+		 most_of_command = decision->bounds[POLICY_KEY_COMMAND].most;
+	uint64_t wanted = asked->linger && asked->idle_ms > asked->cleanup_ms ? asked->idle_ms
+	                                                                      : asked->cleanup_ms;
 
-	decision->life = (struct plan_life){.wall_ms = asked->wall_ms,
-	                                    .cpu_ms = asked->cpu_ms,
-	                                    .idle_ms = asked->idle_ms,
-	                                    .cleanup_ms = asked->cleanup_ms,
-	                                    .command_ms = plan_lesser(decision->profile->command_ms, most_of_command),
-	                                    .command_max_ms = most_of_command,
-	                                    .linger = asked->linger,
-	                                    .idle_pauses = asked->idle_action == IDLE_PAUSE};
+	decision->life = (struct plan_life){
+		.wall_ms = asked->wall_ms,
+		.cpu_ms = asked->cpu_ms,
+		.idle_ms = asked->idle_ms,
+		.cleanup_ms = asked->cleanup_ms,
+		.command_ms = plan_lesser(decision->profile->command_ms, most_of_command),
+		.command_max_ms = most_of_command,
+		.linger = asked->linger,
+		.idle_pauses = asked->idle_action == IDLE_PAUSE};
 	if ((!asked->linger && asked->cleanup_ms == 0) || most == POLICY_LINGER_UNLIMITED)
 		return 0;
 	if (asked->linger)
@@ -189,14 +221,16 @@ static int choose_life(struct decision *decision, struct yett_error *error)
 	return most != 0 && wanted <= most ? 0 : refuse_life(decision, wanted, error);
 }
 
-int intersect(const struct policy *policy, const struct plan_limits *given, struct decision *decision, struct yett_error *error)
+int intersect(const struct policy *policy, const struct plan_limits *given,
+              struct decision *decision, struct yett_error *error)
 {
 	int r;
 
 	find_bounds(policy, decision);
-	decision->user_limits = (struct plan_limits){.memory_bytes = decision->bounds[POLICY_KEY_USER_MEMORY].most,
-	                                             .cpu_millis = decision->bounds[POLICY_KEY_USER_CPUS].most,
-	                                             .pids = decision->bounds[POLICY_KEY_USER_PIDS].most};
+	decision->user_limits =
+		(struct plan_limits){.memory_bytes = decision->bounds[POLICY_KEY_USER_MEMORY].most,
+	                             .cpu_millis = decision->bounds[POLICY_KEY_USER_CPUS].most,
+	                             .pids = decision->bounds[POLICY_KEY_USER_PIDS].most};
 	r = choose_limits(given, decision, error);
 	return r ? r : choose_life(decision, error);
 }

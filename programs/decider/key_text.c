@@ -9,5 +9,6 @@ void key_text(const uint8_t key[ENVELOPE_KEY_SIZE], char line[KEY_LINE_LENGTH + 
 	size_t begins = strlen(KEY_LINE_PREFIX);
 
 	memcpy(line, KEY_LINE_PREFIX, begins);
-	(void)sodium_bin2base64(line + begins, KEY_LINE_LENGTH + 1 - begins, key, ENVELOPE_KEY_SIZE, sodium_base64_VARIANT_ORIGINAL);
+	(void)sodium_bin2base64(line + begins, KEY_LINE_LENGTH + 1 - begins, key, ENVELOPE_KEY_SIZE,
+	                        sodium_base64_VARIANT_ORIGINAL);
 }

@@ -1,10 +1,11 @@
 /*
  * yett-decider: hears one client, decides what it may have, and asks its monitor for it.
  *
- * Theory of operation: all that is judged is judged here, and nothing here has privilege. The client's packets come to this process
- * alone; what of them takes parsing yett-decoder does, which it starts, and what is read is compared with what was signed. What takes
- * privilege it asks its monitor for, over the socket on descriptor 0 (ask.h). Starts as root (or as the caller, in personal mode), and has
- * given that up, in the stages of lock_down(), before it hears of a client.
+ * Theory of operation: all that is judged is judged here, and nothing here has privilege. The
+ * client's packets come to this process alone; what of them takes parsing yett-decoder does, which
+ * it starts, and what is read is compared with what was signed. What takes privilege it asks its
+ * monitor for, over the socket on descriptor 0 (ask.h). Starts as root (or as the caller, in
+ * personal mode), and has given that up, in the stages of lock_down(), before it hears of a client.
  */
 #include "helper/policy/image.h"
 #include "helper/privilege/lockdown.h"
@@ -32,7 +33,8 @@ enum stage {
 	STAGE_FILTER,
 };
 
-#define SANDBOXES_FILES 4352 /* sockets of so many sandboxes as a connection holds, and what there is besides */
+/* sockets of so many sandboxes as a connection holds, and what there is besides */
+#define SANDBOXES_FILES 4352
 
 struct arguments {
 	uint32_t id;
@@ -51,7 +53,8 @@ static bool read_arguments(int argc, char **argv, struct arguments *ret)
 {
 	uint32_t policy = 0;
 
-	if (argc != 5 || !lockdown_parse_id(argv[1], &ret->id) || (*argv[3] && !lockdown_parse_id(argv[3], &policy)))
+	if (argc != 5 || !lockdown_parse_id(argv[1], &ret->id) ||
+	    (*argv[3] && !lockdown_parse_id(argv[3], &policy)))
 		return false;
 	ret->empty_dir = argv[2];
 	ret->policy = *argv[3] ? (int)policy : -1;
@@ -60,8 +63,8 @@ static bool read_arguments(int argc, char **argv, struct arguments *ret)
 }
 
 /*
- * No process inside can have more than the helper, whose limits this process begins with: raising a hard limit takes CAP_SYS_RESOURCE.
- * 0: no bound.
+ * No process inside can have more than the helper, whose limits this process begins with: raising a
+ * hard limit takes CAP_SYS_RESOURCE. 0: no bound.
  */
 static struct plan_limits limits_given(void)
 {
@@ -96,8 +99,8 @@ static bool set_limits(void)
 }
 
 /*
- * What hearing a client, asking the monitor and the decoder, and memory take. No path is opened, no process made, no signal sent, and no
- * socket made or connected.
+ * What hearing a client, asking the monitor and the decoder, and memory take. No path is opened, no
+ * process made, no signal sent, and no socket made or connected.
  */
 static bool enter_filter(void)
 {
@@ -155,20 +158,26 @@ static void lock_down(int argc, char **argv, struct decoder *decoder, struct pol
 	need(close(STDOUT_FILENO) == 0 || errno == EBADF, STAGE_DESCRIPTORS);
 	need(close(STDERR_FILENO) == 0 || errno == EBADF, STAGE_DESCRIPTORS);
 	/* Not for the decoder, which would have to close it. */
-	need(arguments.policy < 0 || fcntl(arguments.policy, F_SETFD, FD_CLOEXEC) == 0, STAGE_DESCRIPTORS);
-	need(decoder_start(arguments.libexec, arguments.id, arguments.empty_dir, decoder) == 0, STAGE_DECODER);
+	need(arguments.policy < 0 || fcntl(arguments.policy, F_SETFD, FD_CLOEXEC) == 0,
+	     STAGE_DESCRIPTORS);
+	need(decoder_start(arguments.libexec, arguments.id, arguments.empty_dir, decoder) == 0,
+	     STAGE_DECODER);
 	need(sodium_init() >= 0, STAGE_LIBRARY); /* it looks at where random bytes come from */
 	if (geteuid() == 0 && *arguments.empty_dir) {
-		/* CAP_SYS_CHROOT. Safe because the directory is root's and empty, and this process can make nothing in it. */
+		/* CAP_SYS_CHROOT. Safe because the directory is root's and empty, and this process
+		 * can make nothing in it. */
 		need(chroot(arguments.empty_dir) == 0 && chdir("/") == 0, STAGE_ROOT);
-		need(lockdown_bounding_set() && lockdown_ids(arguments.id, arguments.id), STAGE_IDS);
+		need(lockdown_bounding_set() && lockdown_ids(arguments.id, arguments.id),
+		     STAGE_IDS);
 	}
 	need(set_limits(), STAGE_LIMITS);
-	need(lockdown_capabilities() && lockdown_undumpable() && lockdown_no_new_privs(), STAGE_CAPABILITIES);
+	need(lockdown_capabilities() && lockdown_undumpable() && lockdown_no_new_privs(),
+	     STAGE_CAPABILITIES);
 	/* Had the monitor died before, the first packet would be the end of file. */
 	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 	/* Without a policy it has but one thing to say: why nobody is served. */
-	need(arguments.policy < 0 || image_load(arguments.policy, ret_policy, &error) == 0, STAGE_POLICY);
+	need(arguments.policy < 0 || image_load(arguments.policy, ret_policy, &error) == 0,
+	     STAGE_POLICY);
 	need(enter_filter(), STAGE_FILTER);
 }
 
@@ -183,7 +192,8 @@ int main(int argc, char **argv)
 	lock_down(argc, argv, &decoder, &policy);
 	begin = ask_begin(&socket);
 	connection_serve(begin, &given, policy, &decoder, socket);
-	/* An orphan that a signal ends would pass for a supervisor that was killed: it ends by itself, unless it is stuck. */
+	/* An orphan that a signal ends would pass for a supervisor that was killed: it ends by
+	 * itself, unless it is stuck. */
 	decoder_end(&decoder);
 	/* Without what a program does at its end: the filter knows no such calls. */
 	_exit(0);

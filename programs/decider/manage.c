@@ -43,7 +43,8 @@ struct listing {
 
 static bool is_made_by_agent(const struct record *record)
 {
-	for (uint32_t at = 0; at < record->labels_size; at += (uint32_t)strlen(record->labels + at) + 1)
+	for (uint32_t at = 0; at < record->labels_size;
+	     at += (uint32_t)strlen(record->labels + at) + 1)
 		if (strncmp(record->labels + at, ASKER_LABEL "=", strlen(ASKER_LABEL "=")) == 0)
 			return true;
 	return false;
@@ -54,37 +55,46 @@ static bool fits(const struct manage_asked *asked, const struct record *record)
 {
 	uid_t uid = asked->verified->peer->uid;
 
-	if (!authorize_manage(asked->connection->policy, asked->verified, record->uid, record->principal, record->profile))
+	if (!authorize_manage(asked->connection->policy, asked->verified, record->uid,
+	                      record->principal, record->profile))
 		return false;
 	/* What a person made may have more than a grant for agents gives. */
-	if (authorize_is_bound(asked->connection->policy, asked->verified) && !is_made_by_agent(record))
+	if (authorize_is_bound(asked->connection->policy, asked->verified) &&
+	    !is_made_by_agent(record))
 		return false;
 	if (asked->scope != SCOPE_ONE)
 		return asked->scope == SCOPE_EVERYBODY || record->uid == uid;
 	if (strcmp(record->id, asked->wanted) == 0)
 		return true;
 	/* Until it starts, its name may be that of another one, for which it will be refused. */
-	return record->state != SANDBOX_CREATING && record->uid == uid && strcmp(record->name, asked->wanted) == 0;
+	return record->state != SANDBOX_CREATING && record->uid == uid &&
+	       strcmp(record->name, asked->wanted) == 0;
 }
 
-/* Calls `look` with each record that the monitor tells of, until it returns other than 0: that, or 0; or a code. */
-static int each_record(const struct decider_records *wanted, int (*look)(void *userdata, const struct decider_record *told), void *userdata,
-                       struct yett_error *error)
+/* Calls `look` with each record that the monitor tells of, until it returns other than 0: that, or
+ * 0; or a code. */
+static int each_record(const struct decider_records *wanted,
+                       int (*look)(void *userdata, const struct decider_record *told),
+                       void *userdata, struct yett_error *error)
 {
 	struct decider_answer answer;
 	struct decider_record told;
 	struct ask_fds fds = {-1, -1};
-	int r = ask(ACT_RECORDS, &(struct iovec){(void *)(uintptr_t)wanted, sizeof *wanted}, 1, &answer, &fds, error);
+	int r = ask(ACT_RECORDS, &(struct iovec){(void *)(uintptr_t)wanted, sizeof *wanted}, 1,
+	            &answer, &fds, error);
 
 	for (uint32_t i = 0; r == 0 && i < answer.count; i++)
-		r = pread(fds.first, &told, sizeof told, (off_t)(i * sizeof told)) == sizeof told ? look(userdata, &told) : -EIO;
+		r = pread(fds.first, &told, sizeof told, (off_t)(i * sizeof told)) == sizeof told
+		            ? look(userdata, &told)
+		            : -EIO;
 	fd_close(fds.first);
 	return r;
 }
 
 static int not_found(const struct manage_asked *asked, struct yett_error *error)
 {
-	return error_set(error, YETT_E_NOT_FOUND, 0, "there is no sandbox '%s'", ESCAPE(asked->wanted));
+	return error_set(error, YETT_E_NOT_FOUND, 0, "there is no sandbox '%s'",
+	                 ESCAPE(asked->wanted));
 }
 
 struct finding {
@@ -103,7 +113,8 @@ static int take_first(void *userdata, const struct decider_record *told)
 	return finding->is_found;
 }
 
-static int look_up(const struct manage_asked *asked, struct finding *ret_finding, struct yett_error *error)
+static int look_up(const struct manage_asked *asked, struct finding *ret_finding,
+                   struct yett_error *error)
 {
 	const struct decider_records wanted = {.of_all = true};
 
@@ -115,12 +126,14 @@ static int look_up(const struct manage_asked *asked, struct finding *ret_finding
 	return ret_finding->is_found ? 0 : not_found(asked, error);
 }
 
-static int find(const struct manage_asked *asked, struct finding *ret_finding, struct yett_error *error)
+static int find(const struct manage_asked *asked, struct finding *ret_finding,
+                struct yett_error *error)
 {
 	int r = look_up(asked, ret_finding, error);
 
 	if (r == 0)
-		ask_log(LOG_LEVEL_NOTICE, "sandbox=%s asks for %s", ret_finding->record.id, asked->row->name);
+		ask_log(LOG_LEVEL_NOTICE, "sandbox=%s asks for %s", ret_finding->record.id,
+		        asked->row->name);
 	return r;
 }
 
@@ -128,16 +141,21 @@ static int write_item(int memfd, const struct told *told)
 {
 	uint32_t head = htole32((uint32_t)told->length);
 
-	return write(memfd, &head, sizeof head) == sizeof head && write(memfd, told->bytes, told->length) == (ssize_t)told->length ? 0
-	                                                                                                                           : -EIO;
+	return write(memfd, &head, sizeof head) == sizeof head &&
+	                       write(memfd, told->bytes, told->length) == (ssize_t)told->length
+	               ? 0
+	               : -EIO;
 }
 
 static int encode(const struct listing *listing, const struct decider_record *from)
 {
 	struct told *told = listing->told;
-	int r = listing->of_usage ? tell_usage(from, &told->message) : tell_sandbox(&from->record, &told->message);
+	int r = listing->of_usage ? tell_usage(from, &told->message)
+	                          : tell_sandbox(&from->record, &told->message);
 
-	return r == 0 ? message_encode(&told->message, told->bytes, sizeof told->bytes, &told->length) : r;
+	return r == 0 ? message_encode(&told->message, told->bytes, sizeof told->bytes,
+	                               &told->length)
+	              : r;
 }
 
 /* None is hidden by what its plan says, nor hides another. */
@@ -149,7 +167,8 @@ static int add(void *userdata, const struct decider_record *from)
 
 	if (!fits(listing->asked, record))
 		return 0;
-	listing->rests = listing->of_usage && record->state != SANDBOX_RUNNING && record->state != SANDBOX_PAUSED;
+	listing->rests = listing->of_usage && record->state != SANDBOX_RUNNING &&
+	                 record->state != SANDBOX_PAUSED;
 	if (listing->rests)
 		return 0;
 	if (encode(listing, from) < 0) {
@@ -170,12 +189,15 @@ static int list(const struct manage_asked *asked, struct yett_error *error)
 	bool of_usage = asked->action == MANAGE_USAGE;
 	_cleanup_free_ struct told *told = malloc(sizeof *told);
 	_cleanup_fd_ int memfd = memfd_create("yett-listing", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct listing listing = {.asked = asked, .told = told, .memfd = memfd, .of_usage = of_usage};
-	struct decider_records wanted = {.of_all = asked->scope != SCOPE_OWN, .with_usage = of_usage};
+	struct listing listing = {
+		.asked = asked, .told = told, .memfd = memfd, .of_usage = of_usage};
+	struct decider_records wanted = {.of_all = asked->scope != SCOPE_OWN,
+	                                 .with_usage = of_usage};
 	struct finding found;
 	int r = memfd < 0 || !told ? -ENOMEM : 0;
 
-	/* What a sandbox uses root reads from its control groups: of the one that is asked about. */
+	/* What a sandbox uses root reads from its control groups: of the one that is asked about.
+	 */
 	if (r == 0 && of_usage && asked->scope == SCOPE_ONE) {
 		r = look_up(asked, &found, error);
 		if (r == 0)
@@ -184,13 +206,16 @@ static int list(const struct manage_asked *asked, struct yett_error *error)
 	if (r == 0)
 		r = each_record(&wanted, add, &listing, error);
 	if (r == 0 && asked->scope == SCOPE_ONE && listing.count == 0)
-		return listing.rests ? error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox does not run") : not_found(asked, error);
+		return listing.rests
+		               ? error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox does not run")
+		               : not_found(asked, error);
 	if (r == 0)
 		r = fd_seal(memfd);
 	if (r > 0)
 		return r;
 	if (r < 0)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the list cannot be made: %s", strerror(-r));
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the list cannot be made: %s",
+		                 strerror(-r));
 	message_begin(c->message, MESSAGE_LISTING)->listing.count = listing.count;
 	connection_answer(c, asked->sequence, memfd);
 	return 0;
@@ -214,7 +239,8 @@ static int detach(const struct manage_asked *asked, struct yett_error *error)
 	struct finding found;
 	int r = find(asked, &found, error);
 
-	return r == 0 ? sandboxes_detach(asked->connection, asked->sequence, found.record.id, error) : r;
+	return r == 0 ? sandboxes_detach(asked->connection, asked->sequence, found.record.id, error)
+	              : r;
 }
 
 static int ask_supervisor(const struct manage_asked *asked, struct yett_error *error)
@@ -223,10 +249,12 @@ static int ask_supervisor(const struct manage_asked *asked, struct yett_error *e
 	struct finding found;
 	int r = find(asked, &found, error);
 
-	return r == 0 ? sandboxes_ask(asked->connection, &found.record, request, asked->sequence, error) : r;
+	return r == 0 ? sandboxes_ask(asked->connection, &found.record, request, asked->sequence,
+	                              error)
+	              : r;
 }
 
-/* --- the rules of its network ----------------------------------------------------------------------------------------------------- */
+/* --- the rules of its network ----------------------------------------------------------------- */
 
 static int read_rules(int memory, struct egress_rules **ret_rules)
 {
@@ -242,8 +270,10 @@ static int read_rules(int memory, struct egress_rules **ret_rules)
 	return 0;
 }
 
-/* Where one of the policy stands is told by the policy that it was taken from, if that is in force still. */
-static int tell_rule(struct message *message, const struct net_record *record, const struct policy *policy)
+/* Where one of the policy stands is told by the policy that it was taken from, if that is in force
+ * still. */
+static int tell_rule(struct message *message, const struct net_record *record,
+                     const struct policy *policy)
 {
 	struct message_reach *reach = &message_begin(message, MESSAGE_REACH)->reach;
 	struct policy_place place = policy ? rules_place(policy, record) : (struct policy_place){0};
@@ -252,12 +282,17 @@ static int tell_rule(struct message *message, const struct net_record *record, c
 	int r;
 
 	net_list_rule(record, &rule);
-	*reach = (struct message_reach){.list = record->list, .asked = record->origin & RULES_OF_REQUEST, .line = place.line};
+	*reach = (struct message_reach){.list = record->list,
+	                                .asked = record->origin & RULES_OF_REQUEST,
+	                                .line = place.line};
 	r = message_add_text(message, net_rule_print(&rule, text), &reach->rule);
-	return r == 0 ? message_add_text(message, !reach->asked && place.file ? place.file : "", &reach->file) : r;
+	return r == 0 ? message_add_text(message, !reach->asked && place.file ? place.file : "",
+	                                 &reach->file)
+	              : r;
 }
 
-static int list_rules(const struct egress_rules *rules, const struct policy *policy, int memfd, uint32_t *ret_count)
+static int list_rules(const struct egress_rules *rules, const struct policy *policy, int memfd,
+                      uint32_t *ret_count)
 {
 	const struct net_list *list = (const struct net_list *)rules->list;
 	const struct net_record *record = NULL;
@@ -268,9 +303,11 @@ static int list_rules(const struct egress_rules *rules, const struct policy *pol
 		if (record->list > NET_LIST_ASK) /* about the way, and not about where it leads */
 			continue;
 		++*ret_count;
-		r = tell_rule(&told->message, record, rules->generation == policy->generation ? policy : NULL);
+		r = tell_rule(&told->message, record,
+		              rules->generation == policy->generation ? policy : NULL);
 		if (r == 0)
-			r = message_encode(&told->message, told->bytes, sizeof told->bytes, &told->length);
+			r = message_encode(&told->message, told->bytes, sizeof told->bytes,
+			                   &told->length);
 		if (r == 0)
 			r = write_item(memfd, told);
 	}
@@ -287,30 +324,40 @@ int manage_list_rules(struct connection *c, int memory, uint32_t changes, struct
 	if (r == 0)
 		r = list_rules(rules, c->policy, memfd, &count);
 	if (r < 0) {
-		error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the rules cannot be listed: %s", strerror(-r));
+		error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the rules cannot be listed: %s",
+		          strerror(-r));
 		return r;
 	}
-	message_begin(c->message, MESSAGE_LISTING)->listing = (struct message_listing){
-		.count = count, .changes = changes, .by_port = c->begin->by_port, .allow_private = rules->asked_private};
+	message_begin(c->message, MESSAGE_LISTING)->listing =
+		(struct message_listing){.count = count,
+	                                 .changes = changes,
+	                                 .by_port = c->begin->by_port,
+	                                 .allow_private = rules->asked_private};
 	return steal_fd(&memfd);
 }
 
 /* Which rules a sandbox of another user's is given is that user's policy to say. */
-static int find_network(const struct manage_asked *asked, struct finding *ret_finding, struct yett_error *error)
+static int find_network(const struct manage_asked *asked, struct finding *ret_finding,
+                        struct yett_error *error)
 {
 	const struct record *record = &ret_finding->record;
 	int r = find(asked, ret_finding, error);
 
 	if (r == 0 && record->uid != asked->verified->peer->uid)
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the network of a sandbox is its owner's, uid %" PRIu32,
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                 "the network of a sandbox is its owner's, uid %" PRIu32,
 		                 (uint32_t)record->uid);
 	if (r == 0 && record->network.mode == PLAN_NETWORK_HOST) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "the sandbox is in the network of the host, which goes by no rules");
+		(void)error_set(
+			error, YETT_E_INVALID_REQUEST, 0,
+			"the sandbox is in the network of the host, which goes by no rules");
 		error_mend(error, "make it with the network limited or open");
 		return YETT_E_INVALID_REQUEST;
 	}
-	if (r == 0 && (record->network.mode == PLAN_NETWORK_NONE || record->network.mode >= PLAN_NETWORKS)) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "the sandbox has no network, which is decided when it is made");
+	if (r == 0 &&
+	    (record->network.mode == PLAN_NETWORK_NONE || record->network.mode >= PLAN_NETWORKS)) {
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                "the sandbox has no network, which is decided when it is made");
 		error_mend(error, "make it with a network");
 		return YETT_E_INVALID_REQUEST;
 	}
@@ -323,27 +370,32 @@ static int show_rules(const struct manage_asked *asked, struct yett_error *error
 	struct finding found;
 	int r = find_network(asked, &found, error);
 
-	return r == 0 ? sandboxes_ask(asked->connection, &found.record, request, asked->sequence, error) : r;
+	return r == 0 ? sandboxes_ask(asked->connection, &found.record, request, asked->sequence,
+	                              error)
+	              : r;
 }
 
 static int change_rules(const struct manage_asked *asked, struct yett_error *error)
 {
 	struct connection *c = asked->connection;
-	struct supervisor_request request = {
-		.action = asked->action, .states = asked->row->states, .changes = asked->verified->request->body.manage.changes};
+	struct supervisor_request request = {.action = asked->action,
+	                                     .states = asked->row->states,
+	                                     .changes =
+	                                             asked->verified->request->body.manage.changes};
 	struct decision decision;
 	struct finding found;
 	int r = find_network(asked, &found, error);
 
 	if (r == 0)
-		r = authorize_rules(c->policy, asked->verified, found.record.profile, (enum plan_network)found.record.network.mode,
-		                    &decision, error);
+		r = authorize_rules(c->policy, asked->verified, found.record.profile,
+		                    (enum plan_network)found.record.network.mode, &decision, error);
 	if (r == 0 && c->begin->by_port)
 		r = fit_network(c->policy, &decision, c->begin->is_rootless, error);
 	if (r == 0)
 		r = sandboxes_tell_rules(c, &decision, error);
 	if (r < 0)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the rules cannot be made: %s", strerror(-r));
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the rules cannot be made: %s",
+		                 strerror(-r));
 	return r == 0 ? sandboxes_ask(c, &found.record, request, asked->sequence, error) : r;
 }
 
@@ -352,21 +404,43 @@ static int change_rules(const struct manage_asked *asked, struct yett_error *err
 #define ANY     (~0U)
 
 static const struct manage_row rows[] = {
-	/*                    name       who: of one that is named, of all of one's own, of all users'    memory states */
+	/*                    name       who: of one that is named, of all of one's own, of all
+           users'    memory states */
 	[MANAGE_LIST] = {"list", {WHO_NOBODY, WHO_MANAGER, WHO_ADMINISTRATOR}, true, 0, list},
 	[MANAGE_INSPECT] = {"inspect", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, 0, list},
-	[MANAGE_ATTACH] = {"attach", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING | PAUSED, ask_supervisor},
+	[MANAGE_ATTACH] = {"attach",
+                           {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},
+                           false,
+                           RUNNING | PAUSED,
+                           ask_supervisor},
 	[MANAGE_DETACH] = {"detach", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, 0, detach},
-	[MANAGE_PAUSE] = {"pause", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING, ask_supervisor},
-	[MANAGE_RESUME] = {"resume", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, PAUSED, ask_supervisor},
-	[MANAGE_KILL] = {"kill", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING, ask_supervisor},
-	[MANAGE_DESTROY] = {"destroy", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, ANY, ask_supervisor},
+	[MANAGE_PAUSE] =
+		{"pause", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING, ask_supervisor},
+	[MANAGE_RESUME] =
+		{"resume", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, PAUSED, ask_supervisor},
+	[MANAGE_KILL] =
+		{"kill", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING, ask_supervisor},
+	[MANAGE_DESTROY] =
+		{"destroy", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, ANY, ask_supervisor},
 	[MANAGE_USAGE] = {"usage", {WHO_MANAGER, WHO_MANAGER, WHO_ADMINISTRATOR}, true, 0, list},
-	[MANAGE_FOLLOW] = {"follow", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING | PAUSED, ask_supervisor},
-	[MANAGE_TOTALS] = {"totals", {WHO_NOBODY, WHO_ADMINISTRATOR, WHO_NOBODY}, false, 0, tell_totals},
+	[MANAGE_FOLLOW] = {"follow",
+                           {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},
+                           false,
+                           RUNNING | PAUSED,
+                           ask_supervisor},
+	[MANAGE_TOTALS] =
+		{"totals", {WHO_NOBODY, WHO_ADMINISTRATOR, WHO_NOBODY}, false, 0, tell_totals},
 	[MANAGE_PLAN] = {"plan", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, ANY, ask_supervisor},
-	[MANAGE_RULES] = {"rules", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, RUNNING | PAUSED, show_rules},
-	[MANAGE_NETWORK] = {"network", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING | PAUSED, change_rules},
+	[MANAGE_RULES] = {"rules",
+                          {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},
+                          true,
+                          RUNNING | PAUSED,
+                          show_rules},
+	[MANAGE_NETWORK] = {"network",
+                            {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},
+                            false,
+                            RUNNING | PAUSED,
+                            change_rules},
 };
 
 const struct manage_row *manage_find_row(uint32_t action)
@@ -376,17 +450,22 @@ const struct manage_row *manage_find_row(uint32_t action)
 	return action < ARRAY_SIZE(rows) && rows[action].handle ? &rows[action] : &none;
 }
 
-int manage_decide(const struct manage_row *row, enum manage_scope scope, bool is_administrator, struct yett_error *error)
+int manage_decide(const struct manage_row *row, enum manage_scope scope, bool is_administrator,
+                  struct yett_error *error)
 {
-	if (row->who[scope] == WHO_MANAGER || (row->who[scope] == WHO_ADMINISTRATOR && is_administrator))
+	if (row->who[scope] == WHO_MANAGER ||
+	    (row->who[scope] == WHO_ADMINISTRATOR && is_administrator))
 		return 0;
 	if (row->who[scope] == WHO_ADMINISTRATOR)
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "only root may see what is of all users");
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                 "only root may see what is of all users");
 	return error_set(error, YETT_E_INVALID_REQUEST, 0, "'%s' cannot be asked %s", row->name,
-	                 scope == SCOPE_ONE ? "of one sandbox" : "of all sandboxes: one is to be named");
+	                 scope == SCOPE_ONE ? "of one sandbox"
+	                                    : "of all sandboxes: one is to be named");
 }
 
-int manage_handle(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
+int manage_handle(struct connection *c, const struct verified *verified, uint64_t sequence,
+                  struct yett_error *error)
 {
 	const struct message_manage *manage = &verified->request->body.manage;
 	const char *wanted = message_text(verified->request, manage->sandbox);
@@ -402,9 +481,11 @@ int manage_handle(struct connection *c, const struct verified *verified, uint64_
 	int r = authorize_manager(c->policy, verified, error);
 
 	if (r == 0 && (!wanted || (manage->all && *wanted)))
-		r = error_set(error, YETT_E_INVALID_REQUEST, 0, "what is asked of all names no sandbox");
+		r = error_set(error, YETT_E_INVALID_REQUEST, 0,
+		              "what is asked of all names no sandbox");
 	if (r == 0)
-		r = manage_decide(asked.row, asked.scope, admit_is_administrator(verified->peer), error);
+		r = manage_decide(asked.row, asked.scope, admit_is_administrator(verified->peer),
+		                  error);
 	if (r == 0)
 		r = sandboxes_check(c, error);
 	if (r == 0 && asked.row->sends_memory)
@@ -412,12 +493,16 @@ int manage_handle(struct connection *c, const struct verified *verified, uint64_
 	return r == 0 ? asked.row->handle(&asked, error) : r;
 }
 
-int manage_find_own(struct connection *c, const struct verified *verified, const char *wanted, struct record *ret_record,
-                    struct yett_error *error)
+int manage_find_own(struct connection *c, const struct verified *verified, const char *wanted,
+                    struct record *ret_record, struct yett_error *error)
 {
 	static const struct manage_row mounts = {.name = "mount"};
-	const struct manage_asked asked = {
-		.connection = c, .verified = verified, .row = &mounts, .action = MANAGE_MOUNT, .scope = SCOPE_ONE, .wanted = wanted};
+	const struct manage_asked asked = {.connection = c,
+	                                   .verified = verified,
+	                                   .row = &mounts,
+	                                   .action = MANAGE_MOUNT,
+	                                   .scope = SCOPE_ONE,
+	                                   .wanted = wanted};
 	struct finding found;
 	int r = authorize_manager(c->policy, verified, error);
 
@@ -428,7 +513,8 @@ int manage_find_own(struct connection *c, const struct verified *verified, const
 	if (r != 0)
 		return r;
 	if (found.record.uid != verified->peer->uid)
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "what a sandbox shows is its owner's, uid %" PRIu32,
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		                 "what a sandbox shows is its owner's, uid %" PRIu32,
 		                 (uint32_t)found.record.uid);
 	*ret_record = found.record;
 	return 0;

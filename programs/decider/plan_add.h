@@ -1,5 +1,6 @@
 /*
- * How a plan (plan.h) is made, text by text and step by step. Pure; no privilege. Who carries one out has none of this.
+ * How a plan (plan.h) is made, text by text and step by step. Pure; no privilege. Who carries one
+ * out has none of this.
  */
 #pragma once
 

@@ -1,11 +1,13 @@
 /*
- * What people call the parts of a plan (plan.h). Pure; no privilege. Root's program names none of them.
+ * What people call the parts of a plan (plan.h). Pure; no privilege. Root's program names none of
+ * them.
  */
 #pragma once
 
 #include "helper/plan/plan.h"
 
-#define PLAN_ANNOTATION '#' /* begins the key of a label that is an annotation: as MESSAGE_ANNOTATION */
+/* begins the key of a label that is an annotation: as MESSAGE_ANNOTATION */
+#define PLAN_ANNOTATION '#'
 
 /* As errors and a printed plan have it. */
 const char *plan_name_step(enum plan_step_kind kind);

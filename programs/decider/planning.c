@@ -1,8 +1,8 @@
 /*
  * See planning.h. No privilege.
  *
- * The first failure is kept in `struct planning` and everything after it does nothing, so that the plan reads as a
- * list.
+ * The first failure is kept in `struct planning` and everything after it does nothing, so that the
+ * plan reads as a list.
  */
 #include "programs/decider/planning.h"
 #include "programs/decider/asked.h"
@@ -21,17 +21,21 @@ struct planning {
 	struct plan *plan;
 	struct yett_error *error;
 	int r;
-	uint32_t mounts; /* index of the first mount among the steps; they end at the last step while they are made */
+	uint32_t mounts; /* index of the first mount among the steps; they end at the last step
+	                    while they are made */
 };
 
 /*
- * What every sandbox shows of /proc but lets nobody write, and what it hides. Not every kernel has each. Files that
- * their mode closes to everyone but root (kmsg, kpageflags …) are closed to a private id too, and cost no mount.
+ * What every sandbox shows of /proc but lets nobody write, and what it hides. Not every kernel has
+ * each. Files that their mode closes to everyone but root (kmsg, kpageflags …) are closed to a
+ * private id too, and cost no mount.
  */
-static const char *const proc_read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/pressure", "/proc/sys", NULL};
+static const char *const proc_read_only[] = {"/proc/bus",      "/proc/fs",  "/proc/irq",
+                                             "/proc/pressure", "/proc/sys", NULL};
 static const char *const proc_masked[] = {
-	"/proc/acpi",          "/proc/asound",      "/proc/interrupts", "/proc/kcore",         "/proc/key-users",  "/proc/keys",
-	"/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",       "/proc/sysrq-trigger", "/proc/timer_list", NULL,
+	"/proc/acpi",      "/proc/asound",        "/proc/interrupts",    "/proc/kcore",
+	"/proc/key-users", "/proc/keys",          "/proc/latency_stats", "/proc/sched_debug",
+	"/proc/scsi",      "/proc/sysrq-trigger", "/proc/timer_list",    NULL,
 };
 
 /* `field` says where in the request or policy `text` stands. */
@@ -46,7 +50,8 @@ static void refuse(struct planning *p, const char *field, const char *text, cons
 static void add_text(struct planning *p, const char *string, struct plan_text *text)
 {
 	if (!p->r && plan_add_text(p->plan, string, text) < 0)
-		p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the texts of the request are too long together");
+		p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the texts of the request are too long together");
 }
 
 /* Never NULL: after a failure it is a step that nobody sees. */
@@ -73,8 +78,10 @@ static void add_place(struct planning *p, struct policy_place place, struct plan
 /* What is mounted at the target; NULL: nothing. A store is not, but what is shown with it. */
 static struct plan_step *find_mount(const struct planning *p, const char *target)
 {
-	for (struct plan_step *step = p->plan->steps + p->mounts; step < p->plan->steps + p->plan->steps_count; step++)
-		if (step->layer != PLAN_LAYER_STORE && strcmp(plan_text(p->plan, step->target), target) == 0)
+	for (struct plan_step *step = p->plan->steps + p->mounts;
+	     step < p->plan->steps + p->plan->steps_count; step++)
+		if (step->layer != PLAN_LAYER_STORE &&
+		    strcmp(plan_text(p->plan, step->target), target) == 0)
 			return step;
 	return NULL;
 }
@@ -84,9 +91,11 @@ static bool has_mount(const struct planning *p, const char *target)
 	return find_mount(p, target) != NULL;
 }
 
-static struct plan_step *add_mount(struct planning *p, enum plan_step_kind kind, const char *target, const char *field)
+static struct plan_step *add_mount(struct planning *p, enum plan_step_kind kind, const char *target,
+                                   const char *field)
 {
-	const char *problem = target ? policy_target_problem(p->decision->profile, target) : "is no text";
+	const char *problem =
+		target ? policy_target_problem(p->decision->profile, target) : "is no text";
 
 	if (!p->r && !problem && has_mount(p, target))
 		problem = "is the target of two mounts";
@@ -95,7 +104,8 @@ static struct plan_step *add_mount(struct planning *p, enum plan_step_kind kind,
 	return add_step(p, kind, target ? target : "");
 }
 
-static struct plan_step *add_tmpfs(struct planning *p, const char *target, uint64_t size_bytes, const char *field)
+static struct plan_step *add_tmpfs(struct planning *p, const char *target, uint64_t size_bytes,
+                                   const char *field)
 {
 	struct plan_step *step = add_mount(p, PLAN_TMPFS, target, field);
 
@@ -110,8 +120,11 @@ static void add_profile_mounts(struct planning *p)
 
 	for (size_t i = 0; !p->r && i < profile->mounts_count; i++) {
 		const struct policy_mount *mount = &profile->mounts[i];
-		struct plan_step *step = *mount->source ? add_mount(p, PLAN_HOST, mount->target, "share of the profile")
-		                                        : add_tmpfs(p, mount->target, mount->size_bytes, "tmpfs of the profile");
+		struct plan_step *step =
+			*mount->source
+				? add_mount(p, PLAN_HOST, mount->target, "share of the profile")
+				: add_tmpfs(p, mount->target, mount->size_bytes,
+		                            "tmpfs of the profile");
 
 		step->writable = mount->writable;
 		add_text(p, mount->source, &step->source);
@@ -119,8 +132,10 @@ static void add_profile_mounts(struct planning *p)
 	}
 }
 
-/* The host directories below which a share must lie, a line each, or "*"; of sockets their paths. */
-static struct plan_text add_rules(struct planning *p, const struct policy_list *first, const struct policy_list *second)
+/* The host directories below which a share must lie, a line each, or "*"; of sockets their paths.
+ */
+static struct plan_text add_rules(struct planning *p, const struct policy_list *first,
+                                  const struct policy_list *second)
 {
 	const struct policy_list *lists[] = {first, second};
 	struct plan_text rules = {0};
@@ -130,24 +145,30 @@ static struct plan_text add_rules(struct planning *p, const struct policy_list *
 	for (size_t l = 0; l < ARRAY_SIZE(lists); l++)
 		for (size_t i = 0; i < lists[l]->count; i++) {
 			const char *item = lists[l]->items[i];
-			const char *uid = lists[l] == &p->decision->grant->sockets ? strstr(item, "%u") : NULL;
+			const char *uid = lists[l] == &p->decision->grant->sockets
+			                          ? strstr(item, "%u")
+			                          : NULL;
 
 			if (strcmp(item, "*") == 0) {
 				add_text(p, item, &rules);
 				return rules;
 			}
 			if (used + strlen(item) + (uid ? 12 : 2) > sizeof text)
-				refuse(p, "the grant", p->decision->grant->name, "names too many directories");
-			used += units_append(text + used, sizeof text - used, "%s%.*s", used ? "\n" : "",
+				refuse(p, "the grant", p->decision->grant->name,
+				       "names too many directories");
+			used += units_append(text + used, sizeof text - used, "%s%.*s",
+			                     used ? "\n" : "",
 			                     uid ? (int)(uid - item) : (int)strlen(item), item);
 			if (uid)
-				used += units_append(text + used, sizeof text - used, "%u%s", p->decision->verified->peer->uid, uid + 2);
+				used += units_append(text + used, sizeof text - used, "%u%s",
+				                     p->decision->verified->peer->uid, uid + 2);
 		}
 	add_text(p, text, &rules);
 	return rules;
 }
 
-/* Where the changes go of each overlay: into one store, or memory of a size that is known by now, and not both. */
+/* Where the changes go of each overlay: into one store, or memory of a size that is known by now,
+ * and not both. */
 static void check_layers(struct planning *p)
 {
 	struct plan_step *end = p->plan->steps + p->plan->steps_count;
@@ -156,11 +177,15 @@ static void check_layers(struct planning *p)
 		const char *target = plan_text(p->plan, step->target);
 		unsigned stores = 0;
 
-		for (struct plan_step *other = p->plan->steps + p->mounts; step->layer && other < end; other++)
-			stores += other->layer == PLAN_LAYER_STORE && strcmp(plan_text(p->plan, other->target), target) == 0;
+		for (struct plan_step *other = p->plan->steps + p->mounts;
+		     step->layer && other < end; other++)
+			stores += other->layer == PLAN_LAYER_STORE &&
+			          strcmp(plan_text(p->plan, other->target), target) == 0;
 		if (step->layer == PLAN_LAYER_STORE &&
-		    (stores != 1 || !has_mount(p, target) || find_mount(p, target)->layer != PLAN_LAYER_SOURCE))
-			refuse(p, "a store of the request", target, "is not the target of one copy-on-write share");
+		    (stores != 1 || !has_mount(p, target) ||
+		     find_mount(p, target)->layer != PLAN_LAYER_SOURCE))
+			refuse(p, "a store of the request", target,
+			       "is not the target of one copy-on-write share");
 		if (step->layer == PLAN_LAYER_SOURCE && stores + (step->size_bytes != 0) != 1)
 			refuse(p, "a copy-on-write share of the request", target,
 			       "has not one place for what is changed: a store or a tmpfs");
@@ -168,7 +193,8 @@ static void check_layers(struct planning *p)
 }
 
 /* An empty place, or the memory into which goes what is changed in a source. */
-static void add_request_tmpfs(struct planning *p, const struct message_tmpfs *tmpfs, const char *field)
+static void add_request_tmpfs(struct planning *p, const struct message_tmpfs *tmpfs,
+                              const char *field)
 {
 	const char *target = message_text(p->request, tmpfs->target);
 	struct plan_step *source = target ? find_mount(p, target) : NULL;
@@ -177,7 +203,8 @@ static void add_request_tmpfs(struct planning *p, const struct message_tmpfs *tm
 		(void)add_tmpfs(p, target, tmpfs->size_bytes, field);
 		return;
 	}
-	source->size_bytes = tmpfs->size_bytes ? tmpfs->size_bytes : p->decision->profile->tmp_size_bytes;
+	source->size_bytes =
+		tmpfs->size_bytes ? tmpfs->size_bytes : p->decision->profile->tmp_size_bytes;
 }
 
 /* Its descriptor is one of the packet's, and no other share's. */
@@ -206,30 +233,38 @@ static void add_request_mounts(struct planning *p)
 	                                      [SHARE_SOCKET] = grant->places[POLICY_KEY_SOCKETS],
 	                                      [SHARE_COW] = grant->places[POLICY_KEY_SHARE_RO],
 	                                      [SHARE_STORE] = grant->place};
-	static const enum plan_layer layers[] = {[SHARE_COW] = PLAN_LAYER_SOURCE, [SHARE_STORE] = PLAN_LAYER_STORE};
+	static const enum plan_layer layers[] = {
+		[SHARE_COW] = PLAN_LAYER_SOURCE, [SHARE_STORE] = PLAN_LAYER_STORE};
 	char field[48];
 
-	if (create->shares_count != p->decision->verified->fd_count || create->shares_count > MESSAGE_SHARES_MAX)
+	if (create->shares_count != p->decision->verified->fd_count ||
+	    create->shares_count > MESSAGE_SHARES_MAX)
 		refuse(p, "shares", "the list", "does not have one share for each descriptor");
 	rules[SHARE_COW] = rules[SHARE_RO];    /* nothing of the source is changed */
-	add_text(p, "*", &rules[SHARE_STORE]); /* wherever the caller has it: root sees to it that it is the caller's */
+	add_text(p, "*", &rules[SHARE_STORE]); /* wherever the caller has it: root sees to it that
+	                                          it is the caller's */
 	for (uint32_t i = 0; !p->r && i < create->shares_count; i++) {
 		const struct message_share *share = &create->shares[i];
 		const char *target = message_text(p->request, share->target);
 		struct plan_step *step;
 
 		(void)units_append(field, sizeof field, "share %u", i + 1);
-		step = share->mode == SHARE_STORE && target ? add_step(p, PLAN_SHARE, target) : add_mount(p, PLAN_SHARE, target, field);
+		step = share->mode == SHARE_STORE && target
+		               ? add_step(p, PLAN_SHARE, target)
+		               : add_mount(p, PLAN_SHARE, target, field);
 		if (!is_its_own(create, i) || share->mode > SHARE_STORE) {
-			refuse(p, field, plan_text(p->plan, step->target), "names a descriptor that did not come or is used twice");
+			refuse(p, field, plan_text(p->plan, step->target),
+			       "names a descriptor that did not come or is used twice");
 			return;
 		}
 		step->fd = share->fd;
 		step->layer = share->mode > SHARE_SOCKET ? layers[share->mode] : PLAN_LAYER_NONE;
-		step->writable = share->mode == SHARE_RW || step->layer; /* of a source inside only */
+		step->writable =
+			share->mode == SHARE_RW || step->layer; /* of a source inside only */
 		step->is_socket = share->mode == SHARE_SOCKET;
 		step->source = rules[share->mode];
-		add_place(p, places[share->mode].file ? places[share->mode] : grant->place, &step->from);
+		add_place(p, places[share->mode].file ? places[share->mode] : grant->place,
+		          &step->from);
 	}
 	for (uint32_t i = 0; !p->r && i < create->tmpfs_count && i < MESSAGE_TMPFS_MAX; i++) {
 		(void)units_append(field, sizeof field, "tmpfs %u", i + 1);
@@ -239,28 +274,33 @@ static void add_request_mounts(struct planning *p)
 }
 
 /*
- * Where the profile wants a workspace to be copy-on-write: nothing writable but what is kept anyway, and no sandbox with shares without
- * such a one.
+ * Where the profile wants a workspace to be copy-on-write: nothing writable but what is kept
+ * anyway, and no sandbox with shares without such a one.
  */
 static void check_workspace(struct planning *p, bool is_later)
 {
 	const struct policy_profile *profile = p->decision->profile;
 	bool has_share = false, has_writable = false, has_source = false;
 
-	for (const struct plan_step *step = p->plan->steps + p->mounts; step < p->plan->steps + p->plan->steps_count; step++) {
+	for (const struct plan_step *step = p->plan->steps + p->mounts;
+	     step < p->plan->steps + p->plan->steps_count; step++) {
 		if (step->kind != PLAN_SHARE || step->is_socket ||
-		    (profile->memory_mount && strcmp(plan_text(p->plan, step->target), PLAN_MEMORY) == 0))
+		    (profile->memory_mount &&
+		     strcmp(plan_text(p->plan, step->target), PLAN_MEMORY) == 0))
 			continue;
 		has_share = true;
 		has_source = has_source || step->layer == PLAN_LAYER_SOURCE;
 		has_writable = has_writable || (step->writable && !step->layer);
 	}
-	if (p->r || profile->workspace != POLICY_WORKSPACE_COW || (!has_writable && (is_later || !has_share || has_source)))
+	if (p->r || profile->workspace != POLICY_WORKSPACE_COW ||
+	    (!has_writable && (is_later || !has_share || has_source)))
 		return;
-	p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_WANTED_COW,
-	                 "the profile '%s' wants what is shared to be copy-on-write, and %s: --cow PATH", profile->name,
-	                 has_writable ? "a share is writable" : "no share is");
-	error_detail(p->error, "workspace of profile '%s' (%s:%u)", profile->name, profile->place.file, profile->place.line);
+	p->r = error_set(
+		p->error, YETT_E_INVALID_REQUEST, YETT_R_WANTED_COW,
+		"the profile '%s' wants what is shared to be copy-on-write, and %s: --cow PATH",
+		profile->name, has_writable ? "a share is writable" : "no share is");
+	error_detail(p->error, "workspace of profile '%s' (%s:%u)", profile->name,
+	             profile->place.file, profile->place.line);
 }
 
 /* What the profile wants at the conventional places, and the request does not bring. */
@@ -273,8 +313,10 @@ static void add_conventional(struct planning *p)
 	if (p->r || !profile->memory_mount || has_mount(p, PLAN_MEMORY))
 		return;
 	p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_WANTED_MOUNT,
-	                 "the profile '%s' wants a directory of the user's at " PLAN_MEMORY, profile->name);
-	error_detail(p->error, "memory_mount of profile '%s' (%s:%u)", profile->name, profile->place.file, profile->place.line);
+	                 "the profile '%s' wants a directory of the user's at " PLAN_MEMORY,
+	                 profile->name);
+	error_detail(p->error, "memory_mount of profile '%s' (%s:%u)", profile->name,
+	             profile->place.file, profile->place.line);
 }
 
 static int depth_of(const char *path)
@@ -298,9 +340,10 @@ static int compare_mounts(const void *a, const void *b, void *plan)
 }
 
 /*
- * Inside something writable a program can rename a directory that is no mount point, and put another in its place: then
- * the protected path names what the program made. So each parent inside must be a mount point of its own.
- * The mounts [p->mounts, end) are in order of depth, so that the last one found is the innermost.
+ * Inside something writable a program can rename a directory that is no mount point, and put
+ * another in its place: then the protected path names what the program made. So each parent inside
+ * must be a mount point of its own. The mounts [p->mounts, end) are in order of depth, so that the
+ * last one found is the innermost.
  */
 static void check_pinned(struct planning *p, const char *path, uint32_t end, const char *field)
 {
@@ -314,7 +357,8 @@ static void check_pinned(struct planning *p, const char *path, uint32_t end, con
 			size_t n = strlen(target);
 
 			if (n <= length && strncmp(path, target, n) == 0 && path[n] == '/')
-				is_open = n < length && (mount->writable || mount->kind == PLAN_TMPFS);
+				is_open = n < length &&
+				          (mount->writable || mount->kind == PLAN_TMPFS);
 		}
 		if (is_open)
 			refuse(p, field, path,
@@ -323,7 +367,8 @@ static void check_pinned(struct planning *p, const char *path, uint32_t end, con
 	}
 }
 
-/* The innermost mount that contains the path below its target; NULL: there is none. Covers are not counted. */
+/* The innermost mount that contains the path below its target; NULL: there is none. Covers are not
+ * counted. */
 static const struct plan_step *find_around(const struct planning *p, const char *path, uint32_t end)
 {
 	const struct plan_step *found = NULL;
@@ -333,8 +378,8 @@ static const struct plan_step *find_around(const struct planning *p, const char 
 		const struct plan_step *step = &p->plan->steps[i];
 		const char *target = plan_text(p->plan, step->target);
 
-		if (step->layer != PLAN_LAYER_STORE && strlen(target) > longest && policy_path_is_in(path, target) &&
-		    strcmp(path, target) != 0) {
+		if (step->layer != PLAN_LAYER_STORE && strlen(target) > longest &&
+		    policy_path_is_in(path, target) && strcmp(path, target) != 0) {
 			found = step;
 			longest = strlen(target);
 		}
@@ -347,21 +392,23 @@ static bool is_in_share(const struct planning *p, const char *path, uint32_t end
 	for (uint32_t i = p->mounts; i < end; i++) {
 		const char *target = plan_text(p->plan, p->plan->steps[i].target);
 
-		if (p->plan->steps[i].kind == PLAN_SHARE && policy_path_is_in(path, target) && strcmp(path, target) != 0)
+		if (p->plan->steps[i].kind == PLAN_SHARE && policy_path_is_in(path, target) &&
+		    strcmp(path, target) != 0)
 			return true;
 	}
 	return false;
 }
 
-/* `share` is the mount around the path. Without pins a program could rename a directory above the path and create another file of that
- * name. */
+/* `share` is the mount around the path. Without pins a program could rename a directory above the
+ * path and create another file of that name. */
 static void add_pins(struct planning *p, const struct plan_step *share, const char *path)
 {
 	char above[MESSAGE_PATH_MAX + 1];
 
 	if (!share || share->kind != PLAN_SHARE || !share->writable || share->layer)
 		return;
-	for (const char *slash = strchr(path + strlen(plan_text(p->plan, share->target)) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (const char *slash = strchr(path + strlen(plan_text(p->plan, share->target)) + 1, '/');
+	     slash; slash = strchr(slash + 1, '/')) {
 		struct plan_step *step;
 
 		(void)units_append(above, sizeof above, "%.*s", (int)(slash - path), path);
@@ -372,7 +419,8 @@ static void add_pins(struct planning *p, const struct plan_step *share, const ch
 	}
 }
 
-/* A pin that is there becomes the cover. A mount of the request at the path shows what the request wants there. */
+/* A pin that is there becomes the cover. A mount of the request at the path shows what the request
+ * wants there. */
 static void add_cover(struct planning *p, enum plan_step_kind kind, const char *path)
 {
 	struct plan_step *there = find_mount(p, path);
@@ -386,7 +434,8 @@ static void add_cover(struct planning *p, enum plan_step_kind kind, const char *
 }
 
 /* Adds steps for the masks or the read-only paths of the request. */
-static void add_asked(struct planning *p, enum plan_step_kind kind, const struct text *paths, uint32_t count, uint32_t end)
+static void add_asked(struct planning *p, enum plan_step_kind kind, const struct text *paths,
+                      uint32_t count, uint32_t end)
 {
 	const char *field = kind == PLAN_MASK ? "masks" : "read_only";
 
@@ -396,7 +445,8 @@ static void add_asked(struct planning *p, enum plan_step_kind kind, const struct
 		const struct plan_step *around;
 
 		if (problem || !is_in_share(p, path, end)) {
-			refuse(p, field, path ? path : "", problem ? problem : "is not inside a share of the request");
+			refuse(p, field, path ? path : "",
+			       problem ? problem : "is not inside a share of the request");
 			return;
 		}
 		around = find_around(p, path, end);
@@ -407,9 +457,10 @@ static void add_asked(struct planning *p, enum plan_step_kind kind, const struct
 	}
 }
 
-/* They are sorted among the mounts, so that a share inside a read-only directory is mounted on it. */
-static void add_covers(struct planning *p, const struct text *masks, uint32_t masks_count, const struct text *read_only,
-                       uint32_t read_only_count)
+/* They are sorted among the mounts, so that a share inside a read-only directory is mounted on it.
+ */
+static void add_covers(struct planning *p, const struct text *masks, uint32_t masks_count,
+                       const struct text *read_only, uint32_t read_only_count)
 {
 	uint32_t end = p->plan->steps_count;
 
@@ -430,10 +481,13 @@ static void sort_mounts(struct planning *p)
 
 	if (p->r)
 		return;
-	qsort_r(plan->steps + p->mounts, plan->steps_count - p->mounts, sizeof *plan->steps, compare_mounts, plan);
+	qsort_r(plan->steps + p->mounts, plan->steps_count - p->mounts, sizeof *plan->steps,
+	        compare_mounts, plan);
 	for (uint32_t i = p->mounts; i < plan->steps_count; i++)
-		if ((plan->steps[i].kind == PLAN_SHARE || plan->steps[i].kind == PLAN_HOST) && !plan->steps[i].writable)
-			check_pinned(p, plan_text(plan, plan->steps[i].target), plan->steps_count, "a read-only share in a writable one");
+		if ((plan->steps[i].kind == PLAN_SHARE || plan->steps[i].kind == PLAN_HOST) &&
+		    !plan->steps[i].writable)
+			check_pinned(p, plan_text(plan, plan->steps[i].target), plan->steps_count,
+			             "a read-only share in a writable one");
 }
 
 static void add_mounts(struct planning *p)
@@ -445,26 +499,30 @@ static void add_mounts(struct planning *p)
 	add_request_mounts(p);
 	check_workspace(p, false);
 	add_conventional(p);
-	add_covers(p, create->masks, create->masks_count, create->read_only, create->read_only_count);
+	add_covers(p, create->masks, create->masks_count, create->read_only,
+	           create->read_only_count);
 	sort_mounts(p);
 }
 
 /* Paths of /proc, then the profile's own. `end` is where the mounts end. */
-static void add_protected(struct planning *p, enum plan_step_kind kind, const char *const *proc, const struct policy_list *list,
-                          uint32_t end)
+static void add_protected(struct planning *p, enum plan_step_kind kind, const char *const *proc,
+                          const struct policy_list *list, uint32_t end)
 {
 	for (; *proc; proc++)
 		add_step(p, kind, *proc)->optional = true;
 	for (size_t i = 0; !p->r && i < list->count; i++) {
 		struct plan_step *step = add_step(p, kind, list->items[i]);
 
-		check_pinned(p, list->items[i], end, kind == PLAN_MASK ? "mask of the profile" : "read_only of the profile");
+		check_pinned(p, list->items[i], end,
+		             kind == PLAN_MASK ? "mask of the profile"
+		                               : "read_only of the profile");
 		step->optional = true;
 		add_place(p, list->places[i], &step->from);
 	}
 }
 
-/* A line of passwd(5) is made of these: a colon or a line's end in one would add fields or lines. */
+/* A line of passwd(5) is made of these: a colon or a line's end in one would add fields or lines.
+ */
 static const char *passwd_field(const char *text, const char *otherwise)
 {
 	for (const char *at = text; *at; at++)
@@ -483,8 +541,10 @@ static void add_names(struct planning *p)
 	char asked[ASKED_SIZE];
 	size_t used = 0;
 
-	/* A home in a system directory, as daemons have it, or none at all: programs get "/" as theirs. */
-	if (!profile->private_home || policy_target_problem(profile, home) || policy_path_is_in(home, "/etc"))
+	/* A home in a system directory, as daemons have it, or none at all: programs get "/" as
+	 * theirs. */
+	if (!profile->private_home || policy_target_problem(profile, home) ||
+	    policy_path_is_in(home, "/etc"))
 		home = "/";
 	for (size_t i = 0; i < profile->system.count; i++)
 		home = policy_path_is_in(home, profile->system.items[i]) ? "/" : home;
@@ -496,12 +556,14 @@ static void add_names(struct planning *p)
 	add_text(p, profile->selinux_type, &plan->selinux_type);
 	plan->label_required = profile->label == POLICY_LABEL_REQUIRED;
 	for (size_t i = 0; i < profile->devices.count; i++)
-		used += units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s",
-		                     i ? ", " : "by devices of the host: ", profile->devices.items[i]);
+		used += units_append(
+			plan->weaker + used, sizeof plan->weaker - used, "%s%s",
+			i ? ", " : "by devices of the host: ", profile->devices.items[i]);
 	if (plan->network == PLAN_NETWORK_HOST)
-		(void)units_append(plan->weaker + used, sizeof plan->weaker - used,
-		                   "%sby the network of the host: it reaches all that the host reaches, and what listens on 127.0.0.1",
-		                   used ? "; " : "");
+		(void)units_append(
+			plan->weaker + used, sizeof plan->weaker - used,
+			"%sby the network of the host: it reaches all that the host reaches, and what listens on 127.0.0.1",
+			used ? "; " : "");
 	add_text(p, profile->name, &plan->profile_name);
 	add_place(p, profile->place, &plan->profile_place);
 	add_text(p, p->decision->grant->name, &plan->grant_name);
@@ -509,7 +571,8 @@ static void add_names(struct planning *p)
 	add_text(p, asked_describe(p->decision->verified->request, asked), &plan->asked);
 }
 
-/* What the caller's account says, unless the profile sets that variable itself; then the profile's. */
+/* What the caller's account says, unless the profile sets that variable itself; then the profile's.
+ */
 static void add_environment(struct planning *p)
 {
 	const struct policy_list *profile = &p->decision->profile->environment;
@@ -517,15 +580,20 @@ static void add_environment(struct planning *p)
 	const struct {
 		const char *name;
 		struct plan_text value;
-	} own[] = {{"HOME=", plan->home}, {"USER=", plan->user_name}, {"LOGNAME=", plan->user_name}, {"SHELL=", plan->shell}};
+	} own[] = {{"HOME=", plan->home},
+	           {"USER=", plan->user_name},
+	           {"LOGNAME=", plan->user_name},
+	           {"SHELL=", plan->shell}};
 	char entry[MESSAGE_PATH_MAX + 16];
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
 		bool is_set = false;
 
 		for (size_t j = 0; j < profile->count; j++)
-			is_set = is_set || strncmp(profile->items[j], own[i].name, strlen(own[i].name)) == 0;
-		(void)units_append(entry, sizeof entry, "%s%s", own[i].name, plan_text(plan, own[i].value));
+			is_set = is_set ||
+			         strncmp(profile->items[j], own[i].name, strlen(own[i].name)) == 0;
+		(void)units_append(entry, sizeof entry, "%s%s", own[i].name,
+		                   plan_text(plan, own[i].value));
 		if (!is_set)
 			add_text(p, entry, &plan->env[plan->env_count++]);
 	}
@@ -539,17 +607,21 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	struct plan *plan = p->plan;
 	const struct decision *decision = p->decision;
 	const struct peer *peer = decision->verified->peer;
-	/* The share of a sandbox when there are as many as there may be: so nobody need count those of the others. */
+	/* The share of a sandbox when there are as many as there may be: so nobody need count those
+	 * of the others. */
 	uint32_t sandboxes = (uint32_t)decision->bounds[POLICY_KEY_SANDBOXES].most;
 	uint32_t terminals =
-		((uint32_t)decision->bounds[POLICY_KEY_USER_TERMINALS].most ?: UINT32_MAX) / (sandboxes ?: POLICY_SANDBOXES_MAX);
-	bool is_valid = peer->uid != (uid_t)-1 && peer->gid != (gid_t)-1 && peer->groups_count <= PLAN_GROUPS_MAX;
+		((uint32_t)decision->bounds[POLICY_KEY_USER_TERMINALS].most ?: UINT32_MAX) /
+		(sandboxes ?: POLICY_SANDBOXES_MAX);
+	bool is_valid = peer->uid != (uid_t)-1 && peer->gid != (gid_t)-1 &&
+	                peer->groups_count <= PLAN_GROUPS_MAX;
 
 	plan->shape = PLAN_SHAPE;
 	for (size_t i = 0; is_valid && i < peer->groups_count; i++)
 		is_valid = peer->groups[i] != (gid_t)-1;
 	if (!is_valid) {
-		p->r = error_set(p->error, YETT_E_UNSUPPORTED, 0, "the caller's ids are not valid, or its groups more than %d",
+		p->r = error_set(p->error, YETT_E_UNSUPPORTED, 0,
+		                 "the caller's ids are not valid, or its groups more than %d",
 		                 PLAN_GROUPS_MAX);
 		return;
 	}
@@ -566,7 +638,9 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	plan->perf_events = decision->profile->perf_events;
 	plan->overlay_ro = decision->profile->overlay_ro;
 	plan->sandboxes_max = sandboxes;
-	plan->terminals_max = terminals == 0 ? 1 : terminals < PLAN_TERMINALS_MAX ? terminals : PLAN_TERMINALS_MAX;
+	plan->terminals_max = terminals == 0                   ? 1
+	                      : terminals < PLAN_TERMINALS_MAX ? terminals
+	                                                       : PLAN_TERMINALS_MAX;
 	plan->limits = decision->limits;
 	plan->user_limits = decision->user_limits;
 	plan->umask = decision->profile->umask;
@@ -577,10 +651,12 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 
 static bool looks_like_an_id(const char *name)
 {
-	return strlen(name) == PLAN_ID_SIZE - 1 && strspn(name, "0123456789abcdef") == PLAN_ID_SIZE - 1;
+	return strlen(name) == PLAN_ID_SIZE - 1 &&
+	       strspn(name, "0123456789abcdef") == PLAN_ID_SIZE - 1;
 }
 
-_Static_assert(PLAN_LABEL_MAX == MESSAGE_KEY_VALUE_MAX && PLAN_LABELS_MAX == MESSAGE_LABELS_MAX && PLAN_ANNOTATION == MESSAGE_ANNOTATION,
+_Static_assert(PLAN_LABEL_MAX == MESSAGE_KEY_VALUE_MAX && PLAN_LABELS_MAX == MESSAGE_LABELS_MAX &&
+                       PLAN_ANNOTATION == MESSAGE_ANNOTATION,
                "a label is the same in a plan and in a message");
 
 /* What init says of a command that asks for more time. */
@@ -593,7 +669,8 @@ static void add_commands(struct planning *p)
 		return;
 	add_text(p, by ? authorize_section(by) : "profile", &p->plan->command_section);
 	add_text(p, by ? by->name : profile->name, &p->plan->command_name);
-	add_place(p, by ? by->places[POLICY_KEY_COMMAND] : profile->command_places[1], &p->plan->command_place);
+	add_place(p, by ? by->places[POLICY_KEY_COMMAND] : profile->command_places[1],
+	          &p->plan->command_place);
 }
 
 /* How long it may live, what it is called, and by whom. */
@@ -624,7 +701,8 @@ static void add_life(struct planning *p)
 			refuse(p, "labels", label, "has no key");
 		used += strlen(label) + 1;
 		if (used > PLAN_LABELS_SIZE)
-			refuse(p, "labels", "labels and annotations", "have more than 2,560 bytes together");
+			refuse(p, "labels", "labels and annotations",
+			       "have more than 2,560 bytes together");
 		add_text(p, label, &p->plan->labels[p->plan->labels_count++]);
 	}
 }
@@ -636,7 +714,8 @@ static void add_hostname(struct planning *p)
 
 	if (problem)
 		refuse(p, "hostname", name, problem);
-	add_text(p, name && *name ? name : p->decision->profile->hostname, &add_step(p, PLAN_HOSTNAME, "")->source);
+	add_text(p, name && *name ? name : p->decision->profile->hostname,
+	         &add_step(p, PLAN_HOSTNAME, "")->source);
 }
 
 /* The steps from `first` to `last`, which have no values of their own. */
@@ -661,21 +740,27 @@ static void add_bound(struct planning *p, enum plan_step_kind kind, enum policy_
 
 #define NETWORK_TEXT_SIZE 2048
 
-/* For who reads the plan; nobody goes by it. Where the request's own texts leave no room, it is left out. */
+/* For who reads the plan; nobody goes by it. Where the request's own texts leave no room, it is
+ * left out. */
 static void describe_network(struct planning *p, const struct policy *policy)
 {
 	char text[NETWORK_TEXT_SIZE];
 
 	for (uint32_t i = 0; !p->r && i < p->plan->steps_count; i++)
 		if (p->plan->steps[i].kind == PLAN_NETWORK)
-			(void)!plan_add_text(p->plan, rules_describe(policy, p->decision, text, sizeof text), &p->plan->steps[i].source);
+			(void)!plan_add_text(p->plan,
+			                     rules_describe(policy, p->decision, text, sizeof text),
+			                     &p->plan->steps[i].source);
 }
 
-int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE], struct plan *ret_plan,
-                  struct yett_error *error)
+int planning_make(const struct policy *policy, const struct decision *decision,
+                  const char id[PLAN_ID_SIZE], struct plan *ret_plan, struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
-	struct planning p = {.decision = decision, .request = decision->verified->request, .plan = ret_plan, .error = error};
+	struct planning p = {.decision = decision,
+	                     .request = decision->verified->request,
+	                     .plan = ret_plan,
+	                     .error = error};
 	uint32_t mounts_end;
 
 	memset(ret_plan, 0, offsetof(struct plan, arena));
@@ -693,22 +778,25 @@ int planning_make(const struct policy *policy, const struct decision *decision, 
 	mounts_end = ret_plan->steps_count;
 	add_protected(&p, PLAN_READ_ONLY, proc_read_only, &profile->read_only, mounts_end);
 	add_protected(&p, PLAN_MASK, proc_masked, &profile->mask, mounts_end);
-	add_plain_steps(&p, decision->network == PLAN_NETWORK_HOST ? PLAN_NETWORK : PLAN_LOOPBACK, PLAN_NETWORK);
+	add_plain_steps(&p, decision->network == PLAN_NETWORK_HOST ? PLAN_NETWORK : PLAN_LOOPBACK,
+	                PLAN_NETWORK);
 	add_hostname(&p);
 	add_plain_steps(&p, PLAN_IDENTITY, PLAN_INIT);
 	describe_network(&p, policy);
 	return p.r;
 }
 
-/* --- for a sandbox that is there ---------------------------------------------------------------------------------------------------- */
+/* --- for a sandbox that is there -------------------------------------------------------------- */
 
 /* Landlock's rules were made with the sandbox, and stand on what lies above. landlock.c of init */
 static bool is_reached_later(const struct planning *p, const char *target)
 {
-	const char *const places[] = {"/mnt", "/tmp", "/var/tmp", "/run", plan_text(p->plan, p->plan->home)};
+	const char *const places[] = {"/mnt", "/tmp", "/var/tmp", "/run",
+	                              plan_text(p->plan, p->plan->home)};
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		if (places[i][0] && places[i][1] && policy_path_is_in(target, places[i]) && strcmp(target, places[i]) != 0)
+		if (places[i][0] && places[i][1] && policy_path_is_in(target, places[i]) &&
+		    strcmp(target, places[i]) != 0)
 			return true;
 	return false;
 }
@@ -740,7 +828,8 @@ static void check_mount(struct planning *p, const struct plan_step *step)
 	const char *target = plan_text(p->plan, step->target);
 
 	if (!p->r && step->kind == PLAN_TMPFS)
-		refuse(p, "tmpfs", target, "is of the sandbox's making, and nothing to be mounted later");
+		refuse(p, "tmpfs", target,
+		       "is of the sandbox's making, and nothing to be mounted later");
 	if (!p->r && is_protected(p->decision->profile, target))
 		refuse(p, "shares", target, "is protected by the profile");
 	check_place(p, "shares", target);
@@ -753,7 +842,8 @@ static void add_unmount(struct planning *p, const char *target, const char *fiel
 	const char *problem = target ? policy_target_problem(profile, target) : "is no text";
 
 	for (size_t i = 0; !problem && i < profile->mounts_count; i++)
-		problem = strcmp(profile->mounts[i].target, target) == 0 ? "is the profile's" : NULL;
+		problem =
+			strcmp(profile->mounts[i].target, target) == 0 ? "is the profile's" : NULL;
 	if (!problem && is_protected(profile, target))
 		problem = "is protected by the profile";
 	if (problem)
@@ -764,15 +854,19 @@ static void add_unmount(struct planning *p, const char *target, const char *fiel
 }
 
 /* Of what the profile protects that which lies in a share of this plan. */
-static void add_protected_inside(struct planning *p, enum plan_step_kind kind, const struct policy_list *list, uint32_t end)
+static void add_protected_inside(struct planning *p, enum plan_step_kind kind,
+                                 const struct policy_list *list, uint32_t end)
 {
 	for (size_t i = 0; i < list->count; i++)
 		for (uint32_t j = p->mounts; j < end; j++) {
 			const char *target = plan_text(p->plan, p->plan->steps[j].target);
 
-			if (!policy_path_is_in(list->items[i], target) || strcmp(list->items[i], target) == 0)
+			if (!policy_path_is_in(list->items[i], target) ||
+			    strcmp(list->items[i], target) == 0)
 				continue;
-			check_pinned(p, list->items[i], end, kind == PLAN_MASK ? "mask of the profile" : "read_only of the profile");
+			check_pinned(p, list->items[i], end,
+			             kind == PLAN_MASK ? "mask of the profile"
+			                               : "read_only of the profile");
 			add_step(p, kind, list->items[i])->optional = true;
 			break;
 		}
@@ -781,17 +875,23 @@ static void add_protected_inside(struct planning *p, enum plan_step_kind kind, c
 /* Nothing comes of it that was not to be seen before, wherever it is. */
 static void add_refresh(struct planning *p, const char *target)
 {
-	const char *problem = !target ? "is no text" : strcmp(target, "/") == 0 ? NULL : policy_path_problem(target);
+	const char *problem = !target                    ? "is no text"
+	                      : strcmp(target, "/") == 0 ? NULL
+	                                                 : policy_path_problem(target);
 
 	if (problem)
 		refuse(p, "refresh", target ? target : "", problem);
 	(void)add_step(p, PLAN_REFRESH, target ? target : "");
 }
 
-int planning_mount(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE],
-                   const struct message_mount *mount, struct plan *ret_plan, struct yett_error *error)
+int planning_mount(const struct policy *policy, const struct decision *decision,
+                   const char id[PLAN_ID_SIZE], const struct message_mount *mount,
+                   struct plan *ret_plan, struct yett_error *error)
 {
-	struct planning p = {.decision = decision, .request = decision->verified->request, .plan = ret_plan, .error = error};
+	struct planning p = {.decision = decision,
+	                     .request = decision->verified->request,
+	                     .plan = ret_plan,
+	                     .error = error};
 	uint32_t end;
 
 	memset(ret_plan, 0, offsetof(struct plan, arena));

@@ -32,17 +32,24 @@ static const size_t lists[] = {LIST(keys),    LIST(profiles),     LIST(share_ro)
                                LIST(sockets), LIST(capabilities), LIST(devices)};
 _Static_assert(POLICY_KEYS - POLICY_KEY_KEYS == ARRAY_SIZE(lists), "lists come last");
 
-int refuse_key(const struct policy_grant *grant, enum policy_key key, const char *asked, const char *allowed, struct yett_error *error)
+int refuse_key(const struct policy_grant *grant, enum policy_key key, const char *asked,
+               const char *allowed, struct yett_error *error)
 {
-	const struct policy_list *list = key < POLICY_KEY_KEYS ? NULL : (const void *)((const char *)grant + lists[key - POLICY_KEY_KEYS]);
-	const struct policy_place *place = grant->places[key].file ? &grant->places[key] : &grant->place;
+	const struct policy_list *list =
+		key < POLICY_KEY_KEYS
+			? NULL
+			: (const void *)((const char *)grant + lists[key - POLICY_KEY_KEYS]);
+	const struct policy_place *place =
+		grant->places[key].file ? &grant->places[key] : &grant->place;
 	bool is_list = key >= POLICY_KEY_ALLOW;
 	char text[128];
 
 	if (list)
 		allowed = escape_list(list->items, list->count, text, sizeof text);
-	error_rest(error, &(struct error_rule){key < POLICY_BOUNDS ? intersect_rows[key].key : keys[key], authorize_section(grant),
-	                                       grant->name, place->file, place->line, ESCAPE(asked), allowed, is_list});
+	error_rest(error,
+	           &(struct error_rule){key < POLICY_BOUNDS ? intersect_rows[key].key : keys[key],
+	                                authorize_section(grant), grant->name, place->file,
+	                                place->line, ESCAPE(asked), allowed, is_list});
 	return (int)error->code;
 }
 
@@ -50,10 +57,13 @@ int refuse_expired(const struct policy_grant *grant, uint64_t now, struct yett_e
 {
 	char text[2][DATE_TEXT_SIZE];
 
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' has expired", grant->name);
-	error_rest(error, &(struct error_rule){"expire", "grant", grant->name, grant->place.file, grant->place.line,
-	                                       date_format(now, text[0]), date_format(grant->expires, text[1]), false});
-	error_mend(error, "a later expire in grant '%s' (%s:%u)", grant->name, grant->place.file, grant->place.line);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' has expired",
+	                grant->name);
+	error_rest(error, &(struct error_rule){"expire", "grant", grant->name, grant->place.file,
+	                                       grant->place.line, date_format(now, text[0]),
+	                                       date_format(grant->expires, text[1]), false});
+	error_mend(error, "a later expire in grant '%s' (%s:%u)", grant->name, grant->place.file,
+	           grant->place.line);
 	return YETT_E_PERMISSION_DENIED;
 }
 
@@ -64,10 +74,12 @@ void refuse_rate(const struct policy *policy, struct yett_error *error)
 	const struct policy_grant *grant;
 	uint32_t most;
 
-	if ((!is_of_creations && strcmp(error->rule, "max_requests") != 0) || error->line >= policy->grants_count)
+	if ((!is_of_creations && strcmp(error->rule, "max_requests") != 0) ||
+	    error->line >= policy->grants_count)
 		return;
 	grant = &policy->grants[error->line];
 	most = is_of_creations ? grant->creations_max : grant->requests_max;
 	(void)refuse_key(grant, is_of_creations ? POLICY_KEY_CREATIONS : POLICY_KEY_REQUESTS,
-	                 units_format_number(most + UINT64_C(1), asked), units_format_number(most, allowed), error);
+	                 units_format_number(most + UINT64_C(1), asked),
+	                 units_format_number(most, allowed), error);
 }

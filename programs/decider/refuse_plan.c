@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* What the user has together, which the step of a grant or ceiling bounds. */
-static struct error_rule rule_of_bound(const struct plan *plan, enum plan_step_kind kind, const char *key)
+static struct error_rule rule_of_bound(const struct plan *plan, enum plan_step_kind kind,
+                                       const char *key)
 {
 	const struct plan_step *step = &plan->steps[kind];
 
@@ -20,13 +21,18 @@ static struct error_rule rule_of_bound(const struct plan *plan, enum plan_step_k
 
 static bool is_of_share(const char *key)
 {
-	return strcmp(key, "share_ro") == 0 || strcmp(key, "share_rw") == 0 || strcmp(key, "sockets") == 0;
+	return strcmp(key, "share_ro") == 0 || strcmp(key, "share_rw") == 0 ||
+	       strcmp(key, "sockets") == 0;
 }
 
 void refuse_plan_complete(const struct plan *plan, struct yett_error *error)
 {
-	char key[sizeof error->rule], target[ESCAPE_SIZE], asked[UNITS_TEXT_SIZE], allowed[UNITS_TEXT_SIZE];
-	const struct plan_step *step = error->line < plan->steps_count && error->line < PLAN_STEPS_MAX ? &plan->steps[error->line] : NULL;
+	char key[sizeof error->rule], target[ESCAPE_SIZE], asked[UNITS_TEXT_SIZE],
+		allowed[UNITS_TEXT_SIZE];
+	const struct plan_step *step =
+		error->line < plan->steps_count && error->line < PLAN_STEPS_MAX
+			? &plan->steps[error->line]
+			: NULL;
 	struct error_rule rule;
 
 	(void)snprintf(key, sizeof key, "%s", error->rule);
@@ -39,13 +45,14 @@ void refuse_plan_complete(const struct plan *plan, struct yett_error *error)
 		rule.asked = units_format_size((uint64_t)error->line << 20, asked);
 		rule.allowed = units_format_size(plan->user_limits.memory_bytes, allowed);
 	} else if (is_of_share(key) && step) {
-		rule = (struct error_rule){.key = key,
-		                           .section = "grant",
-		                           .name = plan_text(plan, plan->grant_name),
-		                           .file = plan_text(plan, step->from),
-		                           .asked = escape_text(plan_text(plan, step->target), target, sizeof target),
-		                           .allowed = plan_text(plan, step->source),
-		                           .is_list = true};
+		rule = (struct error_rule){
+			.key = key,
+			.section = "grant",
+			.name = plan_text(plan, plan->grant_name),
+			.file = plan_text(plan, step->from),
+			.asked = escape_text(plan_text(plan, step->target), target, sizeof target),
+			.allowed = plan_text(plan, step->source),
+			.is_list = true};
 		rule.allowed = *rule.allowed ? rule.allowed : "nothing";
 	} else {
 		return;

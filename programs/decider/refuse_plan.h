@@ -1,6 +1,6 @@
 /*
- * Refusals of root's that rest on the policy: it names the key and gives a number (error_key()), and what there is to say of that the plan
- * has, or the policy.
+ * Refusals of root's that rest on the policy: it names the key and gives a number (error_key()),
+ *and what there is to say of that the plan has, or the policy.
  *
  *	max_sandboxes               0
  *	user_memory                 how much would have to be allowed, in MiB

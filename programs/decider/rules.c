@@ -4,18 +4,23 @@
 
 #include <string.h>
 
-_Static_assert((int)EGRESS_LIMITED == (int)PLAN_NETWORK_LIMITED && (int)EGRESS_OPEN == (int)PLAN_NETWORK_OPEN &&
+_Static_assert((int)EGRESS_LIMITED == (int)PLAN_NETWORK_LIMITED &&
+                       (int)EGRESS_OPEN == (int)PLAN_NETWORK_OPEN &&
                        EGRESS_CONNECTIONS_MAX == POLICY_CONNECTIONS_MAX,
                "a plan's network is what yett-dialer calls so");
 
-/* All that there can be: of a profile, of a grant what it denies and what is asked about, and of a request; each rule takes less than a
- * page. */
-#define RULE_SIZE_MAX (sizeof(struct net_record) + sizeof(struct net_address) + NET_NAME_SIZE + NET_LIST_ALIGN)
-_Static_assert(sizeof(struct egress_rules) + 4 * POLICY_RULES_SIZE_MAX + MESSAGE_RULES_MAX * RULE_SIZE_MAX <= EGRESS_RULES_SIZE_MAX &&
+/* All that there can be: of a profile, of a grant what it denies and what is asked about, and of a
+ * request; each rule takes less than a page. */
+#define RULE_SIZE_MAX \
+	(sizeof(struct net_record) + sizeof(struct net_address) + NET_NAME_SIZE + NET_LIST_ALIGN)
+_Static_assert(sizeof(struct egress_rules) + 4 * POLICY_RULES_SIZE_MAX +
+                                       MESSAGE_RULES_MAX * RULE_SIZE_MAX <=
+                               EGRESS_RULES_SIZE_MAX &&
                        4 * POLICY_RULES_MAX + MESSAGE_RULES_MAX <= NET_LIST_RULES_MAX,
                "all rules fit");
 
-bool rules_take(const struct message *request, const struct message_rule *from, struct net_rule *ret_rule)
+bool rules_take(const struct message *request, const struct message_rule *from,
+                struct net_rule *ret_rule)
 {
 	const char *name = message_text(request, from->name);
 
@@ -60,12 +65,14 @@ char *rules_print(const struct net_list *list, char *out, size_t size)
 
 static struct policy_place place_of(const struct policy *policy, uint32_t origin)
 {
-	uint32_t place = origin < policy->rule_lines_count ? policy->rule_lines[origin] : UINT32_MAX;
+	uint32_t place =
+		origin < policy->rule_lines_count ? policy->rule_lines[origin] : UINT32_MAX;
 	uint32_t file = place >> POLICY_RULE_LINE_BITS;
 
 	if (file >= policy->files_count)
 		return (struct policy_place){NULL, 0};
-	return (struct policy_place){policy->files[file], place & ((UINT32_C(1) << POLICY_RULE_LINE_BITS) - 1)};
+	return (struct policy_place){policy->files[file],
+	                             place & ((UINT32_C(1) << POLICY_RULE_LINE_BITS) - 1)};
 }
 
 struct policy_place rules_place(const struct policy *policy, const struct net_record *record)
@@ -73,7 +80,8 @@ struct policy_place rules_place(const struct policy *policy, const struct net_re
 	return place_of(policy, record->origin);
 }
 
-/* The first with this origin. What the bytes are worth is looked at of that one only: of thousands, for each event, it would take too long.
+/* The first with this origin. What the bytes are worth is looked at of that one only: of thousands,
+ * for each event, it would take too long.
  */
 static bool find_rule(const struct policy_rules *rules, uint32_t origin, struct net_rule *ret_rule)
 {
@@ -86,7 +94,8 @@ static bool find_rule(const struct policy_rules *rules, uint32_t origin, struct 
 	for (const char *at = (const char *)(rules->list + 1); left >= sizeof(struct net_record);) {
 		const struct net_record *record = (const struct net_record *)at;
 
-		if (record->size < sizeof *record || record->size > left || record->size % NET_LIST_ALIGN != 0)
+		if (record->size < sizeof *record || record->size > left ||
+		    record->size % NET_LIST_ALIGN != 0)
 			break;
 		at += record->size;
 		left -= record->size;
@@ -105,8 +114,8 @@ static bool find_rule(const struct policy_rules *rules, uint32_t origin, struct 
 	return false;
 }
 
-static bool find_in(const struct policy *policy, const struct policy_rules *rules, uint32_t origin, struct policy_place *ret_place,
-                    char text[NET_RULE_TEXT_SIZE])
+static bool find_in(const struct policy *policy, const struct policy_rules *rules, uint32_t origin,
+                    struct policy_place *ret_place, char text[NET_RULE_TEXT_SIZE])
 {
 	struct net_rule rule;
 
@@ -117,7 +126,8 @@ static bool find_in(const struct policy *policy, const struct policy_rules *rule
 	return true;
 }
 
-bool rules_find(const struct policy *policy, uint32_t origin, struct policy_place *ret_place, char text[NET_RULE_TEXT_SIZE])
+bool rules_find(const struct policy *policy, uint32_t origin, struct policy_place *ret_place,
+                char text[NET_RULE_TEXT_SIZE])
 {
 	bool is_found = false;
 
@@ -130,7 +140,8 @@ bool rules_find(const struct policy *policy, uint32_t origin, struct policy_plac
 	return is_found;
 }
 
-/* The bytes of a list of the policy, as they are: what they are worth yett-front and yett-dialer look at, for whom they are. */
+/* The bytes of a list of the policy, as they are: what they are worth yett-front and yett-dialer
+ * look at, for whom they are. */
 static int add_policy(struct net_list *list, size_t room, const struct policy_rules *rules)
 {
 	if (rules->size == 0)
@@ -147,8 +158,9 @@ static int add_request(struct net_list *list, size_t room, const struct decision
 
 	for (uint32_t i = 0; r == 0 && i < decision->rules_count; i++)
 		r = rules_take(decision->verified->request, &decision->rules[i], &rule)
-		            ? net_list_add(list, room, decision->rules[i].deny ? NET_LIST_DENY : NET_LIST_ALLOW, &rule,
-		                           RULES_OF_REQUEST | i)
+		            ? net_list_add(list, room,
+		                           decision->rules[i].deny ? NET_LIST_DENY : NET_LIST_ALLOW,
+		                           &rule, RULES_OF_REQUEST | i)
 		            : -EINVAL;
 	return r;
 }
@@ -167,13 +179,14 @@ static int add_asked(struct net_list *list, size_t room, const struct net_list *
 	return r;
 }
 
-int rules_make(const struct policy *policy, const struct decision *decision, struct egress_rules **ret_rules, size_t *ret_size,
-               struct yett_error *error)
+int rules_make(const struct policy *policy, const struct decision *decision,
+               struct egress_rules **ret_rules, size_t *ret_size, struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct policy_grant *grant = decision->grant;
-	size_t room = sizeof(struct net_list) + profile->allow.size + profile->deny.size + grant->deny.size +
-	              (decision->asks ? grant->allow.size : 0) + decision->rules_count * RULE_SIZE_MAX;
+	size_t room = sizeof(struct net_list) + profile->allow.size + profile->deny.size +
+	              grant->deny.size + (decision->asks ? grant->allow.size : 0) +
+	              decision->rules_count * RULE_SIZE_MAX;
 	_cleanup_free_ struct egress_rules *rules = calloc(1, sizeof *rules + room);
 	struct net_list *list;
 	int r;
@@ -192,7 +205,8 @@ int rules_make(const struct policy *policy, const struct decision *decision, str
 	if (r == 0 && decision->asks)
 		r = add_asked(list, room, rules_of_policy(&grant->allow));
 	if (r < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the rules for the network are not rules, or too many together");
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "the rules for the network are not rules, or too many together");
 	rules->mode = decision->network;
 	rules->allow_private = decision->allows_private;
 	rules->asked_private = decision->asks_private;
@@ -215,7 +229,8 @@ struct description {
 	unsigned left_out;
 };
 
-static void describe_rule(struct description *to, bool is_deny, const struct net_rule *rule, struct policy_place place)
+static void describe_rule(struct description *to, bool is_deny, const struct net_rule *rule,
+                          struct policy_place place)
 {
 	char text[NET_RULE_TEXT_SIZE], where[256] = "the request";
 	const char *word = is_deny ? "deny" : "allow";
@@ -230,21 +245,25 @@ static void describe_rule(struct description *to, bool is_deny, const struct net
 	if (to->used + strlen(word) + strlen(text) + strlen(where) + BOUNDS_SIZE > to->size)
 		to->left_out++;
 	else
-		to->used += units_append(to->out + to->used, to->size - to->used, "%s %s (%s)\n", word, text, where);
+		to->used += units_append(to->out + to->used, to->size - to->used, "%s %s (%s)\n",
+		                         word, text, where);
 }
 
-static void describe_list(struct description *to, const struct policy *policy, const struct policy_rules *rules)
+static void describe_list(struct description *to, const struct policy *policy,
+                          const struct policy_rules *rules)
 {
 	uint32_t left = rules->size < sizeof *rules->list ? 0 : net_list_count(rules->list);
 	const struct net_record *record;
 	struct net_rule rule;
 
-	for (size_t at = sizeof *rules->list; left > 0 && !to->left_out; left--, at += record->size) {
+	for (size_t at = sizeof *rules->list; left > 0 && !to->left_out;
+	     left--, at += record->size) {
 		record = net_list_record(rules->list, rules->size, at);
 		if (!record)
 			return;
 		net_list_rule(record, &rule);
-		describe_rule(to, record->list == NET_LIST_DENY, &rule, rules_place(policy, record));
+		describe_rule(to, record->list == NET_LIST_DENY, &rule,
+		              rules_place(policy, record));
 	}
 	to->left_out += left;
 }
@@ -254,10 +273,12 @@ static void describe_bandwidth(struct description *to, const char *word, uint64_
 	char text[UNITS_TEXT_SIZE];
 
 	if (bytes)
-		to->used += units_append(to->out + to->used, to->size - to->used, "%s %s a second\n", word, units_format_size(bytes, text));
+		to->used += units_append(to->out + to->used, to->size - to->used,
+		                         "%s %s a second\n", word, units_format_size(bytes, text));
 }
 
-char *rules_describe(const struct policy *policy, const struct decision *decision, char *out, size_t size)
+char *rules_describe(const struct policy *policy, const struct decision *decision, char *out,
+                     size_t size)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct message *request = decision->verified->request;
@@ -270,14 +291,17 @@ char *rules_describe(const struct policy *policy, const struct decision *decisio
 		return out;
 	for (uint32_t i = 0; i < create->rules_count && i < MESSAGE_RULES_MAX; i++)
 		if (rules_take(request, &create->rules[i], &rule))
-			describe_rule(&to, create->rules[i].deny, &rule, (struct policy_place){NULL, 0});
+			describe_rule(&to, create->rules[i].deny, &rule,
+			              (struct policy_place){NULL, 0});
 	describe_list(&to, policy, &profile->allow);
 	describe_list(&to, policy, &profile->deny);
 	describe_list(&to, policy, &decision->grant->deny);
 	if (to.left_out)
-		to.used += units_append(out + to.used, size - to.used, "and %u rules more\n", to.left_out);
+		to.used += units_append(out + to.used, size - to.used, "and %u rules more\n",
+		                        to.left_out);
 	describe_bandwidth(&to, "in", profile->bandwidth_in_bytes);
 	describe_bandwidth(&to, "out", profile->bandwidth_out_bytes);
-	(void)units_append(out + to.used, size - to.used, "at most %u connections", profile->connections);
+	(void)units_append(out + to.used, size - to.used, "at most %u connections",
+	                   profile->connections);
 	return out;
 }

@@ -1,5 +1,6 @@
 /*
- * The sandboxes of a connection: having them made and asked, and passing on what their supervisors say. See connection.h.
+ * The sandboxes of a connection: having them made and asked, and passing on what their supervisors
+ * say. See connection.h.
  */
 #include "programs/decider/ask.h"
 #include "programs/decider/connection.h"
@@ -21,7 +22,8 @@
 
 static int add_sandbox(struct connection *c, const struct sandbox *sandbox)
 {
-	struct sandbox *sandboxes = reallocarray(c->sandboxes, c->sandboxes_count + 1, sizeof *sandboxes);
+	struct sandbox *sandboxes =
+		reallocarray(c->sandboxes, c->sandboxes_count + 1, sizeof *sandboxes);
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = sandbox->supervisor};
 
 	if (!sandboxes)
@@ -34,7 +36,8 @@ static int add_sandbox(struct connection *c, const struct sandbox *sandbox)
 	return 0;
 }
 
-static struct sandbox new_sandbox(uint64_t sequence, const char *id, const char *profile, struct message_limits limits)
+static struct sandbox new_sandbox(uint64_t sequence, const char *id, const char *profile,
+                                  struct message_limits limits)
 {
 	struct sandbox sandbox = {.sequence = sequence, .channel = -1, .limits = limits};
 
@@ -44,8 +47,9 @@ static struct sandbox new_sandbox(uint64_t sequence, const char *id, const char 
 }
 
 /*
- * What comes with an answer of the monitor's, or of a supervisor's, must find room: it would be lost otherwise, and with it the connection
- * and all sandboxes that this holds. How many there may be is the limit that the helper was started with, and event streams take some.
+ * What comes with an answer of the monitor's, or of a supervisor's, must find room: it would be
+ * lost otherwise, and with it the connection and all sandboxes that this holds. How many there may
+ * be is the limit that the helper was started with, and event streams take some.
  */
 static bool has_room(void)
 {
@@ -68,14 +72,17 @@ int sandboxes_check(const struct connection *c, struct yett_error *error)
 		return (int)error->code;
 	}
 	if (!has_room())
-		return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
-		                 "a connection holds no more sandboxes and event streams than files may be open");
+		return error_set(
+			error, YETT_E_RESOURCE_LIMIT, 0,
+			"a connection holds no more sandboxes and event streams than files may be open");
 	if (c->sandboxes_count < SANDBOXES_MAX)
 		return 0;
-	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a connection holds at most %d sandboxes", SANDBOXES_MAX);
+	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a connection holds at most %d sandboxes",
+	                 SANDBOXES_MAX);
 }
 
-int sandboxes_tell_rules(const struct connection *c, const struct decision *decision, struct yett_error *error)
+int sandboxes_tell_rules(const struct connection *c, const struct decision *decision,
+                         struct yett_error *error)
 {
 	_cleanup_free_ struct egress_rules *rules = NULL;
 	size_t size;
@@ -87,17 +94,21 @@ int sandboxes_tell_rules(const struct connection *c, const struct decision *deci
 }
 
 /* As much of the connection's plan as is used. */
-static int ask_with_plan(const struct connection *c, enum decider_act act, struct decider_answer *answer, struct ask_fds *fds,
+static int ask_with_plan(const struct connection *c, enum decider_act act,
+                         struct decider_answer *answer, struct ask_fds *fds,
                          struct yett_error *error)
 {
 	const struct plan *plan = c->plan;
-	const struct iovec parts[] = {{(void *)(uintptr_t)plan, offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps},
-	                              {(void *)(uintptr_t)plan->arena, plan->arena_used}};
+	const struct iovec parts[] = {
+		{(void *)(uintptr_t)plan,
+	         offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps},
+		{(void *)(uintptr_t)plan->arena, plan->arena_used}};
 
 	return ask(act, parts, ARRAY_SIZE(parts), answer, fds, error);
 }
 
-/* What its supervisor answers comes through the loop; until then the client's packet may be that one's to take. */
+/* What its supervisor answers comes through the loop; until then the client's packet may be that
+ * one's to take. */
 static int await(struct connection *c, const struct sandbox *sandbox, struct yett_error *error)
 {
 	int r = add_sandbox(c, sandbox);
@@ -105,16 +116,19 @@ static int await(struct connection *c, const struct sandbox *sandbox, struct yet
 	if (r < 0) {
 		fd_close(sandbox->supervisor);
 		c->is_over = true;
-		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox cannot be kept: %s", strerror(-r));
+		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox cannot be kept: %s",
+		                 strerror(-r));
 	}
 	if (c->plan->share_fds)
 		c->taker = sandbox->supervisor;
 	return 0;
 }
 
-int sandboxes_mount(struct connection *c, const struct record *record, uint64_t sequence, struct yett_error *error)
+int sandboxes_mount(struct connection *c, const struct record *record, uint64_t sequence,
+                    struct yett_error *error)
 {
-	struct sandbox sandbox = new_sandbox(sequence, record->id, record->profile, tell_limits(&record->limits));
+	struct sandbox sandbox =
+		new_sandbox(sequence, record->id, record->profile, tell_limits(&record->limits));
 	struct decider_answer answer;
 	struct ask_fds fds = {-1, -1};
 	int r = ask_with_plan(c, ACT_MOUNT, &answer, &fds, error);
@@ -126,7 +140,8 @@ int sandboxes_mount(struct connection *c, const struct record *record, uint64_t 
 	return await(c, &sandbox, error);
 }
 
-int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error)
+int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence,
+                    struct yett_error *error)
 {
 	const struct plan *plan = c->plan;
 	struct decider_answer answer;
@@ -140,13 +155,15 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 		r = ask_with_plan(c, ACT_CREATE, &answer, &fds, error);
 	if (r != 0)
 		return r;
-	sandbox = new_sandbox(sequence, answer.id, decision->profile->name, tell_limits(&plan->limits));
+	sandbox = new_sandbox(sequence, answer.id, decision->profile->name,
+	                      tell_limits(&plan->limits));
 	(void)snprintf(sandbox.weaker, sizeof sandbox.weaker, "%s", plan->weaker);
 	sandbox.command_ms = plan->life.command_ms;
 	sandbox.command_max_ms = plan->life.command_max_ms;
 	for (uint32_t i = 0; i < plan->steps_count; i++)
 		if (plan->steps[i].kind == PLAN_HOSTNAME)
-			(void)snprintf(sandbox.hostname, sizeof sandbox.hostname, "%s", plan_text(plan, plan->steps[i].source));
+			(void)snprintf(sandbox.hostname, sizeof sandbox.hostname, "%s",
+			               plan_text(plan, plan->steps[i].source));
 	sandbox.network = plan->network;
 	sandbox.supervisor = fds.first;
 	return await(c, &sandbox, error);
@@ -187,14 +204,18 @@ static void report_finished(struct connection *c, struct sandbox *sandbox)
 	}
 	stream = streams_add(c, steal_fd(&sandbox->channel));
 	if (stream < 0) {
-		error_set(&error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox cannot be followed: %s", strerror(-stream));
+		error_set(&error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox cannot be followed: %s",
+		          strerror(-stream));
 		connection_refuse(c, sandbox->sequence, &error);
-	} else if (message_add_text(c->message, sandbox->id, &message_begin(c->message, MESSAGE_FOLLOWING)->following.id) == 0) {
+	} else if (message_add_text(c->message, sandbox->id,
+	                            &message_begin(c->message, MESSAGE_FOLLOWING)->following.id) ==
+	           0) {
 		connection_answer(c, sandbox->sequence, stream);
 	}
 }
 
-int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error)
+int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id,
+                     struct yett_error *error)
 {
 	size_t before = c->sandboxes_count;
 
@@ -202,15 +223,17 @@ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, st
 		if (c->sandboxes[i - 1].is_created && strcmp(c->sandboxes[i - 1].id, id) == 0)
 			remove_sandbox(c, i - 1);
 	if (c->sandboxes_count == before)
-		return error_set(error, YETT_E_NOT_RUNNING, 0, "this connection does not hold the sandbox");
+		return error_set(error, YETT_E_NOT_RUNNING, 0,
+		                 "this connection does not hold the sandbox");
 	report_done(c, sequence, id);
 	return 0;
 }
 
-int sandboxes_ask(struct connection *c, const struct record *record, struct supervisor_request request, uint64_t sequence,
-                  struct yett_error *error)
+int sandboxes_ask(struct connection *c, const struct record *record,
+                  struct supervisor_request request, uint64_t sequence, struct yett_error *error)
 {
-	struct sandbox sandbox = new_sandbox(sequence, record->id, record->profile, tell_limits(&record->limits));
+	struct sandbox sandbox =
+		new_sandbox(sequence, record->id, record->profile, tell_limits(&record->limits));
 	struct decider_answer answer;
 	struct ask_fds fds;
 	int r;
@@ -219,7 +242,8 @@ int sandboxes_ask(struct connection *c, const struct record *record, struct supe
 	sandbox.command_ms = record->life.command_ms;
 	sandbox.command_max_ms = record->life.command_max_ms;
 	(void)snprintf(sandbox.hostname, sizeof sandbox.hostname, "%s", record->hostname);
-	sandbox.network = record->network.mode < PLAN_NETWORKS ? record->network.mode : PLAN_NETWORK_NONE;
+	sandbox.network =
+		record->network.mode < PLAN_NETWORKS ? record->network.mode : PLAN_NETWORK_NONE;
 	sandbox.changes = record->network.changes;
 	memcpy(request.id, record->id, sizeof request.id);
 	r = ask(ACT_ASK, &(struct iovec){&request, sizeof request}, 1, &answer, &fds, error);
@@ -232,10 +256,12 @@ int sandboxes_ask(struct connection *c, const struct record *record, struct supe
 		return 0;
 	fd_close(fds.first);
 	fd_close(fds.second);
-	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the supervisor of the sandbox cannot be asked now: %s", strerror(-r));
+	return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+	                 "the supervisor of the sandbox cannot be asked now: %s", strerror(-r));
 }
 
-static void report_created(struct connection *c, struct sandbox *sandbox, const struct supervisor_created *created, int channel)
+static void report_created(struct connection *c, struct sandbox *sandbox,
+                           const struct supervisor_created *created, int channel)
 {
 	struct message_created *body = &message_begin(c->message, MESSAGE_CREATED)->created;
 
@@ -255,8 +281,8 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 	c->pending--;
 	connection_answer(c, sandbox->sequence, channel);
 	if (!sandbox->action) /* else it was attached to: that is told when it is asked for */
-		ask_log(LOG_LEVEL_NOTICE, "sandbox=%s profile=%s private_uid=%" PRIu32 " created", sandbox->id, sandbox->profile,
-		        created->private_uid);
+		ask_log(LOG_LEVEL_NOTICE, "sandbox=%s profile=%s private_uid=%" PRIu32 " created",
+		        sandbox->id, sandbox->profile, created->private_uid);
 }
 
 static void report_ended(struct connection *c, const struct sandbox *sandbox, uint32_t reason)
@@ -265,7 +291,8 @@ static void report_ended(struct connection *c, const struct sandbox *sandbox, ui
 	connection_answer(c, sandbox->sequence, -1);
 }
 
-/* The supervisor was killed: what it left is swept, and its client told. Or it was no longer the sandbox's. */
+/* The supervisor was killed: what it left is swept, and its client told. Or it was no longer the
+ * sandbox's. */
 static void handle_lost(struct connection *c, struct sandbox *sandbox)
 {
 	struct decider_answer answer;
@@ -285,12 +312,14 @@ static void handle_lost(struct connection *c, struct sandbox *sandbox)
 	connection_refuse(c, sandbox->sequence, &error);
 }
 
-/* As its supervisor has it, which may be older than we are: another version's plan has another size. */
+/* As its supervisor has it, which may be older than we are: another version's plan has another
+ * size. */
 static bool read_plan(const struct connection *c, int plan)
 {
 	ssize_t n = pread(plan, c->plan, sizeof *c->plan, 0);
 
-	return n >= (ssize_t)offsetof(struct plan, arena) && (size_t)n == offsetof(struct plan, arena) + c->plan->arena_used;
+	return n >= (ssize_t)offsetof(struct plan, arena) &&
+	       (size_t)n == offsetof(struct plan, arena) + c->plan->arena_used;
 }
 
 static void report_plan(struct connection *c, uint64_t sequence, int plan)
@@ -299,12 +328,14 @@ static void report_plan(struct connection *c, uint64_t sequence, int plan)
 	int r;
 
 	if (!read_plan(c, plan))
-		r = error_set(&error, YETT_E_UNSUPPORTED, 0,
-		              "the sandbox was made by another version of the helper: its plan cannot be printed");
+		r = error_set(
+			&error, YETT_E_UNSUPPORTED, 0,
+			"the sandbox was made by another version of the helper: its plan cannot be printed");
 	else
 		r = connection_send_plan(c, sequence, &error);
 	if (r < 0 && error.message[0] == '\0')
-		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the plan cannot be printed: %s", strerror(-r));
+		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the plan cannot be printed: %s",
+		          strerror(-r));
 	c->is_over = c->is_over || r < 0;
 	if (r != 0)
 		connection_refuse(c, sequence, &error);
@@ -323,7 +354,8 @@ static void report_rules(struct connection *c, const struct sandbox *sandbox, in
 }
 
 /* Whether there is more to come. */
-static bool handle_notice(struct connection *c, struct sandbox *sandbox, const struct supervisor_notice *notice)
+static bool handle_notice(struct connection *c, struct sandbox *sandbox,
+                          const struct supervisor_notice *notice)
 {
 	if (notice->kind == NOTICE_STATE) {
 		message_begin(c->message, MESSAGE_STATE)->state.state = notice->value;
@@ -345,10 +377,13 @@ static bool handle_notice(struct connection *c, struct sandbox *sandbox, const s
 	return false;
 }
 
-/* The answer to a create or an attach, or the refusal of anything. Whether there is more to come. */
-static bool handle_created(struct connection *c, struct sandbox *sandbox, const struct supervisor_created *created)
+/* The answer to a create or an attach, or the refusal of anything. Whether there is more to come.
+ */
+static bool handle_created(struct connection *c, struct sandbox *sandbox,
+                           const struct supervisor_created *created)
 {
-	int came = c->frame->fd_count == 1 ? c->frame->fds[0] : -1, channel = sandbox->channel >= 0 ? sandbox->channel : came;
+	int came = c->frame->fd_count == 1 ? c->frame->fds[0] : -1,
+	    channel = sandbox->channel >= 0 ? sandbox->channel : came;
 	struct yett_error error = created->error;
 
 	if (created->code == 0 && channel >= 0) {

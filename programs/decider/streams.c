@@ -1,7 +1,8 @@
 /*
  * Event streams: what supervisors tell of their sandboxes, as clients read it. See connection.h.
  *
- * Nobody is waited for: what a client leaves unread for too long is lost to it, and the numbers of events say how much.
+ * Nobody is waited for: what a client leaves unread for too long is lost to it, and the numbers of
+ * events say how much.
  */
 #include "programs/decider/connection.h"
 #include "programs/decider/rules.h"
@@ -29,7 +30,8 @@ struct told {
 struct stream {
 	int events;    /* from the supervisor: a struct told in each packet, or its first part */
 	int client;    /* our end */
-	uint64_t kept; /* events of file operations, which are told for the audit alone; to the client there are none of them */
+	uint64_t kept; /* events of file operations, which are told for the audit alone; to the
+	                  client there are none of them */
 };
 
 static int watch(const struct connection *c, int fd, uint32_t events)
@@ -69,10 +71,11 @@ static void end(struct connection *c, size_t i)
 }
 
 /*
- * The rule that a connection or its denial rests on, and where it stands. The policy may be another one than that of the sandbox: its line
- * is told where it has the same rule.
+ * The rule that a connection or its denial rests on, and where it stands. The policy may be another
+ * one than that of the sandbox: its line is told where it has the same rule.
  */
-static int add_rule(const struct connection *c, uint32_t origin, const char *rule, struct message_connection *event)
+static int add_rule(const struct connection *c, uint32_t origin, const char *rule,
+                    struct message_connection *event)
 {
 	char same[NET_RULE_TEXT_SIZE], where[MESSAGE_PATH_MAX + 1] = "the request";
 	bool is_of_request = origin >= RULES_OF_REQUEST;
@@ -81,7 +84,8 @@ static int add_rule(const struct connection *c, uint32_t origin, const char *rul
 
 	if (r < 0 || !*rule)
 		return r;
-	if (!is_of_request && (!rules_find(c->policy, origin, &place, same) || strcmp(rule, same) != 0 || !place.file))
+	if (!is_of_request && (!rules_find(c->policy, origin, &place, same) ||
+	                       strcmp(rule, same) != 0 || !place.file))
 		return 0;
 	if (!is_of_request)
 		(void)units_append(where, sizeof where, "%s:%u", place.file, place.line);
@@ -105,12 +109,14 @@ static void pass_on(const struct connection *c, int client, const struct told *t
 	if (told->event.kind != EVENT_ENDED && !frame_has_room(client))
 		return;
 	event = &message_begin(c->message, MESSAGE_EVENT)->event;
-	memcpy(event, &told->event, sizeof told->event); /* the members are the same: message_helper.h */
-	event->connection = (struct message_connection){.port = network->port,
-	                                                .verdict = network->verdict <= NETWORK_VERDICT_MAX ? network->verdict : 0,
-	                                                .sent_bytes = network->sent_bytes,
-	                                                .received_bytes = network->received_bytes,
-	                                                .open = network->open};
+	memcpy(event, &told->event,
+	       sizeof told->event); /* the members are the same: message_helper.h */
+	event->connection = (struct message_connection){
+		.port = network->port,
+		.verdict = network->verdict <= NETWORK_VERDICT_MAX ? network->verdict : 0,
+		.sent_bytes = network->sent_bytes,
+		.received_bytes = network->received_bytes,
+		.open = network->open};
 	told_text_read(network, &text);
 	if (message_add_text(c->message, text.name, &event->connection.name) < 0 ||
 	    message_add_text(c->message, text.address, &event->connection.address) < 0 ||

@@ -15,8 +15,10 @@ static int refuse(struct yett_error *error, enum yett_code code, enum yett_reaso
 	return error_set(error, code, reason, "%s", error_reason_text(reason));
 }
 
-/* Replayed, reordered and stray requests are told apart before any cryptography; a forger gains nothing from that. */
-static int check_order(struct verify_context *context, const struct envelope *envelope, struct yett_error *error)
+/* Replayed, reordered and stray requests are told apart before any cryptography; a forger gains
+ * nothing from that. */
+static int check_order(struct verify_context *context, const struct envelope *envelope,
+                       struct yett_error *error)
 {
 	int r = 0;
 
@@ -27,25 +29,29 @@ static int check_order(struct verify_context *context, const struct envelope *en
 	else if (envelope->sequence > context->next_sequence)
 		r = refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_OUT_OF_ORDER);
 	if (r != 0)
-		error_detail(error, "sequence %" PRIu64 ", expected %" PRIu64, envelope->sequence, context->next_sequence);
+		error_detail(error, "sequence %" PRIu64 ", expected %" PRIu64, envelope->sequence,
+		             context->next_sequence);
 	return r;
 }
 
-static int check_signature(const struct verify_context *context, const struct envelope *envelope, const uint8_t *body,
-                           struct yett_error *error)
+static int check_signature(const struct verify_context *context, const struct envelope *envelope,
+                           const uint8_t *body, struct yett_error *error)
 {
-	static uint8_t bytes[ENVELOPE_SIGNED_MAX]; /* mapping as much anew for each request would take longer than copying it */
-	size_t length = envelope_signed_bytes(envelope, context->challenge, body, envelope->body_length, bytes);
+	static uint8_t bytes[ENVELOPE_SIGNED_MAX]; /* mapping as much anew for each request would
+	                                              take longer than copying it */
+	size_t length = envelope_signed_bytes(envelope, context->challenge, body,
+	                                      envelope->body_length, bytes);
 	if (crypto_sign_verify_detached(envelope->signature, bytes, length, envelope->key) != 0)
 		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_WRONG_SIGNATURE);
 	return 0;
 }
 
 /* Names the key; the signature is known to be by it. And the peer, once for a connection. */
-static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_KEY_SIZE], struct verified *verified,
-                    struct yett_error *error)
+static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_KEY_SIZE],
+                    struct verified *verified, struct yett_error *error)
 {
-	struct decider_key wanted = {.may_be_own = authorize_user_keys(context->policy, context->peer)};
+	struct decider_key wanted = {.may_be_own =
+	                                     authorize_user_keys(context->policy, context->peer)};
 	char line[KEY_LINE_LENGTH + 1];
 	struct decider_answer answer;
 	int r;
@@ -55,9 +61,11 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 	r = ask(ACT_KEY, &(struct iovec){&wanted, sizeof wanted}, 1, &answer, NULL, error);
 	if (r != 0)
 		return r;
-	verified->key_source = answer.key.source == DECIDER_KEY_ENROLLED ? KEY_ENROLLED : KEY_OF_USER;
+	verified->key_source =
+		answer.key.source == DECIDER_KEY_ENROLLED ? KEY_ENROLLED : KEY_OF_USER;
 	if (answer.key.source == DECIDER_KEY_UNKNOWN) /* what nobody is granted with one, and why */
-		return authorize_manager(context->policy, verified, error) ?: refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+		return authorize_manager(context->policy, verified, error)
+		               ?: refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 	if (verified->key_source == KEY_ENROLLED)
 		memcpy(verified->principal, answer.key.principal, sizeof verified->principal);
 	verified->is_first_key = answer.key.is_first;
@@ -65,10 +73,12 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 	return 0;
 }
 
-int verify_request(struct verify_context *context, const uint8_t *packet, size_t length, size_t fd_count, struct message *message,
-                   uint64_t *ret_sequence, struct verified *ret_verified, struct yett_error *error)
+int verify_request(struct verify_context *context, const uint8_t *packet, size_t length,
+                   size_t fd_count, struct message *message, uint64_t *ret_sequence,
+                   struct verified *ret_verified, struct yett_error *error)
 {
-	struct verified verified = {.peer = context->peer, .request = message, .fd_count = fd_count};
+	struct verified verified = {
+		.peer = context->peer, .request = message, .fd_count = fd_count};
 	struct envelope envelope;
 	struct decoder_task task = {.timeout_ms = DECODER_TIMEOUT_MS};
 	const uint8_t *body;
@@ -91,7 +101,8 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 		r = find_key(context, envelope.key, &verified, error);
 	if (r != 0)
 		return r;
-	/* Only bytes that an enrolled key vouches for reach the decoder at all, or somebody who may enroll any key. */
+	/* Only bytes that an enrolled key vouches for reach the decoder at all, or somebody who may
+	 * enroll any key. */
 	task.kind = envelope.kind;
 	task.bytes = body;
 	task.length = envelope.body_length;
@@ -100,8 +111,11 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 		return r;
 	r = message_compare(message, body, envelope.body_length);
 	if (r != 0)
-		return r > 0 ? r : error_set(error, YETT_E_PROTOCOL, YETT_R_NOT_CANONICAL, "the decoder's reading is not what was signed");
-	if (verified.is_first_key && (message->kind != MESSAGE_CREATE || !message->body.create.plan_only))
+		return r > 0 ? r
+		             : error_set(error, YETT_E_PROTOCOL, YETT_R_NOT_CANONICAL,
+		                         "the decoder's reading is not what was signed");
+	if (verified.is_first_key &&
+	    (message->kind != MESSAGE_CREATE || !message->body.create.plan_only))
 		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 	verified.is_agents = *message_agent(message);
 	*ret_verified = verified;

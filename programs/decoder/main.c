@@ -1,10 +1,12 @@
 /*
- * yett-decoder: turns bytes of a client into fixed-bound structs for the decider, and plans into text, over the socket on descriptor 0.
+ * yett-decoder: turns bytes of a client into fixed-bound structs for the decider, and plans into
+ * text, over the socket on descriptor 0.
  *
- * Theory of operation: a bug in a parser is assumed. So the process gives up everything it could do harm with, in the
- * stages of lock_down(), before it reads its first byte; after the last one the kernel lets it read, write and exit,
- * and kills it for anything else. All memory it works in is static. What it answers is not believed: the decider
- * encodes the struct again and compares. Starts as root (or as the caller, in personal mode); ends as nobody at all.
+ * Theory of operation: a bug in a parser is assumed. So the process gives up everything it could do
+ * harm with, in the stages of lock_down(), before it reads its first byte; after the last one the
+ * kernel lets it read, write and exit, and kills it for anything else. All memory it works in is
+ * static. What it answers is not believed: the decider encodes the struct again and compares.
+ * Starts as root (or as the caller, in personal mode); ends as nobody at all.
  */
 #include "programs/decider/decoder.h"
 #include "helper/privilege/lockdown.h"
@@ -20,7 +22,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* Before a call that does not return the address sanitizer makes calls of its own, which seccomp would kill. */
+/* Before a call that does not return the address sanitizer makes calls of its own, which seccomp
+ * would kill. */
 #define MAY_LEAVE __attribute__((no_sanitize("address")))
 
 #define EXIT_LOCKING  1   /* it could not drop what it has to */
@@ -41,8 +44,11 @@ static struct {
 } input;
 static struct message message;
 static struct message_token tokens[MESSAGE_TOKENS_MAX];
-static char printed[sizeof(((struct decoder_part *)NULL)->bytes)]; /* what the stream of print_plan() has not written yet */
-static uint8_t output[sizeof(struct decoder_answer) + sizeof(union message_body) + MESSAGE_ARENA_MAX];
+static char
+	printed[sizeof(((struct decoder_part *)NULL)->bytes)]; /* what the stream of print_plan()
+                                                                  has not written yet */
+static uint8_t
+	output[sizeof(struct decoder_answer) + sizeof(union message_body) + MESSAGE_ARENA_MAX];
 
 /* exit_group(2) is not among the calls that are left after the last stage. */
 static _Noreturn void leave(int status)
@@ -67,19 +73,25 @@ static bool stage_arguments(int argc, char **argv, struct arguments *ret)
 static bool stage_limits(void)
 {
 	static const struct lockdown_limit limits[] = {
-		{RLIMIT_NOFILE, 0}, {RLIMIT_NPROC, 0}, {RLIMIT_FSIZE, 0}, {RLIMIT_CORE, 1}, {RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(64u << 20)},
+		{RLIMIT_NOFILE, 0},
+		{RLIMIT_NPROC, 0},
+		{RLIMIT_FSIZE, 0},
+		{RLIMIT_CORE, 1},
+		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(64u << 20)},
 	};
 
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-/* CAP_SYS_CHROOT. Safe because the directory is root's and empty, and this process can make nothing in it. */
+/* CAP_SYS_CHROOT. Safe because the directory is root's and empty, and this process can make nothing
+ * in it. */
 static bool stage_root(const char *empty_dir)
 {
 	return chroot(empty_dir) == 0 && chdir("/") == 0;
 }
 
-/* The same four calls as a filter: strict mode is refused (EINVAL) to a process that came with a filter. */
+/* The same four calls as a filter: strict mode is refused (EINVAL) to a process that came with a
+ * filter. */
 static bool enter_filter(void)
 {
 	static const int calls[] = {SYS_read, SYS_write, SYS_exit, SYS_rt_sigreturn};
@@ -89,12 +101,14 @@ static bool enter_filter(void)
 
 static bool stage_seccomp(void)
 {
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0 || (errno == EINVAL && enter_filter());
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0 ||
+	       (errno == EINVAL && enter_filter());
 }
 
 /*
- * A connection may stay open for days. What starting up has mapped of this file (all of it: the kernel maps around each
- * fault) is let go; the few pages of the loop come back by themselves. Failing changes nothing but the memory shown.
+ * A connection may stay open for days. What starting up has mapped of this file (all of it: the
+ * kernel maps around each fault) is let go; the few pages of the loop come back by themselves.
+ * Failing changes nothing but the memory shown.
  */
 static void release_start_pages(void)
 {
@@ -118,7 +132,8 @@ static void need(bool done, const char *stage)
 
 	if (done)
 		return;
-	(void)error_set(&answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "yett-decoder could not begin");
+	(void)error_set(&answer.error, YETT_E_HELPER_UNAVAILABLE, 0,
+	                "yett-decoder could not begin");
 	error_detail(&answer.error, "failed %s", stage);
 	send_packet(&answer, sizeof answer);
 	leave(EXIT_LOCKING);
@@ -150,7 +165,8 @@ MAY_LEAVE static int decode(size_t length, struct yett_error *error)
 	const struct message_scratch scratch = {.tokens = tokens, .capacity = ARRAY_SIZE(tokens)};
 	uint64_t kind = input.question.task;
 
-	if ((kind != MESSAGE_CREATE && kind != MESSAGE_MANAGE && kind != MESSAGE_RELAY && kind != MESSAGE_MOUNT) ||
+	if ((kind != MESSAGE_CREATE && kind != MESSAGE_MANAGE && kind != MESSAGE_RELAY &&
+	     kind != MESSAGE_MOUNT) ||
 	    length > DECODER_INPUT_MAX)
 		leave(EXIT_CONFUSED);
 	return message_decode_with(&scratch, (uint32_t)kind, input.bytes, length, &message, error);
@@ -190,7 +206,8 @@ static ssize_t write_parts(void *unused, const char *bytes, size_t size)
 	return (ssize_t)size;
 }
 
-/* What it needs is allocated here: once seccomp is entered, there is no more. NULL where memory is short. */
+/* What it needs is allocated here: once seccomp is entered, there is no more. NULL where memory is
+ * short. */
 static FILE *open_parts(void)
 {
 	FILE *parts = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_parts});
@@ -198,7 +215,8 @@ static FILE *open_parts(void)
 	return parts && setvbuf(parts, printed, _IOFBF, sizeof printed) == 0 ? parts : NULL;
 }
 
-/* No count or text of the plan is believed, though a decider made it: plan_print() stays inside `plan`. */
+/* No count or text of the plan is believed, though a decider made it: plan_print() stays inside
+ * `plan`. */
 MAY_LEAVE static void print_plan(size_t length, FILE *parts)
 {
 	if (length < offsetof(struct plan, arena))

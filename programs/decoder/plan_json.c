@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static void add_text(struct json *json, const char *name, const struct plan *plan, struct plan_text text)
+static void add_text(struct json *json, const char *name, const struct plan *plan,
+                     struct plan_text text)
 {
 	json_text_or_null(json, name, plan_text(plan, text));
 }
@@ -35,7 +36,8 @@ static void add_identity(struct json *json, const struct plan *plan)
 {
 	static const char *const identities[] = {"private", "root", "caller"};
 
-	json_text(json, "identity", plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : NULL);
+	json_text(json, "identity",
+	          plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : NULL);
 	if (plan->umask == PLAN_UMASK_CALLER)
 		json_null(json, "umask");
 	else
@@ -47,7 +49,8 @@ static void add_identity(struct json *json, const struct plan *plan)
 	add_process_limits(json, &plan->limits);
 }
 
-static void add_texts(struct json *json, const char *name, const struct plan *plan, const struct plan_text *texts, uint32_t count)
+static void add_texts(struct json *json, const char *name, const struct plan *plan,
+                      const struct plan_text *texts, uint32_t count)
 {
 	json_open(json, name, '[');
 	for (uint32_t i = 0; i < count; i++)
@@ -170,7 +173,8 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 		add_text(json, "apparmor_profile", plan, plan->label);
 		add_text(json, "selinux_type", plan, plan->selinux_type);
 		json_bool(json, "label_required", plan->label_required);
-		add_texts(json, "env", plan, plan->env, plan->env_count < PLAN_ENV_MAX ? plan->env_count : PLAN_ENV_MAX);
+		add_texts(json, "env", plan, plan->env,
+		          plan->env_count < PLAN_ENV_MAX ? plan->env_count : PLAN_ENV_MAX);
 		break;
 	case PLAN_IDS:
 	case PLAN_USER_NAMESPACE:
@@ -197,7 +201,8 @@ static void add_life(struct json *json, const struct plan_life *life)
 	json_close(json);
 }
 
-static void add_labels(struct json *json, const char *name, const struct plan *plan, bool annotations)
+static void add_labels(struct json *json, const char *name, const struct plan *plan,
+                       bool annotations)
 {
 	json_open(json, name, '[');
 	for (uint32_t i = 0; i < plan->labels_count && i < PLAN_LABELS_MAX; i++) {
@@ -209,7 +214,8 @@ static void add_labels(struct json *json, const char *name, const struct plan *p
 	json_close(json);
 }
 
-static void add_section(struct json *json, const char *name, const struct plan *plan, struct plan_text section, struct plan_text place)
+static void add_section(struct json *json, const char *name, const struct plan *plan,
+                        struct plan_text section, struct plan_text place)
 {
 	json_open(json, name, '{');
 	add_text(json, "name", plan, section);

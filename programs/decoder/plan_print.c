@@ -9,7 +9,8 @@
 
 #define LABEL_SIZE (4 * PLAN_LABEL_MAX + 1) /* escaped, uncut */
 
-static void print_limit(FILE *out, const char *name, uint64_t value, char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]))
+static void print_limit(FILE *out, const char *name, uint64_t value,
+                        char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]))
 {
 	char text[UNITS_TEXT_SIZE];
 
@@ -25,9 +26,11 @@ static void print_cgroup(FILE *out, const struct plan *plan)
 	print_limit(out, ", weight", mine->cpu_weight, units_format_number);
 	print_limit(out, ", pids", mine->pids, units_format_number);
 	if (mine->io_read_bytes)
-		print_limit(out, ", of each disk a second read", mine->io_read_bytes, units_format_size);
+		print_limit(out, ", of each disk a second read", mine->io_read_bytes,
+		            units_format_size);
 	if (mine->io_write_bytes)
-		print_limit(out, ", of each disk a second written", mine->io_write_bytes, units_format_size);
+		print_limit(out, ", of each disk a second written", mine->io_write_bytes,
+		            units_format_size);
 	print_limit(out, "; the user's together: memory", all->memory_bytes, units_format_size);
 	print_limit(out, ", cpus", all->cpu_millis, units_format_cpus);
 	print_limit(out, ", pids", all->pids, units_format_number);
@@ -35,7 +38,8 @@ static void print_cgroup(FILE *out, const struct plan *plan)
 
 static void print_identity(FILE *out, const struct plan *plan)
 {
-	static const char *const identities[] = {"the caller's ids inside, private ones outside", "0 inside, a private id outside",
+	static const char *const identities[] = {"the caller's ids inside, private ones outside",
+	                                         "0 inside, a private id outside",
 	                                         "the caller's ids inside and outside"};
 
 	char mask[16] = "of the caller";
@@ -43,8 +47,10 @@ static void print_identity(FILE *out, const struct plan *plan)
 	if (plan->umask != PLAN_UMASK_CALLER)
 		(void)snprintf(mask, sizeof mask, "%04o", plan->umask);
 	fprintf(out, "%s, umask %s, nice %d, capabilities %#" PRIx64 ", %s%s",
-	        plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown", mask, plan->nice, plan->capabilities,
-	        plan->nested_userns ? "user namespaces of their own, " : "", plan->perf_events ? "performance events, " : "");
+	        plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown",
+	        mask, plan->nice, plan->capabilities,
+	        plan->nested_userns ? "user namespaces of their own, " : "",
+	        plan->perf_events ? "performance events, " : "");
 }
 
 /* The limits of each process. */
@@ -94,24 +100,28 @@ static void print_lines(FILE *out, const char *lines)
 static void print_label(FILE *out, const struct plan *plan, const char *kind, struct plan_text name)
 {
 	if (*plan_text(plan, name))
-		fprintf(out, "%s %s (%s), ", kind, ESCAPE(plan_text(plan, name)), plan->label_required ? "required" : "if available");
+		fprintf(out, "%s %s (%s), ", kind, ESCAPE(plan_text(plan, name)),
+		        plan->label_required ? "required" : "if available");
 }
 
 static void print_values(FILE *out, const struct plan *plan, const struct plan_step *step)
 {
-	const char *target = ESCAPE(plan_text(plan, step->target)), *source = plan_text(plan, step->source);
-	const char *access = step->is_socket                    ? "a socket"
-	                     : step->layer == PLAN_LAYER_STORE  ? "the store of what is changed there"
+	const char *target = ESCAPE(plan_text(plan, step->target)),
+		   *source = plan_text(plan, step->source);
+	const char *access = step->is_socket ? "a socket"
+	                     : step->layer == PLAN_LAYER_STORE
+	                             ? "the store of what is changed there"
 	                     : step->layer == PLAN_LAYER_SOURCE ? "copy-on-write"
 	                     : step->writable                   ? "writable"
-	                     : plan->overlay_ro                 ? "read-only, behind an overlay of its own"
-	                                                        : "read-only";
+	                     : plan->overlay_ro ? "read-only, behind an overlay of its own"
+	                                        : "read-only";
 	char size[UNITS_TEXT_SIZE];
 
 	(void)units_format_size(step->size_bytes, size);
 	switch ((enum plan_step_kind)step->kind) {
 	case PLAN_SLOT:
-		print_limit(out, "sandboxes of this user at most", plan->sandboxes_max, units_format_number);
+		print_limit(out, "sandboxes of this user at most", plan->sandboxes_max,
+		            units_format_number);
 		break;
 	case PLAN_DEVPTS:
 		fprintf(out, "terminals %" PRIu32, plan->terminals_max);
@@ -123,15 +133,19 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		fprintf(out, "%s", ESCAPE(plan_text(plan, plan->profile_name)));
 		break;
 	case PLAN_NAMESPACES:
-		fprintf(out, "mount pid %sipc uts cgroup", plan->network == PLAN_NETWORK_HOST ? "" : "network ");
+		fprintf(out, "mount pid %sipc uts cgroup",
+		        plan->network == PLAN_NETWORK_HOST ? "" : "network ");
 		break;
 	case PLAN_ROOT:
 		fprintf(out, "size %s, home %s%s", size, ESCAPE(plan_text(plan, plan->home)),
-		        plan->overlay_ro ? ", system directories behind an overlay of its own" : "");
+		        plan->overlay_ro ? ", system directories behind an overlay of its own"
+		                         : "");
 		break;
 	case PLAN_ETC:
-		fprintf(out, "user %s, group %s, shell %s", ESCAPE(plan_text(plan, plan->user_name)),
-		        ESCAPE(plan_text(plan, plan->group_name)), ESCAPE(plan_text(plan, plan->shell)));
+		fprintf(out, "user %s, group %s, shell %s",
+		        ESCAPE(plan_text(plan, plan->user_name)),
+		        ESCAPE(plan_text(plan, plan->group_name)),
+		        ESCAPE(plan_text(plan, plan->shell)));
 		break;
 	case PLAN_UNMOUNT:
 	case PLAN_REFRESH:
@@ -201,7 +215,8 @@ static void print_time(FILE *out, const char *name, uint64_t ms)
 		fprintf(out, " %s %s", name, units_format_duration(ms, text));
 }
 
-/* What was asked about its life and its names; nothing for a sandbox that ends with its connection. */
+/* What was asked about its life and its names; nothing for a sandbox that ends with its connection.
+ */
 static void print_life(FILE *out, const struct plan *plan)
 {
 	const struct plan_life *life = &plan->life;
@@ -215,13 +230,15 @@ static void print_life(FILE *out, const struct plan *plan)
 		fprintf(out, "%s %s\n", is_annotation ? "annotation" : "label",
 		        escape_text(label + is_annotation, (char[LABEL_SIZE]){0}, LABEL_SIZE));
 	}
-	if (!life->linger && !life->wall_ms && !life->cpu_ms && !life->idle_ms && !life->cleanup_ms && !life->command_ms)
+	if (!life->linger && !life->wall_ms && !life->cpu_ms && !life->idle_ms &&
+	    !life->cleanup_ms && !life->command_ms)
 		return;
 	fprintf(out, "life%s", life->linger ? " lingers" : "");
 	print_time(out, "unattended at rest at most", life->linger_ms);
 	print_time(out, "wall", life->wall_ms);
 	print_time(out, "cpu", life->cpu_ms);
-	print_time(out, life->idle_pauses ? "paused when idle for" : "ends when idle for", life->idle_ms);
+	print_time(out, life->idle_pauses ? "paused when idle for" : "ends when idle for",
+	           life->idle_ms);
 	print_time(out, "listed after its end for", life->cleanup_ms);
 	print_time(out, "commands for", life->command_ms);
 	print_time(out, "commands at most for", life->command_max_ms);
@@ -230,8 +247,10 @@ static void print_life(FILE *out, const struct plan *plan)
 
 static void print_all(FILE *out, const struct plan *plan)
 {
-	fprintf(out, "sandbox %.16s: profile %s (%s), grant %s (%s)\n", plan->id, ESCAPE(plan_text(plan, plan->profile_name)),
-	        ESCAPE(plan_text(plan, plan->profile_place)), ESCAPE(plan_text(plan, plan->grant_name)),
+	fprintf(out, "sandbox %.16s: profile %s (%s), grant %s (%s)\n", plan->id,
+	        ESCAPE(plan_text(plan, plan->profile_name)),
+	        ESCAPE(plan_text(plan, plan->profile_place)),
+	        ESCAPE(plan_text(plan, plan->grant_name)),
 	        ESCAPE(plan_text(plan, plan->grant_place)));
 	fprintf(out, "caller uid %u, gid %u, groups", plan->caller_uid, plan->caller_gid);
 	for (uint32_t i = 0; i < plan->groups_count && i < PLAN_GROUPS_MAX; i++)
@@ -244,7 +263,8 @@ static void print_all(FILE *out, const struct plan *plan)
 		const struct plan_step *step = &plan->steps[i];
 		const char *from = plan_text(plan, step->from);
 
-		fprintf(out, has_values(step) || *from ? "%3u %-15s" : "%3u %s", i + 1, plan_name_step(step->kind));
+		fprintf(out, has_values(step) || *from ? "%3u %-15s" : "%3u %s", i + 1,
+		        plan_name_step(step->kind));
 		print_values(out, plan, step);
 		if (*from)
 			fprintf(out, " (%s)", ESCAPE(from));

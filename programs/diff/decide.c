@@ -33,7 +33,8 @@ static bool is_at_or_below(const char *path, const char *top)
 bool decide_is_wanted(const struct diff *diff, const char *path, bool or_above)
 {
 	for (size_t i = 0; i < diff->wanted_count; i++)
-		if (is_at_or_below(path, diff->wanted[i]) || (or_above && (!*path || is_at_or_below(diff->wanted[i], path))))
+		if (is_at_or_below(path, diff->wanted[i]) ||
+		    (or_above && (!*path || is_at_or_below(diff->wanted[i], path))))
 			return true;
 	return diff->wanted_count == 0;
 }

@@ -1,10 +1,13 @@
 /*
- * yett-diff LAYERS HIDDEN SOURCE OUT NOTES FORM [PROTECT…] "" [PATH…]: tells what was changed, and ends. See diff.h.
+ * yett-diff LAYERS HIDDEN SOURCE OUT NOTES FORM [PROTECT…] "" [PATH…]: tells what was changed, and
+ * ends. See diff.h.
  *
- * The first five are descriptors: LAYERS are "0", the upper directory, and with commas those below it, HIDDEN is "-" or one. FORM is
- * names, json, stat, patch, or one of the latter two with "-marked": then each line begins with one of enum SHOW_*. PROTECT are names that
- * the user has listed (protect.h). The exit status is one of enum DIFF_*; what makes it so is told in NOTES, a line each. It has the rights
- * of its user. libgit2 starts first, which reads what the user set; then it confines itself.
+ * The first five are descriptors: LAYERS are "0", the upper directory, and with commas those below
+ * it, HIDDEN is "-" or one. FORM is names, json, stat, patch, or one of the latter two with
+ * "-marked": then each line begins with one of enum SHOW_*. PROTECT are names that the user has
+ * listed (protect.h). The exit status is one of enum DIFF_*; what makes it so is told in NOTES, a
+ * line each. It has the rights of its user. libgit2 starts first, which reads what the user set;
+ * then it confines itself.
  */
 #include <fcntl.h>
 #include <git2.h>
@@ -24,15 +27,17 @@
 #define RIGHTS_FIRST (LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1)
 #define RIGHTS_READ  (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
-/* Reading, writing to descriptors that are there, and memory: no file is made or changed, nothing is executed, signalled or connected to.
- * sysinfo(2) is for qsort(3), which in glibc before 2.37 asks how much memory there is before it sorts more than a few.
+/* Reading, writing to descriptors that are there, and memory: no file is made or changed, nothing
+ * is executed, signalled or connected to. sysinfo(2) is for qsort(3), which in glibc before 2.37
+ * asks how much memory there is before it sorts more than a few.
  */
 static const int allowed[] = {
-	SYS_openat2,       SYS_openat,     SYS_close,      SYS_read,       SYS_write,          SYS_writev,       SYS_lseek,
-	SYS_fstat,         SYS_newfstatat, SYS_getdents64, SYS_readlinkat, SYS_fcntl,          SYS_fgetxattr,    SYS_brk,
-	SYS_mmap,          SYS_munmap,     SYS_mremap,     SYS_mprotect,   SYS_madvise,        SYS_futex,        SYS_getpid,
-	SYS_clock_gettime, SYS_getrandom,  SYS_exit,       SYS_exit_group, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_restart_syscall,
-	SYS_sysinfo,
+	SYS_openat2,        SYS_openat,        SYS_close,           SYS_read,       SYS_write,
+	SYS_writev,         SYS_lseek,         SYS_fstat,           SYS_newfstatat, SYS_getdents64,
+	SYS_readlinkat,     SYS_fcntl,         SYS_fgetxattr,       SYS_brk,        SYS_mmap,
+	SYS_munmap,         SYS_mremap,        SYS_mprotect,        SYS_madvise,    SYS_futex,
+	SYS_getpid,         SYS_clock_gettime, SYS_getrandom,       SYS_exit,       SYS_exit_group,
+	SYS_rt_sigprocmask, SYS_rt_sigreturn,  SYS_restart_syscall, SYS_sysinfo,
 };
 
 /* Where the kernel has it; read_open() keeps to the directories by itself. */
@@ -48,9 +53,11 @@ static bool confine_files(const struct diff *diff)
 	for (size_t i = 0; i < diff->layer_count; i++)
 		directories[i + 2] = diff->layers[i];
 	for (size_t i = 0; i < diff->layer_count + 2; i++) {
-		struct landlock_path_beneath_attr rule = {.allowed_access = RIGHTS_READ, .parent_fd = directories[i]};
+		struct landlock_path_beneath_attr rule = {.allowed_access = RIGHTS_READ,
+		                                          .parent_fd = directories[i]};
 
-		if (directories[i] >= 0 && syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+		if (directories[i] >= 0 && syscall(SYS_landlock_add_rule, ruleset,
+		                                   LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
 			return false;
 	}
 	return syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
@@ -59,9 +66,13 @@ static bool confine_files(const struct diff *diff)
 static bool confine(const struct diff *diff)
 {
 	static const struct lockdown_limit limits[] = {
-		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(MEMORY_MAX)}, {RLIMIT_CORE, 1}, {RLIMIT_NPROC, 0}, {RLIMIT_FSIZE, 0}};
+		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(MEMORY_MAX)},
+		{RLIMIT_CORE, 1},
+		{RLIMIT_NPROC, 0},
+		{RLIMIT_FSIZE, 0}};
 
-	return lockdown_limits(limits, ARRAY_SIZE(limits)) && lockdown_no_new_privs() && lockdown_undumpable() && confine_files(diff) &&
+	return lockdown_limits(limits, ARRAY_SIZE(limits)) && lockdown_no_new_privs() &&
+	       lockdown_undumpable() && confine_files(diff) &&
 	       lockdown_filter(allowed, ARRAY_SIZE(allowed));
 }
 
@@ -108,7 +119,8 @@ static bool take(struct diff *diff, int argc, char *argv[])
 		(void)setvbuf(diff->notes, NULL, _IOFBF, DIFF_NOTES_SIZE);
 	diff->wanted = argv + paths;
 	diff->wanted_count = (size_t)(argc - paths);
-	return (diff->hidden >= 0 || strcmp(argv[2], "-") == 0) && diff->source >= 0 && diff->out && diff->notes;
+	return (diff->hidden >= 0 || strcmp(argv[2], "-") == 0) && diff->source >= 0 && diff->out &&
+	       diff->notes;
 }
 
 static int tell(struct diff *diff, int r)
@@ -122,7 +134,8 @@ static int tell(struct diff *diff, int r)
 		(void)fprintf(diff->notes, "cannot tell the changes: %s\n", strerror(-r));
 	if (diff->note_count > DIFF_NOTES_MAX)
 		(void)fprintf(diff->notes, "and %zu more\n", diff->note_count - DIFF_NOTES_MAX);
-	(void)fclose(diff->out); /* who reads it to its end reads the notes then: a pipe may not hold them */
+	(void)fclose(diff->out); /* who reads it to its end reads the notes then: a pipe may not
+	                            hold them */
 	(void)fflush(diff->notes);
 	return r < 0 ? DIFF_FAILED : diff->note_count ? DIFF_INCOMPLETE : DIFF_WHOLE;
 }
@@ -147,5 +160,6 @@ int main(int argc, char *argv[])
 	}
 	if (r == 0)
 		r = show(&diff, argv[6]);
-	_exit(tell(&diff, r)); /* all is written, and what libgit2 would do at its end is not allowed any more */
+	_exit(tell(&diff, r)); /* all is written, and what libgit2 would do at its end is not
+	                          allowed any more */
 }

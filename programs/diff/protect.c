@@ -30,17 +30,21 @@ static const struct {
 	uint32_t point;
 	const char *folded;
 } folds[] = {
-	{0xdf, "ss"},   {0x17f, "s"},    {0x1e9e, "ss"},  {0x212a, "k"},  {0xfb00, "ff"}, {0xfb01, "fi"},
-	{0xfb02, "fl"}, {0xfb03, "ffi"}, {0xfb04, "ffl"}, {0xfb05, "st"}, {0xfb06, "st"},
+	{0xdf, "ss"},    {0x17f, "s"},   {0x1e9e, "ss"}, {0x212a, "k"},
+	{0xfb00, "ff"},  {0xfb01, "fi"}, {0xfb02, "fl"}, {0xfb03, "ffi"},
+	{0xfb04, "ffl"}, {0xfb05, "st"}, {0xfb06, "st"},
 };
 
-/* What does not show, and is passed over where names are folded. Unicode's Default_Ignorable_Code_Point */
+/* What does not show, and is passed over where names are folded. Unicode's
+ * Default_Ignorable_Code_Point */
 static const struct {
 	uint32_t first, last;
 } ignored[] = {
-	{0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},     {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f},
-	{0x200b, 0x200f}, {0x202a, 0x202e}, {0x2060, 0x206f},   {0x3164, 0x3164},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
-	{0xffa0, 0xffa0}, {0xfff0, 0xfff8}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+	{0xad, 0xad},       {0x34f, 0x34f},   {0x61c, 0x61c},     {0x115f, 0x1160},
+	{0x17b4, 0x17b5},   {0x180b, 0x180f}, {0x200b, 0x200f},   {0x202a, 0x202e},
+	{0x2060, 0x206f},   {0x3164, 0x3164}, {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
+	{0xffa0, 0xffa0},   {0xfff0, 0xfff8}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+	{0xe0000, 0xe0fff},
 };
 
 static bool is_ignored(uint32_t point)
@@ -60,7 +64,8 @@ static const char *find_fold(uint32_t point)
 }
 
 /*
- * A name as a file system that folds names may have it. What NTFS cuts off is there still: a stream, and dots and spaces at the end.
+ * A name as a file system that folds names may have it. What NTFS cuts off is there still: a
+ * stream, and dots and spaces at the end.
  */
 struct folded {
 	char text[NAME_SIZE];
@@ -68,7 +73,8 @@ struct folded {
 	bool is_short;     /* it may be what NTFS calls another one: git~1, or gi7eba~1 */
 };
 
-/* The length of the first name of a path. A backslash parts names as well: it does where NTFS is. */
+/* The length of the first name of a path. A backslash parts names as well: it does where NTFS is.
+ */
 static size_t next_name(const char *path)
 {
 	return strcspn(path, "/\\");
@@ -82,7 +88,8 @@ static char fold_letter(char c)
 /* At most six letters, a tilde and a number, and what may stand behind a dot. */
 static bool is_short_name(const char *text)
 {
-	size_t tilde = strcspn(text, "~"), digits = text[tilde] ? strspn(text + tilde + 1, "0123456789") : 0;
+	size_t tilde = strcspn(text, "~"),
+	       digits = text[tilde] ? strspn(text + tilde + 1, "0123456789") : 0;
 	char end = digits ? text[tilde + 1 + digits] : 'x';
 
 	return tilde > 0 && tilde <= 6 && (!end || end == '.' || end == ' ' || end == ':');
@@ -143,18 +150,23 @@ static bool is_name(const struct folded *folded, const char *part, size_t length
 	if (*part == '*' && length > 1 && is_open)
 		return has_inside(folded, part + 1, length - 2);
 	if (*part == '*')
-		return (folded->whole >= rest && is_same(folded->text + folded->whole - rest, part + 1, rest)) ||
-		       (folded->cut >= rest && is_same(folded->text + folded->cut - rest, part + 1, rest));
+		return (folded->whole >= rest &&
+		        is_same(folded->text + folded->whole - rest, part + 1, rest)) ||
+		       (folded->cut >= rest &&
+		        is_same(folded->text + folded->cut - rest, part + 1, rest));
 	if (is_open)
 		return is_same(folded->text, part, rest);
-	return (folded->whole == length || folded->cut == length) && is_same(folded->text, part, length);
+	return (folded->whole == length || folded->cut == length) &&
+	       is_same(folded->text, part, length);
 }
 
 /*
- * Whether the path begins with what an entry says; its first name is given folded. Or, where it is no directory, whether an entry goes on
- * behind it: then it leads to others, which nobody has looked at.
+ * Whether the path begins with what an entry says; its first name is given folded. Or, where it is
+ * no directory, whether an entry goes on behind it: then it leads to others, which nobody has
+ * looked at.
  */
-static bool begins_with(const char *path, const struct folded *first, bool is_directory, const char *entry)
+static bool begins_with(const char *path, const struct folded *first, bool is_directory,
+                        const char *entry)
 {
 	struct folded other;
 
@@ -174,7 +186,8 @@ static bool begins_with(const char *path, const struct folded *first, bool is_di
 	}
 }
 
-static bool begins_with_one(const char *path, const struct folded *first, bool is_directory, const char *const *entries)
+static bool begins_with_one(const char *path, const struct folded *first, bool is_directory,
+                            const char *const *entries)
 {
 	for (; *entries; entries++) {
 		/* Most are not meant, by their first letter. */
@@ -199,26 +212,30 @@ static const char *why_unlisted(const char *path, const struct folded *first, bo
 }
 
 /* By its first name, and those that follow. */
-static const char *why_by_name(const char *path, const struct folded *first, bool is_top, bool is_directory)
+static const char *why_by_name(const char *path, const struct folded *first, bool is_top,
+                               bool is_directory)
 {
 	bool is_file = !is_directory && !path[next_name(path)];
 
 	if (protect_own && begins_with_one(path, first, is_directory, protect_own))
 		return PROTECT_WHY_LISTED;
 	for (const struct protect_class *class = protect_classes; class->why; class ++)
-		if ((is_top || class->where != PROTECT_AT_TOP) && (is_file || class->where != PROTECT_FILES) &&
+		if ((is_top || class->where != PROTECT_AT_TOP) &&
+		    (is_file || class->where != PROTECT_FILES) &&
 		    begins_with_one(path, first, is_directory, class->names))
 			return class->why;
 	return why_unlisted(path, first, is_file);
 }
 
-/* What makes a repository of the directory that it comes to, or is obeyed in one; objects and refs only themselves. */
+/* What makes a repository of the directory that it comes to, or is obeyed in one; objects and refs
+ * only themselves. */
 static bool is_of_repository(const char *path, const struct folded *first)
 {
 	static const char *const makes[] = {"objects", "refs", NULL};
 	bool is_last = !path[next_name(path)];
 
-	return begins_with(path, first, true, "HEAD") || begins_with_one(path, first, true, protect_in_repository) ||
+	return begins_with(path, first, true, "HEAD") ||
+	       begins_with_one(path, first, true, protect_in_repository) ||
 	       (is_last && begins_with_one(path, first, true, makes));
 }
 
@@ -229,7 +246,8 @@ size_t protect_find_git(const char *path)
 	for (const char *at = path; *at; at += *at != '\0') {
 		fold(at, &folded);
 		at += next_name(at);
-		if (is_name(&folded, ".git", 4) || (folded.is_short && folded.text[0] == 'g' && folded.text[1] == 'i'))
+		if (is_name(&folded, ".git", 4) ||
+		    (folded.is_short && folded.text[0] == 'g' && folded.text[1] == 'i'))
 			return (size_t)(at - path);
 	}
 	return 0;
@@ -249,7 +267,8 @@ unsigned protect_names_before(void)
 	return most;
 }
 
-const char *protect(const char *path, bool is_directory, size_t *clean, protect_is_repository is_repository, void *context)
+const char *protect(const char *path, bool is_directory, size_t *clean,
+                    protect_is_repository is_repository, void *context)
 {
 	char directory[4097];
 
@@ -265,7 +284,8 @@ const char *protect(const char *path, bool is_directory, size_t *clean, protect_
 		if (why)
 			return why;
 		if (is_of_repository(at, &first)) {
-			(void)snprintf(directory, sizeof directory, "%.*s", (int)(at == path ? 0 : at - path - 1), path);
+			(void)snprintf(directory, sizeof directory, "%.*s",
+			               (int)(at == path ? 0 : at - path - 1), path);
 			if (is_repository(context, directory))
 				return PROTECT_WHY_GIT;
 		}

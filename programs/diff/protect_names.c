@@ -7,7 +7,8 @@ const char *const protect_in_repository[] = {
 };
 
 const char *const protect_harmless[] = {
-	".gitignore", ".gitkeep", ".keep", ".dockerignore", ".npmignore", ".eslintignore", ".prettierignore", ".editorconfig", NULL,
+	".gitignore",      ".gitkeep",      ".keep", ".dockerignore", ".npmignore", ".eslintignore",
+	".prettierignore", ".editorconfig", NULL,
 };
 
 static const char *const hooks[] = {
@@ -15,16 +16,19 @@ static const char *const hooks[] = {
 };
 
 static const char *const directory_tools[] = {
-	"mise.*", "devenv.*", "devbox.json", "*.nix", "guix.scm", "Tiltfile", "Vagrantfile", "Procfile*", "*.tf", "ansible.cfg", NULL,
+	"mise.*",      "devenv.*",  "devbox.json", "*.nix",       "guix.scm", "Tiltfile",
+	"Vagrantfile", "Procfile*", "*.tf",        "ansible.cfg", NULL,
 };
 
 static const char *const editors[] = {
-	"*.code-workspace", "*.sublime-project", "*.sublime-workspace", "*.iml", "*.ipr", "nbproject", "*.desktop", "*.xcodeproj", NULL,
+	"*.code-workspace", "*.sublime-project", "*.sublime-workspace", "*.iml", "*.ipr",
+	"nbproject",        "*.desktop",         "*.xcodeproj",         NULL,
 };
 
 static const char *const agents[] = {
-	"AGENT.md", "AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md",      "QWEN.md",
-	"CRUSH.md", "WARP.md",   "SKILL.md",           "mcp.json",  "crush.json",      "opencode.json*", NULL,
+	"AGENT.md",  "AGENTS.md",  "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md",
+	"GEMINI.md", "QWEN.md",    "CRUSH.md",           "WARP.md",   "SKILL.md",
+	"mcp.json",  "crush.json", "opencode.json*",     NULL,
 };
 
 static const char *const integration[] = {

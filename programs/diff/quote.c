@@ -55,12 +55,15 @@ static size_t common_prefix(const char *old, const char *new)
 	return length;
 }
 
-/* How much of the end they share, from the first slash in it; the slash that ends the prefix may be it, too. */
+/* How much of the end they share, from the first slash in it; the slash that ends the prefix may be
+ * it, too. */
 static size_t common_suffix(const char *old, const char *new, size_t prefix)
 {
-	size_t of_old = strlen(old), of_new = strlen(new), first = prefix ? prefix - 1 : 0, length = 0;
+	size_t of_old = strlen(old), of_new = strlen(new), first = prefix ? prefix - 1 : 0,
+	       length = 0;
 
-	for (size_t i = 1; i <= of_old - first && i <= of_new - first && old[of_old - i] == new[of_new - i]; i++)
+	for (size_t i = 1;
+	     i <= of_old - first && i <= of_new - first && old[of_old - i] == new[of_new - i]; i++)
 		if (old[of_old - i] == '/')
 			length = i;
 	return length;
@@ -84,8 +87,9 @@ void quote_move(FILE *to, const char *old, const char *new)
 		quote_path(to, "", new);
 		return;
 	}
-	(void)fprintf(to, "%.*s{%.*s => %.*s}%s", (int)prefix, old, middle(old, prefix, suffix), old + prefix, middle(new, prefix, suffix),
-	              new + prefix, new + strlen(new) - suffix);
+	(void)fprintf(to, "%.*s{%.*s => %.*s}%s", (int)prefix, old, middle(old, prefix, suffix),
+	              old + prefix, middle(new, prefix, suffix), new + prefix,
+	              new + strlen(new) - suffix);
 }
 
 void quote_short(FILE *to, const char *path, size_t length)
@@ -95,7 +99,7 @@ void quote_short(FILE *to, const char *path, size_t length)
 	if (length <= SHORT_MAX)
 		(void)snprintf(shown, sizeof shown, "%.*s", (int)length, path);
 	else
-		(void)snprintf(shown, sizeof shown, "%.*s...%.*s", SHORT_BEGIN, path, SHORT_MAX - SHORT_BEGIN,
-		               path + length - (SHORT_MAX - SHORT_BEGIN));
+		(void)snprintf(shown, sizeof shown, "%.*s...%.*s", SHORT_BEGIN, path,
+		               SHORT_MAX - SHORT_BEGIN, path + length - (SHORT_MAX - SHORT_BEGIN));
 	quote_path(to, "", shown);
 }

@@ -51,7 +51,8 @@ static bool is_unchanged(int fd, const struct stat *before)
 {
 	struct stat now;
 
-	return fstat(fd, &now) == 0 && now.st_size == before->st_size && now.st_ctim.tv_sec == before->st_ctim.tv_sec &&
+	return fstat(fd, &now) == 0 && now.st_size == before->st_size &&
+	       now.st_ctim.tv_sec == before->st_ctim.tv_sec &&
 	       now.st_ctim.tv_nsec == before->st_ctim.tv_nsec;
 }
 
@@ -87,7 +88,8 @@ static int read_link(int directory, const char *path, char **ret_bytes, size_t *
 	return 0;
 }
 
-static int compare_files(const struct diff *diff, const struct change *of_old, const struct change *of_new)
+static int compare_files(const struct diff *diff, const struct change *of_old,
+                         const struct change *of_new)
 {
 	struct stat old_st, new_st;
 	_cleanup_fd_ int old = open_file(diff->source, of_old->path, &old_st);
@@ -116,7 +118,8 @@ bool read_is_same(struct diff *diff, const struct change *change)
 	int r;
 
 	if (change->new.size > DIFF_COMPARE_MAX) {
-		note(diff, change->path, "is too large to be compared with the source; it is told as modified");
+		note(diff, change->path,
+		     "is too large to be compared with the source; it is told as modified");
 		return false;
 	}
 	r = read_compare(diff, change, change);
@@ -159,7 +162,8 @@ int read_digest(int directory, const char *path, const struct side *side, uint64
 	return n < 0 ? (int)n : size == side->size ? 0 : -EAGAIN;
 }
 
-int read_content(int directory, const char *path, const struct side *side, char **ret_bytes, size_t *ret_size)
+int read_content(int directory, const char *path, const struct side *side, char **ret_bytes,
+                 size_t *ret_size)
 {
 	_cleanup_fd_ int fd = -1;
 	_cleanup_free_ char *bytes = NULL;

@@ -1,9 +1,11 @@
 /*
- * See diff.h. What an overlay notes of a copied file's origin is empty where it is mounted in a user namespace, and a directory that was
- * renamed is a copy by mv(1), without any note: so a file that went and one that came belong together by what is in them, as in git.
+ * See diff.h. What an overlay notes of a copied file's origin is empty where it is mounted in a
+ * user namespace, and a directory that was renamed is a copy by mv(1), without any note: so a file
+ * that went and one that came belong together by what is in them, as in git.
  *
- * The same content is found by size and digest. Similar content costs a comparison for each pair, of which there are only so many; files
- * of one name, which no others have, are tried before. What is read for all this is bounded as well.
+ * The same content is found by size and digest. Similar content costs a comparison for each pair,
+ * of which there are only so many; files of one name, which no others have, are tried before. What
+ * is read for all this is bounded as well.
  */
 #include "programs/diff/diff.h"
 
@@ -102,7 +104,8 @@ static size_t next_run(const struct finding *finding, size_t from, order *by, si
 	size_t count = 0;
 
 	*ret_old = 0;
-	while (from + count < finding->count && by(&finding->items[from], &finding->items[from + count]) == 0)
+	while (from + count < finding->count &&
+	       by(&finding->items[from], &finding->items[from + count]) == 0)
 		*ret_old += finding->items[from + count++].is_old;
 	return count;
 }
@@ -139,8 +142,10 @@ static void take_if_same(struct finding *finding, struct candidate *old, struct 
 /* What cannot be read is noted where it is shown. */
 static void read_one(struct finding *finding, struct candidate *item)
 {
-	item->is_read = item->side->size <= DIFF_COMPARE_MAX && may_read(finding, item->side->size) &&
-	                read_digest(directory_of(finding->diff, item), item->change->path, item->side, &item->digest) == 0;
+	item->is_read = item->side->size <= DIFF_COMPARE_MAX &&
+	                may_read(finding, item->side->size) &&
+	                read_digest(directory_of(finding->diff, item), item->change->path,
+	                            item->side, &item->digest) == 0;
 }
 
 /* Where there are only two of a size, they are compared at once. */
@@ -180,9 +185,11 @@ static bool make_signature(struct finding *finding, struct candidate *item)
 	size_t size;
 
 	if (item->signature || !may_read(finding, item->side->size) ||
-	    read_content(directory_of(finding->diff, item), item->change->path, item->side, &bytes, &size) < 0)
+	    read_content(directory_of(finding->diff, item), item->change->path, item->side, &bytes,
+	                 &size) < 0)
 		return item->signature;
-	return git_hashsig_create(&item->signature, bytes, size, GIT_HASHSIG_NORMAL | GIT_HASHSIG_ALLOW_SMALL_FILES) == 0;
+	return git_hashsig_create(&item->signature, bytes, size,
+	                          GIT_HASHSIG_NORMAL | GIT_HASHSIG_ALLOW_SMALL_FILES) == 0;
 }
 
 static void drop_signature(struct candidate *item)
@@ -198,8 +205,9 @@ static unsigned compare(struct finding *finding, struct candidate *old, struct c
 	uint64_t large = old->side->size + new->side->size - small;
 	int similarity = 0;
 
-	if (S_ISREG(old->side->mode) && S_ISREG(new->side->mode) && large <= DIFF_SHOWN_MAX && small * 100 >= large * SIMILAR && small &&
-	    make_signature(finding, old) && make_signature(finding, new))
+	if (S_ISREG(old->side->mode) && S_ISREG(new->side->mode) && large <= DIFF_SHOWN_MAX &&
+	    small * 100 >= large * SIMILAR && small && make_signature(finding, old) &&
+	    make_signature(finding, new))
 		similarity = git_hashsig_compare(old->signature, new->signature);
 	return similarity < 0 ? 0 : similarity >= SAME ? SAME - 1 : (unsigned)similarity;
 }
@@ -254,7 +262,8 @@ static int take_similar(struct finding *finding)
 	of_new = finding->count - old;
 	if (old == 0 || of_new == 0)
 		return 0;
-	finding->is_cut = finding->is_cut || old > SIDE_MAX || of_new > SIDE_MAX || old * of_new > PAIRS_MAX;
+	finding->is_cut =
+		finding->is_cut || old > SIDE_MAX || of_new > SIDE_MAX || old * of_new > PAIRS_MAX;
 	if (finding->is_cut)
 		return 0;
 	matches = calloc(old * of_new, sizeof *matches);
@@ -263,7 +272,8 @@ static int take_similar(struct finding *finding)
 	for (size_t i = 0; i < old * of_new; i++) {
 		struct match *match = &matches[count];
 
-		*match = (struct match){.old = &finding->items[i / of_new], .new = &finding->items[old + i % of_new]};
+		*match = (struct match){.old = &finding->items[i / of_new],
+		                        .new = &finding->items[old + i % of_new]};
 		match->similarity = compare(finding, match->old, match->new);
 		count += match->similarity >= SIMILAR;
 	}
@@ -291,10 +301,15 @@ static int collect(struct finding *finding)
 		const struct side *side = is_old ? &change->old : &change->new;
 		const char *slash = strrchr(change->path, '/');
 
-		/* What is protected is told by its own name: yett apply takes one side without the other. */
-		if (!change->guard.why && (is_old || !change->old.mode) && (S_ISREG(side->mode) || S_ISLNK(side->mode)))
-			finding->items[finding->count++] = (struct candidate){
-				.change = change, .side = side, .name = slash ? slash + 1 : change->path, .is_old = is_old};
+		/* What is protected is told by its own name: yett apply takes one side without the
+		 * other. */
+		if (!change->guard.why && (is_old || !change->old.mode) &&
+		    (S_ISREG(side->mode) || S_ISLNK(side->mode)))
+			finding->items[finding->count++] =
+				(struct candidate){.change = change,
+			                           .side = side,
+			                           .name = slash ? slash + 1 : change->path,
+			                           .is_old = is_old};
 	}
 	return 0;
 }
@@ -318,7 +333,8 @@ int rename_find(struct diff *diff)
 			diff->changes[count++] = diff->changes[i];
 	diff->count = count;
 	if (finding.is_cut)
-		(void)fputs("so much is deleted and added that not all of it was compared: a file that has another name may show as both\n",
-		            diff->notes);
+		(void)fputs(
+			"so much is deleted and added that not all of it was compared: a file that has another name may show as both\n",
+			diff->notes);
 	return r;
 }

@@ -1,4 +1,5 @@
-/* See diff.h. What a patch has no words for is a line that begins with "#", which git apply passes over. */
+/* See diff.h. What a patch has no words for is a line that begins with "#", which git apply passes
+ * over. */
 #include "programs/diff/diff.h"
 #include "programs/diff/ways.h"
 
@@ -36,7 +37,10 @@ static const char *type_name(uint32_t mode)
 
 static const char *change_name(const struct change *change)
 {
-	return change->from ? "renamed" : !change->old.mode ? "added" : !change->new.mode ? "deleted" : "modified";
+	return change->from        ? "renamed"
+	       : !change->old.mode ? "added"
+	       : !change->new.mode ? "deleted"
+	                           : "modified";
 }
 
 static const char *git_mode(uint32_t mode)
@@ -50,7 +54,8 @@ static bool is_text(const char *bytes, size_t size)
 
 	if (size && memchr(bytes, '\0', size < 8000 ? size : 8000))
 		return false;
-	for (const char *at = bytes; size && (at = memchr(at, '\n', size - (size_t)(at - bytes))); at++)
+	for (const char *at = bytes; size && (at = memchr(at, '\n', size - (size_t)(at - bytes)));
+	     at++)
 		lines++;
 	return lines <= LINES_MAX;
 }
@@ -60,8 +65,8 @@ static const char *old_path(const struct change *change)
 	return change->from ? change->from : change->path;
 }
 
-static void load_side(struct diff *diff, int directory, const char *path, const struct side *side, char **bytes, size_t *size,
-                      bool *is_binary)
+static void load_side(struct diff *diff, int directory, const char *path, const struct side *side,
+                      char **bytes, size_t *size, bool *is_binary)
 {
 	int r;
 
@@ -83,14 +88,18 @@ static void load(struct diff *diff, const struct change *change, struct shown *s
 	size_t context;
 
 	*shown = (struct shown){.change = change};
-	if (change->same_content || (!is_content(change->old.mode) && !is_content(change->new.mode)))
+	if (change->same_content ||
+	    (!is_content(change->old.mode) && !is_content(change->new.mode)))
 		return;
-	load_side(diff, diff->source, old_path(change), &change->old, &shown->old, &shown->old_size, &shown->is_binary);
-	load_side(diff, diff->layers[change->layer], change->path, &change->new, &shown->new, &shown->new_size, &shown->is_binary);
+	load_side(diff, diff->source, old_path(change), &change->old, &shown->old, &shown->old_size,
+	          &shown->is_binary);
+	load_side(diff, diff->layers[change->layer], change->path, &change->new, &shown->new,
+	          &shown->new_size, &shown->is_binary);
 	if (shown->is_binary)
 		return;
 	options.flags = GIT_DIFF_FORCE_TEXT;
-	if (git_patch_from_buffers(&shown->patch, shown->old, shown->old_size, "a", shown->new, shown->new_size, "a", &options) < 0 ||
+	if (git_patch_from_buffers(&shown->patch, shown->old, shown->old_size, "a", shown->new,
+	                           shown->new_size, "a", &options) < 0 ||
 	    git_patch_line_stats(&context, &shown->added, &shown->deleted, shown->patch) < 0) {
 		note(diff, change->path, "its contents could not be compared");
 		shown->is_binary = true;
@@ -111,11 +120,13 @@ static void begin_line(struct diff *diff, char mark)
 }
 
 /* What libgit2 has to say of a missing end of the last line begins with that end. */
-static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk, const git_diff_line *line, void *of)
+static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
+                    const git_diff_line *line, void *of)
 {
 	struct diff *diff = of;
-	bool is_content =
-		line->origin == GIT_DIFF_LINE_CONTEXT || line->origin == GIT_DIFF_LINE_ADDITION || line->origin == GIT_DIFF_LINE_DELETION;
+	bool is_content = line->origin == GIT_DIFF_LINE_CONTEXT ||
+	                  line->origin == GIT_DIFF_LINE_ADDITION ||
+	                  line->origin == GIT_DIFF_LINE_DELETION;
 	size_t ended = !is_content && line->content_len && *line->content == '\n';
 
 	(void)delta;
@@ -124,7 +135,9 @@ static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk, cons
 		return 0;
 	if (ended)
 		(void)fputc('\n', diff->out);
-	begin_line(diff, is_content ? line->origin : line->origin == GIT_DIFF_LINE_HUNK_HDR ? SHOW_HUNK : SHOW_PLAIN);
+	begin_line(diff, is_content                               ? line->origin
+	                 : line->origin == GIT_DIFF_LINE_HUNK_HDR ? SHOW_HUNK
+	                                                          : SHOW_PLAIN);
 	if (is_content)
 		(void)fputc(line->origin, diff->out);
 	(void)fwrite(line->content + ended, 1, line->content_len - ended, diff->out);
@@ -148,7 +161,8 @@ static void put_name(struct diff *diff, const char *prefix, const char *path, ui
 	(void)fputs(mode && strchr(path, ' ') && !quote_is_needed(path) ? "\t\n" : "\n", diff->out);
 }
 
-/* What git apply would not come to: directories, special files, and modes but for whether a file is executable. */
+/* What git apply would not come to: directories, special files, and modes but for whether a file is
+ * executable. */
 static bool is_rest(uint32_t old, uint32_t new)
 {
 	if (!is_content(old ? old : new))
@@ -217,7 +231,8 @@ static void put_patch(struct diff *diff, struct shown *shown)
 	uint32_t old = change->old.mode, new = change->new.mode;
 
 	put_rest(diff, change);
-	if (!is_content(old ? old : new) || (!change->from && change->same_content && strcmp(git_mode(old), git_mode(new)) == 0))
+	if (!is_content(old ? old : new) ||
+	    (!change->from && change->same_content && strcmp(git_mode(old), git_mode(new)) == 0))
 		return;
 	put_head(diff, change);
 	if (shown->is_binary) {
@@ -240,13 +255,15 @@ static void put_stat_rest(FILE *to, const struct shown *shown)
 	const struct side *old = &shown->change->old, *new = &shown->change->new;
 
 	if (shown->is_binary)
-		(void)fprintf(to, "Bin %llu -> %llu bytes", (unsigned long long)old->size, (unsigned long long)new->size);
+		(void)fprintf(to, "Bin %llu -> %llu bytes", (unsigned long long)old->size,
+		              (unsigned long long)new->size);
 	else if (old->mode && new->mode && old->mode != new->mode)
 		(void)fprintf(to, "mode %04o -> %04o", old->mode & 07777, new->mode & 07777);
 	else if (shown->change->from)
 		(void)fputc('0', to);
 	else
-		(void)fprintf(to, "%s %s", change_name(shown->change), type_name(old->mode ? old->mode : new->mode));
+		(void)fprintf(to, "%s %s", change_name(shown->change),
+		              type_name(old->mode ? old->mode : new->mode));
 }
 
 static void put_stat(struct diff *diff, struct shown *shown)
@@ -261,7 +278,9 @@ static void put_stat(struct diff *diff, struct shown *shown)
 		quote_move(diff->out, change->from, change->path);
 	else
 		quote_path(diff->out, "", change->path);
-	(void)fputs(S_ISDIR(change->old.mode ? change->old.mode : change->new.mode) ? "/ | " : " | ", diff->out);
+	(void)fputs(S_ISDIR(change->old.mode ? change->old.mode : change->new.mode) ? "/ | "
+	                                                                            : " | ",
+	            diff->out);
 	if (shown->patch)
 		(void)fprintf(diff->out, "%zu%s", lines, lines ? " " : "");
 	else
@@ -313,7 +332,8 @@ static void put_json(struct json *json, struct shown *shown)
 static void put_name_only(struct diff *diff, const struct change *change)
 {
 	quote_path(diff->out, "", change->path);
-	(void)fputs(S_ISDIR(change->old.mode ? change->old.mode : change->new.mode) ? "/\n" : "\n", diff->out);
+	(void)fputs(S_ISDIR(change->old.mode ? change->old.mode : change->new.mode) ? "/\n" : "\n",
+	            diff->out);
 }
 
 /* What yett apply leaves: of changes in a row that are protected by the same name one is told. */
@@ -325,7 +345,8 @@ static void tell_guards(const struct diff *diff)
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct change *change = &diff->changes[i];
 
-		if (!change->guard.why || (last && ways_is_same_guard(change->path, &change->guard, last->path, &last->guard)))
+		if (!change->guard.why || (last && ways_is_same_guard(change->path, &change->guard,
+		                                                      last->path, &last->guard)))
 			continue;
 		last = change;
 		if (told++ >= DIFF_NOTES_MAX)
@@ -334,12 +355,14 @@ static void tell_guards(const struct diff *diff)
 		(void)fputs(": yett apply takes it where it is named\n", diff->notes);
 	}
 	if (told > DIFF_NOTES_MAX)
-		(void)fprintf(diff->notes, "and %zu more names are protected\n", told - DIFF_NOTES_MAX);
+		(void)fprintf(diff->notes, "and %zu more names are protected\n",
+		              told - DIFF_NOTES_MAX);
 }
 
 int show(struct diff *diff, const char *form)
 {
-	bool is_json = strcmp(form, "json") == 0, is_stat = strncmp(form, "stat", 4) == 0, is_names = strcmp(form, "names") == 0;
+	bool is_json = strcmp(form, "json") == 0, is_stat = strncmp(form, "stat", 4) == 0,
+	     is_names = strcmp(form, "names") == 0;
 	struct json json = {.to = diff->out};
 	size_t added = 0, deleted = 0;
 
@@ -369,7 +392,8 @@ int show(struct diff *diff, const char *form)
 		json_close(&json);
 	if (is_stat && diff->count) {
 		begin_line(diff, SHOW_PLAIN);
-		(void)fprintf(diff->out, " %zu changed, %zu insertions(+), %zu deletions(-)\n", diff->count, added, deleted);
+		(void)fprintf(diff->out, " %zu changed, %zu insertions(+), %zu deletions(-)\n",
+		              diff->count, added, deleted);
 	}
 	if (!is_json)
 		tell_guards(diff);

@@ -1,6 +1,6 @@
 /*
- * See diff.h. Directories wait in a list, not on the stack, and are opened by their path from the top: so a tree may be as deep as a path
- * can be long.
+ * See diff.h. Directories wait in a list, not on the stack, and are opened by their path from the
+ * top: so a tree may be as deep as a path can be long.
  */
 #include "programs/diff/diff.h"
 
@@ -11,8 +11,8 @@
 #include <sys/xattr.h>
 
 /*
- * A directory that is to be walked. Only the first `layers` of the layers can have it: what is below a mark that hides it does not show.
- * overlayfs.rst, "whiteouts and opaque directories"
+ * A directory that is to be walked. Only the first `layers` of the layers can have it: what is
+ * below a mark that hides it does not show. overlayfs.rst, "whiteouts and opaque directories"
  */
 struct place {
 	char *path;
@@ -51,7 +51,8 @@ static int add_change(struct diff *diff, const char *path, const struct change *
 	int r;
 
 	if (!decide_is_wanted(diff, path, false))
-		return 0; /* and counts for nothing: who is told that there are too many can name some */
+		return 0; /* and counts for nothing: who is told that there are too many can name
+		             some */
 	r = diff->count >= DIFF_CHANGES_MAX ? -E2BIG : count_path(diff, path);
 	if (r < 0)
 		return r;
@@ -93,7 +94,8 @@ static int add_place(struct walk *walk, const char *path, const struct place *pl
 }
 
 /* In a directory that says so: an empty file with an attribute. overlayfs.rst, "whiteouts" */
-static bool is_file_whiteout(const struct walk *walk, size_t layer, const char *name, const struct stat *st)
+static bool is_file_whiteout(const struct walk *walk, size_t layer, const char *name,
+                             const struct stat *st)
 {
 	_cleanup_fd_ int fd = -1;
 
@@ -104,7 +106,8 @@ static bool is_file_whiteout(const struct walk *walk, size_t layer, const char *
 }
 
 /* 1: it is there; 0: not; -EAGAIN: that cannot be told, which is noted. */
-static int look(struct walk *walk, int directory, const char *name, const char *path, struct stat *ret_st)
+static int look(struct walk *walk, int directory, const char *name, const char *path,
+                struct stat *ret_st)
 {
 	*ret_st = (struct stat){0};
 	if (directory < 0)
@@ -117,8 +120,10 @@ static int look(struct walk *walk, int directory, const char *name, const char *
 	return -EAGAIN;
 }
 
-/* In the topmost layer that has the name; the number of all layers: none has it. -EAGAIN as above. */
-static int look_in_layers(struct walk *walk, const char *name, const char *path, struct stat *ret_st, size_t *ret_layer)
+/* In the topmost layer that has the name; the number of all layers: none has it. -EAGAIN as above.
+ */
+static int look_in_layers(struct walk *walk, const char *name, const char *path,
+                          struct stat *ret_st, size_t *ret_layer)
 {
 	int r = 0;
 
@@ -146,8 +151,11 @@ static int add_compared(struct walk *walk, struct change *change)
 
 	if (!decide_is_wanted(walk->diff, change->path, false))
 		return 0;
-	change->same_content = !is_text || (change->old.size == change->new.size &&read_is_same(walk->diff, change));
-	return change->same_content && change->old.mode == change->new.mode ? 0 : add_change(walk->diff, change->path, change);
+	change->same_content = !is_text || (change->old.size ==
+	                                    change->new.size &&read_is_same(walk->diff, change));
+	return change->same_content && change->old.mode == change->new.mode
+	               ? 0
+	               : add_change(walk->diff, change->path, change);
 }
 
 /* What there is to do about a name of the directory that is being walked. */
@@ -176,7 +184,10 @@ static int carry_out(struct walk *walk, unsigned todo, struct change *change)
 		r = add_place(walk, path, &(struct place){.layers = at->layers});
 	if (r == 0 && (todo & DECIDE_WALK_BOTH))
 		r = add_place(walk, path,
-		              &(struct place){.layers = at->layers, .in_source = true, .covered = at->covered || hidden, .hidden = hidden});
+		              &(struct place){.layers = at->layers,
+		                              .in_source = true,
+		                              .covered = at->covered || hidden,
+		                              .hidden = hidden});
 	return r;
 }
 
@@ -187,19 +198,26 @@ static int examine(struct walk *walk, const char *name)
 	struct change change;
 	size_t layer;
 	bool is_whiteout;
-	int r = asprintf(&path, "%s%s%s", walk->at->path, *walk->at->path ? "/" : "", name) < 0 ? -ENOMEM : 0;
+	int r = asprintf(&path, "%s%s%s", walk->at->path, *walk->at->path ? "/" : "", name) < 0
+	                ? -ENOMEM
+	                : 0;
 
 	if (r == 0 && strlen(path) >= PATH_MAX) {
-		note(walk->diff, walk->at->path, "is deeper than a path can be long; what is in it is not shown");
+		note(walk->diff, walk->at->path,
+		     "is deeper than a path can be long; what is in it is not shown");
 		return 0;
 	}
 	if (r < 0 || !decide_is_wanted(walk->diff, path, true))
 		return r;
-	if (look(walk, walk->source, name, path, &old) < 0 || look_in_layers(walk, name, path, &new, &layer) < 0)
+	if (look(walk, walk->source, name, path, &old) < 0 ||
+	    look_in_layers(walk, name, path, &new, &layer) < 0)
 		return 0;
-	is_whiteout = decide_is_whiteout(&new) || (layer < walk->at->layers && is_file_whiteout(walk, layer, name, &new));
-	change = (struct change){
-		.path = path, .old = {old.st_mode, (uint64_t)old.st_size}, .new = {new.st_mode, (uint64_t) new.st_size}, .layer = layer};
+	is_whiteout = decide_is_whiteout(&new) ||
+	              (layer < walk->at->layers && is_file_whiteout(walk, layer, name, &new));
+	change = (struct change){.path = path,
+	                         .old = {old.st_mode, (uint64_t)old.st_size},
+	                         .new = {new.st_mode, (uint64_t) new.st_size},
+	                         .layer = layer};
 	return carry_out(walk, decide(old.st_mode, new.st_mode, is_whiteout), &change);
 }
 
@@ -209,7 +227,8 @@ static bool is_in_layers(const struct walk *walk, const char *name, size_t count
 	struct stat st;
 
 	for (size_t i = 0; i < count; i++)
-		if (walk->layers[i] >= 0 && fstatat(walk->layers[i], name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		if (walk->layers[i] >= 0 &&
+		    fstatat(walk->layers[i], name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			return true;
 	return false;
 }
@@ -222,7 +241,8 @@ static int examine_all(struct walk *walk, int directory, size_t above)
 	int r = entries ? 0 : -errno;
 
 	while (r == 0 && (entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && !is_in_layers(walk, entry->d_name, above))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    !is_in_layers(walk, entry->d_name, above))
 			r = examine(walk, entry->d_name);
 	return r;
 }
@@ -238,7 +258,8 @@ static bool is_opaque(struct walk *walk, const struct place *place, size_t layer
 	return mark == 'y' && *place->path;
 }
 
-/* Top down, to the layer that hides what is below it: by a mark, or as what it has there is no directory. 0 or -errno. */
+/* Top down, to the layer that hides what is below it: by a mark, or as what it has there is no
+ * directory. 0 or -errno. */
 static int open_layers(struct walk *walk, struct place *place)
 {
 	for (size_t i = 0; i < place->layers; i++) {
@@ -260,7 +281,9 @@ static int open_layers(struct walk *walk, struct place *place)
 
 static int walk_place(struct walk *walk, struct place *place)
 {
-	_cleanup_fd_ int source = place->in_source ? read_open(walk->diff->source, place->path, O_RDONLY | O_DIRECTORY) : -1;
+	_cleanup_fd_ int source = place->in_source ? read_open(walk->diff->source, place->path,
+	                                                       O_RDONLY | O_DIRECTORY)
+	                                           : -1;
 	int r = place->in_source && source < 0 ? source : 0, opened = open_layers(walk, place);
 
 	walk->at = place;
@@ -282,13 +305,15 @@ static int by_path(const void *a, const void *b)
 	const struct change *x = a, *y = b;
 	int order = strcmp(x->path, y->path);
 
-	return order ? order : (x->new.mode != 0) - (y->new.mode != 0); /* what went, then what came */
+	return order ? order
+	             : (x->new.mode != 0) - (y->new.mode != 0); /* what went, then what came */
 }
 
 int walk(struct diff *diff)
 {
 	struct walk walk = {.diff = diff, .source = -1};
-	int r = add_place(&walk, "", &(struct place){.layers = diff->layer_count, .in_source = true});
+	int r = add_place(&walk, "",
+	                  &(struct place){.layers = diff->layer_count, .in_source = true});
 
 	while (r == 0 && walk.count > 0) {
 		struct place place = walk.places[--walk.count];

@@ -23,7 +23,8 @@ void ways_begin(struct ways *ways, const struct diff *diff)
 	*ways = (struct ways){.diff = diff, .names_before = protect_names_before()};
 }
 
-/* What they have in common is known still; and of names, but for so many as may be one with what follows. */
+/* What they have in common is known still; and of names, but for so many as may be one with what
+ * follows. */
 void ways_turn_to(struct ways *ways, const char *path)
 {
 	size_t same = 0;
@@ -35,17 +36,20 @@ void ways_turn_to(struct ways *ways, const char *path)
 	ways->clean = go_back(path, ways->clean < same ? ways->clean : same, ways->names_before);
 }
 
-/* In the source, or in a layer, where a device is a mark that says there is none. In doubt there is. */
+/* In the source, or in a layer, where a device is a mark that says there is none. In doubt there
+ * is. */
 static bool has_name(const struct diff *diff, const char *directory, const char *name)
 {
 	_cleanup_free_ char *path = NULL;
 	bool has = asprintf(&path, "%s%s%s", directory, *directory ? "/" : "", name) < 0;
 
 	for (size_t i = 0; !has && i <= diff->layer_count; i++) {
-		_cleanup_fd_ int fd = read_open(i < diff->layer_count ? diff->layers[i] : diff->source, path, O_PATH);
+		_cleanup_fd_ int fd = read_open(
+			i < diff->layer_count ? diff->layers[i] : diff->source, path, O_PATH);
 		struct stat st;
 
-		has = fd >= 0 && fstat(fd, &st) == 0 && !(i < diff->layer_count && S_ISCHR(st.st_mode));
+		has = fd >= 0 && fstat(fd, &st) == 0 &&
+		      !(i < diff->layer_count && S_ISCHR(st.st_mode));
 	}
 	return has;
 }
@@ -57,7 +61,8 @@ static bool is_repository(void *context, const char *directory)
 	uint8_t *known = &ways->known[strlen(directory)];
 
 	if (!(*known & WAY_LOOKED_REPOSITORY) && has_name(ways->diff, directory, "HEAD") &&
-	    ((has_name(ways->diff, directory, "objects") && has_name(ways->diff, directory, "refs")) ||
+	    ((has_name(ways->diff, directory, "objects") &&
+	      has_name(ways->diff, directory, "refs")) ||
 	     has_name(ways->diff, directory, "commondir")))
 		*known |= WAY_REPOSITORY;
 	*known |= WAY_LOOKED_REPOSITORY;
@@ -68,7 +73,8 @@ static bool is_repository(void *context, const char *directory)
 static bool is_unnamed(const struct diff *diff, const char *path, size_t length)
 {
 	for (size_t i = 0; i < diff->wanted_count; i++)
-		if (strncmp(diff->wanted[i], path, length) == 0 && (!diff->wanted[i][length] || diff->wanted[i][length] == '/'))
+		if (strncmp(diff->wanted[i], path, length) == 0 &&
+		    (!diff->wanted[i][length] || diff->wanted[i][length] == '/'))
 			return false;
 	return true;
 }
@@ -76,11 +82,13 @@ static bool is_unnamed(const struct diff *diff, const char *path, size_t length)
 struct guard ways_guard(struct ways *ways, uint32_t was, uint32_t is)
 {
 	bool is_directory = (!was || S_ISDIR(was)) && (!is || S_ISDIR(is));
-	struct guard guard = {.why = protect(ways->path, is_directory, &ways->clean, is_repository, ways)};
+	struct guard guard = {
+		.why = protect(ways->path, is_directory, &ways->clean, is_repository, ways)};
 	size_t git = guard.why ? protect_find_git(ways->path) : 0;
 
 	if (git) {
-		guard = (struct guard){PROTECT_WHY_GIT, git, is_unnamed(ways->diff, ways->path, git)};
+		guard = (struct guard){PROTECT_WHY_GIT, git,
+		                       is_unnamed(ways->diff, ways->path, git)};
 	} else if (guard.why) {
 		/* an entry of a list may be of several names: then what it is about is the path */
 		bool is_whole = strcmp(guard.why, PROTECT_WHY_LISTED) == 0;
@@ -96,9 +104,11 @@ void ways_tell_guard(FILE *to, const char *path, const struct guard *guard)
 	(void)fprintf(to, ": is protected (%s)", guard->why);
 }
 
-bool ways_is_same_guard(const char *path, const struct guard *guard, const char *other_path, const struct guard *other)
+bool ways_is_same_guard(const char *path, const struct guard *guard, const char *other_path,
+                        const struct guard *other)
 {
-	return other->why && guard->length == other->length && strncmp(path, other_path, guard->length) == 0;
+	return other->why && guard->length == other->length &&
+	       strncmp(path, other_path, guard->length) == 0;
 }
 
 /* All of them: how many there are is told where they are too many. */
@@ -107,13 +117,16 @@ static void note_gits_own(const struct diff *diff, const struct change *change, 
 	if ((*count)++ >= DIFF_NOTES_MAX)
 		return;
 	ways_tell_guard(diff->notes, change->path, &change->guard);
-	(void)fputs(", and what git keeps there is not shown: yett git fetch brings commits; or name it\n", diff->notes);
+	(void)fputs(
+		", and what git keeps there is not shown: yett git fetch brings commits; or name it\n",
+		diff->notes);
 }
 
 void ways_guard_changes(struct diff *diff, bool stays)
 {
 	static struct ways ways;
-	struct change last = {.path = NULL}; /* the last one that was left out: its place is others' */
+	struct change last = {
+		.path = NULL}; /* the last one that was left out: its place is others' */
 	size_t kept = 0, told = 0;
 
 	ways_begin(&ways, diff);
@@ -126,11 +139,13 @@ void ways_guard_changes(struct diff *diff, bool stays)
 			diff->changes[kept++] = *change;
 			continue;
 		}
-		if (!last.path || !ways_is_same_guard(change->path, &change->guard, last.path, &last.guard))
+		if (!last.path ||
+		    !ways_is_same_guard(change->path, &change->guard, last.path, &last.guard))
 			note_gits_own(diff, change, &told);
 		last = *change;
 	}
 	diff->count = kept;
 	if (told > DIFF_NOTES_MAX)
-		(void)fprintf(diff->notes, "and what git keeps in %zu more places\n", told - DIFF_NOTES_MAX);
+		(void)fprintf(diff->notes, "and what git keeps in %zu more places\n",
+		              told - DIFF_NOTES_MAX);
 }

@@ -1,7 +1,9 @@
 /*
- * The way to what was changed: what is known of the directories on it, and which of its names is protected.
+ * The way to what was changed: what is known of the directories on it, and which of its names is
+ * protected.
  *
- * A sandbox makes trees as deep as it likes, with as much in them: what was found out about a directory is kept for what follows in it.
+ * A sandbox makes trees as deep as it likes, with as much in them: what was found out about a
+ * directory is kept for what follows in it.
  */
 #pragma once
 
@@ -26,17 +28,20 @@ void ways_begin(struct ways *ways, const struct diff *diff);
 /* To the path that is looked at next, of which something may be known already. In any order. */
 void ways_turn_to(struct ways *ways, const char *path);
 
-/* What protects the path that was turned to, by protect.h. `was` and `is` are the modes of its two sides; 0: there is none. */
+/* What protects the path that was turned to, by protect.h. `was` and `is` are the modes of its two
+ * sides; 0: there is none. */
 struct guard ways_guard(struct ways *ways, uint32_t was, uint32_t is);
 
 /* "PATH: is protected (WHY)", without an end of the line: as much of a path as the guard says. */
 void ways_tell_guard(FILE *to, const char *path, const struct guard *guard);
 
 /* Whether it is by the same name that both are protected. */
-bool ways_is_same_guard(const char *path, const struct guard *guard, const char *other_path, const struct guard *other);
+bool ways_is_same_guard(const char *path, const struct guard *guard, const char *other_path,
+                        const struct guard *other);
 
 /*
- * Finds for all changes what protects them. What git keeps in a .git that no wanted path names is told in the notes and, unless it `stays`,
- * left out: nobody reads it, and commits come by yett git fetch.
+ * Finds for all changes what protects them. What git keeps in a .git that no wanted path names is
+ * told in the notes and, unless it `stays`, left out: nobody reads it, and commits come by yett git
+ * fetch.
  */
 void ways_guard_changes(struct diff *diff, bool stays);

@@ -1,10 +1,12 @@
 /*
  * What the front asks for, from the ask to the answer. See dialer.h.
  *
- * As the caller, without privilege. An ask is FREE, then LOOKUP if it has a name, then DIALING: one address is tried after the other, each
- * decided about right before, and again when it is connected; then ANSWERED, until the front has taken that. Where there is a proxy, it is
- * the proxy's name that is looked up, and its address that is tried, and before the answer is TUNNEL: the proxy is asked. One that is to be
- * allowed by somebody first is HELD, and begins anew when other rules come.
+ * As the caller, without privilege. An ask is FREE, then LOOKUP if it has a name, then DIALING: one
+ * address is tried after the other, each decided about right before, and again when it is
+ * connected; then ANSWERED, until the front has taken that. Where there is a proxy, it is the
+ * proxy's name that is looked up, and its address that is tried, and before the answer is TUNNEL:
+ * the proxy is asked. One that is to be allowed by somebody first is HELD, and begins anew when
+ * other rules come.
  */
 #include "programs/egress/dialer.h"
 #include "programs/egress/dial.h"
@@ -91,7 +93,9 @@ static bool hold(struct dialer *dialer, struct ask *ask, const struct dialer_tar
 	if (held_ms <= dialer->now_ms || count_held(dialer) >= held_max(dialer))
 		return false;
 	if (!ask->held_ms)
-		dialer_tell(dialer, target, (struct egress_told){.kind = EGRESS_TOLD_ASKED, .verdict = NET_VERDICT_ASKED});
+		dialer_tell(dialer, target,
+		            (struct egress_told){.kind = EGRESS_TOLD_ASKED,
+		                                 .verdict = NET_VERDICT_ASKED});
 	for (size_t i = 0; i < DIALER_ATTEMPTS_MAX; i++)
 		drop_attempt(dialer, &ask->attempts[i]);
 	ask->refused = *target;
@@ -100,12 +104,14 @@ static bool hold(struct dialer *dialer, struct ask *ask, const struct dialer_tar
 	return true;
 }
 
-static void deny(struct dialer *dialer, struct ask *ask, const struct dialer_target *target, enum net_verdict why)
+static void deny(struct dialer *dialer, struct ask *ask, const struct dialer_target *target,
+                 enum net_verdict why)
 {
 	if (why == NET_VERDICT_ASKED && hold(dialer, ask, target))
 		return;
 	finish(dialer, ask, EACCES, -1);
-	dialer_tell(dialer, target, (struct egress_told){.kind = EGRESS_TOLD_DENIED, .verdict = (uint8_t)why});
+	dialer_tell(dialer, target,
+	            (struct egress_told){.kind = EGRESS_TOLD_DENIED, .verdict = (uint8_t)why});
 }
 
 /* Where there is a proxy, nothing fails but what has to do with it. */
@@ -113,7 +119,9 @@ static void fail(struct dialer *dialer, struct ask *ask, int answer, int error)
 {
 	finish(dialer, ask, answer, -1);
 	dialer_tell(dialer, &ask->target,
-	            (struct egress_told){.kind = EGRESS_TOLD_FAILED, .error = ask->target.has_proxy ? EGRESS_PROXY_ERROR + error : error});
+	            (struct egress_told){.kind = EGRESS_TOLD_FAILED,
+	                                 .error = ask->target.has_proxy ? EGRESS_PROXY_ERROR + error
+	                                                                : error});
 }
 
 /* No address is left: it was denied if all were, and else failed. */
@@ -125,9 +133,11 @@ static void give_up(struct dialer *dialer, struct ask *ask)
 		deny(dialer, ask, &ask->refused, ask->denied);
 }
 
-static void refuse_address(struct ask *ask, const struct net_address *address, const struct dialer_verdict *verdict)
+static void refuse_address(struct ask *ask, const struct net_address *address,
+                           const struct dialer_verdict *verdict)
 {
-	if (ask->denied != NET_VERDICT_ALLOWED && (ask->denied == NET_VERDICT_ASKED || verdict->verdict != NET_VERDICT_ASKED))
+	if (ask->denied != NET_VERDICT_ALLOWED &&
+	    (ask->denied == NET_VERDICT_ASKED || verdict->verdict != NET_VERDICT_ASKED))
 		return;
 	ask->denied = verdict->verdict;
 	ask->refused = ask->target;
@@ -136,7 +146,8 @@ static void refuse_address(struct ask *ask, const struct net_address *address, c
 	ask->refused.origin = verdict->origin;
 }
 
-static struct dialer_verdict decide(const struct dialer *dialer, const struct ask *ask, const struct net_address *address)
+static struct dialer_verdict decide(const struct dialer *dialer, const struct ask *ask,
+                                    const struct net_address *address)
 {
 	return dialer_decide(dialer, &ask->target, address);
 }
@@ -158,10 +169,12 @@ static bool is_trying(const struct ask *ask)
 }
 
 /* What is decided about is what is connected, with nothing in between that could change it. */
-static bool try_address(struct dialer *dialer, struct ask *ask, struct attempt *attempt, const struct net_address *address)
+static bool try_address(struct dialer *dialer, struct ask *ask, struct attempt *attempt,
+                        const struct net_address *address)
 {
 	struct dialer_verdict verdict = decide(dialer, ask, address);
-	size_t index = (size_t)(ask - dialer->asks) * DIALER_ATTEMPTS_MAX + (size_t)(attempt - ask->attempts);
+	size_t index = (size_t)(ask - dialer->asks) * DIALER_ATTEMPTS_MAX +
+	               (size_t)(attempt - ask->attempts);
 	int fd;
 
 	if (verdict.verdict != NET_VERDICT_ALLOWED) {
@@ -173,7 +186,8 @@ static bool try_address(struct dialer *dialer, struct ask *ask, struct attempt *
 		ask->error = -fd;
 		return false;
 	}
-	*attempt = (struct attempt){fd, dialer->now_ms, *address, verdict.origin, dialer->rules_changes};
+	*attempt = (struct attempt){fd, dialer->now_ms, *address, verdict.origin,
+	                            dialer->rules_changes};
 	if (!dialer_watch(dialer, fd, EPOLLOUT, DIALER_SOURCE_ATTEMPT, index)) {
 		attempt->fd = fd_close(fd);
 		ask->error = ENOMEM;
@@ -208,7 +222,8 @@ static void take_addresses(struct dialer *dialer, struct ask *ask)
 	const struct resolver_answer *answer = &dialer->lookup.names[ask->lookup].answer;
 
 	if (answer->count == 0) {
-		fail(dialer, ask, answer->error == ENOENT ? EHOSTUNREACH : answer->error, answer->error == ENOENT ? 0 : answer->error);
+		fail(dialer, ask, answer->error == ENOENT ? EHOSTUNREACH : answer->error,
+		     answer->error == ENOENT ? 0 : answer->error);
 		return;
 	}
 	ask->count = answer->count;
@@ -243,7 +258,8 @@ static bool find_free(struct dialer *dialer, uint32_t id, struct ask **ret_free)
 	return *ret_free;
 }
 
-static void connect_to_address(struct dialer *dialer, struct ask *ask, const struct net_address *address)
+static void connect_to_address(struct dialer *dialer, struct ask *ask,
+                               const struct net_address *address)
 {
 	ask->count = 1;
 	ask->addresses[0] = *address;
@@ -251,7 +267,8 @@ static void connect_to_address(struct dialer *dialer, struct ask *ask, const str
 }
 
 /* Whether there is more to do: what is not allowed is denied. */
-static bool check_verdict(struct dialer *dialer, struct ask *ask, const struct dialer_verdict *verdict)
+static bool check_verdict(struct dialer *dialer, struct ask *ask,
+                          const struct dialer_verdict *verdict)
 {
 	if (verdict->verdict == NET_VERDICT_ALLOWED)
 		return true;
@@ -262,7 +279,8 @@ static bool check_verdict(struct dialer *dialer, struct ask *ask, const struct d
 
 static void connect_to_name(struct dialer *dialer, struct ask *ask)
 {
-	struct dialer_verdict verdict = dialer_rules_name(&dialer->rules, ask->target.name, ask->target.port);
+	struct dialer_verdict verdict =
+		dialer_rules_name(&dialer->rules, ask->target.name, ask->target.port);
 
 	if (check_verdict(dialer, ask, &verdict))
 		look_up(dialer, ask, ask->target.name);
@@ -296,7 +314,8 @@ static void begin(struct dialer *dialer, struct ask *ask)
 	ask->target.has_proxy = false;
 	if (*ask->target.name)
 		ask->target.address = no_address;
-	if (dialer_rules_has_proxy(&dialer->rules, ask->target.name, &ask->target.address, ask->target.port))
+	if (dialer_rules_has_proxy(&dialer->rules, ask->target.name, &ask->target.address,
+	                           ask->target.port))
 		connect_by_proxy(dialer, ask);
 	else if (*ask->target.name)
 		connect_to_name(dialer, ask);
@@ -306,7 +325,8 @@ static void begin(struct dialer *dialer, struct ask *ask)
 
 static void connect_to(struct dialer *dialer, struct ask *ask)
 {
-	if (!connections_have_room(dialer) || count_asks(dialer) >= dialer->rules.memory->connections_max) {
+	if (!connections_have_room(dialer) ||
+	    count_asks(dialer) >= dialer->rules.memory->connections_max) {
 		finish(dialer, ask, EMFILE, -1);
 		dialer_tell(dialer, &ask->target, (struct egress_told){.kind = EGRESS_TOLD_FULL});
 	} else {
@@ -315,7 +335,8 @@ static void connect_to(struct dialer *dialer, struct ask *ask)
 }
 
 /* Only told of. A name that is allowed by now, or may be, is as good as not asked for. */
-static void note(struct dialer *dialer, const struct egress_ask *asked, struct dialer_target *target)
+static void note(struct dialer *dialer, const struct egress_ask *asked,
+                 struct dialer_target *target)
 {
 	struct dialer_verdict verdict;
 
@@ -326,7 +347,9 @@ static void note(struct dialer *dialer, const struct egress_ask *asked, struct d
 	verdict = dialer_rules_name(&dialer->rules, asked->name, 0);
 	target->origin = verdict.origin;
 	if (verdict.verdict != NET_VERDICT_ALLOWED && verdict.verdict != NET_VERDICT_ASKED)
-		dialer_tell(dialer, target, (struct egress_told){.kind = EGRESS_TOLD_DENIED, .verdict = (uint8_t)verdict.verdict});
+		dialer_tell(dialer, target,
+		            (struct egress_told){.kind = EGRESS_TOLD_DENIED,
+		                                 .verdict = (uint8_t)verdict.verdict});
 }
 
 bool asks_add(struct dialer *dialer, const struct egress_ask *asked)
@@ -341,8 +364,11 @@ bool asks_add(struct dialer *dialer, const struct egress_ask *asked)
 	}
 	if (!find_free(dialer, asked->id, &ask))
 		return false;
-	*ask = (struct ask){
-		.id = asked->id, .target = target, .port = asked->port, .deadline_ms = dialer->now_ms + DIALER_ASK_MS, .fd = -1};
+	*ask = (struct ask){.id = asked->id,
+	                    .target = target,
+	                    .port = asked->port,
+	                    .deadline_ms = dialer->now_ms + DIALER_ASK_MS,
+	                    .fd = -1};
 	for (size_t i = 0; i < DIALER_ATTEMPTS_MAX; i++)
 		ask->attempts[i].fd = -1;
 	connect_to(dialer, ask);
@@ -354,7 +380,8 @@ void asks_advance_known(struct dialer *dialer)
 	for (size_t i = 0; i < dialer->asks_end; i++) {
 		struct ask *ask = &dialer->asks[i];
 
-		if (ask->state == ASK_LOOKUP && dialer->lookup.names[ask->lookup].state == LOOKUP_KNOWN)
+		if (ask->state == ASK_LOOKUP &&
+		    dialer->lookup.names[ask->lookup].state == LOOKUP_KNOWN)
 			take_addresses(dialer, ask);
 	}
 }
@@ -408,7 +435,8 @@ static void ask_proxy(struct dialer *dialer, struct ask *ask, struct attempt *at
 	for (size_t i = 0; i < DIALER_ATTEMPTS_MAX; i++)
 		if (&ask->attempts[i] != attempt)
 			drop_attempt(dialer, &ask->attempts[i]);
-	r = tunnel_ask(&ask->tunnel, attempt->fd, ask->target.name, &ask->target.address, ask->target.port);
+	r = tunnel_ask(&ask->tunnel, attempt->fd, ask->target.name, &ask->target.address,
+	               ask->target.port);
 	dialer_unwatch(dialer, attempt->fd);
 	if (r == 0 && !dialer_watch(dialer, attempt->fd, EPOLLIN, DIALER_SOURCE_ATTEMPT, index))
 		r = -ENOMEM;
@@ -481,7 +509,9 @@ static uint64_t time_of(const struct ask *ask)
 		return ask->next_ms;
 	if (ask->state == ASK_HELD)
 		return ask->held_ms;
-	return ask->state == ASK_DIALING || ask->state == ASK_LOOKUP || ask->state == ASK_TUNNEL ? ask->deadline_ms : UINT64_MAX;
+	return ask->state == ASK_DIALING || ask->state == ASK_LOOKUP || ask->state == ASK_TUNNEL
+	               ? ask->deadline_ms
+	               : UINT64_MAX;
 }
 
 void asks_advance_time(struct dialer *dialer)
@@ -532,7 +562,8 @@ void asks_check(struct dialer *dialer)
 static int send_answer(struct dialer *dialer, struct ask *ask)
 {
 	const struct egress_answer answer = {EGRESS_ANSWER, ask->id, ask->answer};
-	int r = frame_send(dialer->front, &answer, sizeof answer, &ask->fd, ask->answer == 0, MSG_DONTWAIT);
+	int r = frame_send(dialer->front, &answer, sizeof answer, &ask->fd, ask->answer == 0,
+	                   MSG_DONTWAIT);
 
 	if (r < 0)
 		return r;
@@ -544,8 +575,10 @@ static int send_answer(struct dialer *dialer, struct ask *ask)
 
 static int send_rules(struct dialer *dialer)
 {
-	const struct egress_answer answer = {.kind = dialer->is_serving ? EGRESS_ANSWER_RULES : EGRESS_ANSWER_EXPECTED};
-	int r = frame_send(dialer->front, &answer, sizeof answer, &dialer->rules_due, 1, MSG_DONTWAIT);
+	const struct egress_answer answer = {.kind = dialer->is_serving ? EGRESS_ANSWER_RULES
+	                                                                : EGRESS_ANSWER_EXPECTED};
+	int r = frame_send(dialer->front, &answer, sizeof answer, &dialer->rules_due, 1,
+	                   MSG_DONTWAIT);
 
 	if (r == 0)
 		dialer->rules_due = fd_close(dialer->rules_due);

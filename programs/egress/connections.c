@@ -1,8 +1,10 @@
 /*
- * The connections that the front has, by the dialer's duplicates of them: counted, cut, and their end noticed. See dialer.h.
+ * The connections that the front has, by the dialer's duplicates of them: counted, cut, and their
+ * end noticed. See dialer.h.
  *
- * As the caller, without privilege. It never reads or writes one, nor disconnects it: a socket that connect(2) has set free could be
- * connected anew by the front, without being asked for, by MSG_FASTOPEN. One that is shut down cannot.
+ * As the caller, without privilege. It never reads or writes one, nor disconnects it: a socket that
+ * connect(2) has set free could be connected anew by the front, without being asked for, by
+ * MSG_FASTOPEN. One that is shut down cannot.
  */
 #include "programs/egress/dial.h"
 #include "programs/egress/dialer.h"
@@ -41,15 +43,19 @@ static uint64_t less(uint64_t count, uint64_t others)
 	return count > others ? count - others : 0;
 }
 
-/* What was passed to the network at least once: unlike what was acknowledged, it counts neither SYN nor FIN. */
+/* What was passed to the network at least once: unlike what was acknowledged, it counts neither SYN
+ * nor FIN. */
 static void finish(struct dialer *dialer, struct connection *connection)
 {
 	struct egress_told one = {.kind = EGRESS_TOLD_CLOSED, .verdict = (uint8_t)connection->cut};
 	struct tcp_info info;
 
 	if (read_info(connection->fd, &info)) {
-		one.sent_bytes = less(info.tcpi_bytes_sent, info.tcpi_bytes_retrans + (uint64_t)connection->target.asked);
-		one.received_bytes = less(info.tcpi_bytes_received, connection->has_end + (uint64_t)connection->target.answered);
+		one.sent_bytes = less(info.tcpi_bytes_sent,
+		                      info.tcpi_bytes_retrans + (uint64_t)connection->target.asked);
+		one.received_bytes =
+			less(info.tcpi_bytes_received,
+		             connection->has_end + (uint64_t)connection->target.answered);
 	}
 	dialer_unwatch(dialer, connection->fd);
 	connection->fd = fd_close(connection->fd);
@@ -57,7 +63,8 @@ static void finish(struct dialer *dialer, struct connection *connection)
 	dialer_tell(dialer, &connection->target, one);
 }
 
-/* One that has ended gives its place, if need be before all of it was sent. There is always one: see DIALER_CONNECTIONS_MAX. */
+/* One that has ended gives its place, if need be before all of it was sent. There is always one:
+ * see DIALER_CONNECTIONS_MAX. */
 static struct connection *find_room(struct dialer *dialer)
 {
 	struct connection *ending = NULL;
@@ -67,7 +74,8 @@ static struct connection *find_room(struct dialer *dialer)
 
 		if (connection->state == CONNECTION_FREE)
 			return connection;
-		if (connection->state == CONNECTION_ENDING && (!ending || connection->deadline_ms < ending->deadline_ms))
+		if (connection->state == CONNECTION_ENDING &&
+		    (!ending || connection->deadline_ms < ending->deadline_ms))
 			ending = connection;
 	}
 	if (dialer->connections_end < DIALER_CONNECTIONS_MAX)
@@ -81,22 +89,24 @@ void connections_take(struct dialer *dialer, int fd, const struct dialer_target 
 {
 	struct connection *connection = find_room(dialer);
 
-	/* Each change is told once: a socket that has ended on one side would be ready from then on. What it is already comes, too. */
-	if (!connection ||
-	    !dialer_watch(dialer, fd, EPOLLRDHUP | EPOLLET, DIALER_SOURCE_CONNECTION, (size_t)(connection - dialer->connections))) {
+	/* Each change is told once: a socket that has ended on one side would be ready from then
+	 * on. What it is already comes, too. */
+	if (!connection || !dialer_watch(dialer, fd, EPOLLRDHUP | EPOLLET, DIALER_SOURCE_CONNECTION,
+	                                 (size_t)(connection - dialer->connections))) {
 		(void)shutdown(fd, SHUT_RDWR);
 		fd_close(fd);
 		return;
 	}
-	*connection = (struct connection){CONNECTION_OPEN, fd, *target, NET_VERDICT_ALLOWED, false, UINT64_MAX};
+	*connection = (struct connection){CONNECTION_OPEN,     fd,    *target,
+	                                  NET_VERDICT_ALLOWED, false, UINT64_MAX};
 	dialer_tell(dialer, target, (struct egress_told){.kind = EGRESS_TOLD_CONNECTED});
 }
 
 /* Closed by both, or reset: only the latter is an error, if the front has not read it yet. */
 static bool has_sent_end(uint8_t state, uint32_t events)
 {
-	return state == DIAL_CLOSE_WAIT || state == DIAL_LAST_ACK || state == DIAL_CLOSING || state == DIAL_TIME_WAIT ||
-	       (state == DIAL_CLOSE && !(events & EPOLLERR));
+	return state == DIAL_CLOSE_WAIT || state == DIAL_LAST_ACK || state == DIAL_CLOSING ||
+	       state == DIAL_TIME_WAIT || (state == DIAL_CLOSE && !(events & EPOLLERR));
 }
 
 /* Shut down on both sides (HUP), it is over when nothing is left to be sent. */
@@ -128,12 +138,16 @@ static void notice_ends(struct dialer *dialer)
 	struct pollfd polled[DIALER_CONNECTIONS_MAX];
 
 	for (size_t i = 0; i < dialer->connections_end; i++)
-		polled[i] = (struct pollfd){dialer->connections[i].state == CONNECTION_OPEN ? dialer->connections[i].fd : -1, 0, 0};
+		polled[i] = (struct pollfd){dialer->connections[i].state == CONNECTION_OPEN
+		                                    ? dialer->connections[i].fd
+		                                    : -1,
+		                            0, 0};
 	if (poll(polled, dialer->connections_end, 0) <= 0)
 		return;
 	for (size_t i = 0; i < dialer->connections_end; i++)
 		if (polled[i].revents)
-			connections_advance(dialer, i, (uint32_t)polled[i].revents); /* the same bits */
+			connections_advance(dialer, i,
+			                    (uint32_t)polled[i].revents); /* the same bits */
 }
 
 /* The front may have shut one down right before it asked. */
@@ -167,14 +181,17 @@ void connections_check(struct dialer *dialer)
 		/* That there is no way any more is for the connection to find out. */
 		verdict = dialer_decide(dialer, target, &target->address);
 		if (verdict.verdict != NET_VERDICT_ALLOWED)
-			cut(dialer, connection, verdict.verdict == NET_VERDICT_ASKED ? NET_VERDICT_NO_RULE : verdict.verdict);
+			cut(dialer, connection,
+			    verdict.verdict == NET_VERDICT_ASKED ? NET_VERDICT_NO_RULE
+			                                         : verdict.verdict);
 	}
 }
 
 void connections_advance_time(struct dialer *dialer)
 {
 	for (size_t i = 0; i < dialer->connections_end; i++)
-		if (dialer->connections[i].state == CONNECTION_ENDING && dialer->connections[i].deadline_ms <= dialer->now_ms)
+		if (dialer->connections[i].state == CONNECTION_ENDING &&
+		    dialer->connections[i].deadline_ms <= dialer->now_ms)
 			finish(dialer, &dialer->connections[i]);
 }
 
@@ -183,7 +200,8 @@ uint64_t connections_next_ms(const struct dialer *dialer)
 	uint64_t next = UINT64_MAX;
 
 	for (size_t i = 0; i < dialer->connections_end; i++)
-		if (dialer->connections[i].state == CONNECTION_ENDING && dialer->connections[i].deadline_ms < next)
+		if (dialer->connections[i].state == CONNECTION_ENDING &&
+		    dialer->connections[i].deadline_ms < next)
 			next = dialer->connections[i].deadline_ms;
 	return next;
 }

@@ -17,8 +17,10 @@ union dial_sockaddr {
 	struct sockaddr_in6 v6;
 };
 
-/* The one way from an address to where it connects. A mapped address is one of IPv4, and nothing else. */
-static socklen_t make_sockaddr(const struct net_address *address, uint16_t port, union dial_sockaddr *ret_sockaddr)
+/* The one way from an address to where it connects. A mapped address is one of IPv4, and nothing
+ * else. */
+static socklen_t make_sockaddr(const struct net_address *address, uint16_t port,
+                               union dial_sockaddr *ret_sockaddr)
 {
 	union dial_sockaddr made = {0};
 
@@ -44,7 +46,8 @@ int dial_begin(const struct net_address *address, uint16_t port)
 
 	if (fd < 0)
 		return -errno;
-	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0 || setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on) < 0)
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on) < 0)
 		return -errno;
 	if (connect(fd, &to.any, length) < 0 && errno != EINPROGRESS)
 		return -errno;
@@ -58,7 +61,8 @@ int dial_result(int fd)
 	const union dial_sockaddr nowhere = {.v4 = {.sin_family = AF_INET}};
 	int error = 0;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_size) < 0 || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_size) < 0 ||
+	    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0)
 		return -errno;
 	if (error != 0)
 		return -error;
@@ -67,8 +71,9 @@ int dial_result(int fd)
 	if (info.tcpi_state == DIAL_CLOSE)
 		return -ECONNRESET;
 	/*
-	 * Asked again, the kernel takes note that it is connected: a socket that is still "connecting", and is reset then, could be
-	 * connected anew by whoever holds it (MSG_FASTOPEN). The address does not count.
+	 * Asked again, the kernel takes note that it is connected: a socket that is still
+	 * "connecting", and is reset then, could be connected anew by whoever holds it
+	 * (MSG_FASTOPEN). The address does not count.
 	 */
 	return connect(fd, &nowhere.any, sizeof nowhere.v4) < 0 && errno != EISCONN ? -errno : 0;
 }

@@ -1,5 +1,6 @@
 /*
- * One attempt to connect: a socket that is on its way to an address that was decided about a moment before.
+ * One attempt to connect: a socket that is on its way to an address that was decided about a moment
+ * before.
  *
  * As the caller, without privilege; nothing here waits. connect(2), tcp(7)
  */
@@ -9,7 +10,8 @@
 
 #include <linux/filter.h>
 
-/* What tcp_info tells, in the kernel's numbers: the C libraries have a struct that is too old, or none beside these. tcp_states.h */
+/* What tcp_info tells, in the kernel's numbers: the C libraries have a struct that is too old, or
+ * none beside these. tcp_states.h */
 enum dial_state {
 	DIAL_SYN_SENT = 2,
 	DIAL_SYN_RECV = 3,
@@ -21,8 +23,9 @@ enum dial_state {
 };
 
 /*
- * Instructions for lockdown_filter_with(): the kernel kills the process for any socket but such as dial_begin() makes. One of another
- * family leads to the caller's session bus, or to whatever else serves the caller by a name. seccomp(2)
+ * Instructions for lockdown_filter_with(): the kernel kills the process for any socket but such as
+ * dial_begin() makes. One of another family leads to the caller's session bus, or to whatever else
+ * serves the caller by a name. seccomp(2)
  */
 #define DIAL_CHECKS 10
 extern const struct sock_filter dial_checks[DIAL_CHECKS];

@@ -1,5 +1,6 @@
 /*
- * The dialer's loop: what comes from the front, the supervisor and the resolver, what becomes of sockets, and time. See dialer.h.
+ * The dialer's loop: what comes from the front, the supervisor and the resolver, what becomes of
+ * sockets, and time. See dialer.h.
  *
  * As the caller, without privilege. What is no packet that may be sent to it ends it.
  */
@@ -15,14 +16,16 @@
 #define SOURCE_SHIFT 32
 #define TELLS_MAX    TOLD_MAX /* at once */
 
-static bool control(const struct dialer *dialer, int operation, int fd, uint32_t events, uint64_t data)
+static bool control(const struct dialer *dialer, int operation, int fd, uint32_t events,
+                    uint64_t data)
 {
 	struct epoll_event event = {.events = events, .data.u64 = data};
 
 	return epoll_ctl(dialer->epoll, operation, fd, &event) == 0;
 }
 
-bool dialer_watch(const struct dialer *dialer, int fd, uint32_t events, enum dialer_source source, size_t index)
+bool dialer_watch(const struct dialer *dialer, int fd, uint32_t events, enum dialer_source source,
+                  size_t index)
 {
 	return control(dialer, EPOLL_CTL_ADD, fd, events, (uint64_t)source << SOURCE_SHIFT | index);
 }
@@ -33,25 +36,30 @@ void dialer_unwatch(const struct dialer *dialer, int fd)
 }
 
 /* Waits for something else of a descriptor that is watched already, or not yet (`watched`: 0). */
-static int rewatch(const struct dialer *dialer, int fd, uint32_t *watched, uint32_t events, enum dialer_source source)
+static int rewatch(const struct dialer *dialer, int fd, uint32_t *watched, uint32_t events,
+                   enum dialer_source source)
 {
 	int operation = *watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
-	if (*watched != events && !control(dialer, operation, fd, events, (uint64_t)source << SOURCE_SHIFT))
+	if (*watched != events &&
+	    !control(dialer, operation, fd, events, (uint64_t)source << SOURCE_SHIFT))
 		return -errno;
 	*watched = events;
 	return 0;
 }
 
-_Static_assert(sizeof(struct net_rule) == sizeof(((struct egress_told *)NULL)->rule), "what is told of a rule is a rule");
+_Static_assert(sizeof(struct net_rule) == sizeof(((struct egress_told *)NULL)->rule),
+               "what is told of a rule is a rule");
 
-/* Zeros where there is none. The rules are those in force: of an older decision nothing is told but how it ended. */
+/* Zeros where there is none. The rules are those in force: of an older decision nothing is told but
+ * how it ended. */
 static void write_rule(const struct ruleset *rules, uint32_t origin, struct egress_told *one)
 {
 	const struct net_record *record = NULL;
 	struct net_rule rule;
 
-	while (origin && (record = net_list_next(ruleset_list(rules), record)) && record->origin != origin)
+	while (origin && (record = net_list_next(ruleset_list(rules), record)) &&
+	       record->origin != origin)
 		;
 	if (!record)
 		return;
@@ -61,7 +69,9 @@ static void write_rule(const struct ruleset *rules, uint32_t origin, struct egre
 
 void dialer_tell(struct dialer *dialer, const struct dialer_target *target, struct egress_told one)
 {
-	one.origin = one.verdict == NET_VERDICT_ASKED ? 0 : target->origin; /* what could allow it has not denied it */
+	one.origin = one.verdict == NET_VERDICT_ASKED
+	                     ? 0
+	                     : target->origin; /* what could allow it has not denied it */
 	one.port = target->port;
 	memcpy(one.address, &target->address, sizeof one.address);
 	memcpy(one.name, target->name, sizeof one.name);
@@ -70,11 +80,14 @@ void dialer_tell(struct dialer *dialer, const struct dialer_target *target, stru
 	told_add(&dialer->told, &one, dialer->now_ms);
 }
 
-struct dialer_verdict dialer_decide(const struct dialer *dialer, const struct dialer_target *target, const struct net_address *address)
+struct dialer_verdict dialer_decide(const struct dialer *dialer, const struct dialer_target *target,
+                                    const struct net_address *address)
 {
 	if (target->has_proxy)
-		return dialer_rules_by_proxy(&dialer->rules, dialer->netlink, target->name, &target->address, target->port);
-	return dialer_rules_decide(&dialer->rules, dialer->netlink, target->name, address, target->port);
+		return dialer_rules_by_proxy(&dialer->rules, dialer->netlink, target->name,
+		                             &target->address, target->port);
+	return dialer_rules_decide(&dialer->rules, dialer->netlink, target->name, address,
+	                           target->port);
 }
 
 /* 0, also where the supervisor takes nothing more for now. */
@@ -82,7 +95,9 @@ static int tell(struct dialer *dialer)
 {
 	static struct egress_told one; /* with padding that is zero */
 
-	for (size_t i = 0; !dialer->supervisor_is_full && i < TELLS_MAX && told_due(&dialer->told, dialer->now_ms, &one); i++) {
+	for (size_t i = 0; !dialer->supervisor_is_full && i < TELLS_MAX &&
+	                   told_due(&dialer->told, dialer->now_ms, &one);
+	     i++) {
 		int r;
 
 		one.open = connections_count(dialer);
@@ -103,7 +118,8 @@ static int answer(struct dialer *dialer)
 	if (dialer->front_is_full || dialer->retry_ms > dialer->now_ms)
 		return 0;
 	r = asks_answer(dialer);
-	dialer->retry_ms = r == -ETOOMANYREFS || r == -ENOBUFS ? dialer->now_ms + DIALER_RETRY_MS : 0;
+	dialer->retry_ms =
+		r == -ETOOMANYREFS || r == -ENOBUFS ? dialer->now_ms + DIALER_RETRY_MS : 0;
 	dialer->front_is_full = r == -EAGAIN;
 	return dialer->retry_ms != 0 || dialer->front_is_full ? 0 : r;
 }
@@ -150,7 +166,8 @@ static int hear_supervisor(struct dialer *dialer, struct frame *frame, int flags
 	if (frame->length == sizeof order && frame->fd_count == 1) {
 		memcpy(&order, frame->bytes, sizeof order);
 		dialer->is_serving = dialer->is_serving || order == EGRESS_ORDER_RULES;
-		if (order == EGRESS_ORDER_RULES || (order == EGRESS_ORDER_EXPECTED && !dialer->is_serving))
+		if (order == EGRESS_ORDER_RULES ||
+		    (order == EGRESS_ORDER_EXPECTED && !dialer->is_serving))
 			r = take_rules(dialer, &frame->fds[0]);
 	}
 	frame_close_fds(frame);
@@ -163,11 +180,15 @@ static int handle(struct dialer *dialer, const struct epoll_event *event, struct
 
 	switch ((enum dialer_source)(event->data.u64 >> SOURCE_SHIFT)) {
 	case DIALER_SOURCE_FRONT:
-		dialer->front_is_full = dialer->front_is_full && !(event->events & (EPOLLOUT | EPOLLHUP));
+		dialer->front_is_full =
+			dialer->front_is_full && !(event->events & (EPOLLOUT | EPOLLHUP));
 		return event->events & ~(uint32_t)EPOLLOUT ? hear_front(dialer, frame) : 0;
 	case DIALER_SOURCE_SUPERVISOR:
-		dialer->supervisor_is_full = dialer->supervisor_is_full && !(event->events & (EPOLLOUT | EPOLLHUP));
-		return event->events & ~(uint32_t)EPOLLOUT ? hear_supervisor(dialer, frame, MSG_DONTWAIT) : 0;
+		dialer->supervisor_is_full =
+			dialer->supervisor_is_full && !(event->events & (EPOLLOUT | EPOLLHUP));
+		return event->events & ~(uint32_t)EPOLLOUT
+		               ? hear_supervisor(dialer, frame, MSG_DONTWAIT)
+		               : 0;
 	case DIALER_SOURCE_RESOLVER:
 		if (event->events & ~(uint32_t)EPOLLOUT)
 			lookup_receive(&dialer->lookup, dialer->now_ms);
@@ -194,19 +215,24 @@ static int watch_resolver(struct dialer *dialer)
 	}
 	if (resolver < 0)
 		return 0;
-	return rewatch(dialer, resolver, &dialer->resolver_events, lookup_is_waiting(&dialer->lookup) ? EPOLLIN | EPOLLOUT : EPOLLIN,
+	return rewatch(dialer, resolver, &dialer->resolver_events,
+	               lookup_is_waiting(&dialer->lookup) ? EPOLLIN | EPOLLOUT : EPOLLIN,
 	               DIALER_SOURCE_RESOLVER);
 }
 
-/* What the front asks waits in its socket while it does not take what it was answered. That it has ended shows in any case: HUP. */
+/* What the front asks waits in its socket while it does not take what it was answered. That it has
+ * ended shows in any case: HUP. */
 static int watch(struct dialer *dialer)
 {
-	uint32_t front = asks_are_answered(dialer) ? EPOLLIN : dialer->front_is_full ? EPOLLOUT : EPOLLERR;
+	uint32_t front = asks_are_answered(dialer) ? EPOLLIN
+	                 : dialer->front_is_full   ? EPOLLOUT
+	                                           : EPOLLERR;
 	int r = rewatch(dialer, dialer->front, &dialer->front_events, front, DIALER_SOURCE_FRONT);
 
 	if (r == 0)
 		r = rewatch(dialer, dialer->supervisor, &dialer->supervisor_events,
-		            dialer->supervisor_is_full ? EPOLLIN | EPOLLOUT : EPOLLIN, DIALER_SOURCE_SUPERVISOR);
+		            dialer->supervisor_is_full ? EPOLLIN | EPOLLOUT : EPOLLIN,
+		            DIALER_SOURCE_SUPERVISOR);
 	return r == 0 ? watch_resolver(dialer) : r;
 }
 

@@ -1,8 +1,9 @@
 /*
- * The dialer's state, and what its parts do for one another: asks of the front become attempts to connect, and those connections.
+ * The dialer's state, and what its parts do for one another: asks of the front become attempts to
+ * connect, and those connections.
  *
- * One process without threads, as the caller and without privilege; nothing waits but dialer_run() for all of it. See egress.h for
- * whom it hears, and what is believed: nothing.
+ * One process without threads, as the caller and without privilege; nothing waits but dialer_run()
+ * for all of it. See egress.h for whom it hears, and what is believed: nothing.
  */
 #pragma once
 
@@ -11,23 +12,26 @@
 #include "programs/egress/told.h"
 #include "programs/egress/tunnel.h"
 
-#define DIALER_ASKS_MAX        (EGRESS_CONNECTIONS_MAX + 1) /* one is refused at a time */
-#define DIALER_CONNECTIONS_MAX (2 * EGRESS_CONNECTIONS_MAX) /* half of them at most have ended, but for what is still to be sent */
-#define DIALER_ATTEMPTS_MAX    4                            /* of one ask at once */
-#define DIALER_STAGGER_MS      250                          /* RFC 8305, 5 */
-#define DIALER_ATTEMPT_MS      7000                         /* then another address may have its place */
+#define DIALER_ASKS_MAX (EGRESS_CONNECTIONS_MAX + 1) /* one is refused at a time */
+/* half of them at most have ended, but for what is still to be sent */
+#define DIALER_CONNECTIONS_MAX (2 * EGRESS_CONNECTIONS_MAX)
+#define DIALER_ATTEMPTS_MAX    4    /* of one ask at once */
+#define DIALER_STAGGER_MS      250  /* RFC 8305, 5 */
+#define DIALER_ATTEMPT_MS      7000 /* then another address may have its place */
 #define DIALER_ASK_MS          30000
 #define DIALER_ENDING_MS       5000
-#define DIALER_HELD_MAX        64   /* that wait for somebody who is asked about them, */
+#define DIALER_HELD_MAX        64 /* that wait for somebody who is asked about them, */
 #define DIALER_HELD_MS         8000 /* each for so long: programs do not wait much longer for an answer */
-#define DIALER_RETRY_MS        20   /* where too many descriptors of the user's are on their way: ETOOMANYREFS, unix(7) */
+/* where too many descriptors of the user's are on their way: ETOOMANYREFS, unix(7) */
+#define DIALER_RETRY_MS 20
 
 /* What a descriptor that is waited for belongs to. */
 enum dialer_source {
 	DIALER_SOURCE_FRONT,
 	DIALER_SOURCE_SUPERVISOR,
 	DIALER_SOURCE_RESOLVER,
-	DIALER_SOURCE_ATTEMPT,    /* index: of the ask, times DIALER_ATTEMPTS_MAX, and of the attempt */
+	DIALER_SOURCE_ATTEMPT, /* index: of the ask, times DIALER_ATTEMPTS_MAX, and of the attempt
+	                        */
 	DIALER_SOURCE_CONNECTION, /* index: of the connection */
 };
 
@@ -37,7 +41,8 @@ struct dialer_target {
 	uint16_t port;
 	struct net_address address;
 	uint32_t origin;
-	bool has_proxy;           /* then the address is what the program wanted, or zeros, and not where the proxy is */
+	bool has_proxy; /* then the address is what the program wanted, or zeros, and not where the
+	                   proxy is */
 	uint32_t asked, answered; /* bytes that were the proxy's */
 };
 
@@ -95,7 +100,7 @@ struct connection {
 struct dialer {
 	int front, supervisor, epoll, netlink;
 	uint32_t front_events, supervisor_events, resolver_events; /* what is waited for */
-	int resolver;                                              /* the socket that is waited for, or -1 */
+	int resolver; /* the socket that is waited for, or -1 */
 	uint64_t now_ms;
 	uint64_t retry_ms; /* when answers are tried again; 0: at once */
 	bool front_is_full, supervisor_is_full;
@@ -110,35 +115,43 @@ struct dialer {
 	struct connection connections[DIALER_CONNECTIONS_MAX];
 };
 
-/* Serves until the front or the supervisor ends, or sends what is no packet: 0 and -EBADMSG. Else -errno. */
+/* Serves until the front or the supervisor ends, or sends what is no packet: 0 and -EBADMSG. Else
+ * -errno. */
 _must_check_ int dialer_run(struct dialer *dialer);
 
 /* Waits for `events` of the descriptor, or no longer. False: it cannot. */
-_must_check_ bool dialer_watch(const struct dialer *dialer, int fd, uint32_t events, enum dialer_source source, size_t index);
+_must_check_ bool dialer_watch(const struct dialer *dialer, int fd, uint32_t events,
+                               enum dialer_source source, size_t index);
 void dialer_unwatch(const struct dialer *dialer, int fd);
 
 /* Tells the supervisor, in time. Of `one` only what is not the target's need be filled in. */
 void dialer_tell(struct dialer *dialer, const struct dialer_target *target, struct egress_told one);
 
-/* What is decided about where it leads: by way of the proxy, or by the address that is connected. */
-struct dialer_verdict dialer_decide(const struct dialer *dialer, const struct dialer_target *target, const struct net_address *address);
+/* What is decided about where it leads: by way of the proxy, or by the address that is connected.
+ */
+struct dialer_verdict dialer_decide(const struct dialer *dialer, const struct dialer_target *target,
+                                    const struct net_address *address);
 
-/* Whether a packet of the front is one that it may send; whatever it has to say of ids is asks_add()'s. */
+/* Whether a packet of the front is one that it may send; whatever it has to say of ids is
+ * asks_add()'s. */
 bool asks_is_sound(const struct egress_ask *ask);
 
 /* Takes what the front asks for. False: the id is asked about already. */
 _must_check_ bool asks_add(struct dialer *dialer, const struct egress_ask *ask);
 
-/* Goes on with those whose name is known now, whose attempt is ready, and whose time has come; when that will be. */
+/* Goes on with those whose name is known now, whose attempt is ready, and whose time has come; when
+ * that will be. */
 void asks_advance_known(struct dialer *dialer);
 void asks_advance_attempt(struct dialer *dialer, size_t index);
 void asks_advance_time(struct dialer *dialer);
 uint64_t asks_next_ms(const struct dialer *dialer);
 
-/* Other rules are in force: what they do not allow is denied, though the front was about to have it. */
+/* Other rules are in force: what they do not allow is denied, though the front was about to have
+ * it. */
 void asks_check(struct dialer *dialer);
 
-/* Gives the front what it has not taken yet. 0; -EAGAIN: it takes nothing more for now; else it is gone. */
+/* Gives the front what it has not taken yet. 0; -EAGAIN: it takes nothing more for now; else it is
+ * gone. */
 _must_check_ int asks_answer(struct dialer *dialer);
 bool asks_are_answered(const struct dialer *dialer);
 
@@ -149,7 +162,8 @@ bool connections_have_room(struct dialer *dialer);
 /* Keeps the connected socket, and counts what goes through it. */
 void connections_take(struct dialer *dialer, int fd, const struct dialer_target *target);
 
-/* Something became of one, by epoll(7); of all, whatever the rules do not allow is cut; whose time has come is over. */
+/* Something became of one, by epoll(7); of all, whatever the rules do not allow is cut; whose time
+ * has come is over. */
 void connections_advance(struct dialer *dialer, size_t index, uint32_t events);
 void connections_check(struct dialer *dialer);
 void connections_advance_time(struct dialer *dialer);

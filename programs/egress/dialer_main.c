@@ -1,11 +1,14 @@
 /*
- * yett-dialer: connects to where a sandbox's front asks it to, if the rules allow it, and passes the sockets on. Its descriptors are those
- * of enum dialer_fd, and what is said on them stands in egress.h.
+ * yett-dialer: connects to where a sandbox's front asks it to, if the rules allow it, and passes
+ * the sockets on. Its descriptors are those of enum dialer_fd, and what is said on them stands in
+ * egress.h.
  *
- * Theory of operation: it is in the host's network namespace under the ids of the caller, so that the host's firewall and accounting see
- * the caller. It starts as root, or as the caller in personal mode; a stage's number is its exit status when the stage fails, and after the
- * last one it can make TCP sockets and memory, and hand them over. The front is inside, and what it connects to is the internet: it
- * believes neither. It must never connect to what it has not decided about in the same breath.
+ * Theory of operation: it is in the host's network namespace under the ids of the caller, so that
+ * the host's firewall and accounting see the caller. It starts as root, or as the caller in
+ * personal mode; a stage's number is its exit status when the stage fails, and after the last one
+ * it can make TCP sockets and memory, and hand them over. The front is inside, and what it connects
+ * to is the internet: it believes neither. It must never connect to what it has not decided about
+ * in the same breath.
  */
 #include "helper/plan/plan.h"
 #include "helper/privilege/lockdown.h"
@@ -37,7 +40,8 @@ enum stage {
 	STAGE_SOCKETS,
 	STAGE_KEEPER,
 	STAGE_FILTER,
-	STAGE_PACKET, /* what it was sent is no packet that it may be sent, or rules that are none */
+	STAGE_PACKET, /* what it was sent is no packet that it may be sent, or rules that are none
+	               */
 	STAGE_SERVICE /* anything else, while it served */,
 };
 
@@ -69,17 +73,25 @@ static bool read_plan(struct caller *ret_caller)
 	uid_t asker;
 	uint64_t shape;
 
-	/* of another version, the bytes at these places are anything; and root's network is for who asked as root */
-	return read_at(DIALER_FD_PLAN, &shape, sizeof shape, offsetof(struct plan, shape)) && shape == PLAN_SHAPE &&
+	/* of another version, the bytes at these places are anything; and root's network is for who
+	 * asked as root */
+	return read_at(DIALER_FD_PLAN, &shape, sizeof shape, offsetof(struct plan, shape)) &&
+	       shape == PLAN_SHAPE &&
 	       read_at(DIALER_FD_PLAN, &asker, sizeof asker, offsetof(struct plan, asker.uid)) &&
-	       read_at(DIALER_FD_PLAN, &ret_caller->uid, sizeof ret_caller->uid, offsetof(struct plan, caller_uid)) &&
-	       read_at(DIALER_FD_PLAN, &ret_caller->gid, sizeof ret_caller->gid, offsetof(struct plan, caller_gid)) &&
-	       read_at(DIALER_FD_PLAN, &ret_caller->groups_count, sizeof ret_caller->groups_count, offsetof(struct plan, groups_count)) &&
-	       read_at(DIALER_FD_PLAN, ret_caller->groups, sizeof ret_caller->groups, offsetof(struct plan, groups)) &&
-	       ret_caller->groups_count <= PLAN_GROUPS_MAX && (ret_caller->uid != 0 || asker == 0) && close(DIALER_FD_PLAN) == 0;
+	       read_at(DIALER_FD_PLAN, &ret_caller->uid, sizeof ret_caller->uid,
+	               offsetof(struct plan, caller_uid)) &&
+	       read_at(DIALER_FD_PLAN, &ret_caller->gid, sizeof ret_caller->gid,
+	               offsetof(struct plan, caller_gid)) &&
+	       read_at(DIALER_FD_PLAN, &ret_caller->groups_count, sizeof ret_caller->groups_count,
+	               offsetof(struct plan, groups_count)) &&
+	       read_at(DIALER_FD_PLAN, ret_caller->groups, sizeof ret_caller->groups,
+	               offsetof(struct plan, groups)) &&
+	       ret_caller->groups_count <= PLAN_GROUPS_MAX &&
+	       (ret_caller->uid != 0 || asker == 0) && close(DIALER_FD_PLAN) == 0;
 }
 
-/* No file, no core (1: core(5)). Processes are the filter's to forbid: the caller may have any number. */
+/* No file, no core (1: core(5)). Processes are the filter's to forbid: the caller may have any
+ * number. */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -92,21 +104,25 @@ static bool limit(void)
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-/* A root that can become another becomes the caller; whoever else starts it is the caller already, as in personal mode. */
+/* A root that can become another becomes the caller; whoever else starts it is the caller already,
+ * as in personal mode. */
 static bool become(const struct caller *caller, bool is_root)
 {
 	uid_t uids[3];
 	gid_t gids[3];
 
-	if (is_root && (setgroups(caller->groups_count, caller->groups) < 0 || setresgid(caller->gid, caller->gid, caller->gid) < 0 ||
+	if (is_root && (setgroups(caller->groups_count, caller->groups) < 0 ||
+	                setresgid(caller->gid, caller->gid, caller->gid) < 0 ||
 	                setresuid(caller->uid, caller->uid, caller->uid) < 0))
 		return false;
-	return getresuid(&uids[0], &uids[1], &uids[2]) == 0 && getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == caller->uid &&
-	       uids[1] == caller->uid && uids[2] == caller->uid && gids[0] == caller->gid && gids[1] == caller->gid &&
-	       gids[2] == caller->gid;
+	return getresuid(&uids[0], &uids[1], &uids[2]) == 0 &&
+	       getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == caller->uid &&
+	       uids[1] == caller->uid && uids[2] == caller->uid && gids[0] == caller->gid &&
+	       gids[1] == caller->gid && gids[2] == caller->gid;
 }
 
-/* Packets, TCP sockets, of which none is read but a proxy's answer, and memory. No path, no process, no signal. */
+/* Packets, TCP sockets, of which none is read but a proxy's answer, and memory. No path, no
+ * process, no signal. */
 static bool enter_filter(void)
 {
 	static const int calls[] = {
@@ -159,7 +175,8 @@ static bool enter_filter(void)
 
 static void lock_down(int argc)
 {
-	static const int kept[] = {DIALER_FD_FRONT, DIALER_FD_SUPERVISOR, DIALER_FD_PLAN, DIALER_FD_RESOLVER};
+	static const int kept[] = {DIALER_FD_FRONT, DIALER_FD_SUPERVISOR, DIALER_FD_PLAN,
+	                           DIALER_FD_RESOLVER};
 	bool is_root = lockdown_can_leave_root();
 	struct caller caller;
 
@@ -179,10 +196,12 @@ static void lock_down(int argc)
 
 int main(int argc, char **argv)
 {
-	static struct dialer dialer; /* all of it 0 at first: else the program's file had half a MiB of it */
+	static struct dialer
+		dialer; /* all of it 0 at first: else the program's file had half a MiB of it */
 	int r;
 
-	(void)prctl(PR_SET_NAME, argv[0], 0, 0, 0); /* else it is the number of a descriptor: execveat(2) */
+	(void)prctl(PR_SET_NAME, argv[0], 0, 0,
+	            0); /* else it is the number of a descriptor: execveat(2) */
 	lock_down(argc);
 	dialer.front = DIALER_FD_FRONT;
 	dialer.supervisor = DIALER_FD_SUPERVISOR;
@@ -190,7 +209,9 @@ int main(int argc, char **argv)
 	dialer.netlink = route_open();
 	dialer.epoll = epoll_create1(EPOLL_CLOEXEC);
 	need(dialer.netlink >= 0 && dialer.epoll >= 0, STAGE_SOCKETS);
-	need(keeper_start(DIALER_FD_RESOLVER, dialer.lookup.sockets) == 0 && close(DIALER_FD_RESOLVER) == 0, STAGE_KEEPER);
+	need(keeper_start(DIALER_FD_RESOLVER, dialer.lookup.sockets) == 0 &&
+	             close(DIALER_FD_RESOLVER) == 0,
+	     STAGE_KEEPER);
 	need(signal(SIGCHLD, SIG_IGN) != SIG_ERR, STAGE_KEEPER); /* nobody waits for it */
 	need(enter_filter(), STAGE_FILTER);
 	r = dialer_run(&dialer);

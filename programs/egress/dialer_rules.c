@@ -11,7 +11,8 @@ static struct dialer_verdict verdict_of(enum net_verdict verdict, const struct n
 
 static bool is_to_be_asked(const struct ruleset *rules, enum net_verdict verdict)
 {
-	return rules->memory->asks && verdict != NET_VERDICT_ALLOWED && verdict != NET_VERDICT_DENIED_BY_RULE;
+	return rules->memory->asks && verdict != NET_VERDICT_ALLOWED &&
+	       verdict != NET_VERDICT_DENIED_BY_RULE;
 }
 
 static enum net_match_mode mode_of(const struct ruleset *rules)
@@ -19,47 +20,56 @@ static enum net_match_mode mode_of(const struct ruleset *rules)
 	return rules->memory->mode == EGRESS_OPEN ? NET_MATCH_OPEN : NET_MATCH_LIMITED;
 }
 
-struct dialer_verdict dialer_rules_name(const struct ruleset *rules, const char *name, uint16_t port)
+struct dialer_verdict dialer_rules_name(const struct ruleset *rules, const char *name,
+                                        uint16_t port)
 {
 	const struct net_record *record = NULL, *asked = NULL;
-	enum net_verdict verdict = net_match_name(rules->match, name, port, NET_LIST_ALLOW, &record);
+	enum net_verdict verdict =
+		net_match_name(rules->match, name, port, NET_LIST_ALLOW, &record);
 
 	if (verdict == NET_VERDICT_NO_RULE && rules->memory->mode == EGRESS_OPEN)
 		verdict = NET_VERDICT_ALLOWED;
-	if (is_to_be_asked(rules, verdict) && net_match_name(rules->match, name, port, NET_LIST_ASK, &asked) == NET_VERDICT_ALLOWED)
+	if (is_to_be_asked(rules, verdict) &&
+	    net_match_name(rules->match, name, port, NET_LIST_ASK, &asked) == NET_VERDICT_ALLOWED)
 		return verdict_of(NET_VERDICT_ASKED, asked);
 	return verdict_of(verdict, record);
 }
 
 /* The rule that names this one address of the host, and so means it; NULL: none. */
-static const struct net_record *find_own(const struct ruleset *rules, const struct net_question *question)
+static const struct net_record *find_own(const struct ruleset *rules,
+                                         const struct net_question *question)
 {
 	const struct net_list *list = ruleset_list(rules);
 
 	for (const struct net_record *record = NULL; (record = net_list_next(list, record));) {
 		const struct net_address *network = net_list_network(record);
 
-		if (record->list == question->by && network && record->prefix == NET_ADDRESS_PREFIX_MAX &&
-		    net_address_compare(network, &question->address) == 0 && record->port_first <= question->port &&
-		    question->port <= record->port_last &&
-		    (record->kind == NET_RULE_ADDRESS || (question->name && strcmp(net_list_name(record), question->name) == 0)))
+		if (record->list == question->by && network &&
+		    record->prefix == NET_ADDRESS_PREFIX_MAX &&
+		    net_address_compare(network, &question->address) == 0 &&
+		    record->port_first <= question->port && question->port <= record->port_last &&
+		    (record->kind == NET_RULE_ADDRESS ||
+		     (question->name && strcmp(net_list_name(record), question->name) == 0)))
 			return record;
 	}
 	return NULL;
 }
 
 /* Of what the rules allow: whether it leads to this host after all, or nowhere. */
-static struct dialer_verdict follow(const struct ruleset *rules, int netlink, const struct net_question *question,
+static struct dialer_verdict follow(const struct ruleset *rules, int netlink,
+                                    const struct net_question *question,
                                     struct dialer_verdict verdict)
 {
 	struct net_address embedded[NET_ADDRESS_EMBEDDED_MAX];
 	size_t count = net_address_embedded(&question->address, embedded);
 	enum route route = ROUTE_OUT;
 
-	/* What a gateway or tunnel, perhaps this host's, makes of it. Where there is no way to that, it need not have one. */
+	/* What a gateway or tunnel, perhaps this host's, makes of it. Where there is no way to
+	 * that, it need not have one. */
 	for (size_t i = 0; i < count; i++)
 		if (route_ask(netlink, &embedded[i], &route) == 0 && route != ROUTE_OUT)
-			return verdict_of(route == ROUTE_LOCAL ? NET_VERDICT_LOCAL : NET_VERDICT_NEVER, NULL);
+			return verdict_of(
+				route == ROUTE_LOCAL ? NET_VERDICT_LOCAL : NET_VERDICT_NEVER, NULL);
 	/* Loopback: the rules allow it only if one names it. */
 	if (net_address_kind(&question->address) == NET_ADDRESS_LOCAL)
 		return verdict;
@@ -74,7 +84,8 @@ static struct dialer_verdict follow(const struct ruleset *rules, int netlink, co
 	return verdict_of(NET_VERDICT_NEVER, NULL);
 }
 
-static struct dialer_verdict decide_by(const struct ruleset *rules, int netlink, struct net_question question, enum net_list_kind by)
+static struct dialer_verdict decide_by(const struct ruleset *rules, int netlink,
+                                       struct net_question question, enum net_list_kind by)
 {
 	const struct net_record *record = NULL;
 	struct dialer_verdict verdict;
@@ -82,10 +93,12 @@ static struct dialer_verdict decide_by(const struct ruleset *rules, int netlink,
 	question.by = by;
 	verdict = verdict_of(net_match_decide(rules->match, &question, &record), NULL);
 	verdict.origin = record ? record->origin : 0;
-	return verdict.verdict == NET_VERDICT_ALLOWED ? follow(rules, netlink, &question, verdict) : verdict;
+	return verdict.verdict == NET_VERDICT_ALLOWED ? follow(rules, netlink, &question, verdict)
+	                                              : verdict;
 }
 
-struct dialer_verdict dialer_rules_decide(const struct ruleset *rules, int netlink, const char *name, const struct net_address *address,
+struct dialer_verdict dialer_rules_decide(const struct ruleset *rules, int netlink,
+                                          const char *name, const struct net_address *address,
                                           uint16_t port)
 {
 	const struct net_question question = {
@@ -100,24 +113,32 @@ struct dialer_verdict dialer_rules_decide(const struct ruleset *rules, int netli
 	if (!is_to_be_asked(rules, verdict.verdict))
 		return verdict;
 	asked = decide_by(rules, netlink, question, NET_LIST_ASK);
-	return asked.verdict == NET_VERDICT_ALLOWED ? (struct dialer_verdict){NET_VERDICT_ASKED, asked.origin, 0} : verdict;
+	return asked.verdict == NET_VERDICT_ALLOWED
+	               ? (struct dialer_verdict){NET_VERDICT_ASKED, asked.origin, 0}
+	               : verdict;
 }
 
-bool dialer_rules_has_proxy(const struct ruleset *rules, const char *name, const struct net_address *address, uint16_t port)
+bool dialer_rules_has_proxy(const struct ruleset *rules, const char *name,
+                            const struct net_address *address, uint16_t port)
 {
-	return rules->proxy && !net_match_is_direct(rules->match, *name ? name : NULL, address, port);
+	return rules->proxy &&
+	       !net_match_is_direct(rules->match, *name ? name : NULL, address, port);
 }
 
-struct dialer_verdict dialer_rules_by_proxy(const struct ruleset *rules, int netlink, const char *name, const struct net_address *address,
+struct dialer_verdict dialer_rules_by_proxy(const struct ruleset *rules, int netlink,
+                                            const char *name, const struct net_address *address,
                                             uint16_t port)
 {
 	const struct net_record *record = NULL, *asked = NULL;
 	struct dialer_verdict verdict;
 
 	if (*name) {
-		verdict = verdict_of(net_match_unseen(rules->match, name, port, mode_of(rules), NET_LIST_ALLOW, &record), record);
+		verdict = verdict_of(net_match_unseen(rules->match, name, port, mode_of(rules),
+		                                      NET_LIST_ALLOW, &record),
+		                     record);
 		if (is_to_be_asked(rules, verdict.verdict) &&
-		    net_match_unseen(rules->match, name, port, mode_of(rules), NET_LIST_ASK, &asked) == NET_VERDICT_ALLOWED)
+		    net_match_unseen(rules->match, name, port, mode_of(rules), NET_LIST_ASK,
+		                     &asked) == NET_VERDICT_ALLOWED)
 			return verdict_of(NET_VERDICT_ASKED, asked);
 		return verdict;
 	}

@@ -6,7 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Where they are in the header's second word. RFC 1035, section 4.1.1; CD: RFC 4035, section 3.2.2 */
+/* Where they are in the header's second word. RFC 1035, section 4.1.1; CD: RFC 4035, section 3.2.2
+ */
 #define FLAG_QR      0x8000u
 #define FLAGS_OPCODE 0x7800u
 #define FLAG_TC      0x0200u
@@ -25,12 +26,14 @@
 #define QTYPE_FIRST 128 /* RFC 6895, section 3.1 */
 #define QTYPE_ANY   255
 
-#define ADDITIONAL_MAX  2      /* OPT and a signature of the message: no query has more */
-#define TO_THE_QUESTION 0xc00c /* a compressed name: the one at byte 12. RFC 1035, section 4.1.4 */
+#define ADDITIONAL_MAX 2 /* OPT and a signature of the message: no query has more */
+/* a compressed name: the one at byte 12. RFC 1035, section 4.1.4 */
+#define TO_THE_QUESTION 0xc00c
 
 /*
- * Takes over the question as it was asked. Its name was found to end in the message, and to be no longer than a name may be; but here
- * nothing precedes it that it could be a part of, and a pointer would point to something else in the answer. Whether it has none.
+ * Takes over the question as it was asked. Its name was found to end in the message, and to be no
+ * longer than a name may be; but here nothing precedes it that it could be a part of, and a pointer
+ * would point to something else in the answer. Whether it has none.
  */
 static bool take_asked(const uint8_t *bytes, struct dns_question *q)
 {
@@ -54,10 +57,12 @@ static char canonical(uint8_t c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return (char)(c - 'A' + 'a');
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ? (char)c : '\0';
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ? (char)c
+	                                                                                : '\0';
 }
 
-/* Whether a name that ends with this label is an address to inet_aton(3), and so to getaddrinfo(3). No host's does. RFC 3696, section 2 */
+/* Whether a name that ends with this label is an address to inet_aton(3), and so to getaddrinfo(3).
+ * No host's does. RFC 3696, section 2 */
 static bool is_number(const char *label)
 {
 	if (label[0] == '0' && label[1] == 'x')
@@ -65,7 +70,8 @@ static bool is_number(const char *label)
 	return label[strspn(label, "0123456789")] == '\0';
 }
 
-/* The name of the question as text. Made of its labels: in the text of ns_parserr() a dot in a label might pass for one between two. */
+/* The name of the question as text. Made of its labels: in the text of ns_parserr() a dot in a
+ * label might pass for one between two. */
 static void name_question(struct dns_question *q)
 {
 	char name[DNS_NAME_MAX + 2]; /* each label and a dot */
@@ -106,7 +112,9 @@ static int parse_additional(ns_msg *message, int number, struct dns_question *q)
 	q->has_edns = true;
 	q->is_dnssec_ok = (record.ttl & EDNS_DO) != 0;
 	size = record.rr_class; /* so RFC 6891 calls it, section 6.1.2; less than 512 is 512 */
-	q->udp_size = size < DNS_UDP_SIZE ? DNS_UDP_SIZE : size > DNS_UDP_SIZE_MAX ? DNS_UDP_SIZE_MAX : size;
+	q->udp_size = size < DNS_UDP_SIZE       ? DNS_UDP_SIZE
+	              : size > DNS_UDP_SIZE_MAX ? DNS_UDP_SIZE_MAX
+	                                        : size;
 	return EDNS_VERSION(record.ttl) == 0 ? 0 : ns_r_badvers;
 }
 
@@ -116,8 +124,9 @@ static int parse_sections(const uint8_t *bytes, size_t size, struct dns_question
 	ns_rr asked;
 	int r = 0;
 
-	if (ns_initparse(bytes, (int)size, &message) < 0 || ns_msg_count(message, ns_s_qd) != 1 || ns_msg_count(message, ns_s_an) != 0 ||
-	    ns_msg_count(message, ns_s_ns) != 0 || ns_msg_count(message, ns_s_ar) > ADDITIONAL_MAX ||
+	if (ns_initparse(bytes, (int)size, &message) < 0 || ns_msg_count(message, ns_s_qd) != 1 ||
+	    ns_msg_count(message, ns_s_an) != 0 || ns_msg_count(message, ns_s_ns) != 0 ||
+	    ns_msg_count(message, ns_s_ar) > ADDITIONAL_MAX ||
 	    ns_parserr(&message, ns_s_qd, 0, &asked) < 0 || !take_asked(bytes + NS_HFIXEDSZ, q))
 		return ns_r_formerr;
 	q->type = asked.type;
@@ -196,12 +205,14 @@ static void put_head(struct writer *w, uint16_t type, uint32_t ttl_s, size_t dat
 }
 
 /* Each of these writes the records of one kind of reply, and returns how many. */
-static uint16_t put_addresses(struct writer *w, const struct dns_question *q, const struct dns_reply *reply)
+static uint16_t put_addresses(struct writer *w, const struct dns_question *q,
+                              const struct dns_reply *reply)
 {
 	bool is_v4 = q->type == ns_t_a;
 	size_t size = is_v4 ? sizeof(struct in_addr) : sizeof(struct in6_addr);
 
-	assert((is_v4 || q->type == ns_t_aaaa) && reply->addresses_count > 0 && reply->addresses_count <= DNS_ADDRESSES_MAX);
+	assert((is_v4 || q->type == ns_t_aaaa) && reply->addresses_count > 0 &&
+	       reply->addresses_count <= DNS_ADDRESSES_MAX);
 	for (size_t i = 0; i < reply->addresses_count; i++) {
 		const struct in6_addr *address = &reply->addresses[i];
 
@@ -212,7 +223,8 @@ static uint16_t put_addresses(struct writer *w, const struct dns_question *q, co
 	return (uint16_t)reply->addresses_count;
 }
 
-static uint16_t put_name(struct writer *w, const struct dns_question *q, const struct dns_reply *reply)
+static uint16_t put_name(struct writer *w, const struct dns_question *q,
+                         const struct dns_reply *reply)
 {
 	size_t length = strlen(reply->name);
 
@@ -232,12 +244,15 @@ static uint16_t put_name(struct writer *w, const struct dns_question *q, const s
 }
 
 /*
- * Nobody transfers this zone: all but the last number is what is usual. The owner is the name itself and none above it, of which other
- * names exist. Both the record's TTL and its last number bound how long the answer is remembered. RFC 2308, sections 3 and 5
+ * Nobody transfers this zone: all but the last number is what is usual. The owner is the name
+ * itself and none above it, of which other names exist. Both the record's TTL and its last number
+ * bound how long the answer is remembered. RFC 2308, sections 3 and 5
  */
-static uint16_t put_soa(struct writer *w, const struct dns_question *q, const struct dns_reply *reply)
+static uint16_t put_soa(struct writer *w, const struct dns_question *q,
+                        const struct dns_reply *reply)
 {
-	const uint32_t numbers[] = {1 /* serial */, 3600 /* refresh */, 1200 /* retry */, 604800 /* expire */, reply->ttl_s};
+	const uint32_t numbers[] = {1 /* serial */, 3600 /* refresh */, 1200 /* retry */,
+	                            604800 /* expire */, reply->ttl_s};
 
 	(void)q;
 	put_head(w, ns_t_soa, reply->ttl_s, 1 + 1 + sizeof numbers);
@@ -251,15 +266,20 @@ static uint16_t put_soa(struct writer *w, const struct dns_question *q, const st
 static const struct kind {
 	ns_sect section;
 	int rcode;
-	uint16_t (*put)(struct writer *w, const struct dns_question *q, const struct dns_reply *reply);
+	uint16_t (*put)(struct writer *w, const struct dns_question *q,
+	                const struct dns_reply *reply);
 } kinds[] = {
-	[DNS_ADDRESSES] = {ns_s_an, ns_r_noerror, put_addresses}, [DNS_NAME] = {ns_s_an, ns_r_noerror, put_name},
-	[DNS_NODATA] = {ns_s_ns, ns_r_noerror, put_soa},          [DNS_NXDOMAIN] = {ns_s_ns, ns_r_nxdomain, put_soa},
-	[DNS_SERVFAIL] = {ns_s_an, ns_r_servfail, NULL},          [DNS_RCODE] = {ns_s_an, 0, NULL},
+	[DNS_ADDRESSES] = {ns_s_an, ns_r_noerror, put_addresses},
+	[DNS_NAME] = {ns_s_an, ns_r_noerror, put_name},
+	[DNS_NODATA] = {ns_s_ns, ns_r_noerror, put_soa},
+	[DNS_NXDOMAIN] = {ns_s_ns, ns_r_nxdomain, put_soa},
+	[DNS_SERVFAIL] = {ns_s_an, ns_r_servfail, NULL},
+	[DNS_RCODE] = {ns_s_an, 0, NULL},
 };
 
 /* RFC 6891, section 6.1.2, and RFC 8914, section 2. There is room for it without its option. */
-static void put_opt(struct writer *w, const struct dns_question *q, const struct dns_reply *reply, int rcode)
+static void put_opt(struct writer *w, const struct dns_question *q, const struct dns_reply *reply,
+                    int rcode)
 {
 	const char *text = reply->kind == DNS_NXDOMAIN ? reply->prohibited : NULL;
 	size_t length = text ? strlen(text) : 0, data_size = text ? 2 + 2 + 2 + length : 0;
@@ -281,8 +301,8 @@ static void put_opt(struct writer *w, const struct dns_question *q, const struct
 }
 
 /* The question and the records of `kind`, as far as they fit, their numbers into `counts`. */
-static void put_sections(struct writer *w, const struct kind *kind, const struct dns_question *q, const struct dns_reply *reply,
-                         uint16_t counts[ns_s_max])
+static void put_sections(struct writer *w, const struct kind *kind, const struct dns_question *q,
+                         const struct dns_reply *reply, uint16_t counts[ns_s_max])
 {
 	size_t before;
 	uint16_t count;
@@ -300,12 +320,14 @@ static void put_sections(struct writer *w, const struct kind *kind, const struct
 		counts[kind->section] = count;
 }
 
-int dns_answer(const struct dns_question *question, const struct dns_reply *reply, uint8_t *out, size_t size)
+int dns_answer(const struct dns_question *question, const struct dns_reply *reply, uint8_t *out,
+               size_t size)
 {
 	const struct kind *kind = &kinds[reply->kind];
 	int rcode = reply->kind == DNS_RCODE ? reply->rcode : kind->rcode;
 	bool is_opt_due = question->has_edns && size >= NS_HFIXEDSZ + OPT_SIZE;
-	struct writer header = {.bytes = out, .size = NS_HFIXEDSZ}, w = {.bytes = out, .used = NS_HFIXEDSZ};
+	struct writer header = {.bytes = out, .size = NS_HFIXEDSZ},
+		      w = {.bytes = out, .used = NS_HFIXEDSZ};
 	uint16_t counts[ns_s_max] = {0};
 
 	if (size < NS_HFIXEDSZ)
@@ -314,7 +336,8 @@ int dns_answer(const struct dns_question *question, const struct dns_reply *repl
 	w.size -= is_opt_due ? OPT_SIZE : 0;
 	put_sections(&w, kind, question, reply, counts);
 	put_16(&header, question->id);
-	put_16(&header, FLAG_QR | question->flags | FLAG_RA | (w.is_full ? FLAG_TC : 0) | ((unsigned)rcode & 0xf));
+	put_16(&header, FLAG_QR | question->flags | FLAG_RA | (w.is_full ? FLAG_TC : 0) |
+	                        ((unsigned)rcode & 0xf));
 	if (is_opt_due) {
 		w.size += OPT_SIZE;
 		w.is_full = false;
@@ -326,12 +349,14 @@ int dns_answer(const struct dns_question *question, const struct dns_reply *repl
 	return (int)w.used;
 }
 
-/* What stands before `suffix`, at least one byte and less than `size`, into `prefix`. Whether `name` is such a name. */
+/* What stands before `suffix`, at least one byte and less than `size`, into `prefix`. Whether
+ * `name` is such a name. */
 static bool split(const char *name, const char *suffix, char *prefix, size_t size)
 {
 	size_t length = strlen(name), suffix_length = strlen(suffix);
 
-	if (length <= suffix_length || length - suffix_length >= size || strcmp(name + length - suffix_length, suffix) != 0)
+	if (length <= suffix_length || length - suffix_length >= size ||
+	    strcmp(name + length - suffix_length, suffix) != 0)
 		return false;
 	memcpy(prefix, name, length - suffix_length);
 	prefix[length - suffix_length] = '\0';
@@ -343,9 +368,15 @@ static bool reverse_v4(const char *name, struct in6_addr *ret)
 	char prefix[INET_ADDRSTRLEN];
 	uint8_t from[sizeof(struct in_addr)];
 
-	if (!split(name, ".in-addr.arpa", prefix, sizeof prefix) || inet_pton(AF_INET, prefix, from) != 1)
+	if (!split(name, ".in-addr.arpa", prefix, sizeof prefix) ||
+	    inet_pton(AF_INET, prefix, from) != 1)
 		return false;
-	*ret = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = from[3], [13] = from[2], [14] = from[1], [15] = from[0]}};
+	*ret = (struct in6_addr){.s6_addr = {[10] = 0xff,
+	                                     [11] = 0xff,
+	                                     [12] = from[3],
+	                                     [13] = from[2],
+	                                     [14] = from[1],
+	                                     [15] = from[0]}};
 	return true;
 }
 
@@ -362,7 +393,8 @@ static bool reverse_v6(const char *name, struct in6_addr *ret)
 
 		if (!digit || !*digit || (prefix[2 * i + 1] != '.' && prefix[2 * i + 1] != '\0'))
 			return false;
-		address.s6_addr[sizeof address - 1 - i / 2] |= (uint8_t)((digit - hex) << (i % 2 * 4));
+		address.s6_addr[sizeof address - 1 - i / 2] |=
+			(uint8_t)((digit - hex) << (i % 2 * 4));
 	}
 	*ret = address;
 	return true;

@@ -6,9 +6,11 @@
 #include <sodium.h>
 #include <string.h>
 
-#define NETWORK_V4  UINT32_C(0xc6120000) /* 198.18.0.0 */
-#define HALF_SIZE   UINT32_C(65536)
-#define BLOCK_SIZE  8192 /* of texts, none of which lies in two: what is left of one is then 8 bytes of a name's 24 at most */
+#define NETWORK_V4 UINT32_C(0xc6120000) /* 198.18.0.0 */
+#define HALF_SIZE  UINT32_C(65536)
+/* of texts, none of which lies in two: what is left of one is then 8 bytes of a name's 24 at most
+ */
+#define BLOCK_SIZE  8192
 #define BLOCKS_STEP 64
 #define SLOTS_FIRST 64
 
@@ -20,8 +22,9 @@ struct place {
 };
 
 /*
- * From name to index: a hash table with open addressing, linear probing and no deletion, three quarters full at most, in which
- * 0 is a free slot: no name has that index. From index to name: `places`, which has room for as many as the table may hold.
+ * From name to index: a hash table with open addressing, linear probing and no deletion, three
+ * quarters full at most, in which 0 is a free slot: no name has that index. From index to name:
+ * `places`, which has room for as many as the table may hold.
  */
 struct fakes {
 	struct fakes_options options;
@@ -37,7 +40,8 @@ int fakes_new(const struct fakes_options *options, struct fakes **ret)
 {
 	struct fakes *names = calloc(1, sizeof *names);
 
-	assert(options->half <= 1 && (!options->has_ipv6 || memcmp(options->prefix.s6_addr + 8, &(uint64_t){0}, 8) == 0));
+	assert(options->half <= 1 &&
+	       (!options->has_ipv6 || memcmp(options->prefix.s6_addr + 8, &(uint64_t){0}, 8) == 0));
 	if (!names)
 		return -ENOMEM;
 	names->options = *options;
@@ -66,13 +70,15 @@ static const char *text(const struct fakes *names, uint32_t index)
 }
 
 /* Where `name` is among the slots, or else would be put: there is always a free one. */
-static size_t seek(const struct fakes *names, const uint16_t *slots, size_t slots_count, const char *name)
+static size_t seek(const struct fakes *names, const uint16_t *slots, size_t slots_count,
+                   const char *name)
 {
 	uint8_t hash[crypto_shorthash_BYTES];
 	uint64_t number;
 	size_t at;
 
-	(void)crypto_shorthash_siphash24(hash, (const uint8_t *)name, strlen(name), names->options.key); /* cannot fail */
+	(void)crypto_shorthash_siphash24(hash, (const uint8_t *)name, strlen(name),
+	                                 names->options.key); /* cannot fail */
 	memcpy(&number, hash, sizeof number);
 	for (at = number & (slots_count - 1); slots[at] != 0; at = (at + 1) & (slots_count - 1)) {
 		if (strcmp(text(names, slots[at]), name) == 0)
@@ -83,7 +89,10 @@ static size_t seek(const struct fakes *names, const uint16_t *slots, size_t slot
 
 bool fakes_find(const struct fakes *names, const char *name, uint32_t *ret_index)
 {
-	uint16_t index = names->slots_count == 0 ? 0 : names->slots[seek(names, names->slots, names->slots_count, name)];
+	uint16_t index =
+		names->slots_count == 0
+			? 0
+			: names->slots[seek(names, names->slots, names->slots_count, name)];
 
 	if (index != 0)
 		*ret_index = index;
@@ -122,7 +131,8 @@ static int grow_blocks(struct fakes *names, size_t size)
 	if (names->blocks_count > 0 && size <= BLOCK_SIZE - names->block_used)
 		return 0;
 	if (names->blocks_count % BLOCKS_STEP == 0) {
-		blocks = reallocarray(names->blocks, names->blocks_count + BLOCKS_STEP, sizeof *blocks);
+		blocks = reallocarray(names->blocks, names->blocks_count + BLOCKS_STEP,
+		                      sizeof *blocks);
 		if (!blocks)
 			return -ENOMEM;
 		names->blocks = blocks;
@@ -147,7 +157,8 @@ int fakes_add(struct fakes *names, const char *name, uint32_t *ret_index)
 	if (grow_tables(names) < 0 || grow_blocks(names, size) < 0)
 		return -ENOMEM;
 	names->slots[seek(names, names->slots, names->slots_count, name)] = (uint16_t)names->next;
-	names->places[fakes_count(names)] = (struct place){(uint16_t)(names->blocks_count - 1), (uint16_t)names->block_used};
+	names->places[fakes_count(names)] =
+		(struct place){(uint16_t)(names->blocks_count - 1), (uint16_t)names->block_used};
 	memcpy(names->blocks[names->blocks_count - 1] + names->block_used, name, size);
 	names->block_used += size;
 	*ret_index = names->next++;
@@ -161,7 +172,8 @@ static uint32_t last_number(const struct in6_addr *address)
 
 const char *fakes_by_address(const struct fakes *names, const struct in6_addr *address)
 {
-	uint32_t first = names->options.half * HALF_SIZE, index; /* below `first` it becomes larger than any index */
+	uint32_t first = names->options.half * HALF_SIZE,
+		 index; /* below `first` it becomes larger than any index */
 
 	if (IN6_IS_ADDR_V4MAPPED(address))
 		index = last_number(address) - NETWORK_V4 - first;
@@ -177,16 +189,19 @@ void fakes_address(const struct fakes *names, uint32_t index, int family, struct
 	static const struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
 	bool is_v4 = family == AF_INET;
 
-	assert(index >= FAKES_RESERVED && index < names->next && (is_v4 || names->options.has_ipv6));
+	assert(index >= FAKES_RESERVED && index < names->next &&
+	       (is_v4 || names->options.has_ipv6));
 	*ret = is_v4 ? mapped : names->options.prefix;
-	ret->s6_addr32[3] = htobe32((is_v4 ? NETWORK_V4 : 0) + names->options.half * HALF_SIZE + index);
+	ret->s6_addr32[3] =
+		htobe32((is_v4 ? NETWORK_V4 : 0) + names->options.half * HALF_SIZE + index);
 }
 
 size_t fakes_memory_bytes(const struct fakes *names)
 {
 	size_t lists = (names->blocks_count + BLOCKS_STEP - 1) / BLOCKS_STEP * BLOCKS_STEP;
 
-	return sizeof *names + names->slots_count * sizeof *names->slots + places_count(names->slots_count) * sizeof *names->places +
+	return sizeof *names + names->slots_count * sizeof *names->slots +
+	       places_count(names->slots_count) * sizeof *names->places +
 	       lists * sizeof *names->blocks + names->blocks_count * BLOCK_SIZE;
 }
 

@@ -7,7 +7,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define UNSENT_BYTES  (128 << 10) /* and what is under way: as much as the other side has room for */
+/* and what is under way: as much as the other side has room for */
+#define UNSENT_BYTES  (128 << 10)
 #define URGENT_BYTES  256
 #define STATE_UNKNOWN 0xff
 
@@ -19,12 +20,14 @@ static int set(int socket, int level, int option, int value)
 	return setsockopt(socket, level, option, &value, sizeof value) < 0 ? -errno : 0;
 }
 
-/* A reset is what becomes of the connection whenever nobody says otherwise: the end of this process must not pass for the end of a file. */
+/* A reset is what becomes of the connection whenever nobody says otherwise: the end of this process
+ * must not pass for the end of a file. */
 int flow_prepare(int socket)
 {
 	const struct linger reset = {.l_onoff = 1};
 	int flags = fcntl(socket, F_GETFL);
-	int r = set(socket, IPPROTO_TCP, TCP_NODELAY, 1); /* which a socket of no other protocol takes */
+	int r = set(socket, IPPROTO_TCP, TCP_NODELAY,
+	            1); /* which a socket of no other protocol takes */
 
 	if (r < 0)
 		return r;
@@ -45,8 +48,9 @@ void flow_begin(struct flow *flow, int inside, int outside)
 }
 
 /*
- * Of a socket on which the end was seen. The kernel marks the end before it changes the state, and tells the state before it waits for what
- * another processor does with the socket: what it tells next is the state of after that. linux, tcp_fin() and tcp_get_info()
+ * Of a socket on which the end was seen. The kernel marks the end before it changes the state, and
+ * tells the state before it waits for what another processor does with the socket: what it tells
+ * next is the state of after that. linux, tcp_fin() and tcp_get_info()
  */
 static uint8_t tcp_state(int socket)
 {
@@ -59,8 +63,8 @@ static uint8_t tcp_state(int socket)
 }
 
 /*
- * Whether the end that is seen outside is not that of the peer, who has sent none: then the dialer has shut down its duplicate, or there
- * was a reset.
+ * Whether the end that is seen outside is not that of the peer, who has sent none: then the dialer
+ * has shut down its duplicate, or there was a reset.
  */
 static bool is_cut(const struct flow *flow)
 {
@@ -78,18 +82,21 @@ int flow_heard(struct flow *flow, enum flow_side side, uint32_t events)
 	flow->is_urgent[side] |= (events & EPOLLPRI) != 0;
 	if (side == FLOW_INSIDE)
 		return events & EPOLLERR ? -ECONNRESET : 0;
-	/* After a reset by the peer there may be something left to read, as there would be without us. */
+	/* After a reset by the peer there may be something left to read, as there would be without
+	 * us. */
 	return (events & (EPOLLHUP | EPOLLERR)) == EPOLLHUP && is_cut(flow) ? -ECONNRESET : 0;
 }
 
 /*
- * splice(2) stops before an urgent byte, and would for ever; recv(2) has it like any other (SO_OOBINLINE, tcp(7)). Into a pipe that is
- * empty, and so takes all.
+ * splice(2) stops before an urgent byte, and would for ever; recv(2) has it like any other
+ * (SO_OOBINLINE, tcp(7)). Into a pipe that is empty, and so takes all.
  */
-static ssize_t take_urgent(struct flow *flow, enum flow_side from, const struct flow_lane *lane, size_t most)
+static ssize_t take_urgent(struct flow *flow, enum flow_side from, const struct flow_lane *lane,
+                           size_t most)
 {
 	uint8_t bytes[URGENT_BYTES];
-	ssize_t n = recv(flow->sockets[from], bytes, most < sizeof bytes ? most : sizeof bytes, MSG_DONTWAIT);
+	ssize_t n = recv(flow->sockets[from], bytes, most < sizeof bytes ? most : sizeof bytes,
+	                 MSG_DONTWAIT);
 
 	if (n > 0)
 		return write(lane->pipe[1], bytes, (size_t)n);
@@ -104,13 +111,15 @@ static ssize_t take(struct flow *flow, enum flow_way way, size_t most)
 	enum flow_side from = from_side[way];
 	ssize_t n;
 
-	if (lane->state != FLOW_OPEN || !flow->is_readable[from] || lane->held_bytes == FLOW_HELD_MAX || most == 0)
+	if (lane->state != FLOW_OPEN || !flow->is_readable[from] ||
+	    lane->held_bytes == FLOW_HELD_MAX || most == 0)
 		return 0;
 	if (lane->pipe[0] < 0 && pipe2(lane->pipe, O_NONBLOCK | O_CLOEXEC) < 0)
 		return -errno;
 	if (most > FLOW_HELD_MAX - lane->held_bytes)
 		most = FLOW_HELD_MAX - lane->held_bytes;
-	n = splice(flow->sockets[from], NULL, lane->pipe[1], NULL, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	n = splice(flow->sockets[from], NULL, lane->pipe[1], NULL, most,
+	           SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	if (n < 0 && errno == EAGAIN && flow->is_urgent[from] && lane->held_bytes == 0)
 		n = take_urgent(flow, from, lane, most);
 	if (n < 0 && errno != EAGAIN)
@@ -134,7 +143,8 @@ static void close_pipe(struct flow_lane *lane)
 	lane->held_bytes = 0;
 }
 
-/* How many bytes left the pipe, or -errno. What the peer takes no more of is no reason to keep from the program what the peer said before.
+/* How many bytes left the pipe, or -errno. What the peer takes no more of is no reason to keep from
+ * the program what the peer said before.
  */
 static ssize_t give(struct flow *flow, enum flow_way way)
 {
@@ -144,7 +154,8 @@ static ssize_t give(struct flow *flow, enum flow_way way)
 
 	if (lane->held_bytes == 0 || !flow->is_writable[to])
 		return 0;
-	n = splice(lane->pipe[0], NULL, flow->sockets[to], NULL, lane->held_bytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	n = splice(lane->pipe[0], NULL, flow->sockets[to], NULL, lane->held_bytes,
+	           SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	if (n < 0 && errno == EAGAIN) {
 		flow->is_writable[to] = false;
 		return 0;
@@ -180,13 +191,15 @@ ssize_t flow_move(struct flow *flow, enum flow_way way, size_t most, bool *ret_i
 		close_pipe(lane);
 		lane->state = FLOW_ENDED;
 	}
-	*ret_is_more = taken == turn && lane->state == FLOW_OPEN && flow->is_readable[from_side[way]] && lane->held_bytes < FLOW_HELD_MAX;
+	*ret_is_more = taken == turn && lane->state == FLOW_OPEN &&
+	               flow->is_readable[from_side[way]] && lane->held_bytes < FLOW_HELD_MAX;
 	return (ssize_t)taken;
 }
 
 bool flow_is_done(const struct flow *flow)
 {
-	return flow->lanes[FLOW_IN].state == FLOW_ENDED && flow->lanes[FLOW_OUT].state == FLOW_ENDED;
+	return flow->lanes[FLOW_IN].state == FLOW_ENDED &&
+	       flow->lanes[FLOW_OUT].state == FLOW_ENDED;
 }
 
 bool flow_is_broken(const struct flow *flow)
@@ -202,7 +215,8 @@ void flow_end(struct flow *flow, bool is_broken)
 		if (flow->sockets[side] < 0)
 			continue;
 		if (!is_broken)
-			(void)setsockopt(flow->sockets[side], SOL_SOCKET, SO_LINGER, &none, sizeof none);
+			(void)setsockopt(flow->sockets[side], SOL_SOCKET, SO_LINGER, &none,
+			                 sizeof none);
 		if (side == FLOW_OUTSIDE)
 			(void)shutdown(flow->sockets[side], SHUT_RDWR);
 		flow->sockets[side] = fd_close(flow->sockets[side]);

@@ -1,8 +1,10 @@
 /*
- * What goes through one connection of a sandbox, both ways: bytes are moved from socket to pipe to socket, and never looked at.
+ * What goes through one connection of a sandbox, both ways: bytes are moved from socket to pipe to
+ * socket, and never looked at.
  *
- * Without privilege. A way holds at most FLOW_HELD_MAX bytes: who does not read is not read for. The end of one way is passed on, and the
- * other way stays. Waiting is the caller's, by epoll(7), edge-triggered: what flow_heard() has been told of counts until it is used up.
+ * Without privilege. A way holds at most FLOW_HELD_MAX bytes: who does not read is not read for.
+ * The end of one way is passed on, and the other way stays. Waiting is the caller's, by epoll(7),
+ * edge-triggered: what flow_heard() has been told of counts until it is used up.
  */
 #pragma once
 
@@ -35,23 +37,27 @@ struct flow {
 #define FLOW_HELD_MAX 65536
 #define FLOW_TURN_MAX (4 * FLOW_HELD_MAX) /* after which others have theirs */
 
-/* Between sockets that it takes, both of flow_prepare(); `outside` may be set later. Nothing is there to be read before flow_heard(). */
+/* Between sockets that it takes, both of flow_prepare(); `outside` may be set later. Nothing is
+ * there to be read before flow_heard(). */
 void flow_begin(struct flow *flow, int inside, int outside);
 
-/* Sets the options that both sockets need. From then on closing is a reset. -errno: it is no socket of TCP. tcp(7) */
+/* Sets the options that both sockets need. From then on closing is a reset. -errno: it is no socket
+ * of TCP. tcp(7) */
 _must_check_ int flow_prepare(int socket);
 
 /*
- * What epoll_wait(2) has told of a side: `events` of epoll_event. -ECONNRESET: nothing can come of the flow any more, since the program is
- * gone, or the dialer has cut the connection.
+ * What epoll_wait(2) has told of a side: `events` of epoll_event. -ECONNRESET: nothing can come of
+ * the flow any more, since the program is gone, or the dialer has cut the connection.
  */
 _must_check_ int flow_heard(struct flow *flow, enum flow_side side, uint32_t events);
 
 /*
- * Moves what it can, of new bytes at most `most` and those of one turn. How many were taken in: of `most` or FLOW_TURN_MAX, whichever is
- * less, there may be more (`*ret_is_more`). -errno: the flow is broken, and to be ended as such.
+ * Moves what it can, of new bytes at most `most` and those of one turn. How many were taken in: of
+ * `most` or FLOW_TURN_MAX, whichever is less, there may be more (`*ret_is_more`). -errno: the flow
+ * is broken, and to be ended as such.
  */
-_must_check_ ssize_t flow_move(struct flow *flow, enum flow_way way, size_t most, bool *ret_is_more);
+_must_check_ ssize_t flow_move(struct flow *flow, enum flow_way way, size_t most,
+                               bool *ret_is_more);
 
 /* Both sides have said all, and it was passed on. */
 bool flow_is_done(const struct flow *flow);
@@ -59,5 +65,6 @@ bool flow_is_done(const struct flow *flow);
 /* What one side has said all of, and the other takes nothing of. */
 bool flow_is_broken(const struct flow *flow);
 
-/* Closes all that it has. The dialer's duplicate hears of it. Broken: the program is told by a reset. */
+/* Closes all that it has. The dialer's duplicate hears of it. Broken: the program is told by a
+ * reset. */
 void flow_end(struct flow *flow, bool is_broken);

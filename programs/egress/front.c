@@ -1,11 +1,14 @@
 /*
- * yett-front: stands where a sandbox's connections end. It answers DNS, accepts, and copies bytes; whether a connection may be, and where
- * it leads, the dialer says, which has the only way out. Arguments: the id to run as, where it is root that can become another; and 1 if
- * another front of this sandbox has ended, else 0. Descriptors: enum front_fd, and those that are not there are done without.
+ * yett-front: stands where a sandbox's connections end. It answers DNS, accepts, and copies bytes;
+ * whether a connection may be, and where it leads, the dialer says, which has the only way out.
+ * Arguments: the id to run as, where it is root that can become another; and 1 if another front of
+ * this sandbox has ended, else 0. Descriptors: enum front_fd, and those that are not there are done
+ * without.
  *
- * Theory of operation: everything that it hears from inside is hostile, so that a bug in it is assumed. What it could do then is to ask the
- * dialer, as it may anyway. It gives up the rest in the stages of lock_down() before it hears anything; a stage's number is its exit
- * status when the stage fails. It ends when the dialer does, and whatever it had open is reset.
+ * Theory of operation: everything that it hears from inside is hostile, so that a bug in it is
+ * assumed. What it could do then is to ask the dialer, as it may anyway. It gives up the rest in
+ * the stages of lock_down() before it hears anything; a stage's number is its exit status when the
+ * stage fails. It ends when the dialer does, and whatever it had open is reset.
  */
 #include "programs/egress/front.h"
 #include "base/clock_us.h"
@@ -38,8 +41,10 @@ enum stage {
 	STAGE_FILTER,
 };
 
-#define FILES_EACH  6                   /* of a connection: two sockets and the ends of two pipes */
-#define FILES_OTHER (FRONT_FD_END + 56) /* of DNS over TCP, of one answer at a time, and of who is reset at once */
+#define FILES_EACH 6 /* of a connection: two sockets and the ends of two pipes */
+#define FILES_OTHER     \
+	(FRONT_FD_END + \
+	 56) /* of DNS over TCP, of one answer at a time, and of who is reset at once */
 
 #define EVENTS_MAX  64
 #define ANSWERS_MAX 64
@@ -59,7 +64,8 @@ static void need(bool done, enum stage stage)
 
 static bool read_arguments(int argc, char **argv, struct arguments *ret)
 {
-	if (argc != 3 || !lockdown_parse_id(argv[1], &ret->id) || (strcmp(argv[2], "0") != 0 && strcmp(argv[2], "1") != 0))
+	if (argc != 3 || !lockdown_parse_id(argv[1], &ret->id) ||
+	    (strcmp(argv[2], "0") != 0 && strcmp(argv[2], "1") != 0))
 		return false;
 	ret->half = argv[2][0] == '1';
 	return true;
@@ -76,8 +82,8 @@ static bool find_descriptors(struct front *front)
 }
 
 /*
- * What it listens on, from who may be captured, as whatever is in a sandbox's namespaces. What is no socket, or not where one is to be, is
- * for prepare_sockets() or nobody.
+ * What it listens on, from who may be captured, as whatever is in a sandbox's namespaces. What is
+ * no socket, or not where one is to be, is for prepare_sockets() or nobody.
  */
 static bool take_listeners(struct front *front)
 {
@@ -89,14 +95,15 @@ static bool take_listeners(struct front *front)
 		if (!front->has[fd] && dup2(0, fd) < 0)
 			return false;
 	while (!listeners.is_last) {
-		if (frame_receive(FRONT_FD_CATCHER, &frame, 0) <= 0 || frame.length != sizeof listeners ||
-		    frame.fd_count > EGRESS_LISTENERS_MAX)
+		if (frame_receive(FRONT_FD_CATCHER, &frame, 0) <= 0 ||
+		    frame.length != sizeof listeners || frame.fd_count > EGRESS_LISTENERS_MAX)
 			return false;
 		memcpy(&listeners, frame.bytes, sizeof listeners);
 		for (size_t i = 0; i < frame.fd_count; i++) {
 			uint32_t number = listeners.numbers[i];
 
-			if (number < FRONT_FD_TCP4 || number >= FRONT_FD_END || front->has[number] || dup2(frame.fds[i], (int)number) < 0)
+			if (number < FRONT_FD_TCP4 || number >= FRONT_FD_END ||
+			    front->has[number] || dup2(frame.fds[i], (int)number) < 0)
 				return false;
 			front->has[number] = true;
 		}
@@ -130,10 +137,12 @@ static bool prepare_sockets(struct front *front)
 		return false;
 	for (int fd = FRONT_FD_DIALER; fd < FRONT_FD_END; fd++)
 		if (front_has_listener(front, fd) &&
-		    (!front_connections_prepare(fd) || front_watch(front, fd, FRONT_LISTENER, (uint32_t)fd, EPOLLIN) < 0))
+		    (!front_connections_prepare(fd) ||
+		     front_watch(front, fd, FRONT_LISTENER, (uint32_t)fd, EPOLLIN) < 0))
 			return false;
 	return !front->has[FRONT_FD_DNS] ||
-	       (front_dns_prepare(FRONT_FD_DNS) && front_watch(front, FRONT_FD_DNS, FRONT_DNS, 0, EPOLLIN) == 0);
+	       (front_dns_prepare(FRONT_FD_DNS) &&
+	        front_watch(front, FRONT_FD_DNS, FRONT_DNS, 0, EPOLLIN) == 0);
 }
 
 /* A host may give less than a sandbox could use: then fewer connections can be had at once. */
@@ -153,8 +162,10 @@ static uint32_t connections_max(const struct egress_rules *rules)
 static void apply_rules(struct front *front)
 {
 	front->connections.max = connections_max(front->rules.memory);
-	tokens_set(&front->connections.tokens[FLOW_IN], front->rules.memory->in_bytes_s, front->now_us);
-	tokens_set(&front->connections.tokens[FLOW_OUT], front->rules.memory->out_bytes_s, front->now_us);
+	tokens_set(&front->connections.tokens[FLOW_IN], front->rules.memory->in_bytes_s,
+	           front->now_us);
+	tokens_set(&front->connections.tokens[FLOW_OUT], front->rules.memory->out_bytes_s,
+	           front->now_us);
 	front_dns_keep(front);
 }
 
@@ -169,7 +180,8 @@ static bool make_names(struct front *front, unsigned half)
 	return fakes_new(&options, &front->names) == 0;
 }
 
-/* What is left is taking, moving and closing what comes by itself. No socket is made or connected, no path opened, no process made. */
+/* What is left is taking, moving and closing what comes by itself. No socket is made or connected,
+ * no path opened, no process made. */
 static bool enter_filter(void)
 {
 	static const int calls[] = {
@@ -220,10 +232,12 @@ static void lock_down(int argc, char **argv, struct front *front)
 
 	need(read_arguments(argc, argv, &arguments), STAGE_ARGUMENTS);
 	need(find_descriptors(front), STAGE_DESCRIPTORS);
-	need(signal(SIGPIPE, SIG_IGN) != SIG_ERR, STAGE_DESCRIPTORS); /* splice(2) has no MSG_NOSIGNAL */
+	need(signal(SIGPIPE, SIG_IGN) != SIG_ERR,
+	     STAGE_DESCRIPTORS); /* splice(2) has no MSG_NOSIGNAL */
 	need(set_limits(), STAGE_LIMITS);
 	if (lockdown_can_leave_root())
-		need(lockdown_bounding_set() && lockdown_ids(arguments.id, arguments.id), STAGE_IDS);
+		need(lockdown_bounding_set() && lockdown_ids(arguments.id, arguments.id),
+		     STAGE_IDS);
 	need(lockdown_capabilities(), STAGE_CAPABILITIES);
 	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
 	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
@@ -235,7 +249,8 @@ static void lock_down(int argc, char **argv, struct front *front)
 	need(enter_filter(), STAGE_FILTER);
 }
 
-int front_watch(struct front *front, int socket, enum front_source source, uint32_t id, uint32_t events)
+int front_watch(struct front *front, int socket, enum front_source source, uint32_t id,
+                uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)id << 8 | source};
 
@@ -245,16 +260,20 @@ int front_watch(struct front *front, int socket, enum front_source source, uint3
 /* Whether more may be sent. While not, epoll tells when. */
 static void set_full(struct front *front, bool is_full)
 {
-	struct epoll_event event = {.events = is_full ? EPOLLIN | EPOLLOUT : EPOLLIN, .data.u64 = FRONT_DIALER};
+	struct epoll_event event = {.events = is_full ? EPOLLIN | EPOLLOUT : EPOLLIN,
+	                            .data.u64 = FRONT_DIALER};
 
-	if (front->dialer.is_full != is_full && epoll_ctl(front->epoll, EPOLL_CTL_MOD, FRONT_FD_DIALER, &event) < 0)
+	if (front->dialer.is_full != is_full &&
+	    epoll_ctl(front->epoll, EPOLL_CTL_MOD, FRONT_FD_DIALER, &event) < 0)
 		_exit(FRONT_EXIT_MEMORY);
 	front->dialer.is_full = is_full;
 }
 
 int front_send(struct front *front, const struct egress_ask *ask)
 {
-	int r = front->dialer.is_full ? -EAGAIN : frame_send(FRONT_FD_DIALER, ask, sizeof *ask, NULL, 0, MSG_DONTWAIT);
+	int r = front->dialer.is_full
+	                ? -EAGAIN
+	                : frame_send(FRONT_FD_DIALER, ask, sizeof *ask, NULL, 0, MSG_DONTWAIT);
 
 	if (r < 0 && r != -EAGAIN && r != -ENOBUFS && r != -ENOMEM)
 		_exit(0);
@@ -307,11 +326,14 @@ static bool take_answer(struct front *front, struct frame *frame)
 	if (frame->length != sizeof answer)
 		return false;
 	memcpy(&answer, frame->bytes, sizeof answer);
-	if (answer.kind == EGRESS_ANSWER && answer.error >= 0 && frame->fd_count == (answer.error == 0))
-		return front_connections_answer(front, answer.id, answer.error == 0 ? steal_fd(&frame->fds[0]) : -1);
+	if (answer.kind == EGRESS_ANSWER && answer.error >= 0 &&
+	    frame->fd_count == (answer.error == 0))
+		return front_connections_answer(front, answer.id,
+		                                answer.error == 0 ? steal_fd(&frame->fds[0]) : -1);
 	front->is_serving = front->is_serving || answer.kind == EGRESS_ANSWER_RULES;
-	if ((answer.kind != EGRESS_ANSWER_RULES && (answer.kind != EGRESS_ANSWER_EXPECTED || front->is_serving)) || answer.id != 0 ||
-	    answer.error != 0 || frame->fd_count != 1)
+	if ((answer.kind != EGRESS_ANSWER_RULES &&
+	     (answer.kind != EGRESS_ANSWER_EXPECTED || front->is_serving)) ||
+	    answer.id != 0 || answer.error != 0 || frame->fd_count != 1)
 		return false;
 	take_rules(front, frame->fds[0]);
 	frame_close_fds(frame);
@@ -387,12 +409,14 @@ int main(int argc, char **argv)
 {
 	static struct front front;
 
-	(void)prctl(PR_SET_NAME, argv[0], 0, 0, 0); /* else it is the number of a descriptor: execveat(2) */
+	(void)prctl(PR_SET_NAME, argv[0], 0, 0,
+	            0); /* else it is the number of a descriptor: execveat(2) */
 	lock_down(argc, argv, &front);
 	await_rules(&front);
 	for (;;) {
 		struct epoll_event events[EVENTS_MAX];
-		int wait_ms = sooner(front_streams_expire(&front), front_connections_wait_ms(&front));
+		int wait_ms =
+			sooner(front_streams_expire(&front), front_connections_wait_ms(&front));
 		int count = epoll_wait(front.epoll, events, EVENTS_MAX, wait_ms);
 
 		front.now_us = clock_now_us();

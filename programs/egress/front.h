@@ -1,7 +1,8 @@
 /*
  * What the parts of yett-front share: the state of one front, and what each part does with it.
  *
- * One process, one loop, no threads; nothing in it waits for anything else. Without privilege: front.c says how it comes to that.
+ * One process, one loop, no threads; nothing in it waits for anything else. Without privilege:
+ * front.c says how it comes to that.
  */
 #pragma once
 
@@ -14,14 +15,16 @@
 #define FRONT_EXIT_CONFUSED 100 /* what the dialer sent is no packet of its */
 #define FRONT_EXIT_MEMORY   101 /* new rules could not be had: then nothing is allowed */
 
-#define FRONT_DNS_PORT       53
-#define FRONT_DNS_QUERY_MAX  1500 /* no resolver sends more, and no datagram does on a real network */
+#define FRONT_DNS_PORT 53
+/* no resolver sends more, and no datagram does on a real network */
+#define FRONT_DNS_QUERY_MAX  1500
 #define FRONT_DNS_ANSWER_MAX 1232 /* DNS_UDP_SIZE_MAX */
 
 #define FRONT_STREAMS_MAX 16 /* of DNS over TCP, at once */
 #define FRONT_STREAM_S    10 /* to ask something in, and to take the answer */
 
-/* What an event of epoll is about; the id of a stream or connection, with which its number is used again, is beside it. */
+/* What an event of epoll is about; the id of a stream or connection, with which its number is used
+ * again, is beside it. */
 enum front_source {
 	FRONT_DIALER,
 	FRONT_LISTENER, /* the id is its descriptor */
@@ -35,9 +38,11 @@ enum front_connection_state {
 	FRONT_FREE,
 	FRONT_UNASKED, /* there was no room to ask the dialer */
 	FRONT_ASKED,
-	FRONT_GONE, /* asked, and the program has reset it since: its number is not free until the answer */
+	FRONT_GONE, /* asked, and the program has reset it since: its number is not free until the
+	               answer */
 	FRONT_OPEN,
-	FRONT_REFUSED, /* by the dialer: reset once the program has sent something, or a moment later */
+	FRONT_REFUSED, /* by the dialer: reset once the program has sent something, or a moment
+	                  later */
 };
 
 struct front_connection {
@@ -66,7 +71,8 @@ struct front {
 	struct ruleset rules;
 	bool is_serving; /* they are those of the sandbox, and not only expected */
 	struct fakes *names;
-	uint32_t names_kept; /* so many are for names that rules spell out; those that have one already are counted, too */
+	uint32_t names_kept; /* so many are for names that rules spell out; those that have one
+	                        already are counted, too */
 	struct {
 		bool is_full;    /* asks wait until it reads */
 		uint64_t second; /* in which `told_count` were told */
@@ -76,9 +82,10 @@ struct front {
 	} dialer;
 	struct {
 		struct front_connection slots[EGRESS_CONNECTIONS_MAX];
-		uint32_t max, used, end; /* how many there may be and are; above `end` there are none */
-		uint32_t next_number;    /* which makes ids of slots */
-		uint32_t first;          /* who has the first turn */
+		uint32_t max, used,
+			end; /* how many there may be and are; above `end` there are none */
+		uint32_t next_number; /* which makes ids of slots */
+		uint32_t first;       /* who has the first turn */
 		uint32_t due, starved, refused;
 		uint64_t paused_us; /* until then none are accepted; 0: they are */
 		struct tokens tokens[FLOW_WAYS];
@@ -92,34 +99,39 @@ struct front {
 /* Whether connections are accepted from a descriptor of enum front_fd. */
 static inline bool front_has_listener(const struct front *front, int fd)
 {
-	return front->has[fd] && (fd == FRONT_FD_TCP4 || fd == FRONT_FD_TCP6 || fd >= FRONT_FD_PORTS);
+	return front->has[fd] &&
+	       (fd == FRONT_FD_TCP4 || fd == FRONT_FD_TCP6 || fd >= FRONT_FD_PORTS);
 }
 
 /* front.c */
 
 /* Has epoll tell of a socket. 0 or -errno. */
-_must_check_ int front_watch(struct front *front, int socket, enum front_source source, uint32_t id, uint32_t events);
+_must_check_ int front_watch(struct front *front, int socket, enum front_source source, uint32_t id,
+                             uint32_t events);
 
-/* Sends a packet to the dialer: 0, or -EAGAIN where it has no room, of which front_answers() will hear the end. Without a dialer there is
- * no front either. */
+/* Sends a packet to the dialer: 0, or -EAGAIN where it has no room, of which front_answers() will
+ * hear the end. Without a dialer there is no front either. */
 _must_check_ int front_send(struct front *front, const struct egress_ask *ask);
 
-/* Tells the dialer of a name that no rule allows, or of a connection too many: what is alike once a second, and no more than it is of use.
+/* Tells the dialer of a name that no rule allows, or of a connection too many: what is alike once a
+ * second, and no more than it is of use.
  */
 void front_tell(struct front *front, const struct egress_ask *ask);
 void front_tell_unknown(struct front *front, const char *name);
 
 /* front_dns.c */
 
-/* Keeps an address for each name that rules spell out: names below a wildcard do not use up those. */
+/* Keeps an address for each name that rules spell out: names below a wildcard do not use up those.
+ */
 void front_dns_keep(struct front *front);
 
 /*
- * The answer to one message, of a datagram or a stream, into `out`: its length, or 0 if there is to be none. `unknown` becomes the name
- * that no rule allows, or empty.
+ * The answer to one message, of a datagram or a stream, into `out`: its length, or 0 if there is to
+ * be none. `unknown` becomes the name that no rule allows, or empty.
  */
-_must_check_ size_t front_dns_answer(const struct front *front, const uint8_t *bytes, size_t size, bool is_stream,
-                                     uint8_t out[FRONT_DNS_ANSWER_MAX], char unknown[NET_NAME_SIZE]);
+_must_check_ size_t front_dns_answer(const struct front *front, const uint8_t *bytes, size_t size,
+                                     bool is_stream, uint8_t out[FRONT_DNS_ANSWER_MAX],
+                                     char unknown[NET_NAME_SIZE]);
 
 /* Makes the socket tell, and take, the addresses that datagrams go to and come from. */
 _must_check_ bool front_dns_prepare(int socket);
@@ -148,13 +160,16 @@ void front_connections_accept(struct front *front, int listener);
 /* The dialer has room again. */
 void front_connections_ask(struct front *front);
 
-/* Its answer. Takes `outside`, -1 if the answer is an error. False: what came is no socket of TCP. */
+/* Its answer. Takes `outside`, -1 if the answer is an error. False: what came is no socket of TCP.
+ */
 _must_check_ bool front_connections_answer(struct front *front, uint32_t id, int outside);
 
-void front_connections_heard(struct front *front, enum front_source source, uint32_t id, uint32_t events);
+void front_connections_heard(struct front *front, enum front_source source, uint32_t id,
+                             uint32_t events);
 
 /* Moves what can be moved, each connection for a turn. */
 void front_connections_run(struct front *front);
 
-/* Milliseconds until front_connections_run() or front_connections_accept() has something to do by itself, or -1. */
+/* Milliseconds until front_connections_run() or front_connections_accept() has something to do by
+ * itself, or -1. */
 int front_connections_wait_ms(struct front *front);

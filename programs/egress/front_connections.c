@@ -1,4 +1,5 @@
-/* See front.h. Connections: where each goes is what the program connected to; whether it may, the dialer says before a byte is read. */
+/* See front.h. Connections: where each goes is what the program connected to; whether it may, the
+ * dialer says before a byte is read. */
 #include "programs/egress/front.h"
 
 #include <assert.h>
@@ -7,11 +8,12 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define ACCEPTS_MAX    64
-#define PAUSE_US       UINT64_C(100000)
-#define REFUSED_US     UINT64_C(10000)
-#define SLOT_BITS      8
-#define BUFFER_BYTES   (256 << 10) /* of what programs have sent; the kernel doubles it. No more goes over loopback the faster */
+#define ACCEPTS_MAX 64
+#define PAUSE_US    UINT64_C(100000)
+#define REFUSED_US  UINT64_C(10000)
+#define SLOT_BITS   8
+/* of what programs have sent; the kernel doubles it. No more goes over loopback the faster */
+#define BUFFER_BYTES   (256 << 10)
 #define SHARE_LEAST    1460
 #define ALL_EVENTS     (EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLET)
 #define FAKE_V4_PREFIX 111 /* 198.18.0.0/15 */
@@ -23,7 +25,8 @@ bool front_connections_prepare(int listener)
 {
 	const int bytes = BUFFER_BYTES;
 
-	/* What is accepted has it from the listener, before the first window is told to anybody. tcp(7) */
+	/* What is accepted has it from the listener, before the first window is told to anybody.
+	 * tcp(7) */
 	return setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) == 0;
 }
 
@@ -40,7 +43,8 @@ static void set_due(struct front *front, struct front_connection *c)
 	c->is_due = true;
 }
 
-static void set_starved(struct front *front, struct front_connection *c, enum flow_way way, bool is_starved)
+static void set_starved(struct front *front, struct front_connection *c, enum flow_way way,
+                        bool is_starved)
 {
 	front->connections.starved += (uint32_t)is_starved - (uint32_t)c->is_starved[way];
 	c->is_starved[way] = is_starved;
@@ -57,9 +61,10 @@ static struct front_connection *take_slot(struct front *front)
 	front->connections.used++;
 	if (front->connections.end < i + 1)
 		front->connections.end = i + 1;
-	front->connections.next_number = (front->connections.next_number + 1) % (1u << (32 - SLOT_BITS));
-	front->connections.slots[i] =
-		(struct front_connection){.state = FRONT_UNASKED, .id = front->connections.next_number << SLOT_BITS | i};
+	front->connections.next_number =
+		(front->connections.next_number + 1) % (1u << (32 - SLOT_BITS));
+	front->connections.slots[i] = (struct front_connection){
+		.state = FRONT_UNASKED, .id = front->connections.next_number << SLOT_BITS | i};
 	return &front->connections.slots[i];
 }
 
@@ -72,11 +77,13 @@ static void free_slot(struct front *front, struct front_connection *c)
 	c->is_due = false;
 	c->state = FRONT_FREE;
 	front->connections.used--;
-	while (front->connections.end > 0 && front->connections.slots[front->connections.end - 1].state == FRONT_FREE)
+	while (front->connections.end > 0 &&
+	       front->connections.slots[front->connections.end - 1].state == FRONT_FREE)
 		front->connections.end--;
 }
 
-/* The dialer still has to answer what it was asked. It has a duplicate of the outer socket, which is watched as long as there is one. */
+/* The dialer still has to answer what it was asked. It has a duplicate of the outer socket, which
+ * is watched as long as there is one. */
 static void end(struct front *front, struct front_connection *c, bool is_broken)
 {
 	if (c->state == FRONT_OPEN && c->flow.sockets[FLOW_OUTSIDE] >= 0)
@@ -116,11 +123,13 @@ static bool is_fake(const struct front *front, const struct net_address *address
 	struct net_address v6;
 
 	memcpy(&v6, &front->prefix, sizeof v6);
-	return net_address_is_in(address, &v4, FAKE_V4_PREFIX) || net_address_is_in(address, &v6, FAKE_V6_PREFIX);
+	return net_address_is_in(address, &v4, FAKE_V4_PREFIX) ||
+	       net_address_is_in(address, &v6, FAKE_V6_PREFIX);
 }
 
 /* False: the address is of ours and stands for nothing. */
-static bool name_target(const struct front *front, const struct net_address *address, uint16_t port, struct egress_ask *ask)
+static bool name_target(const struct front *front, const struct net_address *address, uint16_t port,
+                        struct egress_ask *ask)
 {
 	struct in6_addr found;
 	const char *name;
@@ -156,7 +165,8 @@ void front_connections_ask(struct front *front)
 
 		if (c->state != FRONT_UNASKED)
 			continue;
-		if (read_target(c->flow.sockets[FLOW_INSIDE], &address, &port) && name_target(front, &address, port, &ask))
+		if (read_target(c->flow.sockets[FLOW_INSIDE], &address, &port) &&
+		    name_target(front, &address, port, &ask))
 			send_ask(front, c, &ask);
 		else
 			end(front, c, true);
@@ -193,10 +203,13 @@ static void watch_listeners(struct front *front, uint32_t events)
 	for (int fd = FRONT_FD_DIALER; fd < FRONT_FD_END; fd++)
 		if (front_has_listener(front, fd))
 			(void)epoll_ctl(front->epoll, EPOLL_CTL_MOD, fd,
-			                &(struct epoll_event){.events = events, .data.u64 = (uint64_t)fd << 8 | FRONT_LISTENER});
+			                &(struct epoll_event){.events = events,
+			                                      .data.u64 = (uint64_t)fd << 8 |
+			                                                  FRONT_LISTENER});
 }
 
-/* Where memory or descriptors are short, waiting connections would have the loop run for nothing. */
+/* Where memory or descriptors are short, waiting connections would have the loop run for nothing.
+ */
 static void pause_accepting(struct front *front)
 {
 	front->connections.paused_us = front->now_us + PAUSE_US;
@@ -217,7 +230,8 @@ void front_connections_accept(struct front *front, int listener)
 	for (unsigned i = 0; i < ACCEPTS_MAX; i++) {
 		int socket = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-		if (socket < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+		if (socket < 0 &&
+		    (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
 			pause_accepting(front);
 			return;
 		}
@@ -244,7 +258,8 @@ static void refuse_outside(int outside)
 	}
 }
 
-/* Some programs miss a reset that comes before they have looked whether they are connected (node 20: it ends as if all were well). */
+/* Some programs miss a reset that comes before they have looked whether they are connected (node
+ * 20: it ends as if all were well). */
 static void refuse(struct front *front, struct front_connection *c)
 {
 	if (front->connections.used > front->connections.max / 2) {
@@ -291,7 +306,8 @@ bool front_connections_answer(struct front *front, uint32_t id, int outside)
 	return true;
 }
 
-void front_connections_heard(struct front *front, enum front_source source, uint32_t id, uint32_t events)
+void front_connections_heard(struct front *front, enum front_source source, uint32_t id,
+                             uint32_t events)
 {
 	struct front_connection *c = find(front, id);
 
@@ -299,7 +315,8 @@ void front_connections_heard(struct front *front, enum front_source source, uint
 		return;
 	if (c->state == FRONT_REFUSED)
 		end(front, c, true);
-	else if (flow_heard(&c->flow, source == FRONT_INSIDE ? FLOW_INSIDE : FLOW_OUTSIDE, events) < 0)
+	else if (flow_heard(&c->flow, source == FRONT_INSIDE ? FLOW_INSIDE : FLOW_OUTSIDE, events) <
+	         0)
 		end(front, c, true);
 	else if (c->state == FRONT_OPEN)
 		set_due(front, c);
@@ -345,7 +362,8 @@ static void wake_starved(struct front *front)
 		struct front_connection *c = &front->connections.slots[i];
 
 		for (enum flow_way way = 0; way < FLOW_WAYS; way++)
-			if (c->is_starved[way] && tokens_left(&front->connections.tokens[way], front->now_us) > 0) {
+			if (c->is_starved[way] &&
+			    tokens_left(&front->connections.tokens[way], front->now_us) > 0) {
 				set_starved(front, c, way, false);
 				set_due(front, c);
 			}
@@ -365,7 +383,8 @@ void front_connections_run(struct front *front)
 		end = front->connections.end;
 	}
 	for (uint32_t i = 0; i < end && front->connections.due > 0; i++) {
-		struct front_connection *c = &front->connections.slots[(front->connections.first + i) % end];
+		struct front_connection *c =
+			&front->connections.slots[(front->connections.first + i) % end];
 
 		if (!c->is_due)
 			continue;

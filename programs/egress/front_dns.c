@@ -1,4 +1,5 @@
-/* See front.h. What is said of a name: by the rules, whether it is there; and then what stands for it in this sandbox. */
+/* See front.h. What is said of a name: by the rules, whether it is there; and then what stands for
+ * it in this sandbox. */
 #include "programs/egress/dns.h"
 #include "programs/egress/front.h"
 
@@ -23,17 +24,20 @@ static bool is_or_is_below(const char *name, const char *above)
 	return strcmp(name, above) == 0 || net_name_is_below(name, above);
 }
 
-/* Whether some connection to the name may be allowed, or asked about. Which ones are is the dialer's to say. */
+/* Whether some connection to the name may be allowed, or asked about. Which ones are is the
+ * dialer's to say. */
 static bool is_allowed(const struct front *front, const char *name)
 {
 	const struct net_record *record;
-	enum net_verdict verdict = net_match_name(front->rules.match, name, 0, NET_LIST_ALLOW, &record);
+	enum net_verdict verdict =
+		net_match_name(front->rules.match, name, 0, NET_LIST_ALLOW, &record);
 
 	if (is_or_is_below(name, NET_NAME_OF_US))
 		return false;
 	if (verdict == NET_VERDICT_NO_RULE && front->rules.memory->asks)
 		verdict = net_match_name(front->rules.match, name, 0, NET_LIST_ASK, &record);
-	return verdict == NET_VERDICT_ALLOWED || (verdict == NET_VERDICT_NO_RULE && front->rules.memory->mode == EGRESS_OPEN);
+	return verdict == NET_VERDICT_ALLOWED ||
+	       (verdict == NET_VERDICT_NO_RULE && front->rules.memory->mode == EGRESS_OPEN);
 }
 
 void front_dns_keep(struct front *front)
@@ -42,21 +46,25 @@ void front_dns_keep(struct front *front)
 
 	front->names_kept = 0;
 	for (const struct net_record *record = NULL; (record = net_list_next(list, record));)
-		front->names_kept += record->list == NET_LIST_ALLOW && record->kind == NET_RULE_NAME;
+		front->names_kept +=
+			record->list == NET_LIST_ALLOW && record->kind == NET_RULE_NAME;
 }
 
-/* The index of the name: a new one only where there is still room for those that rules spell out. */
+/* The index of the name: a new one only where there is still room for those that rules spell out.
+ */
 static bool find_index(const struct front *front, const char *name, uint32_t *ret_index)
 {
 	if (fakes_find(front->names, name, ret_index))
 		return true;
-	return (fakes_count(front->names) + front->names_kept < FAKES_MAX || net_match_spells(front->rules.match, name)) &&
+	return (fakes_count(front->names) + front->names_kept < FAKES_MAX ||
+	        net_match_spells(front->rules.match, name)) &&
 	       fakes_add(front->names, name, ret_index) == 0;
 }
 
 static void reply_loopback(const struct front *front, uint16_t type, struct dns_reply *reply)
 {
-	static const struct in6_addr v4 = {.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
+	static const struct in6_addr v4 = {
+		.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
 
 	if (type != ns_t_a && (type != ns_t_aaaa || !front->has_ipv6))
 		return;
@@ -65,11 +73,13 @@ static void reply_loopback(const struct front *front, uint16_t type, struct dns_
 	reply->addresses[0] = type == ns_t_a ? v4 : in6addr_loopback;
 }
 
-static void reply_fake(const struct front *front, const char *name, uint16_t type, struct dns_reply *reply)
+static void reply_fake(const struct front *front, const char *name, uint16_t type,
+                       struct dns_reply *reply)
 {
 	uint32_t index;
 
-	/* Other types have hints by which a name would not be needed any more (HTTPS, SVCB), or anything at all (TXT). */
+	/* Other types have hints by which a name would not be needed any more (HTTPS, SVCB), or
+	 * anything at all (TXT). */
 	if (type != ns_t_a && (type != ns_t_aaaa || !front->has_ipv6))
 		return;
 	if (!find_index(front, name, &index)) {
@@ -78,29 +88,35 @@ static void reply_fake(const struct front *front, const char *name, uint16_t typ
 	}
 	reply->kind = DNS_ADDRESSES;
 	reply->addresses_count = 1;
-	fakes_address(front->names, index, type == ns_t_a ? AF_INET : AF_INET6, &reply->addresses[0]);
+	fakes_address(front->names, index, type == ns_t_a ? AF_INET : AF_INET6,
+	              &reply->addresses[0]);
 }
 
-static void reply_reverse(const struct front *front, const struct in6_addr *address, struct dns_reply *reply)
+static void reply_reverse(const struct front *front, const struct in6_addr *address,
+                          struct dns_reply *reply)
 {
-	bool is_loopback = IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
+	bool is_loopback = IN6_IS_ADDR_LOOPBACK(address) ||
+	                   (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 
 	reply->name = is_loopback ? LOCALHOST : fakes_by_address(front->names, address);
 	reply->kind = reply->name ? DNS_NAME : DNS_NXDOMAIN;
 }
 
 /* Fills `reply`, which says NODATA. Whether the name is to be told of. */
-static bool decide(const struct front *front, const struct dns_question *question, struct dns_reply *reply)
+static bool decide(const struct front *front, const struct dns_question *question,
+                   struct dns_reply *reply)
 {
 	char name[NET_NAME_SIZE];
 	struct in6_addr address;
 
 	reply->ttl_s = TTL_FOUND_S;
-	if (question->is_name_valid && question->type == ns_t_ptr && dns_reverse(question->name, &address)) {
+	if (question->is_name_valid && question->type == ns_t_ptr &&
+	    dns_reverse(question->name, &address)) {
 		reply_reverse(front, &address, reply);
 		return false;
 	}
-	if (!question->is_name_valid || net_name_canonical(question->name, strlen(question->name), name)) {
+	if (!question->is_name_valid ||
+	    net_name_canonical(question->name, strlen(question->name), name)) {
 		reply->kind = DNS_NXDOMAIN;
 		reply->prohibited = prohibited;
 		return false;
@@ -118,7 +134,8 @@ static bool decide(const struct front *front, const struct dns_question *questio
 	return !is_or_is_below(name, REVERSE);
 }
 
-size_t front_dns_answer(const struct front *front, const uint8_t *bytes, size_t size, bool is_stream, uint8_t out[FRONT_DNS_ANSWER_MAX],
+size_t front_dns_answer(const struct front *front, const uint8_t *bytes, size_t size,
+                        bool is_stream, uint8_t out[FRONT_DNS_ANSWER_MAX],
                         char unknown[NET_NAME_SIZE])
 {
 	struct dns_question question;
@@ -139,7 +156,8 @@ size_t front_dns_answer(const struct front *front, const uint8_t *bytes, size_t 
 		reply.ttl_s = TTL_NOT_THERE_S;
 	if (is_unknown)
 		memcpy(unknown, question.name, NET_NAME_SIZE);
-	r = dns_answer(&question, &reply, out, is_stream ? FRONT_DNS_ANSWER_MAX : question.udp_size);
+	r = dns_answer(&question, &reply, out,
+	               is_stream ? FRONT_DNS_ANSWER_MAX : question.udp_size);
 	return r < 0 ? 0 : (size_t)r;
 }
 
@@ -158,12 +176,13 @@ static int family_of(int socket)
 	return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &size) < 0 ? AF_UNSPEC : family;
 }
 
-/* What the kernel would not send from without FREEBIND are addresses that only routes make local. ipv6(7) has none of it; ip(7),
- * IP_FREEBIND */
+/* What the kernel would not send from without FREEBIND are addresses that only routes make local.
+ * ipv6(7) has none of it; ip(7), IP_FREEBIND */
 bool front_dns_prepare(int socket)
 {
 	if (family_of(socket) == AF_INET6)
-		return set(socket, SOL_IPV6, IPV6_RECVPKTINFO) && set(socket, SOL_IPV6, IPV6_FREEBIND);
+		return set(socket, SOL_IPV6, IPV6_RECVPKTINFO) &&
+		       set(socket, SOL_IPV6, IPV6_FREEBIND);
 	return set(socket, SOL_IP, IP_PKTINFO) && set(socket, SOL_IP, IP_FREEBIND);
 }
 
@@ -171,10 +190,12 @@ union control {
 	struct cmsghdr align;
 	uint8_t v4[CMSG_SPACE(sizeof(struct in_pktinfo))];
 	uint8_t v6[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-	uint8_t both[CMSG_SPACE(sizeof(struct in_pktinfo)) + CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	uint8_t both[CMSG_SPACE(sizeof(struct in_pktinfo)) +
+	             CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
 
-/* What came with a datagram becomes what goes with its answer. Of IPv6's sockets IPv4's form, which they may have besides, is not taken. */
+/* What came with a datagram becomes what goes with its answer. Of IPv6's sockets IPv4's form, which
+ * they may have besides, is not taken. */
 static bool turn_round(struct msghdr *message, union control *control, sa_family_t family)
 {
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(message);
@@ -182,7 +203,8 @@ static bool turn_round(struct msghdr *message, union control *control, sa_family
 	struct in_pktinfo v4;
 	struct in6_pktinfo v6;
 
-	while (cmsg && (cmsg->cmsg_level != (is_v6 ? SOL_IPV6 : SOL_IP) || cmsg->cmsg_type != (is_v6 ? IPV6_PKTINFO : IP_PKTINFO)))
+	while (cmsg && (cmsg->cmsg_level != (is_v6 ? SOL_IPV6 : SOL_IP) ||
+	                cmsg->cmsg_type != (is_v6 ? IPV6_PKTINFO : IP_PKTINFO)))
 		cmsg = CMSG_NXTHDR(message, cmsg);
 	if (!cmsg)
 		return false;
@@ -221,7 +243,8 @@ static bool serve_one(struct front *front)
 
 	if (n < 0)
 		return errno != EAGAIN;
-	if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || !turn_round(&message, &control, peer.ss_family))
+	if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ||
+	    !turn_round(&message, &control, peer.ss_family))
 		return true;
 	part = (struct iovec){out, front_dns_answer(front, in, (size_t)n, false, out, unknown)};
 	message.msg_flags = 0;

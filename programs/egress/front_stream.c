@@ -1,4 +1,5 @@
-/* See front.h. DNS over TCP: messages with two bytes of length before each. One answer at a time is kept for who does not read. */
+/* See front.h. DNS over TCP: messages with two bytes of length before each. One answer at a time is
+ * kept for who does not read. */
 #include "programs/egress/front.h"
 
 #include <arpa/nameser.h>
@@ -53,8 +54,10 @@ void front_stream_take(struct front *front, int socket)
 	struct front_stream *stream = free_or_silent(front);
 
 	/* Never 0, and another one each time, until that begins anew. */
-	front->streams.next_number = (front->streams.next_number + 1) % (UINT32_MAX / FRONT_STREAMS_MAX);
-	stream->id = (front->streams.next_number + 1) * FRONT_STREAMS_MAX + (uint32_t)(stream - front->streams.slots);
+	front->streams.next_number =
+		(front->streams.next_number + 1) % (UINT32_MAX / FRONT_STREAMS_MAX);
+	stream->id = (front->streams.next_number + 1) * FRONT_STREAMS_MAX +
+	             (uint32_t)(stream - front->streams.slots);
 	stream->socket = socket;
 	stream->in_bytes = stream->out_bytes = stream->out_sent = 0;
 	set_deadline(front, stream);
@@ -67,8 +70,8 @@ void front_stream_take(struct front *front, int socket)
 static int flush(struct front_stream *stream)
 {
 	while (stream->out_sent < stream->out_bytes) {
-		ssize_t n = send(stream->socket, stream->out + stream->out_sent, stream->out_bytes - stream->out_sent,
-		                 MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t n = send(stream->socket, stream->out + stream->out_sent,
+		                 stream->out_bytes - stream->out_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (n < 0)
 			return -errno;
@@ -78,7 +81,8 @@ static int flush(struct front_stream *stream)
 	return 0;
 }
 
-/* Answers the first message of what has come in. 0; -EAGAIN: it is not there as a whole; -EBADMSG: it is none. */
+/* Answers the first message of what has come in. 0; -EAGAIN: it is not there as a whole; -EBADMSG:
+ * it is none. */
 static int answer_one(struct front *front, struct front_stream *stream)
 {
 	char unknown[NET_NAME_SIZE];
@@ -91,7 +95,8 @@ static int answer_one(struct front *front, struct front_stream *stream)
 		return -EBADMSG;
 	if (stream->in_bytes < PREFIX + size)
 		return -EAGAIN;
-	length = front_dns_answer(front, stream->in + PREFIX, size, true, stream->out + PREFIX, unknown);
+	length = front_dns_answer(front, stream->in + PREFIX, size, true, stream->out + PREFIX,
+	                          unknown);
 	if (length == 0)
 		return -EBADMSG;
 	if (unknown[0])
@@ -128,9 +133,11 @@ void front_stream_heard(struct front *front, uint32_t id)
 
 	if (!stream)
 		return;
-	/* There is always room: a message that fills the buffer is answered, and while answers wait nothing is read. */
+	/* There is always room: a message that fills the buffer is answered, and while answers wait
+	 * nothing is read. */
 	if (stream->out_bytes == 0) {
-		n = recv(stream->socket, stream->in + stream->in_bytes, sizeof stream->in - stream->in_bytes, MSG_DONTWAIT);
+		n = recv(stream->socket, stream->in + stream->in_bytes,
+		         sizeof stream->in - stream->in_bytes, MSG_DONTWAIT);
 		if (n == 0 || (n < 0 && errno != EAGAIN)) {
 			end(front, stream, n < 0);
 			return;
@@ -139,7 +146,8 @@ void front_stream_heard(struct front *front, uint32_t id)
 	}
 	r = answer_all(front, stream);
 	event.events = r == 0 ? EPOLLIN : EPOLLOUT;
-	if ((r < 0 && r != -EAGAIN) || epoll_ctl(front->epoll, EPOLL_CTL_MOD, stream->socket, &event) < 0)
+	if ((r < 0 && r != -EAGAIN) ||
+	    epoll_ctl(front->epoll, EPOLL_CTL_MOD, stream->socket, &event) < 0)
 		end(front, stream, true);
 }
 

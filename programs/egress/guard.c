@@ -9,7 +9,8 @@
 #define IF(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (yes), (no))
 #define HAS(bits, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (yes), (no))
 
-/* The commands of fcntl(2) that flow.c and ruleset.c take, and two that tell and make nothing new. */
+/* The commands of fcntl(2) that flow.c and ruleset.c take, and two that tell and make nothing new.
+ */
 const struct sock_filter guard_checks[GUARD_CHECKS] = {
 	IF(SYS_fcntl, 2, 0),
 	IF(SYS_sendto, 9, 0),

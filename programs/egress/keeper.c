@@ -16,8 +16,8 @@ static void become_resolver(int program, int socket)
 }
 
 /*
- * Waits on one socket after the other, each in a process of its own. All end with the dialer, whose end of each is closed then: what one
- * resolver leaves behind is not its to end.
+ * Waits on one socket after the other, each in a process of its own. All end with the dialer, whose
+ * end of each is closed then: what one resolver leaves behind is not its to end.
  */
 _Noreturn static void keep(int program, const int sockets[LOOKUP_RESOLVERS])
 {
@@ -29,7 +29,8 @@ _Noreturn static void keep(int program, const int sockets[LOOKUP_RESOLVERS])
 	for (size_t i = 0; i < LOOKUP_RESOLVERS; i++) {
 		if (recv(sockets[i], &byte, sizeof byte, MSG_PEEK) <= 0)
 			_exit(0);
-		/* Where no process can be had, there is no other resolver: its socket ends with this one. */
+		/* Where no process can be had, there is no other resolver: its socket ends with
+		 * this one. */
 		if (i + 1 == LOOKUP_RESOLVERS || fork() != 0)
 			become_resolver(program, sockets[i]);
 		(void)close(sockets[i]);

@@ -65,7 +65,8 @@ int lookup_begin(struct lookup *lookup, const char *name, uint64_t now_ms)
 	for (size_t i = 0; i < lookup->names_end; i++) {
 		const struct lookup_name *other = &lookup->names[i];
 
-		if (other->state != LOOKUP_FREE && (other->state != LOOKUP_KNOWN || other->known_until_ms > now_ms) &&
+		if (other->state != LOOKUP_FREE &&
+		    (other->state != LOOKUP_KNOWN || other->known_until_ms > now_ms) &&
 		    strcmp(other->name, name) == 0)
 			return (int)i;
 	}
@@ -84,7 +85,10 @@ static int send_one(int socket, const struct lookup_name *name)
 	struct resolver_question question = {.id = name->answer.id};
 
 	memcpy(question.name, name->name, sizeof question.name);
-	return send(socket, &question, sizeof question, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof question ? 0 : -errno;
+	return send(socket, &question, sizeof question, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	                       sizeof question
+	               ? 0
+	               : -errno;
 }
 
 void lookup_send(struct lookup *lookup, uint64_t now_ms)
@@ -123,7 +127,8 @@ static void restart(struct lookup *lookup, uint64_t now_ms)
 
 static bool is_sound(const struct resolver_answer *answer)
 {
-	return answer->error >= 0 && (answer->error == 0) == (answer->count > 0) && answer->count <= RESOLVER_ADDRESSES_MAX;
+	return answer->error >= 0 && (answer->error == 0) == (answer->count > 0) &&
+	       answer->count <= RESOLVER_ADDRESSES_MAX;
 }
 
 static int find_asked(const struct lookup *lookup, uint32_t id)

@@ -1,11 +1,13 @@
 /*
- * yett-resolver: looks names up as the host does, for the dialer. Descriptor 0 is the dialer's; questions and answers are packets of one
- * size each (resolver.h).
+ * yett-resolver: looks names up as the host does, for the dialer. Descriptor 0 is the dialer's;
+ * questions and answers are packets of one size each (resolver.h).
  *
- * Theory of operation: it is linked with the host's C library and loads whatever name services the host has (NSS), so it can be bounded
- * by little; and what it reads the internet writes. So each question has a child of its own, which has a pipe to answer on and nothing
- * else: one that is slow, ends or lies does so for its own name. The parent waits for nothing but all of them. It runs as the caller,
- * without privilege, from its first instruction; a stage's number is its exit status when the stage fails.
+ * Theory of operation: it is linked with the host's C library and loads whatever name services the
+ * host has (NSS), so it can be bounded by little; and what it reads the internet writes. So each
+ * question has a child of its own, which has a pipe to answer on and nothing else: one that is
+ * slow, ends or lies does so for its own name. The parent waits for nothing but all of them. It
+ * runs as the caller, without privilege, from its first instruction; a stage's number is its exit
+ * status when the stage fails.
  */
 #include "base/clock.h"
 #include "helper/privilege/lockdown.h"
@@ -51,7 +53,8 @@ static void need(bool done, enum stage stage)
 		_exit((int)stage);
 }
 
-/* No file, no core (1: core(5)); descriptors and memory for name services, which may map large caches. */
+/* No file, no core (1: core(5)); descriptors and memory for name services, which may map large
+ * caches. */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -64,16 +67,19 @@ static bool limit(void)
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-/* All of version 1 but reading, and what is younger than Debian 12's headers; the numbers are the kernel's. */
-#define RIGHTS_CHANGE \
-	(((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1) & ~(UINT64_C(0) + LANDLOCK_ACCESS_FS_READ_FILE + LANDLOCK_ACCESS_FS_READ_DIR))
+/* All of version 1 but reading, and what is younger than Debian 12's headers; the numbers are the
+ * kernel's. */
+#define RIGHTS_CHANGE                               \
+	(((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1) & \
+	 ~(UINT64_C(0) + LANDLOCK_ACCESS_FS_READ_FILE + LANDLOCK_ACCESS_FS_READ_DIR))
 #define RIGHT_TRUNCATE         (UINT64_C(1) << 14)
 #define SCOPE_ABSTRACT_SOCKETS (UINT64_C(1) << 0)
 #define SCOPE_SIGNALS          (UINT64_C(1) << 1)
 
 /*
- * From here on it changes, makes and executes no file of the caller's, and signals no other process: name services read files and talk over
- * sockets. Where the kernel has no Landlock, it goes without. landlock(7)
+ * From here on it changes, makes and executes no file of the caller's, and signals no other
+ * process: name services read files and talk over sockets. Where the kernel has no Landlock, it
+ * goes without. landlock(7)
  */
 static bool confine(void)
 {
@@ -120,9 +126,11 @@ static bool read_address(const struct addrinfo *info, struct net_address *ret_ad
 	struct net_address address = {{[10] = 0xff, [11] = 0xff}};
 
 	if (info->ai_family == AF_INET)
-		memcpy(address.bytes + V4_AT, &((const struct sockaddr_in *)info->ai_addr)->sin_addr, 4);
+		memcpy(address.bytes + V4_AT,
+		       &((const struct sockaddr_in *)info->ai_addr)->sin_addr, 4);
 	else if (info->ai_family == AF_INET6)
-		memcpy(address.bytes, &((const struct sockaddr_in6 *)info->ai_addr)->sin6_addr, sizeof address.bytes);
+		memcpy(address.bytes, &((const struct sockaddr_in6 *)info->ai_addr)->sin6_addr,
+		       sizeof address.bytes);
 	else
 		return false;
 	*ret_address = address;
@@ -130,14 +138,17 @@ static bool read_address(const struct addrinfo *info, struct net_address *ret_ad
 }
 
 /*
- * Only the name itself, and none that a search list makes of it: with `search evil` and `options ndots:5` a name that is allowed would be
- * another one. A final dot would have that, too, but no line of /etc/hosts has one. resolv.conf(5), resolver(3)
+ * Only the name itself, and none that a search list makes of it: with `search evil` and `options
+ * ndots:5` a name that is allowed would be another one. A final dot would have that, too, but no
+ * line of /etc/hosts has one. resolv.conf(5), resolver(3)
  *
- * AI_ADDRCONFIG as the host's own programs have it: where there is no IPv6, nothing is asked for in vain. getaddrinfo(3)
+ * AI_ADDRCONFIG as the host's own programs have it: where there is no IPv6, nothing is asked for in
+ * vain. getaddrinfo(3)
  */
 static void look_up(const char *name, struct resolver_answer *answer)
 {
-	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+	const struct addrinfo hints = {
+		.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
 	struct addrinfo *list = NULL;
 	int r;
 
@@ -151,7 +162,8 @@ static void look_up(const char *name, struct resolver_answer *answer)
 		answer->error = read_error(r);
 		return;
 	}
-	for (const struct addrinfo *info = list; info && answer->count < RESOLVER_ADDRESSES_MAX; info = info->ai_next)
+	for (const struct addrinfo *info = list; info && answer->count < RESOLVER_ADDRESSES_MAX;
+	     info = info->ai_next)
 		if (read_address(info, &answer->addresses[answer->count]))
 			answer->count++;
 	answer->error = answer->count == 0 ? ENOENT : 0;
@@ -159,11 +171,13 @@ static void look_up(const char *name, struct resolver_answer *answer)
 }
 
 /* Ends with its parent, from which it has but the pipe; of other children's pipes it has none. */
-_Noreturn static void answer_in_child(const struct resolver_question *question, int pipe, pid_t parent)
+_Noreturn static void answer_in_child(const struct resolver_question *question, int pipe,
+                                      pid_t parent)
 {
 	struct resolver_answer answer = {.id = question->id};
 
-	need(dup2(pipe, STDIN_FILENO) == STDIN_FILENO && syscall(SYS_close_range, 3u, ~0u, 0u) == 0, STAGE_DESCRIPTORS);
+	need(dup2(pipe, STDIN_FILENO) == STDIN_FILENO && syscall(SYS_close_range, 3u, ~0u, 0u) == 0,
+	     STAGE_DESCRIPTORS);
 	need(lockdown_death_signal() && getppid() == parent, STAGE_DEATH_SIGNAL);
 	look_up(question->name, &answer);
 	_exit(write(STDIN_FILENO, &answer, sizeof answer) == sizeof answer ? 0 : 1);
@@ -191,14 +205,16 @@ static int begin(struct child *child, const struct resolver_question *question)
 	return 0;
 }
 
-/* The dialer takes what it has asked for, and if it does not, nobody else is there to be answered. */
+/* The dialer takes what it has asked for, and if it does not, nobody else is there to be answered.
+ */
 static void tell(const struct resolver_answer *answer)
 {
 	if (send(STDIN_FILENO, answer, sizeof *answer, MSG_NOSIGNAL) != sizeof *answer)
 		_exit(0);
 }
 
-/* Whatever the child may still do, it has had its say. Its answer is one write(2) of less than PIPE_BUF: all or nothing of it is there. */
+/* Whatever the child may still do, it has had its say. Its answer is one write(2) of less than
+ * PIPE_BUF: all or nothing of it is there. */
 static void end(struct child *child, int otherwise)
 {
 	struct resolver_answer answer;
@@ -217,8 +233,10 @@ static void hear(struct child *free)
 {
 	struct resolver_question question;
 
-	/* Nobody asks, or nobody is there any more. The name is canonical, or else as good as any: whoever asks may say so. */
-	if (recv(STDIN_FILENO, &question, sizeof question, MSG_TRUNC) != sizeof question || !memchr(question.name, 0, sizeof question.name))
+	/* Nobody asks, or nobody is there any more. The name is canonical, or else as good as any:
+	 * whoever asks may say so. */
+	if (recv(STDIN_FILENO, &question, sizeof question, MSG_TRUNC) != sizeof question ||
+	    !memchr(question.name, 0, sizeof question.name))
 		_exit(0);
 	if (begin(free, &question) < 0)
 		tell(&(struct resolver_answer){.id = question.id, .error = EAGAIN});
@@ -242,7 +260,8 @@ static struct child *find_free(struct child children[RESOLVER_AT_ONCE_MAX])
 	return NULL;
 }
 
-/* While as many are looked up as there may be, questions wait in the socket; that it has ended shows nevertheless. */
+/* While as many are looked up as there may be, questions wait in the socket; that it has ended
+ * shows nevertheless. */
 static void serve_once(struct child children[RESOLVER_AT_ONCE_MAX])
 {
 	struct pollfd polled[RESOLVER_AT_ONCE_MAX + 1];
@@ -251,7 +270,8 @@ static void serve_once(struct child children[RESOLVER_AT_ONCE_MAX])
 
 	polled[RESOLVER_AT_ONCE_MAX] = (struct pollfd){STDIN_FILENO, free ? POLLIN : 0, 0};
 	for (size_t i = 0; i < RESOLVER_AT_ONCE_MAX; i++)
-		polled[i] = (struct pollfd){children[i].pid > 0 ? children[i].answer : -1, POLLIN, 0};
+		polled[i] =
+			(struct pollfd){children[i].pid > 0 ? children[i].answer : -1, POLLIN, 0};
 	if (poll(polled, ARRAY_SIZE(polled), timeout_of(children)) < 0)
 		return;
 	if (polled[RESOLVER_AT_ONCE_MAX].revents & (POLLHUP | POLLERR))
@@ -272,7 +292,8 @@ int main(int argc, char **argv)
 	struct child children[RESOLVER_AT_ONCE_MAX] = {0};
 
 	(void)argc;
-	(void)prctl(PR_SET_NAME, argv[0], 0, 0, 0); /* else it is the number of a descriptor: execveat(2) */
+	(void)prctl(PR_SET_NAME, argv[0], 0, 0,
+	            0); /* else it is the number of a descriptor: execveat(2) */
 	lock_down();
 	for (;;)
 		serve_once(children);

@@ -1,7 +1,9 @@
 /*
- * Where the kernel would send what goes to an address: whether that is this host, which no table of addresses can know.
+ * Where the kernel would send what goes to an address: whether that is this host, which no table of
+ * addresses can know.
  *
- * A netlink socket opened before the filter; a question is answered before it returns. No privilege. rtnetlink(7), RTM_GETROUTE
+ * A netlink socket opened before the filter; a question is answered before it returns. No
+ * privilege. rtnetlink(7), RTM_GETROUTE
  */
 #pragma once
 

@@ -13,7 +13,8 @@ static const struct net_record *find_proxy(const struct net_list *list)
 {
 	const struct net_record *record = NULL;
 
-	while (list->count[NET_LIST_PROXY] > 0 && (record = net_list_next(list, record)) && record->list != NET_LIST_PROXY)
+	while (list->count[NET_LIST_PROXY] > 0 && (record = net_list_next(list, record)) &&
+	       record->list != NET_LIST_PROXY)
 		;
 	return record;
 }
@@ -23,16 +24,22 @@ static bool has_sound_proxy(const struct net_list *list)
 {
 	const struct net_record *proxy = find_proxy(list);
 
-	return !proxy || (list->count[NET_LIST_PROXY] == 1 && proxy->port_first == proxy->port_last && !proxy->is_bound &&
-	                  (proxy->kind == NET_RULE_NAME || (proxy->kind == NET_RULE_ADDRESS && proxy->prefix == NET_ADDRESS_PREFIX_MAX)));
+	return !proxy ||
+	       (list->count[NET_LIST_PROXY] == 1 && proxy->port_first == proxy->port_last &&
+	        !proxy->is_bound &&
+	        (proxy->kind == NET_RULE_NAME ||
+	         (proxy->kind == NET_RULE_ADDRESS && proxy->prefix == NET_ADDRESS_PREFIX_MAX)));
 }
 
 static bool is_valid(const struct egress_rules *rules, size_t size)
 {
-	return (rules->mode == EGRESS_LIMITED || rules->mode == EGRESS_OPEN) && rules->allow_private <= 1 && rules->asks <= 1 &&
-	       rules->asked_private <= 1 && rules->reserved == 0 && rules->connections_max >= 1 &&
-	       rules->connections_max <= EGRESS_CONNECTIONS_MAX && rules->list_size == size - sizeof *rules &&
-	       net_list_check(rules->list, rules->list_size) && has_sound_proxy((const struct net_list *)rules->list);
+	return (rules->mode == EGRESS_LIMITED || rules->mode == EGRESS_OPEN) &&
+	       rules->allow_private <= 1 && rules->asks <= 1 && rules->asked_private <= 1 &&
+	       rules->reserved == 0 && rules->connections_max >= 1 &&
+	       rules->connections_max <= EGRESS_CONNECTIONS_MAX &&
+	       rules->list_size == size - sizeof *rules &&
+	       net_list_check(rules->list, rules->list_size) &&
+	       has_sound_proxy((const struct net_list *)rules->list);
 }
 
 /* The memory alone: nothing is known of it but that nobody can change it. */
@@ -42,8 +49,8 @@ static int map(int fd, struct ruleset *ret)
 	struct stat st;
 	void *memory;
 
-	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof *ret->memory ||
-	    st.st_size > EGRESS_RULES_SIZE_MAX)
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 ||
+	    st.st_size < (off_t)sizeof *ret->memory || st.st_size > EGRESS_RULES_SIZE_MAX)
 		return -EBADMSG;
 	memory = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
@@ -59,11 +66,13 @@ int ruleset_change(struct ruleset *current, int fd)
 
 	if (r < 0)
 		return r;
-	if (current->memory && current->size == rules.size && memcmp(current->memory, rules.memory, rules.size) == 0) {
+	if (current->memory && current->size == rules.size &&
+	    memcmp(current->memory, rules.memory, rules.size) == 0) {
 		ruleset_unmap(&rules);
 		return 0;
 	}
-	r = is_valid(rules.memory, rules.size) ? net_match_new(ruleset_list(&rules), &rules.match) : -EBADMSG;
+	r = is_valid(rules.memory, rules.size) ? net_match_new(ruleset_list(&rules), &rules.match)
+	                                       : -EBADMSG;
 	if (r < 0) {
 		ruleset_unmap(&rules);
 		return r;

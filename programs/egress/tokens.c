@@ -21,7 +21,10 @@ static uint64_t chunk(const struct tokens *tokens)
 {
 	uint64_t bytes = tokens->rate_bytes_s / CHUNK_PARTS;
 
-	return (bytes < 1 ? 1 : bytes > TOKENS_CHUNK_MAX ? TOKENS_CHUNK_MAX : bytes) * TOKENS_SECOND;
+	return (bytes < 1                  ? 1
+	        : bytes > TOKENS_CHUNK_MAX ? TOKENS_CHUNK_MAX
+	                                   : bytes) *
+	       TOKENS_SECOND;
 }
 
 static void count(struct tokens *tokens, uint64_t now_us)

@@ -5,13 +5,16 @@
 
 static bool is_alike(const struct egress_told *a, const struct egress_told *b)
 {
-	return a->kind == b->kind && a->error == b->error && a->origin == b->origin && a->port == b->port && a->verdict == b->verdict &&
-	       memcmp(a->address, b->address, sizeof a->address) == 0 && strcmp(a->name, b->name) == 0;
+	return a->kind == b->kind && a->error == b->error && a->origin == b->origin &&
+	       a->port == b->port && a->verdict == b->verdict &&
+	       memcmp(a->address, b->address, sizeof a->address) == 0 &&
+	       strcmp(a->name, b->name) == 0;
 }
 
 static bool is_of_connection(const struct egress_told *one)
 {
-	return one->kind == EGRESS_TOLD_CONNECTED || one->kind == EGRESS_TOLD_CLOSED || one->kind == EGRESS_TOLD_ASKED;
+	return one->kind == EGRESS_TOLD_CONNECTED || one->kind == EGRESS_TOLD_CLOSED ||
+	       one->kind == EGRESS_TOLD_ASKED;
 }
 
 static void merge(struct egress_told *into, const struct egress_told *one)
@@ -29,7 +32,8 @@ static bool is_forgotten(const struct told_entry *entry, uint64_t now_ms)
 }
 
 /* NULL: there is none for it. */
-static struct told_entry *find_room(struct told *told, const struct egress_told *one, uint64_t now_ms)
+static struct told_entry *find_room(struct told *told, const struct egress_told *one,
+                                    uint64_t now_ms)
 {
 	struct told_entry *room = NULL;
 	size_t refused = 0;
@@ -91,7 +95,8 @@ static struct told_entry *find_due(struct told *told, uint64_t now_ms)
 	for (size_t i = 0; i < TOLD_MAX; i++) {
 		struct told_entry *entry = &told->entries[i];
 
-		if (entry->is_used && entry->told.count > 0 && entry->due_ms <= now_ms && (!due || entry->due_ms < due->due_ms))
+		if (entry->is_used && entry->told.count > 0 && entry->due_ms <= now_ms &&
+		    (!due || entry->due_ms < due->due_ms))
 			due = entry;
 	}
 	return due;

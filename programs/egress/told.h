@@ -1,17 +1,19 @@
 /*
- * What the dialer has to tell the supervisor: alike ones are merged, so that a sandbox cannot flood who hears of it.
+ * What the dialer has to tell the supervisor: alike ones are merged, so that a sandbox cannot flood
+ * who hears of it.
  *
- * Pure but for what it keeps; the time is the caller's. The first of its kind is due at once, and what is like it within the
- * next second is due as one when that is over. What finds no room is counted as lost; of what went through connections the
- * bytes are told in any case.
+ * Pure but for what it keeps; the time is the caller's. The first of its kind is due at once, and
+ * what is like it within the next second is due as one when that is over. What finds no room is
+ * counted as lost; of what went through connections the bytes are told in any case.
  */
 #pragma once
 
 #include "programs/egress/egress.h"
 
-#define TOLD_MAX         64
-#define TOLD_ALIKE_MS    1000
-#define TOLD_REFUSED_MAX (TOLD_MAX / 2) /* so many of the kinds that cost a sandbox nothing leave room for the others */
+#define TOLD_MAX      64
+#define TOLD_ALIKE_MS 1000
+/* so many of the kinds that cost a sandbox nothing leave room for the others */
+#define TOLD_REFUSED_MAX (TOLD_MAX / 2)
 
 struct told_entry {
 	bool is_used;

@@ -13,7 +13,8 @@ void told_text_read(const struct egress_told *told, struct told_text *ret)
 	memcpy(&address, told->address, sizeof address);
 	memcpy(&rule, told->rule, sizeof rule);
 	ret->name[0] = ret->address[0] = ret->rule[0] = '\0';
-	if (memchr(told->name, '\0', sizeof told->name) && *told->name && net_name_canonical(told->name, strlen(told->name), ret->name))
+	if (memchr(told->name, '\0', sizeof told->name) && *told->name &&
+	    net_name_canonical(told->name, strlen(told->name), ret->name))
 		ret->name[0] = '\0';
 	if (memcmp(told->address, none, sizeof none) != 0)
 		(void)net_address_print(&address, ret->address);

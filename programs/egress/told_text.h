@@ -1,6 +1,6 @@
 /*
- * What a dialer tells of a connection, as texts for people and records. A dialer may be captured: what is no name and no rule is left out.
- * Pure, without privilege.
+ * What a dialer tells of a connection, as texts for people and records. A dialer may be captured:
+ * what is no name and no rule is left out. Pure, without privilege.
  */
 #pragma once
 

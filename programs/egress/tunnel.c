@@ -7,22 +7,26 @@
 
 #define READ_SIZE 1024
 
-int tunnel_ask(struct tunnel *tunnel, int fd, const char *name, const struct net_address *address, uint16_t port)
+int tunnel_ask(struct tunnel *tunnel, int fd, const char *name, const struct net_address *address,
+               uint16_t port)
 {
 	char text[NET_ADDRESS_TEXT_SIZE], to[NET_NAME_SIZE + 16], request[2 * sizeof to + 64];
 	bool is_v6 = !*name && !net_address_is_v4(address);
 	ssize_t sent;
 	int length;
 
-	(void)snprintf(to, sizeof to, is_v6 ? "[%s]:%u" : "%s:%u", *name ? name : net_address_print(address, text), port);
-	length = snprintf(request, sizeof request, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", to, to);
+	(void)snprintf(to, sizeof to, is_v6 ? "[%s]:%u" : "%s:%u",
+	               *name ? name : net_address_print(address, text), port);
+	length = snprintf(request, sizeof request, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", to,
+	                  to);
 	tunnel->asked = (uint32_t)length;
 	/* What was just connected has room for it. */
 	sent = send(fd, request, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return sent < 0 ? -errno : sent == length ? 0 : -EIO;
 }
 
-/* Of the header; whether that has ended. A line ends with LF, and may have CR before it. RFC 9112, 2.2 */
+/* Of the header; whether that has ended. A line ends with LF, and may have CR before it. RFC
+ * 9112, 2.2 */
 static bool take_byte(struct tunnel *tunnel, char byte)
 {
 	tunnel->answered++;
@@ -54,8 +58,8 @@ static int read_status(const struct tunnel *tunnel)
 	const char *at = tunnel->first;
 	int status;
 
-	if (memcmp(at, "HTTP/1.", 7) != 0 || !is_digit(at[7]) || at[8] != ' ' || !is_digit(at[9]) || !is_digit(at[10]) ||
-	    !is_digit(at[11]) || (at[12] != ' ' && at[12] != '\0'))
+	if (memcmp(at, "HTTP/1.", 7) != 0 || !is_digit(at[7]) || at[8] != ' ' || !is_digit(at[9]) ||
+	    !is_digit(at[10]) || !is_digit(at[11]) || (at[12] != ' ' && at[12] != '\0'))
 		return 0;
 	status = (at[9] - '0') * 100 + (at[10] - '0') * 10 + at[11] - '0';
 	return status < 100 || status > 599 ? 0 : status;

@@ -18,8 +18,9 @@ static const struct {
 	{                                                         \
 #name, place, offsetof(struct policy_grant, name) \
 	}
-	LIST(keys, POLICY_KEY_KEYS),       LIST(share_ro, POLICY_KEY_SHARE_RO), LIST(share_rw, POLICY_KEY_SHARE_RW),
-	LIST(sockets, POLICY_KEY_SOCKETS), LIST(devices, POLICY_KEY_DEVICES),   LIST(capabilities, POLICY_KEY_CAPABILITIES),
+	LIST(keys, POLICY_KEY_KEYS),         LIST(share_ro, POLICY_KEY_SHARE_RO),
+	LIST(share_rw, POLICY_KEY_SHARE_RW), LIST(sockets, POLICY_KEY_SOCKETS),
+	LIST(devices, POLICY_KEY_DEVICES),   LIST(capabilities, POLICY_KEY_CAPABILITIES),
 #undef LIST
 };
 
@@ -32,9 +33,12 @@ static const struct {
 	{                                                         \
 #name, place, offsetof(struct policy_grant, name) \
 	}
-	SWITCH(user_keys, POLICY_KEY_USER_KEYS),         SWITCH(confined_clients, POLICY_KEY_CONFINED),
-	SWITCH(identity_root, POLICY_KEY_IDENTITY_ROOT), SWITCH(identity_caller, POLICY_KEY_IDENTITY_CALLER),
-	SWITCH(nested_userns, POLICY_KEY_NESTED_USERNS), SWITCH(perf_events, POLICY_KEY_PERF_EVENTS),
+	SWITCH(user_keys, POLICY_KEY_USER_KEYS),
+	SWITCH(confined_clients, POLICY_KEY_CONFINED),
+	SWITCH(identity_root, POLICY_KEY_IDENTITY_ROOT),
+	SWITCH(identity_caller, POLICY_KEY_IDENTITY_CALLER),
+	SWITCH(nested_userns, POLICY_KEY_NESTED_USERNS),
+	SWITCH(perf_events, POLICY_KEY_PERF_EVENTS),
 	SWITCH(allow_private, POLICY_KEY_ALLOW_PRIVATE),
 #undef SWITCH
 };
@@ -74,7 +78,10 @@ static void tell_bounds(const struct policy_grant *grant, struct json *json, FIL
 		bool is_core_none = i == POLICY_LIMIT_CORE && value == PLAN_CORE_NONE;
 		struct policy_place place = grant->places[i];
 		char number[UNITS_TEXT_SIZE];
-		const char *word = is_unlimited ? "unlimited" : is_core_none ? "none" : value ? NULL : word_of_unset(row, grant);
+		const char *word = is_unlimited   ? "unlimited"
+		                   : is_core_none ? "none"
+		                   : value        ? NULL
+		                                  : word_of_unset(row, grant);
 
 		if (!value && place.file)
 			word = i == POLICY_KEY_LINGER ? "none" : "unlimited";
@@ -92,7 +99,9 @@ static void tell_lists(const struct policy_grant *grant, struct json *json, FILE
 {
 	json_open(json, "lists", '[');
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		const struct policy_list *list = (const struct policy_list *)(const void *)((const char *)grant + lists[i].at);
+		const struct policy_list *list =
+			(const struct policy_list *)(const void *)((const char *)grant +
+		                                                   lists[i].at);
 		struct policy_place place = grant->places[lists[i].place];
 		char items[ESCAPE_SIZE];
 
@@ -103,7 +112,9 @@ static void tell_lists(const struct policy_grant *grant, struct json *json, FILE
 		json_close(json);
 		json_close(json);
 		if (place.file)
-			print_key(text, lists[i].key, escape_list(list->items, list->count, items, sizeof items), place);
+			print_key(text, lists[i].key,
+			          escape_list(list->items, list->count, items, sizeof items),
+			          place);
 	}
 	json_close(json);
 }
@@ -124,7 +135,8 @@ static void tell_switches(const struct policy_grant *grant, struct json *json, F
 	json_close(json);
 }
 
-static void tell_network_of(const struct explain *explain, const struct policy_grant *grant, struct json *json, FILE *text)
+static void tell_network_of(const struct explain *explain, const struct policy_grant *grant,
+                            struct json *json, FILE *text)
 {
 	struct policy_place place = grant->places[POLICY_KEY_NETWORK];
 	char section[160];
@@ -143,9 +155,10 @@ static void tell_network_of(const struct explain *explain, const struct policy_g
 	json_close(json);
 }
 
-/* The profiles that this grant and no other gives. Where there are none, the grant that decides instead, if one does. */
-static size_t tell_gives(const struct explain *explain, const struct policy_grant *grant, struct json *json, FILE *text,
-                         const struct policy_grant **ret_instead)
+/* The profiles that this grant and no other gives. Where there are none, the grant that decides
+ * instead, if one does. */
+static size_t tell_gives(const struct explain *explain, const struct policy_grant *grant,
+                         struct json *json, FILE *text, const struct policy_grant **ret_instead)
 {
 	const struct policy *policy = explain->policy;
 	struct verified verified = explain->verified;
@@ -158,7 +171,8 @@ static size_t tell_gives(const struct explain *explain, const struct policy_gran
 		const char *name = policy->profiles[i].name;
 		struct choice choice;
 
-		if (!admit_list_has(&grant->profiles, "*") && !admit_list_has(&grant->profiles, name))
+		if (!admit_list_has(&grant->profiles, "*") &&
+		    !admit_list_has(&grant->profiles, name))
 			continue;
 		choice = authorize_choose(policy, &verified, name);
 		if (choice.grant == grant) {
@@ -177,25 +191,29 @@ static bool fits_key(const struct policy_grant *grant, const struct verified *ve
 {
 	if (verified->key_source == KEY_OF_USER)
 		return grant->user_keys;
-	return admit_list_has(&grant->keys, "*") || admit_list_has(&grant->keys, verified->principal);
+	return admit_list_has(&grant->keys, "*") ||
+	       admit_list_has(&grant->keys, verified->principal);
 }
 
 /* Why it gives nothing: who or what stands before that. */
-static void tell_nothing(const struct policy_grant *grant, bool fits, const struct policy_grant *instead, FILE *text)
+static void tell_nothing(const struct policy_grant *grant, bool fits,
+                         const struct policy_grant *instead, FILE *text)
 {
 	if (grant->is_void)
 		(void)fprintf(text, "is void: %s", grant->notice);
 	else if (!fits || !instead)
 		(void)fprintf(text, "gives nothing%s", fits ? "" : " with this key");
 	else
-		(void)fprintf(text, "gives nothing: '%s' (%s:%u) decides", instead->name, instead->place.file, instead->place.line);
+		(void)fprintf(text, "gives nothing: '%s' (%s:%u) decides", instead->name,
+		              instead->place.file, instead->place.line);
 	if (!grant->is_void)
 		(void)fputs("; only its bounds of all sandboxes together count", text);
 }
 
 static const char *const namings[] = {"", "everyone", "a group", "the user"};
 
-static void tell_grant(const struct explain *explain, const struct policy_grant *grant, size_t number, struct json *json, FILE *text)
+static void tell_grant(const struct explain *explain, const struct policy_grant *grant,
+                       size_t number, struct json *json, FILE *text)
 {
 	const char *names = namings[authorize_naming(grant, explain->peer)];
 	const struct policy_grant *instead;
@@ -209,7 +227,8 @@ static void tell_grant(const struct explain *explain, const struct policy_grant 
 	json_bool(json, "fall_through", grant->fall_through);
 	json_text_or_null(json, "expires", grant->expires ? date_format(grant->expires, date) : "");
 	json_text_or_null(json, "void", grant->is_void ? grant->notice : "");
-	(void)fprintf(text, "%zu. grant '%s' (%s:%u) %snames %s and ", number, grant->name, grant->place.file, grant->place.line,
+	(void)fprintf(text, "%zu. grant '%s' (%s:%u) %snames %s and ", number, grant->name,
+	              grant->place.file, grant->place.line,
 	              grant->agents ? "is for what agents ask for, " : "", names);
 	given = tell_gives(explain, grant, json, text, &instead);
 	json_bool(json, "fits_key", fits);
@@ -219,8 +238,8 @@ static void tell_grant(const struct explain *explain, const struct policy_grant 
 		json_null(json, "shadowed_by");
 	if (given == 0)
 		tell_nothing(grant, fits, instead, text);
-	(void)fprintf(text, "%s%s%s\n", grant->fall_through ? ", and falls through" : "", grant->expires ? ", until " : "",
-	              grant->expires ? date : "");
+	(void)fprintf(text, "%s%s%s\n", grant->fall_through ? ", and falls through" : "",
+	              grant->expires ? ", until " : "", grant->expires ? date : "");
 	tell_bounds(grant, json, text);
 	tell_lists(grant, json, text);
 	tell_switches(grant, json, text);
@@ -232,14 +251,16 @@ static void tell_grant(const struct explain *explain, const struct policy_grant 
 static void tell_ceilings(const struct explain *explain, struct json *json, FILE *text)
 {
 	json_open(json, "ceilings", '[');
-	for (const struct policy_grant *ceiling = NULL; (ceiling = admit_next(explain->policy, explain->peer, ceiling));) {
+	for (const struct policy_grant *ceiling = NULL;
+	     (ceiling = admit_next(explain->policy, explain->peer, ceiling));) {
 		const char *names = namings[authorize_naming(ceiling, explain->peer)];
 
 		if (!ceiling->is_ceiling)
 			continue;
 		tell_json_open_section(json, NULL, ceiling->name, ceiling->place);
 		json_text(json, "names", names);
-		(void)fprintf(text, "ceiling '%s' (%s:%u) names %s\n", ceiling->name, ceiling->place.file, ceiling->place.line, names);
+		(void)fprintf(text, "ceiling '%s' (%s:%u) names %s\n", ceiling->name,
+		              ceiling->place.file, ceiling->place.line, names);
 		tell_bounds(ceiling, json, text);
 		json_close(json);
 	}
@@ -254,19 +275,22 @@ static void tell_expired(const struct explain *explain, struct json *json, FILE 
 
 	before.now = 0;
 	json_open(json, "expired", '[');
-	for (const struct policy_grant *grant = NULL; (grant = admit_next(explain->policy, &before, grant));) {
+	for (const struct policy_grant *grant = NULL;
+	     (grant = admit_next(explain->policy, &before, grant));) {
 		if (!grant->expires || grant->expires > explain->peer->now)
 			continue;
 		tell_json_open_section(json, NULL, grant->name, grant->place);
 		json_text(json, "expired_at", date_format(grant->expires, date));
 		json_close(json);
-		(void)fprintf(text, "grant '%s' (%s:%u) has expired: %s\n", grant->name, grant->place.file, grant->place.line, date);
+		(void)fprintf(text, "grant '%s' (%s:%u) has expired: %s\n", grant->name,
+		              grant->place.file, grant->place.line, date);
 	}
 	json_close(json);
 }
 
 /* A decision about any profile: what bounds all sandboxes together is the same in each. */
-static bool find_decision(const struct explain *explain, struct message *request, struct decision *ret_decision)
+static bool find_decision(const struct explain *explain, struct message *request,
+                          struct decision *ret_decision)
 {
 	struct verified verified = explain->verified;
 	struct yett_error unused;
@@ -275,8 +299,10 @@ static bool find_decision(const struct explain *explain, struct message *request
 	for (size_t i = 0; i < explain->policy->profiles_count; i++) {
 		struct message_create *create = &message_begin(request, MESSAGE_CREATE)->create;
 
-		if (message_add_text(request, explain->policy->profiles[i].name, &create->profile) == 0 &&
-		    authorize(explain->policy, &verified, &explain_gives, ret_decision, &unused) == 0)
+		if (message_add_text(request, explain->policy->profiles[i].name,
+		                     &create->profile) == 0 &&
+		    authorize(explain->policy, &verified, &explain_gives, ret_decision, &unused) ==
+		            0)
 			return true;
 	}
 	return false;
@@ -296,7 +322,8 @@ void explain_effective(const struct explain *explain, struct explain_answer *ans
 	(void)fprintf(text, ", by %s\n", ESCAPE(explain->path));
 	json_open(&json, "grants", '[');
 	for (unsigned rank = AUTHORIZE_RANKS - 1; rank > 0; rank--)
-		for (const struct policy_grant *grant = NULL; (grant = admit_next(explain->policy, explain->peer, grant));)
+		for (const struct policy_grant *grant = NULL;
+		     (grant = admit_next(explain->policy, explain->peer, grant));)
 			if (authorize_rank(grant, &explain->verified) == rank)
 				tell_grant(explain, grant, ++count, &json, text);
 	json_close(&json);

@@ -12,10 +12,11 @@ static char *units_format_core(uint64_t bytes, char text[UNITS_TEXT_SIZE])
 	return bytes == PLAN_CORE_NONE ? strcpy(text, "none") : units_format_size(bytes, text);
 }
 
-#define ROW(name, field, unit)                                                                                                  \
-	{                                                                                                                       \
-		name, #field, offsetof(struct message_limits, field), offsetof(struct plan_limits, field), units_format_##unit, \
-			units_parse_##unit                                                                                      \
+#define ROW(name, field, unit)                                                    \
+	{                                                                         \
+		name, #field, offsetof(struct message_limits, field),             \
+			offsetof(struct plan_limits, field), units_format_##unit, \
+			units_parse_##unit                                        \
 	}
 const struct limits_row limits_rows[POLICY_LIMITS] = {
 	[POLICY_LIMIT_MEMORY] = ROW("memory", memory_bytes, size),
@@ -46,14 +47,16 @@ static struct yett_error ask(const struct explain *explain, const struct message
 	return error;
 }
 
-void limits_find(const struct explain *explain, const char *profile, struct limits_refusals *ret_refusals)
+void limits_find(const struct explain *explain, const char *profile,
+                 struct limits_refusals *ret_refusals)
 {
 	static struct message request;
 	struct message_create *create = &message_begin(&request, MESSAGE_CREATE)->create;
 	struct text target;
 
 	*ret_refusals = (struct limits_refusals){0};
-	if (message_add_text(&request, profile, &create->profile) < 0 || message_add_text(&request, "/", &target) < 0)
+	if (message_add_text(&request, profile, &create->profile) < 0 ||
+	    message_add_text(&request, "/", &target) < 0)
 		return;
 	for (int limit = 0; limit < POLICY_LIMITS; limit++) {
 		uint64_t *asked = (uint64_t *)((char *)&create->limits + limits_rows[limit].asked);

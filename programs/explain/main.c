@@ -1,9 +1,10 @@
 /*
- * yett-explain: answers as a helper would, and makes nothing. libyett starts it as it starts a helper of the caller's own, on
- * descriptor 3; each request for a sandbox is answered with what the policy says of it (explain.h).
+ * yett-explain: answers as a helper would, and makes nothing. libyett starts it as it starts a
+ * helper of the caller's own, on descriptor 3; each request for a sandbox is answered with what the
+ * policy says of it (explain.h).
  *
- * With the privilege of whoever executes it, and no other. It proves no signature, since it grants nothing: who asks is said on its
- * command line.
+ * With the privilege of whoever executes it, and no other. It proves no signature, since it grants
+ * nothing: who asks is said on its command line.
  */
 #include "base/date.h"
 #include "base/error_text.h"
@@ -120,15 +121,19 @@ static bool own_folder(char folder[static PATH_MAX])
 /* What is wrong with a policy begins with "FILE:LINE: ", which are fields, too. */
 static void name_place(struct yett_error *error)
 {
-	const char *end = strstr(error->message, ": "), *colon = end ? memrchr(error->message, ':', (size_t)(end - error->message)) : NULL;
+	const char *end = strstr(error->message, ": "),
+		   *colon = end ? memrchr(error->message, ':', (size_t)(end - error->message))
+	                        : NULL;
 
 	if (!colon || colon + 1 + strspn(colon + 1, "0123456789") != end)
 		return;
-	(void)snprintf(error->file, sizeof error->file, "%.*s", (int)(colon - error->message), error->message);
+	(void)snprintf(error->file, sizeof error->file, "%.*s", (int)(colon - error->message),
+	               error->message);
 	error->line = (uint32_t)strtoul(colon + 1, NULL, 10);
 }
 
-static int load(const struct options *options, struct policy **ret_policy, const char **ret_path, struct yett_error *error)
+static int load(const struct options *options, struct policy **ret_policy, const char **ret_path,
+                struct yett_error *error)
 {
 	char folder[PATH_MAX];
 	const char *path = options->policy ? options->policy : YETT_POLICY_PATH;
@@ -137,7 +142,8 @@ static int load(const struct options *options, struct policy **ret_policy, const
 	int r;
 
 	if (!own_folder(folder))
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "this program cannot tell where it lies: /proc is missing");
+		return error_set(error, YETT_E_UNSUPPORTED, 0,
+		                 "this program cannot tell where it lies: /proc is missing");
 	if (stat(path, &st) == 0 && st.st_uid == 0)
 		source.owner = 0; /* a user may read what belongs to root */
 	else if (!options->policy && access(path, F_OK) < 0 && errno == ENOENT)
@@ -148,30 +154,36 @@ static int load(const struct options *options, struct policy **ret_policy, const
 		name_place(error);
 	if (r == -EACCES) {
 		error->code = YETT_E_PERMISSION_DENIED;
-		error_mend(error,
-		           "ask as the administrator, with --user where it is about you, or have everybody read the policy: chmod a+r");
+		error_mend(
+			error,
+			"ask as the administrator, with --user where it is about you, or have everybody read the policy: chmod a+r");
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (r < 0 && !error->message[0])
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the policy cannot be read: %s", strerror(-r));
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the policy cannot be read: %s",
+		                 strerror(-r));
 	return r < 0 ? (int)error->code : r;
 }
 
 /* The request in the packet; the signature is nobody's concern here. */
-static int read_request(const struct frame *frame, struct message *message, struct envelope *ret_envelope, struct yett_error *error)
+static int read_request(const struct frame *frame, struct message *message,
+                        struct envelope *ret_envelope, struct yett_error *error)
 {
 	int r = envelope_read(frame->bytes, frame->length, frame->fd_count, ret_envelope, error);
 
 	if (r == 0 && ret_envelope->kind != MESSAGE_CREATE)
-		r = error_set(error, YETT_E_PROTOCOL, YETT_R_KIND, "%s", error_reason_text(YETT_R_KIND));
+		r = error_set(error, YETT_E_PROTOCOL, YETT_R_KIND, "%s",
+		              error_reason_text(YETT_R_KIND));
 	if (r == 0)
-		r = message_decode(ret_envelope->kind, frame->bytes + envelope_size(ret_envelope->kind), ret_envelope->body_length, message,
-		                   error);
+		r = message_decode(ret_envelope->kind,
+		                   frame->bytes + envelope_size(ret_envelope->kind),
+		                   ret_envelope->body_length, message, error);
 	return r;
 }
 
-static int answer(const struct options *options, struct explain *explain, const struct frame *frame, const struct envelope *envelope,
-                  struct explain_answer *into, struct yett_error *error)
+static int answer(const struct options *options, struct explain *explain, const struct frame *frame,
+                  const struct envelope *envelope, struct explain_answer *into,
+                  struct yett_error *error)
 {
 	const struct message *request = explain->verified.request;
 	int r;
@@ -190,11 +202,13 @@ static int answer(const struct options *options, struct explain *explain, const 
 		explain_effective(explain, into);
 		return 0;
 	}
-	return options->what == OF_PROFILES ? explain_profiles(explain, into, error) : explain_request(explain, frame->fds, into, error);
+	return options->what == OF_PROFILES ? explain_profiles(explain, into, error)
+	                                    : explain_request(explain, frame->fds, into, error);
 }
 
 /* The text and behind a NUL the JSON, as a plan has them. */
-static int send_answer(uint64_t sequence, const char *text, size_t text_length, const char *json, size_t json_length)
+static int send_answer(uint64_t sequence, const char *text, size_t text_length, const char *json,
+                       size_t json_length)
 {
 	static struct message message;
 	_cleanup_free_ char *both = malloc(text_length + 1 + json_length);
@@ -219,7 +233,8 @@ static int handle(const struct options *options, struct explain *explain, const 
 	static struct message message;
 	_cleanup_free_ char *text = NULL, *json = NULL;
 	size_t text_length, json_length;
-	struct explain_answer into = {open_memstream(&text, &text_length), open_memstream(&json, &json_length)};
+	struct explain_answer into = {open_memstream(&text, &text_length),
+	                              open_memstream(&json, &json_length)};
 	struct envelope envelope = {0};
 	struct yett_error error = {0};
 	bool is_whole;
@@ -231,9 +246,12 @@ static int handle(const struct options *options, struct explain *explain, const 
 	is_whole = into.text && fclose(into.text) == 0;
 	is_whole = into.json && fclose(into.json) == 0 && is_whole;
 	if (r == 0)
-		return is_whole ? send_answer(envelope.sequence, text, text_length, json, json_length) : -ENOMEM;
+		return is_whole ? send_answer(envelope.sequence, text, text_length, json,
+		                              json_length)
+		                : -ENOMEM;
 	if (r < 0)
-		(void)error_set(&error, YETT_E_INIT_FAILED, 0, "the policy cannot be explained: %s", strerror(-r));
+		(void)error_set(&error, YETT_E_INIT_FAILED, 0, "the policy cannot be explained: %s",
+		                strerror(-r));
 	return frame_send_error(SOCKET, &error, envelope.sequence, 0);
 }
 
@@ -258,7 +276,8 @@ int main(int argc, char **argv)
 	int r;
 
 	if (parse_options(argc, argv, &options) < 0) {
-		(void)fprintf(stderr, "yett-explain is executed by yett: yett policy, yett profiles\n");
+		(void)fprintf(stderr,
+		              "yett-explain is executed by yett: yett policy, yett profiles\n");
 		return 2;
 	}
 	(void)signal(SIGCHLD, SIG_DFL);
@@ -269,7 +288,8 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = who_find(options.user, options.groups, &peer, &error);
 	if (r == 0 && options.at && date_parse(options.at, &peer.now) < 0)
-		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "%s is not a date such as 2026-12-31 or 2026-12-31T18:00:00Z",
+		r = error_set(&error, YETT_E_INVALID_REQUEST, 0,
+		              "%s is not a date such as 2026-12-31 or 2026-12-31T18:00:00Z",
 		              ESCAPE(options.at));
 	explain.policy = policy;
 	if (r == 0)

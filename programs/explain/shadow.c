@@ -1,4 +1,5 @@
-/* See explain.h. Whoever is in no more groups than need be, is the one for whom a grant decides if it ever does. */
+/* See explain.h. Whoever is in no more groups than need be, is the one for whom a grant decides if
+ * it ever does. */
 #include "helper/plan/admit.h"
 #include "programs/decider/intersect.h"
 #include "programs/explain/explain.h"
@@ -21,14 +22,16 @@ uint32_t shadow_nobody(const struct policy *policy)
 	do {
 		before = nobody;
 		for (size_t i = policy->namings_count; i > 0; i--)
-			nobody -= (uint32_t)(policy->namings[i - 1] >> POLICY_NAMING_BITS) == nobody;
+			nobody -=
+				(uint32_t)(policy->namings[i - 1] >> POLICY_NAMING_BITS) == nobody;
 	} while (nobody != before);
 	return nobody;
 }
 
 static bool decides_for_profile(struct probe *probe, const char *profile)
 {
-	const struct policy_grant *nearest = authorize_choose(probe->policy, &probe->verified, profile).nearest;
+	const struct policy_grant *nearest =
+		authorize_choose(probe->policy, &probe->verified, profile).nearest;
 
 	if (!probe->other && nearest != probe->grant)
 		probe->other = nearest;
@@ -40,7 +43,8 @@ static bool decides_for_key(struct probe *probe, enum key_source source, const c
 	const struct policy_list *names = &probe->grant->profiles;
 
 	probe->verified.key_source = source;
-	(void)snprintf(probe->verified.principal, sizeof probe->verified.principal, "%s", principal);
+	(void)snprintf(probe->verified.principal, sizeof probe->verified.principal, "%s",
+	               principal);
 	for (size_t i = 0; i < names->count; i++) {
 		if (strcmp(names->items[i], "*") != 0) {
 			if (decides_for_profile(probe, names->items[i]))
@@ -63,12 +67,15 @@ static bool decides_for_peer(struct probe *probe, uid_t uid, gid_t gid)
 	if (grant->user_keys && decides_for_key(probe, KEY_OF_USER, ""))
 		return true;
 	for (size_t i = 0; i < grant->keys.count; i++)
-		if (decides_for_key(probe, KEY_ENROLLED, strcmp(grant->keys.items[i], "*") == 0 ? NO_KEY : grant->keys.items[i]))
+		if (decides_for_key(probe, KEY_ENROLLED,
+		                    strcmp(grant->keys.items[i], "*") == 0 ? NO_KEY
+		                                                           : grant->keys.items[i]))
 			return true;
 	return false;
 }
 
-const struct policy_grant *shadow_find(const struct policy *policy, uint32_t nobody, uint64_t now, const struct policy_grant *grant)
+const struct policy_grant *shadow_find(const struct policy *policy, uint32_t nobody, uint64_t now,
+                                       const struct policy_grant *grant)
 {
 	struct probe probe = {.policy = policy, .grant = grant, .peer.now = now};
 	bool decides = false;
@@ -84,7 +91,8 @@ const struct policy_grant *shadow_find(const struct policy *policy, uint32_t nob
 	return decides ? NULL : probe.other;
 }
 
-static bool names_all(const uint32_t *ids, size_t count, const uint32_t *others, size_t others_count)
+static bool names_all(const uint32_t *ids, size_t count, const uint32_t *others,
+                      size_t others_count)
 {
 	for (size_t i = 0; i < others_count; i++) {
 		size_t at = 0;
@@ -100,8 +108,10 @@ static bool names_all(const uint32_t *ids, size_t count, const uint32_t *others,
 /* Whether it is for all for whom the other one is. */
 static bool is_for_all(const struct policy_grant *grant, const struct policy_grant *other)
 {
-	return grant->everyone || (!other->everyone && names_all(grant->uids, grant->uids_count, other->uids, other->uids_count) &&
-	                           names_all(grant->gids, grant->gids_count, other->gids, other->gids_count));
+	return grant->everyone ||
+	       (!other->everyone &&
+	        names_all(grant->uids, grant->uids_count, other->uids, other->uids_count) &&
+	        names_all(grant->gids, grant->gids_count, other->gids, other->gids_count));
 }
 
 /* In how many numbers one bounds more than the other. */
@@ -110,12 +120,14 @@ static unsigned count_less(const struct policy_grant *grant, const struct policy
 	unsigned count = 0;
 
 	for (size_t i = 0; i < POLICY_BOUNDS; i++)
-		count += intersect_is_less(&intersect_rows[i], intersect_value(&intersect_rows[i], grant),
+		count += intersect_is_less(&intersect_rows[i],
+		                           intersect_value(&intersect_rows[i], grant),
 		                           intersect_value(&intersect_rows[i], than));
 	return count;
 }
 
-const struct policy_grant *shadow_find_ceiling(const struct policy *policy, uint32_t nobody, const struct policy_grant *ceiling)
+const struct policy_grant *shadow_find_ceiling(const struct policy *policy, uint32_t nobody,
+                                               const struct policy_grant *ceiling)
 {
 	static const struct policy_grant nothing = {.linger_max_ms = POLICY_LINGER_UNLIMITED};
 	struct peer one = {.uid = ceiling->uids_count ? ceiling->uids[0] : nobody, .gid = nobody};
@@ -125,8 +137,10 @@ const struct policy_grant *shadow_find_ceiling(const struct policy *policy, uint
 	if (ceiling->uids_count == 0 && ceiling->gids_count > 0)
 		one.gid = ceiling->gids[0];
 	for (const struct policy_grant *other = NULL; (other = admit_next(policy, &one, other));)
-		if (other->is_ceiling && other != ceiling && is_for_all(other, ceiling) && count_less(ceiling, other) == 0 &&
-		    (other < ceiling || count_less(other, ceiling) > 0 || !is_for_all(ceiling, other)))
+		if (other->is_ceiling && other != ceiling && is_for_all(other, ceiling) &&
+		    count_less(ceiling, other) == 0 &&
+		    (other < ceiling || count_less(other, ceiling) > 0 ||
+		     !is_for_all(ceiling, other)))
 			return other;
 	return NULL;
 }

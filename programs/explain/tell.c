@@ -17,9 +17,11 @@
 
 #define NO_ID "0000000000000000" /* a plan that nobody carries out */
 
-struct rule tell_rule_of(const char *key, const char *section, const char *name, struct policy_place place, struct policy_place otherwise)
+struct rule tell_rule_of(const char *key, const char *section, const char *name,
+                         struct policy_place place, struct policy_place otherwise)
 {
-	struct rule rule = {.file = place.file ? place.file : otherwise.file, .line = place.file ? place.line : otherwise.line};
+	struct rule rule = {.file = place.file ? place.file : otherwise.file,
+	                    .line = place.file ? place.line : otherwise.line};
 
 	(void)snprintf(rule.text, sizeof rule.text, "%s of %s '%s'", key, section, name);
 	return rule;
@@ -46,7 +48,8 @@ void tell_json_rule(struct json *json, const char *name, const struct rule *rule
 	json_close(json);
 }
 
-void tell_json_open_section(struct json *json, const char *name, const char *title, struct policy_place place)
+void tell_json_open_section(struct json *json, const char *name, const char *title,
+                            struct policy_place place)
 {
 	json_open(json, name, '{');
 	json_text(json, "name", title);
@@ -54,7 +57,8 @@ void tell_json_open_section(struct json *json, const char *name, const char *tit
 	json_number(json, "line", place.line);
 }
 
-void tell_json_section(struct json *json, const char *name, const char *title, struct policy_place place)
+void tell_json_section(struct json *json, const char *name, const char *title,
+                       struct policy_place place)
 {
 	tell_json_open_section(json, name, title, place);
 	json_close(json);
@@ -63,15 +67,18 @@ void tell_json_section(struct json *json, const char *name, const char *title, s
 /* By a number of a grant or a ceiling. */
 static struct rule rule_of_grant(const struct policy_grant *grant, enum policy_key key)
 {
-	return tell_rule_of(intersect_rows[key].key, authorize_section(grant), grant->name, grant->places[key], grant->place);
+	return tell_rule_of(intersect_rows[key].key, authorize_section(grant), grant->name,
+	                    grant->places[key], grant->place);
 }
 
-static const char *format_or_unlimited(uint64_t value, char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]), char text[UNITS_TEXT_SIZE])
+static const char *format_or_unlimited(uint64_t value,
+                                       char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]),
+                                       char text[UNITS_TEXT_SIZE])
 {
 	return value ? format(value, text) : "unlimited";
 }
 
-/* --- who ------------------------------------------------------------------------------------------------------ */
+/* --- who -------------------------------------------------------------------------------------- */
 
 void tell_who(const struct explain *explain, struct json *json, FILE *text)
 {
@@ -96,33 +103,36 @@ void tell_who(const struct explain *explain, struct json *json, FILE *text)
 	json_text_or_null(json, "name", is_own ? "" : verified->principal);
 	json_close(json);
 	json_text(json, "policy", explain->path);
-	(void)fprintf(text, "uid %u%s%s%s, with ", peer->uid, *peer->names.user ? " (" : "", ESCAPE(peer->names.user),
-	              *peer->names.user ? ")" : "");
+	(void)fprintf(text, "uid %u%s%s%s, with ", peer->uid, *peer->names.user ? " (" : "",
+	              ESCAPE(peer->names.user), *peer->names.user ? ")" : "");
 	if (is_own)
 		(void)fprintf(text, "a key of the user's own");
 	else
 		(void)fprintf(text, "the key enrolled as '%s'", ESCAPE(verified->principal));
 }
 
-/* --- a request ------------------------------------------------------------------------------------------------ */
+/* --- a request -------------------------------------------------------------------------------- */
 
 /* Who set the value that is in force: whoever asked, the profile, what bounds it, or nobody. */
-static struct rule value_rule(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling)
+static struct rule value_rule(const struct decision *decision, enum policy_limit limit,
+                              const struct yett_error *ceiling)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct message_limits *asked = &decision->verified->request->body.create.limits;
 
 	if (*(const uint64_t *)((const char *)asked + limits_rows[limit].asked))
 		return (struct rule){.text = "", .is_asked = true};
-	if (limits_value(&decision->limits, limit) != limits_value(&profile->limits, limit) && ceiling->rule[0])
+	if (limits_value(&decision->limits, limit) != limits_value(&profile->limits, limit) &&
+	    ceiling->rule[0])
 		return rule_of_refusal(ceiling);
 	if (!profile->limits_places[limit].file)
 		return (struct rule){.text = ""};
-	return tell_rule_of(limits_rows[limit].name, "profile", profile->name, profile->limits_places[limit], profile->place);
+	return tell_rule_of(limits_rows[limit].name, "profile", profile->name,
+	                    profile->limits_places[limit], profile->place);
 }
 
-static void tell_limit(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling, struct json *json,
-                       FILE *text)
+static void tell_limit(const struct decision *decision, enum policy_limit limit,
+                       const struct yett_error *ceiling, struct json *json, FILE *text)
 {
 	const struct limits_row *row = &limits_rows[limit];
 	struct rule by = value_rule(decision, limit, ceiling), bound = rule_of_refusal(ceiling);
@@ -139,13 +149,15 @@ static void tell_limit(const struct decision *decision, enum policy_limit limit,
 	json_number_or_null(json, "ceiling", most);
 	tell_json_rule(json, "ceiling_by", most ? &bound : NULL);
 	json_close(json);
-	(void)fprintf(text, "  %-15s %-10s ", row->name, format_or_unlimited(value, row->format, number));
+	(void)fprintf(text, "  %-15s %-10s ", row->name,
+	              format_or_unlimited(value, row->format, number));
 	if (by.text[0])
 		(void)fprintf(text, "%s (%s:%u)", by.text, by.file, by.line);
 	else
 		(void)fputs(by.is_asked ? "as asked" : "no profile sets it", text);
 	if (most && strcmp(by.text, bound.text) != 0)
-		(void)fprintf(text, "; at most %s by %s (%s:%u)", ceiling->allowed, bound.text, bound.file, bound.line);
+		(void)fprintf(text, "; at most %s by %s (%s:%u)", ceiling->allowed, bound.text,
+		              bound.file, bound.line);
 	(void)fputc('\n', text);
 }
 
@@ -167,9 +179,11 @@ void tell_together(const struct decision *decision, struct json *json, FILE *tex
 		json_number_or_null(json, "value", bound->most);
 		tell_json_rule(json, "set_by", &rule);
 		json_close(json);
-		(void)fprintf(text, "  %-15s %s", row->key, format_or_unlimited(bound->most, row->format, number));
+		(void)fprintf(text, "  %-15s %s", row->key,
+		              format_or_unlimited(bound->most, row->format, number));
 		if (rule.text[0])
-			(void)fprintf(text, "%*s %s (%s:%u)", (int)(10 - strlen(number)), "", rule.text, rule.file, rule.line);
+			(void)fprintf(text, "%*s %s (%s:%u)", (int)(10 - strlen(number)), "",
+			              rule.text, rule.file, rule.line);
 		(void)fputc('\n', text);
 	}
 	json_close(json);
@@ -201,7 +215,8 @@ static void tell_linger(const struct decision *decision, struct json *json, FILE
 
 	json_linger(json, decision);
 	tell_json_rule(json, "linger_by", &rule);
-	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)\n", "linger", format_linger(decision, time), rule.text, rule.file, rule.line);
+	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)\n", "linger", format_linger(decision, time),
+	              rule.text, rule.file, rule.line);
 }
 
 /* Who bounds the time of each command, where somebody does. */
@@ -213,7 +228,8 @@ static struct rule commands_rule(const struct decision *decision)
 		return (struct rule){.text = ""};
 	if (decision->bounds[POLICY_KEY_COMMAND].by)
 		return rule_of_grant(decision->bounds[POLICY_KEY_COMMAND].by, POLICY_KEY_COMMAND);
-	return tell_rule_of("max_command_timeout", "profile", profile->name, profile->command_places[1], profile->place);
+	return tell_rule_of("max_command_timeout", "profile", profile->name,
+	                    profile->command_places[1], profile->place);
 }
 
 static void json_commands(struct json *json, const struct decision *decision)
@@ -229,7 +245,8 @@ static void tell_commands(const struct decision *decision, struct json *json, FI
 {
 	const struct policy_profile *profile = decision->profile;
 	struct rule most = commands_rule(decision),
-		    by = tell_rule_of("command_timeout", "profile", profile->name, profile->command_places[0], profile->place);
+		    by = tell_rule_of("command_timeout", "profile", profile->name,
+	                              profile->command_places[0], profile->place);
 	char time[UNITS_TEXT_SIZE];
 
 	json_commands(json, decision);
@@ -237,10 +254,12 @@ static void tell_commands(const struct decision *decision, struct json *json, FI
 		return;
 	if (decision->life.command_ms != profile->command_ms)
 		by = most;
-	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)", "command", units_format_duration(decision->life.command_ms, time), by.text, by.file,
+	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)", "command",
+	              units_format_duration(decision->life.command_ms, time), by.text, by.file,
 	              by.line);
 	if (most.text[0] && strcmp(by.text, most.text) != 0)
-		(void)fprintf(text, "; at most %s by %s (%s:%u)", units_format_duration(decision->life.command_max_ms, time), most.text,
+		(void)fprintf(text, "; at most %s by %s (%s:%u)",
+		              units_format_duration(decision->life.command_max_ms, time), most.text,
 		              most.file, most.line);
 	(void)fputc('\n', text);
 }
@@ -262,25 +281,30 @@ static void tell_disks(const struct decision *decision, struct json *json, FILE 
 		tell_json_rule(json, "set_by", &rule);
 		json_close(json);
 		if (bound->by)
-			(void)fprintf(text, "  %-15s %-10s %s (%s:%u), a second, of each disk\n", intersect_rows[key].key,
-			              units_format_size(bound->most, rate), rule.text, rule.file, rule.line);
+			(void)fprintf(text, "  %-15s %-10s %s (%s:%u), a second, of each disk\n",
+			              intersect_rows[key].key, units_format_size(bound->most, rate),
+			              rule.text, rule.file, rule.line);
 	}
 	json_close(json);
 }
 
-static int check_share(const struct explain *explain, const struct plan *plan, uint32_t step, const int *fds, struct yett_error *error)
+static int check_share(const struct explain *explain, const struct plan *plan, uint32_t step,
+                       const int *fds, struct yett_error *error)
 {
 	struct share_doors doors = explain->doors;
 	struct stat st;
-	int r = share_check(&doors, plan, fds[plan->steps[step].fd], &plan->steps[step], &st, error);
+	int r = share_check(&doors, plan, fds[plan->steps[step].fd], &plan->steps[step], &st,
+	                    error);
 
 	if (r > 0)
 		refuse_plan_complete(plan, error);
 	return r;
 }
 
-/* The plan of the same request, whose steps are the same, by a grant without share_rw: what that allows, share_ro allows. */
-static bool plan_read_only(const struct explain *explain, const struct decision *decision, struct plan *ret_plan)
+/* The plan of the same request, whose steps are the same, by a grant without share_rw: what that
+ * allows, share_ro allows. */
+static bool plan_read_only(const struct explain *explain, const struct decision *decision,
+                           struct plan *ret_plan)
 {
 	struct policy_grant grant = *decision->grant;
 	struct decision narrow = *decision;
@@ -291,8 +315,9 @@ static bool plan_read_only(const struct explain *explain, const struct decision 
 	return planning_make(explain->policy, &narrow, NO_ID, ret_plan, &unused) == 0;
 }
 
-static void tell_shares(const struct explain *explain, const struct plan *plan, const struct decision *decision, const int *fds,
-                        struct json *json, FILE *text)
+static void tell_shares(const struct explain *explain, const struct plan *plan,
+                        const struct decision *decision, const int *fds, struct json *json,
+                        FILE *text)
 {
 	static struct plan narrow;
 	const struct policy_grant *grant = decision->grant;
@@ -306,10 +331,12 @@ static void tell_shares(const struct explain *explain, const struct plan *plan, 
 		enum policy_key key = POLICY_KEY_SOCKETS;
 		struct rule rule;
 
-		if (step->kind != PLAN_SHARE || step->layer == PLAN_LAYER_STORE) /* no grant says where a store may be */
+		if (step->kind != PLAN_SHARE ||
+		    step->layer == PLAN_LAYER_STORE) /* no grant says where a store may be */
 			continue;
 		if (!step->is_socket)
-			key = (step->writable && !step->layer) || !has_narrow || check_share(explain, &narrow, i, fds, &unused) != 0
+			key = (step->writable && !step->layer) || !has_narrow ||
+			                      check_share(explain, &narrow, i, fds, &unused) != 0
 			              ? POLICY_KEY_SHARE_RW
 			              : POLICY_KEY_SHARE_RO;
 		rule = tell_rule_of(key == POLICY_KEY_SOCKETS    ? "sockets"
@@ -334,7 +361,8 @@ static void tell_shares(const struct explain *explain, const struct plan *plan, 
 }
 
 /* Each share as the helper looks at it before it clones it. */
-static int check_shares(const struct explain *explain, const struct plan *plan, const int *fds, struct yett_error *error)
+static int check_shares(const struct explain *explain, const struct plan *plan, const int *fds,
+                        struct yett_error *error)
 {
 	int r = 0;
 
@@ -347,21 +375,25 @@ static int check_shares(const struct explain *explain, const struct plan *plan, 
 }
 
 /* As the helper asks the kernel; here only of whoever runs this. */
-static int check_devices(const struct explain *explain, const struct policy_list *devices, struct yett_error *error)
+static int check_devices(const struct explain *explain, const struct policy_list *devices,
+                         struct yett_error *error)
 {
 	for (size_t i = 0; explain->peer->uid == geteuid() && i < devices->count; i++)
 		if (faccessat(AT_FDCWD, devices->items[i], R_OK | W_OK, AT_EACCESS) < 0)
-			return error_set(error, YETT_E_PERMISSION_DENIED, 0,
-			                 "no sandbox of uid %u gets the device %s, which it may not read and write outside",
-			                 explain->peer->uid, devices->items[i]);
+			return error_set(
+				error, YETT_E_PERMISSION_DENIED, 0,
+				"no sandbox of uid %u gets the device %s, which it may not read and write outside",
+				explain->peer->uid, devices->items[i]);
 	return 0;
 }
 
-static void tell_devices(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text)
+static void tell_devices(const struct explain *explain, const struct decision *decision,
+                         struct json *json, FILE *text)
 {
 	const struct policy_list *devices = &decision->profile->devices;
 	const struct policy_grant *grant = decision->grant;
-	struct rule rule = tell_rule_of("devices", "grant", grant->name, grant->places[POLICY_KEY_DEVICES], grant->place);
+	struct rule rule = tell_rule_of("devices", "grant", grant->name,
+	                                grant->places[POLICY_KEY_DEVICES], grant->place);
 
 	json_open(json, "devices", '[');
 	for (size_t i = 0; i < devices->count; i++) {
@@ -369,16 +401,19 @@ static void tell_devices(const struct explain *explain, const struct decision *d
 		json_text(json, "path", devices->items[i]);
 		tell_json_rule(json, "allowed_by", &rule);
 		json_close(json);
-		(void)fprintf(text, "  %-15s %s, weaker: %s (%s:%u)", "device", ESCAPE(devices->items[i]), rule.text, rule.file, rule.line);
+		(void)fprintf(text, "  %-15s %s, weaker: %s (%s:%u)", "device",
+		              ESCAPE(devices->items[i]), rule.text, rule.file, rule.line);
 		if (explain->peer->uid == geteuid())
 			(void)fputc('\n', text);
 		else
-			(void)fprintf(text, ", if uid %u may read and write it outside\n", explain->peer->uid);
+			(void)fprintf(text, ", if uid %u may read and write it outside\n",
+			              explain->peer->uid);
 	}
 	json_close(json);
 }
 
-int explain_request(const struct explain *explain, const int *fds, struct explain_answer *answer, struct yett_error *error)
+int explain_request(const struct explain *explain, const int *fds, struct explain_answer *answer,
+                    struct yett_error *error)
 {
 	static struct plan plan;
 	struct json json = {.to = answer->json};
@@ -399,10 +434,10 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 	json_open(&json, NULL, '{');
 	(void)fputs("allowed: ", text);
 	tell_who(explain, &json, text);
-	(void)fprintf(text, "\n  %-15s '%s' (%s:%u)\n", "grant", decision.grant->name, decision.grant->place.file,
-	              decision.grant->place.line);
-	(void)fprintf(text, "  %-15s '%s' (%s:%u)\n", "profile", decision.profile->name, decision.profile->place.file,
-	              decision.profile->place.line);
+	(void)fprintf(text, "\n  %-15s '%s' (%s:%u)\n", "grant", decision.grant->name,
+	              decision.grant->place.file, decision.grant->place.line);
+	(void)fprintf(text, "  %-15s '%s' (%s:%u)\n", "profile", decision.profile->name,
+	              decision.profile->place.file, decision.profile->place.line);
 	tell_json_section(&json, "grant", decision.grant->name, decision.grant->place);
 	tell_json_section(&json, "profile", decision.profile->name, decision.profile->place);
 	json_open(&json, "limits", '[');
@@ -421,11 +456,11 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 	return 0;
 }
 
-/* --- profiles ------------------------------------------------------------------------------------------------- */
+/* --- profiles --------------------------------------------------------------------------------- */
 
 /* "2G of 32G": what it has unless more is asked for, and the most. */
-static void tell_profile_limit(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling,
-                               struct json *json, FILE *text)
+static void tell_profile_limit(const struct decision *decision, enum policy_limit limit,
+                               const struct yett_error *ceiling, struct json *json, FILE *text)
 {
 	const struct limits_row *row = &limits_rows[limit];
 	uint64_t value = limits_value(&decision->limits, limit), most = 0;
@@ -440,14 +475,16 @@ static void tell_profile_limit(const struct decision *decision, enum policy_limi
 	json_number_or_null(json, "ceiling", most);
 	tell_json_rule(json, "ceiling_by", most ? &bound : NULL);
 	json_close(json);
-	(void)snprintf(both, sizeof both, "%s%s%s", format_or_unlimited(value, row->format, number), most && most != value ? " of " : "",
+	(void)snprintf(both, sizeof both, "%s%s%s", format_or_unlimited(value, row->format, number),
+	               most && most != value ? " of " : "",
 	               most && most != value ? ceiling->allowed : "");
 	if (limit < POLICY_LIMIT_FILE_SIZE) /* the lines are long enough */
 		(void)fprintf(text, " %-16s", both);
 }
 
 /* What is in any of the lists (NULL: none), once. */
-static void json_lists(struct json *json, const char *name, const struct policy_list *first, const struct policy_list *second)
+static void json_lists(struct json *json, const char *name, const struct policy_list *first,
+                       const struct policy_list *second)
 {
 	json_open(json, name, '[');
 	for (size_t i = 0; first && i < first->count; i++)
@@ -463,7 +500,8 @@ static void json_lists(struct json *json, const char *name, const struct policy_
 	json_close(json);
 }
 
-static void tell_profile(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text)
+static void tell_profile(const struct explain *explain, const struct decision *decision,
+                         struct json *json, FILE *text)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct policy_grant *grant = decision->grant;
@@ -504,10 +542,12 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 	              writes  ? "rw"
 	              : reads ? "ro"
 	                      : "none",
-	              network, format_linger(decision, time), grant->name, grant->place.file, grant->place.line);
+	              network, format_linger(decision, time), grant->name, grant->place.file,
+	              grant->place.line);
 }
 
-int explain_profiles(const struct explain *explain, struct explain_answer *answer, struct yett_error *error)
+int explain_profiles(const struct explain *explain, struct explain_answer *answer,
+                     struct yett_error *error)
 {
 	static struct message request;
 	struct explain with = *explain;
@@ -519,15 +559,17 @@ int explain_profiles(const struct explain *explain, struct explain_answer *answe
 
 	json_open(&json, NULL, '{');
 	json_open(&json, "profiles", '[');
-	(void)fprintf(text, "%-12s %-16s %-16s %-16s %-16s %-8s %-16s %-10s %s\n", "PROFILE", "MEMORY", "CPUS", "PIDS", "FILES", "SHARES",
-	              "NETWORK", "LINGER", "GRANT");
+	(void)fprintf(text, "%-12s %-16s %-16s %-16s %-16s %-8s %-16s %-10s %s\n", "PROFILE",
+	              "MEMORY", "CPUS", "PIDS", "FILES", "SHARES", "NETWORK", "LINGER", "GRANT");
 	for (size_t i = 0; i < explain->policy->profiles_count; i++) {
 		struct message_create *create = &message_begin(&request, MESSAGE_CREATE)->create;
 
 		with.verified.request = &request;
-		if (message_add_text(&request, explain->policy->profiles[i].name, &create->profile) < 0)
+		if (message_add_text(&request, explain->policy->profiles[i].name,
+		                     &create->profile) < 0)
 			continue; /* its name has at most 64 bytes, and the arena is empty */
-		if (authorize(explain->policy, &with.verified, &explain_gives, &decision, &why) != 0) {
+		if (authorize(explain->policy, &with.verified, &explain_gives, &decision, &why) !=
+		    0) {
 			first = first.code ? first : why;
 			continue;
 		}
@@ -538,7 +580,8 @@ int explain_profiles(const struct explain *explain, struct explain_answer *answe
 	json_close(&json);
 	if (found == 0) {
 		if (first.code == YETT_OK)
-			return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile");
+			return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+			                 "the policy has no profile");
 		*error = first;
 		return (int)first.code;
 	}

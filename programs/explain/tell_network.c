@@ -9,12 +9,15 @@ static void tell_mode(const struct decision *decision, struct json *json, FILE *
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct policy_grant *grant = decision->grant;
-	struct rule most = tell_rule_of("network", "grant", grant->name, grant->places[POLICY_KEY_NETWORK], grant->place),
+	struct rule most = tell_rule_of("network", "grant", grant->name,
+	                                grant->places[POLICY_KEY_NETWORK], grant->place),
 		    by = {.text = ""};
 
-	by.is_asked = decision->verified->request->body.create.network != NETWORK_OF_PROFILE || decision->network != profile->network;
+	by.is_asked = decision->verified->request->body.create.network != NETWORK_OF_PROFILE ||
+	              decision->network != profile->network;
 	if (!by.is_asked && profile->network_place.file)
-		by = tell_rule_of("network", "profile", profile->name, profile->network_place, profile->place);
+		by = tell_rule_of("network", "profile", profile->name, profile->network_place,
+		                  profile->place);
 	json_open(json, "network", '{');
 	json_text(json, "value", plan_name_network(decision->network));
 	json_bool(json, "asked", by.is_asked);
@@ -27,26 +30,31 @@ static void tell_mode(const struct decision *decision, struct json *json, FILE *
 		(void)fprintf(text, "%s (%s:%u)", by.text, by.file, by.line);
 	else
 		(void)fputs(by.is_asked ? "as asked" : "no profile sets it", text);
-	(void)fprintf(text, "; at most %s by %s (%s:%u)\n", plan_name_network(grant->network), most.text, most.file, most.line);
+	(void)fprintf(text, "; at most %s by %s (%s:%u)\n", plan_name_network(grant->network),
+	              most.text, most.file, most.line);
 }
 
 /* The line of the grant by which the request may allow this. */
-static struct rule find_allowing(const struct explain *explain, const struct decision *decision, const struct net_rule *inner)
+static struct rule find_allowing(const struct explain *explain, const struct decision *decision,
+                                 const struct net_rule *inner)
 {
 	const struct policy_grant *grant = decision->grant;
 	const struct net_list *list = rules_of_policy(&grant->allow);
 	struct net_rule outer;
 
-	for (const struct net_record *record = NULL; list && (record = net_list_next(list, record));) {
+	for (const struct net_record *record = NULL;
+	     list && (record = net_list_next(list, record));) {
 		net_list_rule(record, &outer);
 		if (net_rule_covers(&outer, inner))
-			return tell_rule_of("allow", "grant", grant->name, rules_place(explain->policy, record), grant->place);
+			return tell_rule_of("allow", "grant", grant->name,
+			                    rules_place(explain->policy, record), grant->place);
 	}
 	return (struct rule){.text = ""};
 }
 
 /* The rules that the request brings. */
-static void tell_rules(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text)
+static void tell_rules(const struct explain *explain, const struct decision *decision,
+                       struct json *json, FILE *text)
 {
 	const struct message *request = decision->verified->request;
 	const struct message_create *create = &request->body.create;
@@ -78,13 +86,15 @@ static void tell_rules(const struct explain *explain, const struct decision *dec
 /* The most lines of a list that people get. */
 #define SHOWN_MAX 20
 
-void tell_network_list(const struct explain *explain, const struct policy_rules *rules, const char *section, struct json *json, FILE *text)
+void tell_network_list(const struct explain *explain, const struct policy_rules *rules,
+                       const char *section, struct json *json, FILE *text)
 {
 	const struct net_list *list = rules_of_policy(rules);
 	const char *word = "allow";
 	unsigned count = 0;
 
-	for (const struct net_record *record = NULL; list && (record = net_list_next(list, record)); count++) {
+	for (const struct net_record *record = NULL; list && (record = net_list_next(list, record));
+	     count++) {
 		struct policy_place place = rules_place(explain->policy, record);
 		char name[NET_RULE_TEXT_SIZE];
 		struct net_rule rule;
@@ -99,7 +109,8 @@ void tell_network_list(const struct explain *explain, const struct policy_rules 
 		json_number(json, "line", place.line);
 		json_close(json);
 		if (count < SHOWN_MAX)
-			(void)fprintf(text, "  %-15s %s: %s (%s:%u)\n", word, name, section, place.file ? place.file : "", place.line);
+			(void)fprintf(text, "  %-15s %s: %s (%s:%u)\n", word, name, section,
+			              place.file ? place.file : "", place.line);
 	}
 	if (count > SHOWN_MAX)
 		(void)fprintf(text, "  %-15s and %u more: %s\n", word, count - SHOWN_MAX, section);
@@ -116,13 +127,17 @@ static void tell_bounds(const struct decision *decision, struct json *json, FILE
 	json_number_or_null(json, "bandwidth_in_bytes", in_bytes);
 	json_number_or_null(json, "bandwidth_out_bytes", out_bytes);
 	json_bool(json, "allow_private", decision->allows_private);
-	(void)fprintf(text, "  %-15s %u at once, in %s%s, out %s%s%s\n", "connections", profile->connections,
-	              in_bytes ? units_format_size(in_bytes, in) : "unlimited", in_bytes ? " a second" : "",
-	              out_bytes ? units_format_size(out_bytes, out) : "unlimited", out_bytes ? " a second" : "",
+	(void)fprintf(text, "  %-15s %u at once, in %s%s, out %s%s%s\n", "connections",
+	              profile->connections,
+	              in_bytes ? units_format_size(in_bytes, in) : "unlimited",
+	              in_bytes ? " a second" : "",
+	              out_bytes ? units_format_size(out_bytes, out) : "unlimited",
+	              out_bytes ? " a second" : "",
 	              decision->allows_private ? ", private addresses too" : "");
 }
 
-void tell_network(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text)
+void tell_network(const struct explain *explain, const struct decision *decision, struct json *json,
+                  FILE *text)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct policy_grant *grant = decision->grant;

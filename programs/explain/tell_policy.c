@@ -26,10 +26,12 @@ static void tell_expired(const struct policy_grant *grant, struct json *json, FI
 	tell_json_open_section(json, NULL, grant->name, grant->place);
 	json_text(json, "expired_at", date_format(grant->expires, date));
 	json_close(json);
-	(void)fprintf(text, "%s:%u: the grant '%s' has expired: %s\n", grant->place.file, grant->place.line, grant->name, date);
+	(void)fprintf(text, "%s:%u: the grant '%s' has expired: %s\n", grant->place.file,
+	              grant->place.line, grant->name, date);
 }
 
-static void tell_shadow(const struct policy_grant *grant, const struct policy_grant *by, struct json *json, FILE *text)
+static void tell_shadow(const struct policy_grant *grant, const struct policy_grant *by,
+                        struct json *json, FILE *text)
 {
 	tell_json_open_section(json, NULL, grant->name, grant->place);
 	tell_json_section(json, "by", by->name, by->place);
@@ -37,25 +39,31 @@ static void tell_shadow(const struct policy_grant *grant, const struct policy_gr
 	(void)fprintf(
 		text,
 		"%s:%u: the grant '%s' never decides: '%s' (%s:%u) always comes before it; only its bounds of all sandboxes together count\n",
-		grant->place.file, grant->place.line, grant->name, by->name, by->place.file, by->place.line);
+		grant->place.file, grant->place.line, grant->name, by->name, by->place.file,
+		by->place.line);
 }
 
 /* A ceiling that is never the least. */
-static void tell_idle(const struct policy_grant *ceiling, const struct policy_grant *by, struct json *json, FILE *text)
+static void tell_idle(const struct policy_grant *ceiling, const struct policy_grant *by,
+                      struct json *json, FILE *text)
 {
 	tell_json_open_section(json, NULL, ceiling->name, ceiling->place);
 	tell_json_section(json, "by", by->name, by->place);
 	json_close(json);
-	(void)fprintf(text, "%s:%u: the ceiling '%s' ", ceiling->place.file, ceiling->place.line, ceiling->name);
+	(void)fprintf(text, "%s:%u: the ceiling '%s' ", ceiling->place.file, ceiling->place.line,
+	              ceiling->name);
 	if (by == ceiling)
 		(void)fputs("bounds nothing\n", text);
 	else
-		(void)fprintf(text, "never counts: '%s' (%s:%u) is for all that it is for, and bounds as much or more\n", by->name,
-		              by->place.file, by->place.line);
+		(void)fprintf(
+			text,
+			"never counts: '%s' (%s:%u) is for all that it is for, and bounds as much or more\n",
+			by->name, by->place.file, by->place.line);
 }
 
 /* `item` is "KEY\tVALUE", and where it replaces one "\tFILE:LINE" of that. */
-static void tell_origin(const char *item, const struct policy_place *place, struct json *json, FILE *text)
+static void tell_origin(const char *item, const struct policy_place *place, struct json *json,
+                        FILE *text)
 {
 	_cleanup_free_ char *copy = strdup(item);
 	char *replaced = copy, *key = strsep(&replaced, "\t"), *value = strsep(&replaced, "\t");
@@ -69,8 +77,8 @@ static void tell_origin(const char *item, const struct policy_place *place, stru
 	json_number(json, "line", place->line);
 	json_text_or_null(json, "replaces", replaced ? replaced : "");
 	json_close(json);
-	(void)fprintf(text, "%s = %s (%s:%u)%s%s\n", key, value, place->file, place->line, replaced ? ", in the place of " : "",
-	              replaced ? replaced : "");
+	(void)fprintf(text, "%s = %s (%s:%u)%s%s\n", key, value, place->file, place->line,
+	              replaced ? ", in the place of " : "", replaced ? replaced : "");
 }
 
 void explain_origin(const struct explain *explain, struct explain_answer *answer)
@@ -86,7 +94,8 @@ void explain_origin(const struct explain *explain, struct explain_answer *answer
 	json_close(&json);
 	json_close(&json);
 	if (origins->count == 0)
-		(void)fprintf(answer->text, "%s: nothing is written of the helper\n", explain->path);
+		(void)fprintf(answer->text, "%s: nothing is written of the helper\n",
+		              explain->path);
 }
 
 static bool is_enrolled(const struct policy *policy, const char *key)
@@ -94,15 +103,18 @@ static bool is_enrolled(const struct policy *policy, const char *key)
 	size_t length = strlen(key);
 
 	for (size_t i = 0; i < policy->enrolled_count; i++)
-		if (strncmp(policy->enrolled[i].file, key, length) == 0 && strcmp(policy->enrolled[i].file + length, ".pub") == 0)
+		if (strncmp(policy->enrolled[i].file, key, length) == 0 &&
+		    strcmp(policy->enrolled[i].file + length, ".pub") == 0)
 			return true;
 	return strcmp(key, "*") == 0;
 }
 
 /* Where it is not known which there are, nothing is said. */
-static void tell_unenrolled(const struct policy *policy, const struct policy_grant *grant, struct json *json, FILE *text)
+static void tell_unenrolled(const struct policy *policy, const struct policy_grant *grant,
+                            struct json *json, FILE *text)
 {
-	bool is_known = policy->keys_inode || (access(policy->keys_dir, F_OK) < 0 && errno == ENOENT);
+	bool is_known =
+		policy->keys_inode || (access(policy->keys_dir, F_OK) < 0 && errno == ENOENT);
 
 	for (size_t i = 0; is_known && i < grant->keys.count; i++) {
 		const struct policy_place *place = &grant->keys.places[i];
@@ -112,8 +124,10 @@ static void tell_unenrolled(const struct policy *policy, const struct policy_gra
 		tell_json_open_section(json, NULL, grant->name, grant->place);
 		json_text(json, "key", grant->keys.items[i]);
 		json_close(json);
-		(void)fprintf(text, "%s:%u: the grant '%s' is for the key '%s', and none is enrolled by that name\n", place->file,
-		              place->line, grant->name, grant->keys.items[i]);
+		(void)fprintf(
+			text,
+			"%s:%u: the grant '%s' is for the key '%s', and none is enrolled by that name\n",
+			place->file, place->line, grant->name, grant->keys.items[i]);
 	}
 }
 
@@ -131,7 +145,8 @@ void explain_policy(const struct explain *explain, struct explain_answer *answer
 	json_number(&json, "ceilings", policy->ceilings_count);
 	json_open(&json, "void", '[');
 	for (size_t i = 0; i < policy->grants_count; i++)
-		if (policy->grants[i].is_void || (*policy->grants[i].notice && !has_expired(explain, &policy->grants[i])))
+		if (policy->grants[i].is_void ||
+		    (*policy->grants[i].notice && !has_expired(explain, &policy->grants[i])))
 			tell_void(&policy->grants[i], &json, answer->text);
 	json_close(&json);
 	json_open(&json, "expired", '[');
@@ -146,22 +161,30 @@ void explain_policy(const struct explain *explain, struct explain_answer *answer
 	json_open(&json, "shadowed", '[');
 	for (size_t i = 0; i < grants; i++) {
 		bool is_expired = has_expired(explain, &policy->grants[i]);
-		const struct policy_grant *by = is_expired ? NULL : shadow_find(policy, nobody, explain->peer->now, &policy->grants[i]);
+		const struct policy_grant *by =
+			is_expired ? NULL
+				   : shadow_find(policy, nobody, explain->peer->now,
+		                                 &policy->grants[i]);
 
 		if (by)
 			tell_shadow(&policy->grants[i], by, &json, answer->text);
 	}
 	for (size_t i = grants; i < policy->grants_count; i++) {
-		const struct policy_grant *by = policy->grants[i].is_void ? NULL : shadow_find_ceiling(policy, nobody, &policy->grants[i]);
+		const struct policy_grant *by =
+			policy->grants[i].is_void
+				? NULL
+				: shadow_find_ceiling(policy, nobody, &policy->grants[i]);
 
 		if (by)
 			tell_idle(&policy->grants[i], by, &json, answer->text);
 	}
 	json_close(&json);
 	json_close(&json);
-	(void)fprintf(answer->text, "%s: %zu profile%s, %zu grant%s", explain->path, policy->profiles_count,
-	              policy->profiles_count == 1 ? "" : "s", grants, grants == 1 ? "" : "s");
+	(void)fprintf(answer->text, "%s: %zu profile%s, %zu grant%s", explain->path,
+	              policy->profiles_count, policy->profiles_count == 1 ? "" : "s", grants,
+	              grants == 1 ? "" : "s");
 	if (policy->ceilings_count > 0)
-		(void)fprintf(answer->text, ", %u ceiling%s", policy->ceilings_count, policy->ceilings_count == 1 ? "" : "s");
+		(void)fprintf(answer->text, ", %u ceiling%s", policy->ceilings_count,
+		              policy->ceilings_count == 1 ? "" : "s");
 	(void)fputc('\n', answer->text);
 }

@@ -19,13 +19,15 @@ static void copy(char *out, size_t size, const char *text)
 	(void)snprintf(out, size, "%s", text ? text : "");
 }
 
-/* As the kernel tells of a client: the groups of the account, not those that this process happens to have. */
+/* As the kernel tells of a client: the groups of the account, not those that this process happens
+ * to have. */
 static int find_groups(const struct passwd *account, struct peer *peer, struct yett_error *error)
 {
 	int count = PLAN_GROUPS_MAX;
 
 	if (getgrouplist(account->pw_name, account->pw_gid, peer->groups, &count) < 0)
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "%s is in more groups than %d", ESCAPE(account->pw_name), PLAN_GROUPS_MAX);
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "%s is in more groups than %d",
+		                 ESCAPE(account->pw_name), PLAN_GROUPS_MAX);
 	peer->groups_count = (size_t)count;
 	return 0;
 }
@@ -35,7 +37,8 @@ static int find_own_groups(struct peer *peer, struct yett_error *error)
 	int count = getgroups(PLAN_GROUPS_MAX, peer->groups);
 
 	if (count < 0)
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "your groups cannot be told: %s", strerror(errno));
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "your groups cannot be told: %s",
+		                 strerror(errno));
 	peer->groups_count = (size_t)count;
 	return 0;
 }
@@ -56,9 +59,11 @@ static int name_groups(const char *groups, struct peer *peer, struct yett_error 
 
 		group = is_number ? NULL : getgrnam(name);
 		if (!is_number && !group)
-			return error_set(error, YETT_E_NOT_FOUND, 0, "%s is not a group of this host", ESCAPE(name));
+			return error_set(error, YETT_E_NOT_FOUND, 0,
+			                 "%s is not a group of this host", ESCAPE(name));
 		if (peer->groups_count == PLAN_GROUPS_MAX)
-			return error_set(error, YETT_E_UNSUPPORTED, 0, "these are more groups than %d", PLAN_GROUPS_MAX);
+			return error_set(error, YETT_E_UNSUPPORTED, 0,
+			                 "these are more groups than %d", PLAN_GROUPS_MAX);
 		peer->groups[peer->groups_count++] = group ? group->gr_gid : (gid_t)number;
 	}
 	peer->gid = peer->groups[0];
@@ -67,11 +72,13 @@ static int name_groups(const char *groups, struct peer *peer, struct yett_error 
 
 int who_find(const char *user, const char *groups, struct peer *ret_peer, struct yett_error *error)
 {
-	struct peer peer = {.pid = getpid(), .uid = getuid(), .gid = getgid(), .now = (uint64_t)time(NULL)};
+	struct peer peer = {
+		.pid = getpid(), .uid = getuid(), .gid = getgid(), .now = (uint64_t)time(NULL)};
 	const struct passwd *account;
 	const struct group *group;
 	uint64_t number;
-	bool is_number = user && units_parse_number(user, &number) == 0 && number < UINT32_MAX; /* that of no account is (uid_t)-1 */
+	bool is_number = user && units_parse_number(user, &number) == 0 &&
+	                 number < UINT32_MAX; /* that of no account is (uid_t)-1 */
 	int r = 0;
 
 	account = !user ? getpwuid(peer.uid) : is_number ? getpwuid((uid_t)number) : getpwnam(user);
@@ -85,7 +92,8 @@ int who_find(const char *user, const char *groups, struct peer *ret_peer, struct
 		peer.uid = (uid_t)number;
 		peer.gid = WHO_NO_GROUP;
 	} else {
-		r = error_set(error, YETT_E_NOT_FOUND, 0, "%s is not a user of this host", ESCAPE(user));
+		r = error_set(error, YETT_E_NOT_FOUND, 0, "%s is not a user of this host",
+		              ESCAPE(user));
 	}
 	if (r == 0 && groups)
 		r = name_groups(groups, &peer, error);
@@ -101,7 +109,8 @@ int who_find(const char *user, const char *groups, struct peer *ret_peer, struct
 }
 
 /* The key of "ed25519 BASE64 …". */
-static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE], struct yett_error *error)
+static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
+                    struct yett_error *error)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char line[256] = "";
@@ -109,18 +118,21 @@ static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
 	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
 
 	if (n < 0)
-		return error_set(error, YETT_E_NOT_FOUND, 0, "the key %s cannot be read: %s", ESCAPE(path), strerror(errno));
+		return error_set(error, YETT_E_NOT_FOUND, 0, "the key %s cannot be read: %s",
+		                 ESCAPE(path), strerror(errno));
 	line[n] = '\0';
 	if (strncmp(line, "ed25519 ", 8) == 0 &&
-	    sodium_base642bin(ret_key, ENVELOPE_KEY_SIZE, line + 8, strcspn(line + 8, " \n"), NULL, &length, NULL,
-	                      sodium_base64_VARIANT_ORIGINAL) == 0 &&
+	    sodium_base642bin(ret_key, ENVELOPE_KEY_SIZE, line + 8, strcspn(line + 8, " \n"), NULL,
+	                      &length, NULL, sodium_base64_VARIANT_ORIGINAL) == 0 &&
 	    length == ENVELOPE_KEY_SIZE)
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s holds no public key (\"ed25519 …\")", ESCAPE(path));
+	return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s holds no public key (\"ed25519 …\")",
+	                 ESCAPE(path));
 }
 
 /* Under which name the helper would know a key: as find_key() of helper/monitor/monitor.c does. */
-static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_KEY_SIZE], struct yett_error *error)
+static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_KEY_SIZE],
+                    struct yett_error *error)
 {
 	struct verified *verified = &explain->verified;
 	const struct peer *peer = verified->peer;
@@ -137,10 +149,13 @@ static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_K
 	if (!authorize_user_keys(explain->policy, peer))
 		return authorize_manager(explain->policy, verified, error);
 	r = own_keys_find(peer->names.home, peer->uid, line, &is_first, error);
-	return r != 0 && error->os_error == EACCES && peer->uid != geteuid() ? 0 : r; /* another user's may be closed to us alone */
+	return r != 0 && error->os_error == EACCES && peer->uid != geteuid()
+	               ? 0
+	               : r; /* another user's may be closed to us alone */
 }
 
-int who_find_key(struct explain *explain, const char *key, const uint8_t signer[static ENVELOPE_KEY_SIZE], struct yett_error *error)
+int who_find_key(struct explain *explain, const char *key,
+                 const uint8_t signer[static ENVELOPE_KEY_SIZE], struct yett_error *error)
 {
 	uint8_t named[ENVELOPE_KEY_SIZE];
 	int r;

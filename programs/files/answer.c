@@ -8,7 +8,8 @@
 #include "programs/files/files.h"
 #include "protocol/frame_message.h"
 
-#define BATCH_BYTES 40000 /* of texts; with all numbers and names of fields a packet is not full */
+/* of texts; with all numbers and names of fields a packet is not full */
+#define BATCH_BYTES 40000
 
 static int send_answer(struct job *job, const int *fd)
 {
@@ -25,19 +26,19 @@ int answer_failure(struct job *job, const char *what, const char *path, int erro
 	struct yett_error error;
 	char name[128];
 
-	(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s '%s': %s", what, escape_text(path, name, sizeof name),
-	                strerror(error_number));
+	(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s '%s': %s",
+	                what, escape_text(path, name, sizeof name), strerror(error_number));
 	if (job->entries > 0)
-		error_detail(&error, "after %llu entries with %llu bytes", (unsigned long long)job->entries,
-		             (unsigned long long)job->bytes);
+		error_detail(&error, "after %llu entries with %llu bytes",
+		             (unsigned long long)job->entries, (unsigned long long)job->bytes);
 	(void)error_cause(&error, NULL, error_number);
 	return answer_error(job, &error);
 }
 
 int answer_done(struct job *job)
 {
-	message_begin(job->answer, MESSAGE_FILE_DONE)->file_done =
-		(struct message_file_done){.entries = job->entries, .bytes = job->bytes, .skipped = job->skipped};
+	message_begin(job->answer, MESSAGE_FILE_DONE)->file_done = (struct message_file_done){
+		.entries = job->entries, .bytes = job->bytes, .skipped = job->skipped};
 	return send_answer(job, NULL);
 }
 
@@ -49,7 +50,8 @@ int answer_opened(struct job *job, int fd, uint64_t size)
 
 int answer_skipped(struct job *job, const char *path, const char *why)
 {
-	struct message_file_skipped *skipped = &message_begin(job->answer, MESSAGE_FILE_SKIPPED)->file_skipped;
+	struct message_file_skipped *skipped =
+		&message_begin(job->answer, MESSAGE_FILE_SKIPPED)->file_skipped;
 	char cut[MESSAGE_PATH_MAX + 1];
 	int r;
 
@@ -61,7 +63,8 @@ int answer_skipped(struct job *job, const char *path, const char *why)
 	return r < 0 ? r : send_answer(job, NULL);
 }
 
-/* The sandbox's own files of names, read without the C library's modules, which need not be there. */
+/* The sandbox's own files of names, read without the C library's modules, which need not be there.
+ */
 static const char *owner_name(uid_t uid, char *name, size_t size)
 {
 	FILE *file = fopen("/etc/passwd", "re");
@@ -118,15 +121,18 @@ int answer_flush(struct job *job)
 {
 	int r = 0;
 
-	if ((job->answer->kind == MESSAGE_FILE_ENTRIES && job->answer->body.file_entries.entries_count > 0) ||
-	    (job->answer->kind == MESSAGE_FILE_MOUNTS && job->answer->body.file_mounts.mounts_count > 0))
+	if ((job->answer->kind == MESSAGE_FILE_ENTRIES &&
+	     job->answer->body.file_entries.entries_count > 0) ||
+	    (job->answer->kind == MESSAGE_FILE_MOUNTS &&
+	     job->answer->body.file_mounts.mounts_count > 0))
 		r = send_answer(job, NULL);
 	job->answer->kind = 0;
 	return r;
 }
 
 /* The names of the entry before are looked at first: in most directories all have one owner. */
-static int add_names(struct message *message, const struct message_file_entry *before, struct message_file_entry *entry)
+static int add_names(struct message *message, const struct message_file_entry *before,
+                     struct message_file_entry *entry)
 {
 	char name[MESSAGE_FILE_OWNER_MAX + 1];
 	int r = 0;
@@ -134,11 +140,13 @@ static int add_names(struct message *message, const struct message_file_entry *b
 	if (before && before->uid == entry->uid)
 		r = message_add_text(message, message_text(message, before->owner), &entry->owner);
 	else
-		r = message_add_text(message, owner_name(entry->uid, name, sizeof name), &entry->owner);
+		r = message_add_text(message, owner_name(entry->uid, name, sizeof name),
+		                     &entry->owner);
 	if (r < 0)
 		return r;
 	if (before && before->gid == entry->gid)
-		return message_add_text(message, message_text(message, before->group), &entry->group);
+		return message_add_text(message, message_text(message, before->group),
+		                        &entry->group);
 	return message_add_text(message, group_name(entry->gid, name, sizeof name), &entry->group);
 }
 
@@ -149,7 +157,8 @@ int answer_entry(struct job *job, const char *name, const struct stat *st, const
 	int r;
 
 	if (job->answer->kind == MESSAGE_FILE_ENTRIES &&
-	    (body->entries_count == MESSAGE_FILE_ENTRIES_MAX || job->answer->arena_used > BATCH_BYTES)) {
+	    (body->entries_count == MESSAGE_FILE_ENTRIES_MAX ||
+	     job->answer->arena_used > BATCH_BYTES)) {
 		r = answer_flush(job);
 		if (r < 0)
 			return r;
@@ -172,13 +181,15 @@ int answer_entry(struct job *job, const char *name, const struct stat *st, const
 	return r == 0 ? add_names(job->answer, entry > body->entries ? entry - 1 : NULL, entry) : r;
 }
 
-int answer_mount(struct job *job, const struct message_file_mount *mount, const char *target, const char *root, const char *type)
+int answer_mount(struct job *job, const struct message_file_mount *mount, const char *target,
+                 const char *root, const char *type)
 {
 	struct message_file_mounts *body = &job->answer->body.file_mounts;
 	struct message_file_mount *told;
 	int r = 0;
 
-	if (job->answer->kind == MESSAGE_FILE_MOUNTS && body->mounts_count == MESSAGE_FILE_MOUNTS_MAX)
+	if (job->answer->kind == MESSAGE_FILE_MOUNTS &&
+	    body->mounts_count == MESSAGE_FILE_MOUNTS_MAX)
 		r = answer_flush(job);
 	if (r < 0)
 		return r;

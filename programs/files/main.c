@@ -1,8 +1,9 @@
 /*
- * yett-files NUMBER: serves the one request that comes on the socket of that number, and ends. See files.h.
+ * yett-files NUMBER: serves the one request that comes on the socket of that number, and ends. See
+ * files.h.
  *
- * Inside, its id is that of all commands of the sandbox: any of them may end it, which harms the one operation. Not
- * dumpable: none may look into it or make it do what it was not asked.
+ * Inside, its id is that of all commands of the sandbox: any of them may end it, which harms the
+ * one operation. Not dumpable: none may look into it or make it do what it was not asked.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -66,7 +67,8 @@ int stream_write(const struct job *job, const void *bytes, size_t size)
 	return 0;
 }
 
-/* Nothing that whoever started us had open is of use; standard streams that are not the socket become /dev/null. */
+/* Nothing that whoever started us had open is of use; standard streams that are not the socket
+ * become /dev/null. */
 static int keep_only(int socket)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -79,8 +81,8 @@ static int keep_only(int socket)
 }
 
 /*
- * Outside, whoever asks is our parent, in a call that lasts as long as we do: when it is killed we are, too. Inside, where our parent
- * is init, the pipe then ends. PR_SET_PDEATHSIG(2const)
+ * Outside, whoever asks is our parent, in a call that lasts as long as we do: when it is killed we
+ * are, too. Inside, where our parent is init, the pipe then ends. PR_SET_PDEATHSIG(2const)
  */
 static int go_with_asker(void)
 {
@@ -96,7 +98,8 @@ static bool is_asker_gone(int socket)
 }
 
 /* The client's packet; what comes with it beyond a stream and a directory is refused. */
-static int receive(int socket, struct frame *frame, struct message *message, struct job *job, struct yett_error *error)
+static int receive(int socket, struct frame *frame, struct message *message, struct job *job,
+                   struct yett_error *error)
 {
 	struct envelope envelope;
 	size_t head;
@@ -110,16 +113,21 @@ static int receive(int socket, struct frame *frame, struct message *message, str
 		return r;
 	job->sequence = envelope.sequence;
 	if (envelope.kind != MESSAGE_FILE)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_KIND, "yett-files is asked for files only");
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_KIND,
+		                 "yett-files is asked for files only");
 	head = envelope_size(envelope.kind);
-	r = message_decode(envelope.kind, frame->bytes + head, envelope.body_length, message, error);
+	r = message_decode(envelope.kind, frame->bytes + head, envelope.body_length, message,
+	                   error);
 	if (r != 0)
 		return r;
-	copies = message->body.file.operation == FILE_PACK || message->body.file.operation == FILE_UNPACK;
+	copies = message->body.file.operation == FILE_PACK ||
+	         message->body.file.operation == FILE_UNPACK;
 	if (frame->fd_count != 0 && !copies)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "this operation takes no descriptor");
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT,
+		                 "this operation takes no descriptor");
 	if (copies && (frame->fd_count < 1 || frame->fd_count > 2))
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a copy takes a pipe, and a directory");
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT,
+		                 "a copy takes a pipe, and a directory");
 	if (frame->fd_count > 0)
 		job->stream = steal_fd(&frame->fds[0]);
 	if (frame->fd_count > 1)
@@ -130,12 +138,14 @@ static int receive(int socket, struct frame *frame, struct message *message, str
 	return 0;
 }
 
-/* Outside: a pipe that does not hold us, little memory (an archive's list of holes may be as long as it likes), one directory. */
+/* Outside: a pipe that does not hold us, little memory (an archive's list of holes may be as long
+ * as it likes), one directory. */
 static int restrict_outside(const struct job *job)
 {
 	const struct rlimit memory = {OUTSIDE_MEMORY_MAX, OUTSIDE_MEMORY_MAX};
 
-	/* A program of root's looks at what crashes, but for a limit of 1: here an archive would have filled the memory. core(5) */
+	/* A program of root's looks at what crashes, but for a limit of 1: here an archive would
+	 * have filled the memory. core(5) */
 	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
 	if (fcntl(job->stream, F_SETFL, O_NONBLOCK) < 0 || setrlimit(RLIMIT_AS, &memory) < 0)
 		return -errno;
@@ -157,19 +167,23 @@ static int serve(struct job *job, struct frame *frame, struct message *request)
 	if (job_is_outside(job)) {
 		r = restrict_outside(job);
 		if (r < 0)
-			return answer_failure(job, "be confined to the directory of", job->path, -r);
+			return answer_failure(job, "be confined to the directory of", job->path,
+			                      -r);
 	}
 	return operations[request->body.file.operation](job);
 }
 
 int main(int argc, char *argv[])
 {
-	struct job job = {.socket = argc == 2 ? argv[1][0] - '0' : -1, .stream = -1, .directory = -1};
-	_cleanup_free_ struct message *request = malloc(sizeof *request), *answer = malloc(sizeof *answer);
+	struct job job = {
+		.socket = argc == 2 ? argv[1][0] - '0' : -1, .stream = -1, .directory = -1};
+	_cleanup_free_ struct message *request = malloc(sizeof *request),
+				      *answer = malloc(sizeof *answer);
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	int r;
 
-	if (job.socket < 0 || job.socket > 9 || !request || !answer || !frame || go_with_asker() < 0 || keep_only(job.socket) < 0)
+	if (job.socket < 0 || job.socket > 9 || !request || !answer || !frame ||
+	    go_with_asker() < 0 || keep_only(job.socket) < 0)
 		return 2;
 	(void)prctl(PR_SET_NAME, "yett-files", 0, 0, 0);
 	(void)signal(SIGPIPE, SIG_IGN);

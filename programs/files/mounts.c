@@ -1,6 +1,6 @@
 /*
- * See files.h: what is mounted in the sandbox, as who asks inside would find it, and how much of their room the file systems hold that are
- * the sandbox's alone.
+ * See files.h: what is mounted in the sandbox, as who asks inside would find it, and how much of
+ * their room the file systems hold that are the sandbox's alone.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,8 @@
 
 #include "programs/files/files.h"
 
-/* A line of mountinfo: id parent major:minor root mountpoint options … - type source super-options. proc_pid_mountinfo(5) */
+/* A line of mountinfo: id parent major:minor root mountpoint options … - type source super-options.
+ * proc_pid_mountinfo(5) */
 struct line {
 	dev_t device;
 	char *root, *target, *options, *type, *source, *super_options;
@@ -46,7 +47,10 @@ static bool read_line(char *text, struct line *ret_line)
 			return false;
 	if (sscanf(fields[2], "%u:%u", &major, &minor) != 2)
 		return false;
-	*ret_line = (struct line){.device = makedev(major, minor), .root = fields[3], .target = fields[4], .options = fields[5]};
+	*ret_line = (struct line){.device = makedev(major, minor),
+	                          .root = fields[3],
+	                          .target = fields[4],
+	                          .options = fields[5]};
 	for (char *more; (more = strtok_r(NULL, " ", &save)) && strcmp(more, "-") != 0;)
 		continue;
 	ret_line->type = strtok_r(NULL, " ", &save);
@@ -74,17 +78,20 @@ static uint32_t mode_of(const struct line *line)
 {
 	if (has_option(line->options, "ro") || has_option(line->super_options, "ro"))
 		return FILE_MOUNT_READ_ONLY;
-	return strcmp(line->type, "overlay") == 0 && has_option(line->super_options, "upperdir") ? FILE_MOUNT_COPY_ON_WRITE
-	                                                                                         : FILE_MOUNT_WRITABLE;
+	return strcmp(line->type, "overlay") == 0 && has_option(line->super_options, "upperdir")
+	               ? FILE_MOUNT_COPY_ON_WRITE
+	               : FILE_MOUNT_WRITABLE;
 }
 
-/* What is made for the sandbox, in memory: init calls such a tmpfs "none", and the overlay "memory" whose changes are in one. */
+/* What is made for the sandbox, in memory: init calls such a tmpfs "none", and the overlay "memory"
+ * whose changes are in one. */
 static bool is_own(const struct line *line, uint32_t mode)
 {
 	if (mode == FILE_MOUNT_READ_ONLY || strcmp(line->root, "/") != 0)
 		return false;
-	return strcmp(line->type, "tmpfs") == 0 ? strcmp(line->source, "none") == 0
-	                                        : mode == FILE_MOUNT_COPY_ON_WRITE && strcmp(line->source, "memory") == 0;
+	return strcmp(line->type, "tmpfs") == 0
+	               ? strcmp(line->source, "none") == 0
+	               : mode == FILE_MOUNT_COPY_ON_WRITE && strcmp(line->source, "memory") == 0;
 }
 
 /* Of one that is covered by another mount there is none. */

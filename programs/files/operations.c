@@ -1,4 +1,5 @@
-/* See files.h: the operations that are a system call or two. Paths are what they are to any command of the sandbox. */
+/* See files.h: the operations that are a system call or two. Paths are what they are to any command
+ * of the sandbox. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -37,7 +38,8 @@ int path_open_parent(const struct job *job, const char *path, int *ret_directory
 		parent[length] = '\0';
 		(void)snprintf(name, 256, ".");
 	}
-	fd = openat(job->directory >= 0 ? job->directory : AT_FDCWD, *parent ? parent : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(job->directory >= 0 ? job->directory : AT_FDCWD, *parent ? parent : ".",
+	            O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	*ret_directory = fd;
@@ -69,15 +71,18 @@ int operations_open(struct job *job)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return answer_failure(job, "open", job->path, errno == ENXIO ? EINVAL : errno);
 	if (!S_ISREG(st.st_mode))
-		return answer_failure(job, "open", job->path, S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
+		return answer_failure(job, "open", job->path,
+		                      S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
 		return answer_failure(job, "open", job->path, errno);
 	return answer_opened(job, fd, (uint64_t)st.st_size);
 }
 
-/* One entry with what a symbolic link says. 0 when it is gone meanwhile; what errno says otherwise counts as unknown. */
-static int tell_entry(struct job *job, int directory, const char *name, const char *shown, int flags)
+/* One entry with what a symbolic link says. 0 when it is gone meanwhile; what errno says otherwise
+ * counts as unknown. */
+static int tell_entry(struct job *job, int directory, const char *name, const char *shown,
+                      int flags)
 {
 	char link[MESSAGE_PATH_MAX + 1] = "";
 	struct stat st;
@@ -161,7 +166,8 @@ int operations_mkdir(struct job *job)
 
 	if (r == 0 && mkdir(job->path, (mode_t)request->mode) < 0)
 		r = -errno;
-	if (r == -EEXIST && request->flags & FILE_RECURSIVE && stat(job->path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (r == -EEXIST && request->flags & FILE_RECURSIVE && stat(job->path, &st) == 0 &&
+	    S_ISDIR(st.st_mode))
 		r = 0;
 	return r < 0 ? answer_failure(job, "make the directory", job->path, -r) : answer_done(job);
 }
@@ -171,13 +177,15 @@ int operations_rename(struct job *job)
 	unsigned flags = job->request->body.file.flags & FILE_REPLACE ? 0 : RENAME_NOREPLACE;
 
 	if (syscall(SYS_renameat2, AT_FDCWD, job->path, AT_FDCWD, job->target, flags) < 0)
-		return answer_failure(job, "rename", errno == EEXIST ? job->target : job->path, errno);
+		return answer_failure(job, "rename", errno == EEXIST ? job->target : job->path,
+		                      errno);
 	return answer_done(job);
 }
 
 /*
- * Removes `name` with all that is in it, by descriptors and never through a link: what others put in the place of a
- * directory meanwhile is removed itself, not what it leads to. Goes on past what cannot be removed and tells the first.
+ * Removes `name` with all that is in it, by descriptors and never through a link: what others put
+ * in the place of a directory meanwhile is removed itself, not what it leads to. Goes on past what
+ * cannot be removed and tells the first.
  */
 static int remove_tree(struct job *job, int directory, const char *name)
 {
@@ -229,7 +237,8 @@ int operations_remove(struct job *job)
 	return r < 0 ? answer_failure(job, "remove", job->path, -r) : answer_done(job);
 }
 
-/* Whether nobody listens any more at the socket that is there: who made it is gone, and has left it behind. */
+/* Whether nobody listens any more at the socket that is there: who made it is gone, and has left it
+ * behind. */
 static bool is_left_behind(const struct sockaddr_un *address)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -237,12 +246,14 @@ static bool is_left_behind(const struct sockaddr_un *address)
 
 	/* of what is no socket connect(2) says the same */
 	return fd >= 0 && lstat(address->sun_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
-	       connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 && errno == ECONNREFUSED;
+	       connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
+	       errno == ECONNREFUSED;
 }
 
 /*
- * Who connects is heard by whom the client relays to, and by nobody inside. Descriptors are refused to those who send them, where the
- * kernel can do that (Linux 6.16); elsewhere it is the client that drops them.
+ * Who connects is heard by whom the client relays to, and by nobody inside. Descriptors are refused
+ * to those who send them, where the kernel can do that (Linux 6.16); elsewhere it is the client
+ * that drops them.
  */
 int operations_listen(struct job *job)
 {

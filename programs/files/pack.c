@@ -1,9 +1,10 @@
 /*
- * A file or a tree becomes a pax archive on the stream (libarchive writes it: archive_write_disk(3) and its kin know the
- * format's corners). See files.h.
+ * A file or a tree becomes a pax archive on the stream (libarchive writes it: archive_write_disk(3)
+ * and its kin know the format's corners). See files.h.
  *
- * What is read may change under our hands, by others' doing: each directory is walked by its descriptor, nothing is
- * followed, and of a file there is in the archive what its header announced: less is filled up with zeros, more is left.
+ * What is read may change under our hands, by others' doing: each directory is walked by its
+ * descriptor, nothing is followed, and of a file there is in the archive what its header announced:
+ * less is filled up with zeros, more is left.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -44,7 +45,8 @@ static int compare_links(const void *a, const void *b)
 	return x->inode < y->inode ? -1 : x->inode > y->inode;
 }
 
-/* The name under which this file is in the archive already; NULL when it is not, and from now on it is. */
+/* The name under which this file is in the archive already; NULL when it is not, and from now on it
+ * is. */
 static const char *first_name(struct packer *p, const struct stat *st)
 {
 	size_t size = strlen(p->path) + 1;
@@ -82,7 +84,8 @@ static ssize_t write_stream(struct archive *archive, void *data, const void *byt
 	return -1;
 }
 
-/* -errno of what went wrong in libarchive; everything that does is about the stream or about memory. */
+/* -errno of what went wrong in libarchive; everything that does is about the stream or about
+ * memory. */
 static int archive_failure(struct packer *p)
 {
 	int error = archive_errno(p->archive);
@@ -96,7 +99,8 @@ static int write_header(struct packer *p, const struct stat *st)
 	int r;
 
 	archive_entry_set_pathname(entry, p->path);
-	archive_entry_set_mode(entry, st->st_mode & (S_IFMT | 01777)); /* set-id bits are nobody's to hand on */
+	archive_entry_set_mode(
+		entry, st->st_mode & (S_IFMT | 01777)); /* set-id bits are nobody's to hand on */
 	archive_entry_set_uid(entry, st->st_uid);
 	archive_entry_set_gid(entry, st->st_gid);
 	archive_entry_set_mtime(entry, st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
@@ -109,7 +113,8 @@ static int write_header(struct packer *p, const struct stat *st)
 
 static int write_bytes(struct packer *p, const uint8_t *bytes, size_t size)
 {
-	return archive_write_data(p->archive, bytes, size) == (la_ssize_t)size ? 0 : archive_failure(p);
+	return archive_write_data(p->archive, bytes, size) == (la_ssize_t)size ? 0
+	                                                                       : archive_failure(p);
 }
 
 /* What is written of a hole is not stored, so it need not be read either. */
@@ -144,7 +149,8 @@ static int write_range(struct packer *p, int fd, off_t from, off_t to, bool *ret
 	return 0;
 }
 
-/* Where data lies in a file that has holes: lseek(2), SEEK_DATA. False for one that is data throughout. */
+/* Where data lies in a file that has holes: lseek(2), SEEK_DATA. False for one that is data
+ * throughout. */
 static bool find_holes(struct packer *p, int fd, const struct stat *st)
 {
 	off_t at = 0, end;
@@ -172,11 +178,13 @@ static bool find_holes(struct packer *p, int fd, const struct stat *st)
 	}
 	if (!any)
 		archive_entry_sparse_add_entry(p->entry, 0, 0);
-	/* Of one block that is all of the file the count lets go, and what was begun to be read of the list is freed with it. */
+	/* Of one block that is all of the file the count lets go, and what was begun to be read of
+	 * the list is freed with it. */
 	return archive_entry_sparse_count(p->entry) > 0;
 }
 
-static int write_content(struct packer *p, int fd, const struct stat *st, bool has_holes, bool *ret_changed)
+static int write_content(struct packer *p, int fd, const struct stat *st, bool has_holes,
+                         bool *ret_changed)
 {
 	la_int64_t offset, length;
 	off_t at = 0;
@@ -196,7 +204,8 @@ static int write_content(struct packer *p, int fd, const struct stat *st, bool h
 
 static int pack_file(struct packer *p, int directory, const char *name, const struct stat *seen)
 {
-	_cleanup_fd_ int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	_cleanup_fd_ int fd =
+		openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	const char *other = NULL;
 	bool has_holes, changed = false;
 	struct stat st;
@@ -217,7 +226,9 @@ static int pack_file(struct packer *p, int directory, const char *name, const st
 	r = write_header(p, &st);
 	if (r == 0)
 		r = write_content(p, fd, &st, has_holes, &changed);
-	return r == 0 && changed ? skip(p, "it became shorter while it was read; zeros are in its place") : r;
+	return r == 0 && changed
+	               ? skip(p, "it became shorter while it was read; zeros are in its place")
+	               : r;
 }
 
 static int pack_link(struct packer *p, int directory, const char *name, const struct stat *st)
@@ -249,7 +260,8 @@ static int pack_directory(struct packer *p, int directory, const char *name, con
 	for (struct dirent *entry; r == 0 && (errno = 0, entry = readdir(entries)) != NULL;) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (snprintf(p->path + length, sizeof p->path - length, "/%s", entry->d_name) >= (int)(sizeof p->path - length))
+		if (snprintf(p->path + length, sizeof p->path - length, "/%s", entry->d_name) >=
+		    (int)(sizeof p->path - length))
 			r = skip(p, strerror(ENAMETOOLONG));
 		else
 			r = pack_any(p, fd, entry->d_name);
@@ -304,7 +316,8 @@ static int pack_tree(struct packer *p, int directory, const char *name)
 		return -ENOMEM;
 	if (archive_write_set_format_pax(p->archive) != ARCHIVE_OK ||
 	    /* names are bytes, whatever the locale */
-	    archive_write_set_format_option(p->archive, "pax", "hdrcharset", "BINARY") != ARCHIVE_OK ||
+	    archive_write_set_format_option(p->archive, "pax", "hdrcharset", "BINARY") !=
+	            ARCHIVE_OK ||
 	    archive_write_set_bytes_per_block(p->archive, ARCHIVE_BLOCK_SIZE) != ARCHIVE_OK ||
 	    archive_write_set_bytes_in_last_block(p->archive, 1) != ARCHIVE_OK ||
 	    archive_write_open(p->archive, p, NULL, write_stream, NULL) != ARCHIVE_OK)
@@ -324,7 +337,8 @@ int pack_run(struct job *job)
 	if (r == 0) {
 		p->job = job;
 		r = pack_tree(p, directory, name);
-		/* Freeing would try to end an archive that was cut off; the process is over anyway. */
+		/* Freeing would try to end an archive that was cut off; the process is over anyway.
+		 */
 	}
 	job->stream = fd_close(job->stream);
 	return r < 0 ? answer_failure(job, "read", job->path, -r) : answer_done(job);

@@ -1,9 +1,10 @@
 /*
  * A pax archive on the stream becomes a file or a tree. See files.h.
  *
- * Outside, the archive comes from a sandbox and is hostile: libarchive reads nothing but uncompressed tar; every entry
- * is "root" or lies below it by plain names; each directory on the way to it is opened without following links; nothing
- * is ever opened that was there already; no device, no set-id bit, no owner; and what all of it may amount to is bounded.
+ * Outside, the archive comes from a sandbox and is hostile: libarchive reads nothing but
+ * uncompressed tar; every entry is "root" or lies below it by plain names; each directory on the
+ * way to it is opened without following links; nothing is ever opened that was there already; no
+ * device, no set-id bit, no owner; and what all of it may amount to is bounded.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -41,7 +42,8 @@ struct place {
 	const char *path; /* in the archive */
 	int parent;
 	char leaf[256];
-	char temporary[32]; /* what it is made as when the place is taken; empty: it is made in its place */
+	char temporary[32]; /* what it is made as when the place is taken; empty: it is made in its
+	                       place */
 };
 
 static la_ssize_t read_stream(struct archive *archive, void *data, const void **ret_block)
@@ -57,7 +59,8 @@ static la_ssize_t read_stream(struct archive *archive, void *data, const void **
 	return -1;
 }
 
-/* "root", or "root/…" of plain names: no empty one, no ".", no "..". A final '/' is how tar marks directories. */
+/* "root", or "root/…" of plain names: no empty one, no ".", no "..". A final '/' is how tar marks
+ * directories. */
 static bool is_plain(char *path)
 {
 	size_t length = strlen(path);
@@ -79,7 +82,8 @@ static bool is_plain(char *path)
 	return true;
 }
 
-/* Opens the directory with this path in the archive, name by name from the base, following nothing. */
+/* Opens the directory with this path in the archive, name by name from the base, following nothing.
+ */
 static int open_directory(const struct unpacker *u, const char *path)
 {
 	const char *at = path + strlen(ARCHIVE_ROOT);
@@ -100,7 +104,8 @@ static int open_directory(const struct unpacker *u, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Finds where `path` belongs; the parent is kept open for the entry after it, and is the unpacker's. */
+/* Finds where `path` belongs; the parent is kept open for the entry after it, and is the
+ * unpacker's. */
 static int find_place(struct unpacker *u, const char *path, struct place *place)
 {
 	const char *slash = strrchr(path, '/');
@@ -110,7 +115,8 @@ static int find_place(struct unpacker *u, const char *path, struct place *place)
 	(void)snprintf(place->leaf, sizeof place->leaf, "%s", slash ? slash + 1 : u->name);
 	if (!slash)
 		return 0;
-	if (u->parent < 0 || strlen(u->parent_path) != length || memcmp(u->parent_path, path, length) != 0) {
+	if (u->parent < 0 || strlen(u->parent_path) != length ||
+	    memcmp(u->parent_path, path, length) != 0) {
 		u->parent = fd_close(u->parent);
 		memcpy(u->parent_path, path, length);
 		u->parent_path[length] = '\0';
@@ -122,16 +128,19 @@ static int find_place(struct unpacker *u, const char *path, struct place *place)
 	return 0;
 }
 
-/* The place is taken: by a directory, and then for good, or by what gives way once its successor is whole. */
+/* The place is taken: by a directory, and then for good, or by what gives way once its successor is
+ * whole. */
 static int use_temporary(struct unpacker *u, struct place *place)
 {
 	struct stat st;
 
-	if (place->temporary[0] || fstatat(place->parent, place->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (place->temporary[0] ||
+	    fstatat(place->parent, place->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return place->temporary[0] ? -EEXIST : -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	(void)snprintf(place->temporary, sizeof place->temporary, ".yett-%d-%u", (int)getpid(), u->temporaries++);
+	(void)snprintf(place->temporary, sizeof place->temporary, ".yett-%d-%u", (int)getpid(),
+	               u->temporaries++);
 	return 0;
 }
 
@@ -143,7 +152,8 @@ static const char *made_as(const struct place *place)
 /* Puts what was made in its place, or takes it away when `r` says that it is not whole. */
 static int settle(const struct place *place, int r)
 {
-	if (r == 0 && place->temporary[0] && renameat(place->parent, place->temporary, place->parent, place->leaf) < 0)
+	if (r == 0 && place->temporary[0] &&
+	    renameat(place->parent, place->temporary, place->parent, place->leaf) < 0)
 		r = -errno;
 	if (r != 0)
 		(void)unlinkat(place->parent, made_as(place), 0);
@@ -155,11 +165,13 @@ static void get_times(struct archive_entry *entry, struct timespec times[2])
 	times[0] = (struct timespec){.tv_nsec = UTIME_OMIT};
 	times[1] = (struct timespec){.tv_nsec = UTIME_OMIT};
 	if (archive_entry_mtime_is_set(entry))
-		times[1] = (struct timespec){archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)};
+		times[1] = (struct timespec){archive_entry_mtime(entry),
+		                             archive_entry_mtime_nsec(entry)};
 }
 
 /* Inside, the owner is kept as far as the sandbox's own rules go; outside all is the caller's. */
-static void keep_owner(const struct unpacker *u, struct archive_entry *entry, const struct place *place)
+static void keep_owner(const struct unpacker *u, struct archive_entry *entry,
+                       const struct place *place)
 {
 	uid_t uid = (uid_t)archive_entry_uid(entry);
 	gid_t gid = (gid_t)archive_entry_gid(entry);
@@ -280,7 +292,8 @@ static int make_link(struct unpacker *u, struct archive_entry *entry, struct pla
 	return settle(place, r);
 }
 
-/* Another name for a file of this archive: found as places are, and itself never followed. linkat(2) */
+/* Another name for a file of this archive: found as places are, and itself never followed.
+ * linkat(2) */
 static int make_hard_link(struct unpacker *u, const char *target, struct place *place)
 {
 	char path[PATH_MAX], *slash;
@@ -319,7 +332,8 @@ static int make_directory(struct unpacker *u, struct archive_entry *entry, struc
 	struct stat st;
 
 	if (mkdirat(place->parent, place->leaf, 0700) < 0) {
-		if (errno != EEXIST || fstatat(place->parent, place->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (errno != EEXIST ||
+		    fstatat(place->parent, place->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return -errno;
 		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR; /* what was there stays as it is */
 	}
@@ -356,7 +370,8 @@ static int make(struct unpacker *u, struct archive_entry *entry, const char *pat
 	}
 }
 
-/* The deepest first, since they came last. One that was swapped for a link meanwhile is not followed. */
+/* The deepest first, since they came last. One that was swapped for a link meanwhile is not
+ * followed. */
 static void finish_directories(struct unpacker *u)
 {
 	for (struct late_directory *late; (late = u->late) != NULL; free(late)) {
@@ -366,7 +381,8 @@ static void finish_directories(struct unpacker *u)
 		u->late = late->next;
 		if (find_place(u, late->path, &place) < 0)
 			continue;
-		fd = openat(place.parent, place.leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = openat(place.parent, place.leaf,
+		            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		/* A directory that was there already may be another's: it stays as it is. */
 		if (fd >= 0 && fchmod(fd, late->mode) == 0)
 			(void)futimens(fd, late->times);
@@ -376,8 +392,8 @@ static void finish_directories(struct unpacker *u)
 /* What ends the copy: there is no use in going on, or it is the root itself. */
 static bool is_final(int r, const char *path)
 {
-	return r == -ENOSPC || r == -EDQUOT || r == -EIO || r == -EROFS || r == -ENOMEM || r == -EBADMSG || r == -ETIMEDOUT ||
-	       strcmp(path, ARCHIVE_ROOT) == 0;
+	return r == -ENOSPC || r == -EDQUOT || r == -EIO || r == -EROFS || r == -ENOMEM ||
+	       r == -EBADMSG || r == -ETIMEDOUT || strcmp(path, ARCHIVE_ROOT) == 0;
 }
 
 static int tell_skipped(struct unpacker *u, const char *path, int r)
@@ -385,7 +401,9 @@ static int tell_skipped(struct unpacker *u, const char *path, int r)
 	char shown[2 * PATH_MAX];
 
 	(void)snprintf(shown, sizeof shown, "%s%s", u->job->path, path + strlen(ARCHIVE_ROOT));
-	return answer_skipped(u->job, shown, r == -EPERM ? "it is neither a file, a directory nor a link" : strerror(-r));
+	return answer_skipped(u->job, shown,
+	                      r == -EPERM ? "it is neither a file, a directory nor a link"
+	                                  : strerror(-r));
 }
 
 /* One entry. 0; -errno that ends it all, with the path of what it is about in `path`. */
@@ -445,12 +463,16 @@ static int refuse(struct unpacker *u, const char *path, int r)
 	if (r != -EDQUOT && r != -EBADMSG && r != -ETIMEDOUT)
 		return answer_failure(job, "write", shown, -r);
 	if (r == -EDQUOT)
-		(void)error_set(&error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the copy is larger than it may be; holes count");
+		(void)error_set(&error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                "the copy is larger than it may be; holes count");
 	else if (r == -ETIMEDOUT)
-		(void)error_set(&error, YETT_E_TIMEOUT, YETT_R_NONE, "the other side of the copy has stopped");
+		(void)error_set(&error, YETT_E_TIMEOUT, YETT_R_NONE,
+		                "the other side of the copy has stopped");
 	else
-		(void)error_set(&error, YETT_E_PROTOCOL, YETT_R_NONE, "the other side sent what is no archive of a copy");
-	error_detail(&error, "after %llu entries with %llu bytes", (unsigned long long)job->entries, (unsigned long long)job->bytes);
+		(void)error_set(&error, YETT_E_PROTOCOL, YETT_R_NONE,
+		                "the other side sent what is no archive of a copy");
+	error_detail(&error, "after %llu entries with %llu bytes", (unsigned long long)job->entries,
+	             (unsigned long long)job->bytes);
 	return answer_error(job, &error);
 }
 
@@ -471,7 +493,8 @@ int unpack_run(struct job *job)
 	}
 	u->parent = fd_close(u->parent);
 	u->base = fd_close(u->base);
-	/* Memory may be all used up, by an archive that is made for it, and the answer needs some. */
+	/* Memory may be all used up, by an archive that is made for it, and the answer needs some.
+	 */
 	(void)archive_read_free(u->archive);
 	/* The other side learns of an end, and of a failure, by this. */
 	job->stream = fd_close(job->stream);

@@ -1,4 +1,5 @@
-/* See capture.h. Unprivileged: touches the pipe and the memory that it made, and drops into /dev/null, which init has as 0. */
+/* See capture.h. Unprivileged: touches the pipe and the memory that it made, and drops into
+ * /dev/null, which init has as 0. */
 #include "programs/init/capture.h"
 
 #include "base/fd.h"
@@ -40,8 +41,9 @@ int capture_open(struct capture *capture, size_t limit, int *ret_write_end)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	/*
-	 * The pipe is init's and the command has another id: as it is, /dev/stdout could be written to but not opened. Safe
-	 * because a pipe without a name is found only through a process that holds it. proc_pid_fd(5)
+	 * The pipe is init's and the command has another id: as it is, /dev/stdout could be written
+	 * to but not opened. Safe because a pipe without a name is found only through a process
+	 * that holds it. proc_pid_fd(5)
 	 */
 	if (fchmod(ends[1], 0622) < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0) {
 		r = -errno;
@@ -57,8 +59,8 @@ int capture_open(struct capture *capture, size_t limit, int *ret_write_end)
 }
 
 /*
- * Memory of `limit` bytes, of which those that are written take room, and the one mapping that can write it. It is not
- * copied to children, which have no use for it.
+ * Memory of `limit` bytes, of which those that are written take room, and the one mapping that can
+ * write it. It is not copied to children, which have no use for it.
  */
 static bool capture_allocate(struct capture *capture)
 {
@@ -68,10 +70,12 @@ static bool capture_allocate(struct capture *capture)
 
 	if (memory < 0 || ftruncate(memory, (off_t)capture->limit) < 0)
 		return false;
-	bytes = mmap(NULL, capture->limit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
+	bytes = mmap(NULL, capture->limit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+	             memory, 0);
 	if (bytes == MAP_FAILED)
 		return false;
-	if (madvise(bytes, capture->limit, MADV_DONTFORK) < 0 || fcntl(memory, F_ADD_SEALS, seals) < 0) {
+	if (madvise(bytes, capture->limit, MADV_DONTFORK) < 0 ||
+	    fcntl(memory, F_ADD_SEALS, seals) < 0) {
 		(void)munmap(bytes, capture->limit);
 		return false;
 	}
@@ -98,7 +102,8 @@ size_t capture_available(const struct capture *capture, size_t *ret_wanted)
 	return (size_t)available;
 }
 
-/* What is read is given back to the kernel as far as it is whole pages, so that init stays as small as it is. */
+/* What is read is given back to the kernel as far as it is whole pages, so that init stays as small
+ * as it is. */
 static ssize_t capture_keep(struct capture *capture, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = capture->length / page * page;

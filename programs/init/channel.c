@@ -1,4 +1,5 @@
-/* See channel.h. Unprivileged; reads nothing but the channel's socket and the descriptors that come through it. */
+/* See channel.h. Unprivileged; reads nothing but the channel's socket and the descriptors that come
+ * through it. */
 #include "programs/init/channel.h"
 
 #include "programs/init/descriptor.h"
@@ -29,8 +30,11 @@ bool channels_add(struct channels *channels, int socket, const struct channel *l
 	}
 	if (i == channels->end)
 		channels->end++;
-	channels->table[i] = (struct channel){
-		.socket = socket, .frame = like->frame, .message = like->message, .scratch = like->scratch, .commands = like->commands};
+	channels->table[i] = (struct channel){.socket = socket,
+	                                      .frame = like->frame,
+	                                      .message = like->message,
+	                                      .scratch = like->scratch,
+	                                      .commands = like->commands};
 	return true;
 }
 
@@ -51,10 +55,13 @@ short channel_events(const struct channel *channel)
 	return (short)(channel->blocked ? events | POLLOUT : events);
 }
 
-/* The packet's descriptors belong to the stdio entries that ask for one, in order; the last one is memory with further arguments. */
-static int channel_take_files(const struct frame *frame, const struct message_exec *exec, int files[LAUNCH_FILES], struct yett_error *error)
+/* The packet's descriptors belong to the stdio entries that ask for one, in order; the last one is
+ * memory with further arguments. */
+static int channel_take_files(const struct frame *frame, const struct message_exec *exec,
+                              int files[LAUNCH_FILES], struct yett_error *error)
 {
-	static const char *const names[LAUNCH_FILES] = {"stdin", "stdout", "stderr", "the memory with arguments"};
+	static const char *const names[LAUNCH_FILES] = {"stdin", "stdout", "stderr",
+	                                                "the memory with arguments"};
 	size_t used = 0;
 
 	for (size_t i = 0; i < LAUNCH_FILES; i++) {
@@ -64,18 +71,21 @@ static int channel_take_files(const struct frame *frame, const struct message_ex
 		if (i == LAUNCH_MORE ? exec->more_bytes == 0 : exec->stdio[i] != STDIO_FD)
 			continue;
 		if (used == frame->fd_count)
-			return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%s came without its descriptor", names[i]);
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT,
+			                 "%s came without its descriptor", names[i]);
 		files[i] = frame->fds[used++];
-		r = i == LAUNCH_MORE ? descriptor_check_sealed(files[i], exec->more_bytes, names[i], error)
-		                     : descriptor_check(files[i], names[i], error);
+		r = i == LAUNCH_MORE
+		            ? descriptor_check_sealed(files[i], exec->more_bytes, names[i], error)
+		            : descriptor_check(files[i], names[i], error);
 		if (r < 0)
-			return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s cannot be examined: %s", names[i],
-			                 strerror(-r));
+			return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			                 "%s cannot be examined: %s", names[i], strerror(-r));
 		if (r > 0)
 			return r;
 	}
 	if (used != frame->fd_count)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%zu descriptors came, and %zu are taken", frame->fd_count, used);
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT,
+		                 "%zu descriptors came, and %zu are taken", frame->fd_count, used);
 	return 0;
 }
 
@@ -85,12 +95,16 @@ static int channel_check_kept(const struct message_exec *exec, struct yett_error
 	bool is_kept = exec->stdio[1] == STDIO_CAPTURE || exec->stdio[2] == STDIO_CAPTURE;
 
 	if (exec->stdio[0] > STDIO_CAPTURE || exec->stdio[1] > STDIO_CAPTURE)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "only stderr can be what stdout is");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "only stderr can be what stdout is");
 	/* nobody could ask for them */
-	if (exec->file_operation && (is_kept || exec->stdio[0] == STDIO_CAPTURE || exec->terminal || exec->metadata_count > 0))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a file operation has no terminal, and nothing is kept of it");
+	if (exec->file_operation && (is_kept || exec->stdio[0] == STDIO_CAPTURE || exec->terminal ||
+	                             exec->metadata_count > 0))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "a file operation has no terminal, and nothing is kept of it");
 	if (exec->capture_bytes != 0 && !is_kept)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "capture_bytes are of an output, and none is to be kept");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "capture_bytes are of an output, and none is to be kept");
 	return 0;
 }
 
@@ -100,8 +114,9 @@ static int channel_check_more(const struct message_exec *exec, struct yett_error
 	uint64_t count = (uint64_t)exec->more_argv + exec->more_env;
 
 	if (count > exec->more_bytes || (count == 0 && exec->more_bytes > 0))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "further arguments and variables are in memory that comes with them, and of at least a byte each");
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"further arguments and variables are in memory that comes with them, and of at least a byte each");
 	return 0;
 }
 
@@ -124,7 +139,8 @@ static int channel_exec(struct channel *channel, uint64_t sequence)
 	if (r == 0)
 		r = restrict_check(channel->commands->config, channel->message, &channel->error);
 	if (r == 0)
-		r = commands_start(channel->commands, channel->frame, channel->message, (struct command_origin){channel, sequence}, files,
+		r = commands_start(channel->commands, channel->frame, channel->message,
+		                   (struct command_origin){channel, sequence}, files,
 		                   &channel->error);
 	return r;
 }
@@ -134,8 +150,10 @@ static int channel_signal(struct channel *channel)
 	const struct message_signal *signal = &channel->message->body.signal;
 
 	if (channel->frame->fd_count != 0)
-		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a signal takes no descriptors");
-	return commands_signal(channel->commands, (struct command_origin){channel, signal->command}, (int)signal->signal, &channel->error);
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT,
+		                 "a signal takes no descriptors");
+	return commands_signal(channel->commands, (struct command_origin){channel, signal->command},
+	                       (int)signal->signal, &channel->error);
 }
 
 static int channel_query(struct channel *channel, uint64_t sequence)
@@ -144,8 +162,10 @@ static int channel_query(struct channel *channel, uint64_t sequence)
 	int r;
 
 	if (channel->frame->fd_count != 0)
-		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a query takes no descriptors");
-	r = query_act(channel->commands, query, (struct command_origin){channel, sequence}, &channel->error);
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT,
+		                 "a query takes no descriptors");
+	r = query_act(channel->commands, query, (struct command_origin){channel, sequence},
+	              &channel->error);
 	if (r != 0)
 		return r;
 	channel->asked = query_waits(query) ? 0 : MESSAGE_QUERY;
@@ -159,7 +179,8 @@ static int channel_session(struct channel *channel, uint64_t sequence)
 	int r;
 
 	if (channel->frame->fd_count != 0)
-		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a session takes no descriptors");
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT,
+		                 "a session takes no descriptors");
 	r = session_change(&channel->commands->session, channel->message, &channel->error);
 	if (r != 0)
 		return r;
@@ -173,7 +194,8 @@ static int channel_session(struct channel *channel, uint64_t sequence)
 static int channel_connect(struct channel *channel, uint64_t sequence)
 {
 	if (channel->frame->fd_count != 0)
-		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a connect takes no descriptors");
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT,
+		                 "a connect takes no descriptors");
 	channel->asked = MESSAGE_CONNECT;
 	channel->asked_sequence = sequence;
 	channel->connect = channel->message->body.connect;
@@ -182,26 +204,31 @@ static int channel_connect(struct channel *channel, uint64_t sequence)
 
 static bool channel_takes(uint32_t kind)
 {
-	return kind == MESSAGE_EXEC || kind == MESSAGE_SIGNAL || kind == MESSAGE_QUERY || kind == MESSAGE_SESSION ||
-	       kind == MESSAGE_CONNECT;
+	return kind == MESSAGE_EXEC || kind == MESSAGE_SIGNAL || kind == MESSAGE_QUERY ||
+	       kind == MESSAGE_SESSION || kind == MESSAGE_CONNECT;
 }
 
-/* Acts on the packet in the frame. 0 or the code of channel->error; `ret_sequence` is the packet's, if it has one. */
+/* Acts on the packet in the frame. 0 or the code of channel->error; `ret_sequence` is the packet's,
+ * if it has one. */
 static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 {
 	const struct frame *frame = channel->frame;
 	struct envelope envelope;
-	int r = envelope_read(frame->bytes, frame->length, frame->fd_count, &envelope, &channel->error);
+	int r = envelope_read(frame->bytes, frame->length, frame->fd_count, &envelope,
+	                      &channel->error);
 
 	if (r != 0)
 		return r;
 	*ret_sequence = envelope.sequence;
 	if (envelope.sequence <= channel->sequence)
-		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_REPLAYED, "the sequence number is not above the last one");
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_REPLAYED,
+		                 "the sequence number is not above the last one");
 	channel->sequence = envelope.sequence;
 	if (!channel_takes(envelope.kind))
-		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_KIND, "the exec channel takes no such message");
-	r = message_decode_with(&channel->scratch, envelope.kind, frame->bytes + envelope_size(envelope.kind), envelope.body_length,
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_KIND,
+		                 "the exec channel takes no such message");
+	r = message_decode_with(&channel->scratch, envelope.kind,
+	                        frame->bytes + envelope_size(envelope.kind), envelope.body_length,
 	                        channel->message, &channel->error);
 	if (r != 0)
 		return r;
@@ -221,7 +248,8 @@ static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 
 int channel_receive(struct channel *channel)
 {
-	for (int i = 0; i < CHANNEL_BURST && channel->error.code == YETT_OK && !channel->asked; i++) {
+	for (int i = 0; i < CHANNEL_BURST && channel->error.code == YETT_OK && !channel->asked;
+	     i++) {
 		uint64_t sequence = 0;
 		int r = frame_receive(channel->socket, channel->frame, MSG_DONTWAIT);
 
@@ -239,9 +267,11 @@ int channel_receive(struct channel *channel)
 		frame_close_fds(channel->frame);
 		channel->error_sequence = sequence;
 		if (r < 0) /* an errno without its reason would be lost on the client */
-			(void)error_set(&channel->error, YETT_E_INIT_FAILED, YETT_R_NONE, "%s", strerror(-r));
+			(void)error_set(&channel->error, YETT_E_INIT_FAILED, YETT_R_NONE, "%s",
+			                strerror(-r));
 		else if (r == 0)
-			channel->error.code = YETT_OK; /* what a successful step may have left in it */
+			channel->error.code =
+				YETT_OK; /* what a successful step may have left in it */
 	}
 	return 0;
 }
@@ -255,7 +285,8 @@ static int channel_send_answer(struct channel *channel)
 	struct pollfd room = {.fd = channel->socket, .events = POLLOUT};
 	int r = 0;
 
-	if (channel->asked == MESSAGE_CONNECT && (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT)))
+	if (channel->asked == MESSAGE_CONNECT &&
+	    (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT)))
 		return -EAGAIN; /* a connection is made once, when it can be handed over */
 	if (channel->asked == MESSAGE_SESSION) {
 		session_tell(&channel->commands->session, channel->message);
@@ -264,12 +295,15 @@ static int channel_send_answer(struct channel *channel)
 		(void)message_begin(channel->message, MESSAGE_CONNECTED);
 		due = (struct command_due){.fds = {made}, .fds_count = 1};
 	} else {
-		r = query_answer(channel->commands, &channel->query, channel->message, &due, &error);
+		r = query_answer(channel->commands, &channel->query, channel->message, &due,
+		                 &error);
 	}
 	if (r != 0)
-		r = frame_send_error(channel->socket, &error, channel->asked_sequence, MSG_DONTWAIT);
+		r = frame_send_error(channel->socket, &error, channel->asked_sequence,
+		                     MSG_DONTWAIT);
 	else
-		r = frame_send_message(channel->socket, channel->message, channel->asked_sequence, due.fds, due.fds_count, MSG_DONTWAIT);
+		r = frame_send_message(channel->socket, channel->message, channel->asked_sequence,
+		                       due.fds, due.fds_count, MSG_DONTWAIT);
 	if (r != 0)
 		return r;
 	if (channel->asked == MESSAGE_QUERY)
@@ -278,7 +312,8 @@ static int channel_send_answer(struct channel *channel)
 	return 0;
 }
 
-/* A message goes whole or stays due. 0, -EAGAIN when the socket is full, -errno when it is of no more use. */
+/* A message goes whole or stays due. 0, -EAGAIN when the socket is full, -errno when it is of no
+ * more use. */
 static int channel_send_one(struct channel *channel, bool *ret_done)
 {
 	struct command_due due;
@@ -287,7 +322,8 @@ static int channel_send_one(struct channel *channel, bool *ret_done)
 
 	*ret_done = false;
 	if (channel->error.code != YETT_OK) {
-		r = frame_send_error(channel->socket, &channel->error, channel->error_sequence, MSG_DONTWAIT);
+		r = frame_send_error(channel->socket, &channel->error, channel->error_sequence,
+		                     MSG_DONTWAIT);
 		if (r == 0)
 			channel->error.code = YETT_OK;
 		return r;
@@ -300,7 +336,8 @@ static int channel_send_one(struct channel *channel, bool *ret_done)
 	if (error.code != YETT_OK)
 		r = frame_send_error(channel->socket, &error, due.sequence, MSG_DONTWAIT);
 	else
-		r = frame_send_message(channel->socket, channel->message, due.sequence, due.fds, due.fds_count, MSG_DONTWAIT);
+		r = frame_send_message(channel->socket, channel->message, due.sequence, due.fds,
+		                       due.fds_count, MSG_DONTWAIT);
 	if (r == 0)
 		commands_sent(channel->commands, &due);
 	return r;
@@ -313,7 +350,8 @@ int channel_send(struct channel *channel)
 
 	while (r == 0 && !done)
 		r = channel_send_one(channel, &done);
-	/* Also where a client that does not read has as many descriptors under way as there may be: unix(7), ETOOMANYREFS */
+	/* Also where a client that does not read has as many descriptors under way as there may be:
+	 * unix(7), ETOOMANYREFS */
 	channel->blocked = r == -EAGAIN || r == -ENOMEM || r == -ENOBUFS || r == -ETOOMANYREFS;
 	return channel->blocked ? 0 : r;
 }

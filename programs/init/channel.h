@@ -1,8 +1,9 @@
 /*
  * The exec channel: packets of the client in, results out.
  *
- * As init, unprivileged. Everything that arrives is hostile: a packet that is not one is answered with an error and
- * forgotten, and the sandbox lives on. A client that does not read stops being read from; it loses no result.
+ * As init, unprivileged. Everything that arrives is hostile: a packet that is not one is answered
+ * with an error and forgotten, and the sandbox lives on. A client that does not read stops being
+ * read from; it loses no result.
  */
 #pragma once
 
@@ -10,7 +11,8 @@
 #include "protocol/codec.h"
 #include "protocol/frame_message.h"
 
-#define CHANNELS_MAX 64 /* as many as a supervisor lets attach, and some whose end is not seen yet */
+/* as many as a supervisor lets attach, and some whose end is not seen yet */
+#define CHANNELS_MAX 64
 
 struct channel {
 	int socket;        /* -1: none */
@@ -18,7 +20,8 @@ struct channel {
 	bool blocked;      /* the socket takes nothing more for now */
 	uint64_t error_sequence;
 	struct yett_error error; /* code 0: none waits to be sent */
-	uint32_t asked;          /* MESSAGE_QUERY, MESSAGE_SESSION or MESSAGE_CONNECT: it waits to be answered; 0: nothing does */
+	uint32_t asked; /* MESSAGE_QUERY, MESSAGE_SESSION or MESSAGE_CONNECT: it waits to be
+	                   answered; 0: nothing does */
 	uint64_t asked_sequence;
 	struct message_query query;
 	struct message_connect connect;
@@ -34,7 +37,8 @@ struct channels {
 	struct channel table[CHANNELS_MAX];
 };
 
-/* Takes one more socket, in any case; `like` says what it works with. False when there are as many as can be. */
+/* Takes one more socket, in any case; `like` says what it works with. False when there are as many
+ * as can be. */
 bool channels_add(struct channels *channels, int socket, const struct channel *like);
 
 /* Closes one. What was started there goes on, and nobody is told of it. */
@@ -44,8 +48,8 @@ void channels_remove(struct channels *channels, size_t i);
 short channel_events(const struct channel *channel);
 
 /*
- * Reads a bounded number of packets while nothing waits to be sent, and acts on each. 0; -EPIPE at end of file;
- * -errno when the socket is of no more use.
+ * Reads a bounded number of packets while nothing waits to be sent, and acts on each. 0; -EPIPE at
+ * end of file; -errno when the socket is of no more use.
  */
 _must_check_ int channel_receive(struct channel *channel);
 

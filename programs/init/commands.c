@@ -1,4 +1,5 @@
-/* See commands.h. Unprivileged; waits only as tell.h says; signals only processes that init has not reaped. */
+/* See commands.h. Unprivileged; waits only as tell.h says; signals only processes that init has not
+ * reaped. */
 #include "base/clock_us.h"
 #include "programs/init/kept.h"
 #include "programs/init/query.h"
@@ -9,17 +10,20 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* A process that cannot die (waiting for a dead disk, say) delays the result of its command by so much. */
+/* A process that cannot die (waiting for a dead disk, say) delays the result of its command by so
+ * much. */
 #define COMMANDS_EMPTYING_US 1000000
 #define COMMANDS_RETRY_US    20000
 
 /* Of ru_inblock and ru_oublock, whatever the disk has: task_io_get_inblock() of the kernel. */
 #define COMMANDS_BLOCK_BYTES 512
 
-/* Of a change of the session that a child follows. It takes one: what it has used by then counts as the command's. */
+/* Of a change of the session that a child follows. It takes one: what it has used by then counts as
+ * the command's. */
 #define COMMANDS_FOLLOW_MAX 4096
 
-/* Leaves of the lowest numbers are kept and used again: making and removing one is a seventh of a short command. */
+/* Leaves of the lowest numbers are kept and used again: making and removing one is a seventh of a
+ * short command. */
 #define COMMANDS_LEAVES_KEPT 4
 
 static bool commands_have_leaves(const struct commands *commands)
@@ -27,7 +31,8 @@ static bool commands_have_leaves(const struct commands *commands)
 	return commands->config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL);
 }
 
-/* The next command's: that of the child that is ready, or the lowest. COMMANDS_MAX: there is none. */
+/* The next command's: that of the child that is ready, or the lowest. COMMANDS_MAX: there is none.
+ */
 static size_t commands_free_slot(const struct commands *commands)
 {
 	size_t i = 0;
@@ -40,9 +45,11 @@ static size_t commands_free_slot(const struct commands *commands)
 }
 
 /* To the supervisor, for whoever follows. */
-static void commands_report(struct commands *commands, const struct command *command, enum event_kind kind)
+static void commands_report(struct commands *commands, const struct command *command,
+                            enum event_kind kind)
 {
-	struct init_event event = {.kind = kind, .command = command->record.id, .pid = (uint32_t)command->record.pid};
+	struct init_event event = {
+		.kind = kind, .command = command->record.id, .pid = (uint32_t)command->record.pid};
 
 	if (!record_is_command(&command->record) && !commands->tell.is_recorded)
 		return;
@@ -72,7 +79,8 @@ static unsigned commands_leaf(const struct commands *commands, const struct comm
 	return (unsigned)(command - commands->table);
 }
 
-/* A leaf in which cgroup.kill was once used is spent: from Linux 6.14 on, who is born into it is killed as well. */
+/* A leaf in which cgroup.kill was once used is spent: from Linux 6.14 on, who is born into it is
+ * killed as well. */
 static void commands_kill_leaf(const struct commands *commands, struct command *command)
 {
 	leaf_kill(commands_leaf(commands, command));
@@ -92,18 +100,22 @@ void commands_kill(const struct commands *commands, struct command *command)
 static int commands_refuse_start(int r, struct yett_error *error)
 {
 	if (r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -ENOSPC)
-		(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox has no room for another command");
+		(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                "the sandbox has no room for another command");
 	else if (r == -EOPNOTSUPP)
-		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                "a command has no limits of its own here: they need the controllers of cgroup v2");
+		(void)error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"a command has no limits of its own here: they need the controllers of cgroup v2");
 	else
-		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no process could be made for the command");
+		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
+		                "no process could be made for the command");
 	error_detail(error, "%s", strerror(-r));
 	return error_cause(error, "start", -r);
 }
 
 /* Before it starts, its leaf has the limits that are asked for it alone. */
-static int commands_limit(const struct commands *commands, struct command *command, const struct message_exec *exec)
+static int commands_limit(const struct commands *commands, struct command *command,
+                          const struct message_exec *exec)
 {
 	if (exec->memory_bytes == 0 && exec->pids == 0)
 		return 0;
@@ -114,10 +126,11 @@ static int commands_limit(const struct commands *commands, struct command *comma
 }
 
 /*
- * Ends a child that was not told of a command, and waits for that: it only waits for us, so it is gone at once. Its leaf goes, too:
- * what was counted there, or limited, is nobody else's.
+ * Ends a child that was not told of a command, and waits for that: it only waits for us, so it is
+ * gone at once. Its leaf goes, too: what was counted there, or limited, is nobody else's.
  */
-static void commands_end_child(const struct commands *commands, struct launch_child *child, size_t slot)
+static void commands_end_child(const struct commands *commands, struct launch_child *child,
+                               size_t slot)
 {
 	if (child->pid != 0) {
 		(void)kill(child->pid, SIGKILL);
@@ -139,7 +152,8 @@ void commands_tell_session(struct commands *commands, const struct frame *packet
 	bool may_follow = !commands->ready_follows && packet->length <= COMMANDS_FOLLOW_MAX;
 
 	commands->ready_follows = true;
-	if (commands->ready.pid != 0 && (!may_follow || launch_tell_session(&commands->ready, packet) < 0))
+	if (commands->ready.pid != 0 &&
+	    (!may_follow || launch_tell_session(&commands->ready, packet) < 0))
 		commands_dismiss(commands);
 }
 
@@ -155,7 +169,9 @@ static void commands_give_up(struct commands *commands, struct command *command)
 static int commands_open_leaf(const struct commands *commands, size_t slot, int *ret_leaf)
 {
 	*ret_leaf = -1;
-	return commands_have_leaves(commands) ? leaf_open((unsigned)slot, commands->config, ret_leaf) : 0;
+	return commands_have_leaves(commands)
+	               ? leaf_open((unsigned)slot, commands->config, ret_leaf)
+	               : 0;
 }
 
 void commands_prepare(struct commands *commands)
@@ -168,11 +184,13 @@ void commands_prepare(struct commands *commands)
 	commands->ready_slot = commands_free_slot(commands);
 	commands->ready_follows = false;
 	/* If there is none it is forked when it is asked for. */
-	if (commands->ready_slot < COMMANDS_MAX && commands_open_leaf(commands, commands->ready_slot, &leaf) == 0)
+	if (commands->ready_slot < COMMANDS_MAX &&
+	    commands_open_leaf(commands, commands->ready_slot, &leaf) == 0)
 		(void)!launch_fork(commands->config, &commands->session, leaf, &commands->ready);
 }
 
-/* Where the sandbox is recorded, the record of a command is on its way before the command can do anything. */
+/* Where the sandbox is recorded, the record of a command is on its way before the command can do
+ * anything. */
 static void commands_report_first(struct commands *commands, struct command *command)
 {
 	if (!commands->tell.is_recorded || command->is_reported)
@@ -182,8 +200,10 @@ static void commands_report_first(struct commands *commands, struct command *com
 	command->is_reported = true;
 }
 
-/* By the child that is ready, unless it was killed; else by a new one, whose leaf has its limits before it is in there. */
-static int commands_launch(struct commands *commands, struct command *command, const struct frame *packet, const struct message_exec *exec,
+/* By the child that is ready, unless it was killed; else by a new one, whose leaf has its limits
+ * before it is in there. */
+static int commands_launch(struct commands *commands, struct command *command,
+                           const struct frame *packet, const struct message_exec *exec,
                            const int files[LAUNCH_FILES])
 {
 	size_t slot = commands_leaf(commands, command);
@@ -209,10 +229,12 @@ static int commands_launch(struct commands *commands, struct command *command, c
 		return r;
 	commands_report_first(commands, command);
 	r = launch_tell(&command->child, packet, exec, files);
-	return r == -EPIPE ? 0 : r; /* it was killed at once, for want of memory: it has started, then, and ends so */
+	return r == -EPIPE ? 0 : r; /* it was killed at once, for want of memory: it has started,
+	                               then, and ends so */
 }
 
-int commands_start(struct commands *commands, const struct frame *packet, const struct message *message, struct command_origin origin,
+int commands_start(struct commands *commands, const struct frame *packet,
+                   const struct message *message, struct command_origin origin,
                    const int files[LAUNCH_FILES], struct yett_error *error)
 {
 	size_t slot = commands_free_slot(commands);
@@ -221,11 +243,15 @@ int commands_start(struct commands *commands, const struct frame *packet, const 
 	int all[LAUNCH_FILES], pipes[3] = {-1, -1, -1}, r;
 
 	if (slot == COMMANDS_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d commands are running or not reported yet", COMMANDS_MAX);
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "%d commands are running or not reported yet", COMMANDS_MAX);
 	if (slot >= commands->end)
 		commands->end = slot + 1;
-	*command = (struct command){
-		.origin = origin, .terminal = -1, .input = -1, .has_terminal = message->body.exec.terminal, .result_due = true};
+	*command = (struct command){.origin = origin,
+	                            .terminal = -1,
+	                            .input = -1,
+	                            .has_terminal = message->body.exec.terminal,
+	                            .result_due = true};
 	r = record_begin(&commands->records, &command->record, message);
 	leaf_read_sandbox(commands->config->fds_present, &command->before);
 	memcpy(all, files, sizeof all);
@@ -245,12 +271,15 @@ int commands_start(struct commands *commands, const struct frame *packet, const 
 		return commands_refuse_start(r, error);
 	}
 	command->record.pid = command->child.pid;
-	/* While the child gets ready: what it has used until then is at most missing in its usage so far, not in its result. */
-	if (commands_have_leaves(commands) && commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
+	/* While the child gets ready: what it has used until then is at most missing in its usage
+	 * so far, not in its result. */
+	if (commands_have_leaves(commands) &&
+	    commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
 		leaf_read_usage(commands_leaf(commands, command), &command->used_before);
 	command->state = COMMAND_STARTING;
 	if (timeout_of(commands->config, &message->body.exec) > 0)
-		command->deadline_us = command->start_us + timeout_of(commands->config, &message->body.exec) * 1000;
+		command->deadline_us = command->start_us +
+		                       timeout_of(commands->config, &message->body.exec) * 1000;
 	return 0;
 }
 
@@ -263,21 +292,25 @@ bool commands_is_alive(const struct command *command)
 int commands_send_signal(const struct command *command, int signal, struct yett_error *error)
 {
 	if (kill(-command->record.pid, signal) < 0 && kill(command->record.pid, signal) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "signal %d cannot be sent", signal);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "signal %d cannot be sent", signal);
 	return 0;
 }
 
-int commands_signal(struct commands *commands, struct command_origin origin, int signal, struct yett_error *error)
+int commands_signal(struct commands *commands, struct command_origin origin, int signal,
+                    struct yett_error *error)
 {
 	uint64_t id = query_waits_for(commands, origin);
 
 	for (size_t i = 0; i < commands->end; i++) {
 		const struct command *command = &commands->table[i];
 
-		if (commands_is_alive(command) && (command_is_of(command->origin, origin) || command->record.id == id))
+		if (commands_is_alive(command) &&
+		    (command_is_of(command->origin, origin) || command->record.id == id))
 			return commands_send_signal(command, signal, error);
 	}
-	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "no command with that number is running");
+	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+	                 "no command with that number is running");
 }
 
 void commands_kill_all(struct commands *commands)
@@ -321,14 +354,15 @@ size_t commands_poll(struct commands *commands, struct pollfd *fds)
 /* Whether the child has become the command, or failed to. */
 static void commands_read_child(struct commands *commands, struct command *command)
 {
-	if (launch_read(command->child.socket, &command->record.failure, command->has_terminal, &command->terminal) == -EAGAIN)
+	if (launch_read(command->child.socket, &command->record.failure, command->has_terminal,
+	                &command->terminal) == -EAGAIN)
 		return;
 	launch_dismiss(&command->child);
 	commands->has_launched = true;
 	command->started_due = command->record.failure.error == 0 && command->origin.channel;
 	if (!command->started_due)
 		command->terminal = fd_close(command->terminal); /* nobody is there to take it */
-	command->state = COMMAND_RUNNING;                        /* or about to exit, having failed */
+	command->state = COMMAND_RUNNING; /* or about to exit, having failed */
 	if (command->record.failure.error == 0 && !command->is_reported)
 		commands_report(commands, command, EVENT_STARTED);
 }
@@ -338,42 +372,52 @@ static uint64_t commands_cpu_us(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
 }
 
-static bool commands_cpu_time_over(const struct commands *commands, const struct message_exited *exited)
+static bool commands_cpu_time_over(const struct commands *commands,
+                                   const struct message_exited *exited)
 {
 	const struct init_config *config = commands->config;
-	/* For the limit the kernel counts ticks, for what it reports it measures: they differ by some hundredths. */
+	/* For the limit the kernel counts ticks, for what it reports it measures: they differ by
+	 * some hundredths. */
 	uint64_t most_us = (exited->user_us + exited->system_us) / 16 * 17;
 
 	if (!exited->signaled || (exited->status != SIGXCPU && exited->status != SIGKILL))
 		return false;
 	for (uint32_t i = 0; i < config->rlimits_count; i++)
 		if (config->rlimits[i].resource == RLIMIT_CPU)
-			return exited->status == SIGXCPU || most_us / 1000000 >= config->rlimits[i].hard;
+			return exited->status == SIGXCPU ||
+			       most_us / 1000000 >= config->rlimits[i].hard;
 	return false;
 }
 
-/* Which limits were met while it ran. Those of the sandbox count for each command that was running. */
-static void commands_read_limits(const struct commands *commands, struct command *command, uint64_t maxrss_bytes)
+/* Which limits were met while it ran. Those of the sandbox count for each command that was running.
+ */
+static void commands_read_limits(const struct commands *commands, struct command *command,
+                                 uint64_t maxrss_bytes)
 {
 	struct message_exited *exited = &command->record.exited;
 	struct leaf_counters now, before = command->before;
 
 	leaf_read_sandbox(commands->config->fds_present, &now);
-	if (commands_have_leaves(commands) && leaf_read_own(commands_leaf(commands, command), &now)) {
+	if (commands_have_leaves(commands) &&
+	    leaf_read_own(commands_leaf(commands, command), &now)) {
 		command->leaf_spent = true; /* and is as old as its command */
 		before.oom_kills = 0;
 		before.memory_peak_bytes = 0;
 	}
 	exited->memory_peak_bytes = maxrss_bytes;
-	if (now.memory_peak_bytes > before.memory_peak_bytes && now.memory_peak_bytes > maxrss_bytes)
-		exited->memory_peak_bytes = now.memory_peak_bytes; /* it rose, so it was reached just now */
+	if (now.memory_peak_bytes > before.memory_peak_bytes &&
+	    now.memory_peak_bytes > maxrss_bytes)
+		exited->memory_peak_bytes =
+			now.memory_peak_bytes; /* it rose, so it was reached just now */
 	exited->out_of_memory = now.oom_kills > before.oom_kills;
-	exited->limits_hit = (exited->out_of_memory ? LIMIT_MEMORY : 0U) | (now.pids_refused > before.pids_refused ? LIMIT_PIDS : 0U) |
+	exited->limits_hit = (exited->out_of_memory ? LIMIT_MEMORY : 0U) |
+	                     (now.pids_refused > before.pids_refused ? LIMIT_PIDS : 0U) |
 	                     (now.cpu_throttled > before.cpu_throttled ? LIMIT_CPU : 0U) |
 	                     (commands_cpu_time_over(commands, exited) ? LIMIT_CPU_TIME : 0U);
 }
 
-/* Whether nothing is left in the command's leaf; then the leaf goes too, unless it is fit to be used again. */
+/* Whether nothing is left in the command's leaf; then the leaf goes too, unless it is fit to be
+ * used again. */
 static bool commands_empty_leaf(const struct commands *commands, const struct command *command)
 {
 	unsigned leaf = commands_leaf(commands, command);
@@ -383,7 +427,8 @@ static bool commands_empty_leaf(const struct commands *commands, const struct co
 	return (leaf < COMMANDS_LEAVES_KEPT && !command->leaf_spent) || leaf_remove(leaf) != -EBUSY;
 }
 
-/* A command ends with its main process: what it left is killed, so that nothing outlives the result. */
+/* A command ends with its main process: what it left is killed, so that nothing outlives the
+ * result. */
 static void commands_clear(struct commands *commands, struct command *command)
 {
 	if (!commands_have_leaves(commands) || commands_empty_leaf(commands, command)) {
@@ -398,17 +443,20 @@ static void commands_clear(struct commands *commands, struct command *command)
 	commands_kill_leaf(commands, command);
 }
 
-static void commands_ended(struct commands *commands, struct command *command, int status, const struct rusage *usage)
+static void commands_ended(struct commands *commands, struct command *command, int status,
+                           const struct rusage *usage)
 {
 	struct message_exited *exited = &command->record.exited;
 
 	if (command->state == COMMAND_STARTING)
 		commands_read_child(commands, command);
-	if (command->state == COMMAND_STARTING) { /* a socket without an end: somebody else holds its other one */
+	if (command->state ==
+	    COMMAND_STARTING) { /* a socket without an end: somebody else holds its other one */
 		launch_dismiss(&command->child);
 		if (command->has_terminal && command->terminal < 0)
 			command->record.failure = launch_without_terminal();
-		command->started_due = command->record.failure.error == 0 && command->origin.channel;
+		command->started_due =
+			command->record.failure.error == 0 && command->origin.channel;
 	}
 	exited->signaled = WIFSIGNALED(status);
 	exited->status = (uint32_t)(exited->signaled ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -418,8 +466,10 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	exited->read_bytes = (uint64_t)usage->ru_inblock * COMMANDS_BLOCK_BYTES;
 	exited->written_bytes = (uint64_t)usage->ru_oublock * COMMANDS_BLOCK_BYTES;
 	exited->ended_ms = clock_wall_ms();
-	commands_read_limits(commands, command, usage->ru_maxrss > 0 ? (uint64_t)usage->ru_maxrss * 1024 : 0);
-	commands_report(commands, command, command->record.failure.error == 0 ? EVENT_EXITED : EVENT_FAILED);
+	commands_read_limits(commands, command,
+	                     usage->ru_maxrss > 0 ? (uint64_t)usage->ru_maxrss * 1024 : 0);
+	commands_report(commands, command,
+	                command->record.failure.error == 0 ? EVENT_EXITED : EVENT_FAILED);
 	if (record_is_command(&command->record))
 		tell_count(&commands->tell, exited, command->record.failure.error == 0);
 	commands_clear(commands, command);
@@ -433,7 +483,8 @@ static struct command *commands_find_pid(struct commands *commands, pid_t pid)
 	return NULL;
 }
 
-/* Commands, and orphans that the kernel gave to PID 1. Looked at first: until it is reaped, the group can be killed. */
+/* Commands, and orphans that the kernel gave to PID 1. Looked at first: until it is reaped, the
+ * group can be killed. */
 static void commands_reap(struct commands *commands)
 {
 	siginfo_t info = {0};
@@ -463,7 +514,8 @@ void commands_advance(struct commands *commands, const struct pollfd *fds)
 			continue;
 		commands_read_child(commands, command);
 		if (command->has_terminal && command->record.failure.error != 0)
-			commands_kill(commands, command); /* it may run all the same, without its master */
+			commands_kill(commands,
+			              command); /* it may run all the same, without its master */
 	}
 	commands_reap(commands);
 	for (size_t i = 0; i < commands->end; i++)
@@ -498,7 +550,8 @@ uint64_t commands_expire(struct commands *commands)
 	return next;
 }
 
-void commands_usage(const struct commands *commands, const struct command *command, struct message_exited *ret_so_far)
+void commands_usage(const struct commands *commands, const struct command *command,
+                    struct message_exited *ret_so_far)
 {
 	struct leaf_usage now = {0};
 
@@ -516,7 +569,8 @@ void commands_usage(const struct commands *commands, const struct command *comma
 bool commands_is_over(const struct command *command)
 {
 	return command->state == COMMAND_ENDED ||
-	       (command->state == COMMAND_EMPTYING && clock_now_us() - command->emptying_us > COMMANDS_EMPTYING_US);
+	       (command->state == COMMAND_EMPTYING &&
+	        clock_now_us() - command->emptying_us > COMMANDS_EMPTYING_US);
 }
 
 struct command *commands_find(struct commands *commands, uint64_t id)
@@ -527,8 +581,8 @@ struct command *commands_find(struct commands *commands, uint64_t id)
 	return NULL;
 }
 
-bool commands_next(struct commands *commands, const void *channel, struct command_due *ret_due, struct message *message,
-                   struct yett_error *error)
+bool commands_next(struct commands *commands, const void *channel, struct command_due *ret_due,
+                   struct message *message, struct yett_error *error)
 {
 	error->code = YETT_OK;
 	for (size_t i = 0; i < commands->end; i++) {
@@ -538,11 +592,13 @@ bool commands_next(struct commands *commands, const void *channel, struct comman
 		    (!command->started_due && !(command->result_due && commands_is_over(command))))
 			continue;
 		/* of a command that failed there is none */
-		*ret_due = (struct command_due){
-			.index = i, .sequence = command->origin.sequence, .fds = {command->terminal}, .fds_count = command->terminal >= 0};
+		*ret_due = (struct command_due){.index = i,
+		                                .sequence = command->origin.sequence,
+		                                .fds = {command->terminal},
+		                                .fds_count = command->terminal >= 0};
 		if (command->started_due) {
-			message_begin(message, MESSAGE_STARTED)->started =
-				(struct message_started){command->record.id, (uint32_t)command->record.pid};
+			message_begin(message, MESSAGE_STARTED)->started = (struct message_started){
+				command->record.id, (uint32_t)command->record.pid};
 		} else if (command->record.failure.error != 0) {
 			launch_describe(&command->record.failure, error);
 		} else {
@@ -564,7 +620,8 @@ void commands_sent(struct commands *commands, const struct command_due *due)
 	}
 	if (command->started_due) {
 		command->started_due = false;
-		command->terminal = fd_close(command->terminal); /* the client's alone: when it closes it, it hangs up */
+		command->terminal = fd_close(
+			command->terminal); /* the client's alone: when it closes it, it hangs up */
 	} else {
 		command->result_due = false;
 		record_fetched(&command->record, false);

@@ -1,5 +1,6 @@
 /*
- * What init goes by when it serves, made of the plan and of what root told it (build/derive.c). Init's own.
+ * What init goes by when it serves, made of the plan and of what root told it (build/derive.c).
+ * Init's own.
  */
 #pragma once
 
@@ -45,24 +46,30 @@ struct init_config {
 	bool is_recorded;      /* what happens is told for the audit */
 	uint32_t umask;        /* PLAN_UMASK_CALLER: each command brings one */
 	int32_t nice;
-	bool keeps_groups; /* it was born with the caller's, and its user namespace lets nobody change them */
+	bool keeps_groups; /* it was born with the caller's, and its user namespace lets nobody
+	                      change them */
 	bool linger;       /* the end of the first channel does not end init */
-	bool is_watched;   /* its end or its pause comes when it is idle, which its supervisor knows by its processes: then there is init
-	                      alone */
+	bool is_watched;   /* its end or its pause comes when it is idle, which its supervisor knows
+	                      by its processes: then there is init   alone */
 	struct init_limits limits;
 	uint64_t memory_bytes, cpu_millis;   /* of the sandbox; 0: unlimited */
-	uint64_t command_ms, command_max_ms; /* of a command: where it asks for no time, and at most; 0: no bound */
-	char command_section[8], command_name[MESSAGE_NAME_MAX + 1], command_place[INIT_PLACE_SIZE]; /* of the policy: who says so */
-	bool has_processors; /* else commands run on all that there are */
+	uint64_t command_ms, command_max_ms; /* of a command: where it asks for no time, and at
+	                                        most; 0: no bound */
+	char command_section[8], command_name[MESSAGE_NAME_MAX + 1],
+		command_place[INIT_PLACE_SIZE]; /* of the policy: who says so */
+	bool has_processors;                    /* else commands run on all that there are */
 	struct processors processors;
 	/*
-	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter of commands (arrays of struct
-	 * sock_filter), then NUL-terminated texts: the environment of the profile as env_count times NAME=VALUE, and what this sandbox has
-	 * besides what every one has, as paths_count absolute paths with an enum init_path before each.
+	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter
+	 * of commands (arrays of struct sock_filter), then NUL-terminated texts: the environment of
+	 * the profile as env_count times NAME=VALUE, and what this sandbox has besides what every
+	 * one has, as paths_count absolute paths with an enum init_path before each.
 	 */
-	uint32_t init_filter_count, command_filter_count; /* instructions; 0: no filter (only tests do that) */
+	uint32_t init_filter_count,
+		command_filter_count; /* instructions; 0: no filter (only tests do that) */
 	uint32_t env_count, paths_count;
-	/* init's own notes: what the limits come to, the version of Landlock in force (0: none), the filter's listener (0: none) */
+	/* init's own notes: what the limits come to, the version of Landlock in force (0: none),
+	 * the filter's listener (0: none) */
 	struct init_rlimit rlimits[INIT_RLIMITS_MAX];
 	uint32_t rlimits_count, landlock_abi;
 	int32_t listener;

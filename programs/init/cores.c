@@ -7,7 +7,8 @@
 
 int cores_read(char pattern[static CORES_PATTERN_SIZE])
 {
-	ssize_t n = kernel_read_file(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern, CORES_PATTERN_SIZE);
+	ssize_t n = kernel_read_file(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern,
+	                             CORES_PATTERN_SIZE);
 
 	if (n < 0)
 		return (int)n;
@@ -21,8 +22,8 @@ static const char *reason_of(const char *pattern)
 		return "the kernel would start a program of the host's, as root, on what a command has in its memory";
 	if (*pattern == '@')
 		return "the kernel would send what a command has in its memory to a socket of the host's";
-	/* What begins with something else can still come to an absolute path: of what stands behind a % the kernel drops what it does not
-	 * know. */
+	/* What begins with something else can still come to an absolute path: of what stands behind
+	 * a % the kernel drops what it does not know. */
 	if (strchr(pattern, '/'))
 		return "the kernel would write some of them, as root, outside: those of programs that may be executed and not read";
 	return *pattern ? NULL : "the kernel would write none";
@@ -35,8 +36,12 @@ bool cores_are_files(const char *pattern)
 
 int cores_refuse(const char *pattern, enum yett_code code, struct yett_error *error)
 {
-	(void)error_set(error, code, YETT_R_NONE, "there can be no core files inside: kernel.core_pattern is '%s'", ESCAPE(pattern));
-	error_detail(error, "%s; it has to be a file's name without a directory: sysctl kernel.core_pattern=core",
-	             reason_of(pattern) ?: "it has changed again");
+	(void)error_set(error, code, YETT_R_NONE,
+	                "there can be no core files inside: kernel.core_pattern is '%s'",
+	                ESCAPE(pattern));
+	error_detail(
+		error,
+		"%s; it has to be a file's name without a directory: sysctl kernel.core_pattern=core",
+		reason_of(pattern) ?: "it has changed again");
 	return code;
 }

@@ -1,8 +1,10 @@
 /*
- * Whether the kernel writes the core file of a command into the command's own directory, which is the sandbox's, or does with a crash what
- * concerns the host: kernel.core_pattern, of which all namespaces have the same. core(5)
+ * Whether the kernel writes the core file of a command into the command's own directory, which is
+ * the sandbox's, or does with a crash what concerns the host: kernel.core_pattern, of which all
+ * namespaces have the same. core(5)
  *
- * Asked by init, when it builds and whenever a command is started. Who may change the setting is root, at any time.
+ * Asked by init, when it builds and whenever a command is started. Who may change the setting is
+ * root, at any time.
  */
 #pragma once
 

@@ -4,7 +4,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* The pipe is init's and the command has another id: so that /dev/stdin can be opened, as capture_open() has it for outputs. */
+/* The pipe is init's and the command has another id: so that /dev/stdin can be opened, as
+ * capture_open() has it for outputs. */
 static int kept_open_input(int *ret_write_end, int *ret_read_end)
 {
 	int ends[2], r;
@@ -30,7 +31,8 @@ int kept_open(struct command *command, const struct message_exec *exec, int file
 		r = kept_open_input(&command->input, &owned[0]);
 	for (size_t i = 1; r == 0 && i < 3; i++)
 		if (exec->stdio[i] == STDIO_CAPTURE)
-			r = capture_open(&command->record.captures[i - 1], (size_t)exec->capture_bytes, &owned[i]);
+			r = capture_open(&command->record.captures[i - 1],
+			                 (size_t)exec->capture_bytes, &owned[i]);
 	for (size_t i = 0; i < 3; i++)
 		if (exec->stdio[i] == STDIO_CAPTURE)
 			files[i] = owned[i];

@@ -1,20 +1,24 @@
 /*
- * The standard streams of commands that init has a part in: outputs that it keeps, and inputs that are given later.
+ * The standard streams of commands that init has a part in: outputs that it keeps, and inputs that
+ * are given later.
  *
- * As init, unprivileged; nothing here waits. Of an input init holds the end that is written to, and writes nothing: who asks for it gets
- * a copy.
+ * As init, unprivileged; nothing here waits. Of an input init holds the end that is written to, and
+ * writes nothing: who asks for it gets a copy.
  */
 #pragma once
 
 #include "programs/init/commands.h"
 
 /*
- * Makes the pipes of what `exec` wants kept: the command's ends take their places in files[0 … 2], and are to be closed through
- * owned[0 … 2]. 0 or -errno; what was made then goes with the command's record and input.
+ * Makes the pipes of what `exec` wants kept: the command's ends take their places in files[0 … 2],
+ * and are to be closed through owned[0 … 2]. 0 or -errno; what was made then goes with the
+ * command's record and input.
  */
-_must_check_ int kept_open(struct command *command, const struct message_exec *exec, int files[3], int owned[3]);
+_must_check_ int kept_open(struct command *command, const struct message_exec *exec, int files[3],
+                           int owned[3]);
 
-/* Puts the pipes of a command's outputs into `fds`, from `n` on; returns how many there are then. */
+/* Puts the pipes of a command's outputs into `fds`, from `n` on; returns how many there are then.
+ */
 size_t kept_poll(struct command *command, struct pollfd *fds, size_t n);
 
 /* Reads those of all commands that poll(2) told of. Whoever ended first makes room for who runs. */

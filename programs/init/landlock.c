@@ -1,14 +1,17 @@
 /*
  * See landlock.h.
  *
- * One domain for init and for all commands, not one for each command, unless it is restricted: those of a sandbox trust one another, and a
- * domain of its own would keep each from signalling, tracing or even looking at what an earlier one has started.
+ * One domain for init and for all commands, not one for each command, unless it is restricted:
+ * those of a sandbox trust one another, and a domain of its own would keep each from signalling,
+ * tracing or even looking at what an earlier one has started.
  *
- * No rules for TCP. Landlock knows ports, not addresses: what allows loopback, which has to work, allows everything on
- * the same port, and a rule is one port. That nothing is reached but loopback is for the network namespace to see to.
+ * No rules for TCP. Landlock knows ports, not addresses: what allows loopback, which has to work,
+ * allows everything on the same port, and a rule is one port. That nothing is reached but loopback
+ * is for the network namespace to see to.
  *
- * Rights add up along a path, and no rule takes one away: what is read-only below something writable, as a share in the
- * private home, may be written to for all that the domain says. There the mount alone decides; so landlock_check_mounts().
+ * Rights add up along a path, and no rule takes one away: what is read-only below something
+ * writable, as a share in the private home, may be written to for all that the domain says. There
+ * the mount alone decides; so landlock_check_mounts().
  */
 #include "programs/init/landlock.h"
 
@@ -22,9 +25,10 @@
 #include <sys/syscall.h>
 
 /* Younger than Debian 12's headers; the numbers are the kernel's. */
-#define RIGHT_TRUNCATE         (UINT64_C(1) << 14)
-#define RIGHT_IOCTL_DEV        (UINT64_C(1) << 15)
-#define RIGHT_RESOLVE_UNIX     (UINT64_C(1) << 16) /* connecting to a named socket that was made outside of the domain */
+#define RIGHT_TRUNCATE  (UINT64_C(1) << 14)
+#define RIGHT_IOCTL_DEV (UINT64_C(1) << 15)
+/* connecting to a named socket that was made outside of the domain */
+#define RIGHT_RESOLVE_UNIX     (UINT64_C(1) << 16)
 #define SCOPE_ABSTRACT_SOCKETS (UINT64_C(1) << 0)
 #define SCOPE_SIGNALS          (UINT64_C(1) << 1)
 
@@ -34,17 +38,21 @@ struct landlock_ruleset {
 };
 
 /*
- * What each version handles: all that is handled and not allowed by a rule is refused. Without version 2 nothing can be
- * renamed from one directory to another, which no sandbox could live with: then there is no domain.
+ * What each version handles: all that is handled and not allowed by a rule is refused. Without
+ * version 2 nothing can be renamed from one directory to another, which no sandbox could live with:
+ * then there is no domain.
  */
 static const struct {
 	uint32_t abi;
 	uint64_t files, scoped;
 } landlock_versions[] = {
-	{2, (LANDLOCK_ACCESS_FS_REFER << 1) - 1, 0},    {3, RIGHT_TRUNCATE, 0},     {5, RIGHT_IOCTL_DEV, 0},
-	{6, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS}, {9, RIGHT_RESOLVE_UNIX, 0}, /* allowed for a socket that was shared as one; those
-                                                                                       that lie in shares are doors to who listens outside
-                                                                                     */
+	{2, (LANDLOCK_ACCESS_FS_REFER << 1) - 1, 0},
+	{3, RIGHT_TRUNCATE, 0},
+	{5, RIGHT_IOCTL_DEV, 0},
+	{6, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS},
+	{9, RIGHT_RESOLVE_UNIX, 0}, /* allowed for a socket that was shared as one; those
+                                       that lie in shares are doors to who listens outside
+                                     */
 };
 
 /* Of version 4: bind(2) and connect(2) of TCP, on any port. */
@@ -52,29 +60,39 @@ static const struct {
 #define TCP_ALL   UINT64_C(3)
 #define SCOPE_ABI 6
 
-/* Version 7 adds only what the kernel's audit log shows, 8 only a way to restrict several threads. */
+/* Version 7 adds only what the kernel's audit log shows, 8 only a way to restrict several threads.
+ */
 #define LANDLOCK_ABI_KNOWN 9
 
-#define READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE)
-#define MAKE                                                                                                                       \
-	(LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | \
-	 LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE)
+#define READ \
+	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE)
+#define MAKE                                                                                      \
+	(LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |                              \
+	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |                            \
+	 LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_REMOVE_DIR | \
+	 LANDLOCK_ACCESS_FS_REMOVE_FILE)
 #define CHANGE (LANDLOCK_ACCESS_FS_WRITE_FILE | RIGHT_TRUNCATE)
 /* No device can be made, whoever asks, and none used that lies in a share. */
 #define WRITE (READ | CHANGE | MAKE)
 /* Of a regular file; the others mean something for directories only. */
-#define OF_FILE (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | CHANGE | RIGHT_IOCTL_DEV | RIGHT_RESOLVE_UNIX)
+#define OF_FILE                                                                                 \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | CHANGE | RIGHT_IOCTL_DEV | \
+	 RIGHT_RESOLVE_UNIX)
 
-/* What every sandbox has on its own root: init/build/root.c. Rules add up from a path to the root, so "/" gives little. */
+/* What every sandbox has on its own root: init/build/root.c. Rules add up from a path to the root,
+ * so "/" gives little. */
 static const struct {
 	const char *path;
 	uint64_t rights;
 } landlock_own[] = {
 	{"/", LANDLOCK_ACCESS_FS_READ_DIR},
-	{"/dev", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE | RIGHT_IOCTL_DEV},
-	/* mq_open(3): the kernel opens queues by a mount of its own, whose root is the same directory. */
+	{"/dev",
+         LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE | RIGHT_IOCTL_DEV},
+	/* mq_open(3): the kernel opens queues by a mount of its own, whose root is the same
+           directory. */
 	{"/dev/mqueue", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE},
-	{"/mnt", WRITE}, /* for what is mounted there later: a rule that stands on a mount goes with it */
+	{"/mnt",
+         WRITE}, /* for what is mounted there later: a rule that stands on a mount goes with it */
 	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE},
 	{"/run", WRITE},
 	{"/sys", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
@@ -87,7 +105,10 @@ static int landlock_add(int ruleset, int fd, uint64_t rights)
 {
 	struct landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = fd};
 
-	return rights && syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
+	return rights && syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule,
+	                         0) < 0
+	               ? -errno
+	               : 0;
 }
 
 static int landlock_allow(int ruleset, uint64_t handled, int fd, uint64_t rights)
@@ -130,8 +151,10 @@ static int landlock_allow_paths(const struct init_config *config, int ruleset, u
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_own); i++)
-		r = landlock_allow_path(ruleset, handled, landlock_own[i].path, landlock_own[i].rights);
-	/* Who is root inside, or keeps capabilities, may write anywhere on the sandbox's own root. */
+		r = landlock_allow_path(ruleset, handled, landlock_own[i].path,
+		                        landlock_own[i].rights);
+	/* Who is root inside, or keeps capabilities, may write anywhere on the sandbox's own root.
+	 */
 	if (r == 0 && (config->uid == 0 || config->capabilities != 0))
 		r = landlock_allow_path(ruleset, handled, "/", WRITE);
 	for (uint32_t i = 0; r == 0 && i < config->paths_count; i++, text += strlen(text) + 1)
@@ -142,7 +165,8 @@ static int landlock_allow_paths(const struct init_config *config, int ruleset, u
 	return r;
 }
 
-/* Which mounts are read-only is asked of the kernel, whatever made them said; of those that no command can reach, or are not there, not. */
+/* Which mounts are read-only is asked of the kernel, whatever made them said; of those that no
+ * command can reach, or are not there, not. */
 static int landlock_look_at_mounts(const struct init_config *config, int ruleset, uint64_t handled)
 {
 	const char *text = landlock_paths(config);
@@ -154,7 +178,8 @@ static int landlock_look_at_mounts(const struct init_config *config, int ruleset
 		bool is_open = *text == INIT_PATH_WRITE;
 		_cleanup_fd_ int fd = is_open ? -1 : landlock_open(text + 1);
 
-		if (!is_open && (fd < 0 ? errno != ENOENT && errno != EACCES : fstatvfs(fd, &mount) < 0))
+		if (!is_open &&
+		    (fd < 0 ? errno != ENOENT && errno != EACCES : fstatvfs(fd, &mount) < 0))
 			return -errno;
 		if (!(mount.f_flag & ST_RDONLY))
 			return -EPERM;
@@ -163,11 +188,12 @@ static int landlock_look_at_mounts(const struct init_config *config, int ruleset
 }
 
 /*
- * Opens the paths as a command would: init's own id reaches less, below the caller's private home for one. The file
- * system id is all that changes, so that init keeps its capabilities.
+ * Opens the paths as a command would: init's own id reaches less, below the caller's private home
+ * for one. The file system id is all that changes, so that init keeps its capabilities.
  */
 static int landlock_as_command(const struct init_config *config, int ruleset, uint64_t handled,
-                               int (*use_paths)(const struct init_config *config, int ruleset, uint64_t handled))
+                               int (*use_paths)(const struct init_config *config, int ruleset,
+                                                uint64_t handled))
 {
 	int gid = setfsgid(config->gid), uid = setfsuid(config->uid), r = -EPERM;
 
@@ -191,7 +217,8 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 	int r;
 
 	*ret_abi = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(landlock_versions) && abi >= landlock_versions[i].abi; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(landlock_versions) && abi >= landlock_versions[i].abi;
+	     i++) {
 		attributes.handled_files |= landlock_versions[i].files;
 		attributes.scoped |= landlock_versions[i].scoped;
 	}
@@ -203,11 +230,17 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
 	if (ruleset < 0)
 		return -errno;
-	r = attributes.handled_files ? landlock_as_command(config, ruleset, attributes.handled_files, landlock_allow_paths) : 0;
-	/* init's leaves for commands: leaf.c. No command has a path or a descriptor that leads there. */
-	if (r == 0 && attributes.handled_files && config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL))
+	r = attributes.handled_files
+	            ? landlock_as_command(config, ruleset, attributes.handled_files,
+	                                  landlock_allow_paths)
+	            : 0;
+	/* init's leaves for commands: leaf.c. No command has a path or a descriptor that leads
+	 * there. */
+	if (r == 0 && attributes.handled_files &&
+	    config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL))
 		r = landlock_allow(ruleset, attributes.handled_files, INIT_FD_CGROUP,
-		                   READ | CHANGE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR);
+		                   READ | CHANGE | LANDLOCK_ACCESS_FS_MAKE_DIR |
+		                           LANDLOCK_ACCESS_FS_REMOVE_DIR);
 	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		r = -errno;
 	if (r == 0 && attributes.handled_files)
@@ -215,7 +248,8 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 	return r;
 }
 
-/* What a command that is restricted to some paths has besides: to be executed, and to find out about itself. */
+/* What a command that is restricted to some paths has besides: to be executed, and to find out
+ * about itself. */
 static const struct {
 	const char *path;
 	uint64_t rights;
@@ -234,15 +268,18 @@ static const struct {
 };
 
 /* What no command can do without, and nothing that it could leave anything in. */
-static const char *const landlock_devices[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
-                                               "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
+static const char *const landlock_devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                               "/dev/random", "/dev/urandom", "/dev/tty",
+                                               "/dev/ptmx",   "/dev/pts"};
 
-static int landlock_allow_command(const struct message *message, int ruleset, uint64_t handled, const char **ret_refused)
+static int landlock_allow_command(const struct message *message, int ruleset, uint64_t handled,
+                                  const char **ret_refused)
 {
 	const struct message_exec *exec = &message->body.exec;
 	/* Sockets of other commands, which were made outside of this domain. */
 	uint64_t rights = RIGHT_RESOLVE_UNIX | (exec->restrictions & RESTRICT_WRITE ? READ : WRITE);
-	uint64_t device = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE | RIGHT_IOCTL_DEV;
+	uint64_t device = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE |
+	                  RIGHT_IOCTL_DEV;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_devices); i++)
@@ -250,7 +287,8 @@ static int landlock_allow_command(const struct message *message, int ruleset, ui
 	if (!(exec->restrictions & RESTRICT_PATHS))
 		return r;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_needed); i++)
-		r = landlock_allow_path(ruleset, handled, landlock_needed[i].path, landlock_needed[i].rights);
+		r = landlock_allow_path(ruleset, handled, landlock_needed[i].path,
+		                        landlock_needed[i].rights);
 	for (uint32_t i = 0; r == 0 && i < exec->paths_count; i++) {
 		const char *path = message_text(message, exec->paths[i]);
 		_cleanup_fd_ int fd = landlock_open(path);
@@ -266,13 +304,15 @@ static int landlock_allow_command(const struct message *message, int ruleset, ui
 int landlock_restrict_command(const struct message *message, uint32_t abi, const char **ret_refused)
 {
 	uint32_t restrictions = message->body.exec.restrictions;
-	/* There is no domain without anything that it handles: nobody inside can make a block device anyway. */
+	/* There is no domain without anything that it handles: nobody inside can make a block
+	 * device anyway. */
 	struct landlock_ruleset attributes = {.handled_files = LANDLOCK_ACCESS_FS_MAKE_BLOCK};
 	_cleanup_fd_ int ruleset = -1;
 	uint64_t known = 0;
 	int r;
 
-	for (size_t i = 0; i < ARRAY_SIZE(landlock_versions) && abi >= landlock_versions[i].abi; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(landlock_versions) && abi >= landlock_versions[i].abi;
+	     i++)
 		known |= landlock_versions[i].files;
 	if (restrictions & RESTRICT_WRITE)
 		attributes.handled_files |= known & (CHANGE | MAKE | LANDLOCK_ACCESS_FS_MAKE_CHAR);

@@ -1,6 +1,7 @@
 /*
- * See launch.h. In the child each step is a function of one table, which names it in errors. Between clone3 and execve
- * the child is a copy of init: it must end in execve or _exit and never return into init's loop.
+ * See launch.h. In the child each step is a function of one table, which names it in errors.
+ * Between clone3 and execve the child is a copy of init: it must end in execve or _exit and never
+ * return into init's loop.
  */
 #include "programs/init/launch.h"
 #include "helper/plan/plan.h"
@@ -54,7 +55,8 @@ struct launch {
 	const struct message *message; /* kind EXEC */
 	int files[LAUNCH_FILES];       /* -1: keep init's /dev/null; never below 3 otherwise */
 	char **argv, **env;            /* as execve(2) takes them */
-	const char *refused;           /* which path of several a step could not use, or which setting, if it failed for that */
+	const char *refused; /* which path of several a step could not use, or which setting, if it
+	                        failed for that */
 };
 
 /* A session of its own: no terminal, and one process group to signal. */
@@ -76,8 +78,8 @@ static int launch_descriptors(struct launch *launch)
 /* Touched now, while nobody waits for it. */
 static int launch_map(struct launch *launch)
 {
-	struct launch_memory *memory =
-		mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct launch_memory *memory = mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE,
+	                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return -errno;
@@ -105,16 +107,19 @@ static uint32_t launch_decode(struct launch_memory *memory)
 	struct envelope envelope;
 	struct yett_error error;
 
-	if (envelope_read(packet, memory->frame.length, envelope_stated_fds(packet, memory->frame.length), &envelope, &error) != 0 ||
-	    message_decode_with(&tokens, envelope.kind, packet + envelope_size(envelope.kind), envelope.body_length, &memory->message,
-	                        &error) != 0)
+	if (envelope_read(packet, memory->frame.length,
+	                  envelope_stated_fds(packet, memory->frame.length), &envelope,
+	                  &error) != 0 ||
+	    message_decode_with(&tokens, envelope.kind, packet + envelope_size(envelope.kind),
+	                        envelope.body_length, &memory->message, &error) != 0)
 		return 0;
 	return envelope.kind;
 }
 
 /*
- * Waits for the packet, and until then does with its copy of the session what init does. init has checked all of it: what is wrong with it
- * now is a bug. Outputs that init keeps come with descriptors, too.
+ * Waits for the packet, and until then does with its copy of the session what init does. init has
+ * checked all of it: what is wrong with it now is a bug. Outputs that init keeps come with
+ * descriptors, too.
  */
 static int launch_receive(struct launch *launch)
 {
@@ -126,7 +131,8 @@ static int launch_receive(struct launch *launch)
 	size_t used = 0;
 	int r;
 
-	while ((r = frame_receive(launch->socket, frame, 0)) > 0 && (kind = launch_decode(memory)) == MESSAGE_SESSION)
+	while ((r = frame_receive(launch->socket, frame, 0)) > 0 &&
+	       (kind = launch_decode(memory)) == MESSAGE_SESSION)
 		if (session_change(launch->session, &memory->message, &error) != 0)
 			return -EBADMSG;
 	if (r == 0)
@@ -136,7 +142,8 @@ static int launch_receive(struct launch *launch)
 	if (kind != MESSAGE_EXEC)
 		return -EBADMSG;
 	for (size_t i = 0; i < LAUNCH_FILES; i++)
-		launch->files[i] = launch_sends(exec, i) && used < frame->fd_count ? frame->fds[used++] : -1;
+		launch->files[i] =
+			launch_sends(exec, i) && used < frame->fd_count ? frame->fds[used++] : -1;
 	if (exec->stdio[2] == STDIO_AS_OUTPUT)
 		launch->files[2] = launch->files[1];
 	return 0;
@@ -163,7 +170,8 @@ static size_t launch_add_env(char **env, size_t n, const char *entry, uint32_t c
 	return n;
 }
 
-/* Of the packet: its arguments; its variables, then the session's that it does not set, then the profile's. Room is for all. */
+/* Of the packet: its arguments; its variables, then the session's that it does not set, then the
+ * profile's. Room is for all. */
 static void launch_fill(struct launch *launch, size_t argc, size_t envc)
 {
 	const struct init_config *config = launch->config;
@@ -178,11 +186,13 @@ static void launch_fill(struct launch *launch, size_t argc, size_t envc)
 	(void)launch_add_env(launch->env, envc, init_config_texts(config), config->env_count);
 }
 
-/* Of the memory, which is `bytes` long and ends with a NUL. False: these are not the texts that it is said to hold. */
+/* Of the memory, which is `bytes` long and ends with a NUL. False: these are not the texts that it
+ * is said to hold. */
 static bool launch_fill_more(struct launch *launch, char *texts, size_t bytes)
 {
 	const struct message_exec *exec = &launch->message->body.exec;
-	char **argv = launch->argv + exec->argv_count, **env = launch->env + exec->env_count, *end = texts + bytes;
+	char **argv = launch->argv + exec->argv_count, **env = launch->env + exec->env_count,
+	     *end = texts + bytes;
 
 	for (uint32_t i = 0; i < exec->more_argv && texts < end; i++, texts += strlen(texts) + 1)
 		*argv++ = texts;
@@ -209,12 +219,15 @@ static int launch_read_more(int fd, char *texts, size_t bytes)
 	return texts[bytes - 1] == '\0' ? 0 : -EINVAL;
 }
 
-/* With memory for what the packet has no room for. init has seen that it is sealed and of that size; what is in it only who asked knows. */
+/* With memory for what the packet has no room for. init has seen that it is sealed and of that
+ * size; what is in it only who asked knows. */
 static int launch_arguments(struct launch *launch)
 {
 	const struct message_exec *exec = &launch->message->body.exec;
-	size_t argc = (size_t)exec->argv_count + exec->more_argv, envc = (size_t)exec->env_count + exec->more_env;
-	size_t bytes = (size_t)exec->more_bytes, count = argc + 1 + envc + SESSION_ENV_MAX + INIT_ENV_MAX + 1;
+	size_t argc = (size_t)exec->argv_count + exec->more_argv,
+	       envc = (size_t)exec->env_count + exec->more_env;
+	size_t bytes = (size_t)exec->more_bytes,
+	       count = argc + 1 + envc + SESSION_ENV_MAX + INIT_ENV_MAX + 1;
 	int r;
 
 	launch->argv = launch->memory->argv;
@@ -225,7 +238,8 @@ static int launch_arguments(struct launch *launch)
 		if (launch->argv == MAP_FAILED)
 			return -errno;
 		launch->env = launch->argv + argc + 1;
-		r = launch_read_more(launch->files[LAUNCH_MORE], (char *)(launch->argv + count), bytes);
+		r = launch_read_more(launch->files[LAUNCH_MORE], (char *)(launch->argv + count),
+		                     bytes);
 		if (r < 0)
 			return r;
 		if (!launch_fill_more(launch, (char *)(launch->argv + count), bytes))
@@ -235,7 +249,8 @@ static int launch_arguments(struct launch *launch)
 	return 0;
 }
 
-/* Received descriptors are above 2, since 0 to 2 were taken when they came: none is overwritten before its turn. */
+/* Received descriptors are above 2, since 0 to 2 were taken when they came: none is overwritten
+ * before its turn. */
 static int launch_stdio(struct launch *launch)
 {
 	for (int i = 0; i < 3; i++)
@@ -246,9 +261,10 @@ static int launch_stdio(struct launch *launch)
 }
 
 /*
- * Where the sandbox has core files, each command has them. Had the setting been changed since the sandbox was made, what a command does
- * when it crashes would concern the host. Operations on files go on: yett-files is undumpable, and a client that calls something else so
- * has nothing of it that a crash outside would not give it.
+ * Where the sandbox has core files, each command has them. Had the setting been changed since the
+ * sandbox was made, what a command does when it crashes would concern the host. Operations on files
+ * go on: yett-files is undumpable, and a client that calls something else so has nothing of it that
+ * a crash outside would not give it.
  */
 static int launch_core_files(struct launch *launch)
 {
@@ -273,7 +289,8 @@ static int launch_limits(struct launch *launch)
 		if (setrlimit(config->rlimits[i].resource, &limit) < 0)
 			return -errno;
 	}
-	(void)umask(config->umask == PLAN_UMASK_CALLER ? launch->message->body.exec.umask : config->umask);
+	(void)umask(config->umask == PLAN_UMASK_CALLER ? launch->message->body.exec.umask
+	                                               : config->umask);
 	if (config->nice != 0 && setpriority(PRIO_PROCESS, 0, config->nice) < 0)
 		return -errno;
 	if (config->has_processors)
@@ -281,7 +298,8 @@ static int launch_limits(struct launch *launch)
 	return 0;
 }
 
-/* Another user than the sandbox's: only where init may take its id, which restrict_check() has seen to. */
+/* Another user than the sandbox's: only where init may take its id, which restrict_check() has seen
+ * to. */
 static bool launch_is_other(const struct launch *launch)
 {
 	const struct message_exec *exec = &launch->message->body.exec;
@@ -295,7 +313,8 @@ static uint64_t launch_keeps(const struct launch *launch)
 	return launch_is_other(launch) ? 0 : launch->config->capabilities;
 }
 
-/* The groups are init's since its start; another user has none. The gid first: after setresuid the capability for it may be gone. */
+/* The groups are init's since its start; another user has none. The gid first: after setresuid the
+ * capability for it may be gone. */
 static int launch_identity(struct launch *launch)
 {
 	const struct init_config *config = launch->config;
@@ -318,13 +337,15 @@ static int launch_capabilities(struct launch *launch)
 {
 	uint64_t keep = launch_keeps(launch);
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{(uint32_t)keep, (uint32_t)keep, (uint32_t)keep},
-	                                         {(uint32_t)(keep >> 32), (uint32_t)(keep >> 32), (uint32_t)(keep >> 32)}};
+	struct __user_cap_data_struct data[2] = {
+		{(uint32_t)keep, (uint32_t)keep, (uint32_t)keep},
+		{(uint32_t)(keep >> 32), (uint32_t)(keep >> 32), (uint32_t)(keep >> 32)}};
 
 	if (syscall(SYS_capset, &header, data) < 0)
 		return -errno;
 	for (unsigned cap = 0; keep != 0 && cap < 64; cap++)
-		if (keep & 1ULL << cap && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+		if (keep & 1ULL << cap &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
 			return -errno;
 	return 0;
 }
@@ -338,7 +359,8 @@ static int launch_directory(struct launch *launch)
 	return chdir(*cwd ? cwd : "/") < 0 ? -errno : 0;
 }
 
-/* As the command's own id, so that the terminal is the command's; before the filter, which need not allow for it. */
+/* As the command's own id, so that the terminal is the command's; before the filter, which need not
+ * allow for it. */
 static int launch_terminal(struct launch *launch)
 {
 	const struct message_exec *exec = &launch->message->body.exec;
@@ -361,13 +383,14 @@ static struct sock_fprog launch_program(const struct launch *launch)
 	const struct init_config *config = launch->config;
 	const struct sock_filter *filters = (const struct sock_filter *)config->data;
 
-	return (struct sock_fprog){.len = (unsigned short)config->command_filter_count,
-	                           .filter = (struct sock_filter *)(filters + config->init_filter_count)};
+	return (struct sock_fprog){
+		.len = (unsigned short)config->command_filter_count,
+		.filter = (struct sock_filter *)(filters + config->init_filter_count)};
 }
 
 /*
- * Whether the filter takes away nothing but init's own calls, which a child makes none of: they fail with ENOSYS. A profile may deny
- * other calls, or log them.
+ * Whether the filter takes away nothing but init's own calls, which a child makes none of: they
+ * fail with ENOSYS. A profile may deny other calls, or log them.
  */
 static bool launch_filter_is_plain(const struct launch *launch)
 {
@@ -376,14 +399,15 @@ static bool launch_filter_is_plain(const struct launch *launch)
 	for (size_t i = 0; i < program.len; i++) {
 		uint32_t action = program.filter[i].k;
 
-		if (BPF_CLASS(program.filter[i].code) == BPF_RET && action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_KILL_PROCESS &&
-		    action != (SECCOMP_RET_ERRNO | ENOSYS))
+		if (BPF_CLASS(program.filter[i].code) == BPF_RET && action != SECCOMP_RET_ALLOW &&
+		    action != SECCOMP_RET_KILL_PROCESS && action != (SECCOMP_RET_ERRNO | ENOSYS))
 			return false;
 	}
 	return true;
 }
 
-/* no_new_privs is on since init's start, so this needs no capability; the filter stacks on init's own. */
+/* no_new_privs is on since init's start, so this needs no capability; the filter stacks on init's
+ * own. */
 static int launch_load_filter(const struct launch *launch)
 {
 	const struct sock_fprog program = launch_program(launch);
@@ -427,7 +451,8 @@ static int launch_execute_file(const char *path, const struct launch *launch)
 	return -error;
 }
 
-/* As execvp(3) does, but by the command's PATH, and without a shell for files of no known format. */
+/* As execvp(3) does, but by the command's PATH, and without a shell for files of no known format.
+ */
 static int launch_execute_search(const char *name, const struct launch *launch)
 {
 	char *path = launch->memory->path;
@@ -435,10 +460,12 @@ static int launch_execute_search(const char *name, const struct launch *launch)
 
 	for (const char *next = launch_search_path(launch->env); next;) {
 		size_t length = strcspn(next, ":");
-		int n = snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, next, length ? "/" : "./", name);
+		int n = snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, next, length ? "/" : "./",
+		                 name);
 		int one = n < PATH_MAX ? launch_execute_file(path, launch) : -ENAMETOOLONG;
 
-		if (one != -ENOENT && one != -ENOTDIR && one != -EACCES && one != -EISDIR && one != -ENAMETOOLONG)
+		if (one != -ENOENT && one != -ENOTDIR && one != -EACCES && one != -EISDIR &&
+		    one != -ENAMETOOLONG)
 			return one;
 		if (one == -EACCES)
 			r = one; /* what sh says if nothing better follows */
@@ -457,7 +484,8 @@ static int launch_execute(struct launch *launch)
 	(void)sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return -errno;
-	return strchr(name, '/') ? launch_execute_file(name, launch) : launch_execute_search(name, launch);
+	return strchr(name, '/') ? launch_execute_file(name, launch)
+	                         : launch_execute_search(name, launch);
 }
 
 static const struct {
@@ -502,7 +530,8 @@ bool launch_may_wait(const struct init_config *config)
 	return config->capabilities == 0 && config->uid != getuid();
 }
 
-int launch_fork(const struct init_config *config, struct session *session, int leaf, struct launch_child *ret_child)
+int launch_fork(const struct init_config *config, struct session *session, int leaf,
+                struct launch_child *ret_child)
 {
 	struct clone_args arguments = {.exit_signal = SIGCHLD, .flags = CLONE_CLEAR_SIGHAND};
 	_cleanup_fd_ int ours = -1, its = -1;
@@ -526,8 +555,8 @@ int launch_fork(const struct init_config *config, struct session *session, int l
 	return 0;
 }
 
-int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec,
-                const int files[LAUNCH_FILES])
+int launch_tell(const struct launch_child *child, const struct frame *packet,
+                const struct message_exec *exec, const int files[LAUNCH_FILES])
 {
 	size_t count = 0;
 	int fds[LAUNCH_FILES];
@@ -570,8 +599,10 @@ int launch_read(int socket, struct launch_failure *failure, bool has_terminal, i
 	if (n != sizeof *failure)
 		*failure = (struct launch_failure){0};
 	failure->path[sizeof failure->path - 1] = '\0';
-	schema_clean_text(failure->path); /* it may be cut within a character, and a child may have been made to write anything */
-	/* It may not run without what was asked for: it was killed before it had one, or init had no room for the master. */
+	schema_clean_text(failure->path); /* it may be cut within a character, and a child may have
+	                                     been made to write anything */
+	/* It may not run without what was asked for: it was killed before it had one, or init had
+	 * no room for the master. */
 	if (has_terminal && *terminal < 0 && failure->error == 0)
 		*failure = launch_without_terminal();
 	return 0;
@@ -597,17 +628,21 @@ void launch_describe(const struct launch_failure *failure, struct yett_error *er
 	if (failure->step < ARRAY_SIZE(launch_steps) - 1) {
 		const char *name = launch_steps[failure->step].name;
 
-		if (launch_steps[failure->step].run == launch_core_files && failure->error == EPERM) {
+		if (launch_steps[failure->step].run == launch_core_files &&
+		    failure->error == EPERM) {
 			(void)cores_refuse(failure->path, YETT_E_COMMAND_FAILED, error);
 			(void)error_cause(error, name, failure->error);
 			return;
 		}
 		if (*failure->path)
 			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
-			                "the command cannot be restricted to %s: %s in the sandbox", failure->path,
-			                failure->error == ENOENT ? "there is no such path" : reason);
+			                "the command cannot be restricted to %s: %s in the sandbox",
+			                failure->path,
+			                failure->error == ENOENT ? "there is no such path"
+			                                         : reason);
 		else
-			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the %s of the command could not be set", name);
+			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
+			                "the %s of the command could not be set", name);
 		error_detail(error, "%s", reason);
 		(void)error_cause(error, name, failure->error);
 		return;

@@ -1,4 +1,5 @@
-/* See leaf.h. Unprivileged; touches only what lies below INIT_FD_CGROUP, and the counters' descriptors. */
+/* See leaf.h. Unprivileged; touches only what lies below INIT_FD_CGROUP, and the counters'
+ * descriptors. */
 #include "programs/init/leaf.h"
 
 #include <fcntl.h>
@@ -40,10 +41,12 @@ static void leaf_tell_limits(unsigned number, const struct init_config *config)
 	char text[64];
 
 	if (config->memory_bytes)
-		(void)!leaf_write_number(number, "/memory.max", config->memory_bytes + LEAF_ABOVE_BYTES);
+		(void)!leaf_write_number(number, "/memory.max",
+		                         config->memory_bytes + LEAF_ABOVE_BYTES);
 	if (!config->cpu_millis)
 		return;
-	(void)snprintf(text, sizeof text, "%llu 100000", (unsigned long long)config->cpu_millis * 100);
+	(void)snprintf(text, sizeof text, "%llu 100000",
+	               (unsigned long long)config->cpu_millis * 100);
 	(void)!leaf_write(number, "/cpu.max", text);
 	(void)!leaf_write_number(number, "/cpu.max.burst", config->cpu_millis * 100);
 }
@@ -108,7 +111,8 @@ static void leaf_read(int fd, char text[LEAF_TEXT_SIZE])
 	text[n > 0 ? n : 0] = '\0';
 }
 
-/* The number after `key` at the start of a line of a "key value" file; without a key, the file's first number. */
+/* The number after `key` at the start of a line of a "key value" file; without a key, the file's
+ * first number. */
 static uint64_t leaf_find_value(char *text, const char *key)
 {
 	size_t length = strlen(key);
@@ -180,8 +184,9 @@ void leaf_read_sandbox(uint32_t fds_present, struct leaf_counters *ret_counters)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
-		*sources[i].value =
-			fds_present & 1U << (sources[i].fd - INIT_FD_CONTROL) ? leaf_read_value(sources[i].fd, sources[i].key) : 0;
+		*sources[i].value = fds_present & 1U << (sources[i].fd - INIT_FD_CONTROL)
+		                            ? leaf_read_value(sources[i].fd, sources[i].key)
+		                            : 0;
 }
 
 bool leaf_read_own(unsigned number, struct leaf_counters *counters)
@@ -193,7 +198,8 @@ bool leaf_read_own(unsigned number, struct leaf_counters *counters)
 	counters->oom_kills = oom_kills;
 	if (!leaf_open_value(number, "/memory.peak", "", &counters->memory_peak_bytes))
 		counters->memory_peak_bytes = 0;
-	/* Before Linux 6.11 the kernel counts where the process is that could not fork, and not where the limit is. */
+	/* Before Linux 6.11 the kernel counts where the process is that could not fork, and not
+	 * where the limit is. */
 	if (leaf_open_value(number, "/pids.events", "max", &refused) && refused)
 		counters->pids_refused += refused;
 	return true;

@@ -1,9 +1,10 @@
 /*
  * The cgroup of one command, and the kernel's counters around it.
  *
- * As init, unprivileged: SANDBOX and its files belong to init's id, and only init holds the descriptor. A leaf lies
- * beside init's own; killing it kills everything that the command started. Where the host has no cgroup v2 there are no
- * leaves, and sessions take their place. Kernel: admin-guide/cgroup-v2.rst.
+ * As init, unprivileged: SANDBOX and its files belong to init's id, and only init holds the
+ * descriptor. A leaf lies beside init's own; killing it kills everything that the command started.
+ * Where the host has no cgroup v2 there are no leaves, and sessions take their place. Kernel:
+ * admin-guide/cgroup-v2.rst.
  */
 #pragma once
 
@@ -18,15 +19,17 @@ struct leaf_counters {
 };
 
 /*
- * Makes the leaf of this number, or takes it if it is there, and opens it for CLONE_INTO_CGROUP. The sandbox's limits of memory and
- * processors are written there, too: programs look for theirs in the group that /proc/self/cgroup names, and not all of them look further
- * up. They are met in the sandbox's group all the same: of memory this one has a little more, of time it may save some for later. -errno.
+ * Makes the leaf of this number, or takes it if it is there, and opens it for CLONE_INTO_CGROUP.
+ * The sandbox's limits of memory and processors are written there, too: programs look for theirs in
+ * the group that /proc/self/cgroup names, and not all of them look further up. They are met in the
+ * sandbox's group all the same: of memory this one has a little more, of time it may save some for
+ * later. -errno.
  */
 _must_check_ int leaf_open(unsigned number, const struct init_config *config, int *ret_leaf);
 
 /*
- * Limits what is in it; 0: not. 0, -errno; -EOPNOTSUPP where its controllers do not reach so far down. Such a leaf must not be used
- * again.
+ * Limits what is in it; 0: not. 0, -errno; -EOPNOTSUPP where its controllers do not reach so far
+ * down. Such a leaf must not be used again.
  */
 _must_check_ int leaf_limit(unsigned number, uint64_t memory_bytes, uint64_t pids);
 
@@ -50,7 +53,8 @@ _must_check_ int leaf_remove(unsigned number);
 void leaf_read_sandbox(uint32_t fds_present, struct leaf_counters *ret_counters);
 
 /*
- * Replaces those of memory by the leaf's own and returns true, if it has them: exact, and not shared with other
- * commands. Forks that were refused in the leaf are added. Such a leaf must not be used again.
+ * Replaces those of memory by the leaf's own and returns true, if it has them: exact, and not
+ * shared with other commands. Forks that were refused in the leaf are added. Such a leaf must not
+ * be used again.
  */
 bool leaf_read_own(unsigned number, struct leaf_counters *counters);

@@ -1,16 +1,19 @@
 /*
  * yett-init: PID 1 of a sandbox. Runs what the client asks for through the exec channel, and reaps.
  *
- * Theory of operation: start.c gives up privilege in named stages; then one loop without threads polls four kinds of
- * descriptors: the supervisor's socket (end of file there ends the sandbox), the channels of clients (as that of the first
- * one does, unless the sandbox lingers), child exits, and what comes from commands: through the socket of a child that has not
- * executed its program yet, and the pipes of outputs that are kept. The loop waits for nothing else, but for the end of a child
- * that it has killed before that had a command, and in a recorded sandbox until the supervisor takes what it is told.
+ * Theory of operation: start.c gives up privilege in named stages; then one loop without threads
+ * polls four kinds of descriptors: the supervisor's socket (end of file there ends the sandbox),
+ * the channels of clients (as that of the first one does, unless the sandbox lingers), child exits,
+ * and what comes from commands: through the socket of a child that has not executed its program
+ * yet, and the pipes of outputs that are kept. The loop waits for nothing else, but for the end of
+ * a child that it has killed before that had a command, and in a recorded sandbox until the
+ * supervisor takes what it is told.
  *
  * Before that it builds its sandbox: build/build.h.
  *
- * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID and CAP_KILL there. When it serves, it
- * must never open a path but in its cgroup, nor run a command's code: each is a child that has dropped all of that.
+ * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID
+ * and CAP_KILL there. When it serves, it must never open a path but in its cgroup, nor run a
+ * command's code: each is a child that has dropped all of that.
  */
 #include "base/clock_us.h"
 #include "programs/init/build/build.h"
@@ -28,7 +31,8 @@
 /* Without a command for this long, memory goes back to the kernel: an idle sandbox costs little. */
 #define MAIN_IDLE_US 200000
 
-/* How long a command has run, or has been over, before the next one's child is made; how soon after an end another one makes a row. */
+/* How long a command has run, or has been over, before the next one's child is made; how soon after
+ * an end another one makes a row. */
 #define MAIN_PREPARE_US 3000
 #define MAIN_AFTER_US   20
 #define MAIN_ROW_US     300
@@ -56,7 +60,8 @@ struct init {
 	uint8_t end __attribute__((aligned(4096)));
 };
 
-/* "PROFILE (MODE)" or "unconfined" of AppArmor; else the context of SELinux; nothing where the kernel uses neither. apparmor(7) */
+/* "PROFILE (MODE)" or "unconfined" of AppArmor; else the context of SELinux; nothing where the
+ * kernel uses neither. apparmor(7) */
 static void main_read_label(char label[INIT_LABEL_SIZE])
 {
 	_cleanup_fd_ int fd = open("/proc/self/attr/apparmor/current", O_RDONLY | O_CLOEXEC);
@@ -72,14 +77,17 @@ static void main_read_label(char label[INIT_LABEL_SIZE])
 }
 
 /* What holds the sandbox besides its plan; commands can read it, too. */
-static int main_find_layers(const struct init_config *config, struct build_about about, struct init_layers *ret_layers)
+static int main_find_layers(const struct init_config *config, struct build_about about,
+                            struct init_layers *ret_layers)
 {
 	*ret_layers = (struct init_layers){.landlock_abi = (uint8_t)config->landlock_abi};
 	main_read_label(ret_layers->label);
-	return about.file.bytes ? about_finish(about, ret_layers, config->init_filter_count > 0) : 0;
+	return about.file.bytes ? about_finish(about, ret_layers, config->init_filter_count > 0)
+	                        : 0;
 }
 
-static void main_report(int r, const char *step, const struct init_layers *layers, const struct yett_error *refused, int *listener)
+static void main_report(int r, const char *step, const struct init_layers *layers,
+                        const struct yett_error *refused, int *listener)
 {
 	struct init_report report = {.kind = INIT_ORDER_SANDBOX, .error = r < 0 ? -r : r};
 	bool has_listener = listener && *listener > 0;
@@ -89,7 +97,8 @@ static void main_report(int r, const char *step, const struct init_layers *layer
 	(void)snprintf(report.step, sizeof report.step, "%s", step);
 	if (refused)
 		report.refused = *refused;
-	(void)!frame_send(INIT_FD_CONTROL, &report, sizeof report, has_listener ? listener : NULL, has_listener, 0);
+	(void)!frame_send(INIT_FD_CONTROL, &report, sizeof report, has_listener ? listener : NULL,
+	                  has_listener, 0);
 	if (has_listener)
 		*listener = fd_close(*listener);
 }
@@ -109,14 +118,16 @@ static int main_open_children(void)
 static bool main_wait(struct init *init, int children, uint64_t until_us)
 {
 	uint64_t now_us = clock_now_us(), left = until_us > now_us ? until_us - now_us : 0;
-	struct timespec timeout = {.tv_sec = (time_t)(left / 1000000), .tv_nsec = (long)(left % 1000000) * 1000};
+	struct timespec timeout = {.tv_sec = (time_t)(left / 1000000),
+	                           .tv_nsec = (long)(left % 1000000) * 1000};
 	size_t count = MAIN_CHANNELS + init->channels.end;
 
 	init->polled[MAIN_CONTROL] = (struct pollfd){.fd = INIT_FD_CONTROL, .events = POLLIN};
 	for (size_t i = 0; i < init->channels.end; i++) {
 		const struct channel *channel = &init->channels.table[i];
 
-		init->polled[MAIN_CHANNELS + i] = (struct pollfd){.fd = channel->socket, .events = channel_events(channel)};
+		init->polled[MAIN_CHANNELS + i] =
+			(struct pollfd){.fd = channel->socket, .events = channel_events(channel)};
 	}
 	init->polled[MAIN_CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
 	init->commands_polled = init->polled + count;
@@ -140,7 +151,8 @@ static bool main_control_ended(struct init *init)
 		commands_kill_all(&init->commands);
 	else if (frame->length == 1 && frame->bytes[0] == INIT_WORD_KEEP)
 		frame->fd_count = 0; /* nothing closes it */
-	else if (frame->length == 1 && (frame->bytes[0] == INIT_WORD_TELL || frame->bytes[0] == INIT_WORD_REST))
+	else if (frame->length == 1 &&
+	         (frame->bytes[0] == INIT_WORD_TELL || frame->bytes[0] == INIT_WORD_REST))
 		init->commands.tell.is_wanted = frame->bytes[0] == INIT_WORD_TELL;
 	frame_close_fds(frame);
 	return false;
@@ -161,19 +173,23 @@ static bool main_turn(struct init *init, int children)
 	struct signalfd_siginfo info;
 	size_t end = init->channels.end;
 
-	if (init->polled[MAIN_CHILDREN].revents && read(children, &info, sizeof info) < 0 && errno != EAGAIN)
+	if (init->polled[MAIN_CHILDREN].revents && read(children, &info, sizeof info) < 0 &&
+	    errno != EAGAIN)
 		return false;
 	if (!init->config.linger && init->channels.table[0].socket == INIT_FD_CHANNEL &&
 	    (init->polled[MAIN_CHANNELS].revents & (POLLHUP | POLLERR | POLLNVAL)))
 		return false;
-	/* First: whoever was told that it follows learns of every end from then on. A channel that it adds was not polled yet. */
+	/* First: whoever was told that it follows learns of every end from then on. A channel that
+	 * it adds was not polled yet. */
 	if (init->polled[MAIN_CONTROL].revents && main_control_ended(init))
 		return false;
 	commands_advance(&init->commands, init->commands_polled);
 	for (size_t i = 0; i < end; i++) {
-		/* Of a channel that was closed, too: what was asked before is done, and its end is read after that. */
+		/* Of a channel that was closed, too: what was asked before is done, and its end is
+		 * read after that. */
 		short happened = init->polled[MAIN_CHANNELS + i].revents;
-		bool is_lost = (happened & POLLIN) ? channel_receive(&init->channels.table[i]) != 0 : (happened & ~POLLOUT) != 0;
+		bool is_lost = (happened & POLLIN) ? channel_receive(&init->channels.table[i]) != 0
+		                                   : (happened & ~POLLOUT) != 0;
 
 		if (is_lost && main_lose(init, i))
 			return false;
@@ -185,7 +201,8 @@ static bool main_turn(struct init *init, int children)
 static bool main_send(struct init *init)
 {
 	for (size_t i = 0; i < init->channels.end; i++)
-		if (init->channels.table[i].socket >= 0 && channel_send(&init->channels.table[i]) != 0 && main_lose(init, i))
+		if (init->channels.table[i].socket >= 0 &&
+		    channel_send(&init->channels.table[i]) != 0 && main_lose(init, i))
 			return false;
 	return true;
 }
@@ -193,12 +210,14 @@ static bool main_send(struct init *init)
 static bool main_has_errors(const struct init *init)
 {
 	for (size_t i = 0; i < init->channels.end; i++)
-		if (init->channels.table[i].socket >= 0 && init->channels.table[i].error.code != YETT_OK)
+		if (init->channels.table[i].socket >= 0 &&
+		    init->channels.table[i].error.code != YETT_OK)
 			return true;
 	return false;
 }
 
-/* Working memory. No child has a copy of it: its pages are not shared, and so cost nothing more when they are written to. */
+/* Working memory. No child has a copy of it: its pages are not shared, and so cost nothing more
+ * when they are written to. */
 static void main_advise(struct init *init, int advice)
 {
 	(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), advice);
@@ -212,12 +231,14 @@ struct main_preparing {
 };
 
 /*
- * A child for the next command, but not while that would take the processor from a short command, or from the client who has just heard of
- * its end and is woken where we run. In a row of commands nobody gains by waiting: the next one is there at once.
+ * A child for the next command, but not while that would take the processor from a short command,
+ * or from the client who has just heard of its end and is woken where we run. In a row of commands
+ * nobody gains by waiting: the next one is there at once.
  */
 static void main_prepare(struct init *init, struct main_preparing *preparing)
 {
-	uint64_t now_us = clock_now_us(), soon_us = now_us + (init->commands.end > 0 ? MAIN_PREPARE_US : MAIN_AFTER_US);
+	uint64_t now_us = clock_now_us(),
+		 soon_us = now_us + (init->commands.end > 0 ? MAIN_PREPARE_US : MAIN_AFTER_US);
 
 	if (init->commands.end == 0 && preparing->idle_us == 0)
 		preparing->idle_us = now_us;
@@ -252,7 +273,8 @@ static void main_serve(struct init *init, int children)
 			next = preparing.due_us;
 		if (!main_wait(init, children, next) && idle && preparing.due_us == 0) {
 			main_advise(init, MADV_DONTNEED);
-			if (init->config.is_watched || init->commands.records.last == 0) /* the first one may never come */
+			if (init->config.is_watched ||
+			    init->commands.records.last == 0) /* the first one may never come */
 				commands_dismiss(&init->commands);
 			resting = true;
 			tell_totals(&init->commands.tell);
@@ -264,12 +286,14 @@ static void main_serve(struct init *init, int children)
 	}
 }
 
-/* While the client learns that we are ready: the pages that its first request needs, and the first command's group. */
+/* While the client learns that we are ready: the pages that its first request needs, and the first
+ * command's group. */
 static void main_warm(struct init *init)
 {
 	int leaf;
 
-	if ((init->config.fds_present & (1u << (INIT_FD_CGROUP - INIT_FD_CONTROL))) && leaf_open(0, &init->config, &leaf) == 0)
+	if ((init->config.fds_present & (1u << (INIT_FD_CGROUP - INIT_FD_CONTROL))) &&
+	    leaf_open(0, &init->config, &leaf) == 0)
 		(void)close(leaf);
 	main_advise(init, MADV_DONTFORK);
 	(void)madvise(&init->message, sizeof init->message.body.exec, ADVICE_POPULATE);
@@ -277,11 +301,12 @@ static void main_warm(struct init *init)
 	init->tokens[0].kind = 0;
 }
 
-/* Started with "build", to build its sandbox first; with "once", for an order in one that is there. Tests start it in one that they have
- * made. */
+/* Started with "build", to build its sandbox first; with "once", for an order in one that is there.
+ * Tests start it in one that they have made. */
 int main(int argc, char **argv)
 {
-	struct init *init = mmap(NULL, sizeof *init, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct init *init = mmap(NULL, sizeof *init, PROT_READ | PROT_WRITE,
+	                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	const char *step = "memory";
 	bool is_to_build = argc > 1;
 	struct yett_error refused = {0};
@@ -298,7 +323,9 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	start_reset_signals();
-	r = is_to_build ? build_run((struct build_room){&init->plan, &init->frame}, &init->config, &about, &step, &refused) : 0;
+	r = is_to_build ? build_run((struct build_room){&init->plan, &init->frame}, &init->config,
+	                            &about, &step, &refused)
+	                : 0;
 	if (r == 0)
 		r = start_run(&init->config, is_to_build, &step);
 	if (r == 0)

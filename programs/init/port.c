@@ -9,18 +9,23 @@
 int port_connect(const struct message_connect *asked, int *ret_fd, struct yett_error *error)
 {
 	bool is_v6 = asked->family == CONNECT_V6;
-	const struct sockaddr_in v4 = {
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)asked->port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-	const struct sockaddr_in6 v6 = {
-		.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)asked->port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-	_cleanup_fd_ int fd = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const struct sockaddr_in v4 = {.sin_family = AF_INET,
+	                               .sin_port = htons((uint16_t)asked->port),
+	                               .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	const struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
+	                                .sin6_port = htons((uint16_t)asked->port),
+	                                .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	_cleanup_fd_ int fd =
+		socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0 ||
-	    (connect(fd, is_v6 ? (const struct sockaddr *)&v6 : (const struct sockaddr *)&v4, is_v6 ? sizeof v6 : sizeof v4) < 0 &&
+	    (connect(fd, is_v6 ? (const struct sockaddr *)&v6 : (const struct sockaddr *)&v4,
+	             is_v6 ? sizeof v6 : sizeof v4) < 0 &&
 	     errno != EINPROGRESS)) {
 		int number = errno;
 
-		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot connect to port %u of the sandbox: %s", asked->port,
+		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
+		                "cannot connect to port %u of the sandbox: %s", asked->port,
 		                strerror(number));
 		return error_cause(error, NULL, number);
 	}

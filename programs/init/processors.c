@@ -44,7 +44,8 @@ bool processors_narrow(struct processors *set, uint32_t count, uint64_t turn)
 
 void processors_take(const struct processors *set)
 {
-	/* It fails where the administrator has taken all of these from us meanwhile: then there are others. cpuset(7) */
+	/* It fails where the administrator has taken all of these from us meanwhile: then there are
+	 * others. cpuset(7) */
 	(void)syscall(SYS_sched_setaffinity, 0, sizeof set->bits, set->bits);
 }
 

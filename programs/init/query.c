@@ -26,15 +26,18 @@ uint64_t query_waits_for(const struct commands *commands, struct command_origin 
 static int query_unknown(const struct commands *commands, uint64_t id, struct yett_error *error)
 {
 	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-	                 id == 0 || id > commands->records.last ? "there was no command %llu in this sandbox"
-	                                                        : "what became of command %llu is not known any more",
+	                 id == 0 || id > commands->records.last
+	                         ? "there was no command %llu in this sandbox"
+	                         : "what became of command %llu is not known any more",
 	                 (unsigned long long)id);
 }
 
 /* Puts one that is in the table, or not any more, into the list that `message` is. */
-static void query_tell(const struct commands *commands, const struct command *command, struct message *message)
+static void query_tell(const struct commands *commands, const struct command *command,
+                       struct message *message)
 {
-	struct message_command *told = &message->body.commands.commands[message->body.commands.commands_count];
+	struct message_command *told =
+		&message->body.commands.commands[message->body.commands.commands_count];
 	bool is_over = commands_is_over(command);
 
 	record_tell(&command->record,
@@ -50,7 +53,8 @@ static void query_tell(const struct commands *commands, const struct command *co
 static bool query_tell_one(struct commands *commands, uint64_t id, struct message *message)
 {
 	const struct command *command = commands_find(commands, id);
-	const struct record *record = command ? &command->record : records_find(&commands->records, id);
+	const struct record *record =
+		command ? &command->record : records_find(&commands->records, id);
 
 	if (command)
 		query_tell(commands, command, message);
@@ -61,7 +65,8 @@ static bool query_tell_one(struct commands *commands, uint64_t id, struct messag
 
 static void query_tell_from(struct commands *commands, uint64_t id, struct message *message)
 {
-	/* File operations, whose ids are above all others, are told of to who asks from there on. */
+	/* File operations, whose ids are above all others, are told of to who asks from there on.
+	 */
 	const uint64_t end = id & MESSAGE_FILE_OPERATION ? UINT64_MAX : MESSAGE_FILE_OPERATION;
 
 	while (message->body.commands.commands_count < MESSAGE_COMMANDS_MAX) {
@@ -71,7 +76,8 @@ static void query_tell_from(struct commands *commands, uint64_t id, struct messa
 		for (size_t i = 0; i < commands->end; i++) {
 			const struct command *command = &commands->table[i];
 
-			if (command->state != COMMAND_FREE && command->record.id >= id && command->record.id < lowest)
+			if (command->state != COMMAND_FREE && command->record.id >= id &&
+			    command->record.id < lowest)
 				lowest = command->record.id;
 		}
 		if (lowest == end || !query_tell_one(commands, lowest, message))
@@ -86,7 +92,8 @@ static void query_begin_list(const struct commands *commands, struct message *me
 }
 
 /* Borrowed: those that go with the answer to a query about this one. */
-static size_t query_fds(const struct command *command, const struct record *record, uint32_t action, int fds[2])
+static size_t query_fds(const struct command *command, const struct record *record, uint32_t action,
+                        int fds[2])
 {
 	size_t count = 0;
 
@@ -108,15 +115,17 @@ static bool query_is_due(const struct command_wait *wait, const struct command *
 	return false;
 }
 
-bool query_next(struct commands *commands, const void *channel, struct command_due *ret_due, struct message *message,
-                struct yett_error *error)
+bool query_next(struct commands *commands, const void *channel, struct command_due *ret_due,
+                struct message *message, struct yett_error *error)
 {
 	for (size_t i = 0; i < commands->waits_end; i++) {
 		const struct command_wait *wait = &commands->waits[i];
 
-		if (wait->origin.channel != channel || !query_is_due(wait, commands_find(commands, wait->query.command)))
+		if (wait->origin.channel != channel ||
+		    !query_is_due(wait, commands_find(commands, wait->query.command)))
 			continue;
-		*ret_due = (struct command_due){.index = i, .is_wait = true, .sequence = wait->origin.sequence};
+		*ret_due = (struct command_due){
+			.index = i, .is_wait = true, .sequence = wait->origin.sequence};
 		(void)!query_answer(commands, &wait->query, message, ret_due, error);
 		return true;
 	}
@@ -128,14 +137,16 @@ bool query_waits(const struct message_query *query)
 	return query->action == QUERY_WAIT || query->action == QUERY_FOLLOW;
 }
 
-static int query_wait(struct commands *commands, const struct message_query *query, struct command_origin origin, struct yett_error *error)
+static int query_wait(struct commands *commands, const struct message_query *query,
+                      struct command_origin origin, struct yett_error *error)
 {
 	size_t i = 0;
 
 	while (i < commands->waits_end && commands->waits[i].origin.channel)
 		i++;
 	if (i == COMMANDS_WAITS_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d clients wait for commands already", COMMANDS_WAITS_MAX);
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "%d clients wait for commands already", COMMANDS_WAITS_MAX);
 	commands->waits[i] = (struct command_wait){.origin = origin, .query = *query};
 	if (i == commands->waits_end)
 		commands->waits_end++;
@@ -146,7 +157,8 @@ static int query_needs_running(const struct command *command, uint64_t id, struc
 {
 	if (command && commands_is_alive(command))
 		return 0;
-	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "command %llu has ended", (unsigned long long)id);
+	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "command %llu has ended",
+	                 (unsigned long long)id);
 }
 
 static int query_needs_input(const struct command *command, uint64_t id, struct yett_error *error)
@@ -155,17 +167,21 @@ static int query_needs_input(const struct command *command, uint64_t id, struct 
 
 	if (r != 0 || command->input >= 0)
 		return r;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                 "command %llu takes no input: it was not started with one, or was given its last", (unsigned long long)id);
+	return error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"command %llu takes no input: it was not started with one, or was given its last",
+		(unsigned long long)id);
 }
 
-int query_act(struct commands *commands, const struct message_query *query, struct command_origin origin, struct yett_error *error)
+int query_act(struct commands *commands, const struct message_query *query,
+              struct command_origin origin, struct yett_error *error)
 {
 	struct command *command = commands_find(commands, query->command);
 	int r;
 
 	if ((query->action == QUERY_SIGNAL) != (query->signal != 0))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a signal is sent by a query for that, which has one");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "a signal is sent by a query for that, which has one");
 	if (query->action == QUERY_LIST)
 		return 0;
 	if (!command && !records_find(&commands->records, query->command))
@@ -182,11 +198,12 @@ int query_act(struct commands *commands, const struct message_query *query, stru
 	return r != 0 ? r : commands_send_signal(command, (int)query->signal, error);
 }
 
-int query_answer(struct commands *commands, const struct message_query *query, struct message *message, struct command_due *due,
-                 struct yett_error *error)
+int query_answer(struct commands *commands, const struct message_query *query,
+                 struct message *message, struct command_due *due, struct yett_error *error)
 {
 	const struct command *command = commands_find(commands, query->command);
-	const struct record *record = command ? &command->record : records_find(&commands->records, query->command);
+	const struct record *record =
+		command ? &command->record : records_find(&commands->records, query->command);
 	int r = 0;
 
 	query_begin_list(commands, message);
@@ -208,7 +225,8 @@ int query_answer(struct commands *commands, const struct message_query *query, s
 void query_told(struct commands *commands, const struct message_query *query)
 {
 	struct command *command = commands_find(commands, query->command);
-	struct record *record = command ? &command->record : records_find(&commands->records, query->command);
+	struct record *record =
+		command ? &command->record : records_find(&commands->records, query->command);
 	bool with_output = query->action == QUERY_OUTPUT || query->action == QUERY_FOLLOW;
 
 	if (query->action == QUERY_LAST_INPUT && command)

@@ -21,7 +21,8 @@ static int record_keep_metadata(struct record *record, const struct message *mes
 		return -ENOMEM;
 	record->metadata_count = exec->metadata_count;
 	for (uint32_t i = 0; i < exec->metadata_count; i++) {
-		memcpy(record->metadata + used, message_text(message, exec->metadata[i]), exec->metadata[i].length + 1);
+		memcpy(record->metadata + used, message_text(message, exec->metadata[i]),
+		       exec->metadata[i].length + 1);
 		used += exec->metadata[i].length + 1;
 	}
 	return 0;
@@ -34,10 +35,13 @@ int record_begin(struct records *records, struct record *record, const struct me
 	uint32_t i = 0;
 
 	*record = (struct record){.exited = {.started_ms = clock_wall_ms()}};
-	record->id = exec->file_operation ? MESSAGE_FILE_OPERATION | ++records->operations : ++records->last;
+	record->id = exec->file_operation ? MESSAGE_FILE_OPERATION | ++records->operations
+	                                  : ++records->last;
 	for (size_t j = 0; j < ARRAY_SIZE(record->captures); j++)
 		capture_close(&record->captures[j]);
-	for (; i < exec->argv_count && i < MESSAGE_COMMAND_ARGUMENTS_MAX && used < sizeof record->argv; i++) {
+	for (; i < exec->argv_count && i < MESSAGE_COMMAND_ARGUMENTS_MAX &&
+	       used < sizeof record->argv;
+	     i++) {
 		const char *argument = message_text(message, exec->argv[i]);
 		size_t length = strlen(argument), room = sizeof record->argv - 1 - used;
 
@@ -68,7 +72,8 @@ void record_copy_argv(const struct record *record, uint8_t out[static INIT_ARGV_
 	memcpy(out, &argv, sizeof argv);
 }
 
-_Static_assert(sizeof((struct argv *)0)->text >= MESSAGE_COMMAND_TEXT_MAX + sizeof "…", "what is kept of the arguments fits");
+_Static_assert(sizeof((struct argv *)0)->text >= MESSAGE_COMMAND_TEXT_MAX + sizeof "…",
+               "what is kept of the arguments fits");
 
 void records_take_back(struct records *records, const struct record *record)
 {
@@ -117,13 +122,16 @@ static void records_forget(struct records *records, size_t i)
 	records->count--;
 }
 
-/* The first that was fetched, or at least the first; `with_output`: of those that have any. False: there is none. */
-static bool records_find_oldest(struct records *records, bool is_fetched, bool with_output, size_t *ret_index)
+/* The first that was fetched, or at least the first; `with_output`: of those that have any. False:
+ * there is none. */
+static bool records_find_oldest(struct records *records, bool is_fetched, bool with_output,
+                                size_t *ret_index)
 {
 	for (size_t i = 0; i < records->count; i++) {
 		const struct record *record = records_at(records, i);
 
-		if ((is_fetched && !record->is_fetched) || (with_output && record_bytes(record) == 0))
+		if ((is_fetched && !record->is_fetched) ||
+		    (with_output && record_bytes(record) == 0))
 			continue;
 		*ret_index = i;
 		return true;
@@ -135,7 +143,8 @@ void records_keep_consume(struct records *records, struct record *record)
 {
 	size_t oldest = 0;
 
-	if (records->count == RECORDS_MAX && !records_find_oldest(records, true, false, &oldest) && record->is_fetched) {
+	if (records->count == RECORDS_MAX && !records_find_oldest(records, true, false, &oldest) &&
+	    record->is_fetched) {
 		record_free(record); /* all others are yet to be fetched */
 		return;
 	}
@@ -184,7 +193,8 @@ bool records_make_room(struct records *records)
 {
 	size_t i;
 
-	if (!records_find_oldest(records, true, true, &i) && !records_find_oldest(records, false, true, &i))
+	if (!records_find_oldest(records, true, true, &i) &&
+	    !records_find_oldest(records, false, true, &i))
 		return false;
 	records_forget(records, i);
 	return true;
@@ -205,8 +215,10 @@ void record_tell(const struct record *record, uint32_t state, struct message *me
 	struct message_command *command = &list->commands[list->commands_count++];
 	struct yett_error error = {0};
 
-	*command = (struct message_command){
-		.id = record->id, .state = state, .pid = (uint32_t)record->pid, .started_ms = record->exited.started_ms};
+	*command = (struct message_command){.id = record->id,
+	                                    .state = state,
+	                                    .pid = (uint32_t)record->pid,
+	                                    .started_ms = record->exited.started_ms};
 	for (size_t i = 0; i < ARRAY_SIZE(record->captures); i++) {
 		const struct capture *capture = &record->captures[i];
 
@@ -222,9 +234,11 @@ void record_tell(const struct record *record, uint32_t state, struct message *me
 	command->error_number = (uint32_t)error.os_error;
 	command->argv_cut = record->argv_cut;
 	/* There is room for MESSAGE_COMMANDS_MAX of the longest. */
-	for (const char *at = record->argv; command->argv_count < record->argv_count; at += strlen(at) + 1)
+	for (const char *at = record->argv; command->argv_count < record->argv_count;
+	     at += strlen(at) + 1)
 		(void)!message_add_text(message, at, &command->argv[command->argv_count++]);
-	for (const char *at = record->metadata; command->metadata_count < record->metadata_count; at += strlen(at) + 1)
+	for (const char *at = record->metadata; command->metadata_count < record->metadata_count;
+	     at += strlen(at) + 1)
 		(void)!message_add_text(message, at, &command->metadata[command->metadata_count++]);
 	(void)!message_add_text(message, error.message, &command->message);
 	(void)!message_add_text(message, error.detail, &command->detail);

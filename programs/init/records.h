@@ -1,21 +1,24 @@
 /*
- * What is known of commands: while they run, and of those that ended last, for whoever asks by their ids.
+ * What is known of commands: while they run, and of those that ended last, for whoever asks by
+ * their ids.
  *
- * As init, unprivileged. Bounded: the oldest result makes room for a new one, and for output that is to be kept; one that
- * somebody has fetched before one that nobody has.
+ * As init, unprivileged. Bounded: the oldest result makes room for a new one, and for output that
+ * is to be kept; one that somebody has fetched before one that nobody has.
  */
 #pragma once
 
 #include "programs/init/capture.h"
 #include "programs/init/launch.h"
 
-#define RECORDS_MAX       256
-#define RECORDS_BYTES_MAX ((size_t)64 << 20) /* of output that is kept, of all commands together */
+#define RECORDS_MAX 256
+/* of output that is kept, of all commands together */
+#define RECORDS_BYTES_MAX ((size_t)64 << 20)
 
 struct record {
 	uint64_t id; /* never 0 */
 	pid_t pid;
-	char argv[MESSAGE_COMMAND_TEXT_MAX]; /* what was asked for, as far as it fits: each with its NUL */
+	char argv[MESSAGE_COMMAND_TEXT_MAX]; /* what was asked for, as far as it fits: each with its
+	                                        NUL */
 	uint32_t argv_count;
 	bool argv_cut;
 	char *metadata; /* each with its NUL; NULL: none; owned */
@@ -23,7 +26,7 @@ struct record {
 	struct launch_failure failure; /* error != 0: it never ran */
 	struct message_exited exited;
 	struct capture captures[2]; /* of stdout, and of stderr; owned */
-	bool is_fetched;            /* a client was told of the end, and has what was kept of the outputs */
+	bool is_fetched; /* a client was told of the end, and has what was kept of the outputs */
 };
 
 /* Those that have ended, in a ring. */
@@ -35,7 +38,8 @@ struct records {
 };
 
 /* Begins a record: the next id, and what is asked for. 0 or -ENOMEM; it is a record either way. */
-_must_check_ int record_begin(struct records *records, struct record *record, const struct message *message);
+_must_check_ int record_begin(struct records *records, struct record *record,
+                              const struct message *message);
 
 /* Takes the id back, of which nobody was told; it is the one that was given last. */
 void records_take_back(struct records *records, const struct record *record);
@@ -61,7 +65,8 @@ struct record *records_find(struct records *records, uint64_t id);
 /* Of those that have ended, the one with the lowest id from this one on, or NULL. */
 struct record *records_find_from(struct records *records, uint64_t id);
 
-/* Forgets one with output: of those that were fetched the one that ended first, else of all. False when none has any. */
+/* Forgets one with output: of those that were fetched the one that ended first, else of all. False
+ * when none has any. */
 bool records_make_room(struct records *records);
 
 /* How much is kept of the outputs of a record. */

@@ -1,8 +1,8 @@
 /*
  * See restrict.h.
  *
- * Each restriction comes with a Landlock domain, whatever it is about: who is in one of its own can neither trace other
- * commands nor look into them, which would be a way around.
+ * Each restriction comes with a Landlock domain, whatever it is about: who is in one of its own can
+ * neither trace other commands nor look into them, which would be a way around.
  */
 #include "programs/init/restrict.h"
 #include "programs/init/landlock.h"
@@ -15,47 +15,60 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* Another numbering of the same architecture, which a list of numbers does not see. syscall(2), "x32" */
+/* Another numbering of the same architecture, which a list of numbers does not see. syscall(2),
+ * "x32" */
 #define RESTRICT_X32 0x40000000U
 
 /* A rule's: Landlock here does not know truncate(2), and paths are restricted. Not on the wire. */
 #define RESTRICT_TRUNCATE 8U
 
-int restrict_check(const struct init_config *config, const struct message *message, struct yett_error *error)
+int restrict_check(const struct init_config *config, const struct message *message,
+                   struct yett_error *error)
 {
 	const struct message_exec *exec = &message->body.exec;
 
 	if (exec->paths_count > 0 && !(exec->restrictions & RESTRICT_PATHS))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "paths are of a command that is restricted to them");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "paths are of a command that is restricted to them");
 	if (exec->user != 0 && !exec->has_user)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a user is named, and none is asked for");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "a user is named, and none is asked for");
 	for (uint32_t i = 0; i < exec->paths_count; i++)
 		if (*message_text(message, exec->paths[i]) != '/')
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 			                 "a path that a command is restricted to is not absolute");
 	/* init may take no other id: start_guard(). */
 	if (exec->has_user && exec->user != config->uid && config->capabilities == 0)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                 "commands of this sandbox can only be user %u: its profile gives them no capabilities", config->uid);
+		return error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"commands of this sandbox can only be user %u: its profile gives them no capabilities",
+			config->uid);
 	if (exec->has_user && exec->user == (uint32_t)getuid() && exec->user != config->uid)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "user %u is the sandbox's init", exec->user);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "user %u is the sandbox's init", exec->user);
 	if (exec->restrictions != 0 && config->nested_userns)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                 "a command cannot be restricted here: those of this sandbox may make user namespaces (nested_userns)");
+		return error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"a command cannot be restricted here: those of this sandbox may make user namespaces (nested_userns)");
 	if (exec->restrictions != 0 && config->landlock_abi == 0)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                 "a command cannot be restricted here: the kernel has no Landlock, or not enough of it");
+		return error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"a command cannot be restricted here: the kernel has no Landlock, or not enough of it");
 	return 0;
 }
 
-int restrict_files(const struct init_config *config, const struct message *message, const char **ret_refused)
+int restrict_files(const struct init_config *config, const struct message *message,
+                   const char **ret_refused)
 {
-	return message->body.exec.restrictions != 0 ? landlock_restrict_command(message, config->landlock_abi, ret_refused) : 0;
+	return message->body.exec.restrictions != 0
+	               ? landlock_restrict_command(message, config->landlock_abi, ret_refused)
+	               : 0;
 }
 
 enum restrict_when { RESTRICT_ALWAYS, RESTRICT_EQUAL, RESTRICT_UNEQUAL, RESTRICT_NOT_NULL };
 
-/* Calls that are refused to who has one of these restrictions; those with an argument by its lower half. */
+/* Calls that are refused to who has one of these restrictions; those with an argument by its lower
+ * half. */
 struct restrict_rule {
 	uint32_t restrictions, number, error;
 	enum restrict_when when;
@@ -79,11 +92,15 @@ struct restrict_rule {
 	{                                                                           \
 		(set), SYS_##name, EPERM, RESTRICT_EQUAL, (which), (bits), (wanted) \
 	}
-/* Opened to be cut to nothing without being written to: Landlock looks at how it is opened only. musl's O_ACCMODE has O_PATH, too. */
-#define CUT(name, flags) EQUAL(WRITING, name, flags, 3 | O_TRUNC, O_TRUNC), EQUAL(WRITING, name, flags, 3 | O_TRUNC, 3 | O_TRUNC)
-#define SOCKET(name)                                                                                 \
-	{                                                                                            \
-		RESTRICT_NETWORK, SYS_##name, EAFNOSUPPORT, RESTRICT_UNEQUAL, 0, UINT32_MAX, AF_UNIX \
+/* Opened to be cut to nothing without being written to: Landlock looks at how it is opened only.
+ * musl's O_ACCMODE has O_PATH, too. */
+#define CUT(name, flags)                                   \
+	EQUAL(WRITING, name, flags, 3 | O_TRUNC, O_TRUNC), \
+		EQUAL(WRITING, name, flags, 3 | O_TRUNC, 3 | O_TRUNC)
+#define SOCKET(name)                                                                         \
+	{                                                                                    \
+		RESTRICT_NETWORK, SYS_##name, EAFNOSUPPORT, RESTRICT_UNEQUAL, 0, UINT32_MAX, \
+			AF_UNIX                                                              \
 	}
 
 static const struct restrict_rule restrict_rules[] = {
@@ -120,8 +137,9 @@ static const struct restrict_rule restrict_rules[] = {
 	CALL(BY_PATH, futimesat),
 #endif
 	/*
-         * By a descriptor for reading file systems change flags, attributes and keys, and make subvolumes. What is asked of terminals,
-         * pipes and sockets is numbered otherwise. ioctl_list(2)
+         * By a descriptor for reading file systems change flags, attributes and keys, and make
+         * subvolumes. What is asked of terminals, pipes and sockets is numbered otherwise.
+         * ioctl_list(2)
          */
 	{WRITING, SYS_ioctl, EPERM, RESTRICT_UNEQUAL, 1, 0xff00, 'T' << 8},
 };
@@ -133,33 +151,44 @@ static void restrict_push(struct sock_fprog *program, struct sock_filter instruc
 	program->filter[program->len++] = instruction;
 }
 
-/* Falls through to the next rule unless the call is refused; the number is loaded before it and after it. */
+/* Falls through to the next rule unless the call is refused; the number is loaded before it and
+ * after it. */
 static void restrict_add(struct sock_fprog *program, const struct restrict_rule *rule)
 {
-	const uint32_t low = (uint32_t)(offsetof(struct seccomp_data, args) + rule->argument * sizeof(uint64_t));
-	const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | rule->error);
+	const uint32_t low =
+		(uint32_t)(offsetof(struct seccomp_data, args) + rule->argument * sizeof(uint64_t));
+	const struct sock_filter refuse =
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | rule->error);
 	const struct sock_filter reload = FILTER_LOAD_NUMBER;
 
 	switch (rule->when) {
 	case RESTRICT_ALWAYS:
-		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->number, 0, 1));
+		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+		                                                    rule->number, 0, 1));
 		restrict_push(program, refuse);
 		return;
 	case RESTRICT_EQUAL:
 	case RESTRICT_UNEQUAL:
-		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->number, 0, 5));
+		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+		                                                    rule->number, 0, 5));
 		restrict_push(program, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low));
-		restrict_push(program, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rule->mask));
 		restrict_push(program,
-		              (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->value, rule->when == RESTRICT_EQUAL ? 0 : 1,
+		              (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rule->mask));
+		restrict_push(program,
+		              (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->value,
+		                                           rule->when == RESTRICT_EQUAL ? 0 : 1,
 		                                           rule->when == RESTRICT_EQUAL ? 1 : 0));
 		break;
 	case RESTRICT_NOT_NULL: /* both halves of a pointer */
-		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->number, 0, 6));
+		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+		                                                    rule->number, 0, 6));
 		restrict_push(program, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low));
-		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2));
-		restrict_push(program, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low + 4));
-		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+		restrict_push(program,
+		              (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2));
+		restrict_push(program,
+		              (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low + 4));
+		restrict_push(program,
+		              (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
 		break;
 	}
 	restrict_push(program, refuse);
@@ -168,7 +197,8 @@ static void restrict_add(struct sock_fprog *program, const struct restrict_rule 
 
 int restrict_calls(const struct init_config *config, const struct message *message)
 {
-	static struct sock_filter filter[FILTER_HEAD + 3 + ARRAY_SIZE(restrict_rules) * RESTRICT_RULE_LENGTH];
+	static struct sock_filter
+		filter[FILTER_HEAD + 3 + ARRAY_SIZE(restrict_rules) * RESTRICT_RULE_LENGTH];
 	struct sock_fprog program = {.filter = filter, .len = FILTER_HEAD};
 	uint32_t restrictions = message->body.exec.restrictions;
 
@@ -178,8 +208,10 @@ int restrict_calls(const struct init_config *config, const struct message *messa
 		restrictions |= RESTRICT_TRUNCATE;
 	filter_head(filter, FILTER_ARCH, SECCOMP_RET_ERRNO | ENOSYS);
 #ifdef __x86_64__
-	restrict_push(&program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, RESTRICT_X32, 0, 1));
-	restrict_push(&program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
+	restrict_push(&program,
+	              (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, RESTRICT_X32, 0, 1));
+	restrict_push(&program,
+	              (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
 #endif
 	for (size_t i = 0; i < ARRAY_SIZE(restrict_rules); i++)
 		if (restrict_rules[i].restrictions & restrictions)

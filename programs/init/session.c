@@ -9,7 +9,8 @@ static bool session_is_named(const char *variable, const char *name, size_t leng
 	return strncmp(variable, name, length) == 0 && variable[length] == '=';
 }
 
-/* Whether the request sets a variable of this one's name from its item `from` on, or takes it away. */
+/* Whether the request sets a variable of this one's name from its item `from` on, or takes it away.
+ */
 static bool session_is_replaced(const struct message *message, const char *variable, uint32_t from)
 {
 	const struct message_session *change = &message->body.session;
@@ -19,7 +20,8 @@ static bool session_is_replaced(const struct message *message, const char *varia
 		if (session_is_named(message_text(message, change->set[i]), variable, length))
 			return true;
 	for (uint32_t i = 0; from == 0 && i < change->unset_count; i++)
-		if (change->unset[i].length == length && strncmp(message_text(message, change->unset[i]), variable, length) == 0)
+		if (change->unset[i].length == length &&
+		    strncmp(message_text(message, change->unset[i]), variable, length) == 0)
 			return true;
 	return false;
 }
@@ -44,20 +46,24 @@ int session_change(struct session *session, const struct message *message, struc
 	bool has_room = true;
 
 	if (!cwd || (*cwd && *cwd != '/'))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the directory of a session is an absolute path");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "the directory of a session is an absolute path");
 	for (uint32_t i = 0; i < change->unset_count; i++)
 		if (strchr(message_text(message, change->unset[i]), '='))
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the name of a variable has no '='");
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			                 "the name of a variable has no '='");
 	changed = (struct session){0};
 	memcpy(changed.cwd, *cwd ? cwd : session->cwd, strlen(*cwd ? cwd : session->cwd));
 	for (uint32_t i = 0; has_room && i < session->env_count; i++, at += strlen(at) + 1)
 		if (!session_is_replaced(message, at, 0))
 			has_room = session_add(&changed, at);
 	for (uint32_t i = 0; has_room && i < change->set_count; i++)
-		if (!session_is_replaced(message, message_text(message, change->set[i]), i + 1)) /* the last one counts */
+		if (!session_is_replaced(message, message_text(message, change->set[i]),
+		                         i + 1)) /* the last one counts */
 			has_room = session_add(&changed, message_text(message, change->set[i]));
 	if (!has_room)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "a session has at most %d variables, of %d bytes together",
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "a session has at most %d variables, of %d bytes together",
 		                 SESSION_ENV_MAX, SESSION_BYTES_MAX);
 	*session = changed;
 	return 0;
@@ -72,7 +78,8 @@ bool session_asks_for_change(const struct message *message)
 
 void session_tell(const struct session *session, struct message *message)
 {
-	struct message_surroundings *told = &message_begin(message, MESSAGE_SURROUNDINGS)->surroundings;
+	struct message_surroundings *told =
+		&message_begin(message, MESSAGE_SURROUNDINGS)->surroundings;
 	const char *at = session->env;
 
 	/* It has room for a session. */

@@ -1,7 +1,9 @@
 /*
- * What commands begin with when their requests do not say otherwise: a directory, and variables besides the profile's.
+ * What commands begin with when their requests do not say otherwise: a directory, and variables
+ * besides the profile's.
  *
- * Kept by init for the life of the sandbox, set and told through any channel. Unprivileged; only memory.
+ * Kept by init for the life of the sandbox, set and told through any channel. Unprivileged; only
+ * memory.
  */
 #pragma once
 
@@ -9,8 +11,9 @@
 
 #include "base/error.h"
 
-#define SESSION_ENV_MAX   1024
-#define SESSION_BYTES_MAX 32768 /* of all variables, each with its NUL: what one message can tell of */
+#define SESSION_ENV_MAX 1024
+/* of all variables, each with its NUL: what one message can tell of */
+#define SESSION_BYTES_MAX 32768
 
 struct session {
 	char cwd[MESSAGE_PATH_MAX + 1]; /* empty: / */
@@ -20,10 +23,11 @@ struct session {
 };
 
 /*
- * Does what a SESSION asks for, wholly or not at all. 0, YETT_E_INVALID_REQUEST, or YETT_E_RESOURCE_LIMIT when the variables
- * would be too many or too long.
+ * Does what a SESSION asks for, wholly or not at all. 0, YETT_E_INVALID_REQUEST, or
+ * YETT_E_RESOURCE_LIMIT when the variables would be too many or too long.
  */
-_must_check_ int session_change(struct session *session, const struct message *message, struct yett_error *error);
+_must_check_ int session_change(struct session *session, const struct message *message,
+                                struct yett_error *error);
 
 /* Whether a SESSION is more than a question. */
 bool session_asks_for_change(const struct message *message);

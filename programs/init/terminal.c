@@ -17,13 +17,16 @@ union terminal_control {
 int terminal_check(const struct message_exec *exec, struct yett_error *error)
 {
 	if (!exec->terminal)
-		return exec->rows == 0 && exec->columns == 0 ? 0
-		                                             : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                                                         "rows and columns are of a terminal, and none is asked for");
+		return exec->rows == 0 && exec->columns == 0
+		               ? 0
+		               : error_set(
+					 error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+					 "rows and columns are of a terminal, and none is asked for");
 	for (size_t i = 0; i < ARRAY_SIZE(exec->stdio); i++)
 		if (exec->stdio[i] != STDIO_NULL)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			                 "a command with a terminal takes no other standard streams");
+			return error_set(
+				error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				"a command with a terminal takes no other standard streams");
 	return 0;
 }
 
@@ -32,7 +35,10 @@ static int terminal_send(int socket, int master)
 	union terminal_control control = {0};
 	char mark = TERMINAL_MARK;
 	struct iovec part = {.iov_base = &mark, .iov_len = sizeof mark};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+	struct msghdr header = {.msg_iov = &part,
+	                        .msg_iovlen = 1,
+	                        .msg_control = control.bytes,
+	                        .msg_controllen = sizeof control.bytes};
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&header);
 
 	cmsg->cmsg_level = SOL_SOCKET;
@@ -44,7 +50,8 @@ static int terminal_send(int socket, int master)
 
 int terminal_open(const struct message_exec *exec, int socket)
 {
-	const struct winsize size = {.ws_row = (unsigned short)exec->rows, .ws_col = (unsigned short)exec->columns};
+	const struct winsize size = {.ws_row = (unsigned short)exec->rows,
+	                             .ws_col = (unsigned short)exec->columns};
 	_cleanup_fd_ int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), slave = -1;
 	int unlock = 0;
 
@@ -75,8 +82,10 @@ ssize_t terminal_read(int socket, void *bytes, size_t length, int *terminal)
 	for (;;) {
 		union terminal_control control;
 		struct iovec part = {.iov_base = bytes, .iov_len = length};
-		struct msghdr header = {
-			.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+		struct msghdr header = {.msg_iov = &part,
+		                        .msg_iovlen = 1,
+		                        .msg_control = control.bytes,
+		                        .msg_controllen = sizeof control.bytes};
 		ssize_t n = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 		if (n < 0)

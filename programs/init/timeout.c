@@ -4,7 +4,8 @@
 #include "base/error_rule.h"
 #include "base/units_format.h"
 
-int timeout_check(const struct init_config *config, const struct message_exec *exec, struct yett_error *error)
+int timeout_check(const struct init_config *config, const struct message_exec *exec,
+                  struct yett_error *error)
 {
 	char asked[UNITS_TEXT_SIZE], allowed[UNITS_TEXT_SIZE];
 
@@ -12,8 +13,8 @@ int timeout_check(const struct init_config *config, const struct message_exec *e
 		return 0;
 	(void)units_format_duration(exec->timeout_ms, asked);
 	(void)units_format_duration(config->command_max_ms, allowed);
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "a timeout of %s is more than the %s allowed to commands", asked,
-	                allowed);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+	                "a timeout of %s is more than the %s allowed to commands", asked, allowed);
 	error_rest(error, &(struct error_rule){.key = "max_command_timeout",
 	                                       .section = config->command_section,
 	                                       .name = config->command_name,

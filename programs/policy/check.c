@@ -12,15 +12,18 @@
 #include <string.h>
 #include <time.h>
 
-#define MOUNTS_MAX 256 /* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
+/* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
+#define MOUNTS_MAX 256
 
-/* Whether nobody has the name that was not found, as far as errno tells: otherwise a name service failed. getpwnam(3) */
+/* Whether nobody has the name that was not found, as far as errno tells: otherwise a name service
+ * failed. getpwnam(3) */
 static bool is_unknown(int error)
 {
 	return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
 }
 
-/* An account's id by number or name; numbers need no account. 0, -ENOENT when there is none, or -errno of the name service. */
+/* An account's id by number or name; numbers need no account. 0, -ENOENT when there is none, or
+ * -errno of the name service. */
 static int find_id(const char *text, bool is_group, uint32_t *ret_id)
 {
 	const struct passwd *user = NULL;
@@ -42,12 +45,14 @@ static int find_id(const char *text, bool is_group, uint32_t *ret_id)
 	return 0;
 }
 
-static int set_notice(struct policy_grant *grant, struct policy_place place, const char *name, bool is_group)
+static int set_notice(struct policy_grant *grant, struct policy_place place, const char *name,
+                      bool is_group)
 {
 	struct yett_error notice = {0};
 	char problem[96];
 
-	(void)snprintf(problem, sizeof problem, "is not a %s of this host: %s", is_group ? "group" : "user",
+	(void)snprintf(problem, sizeof problem, "is not a %s of this host: %s",
+	               is_group ? "group" : "user",
 	               grant->is_ceiling ? "the ceiling does not bound it" : "the grant is void");
 	(void)policy_refuse(place, name, problem, &notice);
 	free(grant->notice);
@@ -56,12 +61,14 @@ static int set_notice(struct policy_grant *grant, struct policy_place place, con
 }
 
 /*
- * A name that is not known makes the grant void, and nothing else: an account that was removed stops nobody else's service. Where that
- * cannot be told the policy is refused, and the one in force stays: a grant that is void for a moment leaves its users to a looser one.
- * A ceiling only takes, so that one with such a name goes on to bound all others that it names: it is void when there are none.
+ * A name that is not known makes the grant void, and nothing else: an account that was removed
+ * stops nobody else's service. Where that cannot be told the policy is refused, and the one in
+ * force stays: a grant that is void for a moment leaves its users to a looser one. A ceiling only
+ * takes, so that one with such a name goes on to bound all others that it names: it is void when
+ * there are none.
  */
-static int resolve(struct policy_grant *grant, const struct policy_list *list, bool is_group, uint32_t **ret_ids, size_t *ret_count,
-                   struct yett_error *error)
+static int resolve(struct policy_grant *grant, const struct policy_list *list, bool is_group,
+                   uint32_t **ret_ids, size_t *ret_count, struct yett_error *error)
 {
 	_cleanup_free_ uint32_t *ids = calloc(list->count + 1, sizeof *ids);
 	size_t count = 0;
@@ -73,8 +80,10 @@ static int resolve(struct policy_grant *grant, const struct policy_list *list, b
 		int r = is_everyone ? 0 : find_id(list->items[i], is_group, &ids[count]);
 
 		if (r < 0 && r != -ENOENT) {
-			(void)policy_refuse(list->places[i], list->items[i], "cannot be looked up now: a name service of this host fails",
-			                    error);
+			(void)policy_refuse(
+				list->places[i], list->items[i],
+				"cannot be looked up now: a name service of this host fails",
+				error);
 			error_detail(error, "%s", strerror(-r));
 			return (int)error->code;
 		}
@@ -100,11 +109,12 @@ static uint64_t capability_mask(const struct policy_list *names)
 }
 
 /* What a list wants mounted. Where must be a place of the profile. */
-static int add_mounts(struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs, bool writable,
-                      struct yett_error *error)
+static int add_mounts(struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs,
+                      bool writable, struct yett_error *error)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		struct policy_mount *mounts = reallocarray(profile->mounts, profile->mounts_count + 1, sizeof *mounts);
+		struct policy_mount *mounts =
+			reallocarray(profile->mounts, profile->mounts_count + 1, sizeof *mounts);
 		_cleanup_free_ char *head = NULL, *tail = NULL;
 		struct policy_mount mount = {.writable = writable, .place = list->places[i]};
 		const char *problem;
@@ -135,7 +145,9 @@ static void drop_nested(struct policy_list *system)
 		bool is_nested = false;
 
 		for (size_t j = 0; j < system->count; j++)
-			is_nested = is_nested || (j != i && system->items[j] && policy_path_is_in(system->items[i], system->items[j]));
+			is_nested = is_nested ||
+			            (j != i && system->items[j] &&
+			             policy_path_is_in(system->items[i], system->items[j]));
 		if (is_nested) {
 			free(system->items[i]);
 			system->items[i] = NULL;
@@ -149,29 +161,36 @@ static void drop_nested(struct policy_list *system)
 	system->count = kept;
 }
 
-/* What of rules and bounds is written, or inherited, has no meaning in the network of the host, where nobody would look at it. */
+/* What of rules and bounds is written, or inherited, has no meaning in the network of the host,
+ * where nobody would look at it. */
 static int check_host_network(const struct settings_profile *written, struct yett_error *error)
 {
 	const struct policy_profile *profile = &written->profile;
-	const struct policy_place *place = profile->network_place.file ? &profile->network_place : &profile->place;
+	const struct policy_place *place =
+		profile->network_place.file ? &profile->network_place : &profile->place;
 	const struct {
 		bool is_set;
 		const char *key, *without, *why;
-	} keys[] = {{written->allow.list && written->allow.list->count[NET_LIST_ALLOW], "allow", "{}", "has no meaning"},
-	            {written->deny.list && written->deny.list->count[NET_LIST_DENY], "deny", "{}", "has no meaning"},
+	} keys[] = {{written->allow.list && written->allow.list->count[NET_LIST_ALLOW], "allow",
+	             "{}", "has no meaning"},
+	            {written->deny.list && written->deny.list->count[NET_LIST_DENY], "deny", "{}",
+	             "has no meaning"},
 	            {profile->allow_private, "allow_private", "false", "has no meaning"},
 	            {profile->bandwidth_in_bytes, "bandwidth_in", "unlimited", "has no meaning"},
 	            {profile->bandwidth_out_bytes, "bandwidth_out", "unlimited", "has no meaning"},
-	            {profile->connections < POLICY_CONNECTIONS_MAX, "connections", "256", "has no meaning"},
+	            {profile->connections < POLICY_CONNECTIONS_MAX, "connections", "256",
+	             "has no meaning"},
 	            {profile->nested_userns, "nested_userns", "false", "cannot be had"}};
 
 	for (size_t i = 0; profile->network == PLAN_NETWORK_HOST && i < ARRAY_SIZE(keys); i++) {
 		if (!keys[i].is_set)
 			continue;
-		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
-		                "%s:%u: the profile '%s' has the network host, in which '%s' %s, and has that, too", place->file,
-		                place->line, profile->name, keys[i].key, keys[i].why);
-		error_mend(error, "%s = %s in profile '%s', or network = open", keys[i].key, keys[i].without, profile->name);
+		(void)error_set(
+			error, YETT_E_INVALID_REQUEST, 0,
+			"%s:%u: the profile '%s' has the network host, in which '%s' %s, and has that, too",
+			place->file, place->line, profile->name, keys[i].key, keys[i].why);
+		error_mend(error, "%s = %s in profile '%s', or network = open", keys[i].key,
+		           keys[i].without, profile->name);
 		return YETT_E_INVALID_REQUEST;
 	}
 	return 0;
@@ -180,8 +199,8 @@ static int check_host_network(const struct settings_profile *written, struct yet
 static int check_profile(struct settings_profile *written, struct yett_error *error)
 {
 	struct policy_profile *profile = &written->profile;
-	size_t mounts =
-		written->share_ro.count + written->share_rw.count + written->tmpfs.count + profile->read_only.count + profile->mask.count;
+	size_t mounts = written->share_ro.count + written->share_rw.count + written->tmpfs.count +
+	                profile->read_only.count + profile->mask.count;
 	int r = add_mounts(profile, &written->share_ro, false, false, error);
 
 	if (r == 0)
@@ -192,17 +211,27 @@ static int check_profile(struct settings_profile *written, struct yett_error *er
 		return r;
 	drop_nested(&profile->system);
 	if (mounts > MOUNTS_MAX)
-		return policy_refuse(profile->place, profile->name, "has more than 256 shares, tmpfs, masks and read-only paths", error);
-	if (profile->environment.count + 4 > PLAN_ENV_MAX)
-		return policy_refuse(profile->environment.place, profile->name, "has too long an environment", error);
-	if (profile->label == POLICY_LABEL_REQUIRED && !*profile->apparmor_profile && !*profile->selinux_type)
-		return policy_refuse(profile->place, profile->name, "requires a label and names none (apparmor_profile, selinux_type)",
+		return policy_refuse(profile->place, profile->name,
+		                     "has more than 256 shares, tmpfs, masks and read-only paths",
 		                     error);
-	if (profile->limits.stack_max_bytes && profile->limits.stack_max_bytes < profile->limits.stack_bytes)
-		return policy_refuse(profile->place, profile->name, "has a stack that is more than stack_max", error);
+	if (profile->environment.count + 4 > PLAN_ENV_MAX)
+		return policy_refuse(profile->environment.place, profile->name,
+		                     "has too long an environment", error);
+	if (profile->label == POLICY_LABEL_REQUIRED && !*profile->apparmor_profile &&
+	    !*profile->selinux_type)
+		return policy_refuse(
+			profile->place, profile->name,
+			"requires a label and names none (apparmor_profile, selinux_type)", error);
+	if (profile->limits.stack_max_bytes &&
+	    profile->limits.stack_max_bytes < profile->limits.stack_bytes)
+		return policy_refuse(profile->place, profile->name,
+		                     "has a stack that is more than stack_max", error);
 	if (profile->command_max_ms && profile->command_ms > profile->command_max_ms)
-		return policy_refuse(profile->command_places[0].file ? profile->command_places[0] : profile->place, profile->name,
-		                     "has a command_timeout that is more than max_command_timeout", error);
+		return policy_refuse(profile->command_places[0].file ? profile->command_places[0]
+		                                                     : profile->place,
+		                     profile->name,
+		                     "has a command_timeout that is more than max_command_timeout",
+		                     error);
 	profile->capabilities_mask = capability_mask(&profile->capabilities);
 	return check_host_network(written, error);
 }
@@ -216,8 +245,8 @@ static int set_expired(struct policy_grant *grant)
 {
 	char *notice, date[DATE_TEXT_SIZE];
 
-	if (asprintf(&notice, "%s:%u: the grant '%s' has expired: %s", grant->place.file, grant->place.line, grant->name,
-	             date_format(grant->expires, date)) < 0)
+	if (asprintf(&notice, "%s:%u: the grant '%s' has expired: %s", grant->place.file,
+	             grant->place.line, grant->name, date_format(grant->expires, date)) < 0)
 		return -ENOMEM;
 	free(grant->notice);
 	grant->notice = notice;
@@ -234,16 +263,22 @@ static int check_grant(struct settings_grant *written, struct yett_error *error)
 	if (r)
 		return r;
 	if (written->users.count + written->groups.count == 0)
-		return policy_refuse(grant->place, grant->name, "names neither users nor groups", error);
-	grant->is_void = *grant->notice && !(grant->is_ceiling && grant->uids_count + grant->gids_count + grant->everyone > 0);
+		return policy_refuse(grant->place, grant->name, "names neither users nor groups",
+		                     error);
+	grant->is_void =
+		*grant->notice &&
+		!(grant->is_ceiling && grant->uids_count + grant->gids_count + grant->everyone > 0);
 	if (!grant->is_ceiling && grant->profiles.count == 0)
 		return policy_refuse(grant->place, grant->name, "names no profiles", error);
 	if (has_expired(grant) && set_expired(grant) < 0)
 		return -ENOMEM;
 	grant->capabilities_mask = capability_mask(&grant->capabilities);
-	if (grant->network == PLAN_NETWORK_HOST && written->deny.list && written->deny.list->count[NET_LIST_DENY]) {
-		(void)policy_refuse(written->deny.places[0], grant->name,
-		                    "denies this, and allows the network host, in which nothing is denied", error);
+	if (grant->network == PLAN_NETWORK_HOST && written->deny.list &&
+	    written->deny.list->count[NET_LIST_DENY]) {
+		(void)policy_refuse(
+			written->deny.places[0], grant->name,
+			"denies this, and allows the network host, in which nothing is denied",
+			error);
 		error_mend(error, "deny = {} or network = open in grant '%s'", grant->name);
 		return YETT_E_INVALID_REQUEST;
 	}
@@ -263,7 +298,8 @@ int check_subid_line(const char *line, uint64_t first, uint64_t end)
 		return -EINVAL;
 	(void)snprintf(start, sizeof start, "%.*s", (int)(two - one - 1), one + 1);
 	(void)snprintf(count, sizeof count, "%s", two + 1);
-	if (units_parse_number(start, &from) < 0 || units_parse_number(count, &length) < 0 || from > UINT32_MAX || length > UINT32_MAX)
+	if (units_parse_number(start, &from) < 0 || units_parse_number(count, &length) < 0 ||
+	    from > UINT32_MAX || length > UINT32_MAX)
 		return -EINVAL;
 	return length && from < end && first < from + length;
 }
@@ -283,30 +319,40 @@ static int check_subids(const char *file, uint64_t first, uint64_t end, struct y
 		number++;
 		r = check_subid_line(line, first, end);
 		if (r < 0)
-			r = error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: this line is not NAME:FIRST:COUNT", file, number);
+			r = error_set(error, YETT_E_INVALID_REQUEST, 0,
+			              "%s:%u: this line is not NAME:FIRST:COUNT", file, number);
 		else if (r > 0)
-			r = error_set(error, YETT_E_SECURITY_VIOLATION, 0,
-			              "%s:%u: these ids overlap the private ranges of the policy (ids_first, ids_ranges)", file, number);
+			r = error_set(
+				error, YETT_E_SECURITY_VIOLATION, 0,
+				"%s:%u: these ids overlap the private ranges of the policy (ids_first, ids_ranges)",
+				file, number);
 	}
 	(void)fclose(stream);
 	return r;
 }
 
-/* Two sandboxes, or a sandbox and an account, must never share an id. Only the first is looked up: NSS can be slow. */
+/* Two sandboxes, or a sandbox and an account, must never share an id. Only the first is looked up:
+ * NSS can be slow. */
 static int check_ids(const struct policy *policy, struct yett_error *error)
 {
-	uint64_t first = policy->ids_first, end = first + (uint64_t)policy->ids_ranges * POLICY_IDS_STEP;
-	struct policy_place at = policy->ids_place.file ? policy->ids_place : (struct policy_place){policy->files[0], 1};
+	uint64_t first = policy->ids_first,
+		 end = first + (uint64_t)policy->ids_ranges * POLICY_IDS_STEP;
+	struct policy_place at = policy->ids_place.file
+	                                 ? policy->ids_place
+	                                 : (struct policy_place){policy->files[0], 1};
 	int r;
 
 	if (first % POLICY_IDS_STEP)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: ids_first is not a multiple of 65536", at.file, at.line);
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "%s:%u: ids_first is not a multiple of 65536", at.file, at.line);
 	if (end > POLICY_IDS_END_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: ids_first and ids_ranges reach beyond id 2147483647", at.file,
-		                 at.line);
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "%s:%u: ids_first and ids_ranges reach beyond id 2147483647",
+		                 at.file, at.line);
 	errno = 0;
 	if (getpwuid((uid_t)first))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "%s:%u: ids_first is the id of an account of this host", at.file,
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "%s:%u: ids_first is the id of an account of this host", at.file,
 		                 at.line);
 	if (!is_unknown(errno)) {
 		r = errno;

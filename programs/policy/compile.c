@@ -80,7 +80,10 @@ static int compiling_start(struct compiling *compiling)
 	policy->audit_user_bytes = UINT64_C(64) << 20;
 	policy->spares = 2;
 	policy->generation = 0xcbf29ce484222325; /* the start of FNV-1a */
-	return policy->runtime_dir && policy->keys_dir && policy->cgroup && policy->audit_dir && policy->files ? 0 : -ENOMEM;
+	return policy->runtime_dir && policy->keys_dir && policy->cgroup && policy->audit_dir &&
+	                       policy->files
+	               ? 0
+	               : -ENOMEM;
 }
 
 static int profile_defaults(struct policy_profile *profile)
@@ -95,7 +98,8 @@ static int profile_defaults(struct policy_profile *profile)
 	profile->hostname = strdup("sandbox");
 	profile->apparmor_profile = strdup("");
 	profile->selinux_type = strdup("yett_init_t");
-	return profile->hostname && profile->apparmor_profile && profile->selinux_type ? 0 : -ENOMEM;
+	return profile->hostname && profile->apparmor_profile && profile->selinux_type ? 0
+	                                                                               : -ENOMEM;
 }
 
 static int add_text(struct compiling *compiling, const struct compile_text *text)
@@ -104,7 +108,8 @@ static int add_text(struct compiling *compiling, const struct compile_text *text
 
 	policy->files[policy->files_count++] = text->name;
 	for (size_t i = 0; i < text->length; i++)
-		policy->generation = (policy->generation ^ (unsigned char)text->text[i]) * 0x100000001b3;
+		policy->generation =
+			(policy->generation ^ (unsigned char)text->text[i]) * 0x100000001b3;
 	return parse_text(compiling->parse, text->name, text->text, text->length, compiling->error);
 }
 
@@ -125,13 +130,16 @@ static int fill_profile(struct compiling *compiling, size_t index)
 		cfg_t *base = parse_find(compiling->parse, SETTINGS_PROFILE, extends->text);
 
 		if (!base)
-			return parse_refuse_title(compiling->parse, SETTINGS_PROFILE, extends->place, extends->text, compiling->error);
+			return parse_refuse_title(compiling->parse, SETTINGS_PROFILE,
+			                          extends->place, extends->text, compiling->error);
 		if (length == profiles)
-			return policy_refuse(extends->place, extends->text, "extends itself in the end", compiling->error);
+			return policy_refuse(extends->place, extends->text,
+			                     "extends itself in the end", compiling->error);
 		line[length] = base;
 	}
 	while (r == 0 && length > 0)
-		r = settings_fill(SETTINGS_PROFILE, line[--length], &compiled->profiles[index], compiling->error);
+		r = settings_fill(SETTINGS_PROFILE, line[--length], &compiled->profiles[index],
+		                  compiling->error);
 	return r;
 }
 
@@ -141,7 +149,8 @@ static int take_name(const struct compiling *compiling, cfg_t *section, char **r
 	const char *problem = settings_check_name(cfg_title(section));
 
 	if (problem)
-		return policy_refuse(parse_place(section), cfg_title(section), problem, compiling->error);
+		return policy_refuse(parse_place(section), cfg_title(section), problem,
+		                     compiling->error);
 	*ret_name = strdup(cfg_title(section));
 	return *ret_name ? 0 : -ENOMEM;
 }
@@ -167,7 +176,8 @@ static int add_profiles(struct compiling *compiling)
 	return r;
 }
 
-static int add_grant(struct compiling *compiling, enum settings_section_index kind, cfg_t *section, struct settings_grant *into)
+static int add_grant(struct compiling *compiling, enum settings_section_index kind, cfg_t *section,
+                     struct settings_grant *into)
 {
 	struct policy_grant *grant = &into->grant;
 	int r;
@@ -185,7 +195,8 @@ static int add_grant(struct compiling *compiling, enum settings_section_index ki
 		const char *name = grant->profiles.items[i];
 
 		if (strcmp(name, "*") != 0 && !parse_find(compiling->parse, SETTINGS_PROFILE, name))
-			r = parse_refuse_title(compiling->parse, SETTINGS_PROFILE, grant->profiles.places[i], name, compiling->error);
+			r = parse_refuse_title(compiling->parse, SETTINGS_PROFILE,
+			                       grant->profiles.places[i], name, compiling->error);
 	}
 	return r;
 }
@@ -194,7 +205,8 @@ static int add_grant(struct compiling *compiling, enum settings_section_index ki
 static int add_grants(struct compiling *compiling)
 {
 	struct compiled *compiled = compiling->compiled;
-	size_t grants = parse_count(compiling->parse, SETTINGS_GRANT), count = grants + parse_count(compiling->parse, SETTINGS_CEILING);
+	size_t grants = parse_count(compiling->parse, SETTINGS_GRANT),
+	       count = grants + parse_count(compiling->parse, SETTINGS_CEILING);
 	int r = 0;
 
 	compiled->grants = calloc(count + 1, sizeof *compiled->grants);
@@ -205,7 +217,9 @@ static int add_grants(struct compiling *compiling)
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		enum settings_section_index kind = i < grants ? SETTINGS_GRANT : SETTINGS_CEILING;
 
-		r = add_grant(compiling, kind, parse_section(compiling->parse, kind, i < grants ? i : i - grants), &compiled->grants[i]);
+		r = add_grant(compiling, kind,
+		              parse_section(compiling->parse, kind, i < grants ? i : i - grants),
+		              &compiled->grants[i]);
 	}
 	return r;
 }
@@ -226,11 +240,15 @@ static int compile_filters(struct settings_profile *written, struct yett_error *
 		.deny = names_of(&written->syscalls_deny),
 		.log = names_of(&written->syscalls_log),
 	};
-	int r = seccomp_compile(&spec, SECCOMP_COMMAND, &profile->command_filter, &profile->command_filter_count, error);
+	int r = seccomp_compile(&spec, SECCOMP_COMMAND, &profile->command_filter,
+	                        &profile->command_filter_count, error);
 
 	if (r == 0)
-		r = seccomp_compile(&spec, SECCOMP_INIT, &profile->init_filter, &profile->init_filter_count, error);
-	return r ? r : seccomp_compile(&spec, SECCOMP_BUILD, &profile->build_filter, &profile->build_filter_count, error);
+		r = seccomp_compile(&spec, SECCOMP_INIT, &profile->init_filter,
+		                    &profile->init_filter_count, error);
+	return r ? r
+	         : seccomp_compile(&spec, SECCOMP_BUILD, &profile->build_filter,
+	                           &profile->build_filter_count, error);
 }
 
 static bool same_list(const struct policy_list *a, const struct policy_list *b)
@@ -242,7 +260,8 @@ static bool same_list(const struct policy_list *a, const struct policy_list *b)
 	return same;
 }
 
-static int copy_filter(const struct sock_filter *filter, size_t count, struct sock_filter **ret_copy, size_t *ret_count)
+static int copy_filter(const struct sock_filter *filter, size_t count,
+                       struct sock_filter **ret_copy, size_t *ret_count)
 {
 	*ret_copy = calloc(count, sizeof *filter);
 	if (!*ret_copy)
@@ -252,7 +271,8 @@ static int copy_filter(const struct sock_filter *filter, size_t count, struct so
 	return 0;
 }
 
-/* Most profiles extend another one and leave its system calls as they are: compiling a filter takes a millisecond. */
+/* Most profiles extend another one and leave its system calls as they are: compiling a filter takes
+ * a millisecond. */
 static int add_filters(struct compiling *compiling)
 {
 	struct settings_profile *all = compiling->compiled->profiles;
@@ -262,7 +282,8 @@ static int add_filters(struct compiling *compiling)
 		struct policy_profile *profile = &all[i].profile;
 		size_t twin = 0;
 
-		while (all[twin].syscalls != all[i].syscalls || all[twin].profile.nested_userns != profile->nested_userns ||
+		while (all[twin].syscalls != all[i].syscalls ||
+		       all[twin].profile.nested_userns != profile->nested_userns ||
 		       all[twin].profile.perf_events != profile->perf_events ||
 		       !same_list(&all[twin].syscalls_allow, &all[i].syscalls_allow) ||
 		       !same_list(&all[twin].syscalls_deny, &all[i].syscalls_deny) ||
@@ -272,25 +293,29 @@ static int add_filters(struct compiling *compiling)
 			r = compile_filters(&all[i], compiling->error);
 			continue;
 		}
-		r = copy_filter(all[twin].profile.init_filter, all[twin].profile.init_filter_count, &profile->init_filter,
-		                &profile->init_filter_count);
+		r = copy_filter(all[twin].profile.init_filter, all[twin].profile.init_filter_count,
+		                &profile->init_filter, &profile->init_filter_count);
 		if (r == 0)
-			r = copy_filter(all[twin].profile.command_filter, all[twin].profile.command_filter_count, &profile->command_filter,
-			                &profile->command_filter_count);
+			r = copy_filter(all[twin].profile.command_filter,
+			                all[twin].profile.command_filter_count,
+			                &profile->command_filter, &profile->command_filter_count);
 		if (r == 0)
-			r = copy_filter(all[twin].profile.build_filter, all[twin].profile.build_filter_count, &profile->build_filter,
-			                &profile->build_filter_count);
+			r = copy_filter(all[twin].profile.build_filter,
+			                all[twin].profile.build_filter_count,
+			                &profile->build_filter, &profile->build_filter_count);
 	}
 	return r;
 }
 
-/* Whether anybody can have core files in a sandbox of the profile: a grant's ceiling counts for whatever it gives. */
+/* Whether anybody can have core files in a sandbox of the profile: a grant's ceiling counts for
+ * whatever it gives. */
 static bool gives_core_files(const struct policy *policy, const struct policy_profile *profile)
 {
 	bool gives = profile->limits.core_bytes != PLAN_CORE_NONE;
 
 	for (size_t i = 0; i < policy->grants_count; i++)
-		gives = gives || (!policy->grants[i].is_ceiling && policy->grants[i].limits_max.core_bytes > PLAN_CORE_NONE);
+		gives = gives || (!policy->grants[i].is_ceiling &&
+		                  policy->grants[i].limits_max.core_bytes > PLAN_CORE_NONE);
 	return gives;
 }
 
@@ -308,7 +333,8 @@ static uint32_t file_index(const struct policy *policy, const char *file)
 	return i;
 }
 
-/* Numbers the rules through the whole policy, from 1 on, so that each is known by its origin wherever it is copied to. */
+/* Numbers the rules through the whole policy, from 1 on, so that each is known by its origin
+ * wherever it is copied to. */
 static struct policy_rules number_rules(struct policy *policy, const struct settings_rules *rules)
 {
 	struct net_record *record = NULL;
@@ -319,17 +345,20 @@ static struct policy_rules number_rules(struct policy *policy, const struct sett
 		const struct policy_place *place = &rules->places[record->origin];
 
 		record->origin = (uint32_t)policy->rule_lines_count;
-		policy->rule_lines[policy->rule_lines_count++] = place->line | file_index(policy, place->file) << POLICY_RULE_LINE_BITS;
+		policy->rule_lines[policy->rule_lines_count++] =
+			place->line | file_index(policy, place->file) << POLICY_RULE_LINE_BITS;
 	}
 	return (struct policy_rules){rules->list, rules->list->size};
 }
 
-_Static_assert(POLICY_FILES_MAX <= 1 << (32 - POLICY_RULE_LINE_BITS), "a line's number is less than that of a file's bytes");
+_Static_assert(POLICY_FILES_MAX <= 1 << (32 - POLICY_RULE_LINE_BITS),
+               "a line's number is less than that of a file's bytes");
 
 /* Adds those that a proxy is about to what a profile denies: a network has both or none. */
 static int add_to_profile(const struct settings_rules *from, struct settings_profile *into)
 {
-	size_t used = into->deny.list ? into->deny.list->size : sizeof *into->deny.list, room = used + (from->list ? from->list->size : 0);
+	size_t used = into->deny.list ? into->deny.list->size : sizeof *into->deny.list,
+	       room = used + (from->list ? from->list->size : 0);
 	struct net_list *list = count_rules(from) > 0 ? realloc(into->deny.list, room) : NULL;
 	int r;
 
@@ -348,9 +377,11 @@ static int fill_proxy(struct compiled *compiled, struct yett_error *error)
 	int r = 0;
 
 	if (count_rules(&compiled->proxy) == 0)
-		return count_rules(&compiled->direct) == 0 ? 0
-		                                           : policy_refuse(compiled->direct.places[0], "no_proxy",
-		                                                           "goes around a network_proxy, and there is none", error);
+		return count_rules(&compiled->direct) == 0
+		               ? 0
+		               : policy_refuse(compiled->direct.places[0], "no_proxy",
+		                               "goes around a network_proxy, and there is none",
+		                               error);
 	(void)number_rules(&compiled->policy, &compiled->proxy);
 	(void)number_rules(&compiled->policy, &compiled->direct);
 	for (size_t i = 0; r == 0 && i < compiled->policy.profiles_count; i++) {
@@ -358,9 +389,10 @@ static int fill_proxy(struct compiled *compiled, struct yett_error *error)
 		if (r == 0)
 			r = add_to_profile(&compiled->direct, &compiled->profiles[i]);
 	}
-	return r == -E2BIG
-	               ? policy_refuse(compiled->proxy.places[0], "no_proxy", "has too many rules for what a profile denies besides", error)
-	               : r;
+	return r == -E2BIG ? policy_refuse(compiled->proxy.places[0], "no_proxy",
+	                                   "has too many rules for what a profile denies besides",
+	                                   error)
+	                   : r;
 }
 
 static int fill_rules(struct compiled *compiled, struct yett_error *error)
@@ -369,16 +401,20 @@ static int fill_rules(struct compiled *compiled, struct yett_error *error)
 	size_t count = count_rules(&compiled->proxy) + count_rules(&compiled->direct);
 
 	for (size_t i = 0; i < policy->profiles_count; i++)
-		count += count_rules(&compiled->profiles[i].allow) + count_rules(&compiled->profiles[i].deny);
+		count += count_rules(&compiled->profiles[i].allow) +
+		         count_rules(&compiled->profiles[i].deny);
 	for (size_t i = 0; i < policy->grants_count; i++)
-		count += count_rules(&compiled->grants[i].allow) + count_rules(&compiled->grants[i].deny);
+		count += count_rules(&compiled->grants[i].allow) +
+		         count_rules(&compiled->grants[i].deny);
 	policy->rule_lines = calloc(count + 1, sizeof *policy->rule_lines);
 	if (!policy->rule_lines)
 		return -ENOMEM;
 	policy->rule_lines_count = 1; /* 0 is no rule's */
 	for (size_t i = 0; i < policy->profiles_count; i++) {
-		compiled->profiles[i].profile.allow = number_rules(policy, &compiled->profiles[i].allow);
-		compiled->profiles[i].profile.deny = number_rules(policy, &compiled->profiles[i].deny);
+		compiled->profiles[i].profile.allow =
+			number_rules(policy, &compiled->profiles[i].allow);
+		compiled->profiles[i].profile.deny =
+			number_rules(policy, &compiled->profiles[i].deny);
 	}
 	for (size_t i = 0; i < policy->grants_count; i++) {
 		compiled->grants[i].grant.allow = number_rules(policy, &compiled->grants[i].allow);
@@ -402,8 +438,10 @@ static int fill_record(struct compiled *compiled, struct yett_error *error)
 	compiled->policy.record = any;
 	if (!any || compiled->policy.audit != POLICY_AUDIT_OFF)
 		return 0;
-	return policy_refuse(place, "record", "needs the audit, which is off: set audit to best_effort or required in the helper section",
-	                     error);
+	return policy_refuse(
+		place, "record",
+		"needs the audit, which is off: set audit to best_effort or required in the helper section",
+		error);
 }
 
 /* The tables of the policy itself, which hold nothing that only the compiler needs. */
@@ -457,11 +495,13 @@ static int add_origins(const struct compiling *compiling)
 	if (!origins->items || !origins->places)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < helper->count; i++)
-		r = add_origin(origins, parse_section(compiling->parse, SETTINGS_HELPER, 0), helper->keys[i].name);
+		r = add_origin(origins, parse_section(compiling->parse, SETTINGS_HELPER, 0),
+		               helper->keys[i].name);
 	return r;
 }
 
-int compile(const struct compile_text *texts, size_t count, struct compiled **ret_compiled, struct yett_error *error)
+int compile(const struct compile_text *texts, size_t count, struct compiled **ret_compiled,
+            struct yett_error *error)
 {
 	_cleanup_(compiling_clear) struct compiling compiling = {.error = error};
 	int r = compiling_start(&compiling);
@@ -469,7 +509,9 @@ int compile(const struct compile_text *texts, size_t count, struct compiled **re
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = add_text(&compiling, &texts[i]);
 	if (r == 0)
-		r = settings_fill(SETTINGS_HELPER, parse_section(compiling.parse, SETTINGS_HELPER, 0), compiling.compiled, error);
+		r = settings_fill(SETTINGS_HELPER,
+		                  parse_section(compiling.parse, SETTINGS_HELPER, 0),
+		                  compiling.compiled, error);
 	if (r == 0)
 		r = add_origins(&compiling);
 	if (r == 0)

@@ -13,7 +13,8 @@
 #define TICKS_MAX   10
 #define TICK_MS     4 /* in which the kernel's clock, by which it stamps changes, goes on: 1 to 10 */
 
-/* Whether any change from now on will show. One in the tick of the last change has the same time. */
+/* Whether any change from now on will show. One in the tick of the last change has the same time.
+ */
 static bool look_at(int directory, struct policy *policy)
 {
 	struct timespec now;
@@ -24,7 +25,8 @@ static bool look_at(int directory, struct policy *policy)
 			return false;
 		policy->keys_inode = st.st_ino;
 		policy->keys_changed = st.st_ctim;
-		if (now.tv_sec > st.st_ctim.tv_sec || (now.tv_sec == st.st_ctim.tv_sec && now.tv_nsec > st.st_ctim.tv_nsec))
+		if (now.tv_sec > st.st_ctim.tv_sec ||
+		    (now.tv_sec == st.st_ctim.tv_sec && now.tv_nsec > st.st_ctim.tv_nsec))
 			return true;
 		(void)poll(NULL, 0, TICK_MS);
 	}
@@ -54,16 +56,19 @@ static bool add_text(struct policy *policy, const char *text, size_t length, con
 
 		next = end + (end < text + length);
 		/* Whether it is the line that it begins as: how one ends is said there. */
-		if (key_line_is_in(at, (size_t)(end - at), at) && memcmp(at, KEY_LINE_PREFIX, prefix) == 0 && !add_line(policy, at, file))
+		if (key_line_is_in(at, (size_t)(end - at), at) &&
+		    memcmp(at, KEY_LINE_PREFIX, prefix) == 0 && !add_line(policy, at, file))
 			return false;
 	}
 	return true;
 }
 
-/* One of others is in the table as well: whether it counts is for the monitor to say, when it is looked for. */
+/* One of others is in the table as well: whether it counts is for the monitor to say, when it is
+ * looked for. */
 static bool add_file(struct policy *policy, int directory, const char *file)
 {
-	_cleanup_fd_ int fd = openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	_cleanup_fd_ int fd =
+		openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	char text[KEY_FILE_MAX];
 	struct stat st;
 	ssize_t n;
@@ -85,7 +90,8 @@ static bool add_files(struct policy *policy, int directory)
 
 	for (struct dirent *entry; is_read && (errno = 0, entry = readdir(entries));)
 		is_read = !key_line_principal(entry->d_name, principal) ||
-		          (clock_now_ms() < deadline_ms && add_file(policy, directory, entry->d_name));
+		          (clock_now_ms() < deadline_ms &&
+		           add_file(policy, directory, entry->d_name));
 	return is_read && errno == 0;
 }
 
@@ -96,7 +102,8 @@ static int compare_lines(const void *a, const void *b)
 	return memcmp(one->line, other->line, sizeof one->line) ?: strcmp(one->file, other->file);
 }
 
-/* A line that is twice in a file is once in the table. Whether none is in two files, where each of them would have to be looked into. */
+/* A line that is twice in a file is once in the table. Whether none is in two files, where each of
+ * them would have to be looked into. */
 static bool sort(struct policy *policy)
 {
 	struct policy_enrolled *entries = policy->enrolled;
@@ -107,7 +114,8 @@ static bool sort(struct policy *policy)
 		return true;
 	qsort(entries, policy->enrolled_count, sizeof *entries, compare_lines);
 	for (size_t i = 1; i < policy->enrolled_count; i++) {
-		is_single = is_single && (memcmp(entries[kept].line, entries[i].line, sizeof entries->line) != 0 ||
+		is_single = is_single && (memcmp(entries[kept].line, entries[i].line,
+		                                 sizeof entries->line) != 0 ||
 		                          strcmp(entries[kept].file, entries[i].file) == 0);
 		if (compare_lines(&entries[kept], &entries[i]) == 0)
 			free(entries[i].file);
@@ -120,7 +128,8 @@ static bool sort(struct policy *policy)
 
 void enrolled_read(struct policy *policy)
 {
-	_cleanup_fd_ int fd = open(policy->keys_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	_cleanup_fd_ int fd =
+		open(policy->keys_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	policy->enrolled = fd < 0 ? NULL : calloc(ENTRIES_MAX, sizeof *policy->enrolled);
 	if (!policy->enrolled || !look_at(fd, policy) || !add_files(policy, fd) || !sort(policy))

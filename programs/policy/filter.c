@@ -1,8 +1,9 @@
 /*
  * See filter.h. In yett-policy, without privilege; pure.
  *
- * The program is written from its end to its beginning, so that whatever jumps knows where to. A position stands for
- * what the program says from there on; a jump names two of them, and nothing but a load runs on into what follows it.
+ * The program is written from its end to its beginning, so that whatever jumps knows where to. A
+ * position stands for what the program says from there on; a jump names two of them, and nothing
+ * but a load runs on into what follows it.
  */
 #include "programs/policy/filter.h"
 
@@ -16,7 +17,8 @@
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the halves of an argument are the other way round there"
 #endif
-#define LOW_HALF(index)  ((uint32_t)(offsetof(struct seccomp_data, args) + (index) * sizeof(uint64_t)))
+#define LOW_HALF(index) \
+	((uint32_t)(offsetof(struct seccomp_data, args) + (index) * sizeof(uint64_t)))
 #define HIGH_HALF(index) (LOW_HALF(index) + 4)
 
 struct range {
@@ -52,16 +54,19 @@ static size_t push_answer(struct emitter *emitter, uint32_t action)
 
 static size_t push_goto(struct emitter *emitter, size_t target)
 {
-	return push(emitter, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(target - emitter->first)));
+	return push(emitter, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA,
+	                                                  (uint32_t)(target - emitter->first)));
 }
 
-static size_t push_jump(struct emitter *emitter, uint16_t comparison, uint32_t k, size_t yes, size_t no)
+static size_t push_jump(struct emitter *emitter, uint16_t comparison, uint32_t k, size_t yes,
+                        size_t no)
 {
 	if (yes - emitter->first > REACH)
 		yes = push_goto(emitter, yes);
 	if (no - emitter->first > REACH)
 		no = push_goto(emitter, no);
-	return push(emitter, (struct sock_filter)BPF_JUMP(BPF_JMP | comparison | BPF_K, k, (uint8_t)(yes - emitter->first),
+	return push(emitter, (struct sock_filter)BPF_JUMP(BPF_JMP | comparison | BPF_K, k,
+	                                                  (uint8_t)(yes - emitter->first),
 	                                                  (uint8_t)(no - emitter->first)));
 }
 
@@ -78,7 +83,8 @@ static bool is_bits(const struct seccomp_argument *argument)
 }
 
 /* Compares the low half that has been loaded. */
-static size_t push_comparison(struct emitter *emitter, const struct seccomp_argument *argument, size_t yes, size_t no)
+static size_t push_comparison(struct emitter *emitter, const struct seccomp_argument *argument,
+                              size_t yes, size_t no)
 {
 	size_t position;
 
@@ -91,17 +97,20 @@ static size_t push_comparison(struct emitter *emitter, const struct seccomp_argu
 		position = push_jump(emitter, BPF_JGE, argument->first, position, no);
 	}
 	if (argument->mask != UINT32_MAX)
-		position = push(emitter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, argument->mask));
+		position = push(emitter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
+		                                                      argument->mask));
 	return position;
 }
 
-static size_t push_argument(struct emitter *emitter, const struct seccomp_argument *argument, bool is_loaded, size_t yes, size_t no)
+static size_t push_argument(struct emitter *emitter, const struct seccomp_argument *argument,
+                            bool is_loaded, size_t yes, size_t no)
 {
 	size_t position;
 
 	if (argument->mask) {
 		position = push_comparison(emitter, argument, yes, no);
-		return is_loaded ? position : push_load(emitter, LOW_HALF(argument->index), position);
+		return is_loaded ? position
+		                 : push_load(emitter, LOW_HALF(argument->index), position);
 	}
 	position = push_jump(emitter, BPF_JGT, argument->last, yes, no);
 	position = push_load(emitter, LOW_HALF(argument->index), position);
@@ -114,15 +123,18 @@ static bool is_loaded_by(const struct seccomp_rule *before, const struct seccomp
 {
 	const struct seccomp_argument *a = before->arguments, *b = rule->arguments;
 
-	return before->arguments_count == 1 && a->index == b->index && b->mask && (a->mask == UINT32_MAX || is_bits(a));
+	return before->arguments_count == 1 && a->index == b->index && b->mask &&
+	       (a->mask == UINT32_MAX || is_bits(a));
 }
 
-static size_t push_rule(struct emitter *emitter, const struct seccomp_rule *rule, bool is_loaded, size_t next)
+static size_t push_rule(struct emitter *emitter, const struct seccomp_rule *rule, bool is_loaded,
+                        size_t next)
 {
 	size_t position = push_answer(emitter, seccomp_rule_action(rule));
 
 	for (unsigned i = rule->arguments_count; i-- > 0;)
-		position = push_argument(emitter, &rule->arguments[i], is_loaded && i == 0, position, next);
+		position = push_argument(emitter, &rule->arguments[i], is_loaded && i == 0,
+		                         position, next);
 	return position;
 }
 
@@ -136,11 +148,15 @@ static void find_ranges(struct emitter *emitter, const struct filter_verdict *ot
 	struct range *range = emitter->ranges;
 
 	for (uint32_t number = 0; number <= FILTER_NUMBERS; number++) {
-		*range = (struct range){number, number < FILTER_NUMBERS ? &emitter->filter->verdicts[number] : otherwise, 0};
+		*range = (struct range){number,
+		                        number < FILTER_NUMBERS ? &emitter->filter->verdicts[number]
+		                                                : otherwise,
+		                        0};
 		if (number == 0 || !is_same(range - 1, range))
 			range++;
 	}
-	range->first = range[-1].first + 1; /* the numbers above are not in use, and so have no weight */
+	range->first =
+		range[-1].first + 1; /* the numbers above are not in use, and so have no weight */
 	emitter->ranges_count = (size_t)(range - emitter->ranges);
 }
 
@@ -149,7 +165,8 @@ static bool has_tail(const struct range *range, const struct range *tail)
 {
 	uint64_t rules = tail->verdict->rules;
 
-	return range->verdict->action == tail->verdict->action && rules && (range->verdict->rules & -(rules & -rules)) == rules;
+	return range->verdict->action == tail->verdict->action && rules &&
+	       (range->verdict->rules & -(rules & -rules)) == rules;
 }
 
 /* The longest tail of `range` that has been written; NULL: none. */
@@ -157,8 +174,10 @@ static const struct range *find_tail(const struct emitter *emitter, const struct
 {
 	const struct range *longest = NULL;
 
-	for (const struct range *other = emitter->ranges; other < emitter->ranges + emitter->ranges_count; other++)
-		if (other->position && has_tail(range, other) && (!longest || has_tail(other, longest)))
+	for (const struct range *other = emitter->ranges;
+	     other < emitter->ranges + emitter->ranges_count; other++)
+		if (other->position && has_tail(range, other) &&
+		    (!longest || has_tail(other, longest)))
 			longest = other;
 	return longest;
 }
@@ -185,14 +204,16 @@ static size_t push_rules(struct emitter *emitter, const struct range *range)
 static void push_verdicts(struct emitter *emitter)
 {
 	for (int count = 1; count <= SECCOMP_RULES_MAX; count++)
-		for (struct range *range = emitter->ranges; range < emitter->ranges + emitter->ranges_count; range++)
+		for (struct range *range = emitter->ranges;
+		     range < emitter->ranges + emitter->ranges_count; range++)
 			if (__builtin_popcountll(range->verdict->rules) == count)
 				range->position = push_rules(emitter, range);
 }
 
 static size_t push_range(struct emitter *emitter, const struct range *range)
 {
-	return range->verdict->rules ? range->position : push_answer(emitter, range->verdict->action);
+	return range->verdict->rules ? range->position
+	                             : push_answer(emitter, range->verdict->action);
 }
 
 /* Whether one comparison for equality can tell the three ranges apart. */
@@ -201,16 +222,19 @@ static bool is_triple(const struct range *ranges)
 	return is_same(&ranges[0], &ranges[2]) && ranges[2].first - ranges[1].first == 1;
 }
 
-/* The range before which the numbers divide most evenly, but not within a triple if that can be helped. */
+/* The range before which the numbers divide most evenly, but not within a triple if that can be
+ * helped. */
 static size_t find_middle(const struct range *ranges, size_t count)
 {
 	size_t middle = 0;
 	uint32_t least = UINT32_MAX;
 
 	for (size_t i = 1; i < count; i++) {
-		bool splits = (i + 1 < count && is_triple(&ranges[i - 1])) || (i > 1 && is_triple(&ranges[i - 2]));
+		bool splits = (i + 1 < count && is_triple(&ranges[i - 1])) ||
+		              (i > 1 && is_triple(&ranges[i - 2]));
 		uint32_t twice = 2 * ranges[i].first, ends = ranges[0].first + ranges[count].first;
-		uint32_t uneven = (twice > ends ? twice - ends : ends - twice) + (splits ? 4 * FILTER_NUMBERS : 0);
+		uint32_t uneven = (twice > ends ? twice - ends : ends - twice) +
+		                  (splits ? 4 * FILTER_NUMBERS : 0);
 
 		if (uneven < least) {
 			least = uneven;

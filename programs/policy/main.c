@@ -1,12 +1,13 @@
 /*
- * yett-policy: compiles the texts of policy files into one image for the helper, in the memfd that is descriptor 0. Its arguments
- * are "FD:NAME" of each file; none stands for the built-in policy.
+ * yett-policy: compiles the texts of policy files into one image for the helper, in the memfd that
+ * is descriptor 0. Its arguments are "FD:NAME" of each file; none stands for the built-in policy.
  *
- * Theory of operation: the text is root's own, but libConfuse, libseccomp and the modules of NSS are much code to run
- * with root's privilege. So the process gives up everything else in numbered stages before it reads its first byte, and
- * keeps the view of the file system, which NSS needs; by it, it also reads the keys that are enrolled, as anybody can. The helper believes
- * none of the image's offsets and counts; what the policy says is this program's word. Starts as root, or as the caller where that is
- * nobody else; a stage's number is its exit status when the stage fails.
+ * Theory of operation: the text is root's own, but libConfuse, libseccomp and the modules of NSS
+ * are much code to run with root's privilege. So the process gives up everything else in numbered
+ * stages before it reads its first byte, and keeps the view of the file system, which NSS needs; by
+ * it, it also reads the keys that are enrolled, as anybody can. The helper believes none of the
+ * image's offsets and counts; what the policy says is this program's word. Starts as root, or as
+ * the caller where that is nobody else; a stage's number is its exit status when the stage fails.
  */
 #include "base/escape.h"
 #include "helper/privilege/lockdown.h"
@@ -73,7 +74,8 @@ static void close_others(const struct input *input)
 	fd_close_except(input->fds, input->count);
 }
 
-/* No process, no core (1: core(5)), no file but the image grows; descriptors and memory for NSS, whose modules may map large caches. */
+/* No process, no core (1: core(5)), no file but the image grows; descriptors and memory for NSS,
+ * whose modules may map large caches. */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -115,9 +117,11 @@ static int read_text(int fd, struct compile_text *text, struct yett_error *error
 		text->length += n > 0 ? (size_t)n : 0;
 	}
 	if (n < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s", ESCAPE(text->name), strerror(errno));
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s",
+		                 ESCAPE(text->name), strerror(errno));
 	if (text->length > FILE_SIZE_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s is larger than 1 MiB", ESCAPE(text->name));
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s is larger than 1 MiB",
+		                 ESCAPE(text->name));
 	return 0;
 }
 
@@ -130,7 +134,8 @@ static int read_texts(struct input *input, struct yett_error *error)
 		static char name[] = "built-in";
 		char *text = strdup(policy_builtin_text);
 
-		input->texts[input->count++] = (struct compile_text){name, text, text ? strlen(text) : 0};
+		input->texts[input->count++] =
+			(struct compile_text){name, text, text ? strlen(text) : 0};
 		return text ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; r == 0 && i < input->count; i++)
@@ -154,7 +159,8 @@ int main(int argc, char **argv)
 	if (r == 0 && !is_builtin) /* that one's image may be another host's */
 		enrolled_read(&compiled->policy);
 	if (r < 0 && r != -ENOMEM)
-		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "the policy cannot be compiled: %s", strerror(-r));
+		r = error_set(&error, YETT_E_INVALID_REQUEST, 0,
+		              "the policy cannot be compiled: %s", strerror(-r));
 	r = image_write(STDIN_FILENO, r, compiled ? &compiled->policy : NULL, &error);
 	if (r == -E2BIG) {
 		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "the policy is too large");

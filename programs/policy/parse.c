@@ -1,10 +1,10 @@
 /*
- * See parse.h. Two passes: parse_clean() refuses what libConfuse would let pass and blanks the comments (its lexer
- * miscounts the lines after them); then libConfuse reads the rest. Every value is a CFGT_PTR made by parse_take(), so
- * that it keeps its line.
+ * See parse.h. Two passes: parse_clean() refuses what libConfuse would let pass and blanks the
+ * comments (its lexer miscounts the lines after them); then libConfuse reads the rest. Every value
+ * is a CFGT_PTR made by parse_take(), so that it keeps its line.
  *
- * libConfuse compares the title of a section with that of every one before it, so that it is left with one at a time: parse_keep() takes
- * each as soon as it is read, and finds its title in a tree.
+ * libConfuse compares the title of a section with that of every one before it, so that it is left
+ * with one at a time: parse_keep() takes each as soon as it is read, and finds its title in a tree.
  */
 #include "programs/policy/parse.h"
 #include "base/escape.h"
@@ -40,7 +40,8 @@ struct parse_pass {
 	struct parse *parse;
 	const char *file;
 	struct yett_error *error;
-	const char *again;          /* a key that is set once more, whose next value says where; NULL: none */
+	const char
+		*again; /* a key that is set once more, whose next value says where; NULL: none */
 	struct policy_place before; /* where it was set before */
 	bool failed;
 };
@@ -55,13 +56,16 @@ static const char *text_problem(const char *text, size_t at, size_t length)
 		return "a backslash has no meaning in a policy";
 	if (text[at] == '$' && at + 1 < length && text[at + 1] == '{')
 		return "${...} is not replaced in a policy";
-	return (unsigned char)text[at] < ' ' || text[at] == 0x7f ? "a text ends on its line and holds no control characters" : NULL;
+	return (unsigned char)text[at] < ' ' || text[at] == 0x7f
+	               ? "a text ends on its line and holds no control characters"
+	               : NULL;
 }
 
 /* The same for one outside quotes; `last` is the one before it that is no blank. */
 static const char *plain_problem(const char *text, size_t at, size_t length, char last)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:% \t\n\"#{},=+";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:% \t\n\"#{},=+";
 
 	if (!text[at] || !strchr(allowed, text[at]))
 		return "this character needs quotes around its text";
@@ -85,7 +89,8 @@ static int parse_clean(const char *file, char *text, size_t length, struct yett_
 			is_comment = text[i] != '\n';
 			text[i] = is_comment ? ' ' : '\n';
 		}
-		problem = is_text ? text_problem(text, i, length) : plain_problem(text, i, length, last);
+		problem = is_text ? text_problem(text, i, length)
+		                  : plain_problem(text, i, length, last);
 		line += text[i] == '\n' && !problem;
 		if (text[i] == '"')
 			is_text = !is_text;
@@ -108,14 +113,17 @@ static int parse_clean(const char *file, char *text, size_t length, struct yett_
 		line = is_text ? line : opened;
 		problem = is_text ? "the text does not end" : "the '{' of this line is not closed";
 	}
-	return problem ? error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: %s", file, line, problem) : 0;
+	return problem ? error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: %s", file, line,
+	                           problem)
+	               : 0;
 }
 
 /* Keeps the first error: later ones follow from it. */
 static void parse_fail(struct policy_place place, const char *what)
 {
 	if (!parse_pass->failed)
-		(void)error_set(parse_pass->error, YETT_E_INVALID_REQUEST, 0, "%s:%u: %s", place.file, place.line, ESCAPE(what));
+		(void)error_set(parse_pass->error, YETT_E_INVALID_REQUEST, 0, "%s:%u: %s",
+		                place.file, place.line, ESCAPE(what));
 	parse_pass->failed = true;
 }
 
@@ -128,7 +136,8 @@ static const struct settings_section *find_section(const char *name)
 }
 
 /* What may stand where `cfg` is: the keys of a section, or the sections. How many. */
-static size_t list_names(const struct settings_section *section, const char *names[SETTINGS_KEYS_MAX])
+static size_t list_names(const struct settings_section *section,
+                         const char *names[SETTINGS_KEYS_MAX])
 {
 	size_t count = section ? section->count : SETTINGS_SECTIONS;
 
@@ -150,12 +159,16 @@ static const char *find_owner(const char *key)
 static void explain_unknown(const cfg_t *cfg, const char *name, char *out, size_t size)
 {
 	const struct settings_section *section = find_section(cfg->name);
-	const char *names[SETTINGS_KEYS_MAX], *near = near_word(name, names, list_names(section, names)), *owner = find_owner(name);
-	size_t used = (size_t)(section ? snprintf(out, size, "%s has no key `%.64s`", section->name, name)
-	                               : snprintf(out, size, "there is no section `%.64s`", name));
+	const char *names[SETTINGS_KEYS_MAX],
+		*near = near_word(name, names, list_names(section, names)),
+		*owner = find_owner(name);
+	size_t used =
+		(size_t)(section ? snprintf(out, size, "%s has no key `%.64s`", section->name, name)
+	                         : snprintf(out, size, "there is no section `%.64s`", name));
 
 	if (owner)
-		(void)snprintf(out + used, size - used, section ? ": it is a key of %s" : ": it is a key, of %s { }", owner);
+		(void)snprintf(out + used, size - used,
+		               section ? ": it is a key of %s" : ": it is a key, of %s { }", owner);
 	else if (near)
 		(void)snprintf(out + used, size - used, ": did you mean %s?", near);
 }
@@ -176,14 +189,16 @@ static void _printf_(2, 0) parse_report(cfg_t *cfg, const char *format, va_list 
 
 static void fail_of_two(const char *key, struct policy_place first, struct policy_place second)
 {
-	size_t length = strlen(second.file), cut = length > PLACE_SHOWN_MAX ? length - PLACE_SHOWN_MAX : 0;
+	size_t length = strlen(second.file),
+	       cut = length > PLACE_SHOWN_MAX ? length - PLACE_SHOWN_MAX : 0;
 	char what[ESCAPE_SIZE];
 
 	if (first.file == second.file)
-		(void)snprintf(what, sizeof what, "%s is set here, and again in line %u", key, second.line);
-	else
-		(void)snprintf(what, sizeof what, "%s is set here, and again by %s%s:%u", key, cut ? "…" : "", second.file + cut,
+		(void)snprintf(what, sizeof what, "%s is set here, and again in line %u", key,
 		               second.line);
+	else
+		(void)snprintf(what, sizeof what, "%s is set here, and again by %s%s:%u", key,
+		               cut ? "…" : "", second.file + cut, second.line);
 	parse_fail(first, what);
 }
 
@@ -210,7 +225,8 @@ static int parse_take(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *result
 	return 0;
 }
 
-/* libConfuse drops values while it parses only because their key is set again, by what it takes next; or they are of parse_merge(). */
+/* libConfuse drops values while it parses only because their key is set again, by what it takes
+ * next; or they are of parse_merge(). */
 static void parse_drop(void *pointer)
 {
 	struct parse_value *value = pointer;
@@ -245,7 +261,9 @@ static int parse_compare_titles(const void *a, const void *b)
 static int parse_kept_add(struct parse_kept *kept, cfg_t *section)
 {
 	size_t room = kept->count < kept->room ? kept->room : 2 * kept->room + PARSE_ROOM_MIN;
-	cfg_t **sections = room > kept->room ? reallocarray(kept->sections, room, sizeof *sections) : kept->sections, **found;
+	cfg_t **sections = room > kept->room ? reallocarray(kept->sections, room, sizeof *sections)
+	                                     : kept->sections,
+	      **found;
 
 	if (!sections)
 		return -ENOMEM;
@@ -269,7 +287,8 @@ static enum settings_section_index parse_kind(const char *name)
 	return kind;
 }
 
-/* The values of a key go to `into`, where nothing is left for libConfuse to drop when it meets the section again. */
+/* The values of a key go to `into`, where nothing is left for libConfuse to drop when it meets the
+ * section again. */
 static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
 {
 	cfg_opt_t *from = cfg_getopt(section, key), *to = cfg_getopt(into, key);
@@ -278,7 +297,8 @@ static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
 	cfg_value_t **values = to->values;
 	unsigned count = to->nvalues;
 
-	if (!value || value->is_inherited) /* the latter was replaced before, and is not written here */
+	if (!value ||
+	    value->is_inherited) /* the latter was replaced before, and is not written here */
 		return 0;
 	if (old && !old->is_inherited && (old->is_list || old->place.file == value->place.file)) {
 		fail_of_two(key, old->place, value->place);
@@ -299,7 +319,8 @@ static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
 static int parse_merge(cfg_t *cfg, cfg_opt_t *option)
 {
 	const struct settings_section *table = &settings_sections[parse_kind(option->name)];
-	cfg_t *section = option->values[0]->section, *into = cfg_getsec(parse_pass->parse->once, table->name);
+	cfg_t *section = option->values[0]->section,
+	      *into = cfg_getsec(parse_pass->parse->once, table->name);
 	int r = 0;
 
 	(void)cfg;
@@ -308,7 +329,8 @@ static int parse_merge(cfg_t *cfg, cfg_opt_t *option)
 	return r;
 }
 
-/* Called behind the '}' of a section with a title, which is then the only one that libConfuse has of its kind. */
+/* Called behind the '}' of a section with a title, which is then the only one that libConfuse has
+ * of its kind. */
 static int parse_keep(cfg_t *cfg, cfg_opt_t *option)
 {
 	cfg_value_t *last = option->values[cfg_opt_size(option) - 1];
@@ -317,8 +339,11 @@ static int parse_keep(cfg_t *cfg, cfg_opt_t *option)
 
 	(void)cfg;
 	if (r == -EEXIST) {
-		(void)snprintf(what, sizeof what, "%s `%.64s`", option->name, cfg_title(last->section));
-		fail_of_two(what, parse_place(parse_find(parse_pass->parse, parse_kind(option->name), cfg_title(last->section))),
+		(void)snprintf(what, sizeof what, "%s `%.64s`", option->name,
+		               cfg_title(last->section));
+		fail_of_two(what,
+		            parse_place(parse_find(parse_pass->parse, parse_kind(option->name),
+		                                   cfg_title(last->section))),
 		            parse_place(last->section));
 	}
 	if (r < 0)
@@ -330,14 +355,17 @@ static int parse_keep(cfg_t *cfg, cfg_opt_t *option)
 /* libConfuse copies the options, so that they need to live for this call only. */
 static cfg_t *parse_new_root(void)
 {
-	cfg_opt_t options[SETTINGS_SECTIONS][SETTINGS_KEYS_MAX + 2] = {0}, sections[SETTINGS_SECTIONS + 1] = {0};
+	cfg_opt_t options[SETTINGS_SECTIONS][SETTINGS_KEYS_MAX + 2] = {0},
+								 sections[SETTINGS_SECTIONS + 1] = {
+									 0};
 
 	for (size_t i = 0; i < SETTINGS_SECTIONS; i++) {
 		const struct settings_section *section = &settings_sections[i];
 
 		for (size_t k = 0; k < section->count; k++)
-			options[i][k] = parse_option(section->keys[k].name, settings_is_list(section->keys[k].kind),
-			                             i == SETTINGS_PROFILE && settings_is_list(section->keys[k].kind));
+			options[i][k] = parse_option(
+				section->keys[k].name, settings_is_list(section->keys[k].kind),
+				i == SETTINGS_PROFILE && settings_is_list(section->keys[k].kind));
 		options[i][section->count] = parse_option(PARSE_MARK, true, true);
 		sections[i] = (cfg_opt_t)CFG_SEC(section->name, options[i], section->flags);
 		sections[i].validcb = section->flags & CFGF_TITLE ? parse_keep : parse_merge;
@@ -381,7 +409,8 @@ struct parse *parse_new(void)
 	return NULL;
 }
 
-int parse_text(struct parse *parse, const char *file, char *text, size_t length, struct yett_error *error)
+int parse_text(struct parse *parse, const char *file, char *text, size_t length,
+               struct yett_error *error)
 {
 	struct parse_pass pass = {.parse = parse, .file = file, .error = error};
 	int r = parse_clean(file, text, length, error);
@@ -399,7 +428,8 @@ int parse_text(struct parse *parse, const char *file, char *text, size_t length,
 	(void)fclose(stream);
 	if (pass.failed)
 		return YETT_E_INVALID_REQUEST;
-	return r == CFG_SUCCESS ? 0 : -ENOMEM; /* the only failure that libConfuse does not report */
+	return r == CFG_SUCCESS ? 0
+	                        : -ENOMEM; /* the only failure that libConfuse does not report */
 }
 
 size_t parse_count(const struct parse *parse, enum settings_section_index kind)
@@ -416,14 +446,15 @@ cfg_t *parse_section(const struct parse *parse, enum settings_section_index kind
 
 cfg_t *parse_find(const struct parse *parse, enum settings_section_index kind, const char *title)
 {
-	cfg_t wanted = {.title = (char *)(uintptr_t)title}, **found; /* not const in libConfuse's type; only compared */
+	cfg_t wanted = {.title = (char *)(uintptr_t)title},
+	      **found; /* not const in libConfuse's type; only compared */
 
 	found = tfind(&wanted, &parse->kept[kind].titles, parse_compare_titles);
 	return found ? *found : NULL;
 }
 
-int parse_refuse_title(const struct parse *parse, enum settings_section_index kind, struct policy_place place, const char *title,
-                       struct yett_error *error)
+int parse_refuse_title(const struct parse *parse, enum settings_section_index kind,
+                       struct policy_place place, const char *title, struct yett_error *error)
 {
 	const struct parse_kept *kept = &parse->kept[kind];
 	_cleanup_free_ const char **titles = calloc(kept->count + 1, sizeof *titles);

@@ -1,8 +1,8 @@
 /*
  * See seccomp.h. In yett-policy, without privilege, on names from the policy only.
  *
- * libseccomp knows the names. The tables and the policy's lists become a verdict for each number, each list overriding
- * those before it, and filter.c makes the program of them.
+ * libseccomp knows the names. The tables and the policy's lists become a verdict for each number,
+ * each list overriding those before it, and filter.c makes the program of them.
  */
 #include "programs/policy/seccomp.h"
 
@@ -17,7 +17,8 @@
 #define SECCOMP_BUILD_OTHERWISE (SECCOMP_RET_ERRNO | ENOSYS)
 #endif
 
-/* The number of a call: negative where this architecture lacks it, __NR_SCMP_ERROR where nobody knows the name. */
+/* The number of a call: negative where this architecture lacks it, __NR_SCMP_ERROR where nobody
+ * knows the name. */
 static int call_number(const char *name)
 {
 	int number = seccomp_syscall_resolve_name(name);
@@ -102,7 +103,8 @@ static void add_rule(struct filter *filter, const struct seccomp_spec *spec, siz
 	char name[NAME_MAX_LENGTH];
 
 	while (next_name(&list, name)) {
-		struct filter_verdict *verdict = is_allowed(spec, name) ? NULL : verdict_of(filter, name);
+		struct filter_verdict *verdict =
+			is_allowed(spec, name) ? NULL : verdict_of(filter, name);
 
 		if (verdict && rule->arguments_count > 0)
 			verdict->rules |= 1ULL << index;
@@ -121,11 +123,13 @@ static bool is_of_init(const char *name)
 }
 
 /* Each denied call is refused by one filter: that of init, if init can do without it. */
-static void judge_denied(struct filter *filter, const struct seccomp_spec *spec, enum seccomp_role role)
+static void judge_denied(struct filter *filter, const struct seccomp_spec *spec,
+                         enum seccomp_role role)
 {
 	for (size_t i = 0; i < spec->deny.count; i++)
 		if (is_of_init(spec->deny.names[i]) == (role == SECCOMP_COMMAND))
-			judge(filter, spec->deny.names[i], role == SECCOMP_INIT ? SECCOMP_FORBIDDEN : SECCOMP_RET_ERRNO | EPERM);
+			judge(filter, spec->deny.names[i],
+			      role == SECCOMP_INIT ? SECCOMP_FORBIDDEN : SECCOMP_RET_ERRNO | EPERM);
 }
 
 static void judge_held(struct filter *filter, const struct seccomp_spec *spec)
@@ -156,7 +160,8 @@ static void judge_init(struct filter *filter, const struct seccomp_spec *spec)
 	judge_denied(filter, spec, SECCOMP_INIT);
 }
 
-/* What commands do not inherit from init: logged calls are logged; its own calls go, unless allowed; denied calls go. */
+/* What commands do not inherit from init: logged calls are logged; its own calls go, unless
+ * allowed; denied calls go. */
 static void judge_command(struct filter *filter, const struct seccomp_spec *spec)
 {
 	const char *list = seccomp_init_calls;
@@ -169,23 +174,28 @@ static void judge_command(struct filter *filter, const struct seccomp_spec *spec
 	judge_denied(filter, spec, SECCOMP_COMMAND);
 }
 
-/* In the errors that commands get for them in any case: so these calls are refused by this filter, for good, and nobody is told. */
+/* In the errors that commands get for them in any case: so these calls are refused by this filter,
+ * for good, and nobody is told. */
 static void judge_build(struct filter *filter, const struct seccomp_spec *spec)
 {
 	char name[NAME_MAX_LENGTH];
 
 	judge_held(filter, spec);
 	for (size_t i = 0; i < seccomp_rules_count; i++)
-		if (is_in_set(&seccomp_rules[i], spec) && seccomp_rule_action(&seccomp_rules[i]) == SECCOMP_RET_ALLOW)
+		if (is_in_set(&seccomp_rules[i], spec) &&
+		    seccomp_rule_action(&seccomp_rules[i]) == SECCOMP_RET_ALLOW)
 			judge_list(filter, seccomp_rules[i].calls, SECCOMP_RET_ALLOW);
 	judge_list(filter, seccomp_build_calls, SECCOMP_RET_ALLOW);
 	for (size_t i = 0; i < seccomp_rules_count; i++)
 		for (const char *list = seccomp_rules[i].calls;
-		     is_in_set(&seccomp_rules[i], spec) && seccomp_rules[i].arguments_count == 0 && next_name(&list, name);) {
+		     is_in_set(&seccomp_rules[i], spec) && seccomp_rules[i].arguments_count == 0 &&
+		     next_name(&list, name);) {
 			struct filter_verdict *verdict = verdict_of(filter, name);
 
-			if (verdict && verdict->action == SECCOMP_BUILD_OTHERWISE && verdict->action != SECCOMP_RET_ALLOW)
-				verdict->action = SECCOMP_RET_ERRNO | (uint32_t)seccomp_rules[i].error;
+			if (verdict && verdict->action == SECCOMP_BUILD_OTHERWISE &&
+			    verdict->action != SECCOMP_RET_ALLOW)
+				verdict->action =
+					SECCOMP_RET_ERRNO | (uint32_t)seccomp_rules[i].error;
 		}
 }
 
@@ -193,7 +203,8 @@ static int check_names(const struct seccomp_names *names, struct yett_error *err
 {
 	for (size_t i = 0; i < names->count; i++)
 		if (call_number(names->names[i]) == __NR_SCMP_ERROR)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s:%u: no system call is called \"%s\"", names->file,
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			                 "%s:%u: no system call is called \"%s\"", names->file,
 			                 names->line, names->names[i]);
 	return 0;
 }
@@ -207,18 +218,20 @@ static int check_spec(const struct seccomp_spec *spec, struct yett_error *error)
 	if (r == 0)
 		r = check_names(&spec->log, error);
 	if (r == 0 && listed(&spec->deny, "execve"))
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s:%u: without execve no command can be started",
-		              spec->deny.file, spec->deny.line);
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "%s:%u: without execve no command can be started", spec->deny.file,
+		              spec->deny.line);
 	return r;
 }
 
 /*
- * Other calling conventions of the processor (i386, x32) get `otherwise` too; init's filter, which everything inside is
- * under, thereby refuses them. The numbers of x32 are higher than all others.
+ * Other calling conventions of the processor (i386, x32) get `otherwise` too; init's filter, which
+ * everything inside is under, thereby refuses them. The numbers of x32 are higher than all others.
  */
 static void start(struct filter *filter, uint32_t otherwise)
 {
-	filter->arch = seccomp_arch_native(); /* SCMP_ARCH_* are AUDIT_ARCH_* but for x32. seccomp.h */
+	filter->arch =
+		seccomp_arch_native(); /* SCMP_ARCH_* are AUDIT_ARCH_* but for x32. seccomp.h */
 	filter->otherwise = otherwise;
 	filter->rules = seccomp_rules;
 	for (size_t i = 0; i < FILTER_NUMBERS; i++)
@@ -234,8 +247,8 @@ static const struct {
 	[SECCOMP_BUILD] = {SECCOMP_BUILD_OTHERWISE, judge_build},
 };
 
-int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role, struct sock_filter **ret_filter, size_t *ret_count,
-                    struct yett_error *error)
+int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role,
+                    struct sock_filter **ret_filter, size_t *ret_count, struct yett_error *error)
 {
 	struct filter filter;
 	int r = check_spec(spec, error);
@@ -246,6 +259,7 @@ int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role, str
 	roles[role].judge(&filter, spec);
 	r = filter_emit(&filter, ret_filter, ret_count);
 	if (r == -E2BIG)
-		r = error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the filter is longer than the kernel takes");
+		r = error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		              "the filter is longer than the kernel takes");
 	return r;
 }

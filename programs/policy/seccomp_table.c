@@ -21,9 +21,10 @@
 #endif
 
 /*
- * Not in any group, so ENOSYS: clone3 and openat2, whose flags and mode lie in memory where a filter cannot
- * look; io_setup and its kin, whose events are counted for the whole machine (fs.aio-max-nr), not by user; mbind and its kin, whose
- * policies for ranges of a file are charged to nobody; modify_ldt that writes; what no supported libc calls any more. Programs know that
+ * Not in any group, so ENOSYS: clone3 and openat2, whose flags and mode lie in memory where a
+ * filter cannot look; io_setup and its kin, whose events are counted for the whole machine
+ * (fs.aio-max-nr), not by user; mbind and its kin, whose policies for ranges of a file are charged
+ * to nobody; modify_ldt that writes; what no supported libc calls any more. Programs know that
  * kernels lack these, and do without.
  */
 const struct seccomp_group seccomp_groups[] = {
@@ -47,7 +48,8 @@ const struct seccomp_group seccomp_groups[] = {
          "futex_wake get_robust_list get_thread_area getpgid getpgrp getpid getppid getsid gettid kill pidfd_open "
          "pidfd_send_signal prctl restart_syscall riscv_flush_icache rseq set_robust_list set_thread_area "
          "set_tid_address setpgid setsid tgkill tkill unshare vfork wait4 waitid waitpid"},
-	/* Changes fail as the kernel makes them fail for who holds no capability; root_inside needs some to succeed. */
+	/* Changes fail as the kernel makes them fail for who holds no capability; root_inside needs
+           some to succeed. */
 	{"identity", true,
          "capget capset getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups getgroups32 getresgid getresgid32 "
          "getresuid getresuid32 getuid getuid32 setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups "
@@ -72,7 +74,8 @@ const struct seccomp_group seccomp_groups[] = {
          "sched_rr_get_interval_time64 sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield "
          "setpriority setrlimit ugetrlimit"},
 	{"the machine", true, "getrandom sysinfo uname"},
-	{"further sandboxing", true, "landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp"},
+	{"further sandboxing", true,
+         "landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp"},
 	/* The kernel refuses to set the clock without CAP_SYS_TIME; reading it is free. */
 	{"clock state", false, "adjtimex clock_adjtime clock_adjtime64"},
 	{"System V and POSIX queues", false,
@@ -80,15 +83,20 @@ const struct seccomp_group seccomp_groups[] = {
          "mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt "
          "shmget"},
 	{"watching files", false, "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch"},
-	/* Processes of one sandbox only: other pids do not exist there, and other ids are refused by the kernel. */
-	{"debuggers", false, "kcmp pidfd_getfd process_madvise process_mrelease process_vm_readv process_vm_writev ptrace"},
-	{"memory placement", false, "get_mempolicy memfd_secret move_pages remap_file_pages set_mempolicy vmsplice"},
-	/* The number of a file, as stat(2) tells it. What opens a file by it is refused, and takes CAP_DAC_READ_SEARCH over the whole
-           machine. */
+	/* Processes of one sandbox only: other pids do not exist there, and other ids are refused
+           by the kernel. */
+	{"debuggers", false,
+         "kcmp pidfd_getfd process_madvise process_mrelease process_vm_readv process_vm_writev ptrace"},
+	{"memory placement", false,
+         "get_mempolicy memfd_secret move_pages remap_file_pages set_mempolicy vmsplice"},
+	/* The number of a file, as stat(2) tells it. What opens a file by it is refused, and takes
+           CAP_DAC_READ_SEARCH over the whole machine. */
 	{"handles of files", false, "name_to_handle_at"},
-	/* What /proc/self/mountinfo and /proc/self/attr tell: of the caller's own mount namespace, and of itself. They change nothing. */
+	/* What /proc/self/mountinfo and /proc/self/attr tell: of the caller's own mount namespace,
+           and of itself. They change nothing. */
 	{"mounts and labels", false, "listmount lsm_get_self_attr lsm_list_modules statmount"},
-	/* The same as fchmodat, and as ioctls of the file (FS_IOC_FSGETXATTR and its pair), which ask for its owner. */
+	/* The same as fchmodat, and as ioctls of the file (FS_IOC_FSGETXATTR and its pair), which
+           ask for its owner. */
 	{"attributes of files", false, "fchmodat2 file_getattr file_setattr"},
 	/* Which file systems the kernel knows, as /proc/filesystems tells it. It loads none. */
 	{"names of file systems", false, "sysfs"},
@@ -97,18 +105,21 @@ const struct seccomp_group seccomp_groups[] = {
 };
 const size_t seccomp_groups_count = ARRAY_SIZE(seccomp_groups);
 
-/* clone3: commands are born in their cgroup (CLONE_INTO_CGROUP). The rest init needs is in the strict set. */
+/* clone3: commands are born in their cgroup (CLONE_INTO_CGROUP). The rest init needs is in the
+ * strict set. */
 const char seccomp_init_calls[] = "clone3";
 
-/* programs/init/build/: openat2 below the sandbox's root; and the family of mount(2), of which the calls that it does without do no more.
+/* programs/init/build/: openat2 below the sandbox's root; and the family of mount(2), of which the
+ * calls that it does without do no more.
  */
 const char seccomp_build_calls[] =
 	"chroot fsconfig fsmount fsopen fspick mount mount_setattr move_mount open_tree openat2 pivot_root sethostname setns "
 	"umount umount2";
 
 /*
- * nested_userns: what makes user namespaces, and with the capabilities over those the other namespaces, and mounts. The kernel asks for
- * these capabilities itself, and nobody has any over the sandbox's own. No clone3, whose flags a filter cannot see: libraries do without.
+ * nested_userns: what makes user namespaces, and with the capabilities over those the other
+ * namespaces, and mounts. The kernel asks for these capabilities itself, and nobody has any over
+ * the sandbox's own. No clone3, whose flags a filter cannot see: libraries do without.
  */
 const char seccomp_nested_calls[] =
 	"clone unshare setns mount umount umount2 pivot_root fsopen fsconfig fsmount fspick move_mount mount_setattr open_tree "
@@ -135,8 +146,11 @@ const char seccomp_nested_calls[] =
 #define SET_DELEGATION   1040 /* F_SETDELEG, Linux 6.19; differs from F_SETLEASE in one bit */
 #define SET_MEMORY_MERGE 67   /* PR_SET_MEMORY_MERGE, Linux 6.4 */
 
-#define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
-/* Terminal ioctls that put input into a terminal, or load the code of a line discipline. The kernel takes 32 bits. */
+#define NAMESPACES                                                                     \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	 CLONE_NEWPID | CLONE_NEWNET)
+/* Terminal ioctls that put input into a terminal, or load the code of a line discipline. The kernel
+ * takes 32 bits. */
 #define TERMINAL(request)               \
 	{                               \
 		"ioctl", EPERM, 1,      \
@@ -144,7 +158,8 @@ const char seccomp_nested_calls[] =
 			LOW(1, request) \
 		}                       \
 	}
-/* A set-id file would be a gift to an accomplice outside. The mode counts only when a file may be made. */
+/* A set-id file would be a gift to an accomplice outside. The mode counts only when a file may be
+ * made. */
 #define SET_ID_BITS(mode) BITS(mode, S_ISUID | S_ISGID)
 #define SET_ID(calls, mode)               \
 	{                                 \
@@ -161,8 +176,8 @@ const char seccomp_nested_calls[] =
 		}                                                                            \
 	}
 /*
- * EPERM, as from the kernel, which asks for CAP_MKNOD only after Landlock has said EACCES. A whiteout (0, 0) goes with
- * them. The two types differ in one bit.
+ * EPERM, as from the kernel, which asks for CAP_MKNOD only after Landlock has said EACCES. A
+ * whiteout (0, 0) goes with them. The two types differ in one bit.
  */
 #define DEVICE(calls, mode)                                                            \
 	{                                                                              \
@@ -172,8 +187,8 @@ const char seccomp_nested_calls[] =
 		}                                                                      \
 	}
 /*
- * For a family, a type or a protocol that the kernel does not know it runs modprobe, as root and outside of the sandbox's limits; for some
- * other requests, too, before it asks for any privilege.
+ * For a family, a type or a protocol that the kernel does not know it runs modprobe, as root and
+ * outside of the sandbox's limits; for some other requests, too, before it asks for any privilege.
  */
 /* By what is left of a family without the bit in which IPv4 and IPv6, which are had, differ. */
 #define FAMILIES(first, last)                                                       \
@@ -222,13 +237,16 @@ const char seccomp_nested_calls[] =
 		"personality", 0, 1, {MASKED(0, mask, number)}, SECCOMP_DEFAULT \
 	}
 
-/* What open_tree(2) knows besides clones and namespaces of mounts, and open(2) does, too, with O_PATH. */
+/* What open_tree(2) knows besides clones and namespaces of mounts, and open(2) does, too, with
+ * O_PATH. */
 #define OPEN_TREE_PLAINLY (AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW | O_CLOEXEC)
 
-/* Rules of several calls stand after those of one among them: then their comparisons are made in one place. */
+/* Rules of several calls stand after those of one among them: then their comparisons are made in
+ * one place. */
 const struct seccomp_rule seccomp_rules[] = {
 	{"open_tree", 0, 1, {MASKED(2, ~(uint32_t)OPEN_TREE_PLAINLY, 0)}, SECCOMP_DEFAULT},
-	/* Programs probe these and know EPERM: the kernel answers so without CAP_SYS_ADMIN and its like. */
+	/* Programs probe these and know EPERM: the kernel answers so without CAP_SYS_ADMIN and its
+           like. */
 	{"mount umount umount2 pivot_root setns fsopen fsconfig fsmount fspick move_mount mount_setattr open_tree open_tree_attr "
          "bpf userfaultfd io_uring_setup io_uring_enter io_uring_register "
          "init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct "
@@ -236,32 +254,43 @@ const struct seccomp_rule seccomp_rules[] = {
          "clock_settime clock_settime64 settimeofday stime sethostname setdomainname syslog vhangup iopl ioperm",
          EPERM},
 	/*
-         * perf_events: of processes that the caller names, which are of its own sandbox. Not of a processor, whatever runs there, and not
-         * of a control group: the errors are those of a kernel that keeps these from users, and some (kernel.perf_event_paranoid below 1)
-         * do not. perf_event_open(2)
+         * perf_events: of processes that the caller names, which are of its own sandbox. Not of a
+         * processor, whatever runs there, and not of a control group: the errors are those of a
+         * kernel that keeps these from users, and some (kernel.perf_event_paranoid below 1) do not.
+         * perf_event_open(2)
          */
 	{"perf_event_open", EACCES, 1, {LOW(1, -1)}, SECCOMP_PERF},
 	{"perf_event_open", EACCES, 1, {BITS(4, PERF_FLAG_PID_CGROUP)}, SECCOMP_PERF},
 	{"perf_event_open", 0, .set = SECCOMP_PERF},
 	{"perf_event_open", EACCES}, /* as where kernel.perf_event_paranoid is above 2 */
-	{"quotactl", ENOTBLK},       /* there are no block devices. quotactl_fd(2) takes no name of one, and would reach those of shares */
-	/* Key rings are not per sandbox, and asking for a key runs a program of the host's. keyrings(7), request_key(2) */
+	{"quotactl", ENOTBLK}, /* there are no block devices. quotactl_fd(2) takes no name of one,
+                                  and would reach those of shares */
+	/* Key rings are not per sandbox, and asking for a key runs a program of the host's.
+           keyrings(7), request_key(2) */
 	{"keyctl request_key", ENOKEY},
 	{"add_key", EACCES},
-	/* Reads the segments of the caller's own, of which there are none: none can be made. The kernel takes an int. */
+	/* Reads the segments of the caller's own, of which there are none: none can be made. The
+           kernel takes an int. */
 	{"modify_ldt", 0, 1, {LOW(0, 0)}, SECCOMP_DEFAULT},
-	/* A lease or a delegation holds up whoever opens or changes the file outside. As for a file of somebody else's. fcntl(2) */
+	/* A lease or a delegation holds up whoever opens or changes the file outside. As for a file
+           of somebody else's. fcntl(2) */
 	{"fcntl", EACCES, 1, {MASKED(1, ~(uint32_t)(F_SETLEASE ^ SET_DELEGATION), F_SETLEASE)}},
-	/* The listener of init's filter is the one that the kernel allows: as from a kernel that knows none. seccomp(2) */
-	{"seccomp", EINVAL, 2, {LOW(0, SECCOMP_SET_MODE_FILTER), BITS(1, SECCOMP_FILTER_FLAG_NEW_LISTENER)}},
+	/* The listener of init's filter is the one that the kernel allows: as from a kernel that
+           knows none. seccomp(2) */
+	{"seccomp",
+         EINVAL,
+         2,
+         {LOW(0, SECCOMP_SET_MODE_FILTER), BITS(1, SECCOMP_FILTER_FLAG_NEW_LISTENER)}},
 	{"seccomp", EINVAL, 1, {LOW(0, SECCOMP_GET_NOTIF_SIZES)}},
 	{"unshare", EPERM, 1, {BITS(0, CLONE_NEWTIME)}}, /* part of the exit signal in clone(2) */
 	{"clone unshare", EPERM, 1, {BITS(0, NAMESPACES)}},
-	/* init's limits: of another id, but where there is only one. What else asks for the id asks for init's capabilities, too. */
+	/* init's limits: of another id, but where there is only one. What else asks for the id asks
+           for init's capabilities, too. */
 	{"prlimit64", EPERM, 2, {LOW(0, 1), ABOVE(2, 0)}},
 	/*
-         * It stays what it is (start_own_cores). Programs that want no core files set it to 0, and some end when that fails. Who asks in
-         * the same call for what it was would read what nobody has written.
+         * It stays what it is (start_own_cores). Programs that want no core files set it to 0, and
+         * some end when that fails. Who asks in the same call for what it was would read what
+         * nobody has written.
          */
 	{"prlimit64", EPERM, 3, {LOW(1, RLIMIT_CORE), ABOVE(2, 0), ABOVE(3, 0)}},
 	{"setrlimit", SECCOMP_PRETEND, 1, {LOW(0, RLIMIT_CORE)}},
@@ -273,35 +302,41 @@ const struct seccomp_rule seccomp_rules[] = {
 	DEVICE("mknodat", 2),
 	SET_ID("chmod fchmod creat mknod", 1),
 	SET_ID("fchmodat fchmodat2 mknodat", 2),
-	SET_ID_OPEN("open mq_open", 1, 2), /* a queue is a file of a file system that an overlay can copy from */
+	SET_ID_OPEN("open mq_open", 1,
+                    2), /* a queue is a file of a file system that an overlay can copy from */
 	SET_ID_OPEN("openat", 2, 3),
 	SOCKET_REQUESTS(UINT32_MAX, 0x8940, 0x8941), /* SIOCGIFBR, SIOCSIFBR */
-	/* SIOCADDDLCI, SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN; with 0x20 SIOCBRADDBR, SIOCBRDELBR, SIOCBRADDIF, SIOCBRDELIF */
+	/* SIOCADDDLCI, SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN; with 0x20 SIOCBRADDBR, SIOCBRDELBR,
+           SIOCBRADDIF, SIOCBRDELIF */
 	SOCKET_REQUESTS(~(uint32_t)0x20, 0x8980, 0x8983),
 	/*
-         * Programs for sockets are compiled into room that is one for the machine, whatever user and control group ask (bpf_jit_limit).
-         * When it is used up, no process without privilege gets a filter of system calls any more: nobody else's sandbox would start.
+         * Programs for sockets are compiled into room that is one for the machine, whatever user
+         * and control group ask (bpf_jit_limit). When it is used up, no process without privilege
+         * gets a filter of system calls any more: nobody else's sandbox would start.
          */
 	OPTIONS(SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_FILTER),
 	OPTIONS(SOL_SOCKET, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_EBPF),
-	/* Signed segments: the program names the algorithm, and the kernel loads it. TCP_ULP: the kernel's own TLS. */
+	/* Signed segments: the program names the algorithm, and the kernel loads it. TCP_ULP: the
+           kernel's own TLS. */
 	OPTIONS(IPPROTO_TCP, TCP_MD5SIG, TCP_MD5SIG),
 	OPTIONS(IPPROTO_TCP, TCP_ULP, TCP_MD5SIG_EXT),
 	OPTIONS(IPPROTO_TCP, 38, 42), /* TCP_AO_ADD_KEY and its like, Linux 6.7 */
 	/*
-         * Huge pages are the machine's, set aside by its administrator, and no limit of memory counts them. MAP_HUGETLB stays: the kernel
-         * would go through this program for each mmap(2). memfd_create(2), shmget(2)
+         * Huge pages are the machine's, set aside by its administrator, and no limit of memory
+         * counts them. MAP_HUGETLB stays: the kernel would go through this program for each
+         * mmap(2). memfd_create(2), shmget(2)
          */
 	{"memfd_create", ENOSYS, 1, {BITS(1, MFD_HUGETLB)}},
 	{"shmget", EINVAL, 1, {BITS(2, SHM_HUGETLB)}, SECCOMP_DEFAULT},
 	/*
-         * Pages that are merged with those of others tell what others have in memory. All of a process's are not; madvise(2), which offers
-         * some, stays as mmap(2) does. PR_SET_MEMORY_MERGE(2const)
+         * Pages that are merged with those of others tell what others have in memory. All of a
+         * process's are not; madvise(2), which offers some, stays as mmap(2) does.
+         * PR_SET_MEMORY_MERGE(2const)
          */
 	{"prctl", EINVAL, 2, {LOW(0, SET_MEMORY_MERGE), ABOVE(1, 0)}},
 	{"process_madvise", EINVAL, 1, {LOW(3, MADV_MERGEABLE)}, SECCOMP_DEFAULT},
 	{"socketpair", 0, 1, {LOW(0, AF_UNIX)}},
-	{"socketpair", EOPNOTSUPP},          /* as the kernel says, but it makes the sockets first */
+	{"socketpair", EOPNOTSUPP}, /* as the kernel says, but it makes the sockets first */
 	{"socket", 0, 1, {LOW(0, AF_UNIX)}}, /* loads nothing, whatever the type and the protocol */
 	/* Of netlink only NETLINK_ROUTE, for the C library's own look at the interfaces. */
 	{"socket", EPROTONOSUPPORT, 2, {LOW(0, AF_NETLINK), ABOVE(2, 0)}, SECCOMP_DEFAULT},
@@ -321,18 +356,22 @@ const struct seccomp_rule seccomp_rules[] = {
 	PING(IPPROTO_ICMPV6, AF_INET6),
 	{"socket", EPROTONOSUPPORT},
 	PERSONALITY(~(uint32_t)(UNAME26 | PER_LINUX32), PER_LINUX), /* any of the four: setarch */
-	PERSONALITY(UINT32_MAX, ADDR_NO_RANDOMIZE),                 /* debuggers, reproducible builds */
-	PERSONALITY(UINT32_MAX, 0xffffffff),                        /* asks, changes nothing */
-	{"personality", EINVAL, .set = SECCOMP_DEFAULT},            /* others are code of the kernel that hardly anything runs */
+	PERSONALITY(UINT32_MAX, ADDR_NO_RANDOMIZE), /* debuggers, reproducible builds */
+	PERSONALITY(UINT32_MAX, 0xffffffff),        /* asks, changes nothing */
+	{"personality", EINVAL,
+         .set = SECCOMP_DEFAULT}, /* others are code of the kernel that hardly anything runs */
 };
 const size_t seccomp_rules_count = ARRAY_SIZE(seccomp_rules);
-_Static_assert(ARRAY_SIZE(seccomp_rules) <= SECCOMP_RULES_MAX, "a set of rules is a number of 64 bits");
+_Static_assert(ARRAY_SIZE(seccomp_rules) <= SECCOMP_RULES_MAX,
+               "a set of rules is a number of 64 bits");
 
 const struct seccomp_newer seccomp_newer[] = {
-	{"cachestat", 451},         {"fchmodat2", 452},         {"map_shadow_stack", 453}, {"futex_wake", 454},
-	{"futex_wait", 455},        {"futex_requeue", 456},     {"statmount", 457},        {"listmount", 458},
-	{"lsm_get_self_attr", 459}, {"lsm_set_self_attr", 460}, {"lsm_list_modules", 461}, {"mseal", 462},
-	{"setxattrat", 463},        {"getxattrat", 464},        {"listxattrat", 465},      {"removexattrat", 466},
-	{"open_tree_attr", 467},    {"file_getattr", 468},      {"file_setattr", 469},
+	{"cachestat", 451},         {"fchmodat2", 452},        {"map_shadow_stack", 453},
+	{"futex_wake", 454},        {"futex_wait", 455},       {"futex_requeue", 456},
+	{"statmount", 457},         {"listmount", 458},        {"lsm_get_self_attr", 459},
+	{"lsm_set_self_attr", 460}, {"lsm_list_modules", 461}, {"mseal", 462},
+	{"setxattrat", 463},        {"getxattrat", 464},       {"listxattrat", 465},
+	{"removexattrat", 466},     {"open_tree_attr", 467},   {"file_getattr", 468},
+	{"file_setattr", 469},
 };
 const size_t seccomp_newer_count = ARRAY_SIZE(seccomp_newer);

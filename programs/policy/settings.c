@@ -27,7 +27,8 @@ static bool consists_of(const char *text, const char *characters)
 
 const char *settings_check_name(const char *text)
 {
-	if (strlen(text) > POLICY_NAME_MAX || !consists_of(text, LOWER DIGITS "._-") || strchr("._-", *text))
+	if (strlen(text) > POLICY_NAME_MAX || !consists_of(text, LOWER DIGITS "._-") ||
+	    strchr("._-", *text))
 		return "is not a name (lower-case letters, digits, then also . _ -)";
 	return NULL;
 }
@@ -47,12 +48,16 @@ static const char *check_rule(const char *text)
 	return strcmp(text, "*") == 0 ? NULL : policy_path_problem(text);
 }
 
-/* Elsewhere what is a user's own could be shared for writing, and a sandbox could put another socket there: policy/check.c. */
+/* Elsewhere what is a user's own could be shared for writing, and a sandbox could put another
+ * socket there: policy/check.c. */
 static const char *check_socket(const char *text)
 {
-	const char *rest = strncmp(text, RUNTIME_OWN, strlen(RUNTIME_OWN)) == 0 ? text + strlen(RUNTIME_OWN) : text;
+	const char *rest = strncmp(text, RUNTIME_OWN, strlen(RUNTIME_OWN)) == 0
+	                           ? text + strlen(RUNTIME_OWN)
+	                           : text;
 
-	return strchr(rest, '%') ? "has a % other than at its beginning, in " RUNTIME_OWN : policy_path_problem(text);
+	return strchr(rest, '%') ? "has a % other than at its beginning, in " RUNTIME_OWN
+	                         : policy_path_problem(text);
 }
 
 /* In the one text that it has, by which it is found. */
@@ -61,7 +66,8 @@ static const char *check_address(const char *text)
 	struct net_address address;
 	char own[NET_ADDRESS_TEXT_SIZE];
 
-	return net_address_parse(text, &address) < 0 || strcmp(net_address_print(&address, own), text) != 0
+	return net_address_parse(text, &address) < 0 ||
+	                       strcmp(net_address_print(&address, own), text) != 0
 	               ? "is not an address such as \"0.0.0.0\" or \"2001:db8::1\""
 	               : NULL;
 }
@@ -115,7 +121,9 @@ static const char *check_etc(const char *text)
 		return "does not fit into memory";
 	path[0] = '/';
 	memcpy(path + 1, text, strlen(text) + 1);
-	return policy_path_problem(path) ? "is neither a path below /etc, written without /etc/, nor * for all of it" : NULL;
+	return policy_path_problem(path)
+	               ? "is neither a path below /etc, written without /etc/, nor * for all of it"
+	               : NULL;
 }
 
 static const char *check_device(const char *text)
@@ -125,7 +133,9 @@ static const char *check_device(const char *text)
 	for (size_t i = 0; i < ARRAY_SIZE(memory); i++)
 		if (strcmp(text, memory[i]) == 0)
 			return "is all of the machine's memory, or its ports: whoever has it has the machine";
-	return policy_path_problem(text) || !policy_path_is_in(text, "/dev") || !text[4] ? "is not a path below /dev" : NULL;
+	return policy_path_problem(text) || !policy_path_is_in(text, "/dev") || !text[4]
+	               ? "is not a path below /dev"
+	               : NULL;
 }
 
 static const char *check_environment(const char *text)
@@ -150,7 +160,8 @@ static const char *const identities[] = {"private", "root", "caller", NULL};
 static const char *const networks[] = {"none", "limited", "open", "host", NULL};
 static const char *const workspaces[] = {"any", "cow", NULL};
 static const char *const label_rules[] = {"if_available", "required", NULL};
-static const char *const records[] = {"commands", "connections", "denials", NULL}; /* enum policy_record */
+static const char *const records[] = {"commands", "connections", "denials",
+                                      NULL}; /* enum policy_record */
 static const char *const audits[] = {"off", "best_effort", "required", NULL};
 static const char *const syscall_sets[] = {"default", "strict", NULL};
 
@@ -161,8 +172,8 @@ static const char *const syscall_sets[] = {"default", "strict", NULL};
 #define CPUS_MAX       1024000
 #define COMMAND_MS_MAX ((uint64_t)30 * 24 * 3600 * 1000) /* what an exec may ask for */
 #define AUDIT_SIZE_MIN (64u << 10)                       /* some records */
-#define RATE_MIN       (4u << 10)                        /* of bytes a second: less is a unit that was forgotten */
-#define RATE_MAX       1000000                           /* a minute */
+#define RATE_MIN       (4u << 10) /* of bytes a second: less is a unit that was forgotten */
+#define RATE_MAX       1000000    /* a minute */
 
 #define S(field) offsetof(struct settings_profile, field)
 #define P(field) S(profile.field)
@@ -183,20 +194,27 @@ static const struct settings_key profile_keys[] = {
 	{"memory_mount", SETTINGS_BOOL, P(memory_mount)},
 	{"outputs_mount", SETTINGS_BOOL, P(outputs_mount)},
 	{"environment", SETTINGS_LIST, P(environment), .check = check_environment},
-	{"memory", SETTINGS_SIZE, P(limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true,
-         .place = P(limits_places[POLICY_LIMIT_MEMORY])},
-	{"cpus", SETTINGS_CPUS, P(limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_CPUS])},
+	{"memory", SETTINGS_SIZE, P(limits.memory_bytes), MEMORY_MIN, BYTES_MAX,
+         .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_MEMORY])},
+	{"cpus", SETTINGS_CPUS, P(limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true,
+         .place = P(limits_places[POLICY_LIMIT_CPUS])},
 	{"cpu_weight", SETTINGS_NUMBER, P(limits.cpu_weight), 1, 10000},
-	{"pids", SETTINGS_NUMBER, P(limits.pids), 2, PIDS_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_PIDS])},
-	{"files", SETTINGS_NUMBER, P(limits.files), 16, FILES_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_FILES])},
+	{"pids", SETTINGS_NUMBER, P(limits.pids), 2, PIDS_MAX, .has_unlimited = true,
+         .place = P(limits_places[POLICY_LIMIT_PIDS])},
+	{"files", SETTINGS_NUMBER, P(limits.files), 16, FILES_MAX, .has_unlimited = true,
+         .place = P(limits_places[POLICY_LIMIT_FILES])},
 	{"file_size", SETTINGS_SIZE, P(limits.file_bytes), 1, BYTES_MAX, .has_unlimited = true,
          .place = P(limits_places[POLICY_LIMIT_FILE_SIZE])},
-	{"core", SETTINGS_CORE, P(limits.core_bytes), 1, BYTES_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_CORE])},
-	{"command_timeout", SETTINGS_TIME, P(command_ms), 1, COMMAND_MS_MAX, .has_unlimited = true, .place = P(command_places[0])},
-	{"max_command_timeout", SETTINGS_TIME, P(command_max_ms), 1, COMMAND_MS_MAX, .has_unlimited = true, .place = P(command_places[1])},
+	{"core", SETTINGS_CORE, P(limits.core_bytes), 1, BYTES_MAX, .has_unlimited = true,
+         .place = P(limits_places[POLICY_LIMIT_CORE])},
+	{"command_timeout", SETTINGS_TIME, P(command_ms), 1, COMMAND_MS_MAX, .has_unlimited = true,
+         .place = P(command_places[0])},
+	{"max_command_timeout", SETTINGS_TIME, P(command_max_ms), 1, COMMAND_MS_MAX,
+         .has_unlimited = true, .place = P(command_places[1])},
 	{"cpu_time", SETTINGS_NUMBER, P(limits.cpu_seconds), 1, UINT32_MAX, .has_unlimited = true},
 	{"stack", SETTINGS_SIZE, P(limits.stack_bytes), 65536, BYTES_MAX, .has_unlimited = true},
-	{"stack_max", SETTINGS_SIZE, P(limits.stack_max_bytes), 65536, BYTES_MAX, .has_unlimited = true},
+	{"stack_max", SETTINGS_SIZE, P(limits.stack_max_bytes), 65536, BYTES_MAX,
+         .has_unlimited = true},
 	{"syscalls", SETTINGS_CHOICE, S(syscalls), .choices = syscall_sets},
 	{"syscalls_allow", SETTINGS_LIST, S(syscalls_allow), .check = check_syscall},
 	{"syscalls_deny", SETTINGS_LIST, S(syscalls_deny), .check = check_syscall},
@@ -218,8 +236,10 @@ static const struct settings_key profile_keys[] = {
 	{"allow", SETTINGS_ALLOW, S(allow)},
 	{"deny", SETTINGS_DENY, S(deny)},
 	{"allow_private", SETTINGS_BOOL, P(allow_private)},
-	{"bandwidth_in", SETTINGS_SIZE, P(bandwidth_in_bytes), RATE_MIN, BYTES_MAX, .has_unlimited = true},
-	{"bandwidth_out", SETTINGS_SIZE, P(bandwidth_out_bytes), RATE_MIN, BYTES_MAX, .has_unlimited = true},
+	{"bandwidth_in", SETTINGS_SIZE, P(bandwidth_in_bytes), RATE_MIN, BYTES_MAX,
+         .has_unlimited = true},
+	{"bandwidth_out", SETTINGS_SIZE, P(bandwidth_out_bytes), RATE_MIN, BYTES_MAX,
+         .has_unlimited = true},
 	{"connections", SETTINGS_NUMBER4, P(connections), 1, POLICY_CONNECTIONS_MAX},
 };
 #undef P
@@ -233,33 +253,49 @@ static const struct settings_key profile_keys[] = {
 static const struct settings_key grant_keys[] = {
 	{"users", SETTINGS_LIST, S(users), .check = check_account},
 	{"groups", SETTINGS_LIST, S(groups), .check = check_account},
-	{"max_memory", SETTINGS_SIZE, G(limits_max.memory_bytes), MEMORY_MIN, BYTES_MAX, .place = AT(LIMIT_MEMORY)},
-	{"max_cpus", SETTINGS_CPUS, G(limits_max.cpu_millis), 10, CPUS_MAX, .place = AT(LIMIT_CPUS)},
+	{"max_memory", SETTINGS_SIZE, G(limits_max.memory_bytes), MEMORY_MIN, BYTES_MAX,
+         .place = AT(LIMIT_MEMORY)},
+	{"max_cpus", SETTINGS_CPUS, G(limits_max.cpu_millis), 10, CPUS_MAX,
+         .place = AT(LIMIT_CPUS)},
 	{"max_pids", SETTINGS_NUMBER, G(limits_max.pids), 2, PIDS_MAX, .place = AT(LIMIT_PIDS)},
-	{"max_files", SETTINGS_NUMBER, G(limits_max.files), 16, FILES_MAX, .place = AT(LIMIT_FILES)},
-	{"max_file_size", SETTINGS_SIZE, G(limits_max.file_bytes), 1, BYTES_MAX, .place = AT(LIMIT_FILE_SIZE)},
-	{"max_core", SETTINGS_CORE, G(limits_max.core_bytes), 1, BYTES_MAX, .place = AT(LIMIT_CORE)},
+	{"max_files", SETTINGS_NUMBER, G(limits_max.files), 16, FILES_MAX,
+         .place = AT(LIMIT_FILES)},
+	{"max_file_size", SETTINGS_SIZE, G(limits_max.file_bytes), 1, BYTES_MAX,
+         .place = AT(LIMIT_FILE_SIZE)},
+	{"max_core", SETTINGS_CORE, G(limits_max.core_bytes), 1, BYTES_MAX,
+         .place = AT(LIMIT_CORE)},
 	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = AT(KEY_LINGER)},
-	{"max_command_timeout", SETTINGS_TIME, G(command_max_ms), 1, COMMAND_MS_MAX, .has_unlimited = true, .place = AT(KEY_COMMAND)},
-	{"max_io_read", SETTINGS_SIZE, G(limits_max.io_read_bytes), RATE_MIN, BYTES_MAX, .has_unlimited = true, .place = AT(KEY_IO_READ)},
-	{"max_io_write", SETTINGS_SIZE, G(limits_max.io_write_bytes), RATE_MIN, BYTES_MAX, .has_unlimited = true,
-         .place = AT(KEY_IO_WRITE)},
-	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true,
-         .place = AT(KEY_USER_MEMORY)},
-	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = AT(KEY_USER_CPUS)},
-	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true, .place = AT(KEY_USER_PIDS)},
-	{"user_terminals", SETTINGS_NUMBER4, G(terminals_max), 1, INT32_MAX, .has_unlimited = true, .place = AT(KEY_USER_TERMINALS)},
-	{"max_sandboxes", SETTINGS_NUMBER4, G(sandboxes_max), 1, POLICY_SANDBOXES_MAX, .has_unlimited = true, .place = AT(KEY_SANDBOXES)},
-	{"max_creations", SETTINGS_NUMBER4, G(creations_max), 1, RATE_MAX, .has_unlimited = true, .place = AT(KEY_CREATIONS)},
-	{"max_requests", SETTINGS_NUMBER4, G(requests_max), 1, RATE_MAX, .has_unlimited = true, .place = AT(KEY_REQUESTS)},
+	{"max_command_timeout", SETTINGS_TIME, G(command_max_ms), 1, COMMAND_MS_MAX,
+         .has_unlimited = true, .place = AT(KEY_COMMAND)},
+	{"max_io_read", SETTINGS_SIZE, G(limits_max.io_read_bytes), RATE_MIN, BYTES_MAX,
+         .has_unlimited = true, .place = AT(KEY_IO_READ)},
+	{"max_io_write", SETTINGS_SIZE, G(limits_max.io_write_bytes), RATE_MIN, BYTES_MAX,
+         .has_unlimited = true, .place = AT(KEY_IO_WRITE)},
+	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX,
+         .has_unlimited = true, .place = AT(KEY_USER_MEMORY)},
+	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true,
+         .place = AT(KEY_USER_CPUS)},
+	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true,
+         .place = AT(KEY_USER_PIDS)},
+	{"user_terminals", SETTINGS_NUMBER4, G(terminals_max), 1, INT32_MAX, .has_unlimited = true,
+         .place = AT(KEY_USER_TERMINALS)},
+	{"max_sandboxes", SETTINGS_NUMBER4, G(sandboxes_max), 1, POLICY_SANDBOXES_MAX,
+         .has_unlimited = true, .place = AT(KEY_SANDBOXES)},
+	{"max_creations", SETTINGS_NUMBER4, G(creations_max), 1, RATE_MAX, .has_unlimited = true,
+         .place = AT(KEY_CREATIONS)},
+	{"max_requests", SETTINGS_NUMBER4, G(requests_max), 1, RATE_MAX, .has_unlimited = true,
+         .place = AT(KEY_REQUESTS)},
 	{"expire", SETTINGS_DATE, G(expires), .min = 1},
-	{"keys", SETTINGS_LIST, G(keys), .check = check_name_or_all, .otherwise = "*", .place = AT(KEY_KEYS)},
-	{"profiles", SETTINGS_LIST, G(profiles), .check = check_name_or_all, .place = AT(KEY_PROFILES)},
+	{"keys", SETTINGS_LIST, G(keys), .check = check_name_or_all, .otherwise = "*",
+         .place = AT(KEY_KEYS)},
+	{"profiles", SETTINGS_LIST, G(profiles), .check = check_name_or_all,
+         .place = AT(KEY_PROFILES)},
 	{"share_ro", SETTINGS_LIST, G(share_ro), .check = check_rule, .place = AT(KEY_SHARE_RO)},
 	{"share_rw", SETTINGS_LIST, G(share_rw), .check = check_rule, .place = AT(KEY_SHARE_RW)},
 	{"sockets", SETTINGS_LIST, G(sockets), .check = check_socket, .place = AT(KEY_SOCKETS)},
 	{"publish", SETTINGS_LIST, G(publish), .check = check_address},
-	{"capabilities", SETTINGS_LIST, G(capabilities), .check = check_capability, .place = AT(KEY_CAPABILITIES)},
+	{"capabilities", SETTINGS_LIST, G(capabilities), .check = check_capability,
+         .place = AT(KEY_CAPABILITIES)},
 	{"devices", SETTINGS_LIST, G(devices), .check = check_device, .place = AT(KEY_DEVICES)},
 	{"identity_caller", SETTINGS_BOOL, G(identity_caller), .place = AT(KEY_IDENTITY_CALLER)},
 	{"identity_root", SETTINGS_BOOL, G(identity_root), .place = AT(KEY_IDENTITY_ROOT)},
@@ -284,12 +320,16 @@ static const struct settings_key helper_keys[] = {
 	{"runtime_dir", SETTINGS_TEXT, H(runtime_dir), .check = policy_path_problem},
 	{"keys_dir", SETTINGS_TEXT, H(keys_dir), .check = policy_path_problem},
 	{"cgroup", SETTINGS_TEXT, H(cgroup), .check = policy_path_problem},
-	{"ids_first", SETTINGS_NUMBER4, H(ids_first), POLICY_IDS_FIRST_MIN, UINT32_MAX, .place = H(ids_place)},
-	{"ids_ranges", SETTINGS_NUMBER4, H(ids_ranges), 2, POLICY_IDS_RANGES_MAX, .place = H(ids_place)},
+	{"ids_first", SETTINGS_NUMBER4, H(ids_first), POLICY_IDS_FIRST_MIN, UINT32_MAX,
+         .place = H(ids_place)},
+	{"ids_ranges", SETTINGS_NUMBER4, H(ids_ranges), 2, POLICY_IDS_RANGES_MAX,
+         .place = H(ids_place)},
 	{"audit", SETTINGS_CHOICE, H(audit), .choices = audits},
 	{"audit_dir", SETTINGS_TEXT, H(audit_dir), .check = policy_path_problem},
-	{"audit_max_size", SETTINGS_SIZE, H(audit_max_bytes), AUDIT_SIZE_MIN, BYTES_MAX, .has_unlimited = true},
-	{"audit_user_size", SETTINGS_SIZE, H(audit_user_bytes), AUDIT_SIZE_MIN, BYTES_MAX, .has_unlimited = true},
+	{"audit_max_size", SETTINGS_SIZE, H(audit_max_bytes), AUDIT_SIZE_MIN, BYTES_MAX,
+         .has_unlimited = true},
+	{"audit_user_size", SETTINGS_SIZE, H(audit_user_bytes), AUDIT_SIZE_MIN, BYTES_MAX,
+         .has_unlimited = true},
 	{"record", SETTINGS_CHOICES, C(record), .choices = records, .place = C(record_place)},
 	{"spares", SETTINGS_NUMBER4, H(spares), 0, POLICY_SPARES_MAX},
 	{"network_proxy", SETTINGS_PROXY, C(proxy)},
@@ -300,9 +340,12 @@ static const struct settings_key helper_keys[] = {
 
 const struct settings_section settings_sections[SETTINGS_SECTIONS] = {
 	[SETTINGS_HELPER] = {"helper", CFGF_NONE, helper_keys, ARRAY_SIZE(helper_keys)},
-	[SETTINGS_PROFILE] = {"profile", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, profile_keys, ARRAY_SIZE(profile_keys)},
-	[SETTINGS_GRANT] = {"grant", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, grant_keys, ARRAY_SIZE(grant_keys)},
-	[SETTINGS_CEILING] = {"ceiling", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, grant_keys, CEILING_KEYS},
+	[SETTINGS_PROFILE] = {"profile", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES,
+                              profile_keys, ARRAY_SIZE(profile_keys)},
+	[SETTINGS_GRANT] = {"grant", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, grant_keys,
+                            ARRAY_SIZE(grant_keys)},
+	[SETTINGS_CEILING] = {"ceiling", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, grant_keys,
+                              CEILING_KEYS},
 };
 
 _Static_assert(ARRAY_SIZE(profile_keys) <= SETTINGS_KEYS_MAX, "the tables of parse.c");
@@ -334,7 +377,8 @@ static int parse_linger(const char *text, uint64_t *ret_number)
 	*ret_number = POLICY_LINGER_UNLIMITED;
 	if (strcmp(text, "unlimited") != 0)
 		r = units_parse_duration(text, ret_number);
-	return r == 0 && *ret_number > BYTES_MAX && *ret_number != POLICY_LINGER_UNLIMITED ? -ERANGE : r;
+	return r == 0 && *ret_number > BYTES_MAX && *ret_number != POLICY_LINGER_UNLIMITED ? -ERANGE
+	                                                                                   : r;
 }
 
 /* How the kinds that are numbers are read and stored. */
@@ -345,11 +389,14 @@ static const struct {
 } numbers[] = {
 	[SETTINGS_BOOL] = {parse_bool, "is not true or false", sizeof(bool)},
 	[SETTINGS_SIZE] = {units_parse_size, "is not a size such as 64M or 2G", 8},
-	[SETTINGS_CORE] = {units_parse_core, "is not none, nor a size of at least 4K such as 64M or 2G", 8},
+	[SETTINGS_CORE] = {units_parse_core,
+                           "is not none, nor a size of at least 4K such as 64M or 2G", 8},
 	[SETTINGS_CPUS] = {units_parse_cpus, "is not a number such as 2 or 1.5", 8},
 	[SETTINGS_LINGER] = {parse_linger, "is not a time such as 30m or 12h, or unlimited", 8},
-	[SETTINGS_DATE] = {date_parse, "is not a date such as 2026-12-31 or 2026-12-31T18:00:00Z", 8},
-	[SETTINGS_TIME] = {units_parse_duration, "is not a time such as 30s or 10m, or unlimited", 8},
+	[SETTINGS_DATE] = {date_parse, "is not a date such as 2026-12-31 or 2026-12-31T18:00:00Z",
+                           8},
+	[SETTINGS_TIME] = {units_parse_duration, "is not a time such as 30s or 10m, or unlimited",
+                           8},
 	[SETTINGS_NUMBER] = {units_parse_number, "is not a whole number", 8},
 	[SETTINGS_NUMBER4] = {units_parse_number, "is not a whole number", 4},
 	[SETTINGS_OCTAL] = {parse_octal, "is not an octal number such as 022, or caller", 4},
@@ -380,17 +427,19 @@ static const char *set_number(const struct settings_key *key, const char *text, 
 	return NULL;
 }
 
-int settings_refuse(struct policy_place place, const char *text, const char *problem, const char *const *names, size_t count,
-                    struct yett_error *error)
+int settings_refuse(struct policy_place place, const char *text, const char *problem,
+                    const char *const *names, size_t count, struct yett_error *error)
 {
 	const char *near = near_word(text, names, count);
 	char with_near[256];
 
-	(void)snprintf(with_near, sizeof with_near, near ? "%s: did you mean %s?" : "%s", problem, near ? ESCAPE(near) : "");
+	(void)snprintf(with_near, sizeof with_near, near ? "%s: did you mean %s?" : "%s", problem,
+	               near ? ESCAPE(near) : "");
 	return policy_refuse(place, text, with_near, error);
 }
 
-static int set_choice(const struct settings_key *key, const struct parse_value *value, uint32_t *field, struct yett_error *error)
+static int set_choice(const struct settings_key *key, const struct parse_value *value,
+                      uint32_t *field, struct yett_error *error)
 {
 	char problem[160];
 	uint32_t index = 0;
@@ -410,7 +459,8 @@ static int set_choice(const struct settings_key *key, const struct parse_value *
 	return settings_refuse(value->place, value->text, problem, key->choices, index, error);
 }
 
-static int set_choices(const struct settings_key *key, cfg_t *section, void *object, struct yett_error *error)
+static int set_choices(const struct settings_key *key, cfg_t *section, void *object,
+                       struct yett_error *error)
 {
 	const struct parse_value *value = parse_value(section, key->name, 0);
 	unsigned first = value && value->is_inherited;
@@ -449,7 +499,8 @@ void settings_clear_list(struct policy_list *list)
 	*list = (struct policy_list){0};
 }
 
-static const char *list_add(const struct settings_key *key, const char *text, struct policy_place place, struct policy_list *list)
+static const char *list_add(const struct settings_key *key, const char *text,
+                            struct policy_place place, struct policy_list *list)
 {
 	char **items = reallocarray(list->items, list->count + 1, sizeof *items);
 	struct policy_place *places = reallocarray(list->places, list->count + 1, sizeof *places);
@@ -468,7 +519,8 @@ static const char *list_add(const struct settings_key *key, const char *text, st
 	return problem;
 }
 
-static int set_list(const struct settings_key *key, cfg_t *section, struct policy_list *list, struct yett_error *error)
+static int set_list(const struct settings_key *key, cfg_t *section, struct policy_list *list,
+                    struct yett_error *error)
 {
 	const struct parse_value *value = parse_value(section, key->name, 0);
 	unsigned first = value && value->is_inherited;
@@ -476,12 +528,14 @@ static int set_list(const struct settings_key *key, cfg_t *section, struct polic
 	if (!first)
 		settings_clear_list(list);
 	for (unsigned i = first; (value = parse_value(section, key->name, i)); i++) {
-		const char *problem = value->is_empty ? NULL : list_add(key, value->text, value->place, list);
+		const char *problem =
+			value->is_empty ? NULL : list_add(key, value->text, value->place, list);
 
 		if (problem)
 			return policy_refuse(value->place, value->text, problem, error);
 	}
-	if (key->otherwise && !parse_value(section, key->name, first) && list_add(key, key->otherwise, parse_place(section), list))
+	if (key->otherwise && !parse_value(section, key->name, first) &&
+	    list_add(key, key->otherwise, parse_place(section), list))
 		return -ENOMEM;
 	list->place = list->count ? list->places[0] : parse_place(section);
 	value = parse_value(section, key->name, first);
@@ -503,8 +557,11 @@ static int rules_grow(struct settings_rules *rules, size_t count, size_t size)
 	size_t used = rules->list ? rules->list->size : sizeof *rules->list;
 	size_t room = used + size <= rules->room ? rules->room : 2 * (used + size);
 	struct net_list *list = room > rules->room ? realloc(rules->list, room) : rules->list;
-	const bool is_full = (count & (count - 1)) == 0; /* there is room for the next power of two */
-	struct policy_place *places = is_full ? reallocarray(rules->places, count ? 2 * count : 1, sizeof *places) : rules->places;
+	const bool is_full =
+		(count & (count - 1)) == 0; /* there is room for the next power of two */
+	struct policy_place *places =
+		is_full ? reallocarray(rules->places, count ? 2 * count : 1, sizeof *places)
+			: rules->places;
 
 	if (list && !rules->list)
 		net_list_begin(list);
@@ -516,7 +573,8 @@ static int rules_grow(struct settings_rules *rules, size_t count, size_t size)
 	return 0;
 }
 
-static int rules_add(enum net_list_kind kind, const struct net_rule *rule, struct policy_place place, struct settings_rules *rules)
+static int rules_add(enum net_list_kind kind, const struct net_rule *rule,
+                     struct policy_place place, struct settings_rules *rules)
 {
 	size_t count = rules->list ? rules->list->count[kind] : 0, size = net_list_measure(rule);
 	int r = count < POLICY_RULES_MAX ? rules_grow(rules, count, size) : -E2BIG;
@@ -534,28 +592,33 @@ static int refuse_at(struct policy_place place, struct yett_error *error)
 {
 	struct yett_error what = *error;
 
-	(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: %s", place.file, place.line, what.message);
+	(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: %s", place.file, place.line,
+	                what.message);
 	error_mend(error, "%s", what.mend);
 	return YETT_E_INVALID_REQUEST;
 }
 
 /* What is a rule in the value, behind the scheme of a proxy; NULL with what is wrong. */
-static const char *rule_text(enum net_list_kind kind, const struct parse_value *value, char text[NET_RULE_TEXT_SIZE],
-                             struct yett_error *error)
+static const char *rule_text(enum net_list_kind kind, const struct parse_value *value,
+                             char text[NET_RULE_TEXT_SIZE], struct yett_error *error)
 {
 	static const char scheme[] = "http://";
-	bool has_user = strchr(value->text, '@'); /* and perhaps a password, which is repeated to nobody */
+	bool has_user =
+		strchr(value->text, '@'); /* and perhaps a password, which is repeated to nobody */
 	size_t length;
 
 	if (kind != NET_LIST_PROXY)
 		return value->text;
 	if (has_user || strncmp(value->text, scheme, sizeof scheme - 1) != 0) {
-		(void)policy_refuse(value->place, has_user ? "network_proxy" : value->text,
-		                    has_user ? "has a name or a password in it, and no proxy is told any" : "is not http://HOST:PORT",
-		                    error);
+		(void)policy_refuse(
+			value->place, has_user ? "network_proxy" : value->text,
+			has_user ? "has a name or a password in it, and no proxy is told any"
+				 : "is not http://HOST:PORT",
+			error);
 		return NULL;
 	}
-	length = (size_t)snprintf(text, NET_RULE_TEXT_SIZE, "%s", value->text + sizeof scheme - 1); /* no longer one is a rule */
+	length = (size_t)snprintf(text, NET_RULE_TEXT_SIZE, "%s",
+	                          value->text + sizeof scheme - 1); /* no longer one is a rule */
 	if (length > 0 && length < NET_RULE_TEXT_SIZE && text[length - 1] == '/')
 		text[length - 1] = '\0';
 	return text;
@@ -565,10 +628,12 @@ static const char *rule_text(enum net_list_kind kind, const struct parse_value *
 static bool is_place(const struct net_rule *rule)
 {
 	return rule->port_first == rule->port_last && !rule->is_bound &&
-	       (rule->kind == NET_RULE_NAME || (rule->kind == NET_RULE_ADDRESS && rule->prefix == NET_ADDRESS_PREFIX_MAX));
+	       (rule->kind == NET_RULE_NAME ||
+	        (rule->kind == NET_RULE_ADDRESS && rule->prefix == NET_ADDRESS_PREFIX_MAX));
 }
 
-static int add_rule(enum net_list_kind kind, const struct parse_value *value, struct settings_rules *rules, struct yett_error *error)
+static int add_rule(enum net_list_kind kind, const struct parse_value *value,
+                    struct settings_rules *rules, struct yett_error *error)
 {
 	char proxy[NET_RULE_TEXT_SIZE];
 	_cleanup_free_ char *text = NULL;
@@ -583,9 +648,10 @@ static int add_rule(enum net_list_kind kind, const struct parse_value *value, st
 	if (r == 0 && kind == NET_LIST_PROXY && !is_place(&rule))
 		return policy_refuse(value->place, value->text, "is not http://HOST:PORT", error);
 	if (r == 0 && kind == NET_LIST_ALLOW && net_rule_allows_nothing(&rule)) {
-		r = policy_refuse(value->place, value->text,
-		                  "allows nothing: no sandbox reaches link-local addresses, a cloud's metadata, or what is no host's",
-		                  error);
+		r = policy_refuse(
+			value->place, value->text,
+			"allows nothing: no sandbox reaches link-local addresses, a cloud's metadata, or what is no host's",
+			error);
 		error_mend(error, "leave it out");
 		return r;
 	}
@@ -593,14 +659,19 @@ static int add_rule(enum net_list_kind kind, const struct parse_value *value, st
 		return r > 0 ? refuse_at(value->place, error) : r;
 	r = rules_add(kind, &rule, value->place, rules);
 	return r == -E2BIG
-	               ? policy_refuse(value->place, value->text, "is one rule too many: a list has up to 5000, and 640 KiB of them", error)
+	               ? policy_refuse(
+				 value->place, value->text,
+				 "is one rule too many: a list has up to 5000, and 640 KiB of them",
+				 error)
 	               : r;
 }
 
 /* From SETTINGS_ALLOW on. */
-static const enum net_list_kind lists_of_rules[] = {NET_LIST_ALLOW, NET_LIST_DENY, NET_LIST_DIRECT, NET_LIST_PROXY};
+static const enum net_list_kind lists_of_rules[] = {NET_LIST_ALLOW, NET_LIST_DENY, NET_LIST_DIRECT,
+                                                    NET_LIST_PROXY};
 
-static int set_rules(const struct settings_key *key, cfg_t *section, struct settings_rules *rules, struct yett_error *error)
+static int set_rules(const struct settings_key *key, cfg_t *section, struct settings_rules *rules,
+                     struct yett_error *error)
 {
 	const struct parse_value *value = parse_value(section, key->name, 0);
 	unsigned first = value && value->is_inherited;
@@ -610,14 +681,16 @@ static int set_rules(const struct settings_key *key, cfg_t *section, struct sett
 		rules_clear(rules);
 	for (unsigned i = first; r == 0 && (value = parse_value(section, key->name, i)); i++)
 		if (!value->is_empty)
-			r = add_rule(lists_of_rules[key->kind - SETTINGS_ALLOW], value, rules, error);
+			r = add_rule(lists_of_rules[key->kind - SETTINGS_ALLOW], value, rules,
+			             error);
 	value = parse_value(section, key->name, first);
 	if (key->place && value)
 		*(struct policy_place *)((char *)rules - key->offset + key->place) = value->place;
 	return r;
 }
 
-static int set_scalar(const struct settings_key *key, cfg_t *section, void *object, struct yett_error *error)
+static int set_scalar(const struct settings_key *key, cfg_t *section, void *object,
+                      struct yett_error *error)
 {
 	const struct parse_value *value = parse_value(section, key->name, 0);
 	void *field = (char *)object + key->offset;
@@ -650,10 +723,12 @@ static bool has_rules(enum settings_kind kind)
 
 bool settings_is_list(enum settings_kind kind)
 {
-	return kind == SETTINGS_LIST || kind == SETTINGS_CHOICES || (has_rules(kind) && kind != SETTINGS_PROXY);
+	return kind == SETTINGS_LIST || kind == SETTINGS_CHOICES ||
+	       (has_rules(kind) && kind != SETTINGS_PROXY);
 }
 
-int settings_fill(enum settings_section_index index, cfg_t *section, void *object, struct yett_error *error)
+int settings_fill(enum settings_section_index index, cfg_t *section, void *object,
+                  struct yett_error *error)
 {
 	const struct settings_section *table = &settings_sections[index];
 	int r = 0;

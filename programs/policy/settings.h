@@ -1,9 +1,9 @@
 /*
  * Every key of a policy, declared once, and how its text becomes a field.
  *
- * Pure but for memory; in yett-policy, without privilege. The option tables of libConfuse, the conversion, the checks of
- * a value by itself and the freeing all follow these tables. Comparing values with the host is check.c's, here and in
- * policy/.
+ * Pure but for memory; in yett-policy, without privilege. The option tables of libConfuse, the
+ * conversion, the checks of a value by itself and the freeing all follow these tables. Comparing
+ * values with the host is check.c's, here and in policy/.
  */
 #pragma once
 
@@ -24,13 +24,14 @@ struct settings_rules {
 	struct policy_place *places;
 };
 
-/* What is written in a profile: what the helper needs of it, and what has been made of the rest by then. */
+/* What is written in a profile: what the helper needs of it, and what has been made of the rest by
+ * then. */
 struct settings_profile {
 	struct policy_profile profile;
 	char *description;
 	char *extends;                         /* NULL: none */
 	struct policy_list share_ro, share_rw; /* SOURCE or SOURCE:TARGET */
-	struct policy_list tmpfs;              /* TARGET or TARGET:SIZE; without a size it is tmp_size */
+	struct policy_list tmpfs; /* TARGET or TARGET:SIZE; without a size it is tmp_size */
 	enum settings_syscalls syscalls;
 	struct policy_list syscalls_allow, syscalls_deny, syscalls_log;
 	struct settings_rules allow, deny;
@@ -85,28 +86,35 @@ struct settings_section {
 	size_t count;
 };
 
-enum settings_section_index { SETTINGS_HELPER, SETTINGS_PROFILE, SETTINGS_GRANT, SETTINGS_CEILING, SETTINGS_SECTIONS };
+enum settings_section_index {
+	SETTINGS_HELPER,
+	SETTINGS_PROFILE,
+	SETTINGS_GRANT,
+	SETTINGS_CEILING,
+	SETTINGS_SECTIONS
+};
 extern const struct settings_section settings_sections[SETTINGS_SECTIONS];
 
 /*
- * Sets the fields of `object` (a struct compiled, settings_profile or settings_grant) from the keys that stand in `section`.
- * A list that is not set, or appended to with +=, keeps what it holds. `file` must outlive the object. 0, -ENOMEM, or
- * YETT_E_INVALID_REQUEST with "FILE:LINE: what".
+ * Sets the fields of `object` (a struct compiled, settings_profile or settings_grant) from the keys
+ * that stand in `section`. A list that is not set, or appended to with +=, keeps what it holds.
+ * `file` must outlive the object. 0, -ENOMEM, or YETT_E_INVALID_REQUEST with "FILE:LINE: what".
  */
-_must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object, struct yett_error *error);
+_must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object,
+                               struct yett_error *error);
 
 /* Whether it is written as a list. */
 bool settings_is_list(enum settings_kind kind);
 
 /*
- * Splits "HEAD[:TAIL]" of a list like share_ro or tmpfs at its first colon; the copies are the caller's to free.
- * `ret_tail` is NULL without a colon. -ENOMEM.
+ * Splits "HEAD[:TAIL]" of a list like share_ro or tmpfs at its first colon; the copies are the
+ * caller's to free. `ret_tail` is NULL without a colon. -ENOMEM.
  */
 _must_check_ int settings_split(const char *item, char **ret_head, char **ret_tail);
 
 /* As policy_refuse() of a word that is none of names[0 … count), with the nearest of them. */
-int settings_refuse(struct policy_place place, const char *text, const char *problem, const char *const *names, size_t count,
-                    struct yett_error *error);
+int settings_refuse(struct policy_place place, const char *text, const char *problem,
+                    const char *const *names, size_t count, struct yett_error *error);
 
 void settings_clear_list(struct policy_list *list);
 

@@ -5,8 +5,10 @@
 
 #define HOSTNAME_MAX 64
 
-/* At or below these nothing is mounted: the kernel's own views, and what the sandbox tells its programs about users. */
-static const char *const closed_trees[] = {"/proc", "/sys", "/dev", "/run/yett", "/etc/passwd", "/etc/group"};
+/* At or below these nothing is mounted: the kernel's own views, and what the sandbox tells its
+ * programs about users. */
+static const char *const closed_trees[] = {"/proc",     "/sys",        "/dev",
+                                           "/run/yett", "/etc/passwd", "/etc/group"};
 
 /* On these nothing is mounted, because it would hide one of the trees. */
 static const char *const closed_points[] = {"/etc", "/run"};
@@ -25,14 +27,16 @@ const char *policy_target_problem(const struct policy_profile *profile, const ch
 		if (strcmp(target, closed_points[i]) == 0)
 			return "would hide what every sandbox needs";
 	for (size_t i = 0; profile && i < profile->system.count; i++)
-		if (policy_path_has_programs(profile->system.items[i]) && policy_path_is_in(profile->system.items[i], target))
+		if (policy_path_has_programs(profile->system.items[i]) &&
+		    policy_path_is_in(profile->system.items[i], target))
 			return "would hide a system directory of the profile";
 	return NULL;
 }
 
 const char *policy_hostname_problem(const char *name)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
 	size_t length = strlen(name);
 
 	if (length == 0 || length > HOSTNAME_MAX || strspn(name, allowed) != length)

@@ -11,7 +11,8 @@ struct writing {
 	bool is_full;
 };
 
-/* The next `size` bytes, whose offset goes to where the image has a pointer to them; NULL when there are none left. */
+/* The next `size` bytes, whose offset goes to where the image has a pointer to them; NULL when
+ * there are none left. */
 static char *next_part(struct writing *writing, void *pointer, size_t size)
 {
 	size_t next = (writing->used + IMAGE_ALIGN - 1) & ~(size_t)(IMAGE_ALIGN - 1);
@@ -32,10 +33,12 @@ static size_t number_of_file(const struct writing *writing, const char *file)
 	return 0;
 }
 
-static void write_objects(struct writing *writing, const struct image_type *type, char *copy, const char *source, size_t count);
+static void write_objects(struct writing *writing, const struct image_type *type, char *copy,
+                          const char *source, size_t count);
 
 /* `copy` is in the image and holds what `source` does, but that its pointers are still ours. */
-static void write_field(struct writing *writing, const struct image_field *field, char *copy, const char *source)
+static void write_field(struct writing *writing, const struct image_field *field, char *copy,
+                        const char *source)
 {
 	const char *from = source + field->at;
 	size_t count;
@@ -68,7 +71,8 @@ static void write_field(struct writing *writing, const struct image_field *field
 	}
 }
 
-static void write_objects(struct writing *writing, const struct image_type *type, char *copy, const char *source, size_t count)
+static void write_objects(struct writing *writing, const struct image_type *type, char *copy,
+                          const char *source, size_t count)
 {
 	for (; type->count > 0 && count > 0; count--, copy += type->size, source += type->size)
 		for (size_t i = 0; i < type->count; i++)
@@ -90,7 +94,8 @@ int image_write(int fd, int r, const struct policy *policy, const struct yett_er
 	if (r == 0) {
 		writing.base = (char *)image;
 		image->policy = *policy;
-		write_objects(&writing, image_policy, (char *)&image->policy, (const char *)policy, 1);
+		write_objects(&writing, image_policy, (char *)&image->policy, (const char *)policy,
+		              1);
 	}
 	(void)munmap(image, IMAGE_SIZE_MAX);
 	if (writing.is_full)

@@ -1,14 +1,18 @@
 /*
- * yett-reader: tells the monitor the names of its peer, and whether a key is one that the peer enrolled. Descriptor 0 is the monitor's;
- * questions and answers are packets of one size each (reader.h).
+ * yett-reader: tells the monitor the names of its peer, and whether a key is one that the peer
+ * enrolled. Descriptor 0 is the monitor's; questions and answers are packets of one size each
+ * (reader.h).
  *
- * Theory of operation: what lies below a home, and who answers for the host's name services, is the user's or somebody else's, and may
- * hang, lie or be more than it seems. So it is looked at as the user, by a process of its own: it waits for the first question with
- * nothing but what becoming another takes, then is that user for good, and only then opens its first file. What it says is the user's
- * word. Starts as root, or as the caller where that is nobody else; a stage's number is its exit status when the stage fails.
+ * Theory of operation: what lies below a home, and who answers for the host's name services, is the
+ * user's or somebody else's, and may hang, lie or be more than it seems. So it is looked at as the
+ * user, by a process of its own: it waits for the first question with nothing but what becoming
+ * another takes, then is that user for good, and only then opens its first file. What it says is
+ * the user's word. Starts as root, or as the caller where that is nobody else; a stage's number is
+ * its exit status when the stage fails.
  *
- * Compiled twice: linked statically, it starts three times as fast and finds the accounts of /etc/passwd. As yett-reader-nss it
- * is linked with the host's C library, for accounts that other name services know (NSS).
+ * Compiled twice: linked statically, it starts three times as fast and finds the accounts of
+ * /etc/passwd. As yett-reader-nss it is linked with the host's C library, for accounts that other
+ * name services know (NSS).
  */
 #include "helper/monitor/reader.h"
 #include "helper/privilege/lockdown.h"
@@ -47,12 +51,14 @@ static bool keep_ids(void)
 {
 	const uint32_t kept = 1u << CAP_SETUID | 1u << CAP_SETGID;
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{.effective = kept, .permitted = kept}};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {
+		{.effective = kept, .permitted = kept}};
 
 	return syscall(SYS_capset, &header, data) == 0;
 }
 
-/* No file, no core (1: core(5)); descriptors and memory for NSS, whose modules may map large caches. */
+/* No file, no core (1: core(5)); descriptors and memory for NSS, whose modules may map large
+ * caches. */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -65,7 +71,8 @@ static bool limit(void)
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-/* Whether it is root that can become another. A root that cannot, as in a container, serves nobody but itself. */
+/* Whether it is root that can become another. A root that cannot, as in a container, serves nobody
+ * but itself. */
 static bool lock_down(void)
 {
 	bool is_root = lockdown_can_leave_root();
@@ -83,8 +90,8 @@ static bool lock_down(void)
 	return is_root;
 }
 
-/* No process. A limit from before the change of ids would forbid ask_name_services() its exec where the user has processes. execve(2),
- * EAGAIN */
+/* No process. A limit from before the change of ids would forbid ask_name_services() its exec where
+ * the user has processes. execve(2), EAGAIN */
 static bool limit_processes(void)
 {
 	static const struct lockdown_limit limits[] = {{RLIMIT_NPROC, 0}};
@@ -99,11 +106,14 @@ static void become(const struct peer *peer, bool is_root)
 	gid_t gids[3];
 
 	if (is_root)
-		need(setgroups(peer->groups_count, peer->groups) == 0 && setresgid(peer->gid, peer->gid, peer->gid) == 0 &&
+		need(setgroups(peer->groups_count, peer->groups) == 0 &&
+		             setresgid(peer->gid, peer->gid, peer->gid) == 0 &&
 		             setresuid(peer->uid, peer->uid, peer->uid) == 0,
 		     STAGE_IDS);
-	need(getresuid(&uids[0], &uids[1], &uids[2]) == 0 && getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == peer->uid &&
-	             uids[1] == peer->uid && uids[2] == peer->uid && gids[0] == peer->gid && gids[1] == peer->gid && gids[2] == peer->gid,
+	need(getresuid(&uids[0], &uids[1], &uids[2]) == 0 &&
+	             getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == peer->uid &&
+	             uids[1] == peer->uid && uids[2] == peer->uid && gids[0] == peer->gid &&
+	             gids[1] == peer->gid && gids[2] == peer->gid,
 	     STAGE_IDS);
 	need(limit_processes(), STAGE_LIMITS);
 	need(lockdown_capabilities(), STAGE_CAPABILITIES);
@@ -138,8 +148,8 @@ static void find_names(const struct peer *peer, struct peer_names *names)
 	const struct group *group = getgrgid(peer->gid);
 	char link[32];
 
-	/* Which that process can change, but only to another one that it may execute. One that is undumpable tells it nobody.
-	 * proc_pid_exe(5) */
+	/* Which that process can change, but only to another one that it may execute. One that is
+	 * undumpable tells it nobody. proc_pid_exe(5) */
 	(void)snprintf(link, sizeof link, "/proc/%d/exe", peer->pid);
 	(void)!readlink(link, names->program, sizeof names->program - 1);
 	if (!user)
@@ -159,7 +169,8 @@ int main(void)
 	static struct reader_answer answer;
 	bool is_root = lock_down(), is_first;
 
-	/* Nobody asks, or nobody is there any more: then there is nothing to do. The question stays for ask_name_services(). */
+	/* Nobody asks, or nobody is there any more: then there is nothing to do. The question stays
+	 * for ask_name_services(). */
 	if (recv(STDIN_FILENO, &question, sizeof question, MSG_PEEK) != sizeof question)
 		_exit(0);
 	become(&question.peer, is_root);
@@ -168,7 +179,8 @@ int main(void)
 		answer.error = (struct yett_error){0};
 		is_first = false;
 		if (question.wants_key)
-			(void)!own_keys_find(answer.names.home, question.peer.uid, question.line, &is_first, &answer.error);
+			(void)!own_keys_find(answer.names.home, question.peer.uid, question.line,
+			                     &is_first, &answer.error);
 		answer.is_first = is_first;
 		if (send(STDIN_FILENO, &answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)
 			break;

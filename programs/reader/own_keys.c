@@ -12,7 +12,8 @@
 
 static int refuse(struct yett_error *error, const char *why)
 {
-	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "~/.config/yett/authorized_keys does not count: %s", why);
+	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY,
+	                 "~/.config/yett/authorized_keys does not count: %s", why);
 }
 
 static int refuse_closed(struct yett_error *error)
@@ -41,7 +42,8 @@ static const char *file_problem(int fd)
 	return st.st_size > FILE_MAX ? "it is larger than 16 KiB" : NULL;
 }
 
-int own_keys_find(const char *home, uid_t uid, const char *line, bool *ret_is_first, struct yett_error *error)
+int own_keys_find(const char *home, uid_t uid, const char *line, bool *ret_is_first,
+                  struct yett_error *error)
 {
 	char path[PEER_HOME_MAX + 32], text[FILE_MAX];
 	_cleanup_fd_ int dir = -1, fd = -1;
@@ -53,7 +55,9 @@ int own_keys_find(const char *home, uid_t uid, const char *line, bool *ret_is_fi
 		return 0;
 	(void)snprintf(path, sizeof path, "%s/.config/yett", home);
 	dir = open(path, O_DIRECTORY | O_PATH | O_CLOEXEC);
-	fd = dir < 0 ? -1 : openat(dir, "authorized_keys", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = dir < 0 ? -1
+	             : openat(dir, "authorized_keys",
+	                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) { /* none is enrolled only where none can be */
 		*ret_is_first = true;
 		return 0;
@@ -71,5 +75,6 @@ int own_keys_find(const char *home, uid_t uid, const char *line, bool *ret_is_fi
 	*ret_is_first = n == 0;
 	if (n == 0 || key_line_is_in(text, (size_t)n, line))
 		return 0;
-	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "%s", error_reason_text(YETT_R_UNKNOWN_KEY));
+	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "%s",
+	                 error_reason_text(YETT_R_UNKNOWN_KEY));
 }

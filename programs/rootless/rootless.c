@@ -21,7 +21,8 @@ static bool is_chroot(void)
 {
 	struct statx st;
 
-	return statx(AT_FDCWD, "/", 0, 0, &st) == 0 && (st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) &&
+	return statx(AT_FDCWD, "/", 0, 0, &st) == 0 &&
+	       (st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) &&
 	       !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
@@ -31,16 +32,22 @@ static int refuse(int number, struct yett_error *error)
 	const struct userns_rule *rule = userns_find_rule();
 
 	if (rule) {
-		(void)error_set(error, YETT_E_UNSUPPORTED, 0,
-		                "without root a sandbox takes a user namespace, and this host allows none: %s", rule->what);
-		error_detail(error, "have the administrator start the service, which needs none of this (docs/admin.md), or as root: %s",
-		             rule->mend);
+		(void)error_set(
+			error, YETT_E_UNSUPPORTED, 0,
+			"without root a sandbox takes a user namespace, and this host allows none: %s",
+			rule->what);
+		error_detail(
+			error,
+			"have the administrator start the service, which needs none of this (docs/admin.md), or as root: %s",
+			rule->mend);
 		return YETT_E_UNSUPPORTED;
 	}
-	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and none can be had: %s (%s)",
-	                is_chroot() ? "the kernel gives none to who is in a chroot"
-	                            : "the container or sandbox around this program forbids it",
-	                strerror(number));
+	(void)error_set(
+		error, YETT_E_UNSUPPORTED, 0,
+		"without root a sandbox takes a user namespace, and none can be had: %s (%s)",
+		is_chroot() ? "the kernel gives none to who is in a chroot"
+			    : "the container or sandbox around this program forbids it",
+		strerror(number));
 	error_detail(
 		error,
 		is_chroot()
@@ -58,7 +65,9 @@ int rootless_enter(struct yett_error *error)
 	/* In this order: who may not give up groups may write a map of one. user_namespaces(7) */
 	const struct {
 		const char *path, *text;
-	} files[] = {{"/proc/self/setgroups", "deny"}, {"/proc/self/uid_map", users}, {"/proc/self/gid_map", groups}};
+	} files[] = {{"/proc/self/setgroups", "deny"},
+	             {"/proc/self/uid_map", users},
+	             {"/proc/self/gid_map", groups}};
 
 	(void)snprintf(users, sizeof users, "%u %u 1", uid, uid);
 	(void)snprintf(groups, sizeof groups, "%u %u 1", gid, gid);
@@ -70,7 +79,8 @@ int rootless_enter(struct yett_error *error)
 		if (r < 0)
 			return refuse(-r, error);
 	}
-	/* What is mounted on the host from here on still arrives. And where a rule lets nobody use what the namespace gives, it shows. */
+	/* What is mounted on the host from here on still arrives. And where a rule lets nobody use
+	 * what the namespace gives, it shows. */
 	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? refuse(errno, error) : 0;
 }
 
@@ -79,7 +89,8 @@ static bool is_own(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 022);
 }
 
 /* Below the home directory, with what is above it; false: there is none. */
@@ -145,8 +156,10 @@ int rootless_open_cgroup(void)
 	if (root < 0 || !find_manager(path))
 		return -1;
 	manager = openat(root, path, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	/* Moving a process takes the right to write where the groups meet, which is there. cgroup-v2, "Delegation Containment" */
-	if (manager < 0 || fstat(manager, &st) < 0 || st.st_uid != geteuid() || faccessat(manager, "cgroup.procs", W_OK, 0) < 0)
+	/* Moving a process takes the right to write where the groups meet, which is there.
+	 * cgroup-v2, "Delegation Containment" */
+	if (manager < 0 || fstat(manager, &st) < 0 || st.st_uid != geteuid() ||
+	    faccessat(manager, "cgroup.procs", W_OK, 0) < 0)
 		return -1;
 	return steal_fd(&manager);
 }
@@ -173,7 +186,8 @@ int rootless_reopen(int fd)
 	own = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	if (own < 0 || fstat(fd, &wanted) < 0 || fstat(own, &found) < 0)
 		return -errno;
-	return wanted.st_dev == found.st_dev && wanted.st_ino == found.st_ino ? steal_fd(&own) : -ESTALE;
+	return wanted.st_dev == found.st_dev && wanted.st_ino == found.st_ino ? steal_fd(&own)
+	                                                                      : -ESTALE;
 }
 
 void rootless_make_map(const struct idmap_subject *subject, struct idmap *ret_map)

@@ -1,8 +1,9 @@
 /*
- * yett-rootless's way to serve: one connection of the user who started it, from a user namespace of that user's. See start.h.
+ * yett-rootless's way to serve: one connection of the user who started it, from a user namespace of
+ * that user's. See start.h.
  *
- * With the caller's privilege and nothing more. Where users can have no user namespaces it plans only, and so it does for a root that lacks
- * what building takes. It must never serve with a
+ * With the caller's privilege and nothing more. Where users can have no user namespaces it plans
+ * only, and so it does for a root that lacks what building takes. It must never serve with a
  * privilege that its file gave it: it is not meant to be set-user-id, and refuses to be.
  */
 #include "helper/monitor/monitor.h"
@@ -25,21 +26,25 @@ extern const unsigned char builtin_image[];
 extern const size_t builtin_image_size;
 
 const char start_name[] = "yett-rootless";
-const char start_help[] = "It serves the ordinary user who starts it, and has no privilege: it is no set-user-id program.";
+const char start_help[] =
+	"It serves the ordinary user who starts it, and has no privilege: it is no set-user-id program.";
 
-/* The same three times: what was given up, or came with the file, is in none of them. credentials(7) */
+/* The same three times: what was given up, or came with the file, is in none of them.
+ * credentials(7) */
 static bool has_own_ids(void)
 {
 	uid_t uids[3];
 	gid_t gids[3];
 
-	return getresuid(&uids[0], &uids[1], &uids[2]) == 0 && getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == uids[1] &&
+	return getresuid(&uids[0], &uids[1], &uids[2]) == 0 &&
+	       getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == uids[1] &&
 	       uids[1] == uids[2] && gids[0] == gids[1] && gids[1] == gids[2];
 }
 
 /*
- * AT_SECURE: its file is set-user-id or set-group-id, has capabilities, or a label that gives it more than its caller has. Nothing is
- * said of it: standard error is the caller's, and the privilege is not. getauxval(3)
+ * AT_SECURE: its file is set-user-id or set-group-id, has capabilities, or a label that gives it
+ * more than its caller has. Nothing is said of it: standard error is the caller's, and the
+ * privilege is not. getauxval(3)
  */
 bool start_begin(int argc, char **argv, int *ret_status)
 {
@@ -57,13 +62,16 @@ int start_check_user(const struct start_options *options, struct yett_error *err
 
 	(void)options;
 	return privilege_can_build(POLICY_COMPILER_ID, &missing)
-	               ? error_set(error, YETT_E_INVALID_REQUEST, 0, "yett-rootless serves ordinary users; root's program is yett-helper")
+	               ? error_set(
+				 error, YETT_E_INVALID_REQUEST, 0,
+				 "yett-rootless serves ordinary users; root's program is yett-helper")
 	               : 0;
 }
 
 /*
- * A root, as that of a container, that lacks what building takes: yett-helper becomes this program for it. Without a capability it can be
- * told of plans, and `ret_no_host` is why of no more; without private ids there is nobody whom yett-policy could be. 0 or a code.
+ * A root, as that of a container, that lacks what building takes: yett-helper becomes this program
+ * for it. Without a capability it can be told of plans, and `ret_no_host` is why of no more;
+ * without private ids there is nobody whom yett-policy could be. 0 or a code.
  */
 static int look_at_root(struct yett_error *ret_no_host, struct yett_error *error)
 {
@@ -76,14 +84,18 @@ static int look_at_root(struct yett_error *ret_no_host, struct yett_error *error
 		(void)error_set(
 			error, YETT_E_UNSUPPORTED, 0,
 			"building sandboxes as root takes private user ids, and the user namespace of this container has none above its own");
-		error_detail(error, "run yett as an ordinary user in it, or have the service started outside");
+		error_detail(
+			error,
+			"run yett as an ordinary user in it, or have the service started outside");
 		return YETT_E_UNSUPPORTED;
 	}
 	for (; missing[i] && i < sizeof name - 1; i++)
 		name[i] = (char)toupper((unsigned char)missing[i]);
 	name[i] = '\0';
-	(void)error_set(ret_no_host, YETT_E_UNSUPPORTED, 0,
-	                "building sandboxes as root takes CAP_%s, which root lacks here, as in a container", name);
+	(void)error_set(
+		ret_no_host, YETT_E_UNSUPPORTED, 0,
+		"building sandboxes as root takes CAP_%s, which root lacks here, as in a container",
+		name);
 	error_detail(
 		ret_no_host,
 		"give the container that (docker run --privileged), or run yett as an ordinary user in it, or have the service started outside");
@@ -93,13 +105,16 @@ static int look_at_root(struct yett_error *ret_no_host, struct yett_error *error
 int start_listening(const struct start_options *options, int socket, struct yett_error *error)
 {
 	fd_close(socket);
-	return error_set(error, YETT_E_UNSUPPORTED, 0, "a helper without root serves one connection: %s",
-	                 options->listen ? "--listen is for root" : "the socket has to be set up with Accept=yes");
+	return error_set(error, YETT_E_UNSUPPORTED, 0,
+	                 "a helper without root serves one connection: %s",
+	                 options->listen ? "--listen is for root"
+	                                 : "the socket has to be set up with Accept=yes");
 }
 
 /*
- * By way of a memory file, as image_load() takes one: so what is compiled in is checked like any other image. Who the accounts of
- * the host are, which yett-policy asks too, concerns private ids, and here are none.
+ * By way of a memory file, as image_load() takes one: so what is compiled in is checked like any
+ * other image. Who the accounts of the host are, which yett-policy asks too, concerns private ids,
+ * and here are none.
  */
 static int load_builtin(struct policy **ret_policy, struct yett_error *error)
 {
@@ -128,55 +143,62 @@ struct own {
 };
 
 /*
- * Begins to build a template while whoever will ask has yet to say so: that of what a request means that names none, since there is one for
- * each connection. What fails here fails again, and is told, when somebody asks.
+ * Begins to build a template while whoever will ask has yet to say so: that of what a request means
+ * that names none, since there is one for each connection. What fails here fails again, and is
+ * told, when somebody asks.
  */
 static void expect_profile(struct setup_host *host)
 {
 	const struct policy_profile *profile = policy_find_profile(host->policy, "default");
 	size_t index = profile ? (size_t)(profile - host->policy->profiles) : 0;
 
-	if (profile && template_start(profile, host->policy->runtime_dir, host->face, &host->templates[index], NULL) != 0)
+	if (profile && template_start(profile, host->policy->runtime_dir, host->face,
+	                              &host->templates[index], NULL) != 0)
 		host->templates[index] = TEMPLATE_NONE;
 }
 
-static int open_host(struct monitor *monitor, const char *libexec, struct own *own, struct yett_error *error)
+static int open_host(struct monitor *monitor, const char *libexec, struct own *own,
+                     struct yett_error *error)
 {
 	/* of the mount namespace that we are in now: init gets a mount of its own of it */
 	_cleanup_fd_ int group = rootless_open_cgroup();
 	int r = privilege_take(PRIVILEGE_BUILD);
 
-	own->setup = (struct setup_rootless){group, expect_profile, rootless_make_map, rootless_reopen};
+	own->setup =
+		(struct setup_rootless){group, expect_profile, rootless_make_map, rootless_reopen};
 	if (r == 0)
 		r = setup_host_open(monitor->policy, libexec, &own->setup, &monitor->host, error);
 	if (r != 0)
 		return r;
-	monitor->lasting.cgroup =
-		cgroup_host_make_helpers(&monitor->host->cgroups); /* not the group of a unit that ends with its connection */
-	setup_sweep(monitor->host);                                /* nobody else does */
+	monitor->lasting.cgroup = cgroup_host_make_helpers(
+		&monitor->host
+			 ->cgroups); /* not the group of a unit that ends with its connection */
+	setup_sweep(monitor->host);  /* nobody else does */
 	own->means.has_cgroup = monitor->host->cgroups.count > 0;
 	own->means.controllers = monitor->host->cgroups.controllers;
 	return privilege_take(PRIVILEGE_MONITOR);
 }
 
 /*
- * Becomes root of a user namespace. Who is served is read before, since groups have no numbers there. What is left of it without one
- * is planning.
+ * Becomes root of a user namespace. Who is served is read before, since groups have no numbers
+ * there. What is left of it without one is planning.
  */
-static int prepare(struct monitor *monitor, struct policy *policy, const char *libexec, int socket, struct own *own,
-                   struct yett_error *error)
+static int prepare(struct monitor *monitor, struct policy *policy, const char *libexec, int socket,
+                   struct own *own, struct yett_error *error)
 {
 	int r = peer_read(socket, &own->caller, error);
 
 	if (r == 0 && own->caller.uid != geteuid())
-		r = error_set(error, YETT_E_PERMISSION_DENIED, 0, "a helper without root serves its own user only");
+		r = error_set(error, YETT_E_PERMISSION_DENIED, 0,
+		              "a helper without root serves its own user only");
 	if (r != 0)
 		return r;
 	own->caller.confined = false; /* it can do through us what it can do anyway */
 	monitor->caller = &own->caller;
 	if (monitor->no_host.code) /* look_at_root() */
 		return 0;
-	own->means = (struct means){.misses_label = rootless_misses_label(), .leaves_cores = rootless_leaves_cores()};
+	own->means = (struct means){.misses_label = rootless_misses_label(),
+	                            .leaves_cores = rootless_leaves_cores()};
 	monitor->means = &own->means;
 	if (rootless_enter(&monitor->no_host) != 0)
 		return 0;
@@ -189,7 +211,9 @@ int start_connected(const struct start_options *options, int socket, struct yett
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
-	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH;
+	const char *path = options->policy     ? options->policy
+	                   : options->personal ? NULL
+	                                       : YETT_POLICY_PATH;
 	const struct policy_source source = {options->libexec, path, true, geteuid()};
 	struct monitor monitor = {MONITOR_NONE, .listener = -1};
 	struct own own;

@@ -1,6 +1,7 @@
 /*
- * What it takes to be answered: ask COUNT. On one connection, the medians in milliseconds of COUNT requests for the list of one's own
- * sandboxes, of which there is none, and of as many for the plan of one, which take a whole decision. As an ordinary user, with a service.
+ * What it takes to be answered: ask COUNT. On one connection, the medians in milliseconds of COUNT
+ * requests for the list of one's own sandboxes, of which there is none, and of as many for the plan
+ * of one, which take a whole decision. As an ordinary user, with a service.
  */
 #include "measure.h"
 

@@ -1,13 +1,14 @@
 /*
- * What one account does to make others wait, without end: attack KIND COUNT. For crowd.py, which ends it. It prints "ready" once it
- * has begun.
+ * What one account does to make others wait, without end: attack KIND COUNT. For crowd.py, which
+ * ends it. It prints "ready" once it has begun.
  *
- *   busy       COUNT processes that use a processor each, and never come near the helper: what any account can do
- *   loop       COUNT processes that connect and close
- *   linger     COUNT connections, each of which brings a TCP socket that takes an hour to close; whoever is turned away comes again
- *   subuids    as `linger`, without the sockets, from eight ids of a user namespace that crowd.py maps, COUNT connections each
- *   elsewhere  the same at a socket of our own, where a process accepts and closes: what that costs without the helper
- *   refused    COUNT connections that ask for a profile that they may not have
+ *   busy       COUNT processes that use a processor each, and never come near the helper: what any
+ * account can do loop       COUNT processes that connect and close linger     COUNT connections,
+ * each of which brings a TCP socket that takes an hour to close; whoever is turned away comes again
+ *   subuids    as `linger`, without the sockets, from eight ids of a user namespace that crowd.py
+ * maps, COUNT connections each elsewhere  the same at a socket of our own, where a process accepts
+ * and closes: what that costs without the helper refused    COUNT connections that ask for a
+ * profile that they may not have
  */
 #include "libclient/yett.h"
 
@@ -75,7 +76,8 @@ static void connect_and_close(void)
 		close(to_helper(0));
 }
 
-/* Where nobody reads, so that what was sent stays, and closing waits for it. socket(7), SO_LINGER */
+/* Where nobody reads, so that what was sent stays, and closing waits for it. socket(7), SO_LINGER
+ */
 static struct sockaddr_in nobody_reads;
 
 static int listen_and_never_read(void)
@@ -83,7 +85,8 @@ static int listen_and_never_read(void)
 	socklen_t size = sizeof nobody_reads;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096;
 
-	nobody_reads = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	nobody_reads = (struct sockaddr_in){.sin_family = AF_INET,
+	                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
 	must(bind(fd, (struct sockaddr *)&nobody_reads, size), "bind");
 	must(listen(fd, 1), "listen");
@@ -91,18 +94,23 @@ static int listen_and_never_read(void)
 	return fd;
 }
 
-/* In a process of its own, as a process that ends does not wait for what it closes, and the helper is to be the last. */
+/* In a process of its own, as a process that ends does not wait for what it closes, and the helper
+ * is to be the last. */
 static void send_what_lingers(int to)
 {
 	static const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
 	char bytes[4096] = {0}, control[CMSG_SPACE(sizeof(int))] = {0};
 	struct iovec part = {.iov_base = bytes, .iov_len = 1};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+	struct msghdr message = {.msg_iov = &part,
+	                         .msg_iovlen = 1,
+	                         .msg_control = control,
+	                         .msg_controllen = sizeof control};
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096;
 
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
-	must(connect(fd, (struct sockaddr *)&nobody_reads, sizeof nobody_reads), "connect to ourselves");
+	must(connect(fd, (struct sockaddr *)&nobody_reads, sizeof nobody_reads),
+	     "connect to ourselves");
 	while (send(fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
 		;
 	must(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger), "SO_LINGER");
@@ -114,7 +122,8 @@ static void send_what_lingers(int to)
 	_exit(0);
 }
 
-/* Connects, and where `listening` is one, brings what lingers. The peers of those are in `peers`. */
+/* Connects, and where `listening` is one, brings what lingers. The peers of those are in `peers`.
+ */
 static int come(int listening, int *peer)
 {
 	int fd = to_helper(listening < 0 ? SOCK_NONBLOCK : 0);
@@ -130,7 +139,8 @@ static int come(int listening, int *peer)
 	return fd;
 }
 
-/* Whether the helper hung up, or said that it will. What it says first is its hello, of the first type there is. */
+/* Whether the helper hung up, or said that it will. What it says first is its hello, of the first
+ * type there is. */
 static bool is_turned_away(int fd)
 {
 	unsigned char bytes[4096];
@@ -156,7 +166,8 @@ static void hold(size_t count, int listening)
 				continue;
 			if (sockets[i] >= 0)
 				close(sockets[i]);
-			if (sockets[i] >= 0 && listening >= 0) /* what the helper has not closed yet, still lingers without this */
+			if (sockets[i] >= 0 && listening >= 0) /* what the helper has not closed
+			                                          yet, still lingers without this */
 				close(peers[i]);
 			sockets[i] = come(listening, &peers[i]);
 		}
@@ -187,7 +198,8 @@ static void hold_elsewhere(size_t count)
 {
 	int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	must(bind(listening, (struct sockaddr *)&whose, sizeof whose.sun_family), "bind"); /* to a name that the kernel makes up: unix(7) */
+	must(bind(listening, (struct sockaddr *)&whose, sizeof whose.sun_family),
+	     "bind"); /* to a name that the kernel makes up: unix(7) */
 	whose_size = sizeof whose;
 	must(getsockname(listening, (struct sockaddr *)&whose, &whose_size), "getsockname");
 	must(listen(listening, 8), "listen");
@@ -199,7 +211,8 @@ static void hold_elsewhere(size_t count)
 
 static void ask_without_end(void)
 {
-	static const struct yett_sandbox_options options = {.size = sizeof options, .profile = "no-such-profile"};
+	static const struct yett_sandbox_options options = {.size = sizeof options,
+	                                                    .profile = "no-such-profile"};
 
 	for (;;) {
 		struct yett_connection *connection = NULL;
@@ -208,7 +221,8 @@ static void ask_without_end(void)
 
 		if (yett_connect(NULL, &connection, &error) != 0)
 			continue;
-		while (yett_sandbox_create(connection, &options, &sandbox, &error) == YETT_E_PERMISSION_DENIED)
+		while (yett_sandbox_create(connection, &options, &sandbox, &error) ==
+		       YETT_E_PERMISSION_DENIED)
 			;
 		yett_connection_close(connection);
 	}
@@ -219,8 +233,12 @@ static const struct {
 	void (*in_each)(void); /* in so many processes */
 	void (*in_one)(size_t count);
 } kinds[] = {
-	{"busy", be_busy, NULL},  {"loop", connect_and_close, NULL},    {"refused", ask_without_end, NULL},
-	{"linger", NULL, linger}, {"subuids", NULL, hold_from_subuids}, {"elsewhere", NULL, hold_elsewhere},
+	{"busy", be_busy, NULL},
+	{"loop", connect_and_close, NULL},
+	{"refused", ask_without_end, NULL},
+	{"linger", NULL, linger},
+	{"subuids", NULL, hold_from_subuids},
+	{"elsewhere", NULL, hold_elsewhere},
 };
 
 int main(int argc, char **argv)
@@ -228,13 +246,16 @@ int main(int argc, char **argv)
 	struct rlimit files;
 	size_t count = argc == 3 ? strtoul(argv[2], NULL, 10) : 0, kind = 0;
 
-	while (kind < sizeof kinds / sizeof *kinds && (argc != 3 || strcmp(argv[1], kinds[kind].name) != 0))
+	while (kind < sizeof kinds / sizeof *kinds &&
+	       (argc != 3 || strcmp(argv[1], kinds[kind].name) != 0))
 		kind++;
 	if (count == 0 || kind == sizeof kinds / sizeof *kinds) {
-		(void)fprintf(stderr, "usage: attack busy|loop|linger|subuids|elsewhere|refused COUNT\n");
+		(void)fprintf(stderr,
+		              "usage: attack busy|loop|linger|subuids|elsewhere|refused COUNT\n");
 		return 2;
 	}
-	(void)snprintf(whose.sun_path, sizeof whose.sun_path, "%s", getenv("YETT_SOCKET") ? getenv("YETT_SOCKET") : "/run/yett/socket");
+	(void)snprintf(whose.sun_path, sizeof whose.sun_path, "%s",
+	               getenv("YETT_SOCKET") ? getenv("YETT_SOCKET") : "/run/yett/socket");
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);

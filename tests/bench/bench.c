@@ -1,10 +1,13 @@
 /*
- * Speed, as ratios against a peer in the same run: bubblewrap for sandboxes, posix_spawn(3) for a command.
+ * Speed, as ratios against a peer in the same run: bubblewrap for sandboxes, posix_spawn(3) for a
+ * command.
  *
- * Each of the two is measured alone, many times in a row, and both are measured in pairs, in turns. Alone, what we do afterwards to be
- * ready for the next one takes time from our next one; in pairs it takes time from the peer, too. The worse of the two ratios counts.
- * Runs as an ordinary user against a service (YETT_SOCKET), or in personal mode (YETT_HELPER), as root or without it, in a directory
- * that it can make others in, which are shared. Prints a table, and the list build/bench.json is made of.
+ * Each of the two is measured alone, many times in a row, and both are measured in pairs, in turns.
+ * Alone, what we do afterwards to be ready for the next one takes time from our next one; in pairs
+ * it takes time from the peer, too. The worse of the two ratios counts. Runs as an ordinary user
+ * against a service (YETT_SOCKET), or in personal mode (YETT_HELPER), as root or without it, in a
+ * directory that it can make others in, which are shared. Prints a table, and the list
+ * build/bench.json is made of.
  */
 #include "measure.h"
 
@@ -17,8 +20,11 @@
 #include <unistd.h>
 
 #define COUNT_MAX 1000
-#define ROW       50 /* of one alone, before the other one's turn: a machine that gets slower slows both */
-#define WARM_UP   5  /* before each row and the pairs, not counted: what the one before left to be done is done by then */
+/* of one alone, before the other one's turn: a machine that gets slower slows both */
+#define ROW 50
+/* before each row and the pairs, not counted: what the one before left to be done is done by then
+ */
+#define WARM_UP   5
 #define CLIENTS   8
 #define ROUNDS    5 /* of clients at once */
 #define SHARES    16
@@ -51,7 +57,8 @@ static void ours_sandbox(void)
 
 static void ours_shares(void)
 {
-	const struct yett_sandbox_options options = {.size = sizeof options, .shares = shares, .shares_count = SHARES};
+	const struct yett_sandbox_options options = {
+		.size = sizeof options, .shares = shares, .shares_count = SHARES};
 
 	make_sandbox(&options);
 }
@@ -88,8 +95,9 @@ static void ours_cli(void)
 
 static void peer_bwrap(void)
 {
-	static const char *const argv[] = {"bwrap",  "--unshare-all", "--ro-bind", "/",    "/",         "--dev", "/dev",
-	                                   "--proc", "/proc",         "--tmpfs",   "/tmp", "/bin/true", NULL};
+	static const char *const argv[] = {
+		"bwrap",  "--unshare-all", "--ro-bind", "/",    "/",         "--dev", "/dev",
+		"--proc", "/proc",         "--tmpfs",   "/tmp", "/bin/true", NULL};
 
 	spawn_and_wait(argv);
 }
@@ -101,7 +109,8 @@ static void peer_spawn(void)
 	spawn_and_wait(argv);
 }
 
-/* The ratios that are wanted: with a service, back to back and after idling; without root. 0: none. */
+/* The ratios that are wanted: with a service, back to back and after idling; without root. 0: none.
+ */
 struct goal {
 	double service, idle, without_root;
 };
@@ -114,7 +123,11 @@ static const struct {
 	struct goal goal;
 } cases[] = {
 	{"sandbox, command, teardown", ours_sandbox, "bubblewrap", peer_bwrap, {0.5, 0.5, 0.8}},
-	{"the same with a connection of its own", ours_connection, "bubblewrap", peer_bwrap, {0.7, 0.7, 0}},
+	{"the same with a connection of its own",
+         ours_connection,
+         "bubblewrap",
+         peer_bwrap,
+         {0.7, 0.7, 0}},
 	{"command in a live sandbox", ours_command, "posix_spawn", peer_spawn, {1.2, 1.35, 0}},
 	{"yett run -- true", ours_cli, "bubblewrap", peer_bwrap, {1.0, 1.0, 1.5}},
 	{"sandbox with sixteen shares", ours_shares, "no share", ours_sandbox, {1.3, 1.3, 0}},
@@ -159,14 +172,17 @@ static void measure(size_t i, const char *mode, long idle_ms, int count, FILE *j
 		peer[n] = timed(cases[i].peer, idle_ms);
 	}
 	pairs = (struct ratio){median(ours, count), median(peer, count)};
-	(void)snprintf(how, sizeof how, "%s, %s", mode, idle_ms ? "after 300 ms idle" : "back to back");
-	report_worse(json, cases[i].name, how, alone, cases[i].peer_name, pairs, wanted(&cases[i].goal, mode, idle_ms != 0));
+	(void)snprintf(how, sizeof how, "%s, %s", mode,
+	               idle_ms ? "after 300 ms idle" : "back to back");
+	report_worse(json, cases[i].name, how, alone, cases[i].peer_name, pairs,
+	             wanted(&cases[i].goal, mode, idle_ms != 0));
 }
 
 /* --- clients at once --- */
 
 /* One of them: says that it is there, waits for the start, and makes so many sandboxes. */
-static _Noreturn void be_client(void (*function)(void), bool connects, int count, int ready, int start)
+static _Noreturn void be_client(void (*function)(void), bool connects, int count, int ready,
+                                int start)
 {
 	char byte = 0;
 
@@ -221,13 +237,14 @@ static void measure_at_once(const char *mode, int count, FILE *json)
 		ours[i] = rate(ours_sandbox, true, count);
 		peer[i] = rate(peer_bwrap, false, count);
 	}
-	report_rate(json, "eight clients at once", mode, median(ours, ROUNDS), "bubblewrap", median(peer, ROUNDS),
-	            strcmp(mode, "service") == 0 ? 1.5 : 0);
+	report_rate(json, "eight clients at once", mode, median(ours, ROUNDS), "bubblewrap",
+	            median(peer, ROUNDS), strcmp(mode, "service") == 0 ? 1.5 : 0);
 }
 
 /* --- after a rest --- */
 
-/* What the first one costs when nothing of this user's was there for so long, with a connection of its own; and those after it. */
+/* What the first one costs when nothing of this user's was there for so long, with a connection of
+ * its own; and those after it. */
 static void measure_after_rest(const char *mode, long rest_s, FILE *json)
 {
 	double first = timed(ours_connection, rest_s * 1000), after[AFTER_MAX];
@@ -236,7 +253,8 @@ static void measure_after_rest(const char *mode, long rest_s, FILE *json)
 	for (int i = 0; i < AFTER_MAX; i++)
 		after[i] = timed(ours_connection, 0);
 	(void)snprintf(how, sizeof how, "%s, after %ld s", mode, rest_s);
-	report(json, "the first after a rest, connection and all", how, first, "the next", median(after, AFTER_MAX), 0);
+	report(json, "the first after a rest, connection and all", how, first, "the next",
+	       median(after, AFTER_MAX), 0);
 }
 
 static void make_shares(void)

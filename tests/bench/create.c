@@ -1,9 +1,10 @@
 /*
  * What it takes to make sandboxes of several kinds, beside each other: create COUNT KIND...
  *
- * A KIND is PROFILE, or PROFILE+RULE, where the request allows what the rule says. Runs as an ordinary user against a service. For each
- * kind it prints a line of four medians in milliseconds: to the end of a first command, and to the end of the sandbox; both in rows of
- * the same kind, and then both in turns with the others.
+ * A KIND is PROFILE, or PROFILE+RULE, where the request allows what the rule says. Runs as an
+ * ordinary user against a service. For each kind it prints a line of four medians in milliseconds:
+ * to the end of a first command, and to the end of the sandbox; both in rows of the same kind, and
+ * then both in turns with the others.
  */
 #include "measure.h"
 
@@ -59,7 +60,8 @@ static void read_kind(char *text, struct kind *kind)
 {
 	char *plus = strchr(text, '+');
 
-	kind->options = (struct yett_sandbox_options){.size = sizeof kind->options, .profile = text};
+	kind->options =
+		(struct yett_sandbox_options){.size = sizeof kind->options, .profile = text};
 	if (plus) {
 		*plus = '\0';
 		kind->allow[0] = plus + 1;
@@ -90,8 +92,10 @@ int main(int argc, char **argv)
 		for (int k = 0; k < kinds_count; k++)
 			make(&kinds[k], &kinds[k].turns.command[i], &kinds[k].turns.end[i]);
 	for (int k = 0; k < kinds_count; k++)
-		(void)printf("%.4f %.4f %.4f %.4f\n", median(kinds[k].rows.command, count), median(kinds[k].rows.end, count),
-		             median(kinds[k].turns.command, count), median(kinds[k].turns.end, count));
+		(void)printf("%.4f %.4f %.4f %.4f\n", median(kinds[k].rows.command, count),
+		             median(kinds[k].rows.end, count),
+		             median(kinds[k].turns.command, count),
+		             median(kinds[k].turns.end, count));
 	yett_connection_close(connection);
 	return 0;
 }

@@ -1,9 +1,10 @@
 /*
  * What a decision costs by itself: decide POLICY LIBEXEC UID.
  *
- * Whether the user may have keys of its own, what of a request is allowed, and whether root would carry the plan out: all that looks at
- * grants, and no signature. Each time is that of the first decision of a new process, which has looked at nothing of the policy yet, as a
- * decider has not. Prints the median in microseconds.
+ * Whether the user may have keys of its own, what of a request is allowed, and whether root would
+ * carry the plan out: all that looks at grants, and no signature. Each time is that of the first
+ * decision of a new process, which has looked at nothing of the policy yet, as a decider has not.
+ * Prints the median in microseconds.
  */
 #include "helper/plan/admit.h"
 #include "programs/decider/planning.h"
@@ -42,7 +43,8 @@ static double decide(const struct policy *policy, uid_t uid)
 	static struct peer peer;
 	static struct message request;
 	static struct plan plan;
-	struct verified verified = {.peer = &peer, .request = &request, .key_source = KEY_ENROLLED, .principal = "one"};
+	struct verified verified = {
+		.peer = &peer, .request = &request, .key_source = KEY_ENROLLED, .principal = "one"};
 	struct yett_error error = {0};
 	struct decision decision;
 	double before, middle, after;
@@ -70,13 +72,15 @@ static double decide(const struct policy *policy, uid_t uid)
 
 int main(int argc, char **argv)
 {
-	double *times = mmap(NULL, ROUNDS * sizeof *times, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	double *times = mmap(NULL, ROUNDS * sizeof *times, PROT_READ | PROT_WRITE,
+	                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct yett_error error = {0};
 	struct policy *policy;
 
 	if (argc != 4 || times == MAP_FAILED)
 		return 2;
-	if (policy_load(&(struct policy_source){argv[2], argv[1], true, getuid()}, &policy, &error) != 0)
+	if (policy_load(&(struct policy_source){argv[2], argv[1], true, getuid()}, &policy,
+	                &error) != 0)
 		fail(argv[1], &error);
 	for (size_t i = 0; i < ROUNDS; i++) {
 		pid_t pid = fork();

@@ -1,9 +1,11 @@
 /*
- * Files, as ratios against a peer in the same run: a tree copied into a live sandbox against `tar | tar`, both to the same disk
- * and both to memory (/tmp inside, /dev/shm outside), where no disk's moods are measured; and a large file read through the
- * descriptor that an open in the sandbox returns against cat(1).
+ * Files, as ratios against a peer in the same run: a tree copied into a live sandbox against `tar |
+ * tar`, both to the same disk and both to memory (/tmp inside, /dev/shm outside), where no disk's
+ * moods are measured; and a large file read through the descriptor that an open in the sandbox
+ * returns against cat(1).
  *
- * Runs as an ordinary user against a service, in a directory of that user's: the sandbox has it as a writable share.
+ * Runs as an ordinary user against a service, in a directory of that user's: the sandbox has it as
+ * a writable share.
  */
 #include "measure.h"
 
@@ -71,7 +73,9 @@ static void ours_copy(const char *to)
 
 static void peer_copy(const char *to)
 {
-	const char *const argv[] = {"sh", "-c", "mkdir \"$1\" && tar -C tree -cf - . | tar -C \"$1\" -xf -", "sh", to, NULL};
+	const char *const argv[] = {
+		"sh", "-c", "mkdir \"$1\" && tar -C tree -cf - . | tar -C \"$1\" -xf -",
+		"sh", to,   NULL};
 
 	spawn_and_wait(argv);
 }
@@ -107,8 +111,9 @@ static void run_inside(const char *command)
 }
 
 /*
- * On disk each round has directories of its own: to a file system that passes over what was deleted a moment ago (ext4 does, one
- * by one), removing what the next round makes again would be most of what is measured.
+ * On disk each round has directories of its own: to a file system that passes over what was deleted
+ * a moment ago (ext4 does, one by one), removing what the next round makes again would be most of
+ * what is measured.
  */
 static void begin_round(int round)
 {
@@ -124,7 +129,9 @@ static void begin_round(int round)
 static void check_copies(void)
 {
 	const char *const ours[] = {"diff", "-r", "tree", ours_on_disk, NULL};
-	const char *const peer[] = {"diff", "-r", "tree", access(peer_on_disk, F_OK) == 0 ? peer_on_disk : in_memory, NULL};
+	const char *const peer[] = {"diff", "-r", "tree",
+	                            access(peer_on_disk, F_OK) == 0 ? peer_on_disk : in_memory,
+	                            NULL};
 
 	spawn_and_wait(peer);
 	if (access(ours_on_disk, F_OK) == 0)
@@ -159,7 +166,8 @@ static void peer_read(void)
 }
 
 /* Each in turn; the first round finds caches as it leaves them, and does not count. */
-static void measure(const char *name, void (*ours)(void), const char *peer_name, void (*peer)(void), double wanted, FILE *json)
+static void measure(const char *name, void (*ours)(void), const char *peer_name, void (*peer)(void),
+                    double wanted, FILE *json)
 {
 	double o[ROUNDS], p[ROUNDS];
 
@@ -184,7 +192,8 @@ static bool has_room(const char *what, long long bytes)
 {
 	if (bytes >= ROOM_BYTES)
 		return true;
-	printf("not measured: files of 1 GiB: %s has %lld MiB free, wanted %lld\n", what, bytes >> 20, ROOM_BYTES >> 20);
+	printf("not measured: files of 1 GiB: %s has %lld MiB free, wanted %lld\n", what,
+	       bytes >> 20, ROOM_BYTES >> 20);
 	return false;
 }
 
@@ -203,8 +212,10 @@ static long long memory_available(void)
 
 int main(int argc, char **argv)
 {
-	struct yett_share share = {.size = sizeof share, .path = "share", .flags = YETT_SHARE_WRITABLE};
-	struct yett_sandbox_options options = {.size = sizeof options, .shares = &share, .shares_count = 1, .name = "bench"};
+	struct yett_share share = {
+		.size = sizeof share, .path = "share", .flags = YETT_SHARE_WRITABLE};
+	struct yett_sandbox_options options = {
+		.size = sizeof options, .shares = &share, .shares_count = 1, .name = "bench"};
 	struct yett_connection *connection;
 	struct yett_error error = {0};
 	char target[4200];
@@ -228,9 +239,12 @@ int main(int argc, char **argv)
 	    yett_sandbox_create(connection, &options, &sandbox, &error))
 		fail("start", &error);
 	(void)snprintf(in_memory, sizeof in_memory, "%s/peer", argv[4]);
-	measure("yett cp, 10,000 small files, in memory", ours_to_memory, "tar | tar", peer_to_memory, 1.5, json);
-	measure("yett cp, 10,000 small files, on disk", ours_to_disk, "tar | tar", peer_to_disk, 1.5, json);
-	if (has_room("the disk", (long long)disk.f_bavail * (long long)disk.f_frsize) && has_room("the memory", memory_available())) {
+	measure("yett cp, 10,000 small files, in memory", ours_to_memory, "tar | tar",
+	        peer_to_memory, 1.5, json);
+	measure("yett cp, 10,000 small files, on disk", ours_to_disk, "tar | tar", peer_to_disk,
+	        1.5, json);
+	if (has_room("the disk", (long long)disk.f_bavail * (long long)disk.f_frsize) &&
+	    has_room("the memory", memory_available())) {
 		write_file("share/large", LARGE_BYTES);
 		measure("open and read of 1 GiB", ours_read, "cat", peer_read, 1 / 0.95, json);
 	}

@@ -1,9 +1,9 @@
 /*
  * Holds idle sandboxes, for many.py and idle_memory.py to look at the machine meanwhile.
  *
- * hold COUNT: each on a connection of its own and after a first command, "held", until standard input ends.
- * steps N…: all on one connection; for each N the time that creating the Nth takes, "held N MS", until a line is read. Then
- * each is destroyed, "destroyed MS".
+ * hold COUNT: each on a connection of its own and after a first command, "held", until standard
+ * input ends. steps N…: all on one connection; for each N the time that creating the Nth takes,
+ * "held N MS", until a line is read. Then each is destroyed, "destroyed MS".
  */
 #include "measure.h"
 
@@ -57,7 +57,8 @@ static int hold(int count)
 	return read(STDIN_FILENO, &byte, 1) == 0 ? 0 : 1; /* the process's end closes them all */
 }
 
-/* With so many others there, the one more; made and destroyed in turn, so that each finds the helper in the same state. */
+/* With so many others there, the one more; made and destroyed in turn, so that each finds the
+ * helper in the same state. */
 static double time_of_next(struct yett_connection *connection)
 {
 	double times[TRIES];

@@ -1,4 +1,5 @@
-/* What the measurements share: time, medians of ours and of a peer, a line of the table, and one of the JSON list. */
+/* What the measurements share: time, medians of ours and of a peer, a line of the table, and one of
+ * the JSON list. */
 #pragma once
 
 #include <stdio.h>
@@ -20,10 +21,11 @@ void spawn_and_wait(const char *const *argv);
 void exec_true(struct yett_sandbox *sandbox);
 
 /*
- * A line of the table and one of the JSON list each. `how` names the mode and the circumstances; with `name`, in the list, the case.
- * `wanted` is the ratio that is the goal; 0: there is none.
+ * A line of the table and one of the JSON list each. `how` names the mode and the circumstances;
+ * with `name`, in the list, the case. `wanted` is the ratio that is the goal; 0: there is none.
  */
-void report(FILE *json, const char *name, const char *how, double ours_ms, const char *peer, double peer_ms, double wanted);
+void report(FILE *json, const char *name, const char *how, double ours_ms, const char *peer,
+            double peer_ms, double wanted);
 
 /* Of medians that were taken in one of two ways. */
 struct ratio {
@@ -34,7 +36,9 @@ struct ratio {
 void report_heading(void);
 
 /* Of two ways the one with the worse ratio counts. */
-void report_worse(FILE *json, const char *name, const char *how, struct ratio alone, const char *peer, struct ratio pairs, double wanted);
+void report_worse(FILE *json, const char *name, const char *how, struct ratio alone,
+                  const char *peer, struct ratio pairs, double wanted);
 
 /* Of so many a second, where more is better. */
-void report_rate(FILE *json, const char *name, const char *how, double ours, const char *peer, double peers, double wanted);
+void report_rate(FILE *json, const char *name, const char *how, double ours, const char *peer,
+                 double peers, double wanted);

@@ -1,7 +1,8 @@
 /*
- * Makes many of one kind of what the kernel keeps for a process, and keeps them: objects KIND COUNT. Runs as a command in a sandbox. Prints
- * how many it has got, and why there are no more, and waits for the end of its input. objects.py compares what they take of the host's
- * memory with what the sandbox is charged for.
+ * Makes many of one kind of what the kernel keeps for a process, and keeps them: objects KIND
+ * COUNT. Runs as a command in a sandbox. Prints how many it has got, and why there are no more, and
+ * waits for the end of its input. objects.py compares what they take of the host's memory with what
+ * the sandbox is charged for.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -219,11 +220,15 @@ static int make_flight(unsigned i)
 		struct cmsghdr head;
 	} control = {.head = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
 	struct iovec one = {bytes, 1};
-	struct msghdr message = {.msg_iov = &one, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+	struct msghdr message = {.msg_iov = &one,
+	                         .msg_iovlen = 1,
+	                         .msg_control = &control,
+	                         .msg_controllen = sizeof control};
 	int pair[2], fd = eventfd(i, 0);
 
 	memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
-	if (fd < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 || sendmsg(pair[0], &message, 0) < 0)
+	if (fd < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ||
+	    sendmsg(pair[0], &message, 0) < 0)
 		return -1;
 	return close(fd);
 }
@@ -242,7 +247,8 @@ static int make_full_udp(unsigned i)
 	int to = own_socket(AF_INET, SOCK_DGRAM, 0), from = own_socket(AF_INET, SOCK_DGRAM, 0);
 
 	(void)i;
-	if (to < 0 || from < 0 || bind(to, (struct sockaddr *)&at, sizeof at) < 0 || getsockname(to, (struct sockaddr *)&at, &size) < 0 ||
+	if (to < 0 || from < 0 || bind(to, (struct sockaddr *)&at, sizeof at) < 0 ||
+	    getsockname(to, (struct sockaddr *)&at, &size) < 0 ||
 	    connect(from, (struct sockaddr *)&at, sizeof at) < 0)
 		return -1;
 	for (int n = 0; n < 64; n++)
@@ -266,11 +272,13 @@ static int make_full_tcp(unsigned i)
 	if (first < 0) {
 		at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		first = own_socket(AF_INET, SOCK_STREAM, 0);
-		if (first < 0 || bind(first, (struct sockaddr *)&at, sizeof at) < 0 || listen(first, 4096) < 0 ||
+		if (first < 0 || bind(first, (struct sockaddr *)&at, sizeof at) < 0 ||
+		    listen(first, 4096) < 0 ||
 		    getsockname(first, (struct sockaddr *)&at, &size) < 0)
 			return -1;
 	}
-	if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof at) < 0 || accept(first, NULL, NULL) < 0)
+	if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof at) < 0 ||
+	    accept(first, NULL, NULL) < 0)
 		return -1;
 	return fill(fd);
 }
@@ -369,7 +377,9 @@ static int make_filter(unsigned i)
 	struct sock_fprog program = {1, &pass};
 
 	(void)i;
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -1 : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+	               ? -1
+	               : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
 static int make_namespace(unsigned i)
@@ -399,13 +409,17 @@ static int make_perf_event(unsigned i)
 static int make_mapping(unsigned i)
 {
 	/* other rights, so that neighbours are not one */
-	return mmap(NULL, PAGE, i % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0;
+	return mmap(NULL, PAGE, i % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	            0) == MAP_FAILED
+	               ? -1
+	               : 0;
 }
 
 /* A page of each 2 MiB: a table for each. */
 static int make_table(unsigned i)
 {
-	volatile char *at = mmap(NULL, 4 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	volatile char *at =
+		mmap(NULL, 4 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	(void)i;
 	return at == MAP_FAILED ? -1 : at[2 << 20];
@@ -421,7 +435,8 @@ static int make_locked(unsigned i)
 
 static int make_huge(unsigned i)
 {
-	volatile char *at = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	volatile char *at = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE,
+	                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 
 	(void)i;
 	if (at == MAP_FAILED)

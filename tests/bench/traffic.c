@@ -1,13 +1,15 @@
 /*
- * Moves bytes for network.py: outside, in a sandbox, and in what its peers make, by the same code. Without privilege.
+ * Moves bytes for network.py: outside, in a sandbox, and in what its peers make, by the same code.
+ * Without privilege.
  *
- * serve PORT      on all addresses, one connection at a time each: at PORT one byte to whoever connects, at the next one bytes without end,
- *                 at the third one takes all that comes, and answers with one byte. Says "ready".
- * ask HOST PORT   such a server. Reads lines, and answers each with a number:
- *   first COUNT     microseconds from the beginning of a connection to the first byte of the other side: the median of so many
- *   in MIB          milliseconds that so many MiB take, from the beginning of the connection to the last byte; -1: it broke off before
- *   out MIB         likewise, until the other side has all of them
- *   name COUNT      microseconds that the name server takes to tell the host's address: the median of so many
+ * serve PORT      on all addresses, one connection at a time each: at PORT one byte to whoever
+ * connects, at the next one bytes without end, at the third one takes all that comes, and answers
+ * with one byte. Says "ready". ask HOST PORT   such a server. Reads lines, and answers each with a
+ * number: first COUNT     microseconds from the beginning of a connection to the first byte of the
+ * other side: the median of so many in MIB          milliseconds that so many MiB take, from the
+ * beginning of the connection to the last byte; -1: it broke off before out MIB         likewise,
+ * until the other side has all of them name COUNT      microseconds that the name server takes to
+ * tell the host's address: the median of so many
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -76,7 +78,8 @@ static void serve(uint16_t port)
 
 		address.sin6_port = htons((uint16_t)(port + service));
 		if (setsockopt(listening, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0 ||
-		    bind(listening, (const struct sockaddr *)&address, sizeof address) < 0 || listen(listening, BACKLOG) < 0)
+		    bind(listening, (const struct sockaddr *)&address, sizeof address) < 0 ||
+		    listen(listening, BACKLOG) < 0)
 			fail("serve");
 		pid = fork();
 		if (pid < 0)
@@ -187,12 +190,16 @@ static double give(long long bytes)
 static double name_lookup(void)
 {
 	unsigned char question[NS_PACKETSZ], answer[NS_PACKETSZ];
-	int length = res_mkquery(ns_o_query, host, ns_c_in, ns_t_a, NULL, 0, NULL, question, sizeof question), fd;
+	int length = res_mkquery(ns_o_query, host, ns_c_in, ns_t_a, NULL, 0, NULL, question,
+	                         sizeof question),
+	    fd;
 	double before = now_us(), after;
 	ssize_t n;
 
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (length < 0 || connect(fd, (const struct sockaddr *)&_res.nsaddr_list[0], sizeof _res.nsaddr_list[0]) < 0 ||
+	if (length < 0 ||
+	    connect(fd, (const struct sockaddr *)&_res.nsaddr_list[0], sizeof _res.nsaddr_list[0]) <
+	            0 ||
 	    send(fd, question, (size_t)length, 0) != length)
 		fail("a question");
 	n = recv(fd, answer, sizeof answer, 0);
@@ -244,7 +251,8 @@ int main(int argc, char **argv)
 	find_server(argv[3]);
 	(void)printf("ready\n");
 	(void)fflush(stdout);
-	while (fgets(line, sizeof line, stdin) && sscanf(line, "%15s %d", kind, &count) == 2 && count > 0) {
+	while (fgets(line, sizeof line, stdin) && sscanf(line, "%15s %d", kind, &count) == 2 &&
+	       count > 0) {
 		(void)printf("%.3f\n", answer(kind, count));
 		(void)fflush(stdout);
 	}

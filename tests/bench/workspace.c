@@ -1,6 +1,7 @@
 /*
- * Copy-on-write sandboxes over a tree of 100,000 files: what making one takes beside one without shares, one over an empty directory and
- * one with the same tree as a writable share; and how soon its end is told after all files were looked at in it, beside the last of these.
+ * Copy-on-write sandboxes over a tree of 100,000 files: what making one takes beside one without
+ * shares, one over an empty directory and one with the same tree as a writable share; and how soon
+ * its end is told after all files were looked at in it, beside the last of these.
  *
  * Runs as an ordinary user against a service, in a directory of that user's.
  */
@@ -41,7 +42,8 @@ static void make_tree(void)
 
 static struct yett_sandbox *create(const struct yett_share *share, double *ret_ms)
 {
-	const struct yett_sandbox_options options = {.size = sizeof options, .shares = share, .shares_count = share ? 1 : 0};
+	const struct yett_sandbox_options options = {
+		.size = sizeof options, .shares = share, .shares_count = share ? 1 : 0};
 	struct yett_sandbox *sandbox;
 	struct yett_error error = {0};
 	double before = now_ms();
@@ -60,7 +62,8 @@ static void walk(struct yett_sandbox *sandbox)
 	struct yett_command *command;
 	struct yett_error error = {0};
 
-	if (yett_sandbox_exec(sandbox, &options, &command, &error) || yett_command_wait(command, -1, &result, &error) || result->status)
+	if (yett_sandbox_exec(sandbox, &options, &command, &error) ||
+	    yett_command_wait(command, -1, &result, &error) || result->status)
 		fail("find", &error);
 	yett_command_free(command);
 }
@@ -93,7 +96,8 @@ static void discard_all(void)
 int main(int argc, char **argv)
 {
 	struct yett_share cow = {.size = sizeof cow, .path = tree, .flags = YETT_SHARE_COW};
-	struct yett_share writable = {.size = sizeof writable, .path = tree, .flags = YETT_SHARE_WRITABLE};
+	struct yett_share writable = {
+		.size = sizeof writable, .path = tree, .flags = YETT_SHARE_WRITABLE};
 	struct yett_share empty = {.size = sizeof empty, .path = nothing, .flags = YETT_SHARE_COW};
 	struct {
 		const struct yett_share *share;
@@ -113,7 +117,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	json = fopen(argv[1], "ae");
-	if (!json || chdir(argv[2]) < 0 || !realpath(".", tree) || setenv("XDG_STATE_HOME", tree, 1) < 0)
+	if (!json || chdir(argv[2]) < 0 || !realpath(".", tree) ||
+	    setenv("XDG_STATE_HOME", tree, 1) < 0)
 		fail(argv[2], NULL);
 	(void)snprintf(nothing, sizeof nothing, "%.4000s/nothing", tree);
 	if (mkdir(nothing, 0755) < 0)
@@ -126,8 +131,9 @@ int main(int argc, char **argv)
 		for (size_t k = 0; k < KINDS; k++)
 			(void)end(create(kinds[k].share, &kinds[k].made[i < 0 ? 0 : i]));
 	for (size_t k = 1; k < KINDS; k++)
-		report(json, "making one over 100,000 files", "copy-on-write", median(kinds[0].made, ROUNDS), kinds[k].name,
-		       median(kinds[k].made, ROUNDS), kinds[k].wanted);
+		report(json, "making one over 100,000 files", "copy-on-write",
+		       median(kinds[0].made, ROUNDS), kinds[k].name, median(kinds[k].made, ROUNDS),
+		       kinds[k].wanted);
 	for (int i = 0; i < WALKS; i++) {
 		struct yett_sandbox *sandbox = create(&cow, &ignored);
 
@@ -137,8 +143,8 @@ int main(int argc, char **argv)
 		walk(sandbox);
 		ended[1][i] = end(sandbox);
 	}
-	report(json, "end after 100,000 files (20 ms wanted)", "copy-on-write", median(ended[0], WALKS), "--rw", median(ended[1], WALKS),
-	       0);
+	report(json, "end after 100,000 files (20 ms wanted)", "copy-on-write",
+	       median(ended[0], WALKS), "--rw", median(ended[1], WALKS), 0);
 	discard_all();
 	fclose(json);
 	yett_connection_close(connection);

@@ -1,6 +1,7 @@
 /*
- * Fuzzing what verifies records: segments and a state of whatever bytes, the lines of which may be made to fit their chain. libFuzzer. What
- * is told never ends in a report of something whole that was not written here; members of lines are looked up, and their texts read.
+ * Fuzzing what verifies records: segments and a state of whatever bytes, the lines of which may be
+ * made to fit their chain. libFuzzer. What is told never ends in a report of something whole that
+ * was not written here; members of lines are looked up, and their texts read.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void report(void *userdata, enum verify_kind kind, const char *file, size_t line, const char *text)
+static void report(void *userdata, enum verify_kind kind, const char *file, size_t line,
+                   const char *text)
 {
 	(void)kind, (void)file, (void)line;
 	*(size_t *)userdata += strlen(text);
@@ -19,7 +21,8 @@ static void report(void *userdata, enum verify_kind kind, const char *file, size
 
 static void look_up(const char *line, size_t length)
 {
-	static const char *const paths[] = {"seq", "epoch", "event", "user.uid", "before.seal", "error.message", "a.b.c"};
+	static const char *const paths[] = {"seq",         "epoch",         "event", "user.uid",
+	                                    "before.seal", "error.message", "a.b.c"};
 	char text[64];
 	uint8_t bytes[CHAIN_HASH_SIZE];
 	uint64_t number;
@@ -33,12 +36,14 @@ static void look_up(const char *line, size_t length)
 	(void)member_is_object(line, length);
 }
 
-/* The same lines, each with the MAC that it has to have: so that what is behind the MAC is reached. */
+/* The same lines, each with the MAC that it has to have: so that what is behind the MAC is reached.
+ */
 static size_t sign(const uint8_t *data, size_t size, char *out, struct chain *chain)
 {
 	size_t used = 0;
 
-	for (const uint8_t *at = data, *end; size > 0 && (end = memchr(at, '\n', size)); size -= (size_t)(end + 1 - at), at = end + 1) {
+	for (const uint8_t *at = data, *end; size > 0 && (end = memchr(at, '\n', size));
+	     size -= (size_t)(end + 1 - at), at = end + 1) {
 		size_t length = (size_t)(end - at);
 
 		memcpy(out + used, at, length);

@@ -1,8 +1,9 @@
 /*
- * Stores of checkpoints: any bytes in the pages of one. It is told what is wrong, or everything can be asked of it; what is read is sound.
+ * Stores of checkpoints: any bytes in the pages of one. It is told what is wrong, or everything can
+ * be asked of it; what is read is sound.
  *
- * Each input changes a store that was made once: three bytes say where, and one what is there then. Made by chance alone, nothing would be
- * a database.
+ * Each input changes a store that was made once: three bytes say where, and one what is there then.
+ * Made by chance alone, nothing would be a database.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -21,7 +22,8 @@ static size_t whole_size;
 
 static struct yett_checkpoint_store *open_store(void)
 {
-	const struct yett_checkpoint_store_options options = {.size = sizeof options, .path = path, .flags = YETT_CHECKPOINT_LAZY};
+	const struct yett_checkpoint_store_options options = {
+		.size = sizeof options, .path = path, .flags = YETT_CHECKPOINT_LAZY};
 	struct yett_checkpoint_store *store = NULL;
 	struct yett_error error = {0};
 
@@ -33,12 +35,13 @@ static struct yett_checkpoint_store *open_store(void)
 static int put(struct yett_checkpoint_store *store, size_t size, struct yett_error *error)
 {
 	static const char state[9000];
-	const struct yett_checkpoint_put_options options = {.size = sizeof options,
-	                                                    .thread = "t",
-	                                                    .state = state,
-	                                                    .state_size = size,
-	                                                    .tags = (const char *const[]){"a", "b", NULL},
-	                                                    .custom = "{\"a\":1}"};
+	const struct yett_checkpoint_put_options options = {
+		.size = sizeof options,
+		.thread = "t",
+		.state = state,
+		.state_size = size,
+		.tags = (const char *const[]){"a", "b", NULL},
+		.custom = "{\"a\":1}"};
 
 	return yett_checkpoint_put(store, &options, NULL, NULL, error);
 }
@@ -88,7 +91,8 @@ static void write_changed(const uint8_t *data, size_t size)
 
 	memcpy(changed, whole, whole_size);
 	for (; size >= 4; data += 4, size -= 4)
-		changed[((size_t)data[0] << 16 | (size_t)data[1] << 8 | data[2]) % whole_size] = data[3];
+		changed[((size_t)data[0] << 16 | (size_t)data[1] << 8 | data[2]) % whole_size] =
+			data[3];
 	if (fd < 0 || write(fd, changed, whole_size) != (ssize_t)whole_size)
 		abort();
 	(void)close(fd);

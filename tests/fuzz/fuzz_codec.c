@@ -1,7 +1,9 @@
 /*
- * Fuzzing the codec, both ways: the first byte chooses, the rest is a body or the bytes of a struct.
+ * Fuzzing the codec, both ways: the first byte chooses, the rest is a body or the bytes of a
+ * struct.
  *
- * Whatever decodes must encode to the same bytes; whatever encodes must decode to an equal message. libFuzzer.
+ * Whatever decodes must encode to the same bytes; whatever encodes must decode to an equal message.
+ * libFuzzer.
  */
 #include <stdlib.h>
 #include <string.h>

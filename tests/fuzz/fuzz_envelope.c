@@ -1,4 +1,5 @@
-/* Fuzzing the envelope: what is read must be written to the same bytes, and fit what a signature covers. libFuzzer. */
+/* Fuzzing the envelope: what is read must be written to the same bytes, and fit what a signature
+ * covers. libFuzzer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	envelope_write(&envelope, head);
 	if (before_body + envelope.body_length != size || memcmp(head, data, before_body) != 0)
 		abort();
-	if (envelope_signed_bytes(&envelope, challenge, data + before_body, envelope.body_length, signed_bytes) > sizeof signed_bytes)
+	if (envelope_signed_bytes(&envelope, challenge, data + before_body, envelope.body_length,
+	                          signed_bytes) > sizeof signed_bytes)
 		abort();
 	return 0;
 }

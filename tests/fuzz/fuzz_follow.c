@@ -1,6 +1,7 @@
 /*
- * Fuzzing what yett-audit takes of a sandbox's stream: events of whatever bytes, as a captured init, dialer or supervisor could have sent
- * them, and of what length they like. libFuzzer. What is written of each is one object of JSON in one line, which nothing in it leaves.
+ * Fuzzing what yett-audit takes of a sandbox's stream: events of whatever bytes, as a captured
+ * init, dialer or supervisor could have sent them, and of what length they like. libFuzzer. What is
+ * written of each is one object of JSON in one line, which nothing in it leaves.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The line, and its length without its end; to be freed. */
-static char *write_line(const struct follow *follow, const struct happening *happening, size_t *ret_length)
+static char *write_line(const struct follow *follow, const struct happening *happening,
+                        size_t *ret_length)
 {
 	char *line = NULL;
 	struct json json = {.to = open_memstream(&line, ret_length)};

@@ -1,4 +1,5 @@
-/* What is in force of request, grant, profile and ceilings: what a second implementation says, and never more for less. */
+/* What is in force of request, grant, profile and ceilings: what a second implementation says, and
+ * never more for less. */
 #include "tests/support/intersecting.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,7 @@
 /*
- * Fuzzing the Model Context Protocol: whatever a client sends, each line of what it hears is a message, a POST has one end, and all is gone
- * with its stream. libFuzzer. There is no helper, so operations that need it fail. The first byte says how the messages come.
+ * Fuzzing the Model Context Protocol: whatever a client sends, each line of what it hears is a
+ * message, a POST has one end, and all is gone with its stream. libFuzzer. There is no helper, so
+ * operations that need it fail. The first byte says how the messages come.
  */
 #include <assert.h>
 #include <jansson.h>
@@ -43,7 +44,8 @@ static void turn(struct agent *agent)
 	}
 }
 
-static void fuzz_lines(struct agent *agent, struct mcp *mcp, const char *text, size_t size, bool begins)
+static void fuzz_lines(struct agent *agent, struct mcp *mcp, const char *text, size_t size,
+                       bool begins)
 {
 	struct heard heard = {0};
 	struct mcp_stream *stream = mcp_stream_new(mcp, hear, &heard);
@@ -64,7 +66,8 @@ static void fuzz_lines(struct agent *agent, struct mcp *mcp, const char *text, s
 	mcp_stream_free(stream);
 }
 
-static void fuzz_post(struct agent *agent, struct mcp *mcp, const char *text, size_t size, unsigned how)
+static void fuzz_post(struct agent *agent, struct mcp *mcp, const char *text, size_t size,
+                      unsigned how)
 {
 	static const char *const versions[] = {NULL, "2026-07-28", "2025-11-25", "x"};
 	static const char *const methods[] = {NULL, "tools/call", "resources/read", "tools/list"};

@@ -1,8 +1,10 @@
 /*
- * Rules of networks. Any text: it is refused with what would do, or its canonical text is the same rule. Any bytes as a
- * list: they are refused, or each record is a rule that a text has too, and decisions by the list can be asked for.
+ * Rules of networks. Any text: it is refused with what would do, or its canonical text is the same
+ * rule. Any bytes as a list: they are refused, or each record is a rule that a text has too, and
+ * decisions by the list can be asked for.
  *
- * Of a list the header is put right, since chance does not find it; the first byte says which of the two it is.
+ * Of a list the header is put right, since chance does not find it; the first byte says which of
+ * the two it is.
  */
 #include <stdint.h>
 #include <string.h>
@@ -18,9 +20,10 @@ static void check_rule(const struct net_rule *rule)
 	struct yett_error error = {0};
 	struct net_rule again;
 
-	if (!net_rule_is_valid(rule) || net_rule_parse(net_rule_print(rule, text), &again, &error) != 0 ||
-	    memcmp(rule, &again, sizeof again) != 0 || strcmp(net_rule_print(&again, text_again), text) != 0 ||
-	    !net_rule_covers(rule, rule))
+	if (!net_rule_is_valid(rule) ||
+	    net_rule_parse(net_rule_print(rule, text), &again, &error) != 0 ||
+	    memcmp(rule, &again, sizeof again) != 0 ||
+	    strcmp(net_rule_print(&again, text_again), text) != 0 || !net_rule_covers(rule, rule))
 		__builtin_trap();
 }
 
@@ -44,7 +47,9 @@ static void try_text(const uint8_t *data, size_t size)
 static void ask(const struct net_match *match, const struct net_record *record)
 {
 	const struct net_address *network = net_list_network(record);
-	struct net_question question = {.name = *net_list_name(record) ? net_list_name(record) : NULL, .port = record->port_first};
+	struct net_question question = {.name = *net_list_name(record) ? net_list_name(record)
+	                                                               : NULL,
+	                                .port = record->port_first};
 	const struct net_record *found;
 	enum net_verdict verdict;
 
@@ -54,7 +59,9 @@ static void ask(const struct net_match *match, const struct net_record *record)
 	if ((verdict == NET_VERDICT_ALLOWED || verdict == NET_VERDICT_DENIED_BY_RULE) && !found)
 		__builtin_trap();
 	if (record->kind == NET_RULE_NAME && record->list == NET_LIST_ALLOW &&
-	    (verdict == NET_VERDICT_NO_RULE || net_match_name(match, question.name, 0, NET_LIST_ALLOW, &found) == NET_VERDICT_NO_RULE))
+	    (verdict == NET_VERDICT_NO_RULE ||
+	     net_match_name(match, question.name, 0, NET_LIST_ALLOW, &found) ==
+	             NET_VERDICT_NO_RULE))
 		__builtin_trap();
 }
 
@@ -66,7 +73,8 @@ static void try_list(const uint8_t *data, size_t size)
 
 	*list = (struct net_list){.size = (uint32_t)(sizeof *list + size)};
 	memcpy(list + 1, data, size);
-	/* How many of each list there are is what the records say of themselves, as far as they go. */
+	/* How many of each list there are is what the records say of themselves, as far as they go.
+	 */
 	for (size_t at = 0; at + sizeof *record <= size;) {
 		struct net_record one;
 

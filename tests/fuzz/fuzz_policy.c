@@ -1,7 +1,8 @@
 /*
  * Any text as a policy file: it is read or refused with a line, never more than that.
  *
- * Covers the check before libConfuse, libConfuse itself with our callbacks, and the conversion of every key.
+ * Covers the check before libConfuse, libConfuse itself with our callbacks, and the conversion of
+ * every key.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 			fill(SETTINGS_PROFILE, parse_section(parse, SETTINGS_PROFILE, i), &profile);
 		}
-		for (enum settings_section_index kind = SETTINGS_GRANT; kind <= SETTINGS_CEILING; kind++)
+		for (enum settings_section_index kind = SETTINGS_GRANT; kind <= SETTINGS_CEILING;
+		     kind++)
 			for (size_t i = 0; i < parse_count(parse, kind); i++) {
 				struct settings_grant grant = {0};
 

@@ -1,6 +1,7 @@
 /*
- * Code of any language, the first byte says of which: each token lies in the code, behind the one before, in a line that is not before
- * its; and what is found is of the table, in a line that there is.
+ * Code of any language, the first byte says of which: each token lies in the code, behind the one
+ * before, in a line that is not before its; and what is found is of the table, in a line that there
+ * is.
  */
 #include <stdint.h>
 #include <string.h>
@@ -54,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (count > FINDINGS_MAX)
 		__builtin_trap();
 	for (size_t i = 0; i < count; i++) {
-		if (findings[i].rule < finding_rules || findings[i].line > count_lines((const char *)data + 1, size - 1))
+		if (findings[i].rule < finding_rules ||
+		    findings[i].line > count_lines((const char *)data + 1, size - 1))
 			__builtin_trap();
 	}
 	return 0;

@@ -1,11 +1,12 @@
 /*
- * with_layer LAYER PROGRAM [ARGUMENT…]: runs the program with exactly one of a sandbox's layers of defence around it, as root and on the
- * host: nothing else is between it and the machine.
+ * with_layer LAYER PROGRAM [ARGUMENT…]: runs the program with exactly one of a sandbox's layers of
+ * defence around it, as root and on the host: nothing else is between it and the machine.
  *
- * seccomp, landlock and capabilities are init's own steps (programs/init/start.c and launch.c), on a configuration made of the
- * shipped policy; which of them are on is for layer_is_on() to say, whose place below is taken by one of ours. The two labels
- * come with exec, as the helper has init get them. The layer of namespaces and ids is none of this program's: it is a real
- * sandbox whose profile leaves the others out. Exit status 77: this machine does not have the layer.
+ * seccomp, landlock and capabilities are init's own steps (programs/init/start.c and launch.c), on
+ * a configuration made of the shipped policy; which of them are on is for layer_is_on() to say,
+ * whose place below is taken by one of ours. The two labels come with exec, as the helper has init
+ * get them. The layer of namespaces and ids is none of this program's: it is a real sandbox whose
+ * profile leaves the others out. Exit status 77: this machine does not have the layer.
  */
 #include "programs/init/launch.h"
 #include "programs/init/layer.h"
@@ -24,7 +25,8 @@
 #define NOT_HERE 77
 #define BROKEN   78
 
-/* The label of the shipped profile "default", and that of its commands. Any two categories will do. */
+/* The label of the shipped profile "default", and that of its commands. Any two categories will do.
+ */
 #define APPARMOR_LABEL "exec yett-sandbox"
 #define SELINUX_LABEL  "unconfined_u:unconfined_r:yett_sandbox_t:s0-s0:c1,c600"
 
@@ -37,14 +39,17 @@ static const struct layer {
 } layers[] = {
 	{"seccomp", {"system-call-filter"}, NULL, NULL},
 	{"landlock", {"landlock"}, NULL, NULL},
-	/* Without the other, the capabilities would be back with the next program: it is root that executes it. */
+	/* Without the other, the capabilities would be back with the next program: it is root that
+           executes it. */
 	{"capabilities", {"capabilities", "no-new-privileges"}, NULL, NULL},
 	{"apparmor", {NULL}, "/proc/self/attr/apparmor/exec", APPARMOR_LABEL},
 	{"selinux", {NULL}, "/proc/self/attr/exec", SELINUX_LABEL},
 };
 
 /* Steps that start a program and are no defence. */
-static const char *const neutral[] = {"descriptors", "session", "memory", "request", "arguments", "stdio", "working-directory", "execute"};
+static const char *const neutral[] = {"descriptors",       "session",   "memory",
+                                      "request",           "arguments", "stdio",
+                                      "working-directory", "execute"};
 
 static const struct layer *chosen;
 
@@ -62,7 +67,8 @@ bool layer_is_on(const struct init_config *config, const char *name)
 
 static _Noreturn void give_up(const char *what, int r)
 {
-	(void)fprintf(stderr, "with_layer %s: %s: %s\n", chosen->name, what, strerror(r < 0 ? -r : r));
+	(void)fprintf(stderr, "with_layer %s: %s: %s\n", chosen->name, what,
+	              strerror(r < 0 ? -r : r));
 	_exit(BROKEN);
 }
 
@@ -83,8 +89,10 @@ static void add_path(struct init_config *config, enum init_path access, const ch
 	config->paths_count++;
 }
 
-/* What init/build/derive.c would say of a sandbox with the shipped policy's default profile, which shares $ATTACK_DIR. */
-static void fill(struct init_config *config, const struct policy_profile *profile, const char *program)
+/* What init/build/derive.c would say of a sandbox with the shipped policy's default profile, which
+ * shares $ATTACK_DIR. */
+static void fill(struct init_config *config, const struct policy_profile *profile,
+                 const char *program)
 {
 	const char *share = getenv("ATTACK_DIR");
 	struct stat st;
@@ -94,14 +102,18 @@ static void fill(struct init_config *config, const struct policy_profile *profil
 	config->uid = st.st_uid;
 	config->gid = st.st_gid;
 	config->fds_present = 1;
-	/* There is no supervisor to forbid anything: the filter does, as where the kernel has no listeners. */
+	/* There is no supervisor to forbid anything: the filter does, as where the kernel has no
+	 * listeners. */
 	for (size_t i = 0; i < profile->init_filter_count; i++)
-		if (profile->init_filter[i].code == (BPF_RET | BPF_K) && profile->init_filter[i].k == SECCOMP_RET_USER_NOTIF)
+		if (profile->init_filter[i].code == (BPF_RET | BPF_K) &&
+		    profile->init_filter[i].k == SECCOMP_RET_USER_NOTIF)
 			profile->init_filter[i].k = SECCOMP_RET_ERRNO | EPERM;
 	config->init_filter_count = (uint32_t)profile->init_filter_count;
 	config->command_filter_count = (uint32_t)profile->command_filter_count;
-	add(config, profile->init_filter, profile->init_filter_count * sizeof *profile->init_filter);
-	add(config, profile->command_filter, profile->command_filter_count * sizeof *profile->command_filter);
+	add(config, profile->init_filter,
+	    profile->init_filter_count * sizeof *profile->init_filter);
+	add(config, profile->command_filter,
+	    profile->command_filter_count * sizeof *profile->command_filter);
 	for (size_t i = 0; i < profile->system.count; i++)
 		if (lstat(profile->system.items[i], &st) == 0 && S_ISDIR(st.st_mode))
 			add_path(config, INIT_PATH_READ, profile->system.items[i]);
@@ -131,7 +143,8 @@ static void send_config(const struct init_config *config)
 	size_t length = offsetof(struct init_config, data) + config->data_used;
 	int ends[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 || send(ends[0], config, length, 0) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ||
+	    send(ends[0], config, length, 0) < 0)
 		give_up("control socket", errno);
 	if (ends[1] != INIT_FD_CONTROL && dup2(ends[1], INIT_FD_CONTROL) < 0)
 		give_up("control socket", errno);
@@ -194,7 +207,8 @@ static int run_with_label(char *const program[])
 		return NOT_HERE;
 	/* EINVAL: the kernel's LSM, if there is one, does not know the label. */
 	if (write(fd, chosen->label, strlen(chosen->label)) < 0)
-		return errno == EINVAL || errno == ENOENT ? NOT_HERE : (give_up("label", errno), BROKEN);
+		return errno == EINVAL || errno == ENOENT ? NOT_HERE
+		                                          : (give_up("label", errno), BROKEN);
 	(void)execve(program[0], program, environ);
 	give_up("execve", errno);
 }

@@ -1,9 +1,9 @@
 /*
- * See attack.h. attack GROUP    runs those of "command", "layer" or "builder": a line "NAME RESULT" for each, "works", the name of an
- *                               errno or of a signal, or "untried" for what harms the machine, unless $ATTACK_HARM is set
- *               attack list     a line "NAME GROUP…" for each
- *               attack victim   a process to be attacked: prints "PID ADDRESS" and waits
- *               attack capable  exits with 0 if it has CAP_SYS_ADMIN, else with 1
+ * See attack.h. attack GROUP    runs those of "command", "layer" or "builder": a line "NAME RESULT"
+ * for each, "works", the name of an errno or of a signal, or "untried" for what harms the machine,
+ * unless $ATTACK_HARM is set attack list     a line "NAME GROUP…" for each attack victim   a
+ * process to be attacked: prints "PID ADDRESS" and waits attack capable  exits with 0 if it has
+ * CAP_SYS_ADMIN, else with 1
  */
 #include "tests/hostile/attack.h"
 #include "tests/support/waiting.h"
@@ -22,9 +22,10 @@
 
 #define NO_RESULT 1
 
-static const struct attack *const subjects[] = {attack_processes,  attack_kernel,      attack_files,          attack_sockets,
-                                                attack_host_files, attack_host_kernel, attack_host_processes, attack_machine,
-                                                attack_ipc,        attack_building};
+static const struct attack *const subjects[] = {
+	attack_processes,  attack_kernel,      attack_files,          attack_sockets,
+	attack_host_files, attack_host_kernel, attack_host_processes, attack_machine,
+	attack_ipc,        attack_building};
 
 static const struct {
 	const char *name;
@@ -106,14 +107,17 @@ int try_write(const char *path, int flags, const char *text)
 	return fd < 0 ? -errno : result_of(write(fd, text, strlen(text)));
 }
 
-/* Where mounting works it must not reach the others, nor the host. A layer alone is not to be hidden by namespaces of our own making. */
+/* Where mounting works it must not reach the others, nor the host. A layer alone is not to be
+ * hidden by namespaces of our own making. */
 static void live_apart(unsigned group)
 {
-	if (group != ATTACK_LAYER && unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	if (group != ATTACK_LAYER && unshare(CLONE_NEWNS) == 0 &&
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		_exit(1);
 }
 
-/* In a child, so that one that is killed for trying, or changes what it is, does not end the others. */
+/* In a child, so that one that is killed for trying, or changes what it is, does not end the
+ * others. */
 static void try_one(const struct attack *attack, unsigned group, int *result)
 {
 	pid_t child;
@@ -122,7 +126,8 @@ static void try_one(const struct attack *attack, unsigned group, int *result)
 	*result = NO_RESULT;
 	child = fork();
 	if (child == 0) {
-		/* One that hangs ends before the program is given up. Nothing is expected to take long. */
+		/* One that hangs ends before the program is given up. Nothing is expected to take
+		 * long. */
 		(void)alarm((unsigned)waiting_deadline_ms() / 1000 / 2);
 		live_apart(group);
 		*result = attack->run ? attack->run() : attack->run_with(attack->argument);
@@ -134,13 +139,15 @@ static void try_one(const struct attack *attack, unsigned group, int *result)
 	else if (*result == 0)
 		(void)printf("%s works\n", attack->name);
 	else
-		(void)printf("%s %s\n", attack->name, *result < 0 ? strerrorname_np(-*result) : "silent");
+		(void)printf("%s %s\n", attack->name,
+		             *result < 0 ? strerrorname_np(-*result) : "silent");
 	(void)fflush(stdout);
 }
 
 static int try_all(unsigned group)
 {
-	int *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+	                   -1, 0);
 
 	if (result == MAP_FAILED)
 		return 1;
@@ -162,7 +169,8 @@ static int list(void)
 			(void)printf("%s", attack->name);
 			for (size_t j = 0; j < ARRAY_SIZE(groups); j++)
 				(void)printf("%s%s", attack->groups & groups[j].group ? " " : "",
-				             attack->groups & groups[j].group ? groups[j].name : "");
+				             attack->groups & groups[j].group ? groups[j].name
+				                                              : "");
 			(void)printf("%s\n", attack->harms ? " harms" : "");
 		}
 	return 0;
@@ -174,7 +182,8 @@ static int be_victim(void)
 	int fd = open(outside("secret"), O_RDONLY | O_CLOEXEC);
 
 	/* Yama, where it is on, is no layer of ours. */
-	if (fd < 0 || dup2(fd, VICTIM_FD) < 0 || (prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0) < 0 && errno != EINVAL))
+	if (fd < 0 || dup2(fd, VICTIM_FD) < 0 ||
+	    (prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0) < 0 && errno != EINVAL))
 		return 1;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)printf("%d %" PRIuPTR "\n", getpid(), (uintptr_t)secret);

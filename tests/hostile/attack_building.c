@@ -1,6 +1,7 @@
 /*
- * See attack.h: what init could try while it builds, with the capabilities that building takes (helper/plan/order.h) and the
- * descriptors that init is started with. $ATTACK_DIR is a share that may be written to, $ATTACK_RO one that may not.
+ * See attack.h: what init could try while it builds, with the capabilities that building takes
+ * (helper/plan/order.h) and the descriptors that init is started with. $ATTACK_DIR is a share that
+ * may be written to, $ATTACK_RO one that may not.
  */
 #include "helper/plan/order.h"
 #include "tests/hostile/attack.h"
@@ -31,19 +32,24 @@
 
 enum tree { TREE_ROOT, TREE_USR, TREE_ETC, TREE_DEV, TREE_PROC };
 
-static const char *const trees[] = {
-	[TREE_ROOT] = "/", [TREE_USR] = "/usr", [TREE_ETC] = "/etc", [TREE_DEV] = "/dev", [TREE_PROC] = "/proc"};
+static const char *const trees[] = {[TREE_ROOT] = "/",
+                                    [TREE_USR] = "/usr",
+                                    [TREE_ETC] = "/etc",
+                                    [TREE_DEV] = "/dev",
+                                    [TREE_PROC] = "/proc"};
 
 static int clear(int at, const char *path, uint64_t attribute)
 {
 	struct mount_attr attributes = {.attr_clr = attribute};
 
-	return result_of(mount_setattr(at, path, *path ? 0 : AT_EMPTY_PATH, &attributes, sizeof attributes));
+	return result_of(
+		mount_setattr(at, path, *path ? 0 : AT_EMPTY_PATH, &attributes, sizeof attributes));
 }
 
 static int tree_remount(long tree)
 {
-	return result_of(mount(NULL, trees[tree], NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL));
+	return result_of(
+		mount(NULL, trees[tree], NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL));
 }
 
 static int tree_writable(long tree)
@@ -59,18 +65,22 @@ static int tree_set_id(long tree)
 static int tree_super(long tree)
 {
 	/* outside it is a file system of the test's own that is changed for everybody */
-	return result_of(mount(NULL, getenv("ATTACK_SUPER") ?: trees[tree], NULL, MS_REMOUNT, NULL));
+	return result_of(
+		mount(NULL, getenv("ATTACK_SUPER") ?: trees[tree], NULL, MS_REMOUNT, NULL));
 }
 
 /* With all capabilities there are, over a namespace of mounts that is a copy of this one. */
 static int tree_nested(long tree)
 {
-	return unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? -errno : clear(AT_FDCWD, trees[tree], MOUNT_ATTR_RDONLY);
+	return unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0
+	               ? -errno
+	               : clear(AT_FDCWD, trees[tree], MOUNT_ATTR_RDONLY);
 }
 
 static int tree_clone(long tree)
 {
-	int fd = open_tree(AT_FDCWD, trees[tree], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	int fd = open_tree(AT_FDCWD, trees[tree],
+	                   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 
 	return fd < 0 ? -errno : clear(fd, "", MOUNT_ATTR_RDONLY);
 }
@@ -88,7 +98,9 @@ static int tree_bind(long tree)
 {
 	const char *path = make_scratch();
 
-	return mount(trees[tree], path, NULL, MS_BIND | MS_REC, NULL) < 0 ? -errno : clear(AT_FDCWD, path, MOUNT_ATTR_RDONLY);
+	return mount(trees[tree], path, NULL, MS_BIND | MS_REC, NULL) < 0
+	               ? -errno
+	               : clear(AT_FDCWD, path, MOUNT_ATTR_RDONLY);
 }
 
 static int tree_umount(long tree)
@@ -144,7 +156,8 @@ static int file_of(long who)
 
 static int give_to(long who)
 {
-	return result_of(chown(shared("given"), (uid_t)strtoul(getenv(ids[who]), NULL, 10), (gid_t)-1));
+	return result_of(
+		chown(shared("given"), (uid_t)strtoul(getenv(ids[who]), NULL, 10), (gid_t)-1));
 }
 
 static int read_as(long who)
@@ -266,7 +279,8 @@ static int peer(long what)
 	}
 }
 
-/* ETXTBSY: that it runs is all that keeps it from being changed. The kernel asks for permission before that: open(2). */
+/* ETXTBSY: that it runs is all that keeps it from being changed. The kernel asks for permission
+ * before that: open(2). */
 static int own_program(long unused)
 {
 	int fd = open("/proc/self/exe", O_RDWR | O_CLOEXEC);
@@ -281,10 +295,12 @@ static int own_program(long unused)
 static int session_key(long unused)
 {
 	char text[16];
-	long key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", getenv("ATTACK_KEY"), 0);
+	long key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user",
+	                   getenv("ATTACK_KEY"), 0);
 
 	(void)unused;
-	return key < 0 ? -errno : result_of(syscall(SYS_keyctl, KEYCTL_READ, key, text, sizeof text, 0));
+	return key < 0 ? -errno
+	               : result_of(syscall(SYS_keyctl, KEYCTL_READ, key, text, sizeof text, 0));
 }
 
 /* --- processes and namespaces of the host --- */
@@ -311,7 +327,8 @@ static int namespace_above(long request)
 
 static int by_number(long root)
 {
-	const char *text = getenv(root == HANDLE_OF_PROCESS ? "ATTACK_PROCESS_HANDLE" : "ATTACK_NAMESPACE_HANDLE");
+	const char *text = getenv(root == HANDLE_OF_PROCESS ? "ATTACK_PROCESS_HANDLE"
+	                                                    : "ATTACK_NAMESPACE_HANDLE");
 	union {
 		struct file_handle handle;
 		unsigned char space[sizeof(struct file_handle) + MAX_HANDLE_SZ];
@@ -321,7 +338,9 @@ static int by_number(long root)
 	if (!text || sscanf(text, "%d:%n", &type, &used) != 1)
 		return -ENOSYS;
 	file.handle.handle_type = type;
-	for (text += used; *text && sscanf(text, "%2hhx", &file.handle.f_handle[file.handle.handle_bytes]) == 1; text += 2)
+	for (text += used;
+	     *text && sscanf(text, "%2hhx", &file.handle.f_handle[file.handle.handle_bytes]) == 1;
+	     text += 2)
 		file.handle.handle_bytes++;
 	return result_of(open_by_handle_at((int)root, &file.handle, O_RDONLY | O_CLOEXEC));
 }
@@ -332,7 +351,8 @@ static int dearer(long unused)
 	return write_at(AT_FDCWD, "/proc/self/oom_score_adj", "-500");
 }
 
-/* Gives up a capability, and has it back by executing a program as root of the namespace. capabilities(7), SECBIT_NOROOT */
+/* Gives up a capability, and has it back by executing a program as root of the namespace.
+ * capabilities(7), SECBIT_NOROOT */
 static int capable_again(long capability)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -353,7 +373,9 @@ static int capable_again(long capability)
 	}
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		return -errno;
-	return !WIFEXITED(status) || WEXITSTATUS(status) > 1 ? -ECHILD : WEXITSTATUS(status) == 0 ? 0 : -EPERM;
+	return !WIFEXITED(status) || WEXITSTATUS(status) > 1 ? -ECHILD
+	       : WEXITSTATUS(status) == 0                    ? 0
+	                                                     : -EPERM;
 }
 
 const struct attack attack_building[] = {
@@ -361,9 +383,11 @@ const struct attack attack_building[] = {
 	{                                                                     \
 		text, ATTACK_BUILDER, .run_with = function, .argument = value \
 	}
-#define TREE(name, tree)                                                                                                                 \
-	ROW("remount-" name, tree_remount, tree), ROW("writable-" name, tree_writable, tree), ROW("clone-tree-" name, tree_clone, tree), \
-		ROW("bind-tree-" name, tree_bind, tree), ROW("nested-" name, tree_nested, tree), ROW("super-" name, tree_super, tree)
+#define TREE(name, tree)                                                                         \
+	ROW("remount-" name, tree_remount, tree), ROW("writable-" name, tree_writable, tree),    \
+		ROW("clone-tree-" name, tree_clone, tree),                                       \
+		ROW("bind-tree-" name, tree_bind, tree), ROW("nested-" name, tree_nested, tree), \
+		ROW("super-" name, tree_super, tree)
 	TREE("root", TREE_ROOT),
 	TREE("usr", TREE_USR),
 	TREE("etc", TREE_ETC),

@@ -78,9 +78,13 @@ static int set_id_fchmodat2(long mode)
 /* A queue, which is a file that a mount of one's own shows. */
 static int set_id_mq_open(long mode)
 {
-	int fd = (int)syscall(SYS_mq_open, "yett-attack", O_CREAT | O_RDWR, mode, NULL), error = errno;
+	int fd = (int)syscall(SYS_mq_open, "yett-attack", O_CREAT | O_RDWR, mode, NULL),
+	    error = errno;
 	struct stat st;
-	int r = fd < 0 ? -error : fstat(fd, &st) < 0 ? -errno : st.st_mode & (S_ISUID | S_ISGID) ? 0 : -EPERM;
+	int r = fd < 0                             ? -error
+	        : fstat(fd, &st) < 0               ? -errno
+	        : st.st_mode & (S_ISUID | S_ISGID) ? 0
+	                                           : -EPERM;
 
 	if (fd >= 0) {
 		(void)close(fd);
@@ -127,21 +131,27 @@ static int set_id_tmpfile(long mode)
 	if (fd < 0)
 		return -errno;
 	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	return check_bit(path, result_of(linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW)));
+	return check_bit(path,
+	                 result_of(linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW)));
 }
 
-/* chmod(2) by the 32-bit entry, whose numbers are others: a filter for one architecture must refuse all of another. */
+/* chmod(2) by the 32-bit entry, whose numbers are others: a filter for one architecture must refuse
+ * all of another. */
 static int set_id_32bit(long mode)
 {
 #if defined(__x86_64__)
 	const char *path = existing();
-	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+	                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	long r = 15;
 
 	if (low == MAP_FAILED)
 		return -errno;
 	(void)snprintf(low, 4096, "%s", path);
-	__asm__ volatile("int $0x80" : "+a"(r) : "b"(low), "c"(mode) : "memory", "r8", "r9", "r10", "r11");
+	__asm__ volatile("int $0x80"
+	                 : "+a"(r)
+	                 : "b"(low), "c"(mode)
+	                 : "memory", "r8", "r9", "r10", "r11");
 	return check_bit(path, r < 0 ? (int)r : 0);
 #else
 	(void)mode;
@@ -202,7 +212,8 @@ enum template_tree { TREE_USR, TREE_ETC, TREE_DEV, TREE_ROOT };
 /* All sandboxes of a profile share these. */
 static int make_in_template(long which)
 {
-	static const char *const paths[] = {"/usr/yett-attack", "/etc/yett-attack", "/dev/yett-attack", "/yett-attack"};
+	static const char *const paths[] = {"/usr/yett-attack", "/etc/yett-attack",
+	                                    "/dev/yett-attack", "/yett-attack"};
 	int r = result_of(open(paths[which], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
 
 	(void)unlink(paths[which]);
@@ -211,16 +222,19 @@ static int make_in_template(long which)
 
 static int change_template(long which)
 {
-	static const char *const paths[] = {"/usr/bin/factor" /* which nobody runs just now */, "/etc/ld.so.cache", "/dev/null"};
+	static const char *const paths[] = {"/usr/bin/factor" /* which nobody runs just now */,
+	                                    "/etc/ld.so.cache", "/dev/null"};
 	struct stat st;
 
 	/* to what it is already */
-	return stat(paths[which], &st) < 0 ? -errno : result_of(chmod(paths[which], st.st_mode & 0777));
+	return stat(paths[which], &st) < 0 ? -errno
+	                                   : result_of(chmod(paths[which], st.st_mode & 0777));
 }
 
 static int write_template(long which)
 {
-	static const char *const paths[] = {"/usr/bin/factor" /* which nobody runs just now */, "/etc/ld.so.cache"};
+	static const char *const paths[] = {"/usr/bin/factor" /* which nobody runs just now */,
+	                                    "/etc/ld.so.cache"};
 
 	return write_something(paths[which]);
 }
@@ -246,7 +260,8 @@ static int host_path_upwards(long unused)
 	char path[4096];
 
 	(void)unused;
-	(void)snprintf(path, sizeof path, "%s%s", shared("../../../../../../../.."), outside("secret"));
+	(void)snprintf(path, sizeof path, "%s%s", shared("../../../../../../../.."),
+	               outside("secret"));
 	return try_read(path);
 }
 

@@ -1,4 +1,5 @@
-/* See attack.h: files that were not shared, and what must not come to be in a directory that was. */
+/* See attack.h: files that were not shared, and what must not come to be in a directory that was.
+ */
 #include "tests/hostile/attack.h"
 
 #include <fcntl.h>
@@ -95,7 +96,8 @@ static int plant_program(void)
 	return plant("/usr/bin/yett-attack");
 }
 
-/* Standard input is a file that lies outside and came open for reading. Some layers put /dev/null in its place. */
+/* Standard input is a file that lies outside and came open for reading. Some layers put /dev/null
+ * in its place. */
 static int reopen_input(void)
 {
 	_cleanup_fd_ int fd = open("/proc/self/fd/0", O_WRONLY | O_CLOEXEC);
@@ -142,7 +144,8 @@ static int file_capability(void)
 	/* linux/capability.h: struct vfs_cap_data, revision 2, effective; CAP_SETUID */
 	static const uint32_t data[5] = {0x02000001, 1 << 7, 0, 0, 0};
 	const char *path = own_file("capable");
-	int r = path ? result_of(setxattr(path, "security.capability", data, sizeof data, 0)) : -errno;
+	int r = path ? result_of(setxattr(path, "security.capability", data, sizeof data, 0))
+	             : -errno;
 
 	(void)unlink(shared("capable"));
 	return r;
@@ -189,7 +192,8 @@ static int read_shared_device(void)
 	return try_read(shared("device"));
 }
 
-/* Files have numbers on a file system, whatever is mounted where. The number is given: in earnest it is guessed. */
+/* Files have numbers on a file system, whatever is mounted where. The number is given: in earnest
+ * it is guessed. */
 static int open_by_handle(void)
 {
 	union {
@@ -203,7 +207,8 @@ static int open_by_handle(void)
 
 	(void)sscanf(hex, "%d:%u:", &file.handle.handle_type, &file.handle.handle_bytes);
 	hex = strrchr(hex, ':') + 1;
-	for (size_t i = 0; i < file.handle.handle_bytes && sscanf(hex + 2 * i, "%2x", &byte) == 1; i++)
+	for (size_t i = 0; i < file.handle.handle_bytes && sscanf(hex + 2 * i, "%2x", &byte) == 1;
+	     i++)
 		file.handle.f_handle[i] = (unsigned char)byte;
 	fd = directory < 0 ? -1 : open_by_handle_at(directory, &file.handle, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : result_of(read(fd, &byte, 1));

@@ -42,7 +42,8 @@ static int swappiness(void)
 	return try_setting("/proc/sys/vm/swappiness", "1");
 }
 
-/* h: the kernel's log gets a help text. What lies over the file in a sandbox takes any text, if one may write there. */
+/* h: the kernel's log gets a help text. What lies over the file in a sandbox takes any text, if one
+ * may write there. */
 static int sysrq(void)
 {
 	_cleanup_fd_ int fd = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
@@ -50,7 +51,9 @@ static int sysrq(void)
 
 	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return -errno;
-	return fs.f_type != PROC_SUPER_MAGIC ? -ENODEV : may_harm() ? result_of(write(fd, "h", 1)) : 0;
+	return fs.f_type != PROC_SUPER_MAGIC ? -ENODEV
+	       : may_harm()                  ? result_of(write(fd, "h", 1))
+	                                     : 0;
 }
 
 static int device_setting(void)
@@ -97,7 +100,8 @@ static int physical_memory(void)
 	return may_harm() ? try_read("/dev/mem") : try_open("/dev/mem");
 }
 
-/* The child goes into a group of its own below the root, where no limit is, and then back, so that the group can go. */
+/* The child goes into a group of its own below the root, where no limit is, and then back, so that
+ * the group can go. */
 static int leave_cgroup(void)
 {
 	static const char group[] = "/sys/fs/cgroup/yett-attack";

@@ -30,7 +30,8 @@ static int send_signal_by_pidfd(void)
 {
 	_cleanup_fd_ int pidfd = victim_pidfd();
 
-	return pidfd < 0 ? -errno : result_of(syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0));
+	return pidfd < 0 ? -errno
+	                 : result_of(syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0));
 }
 
 static int trace(void)
@@ -41,7 +42,8 @@ static int trace(void)
 static int move_memory(bool is_write)
 {
 	char text[] = VICTIM_SECRET;
-	struct iovec local = {text, sizeof text}, remote = {(void *)given_number("ATTACK_ADDRESS"), sizeof text};
+	struct iovec local = {text, sizeof text},
+		     remote = {(void *)given_number("ATTACK_ADDRESS"), sizeof text};
 	ssize_t n;
 
 	if (is_write)
@@ -93,7 +95,8 @@ static int take_descriptor(void)
 static int through_root(void)
 {
 	_cleanup_fd_ int root = open(victim_file("root"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_fd_ int fd = root < 0 ? -1 : openat(root, outside("secret") + 1, O_RDONLY | O_CLOEXEC);
+	_cleanup_fd_ int fd =
+		root < 0 ? -1 : openat(root, outside("secret") + 1, O_RDONLY | O_CLOEXEC);
 	char byte;
 
 	return fd < 0 ? -errno : result_of(read(fd, &byte, 1));
@@ -132,7 +135,8 @@ static int go_first(void)
 
 static int real_time(void)
 {
-	return result_of(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}));
+	return result_of(
+		sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}));
 }
 
 const struct attack attack_host_processes[] = {

@@ -27,7 +27,9 @@ static int connect_unix(const char *name, bool is_abstract)
 	size_t length = offsetof(struct sockaddr_un, sun_path) + is_abstract + strlen(name);
 
 	strncpy(address.sun_path + is_abstract, name, sizeof address.sun_path - 2);
-	return fd < 0 ? -errno : result_of(connect(fd, (const struct sockaddr *)&address, (socklen_t)length));
+	return fd < 0 ? -errno
+	              : result_of(
+				connect(fd, (const struct sockaddr *)&address, (socklen_t)length));
 }
 
 static int abstract_socket(void)
@@ -42,11 +44,13 @@ static int named_socket(void)
 
 static int loopback(void)
 {
-	struct sockaddr_in address = {
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)given_number("ATTACK_PORT")), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+	                              .sin_port = htons((uint16_t)given_number("ATTACK_PORT")),
+	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	_cleanup_fd_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	return fd < 0 ? -errno : result_of(connect(fd, (const struct sockaddr *)&address, sizeof address));
+	return fd < 0 ? -errno
+	              : result_of(connect(fd, (const struct sockaddr *)&address, sizeof address));
 }
 
 static int raw_socket(void)
@@ -66,10 +70,12 @@ static int firewall_socket(void)
 
 static int crypto_socket(void)
 {
-	struct sockaddr_alg address = {.salg_family = AF_ALG, .salg_type = "hash", .salg_name = "sha256"};
+	struct sockaddr_alg address = {
+		.salg_family = AF_ALG, .salg_type = "hash", .salg_name = "sha256"};
 	_cleanup_fd_ int fd = socket(AF_ALG, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	return fd < 0 ? -errno : result_of(bind(fd, (const struct sockaddr *)&address, sizeof address));
+	return fd < 0 ? -errno
+	              : result_of(bind(fd, (const struct sockaddr *)&address, sizeof address));
 }
 
 /* To what it is already. */
@@ -78,7 +84,8 @@ static int interface_setting(void)
 	struct ifreq lo = {.ifr_name = "lo"};
 	_cleanup_fd_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	return fd < 0 || ioctl(fd, SIOCGIFMTU, &lo) < 0 ? -errno : result_of(ioctl(fd, SIOCSIFMTU, &lo));
+	return fd < 0 || ioctl(fd, SIOCGIFMTU, &lo) < 0 ? -errno
+	                                                : result_of(ioctl(fd, SIOCSIFMTU, &lo));
 }
 
 static int shared_memory(void)
@@ -93,7 +100,8 @@ static int message_queue(void)
 	return result_of(mq_open(given("ATTACK_QUEUE"), O_RDONLY | O_CLOEXEC));
 }
 
-/* A terminal of the host's, by its name there. Not our controlling one: that takes CAP_SYS_ADMIN, which root has. */
+/* A terminal of the host's, by its name there. Not our controlling one: that takes CAP_SYS_ADMIN,
+ * which root has. */
 static int terminal_input(void)
 {
 	_cleanup_fd_ int fd = open(given("ATTACK_TERMINAL"), O_RDWR | O_NOCTTY | O_CLOEXEC);

@@ -99,7 +99,8 @@ static int key_request(long ring_id)
 	return result_of(syscall(SYS_request_key, NULL, "yett-no-such-key", NULL, ring_id));
 }
 
-/* On a terminal that is the controlling one of its user: there TIOCSTI needs no privilege, where the kernel still has it. */
+/* On a terminal that is the controlling one of its user: there TIOCSTI needs no privilege, where
+ * the kernel still has it. */
 static int terminal(long request)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave, zero = 0;
@@ -158,7 +159,8 @@ static int bits(long value)
 static int forget_no_new_privileges(long unused)
 {
 	(void)unused;
-	/* it cannot be taken back, nor a filter removed: there is no call for it, only this question */
+	/* it cannot be taken back, nor a filter removed: there is no call for it, only this
+	 * question */
 	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? -EPERM : 0;
 }
 
@@ -172,7 +174,8 @@ static int call(long number)
 {
 	static const char nothing[] = "/yett-no-such-file";
 
-	return result_of(number == SYS_delete_module ? syscall(number, nothing, 0) : syscall(number, 0, 0, 0, 0, 0, 0));
+	return result_of(number == SYS_delete_module ? syscall(number, nothing, 0)
+	                                             : syscall(number, 0, 0, 0, 0, 0, 0));
 }
 
 const struct attack attack_kernel[] = {
@@ -180,8 +183,9 @@ const struct attack attack_kernel[] = {
 	{                                                                     \
 		text, ATTACK_COMMAND, .run_with = function, .argument = value \
 	}
-#define NAMESPACE(name, flag) \
-	ROW("unshare-" name, unshare_one, flag), ROW("clone-" name, clone_one, flag), ROW("clone3-" name, clone3_one, flag)
+#define NAMESPACE(name, flag)                                                         \
+	ROW("unshare-" name, unshare_one, flag), ROW("clone-" name, clone_one, flag), \
+		ROW("clone3-" name, clone3_one, flag)
 	NAMESPACE("mount", CLONE_NEWNS),
 	NAMESPACE("pid", CLONE_NEWPID),
 	ROW("clone-network", clone_one, CLONE_NEWNET),

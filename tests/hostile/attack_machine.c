@@ -21,7 +21,8 @@
 #include <sys/io.h>
 #endif
 
-/* Mounts on the shared directory's "mount"; a file named "seen" below it then tells that it really is there. */
+/* Mounts on the shared directory's "mount"; a file named "seen" below it then tells that it really
+ * is there. */
 static int try_mount(const char *source, const char *type, unsigned long flags, const char *seen)
 {
 	const char *target = shared("mount");
@@ -54,12 +55,14 @@ static int mount_disk(void)
 /* With the flags that it should have anyway. */
 static int remount_proc(void)
 {
-	return result_of(mount(NULL, "/proc", NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL));
+	return result_of(mount(NULL, "/proc", NULL,
+	                       MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL));
 }
 
 static int clone_tree(void)
 {
-	_cleanup_fd_ int tree = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	_cleanup_fd_ int tree =
+		open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 
 	return result_of(tree);
 }
@@ -101,7 +104,8 @@ static int network_namespace(void)
 
 static int load_bpf(void)
 {
-	static const struct bpf_insn program[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
+	static const struct bpf_insn program[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+	                                          {.code = BPF_JMP | BPF_EXIT}};
 	union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_TRACEPOINT,
 	                             .insns = (uintptr_t)program,
 	                             .insn_cnt = ARRAY_SIZE(program),
@@ -114,7 +118,9 @@ static int load_bpf(void)
 /* Of every process on a processor. */
 static int watch_processor(void)
 {
-	struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE, .size = sizeof attributes, .config = PERF_COUNT_SW_CPU_CLOCK};
+	struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+	                                     .size = sizeof attributes,
+	                                     .config = PERF_COUNT_SW_CPU_CLOCK};
 	_cleanup_fd_ int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, 0, -1, 0);
 
 	return result_of(fd);
@@ -148,7 +154,8 @@ static int leave_key(void)
 
 static int load_module(void)
 {
-	_cleanup_fd_ int fd = may_harm() ? open(given("ATTACK_MODULE"), O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	_cleanup_fd_ int fd =
+		may_harm() ? open(given("ATTACK_MODULE"), O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	int r = fd < 0 ? -errno : result_of(syscall(SYS_finit_module, fd, "", 0));
 
 	if (r == 0)
@@ -164,10 +171,12 @@ static int load_kernel(void)
 
 static const char nothing[] = "/yett-no-such-file";
 
-/* The first command turns Ctrl-Alt-Del into a signal to PID 1, which it is on any system with systemd. */
+/* The first command turns Ctrl-Alt-Del into a signal to PID 1, which it is on any system with
+ * systemd. */
 static int steer_reboot(void)
 {
-	return result_of(syscall(SYS_reboot, may_harm() ? LINUX_REBOOT_MAGIC1 : 0, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_CAD_OFF, NULL));
+	return result_of(syscall(SYS_reboot, may_harm() ? LINUX_REBOOT_MAGIC1 : 0,
+	                         LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_CAD_OFF, NULL));
 }
 
 static int swap_on(void)
@@ -205,8 +214,10 @@ static int set_clock(void)
 {
 	struct timespec now;
 
-	return clock_gettime(CLOCK_REALTIME, &now) < 0 ? -errno
-	                                               : result_of(syscall(SYS_clock_settime, CLOCK_REALTIME, may_harm() ? &now : NULL));
+	return clock_gettime(CLOCK_REALTIME, &now) < 0
+	               ? -errno
+	               : result_of(syscall(SYS_clock_settime, CLOCK_REALTIME,
+	                                   may_harm() ? &now : NULL));
 }
 
 /* Not of glibc: what a filter says has to come through. */
@@ -222,10 +233,13 @@ static int ports(void)
 /* Every opening of a file on the file system of the root, with the right to refuse it. */
 static int watch_files(void)
 {
-	_cleanup_fd_ int fd = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC);
+	_cleanup_fd_ int fd =
+		fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC);
 
-	return fd < 0 || !may_harm() ? result_of(fd)
-	                             : result_of(fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_CLOSE, AT_FDCWD, "/"));
+	return fd < 0 || !may_harm()
+	               ? result_of(fd)
+	               : result_of(fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_CLOSE,
+	                                         AT_FDCWD, "/"));
 }
 
 const struct attack attack_machine[] = {
@@ -237,7 +251,8 @@ const struct attack attack_machine[] = {
 	{"superblock", ATTACK_COMMAND | ATTACK_LAYER, false, .run = new_superblock},
 	{"root-changed", ATTACK_COMMAND | ATTACK_LAYER, false, .run = change_root},
 	{"user-namespace", ATTACK_COMMAND | ATTACK_LAYER, false, .run = user_namespace},
-	{"user-namespace-clone3", ATTACK_COMMAND | ATTACK_LAYER, false, .run = user_namespace_by_clone},
+	{"user-namespace-clone3", ATTACK_COMMAND | ATTACK_LAYER, false,
+         .run = user_namespace_by_clone},
 	{"network-namespace", ATTACK_COMMAND | ATTACK_LAYER, false, .run = network_namespace},
 	{"bpf", ATTACK_COMMAND | ATTACK_LAYER, false, .run = load_bpf},
 	{"perf", ATTACK_COMMAND | ATTACK_LAYER, false, .run = watch_processor},

@@ -1,4 +1,5 @@
-/* See attack.h: what one process does to another that is not its own. Inside, the other one is PID 1. */
+/* See attack.h: what one process does to another that is not its own. Inside, the other one is
+ * PID 1. */
 #include "tests/hostile/attack.h"
 
 #include <fcntl.h>
@@ -139,7 +140,19 @@ static int open_proc(const char *file, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-enum proc_file { PROC_MEM, PROC_ENVIRON, PROC_MAPS, PROC_FD, PROC_ROOT, PROC_EXE, PROC_CWD, PROC_SYSCALL, PROC_NS, PROC_AUXV, PROC_OOM };
+enum proc_file {
+	PROC_MEM,
+	PROC_ENVIRON,
+	PROC_MAPS,
+	PROC_FD,
+	PROC_ROOT,
+	PROC_EXE,
+	PROC_CWD,
+	PROC_SYSCALL,
+	PROC_NS,
+	PROC_AUXV,
+	PROC_OOM
+};
 
 static int look(long which)
 {
@@ -147,16 +160,24 @@ static int look(long which)
 		const char *file;
 		int flags;
 	} files[] = {
-		[PROC_MEM] = {"mem", O_RDWR},     [PROC_ENVIRON] = {"environ", O_RDONLY},   [PROC_MAPS] = {"maps", O_RDONLY},
-		[PROC_FD] = {"fd", O_RDONLY},     [PROC_ROOT] = {"root/", O_RDONLY},        [PROC_EXE] = {"exe", O_RDONLY},
-		[PROC_CWD] = {"cwd/", O_RDONLY},  [PROC_SYSCALL] = {"syscall", O_RDONLY},   [PROC_NS] = {"ns/mnt", O_RDONLY},
-		[PROC_AUXV] = {"auxv", O_RDONLY}, [PROC_OOM] = {"oom_score_adj", O_WRONLY},
+		[PROC_MEM] = {"mem", O_RDWR},
+		[PROC_ENVIRON] = {"environ", O_RDONLY},
+		[PROC_MAPS] = {"maps", O_RDONLY},
+		[PROC_FD] = {"fd", O_RDONLY},
+		[PROC_ROOT] = {"root/", O_RDONLY},
+		[PROC_EXE] = {"exe", O_RDONLY},
+		[PROC_CWD] = {"cwd/", O_RDONLY},
+		[PROC_SYSCALL] = {"syscall", O_RDONLY},
+		[PROC_NS] = {"ns/mnt", O_RDONLY},
+		[PROC_AUXV] = {"auxv", O_RDONLY},
+		[PROC_OOM] = {"oom_score_adj", O_WRONLY},
 	};
 	int fd = open_proc(files[which].file, files[which].flags);
 	char byte;
 
 	/* some are checked when they are read */
-	if (fd >= 0 && (which == PROC_SYSCALL || which == PROC_ENVIRON || which == PROC_AUXV || which == PROC_MAPS))
+	if (fd >= 0 && (which == PROC_SYSCALL || which == PROC_ENVIRON || which == PROC_AUXV ||
+	                which == PROC_MAPS))
 		return result_of(read(fd, &byte, 1));
 	return result_of(fd);
 }

@@ -1,4 +1,5 @@
-/* See attack.h: sockets of other kinds than a program needs, and ways out that nobody listens on. */
+/* See attack.h: sockets of other kinds than a program needs, and ways out that nobody listens on.
+ */
 #include "tests/hostile/attack.h"
 
 #include <arpa/inet.h>
@@ -11,9 +12,11 @@ static int family(long number)
 {
 	int types[] = {SOCK_RAW, SOCK_DGRAM, SOCK_STREAM, SOCK_SEQPACKET}, r = -EAFNOSUPPORT;
 
-	/* whichever type and protocol the family has: PF_KEY knows one protocol, PF_KEY_V2, which has the number 2 */
+	/* whichever type and protocol the family has: PF_KEY knows one protocol, PF_KEY_V2, which
+	 * has the number 2 */
 	for (size_t i = 0; i < ARRAY_SIZE(types) && r != 0; i++)
-		r = result_of(socket((int)number, types[i] | SOCK_CLOEXEC, number == AF_KEY ? 2 : 0));
+		r = result_of(
+			socket((int)number, types[i] | SOCK_CLOEXEC, number == AF_KEY ? 2 : 0));
 	return r;
 }
 
@@ -37,11 +40,13 @@ static int helper_socket(long unused)
 /* TEST-NET-1, RFC 5737: nobody is there, but a host with a route would send. */
 static int route_out(long unused)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(0xc0000201)};
+	struct sockaddr_in address = {
+		.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(0xc0000201)};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	(void)unused;
-	return fd < 0 ? -errno : result_of(connect(fd, (const struct sockaddr *)&address, sizeof address));
+	return fd < 0 ? -errno
+	              : result_of(connect(fd, (const struct sockaddr *)&address, sizeof address));
 }
 
 const struct attack attack_sockets[] = {

@@ -1,6 +1,7 @@
 /*
- * What the captured yett-front and yett-dialer share: which attack it is, by a rule for a name that says so, as in
- * "hostile-MODE-at-NUMBER.example"; and system calls that their filters forbid. For programs of these tests.
+ * What the captured yett-front and yett-dialer share: which attack it is, by a rule for a name that
+ * says so, as in "hostile-MODE-at-NUMBER.example"; and system calls that their filters forbid. For
+ * programs of these tests.
  *
  * With "unfiltered" in the mode the filter is left out, so that a test sees that it was that.
  */
@@ -25,13 +26,19 @@ struct captured {
 	unsigned number;
 };
 
-/* The rules, sealed memory, of the first packet that comes: it stays there for whoever reads it next. */
+/* The rules, sealed memory, of the first packet that comes: it stays there for whoever reads it
+ * next. */
 static inline int captured_rules(int socket)
 {
 	char byte, control[CMSG_SPACE(sizeof(int))];
 	struct iovec part = {&byte, sizeof byte};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-	const struct cmsghdr *header = recvmsg(socket, &message, MSG_PEEK | MSG_CMSG_CLOEXEC) > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	struct msghdr message = {.msg_iov = &part,
+	                         .msg_iovlen = 1,
+	                         .msg_control = control,
+	                         .msg_controllen = sizeof control};
+	const struct cmsghdr *header = recvmsg(socket, &message, MSG_PEEK | MSG_CMSG_CLOEXEC) > 0
+	                                       ? CMSG_FIRSTHDR(&message)
+	                                       : NULL;
 	int fd = -1;
 
 	if (header)
@@ -46,7 +53,8 @@ static inline struct captured captured_find(int socket)
 	struct captured found = {0};
 	int rules = captured_rules(socket);
 	ssize_t n = pread(rules, bytes, sizeof bytes - 1, 0);
-	const char *at = n > 0 ? memmem(bytes, (size_t)n, CAPTURED_MARK, sizeof CAPTURED_MARK - 1) : NULL;
+	const char *at =
+		n > 0 ? memmem(bytes, (size_t)n, CAPTURED_MARK, sizeof CAPTURED_MARK - 1) : NULL;
 	char *number;
 
 	(void)close(rules);
@@ -73,7 +81,8 @@ static inline bool captured_is_unfiltered(const struct captured *captured)
 	return strstr(captured->mode, "unfiltered") != NULL;
 }
 
-/* Makes a call that is forbidden; false: the mode is not about one. Whether it returns at all is what is looked at. */
+/* Makes a call that is forbidden; false: the mode is not about one. Whether it returns at all is
+ * what is looked at. */
 static inline bool captured_call(const struct captured *captured)
 {
 	const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
@@ -95,7 +104,8 @@ static inline bool captured_call(const struct captured *captured)
 	else if (captured_is(captured, "call-open"))
 		(void)!syscall(SYS_openat, AT_FDCWD, "/", O_RDONLY | O_DIRECTORY);
 	else if (captured_is(captured, "call-fork"))
-		(void)!syscall(SYS_clone, 1 << 30, NULL, NULL, NULL, NULL); /* a flag that may not be: no process is made */
+		(void)!syscall(SYS_clone, 1 << 30, NULL, NULL, NULL,
+		               NULL); /* a flag that may not be: no process is made */
 	else if (captured_is(captured, "call-exec"))
 		(void)!syscall(SYS_execve, "", NULL, NULL);
 	else if (captured_is(captured, "call-kill"))
@@ -123,7 +133,9 @@ static inline bool captured_call(const struct captured *captured)
 static struct captured captured;
 
 /* What the honest part enters in the place of lockdown_filter_with(). */
-static inline bool captured_filter(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count)
+static inline bool captured_filter(const struct sock_filter *checks, size_t checks_count,
+                                   const int *calls, size_t count)
 {
-	return captured_is_unfiltered(&captured) || lockdown_filter_with(checks, checks_count, calls, count);
+	return captured_is_unfiltered(&captured) ||
+	       lockdown_filter_with(checks, checks_count, calls, count);
 }

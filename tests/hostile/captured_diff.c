@@ -1,6 +1,7 @@
 /*
- * A library that is loaded into yett-diff in front of libgit2, as if that had been captured by what it reads: it does what the environment
- * says, and tells on the standard error output that it could. Before yett-diff confines itself all of it is possible.
+ * A library that is loaded into yett-diff in front of libgit2, as if that had been captured by what
+ * it reads: it does what the environment says, and tells on the standard error output that it
+ * could. Before yett-diff confines itself all of it is possible.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +47,8 @@ static bool creates(void)
 
 static bool takes_memory(void)
 {
-	return mmap(NULL, MORE_MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+	return mmap(NULL, MORE_MEMORY, PROT_READ | PROT_WRITE,
+	            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 }
 
 static bool connects(void)
@@ -75,7 +77,8 @@ static bool forks(void)
 
 static bool executes(void)
 {
-	char *const argv[] = {"sh", "-c", "echo could execute >&2", NULL}, *const environment[] = {NULL};
+	char *const argv[] = {"sh", "-c", "echo could execute >&2", NULL}, *const environment[] = {
+										   NULL};
 
 	return execve("/bin/sh", argv, environment) == 0;
 }
@@ -86,14 +89,17 @@ static void attack(const char *when)
 		const char *name;
 		bool (*could)(void);
 	} attacks[] = {
-		{"read", reads},     {"write", writes}, {"create", creates}, {"memory", takes_memory}, {"connect", connects},
-		{"signal", signals}, {"trace", traces}, {"fork", forks},     {"execute", executes},
+		{"read", reads},          {"write", writes},     {"create", creates},
+		{"memory", takes_memory}, {"connect", connects}, {"signal", signals},
+		{"trace", traces},        {"fork", forks},       {"execute", executes},
 	};
 	const char *named = getenv("YETT_TEST_ATTACK"), *at = getenv("YETT_TEST_WHEN");
 
-	for (size_t i = 0; named && at && strcmp(at, when) == 0 && i < sizeof attacks / sizeof *attacks; i++)
+	for (size_t i = 0;
+	     named && at && strcmp(at, when) == 0 && i < sizeof attacks / sizeof *attacks; i++)
 		if (strcmp(named, attacks[i].name) == 0)
-			(void)dprintf(STDERR_FILENO, "%s %s\n", attacks[i].could() ? "could" : "could not", named);
+			(void)dprintf(STDERR_FILENO, "%s %s\n",
+			              attacks[i].could() ? "could" : "could not", named);
 }
 
 static void __attribute__((constructor)) before(void)
@@ -102,8 +108,9 @@ static void __attribute__((constructor)) before(void)
 }
 
 /* The first that is called with what a store holds. */
-int git_patch_from_buffers(git_patch **out, const void *old, size_t old_size, const char *old_name, const void *new, size_t new_size,
-                           const char *new_name, const git_diff_options *options)
+int git_patch_from_buffers(git_patch **out, const void *old, size_t old_size, const char *old_name,
+                           const void *new, size_t new_size, const char *new_name,
+                           const git_diff_options *options)
 {
 	(void)old;
 	(void)old_size;

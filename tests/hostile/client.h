@@ -1,5 +1,6 @@
 /*
- * The parts of the client that lies: each file has its tests in an array, and test_client.c runs them as one group.
+ * The parts of the client that lies: each file has its tests in an array, and test_client.c runs
+ * them as one group.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
- * A client that misbehaves as a peer: it does not read, does not go on, dies, or comes a thousand times. See test_client.c.
+ * A client that misbehaves as a peer: it does not read, does not go on, dies, or comes a thousand
+ * times. See test_client.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +30,8 @@ static void a_client_that_never_reads_is_given_up_on(void **state)
 	int r = 0;
 
 	(void)state;
-	/* each is refused; when the answers fill the socket, the helper hangs up rather than wait */
+	/* each is refused; when the answers fill the socket, the helper hangs up rather than wait
+	 */
 	wire_prepare_good(&deaf);
 	wire_packet.length--;
 	for (int i = 0; r == 0 && i < 1000000; i++)
@@ -41,7 +43,8 @@ static void a_client_that_never_reads_is_given_up_on(void **state)
 
 static void a_client_that_stops_half_way_holds_up_nobody(void **state)
 {
-	struct wire silent[5], half[5], holding[5]; /* a user has so many that were granted nothing: UNPROVEN_PER_USER_MAX in listener.c */
+	struct wire silent[5], half[5], holding[5]; /* a user has so many that were granted nothing:
+	                                               UNPROVEN_PER_USER_MAX in listener.c */
 	int channels[5];
 
 	(void)state;
@@ -113,7 +116,8 @@ static void a_thousand_connections_at_once_harm_nobody(void **state)
 	wire_close(&before);
 }
 
-/* As many connections as one user may have, and `max` if that is less. Each has been granted something, and so may stay. */
+/* As many connections as one user may have, and `max` if that is less. Each has been granted
+ * something, and so may stay. */
 static size_t take_all_connections(struct wire *wires, size_t max)
 {
 	size_t served = 0;
@@ -151,13 +155,15 @@ static void a_user_has_no_more_than_256_connections(void **state)
 /* --- what is sent, and whoever closes it --- */
 
 /*
- * Forks; the child has a TCP connection whose close(2) waits for an hour, since nobody reads at its other end, which we have. What
- * it sends lives on in whoever it was sent to: a process that ends does not wait for what it closes. socket(7), SO_LINGER
+ * Forks; the child has a TCP connection whose close(2) waits for an hour, since nobody reads at its
+ * other end, which we have. What it sends lives on in whoever it was sent to: a process that ends
+ * does not wait for what it closes. socket(7), SO_LINGER
  */
 static bool is_child_with_what_lingers(int *ret_fd, int *ret_peer)
 {
 	static const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof address;
 	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd, small = 4096;
 	char bytes[4096] = {0};
@@ -176,7 +182,8 @@ static bool is_child_with_what_lingers(int *ret_fd, int *ret_peer)
 			_exit(1);
 		while (send(fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
 			;
-		if (errno != EAGAIN || setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0)
+		if (errno != EAGAIN ||
+		    setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0)
 			_exit(1);
 		*ret_fd = fd;
 		return true;
@@ -213,7 +220,8 @@ static void what_lingers_does_not_keep_a_sandbox_alive(void **state)
 	wire_send(&wire);
 	channel = wire_expect_created(&wire);
 	if (is_child_with_what_lingers(&lingering, &peer)) {
-		for (int i = 0; i < 2; i++) { /* one that is looked at, and one that is still queued when we go */
+		for (int i = 0; i < 2;
+		     i++) { /* one that is looked at, and one that is still queued when we go */
 			wire_prepare_good(&wire);
 			wire_packet.length--;
 			wire_set_fds(lingering, 1);
@@ -263,19 +271,25 @@ static void what_lingers_does_not_hold_up_who_turns_away(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(wires); i++) {
 		struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-		(void)snprintf(address.sun_path, sizeof address.sun_path, "%s", getenv("YETT_SOCKET"));
-		wires[i] = (struct wire){.socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
-		assert_return_code(connect(wires[i].socket, (struct sockaddr *)&address, sizeof address), errno);
+		(void)snprintf(address.sun_path, sizeof address.sun_path, "%s",
+		               getenv("YETT_SOCKET"));
+		wires[i] =
+			(struct wire){.socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
+		assert_return_code(
+			connect(wires[i].socket, (struct sockaddr *)&address, sizeof address),
+			errno);
 		wire_packet.length = i % 2; /* an empty packet brings its descriptors, too */
 		if (is_child_with_what_lingers(&lingering, &peers[i])) {
 			wire_set_fds(lingering, 1);
-			(void)wire_try_send(&wires[i], 0); /* it may have been turned away already */
+			(void)wire_try_send(&wires[i],
+			                    0); /* it may have been turned away already */
 			_exit(0);
 		}
 		expect_child_done();
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(wires); i++) {
-		turned_away += wire_receive(&wires[i], &(uint64_t){0}, NULL) != MESSAGE_HELLO; /* the error, or that it was closed unread */
+		turned_away += wire_receive(&wires[i], &(uint64_t){0}, NULL) !=
+		               MESSAGE_HELLO; /* the error, or that it was closed unread */
 		wire_close(&wires[i]);
 	}
 	print_message("# %zu turned away\n", turned_away);
@@ -303,7 +317,8 @@ static void a_client_that_does_not_wait_is_served_in_full(void **state)
 	while (created < REQUESTS) {
 		uint64_t sequence;
 
-		assert_int_equal(wire_receive(&wire, &sequence, &channels[created]), MESSAGE_CREATED);
+		assert_int_equal(wire_receive(&wire, &sequence, &channels[created]),
+		                 MESSAGE_CREATED);
 		created++;
 	}
 	for (int i = 0; i < REQUESTS; i++)
@@ -316,7 +331,17 @@ static void a_client_that_does_not_wait_is_served_in_full(void **state)
 	wire_close(&wire);
 }
 
-enum dying { DIE_CONNECTED, DIE_GREETED, DIE_HALF, DIE_REFUSED, DIE_REQUESTED, DIE_CREATED, DIE_CHANNEL, DIE_AGAIN, DIE_POINTS };
+enum dying {
+	DIE_CONNECTED,
+	DIE_GREETED,
+	DIE_HALF,
+	DIE_REFUSED,
+	DIE_REQUESTED,
+	DIE_CREATED,
+	DIE_CHANNEL,
+	DIE_AGAIN,
+	DIE_POINTS
+};
 
 static void __attribute__((noreturn)) die_at(enum dying point)
 {

@@ -27,7 +27,8 @@
 static void a_wrong_number_of_descriptors_is_refused(void **state)
 {
 	struct wire wire = wire_connect();
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC),
+	    home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	(void)state;
 	/* the packet says one number, and another comes */
@@ -41,7 +42,8 @@ static void a_wrong_number_of_descriptors_is_refused(void **state)
 			wire_seal(&wire);
 			wire_set_fds(null, sent);
 			wire_send(&wire);
-			/* That there are other than stated, where there are some, finds who takes them. */
+			/* That there are other than stated, where there are some, finds who takes
+			 * them. */
 			if (stated == 0 || sent == 0)
 				wire_expect_error(&wire, 0, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
 			else
@@ -82,17 +84,20 @@ static void a_wrong_number_of_descriptors_is_refused(void **state)
 	wire_close(&wire);
 }
 
-/* unix(7): SCM_MAX_FD is 253, so that nobody can send 300; what goes beyond our 128 is refused and closed. */
+/* unix(7): SCM_MAX_FD is 253, so that nobody can send 300; what goes beyond our 128 is refused and
+ * closed. */
 static void too_many_descriptors_are_refused_and_do_not_pile_up(void **state)
 {
 	struct wire wire = wire_connect();
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC),
+	    home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	(void)state;
 	wire_prepare_good(&wire);
 	wire_set_fds(null, 300);
 	assert_int_equal(wire_try_send(&wire, 0), -EINVAL);
-	for (int i = 0; i < 50; i++) { /* 12,650 descriptors: were they kept, the monitor could soon open nothing more */
+	for (int i = 0; i < 50; i++) { /* 12,650 descriptors: were they kept, the monitor could soon
+		                          open nothing more */
 		wire.sequence = 0;
 		wire_prepare_good(&wire);
 		wire_set_fds(null, 253);
@@ -100,7 +105,8 @@ static void too_many_descriptors_are_refused_and_do_not_pile_up(void **state)
 		wire_send(&wire);
 		wire_expect_error(&wire, 0, YETT_E_PROTOCOL, YETT_R_SIZE);
 	}
-	/* On another connection: one that has no sandbox yet has a minute, and each refusal takes its time. */
+	/* On another connection: one that has no sandbox yet has a minute, and each refusal takes
+	 * its time. */
 	wire_close(&wire);
 	wire = wire_connect();
 	for (int i = 0; i < 50; i++) { /* as many as there may be, in requests that are refused */
@@ -169,25 +175,39 @@ static void what_is_no_file_of_the_callers_is_not_shared(void **state)
 	} cases[] = {
 		{"fifo", fifo_fd(), YETT_E_INVALID_REQUEST, no_file},
 		{"pipe", pipe_fd(), YETT_E_INVALID_REQUEST, no_file},
-		{"socket", socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), YETT_E_INVALID_REQUEST, no_file},
-		{"character device", open("/dev/null", O_PATH | O_CLOEXEC), YETT_E_INVALID_REQUEST, no_file},
-		{"terminal", open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), YETT_E_INVALID_REQUEST, no_file},
+		{"socket", socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), YETT_E_INVALID_REQUEST,
+	         no_file},
+		{"character device", open("/dev/null", O_PATH | O_CLOEXEC), YETT_E_INVALID_REQUEST,
+	         no_file},
+		{"terminal", open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC),
+	         YETT_E_INVALID_REQUEST, no_file},
 		{"symbolic link", symlink_fd(), YETT_E_INVALID_REQUEST, no_file},
 		{"epoll", epoll_create1(EPOLL_CLOEXEC), YETT_E_INVALID_REQUEST, no_file},
-		{"/proc", open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "proc"},
-		{"/proc/self", open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "proc"},
-		{"/proc/self/status", open("/proc/self/status", O_RDONLY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "proc"},
-		{"/proc/sys", open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "proc"},
-		{"a namespace", open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "nsfs"},
-		{"/sys", open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "sysfs"},
-		{"/sys/class", open("/sys/class", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "sysfs"},
+		{"/proc", open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC),
+	         YETT_E_SECURITY_VIOLATION, "proc"},
+		{"/proc/self", open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC),
+	         YETT_E_SECURITY_VIOLATION, "proc"},
+		{"/proc/self/status", open("/proc/self/status", O_RDONLY | O_CLOEXEC),
+	         YETT_E_SECURITY_VIOLATION, "proc"},
+		{"/proc/sys", open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC),
+	         YETT_E_SECURITY_VIOLATION, "proc"},
+		{"a namespace", open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC),
+	         YETT_E_SECURITY_VIOLATION, "nsfs"},
+		{"/sys", open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION,
+	         "sysfs"},
+		{"/sys/class", open("/sys/class", O_PATH | O_DIRECTORY | O_CLOEXEC),
+	         YETT_E_SECURITY_VIOLATION, "sysfs"},
 		{"cgroups", cgroup_fd(), YETT_E_SECURITY_VIOLATION, "cgroup"},
-		{"devpts", open("/dev/pts", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "devpts"},
+		{"devpts", open("/dev/pts", O_PATH | O_DIRECTORY | O_CLOEXEC),
+	         YETT_E_SECURITY_VIOLATION, "devpts"},
 		/* trees with sockets of a user's programs, or of the helper, somewhere below */
-		{"/", open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "runtime directory"},
-		{"/dev", open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "runtime directory"},
+		{"/", open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION,
+	         "runtime directory"},
+		{"/dev", open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION,
+	         "runtime directory"},
 		/* a file of no directory */
-		{"memfd", memfd_create("m", MFD_CLOEXEC), YETT_E_SECURITY_VIOLATION, "another mount namespace"},
+		{"memfd", memfd_create("m", MFD_CLOEXEC), YETT_E_SECURITY_VIOLATION,
+	         "another mount namespace"},
 	};
 	struct wire wire = wire_connect();
 
@@ -198,7 +218,8 @@ static void what_is_no_file_of_the_callers_is_not_shared(void **state)
 		for (unsigned mode = SHARE_RO; mode <= SHARE_RW; mode++) {
 			(void)wire_create("default");
 			wire_add_share("/data", 0, mode);
-			wire_expect_share_refused(&wire, &cases[i].fd, 1, cases[i].code, cases[i].text);
+			wire_expect_share_refused(&wire, &cases[i].fd, 1, cases[i].code,
+			                          cases[i].text);
 		}
 		close(cases[i].fd);
 	}
@@ -211,13 +232,16 @@ static void layers_of_others_are_refused(void **state)
 {
 	static const struct {
 		const char *source, *store, *text;
-	} cases[] = {{"/usr/share", ".", "the source for /data is no directory that belongs to the caller"},
-	             {".", "/usr/share", "the store for /data is no directory that belongs to the caller"}};
+	} cases[] = {{"/usr/share", ".",
+	              "the source for /data is no directory that belongs to the caller"},
+	             {".", "/usr/share",
+	              "the store for /data is no directory that belongs to the caller"}};
 	struct wire wire = wire_connect();
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const int fds[] = {wire_open_directory(cases[i].source), wire_open_directory(cases[i].store)};
+		const int fds[] = {wire_open_directory(cases[i].source),
+		                   wire_open_directory(cases[i].store)};
 
 		(void)wire_create("default");
 		wire_add_share("/data", 0, SHARE_COW);
@@ -267,13 +291,16 @@ static void only_what_lies_in_an_allowed_directory_is_shared(void **state)
 	close(fd);
 	(void)snprintf(path, sizeof path, "%s/..", allowed);
 	fd = wire_open_directory(path);
-	try_narrow(fd, SHARE_RO, YETT_E_PERMISSION_DENIED, "the policy does not let this user share that directory");
+	try_narrow(fd, SHARE_RO, YETT_E_PERMISSION_DENIED,
+	           "the policy does not let this user share that directory");
 	close(fd);
 	fd = wire_open_directory(".");
-	try_narrow(fd, SHARE_RO, YETT_E_PERMISSION_DENIED, "the policy does not let this user share that directory");
+	try_narrow(fd, SHARE_RO, YETT_E_PERMISSION_DENIED,
+	           "the policy does not let this user share that directory");
 	close(fd);
 	fd = open("file", O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
-	try_narrow(fd, SHARE_RO, YETT_E_PERMISSION_DENIED, "the policy does not let this user share that file");
+	try_narrow(fd, SHARE_RO, YETT_E_PERMISSION_DENIED,
+	           "the policy does not let this user share that file");
 	close(fd);
 }
 
@@ -284,13 +311,15 @@ static void a_directory_that_was_moved_out_is_not_shared(void **state)
 	int fd;
 
 	(void)state;
-	(void)snprintf(inside, sizeof inside, "%s/shared/mine", getenv("YETT_TEST_ALLOWED")); /* ours to write */
+	(void)snprintf(inside, sizeof inside, "%s/shared/mine",
+	               getenv("YETT_TEST_ALLOWED")); /* ours to write */
 	(void)snprintf(outside, sizeof outside, "%s/mine", getenv("YETT_TEST_ELSEWHERE"));
 	assert_return_code(mkdir(inside, 0755), errno);
 	fd = wire_open_directory(inside);
 	try_narrow(fd, SHARE_RO, 0, NULL);
 	assert_return_code(rename(inside, outside), errno);
-	try_narrow(fd, SHARE_RO, YETT_E_PERMISSION_DENIED, "the policy does not let this user share that directory");
+	try_narrow(fd, SHARE_RO, YETT_E_PERMISSION_DENIED,
+	           "the policy does not let this user share that directory");
 	assert_return_code(rename(outside, inside), errno);
 	try_narrow(fd, SHARE_RO, 0, NULL);
 	close(fd);
@@ -305,29 +334,37 @@ static int bind_socket(const char *directory, const char *name, char path[static
 	(void)snprintf(path, 4096, "%s/%s", directory, name);
 	assert_true(strlen(path) < sizeof address.sun_path);
 	memcpy(address.sun_path, path, strlen(path) + 1);
-	assert_return_code(bind(listening, (const struct sockaddr *)&address, sizeof address), errno);
+	assert_return_code(bind(listening, (const struct sockaddr *)&address, sizeof address),
+	                   errno);
 	assert_return_code(listen(listening, 1), errno);
 	return listening;
 }
 
-/* $YETT_TEST_SOCKETS is where the policy names one socket, and the user may make any: there it can be moved to and from that name. */
+/* $YETT_TEST_SOCKETS is where the policy names one socket, and the user may make any: there it can
+ * be moved to and from that name. */
 static void a_socket_is_shared_by_its_name_and_as_nothing_else(void **state)
 {
 	const char *directory = getenv("YETT_TEST_SOCKETS");
 	char named[4096], other[4096], link[4096];
-	int pair[2], fd, moved, listening = bind_socket(directory, "listens", named), second = bind_socket(directory, "other", other);
+	int pair[2], fd, moved, listening = bind_socket(directory, "listens", named),
+				second = bind_socket(directory, "other", other);
 	const struct {
 		const char *name;
 		int fd;
 		enum yett_code code;
 		const char *text;
 	} cases[] = {
-		{"a directory", wire_open_directory(directory), YETT_E_INVALID_REQUEST, "is no socket"},
-		{"a file", open("plain", O_RDONLY | O_CREAT | O_CLOEXEC, 0644), YETT_E_INVALID_REQUEST, "is no socket"},
-		{"a device", open("/dev/null", O_PATH | O_CLOEXEC), YETT_E_INVALID_REQUEST, "is no socket"},
+		{"a directory", wire_open_directory(directory), YETT_E_INVALID_REQUEST,
+	         "is no socket"},
+		{"a file", open("plain", O_RDONLY | O_CREAT | O_CLOEXEC, 0644),
+	         YETT_E_INVALID_REQUEST, "is no socket"},
+		{"a device", open("/dev/null", O_PATH | O_CLOEXEC), YETT_E_INVALID_REQUEST,
+	         "is no socket"},
 		{"memory", memfd_create("m", MFD_CLOEXEC), YETT_E_INVALID_REQUEST, "is no socket"},
-		{"the socket itself, which no name leads to", listening, YETT_E_SECURITY_VIOLATION, "sockfs"},
-		{"another socket", open(other, O_PATH | O_CLOEXEC), YETT_E_PERMISSION_DENIED, "does not let this user share that socket"},
+		{"the socket itself, which no name leads to", listening, YETT_E_SECURITY_VIOLATION,
+	         "sockfs"},
+		{"another socket", open(other, O_PATH | O_CLOEXEC), YETT_E_PERMISSION_DENIED,
+	         "does not let this user share that socket"},
 	};
 
 	(void)state;
@@ -340,16 +377,20 @@ static void a_socket_is_shared_by_its_name_and_as_nothing_else(void **state)
 		try_narrow(cases[i].fd, SHARE_SOCKET, cases[i].code, cases[i].text);
 	}
 	try_narrow(pair[0], SHARE_SOCKET, YETT_E_SECURITY_VIOLATION, "sockfs");
-	/* As a share of another kind it is what it always was, and read-only rules say nothing of it. */
+	/* As a share of another kind it is what it always was, and read-only rules say nothing of
+	 * it. */
 	try_narrow(fd, SHARE_RO, YETT_E_INVALID_REQUEST, "neither a directory nor a regular file");
-	/* A descriptor that was opened at the right name goes by the one that the socket has now. */
+	/* A descriptor that was opened at the right name goes by the one that the socket has now.
+	 */
 	(void)snprintf(link, sizeof link, "%s/gone", directory);
 	assert_return_code(rename(named, link), errno);
-	try_narrow(fd, SHARE_SOCKET, YETT_E_PERMISSION_DENIED, "does not let this user share that socket");
+	try_narrow(fd, SHARE_SOCKET, YETT_E_PERMISSION_DENIED,
+	           "does not let this user share that socket");
 	/* A symbolic link at the right name leads to a socket that has another one. */
 	assert_return_code(symlink(other, named), errno);
 	moved = open(named, O_PATH | O_CLOEXEC);
-	try_narrow(moved, SHARE_SOCKET, YETT_E_PERMISSION_DENIED, "does not let this user share that socket");
+	try_narrow(moved, SHARE_SOCKET, YETT_E_PERMISSION_DENIED,
+	           "does not let this user share that socket");
 	close(moved);
 	moved = open(named, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	try_narrow(moved, SHARE_SOCKET, YETT_E_INVALID_REQUEST, "is no socket");
@@ -359,7 +400,8 @@ static void a_socket_is_shared_by_its_name_and_as_nothing_else(void **state)
 	assert_return_code(rename(link, named), errno);
 	try_narrow(fd, SHARE_SOCKET, 0, NULL);
 	assert_return_code(unlink(named), errno);
-	try_narrow(fd, SHARE_SOCKET, YETT_E_PERMISSION_DENIED, "does not let this user share that socket");
+	try_narrow(fd, SHARE_SOCKET, YETT_E_PERMISSION_DENIED,
+	           "does not let this user share that socket");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		close(cases[i].fd);
 	close(second);
@@ -406,10 +448,11 @@ static void go_to_another_namespace(void)
 }
 
 /*
- * Puts a directory of the user's over the allowed one, and hands over what is then found there. Its name is right, and its ancestors are
- * those that the policy names.
+ * Puts a directory of the user's over the allowed one, and hands over what is then found there. Its
+ * name is right, and its ancestors are those that the policy names.
  */
-static void __attribute__((noreturn)) lie_about_a_path(int socket, const char *over, const char *what)
+static void __attribute__((noreturn))
+lie_about_a_path(int socket, const char *over, const char *what)
 {
 	go_to_another_namespace();
 	if (mount(what, over, NULL, MS_BIND, NULL) < 0)
@@ -424,7 +467,8 @@ static void __attribute__((noreturn)) lie_about_a_path(int socket, const char *o
 }
 
 /* The socket itself, by the namespace's own mounts; then another one, that is mounted over it. */
-static void __attribute__((noreturn)) lie_about_a_socket(int socket, const char *over, const char *what)
+static void __attribute__((noreturn))
+lie_about_a_socket(int socket, const char *over, const char *what)
 {
 	go_to_another_namespace();
 	send_fd(socket, open(over, O_PATH | O_CLOEXEC));
@@ -443,7 +487,10 @@ static int receive_fd(int socket)
 	} control;
 	char byte;
 	struct iovec part = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+	struct msghdr message = {.msg_iov = &part,
+	                         .msg_iovlen = 1,
+	                         .msg_control = &control,
+	                         .msg_controllen = sizeof control};
 	int fd;
 
 	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&message))
@@ -453,8 +500,8 @@ static int receive_fd(int socket)
 }
 
 /*
- * The client itself is not confined; a child of it is in the other namespace and hands it descriptors. That the lie
- * works by name is shown first.
+ * The client itself is not confined; a child of it is in the other namespace and hands it
+ * descriptors. That the lie works by name is shown first.
  */
 static void a_share_from_another_mount_namespace_is_refused(void **state)
 {
@@ -482,9 +529,12 @@ static void a_share_from_another_mount_namespace_is_refused(void **state)
 		assert_return_code(fstat(fd, &lie), errno);
 		assert_return_code(stat(i == 0 ? "secret" : allowed, &truth), errno);
 		assert_int_equal(lie.st_ino, truth.st_ino); /* what it is; what it shows as: */
-		print_message("# a descriptor of %s shows as %s\n", i == 0 ? "secret" : allowed, name);
-		/* the ancestors are right too, so that it is the namespace that gives it away, or the directory itself */
-		try_narrow(fd, SHARE_RO, i == 0 ? YETT_E_PERMISSION_DENIED : YETT_E_SECURITY_VIOLATION,
+		print_message("# a descriptor of %s shows as %s\n", i == 0 ? "secret" : allowed,
+		              name);
+		/* the ancestors are right too, so that it is the namespace that gives it away, or
+		 * the directory itself */
+		try_narrow(fd, SHARE_RO,
+		           i == 0 ? YETT_E_PERMISSION_DENIED : YETT_E_SECURITY_VIOLATION,
 		           i == 0 ? "does not let this user share" : "another mount namespace");
 		close(fd);
 	}
@@ -494,12 +544,14 @@ static void a_share_from_another_mount_namespace_is_refused(void **state)
 	wire_expect_serving();
 }
 
-/* The name is all that the policy knows of a socket, so here the lie is right in all that the policy compares. */
+/* The name is all that the policy knows of a socket, so here the lie is right in all that the
+ * policy compares. */
 static void a_socket_from_another_mount_namespace_is_refused(void **state)
 {
 	const char *directory = getenv("YETT_TEST_SOCKETS");
 	char named[4096], other[4096], link[64], name[4096];
-	int pair[2], listening = bind_socket(directory, "listens", named), second = bind_socket(directory, "other", other);
+	int pair[2], listening = bind_socket(directory, "listens", named),
+		     second = bind_socket(directory, "other", other);
 	pid_t child;
 
 	(void)state;
@@ -584,7 +636,9 @@ static void targets_that_lead_elsewhere_are_refused(void **state)
 		wire_add_share(targets[i], 0, SHARE_RO);
 		wire_expect_share_refused(&wire, &home, 1, YETT_E_INVALID_REQUEST, "share 1");
 		create = wire_create("default");
-		assert_int_equal(message_add_text(&wire_message, targets[i], &create->tmpfs[create->tmpfs_count++].target), 0);
+		assert_int_equal(message_add_text(&wire_message, targets[i],
+		                                  &create->tmpfs[create->tmpfs_count++].target),
+		                 0);
 		wire_expect_share_refused(&wire, NULL, 0, YETT_E_INVALID_REQUEST, "tmpfs 1");
 	}
 	close(home);
@@ -620,7 +674,8 @@ static void shares_that_contradict_each_other_are_refused(void **state)
 	assert_int_equal(message_add_text(&wire_message, "/data", &create->tmpfs[0].target), 0);
 	wire_add_share("/data/sub/secret", 0, SHARE_RO);
 	wire_add_share("/more", 1, SHARE_RO);
-	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, "rename a directory above it");
+	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST,
+	                          "rename a directory above it");
 	(void)wire_create("strict");
 	wire_add_share("/data", 0, SHARE_RO);
 	wire_expect_share_refused(&wire, fds, 1, YETT_E_PERMISSION_DENIED, "allows no shares");
@@ -686,7 +741,9 @@ static void as_many_mounts_as_there_may_be_work(void **state)
 	}
 	for (unsigned i = 0; i < MESSAGE_TMPFS_MAX; i++) {
 		(void)snprintf(target, sizeof target, "/tmp/%u", i);
-		assert_int_equal(message_add_text(&wire_message, target, &create->tmpfs[create->tmpfs_count++].target), 0);
+		assert_int_equal(message_add_text(&wire_message, target,
+		                                  &create->tmpfs[create->tmpfs_count++].target),
+		                 0);
 	}
 	wire_encode(&wire);
 	wire_set_fds(home, MESSAGE_SHARES_MAX);

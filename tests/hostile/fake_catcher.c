@@ -1,6 +1,6 @@
 /*
- * yett-init whose catcher (programs/init/build/ports.c) was captured: it does what the first port of its rules says, in the place of making
- * what the front listens on.
+ * yett-init whose catcher (programs/init/build/ports.c) was captured: it does what the first port
+ * of its rules says, in the place of making what the front listens on.
  */
 #include "base/net_ports.h"
 #include "programs/egress/ruleset.h"
@@ -67,7 +67,8 @@ static int twice(void)
 {
 	const int fd = listening(), fds[] = {fd, fd};
 
-	return fd < 0 ? -errno : tell(1, 2, (const uint32_t[]){FRONT_FD_PORTS, FRONT_FD_PORTS}, fds);
+	return fd < 0 ? -errno
+	              : tell(1, 2, (const uint32_t[]){FRONT_FD_PORTS, FRONT_FD_PORTS}, fds);
 }
 
 static int too_many(void)
@@ -92,12 +93,14 @@ static int long_packet(void)
 	return frame_send(INIT_FD_CHANNEL, bytes, sizeof bytes, NULL, 0, 0);
 }
 
-/* In the places of a listener of each kind, of port 53 and of that which answers DNS: what is no socket, or one of another kind. */
+/* In the places of a listener of each kind, of port 53 and of that which answers DNS: what is no
+ * socket, or one of another kind. */
 static int others(void)
 {
 	static const uint32_t numbers[] = {FRONT_FD_TCP4,  FRONT_FD_TCP6,      FRONT_FD_DNS,
 	                                   FRONT_FD_PORTS, FRONT_FD_PORTS + 1, FRONT_FD_PORTS + 2};
-	int pair[2], fds[] = {STDIN_FILENO, memfd_create("x", 0), epoll_create1(0), -1, -1, socket(AF_INET, SOCK_DGRAM, 0)};
+	int pair[2], fds[] = {STDIN_FILENO, memfd_create("x", 0),          epoll_create1(0), -1,
+	                      -1,           socket(AF_INET, SOCK_DGRAM, 0)};
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
 		return -errno;
@@ -164,11 +167,13 @@ static int report_unsound(void)
 /* What of the host's there is for it: said as its error, so that the test sees it. */
 static int looks_round(struct build *b)
 {
-	static const char *const paths[] = {"/root", "/home", "/srv", "/var/log", "/run/systemd", "/etc/shadow", "/dev/shm", "/dev/mem"};
+	static const char *const paths[] = {"/root",        "/home",       "/srv",     "/var/log",
+	                                    "/run/systemd", "/etc/shadow", "/dev/shm", "/dev/mem"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		if (open(paths[i], O_RDONLY) >= 0)
-			return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "%s can be opened", paths[i]);
+			return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "%s can be opened",
+			                 paths[i]);
 	/* Its mounts are its own: with the next sandbox all is as before. */
 	if (mount("tmpfs", "/usr", "tmpfs", 0, NULL) < 0)
 		return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "nothing can be mounted");

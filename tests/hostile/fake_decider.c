@@ -1,8 +1,9 @@
 /*
  * yett-decider that its client has captured: the real one, but for what it asks its monitor for.
  *
- * A request whose host name is "hostile-MODE" has the act below done in the place of, or before, the honest one; a mode may have a number
- * or an id after a second "-at-". What came of it the client is told as a refusal, where there is anybody left to tell it.
+ * A request whose host name is "hostile-MODE" has the act below done in the place of, or before,
+ * the honest one; a mode may have a number or an id after a second "-at-". What came of it the
+ * client is told as a refusal, where there is anybody left to tell it.
  */
 #define ask honest_ask
 #include "programs/decider/ask.c" /* NOLINT: with what it keeps to itself */
@@ -10,8 +11,8 @@
 #include "base/clock.h"
 #include "protocol/frame.h"
 #include "tests/hostile/lingering.h"
-int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
-        struct yett_error *error);
+int ask(enum decider_act act, const struct iovec *parts, unsigned count,
+        struct decider_answer *ret_answer, struct ask_fds *ret_fds, struct yett_error *error);
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -37,11 +38,12 @@ struct attack {
 };
 
 /*
- * A client can send one of its own, which an honest decider does not receive. Made while that is still possible, where the tests listen:
- * the number of the port is in a file beside the program.
+ * A client can send one of its own, which an honest decider does not receive. Made while that is
+ * still possible, where the tests listen: the number of the port is in a file beside the program.
  */
 static int lingering = -1;
-static bool lingers_on_created; /* it goes to the supervisor of the sandbox that is being made, once that has its plan */
+static bool lingers_on_created; /* it goes to the supervisor of the sandbox that is being made, once
+                                   that has its plan */
 static char port_path[4096];
 
 __attribute__((constructor)) static void find_port(int argc, char **argv)
@@ -51,8 +53,9 @@ __attribute__((constructor)) static void find_port(int argc, char **argv)
 }
 
 /*
- * Where the helper has let go of it first, its last close(2) is the one here, which would wait for that hour: a signal ends it. The signal
- * comes again and again, because the filter leaves no call that would ask for it in time. setitimer(2)
+ * Where the helper has let go of it first, its last close(2) is the one here, which would wait for
+ * that hour: a signal ends it. The signal comes again and again, because the filter leaves no call
+ * that would ask for it in time. setitimer(2)
  */
 static void go_on(int signal_)
 {
@@ -84,12 +87,14 @@ void __wrap_fd_close_except(const int *keep, size_t count)
 		(void)fclose(file);
 }
 
-/* Whoever closes it after this one is the last. The second may be -1. Whether one of the two took it. */
+/* Whoever closes it after this one is the last. The second may be -1. Whether one of the two took
+ * it. */
 static bool send_lingering(int first, int second)
 {
 	bool is_sent = frame_send(first, "", 1, &lingering, 1, MSG_DONTWAIT) == 0;
 
-	is_sent = (second >= 0 && frame_send(second, "", 1, &lingering, 1, MSG_DONTWAIT) == 0) || is_sent;
+	is_sent = (second >= 0 && frame_send(second, "", 1, &lingering, 1, MSG_DONTWAIT) == 0) ||
+	          is_sent;
 	if (is_sent)
 		(void)close(lingering);
 	return is_sent;
@@ -118,7 +123,8 @@ static int wait_for_the_end(struct attack *a)
 
 static int do_act(struct attack *a, enum decider_act act, const void *bytes, size_t size)
 {
-	return honest_ask(act, &(struct iovec){(void *)(uintptr_t)bytes, size}, 1, &a->answer, &a->fds, a->error);
+	return honest_ask(act, &(struct iovec){(void *)(uintptr_t)bytes, size}, 1, &a->answer,
+	                  &a->fds, a->error);
 }
 
 static void close_fds(struct attack *a)
@@ -128,7 +134,7 @@ static void close_fds(struct attack *a)
 	a->fds = (struct ask_fds){-1, -1};
 }
 
-/* --- plans that are not what the policy allows: 0, and the plan is sent as it is now ------------------------------------------------ */
+/* --- plans that are not what the policy allows: 0, and the plan is sent as it is now ---------- */
 
 static struct plan_text add_text(struct plan *plan, const char *text)
 {
@@ -147,9 +153,12 @@ static int mount_host(struct attack *a, const char *source, bool writable)
 
 	while (plan->steps[at].kind != PLAN_LOOPBACK && plan->steps[at].kind != PLAN_HOSTNAME)
 		at++;
-	memmove(plan->steps + at + 1, plan->steps + at, (plan->steps_count++ - at) * sizeof *plan->steps);
-	plan->steps[at] = (struct plan_step){
-		.kind = PLAN_HOST, .source = add_text(plan, source), .target = add_text(plan, "/mnt/stolen"), .writable = writable};
+	memmove(plan->steps + at + 1, plan->steps + at,
+	        (plan->steps_count++ - at) * sizeof *plan->steps);
+	plan->steps[at] = (struct plan_step){.kind = PLAN_HOST,
+	                                     .source = add_text(plan, source),
+	                                     .target = add_text(plan, "/mnt/stolen"),
+	                                     .writable = writable};
 	return 0;
 }
 
@@ -224,12 +233,14 @@ static int profile(struct attack *a)
 	return a->plan->profile = (uint32_t)strtoul(a->argument, NULL, 10), 0;
 }
 
-/* --- plans whose numbers lie; the lengths below are right, but for those that are the lie --------------------------------------------- */
+/* --- plans whose numbers lie; the lengths below are right, but for those that are the lie ----- */
 
 static int send_plan(struct attack *a, size_t steps, size_t arena)
 {
 	struct plan *plan = a->plan;
-	const struct iovec parts[] = {{plan, offsetof(struct plan, steps) + steps * sizeof *plan->steps}, {plan->arena, arena}};
+	const struct iovec parts[] = {
+		{plan, offsetof(struct plan, steps) + steps * sizeof *plan->steps},
+		{plan->arena, arena}};
 	int r = honest_ask(ACT_CREATE, parts, ARRAY_SIZE(parts), &a->answer, &a->fds, a->error);
 
 	return r ? r : tell(a, "a plan whose numbers lie was taken", 0, 0);
@@ -287,8 +298,7 @@ static int no_head(struct attack *a)
 	return r ? r : tell(a, "a plan without a head was taken", 0, 0);
 }
 
-/* --- packets that are no acts: nobody is to be left who could go on ---------------------------------------------------------------------
- */
+/* --- packets that are no acts: nobody is to be left who could go on --------------------------- */
 
 static int no_act(struct attack *a)
 {
@@ -312,19 +322,25 @@ static int nothing(struct attack *a)
 }
 static int short_key(struct attack *a)
 {
-	return send_parts(ACT_KEY, &(struct iovec){a->plan, sizeof(struct decider_key) - 1}, 1), wait_for_the_end(a);
+	return send_parts(ACT_KEY, &(struct iovec){a->plan, sizeof(struct decider_key) - 1}, 1),
+	       wait_for_the_end(a);
 }
 static int long_key(struct attack *a)
 {
-	return send_parts(ACT_KEY, &(struct iovec){a->plan, sizeof(struct decider_key) + 1}, 1), wait_for_the_end(a);
+	return send_parts(ACT_KEY, &(struct iovec){a->plan, sizeof(struct decider_key) + 1}, 1),
+	       wait_for_the_end(a);
 }
 static int short_request(struct attack *a)
 {
-	return send_parts(ACT_ASK, &(struct iovec){a->plan, sizeof(struct supervisor_request) - 1}, 1), wait_for_the_end(a);
+	return send_parts(ACT_ASK, &(struct iovec){a->plan, sizeof(struct supervisor_request) - 1},
+	                  1),
+	       wait_for_the_end(a);
 }
 static int long_records(struct attack *a)
 {
-	return send_parts(ACT_RECORDS, &(struct iovec){a->plan, sizeof(struct decider_records) + 1}, 1), wait_for_the_end(a);
+	return send_parts(ACT_RECORDS, &(struct iovec){a->plan, sizeof(struct decider_records) + 1},
+	                  1),
+	       wait_for_the_end(a);
 }
 
 static int larger_than_all(struct attack *a)
@@ -340,7 +356,9 @@ static int a_descriptor(struct attack *a)
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.align = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))}};
+	} control = {.align = {.cmsg_level = SOL_SOCKET,
+	                       .cmsg_type = SCM_RIGHTS,
+	                       .cmsg_len = CMSG_LEN(sizeof(int))}};
 	uint32_t number = ACT_LOST;
 	int fd = STDIN_FILENO;
 
@@ -354,8 +372,7 @@ static int a_descriptor(struct attack *a)
 	return wait_for_the_end(a);
 }
 
-/* --- what is another's -------------------------------------------------------------------------------------------------------------------
- */
+/* --- what is another's ------------------------------------------------------------------------ */
 
 static int count_records(struct attack *a, const struct decider_records *wanted)
 {
@@ -364,10 +381,12 @@ static int count_records(struct attack *a, const struct decider_records *wanted)
 	int r = do_act(a, ACT_RECORDS, wanted, sizeof *wanted);
 
 	for (uint32_t i = 0; r == 0 && i < a->answer.count; i++)
-		if (pread(a->fds.first, &told, sizeof told, (off_t)(i * sizeof told)) == sizeof told)
+		if (pread(a->fds.first, &told, sizeof told, (off_t)(i * sizeof told)) ==
+		    sizeof told)
 			*(told.record.uid == a->plan->caller_uid ? &own : &others) += 1;
 	close_fds(a);
-	return r ? r : tell(a, "told of %" PRIu64 " of its own, %" PRIu64 " of others", own, others);
+	return r ? r
+	         : tell(a, "told of %" PRIu64 " of its own, %" PRIu64 " of others", own, others);
 }
 
 static int records(struct attack *a)
@@ -423,7 +442,11 @@ static int ask_as(struct attack *a, enum manage_action action, bool lingers)
 	close_fds(a);
 	if (r == 0 && is_sent)
 		return tell(a, "the supervisor was asked, and sent what lingers", 0, 0);
-	return r ? r : tell(a, refused ? "the supervisor was asked, and refused" : "the supervisor was asked", 0, 0);
+	return r ? r
+	         : tell(a,
+	                refused ? "the supervisor was asked, and refused"
+	                        : "the supervisor was asked",
+	                0, 0);
 }
 
 /* Those that linger let go at once of what they got. */
@@ -457,8 +480,7 @@ static int linger_with_supervisor(struct attack *a)
 	return 0;
 }
 
-/* --- what no list can tell --------------------------------------------------------------------------------------------------------------
- */
+/* --- what no list can tell -------------------------------------------------------------------- */
 
 static int name_of_bytes(struct attack *a)
 {
@@ -478,7 +500,7 @@ static int boundless_life(struct attack *a)
 	return a->plan->life.wall_ms = UINT64_MAX / 2, 0;
 }
 
-/* --- rules of the network, which nobody of root's looks into ------------------------------------------------------------------------- */
+/* --- rules of the network, which nobody of root's looks into ---------------------------------- */
 
 static int tell_garbage(uint32_t packets, size_t size)
 {
@@ -523,8 +545,7 @@ static int network_of_the_host_with_rules(struct attack *a)
 	return a->plan->network = PLAN_NETWORK_HOST, tell_garbage(1, 1000);
 }
 
-/* --- how much --------------------------------------------------------------------------------------------------------------------------
- */
+/* --- how much --------------------------------------------------------------------------------- */
 
 /* Asks, and never takes an answer. */
 static int flood(struct attack *a)
@@ -532,7 +553,8 @@ static int flood(struct attack *a)
 	static const struct decider_records wanted = {.of_all = true, .with_usage = true};
 
 	for (int i = 0; i < FLOOD; i++)
-		send_parts(ACT_RECORDS, &(struct iovec){(void *)(uintptr_t)&wanted, sizeof wanted}, 1);
+		send_parts(ACT_RECORDS, &(struct iovec){(void *)(uintptr_t)&wanted, sizeof wanted},
+		           1);
 	return wait_for_the_end(a);
 }
 
@@ -578,12 +600,15 @@ static int count_records_that_are_told(struct attack *a)
 
 static int count_sandboxes_that_are_made(struct attack *a)
 {
-	const struct iovec parts[] = {{a->plan, offsetof(struct plan, steps) + a->plan->steps_count * sizeof *a->plan->steps},
-	                              {a->plan->arena, a->plan->arena_used}};
+	const struct iovec parts[] = {
+		{a->plan,
+	         offsetof(struct plan, steps) + a->plan->steps_count * sizeof *a->plan->steps},
+		{a->plan->arena, a->plan->arena_used}};
 	uint64_t passed = 0;
 
 	for (int i = 0; i < COUNTED; i++) {
-		passed += honest_ask(ACT_CREATE, parts, ARRAY_SIZE(parts), &a->answer, &a->fds, a->error) == 0;
+		passed += honest_ask(ACT_CREATE, parts, ARRAY_SIZE(parts), &a->answer, &a->fds,
+		                     a->error) == 0;
 		close_fds(a);
 	}
 	return tell(a, "let make %" PRIu64 " sandboxes", passed, 0);
@@ -629,7 +654,8 @@ static int leave_badly(struct attack *a)
 /* Where the filter lets a process say nothing of it. */
 static int open_a_file(struct attack *a)
 {
-	return tell(a, "it has opened a file: %" PRIu64, (uint64_t)open("/", O_RDONLY | O_CLOEXEC), 0);
+	return tell(a, "it has opened a file: %" PRIu64, (uint64_t)open("/", O_RDONLY | O_CLOEXEC),
+	            0);
 }
 static int make_a_process(struct attack *a)
 {
@@ -637,7 +663,8 @@ static int make_a_process(struct attack *a)
 }
 static int connect_to_somebody(struct attack *a)
 {
-	return tell(a, "it has a socket: %" PRIu64, (uint64_t)socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), 0);
+	return tell(a, "it has a socket: %" PRIu64,
+	            (uint64_t)socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), 0);
 }
 
 static const struct {
@@ -729,7 +756,8 @@ static const struct {
 	MODE(network_of_the_host_with_rules),
 };
 
-/* "hostile-MODE" or "hostile-MODE-at-ARGUMENT": a host name has no '_'. 0: it is none, or is done and the plan to be sent. */
+/* "hostile-MODE" or "hostile-MODE-at-ARGUMENT": a host name has no '_'. 0: it is none, or is done
+ * and the plan to be sent. */
 static int attack(struct plan *plan, struct yett_error *error)
 {
 	struct attack a = {.plan = plan, .argument = "", .error = error, .fds = {-1, -1}};
@@ -737,7 +765,8 @@ static int attack(struct plan *plan, struct yett_error *error)
 
 	for (uint32_t i = 0; i < plan->steps_count; i++)
 		if (plan->steps[i].kind == PLAN_HOSTNAME)
-			(void)snprintf(name, sizeof name, "%s", plan_text(plan, plan->steps[i].source));
+			(void)snprintf(name, sizeof name, "%s",
+			               plan_text(plan, plan->steps[i].source));
 	if (strncmp(name, "hostile-", 8) != 0)
 		return 0;
 	at = strstr(name, "-at-");
@@ -753,8 +782,8 @@ static int attack(struct plan *plan, struct yett_error *error)
 	return 0;
 }
 
-int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
-        struct yett_error *error)
+int ask(enum decider_act act, const struct iovec *parts, unsigned count,
+        struct decider_answer *ret_answer, struct ask_fds *ret_fds, struct yett_error *error)
 {
 	struct plan *plan = act == ACT_CREATE ? parts[0].iov_base : NULL;
 	const struct plan_limits limits = plan ? plan->limits : (struct plan_limits){0};
@@ -762,10 +791,12 @@ int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct 
 
 	if (r != 0 || !plan)
 		return r != 0 ? r : honest_ask(act, parts, count, ret_answer, ret_fds, error);
-	r = honest_ask(act,
-	               (const struct iovec[]){{plan, offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps},
-	                                      {plan->arena, plan->arena_used}},
-	               2, ret_answer, ret_fds, error);
+	r = honest_ask(
+		act,
+		(const struct iovec[]){{plan, offsetof(struct plan, steps) +
+	                                              plan->steps_count * sizeof *plan->steps},
+	                               {plan->arena, plan->arena_used}},
+		2, ret_answer, ret_fds, error);
 	plan->limits = limits; /* that the client is told of */
 	if (r == 0 && lingers_on_created)
 		(void)send_lingering(ret_fds->first, -1);

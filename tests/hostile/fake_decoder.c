@@ -1,8 +1,10 @@
 /*
- * A yett-decoder that was captured, or is broken: honest until a request's host name says "hostile-MODE".
+ * A yett-decoder that was captured, or is broken: honest until a request's host name says
+ * "hostile-MODE".
  *
- * Started by a helper in the place of the real one (--libexec) and as privileged as that at its start; it gives up
- * nothing, since what it may do to the monitor is all that is looked at. "mode" beside the program: fails at once.
+ * Started by a helper in the place of the real one (--libexec) and as privileged as that at its
+ * start; it gives up nothing, since what it may do to the monitor is all that is looked at. "mode"
+ * beside the program: fails at once.
  */
 #include "programs/decider/decoder.h"
 #include "protocol/codec.h"
@@ -25,7 +27,10 @@ static char own_folder[PATH_MAX];
 
 static void send_packet(const struct iovec *parts, size_t count)
 {
-	if (sendmsg(STDIN_FILENO, &(struct msghdr){.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count}, MSG_NOSIGNAL) < 0)
+	if (sendmsg(STDIN_FILENO,
+	            &(struct msghdr){.msg_iov = (struct iovec *)(uintptr_t)parts,
+	                             .msg_iovlen = count},
+	            MSG_NOSIGNAL) < 0)
 		_exit(0);
 }
 
@@ -38,7 +43,9 @@ static void send_bytes(const void *bytes, size_t size)
 static void send_answer(uint32_t refused, uint32_t arena_used, size_t body_size, size_t arena_size)
 {
 	const struct decoder_answer head = {.refused = refused, .arena_used = arena_used};
-	const struct iovec parts[] = {{(void *)(uintptr_t)&head, sizeof head}, {&message.body, body_size}, {message.arena, arena_size}};
+	const struct iovec parts[] = {{(void *)(uintptr_t)&head, sizeof head},
+	                              {&message.body, body_size},
+	                              {message.arena, arena_size}};
 
 	send_packet(parts, ARRAY_SIZE(parts));
 }
@@ -166,7 +173,9 @@ static void text_too_long(void)
 }
 static void no_nul(void)
 {
-	message.arena[message.body.create.profile.offset + message.body.create.profile.length] = 'x', send_message();
+	message.arena[message.body.create.profile.offset + message.body.create.profile.length] =
+		'x',
+							   send_message();
 }
 static void wrong_bool(void)
 {
@@ -175,7 +184,8 @@ static void wrong_bool(void)
 
 static void lie_about_profile(void)
 {
-	memcpy(message.arena + message.body.create.profile.offset, "strict-", message.body.create.profile.length);
+	memcpy(message.arena + message.body.create.profile.offset, "strict-",
+	       message.body.create.profile.length);
 	send_message();
 }
 
@@ -236,7 +246,8 @@ static void print(uint32_t is_last, const char *text, size_t size)
 
 static void print_untruth(void)
 {
-	print(1, "sandbox of one step: /etc/shadow\0{}", sizeof "sandbox of one step: /etc/shadow\0{}" - 1);
+	print(1, "sandbox of one step: /etc/shadow\0{}",
+	      sizeof "sandbox of one step: /etc/shadow\0{}" - 1);
 }
 static void print_one_half(void)
 {
@@ -273,8 +284,9 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } printing[] = {
-	MODE(print_untruth), MODE(print_one_half),    MODE(print_half_a_part), MODE(print_half_a_head),        MODE(print_large_part),
-	MODE(print_refusal), MODE(print_without_end), {"print_crash", crash},  {"print_nothing", say_nothing},
+	MODE(print_untruth),     MODE(print_one_half),   MODE(print_half_a_part),
+	MODE(print_half_a_head), MODE(print_large_part), MODE(print_refusal),
+	MODE(print_without_end), {"print_crash", crash}, {"print_nothing", say_nothing},
 };
 
 /* A plan comes after the request that is for it: what that says counts for both. */
@@ -306,7 +318,8 @@ static void answer(size_t length)
 {
 	struct decoder_answer refusal = {.refused = 1};
 
-	if (message_decode((uint32_t)input.question.task, input.bytes, length, &message, &refusal.error) != 0) {
+	if (message_decode((uint32_t)input.question.task, input.bytes, length, &message,
+	                   &refusal.error) != 0) {
 		send_bytes(&refusal, sizeof refusal);
 		return;
 	}
@@ -352,7 +365,8 @@ int main(void)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	fail_at_start();
 	send_answer(0, 0, 0, 0);
-	while ((n = recv(STDIN_FILENO, &input, sizeof input, 0)) >= (ssize_t)sizeof input.question) {
+	while ((n = recv(STDIN_FILENO, &input, sizeof input, 0)) >=
+	       (ssize_t)sizeof input.question) {
 		if (input.question.task == DECODER_PRINT)
 			answer_plan();
 		else

@@ -1,6 +1,6 @@
 /*
- * yett-dialer that a sandbox, or the internet, has captured: the real one up to where it has locked itself down, and then an attack
- * (captured.h) on who started it, until it is ended.
+ * yett-dialer that a sandbox, or the internet, has captured: the real one up to where it has locked
+ * itself down, and then an attack (captured.h) on who started it, until it is ended.
  */
 #include "tests/hostile/captured.h"
 
@@ -29,7 +29,8 @@ static void tell(const void *bytes, size_t size, const int *fds, size_t count)
 
 static struct egress_told told_of(const char *name)
 {
-	struct egress_told told = {.kind = EGRESS_TOLD_DENIED, .count = 1, .port = 443, .verdict = 1};
+	struct egress_told told = {
+		.kind = EGRESS_TOLD_DENIED, .count = 1, .port = 443, .verdict = 1};
 
 	memcpy(told.name, name, strlen(name) + 1);
 	return told;
@@ -47,7 +48,8 @@ static void flood(void)
 	}
 }
 
-/* When it is asked for something: a name that would have a terminal do things, one without an end, and numbers that cannot be. */
+/* When it is asked for something: a name that would have a terminal do things, one without an end,
+ * and numbers that cannot be. */
 static void lie(void)
 {
 	struct egress_told told = told_of("\033]0;captured\007\n<0>forged\tline");
@@ -74,14 +76,17 @@ static void lie(void)
 	tell(&told, sizeof told, NULL, 0);
 }
 
-/* What takes an hour to close: whoever closes it last would wait. As tests/hostile/lingering.h, with what the filter leaves. */
+/* What takes an hour to close: whoever closes it last would wait. As tests/hostile/lingering.h,
+ * with what the filter leaves. */
 static void send_lingering(void)
 {
 	static const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
-	static const struct net_address loopback = {{[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
+	static const struct net_address loopback = {
+		{[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
 	static const char data[4096];
 	struct egress_told told = told_of("lingers.example");
-	struct pollfd wait = {.fd = dial_begin(&loopback, (uint16_t)captured.number), .events = POLLOUT};
+	struct pollfd wait = {.fd = dial_begin(&loopback, (uint16_t)captured.number),
+	                      .events = POLLOUT};
 
 	if (poll(&wait, 1, -1) <= 0)
 		_exit(3);
@@ -100,7 +105,8 @@ static void pass_rules_on(void)
 	static const struct egress_answer answer = {.kind = EGRESS_ANSWER_RULES};
 	static struct frame frame;
 
-	if (frame_receive(DIALER_FD_SUPERVISOR, &frame, 0) <= 0 || frame_send(DIALER_FD_FRONT, &answer, sizeof answer, frame.fds, 1, 0) < 0)
+	if (frame_receive(DIALER_FD_SUPERVISOR, &frame, 0) <= 0 ||
+	    frame_send(DIALER_FD_FRONT, &answer, sizeof answer, frame.fds, 1, 0) < 0)
 		_exit(3);
 	frame_close_fds(&frame);
 }

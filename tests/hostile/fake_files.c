@@ -1,6 +1,7 @@
 /*
- * yett-files as a hostile sandbox would have it: inside it answers as the path of the request says ("/tmp/fifo": with a
- * FIFO), outside it becomes the real one. `fake-files archive NAME` writes one of its archives to stdout.
+ * yett-files as a hostile sandbox would have it: inside it answers as the path of the request says
+ * ("/tmp/fifo": with a FIFO), outside it becomes the real one. `fake-files archive NAME` writes one
+ * of its archives to stdout.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -23,8 +24,8 @@ static struct frame frame;
 /* --- archives: ustar(5), by hand, for no library writes what these are to hold --- */
 
 struct header {
-	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[8], owner[32], group[32],
-		major[8], minor[8], prefix[155], rest[12];
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100],
+		magic[8], owner[32], group[32], major[8], minor[8], prefix[155], rest[12];
 };
 _Static_assert(sizeof(struct header) == 512, "a block of tar");
 
@@ -41,7 +42,8 @@ static int put_all(int fd, const void *bytes, size_t size)
 	return 0;
 }
 
-static int put(int fd, const char *name, char type, unsigned mode, const char *link, const char *content, unsigned long long size)
+static int put(int fd, const char *name, char type, unsigned mode, const char *link,
+               const char *content, unsigned long long size)
 {
 	struct header header = {.type = type, .magic = "ustar"};
 	const unsigned char *bytes = (const unsigned char *)&header;
@@ -99,28 +101,36 @@ static int write_archive(int fd, const char *which)
 	} else if (strcmp(which, "elsewhere") == 0) {
 		(void)(put_root(fd) || put_file(fd, "other/victim", 0644));
 	} else if (strcmp(which, "through-link") == 0) {
-		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside") || put_file(fd, "root/a/victim", 0644) ||
-		       put_file(fd, "root/after", 0644));
-	} else if (strcmp(which, "through-link-within") == 0) {
-		(void)(put_root(fd) || put(fd, "root/d/", '5', 0755, "", NULL, 0) || put_link(fd, "root/a", "d") ||
+		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside") ||
 		       put_file(fd, "root/a/victim", 0644) || put_file(fd, "root/after", 0644));
+	} else if (strcmp(which, "through-link-within") == 0) {
+		(void)(put_root(fd) || put(fd, "root/d/", '5', 0755, "", NULL, 0) ||
+		       put_link(fd, "root/a", "d") || put_file(fd, "root/a/victim", 0644) ||
+		       put_file(fd, "root/after", 0644));
 	} else if (strcmp(which, "over-link") == 0) {
-		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside/victim") || put_file(fd, "root/a", 0644));
+		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside/victim") ||
+		       put_file(fd, "root/a", 0644));
 	} else if (strcmp(which, "directory-over-link") == 0) {
-		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside") || put(fd, "root/a/", '5', 0777, "", NULL, 0) ||
+		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside") ||
+		       put(fd, "root/a/", '5', 0777, "", NULL, 0) ||
 		       put_file(fd, "root/a/victim", 0644));
 	} else if (strcmp(which, "hard-link") == 0) {
-		(void)(put_root(fd) || put(fd, "root/a", '1', 0644, "root/../../outside/victim", NULL, 0));
+		(void)(put_root(fd) ||
+		       put(fd, "root/a", '1', 0644, "root/../../outside/victim", NULL, 0));
 	} else if (strcmp(which, "hard-link-absolute") == 0) {
 		(void)(put_root(fd) || put(fd, "root/a", '1', 0644, "/etc/passwd", NULL, 0));
 	} else if (strcmp(which, "hard-link-through-link") == 0) {
-		(void)(put_root(fd) || put_link(fd, "root/d", "../../outside") || put(fd, "root/a", '1', 0644, "root/d/victim", NULL, 0) ||
+		(void)(put_root(fd) || put_link(fd, "root/d", "../../outside") ||
+		       put(fd, "root/a", '1', 0644, "root/d/victim", NULL, 0) ||
 		       put_file(fd, "root/after", 0644));
 	} else if (strcmp(which, "set-id") == 0) {
-		(void)(put_root(fd) || put_file(fd, "root/set-id", 06755) || put(fd, "root/d/", '5', 02755, "", NULL, 0));
+		(void)(put_root(fd) || put_file(fd, "root/set-id", 06755) ||
+		       put(fd, "root/d/", '5', 02755, "", NULL, 0));
 	} else if (strcmp(which, "device") == 0) {
-		(void)(put_root(fd) || put(fd, "root/null", '3', 0666, "", NULL, 0) || put(fd, "root/disk", '4', 0666, "", NULL, 0) ||
-		       put(fd, "root/fifo", '6', 0666, "", NULL, 0) || put_file(fd, "root/after", 0644));
+		(void)(put_root(fd) || put(fd, "root/null", '3', 0666, "", NULL, 0) ||
+		       put(fd, "root/disk", '4', 0666, "", NULL, 0) ||
+		       put(fd, "root/fifo", '6', 0666, "", NULL, 0) ||
+		       put_file(fd, "root/after", 0644));
 	} else if (strcmp(which, "twice") == 0) {
 		(void)(put_root(fd) || put_root(fd));
 	} else if (strcmp(which, "garbage") == 0) {
@@ -130,14 +140,17 @@ static int write_archive(int fd, const char *which)
 		return 0;
 	} else if (strcmp(which, "endless-entries") == 0) {
 		(void)put_root(fd);
-		for (unsigned i = 0; snprintf(name, sizeof name, "root/%u", i) > 0 && put_file(fd, name, 0644) == 0;)
+		for (unsigned i = 0; snprintf(name, sizeof name, "root/%u", i) > 0 &&
+		                     put_file(fd, name, 0644) == 0;)
 			i++;
 	} else if (strcmp(which, "endless-holes") == 0) {
-		/* a sparse file of GNU's format 1.0, whose map claims to have a thousand million lines */
+		/* a sparse file of GNU's format 1.0, whose map claims to have a thousand million
+		 * lines */
 		(void)(put(fd, "x", 'x', 0644, "",
 		           "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n24 GNU.sparse.name=root\n28 GNU.sparse.realsize=1000\n",
 		           22 + 22 + 24 + 28) ||
-		       put(fd, "root", '0', 0644, "", NULL, 077777777777ULL) || put_all(fd, "1000000000\n", 11));
+		       put(fd, "root", '0', 0644, "", NULL, 077777777777ULL) ||
+		       put_all(fd, "1000000000\n", 11));
 		for (size_t i = 0; i < sizeof lines; i += 2)
 			memcpy(lines + i, "0\n", 2);
 		while (put_all(fd, lines, sizeof lines) == 0)
@@ -215,7 +228,10 @@ static void open_something(const char *which)
 		(void)!listen(fd, 1);
 	} else if (strcmp(which, "listens-packets") == 0) {
 		fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-		(void)!(bind(fd, (const struct sockaddr *)&(const struct sockaddr_un){.sun_family = AF_UNIX}, sizeof(sa_family_t)) < 0 ||
+		(void)!(bind(fd,
+		             (const struct sockaddr *)&(const struct sockaddr_un){.sun_family =
+		                                                                          AF_UNIX},
+		             sizeof(sa_family_t)) < 0 ||
 		        listen(fd, 1) < 0);
 	} else if (strcmp(which, "proc") == 0)
 		fd = open("/proc/self/status", O_RDONLY);
@@ -263,7 +279,8 @@ static void lie(const char *path, int stream)
 		say(MESSAGE_FILE_DONE, NULL, 0);
 	else if (strcmp(which, "done-and-more") == 0)
 		say(MESSAGE_STARTED, NULL, 0);
-	else if (request.body.file.operation == FILE_OPEN || request.body.file.operation == FILE_LISTEN)
+	else if (request.body.file.operation == FILE_OPEN ||
+	         request.body.file.operation == FILE_LISTEN)
 		open_something(which);
 	else if (request.body.file.operation == FILE_LIST)
 		list(which);
@@ -289,8 +306,9 @@ int main(int argc, char *argv[])
 		(void)execv(path, argv);
 		return 1;
 	}
-	if (frame_receive(SOCKET, &frame, 0) <= 0 || message_decode(MESSAGE_FILE, frame.bytes + envelope_size(MESSAGE_FILE),
-	                                                            frame.length - envelope_size(MESSAGE_FILE), &request, NULL) != 0)
+	if (frame_receive(SOCKET, &frame, 0) <= 0 ||
+	    message_decode(MESSAGE_FILE, frame.bytes + envelope_size(MESSAGE_FILE),
+	                   frame.length - envelope_size(MESSAGE_FILE), &request, NULL) != 0)
 		return 1;
 	lie(message_text(&request, request.body.file.path), frame.fd_count > 0 ? frame.fds[0] : -1);
 	return 0;

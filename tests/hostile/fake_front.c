@@ -1,5 +1,6 @@
 /*
- * yett-front that a sandbox has captured: the real one up to where it has locked itself down, and then an attack (captured.h).
+ * yett-front that a sandbox has captured: the real one up to where it has locked itself down, and
+ * then an attack (captured.h).
  *
  * What came of it, whoever connects to anything in the sandbox is told as a line of text.
  */
@@ -16,8 +17,9 @@ int honest_main(int argc, char **argv);
 #include <stdarg.h>
 #include <stdio.h>
 
-#define FLOOD     100000
-#define PEER      "93.184.216.34" /* what a rule of the test allows, and where a server resets connections */
+#define FLOOD 100000
+/* what a rule of the test allows, and where a server resets connections */
+#define PEER      "93.184.216.34"
 #define PEER_PORT 8099
 
 static void set_blocking(int fd)
@@ -90,22 +92,30 @@ static int ask_and_hear(const char *name, const char *address, unsigned port)
 	return hear();
 }
 
-/* What is not allowed, by whatever form. The last is allowed, and so shows that the others could have been. */
+/* What is not allowed, by whatever form. The last is allowed, and so shows that the others could
+ * have been. */
 static void ask_for_what_is_denied(void)
 {
-	static const char *const names[] = {"other.example", "hostile-x.example", "localhost",
-	                                    "host.example",  "metadata.example",  "www.good.example"};
-	static const char *const addresses[] = {"127.0.0.1", "10.83.0.1",   "10.83.0.2",       "169.254.169.254", "151.101.1.10",
-	                                        "::1",       "fd83::1",     "64:ff9b::7f00:1", "2002:7f00:1::",   "64:ff9b:1::7f00:1",
-	                                        "0.0.0.0",   "::",          "255.255.255.255", "224.0.0.1",       "ff02::1",
-	                                        "fe80::1",   "::127.0.0.1", "198.18.0.1"};
+	static const char *const names[] = {"other.example",    "hostile-x.example",
+	                                    "localhost",        "host.example",
+	                                    "metadata.example", "www.good.example"};
+	static const char *const addresses[] = {"127.0.0.1",       "10.83.0.1",
+	                                        "10.83.0.2",       "169.254.169.254",
+	                                        "151.101.1.10",    "::1",
+	                                        "fd83::1",         "64:ff9b::7f00:1",
+	                                        "2002:7f00:1::",   "64:ff9b:1::7f00:1",
+	                                        "0.0.0.0",         "::",
+	                                        "255.255.255.255", "224.0.0.1",
+	                                        "ff02::1",         "fe80::1",
+	                                        "::127.0.0.1",     "198.18.0.1"};
 	unsigned given = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		given += ask_and_hear(names[i], "", captured.number) >= 0;
 	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++)
 		given += ask_and_hear("", addresses[i], captured.number) >= 0;
-	report("given %u, and then %s\n", given, ask_and_hear("good.example", "", 8080) >= 0 ? "given" : "refused");
+	report("given %u, and then %s\n", given,
+	       ask_and_hear("good.example", "", 8080) >= 0 ? "given" : "refused");
 }
 
 /* As many as the dialer takes; it waits while its answers are not read. */
@@ -140,10 +150,12 @@ static void tell_much(void)
 		(void)snprintf(ask.name, sizeof ask.name, "n%u.tunnel.example", i);
 		(void)!frame_send(FRONT_FD_DIALER, &ask, sizeof ask, NULL, 0, 0);
 	}
-	report("told, and then %s\n", ask_and_hear("good.example", "", 8080) >= 0 ? "given" : "refused");
+	report("told, and then %s\n",
+	       ask_and_hear("good.example", "", 8080) >= 0 ? "given" : "refused");
 }
 
-/* What is no packet: the dialer ends, and is started again once, with a front that does the same. */
+/* What is no packet: the dialer ends, and is started again once, with a front that does the same.
+ */
 static void confuse(void)
 {
 	static const uint8_t garbage[sizeof(struct egress_ask) + 1] = {0xff, 0xff};
@@ -185,16 +197,20 @@ static void hoard(void)
 
 static ssize_t connect_by_sending(int fd, const struct sockaddr_in *to)
 {
-	return sendto(fd, "GET / HTTP/1.0\r\n\r\n", 18, MSG_FASTOPEN | MSG_NOSIGNAL, (const struct sockaddr *)to, sizeof *to);
+	return sendto(fd, "GET / HTTP/1.0\r\n\r\n", 18, MSG_FASTOPEN | MSG_NOSIGNAL,
+	              (const struct sockaddr *)to, sizeof *to);
 }
 
 /*
- * A socket of the host's network that was connected where that is allowed, and has been reset by its peer, or has given that up (alone), is
- * connected anew by sending (MSG_FASTOPEN, tcp(7)) to the host itself.
+ * A socket of the host's network that was connected where that is allowed, and has been reset by
+ * its peer, or has given that up (alone), is connected anew by sending (MSG_FASTOPEN, tcp(7)) to
+ * the host itself.
  */
 static void connect_anew(void)
 {
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)captured.number), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	struct sockaddr_in to = {.sin_family = AF_INET,
+	                         .sin_port = htons((uint16_t)captured.number),
+	                         .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	int fd = ask_and_hear("", PEER, PEER_PORT), first, second;
 	const int timeout_ms = 1;
 	char text[200] = "";

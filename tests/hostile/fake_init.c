@@ -1,8 +1,10 @@
 /*
- * A yett-init that is the attacker's: it does to its supervisor and to its client what YETT_TEST_INIT says.
+ * A yett-init that is the attacker's: it does to its supervisor and to its client what
+ * YETT_TEST_INIT says.
  *
- * Started by a helper in the place of the real one (--libexec), as init is: an id of its own in the payload's user
- * namespace, the control socket, the channel, and the sandbox's cgroup. The mode is in the profile's environment, which the plan has.
+ * Started by a helper in the place of the real one (--libexec), as init is: an id of its own in the
+ * payload's user namespace, the control socket, the channel, and the sandbox's cgroup. The mode is
+ * in the profile's environment, which the plan has.
  */
 #include "base/kernel.h"
 #include "helper/plan/plan.h"
@@ -67,7 +69,8 @@ static void serve_as(const char *label)
 	struct yett_error error;
 
 	report_as(0, "", label);
-	if (frame_receive(CHANNEL, &frame, 0) <= 0 || envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error) != 0)
+	if (frame_receive(CHANNEL, &frame, 0) <= 0 ||
+	    envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error) != 0)
 		_exit(1);
 	sequence = envelope.sequence;
 }
@@ -504,7 +507,9 @@ static void tells_lies(void)
 	tell((struct init_event){.kind = EVENT_FAILED, .error = UINT32_MAX});
 	tell(right);
 	tell((struct init_event){.kind = EVENT_STARTED, .command = UINT64_MAX});
-	tell((struct init_event){.kind = EVENT_STARTED, .command = UINT64_MAX & ~MESSAGE_FILE_OPERATION, .lost = UINT32_MAX});
+	tell((struct init_event){.kind = EVENT_STARTED,
+	                         .command = UINT64_MAX & ~MESSAGE_FILE_OPERATION,
+	                         .lost = UINT32_MAX});
 	stay();
 }
 
@@ -584,7 +589,9 @@ static void attach_trees(void)
 		struct stat st;
 
 		(void)snprintf(path, sizeof path, "/lower/%zu", i);
-		if (fstat(tree_fds[i], &st) < 0 || (S_ISDIR(st.st_mode) ? mkdir(path, 0755) : mknod(path, S_IFREG | 0644, 0)) < 0 ||
+		if (fstat(tree_fds[i], &st) < 0 ||
+		    (S_ISDIR(st.st_mode) ? mkdir(path, 0755) : mknod(path, S_IFREG | 0644, 0)) <
+		            0 ||
 		    move_mount(tree_fds[i], "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			_exit(8);
 	}
@@ -602,8 +609,9 @@ static int count_processes(void)
 }
 
 /*
- * Executes the attacks (the first share, by its path) as the command that the client asks for, with all that init has: its capabilities and
- * its descriptors. Their surroundings stand in a file of the third.
+ * Executes the attacks (the first share, by its path) as the command that the client asks for, with
+ * all that init has: its capabilities and its descriptors. Their surroundings stand in a file of
+ * the third.
  */
 static void attacks(void)
 {
@@ -618,7 +626,9 @@ static void attacks(void)
 	fd = open("/lower/2/environment", O_RDONLY | O_CLOEXEC);
 	n = read(fd, environment, sizeof environment - 1);
 	environment[n > 0 ? n : 0] = '\0';
-	for (size_t i = 0; i + 1 < ARRAY_SIZE(variables) && (variables[i] = strtok(i ? NULL : environment, "\n")); i++)
+	for (size_t i = 0;
+	     i + 1 < ARRAY_SIZE(variables) && (variables[i] = strtok(i ? NULL : environment, "\n"));
+	     i++)
 		;
 	serve();
 	(void)dprintf(frame.fds[1], "template-processes %d\n", count);
@@ -627,7 +637,8 @@ static void attacks(void)
 		(void)dup2(frame.fds[1], STDOUT_FILENO);
 		(void)dup2(frame.fds[2], STDERR_FILENO);
 		(void)execve("/lower/0", (char *[]){"attack", "builder", NULL}, variables);
-		(void)dprintf(STDERR_FILENO, "the attacks were not executed: %s\n", strerror(errno));
+		(void)dprintf(STDERR_FILENO, "the attacks were not executed: %s\n",
+		              strerror(errno));
 		_exit(127);
 	}
 	(void)waitpid(child, &status, 0);
@@ -645,8 +656,9 @@ static const struct {
 	const char *name;
 	long number;
 } unneeded[] = {
-	CALL(add_key),  CALL(fanotify_init), CALL(io_setup),     CALL(io_uring_setup), CALL(keyctl),      CALL(perf_event_open),
-	CALL(quotactl), CALL(request_key),   CALL(settimeofday), CALL(syslog),         CALL(userfaultfd),
+	CALL(add_key),      CALL(fanotify_init),   CALL(io_setup),    CALL(io_uring_setup),
+	CALL(keyctl),       CALL(perf_event_open), CALL(quotactl),    CALL(request_key),
+	CALL(settimeofday), CALL(syslog),          CALL(userfaultfd),
 };
 
 /* The arguments are nobody's, so that nothing comes of it: what the kernel says. */
@@ -655,14 +667,19 @@ static int try_call(long number)
 	return syscall(number, -1L, -1L, -1L, -1L, -1L) < 0 ? errno : 0;
 }
 
-/* By a filter whose listener lets the call go on: its answer wins over one that asks a tracer. In a child, which the filter stays with. */
+/* By a filter whose listener lets the call go on: its answer wins over one that asks a tracer. In a
+ * child, which the filter stays with. */
 static int let_through_by_listener(void)
 {
-	struct sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	                               BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_keyctl, 0, 1),
-	                               BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_keyctl, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
 	struct sock_fprog program = {ARRAY_SIZE(filter), filter};
-	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program), status = 0;
+	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+	                            SECCOMP_FILTER_FLAG_NEW_LISTENER, &program),
+	    status = 0;
 	struct seccomp_notif asked = {0};
 	struct seccomp_notif_resp answer = {.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
 	struct pollfd wait[2] = {{.fd = listener, .events = POLLIN}, {.events = POLLIN}};
@@ -683,8 +700,8 @@ static int let_through_by_listener(void)
 	return WEXITSTATUS(status);
 }
 
-/* Tells what the kernel says to calls that building does not take, with arguments that none can do anything with; and how they are let
- * through. */
+/* Tells what the kernel says to calls that building does not take, with arguments that none can do
+ * anything with; and how they are let through. */
 static void calls(void)
 {
 	int status = 0, fd;
@@ -695,14 +712,18 @@ static void calls(void)
 	for (size_t i = 0; i < ARRAY_SIZE(unneeded); i++) {
 		int error = try_call(unneeded[i].number);
 
-		(void)dprintf(fd, "%s %s\n", unneeded[i].name, error ? strerrorname_np(error) : "works");
+		(void)dprintf(fd, "%s %s\n", unneeded[i].name,
+		              error ? strerrorname_np(error) : "works");
 	}
-	(void)dprintf(fd, "attribute %s\n", fsetxattr(sealed, "user.left", "behind", 6, 0) < 0 ? strerrorname_np(errno) : "works");
+	(void)dprintf(fd, "attribute %s\n",
+	              fsetxattr(sealed, "user.left", "behind", 6, 0) < 0 ? strerrorname_np(errno)
+	                                                                 : "works");
 	child = fork();
 	if (child == 0)
 		_exit(let_through_by_listener());
 	(void)waitpid(child, &status, 0);
-	(void)dprintf(fd, "let-through %s\n", WEXITSTATUS(status) ? strerrorname_np(WEXITSTATUS(status)) : "works");
+	(void)dprintf(fd, "let-through %s\n",
+	              WEXITSTATUS(status) ? strerrorname_np(WEXITSTATUS(status)) : "works");
 	frame_close_fds(&frame);
 	(void)say(MESSAGE_STARTED, sequence);
 	(void)say(MESSAGE_EXITED, sequence);
@@ -891,7 +912,8 @@ int main(void)
 		n = frame_receive(CONTROL, &frame, 0);
 		memcpy(&order, frame.bytes, sizeof order);
 		if (n > 0 && order.kind == INIT_ORDER_READY)
-			(void)send(CONTROL, &(struct init_report){.kind = INIT_ORDER_READY}, sizeof(struct init_report), MSG_NOSIGNAL);
+			(void)send(CONTROL, &(struct init_report){.kind = INIT_ORDER_READY},
+			           sizeof(struct init_report), MSG_NOSIGNAL);
 		if (n > 0)
 			n = pread(frame.fds[INIT_ORDER_PLAN], plan, sizeof plan, 0);
 		if (n > 0 && frame.fd_count > INIT_ORDER_TREES)
@@ -905,8 +927,9 @@ int main(void)
 	take_trees(trees_socket);
 	raise_loopback();
 	/* All that it builds: some of the modes open terminals. */
-	devpts = kernel_mount_new("devpts", (const char *const[]){"mode", "0620", "ptmxmode", "0666", NULL}, "",
-	                          MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	devpts = kernel_mount_new("devpts",
+	                          (const char *const[]){"mode", "0620", "ptmxmode", "0666", NULL},
+	                          "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (devpts < 0 || move_mount(devpts, "", AT_FDCWD, "/dev/pts", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		_exit(5);
 	(void)close(devpts);

@@ -1,6 +1,7 @@
 /*
- * A client that keeps its connection: it asks what it reads, a line each, and says "ok", or the code and message of the refusal.
- * The sandbox that it made or attached to last is the one that "exec" uses.
+ * A client that keeps its connection: it asks what it reads, a line each, and says "ok", or the
+ * code and message of the refusal. The sandbox that it made or attached to last is the one that
+ * "exec" uses.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +15,16 @@ static struct yett_error error;
 
 static int create(const char *profile)
 {
-	const struct yett_sandbox_options options = {.size = sizeof options, .profile = *profile ? profile : NULL};
+	const struct yett_sandbox_options options = {.size = sizeof options,
+	                                             .profile = *profile ? profile : NULL};
 
 	return yett_sandbox_create(connection, &options, &sandbox, &error);
 }
 
 static int plan(const char *profile)
 {
-	const struct yett_sandbox_options options = {.size = sizeof options, .profile = *profile ? profile : NULL};
+	const struct yett_sandbox_options options = {.size = sizeof options,
+	                                             .profile = *profile ? profile : NULL};
 	char *text = NULL;
 	int r = yett_sandbox_plan(connection, &options, &text, &error);
 
@@ -112,7 +115,8 @@ static int channel(void)
 	socklen_t size = sizeof type;
 
 	while (fd < 64 &&
-	       (fd == yett_connection_fd(connection) || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET))
+	       (fd == yett_connection_fd(connection) ||
+	        getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET))
 		fd++;
 	return fd;
 }
@@ -122,7 +126,8 @@ static int hold(const char *unused)
 {
 	static const char *const argv[] = {"sleep", "1000", NULL};
 	const int stdio[] = {yett_connection_fd(connection), channel(), YETT_STDIO_NULL};
-	const struct yett_command_options command = {.size = sizeof command, .argv = argv, .stdio = stdio};
+	const struct yett_command_options command = {
+		.size = sizeof command, .argv = argv, .stdio = stdio};
 	struct yett_command *started;
 	int r = yett_sandbox_exec(sandbox, &command, &started, &error);
 
@@ -134,8 +139,9 @@ static const struct {
 	const char *name;
 	int (*ask)(const char *operand);
 } asks[] = {
-	{"create", create}, {"plan", plan},      {"attach", attach}, {"list", list}, {"inspect", inspect}, {"usage", usage},
-	{"follow", follow}, {"pause", pause_it}, {"resume", resume}, {"end", end},   {"exec", exec},       {"hold", hold},
+	{"create", create},   {"plan", plan},   {"attach", attach}, {"list", list},
+	{"inspect", inspect}, {"usage", usage}, {"follow", follow}, {"pause", pause_it},
+	{"resume", resume},   {"end", end},     {"exec", exec},     {"hold", hold},
 };
 
 int main(void)

@@ -17,13 +17,15 @@ void *faults_open(const char *path)
 	_cleanup_fd_ int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	void *faults = fd < 0 || ftruncate(fd, sizeof(struct faults)) < 0
 	                       ? MAP_FAILED
-	                       : mmap(NULL, sizeof(struct faults), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	                       : mmap(NULL, sizeof(struct faults), PROT_READ | PROT_WRITE,
+	                              MAP_SHARED, fd, 0);
 
 	return faults == MAP_FAILED ? NULL : faults;
 }
 
 /* `armed` comes last, since a helper may be running. */
-void faults_set(struct faults *faults, const char *name, uint32_t action, int32_t error, bool is_recording)
+void faults_set(struct faults *faults, const char *name, uint32_t action, int32_t error,
+                bool is_recording)
 {
 	atomic_store(&faults->armed, 0);
 	atomic_store(&faults->reached, 0);
@@ -76,7 +78,10 @@ int64_t record_uid(const char *path)
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct record record;
 
-	return fd >= 0 && pread(fd, &record, sizeof record, 0) >= (ssize_t)offsetof(struct record, cgroup) ? (int64_t)record.uid : -1;
+	return fd >= 0 && pread(fd, &record, sizeof record, 0) >=
+	                               (ssize_t)offsetof(struct record, cgroup)
+	               ? (int64_t)record.uid
+	               : -1;
 }
 
 size_t supervisor_request(const char *id, uint32_t action, unsigned char *bytes, size_t size)

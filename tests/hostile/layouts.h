@@ -1,5 +1,6 @@
 /*
- * What is laid out in C, for tests in Python: no test repeats a struct. hostile.py calls these by ctypes.
+ * What is laid out in C, for tests in Python: no test repeats a struct. hostile.py calls these by
+ * ctypes.
  */
 #pragma once
 
@@ -13,8 +14,10 @@
 /* Makes the file and maps it, with nothing to happen; NULL, and errno. */
 void *faults_open(const char *path);
 
-/* From here on it is in force, for the next process that reaches the step `name`. ACTION_NONE: nothing is to happen. */
-void faults_set(struct faults *faults, const char *name, uint32_t action, int32_t error, bool is_recording);
+/* From here on it is in force, for the next process that reaches the step `name`. ACTION_NONE:
+ * nothing is to happen. */
+void faults_set(struct faults *faults, const char *name, uint32_t action, int32_t error,
+                bool is_recording);
 
 /* 1: a process is at the step, 2: it went on. */
 unsigned faults_reached(const struct faults *faults);
@@ -34,7 +37,8 @@ const char *step_name(unsigned kind);
 /* The user of the record in the file; -1 where there is none. */
 int64_t record_uid(const char *path);
 
-/* What a monitor says to a supervisor, into bytes[0 … size): how many bytes that is, 0 where they do not fit. */
+/* What a monitor says to a supervisor, into bytes[0 … size): how many bytes that is, 0 where they
+ * do not fit. */
 size_t supervisor_request(const char *id, uint32_t action, unsigned char *bytes, size_t size);
 
 #pragma GCC visibility pop

@@ -1,8 +1,8 @@
 /*
- * Asks the helper for this and that, as a seed has it, and says what came of it: for test_records.py, which compares that with the audit.
- * Arguments: SEED COUNT
- * Prints for each request "begin NUMBER KIND ID" before it, and "end NUMBER CODE ID" when it was answered: the code is enum yett_code, and
- * the id is of the sandbox that was made or asked about, or "-".
+ * Asks the helper for this and that, as a seed has it, and says what came of it: for
+ * test_records.py, which compares that with the audit. Arguments: SEED COUNT Prints for each
+ * request "begin NUMBER KIND ID" before it, and "end NUMBER CODE ID" when it was answered: the code
+ * is enum yett_code, and the id is of the sandbox that was made or asked about, or "-".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,26 @@
 
 #define HELD_MAX 6
 
-enum kind { CREATE, GREEDY, STRANGE, NAMED, FAILING, PAUSE, RESUME, KILL, DESTROY, ATTACH, MOUNT, NETWORK, UNKNOWN, KINDS };
+enum kind {
+	CREATE,
+	GREEDY,
+	STRANGE,
+	NAMED,
+	FAILING,
+	PAUSE,
+	RESUME,
+	KILL,
+	DESTROY,
+	ATTACH,
+	MOUNT,
+	NETWORK,
+	UNKNOWN,
+	KINDS
+};
 
-static const char *const kinds[KINDS] = {"create", "greedy",  "strange", "named", "failing", "pause",  "resume",
-                                         "kill",   "destroy", "attach",  "mount", "network", "unknown"};
+static const char *const kinds[KINDS] = {"create", "greedy",  "strange", "named",   "failing",
+                                         "pause",  "resume",  "kill",    "destroy", "attach",
+                                         "mount",  "network", "unknown"};
 /* Of a hundred. */
 static const unsigned often[KINDS] = {25, 8, 5, 6, 6, 8, 8, 6, 8, 6, 4, 4, 6};
 
@@ -81,8 +97,10 @@ static int ask(enum kind kind, const char *id, struct yett_error *error)
 	                                 struct yett_error *) = {[PAUSE] = yett_sandbox_pause,
 	                                                         [RESUME] = yett_sandbox_resume,
 	                                                         [KILL] = yett_sandbox_kill,
-	                                                         [DESTROY] = yett_sandbox_end_by_id};
-	static const struct yett_share share = {.size = sizeof share, .path = "/etc", .target = "/mnt/etc"};
+	                                                         [DESTROY] =
+	                                                                 yett_sandbox_end_by_id};
+	static const struct yett_share share = {
+		.size = sizeof share, .path = "/etc", .target = "/mnt/etc"};
 	static const char *const rule = "example.com:443";
 	struct yett_sandbox_status *status;
 	int r;

@@ -1,4 +1,5 @@
-/* A library that an attacker has loaded into programs: it leaves a mark where the environment says. With their privilege. */
+/* A library that an attacker has loaded into programs: it leaves a mark where the environment says.
+ * With their privilege. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,8 +1,9 @@
 /*
  * A client that lies: an ordinary user with an enrolled key, against a running service.
  *
- * Each lie must be refused with its own code and reason, and must harm nobody: the next good request is served, here
- * and elsewhere. Started by test_client.py, which makes the service; YETT_SOCKET, YETT_TEST_SEED, YETT_TEST_VECTORS.
+ * Each lie must be refused with its own code and reason, and must harm nobody: the next good
+ * request is served, here and elsewhere. Started by test_client.py, which makes the service;
+ * YETT_SOCKET, YETT_TEST_SEED, YETT_TEST_VECTORS.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,7 +66,8 @@ static void a_reordered_request_is_refused(void **state)
 		wire.sequence = numbers[i] - 1;
 		wire_prepare_good(&wire);
 		wire_send(&wire);
-		wire_expect_error(&wire, numbers[i], YETT_E_BAD_SIGNATURE, numbers[i] ? YETT_R_OUT_OF_ORDER : YETT_R_REPLAYED);
+		wire_expect_error(&wire, numbers[i], YETT_E_BAD_SIGNATURE,
+		                  numbers[i] ? YETT_R_OUT_OF_ORDER : YETT_R_REPLAYED);
 	}
 	wire.sequence = 0;
 	wire_expect_serving_here(&wire);
@@ -113,14 +115,16 @@ static void a_key_that_is_not_enrolled_is_refused(void **state)
 	wire_close(&wire);
 }
 
-/* Points of small order, with which a signature can be made that fits many messages. RFC 8032, 8.4; libsodium refuses them. */
+/* Points of small order, with which a signature can be made that fits many messages. RFC 8032, 8.4;
+ * libsodium refuses them. */
 static void a_weak_key_is_refused(void **state)
 {
 	static const uint8_t weak[][32] = {
 		{0},
 		{1},
-		{0xec, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-	         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
+		{0xec, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
 	};
 	struct wire wire = wire_connect();
 
@@ -148,7 +152,8 @@ static void a_changed_byte_is_noticed(void **state)
 	wire_prepare_good(&wire);
 	for (size_t at = tag; at < wire_packet.length; at++) {
 		uint64_t sequence = wire.sequence;
-		enum yett_reason reason = at < key ? YETT_R_OTHER_CONNECTION : YETT_R_WRONG_SIGNATURE;
+		enum yett_reason reason =
+			at < key ? YETT_R_OTHER_CONNECTION : YETT_R_WRONG_SIGNATURE;
 
 		wire_packet.bytes[at] ^= 0x10;
 		wire_send(&wire);
@@ -211,7 +216,8 @@ static void kinds_that_are_not_for_the_helper_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (kinds[i] == MESSAGE_CREATE || kinds[i] == MESSAGE_MANAGE || kinds[i] == MESSAGE_RELAY || kinds[i] == MESSAGE_MOUNT)
+		if (kinds[i] == MESSAGE_CREATE || kinds[i] == MESSAGE_MANAGE ||
+		    kinds[i] == MESSAGE_RELAY || kinds[i] == MESSAGE_MOUNT)
 			continue;
 		wire.sequence = 6;
 		wire_prepare_good(&wire);
@@ -233,7 +239,8 @@ static void a_create_without_a_signature_is_refused(void **state)
 
 	(void)state;
 	wire_prepare_good(&wire);
-	memmove(wire_packet.bytes + ENVELOPE_HEADER_SIZE, wire_packet.bytes + envelope_size(MESSAGE_CREATE), wire_packet.body_length);
+	memmove(wire_packet.bytes + ENVELOPE_HEADER_SIZE,
+	        wire_packet.bytes + envelope_size(MESSAGE_CREATE), wire_packet.body_length);
 	wire_packet.length -= ENVELOPE_SIGNED_SIZE;
 	wire_send(&wire);
 	wire_expect_error(&wire, 0, YETT_E_PROTOCOL, YETT_R_TRUNCATED);
@@ -314,8 +321,10 @@ static void a_vector_is_refused(void **state)
 		wire_set_fds(null, v->fd_count);
 		if (v->fd_count > 253) { /* unix(7): the kernel sends no more */
 			assert_int_equal(wire_try_send(&wire, 0), -EINVAL);
-		} else if (v->reason == YETT_R_FD_COUNT && v->fd_count > 0 && envelope_stated_fds(v->content, v->length) > 0) {
-			/* how many there are, who takes them finds: before that, that nobody signed it */
+		} else if (v->reason == YETT_R_FD_COUNT && v->fd_count > 0 &&
+		           envelope_stated_fds(v->content, v->length) > 0) {
+			/* how many there are, who takes them finds: before that, that nobody signed
+			 * it */
 			wire_send(&wire);
 			wire_expect_error(&wire, 1, YETT_E_BAD_SIGNATURE, YETT_R_OTHER_CONNECTION);
 		} else {
@@ -348,7 +357,8 @@ static void print_key(void)
 {
 	char text[sodium_base64_ENCODED_LEN(sizeof wire_public, sodium_base64_VARIANT_ORIGINAL)];
 
-	(void)sodium_bin2base64(text, sizeof text, wire_public, sizeof wire_public, sodium_base64_VARIANT_ORIGINAL);
+	(void)sodium_bin2base64(text, sizeof text, wire_public, sizeof wire_public,
+	                        sodium_base64_VARIANT_ORIGINAL);
 	(void)printf("ed25519 %s hostile\n", text);
 }
 
@@ -361,7 +371,8 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--key") == 0)
 		return print_key(), 0;
 	count = vectors_read(getenv("YETT_TEST_VECTORS"), &vectors);
-	all = calloc(ARRAY_SIZE(client_packets) + client_shares_count + client_peers_count + count, sizeof *all);
+	all = calloc(ARRAY_SIZE(client_packets) + client_shares_count + client_peers_count + count,
+	             sizeof *all);
 	if (!all || count < 60)
 		return 1;
 	for (size_t i = 0; i < ARRAY_SIZE(client_packets); i++)
@@ -369,7 +380,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < client_shares_count; i++)
 		all[used++] = client_shares[i];
 	for (size_t i = 0; i < count; i++)
-		all[used++] = (struct CMUnitTest){vectors[i].name, a_vector_is_refused, NULL, NULL, &vectors[i]};
+		all[used++] = (struct CMUnitTest){vectors[i].name, a_vector_is_refused, NULL, NULL,
+		                                  &vectors[i]};
 	for (size_t i = 0; i < client_peers_count; i++)
 		all[used++] = client_peers[i];
 	return _cmocka_run_group_tests("hostile-client", all, used, NULL, NULL);

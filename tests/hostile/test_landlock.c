@@ -1,6 +1,7 @@
 /*
- * What Landlock alone stops. init runs without mounts, without a network namespace and with files that anybody may
- * change, so that nothing else is in an attack's way: with the layer left out each of them works. As root.
+ * What Landlock alone stops. init runs without mounts, without a network namespace and with files
+ * that anybody may change, so that nothing else is in an attack's way: with the layer left out each
+ * of them works. As root.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,8 @@
 
 #define PYTHON(script) "exec /usr/bin/python3 -c '" script "'"
 
-/* D is a directory in which anybody may do anything, D/w the only part of it that the plan would give. */
+/* D is a directory in which anybody may do anything, D/w the only part of it that the plan would
+ * give. */
 static const struct {
 	const char *name;
 	uint32_t abi; /* that stops it */
@@ -40,14 +42,17 @@ static const struct {
 	{"make a directory", 2, "mkdir $D/new"},
 	{"make a link", 2, "ln -s / $D/new"},
 	{"make a FIFO", 2, "mkfifo $D/new"},
-	{"make a socket", 2, PYTHON("import os, socket; socket.socket(socket.AF_UNIX).bind(os.environ[\"D\"] + \"/new\")")},
+	{"make a socket", 2,
+         PYTHON("import os, socket; socket.socket(socket.AF_UNIX).bind(os.environ[\"D\"] + \"/new\")")},
 	{"remove a file", 2, "unlink $D/secret"},
 	{"remove a directory", 2, "rmdir $D/empty"},
 	{"execute", 2, "$D/program"},
 	{"link out", 2, "ln $D/w/file $D/new"},
 	{"link in", 2, "ln $D/secret $D/w/new"},
-	{"rename out", 2, PYTHON("import os; d = os.environ[\"D\"]; os.rename(d + \"/w/file\", d + \"/new\")")},
-	{"rename in", 2, PYTHON("import os; d = os.environ[\"D\"]; os.rename(d + \"/secret\", d + \"/w/new\")")},
+	{"rename out", 2,
+         PYTHON("import os; d = os.environ[\"D\"]; os.rename(d + \"/w/file\", d + \"/new\")")},
+	{"rename in", 2,
+         PYTHON("import os; d = os.environ[\"D\"]; os.rename(d + \"/secret\", d + \"/w/new\")")},
 	{"read through a link", 2, "cd $D/w && ln -s $D/secret s && cat s"},
 	{"through proc", 2, "cd $D && cat /proc/self/cwd/secret"},
 	{"truncate", 3, PYTHON("import os; os.truncate(os.environ[\"D\"] + \"/secret\", 1)")},
@@ -138,8 +143,8 @@ static struct sandbox *start_sandbox(bool with_landlock)
 }
 
 /*
- * A process in the sandbox's namespaces, of the commands' id, that is none of its commands: a child of this one, to be
- * killed and waited for before the sandbox ends. `text` gets its pid inside.
+ * A process in the sandbox's namespaces, of the commands' id, that is none of its commands: a child
+ * of this one, to be killed and waited for before the sandbox ends. `text` gets its pid inside.
  */
 static pid_t start_victim(const struct sandbox *sandbox, char text[32])
 {
@@ -156,7 +161,8 @@ static pid_t start_victim(const struct sandbox *sandbox, char text[32])
 		if (pid != 0)
 			_exit(write(outer[1], &pid, sizeof pid) < 0);
 		inside = getpid();
-		if (setresgid(COMMAND_ID, COMMAND_ID, COMMAND_ID) < 0 || setresuid(COMMAND_ID, COMMAND_ID, COMMAND_ID) < 0 ||
+		if (setresgid(COMMAND_ID, COMMAND_ID, COMMAND_ID) < 0 ||
+		    setresuid(COMMAND_ID, COMMAND_ID, COMMAND_ID) < 0 ||
 		    write(inner[1], &inside, sizeof inside) < 0)
 			_exit(1);
 		(void)pause();
@@ -180,7 +186,9 @@ static int listen_on_abstract_socket(void)
 	size_t length = strlen(folder);
 
 	memcpy(address.sun_path + 1, folder, length);
-	assert_return_code(bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)), errno);
+	assert_return_code(bind(fd, (struct sockaddr *)&address,
+	                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
+	                   errno);
 	assert_return_code(listen(fd, 4), errno);
 	return fd;
 }
@@ -233,7 +241,8 @@ static void it_alone_stops_what_works_without_it(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(attacks); i++) {
 		if (!works(attacks[i].script, false))
-			fail_msg("%s: does not work without Landlock, so this shows nothing", attacks[i].name);
+			fail_msg("%s: does not work without Landlock, so this shows nothing",
+			         attacks[i].name);
 		if (abi >= 2 && abi >= attacks[i].abi && works(attacks[i].script, true))
 			fail_msg("%s: works in spite of Landlock", attacks[i].name);
 		is_whole = is_whole && abi >= attacks[i].abi;
@@ -246,14 +255,17 @@ static void it_alone_stops_what_works_without_it(void **state)
 
 static void a_named_socket_leads_to_nobody_outside_from_version_9_on(void **state)
 {
-	static char script[] = PYTHON("import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"D\"] + \"/w/socket\")");
+	static char script[] = PYTHON(
+		"import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"D\"] + \"/w/socket\")");
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
 	(void)state;
 	assert_true(works(script, false));
 	assert_int_equal(works(script, true), abi < 9);
 	if (abi < 9) {
-		print_message("this kernel has version %ld of Landlock: sockets in shares are reached\n", abi);
+		print_message(
+			"this kernel has version %ld of Landlock: sockets in shares are reached\n",
+			abi);
 		skip();
 	}
 }
@@ -309,7 +321,8 @@ static struct sandbox *start_with_socket(const char *path)
 	return start_cut(0);
 }
 
-/* From version 9 on it takes a rule of its own, as the test above shows. Of no version is its file anybody's to change. */
+/* From version 9 on it takes a rule of its own, as the test above shows. Of no version is its file
+ * anybody's to change. */
 static void a_socket_that_was_shared_as_one_is_reached_and_its_mount_read_only(void **state)
 {
 	int listening = listen_on_named_socket();
@@ -326,10 +339,14 @@ static void a_socket_that_was_shared_as_one_is_reached_and_its_mount_read_only(v
 	assert_return_code(mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL), errno);
 	sandbox = start_with_socket(path);
 	assert_int_equal(sandbox->report.error, 0);
-	expect_status(sandbox,
-	              exec_command(sandbox, SH(PYTHON("import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"D\"] + "
-	                                              "\"/w/socket\")"))),
-	              0);
+	expect_status(
+		sandbox,
+		exec_command(
+			sandbox,
+			SH(PYTHON(
+				"import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"D\"] + "
+				"\"/w/socket\")"))),
+		0);
 	expect_status(sandbox, exec_command(sandbox, SH("! chmod 666 $D/w/socket")), 0);
 	finish(sandbox);
 	assert_return_code(umount2(path, MNT_DETACH), errno);
@@ -356,8 +373,9 @@ static void what_the_plan_gives_works(void **state)
 		SH("cp /bin/true $D/w/true && $D/w/true && rm $D/w/true"),
 		SH("echo x >/dev/null && ls / /dev /usr >/dev/null && cat /proc/self/status /etc/passwd >/dev/null"),
 		SH("d=$(mktemp -d) && echo x >$d/f && rm -r $d"),
-		SH(PYTHON("import os, socket; s = [socket.socket(socket.AF_UNIX) for i in (1, 2)]; n = os.environ[\"D\"] + \"/w/own\"; "
-	                  "s[0].bind(n); s[0].listen(); s[1].connect(n)")),
+		SH(PYTHON(
+			"import os, socket; s = [socket.socket(socket.AF_UNIX) for i in (1, 2)]; n = os.environ[\"D\"] + \"/w/own\"; "
+			"s[0].bind(n); s[0].listen(); s[1].connect(n)")),
 	};
 
 	(void)state;
@@ -378,7 +396,9 @@ static void commands_of_a_sandbox_can_signal_one_another(void **state)
 	expect(sandbox, MESSAGE_STARTED, first);
 	(void)snprintf(script, sizeof script, "kill -TERM %u", message.body.started.pid);
 	second = exec_command(sandbox, SH(script));
-	for (int ended = 0; ended < 2;) { /* of the first one that may be told before the start of the second one */
+	for (int ended = 0;
+	     ended <
+	     2;) { /* of the first one that may be told before the start of the second one */
 		uint32_t kind = receive(sandbox, &sequence);
 
 		if (kind == MESSAGE_STARTED) {
@@ -411,15 +431,23 @@ static void root_inside_may_write_to_its_own_root(void **state)
 static int run(const char *name)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(it_alone_stops_what_works_without_it, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(a_named_socket_leads_to_nobody_outside_from_version_9_on, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(what_is_read_only_in_something_writable_has_a_mount_that_says_so, make_folder,
-	                                        remove_mount),
-		cmocka_unit_test_setup_teardown(a_socket_that_was_shared_as_one_is_reached_and_its_mount_read_only, make_folder,
-	                                        remove_mount),
-		cmocka_unit_test_setup_teardown(what_the_plan_gives_works, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(commands_of_a_sandbox_can_signal_one_another, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(root_inside_may_write_to_its_own_root, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(it_alone_stops_what_works_without_it, make_folder,
+	                                        remove_folder),
+		cmocka_unit_test_setup_teardown(
+			a_named_socket_leads_to_nobody_outside_from_version_9_on, make_folder,
+			remove_folder),
+		cmocka_unit_test_setup_teardown(
+			what_is_read_only_in_something_writable_has_a_mount_that_says_so,
+			make_folder, remove_mount),
+		cmocka_unit_test_setup_teardown(
+			a_socket_that_was_shared_as_one_is_reached_and_its_mount_read_only,
+			make_folder, remove_mount),
+		cmocka_unit_test_setup_teardown(what_the_plan_gives_works, make_folder,
+	                                        remove_folder),
+		cmocka_unit_test_setup_teardown(commands_of_a_sandbox_can_signal_one_another,
+	                                        make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(root_inside_may_write_to_its_own_root, make_folder,
+	                                        remove_folder),
 	};
 
 	return cmocka_run_group_tests_name(name, tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /*
- * What one command is kept from by its own restrictions. init runs without mounts and without a network namespace; the files are
- * the command's own, so that without the restriction each attack works, and with the layers of it left out too. As root.
+ * What one command is kept from by its own restrictions. init runs without mounts and without a
+ * network namespace; the files are the command's own, so that without the restriction each attack
+ * works, and with the layers of it left out too. As root.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,16 +19,18 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-#define PYTHON(script) "exec /usr/bin/python3 -c 'import ctypes, fcntl, os, socket; d = os.environ[\"D\"]; " script "'"
-#define BOTH           "restriction-of-files,restriction-of-calls"
-#define FILES          "restriction-of-files"
-#define CALLS          "restriction-of-calls"
-#define OWN_ID         (1000000 + COMMAND_ID) /* of commands, outside */
-#define GROUP_ID       (1000000 + 2000)
+#define PYTHON(script)                                                                               \
+	"exec /usr/bin/python3 -c 'import ctypes, fcntl, os, socket; d = os.environ[\"D\"]; " script \
+	"'"
+#define BOTH     "restriction-of-files,restriction-of-calls"
+#define FILES    "restriction-of-files"
+#define CALLS    "restriction-of-calls"
+#define OWN_ID   (1000000 + COMMAND_ID) /* of commands, outside */
+#define GROUP_ID (1000000 + 2000)
 
 /*
- * D is a directory of the command's own; D/p is what it may reach where paths are restricted. V is the process id of another
- * command, F are the flags of D/f and one more, for FS_IOC_SETFLAGS.
+ * D is a directory of the command's own; D/p is what it may reach where paths are restricted. V is
+ * the process id of another command, F are the flags of D/f and one more, for FS_IOC_SETFLAGS.
  */
 static const struct {
 	const char *name;
@@ -42,13 +45,16 @@ static const struct {
 	{"make a link", RESTRICT_WRITE, FILES, "ln -s / $D/new"},
 	{"make a hard link", RESTRICT_WRITE, FILES, "ln $D/f $D/new"},
 	{"make a FIFO", RESTRICT_WRITE, FILES, "mkfifo $D/new"},
-	{"make a socket", RESTRICT_WRITE, FILES, PYTHON("socket.socket(socket.AF_UNIX).bind(d + \"/new\")")},
-	{"make an unnamed file", RESTRICT_WRITE, FILES, PYTHON("os.open(d, os.O_TMPFILE | os.O_RDWR)")},
+	{"make a socket", RESTRICT_WRITE, FILES,
+         PYTHON("socket.socket(socket.AF_UNIX).bind(d + \"/new\")")},
+	{"make an unnamed file", RESTRICT_WRITE, FILES,
+         PYTHON("os.open(d, os.O_TMPFILE | os.O_RDWR)")},
 	{"remove a file", RESTRICT_WRITE, FILES, "unlink $D/f"},
 	{"remove a directory", RESTRICT_WRITE, FILES, "rmdir $D/empty"},
 	{"rename", RESTRICT_WRITE, FILES, "mv $D/f $D/p/new"},
 	{"through proc", RESTRICT_WRITE, FILES, "exec 3<$D/f; echo x >/proc/self/fd/3"},
-	{"shared memory", RESTRICT_WRITE, FILES, ": >/dev/shm/yett-test-$$ && rm /dev/shm/yett-test-$$"},
+	{"shared memory", RESTRICT_WRITE, FILES,
+         ": >/dev/shm/yett-test-$$ && rm /dev/shm/yett-test-$$"},
 	{"truncate", RESTRICT_WRITE, BOTH, PYTHON("os.truncate(d + \"/f\", 1)")},
 	{"truncate by opening for reading", RESTRICT_WRITE, BOTH,
          PYTHON("os.open(d + \"/f\", os.O_RDONLY | os.O_TRUNC); assert os.stat(d + \"/f\").st_size == 0")},
@@ -56,13 +62,17 @@ static const struct {
          PYTHON("os.open(d + \"/f\", 3 | os.O_TRUNC); assert os.stat(d + \"/f\").st_size == 0")},
 	{"chmod", RESTRICT_WRITE, CALLS, "chmod 600 $D/f"},
 	{"fchmod", RESTRICT_WRITE, CALLS, PYTHON("os.fchmod(os.open(d + \"/f\", 0), 0o600)")},
-	{"fchmodat2", RESTRICT_WRITE, CALLS, PYTHON("assert ctypes.CDLL(None).syscall(268, -100, (d + \"/f\").encode(), 0o600) == 0")},
+	{"fchmodat2", RESTRICT_WRITE, CALLS,
+         PYTHON("assert ctypes.CDLL(None).syscall(268, -100, (d + \"/f\").encode(), 0o600) == 0")},
 	{"chown", RESTRICT_WRITE, CALLS, PYTHON("os.chown(d + \"/f\", -1, 2000)")},
 	{"fchown", RESTRICT_WRITE, CALLS, PYTHON("os.fchown(os.open(d + \"/f\", 0), -1, 2000)")},
 	{"times", RESTRICT_WRITE, CALLS, PYTHON("os.utime(d + \"/f\", (1, 1))")},
-	{"times by a descriptor", RESTRICT_WRITE, CALLS, PYTHON("os.utime(os.open(d + \"/f\", 0), (1, 1))")},
-	{"attributes", RESTRICT_WRITE, CALLS, PYTHON("os.setxattr(d + \"/f\", \"user.a\", b\"1\")")},
-	{"attributes by a descriptor", RESTRICT_WRITE, CALLS, PYTHON("os.setxattr(os.open(d + \"/f\", 0), \"user.a\", b\"1\")")},
+	{"times by a descriptor", RESTRICT_WRITE, CALLS,
+         PYTHON("os.utime(os.open(d + \"/f\", 0), (1, 1))")},
+	{"attributes", RESTRICT_WRITE, CALLS,
+         PYTHON("os.setxattr(d + \"/f\", \"user.a\", b\"1\")")},
+	{"attributes by a descriptor", RESTRICT_WRITE, CALLS,
+         PYTHON("os.setxattr(os.open(d + \"/f\", 0), \"user.a\", b\"1\")")},
 	{"flags", RESTRICT_WRITE, CALLS,
          PYTHON("fcntl.ioctl(os.open(d + \"/f\", 0), 0x40086602, int(os.environ[\"F\"]).to_bytes(8, \"little\"))")},
 	{"write as another command", RESTRICT_WRITE, FILES,
@@ -72,7 +82,8 @@ static const struct {
 	{"datagrams", RESTRICT_NETWORK, CALLS,
          PYTHON("socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b\"x\", (\"127.0.0.1\", 9))")},
 	{"internet 6", RESTRICT_NETWORK, CALLS, PYTHON("socket.socket(socket.AF_INET6)")},
-	{"netlink", RESTRICT_NETWORK, CALLS, PYTHON("socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)")},
+	{"netlink", RESTRICT_NETWORK, CALLS,
+         PYTHON("socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)")},
 	{"send as another command", RESTRICT_NETWORK, FILES,
          PYTHON("assert ctypes.CDLL(None).ptrace(16, int(os.environ[\"V\"]), 0, 0) == 0")},
 
@@ -90,7 +101,8 @@ static const struct {
 	{"chmod elsewhere", RESTRICT_PATHS, CALLS, "chmod 600 $D/f"},
 	{"chown elsewhere", RESTRICT_PATHS, CALLS, PYTHON("os.chown(d + \"/f\", -1, 2000)")},
 	{"times elsewhere", RESTRICT_PATHS, CALLS, PYTHON("os.utime(d + \"/f\", (1, 1))")},
-	{"attributes elsewhere", RESTRICT_PATHS, CALLS, PYTHON("os.setxattr(d + \"/f\", \"user.a\", b\"1\")")},
+	{"attributes elsewhere", RESTRICT_PATHS, CALLS,
+         PYTHON("os.setxattr(d + \"/f\", \"user.a\", b\"1\")")},
 };
 
 static char folder[64], variable[80], flags[32];
@@ -120,7 +132,8 @@ static int remove_folder(void **state)
 	return system(command);
 }
 
-/* Of the file: ext4 would take flags without that of extents as asking for the file to be laid out anew, which it may refuse. */
+/* Of the file: ext4 would take flags without that of extents as asking for the file to be laid out
+ * anew, which it may refuse. */
 static void own_flags(const char *name)
 {
 	char path[128];
@@ -175,7 +188,8 @@ static uint64_t exec_restricted(struct sandbox *sandbox, uint32_t restrictions, 
 	(void)snprintf(path, sizeof path, "%s/p", folder);
 	exec->restrictions = restrictions;
 	if (restrictions & RESTRICT_PATHS)
-		assert_int_equal(message_add_text(&message, path, &exec->paths[exec->paths_count++]), 0);
+		assert_int_equal(
+			message_add_text(&message, path, &exec->paths[exec->paths_count++]), 0);
 	return send_exec(sandbox, SH(script), NULL, 0);
 }
 
@@ -193,7 +207,9 @@ static bool works(char *script, uint32_t restrictions, const char *layers_off)
 	expect(sandbox, MESSAGE_STARTED, victim);
 	(void)snprintf(pid, sizeof pid, "V=%u", message.body.started.pid);
 	clear_exec();
-	assert_int_equal(message_add_text(&message, pid, &message.body.exec.env[message.body.exec.env_count++]), 0);
+	assert_int_equal(message_add_text(&message, pid,
+	                                  &message.body.exec.env[message.body.exec.env_count++]),
+	                 0);
 	sequence = exec_restricted(sandbox, restrictions, script);
 	(void)expect_end(sandbox, sequence);
 	assert_false(message.body.exited.signaled);
@@ -222,7 +238,8 @@ static void each_restriction_stops_what_works_without_it(void **state)
 		uint32_t restriction = attacks[i].restriction;
 
 		if (!works(attacks[i].script, 0, NULL))
-			fail_msg("%s: does not work without the restriction, so this shows nothing", attacks[i].name);
+			fail_msg("%s: does not work without the restriction, so this shows nothing",
+			         attacks[i].name);
 		if (!works(attacks[i].script, restriction, attacks[i].layers))
 			fail_msg("%s: is stopped without %s", attacks[i].name, attacks[i].layers);
 		if (works(attacks[i].script, restriction, NULL))
@@ -236,14 +253,21 @@ static void what_is_not_restricted_works(void **state)
 		uint32_t restrictions;
 		char *script;
 	} good[] = {
-		{RESTRICT_WRITE, "cat $D/f >/dev/null && ls $D /usr /etc >/dev/null && echo x | cat >/dev/stdout"},
+		{RESTRICT_WRITE,
+	         "cat $D/f >/dev/null && ls $D /usr /etc >/dev/null && echo x | cat >/dev/stdout"},
 		{RESTRICT_WRITE, PYTHON("socket.socket(socket.AF_INET); os.memfd_create(\"m\")")},
-		{RESTRICT_NETWORK, "echo x >$D/new && chmod 600 $D/new && mv $D/new $D/p && cat $D/p/new"},
-		{RESTRICT_NETWORK, PYTHON("socket.socketpair(); socket.socket(socket.AF_UNIX).bind(d + \"/socket\")")},
-		{RESTRICT_PATHS, "cd $D/p && cat f && echo x >new && touch new && mkdir sub && mv new sub && rm -r sub && ls"},
-		{RESTRICT_PATHS, "cp /bin/true $D/p/true && $D/p/true && cat /etc/passwd /proc/self/status >/dev/null"},
-		{RESTRICT_PATHS, PYTHON("os.fchmod(os.open(d + \"/p/f\", 0), 0o600); socket.socket(socket.AF_INET)")},
-		{RESTRICT_PATHS | RESTRICT_WRITE | RESTRICT_NETWORK, "cat $D/p/f && ! echo x >$D/p/f && ! cat $D/f"},
+		{RESTRICT_NETWORK,
+	         "echo x >$D/new && chmod 600 $D/new && mv $D/new $D/p && cat $D/p/new"},
+		{RESTRICT_NETWORK,
+	         PYTHON("socket.socketpair(); socket.socket(socket.AF_UNIX).bind(d + \"/socket\")")},
+		{RESTRICT_PATHS,
+	         "cd $D/p && cat f && echo x >new && touch new && mkdir sub && mv new sub && rm -r sub && ls"},
+		{RESTRICT_PATHS,
+	         "cp /bin/true $D/p/true && $D/p/true && cat /etc/passwd /proc/self/status >/dev/null"},
+		{RESTRICT_PATHS,
+	         PYTHON("os.fchmod(os.open(d + \"/p/f\", 0), 0o600); socket.socket(socket.AF_INET)")},
+		{RESTRICT_PATHS | RESTRICT_WRITE | RESTRICT_NETWORK,
+	         "cat $D/p/f && ! echo x >$D/p/f && ! cat $D/f"},
 	};
 	struct sandbox *sandbox;
 
@@ -254,7 +278,8 @@ static void what_is_not_restricted_works(void **state)
 	sandbox = start_sandbox(NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		clear_exec();
-		(void)expect_end(sandbox, exec_restricted(sandbox, good[i].restrictions, good[i].script));
+		(void)expect_end(sandbox,
+		                 exec_restricted(sandbox, good[i].restrictions, good[i].script));
 		if (message.body.exited.status != 0)
 			fail_msg("%s: %u", good[i].script, message.body.exited.status);
 	}
@@ -270,12 +295,14 @@ static void what_cannot_be_had_is_refused(void **state)
 	sandbox = start_sandbox("landlock"); /* as with a kernel that has none */
 	for (uint32_t bit = RESTRICT_WRITE; bit <= RESTRICT_PATHS; bit *= 2) {
 		clear_exec();
-		expect_error(sandbox, exec_restricted(sandbox, bit, "true"), YETT_E_UNSUPPORTED, YETT_R_NONE);
+		expect_error(sandbox, exec_restricted(sandbox, bit, "true"), YETT_E_UNSUPPORTED,
+		             YETT_R_NONE);
 	}
 	clear_exec();
 	message.body.exec.has_user = true;
 	message.body.exec.user = 0;
-	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_UNSUPPORTED, YETT_R_NONE);
+	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_UNSUPPORTED,
+	             YETT_R_NONE);
 	clear_exec();
 	message.body.exec.has_user = true;
 	message.body.exec.user = COMMAND_ID;
@@ -284,19 +311,24 @@ static void what_cannot_be_had_is_refused(void **state)
 	sandbox = start_sandbox(NULL);
 	if (sandbox->report.layers.landlock_abi != 0) {
 		clear_exec();
-		assert_int_equal(message_add_text(&message, "/nonexistent", &message.body.exec.paths[0]), 0);
+		assert_int_equal(
+			message_add_text(&message, "/nonexistent", &message.body.exec.paths[0]), 0);
 		message.body.exec.paths_count = 1;
-		expect_error(sandbox, exec_restricted(sandbox, RESTRICT_PATHS, "true"), YETT_E_COMMAND_FAILED, YETT_R_NONE);
-		assert_string_equal(message_text(&message, message.body.error.step), "restriction-of-files");
+		expect_error(sandbox, exec_restricted(sandbox, RESTRICT_PATHS, "true"),
+		             YETT_E_COMMAND_FAILED, YETT_R_NONE);
+		assert_string_equal(message_text(&message, message.body.error.step),
+		                    "restriction-of-files");
 		assert_int_equal(message.body.error.error_number, ENOENT);
 	}
 	clear_exec();
 	assert_int_equal(message_add_text(&message, "relative", &message.body.exec.paths[0]), 0);
 	message.body.exec.paths_count = 1;
-	expect_error(sandbox, exec_restricted(sandbox, RESTRICT_PATHS, "true"), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect_error(sandbox, exec_restricted(sandbox, RESTRICT_PATHS, "true"),
+	             YETT_E_INVALID_REQUEST, YETT_R_NONE);
 	clear_exec();
 	message.body.exec.paths_count = 1;
-	expect_error(sandbox, exec_restricted(sandbox, RESTRICT_WRITE, "true"), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect_error(sandbox, exec_restricted(sandbox, RESTRICT_WRITE, "true"),
+	             YETT_E_INVALID_REQUEST, YETT_R_NONE);
 	finish(sandbox);
 }
 
@@ -319,13 +351,15 @@ static void a_command_can_be_another_user_where_root_is_inside(void **state)
 	clear_exec();
 	message.body.exec.has_user = true;
 	message.body.exec.user = 4711;
-	contains(output_of_prepared(sandbox, ARGV("cat", "/proc/self/status")),
-	         "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
+	contains(
+		output_of_prepared(sandbox, ARGV("cat", "/proc/self/status")),
+		"CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
 	contains(output_of(sandbox, ARGV("cat", "/proc/self/status")), "\nUid:\t0\t0\t0\t0\n");
 	clear_exec();
 	message.body.exec.has_user = true;
 	message.body.exec.user = 70000; /* which the sandbox does not have */
-	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_COMMAND_FAILED, YETT_R_NONE);
+	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_COMMAND_FAILED,
+	             YETT_R_NONE);
 	assert_string_equal(message_text(&message, message.body.error.step), "identity");
 	finish(sandbox);
 }
@@ -349,7 +383,9 @@ static void a_limit_of_one_command_holds_or_is_refused(void **state)
 	assert_int_not_equal(message.body.exited.status, 0);
 	clear_exec();
 	message.body.exec.memory_bytes = 32 << 20;
-	(void)expect_end(sandbox, send_exec(sandbox, ARGV("/usr/bin/python3", "-c", "bytearray(1 << 28)"), NULL, 0));
+	(void)expect_end(
+		sandbox,
+		send_exec(sandbox, ARGV("/usr/bin/python3", "-c", "bytearray(1 << 28)"), NULL, 0));
 	assert_true(message.body.exited.out_of_memory);
 	finish(sandbox);
 }
@@ -360,7 +396,8 @@ static int run(const char *name)
 		cmocka_unit_test(a_limit_of_one_command_holds_or_is_refused),
 	};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(each_restriction_stops_what_works_without_it, remove_folder),
+		cmocka_unit_test_teardown(each_restriction_stops_what_works_without_it,
+	                                  remove_folder),
 		cmocka_unit_test_teardown(what_is_not_restricted_works, remove_folder),
 		cmocka_unit_test_teardown(what_cannot_be_had_is_refused, remove_folder),
 		cmocka_unit_test(a_command_can_be_another_user_where_root_is_inside),
@@ -368,7 +405,8 @@ static int run(const char *name)
 	};
 
 	/* with cgroups or without is nothing to the others */
-	return with_cgroup ? cmocka_run_group_tests_name(name, limits, NULL, NULL) : cmocka_run_group_tests_name(name, tests, NULL, NULL);
+	return with_cgroup ? cmocka_run_group_tests_name(name, limits, NULL, NULL)
+	                   : cmocka_run_group_tests_name(name, tests, NULL, NULL);
 }
 
 int main(void)

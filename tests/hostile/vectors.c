@@ -50,7 +50,8 @@ static void read_line(struct vector *v, char *line)
 	if (strcmp(line, "hex") == 0)
 		read_hex(v, value);
 	else if (strcmp(line, "kind") == 0)
-		v->is_packet = strcmp(value, "packet") == 0, v->is_create = strcmp(value, "create") == 0;
+		v->is_packet = strcmp(value, "packet") == 0,
+		v->is_create = strcmp(value, "create") == 0;
 	else if (strcmp(line, "fds") == 0)
 		v->fd_count = strtoul(value, NULL, 10);
 	else if (strcmp(line, "field") == 0)

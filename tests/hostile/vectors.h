@@ -1,7 +1,8 @@
 /*
  * The refused messages of protocol/vectors, for sending them to the real helper.
  *
- * In test programs, as an ordinary user. PROTOCOL.md, "Vectors"; tests/unit checks the files themselves.
+ * In test programs, as an ordinary user. PROTOCOL.md, "Vectors"; tests/unit checks the files
+ * themselves.
  */
 #pragma once
 

@@ -32,7 +32,8 @@ void wire_load_key(void)
 	uint8_t seed[crypto_sign_SEEDBYTES];
 	size_t length;
 
-	if (sodium_init() < 0 || !text || sodium_hex2bin(seed, sizeof seed, text, strlen(text), NULL, &length, NULL) < 0 ||
+	if (sodium_init() < 0 || !text ||
+	    sodium_hex2bin(seed, sizeof seed, text, strlen(text), NULL, &length, NULL) < 0 ||
 	    length != sizeof seed) {
 		(void)fprintf(stderr, "YETT_TEST_SEED must be 64 hexadecimal digits\n");
 		exit(2);
@@ -72,7 +73,8 @@ struct wire wire_connect(void)
 	uint64_t end_ms = clock_now_ms() + (uint64_t)waiting_deadline_ms();
 	int r = wire_try_connect(&wire);
 
-	/* as libyett does when it is told so; and connections that were closed may not be gone yet */
+	/* as libyett does when it is told so; and connections that were closed may not be gone yet
+	 */
 	while (r == -ECONNREFUSED && clock_now_ms() < end_ms) {
 		(void)poll(NULL, 0, 50);
 		r = wire_try_connect(&wire);
@@ -90,7 +92,8 @@ struct message_create *wire_create(const char *profile)
 {
 	memset(&wire_message, 0, offsetof(struct message, arena));
 	wire_message.kind = MESSAGE_CREATE;
-	assert_int_equal(message_add_text(&wire_message, profile, &wire_message.body.create.profile), 0);
+	assert_int_equal(
+		message_add_text(&wire_message, profile, &wire_message.body.create.profile), 0);
 	return &wire_message.body.create;
 }
 
@@ -119,8 +122,10 @@ void wire_set_body(struct wire *wire, const void *body, size_t length)
 		memcpy(wire_packet.body, body, length);
 	wire_packet.body_length = length;
 	wire_packet.fd_count = 0;
-	wire_packet.envelope =
-		(struct envelope){.kind = MESSAGE_CREATE, .sequence = ++wire->sequence, .body_length = (uint32_t)length, .is_signed = true};
+	wire_packet.envelope = (struct envelope){.kind = MESSAGE_CREATE,
+	                                         .sequence = ++wire->sequence,
+	                                         .body_length = (uint32_t)length,
+	                                         .is_signed = true};
 	memcpy(wire_packet.envelope.tag, wire->challenge, sizeof wire_packet.envelope.tag);
 	memcpy(wire_packet.envelope.key, wire_public, sizeof wire_packet.envelope.key);
 }
@@ -136,7 +141,8 @@ void wire_seal_with(const uint8_t challenge[MESSAGE_CHALLENGE_SIZE], const uint8
 		length = MESSAGE_PACKET_MAX;
 	p->envelope.fd_count = (uint8_t)p->fd_count;
 	length = envelope_signed_bytes(&p->envelope, challenge, p->body, length, signed_bytes);
-	assert_int_equal(crypto_sign_detached(p->envelope.signature, NULL, signed_bytes, length, secret), 0);
+	assert_int_equal(
+		crypto_sign_detached(p->envelope.signature, NULL, signed_bytes, length, secret), 0);
 	envelope_write(&p->envelope, p->bytes);
 	memcpy(p->bytes + head, p->body, p->body_length);
 	p->length = head + p->body_length;
@@ -188,10 +194,12 @@ uint32_t wire_receive(const struct wire *wire, uint64_t *ret_sequence, int *ret_
 	if (r == 0 || r == -ECONNRESET)
 		return 0;
 	assert_int_equal(r, 1);
-	assert_int_equal(envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
-	assert_false(envelope.is_signed);
 	assert_int_equal(
-		message_decode(envelope.kind, frame.bytes + envelope_size(envelope.kind), envelope.body_length, &wire_message, &error), 0);
+		envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
+	assert_false(envelope.is_signed);
+	assert_int_equal(message_decode(envelope.kind, frame.bytes + envelope_size(envelope.kind),
+	                                envelope.body_length, &wire_message, &error),
+	                 0);
 	if (ret_fd && frame.fd_count == 1)
 		*ret_fd = steal_fd(&frame.fds[0]);
 	frame_close_fds(&frame);
@@ -199,17 +207,22 @@ uint32_t wire_receive(const struct wire *wire, uint64_t *ret_sequence, int *ret_
 	return envelope.kind;
 }
 
-void wire_expect_error(const struct wire *wire, uint64_t sequence, enum yett_code code, enum yett_reason reason)
+void wire_expect_error(const struct wire *wire, uint64_t sequence, enum yett_code code,
+                       enum yett_reason reason)
 {
 	uint64_t answered = 0;
 	uint32_t kind = wire_receive(wire, &answered, NULL);
 	const struct message_error *e = &wire_message.body.error;
 
 	if (kind != MESSAGE_ERROR)
-		fail_msg("message %u came instead of the error %s (%s)", kind, error_code_text(code), error_reason_text(reason));
-	if (e->code != code || e->reason != reason || answered != sequence || !message_text(&wire_message, e->message)[0])
-		fail_msg("error %u reason %u for %ju instead of %u, %u, %ju: %s; %s", e->code, e->reason, (uintmax_t)answered, code, reason,
-		         (uintmax_t)sequence, message_text(&wire_message, e->message), message_text(&wire_message, e->detail));
+		fail_msg("message %u came instead of the error %s (%s)", kind,
+		         error_code_text(code), error_reason_text(reason));
+	if (e->code != code || e->reason != reason || answered != sequence ||
+	    !message_text(&wire_message, e->message)[0])
+		fail_msg("error %u reason %u for %ju instead of %u, %u, %ju: %s; %s", e->code,
+		         e->reason, (uintmax_t)answered, code, reason, (uintmax_t)sequence,
+		         message_text(&wire_message, e->message),
+		         message_text(&wire_message, e->detail));
 	assert_int_equal(e->retryable, error_code_retryable(code));
 }
 
@@ -217,8 +230,10 @@ void wire_expect_text(const char *part)
 {
 	const struct message_error *e = &wire_message.body.error;
 
-	if (!strstr(message_text(&wire_message, e->message), part) && !strstr(message_text(&wire_message, e->detail), part))
-		fail_msg("'%s' is neither in '%s' nor in '%s'", part, message_text(&wire_message, e->message),
+	if (!strstr(message_text(&wire_message, e->message), part) &&
+	    !strstr(message_text(&wire_message, e->detail), part))
+		fail_msg("'%s' is neither in '%s' nor in '%s'", part,
+		         message_text(&wire_message, e->message),
 		         message_text(&wire_message, e->detail));
 }
 
@@ -236,7 +251,8 @@ int wire_expect_created(const struct wire *wire)
 	uint32_t kind = wire_receive(wire, &sequence, &channel);
 
 	if (kind == MESSAGE_ERROR)
-		fail_msg("refused: %s; %s", message_text(&wire_message, wire_message.body.error.message),
+		fail_msg("refused: %s; %s",
+		         message_text(&wire_message, wire_message.body.error.message),
 		         message_text(&wire_message, wire_message.body.error.detail));
 	assert_int_equal(kind, MESSAGE_CREATED);
 	assert_int_equal(sequence, wire->sequence);
@@ -284,7 +300,8 @@ void wire_set_fds(int fd, size_t count)
 	wire_packet.fd_count = count;
 }
 
-void wire_expect_share_refused(struct wire *wire, const int *fds, size_t count, enum yett_code code, const char *text)
+void wire_expect_share_refused(struct wire *wire, const int *fds, size_t count, enum yett_code code,
+                               const char *text)
 {
 	wire_encode(wire);
 	for (size_t i = 0; i < count; i++)

@@ -1,8 +1,10 @@
 /*
- * The client's half of the protocol, for a client that lies: every part of a packet can be had wrong.
+ * The client's half of the protocol, for a client that lies: every part of a packet can be had
+ * wrong.
  *
- * Linked into test programs that run as an ordinary user against a service (YETT_SOCKET). A helper that does not get what
- * it expects fails the test that called it. Nothing of libyett is used: it would not send most of this.
+ * Linked into test programs that run as an ordinary user against a service (YETT_SOCKET). A helper
+ * that does not get what it expects fails the test that called it. Nothing of libyett is used: it
+ * would not send most of this.
  */
 #pragma once
 
@@ -39,7 +41,8 @@ extern uint8_t wire_public[crypto_sign_PUBLICKEYBYTES], wire_secret[crypto_sign_
 /* The key that YETT_TEST_SEED (64 hexadecimal digits) stands for. */
 void wire_load_key(void);
 
-/* Connects and takes the hello. -errno from wire_try_connect() when the helper hangs up or says an error instead. */
+/* Connects and takes the hello. -errno from wire_try_connect() when the helper hangs up or says an
+ * error instead. */
 int wire_try_connect(struct wire *ret_wire);
 struct wire wire_connect(void);
 void wire_close(struct wire *wire);
@@ -48,7 +51,8 @@ void wire_close(struct wire *wire);
 struct message_create *wire_create(const char *profile);
 void wire_add_share(const char *target, unsigned fd, enum share_mode mode);
 
-/* Puts the message's encoding (or bytes of one's own) into wire_packet with the next sequence, and signs it. */
+/* Puts the message's encoding (or bytes of one's own) into wire_packet with the next sequence, and
+ * signs it. */
 void wire_encode(struct wire *wire);
 void wire_set_body(struct wire *wire, const void *body, size_t length);
 void wire_seal(const struct wire *wire);
@@ -58,9 +62,11 @@ void wire_seal_with(const uint8_t challenge[MESSAGE_CHALLENGE_SIZE], const uint8
 void wire_send(const struct wire *wire);
 int wire_try_send(const struct wire *wire, int flags);
 
-/* What comes next: the kind of message, now in wire_message; 0 at the end of the connection. A descriptor goes to ret_fd. */
+/* What comes next: the kind of message, now in wire_message; 0 at the end of the connection. A
+ * descriptor goes to ret_fd. */
 uint32_t wire_receive(const struct wire *wire, uint64_t *ret_sequence, int *ret_fd);
-void wire_expect_error(const struct wire *wire, uint64_t sequence, enum yett_code code, enum yett_reason reason);
+void wire_expect_error(const struct wire *wire, uint64_t sequence, enum yett_code code,
+                       enum yett_reason reason);
 void wire_expect_text(const char *part); /* in message or detail of the error just received */
 void wire_expect_end(const struct wire *wire);
 int wire_expect_created(const struct wire *wire); /* the exec channel */
@@ -78,7 +84,9 @@ void wire_prepare_good(struct wire *wire);
 /* The same descriptor (borrowed) so many times. */
 void wire_set_fds(int fd, size_t count);
 
-/* Sends a create with the shares that were added and one descriptor for each; the error must be this one. */
-void wire_expect_share_refused(struct wire *wire, const int *fds, size_t count, enum yett_code code, const char *text);
+/* Sends a create with the shares that were added and one descriptor for each; the error must be
+ * this one. */
+void wire_expect_share_refused(struct wire *wire, const int *fds, size_t count, enum yett_code code,
+                               const char *text);
 
 int wire_open_directory(const char *path);

@@ -56,10 +56,12 @@ def give_up(*_):
 
 
 def changed(path, text, old, new):
-    """A text with `new` in the place of `old`, which it holds once."""
-    if text.count(old) != 1:
-        raise Misfit('%s holds %r %d times' % (path, old, text.count(old)))
-    return text.replace(old, new)
+    """A text with `new` in the place of `old`, which it holds once. Where clang-format breaks the line does not matter."""
+    pieces = re.findall(r'\s+|\(|[^\s(]+', old)
+    found = re.findall(''.join(r'\s+' if piece.isspace() else r'\(\s*' if piece == '(' else re.escape(piece) for piece in pieces), text)
+    if len(found) != 1:
+        raise Misfit('%s holds %r %d times' % (path, old, len(found)))
+    return text.replace(found[0], new)
 
 
 def read_json(*path):

@@ -1,4 +1,5 @@
-/* admit_unpack() of a struct of any bytes and any length, by EVA: nothing outside of it is read or written to, also by memmove(3). */
+/* admit_unpack() of a struct of any bytes and any length, by EVA: nothing outside of it is read or
+ * written to, also by memmove(3). */
 #include "tests/prove/models.h"
 
 #include "helper/plan/admit.c"

@@ -1,6 +1,7 @@
 /*
- * envelope_read(), by WP: its contract holds for every packet of every length. What it takes for granted of envelope_copy() and
- * envelope_kind_is_known(), which copy bytes into numbers and go through a table, envelope_packets.c proves.
+ * envelope_read(), by WP: its contract holds for every packet of every length. What it takes for
+ * granted of envelope_copy() and envelope_kind_is_known(), which copy bytes into numbers and go
+ * through a table, envelope_packets.c proves.
  */
 #include "tests/prove/models.h"
 
@@ -9,9 +10,10 @@
 #include <endian.h>
 #include <string.h>
 
-/*@ logic integer head(integer kind) = kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind == MESSAGE_RELAY || kind == MESSAGE_MOUNT
-        ? ENVELOPE_HEADER_SIZE + ENVELOPE_SIGNED_SIZE : ENVELOPE_HEADER_SIZE;
-    predicate is_known(integer kind) = 1 <= kind <= 16 || 24 <= kind <= 26 || 32 <= kind <= 41 || 96 <= kind <= 101; */
+/*@ logic integer head(integer kind) = kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind ==
+   MESSAGE_RELAY || kind == MESSAGE_MOUNT ? ENVELOPE_HEADER_SIZE + ENVELOPE_SIGNED_SIZE :
+   ENVELOPE_HEADER_SIZE; predicate is_known(integer kind) = 1 <= kind <= 16 || 24 <= kind <= 26 ||
+   32 <= kind <= 41 || 96 <= kind <= 101; */
 
 /*@ assigns \nothing; ensures \result <==> is_known(kind); */
 static bool envelope_kind_is_known(uint16_t kind);
@@ -33,10 +35,11 @@ static void envelope_copy(const uint8_t *packet, struct envelope *ret_envelope);
 static int envelope_refuse(struct yett_error *error, enum yett_reason reason);
 
 /* memcpy(3) and memcmp(3), of bytes. */
-/*@ requires \valid(to + (0 .. count - 1)) && \valid_read(from + (0 .. count - 1)); assigns to[0 .. count - 1]; */
+/*@ requires \valid(to + (0 .. count - 1)) && \valid_read(from + (0 .. count - 1)); assigns to[0 ..
+ * count - 1]; */
 void copy_bytes(uint8_t *to, const uint8_t *from, size_t count);
-/*@ requires \valid_read(a + (0 .. count - 1)) && \valid_read(b + (0 .. count - 1)); assigns \nothing;
-    ensures \result == 0 <==> \forall integer i; 0 <= i < count ==> a[i] == b[i]; */
+/*@ requires \valid_read(a + (0 .. count - 1)) && \valid_read(b + (0 .. count - 1)); assigns
+   \nothing; ensures \result == 0 <==> \forall integer i; 0 <= i < count ==> a[i] == b[i]; */
 int compare_bytes(const uint8_t *a, const char *b, size_t count);
 
 /*@ requires \valid_read(packet + (0 .. length - 1)) && \valid(ret_envelope) && \valid(error);
@@ -49,7 +52,8 @@ int compare_bytes(const uint8_t *a, const char *b, size_t count);
     ensures fds: \result == 0 ==> fd_count == ret_envelope->fd_count == packet[5];
     ensures kind: \result == 0 ==> is_known(ret_envelope->kind);
     ensures kept: \result != 0 ==> *ret_envelope == \old(*ret_envelope); */
-int envelope_read(const uint8_t *packet, size_t length, size_t fd_count, struct envelope *ret_envelope, struct yett_error *error);
+int envelope_read(const uint8_t *packet, size_t length, size_t fd_count,
+                  struct envelope *ret_envelope, struct yett_error *error);
 
 #define memcpy copy_bytes
 #define memcmp compare_bytes

@@ -1,8 +1,9 @@
 /*
- * envelope_read() of any bytes and any length, by EVA: nothing behind the packet is read, which ends where its buffer does.
+ * envelope_read() of any bytes and any length, by EVA: nothing behind the packet is read, which
+ * ends where its buffer does.
  *
- * Lengths below that of the longest head are tried one by one. For all others, up to the greatest number, the buffer has a head alone: what
- * comes behind it is not read, however long it is.
+ * Lengths below that of the longest head are tried one by one. For all others, up to the greatest
+ * number, the buffer has a head alone: what comes behind it is not read, however long it is.
  */
 #include "tests/prove/models.h"
 
@@ -16,35 +17,43 @@ struct kinds {
 	bool is_known;
 };
 static const struct kinds all_kinds[] = {
-	{0, 0, 0, 0, false},  {1, 16, 0, 0, true},   {17, 23, 0, 0, false}, {24, 26, 0, 0, true},    {27, 31, 0, 0, false},
-	{32, 41, 0, 0, true}, {42, 95, 0, 0, false}, {96, 101, 0, 0, true}, {102, 255, 0, 0, false}, {0, 255, 1, 255, false},
+	{0, 0, 0, 0, false},     {1, 16, 0, 0, true},   {17, 23, 0, 0, false},
+	{24, 26, 0, 0, true},    {27, 31, 0, 0, false}, {32, 41, 0, 0, true},
+	{42, 95, 0, 0, false},   {96, 101, 0, 0, true}, {102, 255, 0, 0, false},
+	{0, 255, 1, 255, false},
 };
 
 static uint8_t packet_buffer[HEAD_MAX];
 
 static bool is_signed(unsigned kind)
 {
-	return kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind == MESSAGE_RELAY || kind == MESSAGE_MOUNT;
+	return kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind == MESSAGE_RELAY ||
+	       kind == MESSAGE_MOUNT;
 }
 
-/* Any packet of which the first bytes, that many, are there, and whose kind, if there is room for one, is one of these. */
+/* Any packet of which the first bytes, that many, are there, and whose kind, if there is room for
+ * one, is one of these. */
 static uint8_t *make_packet(size_t there, const struct kinds *kinds, unsigned first, unsigned last)
 {
 	uint8_t *packet = packet_buffer + sizeof packet_buffer - there;
 
 	Frama_C_make_unknown((char *)packet_buffer, sizeof packet_buffer);
 	if (there > AT_KIND)
-		packet[AT_KIND] = Frama_C_unsigned_char_interval((unsigned char)first, (unsigned char)last);
+		packet[AT_KIND] =
+			Frama_C_unsigned_char_interval((unsigned char)first, (unsigned char)last);
 	if (there > AT_KIND + 1)
-		packet[AT_KIND + 1] = Frama_C_unsigned_char_interval(kinds->high_first, kinds->high_last);
+		packet[AT_KIND + 1] =
+			Frama_C_unsigned_char_interval(kinds->high_first, kinds->high_last);
 	return packet;
 }
 
 /* Of a packet of so many bytes, or any number from that on. */
-static void judge(size_t least, size_t most, const struct kinds *kinds, unsigned first, unsigned last)
+static void judge(size_t least, size_t most, const struct kinds *kinds, unsigned first,
+                  unsigned last)
 {
 	const uint8_t *packet = make_packet(least, kinds, first, last);
-	size_t length = Frama_C_size_t_interval(least, most), head = is_signed(first) ? HEAD_MAX : ENVELOPE_HEADER_SIZE;
+	size_t length = Frama_C_size_t_interval(least, most),
+	       head = is_signed(first) ? HEAD_MAX : ENVELOPE_HEADER_SIZE;
 	struct envelope envelope;
 	struct yett_error error;
 	int r;

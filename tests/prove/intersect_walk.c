@@ -1,11 +1,12 @@
 /*
- * intersect() over grants, ceilings and a profile, by EVA: each row of its table reads the number that it names, and whoever says a bound
- * is not passed over.
+ * intersect() over grants, ceilings and a profile, by EVA: each row of its table reads the number
+ * that it names, and whoever says a bound is not passed over.
  *
- * One of them says of each number that it is at most so much, another number for each; all else, and what is asked, is any value of 64
- * bits. Then what is in force is no more than that, whatever grants and ceilings there are besides. Of grants there are as many as GRANTS;
- * which are for the peer is tried in all ways, in place of admit_next(). That narrow() takes the lesser for all values is proven in
- * intersect_rules.c; here the bounds are those of `thresholds`.
+ * One of them says of each number that it is at most so much, another number for each; all else,
+ * and what is asked, is any value of 64 bits. Then what is in force is no more than that, whatever
+ * grants and ceilings there are besides. Of grants there are as many as GRANTS; which are for the
+ * peer is tried in all ways, in place of admit_next(). That narrow() takes the lesser for all
+ * values is proven in intersect_rules.c; here the bounds are those of `thresholds`.
  */
 #include "tests/prove/models.h"
 
@@ -36,7 +37,8 @@ static const struct verified verified = {.peer = &peer, .request = &request};
 static struct plan_limits given;
 static struct decision decision;
 
-const struct policy_grant *admit_next(const struct policy *of, const struct peer *who, const struct policy_grant *last)
+const struct policy_grant *admit_next(const struct policy *of, const struct peer *who,
+                                      const struct policy_grant *last)
 {
 	(void)of, (void)who;
 	for (size_t i = last ? (size_t)(last - grants) + 1 : 0; i < GRANTS; i++)
@@ -47,7 +49,8 @@ const struct policy_grant *admit_next(const struct policy *of, const struct peer
 
 /* --- texts for people, which nothing is decided by */
 
-int refuse_key(const struct policy_grant *grant, enum policy_key key, const char *asked, const char *allowed, struct yett_error *error)
+int refuse_key(const struct policy_grant *grant, enum policy_key key, const char *asked,
+               const char *allowed, struct yett_error *error)
 {
 	(void)grant, (void)key, (void)asked, (void)allowed, (void)error;
 	return models_refuse(YETT_E_PERMISSION_DENIED);
@@ -136,7 +139,8 @@ static void ask(void)
 {
 	struct message_life *life = &request.body.create.life;
 
-	Frama_C_make_unknown((char *)&request.body.create.limits, sizeof request.body.create.limits);
+	Frama_C_make_unknown((char *)&request.body.create.limits,
+	                     sizeof request.body.create.limits);
 	Frama_C_make_unknown((char *)&given, sizeof given);
 	life->idle_ms = number(0, UINT64_MAX);
 	life->wall_ms = number(0, UINT64_MAX);
@@ -146,8 +150,9 @@ static void ask(void)
 }
 
 /*
- * Everything in its place for a case in which `source` says at most so much of each number. Of the time to linger the others say either
- * that there is no bound, or any: the greatest number has a meaning of its own there.
+ * Everything in its place for a case in which `source` says at most so much of each number. Of the
+ * time to linger the others say either that there is no bound, or any: the greatest number has a
+ * meaning of its own there.
  */
 static void make(size_t source, const uint64_t most[POLICY_BOUNDS], bool is_unlimited)
 {
@@ -178,8 +183,10 @@ static void check_bounds(size_t source, const uint64_t most[POLICY_BOUNDS])
 {
 	for (size_t i = 0; i < POLICY_BOUNDS; i++) {
 		enum intersect_rule rule = intersect_rows[i].rule;
-		bool counts = source == THE_PROFILE ? rule == INTERSECT_ASKED || rule == INTERSECT_TIME
-		                                    : source == 0 || parts[source] == PART_CEILING || rule == INTERSECT_USER;
+		bool counts = source == THE_PROFILE
+		                      ? rule == INTERSECT_ASKED || rule == INTERSECT_TIME
+		                      : source == 0 || parts[source] == PART_CEILING ||
+		                                rule == INTERSECT_USER;
 
 		if (counts) {
 			//@ check bounded: decision.bounds[i].most <= most[i];
@@ -200,10 +207,13 @@ static void check_in_force(size_t source, const uint64_t most[POLICY_BOUNDS])
 	//@ check command_max: 1 <= decision.life.command_max_ms <= most[POLICY_KEY_COMMAND];
 	if (source != THE_PROFILE) {
 		//@ check io_read: 1 <= decision.limits.io_read_bytes <= most[POLICY_KEY_IO_READ];
-		//@ check io_write: 1 <= decision.limits.io_write_bytes <= most[POLICY_KEY_IO_WRITE];
+		//@ check io_write: 1 <= decision.limits.io_write_bytes <=
+		// most[POLICY_KEY_IO_WRITE];
 		//@ check linger: decision.life.linger_ms <= most[POLICY_KEY_LINGER];
-		//@ check user_memory: 1 <= decision.user_limits.memory_bytes <= most[POLICY_KEY_USER_MEMORY];
-		//@ check user_cpus: 1 <= decision.user_limits.cpu_millis <= most[POLICY_KEY_USER_CPUS];
+		//@ check user_memory: 1 <= decision.user_limits.memory_bytes <=
+		// most[POLICY_KEY_USER_MEMORY];
+		//@ check user_cpus: 1 <= decision.user_limits.cpu_millis <=
+		// most[POLICY_KEY_USER_CPUS];
 		//@ check user_pids: 1 <= decision.user_limits.pids <= most[POLICY_KEY_USER_PIDS];
 	}
 }
@@ -224,7 +234,8 @@ static void judge(size_t source, const uint64_t most[POLICY_BOUNDS], bool is_unl
 	check_in_force(source, most);
 }
 
-/* In the order of the rows, and the other way round: of two rows that were mistaken for each other, one would have too much. */
+/* In the order of the rows, and the other way round: of two rows that were mistaken for each other,
+ * one would have too much. */
 static void judge_all(uint64_t threshold, bool is_reversed)
 {
 	uint64_t most[POLICY_BOUNDS];

@@ -1,6 +1,6 @@
 /*
- * What stands in a proof for functions that fill in an error for people: they give back its code, and nothing looks at the rest. And for
- * what the compiler has and Frama-C 25 has not.
+ * What stands in a proof for functions that fill in an error for people: they give back its code,
+ * and nothing looks at the rest. And for what the compiler has and Frama-C 25 has not.
  */
 #pragma once
 
@@ -19,7 +19,8 @@ static inline int models_refuse(int code)
 	return code;
 }
 
-int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason, const char *format, ...)
+int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason,
+              const char *format, ...)
 {
 	(void)error, (void)reason, (void)format;
 	return models_refuse(code);

@@ -1,6 +1,7 @@
 /*
- * What reads numbers as people write them, by EVA: any text of up to TEXT_MAX bytes, which ends where its buffer does. Nothing behind it
- * is read, nothing is used that was not set, and no product or sum goes beyond 64 bits unnoticed.
+ * What reads numbers as people write them, by EVA: any text of up to TEXT_MAX bytes, which ends
+ * where its buffer does. Nothing behind it is read, nothing is used that was not set, and no
+ * product or sum goes beyond 64 bits unnoticed.
  */
 #include "tests/prove/models.h"
 
@@ -9,12 +10,15 @@
 #define TEXT_MAX 24 /* the greatest number has 20 digits */
 
 const char units_letters[UNITS_LETTERS + 1] = "KMGT";
-const struct units_time units_times[UNITS_TIMES] = {{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
+const struct units_time units_times[UNITS_TIMES] = {
+	{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
 
 static char text_buffer[TEXT_MAX + 1];
 
 /* What a reader says of any text of that many bytes. */
-#define JUDGE(read) (Frama_C_make_unknown(text_buffer, TEXT_MAX), check(read(text_buffer + TEXT_MAX - length, &number)))
+#define JUDGE(read)                                   \
+	(Frama_C_make_unknown(text_buffer, TEXT_MAX), \
+	 check(read(text_buffer + TEXT_MAX - length, &number)))
 
 static void check(int r)
 {

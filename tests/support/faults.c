@@ -1,9 +1,10 @@
 /*
  * The other reached_step(): what the crash tests' helper and init link instead of base/reached.c.
  *
- * Runs wherever set-up runs, as root and as init, in programs that only tests start. What is to happen stands in a file that the
- * test maps as well (YETT_TEST_FAULTS): every process forked from the helper sees it, whatever file system it has. init has it by
- * a descriptor, which the process that becomes it leaves open.
+ * Runs wherever set-up runs, as root and as init, in programs that only tests start. What is to
+ * happen stands in a file that the test maps as well (YETT_TEST_FAULTS): every process forked from
+ * the helper sees it, whatever file system it has. init has it by a descriptor, which the process
+ * that becomes it leaves open.
  */
 #include "base/reached.h"
 #include "base/fd.h"
@@ -37,10 +38,13 @@ static void __attribute__((constructor)) open_faults(void)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* The descriptor for init: opened while the host's files are in sight, left open when all others have been closed. */
+/* The descriptor for init: opened while the host's files are in sight, left open when all others
+ * have been closed. */
 static void hand_to_init(const char *name)
 {
-	int fd = strcmp(name, "leaver:leave") == 0 ? open(getenv("YETT_TEST_FAULTS"), O_RDWR | O_CLOEXEC) : -1;
+	int fd = strcmp(name, "leaver:leave") == 0
+	                 ? open(getenv("YETT_TEST_FAULTS"), O_RDWR | O_CLOEXEC)
+	                 : -1;
 
 	if (fd >= 0) {
 		(void)dup3(fd, INIT_FD, O_CLOEXEC);
@@ -59,8 +63,8 @@ static void record(const char *name)
 }
 
 /*
- * The pid that the test knows this process by. It is looked up at the first step that a process reaches, while /proc is
- * still the host's: in a pid namespace getpid(2) tells another.
+ * The pid that the test knows this process by. It is looked up at the first step that a process
+ * reaches, while /proc is still the host's: in a pid namespace getpid(2) tells another.
  */
 static pid_t outer_pid(void)
 {
@@ -78,8 +82,9 @@ static pid_t outer_pid(void)
 }
 
 /*
- * Until the test has done what it wants to. A stop signal would not do: PID 1 of a namespace cannot send itself one. Where no /proc tells
- * our pid outside, it is who holds a lock of the file: F_GETLK of fcntl_locking(2).
+ * Until the test has done what it wants to. A stop signal would not do: PID 1 of a namespace cannot
+ * send itself one. Where no /proc tells our pid outside, it is who holds a lock of the file:
+ * F_GETLK of fcntl_locking(2).
  */
 static void hold(void)
 {
@@ -105,7 +110,8 @@ int reached_step(const char *process, const char *step)
 	hand_to_init(name);
 	if (faults->is_recording)
 		record(name);
-	if (faults->action == ACTION_NONE || strcmp(name, faults->name) != 0 || atomic_fetch_sub(&faults->armed, 1) != 1)
+	if (faults->action == ACTION_NONE || strcmp(name, faults->name) != 0 ||
+	    atomic_fetch_sub(&faults->armed, 1) != 1)
 		return 0;
 	if (faults->action == ACTION_FAIL) {
 		atomic_store(&faults->reached, 1);

@@ -1,5 +1,6 @@
 /*
- * What is to happen at a named step of a program that links faults.c: memory that the program and the test have in common.
+ * What is to happen at a named step of a program that links faults.c: memory that the program and
+ * the test have in common.
  *
  * Tests in Python reach it by the functions of tests/hostile/layouts.c.
  */
@@ -17,7 +18,8 @@ struct faults {
 	char name[FAULTS_NAME_SIZE]; /* "process:step" */
 	uint32_t action;             /* enum fault_action */
 	int32_t error;
-	atomic_uint armed, reached, go; /* armed: 1 is the next time it is reached; reached: 1 at the step, 2 past it */
+	atomic_uint armed, reached,
+		go; /* armed: 1 is the next time it is reached; reached: 1 at the step, 2 past it */
 	int32_t pid;
 	uint32_t is_recording;
 	atomic_uint log_count;

@@ -1,8 +1,10 @@
 /*
- * The other reached_step(): of a program that ends, or fails, at one of its steps, which have no names but numbers.
+ * The other reached_step(): of a program that ends, or fails, at one of its steps, which have no
+ * names but numbers.
  *
- * YETT_TEST_STEP is the number, from 1 on; YETT_TEST_ERROR, if it is there, the errno that it fails with. An end here is one by SIGKILL as
- * far as files are concerned: nothing is written or closed in an orderly way.
+ * YETT_TEST_STEP is the number, from 1 on; YETT_TEST_ERROR, if it is there, the errno that it fails
+ * with. An end here is one by SIGKILL as far as files are concerned: nothing is written or closed
+ * in an orderly way.
  */
 #include "base/reached.h"
 

@@ -103,13 +103,15 @@ void prepare(void)
 
 static void make_cgroup(struct sandbox *sandbox)
 {
-	static const char *const own[] = {"", "/cgroup.procs", "/cgroup.threads", "/cgroup.subtree_control"};
+	static const char *const own[] = {"", "/cgroup.procs", "/cgroup.threads",
+	                                  "/cgroup.subtree_control"};
 	static unsigned serial;
-	const char *place = getenv("YETT_TEST_PLACE"); /* no other run has it: places.py; process ids may be those of another namespace */
+	const char *place = getenv("YETT_TEST_PLACE"); /* no other run has it: places.py; process
+	                                                  ids may be those of another namespace */
 	char path[256];
 
-	snprintf(sandbox->cgroup, sizeof sandbox->cgroup, "%s/yett-test-%s-init-%d-%u", cgroup_root, place ? place : "alone", getpid(),
-	         serial++);
+	snprintf(sandbox->cgroup, sizeof sandbox->cgroup, "%s/yett-test-%s-init-%d-%u", cgroup_root,
+	         place ? place : "alone", getpid(), serial++);
 	assert_return_code(mkdir(sandbox->cgroup, 0755), errno);
 	snprintf(path, sizeof path, "%s/init", sandbox->cgroup);
 	assert_return_code(mkdir(path, 0755), errno);
@@ -122,8 +124,9 @@ static void make_cgroup(struct sandbox *sandbox)
 static void set_capabilities(uint64_t own, uint64_t inheritable)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{(uint32_t)own, (uint32_t)own, (uint32_t)inheritable},
-	                                         {(uint32_t)(own >> 32), (uint32_t)(own >> 32), (uint32_t)(inheritable >> 32)}};
+	struct __user_cap_data_struct data[2] = {
+		{(uint32_t)own, (uint32_t)own, (uint32_t)inheritable},
+		{(uint32_t)(own >> 32), (uint32_t)(own >> 32), (uint32_t)(inheritable >> 32)}};
 
 	if (syscall(SYS_capset, &header, data) < 0)
 		_exit(101);
@@ -135,8 +138,8 @@ static void keep_capabilities(uint64_t set)
 	set_capabilities((1ULL << (CAP_LAST_CAP + 1)) - 1, set);
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
 		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(INIT_ID, INIT_ID, INIT_ID) < 0 ||
-	    setresuid(INIT_ID, INIT_ID, INIT_ID) < 0)
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
+	    setresgid(INIT_ID, INIT_ID, INIT_ID) < 0 || setresuid(INIT_ID, INIT_ID, INIT_ID) < 0)
 		_exit(103);
 	set_capabilities(set, set);
 	for (unsigned cap = 0; cap <= CAP_LAST_CAP; cap++)
@@ -174,7 +177,8 @@ static int high(int fd)
 }
 
 /* Descriptors far above the fixed numbers, so that moving one never overwrites another. */
-static void collect_fds(const struct sandbox *sandbox, int control, int channel, int fds[INIT_FD_END + 1])
+static void collect_fds(const struct sandbox *sandbox, int control, int channel,
+                        int fds[INIT_FD_END + 1])
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -215,7 +219,8 @@ static void map_ids(pid_t pid)
 
 static void spawn_init(struct sandbox *sandbox, const int fds[INIT_FD_END + 1])
 {
-	struct clone_args arguments = {.flags = CLONE_NEWUSER | CLONE_NEWPID, .exit_signal = SIGCHLD};
+	struct clone_args arguments = {.flags = CLONE_NEWUSER | CLONE_NEWPID,
+	                               .exit_signal = SIGCHLD};
 	char path[256];
 	int go[2], leaf = -1;
 
@@ -237,7 +242,8 @@ static void spawn_init(struct sandbox *sandbox, const int fds[INIT_FD_END + 1])
 	fd_close(leaf);
 }
 
-/* Starts init with the prepared configuration, cut to `length` bytes if that is not 0; reads its report. */
+/* Starts init with the prepared configuration, cut to `length` bytes if that is not 0; reads its
+ * report. */
 struct sandbox *start_cut(size_t length)
 {
 	struct sandbox *sandbox = calloc(1, sizeof *sandbox);
@@ -247,7 +253,8 @@ struct sandbox *start_cut(size_t length)
 	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel), errno);
 	if (with_cgroup)
 		make_cgroup(sandbox);
-	/* Behind all variables. Nothing is mounted for these sandboxes: their root is the host's, and they may use it. */
+	/* Behind all variables. Nothing is mounted for these sandboxes: their root is the host's,
+	 * and they may use it. */
 	if (config.paths_count == 0)
 		add_path(INIT_PATH_WRITE, "/");
 	collect_fds(sandbox, control[1], channel[1], fds);
@@ -261,7 +268,8 @@ struct sandbox *start_cut(size_t length)
 	if (length == 0)
 		length = offsetof(struct init_config, data) + config.data_used;
 	assert_int_equal(send(sandbox->control, &config, length, 0), length);
-	assert_int_equal(recv(sandbox->control, &sandbox->report, sizeof sandbox->report, 0), sizeof sandbox->report);
+	assert_int_equal(recv(sandbox->control, &sandbox->report, sizeof sandbox->report, 0),
+	                 sizeof sandbox->report);
 	return sandbox;
 }
 
@@ -289,7 +297,8 @@ bool ended(const struct sandbox *sandbox)
 	return poll(&fd, 1, waiting_deadline_ms()) == 1;
 }
 
-/* As the supervisor does: with init, everything in the leaves ended; some leaves are kept for further commands. */
+/* As the supervisor does: with init, everything in the leaves ended; some leaves are kept for
+ * further commands. */
 static void remove_cgroup(const char *path)
 {
 	char leaf[512];
@@ -306,7 +315,8 @@ static void remove_cgroup(const char *path)
 		leaves++;
 	}
 	closedir(dir);
-	assert_in_range(leaves, 1, 6); /* its own, four that are kept, and that of the child that is ready */
+	assert_in_range(leaves, 1,
+	                6); /* its own, four that are kept, and that of the child that is ready */
 	assert_return_code(rmdir(path), errno);
 }
 
@@ -327,14 +337,17 @@ void finish(struct sandbox *sandbox)
 
 int more_memory = -1;
 
-uint64_t send_exec(struct sandbox *sandbox, char *const *argv, const int fds[3], uint64_t timeout_ms)
+uint64_t send_exec(struct sandbox *sandbox, char *const *argv, const int fds[3],
+                   uint64_t timeout_ms)
 {
 	struct message_exec *exec = &message.body.exec;
 	int sent[4];
 	size_t n = 0;
 
 	for (exec->argv_count = 0; argv[exec->argv_count]; exec->argv_count++)
-		assert_int_equal(message_add_text(&message, argv[exec->argv_count], &exec->argv[exec->argv_count]), 0);
+		assert_int_equal(message_add_text(&message, argv[exec->argv_count],
+		                                  &exec->argv[exec->argv_count]),
+		                 0);
 	for (int i = 0; i < 3; i++) {
 		if (fds && fds[i] >= 0)
 			exec->stdio[i] = STDIO_FD;
@@ -346,7 +359,8 @@ uint64_t send_exec(struct sandbox *sandbox, char *const *argv, const int fds[3],
 	exec->timeout_ms = timeout_ms;
 	terminals_due += exec->terminal;
 	message.kind = MESSAGE_EXEC;
-	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, sent, n, 0), 0);
+	assert_int_equal(
+		frame_send_message(sandbox->channel, &message, ++sandbox->sequence, sent, n, 0), 0);
 	return sandbox->sequence;
 }
 
@@ -402,7 +416,8 @@ uint64_t query(struct sandbox *sandbox, enum query_action action, uint64_t comma
 {
 	message.kind = MESSAGE_QUERY;
 	message.body.query = (struct message_query){.action = action, .command = command};
-	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
+	assert_int_equal(
+		frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
 	return sandbox->sequence;
 }
 
@@ -425,8 +440,12 @@ uint32_t receive(struct sandbox *sandbox, uint64_t *ret_sequence)
 	if (poll(&fd, 1, waiting_deadline_ms()) != 1)
 		fail_msg("init says nothing");
 	assert_int_equal(frame_receive(sandbox->channel, &frame, 0), 1);
-	assert_int_equal(envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
-	assert_in_range(frame.fd_count, 0, envelope.kind == MESSAGE_COMMANDS ? 2 : envelope.kind == MESSAGE_STARTED && terminals_due > 0);
+	assert_int_equal(
+		envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
+	assert_in_range(frame.fd_count, 0,
+	                envelope.kind == MESSAGE_COMMANDS
+	                        ? 2
+	                        : envelope.kind == MESSAGE_STARTED && terminals_due > 0);
 	if (envelope.kind == MESSAGE_COMMANDS) {
 		for (outputs_count = 0; outputs_count < frame.fd_count; outputs_count++)
 			outputs[outputs_count] = steal_fd(&frame.fds[outputs_count]);
@@ -435,7 +454,9 @@ uint32_t receive(struct sandbox *sandbox, uint64_t *ret_sequence)
 		fd_close(last_terminal);
 		last_terminal = steal_fd(&frame.fds[0]);
 	}
-	assert_int_equal(message_decode(envelope.kind, frame.bytes + ENVELOPE_HEADER_SIZE, envelope.body_length, &message, &error), 0);
+	assert_int_equal(message_decode(envelope.kind, frame.bytes + ENVELOPE_HEADER_SIZE,
+	                                envelope.body_length, &message, &error),
+	                 0);
 	*ret_sequence = envelope.sequence;
 	return envelope.kind;
 }
@@ -446,7 +467,8 @@ void expect(struct sandbox *sandbox, uint32_t kind, uint64_t sequence)
 	uint32_t got = receive(sandbox, &got_sequence);
 
 	if (got == MESSAGE_ERROR && kind != MESSAGE_ERROR)
-		fail_msg("%s (%s)", message_text(&message, message.body.error.message), message_text(&message, message.body.error.detail));
+		fail_msg("%s (%s)", message_text(&message, message.body.error.message),
+		         message_text(&message, message.body.error.detail));
 	assert_int_equal(got, kind);
 	assert_int_equal(got_sequence, sequence);
 }
@@ -466,7 +488,8 @@ void expect_status(struct sandbox *sandbox, uint64_t sequence, unsigned status)
 	assert_int_equal(exited->status, status);
 }
 
-void expect_error(struct sandbox *sandbox, uint64_t sequence, enum yett_code code, enum yett_reason reason)
+void expect_error(struct sandbox *sandbox, uint64_t sequence, enum yett_code code,
+                  enum yett_reason reason)
 {
 	expect(sandbox, MESSAGE_ERROR, sequence);
 	assert_int_equal(message.body.error.code, code);
@@ -479,8 +502,9 @@ void expect_serving(struct sandbox *sandbox)
 }
 
 /*
- * From the second command on: of one that is seen to run for longer than MAIN_PREPARE_US, the next one's child is forked in the turn that
- * tells of the end, at the latest; and the question is answered in a later one.
+ * From the second command on: of one that is seen to run for longer than MAIN_PREPARE_US, the next
+ * one's child is forked in the turn that tells of the end, at the latest; and the question is
+ * answered in a later one.
  */
 static void rest(struct sandbox *sandbox)
 {
@@ -587,7 +611,9 @@ static void load_program(const char *path)
 	while ((n = read(fd, buffer, sizeof buffer)) > 0)
 		assert_int_equal(write(init_program, buffer, (size_t)n), n);
 	close(fd);
-	assert_return_code(fcntl(init_program, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), errno);
+	assert_return_code(fcntl(init_program, F_ADD_SEALS,
+	                         F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL),
+	                   errno);
 }
 
 static void find_cgroup_root(void)
@@ -605,8 +631,9 @@ static int set_up(void)
 	struct yett_error error;
 
 	for (int i = 0; i < 2; i++)
-		if (seccomp_compile(&(struct seccomp_spec){0}, i == 0 ? SECCOMP_INIT : SECCOMP_COMMAND, &filters[i], &filter_counts[i],
-		                    &error) != 0)
+		if (seccomp_compile(&(struct seccomp_spec){0},
+		                    i == 0 ? SECCOMP_INIT : SECCOMP_COMMAND, &filters[i],
+		                    &filter_counts[i], &error) != 0)
 			return -1;
 	load_program(getenv("YETT_INIT"));
 	find_cgroup_root();

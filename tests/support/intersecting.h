@@ -1,6 +1,7 @@
 /*
- * Cases for intersect(): policies, profiles and requests of few small numbers, so that ties and equal bounds are common, each made of
- * bytes; what must come of each, worked out plainly and without a table; and what must hold between two that differ a little.
+ * Cases for intersect(): policies, profiles and requests of few small numbers, so that ties and
+ * equal bounds are common, each made of bytes; what must come of each, worked out plainly and
+ * without a table; and what must hold between two that differ a little.
  *
  * The test of the unit draws the bytes, and the fuzz target is given them.
  */
@@ -52,10 +53,13 @@ static inline uint64_t intersecting_number(struct intersecting_bytes *bytes)
 /* All that a grant says in numbers, one after the other: 17 of them. */
 static inline void intersecting_fill(struct policy_grant *grant, struct intersecting_bytes *bytes)
 {
-	uint64_t *const numbers[] = {&grant->limits_max.memory_bytes,  &grant->limits_max.cpu_millis,    &grant->limits_max.pids,
-	                             &grant->limits_max.files,         &grant->limits_max.file_bytes,    &grant->limits_max.core_bytes,
-	                             &grant->command_max_ms,           &grant->user_limits.cpu_millis,   &grant->user_limits.pids,
-	                             &grant->user_limits.memory_bytes, &grant->limits_max.io_read_bytes, &grant->limits_max.io_write_bytes};
+	uint64_t *const numbers[] = {
+		&grant->limits_max.memory_bytes,  &grant->limits_max.cpu_millis,
+		&grant->limits_max.pids,          &grant->limits_max.files,
+		&grant->limits_max.file_bytes,    &grant->limits_max.core_bytes,
+		&grant->command_max_ms,           &grant->user_limits.cpu_millis,
+		&grant->user_limits.pids,         &grant->user_limits.memory_bytes,
+		&grant->limits_max.io_read_bytes, &grant->limits_max.io_write_bytes};
 	unsigned linger = intersecting_take(bytes, 8);
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
@@ -91,9 +95,11 @@ static inline void intersecting_add_grant(struct intersecting *c, struct interse
 static inline void intersecting_make(struct intersecting *c, struct intersecting_bytes bytes)
 {
 	struct plan_limits *own = &c->profile.limits;
-	uint64_t *const own_limits[] = {&own->memory_bytes, &own->cpu_millis, &own->pids, &own->files, &own->file_bytes, &own->stack_bytes};
-	uint64_t *const asked[] = {&c->asked.memory_bytes, &c->asked.cpu_millis, &c->asked.pids,
-	                           &c->asked.files,        &c->asked.file_bytes, &c->asked.core_bytes};
+	uint64_t *const own_limits[] = {&own->memory_bytes, &own->cpu_millis, &own->pids,
+	                                &own->files,        &own->file_bytes, &own->stack_bytes};
+	uint64_t *const asked[] = {&c->asked.memory_bytes, &c->asked.cpu_millis,
+	                           &c->asked.pids,         &c->asked.files,
+	                           &c->asked.file_bytes,   &c->asked.core_bytes};
 	unsigned count = 1 + intersecting_take(&bytes, INTERSECTING_GRANTS), asks;
 
 	*c = (struct intersecting){.policy.grants = c->grants, .profile.name = c->names[0]};
@@ -132,8 +138,10 @@ static inline void intersecting_copy(struct intersecting *to, const struct inter
 	}
 }
 
-/* Decides. What the decision points to of the request is the same in all: it is read before the next one. */
-static inline int intersecting_decide(struct intersecting *c, struct decision *ret_decision, struct yett_error *error)
+/* Decides. What the decision points to of the request is the same in all: it is read before the
+ * next one. */
+static inline int intersecting_decide(struct intersecting *c, struct decision *ret_decision,
+                                      struct yett_error *error)
 {
 	static struct message request;
 	static struct verified verified;
@@ -146,19 +154,23 @@ static inline int intersecting_decide(struct intersecting *c, struct decision *r
 	request.body.create.life = c->life;
 	verified.peer = &c->peer;
 	verified.request = &request;
-	*ret_decision = (struct decision){.verified = &verified, .profile = &c->profile, .grant = &c->grants[0]};
+	*ret_decision = (struct decision){
+		.verified = &verified, .profile = &c->profile, .grant = &c->grants[0]};
 	r = intersect(&c->policy, &c->given, ret_decision, error);
 	free(c->policy.namings);
 	c->policy.namings = NULL;
 	return r;
 }
 
-/* --- the same, plainly: unlimited is UINT64_MAX here ---------------------------------------------------------------------------------- */
+/* --- the same, plainly: unlimited is UINT64_MAX here ------------------------------------------ */
 
-static inline bool intersecting_is_for(const struct intersecting *c, const struct policy_grant *grant)
+static inline bool intersecting_is_for(const struct intersecting *c,
+                                       const struct policy_grant *grant)
 {
 	return grant->everyone || (grant->uids_count && grant->uids[0] == c->peer.uid) ||
-	       (grant->gids_count && (grant->gids[0] == c->peer.gid || (c->peer.groups_count && grant->gids[0] == c->peer.groups[0])));
+	       (grant->gids_count &&
+	        (grant->gids[0] == c->peer.gid ||
+	         (c->peer.groups_count && grant->gids[0] == c->peer.groups[0])));
 }
 
 static inline uint64_t intersecting_plain(uint64_t value)
@@ -209,7 +221,8 @@ static inline uint64_t intersecting_says(const struct policy_grant *g, unsigned 
 static inline uint64_t intersecting_own(const struct intersecting *c, unsigned key)
 {
 	const struct plan_limits *own = &c->profile.limits;
-	const uint64_t values[] = {own->memory_bytes, own->cpu_millis, own->pids, own->files, own->file_bytes, own->core_bytes};
+	const uint64_t values[] = {own->memory_bytes, own->cpu_millis, own->pids,
+	                           own->files,        own->file_bytes, own->core_bytes};
 
 	return intersecting_plain(values[key]);
 }
@@ -229,12 +242,14 @@ static inline uint64_t intersecting_most(const struct intersecting *c, unsigned 
 
 	for (size_t i = 0; i < c->policy.grants_count; i++) {
 		const struct policy_grant *g = &c->grants[i];
-		bool has_say = g->is_ceiling || i == 0 || key == POLICY_KEY_SANDBOXES || key >= POLICY_KEY_USER_MEMORY;
+		bool has_say = g->is_ceiling || i == 0 || key == POLICY_KEY_SANDBOXES ||
+		               key >= POLICY_KEY_USER_MEMORY;
 
 		if (has_say && intersecting_is_for(c, g) && intersecting_says(g, key) < most)
 			most = intersecting_says(g, key);
 	}
-	if (key < POLICY_LIMITS && intersecting_says(&c->grants[0], key) == UINT64_MAX && intersecting_own(c, key) < most)
+	if (key < POLICY_LIMITS && intersecting_says(&c->grants[0], key) == UINT64_MAX &&
+	    intersecting_own(c, key) < most)
 		most = intersecting_own(c, key);
 	if (key == POLICY_KEY_COMMAND && intersecting_plain(c->profile.command_max_ms) < most)
 		most = c->profile.command_max_ms;
@@ -247,7 +262,8 @@ static inline int intersecting_refusal(const struct intersecting *c)
 	uint64_t wanted = c->life.cleanup_ms;
 
 	for (unsigned key = 0; key < POLICY_LIMITS; key++) {
-		if (key == POLICY_LIMIT_FILES && c->given.files && intersecting_asked(c, key) > c->given.files)
+		if (key == POLICY_LIMIT_FILES && c->given.files &&
+		    intersecting_asked(c, key) > c->given.files)
 			return POLICY_KEYS;
 		if (intersecting_asked(c, key) > intersecting_most(c, key))
 			return (int)key;
@@ -255,7 +271,8 @@ static inline int intersecting_refusal(const struct intersecting *c)
 	if (c->life.linger && c->life.idle_ms > wanted)
 		wanted = c->life.idle_ms;
 	if ((c->life.linger || c->life.cleanup_ms) &&
-	    (intersecting_most(c, POLICY_KEY_LINGER) == 0 || wanted > intersecting_most(c, POLICY_KEY_LINGER)))
+	    (intersecting_most(c, POLICY_KEY_LINGER) == 0 ||
+	     wanted > intersecting_most(c, POLICY_KEY_LINGER)))
 		return POLICY_KEY_LINGER;
 	return -1;
 }
@@ -282,33 +299,39 @@ static inline uint64_t intersecting_unlimited(unsigned key, uint64_t value)
 
 static inline uint64_t intersecting_in_force(const struct decision *d, unsigned key)
 {
-	const uint64_t values[] = {d->limits.memory_bytes, d->limits.cpu_millis, d->limits.pids,
-	                           d->limits.files,        d->limits.file_bytes, d->limits.core_bytes};
+	const uint64_t values[] = {d->limits.memory_bytes, d->limits.cpu_millis,
+	                           d->limits.pids,         d->limits.files,
+	                           d->limits.file_bytes,   d->limits.core_bytes};
 
 	return intersecting_plain(values[key]);
 }
 
 /* Who is named is for the peer, and says no more than what is in force. */
-static inline bool intersecting_is_by(const struct intersecting *c, const struct decision *d, unsigned key)
+static inline bool intersecting_is_by(const struct intersecting *c, const struct decision *d,
+                                      unsigned key)
 {
 	const struct policy_grant *by = d->bounds[key].by;
 
 	return !by || (intersecting_is_for(c, by) &&
-	               (by->is_ceiling || by == c->grants || key == POLICY_KEY_SANDBOXES || key >= POLICY_KEY_USER_MEMORY) &&
+	               (by->is_ceiling || by == c->grants || key == POLICY_KEY_SANDBOXES ||
+	                key >= POLICY_KEY_USER_MEMORY) &&
 	               intersecting_says(by, key) == intersecting_most(c, key));
 }
 
 /* Nobody is only named where nothing bounds it, or the profile does. */
-static inline bool intersecting_is_nobody(const struct intersecting *c, const struct decision *d, unsigned key)
+static inline bool intersecting_is_nobody(const struct intersecting *c, const struct decision *d,
+                                          unsigned key)
 {
-	uint64_t own = key < POLICY_LIMITS ? intersecting_own(c, key) : UINT64_MAX, most = intersecting_most(c, key);
+	uint64_t own = key < POLICY_LIMITS ? intersecting_own(c, key) : UINT64_MAX,
+		 most = intersecting_most(c, key);
 
 	own = key == POLICY_KEY_COMMAND ? intersecting_plain(c->profile.command_max_ms) : own;
 	return d->bounds[key].by || most == UINT64_MAX || most == own;
 }
 
 /* The refusal is by the key, and by the one who says the least. */
-static inline bool intersecting_is_refused_by(const struct intersecting *c, const struct decision *d, int key,
+static inline bool intersecting_is_refused_by(const struct intersecting *c,
+                                              const struct decision *d, int key,
                                               const struct yett_error *error)
 {
 	static const char *const words[] = {"max_memory",    "max_cpus", "max_pids", "max_files",
@@ -322,14 +345,17 @@ static inline bool intersecting_is_refused_by(const struct intersecting *c, cons
 	if (!by && key == POLICY_LIMIT_CORE && intersecting_most(c, key) == PLAN_CORE_NONE)
 		by = c->grants;
 	if (by)
-		(void)snprintf(rule, sizeof rule, "%s of %s '%s'", words[key], by->is_ceiling ? "ceiling" : "grant", by->name);
+		(void)snprintf(rule, sizeof rule, "%s of %s '%s'", words[key],
+		               by->is_ceiling ? "ceiling" : "grant", by->name);
 	else
-		(void)snprintf(rule, sizeof rule, "%s of profile '%s'", words[key] + strlen("max_"), c->profile.name);
+		(void)snprintf(rule, sizeof rule, "%s of profile '%s'", words[key] + strlen("max_"),
+		               c->profile.name);
 	return error->code == YETT_E_PERMISSION_DENIED && strcmp(error->rule, rule) == 0;
 }
 
 /* NULL: the decision is what it must be; else what is not. */
-static inline const char *intersecting_compare(const struct intersecting *c, int r, const struct decision *d,
+static inline const char *intersecting_compare(const struct intersecting *c, int r,
+                                               const struct decision *d,
                                                const struct yett_error *error)
 {
 	int refusal = intersecting_refusal(c);
@@ -347,28 +373,36 @@ static inline const char *intersecting_compare(const struct intersecting *c, int
 	for (unsigned key = 0; key < POLICY_LIMITS; key++)
 		if (intersecting_in_force(d, key) != intersecting_value(c, key))
 			return "a limit in force";
-	if (intersecting_plain(d->life.command_max_ms) != intersecting_most(c, POLICY_KEY_COMMAND) ||
+	if (intersecting_plain(d->life.command_max_ms) !=
+	            intersecting_most(c, POLICY_KEY_COMMAND) ||
 	    intersecting_plain(d->life.command_ms) !=
-	            intersecting_least(intersecting_plain(c->profile.command_ms), intersecting_most(c, POLICY_KEY_COMMAND)))
+	            intersecting_least(intersecting_plain(c->profile.command_ms),
+	                               intersecting_most(c, POLICY_KEY_COMMAND)))
 		return "the time of a command";
-	if (c->life.linger && intersecting_plain(d->life.linger_ms) != intersecting_most(c, POLICY_KEY_LINGER))
+	if (c->life.linger &&
+	    intersecting_plain(d->life.linger_ms) != intersecting_most(c, POLICY_KEY_LINGER))
 		return "how long it may linger";
-	if (d->limits.stack_bytes != (c->profile.limits.stack_bytes == 0 ? 0
-	                                                                 : intersecting_least(c->profile.limits.stack_bytes,
-	                                                                                      intersecting_plain(c->given.stack_bytes))))
+	if (d->limits.stack_bytes !=
+	    (c->profile.limits.stack_bytes == 0
+	             ? 0
+	             : intersecting_least(c->profile.limits.stack_bytes,
+	                                  intersecting_plain(c->given.stack_bytes))))
 		return "a limit that nobody asks for";
-	if (intersecting_plain(d->limits.io_read_bytes) != intersecting_most(c, POLICY_KEY_IO_READ) ||
-	    intersecting_plain(d->limits.io_write_bytes) != intersecting_most(c, POLICY_KEY_IO_WRITE))
+	if (intersecting_plain(d->limits.io_read_bytes) !=
+	            intersecting_most(c, POLICY_KEY_IO_READ) ||
+	    intersecting_plain(d->limits.io_write_bytes) !=
+	            intersecting_most(c, POLICY_KEY_IO_WRITE))
 		return "the rate of a disk";
-	if (intersecting_plain(d->user_limits.memory_bytes) != intersecting_most(c, POLICY_KEY_USER_MEMORY) ||
-	    intersecting_plain(d->user_limits.cpu_millis) != intersecting_most(c, POLICY_KEY_USER_CPUS) ||
+	if (intersecting_plain(d->user_limits.memory_bytes) !=
+	            intersecting_most(c, POLICY_KEY_USER_MEMORY) ||
+	    intersecting_plain(d->user_limits.cpu_millis) !=
+	            intersecting_most(c, POLICY_KEY_USER_CPUS) ||
 	    intersecting_plain(d->user_limits.pids) != intersecting_most(c, POLICY_KEY_USER_PIDS))
 		return "what all sandboxes have together";
 	return NULL;
 }
 
-/* --- a little less ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- a little less ---------------------------------------------------------------------------- */
 
 /* Lowers a number that is written, to one that is: whether it could. */
 static inline bool intersecting_lower(uint64_t *number)
@@ -379,20 +413,26 @@ static inline bool intersecting_lower(uint64_t *number)
 	return can;
 }
 
-/* Makes the case a narrower one in one place: in a ceiling, by a further ceiling, in the request, or in what else bounds it. */
+/* Makes the case a narrower one in one place: in a ceiling, by a further ceiling, in the request,
+ * or in what else bounds it. */
 static inline void intersecting_narrow(struct intersecting *c, struct intersecting_bytes bytes)
 {
-	size_t index = intersecting_take(&bytes, (unsigned)c->policy.grants_count), what = intersecting_take(&bytes, 5);
+	size_t index = intersecting_take(&bytes, (unsigned)c->policy.grants_count),
+	       what = intersecting_take(&bytes, 5);
 	struct policy_grant *grant = &c->grants[index];
-	uint64_t *const numbers[] = {&grant->limits_max.memory_bytes,  &grant->limits_max.files, &grant->command_max_ms,
-	                             &grant->user_limits.memory_bytes, &c->profile.limits.pids,  &c->profile.limits.files,
-	                             &c->asked.memory_bytes,           &c->asked.files,          &c->profile.command_max_ms};
+	uint64_t *const numbers[] = {
+		&grant->limits_max.memory_bytes, &grant->limits_max.files,
+		&grant->command_max_ms,          &grant->user_limits.memory_bytes,
+		&c->profile.limits.pids,         &c->profile.limits.files,
+		&c->asked.memory_bytes,          &c->asked.files,
+		&c->profile.command_max_ms};
 
 	if (what == 0 && c->policy.grants_count < INTERSECTING_GRANTS) {
 		intersecting_add_grant(c, &bytes);
 		c->grants[c->policy.grants_count - 1].is_ceiling = true;
 	} else if (what == 1 && grant->is_ceiling) {
-		uint64_t *const unset[] = {&grant->limits_max.memory_bytes, &grant->limits_max.files, &grant->command_max_ms,
+		uint64_t *const unset[] = {&grant->limits_max.memory_bytes,
+		                           &grant->limits_max.files, &grant->command_max_ms,
 		                           &grant->user_limits.pids};
 		uint64_t *into = unset[intersecting_take(&bytes, ARRAY_SIZE(unset))];
 
@@ -404,16 +444,21 @@ static inline void intersecting_narrow(struct intersecting *c, struct intersecti
 	}
 }
 
-/* NULL: nothing is more than it was; else what is. Of two decisions about a case and a narrower one. */
-static inline const char *intersecting_widened(int r, const struct decision *before, int narrow_r, const struct decision *narrow)
+/* NULL: nothing is more than it was; else what is. Of two decisions about a case and a narrower
+ * one. */
+static inline const char *intersecting_widened(int r, const struct decision *before, int narrow_r,
+                                               const struct decision *narrow)
 {
 	for (unsigned key = 0; key < POLICY_BOUNDS; key++)
-		if (intersecting_unlimited(key, narrow->bounds[key].most) > intersecting_unlimited(key, before->bounds[key].most))
+		if (intersecting_unlimited(key, narrow->bounds[key].most) >
+		    intersecting_unlimited(key, before->bounds[key].most))
 			return "the most of a number grew";
 	for (unsigned key = 0; r == 0 && narrow_r == 0 && key < POLICY_LIMITS; key++)
 		if (intersecting_in_force(narrow, key) > intersecting_in_force(before, key))
 			return "a limit in force grew";
-	if (r == 0 && narrow_r == 0 && intersecting_plain(narrow->life.command_ms) > intersecting_plain(before->life.command_ms))
+	if (r == 0 && narrow_r == 0 &&
+	    intersecting_plain(narrow->life.command_ms) >
+	            intersecting_plain(before->life.command_ms))
 		return "the time of a command grew";
 	return NULL;
 }

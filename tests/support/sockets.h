@@ -16,12 +16,14 @@ static inline int sockets_reaching_open(size_t i)
 		int family, type;
 		enum { ALONE, LISTENING, CONNECTED, PAIR } state;
 	} kinds[SOCKETS_REACHING] = {
-		{AF_INET, SOCK_STREAM, ALONE},  {AF_INET, SOCK_STREAM, LISTENING}, {AF_INET, SOCK_STREAM, CONNECTED},
-		{AF_INET6, SOCK_STREAM, ALONE}, {AF_INET, SOCK_DGRAM, ALONE},      {AF_INET, SOCK_DGRAM, CONNECTED},
-		{AF_UNIX, SOCK_STREAM, ALONE},  {AF_UNIX, SOCK_STREAM, LISTENING}, {AF_UNIX, SOCK_DGRAM, PAIR},
-		{AF_NETLINK, SOCK_RAW, ALONE},
+		{AF_INET, SOCK_STREAM, ALONE},     {AF_INET, SOCK_STREAM, LISTENING},
+		{AF_INET, SOCK_STREAM, CONNECTED}, {AF_INET6, SOCK_STREAM, ALONE},
+		{AF_INET, SOCK_DGRAM, ALONE},      {AF_INET, SOCK_DGRAM, CONNECTED},
+		{AF_UNIX, SOCK_STREAM, ALONE},     {AF_UNIX, SOCK_STREAM, LISTENING},
+		{AF_UNIX, SOCK_DGRAM, PAIR},       {AF_NETLINK, SOCK_RAW, ALONE},
 	};
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct sockaddr_storage own = {.ss_family = (sa_family_t)kinds[i].family};
 	socklen_t length = kinds[i].family == AF_UNIX ? sizeof(sa_family_t) : sizeof address;
 	int fd = socket(kinds[i].family, kinds[i].type, 0), pair[2], r = 0, listener;
@@ -38,13 +40,17 @@ static inline int sockets_reaching_open(size_t i)
 	} else if (kinds[i].state == CONNECTED) {
 		listener = socket(kinds[i].family, kinds[i].type, 0);
 		length = sizeof address;
-		r = bind(listener, (struct sockaddr *)&address, length) < 0 || (kinds[i].type == SOCK_STREAM && listen(listener, 1) < 0) ||
-		    getsockname(listener, (struct sockaddr *)&address, &length) < 0 || connect(fd, (struct sockaddr *)&address, length) < 0;
+		r = bind(listener, (struct sockaddr *)&address, length) < 0 ||
+		    (kinds[i].type == SOCK_STREAM && listen(listener, 1) < 0) ||
+		    getsockname(listener, (struct sockaddr *)&address, &length) < 0 ||
+		    connect(fd, (struct sockaddr *)&address, length) < 0;
 		if (kinds[i].type == SOCK_STREAM)
-			r = r || accept(listener, NULL, NULL) < 0; /* which stays open: a connection that was reset has no peer */
+			r = r || accept(listener, NULL, NULL) < 0; /* which stays open: a connection
+			                                              that was reset has no peer */
 		(void)close(listener);
 	}
 	assert(r == 0);
-	assert((getpeername(fd, (struct sockaddr *)&own, &length) == 0) == (kinds[i].state >= CONNECTED || kinds[i].family == AF_NETLINK));
+	assert((getpeername(fd, (struct sockaddr *)&own, &length) == 0) ==
+	       (kinds[i].state >= CONNECTED || kinds[i].family == AF_NETLINK));
 	return fd;
 }

@@ -1,6 +1,6 @@
 /*
- * How long a test in C waits for an event: as long as the runner of the tests found by measuring the machine (waiting.py), and a
- * minute where nobody measured.
+ * How long a test in C waits for an event: as long as the runner of the tests found by measuring
+ * the machine (waiting.py), and a minute where nobody measured.
  */
 #pragma once
 

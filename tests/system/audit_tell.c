@@ -1,9 +1,10 @@
 /*
- * Tells yett-audit, as root's processes do. Arguments: the socket; then nothing, and each line of standard input is a record, answered for
- * on standard output by an errno; or CLIENTS and COUNT, and so many tell of so many sandboxes each, at once.
+ * Tells yett-audit, as root's processes do. Arguments: the socket; then nothing, and each line of
+ * standard input is a record, answered for on standard output by an errno; or CLIENTS and COUNT,
+ * and so many tell of so many sandboxes each, at once.
  *
- * A line: KIND, and NAME=VALUE for what is not empty (names below); "times=N" tells the same N times and prints only how often which answer
- * came; "nowait=1" does not wait for the answer.
+ * A line: KIND, and NAME=VALUE for what is not empty (names below); "times=N" tells the same N
+ * times and prints only how often which answer came; "nowait=1" does not wait for the answer.
  */
 #include "base/clock_us.h"
 #include "base/net_list.h"
@@ -22,8 +23,9 @@
 
 #define ARENA 2048
 
-static const char *const kinds[] = {[AUDIT_CREATE] = "create", [AUDIT_FAILED] = "failed",   [AUDIT_ENDED] = "ended",
-                                    [AUDIT_ACT] = "act",       [AUDIT_REFUSED] = "refused", [AUDIT_POLICY] = "policy"};
+static const char *const kinds[] = {
+	[AUDIT_CREATE] = "create", [AUDIT_FAILED] = "failed",   [AUDIT_ENDED] = "ended",
+	[AUDIT_ACT] = "act",       [AUDIT_REFUSED] = "refused", [AUDIT_POLICY] = "policy"};
 
 struct told {
 	struct audit_record record;
@@ -55,7 +57,8 @@ static int rules_memory(void)
 	net_list_begin(list);
 	for (int i = 0; i < 300; i++) {
 		(void)snprintf(rule.name, sizeof rule.name, "n%d.example", i);
-		assert(net_list_add(list, room, i % 2 ? NET_LIST_DENY : NET_LIST_ALLOW, &rule, 0) == 0);
+		assert(net_list_add(list, room, i % 2 ? NET_LIST_DENY : NET_LIST_ALLOW, &rule, 0) ==
+		       0);
 		memset(rule.name, 0, sizeof rule.name);
 	}
 	memory_of.rules.list_size = list->size;
@@ -71,8 +74,9 @@ static int tell(const struct told *told)
 
 	r = connect(socket_fd, (struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
 	if (told->record.kind == AUDIT_CREATE && !told->has_no_plan)
-		fds[count++] =
-			memory(&told->plan, told->has_wild ? sizeof told->plan : offsetof(struct plan, arena) + told->plan.arena_used);
+		fds[count++] = memory(&told->plan, told->has_wild ? sizeof told->plan
+		                                                  : offsetof(struct plan, arena) +
+		                                                            told->plan.arena_used);
 	if (told->has_rules)
 		fds[count++] = rules_memory();
 	if (told->record.kind == AUDIT_POLICY)
@@ -189,7 +193,9 @@ static void set(struct told *told, const char *name, char *value)
 		told->plan.arena_used = PLAN_ARENA_MAX;
 		told->has_wild = true;
 		for (size_t i = 0; number % 2 && i < sizeof *record; i++)
-			((uint8_t *)record)[i] = i < offsetof(struct audit_record, asker) ? ((uint8_t *)record)[i] : (uint8_t)random();
+			((uint8_t *)record)[i] = i < offsetof(struct audit_record, asker)
+			                                 ? ((uint8_t *)record)[i]
+			                                 : (uint8_t)random();
 	} else
 		assert(!"a name that is known");
 }
@@ -239,7 +245,8 @@ static int compare(const void *a, const void *b)
 /* Microseconds of each answer, in memory that all share. */
 static void measure(unsigned clients, unsigned count)
 {
-	uint64_t *times = mmap(NULL, (size_t)clients * count * sizeof *times, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *times = mmap(NULL, (size_t)clients * count * sizeof *times,
+	                       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	uint64_t begin_us = clock_now_us(), all;
 	int failures = 0, status;
 
@@ -267,7 +274,8 @@ static void measure(unsigned clients, unsigned count)
 	all = clock_now_us() - begin_us;
 	qsort(times, (size_t)clients * count, sizeof *times, compare);
 	(void)printf("%d %.0f %llu %llu\n", failures, (double)clients * count * 1e6 / (double)all,
-	             (unsigned long long)times[clients * count / 2], (unsigned long long)times[(size_t)clients * count * 99 / 100]);
+	             (unsigned long long)times[clients * count / 2],
+	             (unsigned long long)times[(size_t)clients * count * 99 / 100]);
 }
 
 int main(int argc, char **argv)

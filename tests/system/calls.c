@@ -1,8 +1,10 @@
 /*
- * System calls as programs make them, one after the other: "NAME ANSWER", where the answer is ok or the name of an error.
+ * System calls as programs make them, one after the other: "NAME ANSWER", where the answer is ok or
+ * the name of an error.
  *
- * Run outside and inside, by an ordinary user: where the answers differ, docs/differences.md says why (test_calls.py). Each call is made
- * in a process of its own, changes nothing outside of it but in the current directory, and waits for nothing.
+ * Run outside and inside, by an ordinary user: where the answers differ, docs/differences.md says
+ * why (test_calls.py). Each call is made in a process of its own, changes nothing outside of it but
+ * in the current directory, and waits for nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +33,12 @@
 static char buffer[4096];
 static struct rlimit limit;
 static const unsigned long how[3] = {O_RDONLY, 0, 0}; /* struct open_how */
-static const struct sock_fprog program = {1, &(struct sock_filter){BPF_RET | BPF_K, 0, 0, UINT_MAX}};
+static const struct sock_fprog program = {1,
+                                          &(struct sock_filter){BPF_RET | BPF_K, 0, 0, UINT_MAX}};
 static const unsigned long clone_args[8] = {0, 0, 0, 0, SIGCHLD};
 
-/* A number above the kernel's is not there on either side; those that take a descriptor get one of FILE_NAME, or of a new socket. */
+/* A number above the kernel's is not there on either side; those that take a descriptor get one of
+ * FILE_NAME, or of a new socket. */
 #define FD     (-1000L)
 #define SOCKET (-1001L)
 #define AT     (long)AT_FDCWD
@@ -54,7 +58,9 @@ static const struct call calls[] = {
 	{"io_uring_setup", SYS_io_uring_setup, {1, P buffer}},
 	{"openat2", SYS_openat2, {AT, P FILE_NAME, P how, sizeof how}},
 	{"clone3", SYS_clone3, {P clone_args, 64}},
-	{"name_to_handle_at", SYS_name_to_handle_at, {AT, P FILE_NAME, P buffer, P(buffer + 512), 0}},
+	{"name_to_handle_at",
+         SYS_name_to_handle_at,
+         {AT, P FILE_NAME, P buffer, P(buffer + 512), 0}},
 	{"statmount", 457, {P buffer, P buffer, 0, 0}},
 	{"listmount", 458, {P buffer, P buffer, 0, 0}},
 	{"lsm_get_self_attr", 459, {0, P buffer, P buffer, 0}},
@@ -80,9 +86,13 @@ static const struct call calls[] = {
 	{"personality without randomness", SYS_personality, {ADDR_NO_RANDOMIZE}},
 	{"personality READ_IMPLIES_EXEC", SYS_personality, {READ_IMPLIES_EXEC}},
 	{"personality of SVr4", SYS_personality, {PER_SVR4}},
-	{"seccomp with a listener", SYS_seccomp, {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, 0}},
+	{"seccomp with a listener",
+         SYS_seccomp,
+         {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, 0}},
 	{"seccomp GET_NOTIF_SIZES", SYS_seccomp, {SECCOMP_GET_NOTIF_SIZES, 0, P buffer}},
-	{"seccomp GET_ACTION_AVAIL", SYS_seccomp, {SECCOMP_GET_ACTION_AVAIL, 0, P &(const unsigned){SECCOMP_RET_TRACE}}},
+	{"seccomp GET_ACTION_AVAIL",
+         SYS_seccomp,
+         {SECCOMP_GET_ACTION_AVAIL, 0, P &(const unsigned){SECCOMP_RET_TRACE}}},
 	{"bpf", SYS_bpf, {0, P buffer, 72}},
 	{"perf_event_open", SYS_perf_event_open, {P buffer, 0, -1, -1, 0}},
 	{"userfaultfd", SYS_userfaultfd, {1 /* UFFD_USER_MODE_ONLY */}},
@@ -114,7 +124,9 @@ static const struct call calls[] = {
 	{"fchmodat of a file with the sticky bit", SYS_fchmodat, {AT, P FILE_NAME, 01644}},
 	{"fchmod with set-group-id", SYS_fchmod, {FD, 02644}},
 	{"fchmodat2", 452, {AT, P FILE_NAME, 0644, 0}},
-	{"openat that makes with set-user-id", SYS_openat, {AT, P "calls.set-id", O_CREAT | O_WRONLY, 04755}},
+	{"openat that makes with set-user-id",
+         SYS_openat,
+         {AT, P "calls.set-id", O_CREAT | O_WRONLY, 04755}},
 	{"mknodat of a pipe", SYS_mknodat, {AT, P "calls.pipe", S_IFIFO | 0600, 0}},
 	{"mknodat of a device", SYS_mknodat, {AT, P "calls.device", S_IFCHR | 0600, 0x103}},
 	{"mknodat of a whiteout", SYS_mknodat, {AT, P "calls.whiteout", S_IFCHR | 0600, 0}},
@@ -148,14 +160,18 @@ static const struct call calls[] = {
 	{"socket NETLINK_ROUTE", SYS_socket, {AF_NETLINK, SOCK_RAW, 0}},
 	{"socket NETLINK_KOBJECT_UEVENT", SYS_socket, {AF_NETLINK, SOCK_RAW, 15}},
 	{"socketpair AF_UNIX", SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0, P buffer}},
-	{"setsockopt SO_ATTACH_FILTER", SYS_setsockopt, {SOCKET, SOL_SOCKET, SO_ATTACH_FILTER, P &program, sizeof program}},
+	{"setsockopt SO_ATTACH_FILTER",
+         SYS_setsockopt,
+         {SOCKET, SOL_SOCKET, SO_ATTACH_FILTER, P &program, sizeof program}},
 	/* processes, their limits and ids */
 	{"setuid to root", SYS_setuid, {0}},
 	{"setgroups", SYS_setgroups, {0, 0}},
 	{"capget", SYS_capget, {P buffer, 0}},
 	{"setpriority that is nicer", SYS_setpriority, {0, 0, 5}},
 	{"setpriority that is less nice", SYS_setpriority, {0, 0, -5}},
-	{"sched_setscheduler of real time", SYS_sched_setscheduler, {0, SCHED_FIFO, P &(const int){1}}},
+	{"sched_setscheduler of real time",
+         SYS_sched_setscheduler,
+         {0, SCHED_FIFO, P &(const int){1}}},
 	{"sched_setaffinity", SYS_sched_setaffinity, {0, 8, P &(const unsigned long){1}}},
 	{"ioprio_set", SYS_ioprio_set, {1, 0, 3L << 13}},
 	{"prlimit64 of core files", SYS_prlimit64, {0, RLIMIT_CORE, P &limit, 0}},
@@ -197,7 +213,8 @@ static long make(const struct call *call)
 	return syscall(call->number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* In a child, which a call may change for good; clone3 makes a second one, whose end is nobody's. */
+/* In a child, which a call may change for good; clone3 makes a second one, whose end is nobody's.
+ */
 static void run(const struct call *call)
 {
 	int status = 0;
@@ -217,12 +234,14 @@ static void run(const struct call *call)
 	else if (WIFSIGNALED(status))
 		(void)printf("%s\tsignal %d\n", call->name, WTERMSIG(status));
 	else
-		(void)printf("%s\t%s\n", call->name, WEXITSTATUS(status) ? strerrorname_np(WEXITSTATUS(status)) : "ok");
+		(void)printf("%s\t%s\n", call->name,
+		             WEXITSTATUS(status) ? strerrorname_np(WEXITSTATUS(status)) : "ok");
 }
 
 int main(void)
 {
-	static const char *const made[] = {"calls.set-id", "calls.pipe", "calls.device", "calls.whiteout", FILE_NAME};
+	static const char *const made[] = {"calls.set-id", "calls.pipe", "calls.device",
+	                                   "calls.whiteout", FILE_NAME};
 	int fd = open(FILE_NAME, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
 
 	if (fd < 0 || close(fd) < 0 || mkdir(DIRECTORY, 0755) < 0)

@@ -2,7 +2,8 @@
  * Puts checkpoints, and says so of each when it is put; or looks at all that a store has.
  *
  *   checkpoints put STORE THREAD COUNT SIZE [lazy]    prints the id of each
- *   checkpoints check STORE                           prints the id of each, the first one first; status 1 where one is not what was put
+ *   checkpoints check STORE                           prints the id of each, the first one first;
+ * status 1 where one is not what was put
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static int failed(const struct yett_error *error)
 	return 1;
 }
 
-static struct yett_checkpoint_store *open_store(const char *path, uint32_t flags, struct yett_error *error)
+static struct yett_checkpoint_store *open_store(const char *path, uint32_t flags,
+                                                struct yett_error *error)
 {
 	const struct yett_checkpoint_store_options options = {
 		.size = sizeof options,
@@ -44,8 +46,11 @@ static unsigned char byte_of(int64_t step, size_t i)
 static int put(char **argv)
 {
 	struct yett_error error = {0};
-	struct yett_checkpoint_store *store = open_store(argv[0], argv[4] ? YETT_CHECKPOINT_LAZY : 0, &error);
-	struct yett_checkpoint_put_options options = {.size = sizeof options, .thread = argv[1], .state_size = strtoul(argv[3], NULL, 10)};
+	struct yett_checkpoint_store *store =
+		open_store(argv[0], argv[4] ? YETT_CHECKPOINT_LAZY : 0, &error);
+	struct yett_checkpoint_put_options options = {.size = sizeof options,
+	                                              .thread = argv[1],
+	                                              .state_size = strtoul(argv[3], NULL, 10)};
 	unsigned char *state = malloc(options.state_size + 1);
 	int64_t count = atoll(argv[2]);
 	int r = 0;
@@ -86,7 +91,8 @@ static int check_one(struct yett_checkpoint_store *store, const char *id, struct
 
 static int check(const char *path)
 {
-	const struct yett_checkpoint_list_options options = {.size = sizeof options, .limit = UINT64_MAX};
+	const struct yett_checkpoint_list_options options = {.size = sizeof options,
+	                                                     .limit = UINT64_MAX};
 	struct yett_error error = {0};
 	struct yett_checkpoint_store *store = open_store(path, YETT_CHECKPOINT_EXISTING, &error);
 	struct yett_checkpoint_list *list = NULL;

@@ -1,7 +1,8 @@
 /*
- * A client that does what it reads, a word a line, in one sandbox, and says "done" when all of it came out right:
- * "row N": N commands one after the other, their outputs kept; "all N": N commands at once, their outputs streamed;
- * "flow SECONDS": 10 MB a second through one stream, of which each byte is looked at, and as much into an output that is cut.
+ * A client that does what it reads, a word a line, in one sandbox, and says "done" when all of it
+ * came out right: "row N": N commands one after the other, their outputs kept; "all N": N commands
+ * at once, their outputs streamed; "flow SECONDS": 10 MB a second through one stream, of which each
+ * byte is looked at, and as much into an output that is cut.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,14 +20,15 @@ static struct yett_sandbox *sandbox;
 static struct yett_error error;
 
 /* Blocks of counters of eight bytes, ten a second. Who writes late does not write less. */
-static const char producer[] = "import array, os, sys, time\n"
-			       "start, at = time.monotonic(), 0\n"
-			       "for i in range(int(sys.argv[1]) * 10):\n"
-			       "    block = memoryview(array.array('Q', range(at, at + 125000))).cast('B')\n"
-			       "    at += 125000\n"
-			       "    while block:\n"
-			       "        block = block[os.write(1, block):]\n"
-			       "    time.sleep(max(0, start + (i + 1) / 10 - time.monotonic()))\n";
+static const char producer[] =
+	"import array, os, sys, time\n"
+	"start, at = time.monotonic(), 0\n"
+	"for i in range(int(sys.argv[1]) * 10):\n"
+	"    block = memoryview(array.array('Q', range(at, at + 125000))).cast('B')\n"
+	"    at += 125000\n"
+	"    while block:\n"
+	"        block = block[os.write(1, block):]\n"
+	"    time.sleep(max(0, start + (i + 1) / 10 - time.monotonic()))\n";
 
 struct stream {
 	char text[64];
@@ -61,8 +63,10 @@ static void do_row(int count)
 
 	for (int i = 0; i < count; i++) {
 		char script[64], expected[32];
-		struct yett_command_options options = {
-			.size = sizeof options, .argv = ARGV("sh", "-c", script), .stdio = stdio, .capture_bytes = KEPT};
+		struct yett_command_options options = {.size = sizeof options,
+		                                       .argv = ARGV("sh", "-c", script),
+		                                       .stdio = stdio,
+		                                       .capture_bytes = KEPT};
 		struct yett_command *command;
 		struct yett_captured *kept = NULL;
 		uint64_t id;
@@ -73,13 +77,15 @@ static void do_row(int count)
 		need(yett_command_wait(command, waiting_deadline_ms(), NULL, &error) == 0, "wait");
 		id = yett_command_id(command);
 		need(wait_for(command) == i % 100, "status");
-		need(yett_command_output(sandbox, id, YETT_STREAM_OUT, &kept, &error) == 0, "output");
+		need(yett_command_output(sandbox, id, YETT_STREAM_OUT, &kept, &error) == 0,
+		     "output");
 		need(strcmp(kept->bytes, expected) == 0 && !kept->truncated, "what was kept");
 		yett_free(kept);
 	}
 }
 
-static void hear_text(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data)
+static void hear_text(struct yett_command *command, enum yett_stream stream, const char *bytes,
+                      size_t length, void *data)
 {
 	struct stream *to = data;
 
@@ -107,19 +113,22 @@ static void do_all(int count)
 		                                       .on_output = hear_text,
 		                                       .data = &streams[i]};
 
-		(void)snprintf(script, sizeof script, "echo number; echo %d >&2; exit %d", i, i % 100);
+		(void)snprintf(script, sizeof script, "echo number; echo %d >&2; exit %d", i,
+		               i % 100);
 		need(yett_sandbox_exec(sandbox, &options, &commands[i], &error) == 0, "exec");
 	}
 	for (int i = 0; i < count; i++) {
 		need(wait_for(commands[i]) == i % 100, "status");
 		(void)snprintf(expected, sizeof expected, "number\n%d\n", i);
-		need(!streams[i].is_wrong && strcmp(streams[i].text, expected) == 0, "what was streamed");
+		need(!streams[i].is_wrong && strcmp(streams[i].text, expected) == 0,
+		     "what was streamed");
 	}
 	free(commands);
 	free(streams);
 }
 
-static void hear_counters(struct yett_command *command, enum yett_stream which, const char *bytes, size_t length, void *data)
+static void hear_counters(struct yett_command *command, enum yett_stream which, const char *bytes,
+                          size_t length, void *data)
 {
 	struct stream *stream = data;
 
@@ -157,7 +166,8 @@ static void do_flow(int seconds)
 	options.capture_bytes = KEPT;
 	need(yett_sandbox_exec(sandbox, &options, &other, &error) == 0, "exec");
 	need(wait_for(one) == 0, "status");
-	need(!stream.is_wrong && stream.length == (size_t)seconds * 10 * FLOW_BYTES, "what was streamed");
+	need(!stream.is_wrong && stream.length == (size_t)seconds * 10 * FLOW_BYTES,
+	     "what was streamed");
 	need(yett_command_wait(other, waiting_deadline_ms(), NULL, &error) == 0, "wait");
 	id = yett_command_id(other);
 	need(wait_for(other) == 0, "status");

@@ -1,9 +1,10 @@
 /*
- * Writes what the processes of a sandbox's network are started with, as yett-decider and the supervisor make it.
+ * Writes what the processes of a sandbox's network are started with, as yett-decider and the
+ * supervisor make it.
  *
- * make_rules MODE [--private] [--connections N] [--in BYTES] [--out BYTES] [--deny] RULE…   struct egress_rules; MODE: limited or open.
- * What follows --deny is denied. A rule's number is its place among the rules, from 1 on make_rules plan UID GID [GROUP…]   the beginning
- * of struct plan
+ * make_rules MODE [--private] [--connections N] [--in BYTES] [--out BYTES] [--deny] RULE…   struct
+ * egress_rules; MODE: limited or open. What follows --deny is denied. A rule's number is its place
+ * among the rules, from 1 on make_rules plan UID GID [GROUP…]   the beginning of struct plan
  */
 #include "base/net_list.h"
 #include "base/net_rule_parse.h"
@@ -23,7 +24,9 @@ static int fail(const char *text, const char *why)
 
 static int write_out(const void *bytes, size_t size)
 {
-	return fwrite(bytes, 1, size, stdout) == size && fflush(stdout) == 0 ? 0 : fail("stdout", "cannot be written");
+	return fwrite(bytes, 1, size, stdout) == size && fflush(stdout) == 0
+	               ? 0
+	               : fail("stdout", "cannot be written");
 }
 
 static int make_plan(char **arguments)

@@ -1,6 +1,7 @@
 /*
- * A name service as a captured or broken one is: by the first label of the name it tries what it should not, and answers 11.0.0.2 if that
- * worked, else 11.0.0.3. Loaded by yett-resolver under the name of one that the host has (nsswitch.conf(5)).
+ * A name service as a captured or broken one is: by the first label of the name it tries what it
+ * should not, and answers 11.0.0.2 if that worked, else 11.0.0.3. Loaded by yett-resolver under the
+ * name of one that the host has (nsswitch.conf(5)).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +19,9 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-EXPORTED enum nss_status _nss_hesiod_gethostbyname2_r(const char *name, int family, struct hostent *result, char *buffer, size_t size,
-                                                      int *error, int *host_error);
+EXPORTED enum nss_status _nss_hesiod_gethostbyname2_r(const char *name, int family,
+                                                      struct hostent *result, char *buffer,
+                                                      size_t size, int *error, int *host_error);
 
 static bool begins(const char *name, const char *word)
 {
@@ -29,7 +31,8 @@ static bool begins(const char *name, const char *word)
 /* In a directory that is open to everybody. */
 static bool can_write(void)
 {
-	return open("/tmp", O_TMPFILE | O_WRONLY, 0600) >= 0 && open("/dev/shm", O_TMPFILE | O_WRONLY, 0600) >= 0;
+	return open("/tmp", O_TMPFILE | O_WRONLY, 0600) >= 0 &&
+	       open("/dev/shm", O_TMPFILE | O_WRONLY, 0600) >= 0;
 }
 
 static bool can_execute(void)
@@ -45,7 +48,8 @@ static bool can_execute(void)
 	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Whether anything but the one pipe, in place of 0, is at hand: the resolver's socket, or the pipe of another name. */
+/* Whether anything but the one pipe, in place of 0, is at hand: the resolver's socket, or the pipe
+ * of another name. */
 static bool has_descriptors(void)
 {
 	for (int fd = 3; fd < 64; fd++)
@@ -65,14 +69,15 @@ static bool attempt(const char *name)
 	if (begins(name, "execute."))
 		return can_execute();
 	if (begins(name, "signal."))
-		return kill((pid_t)strtol(name + strlen("signal.p"), NULL, 10), 0) == 0; /* signal.pPID. */
+		return kill((pid_t)strtol(name + strlen("signal.p"), NULL, 10), 0) ==
+		       0; /* signal.pPID. */
 	if (begins(name, "descriptors."))
 		return has_descriptors();
 	return true;
 }
 
-enum nss_status _nss_hesiod_gethostbyname2_r(const char *name, int family, struct hostent *result, char *buffer, size_t size, int *error,
-                                             int *host_error)
+enum nss_status _nss_hesiod_gethostbyname2_r(const char *name, int family, struct hostent *result,
+                                             char *buffer, size_t size, int *error, int *host_error)
 {
 	struct {
 		char *addresses[2], *aliases[1];
@@ -92,7 +97,9 @@ enum nss_status _nss_hesiod_gethostbyname2_r(const char *name, int family, struc
 	memset(made, 0, sizeof *made);
 	made->address.s_addr = htonl(attempt(name) ? 0x0b000002 : 0x0b000003);
 	made->addresses[0] = (char *)&made->address;
-	memcpy(made->name, name, strlen(name) < sizeof made->name ? strlen(name) : sizeof made->name - 1);
-	*result = (struct hostent){made->name, made->aliases, AF_INET, sizeof made->address, made->addresses};
+	memcpy(made->name, name,
+	       strlen(name) < sizeof made->name ? strlen(name) : sizeof made->name - 1);
+	*result = (struct hostent){made->name, made->aliases, AF_INET, sizeof made->address,
+	                           made->addresses};
 	return NSS_STATUS_SUCCESS;
 }

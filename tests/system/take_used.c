@@ -1,4 +1,5 @@
-/* Takes a snapshot of a store that is used: take_used ID NAME. That nothing changes in it meanwhile is up to who calls. */
+/* Takes a snapshot of a store that is used: take_used ID NAME. That nothing changes in it meanwhile
+ * is up to who calls. */
 #include <stdio.h>
 
 #include "libclient/yett.h"

@@ -1,4 +1,5 @@
-/* Commands of a sandbox by their ids, their outputs kept or streamed, and their input, on libyett against a real service. */
+/* Commands of a sandbox by their ids, their outputs kept or streamed, and their input, on libyett
+ * against a real service. */
 #include "tests/support/library.h"
 #include "tests/support/waiting.h"
 
@@ -40,7 +41,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct yett_command *start(struct yett_sandbox *in, const struct yett_command_options *options)
+static struct yett_command *start(struct yett_sandbox *in,
+                                  const struct yett_command_options *options)
 {
 	struct yett_command *command = NULL;
 
@@ -59,9 +61,11 @@ static struct yett_result wait_for(struct yett_command *command)
 /* Runs it to its end, with its output kept, and returns its id. */
 static uint64_t run_kept(const char *const *argv, const int *stdio, size_t bytes)
 {
-	struct yett_command *command =
-		start(sandbox, &(struct yett_command_options){
-				       .size = sizeof(struct yett_command_options), .argv = argv, .stdio = stdio, .capture_bytes = bytes});
+	struct yett_command *command = start(
+		sandbox, &(struct yett_command_options){.size = sizeof(struct yett_command_options),
+	                                                .argv = argv,
+	                                                .stdio = stdio,
+	                                                .capture_bytes = bytes});
 	uint64_t id;
 
 	(void)wait_for(command);
@@ -70,7 +74,8 @@ static uint64_t run_kept(const char *const *argv, const int *stdio, size_t bytes
 	return id;
 }
 
-static void expect_output(struct yett_sandbox *in, uint64_t id, enum yett_stream stream, const char *expected, bool is_cut)
+static void expect_output(struct yett_sandbox *in, uint64_t id, enum yett_stream stream,
+                          const char *expected, bool is_cut)
 {
 	struct yett_captured *kept = NULL;
 
@@ -84,18 +89,21 @@ static void expect_output(struct yett_sandbox *in, uint64_t id, enum yett_stream
 static void outputs_are_kept_for_whoever_asks(void **state)
 {
 	struct yett_captured *none;
-	uint64_t id = run_kept(SH("echo one; echo two >&2; echo three >/dev/stdout"), captured, 4096);
+	uint64_t id =
+		run_kept(SH("echo one; echo two >&2; echo three >/dev/stdout"), captured, 4096);
 
 	(void)state;
 	expect_output(sandbox, id, YETT_STREAM_OUT, "one\nthree\n", false);
 	expect_output(sandbox, id, YETT_STREAM_ERR, "two\n", false);
 	id = run_kept(SH("echo one; echo two >&2"), combined, 4096);
 	expect_output(sandbox, id, YETT_STREAM_OUT, "one\ntwo\n", false);
-	assert_int_equal(yett_command_output(sandbox, id, YETT_STREAM_ERR, &none, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_command_output(sandbox, id, YETT_STREAM_ERR, &none, &error),
+	                 YETT_E_INVALID_REQUEST);
 	id = run_kept(SH("yes | head -c 5000000"), captured, 10);
 	expect_output(sandbox, id, YETT_STREAM_OUT, "y\ny\ny\ny\ny\n", true);
 	expect_output(sandbox, id, YETT_STREAM_ERR, "", false);
-	assert_int_equal(yett_command_output(sandbox, id + 1, YETT_STREAM_OUT, &none, &error), YETT_E_NOT_FOUND);
+	assert_int_equal(yett_command_output(sandbox, id + 1, YETT_STREAM_OUT, &none, &error),
+	                 YETT_E_NOT_FOUND);
 	assert_non_null(strstr(error.message, "there was no command"));
 }
 
@@ -109,15 +117,17 @@ static void commands_are_listed_with_what_became_of_them(void **state)
 	size_t count;
 
 	(void)state;
-	command =
-		start(sandbox, &(struct yett_command_options){.size = sizeof(struct yett_command_options), .argv = ARGV("sleep", "1000")});
+	command = start(sandbox,
+	                &(struct yett_command_options){.size = sizeof(struct yett_command_options),
+	                                               .argv = ARGV("sleep", "1000")});
 	assert_int_equal(yett_command_id(command), first + 1);
 	assert_int_equal(yett_command_wait(command, 0, NULL, &error), YETT_E_TIMEOUT);
 	assert_done(yett_commands_list(sandbox, &list, &error));
 	count = yett_command_list_count(list);
 	assert_true(count >= 2);
 	for (size_t i = 1; i < count; i++)
-		assert_true(yett_command_list_get(list, i)->id > yett_command_list_get(list, i - 1)->id);
+		assert_true(yett_command_list_get(list, i)->id >
+		            yett_command_list_get(list, i - 1)->id);
 	last = yett_command_list_get(list, count - 1);
 	assert_int_equal(last->size, sizeof *last);
 	assert_int_equal(last->id, first + 1);
@@ -139,8 +149,11 @@ static void commands_are_listed_with_what_became_of_them(void **state)
 	assert_string_equal(yett_command_state_name(status->state), "killed");
 	yett_free(status);
 	yett_command_free(command);
-	command = start(sandbox, &(struct yett_command_options){.size = sizeof(struct yett_command_options), .argv = ARGV("/nonexistent")});
-	assert_int_equal(yett_command_wait(command, waiting_deadline_ms(), NULL, &error), YETT_E_COMMAND_FAILED);
+	command = start(sandbox,
+	                &(struct yett_command_options){.size = sizeof(struct yett_command_options),
+	                                               .argv = ARGV("/nonexistent")});
+	assert_int_equal(yett_command_wait(command, waiting_deadline_ms(), NULL, &error),
+	                 YETT_E_COMMAND_FAILED);
 	yett_command_free(command);
 	failed = first + 2;
 	assert_done(yett_command_inspect(sandbox, failed, &status, &error));
@@ -149,13 +162,16 @@ static void commands_are_listed_with_what_became_of_them(void **state)
 	yett_free(status);
 }
 
-/* Makes a sandbox that lingers, starts a command in it that goes on when it gets a signal, and is killed. */
+/* Makes a sandbox that lingers, starts a command in it that goes on when it gets a signal, and is
+ * killed. */
 static _Noreturn void be_killed(int ready)
 {
-	const struct yett_sandbox_options options = {.size = sizeof options, .name = "kept", .flags = YETT_SANDBOX_LINGER};
+	const struct yett_sandbox_options options = {
+		.size = sizeof options, .name = "kept", .flags = YETT_SANDBOX_LINGER};
 	const struct yett_command_options run = {
 		.size = sizeof run,
-		.argv = SH("trap 'echo collected; echo late >&2; exit 6' USR1; echo ready; while :; do :; done"),
+		.argv = SH(
+			"trap 'echo collected; echo late >&2; exit 6' USR1; echo ready; while :; do :; done"),
 		.stdio = captured,
 		.capture_bytes = 4096};
 	struct yett_connection *own;
@@ -171,7 +187,9 @@ static _Noreturn void be_killed(int ready)
 	do { /* until its trap is set */
 		yett_free(kept);
 		kept = NULL;
-	} while (yett_command_output(made, yett_command_id(command), YETT_STREAM_OUT, &kept, &error) == 0 && kept->length == 0);
+	} while (yett_command_output(made, yett_command_id(command), YETT_STREAM_OUT, &kept,
+	                             &error) == 0 &&
+	         kept->length == 0);
 	(void)!write(ready, &(uint64_t){yett_command_id(command)}, sizeof(uint64_t));
 	for (;;)
 		(void)pause();
@@ -217,15 +235,18 @@ static void who_attaches_collects_what_a_killed_client_started(void **state)
 	assert_int_equal(wait_for(command).status, 6);
 	yett_command_free(command);
 	expect_output(attached, id, YETT_STREAM_OUT, "ready\ncollected\n", false);
-	assert_int_equal(yett_command_attach(attached, 99, NULL, &command, &error), YETT_E_NOT_FOUND);
+	assert_int_equal(yett_command_attach(attached, 99, NULL, &command, &error),
+	                 YETT_E_NOT_FOUND);
 	assert_done(yett_sandbox_end(attached, &error));
 	yett_sandbox_close(attached);
 }
 
 static void a_session_is_the_same_for_every_handle(void **state)
 {
-	const struct yett_sandbox_options options = {.size = sizeof options, .name = "session", .flags = YETT_SANDBOX_LINGER};
-	const struct yett_command_options show = {.size = sizeof show, .argv = SH("pwd; echo $A $B")};
+	const struct yett_sandbox_options options = {
+		.size = sizeof options, .name = "session", .flags = YETT_SANDBOX_LINGER};
+	const struct yett_command_options show = {.size = sizeof show,
+	                                          .argv = SH("pwd; echo $A $B")};
 	struct yett_sandbox *made, *attached;
 	struct yett_session *session = NULL;
 	struct yett_output *output = NULL;
@@ -243,9 +264,12 @@ static void a_session_is_the_same_for_every_handle(void **state)
 	assert_done(yett_run(attached, &show, 4096, &output, &error));
 	assert_string_equal(output->out, "/tmp\n1\n");
 	yett_free(output);
-	assert_int_equal(yett_session_change(made, "tmp", NULL, NULL, &error), YETT_E_INVALID_REQUEST);
-	assert_int_equal(yett_session_change(made, NULL, ARGV("A"), NULL, &error), YETT_E_INVALID_REQUEST);
-	assert_int_equal(yett_session_change(made, NULL, NULL, ARGV("A=1"), &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_session_change(made, "tmp", NULL, NULL, &error),
+	                 YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_session_change(made, NULL, ARGV("A"), NULL, &error),
+	                 YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_session_change(made, NULL, NULL, ARGV("A=1"), &error),
+	                 YETT_E_INVALID_REQUEST);
 	assert_done(yett_session_change(made, "/nonexistent", NULL, NULL, &error));
 	assert_int_equal(yett_run(made, &show, 4096, &output, &error), YETT_E_COMMAND_FAILED);
 	assert_string_equal(error.step, "working-directory");
@@ -260,7 +284,8 @@ struct heard {
 	bool is_over;
 };
 
-static void hear(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data)
+static void hear(struct yett_command *command, enum yett_stream stream, const char *bytes,
+                 size_t length, void *data)
 {
 	struct heard *heard = data;
 
@@ -282,12 +307,13 @@ static void be_over(struct yett_command *command, void *data)
 static void streams_come_before_the_end_by_waiting_or_by_polling(void **state)
 {
 	static struct heard heard;
-	struct yett_command_options options = {.size = sizeof options,
-	                                       .argv = SH("echo one; echo two >&2; head -c 3000000 /dev/zero"),
-	                                       .stdio = streamed,
-	                                       .on_output = hear,
-	                                       .on_exit = be_over,
-	                                       .data = &heard};
+	struct yett_command_options options = {
+		.size = sizeof options,
+		.argv = SH("echo one; echo two >&2; head -c 3000000 /dev/zero"),
+		.stdio = streamed,
+		.on_output = hear,
+		.on_exit = be_over,
+		.data = &heard};
 	struct yett_command *command = start(sandbox, &options);
 
 	(void)state;
@@ -356,7 +382,8 @@ static void what_does_not_go_together_is_refused(void **state)
 		COMMAND(.argv = ARGV("true"), .stdio = streamed),
 		COMMAND(.argv = ARGV("true"), .stdio = both, .input = ""),
 		COMMAND(.argv = ARGV("true"), .capture_bytes = 1),
-		COMMAND(.argv = ARGV("true"), .stdio = captured, .capture_bytes = YETT_CAPTURE_MAX + 1),
+		COMMAND(.argv = ARGV("true"), .stdio = captured,
+	                .capture_bytes = YETT_CAPTURE_MAX + 1),
 		COMMAND(.argv = ARGV("true"), .terminal = true, .input = ""),
 		COMMAND(.argv = ARGV("true"), .terminal = true, .stdio = captured),
 	};
@@ -364,7 +391,8 @@ static void what_does_not_go_together_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (yett_sandbox_exec(sandbox, &rows[i], &command, &error) != YETT_E_INVALID_REQUEST)
+		if (yett_sandbox_exec(sandbox, &rows[i], &command, &error) !=
+		    YETT_E_INVALID_REQUEST)
 			fail_msg("row %zu is not refused", i);
 	(void)run_kept(ARGV("true"), NULL, 0);
 }

@@ -1,4 +1,5 @@
-/* Commands in a sandbox of yett-init alone: what they are, what they leave, and what init says of them. */
+/* Commands in a sandbox of yett-init alone: what they are, what they leave, and what init says of
+ * them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,8 +63,12 @@ static void a_command_is_the_configured_user_without_any_privilege(void **state)
 	contains(status, "\nUid:\t1000\t1000\t1000\t1000\n");
 	contains(status, "\nGid:\t1000\t1000\t1000\t1000\n");
 	contains(status, "\nGroups:\t2000 \n");
-	contains(status, "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
-	contains(status, "\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
+	contains(
+		status,
+		"\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
+	contains(
+		status,
+		"\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
 	contains(status, "\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 	finish(sandbox);
 }
@@ -97,9 +102,15 @@ static void init_keeps_three_capabilities_and_is_out_of_reach(void **state)
 	assert_true(n > 0);
 	close(fd);
 	text[n] = '\0';
-	contains(text, "\nCapInh:\t0000000000000000\nCapPrm:\t00000000000000e0\nCapEff:\t00000000000000e0\n");
-	contains(text, "\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
-	expect_status(sandbox, exec_command(sandbox, SH("kill -9 1; kill -STOP 1; renice 5 1; ! kill -0 1")), 0);
+	contains(
+		text,
+		"\nCapInh:\t0000000000000000\nCapPrm:\t00000000000000e0\nCapEff:\t00000000000000e0\n");
+	contains(
+		text,
+		"\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
+	expect_status(sandbox,
+	              exec_command(sandbox, SH("kill -9 1; kill -STOP 1; renice 5 1; ! kill -0 1")),
+	              0);
 	snprintf(path, sizeof path, "/proc/%d/environ", sandbox->pid);
 	expect_status(sandbox, exec_command(sandbox, ARGV("cat", path)), 1);
 	expect_serving(sandbox);
@@ -111,7 +122,8 @@ static void only_stdio_is_open_in_a_command(void **state)
 	struct sandbox *sandbox = start();
 
 	(void)state;
-	assert_string_equal(output_of(sandbox, ARGV("ls", "/proc/self/fd")), "0\n1\n2\n3\n"); /* 3 is ls' own */
+	assert_string_equal(output_of(sandbox, ARGV("ls", "/proc/self/fd")),
+	                    "0\n1\n2\n3\n"); /* 3 is ls' own */
 	finish(sandbox);
 }
 
@@ -125,11 +137,14 @@ static void the_environment_is_the_profiles_and_the_requests(void **state)
 	add_env("WHO=profile");
 	sandbox = start_prepared();
 	clear_exec();
-	assert_int_equal(message_add_text(&message, "WHO=request", &exec->env[exec->env_count++]), 0);
+	assert_int_equal(message_add_text(&message, "WHO=request", &exec->env[exec->env_count++]),
+	                 0);
 	assert_int_equal(message_add_text(&message, "WHOLE=1", &exec->env[exec->env_count++]), 0);
-	assert_string_equal(output_of_prepared(sandbox, ARGV("env")),
-	                    "WHO=request\nWHOLE=1\nPATH=/usr/local/bin:/usr/bin:/bin\nLANG=C.UTF-8\n");
-	assert_string_equal(output_of(sandbox, ARGV("env")), "PATH=/usr/local/bin:/usr/bin:/bin\nLANG=C.UTF-8\nWHO=profile\n");
+	assert_string_equal(
+		output_of_prepared(sandbox, ARGV("env")),
+		"WHO=request\nWHOLE=1\nPATH=/usr/local/bin:/usr/bin:/bin\nLANG=C.UTF-8\n");
+	assert_string_equal(output_of(sandbox, ARGV("env")),
+	                    "PATH=/usr/local/bin:/usr/bin:/bin\nLANG=C.UTF-8\nWHO=profile\n");
 	finish(sandbox);
 }
 
@@ -143,14 +158,16 @@ static void limits_umask_and_nice_come_from_the_profile(void **state)
 	config.nice = 3;
 	config.limits = (struct init_limits){.files = 77, .stack_bytes = UINT64_MAX - 1};
 	sandbox = start_prepared();
-	assert_string_equal(output_of(sandbox, SH("ulimit -n; ulimit -Hn; ulimit -c; ulimit -l; umask; nice")),
-	                    "77\n77\n0\n8192\n0027\n3\n");
+	assert_string_equal(
+		output_of(sandbox, SH("ulimit -n; ulimit -Hn; ulimit -c; ulimit -l; umask; nice")),
+		"77\n77\n0\n8192\n0027\n3\n");
 	finish(sandbox);
 }
 
 static void expect_start_failure(struct sandbox *sandbox, const char *program, int number)
 {
-	expect_error(sandbox, exec_command(sandbox, ARGV((char *)(uintptr_t)program)), YETT_E_COMMAND_FAILED, YETT_R_NONE);
+	expect_error(sandbox, exec_command(sandbox, ARGV((char *)(uintptr_t)program)),
+	             YETT_E_COMMAND_FAILED, YETT_R_NONE);
 	assert_int_equal(message.body.error.error_number, number);
 	assert_string_equal(message_text(&message, message.body.error.step), "");
 }
@@ -189,7 +206,8 @@ static void the_working_directory_is_entered_as_the_command(void **state)
 	assert_int_equal(message_add_text(&message, "/usr/bin", &message.body.exec.cwd), 0);
 	assert_string_equal(output_of_prepared(sandbox, ARGV("pwd")), "/usr/bin\n");
 	clear_exec();
-	assert_int_equal(message_add_text(&message, "/root", &message.body.exec.cwd), 0); /* closed to the command */
+	assert_int_equal(message_add_text(&message, "/root", &message.body.exec.cwd),
+	                 0); /* closed to the command */
 	sequence = send_exec(sandbox, ARGV("pwd"), NULL, 0);
 	expect_error(sandbox, sequence, YETT_E_COMMAND_FAILED, YETT_R_NONE);
 	assert_string_equal(message_text(&message, message.body.error.step), "working-directory");
@@ -201,7 +219,8 @@ static uint64_t send_signal(struct sandbox *sandbox, uint64_t command, unsigned 
 {
 	message.kind = MESSAGE_SIGNAL;
 	message.body.signal = (struct message_signal){command, number};
-	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
+	assert_int_equal(
+		frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
 	return sandbox->sequence;
 }
 
@@ -213,7 +232,8 @@ static void a_signal_reaches_the_whole_group(void **state)
 
 	(void)state;
 	assert_return_code(pipe2(p, O_CLOEXEC), errno);
-	sequence = exec_fds(sandbox, SH("sleep 1000 & trap 'wait; exit 5' TERM; echo; wait; wait"), (int[]){-1, p[1], -1}, 0);
+	sequence = exec_fds(sandbox, SH("sleep 1000 & trap 'wait; exit 5' TERM; echo; wait; wait"),
+	                    (int[]){-1, p[1], -1}, 0);
 	close(p[1]);
 	expect(sandbox, MESSAGE_STARTED, sequence);
 	assert_int_equal(read(p[0], &(char){0}, 1), 1); /* the trap is set */
@@ -221,7 +241,8 @@ static void a_signal_reaches_the_whole_group(void **state)
 	expect(sandbox, MESSAGE_EXITED, sequence);
 	assert_int_equal(message.body.exited.status, 5);
 	assert_string_equal(read_all(p[0]), "");
-	expect_error(sandbox, send_signal(sandbox, sequence, SIGTERM), YETT_E_NOT_RUNNING, YETT_R_NONE);
+	expect_error(sandbox, send_signal(sandbox, sequence, SIGTERM), YETT_E_NOT_RUNNING,
+	             YETT_R_NONE);
 	expect_error(sandbox, send_signal(sandbox, 4711, SIGTERM), YETT_E_NOT_RUNNING, YETT_R_NONE);
 	finish(sandbox);
 }
@@ -236,7 +257,9 @@ static void a_timeout_kills_the_command_and_its_children(void **state)
 	(void)state;
 	assert_return_code(pipe2(p, O_CLOEXEC), errno);
 	/* Without a cgroup a process that leaves the session is out of reach. */
-	sequence = exec_fds(sandbox, with_cgroup ? SH("setsid sleep 1000 & sleep 1000 & wait") : SH("sleep 1000 & wait"),
+	sequence = exec_fds(sandbox,
+	                    with_cgroup ? SH("setsid sleep 1000 & sleep 1000 & wait")
+	                                : SH("sleep 1000 & wait"),
 	                    (int[]){-1, p[1], -1}, 100);
 	close(p[1]);
 	exited = expect_end(sandbox, sequence);
@@ -256,7 +279,9 @@ static void what_a_command_leaves_behind_ends_with_it(void **state)
 
 	(void)state;
 	assert_return_code(pipe2(p, O_CLOEXEC), errno);
-	sequence = exec_fds(sandbox, with_cgroup ? SH("(setsid sleep 1000 &); (sleep 1000 &); exit 3") : SH("(sleep 1000 &); exit 3"),
+	sequence = exec_fds(sandbox,
+	                    with_cgroup ? SH("(setsid sleep 1000 &); (sleep 1000 &); exit 3")
+	                                : SH("(sleep 1000 &); exit 3"),
 	                    (int[]){-1, p[1], -1}, 0);
 	close(p[1]);
 	expect_status(sandbox, sequence, 3);
@@ -275,7 +300,9 @@ static void orphans_are_reaped(void **state)
 	struct sandbox *sandbox = start();
 
 	(void)state;
-	expect_status(sandbox, exec_command(sandbox, SH("for i in 1 2 3 4 5 6 7 8; do (true & true &); done")), 0);
+	expect_status(
+		sandbox,
+		exec_command(sandbox, SH("for i in 1 2 3 4 5 6 7 8; do (true & true &); done")), 0);
 	for (int i = 0; count_children_at_rest(sandbox) != 1; i++) /* they may end a little later */
 		assert_true(i < 1000);
 	finish(sandbox);
@@ -334,7 +361,8 @@ static void a_command_without_end_does_not_hold_up_others(void **state)
 
 	(void)state;
 	expect(sandbox, MESSAGE_STARTED, sequence);
-	/* It stops whatever it can reach: init, and children that are not its like yet, it cannot. */
+	/* It stops whatever it can reach: init, and children that are not its like yet, it cannot.
+	 */
 	exec_fds(sandbox, SH("exit 0"), NULL, 500);
 	for (int seen = 0; seen < 1;) {
 		uint64_t got;
@@ -358,8 +386,10 @@ static int counter_file(const char *text)
 
 static void limits_that_were_met_are_named(void **state)
 {
-	static const char *const before[] = {"low 0\noom 3\noom_kill 1\n", "1000\n", "max 5\n", "nr_periods 1\nnr_throttled 0\n"};
-	static const char *const after[] = {"low 0\noom 9\noom_kill 2\n", "99000000000\n", "max 6\n", "nr_periods 9\nnr_throttled 4\n"};
+	static const char *const before[] = {"low 0\noom 3\noom_kill 1\n", "1000\n", "max 5\n",
+	                                     "nr_periods 1\nnr_throttled 0\n"};
+	static const char *const after[] = {"low 0\noom 9\noom_kill 2\n", "99000000000\n",
+	                                    "max 6\n", "nr_periods 9\nnr_throttled 4\n"};
 	struct sandbox *sandbox;
 	uint64_t sequence;
 	int in[2];
@@ -374,7 +404,8 @@ static void limits_that_were_met_are_named(void **state)
 	sequence = exec_fds(sandbox, SH("read x"), (int[]){in[0], -1, -1}, 0);
 	expect(sandbox, MESSAGE_STARTED, sequence);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(pwrite(counters[i], after[i], strlen(after[i]), 0), strlen(after[i]));
+		assert_int_equal(pwrite(counters[i], after[i], strlen(after[i]), 0),
+		                 strlen(after[i]));
 	close(in[0]);
 	close(in[1]);
 	expect(sandbox, MESSAGE_EXITED, sequence);
@@ -397,7 +428,8 @@ static void the_limit_of_cpu_time_is_named(void **state)
 	sandbox = start_prepared();
 	exited = expect_end(sandbox, exec_command(sandbox, SH("while :; do :; done")));
 	assert_true(exited->signaled && exited->limits_hit == LIMIT_CPU_TIME);
-	/* Against the limit the kernel counts ticks, and what it reports was measured: on a busy machine that can be less. */
+	/* Against the limit the kernel counts ticks, and what it reports was measured: on a busy
+	 * machine that can be less. */
 	assert_true(exited->user_us + exited->system_us > 100000);
 	finish(sandbox);
 }
@@ -431,7 +463,8 @@ static const char *read_terminal(int master)
 	size_t length = 0;
 	ssize_t n;
 
-	while (length < sizeof text - 1 && (n = read(master, text + length, sizeof text - 1 - length)) > 0)
+	while (length < sizeof text - 1 &&
+	       (n = read(master, text + length, sizeof text - 1 - length)) > 0)
 		length += (size_t)n;
 	text[length] = '\0';
 	return text;
@@ -447,15 +480,19 @@ static void a_command_with_a_terminal_has_it_alone(void **state)
 	(void)state;
 	expect_serving(sandbox);
 	before = fds_at_rest(sandbox);
-	expect_status(sandbox, exec_terminal(sandbox, SH("stty size; echo its own >/dev/tty"), 0), 0);
+	expect_status(sandbox, exec_terminal(sandbox, SH("stty size; echo its own >/dev/tty"), 0),
+	              0);
 	assert_string_equal(read_terminal(last_terminal), "24 80\r\nits own\r\n");
-	expect(sandbox, MESSAGE_STARTED, exec_terminal(sandbox, SH("trap 'exit 3' HUP; echo up; while :; do sleep 0.01; done"), 0));
+	expect(sandbox, MESSAGE_STARTED,
+	       exec_terminal(sandbox,
+	                     SH("trap 'exit 3' HUP; echo up; while :; do sleep 0.01; done"), 0));
 	first = last_terminal;
 	last_terminal = -1;
 	sequence = sandbox->sequence;
 	assert_int_equal(read(first, &(char[2]){0}, 2), 2);
-	expect_serving(sandbox);                        /* by now it has done what follows the sending of the first one */
-	assert_int_equal(fds_at_rest(sandbox), before); /* init has kept nothing, so closing it hangs up */
+	expect_serving(sandbox); /* by now it has done what follows the sending of the first one */
+	assert_int_equal(fds_at_rest(sandbox),
+	                 before); /* init has kept nothing, so closing it hangs up */
 	close(first);
 	expect(sandbox, MESSAGE_EXITED, sequence);
 	assert_int_equal(message.body.exited.status, 3);
@@ -472,7 +509,8 @@ static void a_command_with_a_terminal_that_cannot_start_says_why(void **state)
 	(void)state;
 	expect_serving(sandbox);
 	before = fds_at_rest(sandbox);
-	expect_error(sandbox, exec_terminal(sandbox, ARGV("/no/such"), 0), YETT_E_COMMAND_FAILED, YETT_R_NONE);
+	expect_error(sandbox, exec_terminal(sandbox, ARGV("/no/such"), 0), YETT_E_COMMAND_FAILED,
+	             YETT_R_NONE);
 	assert_int_equal(message.body.error.error_number, ENOENT);
 	terminals_due--;
 	expect_serving(sandbox);
@@ -483,7 +521,8 @@ static void a_command_with_a_terminal_that_cannot_start_says_why(void **state)
 static void a_timeout_ends_a_command_with_a_terminal(void **state)
 {
 	struct sandbox *sandbox = start();
-	const struct message_exited *exited = expect_end(sandbox, exec_terminal(sandbox, SH("trap '' HUP; sleep 1000"), 200));
+	const struct message_exited *exited =
+		expect_end(sandbox, exec_terminal(sandbox, SH("trap '' HUP; sleep 1000"), 200));
 
 	(void)state;
 	assert_true(exited->timed_out);

@@ -1,4 +1,5 @@
-/* What yett-init knows of commands that others ask about: by their ids, from any channel, with the outputs that it keeps. */
+/* What yett-init knows of commands that others ask about: by their ids, from any channel, with the
+ * outputs that it keeps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,8 @@
 #include <sys/mman.h>
 
 /* The answer to a query about one. */
-static const struct message_command *ask(struct sandbox *sandbox, enum query_action action, uint64_t id)
+static const struct message_command *ask(struct sandbox *sandbox, enum query_action action,
+                                         uint64_t id)
 {
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, action, id));
 	assert_int_equal(message.body.commands.commands_count, 1);
@@ -51,7 +53,8 @@ static void each_command_has_an_id_of_its_own(void **state)
 	expect(sandbox, MESSAGE_STARTED, first);
 	assert_int_equal(message.body.started.command, 1);
 	expect(sandbox, MESSAGE_EXITED, first);
-	expect_error(sandbox, exec_command(sandbox, ARGV("/nonexistent")), YETT_E_COMMAND_FAILED, YETT_R_NONE);
+	expect_error(sandbox, exec_command(sandbox, ARGV("/nonexistent")), YETT_E_COMMAND_FAILED,
+	             YETT_R_NONE);
 	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 	assert_int_equal(message.body.commands.last, 3);
@@ -70,7 +73,8 @@ static void each_command_has_an_id_of_its_own(void **state)
 	finish(sandbox);
 }
 
-/* With `count` pieces of metadata, each of so many bytes with its NUL, whose keys differ unless `alike`. */
+/* With `count` pieces of metadata, each of so many bytes with its NUL, whose keys differ unless
+ * `alike`. */
 static uint64_t exec_with_metadata(struct sandbox *sandbox, unsigned count, int size, bool alike)
 {
 	struct message_exec *exec = &message.body.exec;
@@ -78,20 +82,27 @@ static uint64_t exec_with_metadata(struct sandbox *sandbox, unsigned count, int 
 
 	for (unsigned i = 0; i < count; i++) {
 		(void)snprintf(text, sizeof text, "k%02u=%0*u", alike ? 0 : i, size - 5, i);
-		assert_int_equal(message_add_text(&message, text, &exec->metadata[exec->metadata_count++]), 0);
+		assert_int_equal(
+			message_add_text(&message, text, &exec->metadata[exec->metadata_count++]),
+			0);
 	}
 	return send_exec(sandbox, ARGV("true"), NULL, 0);
 }
 
 static void metadata_are_kept_with_the_command(void **state)
 {
-	enum { COMMANDS = MESSAGE_COMMANDS_MAX + 4, SIZE = MESSAGE_METADATA_MAX / MESSAGE_METADATA_ITEMS_MAX };
+	enum {
+		COMMANDS = MESSAGE_COMMANDS_MAX + 4,
+		SIZE = MESSAGE_METADATA_MAX / MESSAGE_METADATA_ITEMS_MAX
+	};
 	struct sandbox *sandbox = start();
 
 	(void)state;
 	for (unsigned i = 0; i < COMMANDS; i++) {
 		clear_exec();
-		expect_status(sandbox, exec_with_metadata(sandbox, MESSAGE_METADATA_ITEMS_MAX, SIZE, false), 0);
+		expect_status(sandbox,
+		              exec_with_metadata(sandbox, MESSAGE_METADATA_ITEMS_MAX, SIZE, false),
+		              0);
 	}
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 	assert_int_equal(message.body.commands.commands_count, MESSAGE_COMMANDS_MAX);
@@ -113,12 +124,15 @@ static void metadata_beyond_their_bounds_are_refused(void **state)
 
 	(void)state;
 	clear_exec();
-	expect_error(sandbox, exec_with_metadata(sandbox, 2, 16, true), YETT_E_INVALID_REQUEST, YETT_R_RANGE);
+	expect_error(sandbox, exec_with_metadata(sandbox, 2, 16, true), YETT_E_INVALID_REQUEST,
+	             YETT_R_RANGE);
 	clear_exec();
-	expect_error(sandbox, exec_with_metadata(sandbox, 2, MESSAGE_METADATA_MAX / 2 + 1, false), YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG);
+	expect_error(sandbox, exec_with_metadata(sandbox, 2, MESSAGE_METADATA_MAX / 2 + 1, false),
+	             YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG);
 	clear_exec();
 	message.body.exec.file_operation = true;
-	expect_error(sandbox, exec_with_metadata(sandbox, 1, 16, false), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect_error(sandbox, exec_with_metadata(sandbox, 1, 16, false), YETT_E_INVALID_REQUEST,
+	             YETT_R_NONE);
 	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
 	assert_int_equal(ask(sandbox, QUERY_STATUS, 1)->metadata_count, 0);
 	finish(sandbox);
@@ -155,8 +169,10 @@ static void a_command_that_asks_for_more_time_than_there_is_is_refused_by_the_ru
 	(void)state;
 	bound_commands(500000, 600000);
 	sandbox = start_prepared();
-	expect_error(sandbox, exec_fds(sandbox, ARGV("true"), NULL, 600001), YETT_E_PERMISSION_DENIED, YETT_R_NONE);
-	assert_string_equal(message_text(&message, error->rule), "max_command_timeout of grant 'few'");
+	expect_error(sandbox, exec_fds(sandbox, ARGV("true"), NULL, 600001),
+	             YETT_E_PERMISSION_DENIED, YETT_R_NONE);
+	assert_string_equal(message_text(&message, error->rule),
+	                    "max_command_timeout of grant 'few'");
 	assert_string_equal(message_text(&message, error->file), "/etc/yett/yett.conf");
 	assert_int_equal(error->line, 12);
 	assert_string_equal(message_text(&message, error->allowed), "10m");
@@ -191,10 +207,12 @@ static void the_states_of_commands_are_told_apart(void **state)
 	command = ask(sandbox, QUERY_STATUS, 1);
 	assert_int_equal(command->state, EXECUTION_COMPLETED);
 	assert_int_equal(command->result.status, 3);
-	assert_true(command->result.wall_us > 0 && command->result.memory_peak_bytes > 0 && command->started_ms > 0);
+	assert_true(command->result.wall_us > 0 && command->result.memory_peak_bytes > 0 &&
+	            command->started_ms > 0);
 	assert_int_equal(command->result.started_ms, command->started_ms);
 	assert_true(command->result.ended_ms >= command->started_ms);
-	expect_error(sandbox, exec_command(sandbox, ARGV("/nonexistent")), YETT_E_COMMAND_FAILED, YETT_R_NONE);
+	expect_error(sandbox, exec_command(sandbox, ARGV("/nonexistent")), YETT_E_COMMAND_FAILED,
+	             YETT_R_NONE);
 	command = ask(sandbox, QUERY_STATUS, 2);
 	assert_int_equal(command->state, EXECUTION_FAILED);
 	assert_int_equal(command->code, YETT_E_COMMAND_FAILED);
@@ -223,7 +241,9 @@ static void what_a_running_command_has_used_is_told(void **state)
 	uint64_t spent;
 
 	(void)state;
-	(void)expect_end(sandbox, exec_command(sandbox, SH("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")));
+	(void)expect_end(
+		sandbox,
+		exec_command(sandbox, SH("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")));
 	spent = message.body.exited.user_us;
 	expect(sandbox, MESSAGE_STARTED, exec_command(sandbox, ARGV("sleep", "1000")));
 	command = ask(sandbox, QUERY_STATUS, 2);
@@ -252,7 +272,8 @@ static void a_command_of_another_channel_is_killed_with_what_it_started(void **s
 	assert_int_equal(ask(other, QUERY_WAIT, 1)->state, EXECUTION_KILLED);
 	assert_string_equal(read_all(p[0]), ""); /* nobody has it any more */
 	expect(sandbox, MESSAGE_EXITED, sequence);
-	assert_int_equal(ask(other, QUERY_KILL, 1)->state, EXECUTION_KILLED); /* too late is no error */
+	assert_int_equal(ask(other, QUERY_KILL, 1)->state,
+	                 EXECUTION_KILLED); /* too late is no error */
 	detach(other);
 	finish(sandbox);
 }
@@ -260,7 +281,9 @@ static void a_command_of_another_channel_is_killed_with_what_it_started(void **s
 static void who_waits_is_told_of_the_end_and_can_send_signals(void **state)
 {
 	struct sandbox *sandbox = start(), *other = attach(sandbox);
-	uint64_t sequence = exec_command(sandbox, SH("trap 'exit 9' TERM; while :; do sleep 0.01; done")), wait;
+	uint64_t sequence = exec_command(sandbox,
+	                                 SH("trap 'exit 9' TERM; while :; do sleep 0.01; done")),
+		 wait;
 
 	(void)state;
 	expect(sandbox, MESSAGE_STARTED, sequence);
@@ -270,7 +293,8 @@ static void who_waits_is_told_of_the_end_and_can_send_signals(void **state)
 	(void)ask(other, QUERY_STATUS, 1);
 	message.kind = MESSAGE_SIGNAL;
 	message.body.signal = (struct message_signal){.command = wait, .signal = SIGKILL};
-	assert_int_equal(frame_send_message(other->channel, &message, ++other->sequence, NULL, 0, 0), 0);
+	assert_int_equal(
+		frame_send_message(other->channel, &message, ++other->sequence, NULL, 0, 0), 0);
 	expect(other, MESSAGE_COMMANDS, wait);
 	assert_int_equal(message.body.commands.commands[0].state, EXECUTION_KILLED);
 	expect(sandbox, MESSAGE_EXITED, sequence);
@@ -310,7 +334,10 @@ static void outputs_are_kept_apart_or_in_one(void **state)
 	const struct message_command *command;
 
 	(void)state;
-	expect_status(sandbox, exec_captured(sandbox, SH("echo one; echo two >&2; echo three >/dev/stdout"), 4096, false), 0);
+	expect_status(sandbox,
+	              exec_captured(sandbox, SH("echo one; echo two >&2; echo three >/dev/stdout"),
+	                            4096, false),
+	              0);
 	command = ask(sandbox, QUERY_OUTPUT, 1);
 	assert_int_equal(command->captured, OUTPUT_OUT | OUTPUT_ERR);
 	assert_int_equal(command->truncated, 0);
@@ -336,7 +363,10 @@ static void what_exceeds_the_bound_is_dropped_and_holds_nobody_up(void **state)
 	char bytes[1001];
 
 	(void)state;
-	expect_status(sandbox, exec_captured(sandbox, SH("yes | head -c 20000000; printf end >&2"), 1000, false), 0);
+	expect_status(
+		sandbox,
+		exec_captured(sandbox, SH("yes | head -c 20000000; printf end >&2"), 1000, false),
+		0);
 	command = ask(sandbox, QUERY_OUTPUT, 1);
 	assert_int_equal(command->output_bytes[0], 1000);
 	assert_int_equal(command->truncated, OUTPUT_OUT);
@@ -366,7 +396,8 @@ static void a_descriptor_of_output_shows_what_comes_and_changes_nothing(void **s
 	clear_exec();
 	message.body.exec.stdio[1] = STDIO_CAPTURE;
 	message.body.exec.capture_bytes = 8192;
-	sequence = send_exec(sandbox, SH("echo first; read line; echo second"), (int[]){in[0], -1, -1}, 0);
+	sequence = send_exec(sandbox, SH("echo first; read line; echo second"),
+	                     (int[]){in[0], -1, -1}, 0);
 	close(in[0]);
 	expect(sandbox, MESSAGE_STARTED, sequence);
 	do
@@ -410,7 +441,8 @@ static void the_oldest_results_go_first(void **state)
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 	assert_int_equal(message.body.commands.commands_count, MESSAGE_COMMANDS_MAX);
 	assert_int_equal(message.body.commands.commands[0].id, 4);
-	assert_int_equal(message.body.commands.commands[MESSAGE_COMMANDS_MAX - 1].id, 4 + MESSAGE_COMMANDS_MAX - 1);
+	assert_int_equal(message.body.commands.commands[MESSAGE_COMMANDS_MAX - 1].id,
+	                 4 + MESSAGE_COMMANDS_MAX - 1);
 	finish(sandbox);
 }
 
@@ -425,7 +457,8 @@ static void results_that_nobody_has_fetched_outlive_those_that_were(void **state
 	config.linger = true;
 	sandbox = start_prepared();
 	other = attach(sandbox);
-	/* 1 and 2: their clients go away before the end. 3: its client hears of it, and has yet to get what it wrote. */
+	/* 1 and 2: their clients go away before the end. 3: its client hears of it, and has yet to
+	 * get what it wrote. */
 	for (int i = 0; i < 2; i++) {
 		assert_return_code(pipe2(in, O_CLOEXEC), errno);
 		maker = attach(sandbox);
@@ -484,19 +517,23 @@ static void file_operations_are_counted_apart_and_leave_no_result(void **state)
 	(void)query(sandbox, QUERY_KILL, MESSAGE_FILE_OPERATION | (RECORDS_MAX + 5));
 	expect(sandbox, MESSAGE_COMMANDS, sandbox->sequence);
 	expect(sandbox, MESSAGE_EXITED, running);
-	expect_error(sandbox, query(sandbox, QUERY_STATUS, MESSAGE_FILE_OPERATION | 1), YETT_E_NOT_FOUND, YETT_R_NONE);
+	expect_error(sandbox, query(sandbox, QUERY_STATUS, MESSAGE_FILE_OPERATION | 1),
+	             YETT_E_NOT_FOUND, YETT_R_NONE);
 	clear_exec();
 	message.body.exec.file_operation = true;
 	message.body.exec.stdio[1] = STDIO_CAPTURE;
-	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_INVALID_REQUEST,
+	             YETT_R_NONE);
 	finish(sandbox);
 }
 
 static uint64_t follow(struct sandbox *sandbox, uint64_t id, uint64_t out, uint64_t err)
 {
 	message.kind = MESSAGE_QUERY;
-	message.body.query = (struct message_query){.action = QUERY_FOLLOW, .command = id, .output_bytes = {out, err}};
-	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
+	message.body.query = (struct message_query){
+		.action = QUERY_FOLLOW, .command = id, .output_bytes = {out, err}};
+	assert_int_equal(
+		frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
 	return sandbox->sequence;
 }
 
@@ -511,7 +548,8 @@ static void who_follows_is_told_when_there_is_more(void **state)
 	clear_exec();
 	message.body.exec.stdio[1] = message.body.exec.stdio[2] = STDIO_CAPTURE;
 	message.body.exec.capture_bytes = 8192;
-	sequence = send_exec(sandbox, SH("echo first; read line; echo second >&2; read line"), (int[]){in[0], -1, -1}, 0);
+	sequence = send_exec(sandbox, SH("echo first; read line; echo second >&2; read line"),
+	                     (int[]){in[0], -1, -1}, 0);
 	close(in[0]);
 	expect(sandbox, MESSAGE_STARTED, sequence);
 	expect(other, MESSAGE_COMMANDS, follow(other, 1, 0, 0));
@@ -519,7 +557,8 @@ static void who_follows_is_told_when_there_is_more(void **state)
 	assert_string_equal(kept(outputs[0], 6), "first\n");
 	assert_int_equal(message.body.commands.commands[0].state, EXECUTION_RUNNING);
 	sequence = follow(other, 1, 6, 0);
-	(void)ask(sandbox, QUERY_STATUS, 1); /* it is asked for when this is answered, and nothing has come */
+	(void)ask(sandbox, QUERY_STATUS,
+	          1); /* it is asked for when this is answered, and nothing has come */
 	assert_int_equal(write(in[1], "\n", 1), 1);
 	expect(other, MESSAGE_COMMANDS, sequence);
 	assert_int_equal(message.body.commands.commands[0].output_bytes[1], 7);
@@ -548,7 +587,8 @@ static void input_can_be_given_later_and_has_an_end(void **state)
 	message.body.exec.stdio[0] = STDIO_CAPTURE;
 	message.body.exec.stdio[1] = STDIO_CAPTURE;
 	message.body.exec.capture_bytes = 8192;
-	sequence = send_exec(sandbox, SH("read line </dev/stdin; echo \"$line\"; exec cat"), NULL, 0);
+	sequence =
+		send_exec(sandbox, SH("read line </dev/stdin; echo \"$line\"; exec cat"), NULL, 0);
 	expect(sandbox, MESSAGE_STARTED, sequence);
 	(void)ask(other, QUERY_INPUT, message.body.started.command);
 	assert_int_equal(outputs_count, 1);
@@ -579,8 +619,10 @@ static void input_can_be_given_later_and_has_an_end(void **state)
 static uint64_t send_signal(struct sandbox *sandbox, uint64_t id, uint32_t number)
 {
 	message.kind = MESSAGE_QUERY;
-	message.body.query = (struct message_query){.action = QUERY_SIGNAL, .command = id, .signal = number};
-	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
+	message.body.query =
+		(struct message_query){.action = QUERY_SIGNAL, .command = id, .signal = number};
+	assert_int_equal(
+		frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
 	return sandbox->sequence;
 }
 
@@ -612,13 +654,16 @@ static void kept_output_is_bounded_by_the_sandboxs_memory(void **state)
 	config.memory_bytes = 4 << 20;
 	sandbox = start_prepared();
 	for (int i = 0; i < 4; i++)
-		expect_status(sandbox, exec_captured(sandbox, SH("yes | head -c 400000"), 1 << 20, false), 0);
+		expect_status(sandbox,
+		              exec_captured(sandbox, SH("yes | head -c 400000"), 1 << 20, false),
+		              0);
 	/* a mebibyte holds two of them */
 	expect_error(sandbox, query(sandbox, QUERY_STATUS, 2), YETT_E_NOT_FOUND, YETT_R_NONE);
 	assert_int_equal(ask(sandbox, QUERY_STATUS, 3)->output_bytes[0], 400000);
 	assert_int_equal(ask(sandbox, QUERY_STATUS, 4)->output_bytes[0], 400000);
 	/* and there is nothing to be had from a command that still runs */
-	expect_status(sandbox, exec_captured(sandbox, SH("yes | head -c 4000000"), 4 << 20, false), 0);
+	expect_status(sandbox, exec_captured(sandbox, SH("yes | head -c 4000000"), 4 << 20, false),
+	              0);
 	command = ask(sandbox, QUERY_STATUS, 5);
 	assert_int_equal(command->output_bytes[0], 1 << 20);
 	assert_int_equal(command->truncated, OUTPUT_OUT);
@@ -631,7 +676,8 @@ static void what_outlives_a_command_does_not_hold_up_its_output(void **state)
 	const struct message_command *command;
 
 	(void)state;
-	expect_status(sandbox, exec_captured(sandbox, SH("setsid sleep 1000 & echo here"), 4096, false), 0);
+	expect_status(sandbox,
+	              exec_captured(sandbox, SH("setsid sleep 1000 & echo here"), 4096, false), 0);
 	command = ask(sandbox, QUERY_OUTPUT, 1);
 	assert_string_equal(kept(outputs[0], command->output_bytes[0]), "here\n");
 	finish(sandbox);
@@ -656,7 +702,8 @@ static void what_does_not_go_together_is_refused(void **state)
 		memcpy(message.body.exec.stdio, rows[i].stdio, sizeof rows[i].stdio);
 		message.body.exec.capture_bytes = rows[i].bytes;
 		message.body.exec.terminal = rows[i].terminal;
-		expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+		expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0),
+		             YETT_E_INVALID_REQUEST, YETT_R_NONE);
 		terminals_due = 0;
 	}
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
@@ -666,8 +713,9 @@ static void what_does_not_go_together_is_refused(void **state)
 }
 
 /* An EXEC of `argv` with further texts from memory of `size` bytes; sealed, or not. */
-static uint64_t exec_more(struct sandbox *sandbox, char *const *argv, const void *bytes, size_t length, uint64_t size, uint32_t more_argv,
-                          uint32_t more_env, bool is_sealed)
+static uint64_t exec_more(struct sandbox *sandbox, char *const *argv, const void *bytes,
+                          size_t length, uint64_t size, uint32_t more_argv, uint32_t more_env,
+                          bool is_sealed)
 {
 	uint64_t sequence;
 
@@ -695,16 +743,23 @@ static void arguments_and_variables_beyond_a_packet_come_in_memory(void **state)
 	size_t used = 0;
 
 	(void)state;
-	expect_status(sandbox, exec_more(sandbox, SH("echo $# $1$2; printenv A B"), "sh\0x\0\xff\0A=1\0B=\n", 15, 15, 3, 2, true), 0);
+	expect_status(sandbox,
+	              exec_more(sandbox, SH("echo $# $1$2; printenv A B"), "sh\0x\0\xff\0A=1\0B=\n",
+	                        15, 15, 3, 2, true),
+	              0);
 	assert_int_equal(ask(sandbox, QUERY_OUTPUT, 1)->output_bytes[0], 9);
 	assert_memory_equal(kept(outputs[0], 9), "2 x\xff\n1\n\n\n", 9);
-	assert_string_equal(text_of(&message.body.commands.commands[0], 2), "echo $# $1$2; printenv A B");
+	assert_string_equal(text_of(&message.body.commands.commands[0], 2),
+	                    "echo $# $1$2; printenv A B");
 	assert_true(message.body.commands.commands[0].argv_cut);
 	while (used < 60000 * 5)
 		used += (size_t)sprintf(many + used, "%04zu", used / 5 % 10000) + 1;
-	expect_status(sandbox, exec_more(sandbox, SH("echo $# ${59999}"), many, used, used, 60000, 0, true), 0);
+	expect_status(sandbox,
+	              exec_more(sandbox, SH("echo $# ${59999}"), many, used, used, 60000, 0, true),
+	              0);
 	(void)ask(sandbox, QUERY_OUTPUT, 2);
-	assert_string_equal(kept(outputs[0], message.body.commands.commands[0].output_bytes[0]), "59999 9999\n");
+	assert_string_equal(kept(outputs[0], message.body.commands.commands[0].output_bytes[0]),
+	                    "59999 9999\n");
 	finish(sandbox);
 }
 
@@ -726,16 +781,19 @@ static void memory_that_is_not_what_is_said_is_refused(void **state)
 		{"ab", 2, 2, 1, 0, true, YETT_E_COMMAND_FAILED},     /* without an end */
 		{"a\0", 2, 2, 0, 1, true, YETT_E_COMMAND_FAILED},    /* no variable */
 		{"=\0", 2, 2, 0, 1, true, YETT_E_COMMAND_FAILED},
-		{"", 0, MESSAGE_TEXTS_MAX, 1, 0, true, YETT_E_COMMAND_FAILED}, /* nothing but a hole: as many texts, all empty */
-		{"", 0, MESSAGE_TEXTS_MAX, MESSAGE_TEXTS_MAX, 0, true, YETT_E_COMMAND_FAILED}, /* which execve(2) does not take */
+		{"", 0, MESSAGE_TEXTS_MAX, 1, 0, true,
+	         YETT_E_COMMAND_FAILED}, /* nothing but a hole: as many texts, all empty */
+		{"", 0, MESSAGE_TEXTS_MAX, MESSAGE_TEXTS_MAX, 0, true,
+	         YETT_E_COMMAND_FAILED}, /* which execve(2) does not take */
 	};
 	struct sandbox *sandbox = start();
 	uint64_t sequence;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		sequence = exec_more(sandbox, ARGV("true"), cases[i].bytes, cases[i].length, cases[i].size, cases[i].argv, cases[i].env,
-		                     cases[i].is_sealed);
+		sequence =
+			exec_more(sandbox, ARGV("true"), cases[i].bytes, cases[i].length,
+		                  cases[i].size, cases[i].argv, cases[i].env, cases[i].is_sealed);
 		expect_error(sandbox, sequence, cases[i].code, YETT_R_NONE);
 	}
 	assert_int_equal(message.body.error.error_number, E2BIG);
@@ -744,17 +802,20 @@ static void memory_that_is_not_what_is_said_is_refused(void **state)
 	clear_exec();
 	message.body.exec.more_bytes = 3;
 	message.body.exec.more_argv = 1;
-	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_SECURITY_VIOLATION, YETT_R_SIZE);
+	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_SECURITY_VIOLATION,
+	             YETT_R_SIZE);
 	close(more_memory);
 	more_memory = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 	clear_exec();
 	message.body.exec.more_bytes = 3;
 	message.body.exec.more_argv = 1;
-	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_SECURITY_VIOLATION, YETT_R_NONE);
+	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_SECURITY_VIOLATION,
+	             YETT_R_NONE);
 	close(more_memory);
 	clear_exec();
 	message.body.exec.more_argv = 1;
-	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_INVALID_REQUEST,
+	             YETT_R_NONE);
 	expect_serving(sandbox);
 	finish(sandbox);
 }
@@ -776,7 +837,9 @@ static void two_hundred_commands_at_once_keep_their_outputs(void **state)
 		uint64_t sequence, wait = query(sandbox, QUERY_WAIT, id);
 
 		while (receive(sandbox, &sequence) != MESSAGE_COMMANDS)
-			assert_int_equal(message.kind == MESSAGE_STARTED || message.kind == MESSAGE_EXITED, true);
+			assert_int_equal(message.kind == MESSAGE_STARTED ||
+			                         message.kind == MESSAGE_EXITED,
+			                 true);
 		assert_int_equal(sequence, wait);
 		assert_int_equal(message.body.commands.commands[0].state, EXECUTION_COMPLETED);
 		wait = query(sandbox, QUERY_OUTPUT, id);
@@ -791,8 +854,10 @@ static void two_hundred_commands_at_once_keep_their_outputs(void **state)
 	finish(sandbox);
 }
 
-/* A SESSION that sets the directory, up to two variables, and takes one away; NULL: not. Returns its sequence. */
-static uint64_t change(struct sandbox *sandbox, const char *cwd, const char *set, const char *more, const char *unset)
+/* A SESSION that sets the directory, up to two variables, and takes one away; NULL: not. Returns
+ * its sequence. */
+static uint64_t change(struct sandbox *sandbox, const char *cwd, const char *set, const char *more,
+                       const char *unset)
 {
 	struct message_session *session = &message.body.session;
 
@@ -801,12 +866,17 @@ static uint64_t change(struct sandbox *sandbox, const char *cwd, const char *set
 	memset(session, 0, sizeof *session);
 	assert_int_equal(message_add_text(&message, cwd ? cwd : "", &session->cwd), 0);
 	if (set)
-		assert_int_equal(message_add_text(&message, set, &session->set[session->set_count++]), 0);
+		assert_int_equal(
+			message_add_text(&message, set, &session->set[session->set_count++]), 0);
 	if (more)
-		assert_int_equal(message_add_text(&message, more, &session->set[session->set_count++]), 0);
+		assert_int_equal(
+			message_add_text(&message, more, &session->set[session->set_count++]), 0);
 	if (unset)
-		assert_int_equal(message_add_text(&message, unset, &session->unset[session->unset_count++]), 0);
-	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
+		assert_int_equal(
+			message_add_text(&message, unset, &session->unset[session->unset_count++]),
+			0);
+	assert_int_equal(
+		frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
 	return sandbox->sequence;
 }
 
@@ -830,7 +900,8 @@ static void what_a_session_has_later_commands_begin_with(void **state)
 	assert_string_equal(seen(sandbox, SH("pwd; echo $A")), "/\n\n");
 	expect(other, MESSAGE_SURROUNDINGS, change(other, "/tmp", "A=1", "LANG=de", NULL));
 	assert_string_equal(seen(sandbox, SH("pwd; echo $A $LANG")), "/tmp\n1 de\n");
-	assert_string_equal(output_of(sandbox, SH("pwd; echo $A")), "/\n1\n"); /* its request names a directory */
+	assert_string_equal(output_of(sandbox, SH("pwd; echo $A")),
+	                    "/\n1\n"); /* its request names a directory */
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, "B=2", "B=3", "A"));
 	assert_string_equal(message_text(&message, told->cwd), "/tmp");
 	assert_int_equal(told->env_count, 2);
@@ -838,11 +909,16 @@ static void what_a_session_has_later_commands_begin_with(void **state)
 	assert_string_equal(message_text(&message, told->env[1]), "B=3");
 	memset(&message.body.exec, 0, sizeof message.body.exec);
 	message.arena_used = 0;
-	assert_int_equal(message_add_text(&message, "B=4", &message.body.exec.env[message.body.exec.env_count++]), 0);
+	assert_int_equal(message_add_text(&message, "B=4",
+	                                  &message.body.exec.env[message.body.exec.env_count++]),
+	                 0);
 	assert_string_equal(output_of_prepared(sandbox, SH("echo $A $B")), "4\n");
-	expect_error(sandbox, change(sandbox, "relative", "C=1", NULL, NULL), YETT_E_INVALID_REQUEST, YETT_R_NONE);
-	expect_error(sandbox, change(sandbox, NULL, "C=1", NULL, "D=1"), YETT_E_INVALID_REQUEST, YETT_R_NONE);
-	assert_string_equal(seen(sandbox, SH("echo $C $B")), "3\n"); /* refused, it changes nothing */
+	expect_error(sandbox, change(sandbox, "relative", "C=1", NULL, NULL),
+	             YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect_error(sandbox, change(sandbox, NULL, "C=1", NULL, "D=1"), YETT_E_INVALID_REQUEST,
+	             YETT_R_NONE);
+	assert_string_equal(seen(sandbox, SH("echo $C $B")),
+	                    "3\n"); /* refused, it changes nothing */
 	detach(other);
 	finish(sandbox);
 }
@@ -879,12 +955,15 @@ static void a_child_that_waits_follows_the_session(void **state)
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, "/usr", "A=1", "B=2", NULL));
 	assert_int_equal(count_children_at_rest(sandbox), 1);
 	(void)snprintf(expected, sizeof expected, "%lu /tmp 3 4\n", pid_of_child(sandbox));
-	expect_error(sandbox, change(sandbox, "relative", "C=5", NULL, NULL), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect_error(sandbox, change(sandbox, "relative", "C=5", NULL, NULL),
+	             YETT_E_INVALID_REQUEST, YETT_R_NONE);
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, "/tmp", "A=3", "C=4", "B"));
-	expect_error(sandbox, change(sandbox, "/var", "A=5", NULL, "B=2"), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect_error(sandbox, change(sandbox, "/var", "A=5", NULL, "B=2"), YETT_E_INVALID_REQUEST,
+	             YETT_R_NONE);
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, NULL, NULL, NULL));
 	assert_string_equal(seen(sandbox, SH("echo $$ $PWD $A $B $C")), expected);
-	/* Of one that does so again and again another command would be told to have used the time. */
+	/* Of one that does so again and again another command would be told to have used the time.
+	 */
 	assert_int_equal(count_children_at_rest(sandbox), 1);
 	(void)snprintf(expected, sizeof expected, "%lu /usr 3\n", pid_of_child(sandbox));
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, "/var", NULL, NULL, NULL));
@@ -904,14 +983,16 @@ static void a_session_is_bounded(void **state)
 	memset(variable + 2, 'x', sizeof variable - 3);
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, variable, NULL, NULL));
 	variable[0] = 'B';
-	expect_error(sandbox, change(sandbox, NULL, variable, NULL, NULL), YETT_E_RESOURCE_LIMIT, YETT_R_NONE);
+	expect_error(sandbox, change(sandbox, NULL, variable, NULL, NULL), YETT_E_RESOURCE_LIMIT,
+	             YETT_R_NONE);
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, variable, NULL, "A"));
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, NULL, NULL, "B"));
 	for (unsigned i = 0; i < 1024; i++) {
 		(void)snprintf(text, sizeof text, "V%u=%u", i, i);
 		expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, text, NULL, NULL));
 	}
-	expect_error(sandbox, change(sandbox, NULL, "one=more", NULL, NULL), YETT_E_RESOURCE_LIMIT, YETT_R_NONE);
+	expect_error(sandbox, change(sandbox, NULL, "one=more", NULL, NULL), YETT_E_RESOURCE_LIMIT,
+	             YETT_R_NONE);
 	assert_string_equal(seen(sandbox, SH("echo $V0 $V1023 $LANG")), "0 1023 C.UTF-8\n");
 	finish(sandbox);
 }
@@ -923,7 +1004,8 @@ static int run(const char *name)
 		cmocka_unit_test(metadata_are_kept_with_the_command),
 		cmocka_unit_test(metadata_beyond_their_bounds_are_refused),
 		cmocka_unit_test(a_command_that_asks_for_no_time_has_the_usual_one),
-		cmocka_unit_test(a_command_that_asks_for_more_time_than_there_is_is_refused_by_the_rule),
+		cmocka_unit_test(
+			a_command_that_asks_for_more_time_than_there_is_is_refused_by_the_rule),
 		cmocka_unit_test(a_file_operation_has_all_the_time_that_there_is),
 		cmocka_unit_test(the_states_of_commands_are_told_apart),
 		cmocka_unit_test(what_a_running_command_has_used_is_told),

@@ -27,7 +27,8 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
-static void send_raw(struct sandbox *sandbox, const void *bytes, size_t length, const int *fds, size_t fd_count)
+static void send_raw(struct sandbox *sandbox, const void *bytes, size_t length, const int *fds,
+                     size_t fd_count)
 {
 	assert_int_equal(frame_send(sandbox->channel, bytes, length, fds, fd_count, 0), 0);
 }
@@ -66,7 +67,8 @@ static void hostile_packets_are_answered_and_forgotten(void **state)
 	message.kind = MESSAGE_ENDED;
 	message.body.ended.reason = 0;
 	assert_int_equal(message_encode(&message, body, sizeof body, &length), 0);
-	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
+	assert_int_equal(
+		frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
 	expect_error(sandbox, sandbox->sequence, YETT_E_PROTOCOL, YETT_R_KIND);
 	expect_serving(sandbox);
 	finish(sandbox);
@@ -89,7 +91,9 @@ static void a_wrong_number_of_descriptors_is_refused(void **state)
 		message.body.exec.argv_count = 1;
 		assert_int_equal(message_add_text(&message, "true", &message.body.exec.argv[0]), 0);
 		message.body.exec.stdio[0] = message.body.exec.stdio[2] = STDIO_FD;
-		assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, fds, n, 0), 0);
+		assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence,
+		                                    fds, n, 0),
+		                 0);
 		expect_error(sandbox, sandbox->sequence, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
 	}
 	close(null);
@@ -115,7 +119,8 @@ static void descriptors_that_are_doors_are_refused(void **state)
 	const size_t last = ARRAY_SIZE(bad) - 1;
 
 	(void)state;
-	/* A block device's node, opened as O_PATH's opposite only where the kernel has a driver for it. */
+	/* A block device's node, opened as O_PATH's opposite only where the kernel has a driver for
+	 * it. */
 	close(mkstemp(node));
 	unlink(node);
 	if (mknod(node, S_IFBLK | 0600, makedev(7, 0)) == 0)
@@ -125,7 +130,8 @@ static void descriptors_that_are_doors_are_refused(void **state)
 		uint64_t sequence;
 
 		if (bad[i] < 0) {
-			print_message("not to be had on this host: descriptor %zu of the list\n", i);
+			print_message("not to be had on this host: descriptor %zu of the list\n",
+			              i);
 			continue;
 		}
 		sequence = exec_fds(sandbox, ARGV("true"), (int[]){-1, bad[i], -1}, 0);
@@ -148,8 +154,10 @@ static void requests_for_terminals_that_contradict_themselves_are_refused(void *
 		message.body.exec.terminal = i == 0;
 		message.body.exec.rows = i == 1 ? 24 : 0;
 		message.body.exec.columns = i == 2 ? 65535 : 0;
-		expect_error(sandbox, send_exec(sandbox, ARGV("true"), (int[]){-1, i == 0 ? null : -1, -1}, 0), YETT_E_INVALID_REQUEST,
-		             YETT_R_NONE);
+		expect_error(
+			sandbox,
+			send_exec(sandbox, ARGV("true"), (int[]){-1, i == 0 ? null : -1, -1}, 0),
+			YETT_E_INVALID_REQUEST, YETT_R_NONE);
 	}
 	terminals_due = 0;
 	close(null);
@@ -157,7 +165,8 @@ static void requests_for_terminals_that_contradict_themselves_are_refused(void *
 	finish(sandbox);
 }
 
-/* Two at once for each descriptor that init may have: what it cannot take it says, and kills, and it serves on. */
+/* Two at once for each descriptor that init may have: what it cannot take it says, and kills, and
+ * it serves on. */
 static void more_terminals_than_init_has_room_for_are_refused(void **state)
 {
 	enum { COMMANDS = 60 };
@@ -200,20 +209,25 @@ static void a_client_that_stops_reading_loses_no_result(void **state)
 	int sent = 0, got = 0;
 
 	(void)state;
-	while (sent < COMMANDS) { /* until init takes no more: its results fill the channel, then the requests do */
+	while (sent < COMMANDS) { /* until init takes no more: its results fill the channel, then
+		                     the requests do */
 		struct message_exec *exec = &message.body.exec;
 
 		clear_exec();
 		exec->argv_count = 1;
-		assert_int_equal(message_add_text(&message, sent % 2 ? "/bin/true" : "/no/such", &exec->argv[0]), 0);
+		assert_int_equal(message_add_text(&message, sent % 2 ? "/bin/true" : "/no/such",
+		                                  &exec->argv[0]),
+		                 0);
 		message.kind = MESSAGE_EXEC;
-		if (frame_send_message(sandbox->channel, &message, sandbox->sequence + 1, NULL, 0, MSG_DONTWAIT) == -EAGAIN)
+		if (frame_send_message(sandbox->channel, &message, sandbox->sequence + 1, NULL, 0,
+		                       MSG_DONTWAIT) == -EAGAIN)
 			break;
 		sandbox->sequence++;
 		sent++;
 	}
 	print_message("%d commands sent before the first answer was read\n", sent);
-	for (int wanted = sent / 2 * 2 + (sent + 1) / 2; got < wanted; got++) { /* STARTED and EXITED, or ERROR */
+	for (int wanted = sent / 2 * 2 + (sent + 1) / 2; got < wanted;
+	     got++) { /* STARTED and EXITED, or ERROR */
 		uint64_t sequence;
 		uint32_t kind = receive(sandbox, &sequence);
 
@@ -238,7 +252,8 @@ static void the_end_of_either_socket_ends_the_sandbox(void **state)
 		int p[2];
 
 		assert_return_code(pipe2(p, O_CLOEXEC), errno);
-		(void)exec_fds(sandbox, SH("(setsid sleep 1000 &); sleep 1000"), (int[]){-1, p[1], -1}, 0);
+		(void)exec_fds(sandbox, SH("(setsid sleep 1000 &); sleep 1000"),
+		               (int[]){-1, p[1], -1}, 0);
 		close(p[1]);
 		expect(sandbox, MESSAGE_STARTED, sandbox->sequence);
 		if (i == 0)
@@ -295,26 +310,30 @@ static void a_start_that_fails_names_its_step(void **state)
 	assert_string_equal(sandbox->report.step, "system-call-filter");
 	finish(sandbox);
 	prepare();
-	memset(config.data + FILTER_HEAD * sizeof(struct sock_filter), 0xff, 64); /* no instruction of BPF */
+	memset(config.data + FILTER_HEAD * sizeof(struct sock_filter), 0xff,
+	       64); /* no instruction of BPF */
 	sandbox = start_cut(0);
 	assert_int_equal(sandbox->report.error, EINVAL);
 	assert_string_equal(sandbox->report.step, "system-call-filter");
 	finish(sandbox);
 }
 
-/* What a forbidden call of a command's ends with, where a filter around init has a listener already, or none has one. */
+/* What a forbidden call of a command's ends with, where a filter around init has a listener
+ * already, or none has one. */
 static int errno_of_forbidden(bool has_other)
 {
 	static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	const struct sock_fprog program = {.len = 1, .filter = (struct sock_filter *)&allow};
-	char *const argv[] = {"/usr/bin/python3", "-c",
-	                      "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.mount(0, 0, 0, 0, 0); print(ctypes.get_errno())",
-	                      NULL};
+	char *const argv[] = {
+		"/usr/bin/python3", "-c",
+		"import ctypes; c = ctypes.CDLL(None, use_errno=True); c.mount(0, 0, 0, 0, 0); print(ctypes.get_errno())",
+		NULL};
 	struct sandbox *sandbox;
 	int error, listener = -1;
 
 	if (has_other) {
-		listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+		listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		                        SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 		assert_return_code(listener, errno);
 	}
 	sandbox = start();
@@ -330,8 +349,9 @@ static void where_another_filter_has_a_listener_forbidden_calls_fail_all_the_sam
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(errno_of_forbidden(false), ENOSYS); /* the listener that came with the report is closed */
-	pid = fork();                                        /* a filter is for good */
+	assert_int_equal(errno_of_forbidden(false),
+	                 ENOSYS); /* the listener that came with the report is closed */
+	pid = fork();             /* a filter is for good */
 	if (pid == 0)
 		_exit(errno_of_forbidden(true));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -351,7 +371,8 @@ static int run(const char *name)
 		cmocka_unit_test(the_end_of_either_socket_ends_the_sandbox),
 		cmocka_unit_test(a_killed_client_ends_the_sandbox),
 		cmocka_unit_test(a_start_that_fails_names_its_step),
-		cmocka_unit_test(where_another_filter_has_a_listener_forbidden_calls_fail_all_the_same),
+		cmocka_unit_test(
+			where_another_filter_has_a_listener_forbidden_calls_fail_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name(name, tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* libyett against a real service, as an ordinary program uses it: started by tests/support/yett.py as a user. */
+/* libyett against a real service, as an ordinary program uses it: started by tests/support/yett.py
+ * as a user. */
 #include "tests/support/library.h"
 #include "tests/support/waiting.h"
 
@@ -51,9 +52,11 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct yett_command *start(struct yett_sandbox *sandbox, const char *const *argv, const int *stdio)
+static struct yett_command *start(struct yett_sandbox *sandbox, const char *const *argv,
+                                  const int *stdio)
 {
-	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = argv, .stdio = stdio};
 	struct yett_command *command = NULL;
 
 	assert_done(yett_sandbox_exec(sandbox, &options, &command, &error));
@@ -96,14 +99,15 @@ static char *output_of(struct yett_sandbox *sandbox, const char *const *argv)
 /* Each is written once the one before it was read: when its pipe is empty again. */
 static void the_two_outputs_are_also_told_in_their_order(void **state)
 {
-	static const char *const argv[] = {"python3", "-c",
-	                                   "import fcntl, os, struct, termios\n"
-	                                   "for i in range(10):\n"
-	                                   "    fd = 1 + i % 2\n"
-	                                   "    os.write(fd, b'%d' % i)\n"
-	                                   "    while struct.unpack('i', fcntl.ioctl(fd, termios.FIONREAD, b'....'))[0]:\n"
-	                                   "        pass\n",
-	                                   NULL};
+	static const char *const argv[] = {
+		"python3", "-c",
+		"import fcntl, os, struct, termios\n"
+		"for i in range(10):\n"
+		"    fd = 1 + i % 2\n"
+		"    os.write(fd, b'%d' % i)\n"
+		"    while struct.unpack('i', fcntl.ioctl(fd, termios.FIONREAD, b'....'))[0]:\n"
+		"        pass\n",
+		NULL};
 	struct fixture *fixture = *state;
 	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
 	struct yett_output *output = NULL;
@@ -142,12 +146,14 @@ static void several_commands_at_once(void **state)
 		char script[64];
 
 		(void)snprintf(script, sizeof script, "read x; exit %d", i + 1);
-		commands[i] = start(fixture->sandbox, SH(script), (int[]){in[0], YETT_STDIO_NULL, YETT_STDIO_NULL});
+		commands[i] = start(fixture->sandbox, SH(script),
+		                    (int[]){in[0], YETT_STDIO_NULL, YETT_STDIO_NULL});
 	}
 	for (int i = 0; i < COMMANDS; i++) {
 		const struct yett_result *result = NULL;
 
-		assert_int_equal(yett_command_wait(commands[i], 0, &result, &error), YETT_E_TIMEOUT);
+		assert_int_equal(yett_command_wait(commands[i], 0, &result, &error),
+		                 YETT_E_TIMEOUT);
 	}
 	(void)close(in[0]);
 	(void)close(in[1]); /* now they all see the end of their input */
@@ -166,7 +172,8 @@ static void commands_of_one_sandbox_see_each_other_and_its_files(void **state)
 	assert_string_equal(text, "kept\n");
 	free(text);
 	sleeper = start(fixture->sandbox, ARGV("sleep", "1000"), NULL);
-	expect_status(fixture->sandbox, SH("until pgrep -x sleep >/dev/null; do :; done; pkill -x sleep"), 0);
+	expect_status(fixture->sandbox,
+	              SH("until pgrep -x sleep >/dev/null; do :; done; pkill -x sleep"), 0);
 	assert_int_equal(finish(sleeper).status, SIGTERM);
 }
 
@@ -179,7 +186,8 @@ static void a_signal_reaches_a_command(void **state)
 	char byte;
 
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-	command = start(fixture->sandbox, SH("trap 'exit 7' USR1; echo; while :; do sleep 0.01; done"),
+	command = start(fixture->sandbox,
+	                SH("trap 'exit 7' USR1; echo; while :; do sleep 0.01; done"),
 	                (int[]){YETT_STDIO_NULL, out[1], YETT_STDIO_NULL});
 	(void)close(out[1]);
 	assert_int_equal(read(out[0], &byte, 1), 1);
@@ -198,7 +206,9 @@ static void a_timeout_ends_a_command_and_not_the_sandbox(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct yett_command_options options = {
-		.size = sizeof options, .argv = SH("trap '' TERM; while :; do sleep 1000; done"), .timeout_ms = 100};
+		.size = sizeof options,
+		.argv = SH("trap '' TERM; while :; do sleep 1000; done"),
+		.timeout_ms = 100};
 	struct yett_command *command;
 	struct yett_result result;
 
@@ -216,14 +226,20 @@ static void a_command_that_cannot_start_says_why(void **state)
 	static const struct {
 		const char *program;
 		int error;
-	} cases[] = {{"no-such-command", ENOENT}, {"/usr", EISDIR}, {"/etc/passwd", EACCES}, {"/etc/passwd/x", ENOTDIR}};
+	} cases[] = {{"no-such-command", ENOENT},
+	             {"/usr", EISDIR},
+	             {"/etc/passwd", EACCES},
+	             {"/etc/passwd/x", ENOTDIR}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct yett_command *command = start(fixture->sandbox, ARGV(cases[i].program), NULL);
+		struct yett_command *command =
+			start(fixture->sandbox, ARGV(cases[i].program), NULL);
 		const struct yett_result *result = NULL;
 
 		for (int again = 0; again < 2; again++) { /* it tells the same when asked again */
-			assert_int_equal(yett_command_wait(command, waiting_deadline_ms(), &result, &error), YETT_E_COMMAND_FAILED);
+			assert_int_equal(
+				yett_command_wait(command, waiting_deadline_ms(), &result, &error),
+				YETT_E_COMMAND_FAILED);
 			assert_int_equal(error.os_error, cases[i].error);
 		}
 		yett_command_free(command);
@@ -233,8 +249,10 @@ static void a_command_that_cannot_start_says_why(void **state)
 static void environment_and_directory_are_as_asked(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct yett_command_options options = {
-		.size = sizeof options, .argv = SH("echo $MINE $LANG; pwd"), .env = ARGV("MINE=yes", "LANG=C"), .cwd = "/usr/share"};
+	const struct yett_command_options options = {.size = sizeof options,
+	                                             .argv = SH("echo $MINE $LANG; pwd"),
+	                                             .env = ARGV("MINE=yes", "LANG=C"),
+	                                             .cwd = "/usr/share"};
 	struct yett_command_options wrong = options;
 	struct yett_command *command;
 	struct yett_output *output = NULL;
@@ -245,18 +263,23 @@ static void environment_and_directory_are_as_asked(void **state)
 	yett_free(output);
 	assert_int_equal(finish(start(fixture->sandbox, SH("exit ${LEAK:+1}"), NULL)).status, 0);
 	wrong.env = ARGV("NOVALUE");
-	assert_int_equal(yett_sandbox_exec(fixture->sandbox, &wrong, &command, &error), YETT_E_INVALID_REQUEST);
-	wrong = (struct yett_command_options){.size = sizeof(struct yett_command_options), .argv = ARGV("")};
-	assert_int_equal(yett_sandbox_exec(fixture->sandbox, &wrong, &command, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_sandbox_exec(fixture->sandbox, &wrong, &command, &error),
+	                 YETT_E_INVALID_REQUEST);
+	wrong = (struct yett_command_options){.size = sizeof(struct yett_command_options),
+	                                      .argv = ARGV("")};
+	assert_int_equal(yett_sandbox_exec(fixture->sandbox, &wrong, &command, &error),
+	                 YETT_E_INVALID_REQUEST);
 	wrong.argv = (const char *const[]){NULL};
-	assert_int_equal(yett_sandbox_exec(fixture->sandbox, &wrong, &command, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_sandbox_exec(fixture->sandbox, &wrong, &command, &error),
+	                 YETT_E_INVALID_REQUEST);
 }
 
 static void output_beyond_the_bound_is_dropped_not_lost_count_of(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct yett_command_options options = {.size = sizeof options,
-	                                             .argv = SH("head -c 100000 /dev/zero | tr '\\0' x; echo e >&2; exit 2")};
+	const struct yett_command_options options = {
+		.size = sizeof options,
+		.argv = SH("head -c 100000 /dev/zero | tr '\\0' x; echo e >&2; exit 2")};
 	struct yett_output *output = NULL;
 
 	assert_done(yett_run(fixture->sandbox, &options, 1000, &output, &error));
@@ -282,14 +305,18 @@ static void descriptors_that_are_doors_are_refused(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		const struct yett_command_options options = {
-			.size = sizeof options, .argv = ARGV("true"), .stdio = (int[]){YETT_STDIO_NULL, bad[i], YETT_STDIO_NULL}};
+			.size = sizeof options,
+			.argv = ARGV("true"),
+			.stdio = (int[]){YETT_STDIO_NULL, bad[i], YETT_STDIO_NULL}};
 		struct yett_command *command;
 
 		assert_true(bad[i] >= 0);
 		assert_int_equal(yett_stdio_check(bad[i], &error), YETT_E_SECURITY_VIOLATION);
-		assert_int_equal(yett_sandbox_exec(fixture->sandbox, &options, &command, &error), YETT_E_SECURITY_VIOLATION);
+		assert_int_equal(yett_sandbox_exec(fixture->sandbox, &options, &command, &error),
+		                 YETT_E_SECURITY_VIOLATION);
 		(void)close(bad[i]);
-		assert_int_equal(yett_sandbox_exec(fixture->sandbox, &options, &command, &error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_sandbox_exec(fixture->sandbox, &options, &command, &error),
+		                 YETT_E_INVALID_REQUEST);
 	}
 	expect_status(fixture->sandbox, ARGV("true"), 0);
 }
@@ -309,8 +336,10 @@ static void an_event_loop_learns_of_ends_by_the_descriptor(void **state)
 	int ended = 0;
 
 	for (int i = 0; i < COMMANDS; i++) {
-		const struct yett_command_options options = {
-			.size = sizeof options, .argv = ARGV("true"), .on_exit = note_end, .data = &ended};
+		const struct yett_command_options options = {.size = sizeof options,
+		                                             .argv = ARGV("true"),
+		                                             .on_exit = note_end,
+		                                             .data = &ended};
 
 		assert_done(yett_sandbox_exec(fixture->sandbox, &options, &commands[i], &error));
 	}
@@ -338,10 +367,12 @@ static void *use_a_sandbox_of_its_own(void *data)
 	if (yett_sandbox_create(connection, NULL, &sandbox, &own))
 		return NULL;
 	for (int i = 0; i < 10; i++) {
-		const struct yett_command_options options = {.size = sizeof options, .argv = SH("echo x; exit 3")};
+		const struct yett_command_options options = {.size = sizeof options,
+		                                             .argv = SH("echo x; exit 3")};
 		struct yett_output *output = NULL;
 
-		good += yett_run(sandbox, &options, 64, &output, &own) == 0 && output->result->status == 3 && output->out_length == 2;
+		good += yett_run(sandbox, &options, 64, &output, &own) == 0 &&
+		        output->result->status == 3 && output->out_length == 2;
 		yett_free(output);
 	}
 	good += yett_sandbox_end(sandbox, &own) == 0;
@@ -356,7 +387,9 @@ static void threads_use_a_sandbox_each_on_one_connection(void **state)
 	pthread_t threads[THREADS];
 
 	for (int i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, use_a_sandbox_of_its_own, fixture->connection), 0);
+		assert_int_equal(pthread_create(&threads[i], NULL, use_a_sandbox_of_its_own,
+		                                fixture->connection),
+		                 0);
 	for (int i = 0; i < THREADS; i++) {
 		void *result;
 
@@ -373,7 +406,8 @@ static void a_sandbox_ends_with_its_handle(void **state)
 	char byte;
 
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-	yett_command_free(start(sandbox, SH("trap '' TERM HUP; echo; setsid sleep 1000 & sleep 1000"),
+	yett_command_free(start(sandbox,
+	                        SH("trap '' TERM HUP; echo; setsid sleep 1000 & sleep 1000"),
 	                        (int[]){YETT_STDIO_NULL, out[1], YETT_STDIO_NULL}));
 	(void)close(out[1]);
 	assert_int_equal(read(out[0], &byte, 1), 1);
@@ -382,7 +416,8 @@ static void a_sandbox_ends_with_its_handle(void **state)
 	yett_sandbox_close(sandbox);
 	assert_int_equal(read(out[0], &byte, 1), 0); /* nobody holds the pipe any more */
 	(void)close(out[0]);
-	expect_status(fixture->sandbox, ARGV("true"), 0); /* the other sandbox of the connection lives */
+	expect_status(fixture->sandbox, ARGV("true"),
+	              0); /* the other sandbox of the connection lives */
 }
 
 static void a_command_whose_sandbox_ends_says_so(void **state)
@@ -394,7 +429,8 @@ static void a_command_whose_sandbox_ends_says_so(void **state)
 
 	assert_done(yett_sandbox_end(sandbox, &error));
 	yett_sandbox_close(sandbox);
-	assert_int_equal(yett_command_wait(command, waiting_deadline_ms(), &result, &error), YETT_E_NOT_RUNNING);
+	assert_int_equal(yett_command_wait(command, waiting_deadline_ms(), &result, &error),
+	                 YETT_E_NOT_RUNNING);
 	yett_command_free(command);
 }
 
@@ -435,7 +471,8 @@ static void an_event_stream_goes_on_without_its_connection(void **state)
 	int r;
 
 	assert_done(yett_connect(NULL, &other, &error));
-	assert_done(yett_sandbox_follow(other, yett_sandbox_get_info(fixture->sandbox)->id, count_event, counts, &events, &error));
+	assert_done(yett_sandbox_follow(other, yett_sandbox_get_info(fixture->sandbox)->id,
+	                                count_event, counts, &events, &error));
 	yett_connection_close(other);
 	expect_status(fixture->sandbox, ARGV("true"), 0);
 	do {
@@ -452,8 +489,10 @@ static void an_event_stream_goes_on_without_its_connection(void **state)
 static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 {
 	static const char *const labels[] = {"app=test", NULL};
-	const struct yett_sandbox_options options = {
-		.size = sizeof options, .name = "passed-on", .labels = labels, .flags = YETT_SANDBOX_LINGER};
+	const struct yett_sandbox_options options = {.size = sizeof options,
+	                                             .name = "passed-on",
+	                                             .labels = labels,
+	                                             .flags = YETT_SANDBOX_LINGER};
 	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = NULL, *again = NULL;
 	struct yett_sandbox_status *status = NULL;
@@ -467,8 +506,10 @@ static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 	assert_done(yett_connect(NULL, &other, &error));
 	assert_done(yett_sandbox_attach(other, "passed-on", &again, &error));
 	assert_string_equal(yett_sandbox_get_info(again)->id, id);
-	assert_int_equal(yett_sandbox_get_info(again)->private_uid, yett_sandbox_get_info(sandbox)->private_uid);
-	assert_int_equal(yett_sandbox_create(other, &options, &sandbox, &error), YETT_E_ALREADY_EXISTS);
+	assert_int_equal(yett_sandbox_get_info(again)->private_uid,
+	                 yett_sandbox_get_info(sandbox)->private_uid);
+	assert_int_equal(yett_sandbox_create(other, &options, &sandbox, &error),
+	                 YETT_E_ALREADY_EXISTS);
 	assert_done(yett_sandbox_inspect(other, id, &status, &error));
 	assert_int_equal(status->attached, 2);
 	assert_string_equal(status->labels[0], "app=test");
@@ -484,7 +525,8 @@ static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 	assert_done(yett_sandboxes_list(other, 0, &list, &error));
 	assert_int_equal(yett_sandbox_list_count(list), 2);
 	yett_free(list);
-	assert_int_equal(yett_sandboxes_list(other, YETT_LIST_ALL, &list, &error), YETT_E_PERMISSION_DENIED);
+	assert_int_equal(yett_sandboxes_list(other, YETT_LIST_ALL, &list, &error),
+	                 YETT_E_PERMISSION_DENIED);
 	assert_int_equal(yett_sandboxes_list(other, 2, &list, &error), YETT_E_INVALID_REQUEST);
 	assert_done(yett_sandbox_end(again, &error));
 	yett_sandbox_close(again);
@@ -498,7 +540,8 @@ static void several_sandboxes_of_one_connection_are_apart(void **state)
 {
 	struct fixture *fixture = *state;
 	struct yett_sandbox *other = create(fixture->connection);
-	const struct yett_sandbox_info *one = yett_sandbox_get_info(fixture->sandbox), *two = yett_sandbox_get_info(other);
+	const struct yett_sandbox_info *one = yett_sandbox_get_info(fixture->sandbox),
+				       *two = yett_sandbox_get_info(other);
 
 	assert_string_not_equal(one->id, two->id);
 	assert_int_not_equal(one->private_uid, two->private_uid);
@@ -513,15 +556,18 @@ static void several_sandboxes_of_one_connection_are_apart(void **state)
 static void commands_start_in_the_first_share(void **state)
 {
 	struct fixture *fixture = *state;
-	static const struct yett_share shares[] = {{.size = sizeof(struct yett_share), .path = "/usr/share", .target = "/srv/first"},
-	                                           {.size = sizeof(struct yett_share), .path = "/usr", .target = "/srv/second"}};
+	static const struct yett_share shares[] = {
+		{.size = sizeof(struct yett_share), .path = "/usr/share", .target = "/srv/first"},
+		{.size = sizeof(struct yett_share), .path = "/usr", .target = "/srv/second"}};
 	static const struct {
 		const char *directory, *expected;
 	} rows[] = {{NULL, "/srv/first\n"}, {"/tmp", "/tmp\n"}, {"/", "/\n"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct yett_sandbox_options options = {
-			.size = sizeof options, .shares = shares, .shares_count = 2, .directory = rows[i].directory};
+		const struct yett_sandbox_options options = {.size = sizeof options,
+		                                             .shares = shares,
+		                                             .shares_count = 2,
+		                                             .directory = rows[i].directory};
 		struct yett_sandbox *sandbox = NULL;
 		char *text;
 
@@ -539,8 +585,12 @@ static void a_share_can_be_a_descriptor(void **state)
 	struct fixture *fixture = *state;
 	char directory[] = "/tmp/yett-library-XXXXXX", path[64];
 	struct yett_sandbox *sandbox = NULL;
-	struct yett_share share = {.size = sizeof share, .fd = -1, .flags = YETT_SHARE_WRITABLE | YETT_SHARE_FD, .target = "/work"};
-	const struct yett_sandbox_options options = {.size = sizeof options, .shares = &share, .shares_count = 1};
+	struct yett_share share = {.size = sizeof share,
+	                           .fd = -1,
+	                           .flags = YETT_SHARE_WRITABLE | YETT_SHARE_FD,
+	                           .target = "/work"};
+	const struct yett_sandbox_options options = {
+		.size = sizeof options, .shares = &share, .shares_count = 1};
 
 	assert_non_null(mkdtemp(directory));
 	share.fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -558,17 +608,24 @@ static void refusals_carry_code_and_rule_and_leave_the_connection_usable(void **
 {
 	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = NULL;
-	struct yett_sandbox_options options = {.size = sizeof options, .profile = "no-such-profile"};
+	struct yett_sandbox_options options = {.size = sizeof options,
+	                                       .profile = "no-such-profile"};
 
-	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error), YETT_E_PERMISSION_DENIED);
+	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error),
+	                 YETT_E_PERMISSION_DENIED);
 	assert_false(yett_error_retryable(&error));
-	options = (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .memory_bytes = UINT64_C(1) << 40};
-	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error), YETT_E_PERMISSION_DENIED);
-	assert_non_null(strstr(error.detail, "asked 1T, allowed 32G"));
 	options = (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options),
-	                                        .tmpfs = &(struct yett_tmpfs){.size = sizeof(struct yett_tmpfs), .target = "/proc/x"},
-	                                        .tmpfs_count = 1};
-	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error), YETT_E_INVALID_REQUEST);
+	                                        .memory_bytes = UINT64_C(1) << 40};
+	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error),
+	                 YETT_E_PERMISSION_DENIED);
+	assert_non_null(strstr(error.detail, "asked 1T, allowed 32G"));
+	options = (struct yett_sandbox_options){
+		.size = sizeof(struct yett_sandbox_options),
+		.tmpfs = &(struct yett_tmpfs){.size = sizeof(struct yett_tmpfs),
+	                                      .target = "/proc/x"},
+		.tmpfs_count = 1};
+	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error),
+	                 YETT_E_INVALID_REQUEST);
 	assert_null(sandbox);
 	sandbox = create(fixture->connection);
 	assert_done(yett_sandbox_end(sandbox, &error));

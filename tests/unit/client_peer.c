@@ -27,7 +27,8 @@ struct text put(struct peer *peer, const char *string)
 
 void say(struct peer *peer, int fd, uint64_t sequence, const int *fds, size_t count)
 {
-	assert_int_equal(frame_send_message(fd, &peer->message, sequence, fds, count, MSG_DONTWAIT), 0);
+	assert_int_equal(frame_send_message(fd, &peer->message, sequence, fds, count, MSG_DONTWAIT),
+	                 0);
 }
 
 void say_hello(struct peer *peer, uint32_t low, uint32_t high)
@@ -63,7 +64,8 @@ void say_created(struct peer *peer, uint64_t sequence)
 	peer->init = pair[1];
 }
 
-void say_error(struct peer *peer, int fd, uint64_t sequence, enum yett_code code, const char *detail)
+void say_error(struct peer *peer, int fd, uint64_t sequence, enum yett_code code,
+               const char *detail)
 {
 	struct message_error *e = &prepare(peer, MESSAGE_ERROR)->body.error;
 
@@ -94,7 +96,9 @@ void say_exited_with(struct peer *peer, uint64_t sequence, const struct message_
 
 void say_exited(struct peer *peer, uint64_t sequence, uint32_t status)
 {
-	say_exited_with(peer, sequence, &(struct message_exited){.status = status, .limits_hit = LIMIT_PIDS, .wall_us = 1234});
+	say_exited_with(peer, sequence,
+	                &(struct message_exited){
+				.status = status, .limits_hit = LIMIT_PIDS, .wall_us = 1234});
 }
 
 void hear(struct peer *peer, int fd)
@@ -103,15 +107,19 @@ void hear(struct peer *peer, int fd)
 
 	frame_close_fds(&peer->frame);
 	assert_int_equal(frame_receive(fd, &peer->frame, MSG_DONTWAIT), 1);
-	assert_int_equal(envelope_read(peer->frame.bytes, peer->frame.length, peer->frame.fd_count, &peer->envelope, &error), 0);
-	assert_int_equal(message_decode(peer->envelope.kind, peer->frame.bytes + envelope_size(peer->envelope.kind),
+	assert_int_equal(envelope_read(peer->frame.bytes, peer->frame.length, peer->frame.fd_count,
+	                               &peer->envelope, &error),
+	                 0);
+	assert_int_equal(message_decode(peer->envelope.kind,
+	                                peer->frame.bytes + envelope_size(peer->envelope.kind),
 	                                peer->envelope.body_length, &peer->message, &error),
 	                 0);
 }
 
 int peer_take(struct peer *peer, int fd)
 {
-	const struct yett_connect_options options = {.size = sizeof options, .signer = peer->signer, .timeout_ms = SHORT_MS};
+	const struct yett_connect_options options = {
+		.size = sizeof options, .signer = peer->signer, .timeout_ms = SHORT_MS};
 
 	return connection_take(fd, &options, YETT_START_PERSONAL, &peer->connection, &peer->error);
 }
@@ -148,7 +156,8 @@ void peer_create(struct peer *peer)
 {
 	peer_connect(peer);
 	say_created(peer, 1);
-	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
+	                 0);
 	hear(peer, peer->helper);
 }
 

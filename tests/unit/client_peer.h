@@ -1,6 +1,6 @@
 /*
- * A helper and an init that a test plays itself: packets queue in a socket pair, so an answer can be put there before
- * it is asked for, and no thread is needed.
+ * A helper and an init that a test plays itself: packets queue in a socket pair, so an answer can
+ * be put there before it is asked for, and no thread is needed.
  */
 #pragma once
 
@@ -57,8 +57,10 @@ void say(struct peer *peer, int fd, uint64_t sequence, const int *fds, size_t co
 
 void say_hello(struct peer *peer, uint32_t low, uint32_t high);
 void say_created_with(struct peer *peer, uint64_t sequence, int fd);
-void say_created(struct peer *peer, uint64_t sequence); /* with a channel whose other end is peer->init */
-void say_error(struct peer *peer, int fd, uint64_t sequence, enum yett_code code, const char *detail);
+void say_created(struct peer *peer,
+                 uint64_t sequence); /* with a channel whose other end is peer->init */
+void say_error(struct peer *peer, int fd, uint64_t sequence, enum yett_code code,
+               const char *detail);
 void say_ended(struct peer *peer, uint64_t sequence, enum ended_reason reason);
 void say_started(struct peer *peer, uint64_t sequence);
 void say_exited(struct peer *peer, uint64_t sequence, uint32_t status);

@@ -47,7 +47,8 @@ static inline void decide_policy(struct decide *d, const char *text)
 	assert_true(fputs(text, file) >= 0);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(chmod(path, 0600), 0);
-	r = policy_load(&(struct policy_source){getenv("YETT_LIBEXEC"), path, false, getuid()}, &d->policy, &d->error);
+	r = policy_load(&(struct policy_source){getenv("YETT_LIBEXEC"), path, false, getuid()},
+	                &d->policy, &d->error);
 	if (r)
 		fail_msg("%s", d->error.message);
 	assert_int_equal(unlink(path), 0);
@@ -62,11 +63,13 @@ static inline struct text decide_text(struct decide *d, const char *string)
 	return text;
 }
 
-static inline void decide_share(struct decide *d, uint32_t fd, enum share_mode mode, const char *target)
+static inline void decide_share(struct decide *d, uint32_t fd, enum share_mode mode,
+                                const char *target)
 {
 	struct message_create *create = &d->request.body.create;
 
-	create->shares[create->shares_count++] = (struct message_share){fd, mode, decide_text(d, target)};
+	create->shares[create->shares_count++] =
+		(struct message_share){fd, mode, decide_text(d, target)};
 	d->verified.fd_count = create->shares_count;
 }
 
@@ -74,7 +77,8 @@ static inline void decide_tmpfs(struct decide *d, const char *target, uint64_t s
 {
 	struct message_create *create = &d->request.body.create;
 
-	create->tmpfs[create->tmpfs_count++] = (struct message_tmpfs){decide_text(d, target), size_bytes};
+	create->tmpfs[create->tmpfs_count++] =
+		(struct message_tmpfs){decide_text(d, target), size_bytes};
 }
 
 /* Any kind, as it is; of a text see net_rule_parse(). */
@@ -107,7 +111,10 @@ static inline void decide_reset(struct decide *d)
 	strcpy(d->peer.names.group, "staff");
 	strcpy(d->peer.names.home, "/home/alice");
 	strcpy(d->peer.names.shell, "/bin/bash");
-	d->verified = (struct verified){.peer = &d->peer, .request = &d->request, .key_source = KEY_ENROLLED, .principal = "laptop"};
+	d->verified = (struct verified){.peer = &d->peer,
+	                                .request = &d->request,
+	                                .key_source = KEY_ENROLLED,
+	                                .principal = "laptop"};
 	memset(&d->error, 0, sizeof d->error);
 }
 

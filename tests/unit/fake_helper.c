@@ -26,8 +26,10 @@ static bool hear(int fd)
 	struct yett_error error;
 
 	frame_close_fds(&frame);
-	return frame_receive(fd, &frame, 0) == 1 && envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error) == 0 &&
-	       message_decode(envelope.kind, frame.bytes + envelope_size(envelope.kind), envelope.body_length, &message, &error) == 0;
+	return frame_receive(fd, &frame, 0) == 1 &&
+	       envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error) == 0 &&
+	       message_decode(envelope.kind, frame.bytes + envelope_size(envelope.kind),
+	                      envelope.body_length, &message, &error) == 0;
 }
 
 static union message_body *prepare(enum message_kind kind)
@@ -43,7 +45,8 @@ static void say(int fd, uint64_t sequence, const int *fds, size_t count)
 		_exit(1);
 }
 
-static void refuse(int fd, uint64_t sequence, enum yett_code code, const char *text, const char *detail)
+static void refuse(int fd, uint64_t sequence, enum yett_code code, const char *text,
+                   const char *detail)
 {
 	struct yett_error error = {.code = code};
 
@@ -90,7 +93,9 @@ static pid_t start_command(int channel)
 	pid_t pid;
 
 	for (int i = 0; i < 3; i++)
-		fds[i] = message.body.exec.stdio[i] == STDIO_FD ? fcntl(frame.fds[used++], F_DUPFD_CLOEXEC, 10) : null;
+		fds[i] = message.body.exec.stdio[i] == STDIO_FD
+		                 ? fcntl(frame.fds[used++], F_DUPFD_CLOEXEC, 10)
+		                 : null;
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		_exit(1);
 	pid = fork();
@@ -104,8 +109,10 @@ static pid_t start_command(int channel)
 	frame_close_fds(&frame);
 	if (read(pipes[0], reason, sizeof reason) == (ssize_t)sizeof reason) {
 		(void)waitpid(pid, NULL, 0);
-		(void)error_set(&error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "it could not be started");
-		(void)error_cause(&error, reason[0] ? "working-directory" : NULL, reason[0] ? reason[0] : reason[1]);
+		(void)error_set(&error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
+		                "it could not be started");
+		(void)error_cause(&error, reason[0] ? "working-directory" : NULL,
+		                  reason[0] ? reason[0] : reason[1]);
 		if (frame_send_error(channel, &error, envelope.sequence, 0) < 0)
 			_exit(1);
 		pid = -1;
@@ -118,7 +125,8 @@ static pid_t start_command(int channel)
 static void serve_command(int channel)
 {
 	uint64_t sequence = envelope.sequence, timeout = message.body.exec.timeout_ms;
-	bool limits = message.body.exec.argv_count > 1 && strstr(message_text(&message, message.body.exec.argv[1]), "limits");
+	bool limits = message.body.exec.argv_count > 1 &&
+	              strstr(message_text(&message, message.body.exec.argv[1]), "limits");
 	bool timed_out = false;
 	pid_t pid = start_command(channel);
 	struct pollfd e[2] = {{.fd = channel, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
@@ -148,7 +156,8 @@ static void serve_command(int channel)
 		return;
 	prepare(MESSAGE_EXITED);
 	message.body.exited.signaled = WIFSIGNALED(status);
-	message.body.exited.status = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	message.body.exited.status =
+		(uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	message.body.exited.timed_out = timed_out;
 	message.body.exited.out_of_memory = limits;
 	message.body.exited.limits_hit = limits ? LIMIT_MEMORY | LIMIT_PIDS : 0;
@@ -185,8 +194,8 @@ static void serve_plan(int helper_fd)
 	int fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	uint64_t sequence = envelope.sequence;
 
-	(void)dprintf(fd, "slot\nshares %u\n\033[2J%c{\"shares\":%u}", message.body.create.shares_count, 0,
-	              message.body.create.shares_count);
+	(void)dprintf(fd, "slot\nshares %u\n\033[2J%c{\"shares\":%u}",
+	              message.body.create.shares_count, 0, message.body.create.shares_count);
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 	prepare(MESSAGE_PLAN);
 	say(helper_fd, sequence, &fd, 1);
@@ -202,8 +211,10 @@ int fake_helper(void)
 	say(3, 0, NULL, 0);
 	while (hear(3)) {
 		profile = message_text(&message, message.body.create.profile);
-		if (strcmp(profile, "none") == 0 || (strcmp(profile, "strict") == 0 && message.body.create.shares_count > 0))
-			refuse(3, envelope.sequence, YETT_E_PERMISSION_DENIED, "the profile takes no shares", "yett.conf:7\033[2J");
+		if (strcmp(profile, "none") == 0 ||
+		    (strcmp(profile, "strict") == 0 && message.body.create.shares_count > 0))
+			refuse(3, envelope.sequence, YETT_E_PERMISSION_DENIED,
+			       "the profile takes no shares", "yett.conf:7\033[2J");
 		else if (message.body.create.plan_only)
 			serve_plan(3);
 		else

@@ -1,4 +1,5 @@
-/* Who a grant names, where a name service answers, and where it fails: getpwnam(3) and its like are this test's own. */
+/* Who a grant names, where a name service answers, and where it fails: getpwnam(3) and its like are
+ * this test's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +55,8 @@ static int compile_text(const char *text, struct compiled **ret_compiled, struct
 static void a_name_that_nobody_has_makes_the_grant_void(void **state)
 {
 	static const int unknown[] = {0, ENOENT, ESRCH, EBADF, EPERM};
-	static const char *const texts[] = {POLICY("users = {\"alice\", \"bob\"}"), POLICY("groups = {\"bob\", \"alice\"}")};
+	static const char *const texts[] = {POLICY("users = {\"alice\", \"bob\"}"),
+	                                    POLICY("groups = {\"bob\", \"alice\"}")};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(unknown) * ARRAY_SIZE(texts); i++) {
@@ -64,8 +66,11 @@ static void a_name_that_nobody_has_makes_the_grant_void(void **state)
 		failure = unknown[i / ARRAY_SIZE(texts)];
 		assert_int_equal(compile_text(texts[i % ARRAY_SIZE(texts)], &compiled, &error), 0);
 		assert_true(compiled->policy.grants[0].is_void);
-		assert_non_null(strstr(compiled->policy.grants[0].notice, "p.conf:3: 'bob' is not a "));
-		assert_int_equal(compiled->policy.grants[0].uids_count + compiled->policy.grants[0].gids_count, 1);
+		assert_non_null(
+			strstr(compiled->policy.grants[0].notice, "p.conf:3: 'bob' is not a "));
+		assert_int_equal(compiled->policy.grants[0].uids_count +
+		                         compiled->policy.grants[0].gids_count,
+		                 1);
 		compiled_free(compiled);
 	}
 }
@@ -96,15 +101,18 @@ static void a_ceiling_goes_on_to_bound_whom_it_names_besides(void **state)
 		assert_int_equal(ceiling->uids_count + ceiling->gids_count, cases[i].known);
 		assert_int_equal(ceiling->is_void, cases[i].known == 0 && !ceiling->everyone);
 		assert_non_null(strstr(ceiling->notice, "p.conf:3: 'bob' is not a "));
-		assert_non_null(strstr(ceiling->notice, " of this host: the ceiling does not bound it"));
+		assert_non_null(
+			strstr(ceiling->notice, " of this host: the ceiling does not bound it"));
 		compiled_free(compiled);
 	}
 }
 
 static void a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy(void **state)
 {
-	static const int failures[] = {EIO, EMFILE, ENOMEM, ECONNREFUSED, ETIMEDOUT, EACCES, ERANGE, EAGAIN};
-	static const char *const texts[] = {POLICY("users = {\"alice\", \"bob\"}"), POLICY("groups = {\"bob\"}"),
+	static const int failures[] = {EIO,       EMFILE, ENOMEM, ECONNREFUSED,
+	                               ETIMEDOUT, EACCES, ERANGE, EAGAIN};
+	static const char *const texts[] = {POLICY("users = {\"alice\", \"bob\"}"),
+	                                    POLICY("groups = {\"bob\"}"),
 	                                    "helper {\n  ids_first = 1310720000\n}\n"};
 
 	(void)state;
@@ -115,7 +123,9 @@ static void a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy
 		failure = failures[i / ARRAY_SIZE(texts)];
 		assert_true(compile_text(texts[i % ARRAY_SIZE(texts)], &compiled, &error) > 0);
 		assert_null(compiled);
-		assert_non_null(strstr(error.message, "cannot be looked up now: a name service of this host fails"));
+		assert_non_null(
+			strstr(error.message,
+		               "cannot be looked up now: a name service of this host fails"));
 		assert_string_equal(error.detail, strerror(failure));
 	}
 }
@@ -125,7 +135,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_that_nobody_has_makes_the_grant_void),
 		cmocka_unit_test(a_ceiling_goes_on_to_bound_whom_it_names_besides),
-		cmocka_unit_test(a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy),
+		cmocka_unit_test(
+			a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Whose turn it is to have a connection served, by a clock of the test's own. The rest of admission.c is hostile-door's. */
+/* Whose turn it is to have a connection served, by a clock of the test's own. The rest of
+ * admission.c is hostile-door's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +88,8 @@ static void users_who_came_lately_share_the_processors(void **state)
 	proven[1] = true;
 	now_ms += BEGINNING_MS;
 	come(1001, 1);
-	assert_int_equal(turns(true), UINT64_C(1) << 31 | 0x200); /* one of two processors for each */
+	assert_int_equal(turns(true),
+	                 UINT64_C(1) << 31 | 0x200); /* one of two processors for each */
 	now_ms += LATELY_MS;
 	assert_int_equal(turns(true), 0x3fc00); /* eight: nobody was granted anything lately */
 }
@@ -113,7 +115,8 @@ static void root_waits_for_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(who_is_alone_has_some_for_each_processor_the_oldest_first, clear),
+		cmocka_unit_test_teardown(who_is_alone_has_some_for_each_processor_the_oldest_first,
+	                                  clear),
 		cmocka_unit_test_teardown(users_who_came_lately_share_the_processors, clear),
 		cmocka_unit_test_teardown(one_that_ends_makes_room, clear),
 		cmocka_unit_test_teardown(root_waits_for_nobody, clear),

@@ -1,6 +1,7 @@
 /*
- * What root makes sure of before it carries out a plan that the decider has made: each single deviation from what the policy and the kernel
- * say is refused, and the honest plan, to begin with, is not.
+ * What root makes sure of before it carries out a plan that the decider has made: each single
+ * deviation from what the policy and the kernel say is refused, and the honest plan, to begin with,
+ * is not.
  *
  * The plans are planning.c's; what is changed in one is a row of a table.
  */
@@ -41,7 +42,8 @@ static struct plan_text text(struct plan *plan, const char *string)
 	return added;
 }
 
-/* A further step; a plan of a decider may have as many as it likes of those that are not the supervisor's own. */
+/* A further step; a plan of a decider may have as many as it likes of those that are not the
+ * supervisor's own. */
 static struct plan_step *add(struct plan *plan, enum plan_step_kind kind)
 {
 	assert_true(plan->steps_count < PLAN_STEPS_MAX);
@@ -78,61 +80,62 @@ static int check(struct decide *d)
 
 /* --- what a plan may say --- */
 
-#define DEVIATIONS(X)                                                                               \
-	X(another_uid, plan->caller_uid = 1001)                                                     \
-	X(root_as_uid, plan->caller_uid = 0)                                                        \
-	X(another_gid, plan->caller_gid = 0)                                                        \
-	X(a_group_more, plan->groups[plan->groups_count++] = 4711)                                  \
-	X(a_group_less, plan->groups_count--)                                                       \
-	X(no_groups, plan->groups_count = 0)                                                        \
-	X(another_group, plan->groups[1] = 4711)                                                    \
-	X(groups_in_another_order, (plan->groups[0] = 100, plan->groups[1] = 27))                   \
-	X(root_inside, plan->identity = PLAN_IDENTITY_ROOT)                                         \
-	X(the_callers_identity, plan->identity = PLAN_IDENTITY_CALLER)                              \
-	X(an_identity_that_is_none, plan->identity = PLAN_IDENTITY_CALLER + 1)                      \
-	X(a_capability_more, plan->capabilities |= UINT64_C(1) << 21)                               \
-	X(a_capability_beyond_all, plan->capabilities |= UINT64_C(1) << 63)                         \
-	X(no_capability, plan->capabilities = 0)                                                    \
-	X(no_user_namespaces, plan->nested_userns = false)                                          \
-	X(performance_events, plan->perf_events = true)                                             \
-	X(a_wider_network, plan->network = PLAN_NETWORK_OPEN)                                       \
-	X(the_network_of_the_host, plan->network = PLAN_NETWORK_HOST)                               \
-	X(more_sandboxes, plan->sandboxes_max++)                                                    \
-	X(any_number_of_sandboxes, plan->sandboxes_max = 0)                                         \
-	X(more_memory_for_all, plan->user_limits.memory_bytes++)                                    \
-	X(any_memory_for_all, plan->user_limits.memory_bytes = 0)                                   \
-	X(more_processors_for_all, plan->user_limits.cpu_millis++)                                  \
-	X(any_processors_for_all, plan->user_limits.cpu_millis = 0)                                 \
-	X(more_processes_for_all, plan->user_limits.pids++)                                         \
-	X(any_processes_for_all, plan->user_limits.pids = 0)                                        \
-	X(an_overlay, plan->overlay_ro = !plan->overlay_ro)                                         \
-	X(a_lower_nice_value, plan->nice = 4)                                                       \
-	X(the_least_nice_value, plan->nice = -20)                                                   \
-	X(no_apparmor_profile, plan->label = (struct plan_text){0})                                 \
-	X(another_apparmor_profile, plan->label = text(plan, "unconfined"))                         \
-	X(one_with_something_after_it, plan->label = text(plan, "inside//other"))                   \
-	X(a_label_outside_of_the_texts, plan->label.offset = PLAN_ARENA_MAX)                        \
-	X(no_selinux_type, plan->selinux_type = (struct plan_text){0})                              \
-	X(another_selinux_type, plan->selinux_type = text(plan, "unconfined_t"))                    \
-	X(a_label_that_is_required, plan->label_required = true)                                    \
-	X(a_profile_with_other_mounts, plan->profile = profile_index(d, "other"))                   \
-	X(another_name_of_the_profile, plan->profile_name = text(plan, "other"))                    \
-	X(a_profile_of_another_user, plan->profile = profile_index(d, "secret"))                    \
-	X(the_password_file, add_host(plan, "/etc/shadow", "/host", false))                         \
-	X(the_home_of_root, add_host(plan, "/root", "/host", false))                                \
-	X(what_another_profile_mounts, add_host(plan, "/usr/lib", "/host", false))                  \
-	X(the_same_written_to, add_host(plan, "/usr/share", "/host", true))                         \
-	X(the_same_elsewhere, add_host(plan, "/usr/share", "/etc", false))                          \
-	X(a_folder_below_it, add_host(plan, "/usr/share/doc", "/host", false))                      \
-	X(one_above_it, add_host(plan, "/usr", "/host", false))                                     \
-	X(a_way_around_it, add_host(plan, "/usr/share/../../root", "/host", false))                 \
-	X(its_path_with_another_end, add_host(plan, "/usr/share/", "/host", false))                 \
-	X(no_path, add_host(plan, "", "/scratch", false))                                           \
-	X(no_path_of_a_tmpfs, add_host(plan, "", "/scratch", true))                                 \
-	X(a_path_outside_of_the_texts, add(plan, PLAN_HOST)->source.offset = UINT32_MAX)            \
-	X(the_source_of_the_first, step(plan, PLAN_HOST)->source = text(plan, "/root"))             \
-	X(the_target_of_the_first, step(plan, PLAN_HOST)->target = text(plan, "/usr"))              \
-	X(the_first_written_to, step(plan, PLAN_HOST)->writable = !step(plan, PLAN_HOST)->writable) \
+#define DEVIATIONS(X)                                                                    \
+	X(another_uid, plan->caller_uid = 1001)                                          \
+	X(root_as_uid, plan->caller_uid = 0)                                             \
+	X(another_gid, plan->caller_gid = 0)                                             \
+	X(a_group_more, plan->groups[plan->groups_count++] = 4711)                       \
+	X(a_group_less, plan->groups_count--)                                            \
+	X(no_groups, plan->groups_count = 0)                                             \
+	X(another_group, plan->groups[1] = 4711)                                         \
+	X(groups_in_another_order, (plan->groups[0] = 100, plan->groups[1] = 27))        \
+	X(root_inside, plan->identity = PLAN_IDENTITY_ROOT)                              \
+	X(the_callers_identity, plan->identity = PLAN_IDENTITY_CALLER)                   \
+	X(an_identity_that_is_none, plan->identity = PLAN_IDENTITY_CALLER + 1)           \
+	X(a_capability_more, plan->capabilities |= UINT64_C(1) << 21)                    \
+	X(a_capability_beyond_all, plan->capabilities |= UINT64_C(1) << 63)              \
+	X(no_capability, plan->capabilities = 0)                                         \
+	X(no_user_namespaces, plan->nested_userns = false)                               \
+	X(performance_events, plan->perf_events = true)                                  \
+	X(a_wider_network, plan->network = PLAN_NETWORK_OPEN)                            \
+	X(the_network_of_the_host, plan->network = PLAN_NETWORK_HOST)                    \
+	X(more_sandboxes, plan->sandboxes_max++)                                         \
+	X(any_number_of_sandboxes, plan->sandboxes_max = 0)                              \
+	X(more_memory_for_all, plan->user_limits.memory_bytes++)                         \
+	X(any_memory_for_all, plan->user_limits.memory_bytes = 0)                        \
+	X(more_processors_for_all, plan->user_limits.cpu_millis++)                       \
+	X(any_processors_for_all, plan->user_limits.cpu_millis = 0)                      \
+	X(more_processes_for_all, plan->user_limits.pids++)                              \
+	X(any_processes_for_all, plan->user_limits.pids = 0)                             \
+	X(an_overlay, plan->overlay_ro = !plan->overlay_ro)                              \
+	X(a_lower_nice_value, plan->nice = 4)                                            \
+	X(the_least_nice_value, plan->nice = -20)                                        \
+	X(no_apparmor_profile, plan->label = (struct plan_text){0})                      \
+	X(another_apparmor_profile, plan->label = text(plan, "unconfined"))              \
+	X(one_with_something_after_it, plan->label = text(plan, "inside//other"))        \
+	X(a_label_outside_of_the_texts, plan->label.offset = PLAN_ARENA_MAX)             \
+	X(no_selinux_type, plan->selinux_type = (struct plan_text){0})                   \
+	X(another_selinux_type, plan->selinux_type = text(plan, "unconfined_t"))         \
+	X(a_label_that_is_required, plan->label_required = true)                         \
+	X(a_profile_with_other_mounts, plan->profile = profile_index(d, "other"))        \
+	X(another_name_of_the_profile, plan->profile_name = text(plan, "other"))         \
+	X(a_profile_of_another_user, plan->profile = profile_index(d, "secret"))         \
+	X(the_password_file, add_host(plan, "/etc/shadow", "/host", false))              \
+	X(the_home_of_root, add_host(plan, "/root", "/host", false))                     \
+	X(what_another_profile_mounts, add_host(plan, "/usr/lib", "/host", false))       \
+	X(the_same_written_to, add_host(plan, "/usr/share", "/host", true))              \
+	X(the_same_elsewhere, add_host(plan, "/usr/share", "/etc", false))               \
+	X(a_folder_below_it, add_host(plan, "/usr/share/doc", "/host", false))           \
+	X(one_above_it, add_host(plan, "/usr", "/host", false))                          \
+	X(a_way_around_it, add_host(plan, "/usr/share/../../root", "/host", false))      \
+	X(its_path_with_another_end, add_host(plan, "/usr/share/", "/host", false))      \
+	X(no_path, add_host(plan, "", "/scratch", false))                                \
+	X(no_path_of_a_tmpfs, add_host(plan, "", "/scratch", true))                      \
+	X(a_path_outside_of_the_texts, add(plan, PLAN_HOST)->source.offset = UINT32_MAX) \
+	X(the_source_of_the_first, step(plan, PLAN_HOST)->source = text(plan, "/root"))  \
+	X(the_target_of_the_first, step(plan, PLAN_HOST)->target = text(plan, "/usr"))   \
+	X(the_first_written_to,                                                          \
+	  step(plan, PLAN_HOST)->writable = !step(plan, PLAN_HOST)->writable)            \
 	X(a_share_made_a_host_path, step(plan, PLAN_SHARE)->kind = PLAN_HOST)
 
 #define X(name, change)                             \
@@ -182,7 +185,8 @@ static void each_single_deviation_is_refused(void **state)
 		d->plan = *honest;
 		memset(&d->error, 0, sizeof d->error);
 		deviations[i].change(d);
-		if (check(d) != YETT_E_SECURITY_VIOLATION || d->error.code != YETT_E_SECURITY_VIOLATION)
+		if (check(d) != YETT_E_SECURITY_VIOLATION ||
+		    d->error.code != YETT_E_SECURITY_VIOLATION)
 			fail_msg("%s passed", deviations[i].name);
 	}
 	d->plan = *honest;
@@ -211,15 +215,18 @@ static void no_confined_client_gets_the_network_of_the_host(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { }\ngrant \"g\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"}\n"
-	                 "  network = host confined_clients = true }\n");
+	decide_policy(
+		d,
+		"profile \"default\" { }\ngrant \"g\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"}\n"
+		"  network = host confined_clients = true }\n");
 	assert_int_equal(decide_plan(d), 0);
 	for (uint32_t network = 0; network < PLAN_NETWORKS; network++) {
 		d->plan.network = network;
 		d->peer.confined = false;
 		assert_int_equal(check(d), 0);
 		d->peer.confined = true;
-		assert_int_equal(check(d), network == PLAN_NETWORK_HOST ? YETT_E_SECURITY_VIOLATION : 0);
+		assert_int_equal(check(d),
+		                 network == PLAN_NETWORK_HOST ? YETT_E_SECURITY_VIOLATION : 0);
 	}
 }
 
@@ -227,11 +234,15 @@ static void a_grant_that_is_void_gives_nothing(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { }\ngrant \"g\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"} }\n");
+	decide_policy(
+		d,
+		"profile \"default\" { }\ngrant \"g\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"} }\n");
 	assert_int_equal(decide_plan(d), 0);
 	assert_int_equal(check(d), 0);
-	decide_policy(d, "profile \"default\" { }\n"
-	                 "grant \"g\" { users = {\"1000\", \"no-such-user\"} keys = {\"laptop\"} profiles = {\"default\"} }\n");
+	decide_policy(
+		d,
+		"profile \"default\" { }\n"
+		"grant \"g\" { users = {\"1000\", \"no-such-user\"} keys = {\"laptop\"} profiles = {\"default\"} }\n");
 	assert_true(d->policy->grants[0].is_void);
 	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
 }
@@ -256,7 +267,10 @@ static void what_a_ceiling_bounds_root_bounds(void **state)
 	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
 	d->plan.user_limits.pids = 100;
 	assert_int_equal(check(d), 0);
-	decide_policy(d, "profile \"default\" { }\nceiling \"c\" { users = {\"1000\"} }\n"); /* which gives nothing */
+	decide_policy(
+		d,
+		"profile \"default\" { }\nceiling \"c\" { users = {\"1000\"} }\n"); /* which gives
+	                                                                               nothing */
 	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
 }
 
@@ -301,16 +315,18 @@ static void a_peer_is_named_as_closely_as_a_grant_says(void **state)
 		{"users = {\"*\", \"1001\"} groups = {\"100\"}", POLICY_NAMING_GROUP},
 		{"groups = {\"28\", \"1000\", \"100\"}", POLICY_NAMING_GROUP},
 		{"users = {\"*\", \"1000\", \"1000\"} groups = {\"100\"}", POLICY_NAMING_USER},
-		{"users = {\"0\", \"4294967294\"} groups = {\"0\", \"4294967294\"}", POLICY_NAMING_NONE},
+		{"users = {\"0\", \"4294967294\"} groups = {\"0\", \"4294967294\"}",
+	         POLICY_NAMING_NONE},
 	};
 	struct decide *d = *state;
 	const struct policy_grant *grant = NULL;
 	char text[2048] = "profile \"default\" { }\n";
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "grant \"g%zu\" { %s profiles = {\"*\"} }\n", i,
-		               cases[i].who);
-		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "ceiling \"g%zu\" { %s }\n", i, cases[i].who);
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text),
+		               "grant \"g%zu\" { %s profiles = {\"*\"} }\n", i, cases[i].who);
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text),
+		               "ceiling \"g%zu\" { %s }\n", i, cases[i].who);
 	}
 	decide_policy(d, text);
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
@@ -340,10 +356,12 @@ static void root_of_a_container_is_not_the_administrator(void **state)
 
 static size_t length_of(const struct plan *plan)
 {
-	return offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps + plan->arena_used;
+	return offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps +
+	       plan->arena_used;
 }
 
-/* As it is sent: without the steps that are not used. What lies behind it in memory is what an earlier one left. */
+/* As it is sent: without the steps that are not used. What lies behind it in memory is what an
+ * earlier one left. */
 static size_t pack(struct plan *plan)
 {
 	size_t length = length_of(plan);
@@ -365,16 +383,20 @@ static void what_was_sent_is_what_was_meant(void **state)
 	length = pack(&d->plan);
 	assert_true(length < sizeof d->plan / 2);
 	assert_int_equal(admit_unpack(&d->plan, length), 0);
-	assert_memory_equal(&d->plan, honest, offsetof(struct plan, steps) + honest->steps_count * sizeof *honest->steps);
+	assert_memory_equal(&d->plan, honest,
+	                    offsetof(struct plan, steps) +
+	                            honest->steps_count * sizeof *honest->steps);
 	assert_memory_equal(d->plan.arena, honest->arena, honest->arena_used);
 	assert_int_equal(check(d), 0);
 	free(honest);
 }
 
-/* Where the texts come to lie overlaps where they lay: with all steps, with all but a few, and with as many texts as there can be. */
+/* Where the texts come to lie overlaps where they lay: with all steps, with all but a few, and with
+ * as many texts as there can be. */
 static void texts_are_moved_whole_however_many_steps_there_are(void **state)
 {
-	static const uint32_t arenas[] = {0, 1, 100, sizeof(struct plan_step), 5000, PLAN_ARENA_MAX};
+	static const uint32_t arenas[] = {
+		0, 1, 100, sizeof(struct plan_step), 5000, PLAN_ARENA_MAX};
 	struct decide *d = *state;
 	struct plan *plan = &d->plan;
 
@@ -391,7 +413,8 @@ static void texts_are_moved_whole_however_many_steps_there_are(void **state)
 			assert_int_equal(admit_unpack(plan, pack(plan)), 0);
 			for (uint32_t i = 0; i < arenas[a]; i++)
 				if (plan->arena[i] != (char)(i % 251))
-					fail_msg("text %u of %u, behind %u steps", i, arenas[a], steps);
+					fail_msg("text %u of %u, behind %u steps", i, arenas[a],
+					         steps);
 		}
 	}
 }
@@ -406,7 +429,8 @@ static void each_length_but_its_own_is_refused(void **state)
 	assert_non_null(honest);
 	length = pack(&d->plan);
 	*honest = d->plan;
-	for (size_t wrong = 0; wrong <= sizeof d->plan; wrong += wrong + 20 < length || wrong > length + 20 ? 7 : 1) {
+	for (size_t wrong = 0; wrong <= sizeof d->plan;
+	     wrong += wrong + 20 < length || wrong > length + 20 ? 7 : 1) {
 		d->plan = *honest;
 		if (wrong != length)
 			assert_int_equal(admit_unpack(&d->plan, wrong), -EPROTO);
@@ -438,7 +462,9 @@ static void numbers_are_held_to_their_bounds(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		for (size_t j = 0; j <= ARRAY_SIZE(beyond) + 1; j++) {
-			uint32_t count = j == 0 ? rows[i].most : j <= ARRAY_SIZE(beyond) ? rows[i].most + beyond[j - 1] : UINT32_MAX;
+			uint32_t count = j == 0                    ? rows[i].most
+			                 : j <= ARRAY_SIZE(beyond) ? rows[i].most + beyond[j - 1]
+			                                           : UINT32_MAX;
 
 			memset(plan, 0, sizeof *plan);
 			plan->steps_count = PLAN_CGROUP + 1;
@@ -510,9 +536,12 @@ static void a_layer_is_of_a_share_of_a_directory(void **state)
 		enum plan_step_kind kind;
 		uint32_t layer;
 		bool is_socket, fits;
-	} cases[] = {{PLAN_SHARE, PLAN_LAYER_SOURCE, false, true},     {PLAN_SHARE, PLAN_LAYER_STORE, false, true},
-	             {PLAN_SHARE, PLAN_LAYER_STORE + 1, false, false}, {PLAN_SHARE, PLAN_LAYER_SOURCE, true, false},
-	             {PLAN_HOST, PLAN_LAYER_SOURCE, false, false},     {PLAN_TMPFS, PLAN_LAYER_SOURCE, false, false}};
+	} cases[] = {{PLAN_SHARE, PLAN_LAYER_SOURCE, false, true},
+	             {PLAN_SHARE, PLAN_LAYER_STORE, false, true},
+	             {PLAN_SHARE, PLAN_LAYER_STORE + 1, false, false},
+	             {PLAN_SHARE, PLAN_LAYER_SOURCE, true, false},
+	             {PLAN_HOST, PLAN_LAYER_SOURCE, false, false},
+	             {PLAN_TMPFS, PLAN_LAYER_SOURCE, false, false}};
 	struct decide *d = *state;
 	struct plan *plan = &d->plan, *honest = malloc(sizeof *honest);
 
@@ -527,13 +556,16 @@ static void a_layer_is_of_a_share_of_a_directory(void **state)
 		share->kind = cases[i].kind;
 		share->layer = cases[i].layer;
 		share->is_socket = cases[i].is_socket;
-		share->fd = cases[i].kind == PLAN_SHARE ? 0 : UINT32_MAX; /* of which nobody else makes sure */
+		share->fd = cases[i].kind == PLAN_SHARE
+		                    ? 0
+		                    : UINT32_MAX; /* of which nobody else makes sure */
 		assert_int_equal(admit_unpack(plan, pack(plan)), cases[i].fits ? 0 : -EPROTO);
 	}
 	free(honest);
 }
 
-/* They are bytes of another process: one that is neither 0 nor 1 is not what the profile says, and undefined to nobody. */
+/* They are bytes of another process: one that is neither 0 nor 1 is not what the profile says, and
+ * undefined to nobody. */
 static void a_flag_may_be_any_byte(void **state)
 {
 	struct decide *d = *state;

@@ -52,9 +52,12 @@ static void what_the_table_says_passes(void **state)
 {
 	(void)state;
 	assert_check("{\"needed\": true}", NULL);
-	assert_check("{\"needed\": true, \"text\": null, \"colour\": \"green\", \"number\": -3, \"flag\": false, \"list\": [\"\", \"b\"]}",
-	             NULL);
-	assert_check("{\"needed\": true, \"time\": \"500ms\", \"map\": {\"A\": \"\"}, \"things\": [{\"path\": \"/\"}]}", NULL);
+	assert_check(
+		"{\"needed\": true, \"text\": null, \"colour\": \"green\", \"number\": -3, \"flag\": false, \"list\": [\"\", \"b\"]}",
+		NULL);
+	assert_check(
+		"{\"needed\": true, \"time\": \"500ms\", \"map\": {\"A\": \"\"}, \"things\": [{\"path\": \"/\"}]}",
+		NULL);
 	assert_check("{\"needed\": true, \"time\": 0.01}", NULL);
 	assert_check("{\"needed\": true, \"text\": \"\\u00e4\\u00f6\"}", NULL);
 }
@@ -67,21 +70,26 @@ static void what_it_does_not_say_is_refused_by_name(void **state)
 	assert_check("{\"needed\": true, \"nedeed\": 1}", "nedeed: there is no such field");
 	assert_check("{\"needed\": null}", "needed: expected true or false");
 	assert_check("{\"needed\": true, \"text\": 5}", "text: expected a text");
-	assert_check("{\"needed\": true, \"text\": \"\"}", "text: 0 bytes is not within 1 and 5 bytes");
+	assert_check("{\"needed\": true, \"text\": \"\"}",
+	             "text: 0 bytes is not within 1 and 5 bytes");
 	assert_check("{\"needed\": true, \"text\": \"\\u00e4\\u00f6\\u00fc\"}", "text: 6 bytes");
 	assert_check("{\"needed\": true, \"text\": \"a\\u0000b\"}", "NUL");
 	assert_check("{\"needed\": true, \"number\": 8}", "number: 8 is not within -3 and 7");
 	assert_check("{\"needed\": true, \"number\": 1.5}", "number: expected a whole number");
 	assert_check("{\"needed\": true, \"number\": \"1\"}", "number: expected a whole number");
-	assert_check("{\"needed\": true, \"colour\": \"blue\"}", "colour: expected one of red, green");
-	assert_check("{\"needed\": true, \"time\": \"soon\"}", "time: expected a number of seconds");
+	assert_check("{\"needed\": true, \"colour\": \"blue\"}",
+	             "colour: expected one of red, green");
+	assert_check("{\"needed\": true, \"time\": \"soon\"}",
+	             "time: expected a number of seconds");
 	assert_check("{\"needed\": true, \"time\": -1}", "time: expected a number of seconds");
 	assert_check("{\"needed\": true, \"time\": 61}", "time: 61000 ms is not within");
 	assert_check("{\"needed\": true, \"list\": [\"a\", \"b\", \"c\"]}", "list: 3 entries");
 	assert_check("{\"needed\": true, \"list\": [\"a\", 1]}", "list[1]: expected a text");
 	assert_check("{\"needed\": true, \"map\": {\"A\": 1}}", "map.A: expected a text");
-	assert_check("{\"needed\": true, \"things\": [{\"path\": \"/\"}, {}]}", "things[1].path: this is missing");
-	assert_check("{\"needed\": true, \"things\": [{\"path\": \"/\", \"x\": 1}]}", "things[0].x: there is no such field");
+	assert_check("{\"needed\": true, \"things\": [{\"path\": \"/\"}, {}]}",
+	             "things[1].path: this is missing");
+	assert_check("{\"needed\": true, \"things\": [{\"path\": \"/\", \"x\": 1}]}",
+	             "things[0].x: there is no such field");
 }
 
 static void what_makes_no_sense_here_is_refused_with_the_reason(void **state)
@@ -91,14 +99,16 @@ static void what_makes_no_sense_here_is_refused_with_the_reason(void **state)
 
 	(void)state;
 	assert_int_equal(fields_check(fields, json, &error), YETT_E_UNSUPPORTED);
-	assert_non_null(strstr(error.message, "mac_address: no interface of a sandbox leads out of it"));
+	assert_non_null(
+		strstr(error.message, "mac_address: no interface of a sandbox leads out of it"));
 	json_decref(json);
 	assert_check("{\"needed\": true, \"machine\": 1}", "machine: there is no such field");
 }
 
 static void the_schema_says_the_same(void **state)
 {
-	json_t *schema = fields_schema(fields), *properties = json_object_get(schema, "properties"), *type, *expected;
+	json_t *schema = fields_schema(fields), *properties = json_object_get(schema, "properties"),
+	       *type, *expected;
 
 	(void)state;
 	assert_string_equal(json_string_value(json_object_get(schema, "type")), "object");
@@ -113,7 +123,8 @@ static void the_schema_says_the_same(void **state)
 	expected = parse("{\"type\": \"integer\", \"minimum\": -3, \"maximum\": 7}");
 	assert_true(json_equal(json_object_get(properties, "number"), expected));
 	json_decref(expected);
-	expected = parse("{\"type\": [\"string\", \"null\"], \"enum\": [\"red\", \"green\", null], \"default\": \"red\"}");
+	expected = parse(
+		"{\"type\": [\"string\", \"null\"], \"enum\": [\"red\", \"green\", null], \"default\": \"red\"}");
 	assert_true(json_equal(json_object_get(properties, "colour"), expected));
 	json_decref(expected);
 	json_decref(schema);
@@ -148,9 +159,10 @@ static void bytes_that_are_no_text_are_shown_so(void **state)
 	         3},
 		{"\xff\xc3\xa4", "\xef\xbf\xbd\xc3\xa4", 3},
 		{"\xc3", "\xef\xbf\xbd", 1},
-		{"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", 3},                 /* a surrogate */
-		{"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd", 2},                                 /* NUL, too long */
-		{"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", 4}, /* beyond U+10FFFF */
+		{"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", 3}, /* a surrogate */
+		{"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd", 2},                 /* NUL, too long */
+		{"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd",
+	         4}, /* beyond U+10FFFF */
 		{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", 4},
 	};
 
@@ -235,7 +247,8 @@ static void an_output_keeps_its_head_and_its_tail(void **state)
 	json = kept_json(&kept, 1000, "run:x/stdout", &is_cut);
 	assert_true(is_cut);
 	assert_non_null(strstr(json_string_value(json), "run:x/stdout"));
-	assert_int_equal(json_string_value(json)[json_string_length(json) - 1], 'a' + (written - 1) % 23);
+	assert_int_equal(json_string_value(json)[json_string_length(json) - 1],
+	                 'a' + (written - 1) % 23);
 	json_decref(json);
 	kept_free(&kept);
 }
@@ -263,7 +276,8 @@ static void each_operation_and_what_it_takes_and_gives_is_described(void **state
 	size_t count = 0;
 
 	(void)state;
-	for (const struct operation *operation = operations; operation->name; operation++, count++) {
+	for (const struct operation *operation = operations; operation->name;
+	     operation++, count++) {
 		assert_in_range(strlen(operation->description), 1, 2047);
 		for (const struct field *field = operation->asked; field->name; field++)
 			assert_non_null(field->description);

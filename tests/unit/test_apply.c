@@ -1,6 +1,7 @@
 /*
- * What yett-apply decides of changes: the order of its steps, what conflicts, which names are protected; how it reads a journal; and what a
- * new file has of the one that it replaces, on a machine that has no labels: by a getxattr(2) and setxattr(2) of the test's own.
+ * What yett-apply decides of changes: the order of its steps, what conflicts, which names are
+ * protected; how it reads a journal; and what a new file has of the one that it replaces, on a
+ * machine that has no labels: by a getxattr(2) and setxattr(2) of the test's own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +26,8 @@
 static char *steps_of(const struct change *changes, size_t count, const char *left)
 {
 	const struct diff diff = {.changes = (struct change *)changes, .count = count};
-	static const char letters[] = {[STEP_ADD] = 'a', [STEP_REPLACE] = 'r', [STEP_REMOVE] = 'd', [STEP_MODE] = 'm'};
+	static const char letters[] = {
+		[STEP_ADD] = 'a', [STEP_REPLACE] = 'r', [STEP_REMOVE] = 'd', [STEP_MODE] = 'm'};
 	struct item *items;
 	struct step *steps;
 	size_t item_count, step_count, size;
@@ -40,7 +42,8 @@ static char *steps_of(const struct change *changes, size_t count, const char *le
 	plan_leave(items, item_count);
 	assert_int_equal(plan_steps(items, item_count, &steps, &step_count), 0);
 	for (size_t i = 0; i < step_count; i++)
-		(void)fprintf(to, "%c %s %o\n", letters[steps[i].kind], steps[i].path, steps[i].new.mode & 07777);
+		(void)fprintf(to, "%c %s %o\n", letters[steps[i].kind], steps[i].path,
+		              steps[i].new.mode & 07777);
 	(void)fclose(to);
 	free(items);
 	free(steps);
@@ -59,40 +62,51 @@ static char *steps_of(const struct change *changes, size_t count, const char *le
 static void what_is_in_a_directory_goes_before_it_and_comes_behind_it(void **state)
 {
 	(void)state;
-	ASSERT_STEPS(NULL, "d a/b 0\nd a 0\na c 755\na c/d 644\n", {.path = "a", .old = {D, 0}}, {.path = "a/b", .old = {F, 0}},
-	             {.path = "c", .new = {D, 0}}, {.path = "c/d", .new = {F, 0}});
+	ASSERT_STEPS(NULL, "d a/b 0\nd a 0\na c 755\na c/d 644\n", {.path = "a", .old = {D, 0}},
+	             {.path = "a/b", .old = {F, 0}}, {.path = "c", .new = {D, 0}},
+	             {.path = "c/d", .new = {F, 0}});
 }
 
 static void what_becomes_of_another_kind_is_replaced_in_one_step(void **state)
 {
 	(void)state;
-	ASSERT_STEPS(NULL, "d a/b 0\nr a 644\nr c 755\na c/d 644\n", {.path = "a", .old = {D, 0}}, {.path = "a", .new = {F, 0}},
-	             {.path = "a/b", .old = {F, 0}}, {.path = "c", .old = {F, 0}}, {.path = "c", .new = {D, 0}},
+	ASSERT_STEPS(NULL, "d a/b 0\nr a 644\nr c 755\na c/d 644\n", {.path = "a", .old = {D, 0}},
+	             {.path = "a", .new = {F, 0}}, {.path = "a/b", .old = {F, 0}},
+	             {.path = "c", .old = {F, 0}}, {.path = "c", .new = {D, 0}},
 	             {.path = "c/d", .new = {F, 0}});
 }
 
 static void directories_are_open_while_something_is_done_in_them(void **state)
 {
 	(void)state;
-	ASSERT_STEPS(NULL, "m b 755\na a 755\na a/x 644\na b/x 644\nm c 500\nm a 555\n", {.path = "a", .new = {S_IFDIR | 0555, 0}},
-	             {.path = "a/x", .new = {F, 0}}, {.path = "b", .old = {S_IFDIR | 0555, 0}, .new = {D, 0}, .same_content = true},
-	             {.path = "b/x", .new = {F, 0}}, {.path = "c", .old = {D, 0}, .new = {S_IFDIR | 0500, 0}, .same_content = true});
+	ASSERT_STEPS(
+		NULL, "m b 755\na a 755\na a/x 644\na b/x 644\nm c 500\nm a 555\n",
+		{.path = "a", .new = {S_IFDIR | 0555, 0}}, {.path = "a/x", .new = {F, 0}},
+		{.path = "b", .old = {S_IFDIR | 0555, 0}, .new = {D, 0}, .same_content = true},
+		{.path = "b/x", .new = {F, 0}},
+		{.path = "c", .old = {D, 0}, .new = {S_IFDIR | 0500, 0}, .same_content = true});
 }
 
 static void no_mode_gets_set_id_bits_and_directories_keep_theirs(void **state)
 {
 	(void)state;
-	ASSERT_STEPS(NULL, "a a 755\nm b 755\nm c 2700\n", {.path = "a", .new = {S_IFREG | 06755, 0}},
-	             {.path = "b", .old = {F, 0}, .new = {S_IFREG | 04755, 0}, .same_content = true},
-	             {.path = "c", .old = {S_IFDIR | 02755, 0}, .new = {S_IFDIR | 01700, 0}, .same_content = true});
+	ASSERT_STEPS(
+		NULL, "a a 755\nm b 755\nm c 2700\n", {.path = "a", .new = {S_IFREG | 06755, 0}},
+		{.path = "b", .old = {F, 0}, .new = {S_IFREG | 04755, 0}, .same_content = true},
+		{.path = "c",
+	         .old = {S_IFDIR | 02755, 0},
+	         .new = {S_IFDIR | 01700, 0},
+	         .same_content = true});
 }
 
 static void a_directory_stays_while_something_in_it_is_left(void **state)
 {
 	(void)state;
-	ASSERT_STEPS("a/b/c", "d a/d 0\n", {.path = "a", .old = {D, 0}}, {.path = "a/b", .old = {D, 0}}, {.path = "a/b/c", .old = {F, 0}},
+	ASSERT_STEPS("a/b/c", "d a/d 0\n", {.path = "a", .old = {D, 0}},
+	             {.path = "a/b", .old = {D, 0}}, {.path = "a/b/c", .old = {F, 0}},
 	             {.path = "a/d", .old = {F, 0}});
-	ASSERT_STEPS("a", "a b 644\n", {.path = "a", .new = {D, 0}}, {.path = "a/b", .new = {F, 0}}, {.path = "b", .new = {F, 0}});
+	ASSERT_STEPS("a", "a b 644\n", {.path = "a", .new = {D, 0}}, {.path = "a/b", .new = {F, 0}},
+	             {.path = "b", .new = {F, 0}});
 }
 
 static void in_doubt_it_is_a_conflict(void **state)
@@ -227,8 +241,9 @@ static void what_is_gits_is_found(void **state)
 	static const struct {
 		const char *path;
 		size_t length;
-	} cases[] = {{".git", 4},       {".git/x", 4}, {"a/.git/x", 6},  {"a/.GIT. /x", 8}, {"a/git~1/x", 7}, {"gi7eba~1", 8},
-	             {"a\\.git\\x", 6}, {"", 0},       {"a/.github", 0}, {"a.git/x", 0},    {"git/x", 0}};
+	} cases[] = {{".git", 4},      {".git/x", 4},   {"a/.git/x", 6},   {"a/.GIT. /x", 8},
+	             {"a/git~1/x", 7}, {"gi7eba~1", 8}, {"a\\.git\\x", 6}, {"", 0},
+	             {"a/.github", 0}, {"a.git/x", 0},  {"git/x", 0}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -245,7 +260,8 @@ static void each_entry_matches_what_it_is_for(void **state)
 			size_t used = 0;
 
 			for (const char *at = *entry; *at; at++)
-				used += (size_t)snprintf(name + used, sizeof name - used, "%s", *at == '*' ? "Xx" : (char[]){*at, '\0'});
+				used += (size_t)snprintf(name + used, sizeof name - used, "%s",
+				                         *at == '*' ? "Xx" : (char[]){*at, '\0'});
 			if (!protect(name, false, &(size_t){0}, is_bare, "bare"))
 				fail_msg("%s does not protect %s", *entry, name);
 		}
@@ -253,19 +269,24 @@ static void each_entry_matches_what_it_is_for(void **state)
 
 static void what_is_listed_is_protected_too(void **state)
 {
-	static const char *const own[] = {"deploy/prod*", ".gitignore", "a/b/c", "*inside*", ".:", NULL};
+	static const char *const own[] = {"deploy/prod*", ".gitignore", "a/b/c",
+	                                  "*inside*",     ".:",         NULL};
 	char *argv[] = {"program", "deploy/prod*", ".gitignore", "", "a path", NULL};
 
 	(void)state;
 	protect_own = own;
-	assert_string_equal(protect("x/deploy/prod.yml", false, &(size_t){0}, is_bare, "bare"), PROTECT_WHY_LISTED);
-	assert_string_equal(protect("x/deploy", false, &(size_t){0}, is_bare, "bare"), PROTECT_WHY_LISTED);
-	assert_string_equal(protect(".gitignore", false, &(size_t){0}, is_bare, "bare"), PROTECT_WHY_LISTED);
+	assert_string_equal(protect("x/deploy/prod.yml", false, &(size_t){0}, is_bare, "bare"),
+	                    PROTECT_WHY_LISTED);
+	assert_string_equal(protect("x/deploy", false, &(size_t){0}, is_bare, "bare"),
+	                    PROTECT_WHY_LISTED);
+	assert_string_equal(protect(".gitignore", false, &(size_t){0}, is_bare, "bare"),
+	                    PROTECT_WHY_LISTED);
 	assert_null(protect("x/deploy", true, &(size_t){0}, is_bare, "bare"));
 	assert_non_null(protect("a/b", false, &(size_t){0}, is_bare, "bare"));
 	assert_null(protect("a/b", true, &(size_t){0}, is_bare, "bare"));
 	assert_null(protect("a/d", false, &(size_t){0}, is_bare, "bare"));
-	assert_string_equal(protect("x/is INSIDE it", false, &(size_t){0}, is_bare, "bare"), PROTECT_WHY_LISTED);
+	assert_string_equal(protect("x/is INSIDE it", false, &(size_t){0}, is_bare, "bare"),
+	                    PROTECT_WHY_LISTED);
 	assert_int_equal(protect_names_before(), 2);
 	assert_int_equal(protect_take(5, argv, 1), 4);
 	assert_ptr_equal(protect_own, argv + 1);
@@ -348,7 +369,8 @@ static void a_journal_that_somebody_else_wrote_is_refused(void **state)
 		char *copy;
 
 		assert_non_null(at);
-		assert_true(asprintf(&copy, "%.*s%s%s", (int)(at - text), text, changes[i].new, at + strlen(changes[i].old)) > 0);
+		assert_true(asprintf(&copy, "%.*s%s%s", (int)(at - text), text, changes[i].new,
+		                     at + strlen(changes[i].old)) > 0);
 		if (journal_parse(copy, &journal, &steps, &count) != -EBADMSG)
 			fail_msg("%s was taken", changes[i].new);
 		free(copy);
@@ -412,7 +434,14 @@ static size_t put_acl(char *to, const unsigned (*entries)[2], size_t count)
 
 	memcpy(to, head, sizeof head);
 	for (size_t i = 0; i < count; i++) {
-		const unsigned char entry[] = {(unsigned char)entries[i][0], 0, (unsigned char)entries[i][1], 0, 0xff, 0xff, 0xff, 0xff};
+		const unsigned char entry[] = {(unsigned char)entries[i][0],
+		                               0,
+		                               (unsigned char)entries[i][1],
+		                               0,
+		                               0xff,
+		                               0xff,
+		                               0xff,
+		                               0xff};
 
 		memcpy(to + sizeof head + i * sizeof entry, entry, sizeof entry);
 	}
@@ -421,7 +450,11 @@ static size_t put_acl(char *to, const unsigned (*entries)[2], size_t count)
 
 static void a_mode_is_narrowed_to_a_default_acl(void **state)
 {
-	static const unsigned full[][2] = {{ACL_USER_OBJ, 7}, {ACL_USER, 6}, {ACL_GROUP_OBJ, 0}, {ACL_MASK, 4}, {ACL_OTHER, 1}},
+	static const unsigned full[][2] = {{ACL_USER_OBJ, 7},
+	                                   {ACL_USER, 6},
+	                                   {ACL_GROUP_OBJ, 0},
+	                                   {ACL_MASK, 4},
+	                                   {ACL_OTHER, 1}},
 			      bare[][2] = {{ACL_USER_OBJ, 7}, {ACL_GROUP_OBJ, 5}, {ACL_OTHER, 0}};
 	char acl[64];
 	size_t size = put_acl(acl, full, 5);
@@ -434,7 +467,8 @@ static void a_mode_is_narrowed_to_a_default_acl(void **state)
 	size = put_acl(acl, bare, 3);
 	assert_int_equal(inherit_acl_bits(acl, size, ACL_MASK), INHERIT_NO_ENTRY);
 	assert_int_equal(inherit_mode_of_default(02777, acl, size), 02750);
-	assert_int_equal(inherit_mode_of_default(0777, acl, 7), 0700); /* half a one gives nothing */
+	assert_int_equal(inherit_mode_of_default(0777, acl, 7),
+	                 0700); /* half a one gives nothing */
 }
 
 /* What the machine would have: names that end so have that label. */
@@ -464,7 +498,8 @@ ssize_t getxattr(const char *path, const char *name, void *value, size_t size)
 	char file[PATH_MAX];
 
 	name_of(path, file);
-	for (size_t i = 0; strcmp(name, "security.selinux") == 0 && i < sizeof labels / sizeof *labels; i++)
+	for (size_t i = 0;
+	     strcmp(name, "security.selinux") == 0 && i < sizeof labels / sizeof *labels; i++)
 		if (labels[i].end && ends(file, labels[i].end)) {
 			size_t length = strlen(labels[i].label);
 
@@ -487,17 +522,20 @@ int setxattr(const char *path, const char *name, const void *value, size_t size,
 	}
 	assert_string_equal(name, "security.selinux");
 	name_of(path, file);
-	(void)snprintf(line, sizeof line, "%s=%.*s\n", strrchr(file, '/') + 1, (int)size, (const char *)value);
+	(void)snprintf(line, sizeof line, "%s=%.*s\n", strrchr(file, '/') + 1, (int)size,
+	               (const char *)value);
 	(void)strcat(given, line);
 	return 0;
 }
 
 /* What is given to "staged", for a change from one mode to another at a path of the source. */
-static void assert_label(int top, const char *path, uint32_t old, uint32_t new, const char *expected)
+static void assert_label(int top, const char *path, uint32_t old, uint32_t new,
+                         const char *expected)
 {
 	const struct change change = {.path = (char *)path};
 	const struct item item = {.path = (char *)path, .change = &change};
-	const struct step step = {.path = (char *)path, .old = {.mode = old}, .new = {.mode = new}, .item = &item};
+	const struct step step = {
+		.path = (char *)path, .old = {.mode = old}, .new = {.mode = new}, .item = &item};
 	struct apply apply = {.source = openat(top, "source", O_RDONLY | O_DIRECTORY)};
 	uint32_t mode = new & 0777;
 	int fd = openat(top, "staged", O_RDWR);
@@ -513,10 +551,9 @@ static void assert_label(int top, const char *path, uint32_t old, uint32_t new, 
 
 static void what_is_staged_gets_the_label_of_its_place(void **state)
 {
-	static const char *const directories[] = {"source", "source/dir", "layer", "layer/dir"}, *const files[] = {
-													 "source/file",   "source/dir/in",
-													 "layer/file",    "layer/dir/in",
-													 "layer/dir/new", "staged"};
+	static const char *const directories[] = {"source", "source/dir", "layer", "layer/dir"},
+				 *const files[] = {"source/file",  "source/dir/in", "layer/file",
+	                                           "layer/dir/in", "layer/dir/new", "staged"};
 	char folder[] = "/tmp/yett-test-XXXXXX";
 	int top = open(mkdtemp(folder), O_RDONLY | O_DIRECTORY);
 
@@ -531,9 +568,10 @@ static void what_is_staged_gets_the_label_of_its_place(void **state)
 	labels[3].end = "/source", labels[3].label = "u:r:state_t";
 	assert_label(top, "dir/in", F, F, "staged=u:r:in_t\n");
 	assert_label(top, "dir/new", 0, F, "staged=u:r:dir_t\n");
-	assert_label(top, "dir/in", F, D, "staged=u:r:dir_t\n");                   /* it is no file any more */
-	assert_label(top, "dir/made/in", 0, S_IFLNK | 0777, "staged=u:r:dir_t\n"); /* of the nearest that is there */
-	assert_label(top, "file", F, S_IFLNK | 0777, "");                          /* it has that of the top already */
+	assert_label(top, "dir/in", F, D, "staged=u:r:dir_t\n"); /* it is no file any more */
+	assert_label(top, "dir/made/in", 0, S_IFLNK | 0777,
+	             "staged=u:r:dir_t\n");               /* of the nearest that is there */
+	assert_label(top, "file", F, S_IFLNK | 0777, ""); /* it has that of the top already */
 	error_of_set = EPERM;
 	assert_label(top, "dir/in", F, F, "");
 	error_of_set = 0;
@@ -554,7 +592,8 @@ int main(void)
 		cmocka_unit_test(no_mode_gets_set_id_bits_and_directories_keep_theirs),
 		cmocka_unit_test(a_directory_stays_while_something_in_it_is_left),
 		cmocka_unit_test(in_doubt_it_is_a_conflict),
-		cmocka_unit_test(protected_names_are_found_at_any_depth_and_however_they_are_written),
+		cmocka_unit_test(
+			protected_names_are_found_at_any_depth_and_however_they_are_written),
 		cmocka_unit_test(what_is_gits_is_found),
 		cmocka_unit_test(each_entry_matches_what_it_is_for),
 		cmocka_unit_test(what_is_listed_is_protected_too),

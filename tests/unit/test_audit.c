@@ -1,4 +1,5 @@
-/* The chain of the audit, its state when a write was cut short, torn pieces, what users are charged for, and members of lines. */
+/* The chain of the audit, its state when a write was cut short, torn pieces, what users are charged
+ * for, and members of lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,8 @@ static const uint8_t id[CHAIN_ID_SIZE] = {1}, first_key[CHAIN_HASH_SIZE] = {2};
 /* The line of the next record. */
 static size_t append(struct chain *chain, char *line, size_t size, const char *rest)
 {
-	int length = snprintf(line, size, "{\"seq\":%llu,\"epoch\":%llu,%s", (unsigned long long)chain->number + 1,
+	int length = snprintf(line, size, "{\"seq\":%llu,\"epoch\":%llu,%s",
+	                      (unsigned long long)chain->number + 1,
 	                      (unsigned long long)chain->epoch, rest);
 
 	assert_true(length > 0 && (size_t)length + CHAIN_TAIL_SIZE < size);
@@ -70,7 +72,8 @@ static void a_minute_is_sealed_with_all_before_it_and_its_key_is_gone(void **sta
 	memcpy(key, a.key, sizeof key);
 	chain_advance(&a);
 	chain_advance(&b);
-	assert_memory_equal(a.key, b.key, sizeof a.key); /* which does not depend on what was written */
+	assert_memory_equal(a.key, b.key,
+	                    sizeof a.key); /* which does not depend on what was written */
 	assert_memory_not_equal(a.seal, b.seal, sizeof a.seal);
 	assert_null(memmem(&a, sizeof a, key, sizeof key));
 	chain_next_key(key);
@@ -134,7 +137,8 @@ static void a_state_is_there_after_an_end_at_any_moment_of_its_change(void **sta
 	for (int is_new = 0; is_new <= 1; is_new++) {
 		for (int is_wiped = 0; is_wiped <= is_new; is_wiped++) {
 			char left[2 * SLOTS_EACH];
-			size_t of_new = next.generation % 2 ? SLOTS_EACH : 0, of_old = SLOTS_EACH - of_new;
+			size_t of_new = next.generation % 2 ? SLOTS_EACH : 0,
+			       of_old = SLOTS_EACH - of_new;
 
 			memcpy(left, before, sizeof left);
 			if (is_new)
@@ -143,9 +147,12 @@ static void a_state_is_there_after_an_end_at_any_moment_of_its_change(void **sta
 				memcpy(left + of_old, written + of_old, 512);
 			put_back(fd, left, sizeof left);
 			assert_int_equal(slots_load(fd, &read), 0);
-			assert_int_equal(read.generation, is_new ? next.generation : old.generation);
+			assert_int_equal(read.generation,
+			                 is_new ? next.generation : old.generation);
 			assert_true(pread(fd, left, sizeof left, 0) > 0);
-			assert_int_equal(memmem(left, sizeof left, old.chain.key, sizeof old.chain.key) == NULL, is_new);
+			assert_int_equal(memmem(left, sizeof left, old.chain.key,
+			                        sizeof old.chain.key) == NULL,
+			                 is_new);
 		}
 	}
 	close(fd);
@@ -195,8 +202,9 @@ static void names_of_segments_have_one_form(void **state)
 	assert_int_equal(slots_segment_number("00000001.jsonl"), 1);
 	assert_int_equal(slots_segment_number("99999999.jsonl"), 99999999);
 	for (size_t i = 0; i < 8; i++) {
-		static const char *const wrong[] = {"1.jsonl",       "00000000.jsonl",  "000000001.jsonl", "+0000001.jsonl",
-		                                    "00000001.json", "00000001.jsonl~", "state",           ""};
+		static const char *const wrong[] = {
+			"1.jsonl",       "00000000.jsonl",  "000000001.jsonl", "+0000001.jsonl",
+			"00000001.json", "00000001.jsonl~", "state",           ""};
 
 		assert_int_equal(slots_segment_number(wrong[i]), 0);
 	}
@@ -211,7 +219,9 @@ static void of_several_that_tell_of_one_torn_piece_the_last_is_tried_first(void 
 	char bytes[256];
 
 	(void)state;
-	size = (size_t)snprintf(bytes, sizeof bytes, "%s{\"event\":\"segment\",\"offset\":100,\"bytes\":%zu}\n", begin, second - 1);
+	size = (size_t)snprintf(bytes, sizeof bytes,
+	                        "%s{\"event\":\"segment\",\"offset\":100,\"bytes\":%zu}\n", begin,
+	                        second - 1);
 	torn_find(bytes, size, &list);
 	assert_int_equal(list.count, 2);
 	from = list.count;
@@ -243,7 +253,8 @@ static void a_user_has_so_many_bytes_a_day(void **state)
 	assert_true(tally_take(&tally, tally_find(&tally, 1000, TALLY_DAY_MS + 5), 100, false));
 }
 
-/* More users than there are rows: nobody's bytes are forgotten, and who is new is not locked out. */
+/* More users than there are rows: nobody's bytes are forgotten, and who is new is not locked out.
+ */
 static void a_crowd_of_users_lets_nobody_escape_and_locks_nobody_out(void **state)
 {
 	static struct tally tally;
@@ -344,7 +355,8 @@ int main(void)
 		cmocka_unit_test(of_several_that_tell_of_one_torn_piece_the_last_is_tried_first),
 		cmocka_unit_test(a_user_has_so_many_bytes_a_day),
 		cmocka_unit_test(a_crowd_of_users_lets_nobody_escape_and_locks_nobody_out),
-		cmocka_unit_test(refusals_beyond_some_are_counted_and_a_row_with_such_is_not_given_away),
+		cmocka_unit_test(
+			refusals_beyond_some_are_counted_and_a_row_with_such_is_not_given_away),
 		cmocka_unit_test(members_are_found_by_their_path),
 		cmocka_unit_test(what_is_no_json_is_no_object),
 	};

@@ -1,4 +1,5 @@
-/* What is read of a sandbox's groups, from files as Linux writes them for cgroup v1 and v2, and what limits are written to them. */
+/* What is read of a sandbox's groups, from files as Linux writes them for cgroup v1 and v2, and
+ * what limits are written to them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,8 @@ static void put(const struct fixture *fixture, size_t tree, const char *name, co
 	int fd;
 
 	(void)snprintf(path, sizeof path, GROUP "/%s", name);
-	fd = openat(fixture->host.trees[tree].parent, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd = openat(fixture->host.trees[tree].parent, path,
+	            O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	(void)close(fd);
@@ -42,8 +44,10 @@ static void add_tree(struct fixture *fixture, int version, unsigned controllers)
 
 	(void)snprintf(path, sizeof path, "%s/%zu", fixture->folder, i);
 	assert_int_equal(mkdir(path, 0700), 0);
-	fixture->host.trees[i] = (struct cgroup_tree){
-		.version = version, .parent = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC), .controllers = controllers};
+	fixture->host.trees[i] =
+		(struct cgroup_tree){.version = version,
+	                             .parent = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC),
+	                             .controllers = controllers};
 	assert_int_equal(mkdirat(fixture->host.trees[i].parent, "user-7", 0700), 0);
 	assert_int_equal(mkdirat(fixture->host.trees[i].parent, GROUP, 0700), 0);
 }
@@ -74,7 +78,8 @@ static void tear_down(struct fixture *fixture)
 	assert_int_equal(system(command), 0);
 }
 
-static void assert_count(const struct cgroup_usage *usage, enum usage_count count, uint64_t expected)
+static void assert_count(const struct cgroup_usage *usage, enum usage_count count,
+                         uint64_t expected)
 {
 	assert_true(usage->known & 1U << count);
 	assert_int_equal(usage->counts[count], expected);
@@ -150,7 +155,8 @@ static void v1_is_read_where_v2_has_no_controllers(void **state)
 	assert_count(&usage, USAGE_READ_BYTES, 12);
 	assert_count(&usage, USAGE_WRITTEN_BYTES, 24);
 	/* A kernel that counts for no device, and a controller that is not there. */
-	assert_false(usage.known & (1U << USAGE_READS | 1U << USAGE_WRITES | 1U << USAGE_FORKS_REFUSED));
+	assert_false(usage.known &
+	             (1U << USAGE_READS | 1U << USAGE_WRITES | 1U << USAGE_FORKS_REFUSED));
 	assert_int_equal(usage.counts[USAGE_READS], 0);
 	tear_down(&f);
 }
@@ -163,7 +169,8 @@ static void nothing_is_known_of_what_is_not_there(void **state)
 	(void)state;
 	set_up(&f);
 	f.host.count = 1;
-	f.host.trees[0] = (struct cgroup_tree){.version = 2, .parent = -1, .controllers = CGROUP_MEMORY};
+	f.host.trees[0] =
+		(struct cgroup_tree){.version = 2, .parent = -1, .controllers = CGROUP_MEMORY};
 	read_all(&f, &usage);
 	assert_int_equal(usage.known, 0);
 	f.host.count = 0;
@@ -193,23 +200,27 @@ static void what_an_earlier_sandbox_used_is_not_a_later_one_s(void **state)
 #define USER "user-7"
 
 /* An empty file, and what it holds then. */
-static void expect_file(const struct fixture *fixture, size_t tree, const char *group, const char *name)
+static void expect_file(const struct fixture *fixture, size_t tree, const char *group,
+                        const char *name)
 {
 	char path[80];
 	int fd;
 
 	(void)snprintf(path, sizeof path, "%s/%s", group, name);
-	fd = openat(fixture->host.trees[tree].parent, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd = openat(fixture->host.trees[tree].parent, path,
+	            O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	(void)close(fd);
 }
 
-static void assert_file(const struct fixture *fixture, size_t tree, const char *group, const char *name, const char *expected)
+static void assert_file(const struct fixture *fixture, size_t tree, const char *group,
+                        const char *name, const char *expected)
 {
 	char path[80], text[64];
 
 	(void)snprintf(path, sizeof path, "%s/%s", group, name);
-	assert_true(kernel_read_file(fixture->host.trees[tree].parent, path, text, sizeof text) >= 0);
+	assert_true(kernel_read_file(fixture->host.trees[tree].parent, path, text, sizeof text) >=
+	            0);
 	assert_string_equal(text, expected);
 }
 
@@ -240,7 +251,11 @@ static const struct {
 
 static void limits_are_written_as_each_version_has_them(void **state)
 {
-	const struct plan_limits asked = {.memory_bytes = 64 << 20, .cpu_millis = 1500, .cpu_weight = 200, .pids = 7}, none = {0};
+	const struct plan_limits asked = {.memory_bytes = 64 << 20,
+	                                  .cpu_millis = 1500,
+	                                  .cpu_weight = 200,
+	                                  .pids = 7},
+				 none = {0};
 	struct yett_error error;
 
 	(void)state;
@@ -273,8 +288,11 @@ static void rates_are_written_of_each_disk(void **state)
 	static const struct {
 		int version;
 		const char *file, *before;
-	} files[] = {{1, "blkio.throttle.read_bps_device", ""}, {1, "blkio.throttle.write_bps_device", ""}, {2, "io.max", "wbps="}};
-	const struct plan_limits asked = {.io_read_bytes = 2 << 20, .io_write_bytes = 3 << 20}, none = {0};
+	} files[] = {{1, "blkio.throttle.read_bps_device", ""},
+	             {1, "blkio.throttle.write_bps_device", ""},
+	             {2, "io.max", "wbps="}};
+	const struct plan_limits asked = {.io_read_bytes = 2 << 20, .io_write_bytes = 3 << 20},
+				 none = {0};
 	struct yett_error error;
 
 	(void)state;
@@ -291,9 +309,13 @@ static void rates_are_written_of_each_disk(void **state)
 		cgroup_find(&f.host, 7, "sandbox", &cgroup);
 		for (unsigned turn = 0; turn < 3; turn++) {
 			/* bounded; unbounded, which was not; and unbounded, which was */
-			assert_int_equal(cgroup_limit(&cgroup, turn == 1 ? &asked : &none, &none, &error), 0);
+			assert_int_equal(
+				cgroup_limit(&cgroup, turn == 1 ? &asked : &none, &none, &error),
+				0);
 			for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-				const char *value = turn == 2 ? "18446744073709551615" : i == 0 ? "2097152" : "3145728";
+				const char *value = turn == 2 ? "18446744073709551615"
+				                    : i == 0  ? "2097152"
+				                              : "3145728";
 				char path[80], text[256], end[64];
 				unsigned major, minor;
 
@@ -301,12 +323,14 @@ static void rates_are_written_of_each_disk(void **state)
 					continue;
 				assert_file(&f, 0, USER, files[i].file, "");
 				(void)snprintf(path, sizeof path, GROUP "/%s", files[i].file);
-				assert_true(kernel_read_file(f.host.trees[0].parent, path, text, sizeof text) >= 0);
+				assert_true(kernel_read_file(f.host.trees[0].parent, path, text,
+				                             sizeof text) >= 0);
 				(void)snprintf(end, sizeof end, " %s%s", files[i].before, value);
 				if (!has_disks() || turn == 0)
 					assert_string_equal(text, "");
 				else
-					assert_true(sscanf(text, "%u:%u", &major, &minor) == 2 && strstr(text, end));
+					assert_true(sscanf(text, "%u:%u", &major, &minor) == 2 &&
+					            strstr(text, end));
 			}
 		}
 		cgroup_close(&cgroup);
@@ -327,10 +351,12 @@ static void a_limit_that_cannot_be_written_is_told(void **state)
 		set_up(&f);
 		add_tree(&f, version, CGROUP_MEMORY);
 		cgroup_find(&f.host, 7, "sandbox", &cgroup);
-		/* Nobody has the controller; then it is there, and has no file but that of what only kernels with swap accounting have. */
+		/* Nobody has the controller; then it is there, and has no file but that of what
+		 * only kernels with swap accounting have. */
 		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &error), YETT_E_UNSUPPORTED);
 		f.host.controllers = CGROUP_MEMORY;
-		expect_file(&f, 0, USER, version == 1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max");
+		expect_file(&f, 0, USER,
+		            version == 1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max");
 		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &error), -ENOENT);
 		assert_non_null(strstr(error.message, "memory limit"));
 		expect_file(&f, 0, USER, version == 1 ? "memory.limit_in_bytes" : "memory.max");

@@ -1,4 +1,5 @@
-/* Stores of checkpoints, in memory and in a file: the same of both. What only files have is in test_checkpoint_file.c. */
+/* Stores of checkpoints, in memory and in a file: the same of both. What only files have is in
+ * test_checkpoint_file.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,13 +45,15 @@ static int close_one(void **state)
 
 	yett_checkpoint_store_close(*state);
 	for (size_t i = 0; *directory && i < 3; i++) {
-		(void)snprintf(name, sizeof name, "%s%s", path, (const char *[]){"", "-wal", "-shm"}[i]);
+		(void)snprintf(name, sizeof name, "%s%s", path,
+		               (const char *[]){"", "-wal", "-shm"}[i]);
 		(void)unlink(name);
 	}
 	return 0;
 }
 
-static struct yett_checkpoint *put_with(struct yett_checkpoint_store *store, struct yett_checkpoint_put_options options)
+static struct yett_checkpoint *put_with(struct yett_checkpoint_store *store,
+                                        struct yett_checkpoint_put_options options)
 {
 	struct yett_checkpoint *checkpoint = NULL;
 	struct yett_error error = {0};
@@ -62,13 +65,17 @@ static struct yett_checkpoint *put_with(struct yett_checkpoint_store *store, str
 }
 
 /* The id of one that was put, until this was called eight times more. */
-static const char *put(struct yett_checkpoint_store *store, const char *thread, const char *text, const char *parent)
+static const char *put(struct yett_checkpoint_store *store, const char *thread, const char *text,
+                       const char *parent)
 {
 	static char ids[8][YETT_CHECKPOINT_ID_SIZE];
 	static size_t next;
 	char *id = ids[next++ % ARRAY_SIZE(ids)];
-	struct yett_checkpoint *checkpoint = put_with(
-		store, (struct yett_checkpoint_put_options){.thread = thread, .state = text, .state_size = strlen(text), .parent = parent});
+	struct yett_checkpoint *checkpoint =
+		put_with(store, (struct yett_checkpoint_put_options){.thread = thread,
+	                                                             .state = text,
+	                                                             .state_size = strlen(text),
+	                                                             .parent = parent});
 
 	(void)strcpy(id, checkpoint->id);
 	yett_checkpoint_free(checkpoint);
@@ -126,7 +133,8 @@ static void assert_ids(struct yett_checkpoint_list *list, ...)
 	yett_checkpoint_list_free(list);
 }
 
-static struct yett_checkpoint_list *list_with(struct yett_checkpoint_store *store, struct yett_checkpoint_list_options options)
+static struct yett_checkpoint_list *list_with(struct yett_checkpoint_store *store,
+                                              struct yett_checkpoint_list_options options)
 {
 	struct yett_checkpoint_list *list = NULL;
 	struct yett_error error = {0};
@@ -149,15 +157,16 @@ static void all_that_was_put_comes_back(void **state)
 {
 	static const char bytes[] = "\0a state\0\xff\n";
 	struct yett_checkpoint *put_one =
-		put_with(*state, (struct yett_checkpoint_put_options){.thread = "a thread \xc3\xa4",
-	                                                              .state = bytes,
-	                                                              .state_size = sizeof bytes,
-	                                                              .step = -7,
-	                                                              .node = "planner",
-	                                                              .tags = (const char *const[]){"one", "two words", NULL},
-	                                                              .custom = " { \"b\" : [1, 2],\n\"a\":\"\xc3\xa9\" } ",
-	                                                              .sandbox = "8f80ea07dc9b3768",
-	                                                              .snapshot = "before the tests"});
+		put_with(*state, (struct yett_checkpoint_put_options){
+					 .thread = "a thread \xc3\xa4",
+					 .state = bytes,
+					 .state_size = sizeof bytes,
+					 .step = -7,
+					 .node = "planner",
+					 .tags = (const char *const[]){"one", "two words", NULL},
+					 .custom = " { \"b\" : [1, 2],\n\"a\":\"\xc3\xa9\" } ",
+					 .sandbox = "8f80ea07dc9b3768",
+					 .snapshot = "before the tests"});
 	struct yett_checkpoint *found = get(*state, put_one->id);
 
 	assert_null(put_one->state);
@@ -182,7 +191,9 @@ static void all_that_was_put_comes_back(void **state)
 
 static void what_was_not_set_is_not_there_and_a_state_may_be_empty(void **state)
 {
-	struct yett_checkpoint *put_one = put_with(*state, (struct yett_checkpoint_put_options){.thread = "t"}), *found;
+	struct yett_checkpoint *put_one = put_with(
+				       *state, (struct yett_checkpoint_put_options){.thread = "t"}),
+			       *found;
 
 	found = get(*state, put_one->id);
 	assert_non_null(found->state);
@@ -217,12 +228,14 @@ static void ids_are_of_their_time_and_in_the_order_of_putting(void **state)
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	for (int i = 0; i < 200; i++) {
-		struct yett_checkpoint *one = put_with(*state, (struct yett_checkpoint_put_options){.thread = "t"});
+		struct yett_checkpoint *one =
+			put_with(*state, (struct yett_checkpoint_put_options){.thread = "t"});
 
 		assert_true(strcmp(one->id, last) > 0);
 		assert_int_equal(one->id[14], '7');
 		assert_non_null(strchr("89ab", one->id[19]));
-		assert_in_range(one->created_ms, (uint64_t)now.tv_sec * 1000, (uint64_t)now.tv_sec * 1000 + 3600000);
+		assert_in_range(one->created_ms, (uint64_t)now.tv_sec * 1000,
+		                (uint64_t)now.tv_sec * 1000 + 3600000);
 		yett_checkpoint_time_id(one->created_ms, least);
 		assert_true(strcmp(one->id, least) > 0);
 		yett_checkpoint_time_id(one->created_ms + 1, least);
@@ -248,7 +261,8 @@ static void an_id_comes_behind_one_of_a_clock_that_was_ahead(void **state)
 
 static void a_parent_is_the_last_of_the_thread_unless_it_is_named(void **state)
 {
-	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL), *c = put(*state, "t", "c", a);
+	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL),
+		   *c = put(*state, "t", "c", a);
 	const char *other = put(*state, "other", "d", b);
 
 	assert_string_equal(parent_of(*state, a), "");
@@ -275,19 +289,32 @@ static void the_last_of_a_thread_is_the_one_put_last(void **state)
 
 static void a_list_has_what_fits_the_last_first(void **state)
 {
-	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "u", "b", NULL), *c = put(*state, "t", "c", NULL);
+	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "u", "b", NULL),
+		   *c = put(*state, "t", "c", NULL);
 	const char *d = put(*state, "t", "d", NULL);
 
 	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){0}), d, c, b, a, NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.thread = "t"}), d, c, a, NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.thread = "nobody's"}), NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.limit = 2}), d, c, NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.limit = UINT64_MAX}), d, c, b, a, NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.before = c}), b, a, NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.after = b}), d, c, NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.after = a, .before = d, .thread = "t"}), c, NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.before = NOWHERE}), NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.after = NOWHERE, .limit = 1}), d, NULL);
+	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.thread = "t"}), d, c, a,
+	           NULL);
+	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.thread = "nobody's"}),
+	           NULL);
+	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.limit = 2}), d, c,
+	           NULL);
+	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.limit = UINT64_MAX}), d,
+	           c, b, a, NULL);
+	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.before = c}), b, a,
+	           NULL);
+	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.after = b}), d, c,
+	           NULL);
+	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.after = a,
+	                                                                   .before = d,
+	                                                                   .thread = "t"}),
+	           c, NULL);
+	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.before = NOWHERE}),
+	           NULL);
+	assert_ids(list_with(*state,
+	                     (struct yett_checkpoint_list_options){.after = NOWHERE, .limit = 1}),
+	           d, NULL);
 }
 
 static void a_list_has_a_hundred_unless_it_is_told_otherwise(void **state)
@@ -303,24 +330,32 @@ static void a_list_has_a_hundred_unless_it_is_told_otherwise(void **state)
 
 static void a_list_can_be_of_a_tag_which_is_all_of_one(void **state)
 {
-	static const char *const tags[][3] = {{"red", "blue"}, {"blue", "dark red"}, {"re"}, {NULL}};
+	static const char *const tags[][3] = {
+		{"red", "blue"}, {"blue", "dark red"}, {"re"}, {NULL}};
 	char ids[ARRAY_SIZE(tags)][YETT_CHECKPOINT_ID_SIZE];
 
 	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
-		struct yett_checkpoint *one = put_with(*state, (struct yett_checkpoint_put_options){.thread = "t", .tags = tags[i]});
+		struct yett_checkpoint *one =
+			put_with(*state, (struct yett_checkpoint_put_options){.thread = "t",
+		                                                              .tags = tags[i]});
 
 		(void)strcpy(ids[i], one->id);
 		yett_checkpoint_free(one);
 	}
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.tag = "red"}), ids[0], NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.tag = "blue"}), ids[1], ids[0], NULL);
-	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.tag = "re", .thread = "t"}), ids[2], NULL);
+	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.tag = "red"}), ids[0],
+	           NULL);
+	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.tag = "blue"}), ids[1],
+	           ids[0], NULL);
+	assert_ids(list_with(*state,
+	                     (struct yett_checkpoint_list_options){.tag = "re", .thread = "t"}),
+	           ids[2], NULL);
 	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.tag = "%"}), NULL);
 }
 
 static void a_history_goes_from_a_checkpoint_to_the_first(void **state)
 {
-	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL), *c = put(*state, "t", "c", a);
+	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL),
+		   *c = put(*state, "t", "c", a);
 	const char *d = put(*state, "u", "d", b);
 	struct yett_checkpoint_list *list = NULL;
 
@@ -332,7 +367,8 @@ static void a_history_goes_from_a_checkpoint_to_the_first(void **state)
 
 static void who_loses_a_parent_gets_the_parent_s(void **state)
 {
-	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL), *c = put(*state, "t", "c", NULL);
+	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL),
+		   *c = put(*state, "t", "c", NULL);
 	struct yett_error error = {0};
 
 	assert_int_equal(yett_checkpoint_delete(*state, b, NULL), 0);
@@ -346,19 +382,22 @@ static void who_loses_a_parent_gets_the_parent_s(void **state)
 
 static void a_thread_is_removed_with_all_it_has(void **state)
 {
-	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL), *c = put(*state, "u", "c", b);
+	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL),
+		   *c = put(*state, "u", "c", b);
 	uint64_t removed = 0;
 
 	assert_int_equal(yett_checkpoint_delete_thread(*state, "t", &removed, NULL), 0);
 	assert_int_equal(removed, 2);
 	assert_false(is_there(*state, a) || is_there(*state, b));
 	assert_string_equal(parent_of(*state, c), "");
-	assert_int_equal(yett_checkpoint_delete_thread(*state, "t", &removed, NULL), YETT_E_NOT_FOUND);
+	assert_int_equal(yett_checkpoint_delete_thread(*state, "t", &removed, NULL),
+	                 YETT_E_NOT_FOUND);
 }
 
 static void a_thread_that_is_taken_back_has_nothing_later(void **state)
 {
-	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL), *c = put(*state, "t", "c", NULL);
+	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL),
+		   *c = put(*state, "t", "c", NULL);
 	const char *branch = put(*state, "t", "d", a), *other = put(*state, "u", "e", c);
 	struct yett_checkpoint *checkpoint = NULL;
 	uint64_t removed = 0;
@@ -377,24 +416,29 @@ static void a_thread_that_is_taken_back_has_nothing_later(void **state)
 
 static void a_thread_is_taken_back_only_to_what_it_has(void **state)
 {
-	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "u", "b", NULL), *c = put(*state, "u", "c", NULL);
+	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "u", "b", NULL),
+		   *c = put(*state, "u", "c", NULL);
 	struct yett_checkpoint *checkpoint = NULL;
 	struct yett_error error = {0};
 
-	assert_int_equal(yett_checkpoint_rollback(*state, "t", b, &checkpoint, NULL, &error), YETT_E_NOT_FOUND);
+	assert_int_equal(yett_checkpoint_rollback(*state, "t", b, &checkpoint, NULL, &error),
+	                 YETT_E_NOT_FOUND);
 	assert_non_null(strstr(error.message, "is not of the thread 't', but of 'u'"));
-	assert_int_equal(yett_checkpoint_rollback(*state, "t", NOWHERE, &checkpoint, NULL, &error), YETT_E_NOT_FOUND);
+	assert_int_equal(yett_checkpoint_rollback(*state, "t", NOWHERE, &checkpoint, NULL, &error),
+	                 YETT_E_NOT_FOUND);
 	assert_true(is_there(*state, a) && is_there(*state, b) && is_there(*state, c));
 }
 
 static void what_a_rollback_tells_names_the_snapshot(void **state)
 {
-	struct yett_checkpoint *first =
-		put_with(*state, (struct yett_checkpoint_put_options){.thread = "t", .sandbox = "8f80ea07dc9b3768", .snapshot = "s"});
+	struct yett_checkpoint *first = put_with(
+		*state, (struct yett_checkpoint_put_options){
+				.thread = "t", .sandbox = "8f80ea07dc9b3768", .snapshot = "s"});
 	struct yett_checkpoint *checkpoint = NULL;
 
 	(void)put(*state, "t", "a", NULL);
-	assert_int_equal(yett_checkpoint_rollback(*state, "t", first->id, &checkpoint, NULL, NULL), 0);
+	assert_int_equal(yett_checkpoint_rollback(*state, "t", first->id, &checkpoint, NULL, NULL),
+	                 0);
 	assert_string_equal(checkpoint->sandbox, "8f80ea07dc9b3768");
 	assert_string_equal(checkpoint->snapshot, "s");
 	yett_checkpoint_free(first);
@@ -408,10 +452,12 @@ static void reopen(void **state, struct yett_checkpoint_store_options options)
 	*state = open_with(options);
 }
 
-static uint64_t pruned_by_putting(struct yett_checkpoint_store *store, const char *thread, size_t size)
+static uint64_t pruned_by_putting(struct yett_checkpoint_store *store, const char *thread,
+                                  size_t size)
 {
 	_cleanup_free_ char *bytes = calloc(1, size + 1);
-	struct yett_checkpoint_put_options options = {.size = sizeof options, .thread = thread, .state = bytes, .state_size = size};
+	struct yett_checkpoint_put_options options = {
+		.size = sizeof options, .thread = thread, .state = bytes, .state_size = size};
 	struct yett_error error = {0};
 	uint64_t pruned = 99;
 
@@ -463,17 +509,21 @@ static void the_oldest_of_all_go_where_there_is_too_much(void **state)
 static void what_does_not_fit_alone_is_refused_and_nothing_goes(void **state)
 {
 	static char bytes[600001];
-	struct yett_checkpoint_put_options options = {.size = sizeof options, .thread = "t", .state = bytes, .state_size = sizeof bytes};
+	struct yett_checkpoint_put_options options = {
+		.size = sizeof options, .thread = "t", .state = bytes, .state_size = sizeof bytes};
 	struct yett_error error = {0};
 	const char *a;
 
 	reopen(state, (struct yett_checkpoint_store_options){.bytes_max = 600000});
 	a = put(*state, "t", "", NULL);
-	assert_int_equal(yett_checkpoint_put(*state, &options, NULL, NULL, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_checkpoint_put(*state, &options, NULL, NULL, &error),
+	                 YETT_E_INVALID_REQUEST);
 	assert_true(is_there(*state, a));
 	reopen(state, (struct yett_checkpoint_store_options){.state_max = sizeof bytes - 1});
-	assert_int_equal(yett_checkpoint_put(*state, &options, NULL, NULL, &error), YETT_E_INVALID_REQUEST);
-	assert_string_equal(error.message, "the state has 600001 bytes, and may have 600000 at most");
+	assert_int_equal(yett_checkpoint_put(*state, &options, NULL, NULL, &error),
+	                 YETT_E_INVALID_REQUEST);
+	assert_string_equal(error.message,
+	                    "the state has 600001 bytes, and may have 600000 at most");
 	options.state_size--;
 	assert_int_equal(yett_checkpoint_put(*state, &options, NULL, NULL, &error), 0);
 }
@@ -482,8 +532,11 @@ static void limits_can_be_none(void **state)
 {
 	const uint64_t none = YETT_CHECKPOINT_UNLIMITED;
 
-	reopen(state, (struct yett_checkpoint_store_options){
-			      .state_max = none, .thread_max = none, .total_max = none, .bytes_max = none, .ttl_ms = none});
+	reopen(state, (struct yett_checkpoint_store_options){.state_max = none,
+	                                                     .thread_max = none,
+	                                                     .total_max = none,
+	                                                     .bytes_max = none,
+	                                                     .ttl_ms = none});
 	for (int i = 0; i < 1002; i++)
 		assert_int_equal(pruned_by_putting(*state, "t", 0), 0);
 }
@@ -505,13 +558,15 @@ static void what_is_too_old_goes_when_something_is_put(void **state)
 	old = put_with(*state, (struct yett_checkpoint_put_options){.thread = "t"});
 	do
 		(void)clock_gettime(CLOCK_REALTIME, &now);
-	while ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 <= old->created_ms + 60);
+	while ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 <=
+	       old->created_ms + 60);
 	assert_int_equal(pruned_by_putting(*state, "u", 0), 1);
 	assert_false(is_there(*state, old->id));
 	yett_checkpoint_free(old);
 }
 
-static const char long_text[YETT_CHECKPOINT_TEXT_MAX + 2] = {[0 ... YETT_CHECKPOINT_TEXT_MAX] = 'x'};
+static const char long_text[YETT_CHECKPOINT_TEXT_MAX + 2] = {[0 ... YETT_CHECKPOINT_TEXT_MAX] =
+                                                                     'x'};
 static const char long_tag[YETT_CHECKPOINT_TAG_MAX + 2] = {[0 ... YETT_CHECKPOINT_TAG_MAX] = 'x'};
 static char long_custom[YETT_CHECKPOINT_CUSTOM_MAX + 2];
 static const char *many_tags[YETT_CHECKPOINT_TAGS_MAX + 2];
@@ -527,16 +582,21 @@ static const struct {
 	{{.thread = "a\nb"}, "the name of a thread has a control character, at byte 1"},
 	{{.thread = "a\xc2\x9b"}, "the name of a thread has a control character, at byte 1"},
 	{{.thread = "a\xff"}, "the name of a thread is not UTF-8, at byte 1"},
-	{{.thread = "t", .parent = "nobody"}, "the parent 'nobody' is no id of a checkpoint, like 0192f6a4-7c1e-7a3b-9d52-0c6b1f0e8d11"},
+	{{.thread = "t", .parent = "nobody"},
+         "the parent 'nobody' is no id of a checkpoint, like 0192f6a4-7c1e-7a3b-9d52-0c6b1f0e8d11"},
 	{{.thread = "t", .parent = NOWHERE "0"}, "is no id of a checkpoint"},
 	{{.thread = "t", .node = ""}, "the node is empty"},
-	{{.thread = "t", .sandbox = "\x1b"}, "the id of a sandbox has a control character, at byte 0"},
-	{{.thread = "t", .sandbox = "s", .snapshot = long_text}, "the name of a snapshot is longer than 255 bytes"},
+	{{.thread = "t", .sandbox = "\x1b"},
+         "the id of a sandbox has a control character, at byte 0"},
+	{{.thread = "t", .sandbox = "s", .snapshot = long_text},
+         "the name of a snapshot is longer than 255 bytes"},
 	{{.thread = "t", .snapshot = "s"}, "a snapshot is named without the sandbox that it is of"},
 	{{.thread = "t", .state_size = 1}, "the state has a size, but is NULL"},
 	{{.thread = "t", .tags = (const char *const[]){"a", "", NULL}}, "the tag is empty"},
-	{{.thread = "t", .tags = (const char *const[]){long_tag, NULL}}, "the tag is longer than 64 bytes"},
-	{{.thread = "t", .tags = (const char *const[]){"a\nb", NULL}}, "the tag has a control character, at byte 1"},
+	{{.thread = "t", .tags = (const char *const[]){long_tag, NULL}},
+         "the tag is longer than 64 bytes"},
+	{{.thread = "t", .tags = (const char *const[]){"a\nb", NULL}},
+         "the tag has a control character, at byte 1"},
 	{{.thread = "t", .tags = many_tags}, "more than 32 tags"},
 	{{.thread = "t", .custom = ""}, "'' is no JSON object"},
 	{{.thread = "t", .custom = "[1]"}, "'[1]' is no JSON object"},
@@ -558,7 +618,8 @@ static void what_cannot_be_put_is_refused_and_named(void **state)
 		struct yett_error error = {0};
 
 		options.size = sizeof options;
-		assert_int_equal(yett_checkpoint_put(*state, &options, &checkpoint, NULL, &error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_checkpoint_put(*state, &options, &checkpoint, NULL, &error),
+		                 YETT_E_INVALID_REQUEST);
 		assert_non_null(strstr(error.message, refused[i].said));
 		assert_null(checkpoint);
 	}
@@ -567,11 +628,14 @@ static void what_cannot_be_put_is_refused_and_named(void **state)
 
 static void a_parent_that_is_not_there_is_named(void **state)
 {
-	struct yett_checkpoint_put_options options = {.size = sizeof options, .thread = "t", .parent = NOWHERE};
+	struct yett_checkpoint_put_options options = {
+		.size = sizeof options, .thread = "t", .parent = NOWHERE};
 	struct yett_error error = {0};
 
-	assert_int_equal(yett_checkpoint_put(*state, &options, NULL, NULL, &error), YETT_E_NOT_FOUND);
-	assert_string_equal(error.message, "there is no checkpoint " NOWHERE ", which is to be the parent");
+	assert_int_equal(yett_checkpoint_put(*state, &options, NULL, NULL, &error),
+	                 YETT_E_NOT_FOUND);
+	assert_string_equal(error.message,
+	                    "there is no checkpoint " NOWHERE ", which is to be the parent");
 	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){0}), NULL);
 }
 
@@ -589,8 +653,12 @@ static void the_longest_of_everything_is_taken(void **state)
 	memset(custom, 'z', YETT_CHECKPOINT_CUSTOM_MAX);
 	memcpy(custom, "{\"\":\"", 5);
 	memcpy(custom + YETT_CHECKPOINT_CUSTOM_MAX - 2, "\"}", 2);
-	one = put_with(*state, (struct yett_checkpoint_put_options){
-				       .thread = text, .node = text, .sandbox = text, .snapshot = text, .tags = tags, .custom = custom});
+	one = put_with(*state, (struct yett_checkpoint_put_options){.thread = text,
+	                                                            .node = text,
+	                                                            .sandbox = text,
+	                                                            .snapshot = text,
+	                                                            .tags = tags,
+	                                                            .custom = custom});
 	found = get(*state, one->id);
 	assert_string_equal(found->snapshot, text);
 	assert_string_equal(found->custom, custom);
@@ -612,17 +680,25 @@ static void ids_that_are_none_are_refused(void **state)
 	struct yett_checkpoint_list *list = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		struct yett_checkpoint_list_options before = {.size = sizeof before, .before = ids[i]};
+		struct yett_checkpoint_list_options before = {.size = sizeof before,
+		                                              .before = ids[i]};
 		struct yett_checkpoint_list_options after = {.size = sizeof after, .after = ids[i]};
 
-		assert_int_equal(yett_checkpoint_get(*state, ids[i], &checkpoint, NULL), YETT_E_INVALID_REQUEST);
-		assert_int_equal(yett_checkpoint_history(*state, ids[i], &list, NULL), YETT_E_INVALID_REQUEST);
-		assert_int_equal(yett_checkpoint_delete(*state, ids[i], NULL), YETT_E_INVALID_REQUEST);
-		assert_int_equal(yett_checkpoint_rollback(*state, "t", ids[i], NULL, NULL, NULL), YETT_E_INVALID_REQUEST);
-		assert_int_equal(yett_checkpoints_list(*state, &before, &list, NULL), YETT_E_INVALID_REQUEST);
-		assert_int_equal(yett_checkpoints_list(*state, &after, &list, NULL), YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_checkpoint_get(*state, ids[i], &checkpoint, NULL),
+		                 YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_checkpoint_history(*state, ids[i], &list, NULL),
+		                 YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_checkpoint_delete(*state, ids[i], NULL),
+		                 YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_checkpoint_rollback(*state, "t", ids[i], NULL, NULL, NULL),
+		                 YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_checkpoints_list(*state, &before, &list, NULL),
+		                 YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_checkpoints_list(*state, &after, &list, NULL),
+		                 YETT_E_INVALID_REQUEST);
 	}
-	assert_int_equal(yett_checkpoint_get(*state, NULL, &checkpoint, NULL), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_checkpoint_get(*state, NULL, &checkpoint, NULL),
+	                 YETT_E_INVALID_REQUEST);
 }
 
 static void an_id_may_be_in_capitals(void **state)
@@ -637,10 +713,13 @@ static void an_id_may_be_in_capitals(void **state)
 
 static void options_have_a_size(void **state)
 {
-	struct yett_checkpoint_store_options none = {0}, flags = {.size = sizeof flags, .flags = 64};
-	struct yett_checkpoint_store_options much = {.size = sizeof much, .state_max = UINT64_C(1) << 30};
+	struct yett_checkpoint_store_options none = {0},
+					     flags = {.size = sizeof flags, .flags = 64};
+	struct yett_checkpoint_store_options much = {.size = sizeof much,
+	                                             .state_max = UINT64_C(1) << 30};
 	struct yett_checkpoint_store_options slow = {.size = sizeof slow, .timeout_ms = UINT32_MAX};
-	struct yett_checkpoint_store_options both = {.size = sizeof both, .flags = YETT_CHECKPOINT_MEMORY, .path = "x"};
+	struct yett_checkpoint_store_options both = {
+		.size = sizeof both, .flags = YETT_CHECKPOINT_MEMORY, .path = "x"};
 	struct yett_checkpoint_put_options put_none = {.thread = "t"};
 	struct yett_checkpoint_list_options list_none = {0};
 	struct yett_checkpoint_store *store = NULL;
@@ -651,8 +730,10 @@ static void options_have_a_size(void **state)
 	assert_int_equal(yett_checkpoint_store_open(&much, &store, NULL), YETT_E_INVALID_REQUEST);
 	assert_int_equal(yett_checkpoint_store_open(&slow, &store, NULL), YETT_E_INVALID_REQUEST);
 	assert_int_equal(yett_checkpoint_store_open(&both, &store, NULL), YETT_E_INVALID_REQUEST);
-	assert_int_equal(yett_checkpoint_put(*state, &put_none, NULL, NULL, NULL), YETT_E_INVALID_REQUEST);
-	assert_int_equal(yett_checkpoints_list(*state, &list_none, &list, NULL), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_checkpoint_put(*state, &put_none, NULL, NULL, NULL),
+	                 YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_checkpoints_list(*state, &list_none, &list, NULL),
+	                 YETT_E_INVALID_REQUEST);
 	assert_null(store);
 	yett_checkpoint_store_close(NULL);
 	yett_checkpoint_list_free(NULL);

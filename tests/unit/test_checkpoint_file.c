@@ -1,4 +1,5 @@
-/* Files of stores: where they are, what is none, and what is damaged. Others' users, processes and disks are in tests/system. */
+/* Files of stores: where they are, what is none, and what is damaged. Others' users, processes and
+ * disks are in tests/system. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +33,8 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-	static const char *const names[] = {"store.db", "store.db-wal", "store.db-shm", "store.db-journal", "yett/checkpoints.db"};
+	static const char *const names[] = {"store.db", "store.db-wal", "store.db-shm",
+	                                    "store.db-journal", "yett/checkpoints.db"};
 	char name[128];
 
 	(void)state;
@@ -45,9 +47,11 @@ static int remove_directory(void **state)
 	return rmdir(directory);
 }
 
-static int open_at(const char *file, uint32_t flags, struct yett_checkpoint_store **ret_store, struct yett_error *error)
+static int open_at(const char *file, uint32_t flags, struct yett_checkpoint_store **ret_store,
+                   struct yett_error *error)
 {
-	const struct yett_checkpoint_store_options options = {.size = sizeof options, .path = file, .flags = flags, .timeout_ms = 50};
+	const struct yett_checkpoint_store_options options = {
+		.size = sizeof options, .path = file, .flags = flags, .timeout_ms = 50};
 
 	*ret_store = NULL;
 	return yett_checkpoint_store_open(&options, ret_store, error);
@@ -56,12 +60,13 @@ static int open_at(const char *file, uint32_t flags, struct yett_checkpoint_stor
 static int put_one(struct yett_checkpoint_store *store, size_t size, struct yett_error *error)
 {
 	_cleanup_free_ char *bytes = calloc(1, size + 1);
-	const struct yett_checkpoint_put_options options = {.size = sizeof options,
-	                                                    .thread = "t",
-	                                                    .state = bytes,
-	                                                    .state_size = size,
-	                                                    .tags = (const char *const[]){"a", "b", NULL},
-	                                                    .custom = "{\"a\":1}"};
+	const struct yett_checkpoint_put_options options = {
+		.size = sizeof options,
+		.thread = "t",
+		.state = bytes,
+		.state_size = size,
+		.tags = (const char *const[]){"a", "b", NULL},
+		.custom = "{\"a\":1}"};
 
 	return yett_checkpoint_put(store, &options, NULL, NULL, error);
 }
@@ -171,7 +176,8 @@ static void the_default_is_in_the_state_home(void **state)
 	(void)state;
 	assert_int_equal(setenv("XDG_STATE_HOME", directory, 1), 0);
 	assert_int_equal(open_at(NULL, YETT_CHECKPOINT_EXISTING, &store, &error), YETT_E_NOT_FOUND);
-	(void)snprintf(name, sizeof name, "there is no store of checkpoints at %s/yett/checkpoints.db", directory);
+	(void)snprintf(name, sizeof name,
+	               "there is no store of checkpoints at %s/yett/checkpoints.db", directory);
 	assert_string_equal(error.message, name);
 	assert_int_equal(open_at(NULL, 0, &store, NULL), 0);
 	yett_checkpoint_store_close(store);
@@ -198,7 +204,8 @@ static void paths_that_can_be_no_store_are_refused(void **state)
 	assert_refused("", YETT_E_INVALID_REQUEST, "'' names no file for a store");
 	assert_refused("/", YETT_E_INVALID_REQUEST, "names no file");
 	assert_refused("/tmp/..", YETT_E_INVALID_REQUEST, "names no file");
-	assert_refused("/nowhere/store.db", YETT_E_NOT_FOUND, "cannot find the directory /nowhere: No such file or directory");
+	assert_refused("/nowhere/store.db", YETT_E_NOT_FOUND,
+	               "cannot find the directory /nowhere: No such file or directory");
 	assert_refused("/dev/null/store.db", YETT_E_FILE_OPERATION_FAILED, "Not a directory");
 }
 
@@ -227,9 +234,11 @@ static void other_files_and_other_versions_are_refused(void **state)
 	(void)state;
 	make_store(1, 10);
 	run_sql("PRAGMA user_version=2");
-	assert_refused(path, YETT_E_UNSUPPORTED, "was made by a later version: it has the schema 2");
+	assert_refused(path, YETT_E_UNSUPPORTED,
+	               "was made by a later version: it has the schema 2");
 	run_sql("PRAGMA user_version=1; PRAGMA application_id=1");
-	assert_refused(path, YETT_E_FILE_OPERATION_FAILED, "is no store of checkpoints, but another file");
+	assert_refused(path, YETT_E_FILE_OPERATION_FAILED,
+	               "is no store of checkpoints, but another file");
 	assert_int_equal(truncate(path, 1000), 0);
 	assert_refused(path, YETT_E_FILE_OPERATION_FAILED, "");
 }
@@ -265,7 +274,8 @@ static void what_is_made_only_in_part_is_made(void **state)
 
 static void what_is_too_old_goes_when_a_store_is_opened(void **state)
 {
-	struct yett_checkpoint_store_options options = {.size = sizeof options, .path = path, .ttl_ms = 1000};
+	struct yett_checkpoint_store_options options = {
+		.size = sizeof options, .path = path, .ttl_ms = 1000};
 	struct yett_checkpoint_store *store;
 
 	(void)state;
@@ -276,7 +286,8 @@ static void what_is_too_old_goes_when_a_store_is_opened(void **state)
 	yett_checkpoint_store_close(store);
 }
 
-/* Everything that there is to ask, of what may be damaged: it ends, and each error is one that is told. */
+/* Everything that there is to ask, of what may be damaged: it ends, and each error is one that is
+ * told. */
 static int ask_all(struct yett_checkpoint_store *store)
 {
 	struct yett_checkpoint *checkpoint = NULL;
@@ -302,8 +313,9 @@ static int ask_all(struct yett_checkpoint_store *store)
 	yett_checkpoint_free(checkpoint);
 	failures += put_one(store, 5000, &error) != 0;
 	failures += yett_checkpoint_delete_thread(store, "t", NULL, &error) != 0;
-	assert_true(failures == 0 || (error.code == YETT_E_FILE_OPERATION_FAILED && error.message[0]) || error.code == YETT_E_NOT_FOUND ||
-	            error.code == YETT_E_OUT_OF_MEMORY);
+	assert_true(failures == 0 ||
+	            (error.code == YETT_E_FILE_OPERATION_FAILED && error.message[0]) ||
+	            error.code == YETT_E_NOT_FOUND || error.code == YETT_E_OUT_OF_MEMORY);
 	return failures;
 }
 
@@ -336,12 +348,15 @@ static void a_damaged_file_is_told_and_harms_nobody(void **state)
 		for (int j = 0; j <= i % 16; j++) {
 			chance = chance * 1664525 + 1013904223;
 			/* every other time where pages begin, and say what is in them */
-			damaged[(i % 2 ? chance >> 8 : (chance >> 8) % (unsigned)(size / 4096) * 4096 + (chance >> 20) % 64) %
+			damaged[(i % 2 ? chance >> 8
+			               : (chance >> 8) % (unsigned)(size / 4096) * 4096 +
+			                         (chance >> 20) % 64) %
 			        (unsigned)size] = (char)(chance >> 24);
 		}
 		write_file(damaged, (size_t)size);
 		if (open_at(path, 0, &store, &error) != 0) {
-			assert_true(error.code == YETT_E_FILE_OPERATION_FAILED || error.code == YETT_E_UNSUPPORTED);
+			assert_true(error.code == YETT_E_FILE_OPERATION_FAILED ||
+			            error.code == YETT_E_UNSUPPORTED);
 			assert_true(error.message[0]);
 			failures++;
 			continue;

@@ -1,4 +1,5 @@
-/* Times on the command line of yett checkpoint. The rest of it is in tests/system/test_checkpoint.py. */
+/* Times on the command line of yett checkpoint. The rest of it is in
+ * tests/system/test_checkpoint.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -22,7 +22,8 @@ static void a_sandbox_and_an_absolute_path_are_told_apart(void **state)
 
 static void all_else_is_of_the_host(void **state)
 {
-	static const char *const operands[] = {"", ":", ":/x", "x", "x:", "x:y", "./x:/y", "/x:/y", "a/b:/c", "../a:/b"};
+	static const char *const operands[] = {
+		"", ":", ":/x", "x", "x:", "x:y", "./x:/y", "/x:/y", "a/b:/c", "../a:/b"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
@@ -39,20 +40,25 @@ static void a_copy_goes_into_a_directory_under_the_last_name(void **state)
 	static const struct {
 		const char *from, *to, *target;
 	} rows[] = {
-		{"d", "/tmp", "/tmp/d"},     {"/a/d//", "/tmp", "/tmp/d"}, {"d", "/tmp/", "/tmp/d"}, {"x.", "/tmp", "/tmp/x."},
-		{"..x", "/tmp", "/tmp/..x"}, {".", "/tmp", "/tmp"},        {"./", "/tmp", "/tmp"},   {"..", "/tmp", "/tmp"},
-		{"../", "/tmp", "/tmp"},     {"a/..//", "/tmp", "/tmp"},   {"/", "/tmp", "/tmp"},    {"a/.", "/tmp/", "/tmp/"},
+		{"d", "/tmp", "/tmp/d"},    {"/a/d//", "/tmp", "/tmp/d"}, {"d", "/tmp/", "/tmp/d"},
+		{"x.", "/tmp", "/tmp/x."},  {"..x", "/tmp", "/tmp/..x"},  {".", "/tmp", "/tmp"},
+		{"./", "/tmp", "/tmp"},     {"..", "/tmp", "/tmp"},       {"../", "/tmp", "/tmp"},
+		{"a/..//", "/tmp", "/tmp"}, {"/", "/tmp", "/tmp"},        {"a/.", "/tmp/", "/tmp/"},
 	};
 	char target[16];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		assert_int_equal(copy_target(rows[i].from, rows[i].to, true, target, sizeof target, NULL), 0);
+		assert_int_equal(
+			copy_target(rows[i].from, rows[i].to, true, target, sizeof target, NULL),
+			0);
 		assert_string_equal(target, rows[i].target);
-		assert_int_equal(copy_target(rows[i].from, "/new", false, target, sizeof target, NULL), 0);
+		assert_int_equal(
+			copy_target(rows[i].from, "/new", false, target, sizeof target, NULL), 0);
 		assert_string_equal(target, "/new");
 	}
-	assert_int_equal(copy_target("0123456789", "/tmp/x", true, target, sizeof target, NULL), YETT_E_INVALID_REQUEST);
+	assert_int_equal(copy_target("0123456789", "/tmp/x", true, target, sizeof target, NULL),
+	                 YETT_E_INVALID_REQUEST);
 }
 
 int main(void)

@@ -64,7 +64,8 @@ static void a_taken_name_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
-	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), YETT_E_ALREADY_EXISTS);
+	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error),
+	                 YETT_E_ALREADY_EXISTS);
 }
 
 static void a_second_name_for_a_key_is_refused(void **state)
@@ -73,7 +74,8 @@ static void a_second_name_for_a_key_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
-	assert_int_equal(keys_enroll(keys_dir, "agent-2", public_path, &error), YETT_E_ALREADY_EXISTS);
+	assert_int_equal(keys_enroll(keys_dir, "agent-2", public_path, &error),
+	                 YETT_E_ALREADY_EXISTS);
 	assert_non_null(strstr(error.message, "enrolled as agent-1 already"));
 	/* where one was entered by hand, too: with another comment, and not as the first line */
 	FILE *file = fopen(enrolled, "r+");
@@ -85,7 +87,8 @@ static void a_second_name_for_a_key_is_refused(void **state)
 	line[strcspn(strchr(line, ' ') + 1, " \n") + 8] = '\0';
 	assert_true(fprintf(file, "# by hand\n%s of somebody\n", line) > 0);
 	assert_int_equal(fclose(file), 0);
-	assert_int_equal(keys_enroll(keys_dir, "agent-2", public_path, &error), YETT_E_ALREADY_EXISTS);
+	assert_int_equal(keys_enroll(keys_dir, "agent-2", public_path, &error),
+	                 YETT_E_ALREADY_EXISTS);
 	assert_int_equal(unlink(enrolled), 0);
 	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
 }
@@ -95,13 +98,15 @@ static void a_secret_key_is_not_enrolled(void **state)
 	struct yett_error error = {0};
 
 	(void)state;
-	assert_int_equal(keys_enroll(keys_dir, "agent-1", private_path, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(keys_enroll(keys_dir, "agent-1", private_path, &error),
+	                 YETT_E_INVALID_REQUEST);
 	assert_int_not_equal(access(enrolled, F_OK), 0);
 }
 
 static void names_that_could_be_paths_are_refused(void **state)
 {
-	static const char *const names[] = {"", ".", "..", "a/b", "../x", "-x", "_x", "A", "a b", "ä", "a\n"};
+	static const char *const names[] = {"",   ".", "..",  "a/b", "../x", "-x",
+	                                    "_x", "A", "a b", "ä",   "a\n"};
 	char longest[66];
 
 	(void)state;

@@ -12,8 +12,10 @@
 
 static void only_filters_are_taken_for_one(void **state)
 {
-	static const char *const good[] = {"label=a", "label=a=", "label=a=b=c", "state=running", "name=x", "profile=default"};
-	static const char *const bad[] = {"", "label", "label=", "name=", "labels=a", "Label=a", "=a", "uid=1", " name=x"};
+	static const char *const good[] = {"label=a",       "label=a=", "label=a=b=c",
+	                                   "state=running", "name=x",   "profile=default"};
+	static const char *const bad[] = {"",        "label", "label=", "name=",  "labels=a",
+	                                  "Label=a", "=a",    "uid=1",  " name=x"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
@@ -26,11 +28,16 @@ static void a_filter_fits_what_it_says(void **state)
 {
 	const struct yett_sandbox_info info = {.profile = "default"};
 	const struct yett_sandbox_status status = {
-		.name = "box", .state = YETT_STATE_PAUSED, .info = &info, .labels = (const char *const[]){"app=web", "note=", NULL}};
-	static const char *const fitting[] = {
-		"label=app", "label=app=web", "label=note", "label=note=", "state=paused", "name=box", "profile=default"};
-	static const char *const others[] = {"label=ap",    "label=app=", "label=app=we", "label=web",     "state=running",
-	                                     "state=pause", "name=bo",    "name=boxes",   "profile=defaul"};
+		.name = "box",
+		.state = YETT_STATE_PAUSED,
+		.info = &info,
+		.labels = (const char *const[]){"app=web", "note=", NULL}};
+	static const char *const fitting[] = {"label=app",      "label=app=web", "label=note",
+	                                      "label=note=",    "state=paused",  "name=box",
+	                                      "profile=default"};
+	static const char *const others[] = {"label=ap",  "label=app=",    "label=app=we",
+	                                     "label=web", "state=running", "state=pause",
+	                                     "name=bo",   "name=boxes",    "profile=defaul"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fitting); i++)
@@ -59,7 +66,8 @@ static void options_of_a_life_are_read(void **state)
 
 	(void)state;
 	run_options_init(&options);
-	assert_int_equal(options_parse(&run, ARRAY_SIZE(argv), argv, &options, &help, &first, NULL), 0);
+	assert_int_equal(options_parse(&run, ARRAY_SIZE(argv), argv, &options, &help, &first, NULL),
+	                 0);
 	assert_true(options.life.linger);
 	assert_string_equal(options.name, "box");
 	assert_int_equal(options.labels_count, 2);

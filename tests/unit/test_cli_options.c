@@ -21,9 +21,13 @@ OPTION_FLAG(set_a, struct option_seen, a)
 OPTION_FLAG(set_b, struct option_seen, b)
 OPTION_TEXT(set_value, struct option_seen, value)
 
-static const struct option few[] = {{'a', "all", NULL, "", set_a}, {'b', "both", NULL, "", set_b}, {'v', "value", "V", "", set_value}, {0}};
+static const struct option few[] = {{'a', "all", NULL, "", set_a},
+                                    {'b', "both", NULL, "", set_b},
+                                    {'v', "value", "V", "", set_value},
+                                    {0}};
 
-static const struct subcommand run = {"run", "[--] COMMAND [ARG…]", "Run", run_options, 1, -1, run_main, true};
+static const struct subcommand run = {
+	"run", "[--] COMMAND [ARG…]", "Run", run_options, 1, -1, run_main, true};
 static struct run_options options;
 static struct yett_error error;
 static int first;
@@ -61,7 +65,8 @@ static void help_lists_every_option(void **state)
 	options_print_help(file, &run);
 	assert_int_equal(fclose(file), 0);
 	for (const struct option *o = run_options; o->name; o++) {
-		(void)snprintf(name, sizeof name, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+		(void)snprintf(name, sizeof name, "--%s%s%s", o->name, o->value ? " " : "",
+		               o->value ? o->value : "");
 		assert_non_null(strstr(text, name));
 		assert_non_null(strstr(text, o->help));
 	}
@@ -71,10 +76,12 @@ static void help_lists_every_option(void **state)
 static void every_option_of_run_is_understood(void **state)
 {
 	(void)state;
-	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M", "-C", "/t", "-eA=1", "--env", "B=2",
-	                       "--hostname", "h", "--memory", "64M", "--cpus", "1.5", "--pids", "9", "--files", "20", "--file-size", "2G",
-	                       "--core", "3G", "--timeout", "2s", "--key", "/k", "--dry-run", "--socket", "/s", "--share-socket",
-	                       "/tmp:/run/s", "--copy-in", "a:b:/c", "--copy-out", "/d:e:f", "--", "-x", "y"),
+	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M",
+	                       "-C", "/t", "-eA=1", "--env", "B=2", "--hostname", "h", "--memory",
+	                       "64M", "--cpus", "1.5", "--pids", "9", "--files", "20",
+	                       "--file-size", "2G", "--core", "3G", "--timeout", "2s", "--key",
+	                       "/k", "--dry-run", "--socket", "/s", "--share-socket", "/tmp:/run/s",
+	                       "--copy-in", "a:b:/c", "--copy-out", "/d:e:f", "--", "-x", "y"),
 	                 0);
 	assert_int_equal(first, 40);
 	assert_string_equal(options.copies_in[0].from, "a:b");
@@ -110,18 +117,24 @@ static void rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option(void
 	} wrong[] = {
 		{"--allow", ":443", "--allow ':443' names no host", "write HOST:PORT"},
 		{"--allow", "a..b", "--allow 'a..b' has an empty label", "write one dot"},
-		{"--deny", "1.2.3.4/33", "--deny '1.2.3.4/33' has a prefix that no such address has", "write /0 to /32"},
-		{"--allow", "a.org:0", "--allow 'a.org:0' has no port that there is", "from 1 to 65535"},
-		{"--allow", "a.org:70000", "--allow 'a.org:70000' has no port that there is", "from 1 to 65535"},
-		{"--deny", "key.inject.internal", "--deny 'key.inject.internal' is reserved", "inject.internal"},
+		{"--deny", "1.2.3.4/33",
+	         "--deny '1.2.3.4/33' has a prefix that no such address has", "write /0 to /32"},
+		{"--allow", "a.org:0", "--allow 'a.org:0' has no port that there is",
+	         "from 1 to 65535"},
+		{"--allow", "a.org:70000", "--allow 'a.org:70000' has no port that there is",
+	         "from 1 to 65535"},
+		{"--deny", "key.inject.internal", "--deny 'key.inject.internal' is reserved",
+	         "inject.internal"},
 		{"--allow", "https://a.org/x", "is a URL", "write a.org:443"},
-		{"--allow", "a\xff.org", "--allow 'a\\xff.org' is no name that DNS can have", "xn--"},
+		{"--allow", "a\xff.org", "--allow 'a\\xff.org' is no name that DNS can have",
+	         "xn--"},
 		{"--net", "hosts", "--net hosts: expected none, limited, ask, open or host", ""},
 	};
 	const char *many[2 * 257 + 2] = {NULL};
 
 	(void)state;
-	assert_int_equal(PARSE("--net", "limited", "--allow", "a.org:443", "--deny", "b.a.org", "--allow",
+	assert_int_equal(PARSE("--net", "limited", "--allow", "a.org:443", "--deny", "b.a.org",
+	                       "--allow",
 	                       "B\xc3\xbc"
 	                       "cher.example:1",
 	                       "x"),
@@ -135,7 +148,8 @@ static void rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option(void
 	assert_int_equal(PARSE("--net", "host", "x"), 0);
 	assert_int_equal(options.network, YETT_NETWORK_HOST);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		assert_int_equal(PARSE(wrong[i].option, wrong[i].value, "x"), YETT_E_INVALID_REQUEST);
+		assert_int_equal(PARSE(wrong[i].option, wrong[i].value, "x"),
+		                 YETT_E_INVALID_REQUEST);
 		if (!strstr(error.message, wrong[i].message) || !strstr(error.mend, wrong[i].mend))
 			fail_msg("%s (%s)", error.message, error.mend);
 	}
@@ -176,7 +190,8 @@ static const char *operands_of(bool takes_command, const char *line)
 	if (options_parse(&subcommand, argc, argv, &seen, &help, &first, &error))
 		return "!";
 	for (int i = first; i < argc; i++)
-		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > first ? " " : "", argv[i]);
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+		               i > first ? " " : "", argv[i]);
 	return text;
 }
 
@@ -222,10 +237,17 @@ static void what_was_meant_is_suggested(void **state)
 {
 	static const struct {
 		const char *word, *hint;
-	} options_[] = {{"--memry", "--memory?"}, {"--mem", "--memory?"}, {"--tiemout=5", "--timeout?"}, {"--lingr", "--linger?"},
-	                {"-it", "-t gives"},      {"-v", "--ro PATH"},    {"--ro-bind", "--ro PATH"},    {"--unshare-net", "anyway"}},
-	  words[] = {{"rn", "yett run?"}, {"craete", "yett create?"},         {"rm", "yett destroy"},        {"stop", "yett destroy"},
-	             {"-p", "behind"},    {"python3", "yett run -- python3"}, {"bogus", "yett run -- bogus"}};
+	} options_[] = {{"--memry", "--memory?"},      {"--mem", "--memory?"},
+	                {"--tiemout=5", "--timeout?"}, {"--lingr", "--linger?"},
+	                {"-it", "-t gives"},           {"-v", "--ro PATH"},
+	                {"--ro-bind", "--ro PATH"},    {"--unshare-net", "anyway"}},
+	  words[] = {{"rn", "yett run?"},
+	             {"craete", "yett create?"},
+	             {"rm", "yett destroy"},
+	             {"stop", "yett destroy"},
+	             {"-p", "behind"},
+	             {"python3", "yett run -- python3"},
+	             {"bogus", "yett run -- bogus"}};
 	static const char *const names[] = {"run", "create", "exec", "ps", "logs"};
 	char hint[256];
 
@@ -258,10 +280,11 @@ static void wrong_options_are_refused_by_name(void **state)
 
 static void wrong_values_are_refused_with_what_was_expected(void **state)
 {
-	static const char *const rows[][2] = {{"--memory", "lots"}, {"--memory", "0"},       {"--memory", "-1"}, {"--cpus", "0"},
-	                                      {"--cpus", "1.5x"},   {"--pids", "0"},         {"--pids", "1k"},   {"--files", ""},
-	                                      {"--timeout", "5x"},  {"--tmpfs", "x"},        {"-e", "NOVALUE"},  {"-e", "=x"},
-	                                      {"-C", "relative"},   {"--ro", "/nonexistent"}};
+	static const char *const rows[][2] = {
+		{"--memory", "lots"}, {"--memory", "0"},       {"--memory", "-1"}, {"--cpus", "0"},
+		{"--cpus", "1.5x"},   {"--pids", "0"},         {"--pids", "1k"},   {"--files", ""},
+		{"--timeout", "5x"},  {"--tmpfs", "x"},        {"-e", "NOVALUE"},  {"-e", "=x"},
+		{"-C", "relative"},   {"--ro", "/nonexistent"}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -328,14 +351,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(help_lists_every_option, free_options),
 		cmocka_unit_test_teardown(every_option_of_run_is_understood, free_options),
-		cmocka_unit_test_teardown(rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option, free_options),
+		cmocka_unit_test_teardown(
+			rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option,
+			free_options),
 		cmocka_unit_test_teardown(options_end_at_the_command, free_options),
 		cmocka_unit_test(options_stand_before_operands_or_behind_them),
 		cmocka_unit_test(what_follows_a_command_is_its_own),
 		cmocka_unit_test(letters_share_a_word),
 		cmocka_unit_test(what_was_meant_is_suggested),
 		cmocka_unit_test_teardown(wrong_options_are_refused_by_name, free_options),
-		cmocka_unit_test_teardown(wrong_values_are_refused_with_what_was_expected, free_options),
+		cmocka_unit_test_teardown(wrong_values_are_refused_with_what_was_expected,
+	                                  free_options),
 		cmocka_unit_test(exit_codes_are_those_of_shells),
 		cmocka_unit_test(a_way_to_the_addresses_of_names_is_found_among_routes),
 		cmocka_unit_test(kernel_releases_are_compared_as_numbers),

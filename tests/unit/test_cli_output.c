@@ -56,7 +56,8 @@ static const char *json(const char *input)
 static void ordinary_text_is_printed_as_it_is(void **state)
 {
 	(void)state;
-	assert_string_equal(text("/home/jürgen/日本 'x' \\ \"y\" …", false), "/home/jürgen/日本 'x' \\ \"y\" …");
+	assert_string_equal(text("/home/jürgen/日本 'x' \\ \"y\" …", false),
+	                    "/home/jürgen/日本 'x' \\ \"y\" …");
 	assert_string_equal(text("a\nb", true), "a\nb");
 	assert_string_equal(text(NULL, false), "");
 }
@@ -91,15 +92,20 @@ static void json_strings_are_escaped(void **state)
 
 static void an_error_becomes_a_json_object(void **state)
 {
-	struct yett_error error = {.code = YETT_E_BAD_SIGNATURE, .reason = YETT_R_REPLAYED, .message = "a \"b\"", .detail = ""};
+	struct yett_error error = {.code = YETT_E_BAD_SIGNATURE,
+	                           .reason = YETT_R_REPLAYED,
+	                           .message = "a \"b\"",
+	                           .detail = ""};
 	FILE *file = print_to();
 
 	(void)state;
 	output_json_error(&(struct json){.to = file}, NULL, &error);
 	assert_int_equal(fclose(file), 0);
-	assert_string_equal(printed, "{\"code\":\"bad-signature\",\"reason\":\"replayed\",\"message\":\"a \\\"b\\\"\","
-	                             "\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
-	                             "\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null}");
+	assert_string_equal(
+		printed,
+		"{\"code\":\"bad-signature\",\"reason\":\"replayed\",\"message\":\"a \\\"b\\\"\","
+		"\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
+		"\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null}");
 	error = (struct yett_error){.code = YETT_E_TIMEOUT,
 	                            .message = "m",
 	                            .detail = "d",
@@ -145,10 +151,12 @@ static void a_result_becomes_a_json_object(void **state)
 	(void)state;
 	output_json_result(&(struct json){.to = file}, NULL, &result);
 	assert_int_equal(fclose(file), 0);
-	assert_string_equal(printed, "{\"signaled\":true,\"status\":9,\"timed_out\":false,\"out_of_memory\":true,"
-	                             "\"limits_hit\":[\"memory\",\"cpu_time\"],\"wall_us\":1,\"user_us\":2,\"system_us\":3,"
-	                             "\"memory_peak_bytes\":1099511627776,\"started_ms\":4,\"ended_ms\":5,\"signal_name\":\"KILL\","
-	                             "\"read_bytes\":6,\"written_bytes\":7}");
+	assert_string_equal(
+		printed,
+		"{\"signaled\":true,\"status\":9,\"timed_out\":false,\"out_of_memory\":true,"
+		"\"limits_hit\":[\"memory\",\"cpu_time\"],\"wall_us\":1,\"user_us\":2,\"system_us\":3,"
+		"\"memory_peak_bytes\":1099511627776,\"started_ms\":4,\"ended_ms\":5,\"signal_name\":\"KILL\","
+		"\"read_bytes\":6,\"written_bytes\":7}");
 }
 
 static void bytes_are_text_where_they_are_and_base64_where_not(void **state)
@@ -194,8 +202,9 @@ static void members_items_and_nesting_have_their_commas(void **state)
 	json_raw(&json, "g", "[]", 2);
 	json_close(&json);
 	assert_int_equal(fclose(file), 0);
-	assert_string_equal(printed,
-	                    "{\"a\":18446744073709551615,\"b\":[null,{},true],\"c\":-1,\"d\":null,\"e\":null,\"f\":1.00,\"g\":[]}");
+	assert_string_equal(
+		printed,
+		"{\"a\":18446744073709551615,\"b\":[null,{},true],\"c\":-1,\"d\":null,\"e\":null,\"f\":1.00,\"g\":[]}");
 }
 
 /* The document of the process is written to the pipe that is returned. */
@@ -205,7 +214,8 @@ static int document_pipe(void)
 	int ends[2];
 
 	assert_int_equal(pipe(ends), 0);
-	assert_int_equal(output_to_json(ends[0], &error), YETT_E_INVALID_REQUEST); /* it is for reading */
+	assert_int_equal(output_to_json(ends[0], &error),
+	                 YETT_E_INVALID_REQUEST); /* it is for reading */
 	assert_int_equal(output_to_json(ends[1], &error), 0);
 	close(ends[1]);
 	return ends[0];
@@ -231,10 +241,11 @@ static void a_document_has_the_result_the_first_error_and_the_notes(void **state
 	assert_true(read(fd, text, sizeof text - 1) > 0);
 	close(fd);
 	assert_string_equal(
-		text, "{\"schema\":1,\"result\":{\"line\":1}}\n"
-		      "{\"schema\":1,\"exit_code\":3,\"result\":{\"left\":[\"open\"]},\"error\":{\"code\":\"not-found\",\"reason\":null,"
-		      "\"message\":\"first\",\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
-		      "\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null},\"notes\":[\"a note\"]}\n");
+		text,
+		"{\"schema\":1,\"result\":{\"line\":1}}\n"
+		"{\"schema\":1,\"exit_code\":3,\"result\":{\"left\":[\"open\"]},\"error\":{\"code\":\"not-found\",\"reason\":null,"
+		"\"message\":\"first\",\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
+		"\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null},\"notes\":[\"a note\"]}\n");
 }
 
 static void a_document_that_nobody_reads_is_a_failure(void **state)
@@ -276,7 +287,8 @@ static void every_code_has_a_short_name_of_its_own(void **state)
 	for (int i = 0; i <= YETT_CODES_COUNT; i++) {
 		assert_string_not_equal(yett_error_code_name((enum yett_code)i), "unknown");
 		for (int j = 0; j < i; j++)
-			assert_string_not_equal(yett_error_code_name((enum yett_code)i), yett_error_code_name((enum yett_code)j));
+			assert_string_not_equal(yett_error_code_name((enum yett_code)i),
+			                        yett_error_code_name((enum yett_code)j));
 	}
 }
 

@@ -38,8 +38,14 @@ static void shares_are_split_before_an_absolute_target(void **state)
 {
 	static const struct {
 		const char *text, *path, *target;
-	} rows[] = {{"src", "src", "/w/src"}, {"/data:/mnt", "/data", "/mnt"}, {"a:b", "a:b", "/w/a:b"},    {"a:b:/c", "a:b", "/c"},
-	            {".", ".", "/w"},         {"../x:/", "../x", "/"},         {"/a:/b:/c", "/a:/b", "/c"}, {"/data://x", "/data", "//x"}};
+	} rows[] = {{"src", "src", "/w/src"},
+	            {"/data:/mnt", "/data", "/mnt"},
+	            {"a:b", "a:b", "/w/a:b"},
+	            {"a:b:/c", "a:b", "/c"},
+	            {".", ".", "/w"},
+	            {"../x:/", "../x", "/"},
+	            {"/a:/b:/c", "/a:/b", "/c"},
+	            {"/data://x", "/data", "//x"}};
 	char *path, *target;
 
 	(void)state;
@@ -66,7 +72,13 @@ static void copy_on_write_shares_have_perhaps_a_size_of_memory(void **state)
 	            {"a:memory", "a:memory", "/w/a:memory", 0},
 	            {"memory=1M", "memory=1M", "/w/memory=1M", 0},
 	            {"/a:memory=1M:/b", "/a:memory=1M", "/b", 0}};
-	static const char *const refused[] = {"", ":/x", ":memory=1M", "/a:memory=", "/a:memory=0", "/a:memory=x", "/a:memory=-1"};
+	static const char *const refused[] = {"",
+	                                      ":/x",
+	                                      ":memory=1M",
+	                                      "/a:memory=",
+	                                      "/a:memory=0",
+	                                      "/a:memory=x",
+	                                      "/a:memory=-1"};
 	char *path, *target;
 	uint64_t bytes;
 
@@ -85,7 +97,8 @@ static void copy_on_write_shares_have_perhaps_a_size_of_memory(void **state)
 
 static void tmpfs_have_a_target_and_perhaps_a_size(void **state)
 {
-	static const char *const refused[] = {"", "x", "x:1M", "/x:", "/x:1X", "/x:0", "/x:1M:", ":1M"};
+	static const char *const refused[] = {
+		"", "x", "x:1M", "/x:", "/x:1X", "/x:0", "/x:1M:", ":1M"};
 	uint64_t bytes;
 	char *target;
 

@@ -41,16 +41,19 @@ static void ports_are_read(void **state)
 
 static void what_is_no_port_is_refused(void **state)
 {
-	static const char *const texts[] = {"",       ":",        "80",      ":80",      "80:",        "8080:0",  "-1:80",
-	                                    "+1:80",  "8080:",    "1:65536", "65536:1",  "000001:80x", " 1:2",    ":1:2",
-	                                    "[]:1:2", "[::1]1:2", "::1:2",   "[::1:1:2", "::1]:1:2",   "a:b:1:2", "1:99999999999"};
+	static const char *const texts[] = {
+		"",         ":",       "80",           ":80",      "80:",     "8080:0",
+		"-1:80",    "+1:80",   "8080:",        "1:65536",  "65536:1", "000001:80x",
+		" 1:2",     ":1:2",    "[]:1:2",       "[::1]1:2", "::1:2",   "[::1:1:2",
+		"::1]:1:2", "a:b:1:2", "1:99999999999"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct relays relays = {0};
 		struct yett_error error;
 
-		if (relays_add_port(&relays, "--publish", texts[i], &error) != YETT_E_INVALID_REQUEST)
+		if (relays_add_port(&relays, "--publish", texts[i], &error) !=
+		    YETT_E_INVALID_REQUEST)
 			fail_msg("%s", texts[i]);
 		assert_int_equal(relays.count, 0);
 		assert_non_null(strstr(error.message, "--publish"));
@@ -66,10 +69,12 @@ static void sockets_are_read_as_shares_are(void **state)
 	assert_int_equal(relays_add_socket(&relays, "--relay-socket", "/run/a", &error), 0);
 	assert_string_equal(relays.wishes[0].path, "/run/a");
 	assert_string_equal(relays.wishes[0].target, "/run/a");
-	assert_int_equal(relays_add_socket(&relays, "--relay-socket", "/run/a:b:/tmp/c", &error), 0);
+	assert_int_equal(relays_add_socket(&relays, "--relay-socket", "/run/a:b:/tmp/c", &error),
+	                 0);
 	assert_string_equal(relays.wishes[1].path, "/run/a:b");
 	assert_string_equal(relays.wishes[1].target, "/tmp/c");
-	assert_int_equal(relays_add_socket(&relays, "--relay-socket", ":/tmp/c", &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(relays_add_socket(&relays, "--relay-socket", ":/tmp/c", &error),
+	                 YETT_E_INVALID_REQUEST);
 	assert_int_equal(relays.count, 2);
 	relays_free(&relays);
 }
@@ -82,8 +87,10 @@ static void there_are_so_many_at_most(void **state)
 	(void)state;
 	for (int i = 0; i < RELAYS_MAX; i++)
 		assert_int_equal(relays_add_port(&relays, "--publish", "8080:80", &error), 0);
-	assert_int_equal(relays_add_port(&relays, "--publish", "8080:80", &error), YETT_E_INVALID_REQUEST);
-	assert_int_equal(relays_add_socket(&relays, "--relay-socket", "/a", &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(relays_add_port(&relays, "--publish", "8080:80", &error),
+	                 YETT_E_INVALID_REQUEST);
+	assert_int_equal(relays_add_socket(&relays, "--relay-socket", "/a", &error),
+	                 YETT_E_INVALID_REQUEST);
 	relays_free(&relays);
 }
 

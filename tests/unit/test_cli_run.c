@@ -1,6 +1,7 @@
 /*
- * `yett run` from its options to its exit code, against a helper that is played here: a copy of this program, which
- * libyett executes, answers every request and runs the commands itself, without any sandbox.
+ * `yett run` from its options to its exit code, against a helper that is played here: a copy of
+ * this program, which libyett executes, answers every request and runs the commands itself, without
+ * any sandbox.
  */
 #include <fcntl.h>
 #include <pty.h>
@@ -53,7 +54,8 @@ struct run {
 
 static int run_yett(char **argv)
 {
-	static const struct subcommand self = {"run", "COMMAND", "Run", run_options, 1, -1, run_main, true};
+	static const struct subcommand self = {"run", "COMMAND", "Run",    run_options,
+	                                       1,     -1,        run_main, true};
 	int argc = 0;
 
 	while (argv[argc])
@@ -70,7 +72,8 @@ static void start_run(struct run *run, const char *const *argv)
 	assert_int_equal(pipe2(err, O_CLOEXEC), 0);
 	run->pid = fork();
 	if (run->pid == 0) {
-		if (dup2(in[0], 0) < 0 || dup2(out[1], 1) < 0 || dup2(err[1], 2) < 0 || chdir(where) < 0)
+		if (dup2(in[0], 0) < 0 || dup2(out[1], 1) < 0 || dup2(err[1], 2) < 0 ||
+		    chdir(where) < 0)
 			_exit(1);
 		(void)close_range(3, ~0U, 0);
 		exit(run_yett((char **)argv));
@@ -108,11 +111,13 @@ static void finish_run(struct run *run)
 
 static struct run run;
 
-#define RUN(...) (start_run(&run, (const char *const[]){__VA_ARGS__, NULL}), finish_run(&run), run.code)
+#define RUN(...) \
+	(start_run(&run, (const char *const[]){__VA_ARGS__, NULL}), finish_run(&run), run.code)
 
 static int copy_self(void)
 {
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = open(helper, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+	    to = open(helper, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
 	char buffer[65536];
 	ssize_t n;
 
@@ -194,7 +199,8 @@ static void a_profile_without_shares_is_used_without_the_default_one(void **stat
 {
 	(void)state;
 	assert_int_equal(RUN("-p", "strict", "true"), 0);
-	assert_non_null(strstr(run.err_text, "yett: nothing is shared: the profile takes no shares\n"));
+	assert_non_null(
+		strstr(run.err_text, "yett: nothing is shared: the profile takes no shares\n"));
 	assert_int_equal(RUN("-p", "strict", "--ro", ".", "true"), 125);
 }
 
@@ -250,7 +256,8 @@ static void limits_that_were_reached_are_told_in_one_line(void **state)
 {
 	(void)state;
 	assert_int_equal(RUN("true", "limits"), 0);
-	assert_non_null(strstr(run.err_text, "yett: memory limit reached (64 MiB); process limit reached\n"));
+	assert_non_null(strstr(run.err_text,
+	                       "yett: memory limit reached (64 MiB); process limit reached\n"));
 }
 
 static void signals_reach_the_command(void **state)
@@ -258,7 +265,11 @@ static void signals_reach_the_command(void **state)
 	char byte;
 
 	(void)state;
-	start_run(&run, (const char *const[]){"sh", "-c", "trap 'echo got; exit 5' USR1; echo ready; while :; do sleep 0.05; done", NULL});
+	start_run(&run,
+	          (const char *const[]){
+			  "sh", "-c",
+			  "trap 'echo got; exit 5' USR1; echo ready; while :; do sleep 0.05; done",
+			  NULL});
 	assert_int_equal(read(run.out, &byte, 1), 1);
 	assert_int_equal(kill(run.pid, SIGUSR1), 0);
 	finish_run(&run);
@@ -309,8 +320,9 @@ static void a_dry_run_in_json_has_the_plan_as_an_object(void **state)
 {
 	(void)state;
 	assert_int_equal(RUN("--json", "--dry-run", "--ro", "/usr/share", "true"), 0);
-	assert_string_equal(run.out_text,
-	                    "{\"schema\":1,\"exit_code\":0,\"result\":{\"plan\":{\"shares\":2}},\"error\":null,\"notes\":[]}\n");
+	assert_string_equal(
+		run.out_text,
+		"{\"schema\":1,\"exit_code\":0,\"result\":{\"plan\":{\"shares\":2}},\"error\":null,\"notes\":[]}\n");
 }
 
 static void a_dry_run_prints_the_plan_and_runs_nothing(void **state)
@@ -348,10 +360,12 @@ static void finish_on_terminal(struct run *on, int master)
 
 static void a_terminal_is_bridged_and_never_passed_on(void **state)
 {
-	int master = start_on_terminal(&run, (const char *const[]){"sh", "-c",
-	                                                           "test ! -t 0 && test ! -t 1 && test ! -t 2 && "
-	                                                           "read line && echo \"heard $line\" && echo err >&2 && exit 9",
-	                                                           NULL});
+	int master = start_on_terminal(
+		&run,
+		(const char *const[]){"sh", "-c",
+	                              "test ! -t 0 && test ! -t 1 && test ! -t 2 && "
+	                              "read line && echo \"heard $line\" && echo err >&2 && exit 9",
+	                              NULL});
 
 	(void)state;
 	assert_int_equal(write(master, "words\n", 6), 6);
@@ -362,7 +376,8 @@ static void a_terminal_is_bridged_and_never_passed_on(void **state)
 
 static void the_end_of_input_on_a_terminal_ends_the_commands_input(void **state)
 {
-	int master = start_on_terminal(&run, (const char *const[]){"sh", "-c", "cat; echo end", NULL});
+	int master =
+		start_on_terminal(&run, (const char *const[]){"sh", "-c", "cat; echo end", NULL});
 
 	(void)state;
 	assert_int_equal(write(master, "\004", 1), 1);

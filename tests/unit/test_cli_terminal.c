@@ -118,7 +118,8 @@ static void its_size_is_told(void **state)
 static void the_kind_of_a_terminal_is_a_name(void **state)
 {
 	static const char *const good[] = {"xterm-256color", "vt100", "screen.xterm", "a+b_C"};
-	static const char *const bad[] = {NULL, "", "x y", "x=y", "x\n", "/etc/passwd", "a-name-that-is-too-long-for-it"};
+	static const char *const bad[] = {
+		NULL, "", "x y", "x=y", "x\n", "/etc/passwd", "a-name-that-is-too-long-for-it"};
 	char text[24];
 
 	(void)state;
@@ -134,8 +135,10 @@ static void the_kind_of_a_terminal_is_a_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_raw_and_then_as_it_was),     cmocka_unit_test(modes_that_somebody_else_set_stay),
-		cmocka_unit_test(what_is_no_terminal_is_refused),   cmocka_unit_test(its_size_is_told),
+		cmocka_unit_test(it_is_raw_and_then_as_it_was),
+		cmocka_unit_test(modes_that_somebody_else_set_stay),
+		cmocka_unit_test(what_is_no_terminal_is_refused),
+		cmocka_unit_test(its_size_is_told),
 		cmocka_unit_test(the_kind_of_a_terminal_is_a_name),
 	};
 

@@ -8,7 +8,8 @@
 
 #include "cli/top_rows.h"
 
-static struct yett_usage usage(const char *id, uint64_t taken_us, uint64_t cpu_us, uint64_t memory_bytes)
+static struct yett_usage usage(const char *id, uint64_t taken_us, uint64_t cpu_us,
+                               uint64_t memory_bytes)
 {
 	struct yett_usage made = {.taken_us = taken_us,
 	                          .uptime_ms = 1000,
@@ -30,8 +31,11 @@ static void take(struct top_rows *rows, const struct yett_usage *list, size_t co
 static void the_busiest_come_first_and_those_at_rest_stay_in_their_places(void **state)
 {
 	struct top_rows rows = {0};
-	struct yett_usage first[] = {usage("c", 1000, 0, 100), usage("a", 1000, 0, 200), usage("b", 1000, 0, 300)};
-	struct yett_usage second[] = {usage("c", 2000000, 900000, 100), usage("a", 2000000, 1000, 900), usage("b", 2000000, 2000, 300)};
+	struct yett_usage first[] = {usage("c", 1000, 0, 100), usage("a", 1000, 0, 200),
+	                             usage("b", 1000, 0, 300)};
+	struct yett_usage second[] = {usage("c", 2000000, 900000, 100),
+	                              usage("a", 2000000, 1000, 900),
+	                              usage("b", 2000000, 2000, 300)};
 
 	(void)state;
 	take(&rows, first, 3);

@@ -30,8 +30,10 @@ static void home_and_what_holds_it_are_not_shared(void **state)
 
 static void the_system_is_not_shared(void **state)
 {
-	static const char *const paths[] = {"/",          "/home",   "/root", "/tmp",     "/var",           "/etc",  "/etc/ssl", "/usr",
-	                                    "/usr/src/x", "/proc/1", "/sys",  "/dev/shm", "/run/user/1000", "/boot", "/lib64"};
+	static const char *const paths[] = {
+		"/",    "/home",    "/root",          "/tmp",       "/var",
+		"/etc", "/etc/ssl", "/usr",           "/usr/src/x", "/proc/1",
+		"/sys", "/dev/shm", "/run/user/1000", "/boot",      "/lib64"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
@@ -40,7 +42,8 @@ static void the_system_is_not_shared(void **state)
 
 static void a_share_that_was_asked_for_replaces_the_default(void **state)
 {
-	const struct yett_share shares[] = {{.path = "/home/u/p", .target = "/work"}, {.path = "/data", .target = "/home/u/q"}};
+	const struct yett_share shares[] = {{.path = "/home/u/p", .target = "/work"},
+	                                    {.path = "/data", .target = "/home/u/q"}};
 
 	(void)state;
 	assert_int_equal(workdir_decide("/home/u/p", HOME, shares, 2), WORKDIR_IS_SHARED);
@@ -52,8 +55,9 @@ static void a_share_that_was_asked_for_replaces_the_default(void **state)
 
 static void the_directory_is_found_inside_through_its_share(void **state)
 {
-	const struct yett_share shares[] = {
-		{.path = "/home/u", .target = "/h"}, {.path = "/home/u/p", .target = "/work"}, {.path = "/data", .target = "/q"}};
+	const struct yett_share shares[] = {{.path = "/home/u", .target = "/h"},
+	                                    {.path = "/home/u/p", .target = "/work"},
+	                                    {.path = "/data", .target = "/q"}};
 	const struct yett_share all[] = {{.path = "/", .target = "/host"}};
 	char inside[64];
 

@@ -22,7 +22,8 @@
 static int start(struct peer *peer, const char *name, struct yett_command **ret_command)
 {
 	const char *const argv[] = {name, "argument", NULL}, *const env[] = {"A=1", NULL};
-	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .env = env, .cwd = "/work", .timeout_ms = 5};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = argv, .env = env, .cwd = "/work", .timeout_ms = 5};
 
 	return yett_sandbox_exec(peer->sandbox, &options, ret_command, &peer->error);
 }
@@ -129,12 +130,14 @@ static void dispatch_calls_on_exit_which_may_free_the_command(void **state)
 	struct peer *peer = *state;
 	const char *const argv[] = {"x", NULL};
 	int called = 0;
-	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .on_exit = free_on_exit, .data = &called};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = argv, .on_exit = free_on_exit, .data = &called};
 	struct yett_command *command;
 
 	peer_create(peer);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
+		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error),
+		                 0);
 	say_started(peer, 2);
 	say_exited(peer, 2, 0);
 	say_error(peer, peer->init, 1, YETT_E_COMMAND_FAILED, "x");
@@ -155,7 +158,8 @@ static void a_command_that_could_not_start_says_why(void **state)
 	peer_create(peer);
 	assert_int_equal(start(peer, "nothing", &command), 0);
 	say_error(peer, peer->init, 1, YETT_E_COMMAND_FAILED, "not found");
-	assert_int_equal(yett_command_wait(command, -1, &result, &peer->error), YETT_E_COMMAND_FAILED);
+	assert_int_equal(yett_command_wait(command, -1, &result, &peer->error),
+	                 YETT_E_COMMAND_FAILED);
 	assert_string_equal(peer->error.detail, "not found");
 	assert_int_equal(peer->error.os_error, ENOENT);
 	yett_command_free(command);
@@ -171,9 +175,11 @@ static void a_sandbox_that_ran_out_of_memory_says_so_to_its_commands(void **stat
 	assert_int_equal(start(peer, "hog", &command), 0);
 	say_ended(peer, 1, ENDED_OOM);
 	peer->init = fd_close(peer->init);
-	assert_int_equal(yett_command_wait(command, -1, &result, &peer->error), YETT_E_RESOURCE_LIMIT);
+	assert_int_equal(yett_command_wait(command, -1, &result, &peer->error),
+	                 YETT_E_RESOURCE_LIMIT);
 	assert_int_equal(yett_sandbox_ended(peer->sandbox), YETT_ENDED_OUT_OF_MEMORY);
-	assert_int_equal(start(peer, "more", &(struct yett_command *){NULL}), YETT_E_RESOURCE_LIMIT);
+	assert_int_equal(start(peer, "more", &(struct yett_command *){NULL}),
+	                 YETT_E_RESOURCE_LIMIT);
 	yett_command_free(command);
 }
 
@@ -193,7 +199,8 @@ static void a_lying_init_ends_its_own_sandbox_only(void **state)
 	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), 0);
 	yett_sandbox_close(peer->sandbox);
 	say_created(peer, 2);
-	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
+	                 0);
 	assert_int_equal(start(peer, "x", &command), 0);
 	say_exited(peer, 1, 0); /* before it started */
 	assert_int_equal(yett_command_wait(command, -1, &result, &peer->error), YETT_E_PROTOCOL);
@@ -221,14 +228,20 @@ static void metadata_go_with_the_command(void **state)
 static void bad_metadata_are_refused_before_they_are_sent(void **state)
 {
 	static char half[513], more[514];
-	const char *const argv[] = {"x", NULL}, *const many[] = {"a=", "b=", "c=", "d=", "e=", "f=", "g=", "h=", "i=",
-	                                                         "j=", "k=", "l=", "m=", "n=", "o=", "p=", "q=", NULL};
-	const char *const no_key[] = {"=v", NULL}, *const no_value[] = {"k", NULL}, *const twice[] = {"k=1", "kk=2", "k=3", NULL},
+	const char *const argv[] = {"x", NULL}, *const many[] = {
+							"a=", "b=", "c=", "d=", "e=", "f=",
+							"g=", "h=", "i=", "j=", "k=", "l=",
+							"m=", "n=", "o=", "p=", "q=", NULL};
+	const char *const no_key[] = {"=v", NULL}, *const no_value[] = {"k", NULL},
+			  *const twice[] = {"k=1", "kk=2", "k=3", NULL},
 			  *const latin1[] = {"k=\xe4", NULL}, *const large[] = {half, more, NULL};
 	const struct yett_command_options wrong[] = {
-		COMMAND(.argv = argv, .metadata = many),     COMMAND(.argv = argv, .metadata = no_key),
-		COMMAND(.argv = argv, .metadata = no_value), COMMAND(.argv = argv, .metadata = twice),
-		COMMAND(.argv = argv, .metadata = latin1),   COMMAND(.argv = argv, .metadata = large),
+		COMMAND(.argv = argv, .metadata = many),
+		COMMAND(.argv = argv, .metadata = no_key),
+		COMMAND(.argv = argv, .metadata = no_value),
+		COMMAND(.argv = argv, .metadata = twice),
+		COMMAND(.argv = argv, .metadata = latin1),
+		COMMAND(.argv = argv, .metadata = large),
 	};
 	struct yett_command *command = NULL;
 	struct peer *peer = *state;
@@ -237,19 +250,24 @@ static void bad_metadata_are_refused_before_they_are_sent(void **state)
 	(void)snprintf(more, sizeof more, "b=%0510d", 0);
 	peer_create(peer);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(
+			yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error),
+			YETT_E_INVALID_REQUEST);
 	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 	more[strlen(more) - 1] = '\0'; /* just as much as there may be */
-	assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[ARRAY_SIZE(wrong) - 1], &command, &peer->error), 0);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[ARRAY_SIZE(wrong) - 1], &command,
+	                                   &peer->error),
+	                 0);
 	yett_command_free(command);
 }
 
 static void bad_commands_are_refused_before_they_are_sent(void **state)
 {
 	struct peer *peer = *state;
-	const char *const none[] = {NULL}, *const empty[] = {"", NULL}, *const argv[] = {"x", NULL}, *const env[] = {"novalue", NULL},
-			  *const latin1[] = {"\xe4", NULL};
-	int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), stdio[] = {root, YETT_STDIO_NULL, YETT_STDIO_NULL};
+	const char *const none[] = {NULL}, *const empty[] = {"", NULL}, *const argv[] = {"x", NULL},
+			  *const env[] = {"novalue", NULL}, *const latin1[] = {"\xe4", NULL};
+	int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	    stdio[] = {root, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const struct yett_command_options wrong[] = {
 		COMMAND(.argv = NULL),   COMMAND(.argv = none),
 		COMMAND(.argv = empty),  COMMAND(.argv = argv, .env = env),
@@ -259,8 +277,10 @@ static void bad_commands_are_refused_before_they_are_sent(void **state)
 
 	peer_create(peer);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error),
-		                 i + 1 == ARRAY_SIZE(wrong) ? YETT_E_SECURITY_VIOLATION : YETT_E_INVALID_REQUEST);
+		assert_int_equal(
+			yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error),
+			i + 1 == ARRAY_SIZE(wrong) ? YETT_E_SECURITY_VIOLATION
+						   : YETT_E_INVALID_REQUEST);
 	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 	fd_close(root);
 }
@@ -271,8 +291,9 @@ static void a_call_that_failed_is_not_taken_for_dev_null(void **state)
 	static const int failed[] = {-1, -2, -ENOENT, -EACCES, -4095, INT_MIN};
 	static const struct {
 		int stream, word;
-	} misplaced[] = {{0, YETT_STDIO_CAPTURE},   {0, YETT_STDIO_STREAM}, {0, YETT_STDIO_AS_OUTPUT},
-	                 {1, YETT_STDIO_AS_OUTPUT}, {1, YETT_STDIO_LATER},  {2, YETT_STDIO_LATER}};
+	} misplaced[] = {{0, YETT_STDIO_CAPTURE},   {0, YETT_STDIO_STREAM},
+	                 {0, YETT_STDIO_AS_OUTPUT}, {1, YETT_STDIO_AS_OUTPUT},
+	                 {1, YETT_STDIO_LATER},     {2, YETT_STDIO_LATER}};
 	const char *const argv[] = {"x", NULL};
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
@@ -280,18 +301,23 @@ static void a_call_that_failed_is_not_taken_for_dev_null(void **state)
 	peer_create(peer);
 	for (size_t i = 0; i < 3 * ARRAY_SIZE(failed); i++) {
 		int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
-		const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
+		const struct yett_command_options options = {
+			.size = sizeof options, .argv = argv, .stdio = stdio};
 
 		stdio[i % 3] = failed[i / 3];
-		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_INVALID_REQUEST);
-		assert_non_null(strstr(peer->error.message, "did the call fail that was to open it?"));
+		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error),
+		                 YETT_E_INVALID_REQUEST);
+		assert_non_null(
+			strstr(peer->error.message, "did the call fail that was to open it?"));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(misplaced); i++) {
 		int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
-		const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
+		const struct yett_command_options options = {
+			.size = sizeof options, .argv = argv, .stdio = stdio};
 
 		stdio[misplaced[i].stream] = misplaced[i].word;
-		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error),
+		                 YETT_E_INVALID_REQUEST);
 	}
 	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 }
@@ -300,7 +326,8 @@ static void a_stream_is_a_pipe_whose_other_end_is_the_callers(void **state)
 {
 	static const int stdio[] = {YETT_STDIO_PIPE, YETT_STDIO_PIPE, YETT_STDIO_NULL};
 	const char *const argv[] = {"x", NULL};
-	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = argv, .stdio = stdio};
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	char text[8] = "";
@@ -313,7 +340,8 @@ static void a_stream_is_a_pipe_whose_other_end_is_the_callers(void **state)
 	assert_int_equal(yett_command_take_pipe(command, 0, &in, &peer->error), 0);
 	assert_int_equal(yett_command_take_pipe(command, 1, &out, &peer->error), 0);
 	for (int i = -1; i <= 3; i++) /* taken, or never there */
-		assert_int_equal(yett_command_take_pipe(command, i, &none, &peer->error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_command_take_pipe(command, i, &none, &peer->error),
+		                 YETT_E_INVALID_REQUEST);
 	assert_true(fcntl(in, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(write(in, "to", 2), 2);
 	assert_int_equal(read(peer->frame.fds[0], text, sizeof text), 2);
@@ -321,7 +349,8 @@ static void a_stream_is_a_pipe_whose_other_end_is_the_callers(void **state)
 	assert_int_equal(read(out, text, sizeof text), 4);
 	frame_close_fds(&peer->frame);
 	yett_command_free(command);
-	assert_int_equal(read(out, text, sizeof text), 0); /* nobody but the command had the other end */
+	assert_int_equal(read(out, text, sizeof text),
+	                 0); /* nobody but the command had the other end */
 	fd_close(in);
 	fd_close(out);
 }
@@ -330,7 +359,8 @@ static void the_callers_own_streams_are_inherited_by_name(void **state)
 {
 	static const int stdio[] = {YETT_STDIO_INHERIT, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const char *const argv[] = {"x", NULL};
-	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = argv, .stdio = stdio};
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	int before = dup(STDIN_FILENO), ends[2], root = open("/", O_RDONLY | O_CLOEXEC);
@@ -340,7 +370,8 @@ static void the_callers_own_streams_are_inherited_by_name(void **state)
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	assert_int_equal(write(ends[1], "mine", 4), 4);
 	(void)dup2(root, STDIN_FILENO);
-	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_SECURITY_VIOLATION);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error),
+	                 YETT_E_SECURITY_VIOLATION);
 	(void)dup2(ends[0], STDIN_FILENO);
 	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
 	(void)dup2(before, STDIN_FILENO);
@@ -388,7 +419,8 @@ static void want_of_memory_has_a_code_of_its_own(void **state)
 	memset(large, 'x', sizeof large - 1);
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
 	/* Half as much as is wanted: valgrind, which may run this, needs some of its own. */
-	none = (struct rlimit){.rlim_cur = mapped_bytes() + sizeof large / 2, .rlim_max = before.rlim_max};
+	none = (struct rlimit){.rlim_cur = mapped_bytes() + sizeof large / 2,
+	                       .rlim_max = before.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
 	r = yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error);
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
@@ -408,8 +440,10 @@ static void every_call_asks_for_the_size_of_its_options(void **state)
 	const struct yett_connect_options unsized_connect = {.timeout_ms = 1};
 	const struct yett_share unsized_share = {.path = "/usr"};
 	const struct yett_tmpfs unsized_tmpfs = {.target = "/x"};
-	const struct yett_sandbox_options shares = SANDBOX(.shares = &unsized_share, .shares_count = 1),
-					  tmpfs = SANDBOX(.tmpfs = &unsized_tmpfs, .tmpfs_count = 1);
+	const struct yett_sandbox_options shares = SANDBOX(.shares = &unsized_share,
+	                                                   .shares_count = 1),
+					  tmpfs = SANDBOX(.tmpfs = &unsized_tmpfs,
+	                                                  .tmpfs_count = 1);
 	struct peer *peer = *state;
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox;
@@ -423,17 +457,31 @@ static void every_call_asks_for_the_size_of_its_options(void **state)
 		assert_int_equal(call, YETT_E_INVALID_REQUEST);                              \
 		assert_non_null(strstr(peer->error.message, "struct " name " has no size")); \
 	} while (0)
-	assert_unsized(yett_connect(&unsized_connect, &connection, &peer->error), "yett_connect_options");
-	assert_unsized(yett_sandbox_create(peer->connection, &unsized_sandbox, &sandbox, &peer->error), "yett_sandbox_options");
-	assert_unsized(yett_sandbox_plan(peer->connection, &unsized_sandbox, &text, &peer->error), "yett_sandbox_options");
-	assert_unsized(yett_sandbox_create(peer->connection, &shares, &sandbox, &peer->error), "yett_share");
-	assert_unsized(yett_sandbox_create(peer->connection, &tmpfs, &sandbox, &peer->error), "yett_tmpfs");
-	assert_unsized(yett_sandbox_exec(peer->sandbox, &unsized_command, &command, &peer->error), "yett_command_options");
-	assert_unsized(yett_run(peer->sandbox, &unsized_command, 1, &output, &peer->error), "yett_command_options");
-	assert_unsized(yett_command_attach(peer->sandbox, 1, &unsized_follow, &command, &peer->error), "yett_follow_options");
-	assert_unsized(yett_command_follow(peer->sandbox, 1, &unsized_follow, &command, &peer->error), "yett_follow_options");
-	assert_unsized(yett_copy_in(peer->sandbox, "/usr", "/x", &unsized_copy, NULL, &peer->error), "yett_copy_options");
-	assert_unsized(yett_copy_out(peer->sandbox, "/x", "/y", &unsized_copy, NULL, &peer->error), "yett_copy_options");
+	assert_unsized(yett_connect(&unsized_connect, &connection, &peer->error),
+	               "yett_connect_options");
+	assert_unsized(
+		yett_sandbox_create(peer->connection, &unsized_sandbox, &sandbox, &peer->error),
+		"yett_sandbox_options");
+	assert_unsized(yett_sandbox_plan(peer->connection, &unsized_sandbox, &text, &peer->error),
+	               "yett_sandbox_options");
+	assert_unsized(yett_sandbox_create(peer->connection, &shares, &sandbox, &peer->error),
+	               "yett_share");
+	assert_unsized(yett_sandbox_create(peer->connection, &tmpfs, &sandbox, &peer->error),
+	               "yett_tmpfs");
+	assert_unsized(yett_sandbox_exec(peer->sandbox, &unsized_command, &command, &peer->error),
+	               "yett_command_options");
+	assert_unsized(yett_run(peer->sandbox, &unsized_command, 1, &output, &peer->error),
+	               "yett_command_options");
+	assert_unsized(
+		yett_command_attach(peer->sandbox, 1, &unsized_follow, &command, &peer->error),
+		"yett_follow_options");
+	assert_unsized(
+		yett_command_follow(peer->sandbox, 1, &unsized_follow, &command, &peer->error),
+		"yett_follow_options");
+	assert_unsized(yett_copy_in(peer->sandbox, "/usr", "/x", &unsized_copy, NULL, &peer->error),
+	               "yett_copy_options");
+	assert_unsized(yett_copy_out(peer->sandbox, "/x", "/y", &unsized_copy, NULL, &peer->error),
+	               "yett_copy_options");
 	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 }
@@ -458,7 +506,10 @@ static void what_is_too_large_for_a_packet_comes_in_memory(void **state)
 {
 	static char large[200000];
 	struct peer *peer = *state;
-	const char *const argv[] = {"program", "first", large, "last", NULL}, *const env[] = {"A=1", "B=\xff", NULL};
+	const char *const argv[] = {"program", "first", large, "last", NULL}, *const env[] = {
+										      "A=1",
+										      "B=\xff",
+										      NULL};
 	const struct message_exec *exec = &peer->message.body.exec;
 	struct yett_command_options options = {.size = sizeof options, .argv = argv, .env = env};
 	struct yett_command *command = NULL;
@@ -494,7 +545,8 @@ static void what_is_too_large_for_a_packet_comes_in_memory(void **state)
 static int start_on_terminal(struct peer *peer, struct yett_command **ret_command)
 {
 	const char *const argv[] = {"program", NULL};
-	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .terminal = true, .rows = 24, .columns = 80};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = argv, .terminal = true, .rows = 24, .columns = 80};
 
 	return yett_sandbox_exec(peer->sandbox, &options, ret_command, &peer->error);
 }
@@ -529,7 +581,8 @@ static void a_terminal_comes_with_the_start(void **state)
 	assert_int_equal(exec->columns, 80);
 	assert_int_equal(peer->frame.fd_count, 0);
 	assert_int_equal(yett_command_terminal(command), -1);
-	assert_int_equal(yett_command_resize(command, 30, 100, &peer->error), 0); /* kept until it is there */
+	assert_int_equal(yett_command_resize(command, 30, 100, &peer->error),
+	                 0); /* kept until it is there */
 	say_started_with(peer, &master, 1);
 	fd_close(master);
 	assert_int_equal(yett_sandbox_dispatch(peer->sandbox, &peer->error), 0);
@@ -542,7 +595,8 @@ static void a_terminal_comes_with_the_start(void **state)
 	say_exited(peer, 1, 0);
 	assert_int_equal(yett_sandbox_dispatch(peer->sandbox, &peer->error), 0);
 	assert_int_equal(yett_command_resize(command, 1, 1, &peer->error), YETT_E_NOT_RUNNING);
-	assert_int_equal(yett_command_terminal(command), kept); /* what it wrote last is read from it */
+	assert_int_equal(yett_command_terminal(command),
+	                 kept); /* what it wrote last is read from it */
 	yett_command_free(command);
 	assert_int_equal(fcntl(kept, F_GETFD), -1);
 }
@@ -551,20 +605,28 @@ static void what_has_no_terminal_has_no_size(void **state)
 {
 	struct peer *peer = *state;
 	const char *const argv[] = {"x", NULL};
-	const int stdio[] = {STDIN_FILENO, YETT_STDIO_NULL, YETT_STDIO_NULL}, null[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
-	const struct yett_command_options wrong[] = {COMMAND(.argv = argv, .rows = 24), COMMAND(.argv = argv, .columns = 80),
-	                                             COMMAND(.argv = argv, .terminal = true, .stdio = stdio)},
-					  right = COMMAND(.argv = argv, .terminal = true, .stdio = null);
+	const int stdio[] = {STDIN_FILENO, YETT_STDIO_NULL, YETT_STDIO_NULL},
+		  null[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
+	const struct yett_command_options wrong[] = {COMMAND(.argv = argv, .rows = 24),
+	                                             COMMAND(.argv = argv, .columns = 80),
+	                                             COMMAND(.argv = argv, .terminal = true,
+	                                                     .stdio = stdio)},
+					  right = COMMAND(.argv = argv, .terminal = true,
+	                                                  .stdio = null);
 	struct yett_command *command = NULL;
 	struct yett_output *output = NULL;
 
 	peer_create(peer);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error), YETT_E_INVALID_REQUEST);
-	assert_int_equal(yett_run(peer->sandbox, &right, 1, &output, &peer->error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(
+			yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error),
+			YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_run(peer->sandbox, &right, 1, &output, &peer->error),
+	                 YETT_E_INVALID_REQUEST);
 	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 	assert_int_equal(start(peer, "x", &command), 0);
-	assert_int_equal(yett_command_resize(command, 24, 80, &peer->error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_command_resize(command, 24, 80, &peer->error),
+	                 YETT_E_INVALID_REQUEST);
 	assert_string_equal(peer->error.message, "the command has no terminal");
 	yett_command_free(command);
 	assert_int_equal(yett_sandbox_exec(peer->sandbox, &right, &command, &peer->error), 0);
@@ -577,7 +639,8 @@ static int open_slave(int master)
 	return open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
-/* A descriptor that is no master would be the caller's to be deceived by: its own terminal, a file, the host's /dev. */
+/* A descriptor that is no master would be the caller's to be deceived by: its own terminal, a file,
+ * the host's /dev. */
 static void what_is_no_master_ends_the_sandbox(void **state)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), pair[2];
@@ -604,8 +667,10 @@ static void what_is_no_master_ends_the_sandbox(void **state)
 		peer_create(peer);
 		assert_int_equal(start_on_terminal(peer, &command), 0);
 		say_started_with(peer, (int[]){rows[i].fd, rows[i].fd}, rows[i].count);
-		assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error), YETT_E_PROTOCOL);
-		assert_int_equal(peer->error.reason, rows[i].count == 1 ? YETT_R_WRONG_TYPE : YETT_R_FD_COUNT);
+		assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error),
+		                 YETT_E_PROTOCOL);
+		assert_int_equal(peer->error.reason,
+		                 rows[i].count == 1 ? YETT_R_WRONG_TYPE : YETT_R_FD_COUNT);
 		assert_int_equal(yett_command_terminal(command), -1);
 		yett_command_free(command);
 		assert_int_equal(peer_free((void **)&peer), 0);
@@ -626,13 +691,15 @@ static void a_terminal_that_was_not_asked_for_ends_the_sandbox(void **state)
 	peer_create(peer);
 	assert_int_equal(start(peer, "x", &command), 0);
 	say_started_with(peer, &master, 1);
-	assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error), YETT_E_PROTOCOL);
+	assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error),
+	                 YETT_E_PROTOCOL);
 	assert_int_equal(peer->error.reason, YETT_R_FD_COUNT);
 	yett_command_free(command);
 	fd_close(master);
 }
 
-/* Waits until all that was written to a pipe has been read. Only its reader can make that happen, and nothing tells the writer. */
+/* Waits until all that was written to a pipe has been read. Only its reader can make that happen,
+ * and nothing tells the writer. */
 static void await_read(int pipe)
 {
 	int unread = 1;
@@ -641,14 +708,16 @@ static void await_read(int pipe)
 		(void)sched_yield();
 }
 
-/* An init in a process of its own, which writes to both streams of the first command, to one after the other. */
+/* An init in a process of its own, which writes to both streams of the first command, to one after
+ * the other. */
 static pid_t play_init(struct peer *peer, const char *out, const char *err)
 {
 	pid_t pid = fork();
 
 	if (pid != 0)
 		return pid;
-	if (frame_receive(peer->init, &peer->frame, 0) != 1 || peer->frame.fd_count != 2 || write(peer->frame.fds[0], out, strlen(out)) < 0)
+	if (frame_receive(peer->init, &peer->frame, 0) != 1 || peer->frame.fd_count != 2 ||
+	    write(peer->frame.fds[0], out, strlen(out)) < 0)
 		_exit(1);
 	await_read(peer->frame.fds[0]);
 	if (write(peer->frame.fds[1], err, strlen(err)) < 0)

@@ -33,7 +33,8 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-	static const char *const names[] = {"id_ed25519", "id_ed25519.pub", "authorized_keys", "other", "link", "fifo"};
+	static const char *const names[] = {"id_ed25519", "id_ed25519.pub", "authorized_keys",
+	                                    "other",      "link",           "fifo"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -73,8 +74,11 @@ static void a_made_key_signs_and_its_files_have_the_right_modes(void **state)
 	assert_int_equal(mode_of(path_of("id_ed25519.pub")), 0644);
 	assert_int_equal(yett_signer_load(path_of("id_ed25519"), &signer, &error), 0);
 	assert_int_equal(signer_sign(signer, text, sizeof text, signature, &error), 0);
-	assert_int_equal(crypto_sign_verify_detached(signature, text, sizeof text, yett_signer_public_key(signer)), 0);
-	assert_int_equal(yett_key_read_public(path_of("id_ed25519.pub"), key, line, sizeof line, &error), 0);
+	assert_int_equal(crypto_sign_verify_detached(signature, text, sizeof text,
+	                                             yett_signer_public_key(signer)),
+	                 0);
+	assert_int_equal(
+		yett_key_read_public(path_of("id_ed25519.pub"), key, line, sizeof line, &error), 0);
 	assert_memory_equal(key, yett_signer_public_key(signer), sizeof key);
 	assert_int_equal(strncmp(line, "ed25519 ", 8), 0);
 	yett_signer_free(signer);
@@ -104,13 +108,15 @@ static void a_key_that_others_can_reach_is_refused(void **state)
 	assert_int_equal(yett_key_generate(path_of("id_ed25519"), &error), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		assert_int_equal(chmod(path_of("id_ed25519"), modes[i]), 0);
-		assert_int_equal(yett_signer_load(path_of("id_ed25519"), &signer, &error), YETT_E_SECURITY_VIOLATION);
+		assert_int_equal(yett_signer_load(path_of("id_ed25519"), &signer, &error),
+		                 YETT_E_SECURITY_VIOLATION);
 		assert_non_null(strstr(error.detail, "chmod 600"));
 	}
 	if (geteuid() == 0) {
 		assert_int_equal(chmod(path_of("id_ed25519"), 0600), 0);
 		assert_int_equal(chown(path_of("id_ed25519"), 12345, 12345), 0);
-		assert_int_equal(yett_signer_load(path_of("id_ed25519"), &signer, &error), YETT_E_SECURITY_VIOLATION);
+		assert_int_equal(yett_signer_load(path_of("id_ed25519"), &signer, &error),
+		                 YETT_E_SECURITY_VIOLATION);
 	}
 }
 
@@ -132,15 +138,18 @@ static void what_is_no_key_file_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		write_file(path_of("other"), texts[i], 0600);
-		assert_int_equal(yett_signer_load(path_of("other"), &signer, &error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_signer_load(path_of("other"), &signer, &error),
+		                 YETT_E_INVALID_REQUEST);
 	}
 	assert_int_equal(yett_signer_load(path_of("none"), &signer, &error), YETT_E_NOT_FOUND);
 	assert_int_equal(yett_signer_load(directory, &signer, &error), YETT_E_INVALID_REQUEST);
 	assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
-	assert_int_equal(yett_signer_load(path_of("fifo"), &signer, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_signer_load(path_of("fifo"), &signer, &error),
+	                 YETT_E_INVALID_REQUEST);
 	assert_int_equal(yett_key_generate(path_of("id_ed25519"), &error), 0);
 	assert_int_equal(symlink("id_ed25519", path_of("link")), 0);
-	assert_int_equal(yett_signer_load(path_of("link"), &signer, &error), YETT_E_FILE_OPERATION_FAILED);
+	assert_int_equal(yett_signer_load(path_of("link"), &signer, &error),
+	                 YETT_E_FILE_OPERATION_FAILED);
 }
 
 static void a_public_key_is_read_strictly_and_its_comment_is_made_harmless(void **state)
@@ -159,9 +168,12 @@ static void a_public_key_is_read_strictly_and_its_comment_is_made_harmless(void 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		write_file(path_of("other"), refused[i], 0644);
-		assert_int_equal(yett_key_read_public(path_of("other"), key, line, sizeof line, &error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(
+			yett_key_read_public(path_of("other"), key, line, sizeof line, &error),
+			YETT_E_INVALID_REQUEST);
 	}
-	write_file(path_of("other"), "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= a\033[2Jb\n", 0644);
+	write_file(path_of("other"),
+	           "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= a\033[2Jb\n", 0644);
 	assert_int_equal(yett_key_read_public(path_of("other"), key, line, sizeof line, &error), 0);
 	assert_string_equal(line, "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= a?[2Jb");
 }
@@ -223,7 +235,8 @@ static void a_key_is_not_made_where_it_could_not_be_enrolled(void **state)
 	assert_int_not_equal(access(path_of("id_ed25519.pub"), F_OK), 0);
 }
 
-static int sign_elsewhere(const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE], void *data)
+static int sign_elsewhere(const uint8_t *message, size_t length,
+                          uint8_t ret_signature[YETT_SIGNATURE_SIZE], void *data)
 {
 	(void)message;
 	memset(ret_signature, (int)length, YETT_SIGNATURE_SIZE);
@@ -244,7 +257,8 @@ static void a_signer_elsewhere_is_asked_and_may_refuse(void **state)
 	assert_int_equal(signer_sign(signer, (const uint8_t *)"abc", 3, signature, &error), 0);
 	assert_int_equal(signature[0], 3);
 	answer = EPERM;
-	assert_int_equal(signer_sign(signer, (const uint8_t *)"abc", 3, signature, &error), YETT_E_BAD_SIGNATURE);
+	assert_int_equal(signer_sign(signer, (const uint8_t *)"abc", 3, signature, &error),
+	                 YETT_E_BAD_SIGNATURE);
 	yett_signer_free(signer);
 }
 

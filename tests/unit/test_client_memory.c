@@ -1,4 +1,5 @@
-/* What yett_free() frees: run with valgrind or a sanitizer, this says that nothing is lost or freed twice. */
+/* What yett_free() frees: run with valgrind or a sanitizer, this says that nothing is lost or freed
+ * twice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,8 @@ static void what_belongs_to_a_block_goes_with_it(void **state)
 	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		char *block = memory_new(10);
-		char **list = memory_add_list(block, texts, 3), *text = memory_add_text(block, "text");
+		char **list = memory_add_list(block, texts, 3),
+		     *text = memory_add_text(block, "text");
 
 		assert_string_equal(list[2], "three");
 		assert_null(list[3]);

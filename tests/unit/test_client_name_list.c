@@ -19,7 +19,10 @@ static int begin(void **state)
 	char *folder = strdup("/tmp/yett-test-XXXXXX");
 
 	*state = folder;
-	return folder && mkdtemp(folder) && chdir(folder) == 0 && mkdir("etc", 0755) == 0 && mkdir("etc/hide.d", 0755) == 0 ? 0 : -1;
+	return folder && mkdtemp(folder) && chdir(folder) == 0 && mkdir("etc", 0755) == 0 &&
+	                       mkdir("etc/hide.d", 0755) == 0
+	               ? 0
+	               : -1;
 }
 
 static int finish(void **state)
@@ -126,9 +129,11 @@ static void more_than_1024_names_are_refused(void **state)
 
 static void what_is_protected_is_as_yett_apply_knows_it(void **state)
 {
-	static const char *const names[] = {"Makefile", "*.key", "secret*", ".config/own/x/y*", "...a"};
-	static const char *const none[] = {"/x",  "a//b", "a/", "..",  "a/../b",   "./a",       "a*b",  "a?",
-	                                   "[a]", "a\\b", "*",  "a b", "\xc3\xa9", "a/b/c/d/e", "a\x01"};
+	static const char *const names[] = {"Makefile", "*.key", "secret*", ".config/own/x/y*",
+	                                    "...a"};
+	static const char *const none[] = {"/x",  "a//b", "a/",       "..",        "a/../b",
+	                                   "./a", "a*b",  "a?",       "[a]",       "a\\b",
+	                                   "*",   "a b",  "\xc3\xa9", "a/b/c/d/e", "a\x01"};
 	_cleanup_(memory_freep) const char *const *found = NULL;
 
 	(void)state;
@@ -142,7 +147,8 @@ static void what_is_protected_is_as_yett_apply_knows_it(void **state)
 		const char *const *unused = NULL;
 
 		write_to("etc/protect", none[i]);
-		if (yett_protect_list(&unused, &error) != YETT_E_INVALID_REQUEST || !strstr(error.message, "etc/protect: "))
+		if (yett_protect_list(&unused, &error) != YETT_E_INVALID_REQUEST ||
+		    !strstr(error.message, "etc/protect: "))
 			fail_msg("%s: %s", none[i], error.message);
 	}
 }
@@ -154,17 +160,19 @@ static void lists_of_guarded_paths_hold_paths(void **state)
 		const char *line;
 		bool is_secret, is_guard;
 	} cases[] = {
-		{".config/own", true, true}, {"/srv/keys", true, true}, {"...a", true, true},     {"a b/\xc3\xa9", true, true},
-		{"~/.ssh", true, true},      {"./.own/x", false, true}, {"./..", false, false},   {"./", false, false},
-		{".", false, false},         {"..", false, false},      {"a/../b", false, false}, {"/", false, false},
-		{"//a", false, false},       {"a//b", false, false},    {"a/", false, false},     {"././a", false, false},
-		{"a\x01", false, false},
+		{".config/own", true, true},  {"/srv/keys", true, true}, {"...a", true, true},
+		{"a b/\xc3\xa9", true, true}, {"~/.ssh", true, true},    {"./.own/x", false, true},
+		{"./..", false, false},       {"./", false, false},      {".", false, false},
+		{"..", false, false},         {"a/../b", false, false},  {"/", false, false},
+		{"//a", false, false},        {"a//b", false, false},    {"a/", false, false},
+		{"././a", false, false},      {"a\x01", false, false},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		for (int is_guard = 0; is_guard < 2; is_guard++) {
-			_cleanup_(memory_freep) const char *const *hidden = NULL, *const *read_only = NULL;
+			_cleanup_(memory_freep) const char *const *hidden = NULL,
+								  *const *read_only = NULL;
 			bool is_sound = is_guard ? cases[i].is_guard : cases[i].is_secret;
 			struct yett_error error = {0};
 			int r;
@@ -172,10 +180,12 @@ static void lists_of_guarded_paths_hold_paths(void **state)
 			write_to(is_guard ? "etc/guard" : "etc/secret", cases[i].line);
 			r = guard_read_lists(&hidden, &read_only, &error);
 			if (r != (is_sound ? 0 : YETT_E_INVALID_REQUEST) ||
-			    (!is_sound && !strstr(error.message, is_guard ? "etc/guard: " : "etc/secret: ")))
+			    (!is_sound &&
+			     !strstr(error.message, is_guard ? "etc/guard: " : "etc/secret: ")))
 				fail_msg("%s: %d, %s", cases[i].line, r, error.message);
 			if (is_sound)
-				assert_string_equal((is_guard ? read_only : hidden)[0], cases[i].line);
+				assert_string_equal((is_guard ? read_only : hidden)[0],
+				                    cases[i].line);
 			write_to(is_guard ? "etc/guard" : "etc/secret", "# none\n");
 		}
 }
@@ -183,10 +193,13 @@ static void lists_of_guarded_paths_hold_paths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_line_is_a_name_a_comment_or_nothing, begin, finish),
+		cmocka_unit_test_setup_teardown(a_line_is_a_name_a_comment_or_nothing, begin,
+	                                        finish),
 		cmocka_unit_test_setup_teardown(where_there_is_no_list_it_is_empty, begin, finish),
-		cmocka_unit_test_setup_teardown(what_is_no_name_or_no_list_is_an_error, begin, finish),
-		cmocka_unit_test_setup_teardown(what_is_protected_is_as_yett_apply_knows_it, begin, finish),
+		cmocka_unit_test_setup_teardown(what_is_no_name_or_no_list_is_an_error, begin,
+	                                        finish),
+		cmocka_unit_test_setup_teardown(what_is_protected_is_as_yett_apply_knows_it, begin,
+	                                        finish),
 		cmocka_unit_test_setup_teardown(lists_of_guarded_paths_hold_paths, begin, finish),
 		cmocka_unit_test_setup_teardown(more_than_1024_names_are_refused, begin, finish),
 	};

@@ -1,4 +1,5 @@
-/* Structs of options of other versions of the library: what is too short, too long, or has no size. */
+/* Structs of options of other versions of the library: what is too short, too long, or has no size.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +10,9 @@
 
 #include "libclient/options.h"
 
-static const struct sized_kind *const kinds[] = {&options_connect, &options_share,  &options_tmpfs, &options_sandbox,
-                                                 &options_command, &options_follow, &options_copy};
+static const struct sized_kind *const kinds[] = {
+	&options_connect, &options_share,  &options_tmpfs, &options_sandbox,
+	&options_command, &options_follow, &options_copy};
 
 /* The bytes of a program's struct, which is `more` longer than ours. */
 static unsigned char *make(const struct sized_kind *kind, size_t size, size_t more)
@@ -28,10 +30,12 @@ static void a_struct_without_a_size_is_named(void **state)
 		const size_t sizes[] = {0, 4097, SIZE_MAX};
 
 		for (size_t j = 0; j < ARRAY_SIZE(sizes); j++) {
-			unsigned char *bytes = make(kinds[i], sizes[j], 0), *taken = malloc(kinds[i]->size);
+			unsigned char *bytes = make(kinds[i], sizes[j], 0),
+				      *taken = malloc(kinds[i]->size);
 			struct yett_error error = {0};
 
-			assert_int_equal(sized_take(kinds[i], bytes, taken, &error), YETT_E_INVALID_REQUEST);
+			assert_int_equal(sized_take(kinds[i], bytes, taken, &error),
+			                 YETT_E_INVALID_REQUEST);
 			assert_non_null(strstr(error.message, kinds[i]->name));
 			assert_non_null(strstr(error.message, "has no size"));
 			free(bytes);
@@ -44,10 +48,12 @@ static void a_struct_shorter_than_its_first_version_is_refused(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		unsigned char *bytes = make(kinds[i], kinds[i]->first - 1, 0), *taken = malloc(kinds[i]->size);
+		unsigned char *bytes = make(kinds[i], kinds[i]->first - 1, 0),
+			      *taken = malloc(kinds[i]->size);
 		struct yett_error error = {0};
 
-		assert_int_equal(sized_take(kinds[i], bytes, taken, &error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(sized_take(kinds[i], bytes, taken, &error),
+		                 YETT_E_INVALID_REQUEST);
 		assert_non_null(strstr(error.message, kinds[i]->name));
 		assert_non_null(strstr(error.message, "never as small"));
 		free(bytes);
@@ -59,13 +65,15 @@ static void a_longer_struct_is_taken_unless_something_unknown_is_set(void **stat
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		unsigned char *bytes = make(kinds[i], kinds[i]->size + 24, 24), *taken = malloc(kinds[i]->size);
+		unsigned char *bytes = make(kinds[i], kinds[i]->size + 24, 24),
+			      *taken = malloc(kinds[i]->size);
 		struct yett_error error = {0};
 
 		assert_int_equal(sized_take(kinds[i], bytes, taken, &error), 0);
 		for (size_t at = 0; at < 24; at += 23) {
 			bytes[kinds[i]->size + at] = 1;
-			assert_int_equal(sized_take(kinds[i], bytes, taken, &error), YETT_E_UNSUPPORTED);
+			assert_int_equal(sized_take(kinds[i], bytes, taken, &error),
+			                 YETT_E_UNSUPPORTED);
 			assert_non_null(strstr(error.message, kinds[i]->name));
 			bytes[kinds[i]->size + at] = 0;
 		}
@@ -77,7 +85,8 @@ static void a_longer_struct_is_taken_unless_something_unknown_is_set(void **stat
 /* As a library of later reads a program of today: what the program does not have is zero. */
 static void what_a_shorter_struct_does_not_have_is_zero(void **state)
 {
-	const struct sized_kind later = {"yett_tmpfs", sizeof(struct yett_tmpfs) + 16, sizeof(struct yett_tmpfs)};
+	const struct sized_kind later = {"yett_tmpfs", sizeof(struct yett_tmpfs) + 16,
+	                                 sizeof(struct yett_tmpfs)};
 	const struct yett_tmpfs tmpfs = {.size = sizeof tmpfs, .target = "/x", .size_bytes = 7};
 	unsigned char taken[sizeof tmpfs + 16];
 	struct yett_error error = {0};
@@ -99,7 +108,9 @@ static void elements_of_an_array_lie_as_far_apart_as_the_first_says(void **state
 	struct {
 		struct yett_tmpfs known;
 		uint64_t later;
-	} array[3] = {{.known = {.size_bytes = 1}}, {.known = {.size_bytes = 2}}, {.known = {.size_bytes = 3}}};
+	} array[3] = {{.known = {.size_bytes = 1}},
+	              {.known = {.size_bytes = 2}},
+	              {.known = {.size_bytes = 3}}};
 	struct yett_tmpfs taken;
 	struct yett_error error = {0};
 
@@ -111,9 +122,11 @@ static void elements_of_an_array_lie_as_far_apart_as_the_first_says(void **state
 		assert_int_equal(taken.size_bytes, i + 1);
 	}
 	array[1].later = 1;
-	assert_int_equal(sized_take_element(&options_tmpfs, array, 1, &taken, &error), YETT_E_UNSUPPORTED);
+	assert_int_equal(sized_take_element(&options_tmpfs, array, 1, &taken, &error),
+	                 YETT_E_UNSUPPORTED);
 	array[2].known.size = sizeof taken;
-	assert_int_equal(sized_take_element(&options_tmpfs, array, 2, &taken, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(sized_take_element(&options_tmpfs, array, 2, &taken, &error),
+	                 YETT_E_INVALID_REQUEST);
 	assert_non_null(strstr(error.message, "element 2"));
 }
 

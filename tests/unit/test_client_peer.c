@@ -103,7 +103,8 @@ static void a_service_that_is_not_root_is_refused(void **state)
 {
 	char directory[] = "/tmp/yett-peer-XXXXXX";
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct yett_connect_options options = {.size = sizeof options, .start = YETT_START_SERVICE, .timeout_ms = SHORT_MS};
+	struct yett_connect_options options = {
+		.size = sizeof options, .start = YETT_START_SERVICE, .timeout_ms = SHORT_MS};
 	struct peer *peer = *state;
 	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
@@ -117,17 +118,20 @@ static void a_service_that_is_not_root_is_refused(void **state)
 	if (getuid() == 0)
 		assert_int_equal(seteuid(0), 0);
 	options.socket_path = address.sun_path;
-	assert_int_equal(yett_connect(&options, &peer->connection, &peer->error), YETT_E_SECURITY_VIOLATION);
+	assert_int_equal(yett_connect(&options, &peer->connection, &peer->error),
+	                 YETT_E_SECURITY_VIOLATION);
 	assert_non_null(strstr(peer->error.message, "not to root"));
 	fd_close(listener);
 	(void)unlink(address.sun_path);
 	(void)rmdir(directory);
 }
 
-/* What a client of the uid `own` makes of a helper whose end `maker` has made. unix(7), SO_PEERCRED */
+/* What a client of the uid `own` makes of a helper whose end `maker` has made. unix(7), SO_PEERCRED
+ */
 static int take_from(struct peer *peer, uid_t maker, uid_t own, enum yett_start start)
 {
-	const struct yett_connect_options options = {.size = sizeof options, .signer = peer->signer, .timeout_ms = SHORT_MS};
+	const struct yett_connect_options options = {
+		.size = sizeof options, .signer = peer->signer, .timeout_ms = SHORT_MS};
 	int fd, r;
 
 	assert_int_equal(seteuid(maker), 0);
@@ -151,7 +155,8 @@ static void the_helper_is_root_s_or_one_s_own_and_nobody_else_s(void **state)
 	assert_int_equal(take_from(peer, own, own, YETT_START_PERSONAL), 0);
 	if (own != 0) {
 		print_message("not root: nobody else can make an end\n");
-		assert_int_equal(take_from(peer, own, own, YETT_START_SERVICE), YETT_E_SECURITY_VIOLATION);
+		assert_int_equal(take_from(peer, own, own, YETT_START_SERVICE),
+		                 YETT_E_SECURITY_VIOLATION);
 		return;
 	}
 	for (enum yett_start start = YETT_START_SERVICE; start <= YETT_START_SETUID; start++) {
@@ -161,8 +166,10 @@ static void the_helper_is_root_s_or_one_s_own_and_nobody_else_s(void **state)
 		assert_int_equal(take_from(peer, bob, 0, start), YETT_E_SECURITY_VIOLATION);
 	}
 	assert_int_equal(take_from(peer, alice, alice, YETT_START_PERSONAL), 0);
-	/* A program of the user's own could stand where the service should, and be told what is for root's. */
-	assert_int_equal(take_from(peer, alice, alice, YETT_START_SERVICE), YETT_E_SECURITY_VIOLATION);
+	/* A program of the user's own could stand where the service should, and be told what is for
+	 * root's. */
+	assert_int_equal(take_from(peer, alice, alice, YETT_START_SERVICE),
+	                 YETT_E_SECURITY_VIOLATION);
 }
 
 /* --- asking for a sandbox --- */
@@ -172,7 +179,8 @@ static void a_request_is_signed_over_the_challenge_and_carries_its_shares(void *
 	struct peer *peer = *state;
 	const struct yett_share shares[] = {SHARE(.path = "/etc/passwd", .target = "/p"),
 	                                    SHARE(.path = "/usr", .flags = YETT_SHARE_WRITABLE)};
-	const struct yett_tmpfs tmpfs[] = {{.size = sizeof(struct yett_tmpfs), .target = "/scratch", .size_bytes = 4096}};
+	const struct yett_tmpfs tmpfs[] = {
+		{.size = sizeof(struct yett_tmpfs), .target = "/scratch", .size_bytes = 4096}};
 	const struct yett_sandbox_options options = {.size = sizeof options,
 	                                             .profile = "build",
 	                                             .hostname = "box",
@@ -188,17 +196,22 @@ static void a_request_is_signed_over_the_challenge_and_carries_its_shares(void *
 	peer_connect(peer);
 	memset(challenge, 0x5a, sizeof challenge);
 	say_created(peer, 1);
-	assert_int_equal(yett_sandbox_create(peer->connection, &options, &peer->sandbox, &peer->error), 0);
+	assert_int_equal(
+		yett_sandbox_create(peer->connection, &options, &peer->sandbox, &peer->error), 0);
 	assert_string_equal(yett_sandbox_get_info(peer->sandbox)->id, ID);
 	assert_int_equal(yett_sandbox_get_info(peer->sandbox)->memory_bytes, 1 << 26);
 	hear(peer, peer->helper);
 	assert_int_equal(peer->envelope.sequence, 1);
 	assert_int_equal(peer->envelope.fd_count, 2);
-	assert_memory_equal(peer->envelope.key, yett_signer_public_key(peer->signer), YETT_KEY_SIZE);
+	assert_memory_equal(peer->envelope.key, yett_signer_public_key(peer->signer),
+	                    YETT_KEY_SIZE);
 	assert_memory_equal(peer->envelope.tag, challenge, sizeof peer->envelope.tag);
-	length = envelope_signed_bytes(&peer->envelope, challenge, peer->frame.bytes + envelope_size(MESSAGE_CREATE),
+	length = envelope_signed_bytes(&peer->envelope, challenge,
+	                               peer->frame.bytes + envelope_size(MESSAGE_CREATE),
 	                               peer->envelope.body_length, text);
-	assert_int_equal(crypto_sign_verify_detached(peer->envelope.signature, text, length, peer->envelope.key), 0);
+	assert_int_equal(crypto_sign_verify_detached(peer->envelope.signature, text, length,
+	                                             peer->envelope.key),
+	                 0);
 	assert_int_equal(create->shares_count, 2);
 	assert_string_equal(message_text(&peer->message, create->shares[0].target), "/p");
 	assert_string_equal(message_text(&peer->message, create->shares[1].target), "/usr");
@@ -216,17 +229,20 @@ static void a_refusal_leaves_the_connection_usable(void **state)
 
 	peer_connect(peer);
 	say_error(peer, peer->helper, 1, YETT_E_PERMISSION_DENIED, "yett.conf:7");
-	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), YETT_E_PERMISSION_DENIED);
+	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
+	                 YETT_E_PERMISSION_DENIED);
 	assert_string_equal(peer->error.detail, "yett.conf:7");
 	say_created(peer, 2);
-	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
+	                 0);
 }
 
 static void what_cannot_be_asked_is_refused_before_it_is_sent(void **state)
 {
 	static struct yett_share many[126];
 	static struct yett_tmpfs tmpfs[33];
-	static const struct yett_share fifo = SHARE(.path = "/dev/null", .target = "/x"), none = SHARE(.path = "/nonexistent"),
+	static const struct yett_share fifo = SHARE(.path = "/dev/null", .target = "/x"),
+				       none = SHARE(.path = "/nonexistent"),
 				       relative = SHARE(.path = "/usr", .target = "usr");
 	static const struct yett_sandbox_options wrong[] = {
 		SANDBOX(.shares = many, .shares_count = 126),
@@ -242,18 +258,22 @@ static void what_cannot_be_asked_is_refused_before_it_is_sent(void **state)
 
 	peer_connect(peer);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		int r = yett_sandbox_create(peer->connection, &wrong[i], &peer->sandbox, &peer->error);
+		int r = yett_sandbox_create(peer->connection, &wrong[i], &peer->sandbox,
+		                            &peer->error);
 
 		assert_true(r == YETT_E_INVALID_REQUEST || r == YETT_E_FILE_OPERATION_FAILED);
-		assert_int_equal(peer->error.os_error, r == YETT_E_FILE_OPERATION_FAILED ? ENOENT : 0);
+		assert_int_equal(peer->error.os_error,
+		                 r == YETT_E_FILE_OPERATION_FAILED ? ENOENT : 0);
 	}
 	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 }
 
-static void rules_go_as_numbers_and_names_and_what_is_wrong_with_one_is_told_by_its_place(void **state)
+static void
+rules_go_as_numbers_and_names_and_what_is_wrong_with_one_is_told_by_its_place(void **state)
 {
 	static const char *const allow[] = {"*.Example.org:443", "db.example.org:1-2@10.1.0.0/16"};
-	static const char *const deny[] = {"10.0.0.0/8"}, *const bad[] = {"a.org", "a..b"}, *const null[] = {NULL};
+	static const char *const deny[] = {"10.0.0.0/8"}, *const bad[] = {"a.org", "a..b"},
+				 *const null[] = {NULL};
 	static char names[256][256];
 	static const char *many[256];
 	static const struct {
@@ -266,13 +286,16 @@ static void rules_go_as_numbers_and_names_and_what_is_wrong_with_one_is_told_by_
 		{SANDBOX(.allow_count = 1), "allow is NULL, and has a count"},
 		{SANDBOX(.allow = many, .allow_count = 256, .deny = deny, .deny_count = 1),
 	         "256 rules in allow and 1 in deny are more than the 256 allowed"},
-		{SANDBOX(.allow = many, .allow_count = SIZE_MAX, .deny = deny, .deny_count = 2), "are more than the 256 allowed"},
+		{SANDBOX(.allow = many, .allow_count = SIZE_MAX, .deny = deny, .deny_count = 2),
+	         "are more than the 256 allowed"},
 		{SANDBOX(.network = (enum yett_network)5), "none that is known: 5"},
 		{SANDBOX(.network = (enum yett_network) - 1), "none that is known: -1"},
-		{SANDBOX(.allow = many, .allow_count = 256), "the request is larger than 64 KiB"}, /* 256 of the longest names */
+		{SANDBOX(.allow = many, .allow_count = 256),
+	         "the request is larger than 64 KiB"}, /* 256 of the longest names */
 	};
 	const struct yett_sandbox_options right =
-		SANDBOX(.network = YETT_NETWORK_OPEN, .allow = allow, .allow_count = 2, .deny = deny, .deny_count = 1);
+		SANDBOX(.network = YETT_NETWORK_OPEN, .allow = allow, .allow_count = 2,
+	                .deny = deny, .deny_count = 1);
 	struct peer *peer = *state;
 	const struct message_create *create = &peer->message.body.create;
 
@@ -284,14 +307,16 @@ static void rules_go_as_numbers_and_names_and_what_is_wrong_with_one_is_told_by_
 	}
 	peer_connect(peer);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		assert_int_equal(yett_sandbox_create(peer->connection, &wrong[i].options, &peer->sandbox, &peer->error),
+		assert_int_equal(yett_sandbox_create(peer->connection, &wrong[i].options,
+		                                     &peer->sandbox, &peer->error),
 		                 YETT_E_INVALID_REQUEST);
 		if (!strstr(peer->error.message, wrong[i].said))
 			fail_msg("%zu: %s", i, peer->error.message);
 	}
 	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 	say_created(peer, 1);
-	assert_int_equal(yett_sandbox_create(peer->connection, &right, &peer->sandbox, &peer->error), 0);
+	assert_int_equal(
+		yett_sandbox_create(peer->connection, &right, &peer->sandbox, &peer->error), 0);
 	hear(peer, peer->helper);
 	assert_int_equal(create->network, NETWORK_OPEN);
 	assert_int_equal(create->rules_count, 3);
@@ -301,7 +326,8 @@ static void rules_go_as_numbers_and_names_and_what_is_wrong_with_one_is_told_by_
 	assert_true(create->rules[1].bound);
 	assert_int_equal(create->rules[1].prefix, 112);
 	assert_int_equal(create->rules[1].port_last, 2);
-	assert_memory_equal(create->rules[1].address, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x01\0\0", 16);
+	assert_memory_equal(create->rules[1].address, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x01\0\0",
+	                    16);
 	assert_false(create->rules[1].deny);
 	assert_true(create->rules[2].deny);
 	assert_int_equal(create->rules[2].kind, NET_RULE_ADDRESS);
@@ -316,28 +342,39 @@ static void a_share_has_one_source(void **state)
 		{SHARE(.path = NULL), "no source"}, /* and not descriptor 0 */
 		{SHARE(.target = "/x"), "share /x has no source"},
 		{SHARE(.path = "/usr", .flags = YETT_SHARE_FD), "share /usr has two sources"},
-		{SHARE(.target = "/x", .flags = YETT_SHARE_FD, .fd = -1), "share /x has -1 for a descriptor"},
+		{SHARE(.target = "/x", .flags = YETT_SHARE_FD, .fd = -1),
+	         "share /x has -1 for a descriptor"},
 		{SHARE(.path = "/usr", .flags = 16), "not all known: 0x10"},
 		{SHARE(.path = "/usr", .flags = YETT_SHARE_COW | YETT_SHARE_WRITABLE),
 	         "share /usr is to be copy-on-write, and writable or a socket"},
 		{SHARE(.path = "/usr", .flags = YETT_SHARE_COW | YETT_SHARE_SOCKET),
 	         "share /usr is to be copy-on-write, and writable or a socket"},
-		{SHARE(.path = "/usr", .memory_bytes = 1), "share /usr has a size of memory, and is not copy-on-write"},
-		{SHARE(.path = "/etc/passwd", .flags = YETT_SHARE_COW), "cannot share /etc/passwd copy-on-write: it is no directory"},
-		{SHARE(.path = "/usr", .flags = YETT_SHARE_SOCKET), "cannot share /usr: it is no socket"},
-		{SHARE(.path = "/usr", .flags = YETT_SHARE_SOCKET | YETT_SHARE_WRITABLE), "share /usr is a socket, and to be writable"},
+		{SHARE(.path = "/usr", .memory_bytes = 1),
+	         "share /usr has a size of memory, and is not copy-on-write"},
+		{SHARE(.path = "/etc/passwd", .flags = YETT_SHARE_COW),
+	         "cannot share /etc/passwd copy-on-write: it is no directory"},
+		{SHARE(.path = "/usr", .flags = YETT_SHARE_SOCKET),
+	         "cannot share /usr: it is no socket"},
+		{SHARE(.path = "/usr", .flags = YETT_SHARE_SOCKET | YETT_SHARE_WRITABLE),
+	         "share /usr is a socket, and to be writable"},
 	};
 	const struct message_create *create = &((struct peer *)*state)->message.body.create;
 	struct peer *peer = *state;
-	struct yett_share by_fd = {.size = sizeof by_fd, .target = "/x", .flags = YETT_SHARE_FD, .fd = open("/usr", O_PATH | O_CLOEXEC)};
+	struct yett_share by_fd = {.size = sizeof by_fd,
+	                           .target = "/x",
+	                           .flags = YETT_SHARE_FD,
+	                           .fd = open("/usr", O_PATH | O_CLOEXEC)};
 	int stdin_before = dup(STDIN_FILENO), usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	peer_connect(peer);
 	assert_int_equal(dup2(usr, STDIN_FILENO), STDIN_FILENO); /* which could be shared */
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		const struct yett_sandbox_options options = {.size = sizeof options, .shares = &wrong[i].share, .shares_count = 1};
+		const struct yett_sandbox_options options = {
+			.size = sizeof options, .shares = &wrong[i].share, .shares_count = 1};
 
-		assert_int_equal(yett_sandbox_create(peer->connection, &options, &peer->sandbox, &peer->error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_sandbox_create(peer->connection, &options, &peer->sandbox,
+		                                     &peer->error),
+		                 YETT_E_INVALID_REQUEST);
 		if (!strstr(peer->error.message, wrong[i].said))
 			fail_msg("%zu: %s", i, peer->error.message);
 	}
@@ -345,7 +382,9 @@ static void a_share_has_one_source(void **state)
 	say_created(peer, 1);
 	assert_int_equal(yett_sandbox_create(peer->connection,
 	                                     &(struct yett_sandbox_options){
-						     .size = sizeof(struct yett_sandbox_options), .shares = &by_fd, .shares_count = 1},
+						     .size = sizeof(struct yett_sandbox_options),
+						     .shares = &by_fd,
+						     .shares_count = 1},
 	                                     &peer->sandbox, &peer->error),
 	                 0);
 	hear(peer, peer->helper);
@@ -359,7 +398,8 @@ static void a_share_has_one_source(void **state)
 /* Which no command has to be told, as `yett run` tells its own. */
 static void commands_start_in_the_first_directory_that_is_shared(void **state)
 {
-	static const struct yett_share shares[] = {SHARE(.path = "/etc/passwd", .target = "/p"), SHARE(.path = "/usr", .target = "/work"),
+	static const struct yett_share shares[] = {SHARE(.path = "/etc/passwd", .target = "/p"),
+	                                           SHARE(.path = "/usr", .target = "/work"),
 	                                           SHARE(.path = "/etc")};
 	static const struct {
 		struct yett_sandbox_options options;
@@ -380,22 +420,27 @@ static void commands_start_in_the_first_directory_that_is_shared(void **state)
 		struct yett_sandbox *sandbox;
 
 		say_created(peer, i + 1);
-		assert_int_equal(yett_sandbox_create(peer->connection, &rows[i].options, &sandbox, &peer->error), 0);
+		assert_int_equal(yett_sandbox_create(peer->connection, &rows[i].options, &sandbox,
+		                                     &peer->error),
+		                 0);
 		if (rows[i].told) {
 			hear(peer, peer->init);
 			assert_int_equal(peer->envelope.kind, MESSAGE_SESSION);
-			assert_string_equal(message_text(&peer->message, peer->message.body.session.cwd), rows[i].told);
+			assert_string_equal(
+				message_text(&peer->message, peer->message.body.session.cwd),
+				rows[i].told);
 		}
 		assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 		say_ended(peer, i + 1, ENDED_CLOSED);
 		assert_int_equal(yett_sandbox_end(sandbox, &peer->error), 0);
 		yett_sandbox_close(sandbox);
 	}
-	assert_int_equal(
-		yett_sandbox_create(peer->connection,
-	                            &(struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .directory = "tmp"},
-	                            &peer->sandbox, &peer->error),
-		YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_sandbox_create(peer->connection,
+	                                     &(struct yett_sandbox_options){
+						     .size = sizeof(struct yett_sandbox_options),
+						     .directory = "tmp"},
+	                                     &peer->sandbox, &peer->error),
+	                 YETT_E_INVALID_REQUEST);
 }
 
 /* --- several threads on one connection --- */
@@ -412,7 +457,8 @@ static void *create_one(void *data)
 {
 	struct creation *creation = data;
 
-	creation->r = yett_sandbox_create(creation->peer->connection, NULL, &creation->sandbox, &creation->error);
+	creation->r = yett_sandbox_create(creation->peer->connection, NULL, &creation->sandbox,
+	                                  &creation->error);
 	return NULL;
 }
 
@@ -484,7 +530,8 @@ static void a_create_that_was_begun_is_over_when_the_answer_is_there(void **stat
 	peer_connect(peer);
 	peer->connection->timeout_ms = waiting_deadline_ms();
 	share.fd = open("/usr", O_PATH | O_CLOEXEC);
-	assert_int_equal(yett_sandbox_create_begin(peer->connection, &options, &operation, &peer->error), 0);
+	assert_int_equal(
+		yett_sandbox_create_begin(peer->connection, &options, &operation, &peer->error), 0);
 	share.fd = fd_close(share.fd);
 	hear(peer, peer->helper);
 	assert_int_equal(peer->envelope.kind, MESSAGE_CREATE);
@@ -528,7 +575,8 @@ static size_t count_works(bool complete)
 }
 
 /* Also where nobody waits for the answer. */
-static void a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_to_nothing(void **state)
+static void
+a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_to_nothing(void **state)
 {
 	const struct message_create *create = &((struct peer *)*state)->message.body.create;
 	char folder[] = "/tmp/yett-test-XXXXXX", source[64];
@@ -547,7 +595,8 @@ static void a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_
 	assert_int_equal(count_works(true), 0);
 	peer_connect(peer);
 	peer->connection->timeout_ms = waiting_deadline_ms();
-	assert_int_equal(yett_sandbox_create_begin(peer->connection, &options, &kept, &peer->error), 0);
+	assert_int_equal(yett_sandbox_create_begin(peer->connection, &options, &kept, &peer->error),
+	                 0);
 	hear(peer, peer->helper);
 	assert_int_equal(create->shares_count, 2);
 	assert_int_equal(create->shares[0].mode, SHARE_COW);
@@ -559,16 +608,20 @@ static void a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_
 	peer->sandbox = yett_operation_take_sandbox(kept);
 	yett_operation_free(kept);
 	assert_int_equal(count_works(true), 1);
-	assert_int_equal(yett_sandbox_create_begin(peer->connection, &options, &left, &peer->error), 0);
+	assert_int_equal(yett_sandbox_create_begin(peer->connection, &options, &left, &peer->error),
+	                 0);
 	yett_operation_free(left);
 	assert_int_equal(count_works(true), 1);
 	assert_int_equal(yett_works_list(&list, NULL), 0);
 	assert_int_equal(yett_work_discard(yett_work_list_get(list, 0)->id, &peer->error), 0);
-	assert_int_equal(yett_work_discard(yett_work_list_get(list, 0)->id, &peer->error), YETT_E_NOT_FOUND);
+	assert_int_equal(yett_work_discard(yett_work_list_get(list, 0)->id, &peer->error),
+	                 YETT_E_NOT_FOUND);
 	assert_int_equal(yett_work_discard("../source", &peer->error), YETT_E_NOT_FOUND);
 	yett_free(list);
 	(void)unsetenv("XDG_STATE_HOME");
-	for (const char *const *name = (const char *const[]){"yett/work", "yett", "source", "", NULL}; *name; name++) {
+	for (const char *const *name =
+	             (const char *const[]){"yett/work", "yett", "source", "", NULL};
+	     *name; name++) {
 		(void)snprintf(source, sizeof source, "%s/%s", folder, *name);
 		assert_int_equal(rmdir(source), 0);
 	}
@@ -580,13 +633,15 @@ static void a_create_that_was_begun_says_why_it_failed(void **state)
 	struct peer *peer = *state;
 
 	peer_connect(peer);
-	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &refused, &peer->error), 0);
+	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &refused, &peer->error),
+	                 0);
 	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &late, &peer->error), 0);
 	peer->connection->timeout_ms = waiting_deadline_ms();
 	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &left, &peer->error), 0);
 	say_error(peer, peer->helper, 1, YETT_E_PERMISSION_DENIED, "yett.conf:7");
 	for (int i = 0; i < 2; i++) { /* the same each time */
-		assert_int_equal(yett_operation_finish(refused, -1, &peer->error), YETT_E_PERMISSION_DENIED);
+		assert_int_equal(yett_operation_finish(refused, -1, &peer->error),
+		                 YETT_E_PERMISSION_DENIED);
 		assert_string_equal(peer->error.detail, "yett.conf:7");
 	}
 	assert_int_equal(yett_operation_finish(late, -1, &peer->error), YETT_E_TIMEOUT);
@@ -608,7 +663,8 @@ static void a_sandbox_that_nobody_waits_for_any_more_ends(void **state)
 	char byte;
 
 	peer_connect(peer);
-	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &operation, &peer->error), 0);
+	assert_int_equal(
+		yett_sandbox_create_begin(peer->connection, NULL, &operation, &peer->error), 0);
 	yett_operation_free(operation);
 	say_created(peer, 1);
 	assert_int_equal(yett_connection_dispatch(peer->connection, &peer->error), 0);
@@ -637,7 +693,8 @@ static void closing_a_handle_that_was_attached_lets_go_of_the_sandbox(void **sta
 
 	peer_connect(peer);
 	say_created(peer, 1);
-	assert_int_equal(yett_sandbox_attach(peer->connection, "box", &peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_attach(peer->connection, "box", &peer->sandbox, &peer->error),
+	                 0);
 	hear(peer, peer->helper);
 	peer->connection->timeout_ms = -1;
 	yett_sandbox_close(peer->sandbox);
@@ -662,7 +719,8 @@ static void a_sandbox_that_was_ended_still_has_its_handle(void **state)
 	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), 0);
 	assert_int_equal(yett_sandbox_state(peer->sandbox), YETT_STATE_DESTROYED);
 	assert_string_equal(yett_sandbox_get_info(peer->sandbox)->id, ID);
-	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_NOT_RUNNING);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error),
+	                 YETT_E_NOT_RUNNING);
 	assert_int_equal(yett_sandbox_dispatch(peer->sandbox, &peer->error), YETT_E_NOT_RUNNING);
 	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), 0);
 }
@@ -673,9 +731,11 @@ static void an_answer_to_no_request_ends_the_connection(void **state)
 
 	peer_connect(peer);
 	say_created(peer, 5);
-	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), YETT_E_PROTOCOL);
+	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
+	                 YETT_E_PROTOCOL);
 	assert_int_equal(peer->error.reason, YETT_R_OUT_OF_ORDER);
-	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), YETT_E_PROTOCOL);
+	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
+	                 YETT_E_PROTOCOL);
 }
 
 static void a_late_answer_is_dropped_and_its_descriptor_closed(void **state)
@@ -685,11 +745,13 @@ static void a_late_answer_is_dropped_and_its_descriptor_closed(void **state)
 	int first;
 
 	peer_connect(peer);
-	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), YETT_E_TIMEOUT);
+	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
+	                 YETT_E_TIMEOUT);
 	say_created(peer, 1);
 	first = dup(peer->init);
 	say_created(peer, 2);
-	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
+	                 0);
 	assert_int_equal(recv(first, &byte, 1, 0), 0);
 	fd_close(first);
 }
@@ -702,7 +764,8 @@ static void a_descriptor_that_is_no_channel_is_refused(void **state)
 	peer_connect(peer);
 	say_created_with(peer, 1, directory);
 	fd_close(directory);
-	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), YETT_E_PROTOCOL);
+	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
+	                 YETT_E_PROTOCOL);
 }
 
 static void a_plan_is_read_only_from_sealed_memory(void **state)
@@ -715,7 +778,8 @@ static void a_plan_is_read_only_from_sealed_memory(void **state)
 	assert_int_equal(write(fd, "slot\nroot\n\0{}", 13), 13);
 	prepare(peer, MESSAGE_PLAN);
 	say(peer, peer->helper, 1, &fd, 1);
-	assert_int_equal(yett_sandbox_plan(peer->connection, NULL, &text, &peer->error), YETT_E_PROTOCOL);
+	assert_int_equal(yett_sandbox_plan(peer->connection, NULL, &text, &peer->error),
+	                 YETT_E_PROTOCOL);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE), 0);
 	prepare(peer, MESSAGE_PLAN);
 	say(peer, peer->helper, 2, &fd, 1);
@@ -728,7 +792,8 @@ static void a_plan_is_read_only_from_sealed_memory(void **state)
 	yett_free(text);
 	prepare(peer, MESSAGE_PLAN);
 	say(peer, peer->helper, 3, &fd, 1);
-	assert_int_equal(yett_sandbox_inspect_plan(peer->connection, "box", &text, &peer->error), 0);
+	assert_int_equal(yett_sandbox_inspect_plan(peer->connection, "box", &text, &peer->error),
+	                 0);
 	assert_string_equal(text, "slot\nroot\n");
 	hear(peer, peer->helper);
 	assert_int_equal(peer->message.body.manage.action, MANAGE_PLAN);
@@ -743,7 +808,8 @@ static void a_sandbox_where_a_plan_was_asked_is_a_breach_of_protocol(void **stat
 
 	peer_connect(peer);
 	say_created(peer, 1);
-	assert_int_equal(yett_sandbox_plan(peer->connection, NULL, &text, &peer->error), YETT_E_PROTOCOL);
+	assert_int_equal(yett_sandbox_plan(peer->connection, NULL, &text, &peer->error),
+	                 YETT_E_PROTOCOL);
 	assert_int_equal(peer->error.reason, YETT_R_KIND);
 }
 
@@ -795,7 +861,9 @@ static void a_list_is_believed_only_if_every_part_of_it_is_right(void **state)
 	body->ended = ENDED_IDLE;
 	body->labels[body->labels_count++] = put(peer, "#why=a note");
 	body->labels[body->labels_count++] = put(peer, "app=web");
-	assert_int_equal(message_encode(&peer->message, bytes + sizeof size, sizeof bytes - sizeof size, &length), 0);
+	assert_int_equal(message_encode(&peer->message, bytes + sizeof size,
+	                                sizeof bytes - sizeof size, &length),
+	                 0);
 	size = htole32((uint32_t)length);
 	memcpy(bytes, &size, sizeof size);
 	length += sizeof size;
@@ -826,12 +894,14 @@ static void a_sandbox_that_is_paused_is_asked_for_nothing(void **state)
 	prepare(peer, MESSAGE_STATE)->body.state.state = SANDBOX_PAUSED;
 	say(peer, peer->helper, 1, NULL, 0);
 	say_created(peer, 1);
-	assert_int_equal(yett_sandbox_attach(peer->connection, "box", &peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_attach(peer->connection, "box", &peer->sandbox, &peer->error),
+	                 0);
 	hear(peer, peer->helper);
 	assert_int_equal(peer->message.body.manage.action, MANAGE_ATTACH);
 	assert_string_equal(message_text(&peer->message, peer->message.body.manage.sandbox), "box");
 	assert_int_equal(yett_sandbox_state(peer->sandbox), YETT_STATE_PAUSED);
-	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_NOT_RUNNING);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error),
+	                 YETT_E_NOT_RUNNING);
 	assert_string_equal(peer->error.message, "the sandbox is paused");
 	prepare(peer, MESSAGE_STATE)->body.state.state = SANDBOX_RUNNING;
 	say(peer, peer->helper, 1, NULL, 0);
@@ -846,7 +916,8 @@ static void a_helper_that_dies_takes_its_sandboxes_with_it(void **state)
 	peer_create(peer);
 	assert_int_equal(yett_sandbox_ended(peer->sandbox), YETT_ENDED_NOT);
 	peer->helper = fd_close(peer->helper);
-	assert_int_equal(yett_connection_dispatch(peer->connection, &peer->error), YETT_E_HELPER_UNAVAILABLE);
+	assert_int_equal(yett_connection_dispatch(peer->connection, &peer->error),
+	                 YETT_E_HELPER_UNAVAILABLE);
 	assert_int_equal(yett_sandbox_ended(peer->sandbox), YETT_ENDED_HELPER);
 }
 
@@ -908,7 +979,8 @@ static void say_event(struct peer *peer, int fd, uint64_t number, enum event_kin
 }
 
 /* The library's end of a stream whose other end is *ret_fd. */
-static struct yett_events *follow(struct peer *peer, uint64_t sequence, uint64_t seen[3], int *ret_fd)
+static struct yett_events *follow(struct peer *peer, uint64_t sequence, uint64_t seen[3],
+                                  int *ret_fd)
 {
 	struct yett_events *events = NULL;
 	int pair[2];
@@ -918,7 +990,9 @@ static struct yett_events *follow(struct peer *peer, uint64_t sequence, uint64_t
 	prepare(peer, MESSAGE_FOLLOWING)->body.following.id = put(peer, ID);
 	say(peer, peer->helper, sequence, &pair[1], 1);
 	(void)close(pair[1]);
-	assert_int_equal(yett_sandbox_follow(peer->connection, "box", count_event, seen, &events, &peer->error), 0);
+	assert_int_equal(yett_sandbox_follow(peer->connection, "box", count_event, seen, &events,
+	                                     &peer->error),
+	                 0);
 	hear(peer, peer->helper);
 	assert_string_equal(yett_events_id(events), ID);
 	*ret_fd = pair[0];

@@ -13,14 +13,18 @@
 #include "tests/unit/client_peer.h"
 
 /* An answer to the query of this sequence, of one command with a kept output of so many bytes. */
-static void say_command(struct peer *peer, uint64_t sequence, uint64_t id, uint64_t length, const int *fds, size_t count)
+static void say_command(struct peer *peer, uint64_t sequence, uint64_t id, uint64_t length,
+                        const int *fds, size_t count)
 {
 	struct message_commands *list = &prepare(peer, MESSAGE_COMMANDS)->body.commands;
 
 	list->last = id;
 	list->commands_count = 1;
-	list->commands[0] = (struct message_command){
-		.id = id, .state = EXECUTION_COMPLETED, .pid = 7, .captured = OUTPUT_OUT, .output_bytes = {length}};
+	list->commands[0] = (struct message_command){.id = id,
+	                                             .state = EXECUTION_COMPLETED,
+	                                             .pid = 7,
+	                                             .captured = OUTPUT_OUT,
+	                                             .output_bytes = {length}};
 	say(peer, peer->init, sequence, fds, count);
 }
 
@@ -38,7 +42,8 @@ static void an_output_is_taken_from_memory_that_cannot_shrink(void **state)
 {
 	struct peer *peer = *state;
 	struct yett_captured *kept = NULL;
-	int sealed = memory(F_SEAL_SHRINK), open_one = memory(F_SEAL_GROW), file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int sealed = memory(F_SEAL_SHRINK), open_one = memory(F_SEAL_GROW),
+	    file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	const struct {
 		int fd;
 		uint64_t length;
@@ -46,12 +51,15 @@ static void an_output_is_taken_from_memory_that_cannot_shrink(void **state)
 
 	peer_create(peer);
 	say_command(peer, 1, 1, 8, &sealed, 1);
-	assert_int_equal(yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error), 0);
+	assert_int_equal(
+		yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error), 0);
 	assert_string_equal(kept->bytes, "captured");
 	yett_free(kept);
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		say_command(peer, 2 + i, 1, lies[i].length, &lies[i].fd, 1);
-		assert_int_equal(yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error), YETT_E_SECURITY_VIOLATION);
+		assert_int_equal(
+			yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error),
+			YETT_E_SECURITY_VIOLATION);
 	}
 	fd_close(sealed);
 	fd_close(open_one);
@@ -81,11 +89,13 @@ static void an_answer_about_what_was_not_asked_breaks_the_protocol(void **state)
 			break;
 		case 2: /* more of them than outputs */
 			say_command(peer, 1, 1, 8, fds, 2);
-			r = yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error);
+			r = yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept,
+			                        &peer->error);
 			break;
 		case 3: /* none */
 			say_command(peer, 1, 1, 8, NULL, 0);
-			r = yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error);
+			r = yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept,
+			                        &peer->error);
 			break;
 		default: /* ids that do not rise */
 			say_command(peer, 1, 1, 0, NULL, 0);
@@ -97,7 +107,8 @@ static void an_answer_about_what_was_not_asked_breaks_the_protocol(void **state)
 			yett_free(list);
 			prepare(peer, MESSAGE_COMMANDS)->body.commands.commands_count = 2;
 			for (int j = 0; j < 2; j++)
-				peer->message.body.commands.commands[j] = (struct message_command){.id = 5, .pid = 1};
+				peer->message.body.commands.commands[j] =
+					(struct message_command){.id = 5, .pid = 1};
 			say(peer, peer->init, 2, NULL, 0);
 			r = yett_commands_list(peer->sandbox, &list, &peer->error);
 		}
@@ -131,7 +142,8 @@ struct heard {
 	size_t length;
 };
 
-static void hear_output(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data)
+static void hear_output(struct yett_command *command, enum yett_stream stream, const char *bytes,
+                        size_t length, void *data)
 {
 	struct heard *heard = data;
 
@@ -143,13 +155,17 @@ static void hear_output(struct yett_command *command, enum yett_stream stream, c
 }
 
 /* The same as say_command(), of one that runs. */
-static void say_running(struct peer *peer, uint64_t sequence, uint64_t length, const int *fds, size_t count)
+static void say_running(struct peer *peer, uint64_t sequence, uint64_t length, const int *fds,
+                        size_t count)
 {
 	struct message_commands *list = &prepare(peer, MESSAGE_COMMANDS)->body.commands;
 
 	list->commands_count = 1;
-	list->commands[0] =
-		(struct message_command){.id = 3, .state = EXECUTION_RUNNING, .pid = 7, .captured = OUTPUT_OUT, .output_bytes = {length}};
+	list->commands[0] = (struct message_command){.id = 3,
+	                                             .state = EXECUTION_RUNNING,
+	                                             .pid = 7,
+	                                             .captured = OUTPUT_OUT,
+	                                             .output_bytes = {length}};
 	say(peer, peer->init, sequence, fds, count);
 }
 
@@ -158,19 +174,22 @@ static void who_follows_asks_for_what_is_not_told_yet(void **state)
 	struct peer *peer = *state;
 	int fd = memory(F_SEAL_SHRINK);
 	struct heard heard = {0};
-	const struct yett_follow_options options = {.size = sizeof options, .on_output = hear_output, .data = &heard};
+	const struct yett_follow_options options = {
+		.size = sizeof options, .on_output = hear_output, .data = &heard};
 	struct yett_command *command = NULL;
 	const struct yett_result *result = NULL;
 
 	peer_create(peer);
 	say_running(peer, 1, 3, NULL, 0);
-	assert_int_equal(yett_command_follow(peer->sandbox, 3, &options, &command, &peer->error), 0);
+	assert_int_equal(yett_command_follow(peer->sandbox, 3, &options, &command, &peer->error),
+	                 0);
 	hear(peer, peer->init);
 	hear(peer, peer->init);
 	assert_int_equal(peer->message.body.query.action, QUERY_FOLLOW);
 	assert_int_equal(peer->message.body.query.output_bytes[0], 0);
 	say_running(peer, 2, 3, &fd, 1);
-	assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error), YETT_E_TIMEOUT);
+	assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error),
+	                 YETT_E_TIMEOUT);
 	assert_memory_equal(heard.bytes, "cap", 3);
 	hear(peer, peer->init);
 	assert_int_equal(peer->envelope.sequence, 3);
@@ -195,21 +214,26 @@ static void who_is_followed_may_not_lie(void **state)
 		uint64_t length;
 		const int *fd;
 		bool is_second; /* of what was told before: 5 bytes */
-	} lies[] = {{5, &open_one, false}, {9, &sealed, false}, {5, NULL, false}, {0, NULL, false}, {5, &sealed, true}, {4, &sealed, true}};
+	} lies[] = {{5, &open_one, false}, {9, &sealed, false}, {5, NULL, false},
+	            {0, NULL, false},      {5, &sealed, true},  {4, &sealed, true}};
 	const struct yett_result *result = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		struct heard heard = {0};
-		const struct yett_follow_options options = {.size = sizeof options, .on_output = hear_output, .data = &heard};
+		const struct yett_follow_options options = {
+			.size = sizeof options, .on_output = hear_output, .data = &heard};
 		struct yett_command *command = NULL;
 
 		peer_create(peer);
 		say_running(peer, 1, 5, NULL, 0);
-		assert_int_equal(yett_command_follow(peer->sandbox, 3, &options, &command, &peer->error), 0);
+		assert_int_equal(
+			yett_command_follow(peer->sandbox, 3, &options, &command, &peer->error), 0);
 		if (lies[i].is_second)
 			say_running(peer, 2, 5, &sealed, 1);
-		say_running(peer, lies[i].is_second ? 3 : 2, lies[i].length, lies[i].fd, lies[i].fd ? 1 : 0);
-		assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error), YETT_E_PROTOCOL);
+		say_running(peer, lies[i].is_second ? 3 : 2, lies[i].length, lies[i].fd,
+		            lies[i].fd ? 1 : 0);
+		assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error),
+		                 YETT_E_PROTOCOL);
 		assert_int_equal(heard.length, lies[i].is_second ? 5 : 0);
 		yett_command_free(command);
 		peer_free(state);
@@ -233,11 +257,17 @@ static void an_input_is_a_pipe_to_write_to(void **state)
 	assert_int_equal(write(fd, "x", 1), 1);
 	fd = fd_close(fd);
 	for (int i = 0; i < 3; i++) {
-		say_command(peer, 2 + (uint64_t)i, 3, 0, (const int[]){i == 0 ? ends[0] : i == 1 ? socket[0] : file}, 1);
-		assert_int_equal(yett_command_input(peer->sandbox, 3, false, &fd, &peer->error), YETT_E_SECURITY_VIOLATION);
+		say_command(peer, 2 + (uint64_t)i, 3, 0,
+		            (const int[]){i == 0   ? ends[0]
+		                          : i == 1 ? socket[0]
+		                                   : file},
+		            1);
+		assert_int_equal(yett_command_input(peer->sandbox, 3, false, &fd, &peer->error),
+		                 YETT_E_SECURITY_VIOLATION);
 	}
 	say_command(peer, 5, 3, 0, NULL, 0);
-	assert_int_equal(yett_command_input(peer->sandbox, 3, false, &fd, &peer->error), YETT_E_PROTOCOL);
+	assert_int_equal(yett_command_input(peer->sandbox, 3, false, &fd, &peer->error),
+	                 YETT_E_PROTOCOL);
 	for (int i = 0; i < 2; i++) {
 		fd_close(ends[i]);
 		fd_close(socket[i]);

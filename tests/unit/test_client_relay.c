@@ -1,4 +1,5 @@
-/* Ports of a sandbox, and what is relayed, with an init and a helper that the test plays: what init sends is used as what it is, or not. */
+/* Ports of a sandbox, and what is relayed, with an init and a helper that the test plays: what init
+ * sends is used as what it is, or not. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -44,10 +45,13 @@ static int listening(uint16_t *ret_port)
 
 static int connected_to(uint16_t port)
 {
-	const struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	const struct sockaddr_in address = {.sin_family = AF_INET,
+	                                    .sin_port = htons(port),
+	                                    .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	int fd = tcp(AF_INET, 0);
 
-	assert_true(connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 || errno == EINPROGRESS);
+	assert_true(connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 ||
+	            errno == EINPROGRESS);
 	return fd;
 }
 
@@ -86,7 +90,8 @@ static void where_nobody_listens_the_other_loopback_is_tried(void **state)
 	(void)close(listener);
 	say_connected(p, p->sandbox->channel->sequence + 1, connected_to(port));
 	say_error(p, p->init, p->sandbox->channel->sequence + 2, YETT_E_COMMAND_FAILED, "");
-	assert_int_equal(yett_socket_connect(p->sandbox, port, &fd, &p->error), YETT_E_COMMAND_FAILED);
+	assert_int_equal(yett_socket_connect(p->sandbox, port, &fd, &p->error),
+	                 YETT_E_COMMAND_FAILED);
 	assert_non_null(strstr(p->error.message, "nobody inside answers at port"));
 	hear(p, p->init);
 	hear(p, p->init);
@@ -132,7 +137,8 @@ static void what_is_no_connection_is_refused(void **state)
 	peer_create(p);
 	for (int sent; (sent = strange(i)) >= 0; i++) {
 		say_connected(p, p->sandbox->channel->sequence + 1, sent);
-		assert_int_equal(yett_socket_connect(p->sandbox, 80, &fd, &p->error), YETT_E_SECURITY_VIOLATION);
+		assert_int_equal(yett_socket_connect(p->sandbox, 80, &fd, &p->error),
+		                 YETT_E_SECURITY_VIOLATION);
 	}
 	assert_int_equal(i, 8);
 	assert_int_equal(fd, -1);
@@ -166,7 +172,8 @@ static void what_cannot_be_published_is_refused_before_anybody_is_asked(void **s
 	peer_create(p);
 	assert_int_equal(yett_relay_new(p->sandbox, &relay, &p->error), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(yett_relay_publish(relay, cases[i].address, cases[i].host_port, cases[i].port, NULL, &p->error),
+		assert_int_equal(yett_relay_publish(relay, cases[i].address, cases[i].host_port,
+		                                    cases[i].port, NULL, &p->error),
 		                 YETT_E_INVALID_REQUEST);
 		assert_non_null(strstr(p->error.message, cases[i].message));
 	}
@@ -182,7 +189,8 @@ static void the_helper_is_asked_and_its_refusal_counts(void **state)
 	peer_create(p);
 	assert_int_equal(yett_relay_new(p->sandbox, &relay, &p->error), 0);
 	say_error(p, p->helper, 2, YETT_E_PERMISSION_DENIED, "not there");
-	assert_int_equal(yett_relay_publish(relay, "::1", 0, 80, &port, &p->error), YETT_E_PERMISSION_DENIED);
+	assert_int_equal(yett_relay_publish(relay, "::1", 0, 80, &port, &p->error),
+	                 YETT_E_PERMISSION_DENIED);
 	hear(p, p->helper);
 	assert_int_equal(p->message.kind, MESSAGE_RELAY);
 	assert_int_equal(p->message.body.relay.port, 0);
@@ -210,7 +218,9 @@ static struct ends make_ends(void)
 	for (int i = 0; i < 2; i++) {
 		int ends[2];
 
-		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+		assert_int_equal(
+			socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
+			0);
 		e.outer[i] = ends[0];
 		e.pair.sockets[i] = ends[1];
 	}
@@ -295,9 +305,13 @@ static void descriptors_are_not_relayed(void **state)
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
-	struct msghdr header = {
-		.msg_iov = &(struct iovec){"x", 1}, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+	} control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
+	                      .cmsg_level = SOL_SOCKET,
+	                      .cmsg_type = SCM_RIGHTS}};
+	struct msghdr header = {.msg_iov = &(struct iovec){"x", 1},
+	                        .msg_iovlen = 1,
+	                        .msg_control = control.bytes,
+	                        .msg_controllen = sizeof control.bytes};
 	int pipes[2];
 
 	(void)state;
@@ -306,12 +320,14 @@ static void descriptors_are_not_relayed(void **state)
 	assert_int_equal(sendmsg(e.outer[0], &header, 0), 1);
 	(void)close(pipes[1]);
 	assert_int_equal(pair_move(&e.pair, 0, buffer), -EPROTO);
-	assert_int_equal(read(pipes[0], buffer, 1), 0); /* waits until nobody has the other end any more */
+	assert_int_equal(read(pipes[0], buffer, 1),
+	                 0); /* waits until nobody has the other end any more */
 	(void)close(pipes[0]);
 	free_ends(&e);
 }
 
-/* Somebody inside who has the socket, too, can have the kernel say who sent it: by a descriptor with each message. */
+/* Somebody inside who has the socket, too, can have the kernel say who sent it: by a descriptor
+ * with each message. */
 static void descriptors_of_processes_are_not_kept(void **state)
 {
 	struct ends e = make_ends();
@@ -329,11 +345,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_port_is_connected_to, peer_make, peer_free),
-		cmocka_unit_test_setup_teardown(where_nobody_listens_the_other_loopback_is_tried, peer_make, peer_free),
-		cmocka_unit_test_setup_teardown(what_is_no_connection_is_refused, peer_make, peer_free),
-		cmocka_unit_test_setup_teardown(an_answer_without_a_descriptor_is_a_violation, peer_make, peer_free),
-		cmocka_unit_test_setup_teardown(what_cannot_be_published_is_refused_before_anybody_is_asked, peer_make, peer_free),
-		cmocka_unit_test_setup_teardown(the_helper_is_asked_and_its_refusal_counts, peer_make, peer_free),
+		cmocka_unit_test_setup_teardown(where_nobody_listens_the_other_loopback_is_tried,
+	                                        peer_make, peer_free),
+		cmocka_unit_test_setup_teardown(what_is_no_connection_is_refused, peer_make,
+	                                        peer_free),
+		cmocka_unit_test_setup_teardown(an_answer_without_a_descriptor_is_a_violation,
+	                                        peer_make, peer_free),
+		cmocka_unit_test_setup_teardown(
+			what_cannot_be_published_is_refused_before_anybody_is_asked, peer_make,
+			peer_free),
+		cmocka_unit_test_setup_teardown(the_helper_is_asked_and_its_refusal_counts,
+	                                        peer_make, peer_free),
 		cmocka_unit_test(the_end_of_one_way_leaves_the_other),
 		cmocka_unit_test(who_does_not_read_is_not_read_for),
 		cmocka_unit_test(one_that_takes_no_more_is_heard_to_its_end),

@@ -114,14 +114,17 @@ static void the_environment_names_a_helper_and_an_option_wins_over_it(void **sta
 	assert_int_equal(setenv("YETT_HELPER", helper, 1), 0);
 	assert_int_equal(yett_helper_path(NULL, out, sizeof out, &error), 0);
 	assert_string_equal(out, helper);
-	assert_int_equal(yett_helper_path("/nonexistent", out, sizeof out, &error), YETT_E_NOT_FOUND);
+	assert_int_equal(yett_helper_path("/nonexistent", out, sizeof out, &error),
+	                 YETT_E_NOT_FOUND);
 	assert_int_equal(unsetenv("YETT_HELPER"), 0);
 }
 
 static void flags_that_are_not_known_are_refused(void **state)
 {
-	const struct yett_connect_options options = {
-		.size = sizeof options, .start = YETT_START_PERSONAL, .helper_path = helper, .flags = YETT_CONNECT_AGENT << 1};
+	const struct yett_connect_options options = {.size = sizeof options,
+	                                             .start = YETT_START_PERSONAL,
+	                                             .helper_path = helper,
+	                                             .flags = YETT_CONNECT_AGENT << 1};
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 
@@ -133,8 +136,10 @@ static void flags_that_are_not_known_are_refused(void **state)
 static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **state)
 {
 	const char *const more[] = {"--policy", "/a policy", NULL};
-	const struct yett_connect_options options = {
-		.size = sizeof options, .start = YETT_START_PERSONAL, .helper_path = helper, .helper_arguments = more};
+	const struct yett_connect_options options = {.size = sizeof options,
+	                                             .start = YETT_START_PERSONAL,
+	                                             .helper_path = helper,
+	                                             .helper_arguments = more};
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 	char text[4096];
@@ -152,13 +157,15 @@ static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **stat
 	assert_int_equal(strncmp(text, "--personal --quiet --fd 3 --policy /a policy\n", 45), 0);
 	assert_null(strstr(text, "YETT_SECRET"));
 	assert_null(strstr(text, "HOME=/elsewhere")); /* it is of the account */
-	/* 3 is the socket, and ls(1) has 4 or the directory it lists on one of its own: nothing else is there */
+	/* 3 is the socket, and ls(1) has 4 or the directory it lists on one of its own: nothing
+	 * else is there */
 	assert_null(strstr(text, "\n5\n"));
 }
 
 static void a_helper_without_the_bit_is_not_started_as_one_that_has_it(void **state)
 {
-	const struct yett_connect_options options = {.size = sizeof options, .start = YETT_START_SETUID, .helper_path = helper};
+	const struct yett_connect_options options = {
+		.size = sizeof options, .start = YETT_START_SETUID, .helper_path = helper};
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 
@@ -170,7 +177,9 @@ static void a_helper_without_the_bit_is_not_started_as_one_that_has_it(void **st
 
 static void both_ways_are_named_when_neither_is_there(void **state)
 {
-	struct yett_connect_options options = {.size = sizeof options, .start = YETT_START_SERVICE, .socket_path = "/nonexistent/socket"};
+	struct yett_connect_options options = {.size = sizeof options,
+	                                       .start = YETT_START_SERVICE,
+	                                       .socket_path = "/nonexistent/socket"};
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 

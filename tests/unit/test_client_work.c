@@ -85,7 +85,9 @@ static void names_are_found_among_many(void **state)
 	assert_int_equal(globs.count, 7);
 	assert_int_equal(globs.names_count, 3);
 	for (size_t i = 0; texts[i]; i++)
-		assert_true(work_globs_match(&globs, strcmp(texts[i], "a\\?") == 0 ? "x/a?" : texts[i][0] == '.' ? "a" : texts[i]));
+		assert_true(work_globs_match(&globs, strcmp(texts[i], "a\\?") == 0 ? "x/a?"
+		                                     : texts[i][0] == '.'          ? "a"
+		                                                                   : texts[i]));
 	assert_false(work_globs_match(&globs, "x/a"));
 	assert_false(work_globs_match(&globs, "n"));
 	(void)state;
@@ -93,7 +95,8 @@ static void names_are_found_among_many(void **state)
 
 static void what_leads_elsewhere_is_no_glob(void **state)
 {
-	static const char *const rows[] = {"", "/", "/etc", ".", "..", "a/..", "../a", "a/./b", "a//b", "a//", "./", "././a"};
+	static const char *const rows[] = {"",     "/",     "/etc", ".",   "..", "a/..",
+	                                   "../a", "a/./b", "a//b", "a//", "./", "././a"};
 	struct yett_error error;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -109,7 +112,8 @@ static void what_leads_elsewhere_is_no_glob(void **state)
 
 static void a_text_is_read_as_it_was_written(void **state)
 {
-	static const char *const rows[] = {"/plain", "/a b", "/ b%s%%", " ", "%", "/new\nline\t\x01\xff", "/\xc3\xa9"};
+	static const char *const rows[] = {
+		"/plain", "/a b", "/ b%s%%", " ", "%", "/new\nline\t\x01\xff", "/\xc3\xa9"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char *text = NULL;
@@ -143,9 +147,12 @@ static void a_text_that_we_do_not_write_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_glob_is_of_what_gitignore_says), cmocka_unit_test(many_stars_take_no_time_that_grows_without_bound),
-		cmocka_unit_test(names_are_found_among_many),       cmocka_unit_test(what_leads_elsewhere_is_no_glob),
-		cmocka_unit_test(a_text_is_read_as_it_was_written), cmocka_unit_test(a_text_that_we_do_not_write_is_refused),
+		cmocka_unit_test(a_glob_is_of_what_gitignore_says),
+		cmocka_unit_test(many_stars_take_no_time_that_grows_without_bound),
+		cmocka_unit_test(names_are_found_among_many),
+		cmocka_unit_test(what_leads_elsewhere_is_no_glob),
+		cmocka_unit_test(a_text_is_read_as_it_was_written),
+		cmocka_unit_test(a_text_that_we_do_not_write_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,11 +28,13 @@ static struct message_create *make_create(void)
 	create->shares_count = 3;
 	for (uint32_t i = 0; i < 3; i++) {
 		create->shares[i].fd = i;
-		assert_int_equal(message_add_text(&message, "/work/\xc3\xa9", &create->shares[i].target), 0);
+		assert_int_equal(
+			message_add_text(&message, "/work/\xc3\xa9", &create->shares[i].target), 0);
 	}
 	create->tmpfs_count = 2;
 	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(message_add_text(&message, "/scratch", &create->tmpfs[i].target), 0);
+		assert_int_equal(message_add_text(&message, "/scratch", &create->tmpfs[i].target),
+		                 0);
 	create->plan_only = true;
 	assert_int_equal(message_add_text(&message, "tests-1", &create->name), 0);
 	create->labels_count = 2;
@@ -235,8 +237,10 @@ static void the_longest_lists_of_a_message_decode(void **state)
 		assert_int_equal(message_add_text(&message, "NAME=value", &exec->env[i]), 0);
 	assert_int_equal(message_encode(&message, buffer, sizeof buffer, &length), 0);
 	assert_int_equal(message_decode(MESSAGE_EXEC, buffer, length, &decoded, NULL), 0);
-	assert_string_equal(message_text(&decoded, decoded.body.exec.argv[MESSAGE_ARGV_MAX - 1]), "argument");
-	assert_string_equal(message_text(&decoded, decoded.body.exec.env[MESSAGE_ENV_MAX - 1]), "NAME=value");
+	assert_string_equal(message_text(&decoded, decoded.body.exec.argv[MESSAGE_ARGV_MAX - 1]),
+	                    "argument");
+	assert_string_equal(message_text(&decoded, decoded.body.exec.env[MESSAGE_ENV_MAX - 1]),
+	                    "NAME=value");
 }
 
 static void texts_that_fill_the_arena_are_kept_whole(void **state)
@@ -270,10 +274,14 @@ static void decoding_with_given_memory_needs_enough_of_it(void **state)
 	size_t length;
 
 	(void)state;
-	assert_int_equal(message_decode_with(&scratch, MESSAGE_ENDED, ended, sizeof ended, &decoded, &error), 0);
+	assert_int_equal(
+		message_decode_with(&scratch, MESSAGE_ENDED, ended, sizeof ended, &decoded, &error),
+		0);
 	make_create();
 	assert_int_equal(message_encode(&message, buffer, sizeof buffer, &length), 0);
-	assert_int_equal(message_decode_with(&scratch, MESSAGE_CREATE, buffer, length, &decoded, &error), -EINVAL);
+	assert_int_equal(
+		message_decode_with(&scratch, MESSAGE_CREATE, buffer, length, &decoded, &error),
+		-EINVAL);
 }
 
 static void a_key_of_hostile_bytes_is_shown_as_question_marks(void **state)
@@ -282,7 +290,8 @@ static void a_key_of_hostile_bytes_is_shown_as_question_marks(void **state)
 	struct yett_error error = {0};
 
 	(void)state;
-	assert_int_equal(message_decode(MESSAGE_ENDED, body, sizeof body, &decoded, &error), YETT_E_PROTOCOL);
+	assert_int_equal(message_decode(MESSAGE_ENDED, body, sizeof body, &decoded, &error),
+	                 YETT_E_PROTOCOL);
 	assert_int_equal(error.reason, YETT_R_UNKNOWN_FIELD);
 	assert_string_equal(error.detail, "??[2J?");
 }
@@ -293,7 +302,8 @@ static void a_refusal_says_what_is_allowed(void **state)
 	struct yett_error error = {0};
 
 	(void)state;
-	assert_int_equal(message_decode(MESSAGE_ENDED, body, sizeof body - 1, &decoded, &error), YETT_E_PROTOCOL);
+	assert_int_equal(message_decode(MESSAGE_ENDED, body, sizeof body - 1, &decoded, &error),
+	                 YETT_E_PROTOCOL);
 	assert_string_equal(error.message, "a value is outside its range (0 to 7)");
 	assert_string_equal(error.detail, "reason");
 }
@@ -303,7 +313,8 @@ static void an_unknown_kind_is_refused(void **state)
 	struct yett_error error = {0};
 
 	(void)state;
-	assert_int_equal(message_decode(0, (const uint8_t *)"\x80", 1, &decoded, &error), YETT_E_PROTOCOL);
+	assert_int_equal(message_decode(0, (const uint8_t *)"\x80", 1, &decoded, &error),
+	                 YETT_E_PROTOCOL);
 	assert_int_equal(error.reason, YETT_R_KIND);
 	assert_int_equal(message_body_size(0), 0);
 	assert_int_equal(message_body_size(UINT32_MAX), 0);
@@ -317,7 +328,9 @@ static void a_body_larger_than_a_packet_is_refused(void **state)
 
 	(void)state;
 	assert_non_null(large);
-	assert_int_equal(message_decode(MESSAGE_CREATE, large, MESSAGE_PACKET_MAX + 1, &decoded, &error), YETT_E_PROTOCOL);
+	assert_int_equal(
+		message_decode(MESSAGE_CREATE, large, MESSAGE_PACKET_MAX + 1, &decoded, &error),
+		YETT_E_PROTOCOL);
 	assert_int_equal(error.reason, YETT_R_SIZE);
 }
 

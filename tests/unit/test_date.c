@@ -46,7 +46,8 @@ static void every_day_of_a_century_is_what_the_c_library_says(void **state)
 		struct tm broken;
 
 		assert_non_null(gmtime_r(&at, &broken));
-		assert_int_equal(strftime(wanted, sizeof wanted, "%Y-%m-%dT%H:%M:%SZ", &broken), 20);
+		assert_int_equal(strftime(wanted, sizeof wanted, "%Y-%m-%dT%H:%M:%SZ", &broken),
+		                 20);
 		assert_string_equal(date_format((uint64_t)at, text), wanted);
 		assert_int_equal(date_parse(text, &seconds), 0);
 		assert_int_equal(seconds, at);

@@ -1,7 +1,9 @@
 /*
- * The real yett-decoder (in $YETT_LIBEXEC), and decoders that lie: this program, executed by that name with a lie for its empty_dir.
+ * The real yett-decoder (in $YETT_LIBEXEC), and decoders that lie: this program, executed by that
+ * name with a lie for its empty_dir.
  *
- * Works as root and as an ordinary user; what only root can see or have is checked as root, and said if it is not.
+ * Works as root and as an ordinary user; what only root can see or have is checked as root, and
+ * said if it is not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +34,8 @@
 #define DECODER_ID 1879048193u
 
 static struct message message;
-static char liars[] = "/tmp/yett-test-liars-XXXXXX"; /* a folder in which yett-decoder is this program */
+static char liars[] =
+	"/tmp/yett-test-liars-XXXXXX"; /* a folder in which yett-decoder is this program */
 static char empty_dir[] = "/tmp/yett-test-decoder-XXXXXX";
 
 static uid_t expected_id(void)
@@ -60,9 +63,13 @@ static struct decoder start_real(void)
 	return decoder;
 }
 
-static int run(struct decoder *decoder, uint32_t kind, const void *bytes, size_t length, struct yett_error *error)
+static int run(struct decoder *decoder, uint32_t kind, const void *bytes, size_t length,
+               struct yett_error *error)
 {
-	struct decoder_task task = {.kind = kind, .bytes = bytes, .length = length, .timeout_ms = waiting_deadline_ms()};
+	struct decoder_task task = {.kind = kind,
+	                            .bytes = bytes,
+	                            .length = length,
+	                            .timeout_ms = waiting_deadline_ms()};
 
 	return decoder_run(decoder, &task, &message, error);
 }
@@ -81,7 +88,8 @@ static size_t make_body(uint8_t body[1024])
 	message.kind = MESSAGE_CREATE;
 	assert_int_equal(message_add_text(&message, "build", &message.body.create.profile), 0);
 	message.body.create.shares_count = 1;
-	assert_int_equal(message_add_text(&message, "/work", &message.body.create.shares[0].target), 0);
+	assert_int_equal(message_add_text(&message, "/work", &message.body.create.shares[0].target),
+	                 0);
 	assert_int_equal(message_encode(&message, body, 1024, &length), 0);
 	memset(&message, 0, sizeof message);
 	return length;
@@ -98,7 +106,8 @@ static void a_body_is_decoded_to_what_was_encoded(void **state)
 	for (unsigned i = 0; i < 100; i++) {
 		assert_int_equal(run(&decoder, MESSAGE_CREATE, body, length, &error), 0);
 		assert_int_equal(message_compare(&message, body, length), 0);
-		assert_string_equal(message_text(&message, message.body.create.shares[0].target), "/work");
+		assert_string_equal(message_text(&message, message.body.create.shares[0].target),
+		                    "/work");
 	}
 }
 
@@ -127,9 +136,11 @@ static void a_body_of_the_largest_size_is_answered(void **state)
 	(void)state;
 	assert_non_null(body);
 	memset(body, 0x91, DECODER_INPUT_MAX + 1);
-	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, DECODER_INPUT_MAX, &error), YETT_E_PROTOCOL);
+	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, DECODER_INPUT_MAX, &error),
+	                 YETT_E_PROTOCOL);
 	assert_int_equal(error.reason, YETT_R_DEPTH);
-	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, DECODER_INPUT_MAX + 1, &error), -EMSGSIZE);
+	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, DECODER_INPUT_MAX + 1, &error),
+	                 -EMSGSIZE);
 }
 
 /* Has the decoder print the plan, and compares with what the printer prints here. */
@@ -146,7 +157,8 @@ static void assert_printed(struct decoder *decoder, const struct plan *plan)
 	assert_non_null(told);
 	assert_int_equal(pread(memfd, told, length + 1, 0), length);
 	assert_memory_equal(told, expected, length);
-	assert_int_equal(fcntl(memfd, F_GET_SEALS), F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+	assert_int_equal(fcntl(memfd, F_GET_SEALS),
+	                 F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 }
 
 /* As many steps and texts as there can be, each text as long as it gets when it is printed. */
@@ -157,7 +169,8 @@ static void fill_plan(struct plan *plan)
 
 	memset(text, '\1', sizeof text - 1);
 	text[sizeof text - 1] = '\0';
-	while ((step = plan_add_step(plan, PLAN_TMPFS)) && plan_add_text(plan, text, &step->target) == 0)
+	while ((step = plan_add_step(plan, PLAN_TMPFS)) &&
+	       plan_add_text(plan, text, &step->target) == 0)
 		step->size_bytes = 1 << 20;
 	assert_null(step);
 	while (plan_add_text(plan, text, &plan->env[0]) == 0)
@@ -190,7 +203,8 @@ static void what_is_no_plan_ends_the_decoder(void **state)
 	_cleanup_(end) struct decoder decoder = start_real();
 	struct plan *plan = calloc(1, sizeof *plan);
 	struct decoder_question half = {DECODER_PRINT};
-	const struct iovec parts[] = {{&half, sizeof half}, {plan, offsetof(struct plan, arena) - 1}};
+	const struct iovec parts[] = {{&half, sizeof half},
+	                              {plan, offsetof(struct plan, arena) - 1}};
 	struct yett_error error = {0};
 	int memfd = -1;
 
@@ -198,7 +212,8 @@ static void what_is_no_plan_ends_the_decoder(void **state)
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	assert_int_equal(program_ask(&decoder.program, parts, ARRAY_SIZE(parts)), 0);
 	assert_true(kernel_wait_end(decoder.program.pid, waiting_deadline_ms()));
-	assert_int_equal(decoder_print(&decoder, plan, waiting_deadline_ms(), &memfd, &error), -EPIPE);
+	assert_int_equal(decoder_print(&decoder, plan, waiting_deadline_ms(), &memfd, &error),
+	                 -EPIPE);
 	assert_int_equal(memfd, -1);
 	free(plan);
 }
@@ -245,7 +260,8 @@ static void a_failed_stage_is_named(void **state)
 		print_message("not root: leaving the file system is not tried\n");
 		return;
 	}
-	assert_int_equal(decoder_start(getenv("YETT_LIBEXEC"), DECODER_ID, "/does/not/exist", &decoder), 0);
+	assert_int_equal(
+		decoder_start(getenv("YETT_LIBEXEC"), DECODER_ID, "/does/not/exist", &decoder), 0);
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), -EPIPE);
 	assert_string_equal(error.detail, "failed leaving the file system");
 	end(&decoder);
@@ -256,7 +272,8 @@ static void a_decoder_that_is_not_there_cannot_be_started(void **state)
 	struct decoder decoder;
 
 	(void)state;
-	assert_int_equal(decoder_start("/does/not/exist", DECODER_ID, empty_dir, &decoder), -ENOENT);
+	assert_int_equal(decoder_start("/does/not/exist", DECODER_ID, empty_dir, &decoder),
+	                 -ENOENT);
 	assert_int_equal(decoder.program.socket, -1);
 	end(&decoder);
 }
@@ -274,7 +291,8 @@ static void read_status(pid_t pid, const char *name, char value[128])
 	value[0] = '\0';
 	while (fgets(line, sizeof line, file))
 		if (strncmp(line, name, length) == 0 && line[length] == ':')
-			(void)snprintf(value, 128, "%s", line + length + 1 + strspn(line + length + 1, "\t "));
+			(void)snprintf(value, 128, "%s",
+			               line + length + 1 + strspn(line + length + 1, "\t "));
 	(void)fclose(file);
 	value[strcspn(value, "\n")] = '\0';
 }
@@ -297,10 +315,12 @@ static void a_ready_decoder_has_dropped_everything(void **state)
 
 	(void)state;
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
-	(void)snprintf(ids, sizeof ids, "%u\t%u\t%u\t%u", expected_id(), expected_id(), expected_id(), expected_id());
+	(void)snprintf(ids, sizeof ids, "%u\t%u\t%u\t%u", expected_id(), expected_id(),
+	               expected_id(), expected_id());
 	assert_status(decoder.program.pid, "Uid", ids);
 	assert_status(decoder.program.pid, "NoNewPrivs", "1");
-	read_status(getpid(), "Seccomp", before); /* strict mode cannot be entered from a filter: then it is one more */
+	read_status(getpid(), "Seccomp",
+	            before); /* strict mode cannot be entered from a filter: then it is one more */
 	assert_status(decoder.program.pid, "Seccomp", before[0] == '0' ? "1" : "2");
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
 		assert_status(decoder.program.pid, none[i], "0000000000000000");
@@ -313,7 +333,8 @@ static void a_ready_decoder_has_dropped_everything(void **state)
 	assert_status(decoder.program.pid, "Groups", "");
 }
 
-/* In a process that already has a filter, as in a container: 0 if the decoder is locked in by one of its own. */
+/* In a process that already has a filter, as in a container: 0 if the decoder is locked in by one
+ * of its own. */
 static int decode_below_a_filter(void)
 {
 	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -324,10 +345,12 @@ static int decode_below_a_filter(void)
 	uint8_t body[1024];
 	size_t length = make_body(body);
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
 		return 1;
 	decoder = start_real();
-	if (run(&decoder, MESSAGE_CREATE, body, length, &error) != 0 || message_compare(&message, body, length) != 0)
+	if (run(&decoder, MESSAGE_CREATE, body, length, &error) != 0 ||
+	    message_compare(&message, body, length) != 0)
 		return 2;
 	read_status(decoder.program.pid, "Seccomp", mode);
 	end(&decoder);
@@ -365,7 +388,8 @@ static void read_limit(pid_t pid, const char *name, char value[128])
 static void a_ready_decoder_can_reach_nothing(void **state)
 {
 	static const char *const zero[] = {"Max open files", "Max processes", "Max file size"};
-	int leaked = open("/dev/null", O_RDONLY); /* without close-on-exec, as a careless monitor would */
+	int leaked = open("/dev/null",
+	                  O_RDONLY); /* without close-on-exec, as a careless monitor would */
 	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 	char path[64], target[4096] = "";
@@ -378,7 +402,8 @@ static void a_ready_decoder_can_reach_nothing(void **state)
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	(void)close(leaked);
 	if (geteuid() != 0) {
-		print_message("not root: an undumpable process shows its descriptors, limits and root to root alone\n");
+		print_message(
+			"not root: an undumpable process shows its descriptors, limits and root to root alone\n");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(zero); i++) {
@@ -386,7 +411,8 @@ static void a_ready_decoder_can_reach_nothing(void **state)
 		assert_string_equal(target, "0");
 	}
 	read_limit(decoder.program.pid, "Max core file size", target);
-	assert_string_equal(target, "1"); /* 0 would not keep the host's core handler away. core(5) */
+	assert_string_equal(target,
+	                    "1"); /* 0 would not keep the host's core handler away. core(5) */
 	(void)snprintf(path, sizeof path, "/proc/%d/root", decoder.program.pid);
 	assert_true(readlink(path, target, sizeof target - 1) > 0);
 	assert_string_equal(target, empty_dir);
@@ -407,7 +433,8 @@ static void a_decoder_ends_with_its_monitor(void **state)
 
 	(void)state;
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
-	decoder.program.socket = fd_close(decoder.program.socket); /* all that it sees of the monitor's end */
+	decoder.program.socket =
+		fd_close(decoder.program.socket); /* all that it sees of the monitor's end */
 	assert_int_equal(waitid(P_PID, (id_t)decoder.program.pid, &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(info.si_code, CLD_EXITED);
 	assert_int_equal(info.si_status, 0);
@@ -422,32 +449,37 @@ static void a_task_that_is_not_its_own_ends_the_decoder(void **state)
 	(void)state;
 	assert_int_equal(run(&decoder, MESSAGE_EXEC, "\x80", 1, &error), -EPIPE);
 	assert_true(kernel_wait_end(decoder.program.pid, waiting_deadline_ms()));
-	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0); /* it was ready */
+	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error),
+	                 0); /* it was ready */
 	assert_int_equal(run_nothing(&decoder, &error), -EPIPE);
 }
 
 /* X(name, refused, arena_used, how many bytes follow) of an answer to a MESSAGE_CREATE. */
-#define LIES(X)                                                                                           \
-	X("refused", 7, 0, 0)                                                                             \
-	X("small-body", 0, 0, sizeof(struct message_create) - 1)                                          \
-	X("large-body", 0, 0, sizeof(struct message_create) + 1)                                          \
-	X("body-of-an-exec", 0, 0, sizeof(struct message_exec))                                           \
-	X("small-arena", 0, 1, sizeof(struct message_create))                                             \
-	X("large-arena", 0, MESSAGE_ARENA_MAX + 1, sizeof(struct message_create) + MESSAGE_ARENA_MAX + 1) \
-	X("largest-arena", 0, UINT32_MAX, sizeof(struct message_create))                                  \
-	X("arena-before-the-body", 0, (uint32_t) - sizeof(struct message_create), 0)                      \
-	X("error-with-more", 1, 0, 1)                                                                     \
-	X("error-code", 1, 0, 0)                                                                          \
-	X("error-reason", 1, 0, 0)                                                                        \
-	X("error-text", 1, 0, 0)                                                                          \
-	X("too-many-shares", 0, 0, sizeof(struct message_create))                                         \
-	X("half-a-head", 0, 0, 0)                                                                         \
-	X("unasked", 0, 0, 0)                                                                             \
+#define LIES(X)                                                                      \
+	X("refused", 7, 0, 0)                                                        \
+	X("small-body", 0, 0, sizeof(struct message_create) - 1)                     \
+	X("large-body", 0, 0, sizeof(struct message_create) + 1)                     \
+	X("body-of-an-exec", 0, 0, sizeof(struct message_exec))                      \
+	X("small-arena", 0, 1, sizeof(struct message_create))                        \
+	X("large-arena", 0, MESSAGE_ARENA_MAX + 1,                                   \
+	  sizeof(struct message_create) + MESSAGE_ARENA_MAX + 1)                     \
+	X("largest-arena", 0, UINT32_MAX, sizeof(struct message_create))             \
+	X("arena-before-the-body", 0, (uint32_t) - sizeof(struct message_create), 0) \
+	X("error-with-more", 1, 0, 1)                                                \
+	X("error-code", 1, 0, 0)                                                     \
+	X("error-reason", 1, 0, 0)                                                   \
+	X("error-text", 1, 0, 0)                                                     \
+	X("too-many-shares", 0, 0, sizeof(struct message_create))                    \
+	X("half-a-head", 0, 0, 0)                                                    \
+	X("unasked", 0, 0, 0)                                                        \
 	X("ready", 7, 0, 0)
 
 static void send_parts(const struct iovec *parts, size_t count)
 {
-	if (sendmsg(STDIN_FILENO, &(struct msghdr){.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count}, MSG_NOSIGNAL) < 0)
+	if (sendmsg(STDIN_FILENO,
+	            &(struct msghdr){.msg_iov = (struct iovec *)(uintptr_t)parts,
+	                             .msg_iovlen = count},
+	            MSG_NOSIGNAL) < 0)
 		_exit(1);
 }
 
@@ -480,7 +512,8 @@ static void write_lie(const char *lie)
 	send_parts(parts, ARRAY_SIZE(parts));
 }
 
-/* X(name, is_last, how many bytes) of the one answer to a plan that is to be printed, or of all without end. */
+/* X(name, is_last, how many bytes) of the one answer to a plan that is to be printed, or of all
+ * without end. */
 #define PRINTED_LIES(X)                                           \
 	X("print-last", 2, sizeof(uint32_t))                      \
 	X("print-large-part", 0, sizeof(struct decoder_part) + 1) \
@@ -536,12 +569,14 @@ static int run_lie(const char *which, struct yett_error *error)
 	assert_int_equal(decoder_start(liars, DECODER_ID, which, &decoder), 0);
 	r = decoder_wait_ready(&decoder, waiting_deadline_ms(), error);
 	if (r == 0 && strcmp(which, "unasked") == 0)
-		(void)poll(&(struct pollfd){.fd = decoder.program.socket, .events = POLLIN}, 1, waiting_deadline_ms());
+		(void)poll(&(struct pollfd){.fd = decoder.program.socket, .events = POLLIN}, 1,
+		           waiting_deadline_ms());
 	memset(&message, 0x5a, sizeof message);
 	memset(canary, 0x5a, sizeof canary);
 	if (r == 0)
 		r = run_nothing(&decoder, error);
-	assert_memory_equal((uint8_t *)&message.body + sizeof(struct message_create), canary, sizeof canary);
+	assert_memory_equal((uint8_t *)&message.body + sizeof(struct message_create), canary,
+	                    sizeof canary);
 	return r;
 }
 
@@ -572,10 +607,12 @@ static void what_is_printed_is_held_to_its_bounds(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		_cleanup_(end) struct decoder decoder;
 		struct yett_error error;
-		int expected = strcmp(lies[i], "print-without-end") == 0 ? -EFBIG : -EPROTO, memfd = -1;
+		int expected = strcmp(lies[i], "print-without-end") == 0 ? -EFBIG : -EPROTO,
+		    memfd = -1;
 
 		assert_int_equal(decoder_start(liars, DECODER_ID, lies[i], &decoder), 0);
-		if (decoder_print(&decoder, plan, waiting_deadline_ms(), &memfd, &error) != expected ||
+		if (decoder_print(&decoder, plan, waiting_deadline_ms(), &memfd, &error) !=
+		            expected ||
 		    error.code != YETT_E_HELPER_UNAVAILABLE || memfd != -1)
 			fail_msg("the lie '%s' passed", lies[i]);
 	}

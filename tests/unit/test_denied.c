@@ -1,4 +1,5 @@
-/* The supervisor's answers to forbidden system calls, and what it tells of them. setup/ and the followers are played here. */
+/* The supervisor's answers to forbidden system calls, and what it tells of them. setup/ and the
+ * followers are played here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,25 +30,32 @@
 static struct message_happened told[64];
 static uint32_t lost[64];
 static size_t told_count, asked; /* asked: for the process of a thread */
-static uint64_t slow_ms;         /* not 0: the clock goes a millisecond forward with each look at it, and callers are waited for */
+static uint64_t slow_ms; /* not 0: the clock goes a millisecond forward with each look at it, and
+                            callers are waited for */
 
 int clock_gettime(clockid_t clock, struct timespec *ret_now)
 {
 	if (slow_ms == 0)
 		return (int)syscall(SYS_clock_gettime, clock, ret_now);
-	*ret_now = (struct timespec){.tv_sec = (time_t)(++slow_ms / 1000), .tv_nsec = (long)(slow_ms % 1000) * 1000000};
+	*ret_now = (struct timespec){.tv_sec = (time_t)(++slow_ms / 1000),
+	                             .tv_nsec = (long)(slow_ms % 1000) * 1000000};
 	return 0;
 }
 
 int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-	const struct timespec second = {.tv_sec = 1}, given = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+	const struct timespec second = {.tv_sec = 1},
+			      given = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
 
-	return (int)syscall(SYS_ppoll, fds, count, slow_ms ? &second : timeout_ms < 0 ? NULL : &given, NULL, 0);
+	return (int)syscall(SYS_ppoll, fds, count,
+	                    slow_ms          ? &second
+	                    : timeout_ms < 0 ? NULL
+	                                     : &given,
+	                    NULL, 0);
 }
 
-void events_tell(struct events *events, struct message_happened event, const struct iovec *network, enum sandbox_state state,
-                 uint32_t lost_before)
+void events_tell(struct events *events, struct message_happened event, const struct iovec *network,
+                 enum sandbox_state state, uint32_t lost_before)
 {
 	assert_non_null(events);
 	assert_null(network);
@@ -78,13 +86,15 @@ static void forbid(int socket)
 	int listener;
 
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+	                        SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 	if (frame_send(socket, "", 1, &listener, 1, 0) < 0)
 		_exit(255);
 	(void)close(listener);
 }
 
-/* Makes `count` calls from FIRST on, or again and again the first; the exit status says how many failed with EPERM. */
+/* Makes `count` calls from FIRST on, or again and again the first; the exit status says how many
+ * failed with EPERM. */
 static _Noreturn void call(int socket, int count, bool is_one)
 {
 	int refused = 0;
@@ -102,7 +112,8 @@ static _Noreturn void call_for_ever(int socket, unsigned *refused)
 	forbid(socket);
 	for (int i = 0; i < 4; i++)
 		(void)fork();
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* each with its parent, if the test is killed */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0,
+	            0); /* each with its parent, if the test is killed */
 	for (;;)
 		if (syscall(FIRST) == -1)
 			(void)__atomic_add_fetch(refused, 1, __ATOMIC_SEQ_CST);
@@ -121,7 +132,8 @@ static int receive_listener(int socket)
 	return frame.fds[0];
 }
 
-/* Starts a process that calls, and answers until it has ended; the number of its calls that were refused. */
+/* Starts a process that calls, and answers until it has ended; the number of its calls that were
+ * refused. */
 static int answer(int count, bool is_one, bool is_followed)
 {
 	int pair[2], pidfd, status;
@@ -137,10 +149,13 @@ static int answer(int count, bool is_one, bool is_followed)
 	told_count = asked = 0;
 	events.are_followed = is_followed;
 	denied = (struct denied){.listener = receive_listener(pair[0])};
-	for (struct pollfd wait[2] = {{.events = POLLIN}, {.fd = pidfd, .events = POLLIN}}; !wait[1].revents;) {
+	for (struct pollfd wait[2] = {{.events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+	     !wait[1].revents;) {
 		wait[0].fd = denied_fd(&denied);
-		/* Without a descriptor it has answered enough for a moment, and must be asked again. */
-		if (poll(wait, 2, wait[0].fd >= 0 ? waiting_deadline_ms() : 1) == 0 && wait[0].fd >= 0)
+		/* Without a descriptor it has answered enough for a moment, and must be asked
+		 * again. */
+		if (poll(wait, 2, wait[0].fd >= 0 ? waiting_deadline_ms() : 1) == 0 &&
+		    wait[0].fd >= 0)
 			fail_msg("neither a call nor the end of the caller");
 		if (wait[0].revents & POLLIN)
 			denied_answer(&denied, &events, SANDBOX_RUNNING);
@@ -213,10 +228,12 @@ static void what_was_not_made_again_within_a_second_is_told_at_once_again(void *
 	denied_end(&denied, &events, SANDBOX_RUNNING);
 }
 
-/* On a slow machine, where time goes on while they are answered: whoever answers has something else to do, too. */
+/* On a slow machine, where time goes on while they are answered: whoever answers has something else
+ * to do, too. */
 static void callers_without_end_do_not_keep_it_busy(void **state)
 {
-	unsigned *refused = mmap(NULL, sizeof *refused, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned *refused = mmap(NULL, sizeof *refused, PROT_READ | PROT_WRITE,
+	                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct pollfd wait;
 	int pair[2];
 	pid_t pid;

@@ -1,4 +1,5 @@
-/* The dialer's parts as far as they need no host: what the front may say, what is merged of what is told, names in flight, its filter. */
+/* The dialer's parts as far as they need no host: what the front may say, what is merged of what is
+ * told, names in flight, its filter. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -285,7 +286,9 @@ static void a_failure_is_forgotten_sooner(void **state)
 	int i = begin(&resolvers->lookup, "a", 0);
 
 	(void)state;
-	answer(resolvers->ends[0], (struct resolver_answer){.id = expect_question(resolvers->ends[0], "a"), .error = ENOENT});
+	answer(resolvers->ends[0],
+	       (struct resolver_answer){.id = expect_question(resolvers->ends[0], "a"),
+	                                .error = ENOENT});
 	lookup_receive(&resolvers->lookup, 0);
 	assert_int_equal(resolvers->lookup.names[i].state, LOOKUP_KNOWN);
 	assert_true(begin(&resolvers->lookup, "a", LOOKUP_FAILED_MS) >= 0);
@@ -302,7 +305,9 @@ static void only_so_many_are_kept_and_the_oldest_goes_first(void **state)
 		const char name[] = {(char)('a' + i / 26), (char)('a' + i % 26), 0};
 
 		(void)!begin(&resolvers->lookup, name, i);
-		answer(resolvers->ends[0], (struct resolver_answer){.id = expect_question(resolvers->ends[0], name), .count = 1});
+		answer(resolvers->ends[0],
+		       (struct resolver_answer){.id = expect_question(resolvers->ends[0], name),
+		                                .count = 1});
 		lookup_receive(&resolvers->lookup, i);
 	}
 	assert_int_equal(resolvers->lookup.names_end, LOOKUP_CACHED_MAX);
@@ -319,7 +324,8 @@ static void names_in_flight_are_bounded(void **state)
 	unsigned count = 0;
 
 	(void)state;
-	for (char name[] = {'a', 'a', 0}; count <= LOOKUP_NAMES_MAX && begin(&resolvers->lookup, name, 0) >= 0; count++) {
+	for (char name[] = {'a', 'a', 0};
+	     count <= LOOKUP_NAMES_MAX && begin(&resolvers->lookup, name, 0) >= 0; count++) {
 		name[1] = name[1] == 'z' ? 'a' : (char)(name[1] + 1);
 		name[0] = name[1] == 'a' ? (char)(name[0] + 1) : name[0];
 	}
@@ -347,11 +353,14 @@ static void expect_given_up(struct resolver_answer lie, size_t size)
 static void a_resolver_that_lies_is_given_up(void **state)
 {
 	(void)state;
-	expect_given_up((struct resolver_answer){.id = 1, .count = 1}, sizeof(struct resolver_answer));
+	expect_given_up((struct resolver_answer){.id = 1, .count = 1},
+	                sizeof(struct resolver_answer));
 	expect_given_up((struct resolver_answer){.count = 17}, sizeof(struct resolver_answer));
-	expect_given_up((struct resolver_answer){.count = UINT32_MAX}, sizeof(struct resolver_answer));
+	expect_given_up((struct resolver_answer){.count = UINT32_MAX},
+	                sizeof(struct resolver_answer));
 	expect_given_up((struct resolver_answer){.count = 0}, sizeof(struct resolver_answer));
-	expect_given_up((struct resolver_answer){.count = 1, .error = ENOENT}, sizeof(struct resolver_answer));
+	expect_given_up((struct resolver_answer){.count = 1, .error = ENOENT},
+	                sizeof(struct resolver_answer));
 	expect_given_up((struct resolver_answer){.error = -1}, sizeof(struct resolver_answer));
 	expect_given_up((struct resolver_answer){.count = 1}, sizeof(struct resolver_answer) - 1);
 	expect_given_up((struct resolver_answer){.count = 1}, 1);
@@ -383,8 +392,10 @@ static bool enter_checks(void)
 
 	filter_head(program, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
 	memcpy(program + FILTER_HEAD, dial_checks, sizeof dial_checks);
-	program[FILTER_HEAD + DIAL_CHECKS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
+	program[FILTER_HEAD + DIAL_CHECKS] =
+		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
 }
 
 static int make_socket_below_the_filter(int family, int type, int protocol)
@@ -404,13 +415,18 @@ static void below_the_filter_there_are_sockets_of_tcp_only(void **state)
 	const int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
 
 	(void)state;
-	assert_int_equal(make_socket_below_the_filter(AF_INET, SOCK_STREAM | flags, IPPROTO_TCP), 0);
+	assert_int_equal(make_socket_below_the_filter(AF_INET, SOCK_STREAM | flags, IPPROTO_TCP),
+	                 0);
 	assert_int_equal(make_socket_below_the_filter(AF_UNIX, SOCK_STREAM | flags, 0), -SIGSYS);
-	assert_int_equal(make_socket_below_the_filter(AF_UNIX, SOCK_STREAM | flags, IPPROTO_TCP), -SIGSYS);
-	assert_int_equal(make_socket_below_the_filter(AF_INET, SOCK_DGRAM | flags, IPPROTO_UDP), -SIGSYS);
-	assert_int_equal(make_socket_below_the_filter(AF_INET, SOCK_STREAM | flags, 262), -SIGSYS); /* IPPROTO_MPTCP */
+	assert_int_equal(make_socket_below_the_filter(AF_UNIX, SOCK_STREAM | flags, IPPROTO_TCP),
+	                 -SIGSYS);
+	assert_int_equal(make_socket_below_the_filter(AF_INET, SOCK_DGRAM | flags, IPPROTO_UDP),
+	                 -SIGSYS);
+	assert_int_equal(make_socket_below_the_filter(AF_INET, SOCK_STREAM | flags, 262),
+	                 -SIGSYS); /* IPPROTO_MPTCP */
 	assert_int_equal(make_socket_below_the_filter(AF_NETLINK, SOCK_RAW | flags, 0), -SIGSYS);
-	assert_int_equal(make_socket_below_the_filter(AF_INET6, SOCK_RAW | flags, IPPROTO_TCP), -SIGSYS);
+	assert_int_equal(make_socket_below_the_filter(AF_INET6, SOCK_RAW | flags, IPPROTO_TCP),
+	                 -SIGSYS);
 }
 
 static void the_kernel_says_what_is_this_host(void **state)
@@ -447,7 +463,10 @@ static void a_bare_address_or_name_is_decided_by_the_rules(void **state)
 		uint8_t bytes[4096];
 	} memory = {.rules = {.mode = EGRESS_LIMITED, .connections_max = 1}};
 	struct net_list *list = (struct net_list *)memory.rules.list;
-	struct net_rule rule = {.kind = NET_RULE_NAME, .port_first = 443, .port_last = 443, .name = "a.example.org"};
+	struct net_rule rule = {.kind = NET_RULE_NAME,
+	                        .port_first = 443,
+	                        .port_last = 443,
+	                        .name = "a.example.org"};
 	struct ruleset rules;
 
 	(void)state;
@@ -455,14 +474,18 @@ static void a_bare_address_or_name_is_decided_by_the_rules(void **state)
 	assert_int_equal(net_list_add(list, 1024, NET_LIST_ALLOW, &rule, 7), 0);
 	memory.rules.list_size = list->size;
 	rules = load(&memory.rules);
-	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 443).verdict, NET_VERDICT_ALLOWED);
+	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 443).verdict,
+	                 NET_VERDICT_ALLOWED);
 	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 443).origin, 7);
-	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 80).verdict, NET_VERDICT_NO_RULE);
-	assert_int_equal(dialer_rules_name(&rules, "b.example.org", 443).verdict, NET_VERDICT_NO_RULE);
+	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 80).verdict,
+	                 NET_VERDICT_NO_RULE);
+	assert_int_equal(dialer_rules_name(&rules, "b.example.org", 443).verdict,
+	                 NET_VERDICT_NO_RULE);
 	ruleset_unmap(&rules);
 	memory.rules.mode = EGRESS_OPEN;
 	rules = load(&memory.rules);
-	assert_int_equal(dialer_rules_name(&rules, "b.example.org", 443).verdict, NET_VERDICT_ALLOWED);
+	assert_int_equal(dialer_rules_name(&rules, "b.example.org", 443).verdict,
+	                 NET_VERDICT_ALLOWED);
 	ruleset_unmap(&rules);
 }
 

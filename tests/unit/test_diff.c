@@ -34,14 +34,16 @@ static void each_pair_of_kinds_comes_to_one_decision(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_int_equal(decide(cases[i].source, cases[i].upper, cases[i].is_whiteout), cases[i].todo);
+		assert_int_equal(decide(cases[i].source, cases[i].upper, cases[i].is_whiteout),
+		                 cases[i].todo);
 }
 
 static void only_the_device_0_0_is_a_whiteout(void **state)
 {
 	(void)state;
 	assert_true(decide_is_whiteout(&(struct stat){.st_mode = S_IFCHR | 0600}));
-	assert_false(decide_is_whiteout(&(struct stat){.st_mode = S_IFCHR, .st_rdev = makedev(1, 5)}));
+	assert_false(
+		decide_is_whiteout(&(struct stat){.st_mode = S_IFCHR, .st_rdev = makedev(1, 5)}));
 	assert_false(decide_is_whiteout(&(struct stat){.st_mode = S_IFBLK}));
 	assert_false(decide_is_whiteout(&(struct stat){.st_mode = S_IFREG}));
 }

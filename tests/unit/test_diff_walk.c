@@ -1,4 +1,5 @@
-/* What yett-diff finds in real directories: several layers with whiteouts and marks, over a source; and what of it was renamed. */
+/* What yett-diff finds in real directories: several layers with whiteouts and marks, over a source;
+ * and what of it was renamed. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -14,8 +15,9 @@
 #include "programs/diff/diff.h"
 
 /*
- * PATH below the directory of the test: "d" a directory, "o" an opaque one, "x" one where whiteouts may be files, "w" a whiteout, "e" one
- * that is a file, "l" a link; else a file with what is behind "=".
+ * PATH below the directory of the test: "d" a directory, "o" an opaque one, "x" one where whiteouts
+ * may be files, "w" a whiteout, "e" one that is a file, "l" a link; else a file with what is behind
+ * "=".
  */
 struct item {
 	const char *path, *what;
@@ -87,7 +89,8 @@ static void open_all(struct diff *diff)
 {
 	*diff = (struct diff){.source = open_one("source"), .hidden = open_one("hidden")};
 	for (int i = 2; i >= 0; i--)
-		if ((diff->layers[diff->layer_count] = open_one((const char[]){(char)('0' + i), '\0'})) >= 0)
+		if ((diff->layers[diff->layer_count] =
+		             open_one((const char[]){(char)('0' + i), '\0'})) >= 0)
 			diff->layer_count++;
 }
 
@@ -100,7 +103,8 @@ static void close_all(struct diff *diff)
 	free(diff->changes);
 }
 
-/* Layers are "2" to "0", those that are there; each change is "A", "D", "M" or "R" with its path and, but for "D", its layer. */
+/* Layers are "2" to "0", those that are there; each change is "A", "D", "M" or "R" with its path
+ * and, but for "D", its layer. */
 static void put_changes(struct diff *diff, char *text, size_t size)
 {
 	FILE *to = fmemopen(text, size, "w");
@@ -111,9 +115,14 @@ static void put_changes(struct diff *diff, char *text, size_t size)
 		if (change->from)
 			(void)fprintf(to, "R %u %s => ", change->similarity, change->from);
 		else
-			(void)fprintf(to, "%c ", !change->old.mode ? 'A' : change->new.mode ? 'M' : 'D');
+			(void)fprintf(to, "%c ",
+			              !change->old.mode  ? 'A'
+			              : change->new.mode ? 'M'
+			                                 : 'D');
 		(void)fputs(change->path, to);
-		(void)(change->new.mode ? fprintf(to, " %zu\n", diff->layer_count - 1 - change->layer) : fputc('\n', to));
+		(void)(change->new.mode
+		               ? fprintf(to, " %zu\n", diff->layer_count - 1 - change->layer)
+		               : fputc('\n', to));
 		free(change->from);
 		free(change->path);
 	}
@@ -146,12 +155,29 @@ static void assert_changes(const struct item *items, const char *expected)
 
 static void the_topmost_layer_that_has_a_name_wins(void **state)
 {
-	static const struct item items[] = {
-		{"source", "d"}, {"source/both", "=1"}, {"source/same", "=1"}, {"source/back", "=1"}, {"source/gone", "=1"},
-		{"0", "d"},      {"0/both", "=22"},     {"0/same", "=2"},      {"0/back", "=2"},      {"0/low", "=2"},
-		{"1", "d"},      {"1/both", "=33"},     {"1/same", "=1"},      {"1/back", "w"},       {"1/middle", "=3"},
-		{"2", "d"},      {"2/both", "=44"},     {"2/back", "=1"},      {"2/gone", "w"},       {"2/top", "=4"},
-		{"2/low", "w"},  {"2/middle", "w"},     {NULL, NULL}};
+	static const struct item items[] = {{"source", "d"},
+	                                    {"source/both", "=1"},
+	                                    {"source/same", "=1"},
+	                                    {"source/back", "=1"},
+	                                    {"source/gone", "=1"},
+	                                    {"0", "d"},
+	                                    {"0/both", "=22"},
+	                                    {"0/same", "=2"},
+	                                    {"0/back", "=2"},
+	                                    {"0/low", "=2"},
+	                                    {"1", "d"},
+	                                    {"1/both", "=33"},
+	                                    {"1/same", "=1"},
+	                                    {"1/back", "w"},
+	                                    {"1/middle", "=3"},
+	                                    {"2", "d"},
+	                                    {"2/both", "=44"},
+	                                    {"2/back", "=1"},
+	                                    {"2/gone", "w"},
+	                                    {"2/top", "=4"},
+	                                    {"2/low", "w"},
+	                                    {"2/middle", "w"},
+	                                    {NULL, NULL}};
 
 	(void)state;
 	assert_changes(items, "M both 2\nD gone\nA top 2\n");
@@ -160,9 +186,11 @@ static void the_topmost_layer_that_has_a_name_wins(void **state)
 static void a_whiteout_hides_what_is_below_until_something_is_made_anew(void **state)
 {
 	static const struct item items[] = {
-		{"source", "d"},    {"source/dir", "d"}, {"source/dir/old", "=1"}, {"source/a", "=1"}, {"0", "d"},     {"0/dir", "d"},
-		{"0/dir/low", "="}, {"0/new", "d"},      {"0/new/x", "="},         {"1", "d"},         {"1/dir", "w"}, {"1/new", "w"},
-		{"1/a", "w"},       {"2", "d"},          {"2/dir", "o"},           {"2/dir/new", "="}, {"2/a", "="},   {NULL, NULL}};
+		{"source", "d"},  {"source/dir", "d"}, {"source/dir/old", "=1"}, {"source/a", "=1"},
+		{"0", "d"},       {"0/dir", "d"},      {"0/dir/low", "="},       {"0/new", "d"},
+		{"0/new/x", "="}, {"1", "d"},          {"1/dir", "w"},           {"1/new", "w"},
+		{"1/a", "w"},     {"2", "d"},          {"2/dir", "o"},           {"2/dir/new", "="},
+		{"2/a", "="},     {NULL, NULL}};
 
 	(void)state;
 	assert_changes(items, "M a 2\nA dir/new 2\nD dir/old\n");
@@ -170,11 +198,12 @@ static void a_whiteout_hides_what_is_below_until_something_is_made_anew(void **s
 
 static void an_opaque_directory_hides_that_of_all_layers_below_and_of_the_source(void **state)
 {
-	static const struct item items[] = {{"source", "d"},          {"source/dir", "d"},        {"source/dir/old", "=1"},
-	                                    {"source/dir/deep", "d"}, {"source/dir/deep/x", "="}, {"0", "d"},
-	                                    {"0/dir", "d"},           {"0/dir/low", "="},         {"1", "d"},
-	                                    {"1/dir", "o"},           {"1/dir/mid", "="},         {"2", "d"},
-	                                    {"2/dir", "d"},           {"2/dir/top", "="},         {NULL, NULL}};
+	static const struct item items[] = {
+		{"source", "d"},          {"source/dir", "d"},        {"source/dir/old", "=1"},
+		{"source/dir/deep", "d"}, {"source/dir/deep/x", "="}, {"0", "d"},
+		{"0/dir", "d"},           {"0/dir/low", "="},         {"1", "d"},
+		{"1/dir", "o"},           {"1/dir/mid", "="},         {"2", "d"},
+		{"2/dir", "d"},           {"2/dir/top", "="},         {NULL, NULL}};
 
 	(void)state;
 	assert_changes(items, "D dir/deep\nD dir/deep/x\nA dir/mid 1\nD dir/old\nA dir/top 2\n");
@@ -182,11 +211,12 @@ static void an_opaque_directory_hides_that_of_all_layers_below_and_of_the_source
 
 static void what_is_no_directory_hides_those_below_it(void **state)
 {
-	static const struct item items[] = {{"source", "d"},      {"source/dir", "d"},      {"source/dir/old", "="},
-	                                    {"source/link", "d"}, {"source/link/old", "="}, {"0", "d"},
-	                                    {"0/dir", "="},       {"0/link", "l"},          {"1", "d"},
-	                                    {"1/dir", "d"},       {"1/dir/new", "="},       {"1/link", "d"},
-	                                    {NULL, NULL}};
+	static const struct item items[] = {
+		{"source", "d"},      {"source/dir", "d"},      {"source/dir/old", "="},
+		{"source/link", "d"}, {"source/link/old", "="}, {"0", "d"},
+		{"0/dir", "="},       {"0/link", "l"},          {"1", "d"},
+		{"1/dir", "d"},       {"1/dir/new", "="},       {"1/link", "d"},
+		{NULL, NULL}};
 
 	(void)state;
 	assert_changes(items, "A dir/new 1\nD dir/old\nD link/old\n");
@@ -194,7 +224,8 @@ static void what_is_no_directory_hides_those_below_it(void **state)
 
 static void an_opaque_mark_of_the_top_hides_nothing(void **state)
 {
-	static const struct item items[] = {{"source", "d"}, {"source/old", "="}, {"0", "d"}, {"0/low", "="}, {"1", "o"}, {NULL, NULL}};
+	static const struct item items[] = {{"source", "d"}, {"source/old", "="}, {"0", "d"},
+	                                    {"0/low", "="},  {"1", "o"},          {NULL, NULL}};
 
 	(void)state;
 	assert_changes(items, "A low 0\n");
@@ -202,10 +233,11 @@ static void an_opaque_mark_of_the_top_hides_nothing(void **state)
 
 static void whiteouts_that_are_files_count_where_their_directory_says_so(void **state)
 {
-	static const struct item items[] = {{"source", "d"},      {"source/a", "d"}, {"source/a/f", "=1"}, {"source/b", "d"},
-	                                    {"source/b/f", "=1"}, {"0", "d"},        {"0/a", "x"},         {"0/a/f", "e"},
-	                                    {"0/b", "d"},         {"0/b/f", "e"},    {"1", "d"},           {"1/a", "d"},
-	                                    {NULL, NULL}};
+	static const struct item items[] = {
+		{"source", "d"},      {"source/a", "d"}, {"source/a/f", "=1"}, {"source/b", "d"},
+		{"source/b/f", "=1"}, {"0", "d"},        {"0/a", "x"},         {"0/a/f", "e"},
+		{"0/b", "d"},         {"0/b/f", "e"},    {"1", "d"},           {"1/a", "d"},
+		{NULL, NULL}};
 
 	(void)state;
 	assert_changes(items, "D a/f\nM b/f 0\n");
@@ -284,14 +316,22 @@ static void of_several_that_are_the_same_those_with_one_name_belong_together(voi
 	                                    {NULL, NULL}};
 
 	(void)state;
-	assert_found(items, true, "A new 0\nR 100 old/b => new/b 0\nR 100 old/c => new/c 0\nR 100 old/a => new/z 0\nA new/zz 0\nD old\n");
+	assert_found(
+		items, true,
+		"A new 0\nR 100 old/b => new/b 0\nR 100 old/c => new/c 0\nR 100 old/a => new/z 0\nA new/zz 0\nD old\n");
 }
 
 static void of_several_that_are_similar_the_best_belong_together(void **state)
 {
-	static const struct item items[] = {
-		{"source", "d"}, {"source/a", "=" TEN "a\n"},    {"source/b", "=" TEN "b\nb2\n"}, {"0", "d"},  {"0/a", "w"},
-		{"0/b", "w"},    {"0/x", "=" TEN "b\nb2\nb3\n"}, {"0/y", "=" TEN "aa\n"},         {NULL, NULL}};
+	static const struct item items[] = {{"source", "d"},
+	                                    {"source/a", "=" TEN "a\n"},
+	                                    {"source/b", "=" TEN "b\nb2\n"},
+	                                    {"0", "d"},
+	                                    {"0/a", "w"},
+	                                    {"0/b", "w"},
+	                                    {"0/x", "=" TEN "b\nb2\nb3\n"},
+	                                    {"0/y", "=" TEN "aa\n"},
+	                                    {NULL, NULL}};
 
 	(void)state;
 	assert_found(items, true, "R 96 b => x 0\nR 90 a => y 0\n");
@@ -299,8 +339,10 @@ static void of_several_that_are_similar_the_best_belong_together(void **state)
 
 static void a_name_may_be_taken_by_something_else(void **state)
 {
-	static const struct item items[] = {{"source", "d"},  {"source/a", "=same"}, {"source/l", "l"}, {"0", "d"},  {"0/a", "l"},
-	                                    {"0/x", "=same"}, {"0/l", "d"},          {"0/l/in", "l"},   {NULL, NULL}};
+	static const struct item items[] = {
+		{"source", "d"}, {"source/a", "=same"}, {"source/l", "l"},
+		{"0", "d"},      {"0/a", "l"},          {"0/x", "=same"},
+		{"0/l", "d"},    {"0/l/in", "l"},       {NULL, NULL}};
 
 	(void)state;
 	assert_found(items, true, "R 100 l => a 0\nA l 0\nA l/in 0\nR 100 a => x 0\n");
@@ -308,12 +350,17 @@ static void a_name_may_be_taken_by_something_else(void **state)
 
 static void what_is_opened_lies_below_its_directory(void **state)
 {
-	static const struct item items[] = {
-		{"source", "d"}, {"source/dir", "d"}, {"source/dir/file", "=x"}, {"source/l", "l"}, {"file", "=x"}};
+	static const struct item items[] = {{"source", "d"},
+	                                    {"source/dir", "d"},
+	                                    {"source/dir/file", "=x"},
+	                                    {"source/l", "l"},
+	                                    {"file", "=x"}};
 	static const struct {
 		const char *path;
 		int result; /* 0: it is opened */
-	} cases[] = {{"dir/file", 0},        {"", 0}, {"l", -ELOOP}, {"l/passwd", -ELOOP}, {"../file", -EXDEV}, {"dir/../../file", -EXDEV},
+	} cases[] = {{"dir/file", 0},        {"", 0},
+	             {"l", -ELOOP},          {"l/passwd", -ELOOP},
+	             {"../file", -EXDEV},    {"dir/../../file", -EXDEV},
 	             {"/etc/passwd", -EXDEV}};
 	int directory;
 
@@ -333,20 +380,36 @@ static void what_is_opened_lies_below_its_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_topmost_layer_that_has_a_name_wins, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(a_whiteout_hides_what_is_below_until_something_is_made_anew, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(an_opaque_directory_hides_that_of_all_layers_below_and_of_the_source, make_place,
+		cmocka_unit_test_setup_teardown(the_topmost_layer_that_has_a_name_wins, make_place,
 	                                        remove_place),
-		cmocka_unit_test_setup_teardown(what_is_no_directory_hides_those_below_it, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(an_opaque_mark_of_the_top_hides_nothing, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(whiteouts_that_are_files_count_where_their_directory_says_so, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(what_was_hidden_from_the_beginning_did_not_go, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(one_that_went_and_one_that_came_with_its_content_are_one_that_was_renamed, make_place,
+		cmocka_unit_test_setup_teardown(
+			a_whiteout_hides_what_is_below_until_something_is_made_anew, make_place,
+			remove_place),
+		cmocka_unit_test_setup_teardown(
+			an_opaque_directory_hides_that_of_all_layers_below_and_of_the_source,
+			make_place, remove_place),
+		cmocka_unit_test_setup_teardown(what_is_no_directory_hides_those_below_it,
+	                                        make_place, remove_place),
+		cmocka_unit_test_setup_teardown(an_opaque_mark_of_the_top_hides_nothing, make_place,
 	                                        remove_place),
-		cmocka_unit_test_setup_teardown(of_several_that_are_the_same_those_with_one_name_belong_together, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(of_several_that_are_similar_the_best_belong_together, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(a_name_may_be_taken_by_something_else, make_place, remove_place),
-		cmocka_unit_test_setup_teardown(what_is_opened_lies_below_its_directory, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(
+			whiteouts_that_are_files_count_where_their_directory_says_so, make_place,
+			remove_place),
+		cmocka_unit_test_setup_teardown(what_was_hidden_from_the_beginning_did_not_go,
+	                                        make_place, remove_place),
+		cmocka_unit_test_setup_teardown(
+			one_that_went_and_one_that_came_with_its_content_are_one_that_was_renamed,
+			make_place, remove_place),
+		cmocka_unit_test_setup_teardown(
+			of_several_that_are_the_same_those_with_one_name_belong_together,
+			make_place, remove_place),
+		cmocka_unit_test_setup_teardown(
+			of_several_that_are_similar_the_best_belong_together, make_place,
+			remove_place),
+		cmocka_unit_test_setup_teardown(a_name_may_be_taken_by_something_else, make_place,
+	                                        remove_place),
+		cmocka_unit_test_setup_teardown(what_is_opened_lies_below_its_directory, make_place,
+	                                        remove_place),
 	};
 
 	if (git_libgit2_init() < 0)

@@ -1,4 +1,5 @@
-/* DNS of the front: which queries are understood, refused or dropped, and that the C library reads every answer as it was meant. */
+/* DNS of the front: which queries are understood, refused or dropped, and that the C library reads
+ * every answer as it was meant. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +40,8 @@ static void add_16(unsigned value)
 	add(&(uint16_t){htons((uint16_t)value)}, 2);
 }
 
-static void add_header(unsigned flags, unsigned questions, unsigned answers, unsigned authorities, unsigned additional)
+static void add_header(unsigned flags, unsigned questions, unsigned answers, unsigned authorities,
+                       unsigned additional)
 {
 	const unsigned words[] = {0x1234, flags, questions, answers, authorities, additional};
 
@@ -68,7 +70,8 @@ static void add_question(const char *name, unsigned type)
 	add_16(ns_c_in);
 }
 
-static void add_record(const char *name, unsigned type, unsigned class, unsigned ttl_high, unsigned ttl_low, unsigned size)
+static void add_record(const char *name, unsigned type, unsigned class, unsigned ttl_high,
+                       unsigned ttl_low, unsigned size)
 {
 	add_name(name);
 	add_16(type);
@@ -111,7 +114,8 @@ static int ask_with_edns(const char *name, unsigned type)
 	return parse();
 }
 
-/* The answer to `question`, into at most `size` bytes; nothing is written after them. 0 where there is none. */
+/* The answer to `question`, into at most `size` bytes; nothing is written after them. 0 where there
+ * is none. */
 static size_t reply_into(const struct dns_reply *reply, size_t size)
 {
 	int length;
@@ -132,7 +136,8 @@ static unsigned flags_of(const struct message *message)
 	return ns_get16(message->bytes + 2);
 }
 
-/* Reads `answer` as resolvers do: it is whole, it is one to `query`, repeats that question bit by bit if there is one, and has such a code.
+/* Reads `answer` as resolvers do: it is whole, it is one to `query`, repeats that question bit by
+ * bit if there is one, and has such a code.
  */
 static ns_msg read_answer(int rcode)
 {
@@ -140,11 +145,13 @@ static ns_msg read_answer(int rcode)
 
 	assert_int_equal(ns_initparse(answer.bytes, (int)answer.size, &message), 0);
 	assert_int_equal(ns_msg_id(message), ns_get16(query.bytes));
-	assert_int_equal(flags_of(&answer) & ~(0x0200u | 0xfu), 0x8080 | (flags_of(&query) & 0x7910));
+	assert_int_equal(flags_of(&answer) & ~(0x0200u | 0xfu),
+	                 0x8080 | (flags_of(&query) & 0x7910));
 	assert_int_equal(flags_of(&answer) & 0xf, rcode & 0xf);
 	assert_int_equal(ns_msg_count(message, ns_s_ar), question.has_edns);
 	if (ns_msg_count(message, ns_s_qd) == 1)
-		assert_memory_equal(answer.bytes + NS_HFIXEDSZ, query.bytes + NS_HFIXEDSZ, question.asked_size);
+		assert_memory_equal(answer.bytes + NS_HFIXEDSZ, query.bytes + NS_HFIXEDSZ,
+		                    question.asked_size);
 	return message;
 }
 
@@ -163,7 +170,8 @@ static ns_rr record_of(ns_msg *message, ns_sect section, int number)
 	return record;
 }
 
-/* The OPT record at the end. Its options, which need no more than `size` bytes, into `options`. RFC 6891, section 6.1.2 */
+/* The OPT record at the end. Its options, which need no more than `size` bytes, into `options`. RFC
+ * 6891, section 6.1.2 */
 static size_t read_opt(ns_msg *message, int rcode, bool is_dnssec_ok, uint8_t *options, size_t size)
 {
 	ns_rr opt = record_of(message, ns_s_ar, 0);
@@ -177,8 +185,10 @@ static size_t read_opt(ns_msg *message, int rcode, bool is_dnssec_ok, uint8_t *o
 	return opt.rdlength;
 }
 
-static const struct in6_addr v4[] = {{.s6_addr = {[10] = 255, 255, 198, 18, 0, 16}}, {.s6_addr = {[10] = 255, 255, 198, 19, 255, 255}}};
-static const struct in6_addr v6[] = {{.s6_addr = {0xfd, 1, 2, 3, [15] = 16}}, {.s6_addr = {0xfd, 1, 2, 3, [13] = 1, [15] = 17}}};
+static const struct in6_addr v4[] = {{.s6_addr = {[10] = 255, 255, 198, 18, 0, 16}},
+                                     {.s6_addr = {[10] = 255, 255, 198, 19, 255, 255}}};
+static const struct in6_addr v6[] = {{.s6_addr = {0xfd, 1, 2, 3, [15] = 16}},
+                                     {.s6_addr = {0xfd, 1, 2, 3, [13] = 1, [15] = 17}}};
 
 static struct dns_reply addresses(const struct in6_addr *of, size_t count)
 {
@@ -201,27 +211,39 @@ static const struct {
 	bool has_edns, is_dnssec_ok;
 } asked[] = {
 	{"glibc", BYTES(HEADER("\1\0", "\0") EXAMPLE("\1")), "example.net", ns_t_a, 0x0100, 512},
-	{"glibc, options edns0 trust-ad", BYTES(HEADER("\1\x20", "\1") EXAMPLE("\34") "\0\0\51\4\xb0\0\0\0\0\0\0"), "example.net",
+	{"glibc, options edns0 trust-ad",
+         BYTES(HEADER("\1\x20", "\1") EXAMPLE("\34") "\0\0\51\4\xb0\0\0\0\0\0\0"), "example.net",
          ns_t_aaaa, 0x0100, 1200, true},
 	{"musl", BYTES(HEADER("\1\0", "\0") EXAMPLE("\34")), "example.net", ns_t_aaaa, 0x0100, 512},
-	{"c-ares 1.18", BYTES(HEADER("\1\0", "\0") "\3www" EXAMPLE("\1")), "www.example.net", ns_t_a, 0x0100, 512},
+	{"c-ares 1.18", BYTES(HEADER("\1\0", "\0") "\3www" EXAMPLE("\1")), "www.example.net",
+         ns_t_a, 0x0100, 512},
 	{"c-ares 1.34, Node's dns.resolve(): with a cookie",
-         BYTES(HEADER("\1\0", "\1") EXAMPLE("\1") "\0\0\51\4\xd0\0\0\0\0\0\14\0\12\0\10abcdefgh"), "example.net", ns_t_a, 0x0100, 1232,
-         true},
-	{"dig", BYTES(HEADER("\1\x20", "\1") EXAMPLE("\20") "\0\0\51\4\xd0\0\0\0\0\0\14\0\12\0\10\1\2\3\4\5\6\7\10"), "example.net",
-         ns_t_txt, 0x0100, 1232, true},
-	{"dig +dnssec +cdflag +norecurse", BYTES(HEADER("\0\x30", "\1") EXAMPLE("\1") "\0\0\51\4\xd0\0\0\x80\0\0\0"), "example.net", ns_t_a,
-         0x0010, 1232, true, true},
-	{"dig -x", BYTES(HEADER("\1\x20", "\0") "\00216\0010\00218\003198\7in-addr\4arpa\0\0\14\0\1"), "16.0.18.198.in-addr.arpa", ns_t_ptr,
-         0x0100, 512},
-	{"systemd-resolved", BYTES(HEADER("\1\0", "\1") EXAMPLE("\1") "\0\0\51\2\0\0\0\0\0\0\0"), "example.net", ns_t_a, 0x0100, 512, true},
-	{"systemd-resolved with DNSSEC", BYTES(HEADER("\1\0", "\1") EXAMPLE("\60") "\0\0\51\5\xc0\0\0\x80\0\0\0"), "example.net", 48,
-         0x0100, 1232, true, true},
-	{"Go", BYTES(HEADER("\1\0", "\1") EXAMPLE("\34") "\0\0\51\4\xd0\0\0\0\0\0\0"), "example.net", ns_t_aaaa, 0x0100, 1232, true},
-	{"a browser", BYTES(HEADER("\1\0", "\0") EXAMPLE("\101")), "example.net", TYPE_HTTPS, 0x0100, 512},
-	{"unbound with use-caps-for-id", BYTES(HEADER("\0\x10", "\1") "\7eXAmPLe\3NEt\0\0\1\0\1\0\0\51\4\xd0\0\0\x80\0\0\0"), "example.net",
+         BYTES(HEADER("\1\0", "\1") EXAMPLE("\1") "\0\0\51\4\xd0\0\0\0\0\0\14\0\12\0\10abcdefgh"),
+         "example.net", ns_t_a, 0x0100, 1232, true},
+	{"dig",
+         BYTES(HEADER("\1\x20", "\1")
+                       EXAMPLE("\20") "\0\0\51\4\xd0\0\0\0\0\0\14\0\12\0\10\1\2\3\4\5\6\7\10"),
+         "example.net", ns_t_txt, 0x0100, 1232, true},
+	{"dig +dnssec +cdflag +norecurse",
+         BYTES(HEADER("\0\x30", "\1") EXAMPLE("\1") "\0\0\51\4\xd0\0\0\x80\0\0\0"), "example.net",
          ns_t_a, 0x0010, 1232, true, true},
-	{"a service's name", BYTES(HEADER("\1\0", "\0") "\5_http\4_tcp" EXAMPLE("\41")), "_http._tcp.example.net", ns_t_srv, 0x0100, 512},
+	{"dig -x",
+         BYTES(HEADER("\1\x20", "\0") "\00216\0010\00218\003198\7in-addr\4arpa\0\0\14\0\1"),
+         "16.0.18.198.in-addr.arpa", ns_t_ptr, 0x0100, 512},
+	{"systemd-resolved", BYTES(HEADER("\1\0", "\1") EXAMPLE("\1") "\0\0\51\2\0\0\0\0\0\0\0"),
+         "example.net", ns_t_a, 0x0100, 512, true},
+	{"systemd-resolved with DNSSEC",
+         BYTES(HEADER("\1\0", "\1") EXAMPLE("\60") "\0\0\51\5\xc0\0\0\x80\0\0\0"), "example.net",
+         48, 0x0100, 1232, true, true},
+	{"Go", BYTES(HEADER("\1\0", "\1") EXAMPLE("\34") "\0\0\51\4\xd0\0\0\0\0\0\0"),
+         "example.net", ns_t_aaaa, 0x0100, 1232, true},
+	{"a browser", BYTES(HEADER("\1\0", "\0") EXAMPLE("\101")), "example.net", TYPE_HTTPS,
+         0x0100, 512},
+	{"unbound with use-caps-for-id",
+         BYTES(HEADER("\0\x10", "\1") "\7eXAmPLe\3NEt\0\0\1\0\1\0\0\51\4\xd0\0\0\x80\0\0\0"),
+         "example.net", ns_t_a, 0x0010, 1232, true, true},
+	{"a service's name", BYTES(HEADER("\1\0", "\0") "\5_http\4_tcp" EXAMPLE("\41")),
+         "_http._tcp.example.net", ns_t_srv, 0x0100, 512},
 };
 
 static void queries_of_real_resolvers_are_understood(void **state)
@@ -251,8 +273,8 @@ static void what_the_c_library_asks_is_understood_whatever_the_type(void **state
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-		int size =
-			res_mkquery(ns_o_query, "Registry.Example.NET", ns_c_in, types[i], NULL, 0, NULL, query.bytes, sizeof query.bytes);
+		int size = res_mkquery(ns_o_query, "Registry.Example.NET", ns_c_in, types[i], NULL,
+		                       0, NULL, query.bytes, sizeof query.bytes);
 
 		assert_in_range(size, NS_HFIXEDSZ, 512);
 		query.size = (size_t)size;
@@ -303,14 +325,19 @@ static void a_query_has_one_question_and_no_records(void **state)
 {
 	static const struct {
 		unsigned questions, answers, authorities, additional;
-	} wrong[] = {{0}, {2}, {1, 1}, {1, 0, 1}, {0, 1}, {0, 0, 0, 1}, {1, 0, 0, 3}, {65535}, {1, 65535, 65535, 65535}};
+	} wrong[] = {{0},          {2},     {1, 1},
+	             {1, 0, 1},    {0, 1},  {0, 0, 0, 1},
+	             {1, 0, 0, 3}, {65535}, {1, 65535, 65535, 65535}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		add_header(0x0100, wrong[i].questions, wrong[i].answers, wrong[i].authorities, wrong[i].additional);
+		add_header(0x0100, wrong[i].questions, wrong[i].answers, wrong[i].authorities,
+		           wrong[i].additional);
 		for (unsigned j = 0; j < wrong[i].questions && j < 100; j++)
 			add_question("example.net", ns_t_a);
-		for (unsigned j = 0; j < wrong[i].answers + wrong[i].authorities + wrong[i].additional && j < 100; j++)
+		for (unsigned j = 0;
+		     j < wrong[i].answers + wrong[i].authorities + wrong[i].additional && j < 100;
+		     j++)
 			add_record("example.net", ns_t_a, ns_c_in, 0, 60, 4);
 		expect_refusal(ns_r_formerr, false);
 	}
@@ -394,11 +421,13 @@ static void expect_validity(bool is_valid)
 
 static void names_that_no_rule_can_allow_are_told_apart(void **state)
 {
-	static const char *const wrong[] = {"",           "a b.net",  "a\\.net",      "*.net", "@.net", "a@b.net",   "a/.net",
-	                                    "a:.net",     "\x7f.net", "\xc3\xa4.net", "1",     "127.1", "127.0.0.1", "0x7f",
-	                                    "2130706433", "0177.0",   "a.0x7F",       "0X",    "0x",    "a.net.0"};
+	static const char *const wrong[] = {
+		"",           "a b.net",  "a\\.net",      "*.net", "@.net", "a@b.net",   "a/.net",
+		"a:.net",     "\x7f.net", "\xc3\xa4.net", "1",     "127.1", "127.0.0.1", "0x7f",
+		"2130706433", "0177.0",   "a.0x7F",       "0X",    "0x",    "a.net.0"};
 	static const char *const right[] = {"0x7g", "127.0.0.1a", "1.a", "a-", "-", "_", "1-1"};
-	static const uint8_t dot[] = "\3a.b\3net\0\0\1\0", nothing[] = "\3a\0b\3net\0\0\1\0", last[] = "\3net\1\0\0\0\1\0";
+	static const uint8_t dot[] = "\3a.b\3net\0\0\1\0", nothing[] = "\3a\0b\3net\0\0\1\0",
+			     last[] = "\3net\1\0\0\0\1\0";
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
@@ -412,7 +441,8 @@ static void names_that_no_rule_can_allow_are_told_apart(void **state)
 	}
 	for (size_t i = 0; i < 3; i++) {
 		add_header(0x0100, 1, 0, 0, 0);
-		add((const uint8_t *const[]){dot, nothing, last}[i], (const size_t[]){sizeof dot, sizeof nothing, sizeof last}[i] - 1);
+		add((const uint8_t *const[]){dot, nothing, last}[i],
+		    (const size_t[]){sizeof dot, sizeof nothing, sizeof last}[i] - 1);
 		add("\1", 1);
 		expect_validity(false);
 	}
@@ -437,7 +467,8 @@ static void of_edns_the_size_and_a_bit_are_heard(void **state)
 {
 	static const struct {
 		unsigned said, heard;
-	} sizes[] = {{0, 512}, {511, 512}, {512, 512}, {513, 513}, {1231, 1231}, {1232, 1232}, {1233, 1232}, {65535, 1232}};
+	} sizes[] = {{0, 512},     {511, 512},   {512, 512},   {513, 513},
+	             {1231, 1231}, {1232, 1232}, {1233, 1232}, {65535, 1232}};
 	uint8_t options[1];
 
 	(void)state;
@@ -452,7 +483,9 @@ static void of_edns_the_size_and_a_bit_are_heard(void **state)
 		assert_int_equal(parse(), 0);
 		assert_int_equal(question.udp_size, sizes[i].heard);
 		message = reply(&(struct dns_reply){.kind = DNS_SERVFAIL}, ns_r_servfail);
-		assert_int_equal(read_opt(&message, ns_r_servfail, is_dnssec_ok, options, sizeof options), 0);
+		assert_int_equal(
+			read_opt(&message, ns_r_servfail, is_dnssec_ok, options, sizeof options),
+			0);
 	}
 }
 
@@ -469,7 +502,8 @@ static void other_versions_of_edns_are_told_the_one_there_is(void **state)
 		add_opt(1232, version, 0);
 		expect_refusal(ns_r_badvers, true);
 		message = read_answer(ns_r_badvers);
-		assert_int_equal(read_opt(&message, ns_r_badvers, false, options, sizeof options), 0);
+		assert_int_equal(read_opt(&message, ns_r_badvers, false, options, sizeof options),
+		                 0);
 	}
 }
 
@@ -492,7 +526,8 @@ static void a_misplaced_opt_is_malformed(void **state)
 static void other_classes_and_transfers_are_refused(void **state)
 {
 	static const unsigned classes[] = {0, 2, ns_c_chaos, ns_c_hs, ns_c_none, ns_c_any, 65535};
-	static const unsigned types[] = {128, ns_t_tkey, ns_t_tsig, ns_t_ixfr, ns_t_axfr, ns_t_mailb, ns_t_maila};
+	static const unsigned types[] = {128,       ns_t_tkey,  ns_t_tsig, ns_t_ixfr,
+	                                 ns_t_axfr, ns_t_mailb, ns_t_maila};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
@@ -534,7 +569,9 @@ static void addresses_are_answered(void **state)
 			assert_int_equal(record.rr_class, ns_c_in);
 			assert_int_equal(record.ttl, 60);
 			assert_int_equal(record.rdlength, kinds[i].size);
-			assert_memory_equal(record.rdata, (const uint8_t *)&kinds[i].of[j + 1] - kinds[i].size, kinds[i].size);
+			assert_memory_equal(record.rdata,
+			                    (const uint8_t *)&kinds[i].of[j + 1] - kinds[i].size,
+			                    kinds[i].size);
 		}
 	}
 }
@@ -563,17 +600,22 @@ static void a_name_is_answered(void **state)
 	(void)state;
 	for (size_t length = 1; length <= DNS_NAME_MAX; length += 4) {
 		assert_int_equal(ask("16.0.18.198.in-addr.arpa", ns_t_ptr), 0);
-		message = reply(&(struct dns_reply){.kind = DNS_NAME, .ttl_s = 60, .name = name_of(length)}, 0);
+		message = reply(
+			&(struct dns_reply){.kind = DNS_NAME, .ttl_s = 60, .name = name_of(length)},
+			0);
 		assert_int_equal(ns_msg_count(message, ns_s_an), 1);
 		record = record_of(&message, ns_s_an, 0);
 		assert_int_equal(record.type, ns_t_ptr);
 		assert_int_equal(record.ttl, 60);
-		assert_int_equal(dn_expand(answer.bytes, answer.bytes + answer.size, record.rdata, name, sizeof name), record.rdlength);
+		assert_int_equal(dn_expand(answer.bytes, answer.bytes + answer.size, record.rdata,
+		                           name, sizeof name),
+		                 record.rdlength);
 		assert_string_equal(name, name_of(length));
 	}
 }
 
-/* So resolvers remember it: the zone's name is one that has the name in question in it, and the last number is how long. RFC 2308 */
+/* So resolvers remember it: the zone's name is one that has the name in question in it, and the
+ * last number is how long. RFC 2308 */
 static void expect_soa(ns_msg *message, uint32_t ttl_s)
 {
 	ns_rr soa;
@@ -599,10 +641,13 @@ static void what_does_not_exist_is_remembered(void **state)
 	assert_int_equal(ask("example.net", ns_t_mx), 0);
 	message = reply(&(struct dns_reply){.kind = DNS_NODATA, .ttl_s = 30}, 0);
 	expect_soa(&message, 30);
-	message = reply(&(struct dns_reply){.kind = DNS_NXDOMAIN, .ttl_s = 10, .prohibited = "not allowed"}, ns_r_nxdomain);
+	message = reply(
+		&(struct dns_reply){.kind = DNS_NXDOMAIN, .ttl_s = 10, .prohibited = "not allowed"},
+		ns_r_nxdomain);
 	expect_soa(&message, 10);
 	assert_int_equal(ask_with_edns("example.net", ns_t_mx), 0);
-	message = reply(&(struct dns_reply){.kind = DNS_NXDOMAIN, .ttl_s = UINT32_MAX}, ns_r_nxdomain);
+	message = reply(&(struct dns_reply){.kind = DNS_NXDOMAIN, .ttl_s = UINT32_MAX},
+	                ns_r_nxdomain);
 	expect_soa(&message, UINT32_MAX);
 	assert_int_equal(read_opt(&message, 0, false, options, sizeof options), 0);
 }
@@ -615,12 +660,16 @@ static void a_prohibited_name_is_said_to_be_one(void **state)
 
 	(void)state;
 	assert_int_equal(ask_with_edns("example.net", ns_t_a), 0);
-	message = reply(&(struct dns_reply){.kind = DNS_NXDOMAIN, .ttl_s = 10, .prohibited = "not allowed"}, ns_r_nxdomain);
+	message = reply(
+		&(struct dns_reply){.kind = DNS_NXDOMAIN, .ttl_s = 10, .prohibited = "not allowed"},
+		ns_r_nxdomain);
 	expect_soa(&message, 10);
 	assert_int_equal(read_opt(&message, 0, false, options, sizeof options), sizeof options);
 	assert_memory_equal(options, said, sizeof options);
 	/* and nothing else is */
-	message = reply(&(struct dns_reply){.kind = DNS_NODATA, .ttl_s = 10, .prohibited = "not allowed"}, 0);
+	message = reply(
+		&(struct dns_reply){.kind = DNS_NODATA, .ttl_s = 10, .prohibited = "not allowed"},
+		0);
 	assert_int_equal(read_opt(&message, 0, false, options, sizeof options), 0);
 }
 
@@ -638,7 +687,8 @@ static void a_failure_has_no_records(void **state)
 /* Into every size: what is left out is left out as a whole, and that is said. */
 static void expect_truncation(const struct dns_reply *with, int rcode)
 {
-	size_t whole = reply_into(with, NS_MAXMSG), minimum = NS_HFIXEDSZ + question.asked_size + (question.has_edns ? 11 : 0);
+	size_t whole = reply_into(with, NS_MAXMSG),
+	       minimum = NS_HFIXEDSZ + question.asked_size + (question.has_edns ? 11 : 0);
 	ns_msg message = read_answer(rcode);
 	int records = ns_msg_count(message, ns_s_an) + ns_msg_count(message, ns_s_ns);
 
@@ -656,7 +706,8 @@ static void expect_truncation(const struct dns_reply *with, int rcode)
 		count = ns_msg_count(message, ns_s_an) + ns_msg_count(message, ns_s_ns);
 		assert_int_equal(ns_msg_count(message, ns_s_qd), size >= minimum);
 		assert_true(count == 0 || count == records);
-		assert_int_equal((flags_of(&answer) & 0x0200) != 0, count != records || ns_msg_count(message, ns_s_qd) == 0);
+		assert_int_equal((flags_of(&answer) & 0x0200) != 0,
+		                 count != records || ns_msg_count(message, ns_s_qd) == 0);
 		if (with->kind != DNS_NXDOMAIN) /* whose option is left out before all else */
 			assert_int_equal(used == whole, size == whole);
 	}
@@ -680,7 +731,8 @@ static void what_does_not_fit_is_said_to_be_missing(void **state)
 			expect_truncation(&of_any[i], rcodes[i]);
 		expect_truncation(&with, 0);
 		assert_int_equal(with_or_without("example.net", ns_t_ptr), 0);
-		expect_truncation(&(struct dns_reply){.kind = DNS_NAME, .name = "www.example.net"}, 0);
+		expect_truncation(&(struct dns_reply){.kind = DNS_NAME, .name = "www.example.net"},
+		                  0);
 	}
 }
 
@@ -695,7 +747,8 @@ static void reverse_names_are_addresses(void **state)
 		{"255.255.19.198.in-addr.arpa", "::ffff:198.19.255.255"},
 		{"0.0.0.0.in-addr.arpa", "::ffff:0.0.0.0"},
 		{"1." ZEROS_31 "ip6.arpa", "::1"},
-		{"f.e.d.c.b.a.9.8.7.6.5.4.3.2.1.0.f.e.d.c.b.a.9.8.7.6.5.4.3.2.d.f.ip6.arpa", "fd23:4567:89ab:cdef:123:4567:89ab:cdef"},
+		{"f.e.d.c.b.a.9.8.7.6.5.4.3.2.1.0.f.e.d.c.b.a.9.8.7.6.5.4.3.2.d.f.ip6.arpa",
+	         "fd23:4567:89ab:cdef:123:4567:89ab:cdef"},
 	};
 
 	(void)state;

@@ -1,4 +1,5 @@
-/* The fixed part of packets, and the bytes that signatures cover. The vectors say what is refused, and why. */
+/* The fixed part of packets, and the bytes that signatures cover. The vectors say what is refused,
+ * and why. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,11 +10,16 @@
 
 #include "protocol/envelope.h"
 
-static uint8_t packet[MESSAGE_PACKET_MAX + 1], first[ENVELOPE_SIGNED_MAX], second[ENVELOPE_SIGNED_MAX];
+static uint8_t packet[MESSAGE_PACKET_MAX + 1], first[ENVELOPE_SIGNED_MAX],
+	second[ENVELOPE_SIGNED_MAX];
 
 static struct envelope make_envelope(void)
 {
-	struct envelope e = {.kind = MESSAGE_CREATE, .fd_count = 3, .sequence = 0x0102030405060708, .body_length = 5, .is_signed = true};
+	struct envelope e = {.kind = MESSAGE_CREATE,
+	                     .fd_count = 3,
+	                     .sequence = 0x0102030405060708,
+	                     .body_length = 5,
+	                     .is_signed = true};
 
 	memset(e.tag, 't', sizeof e.tag);
 	memset(e.key, 'k', sizeof e.key);
@@ -27,7 +33,8 @@ static void an_envelope_stands_where_the_page_says(void **state)
 
 	(void)state;
 	envelope_write(&e, packet);
-	assert_memory_equal(packet, "YETT\x01\x03\x02\x00\x08\x07\x06\x05\x04\x03\x02\x01\x05\x00\x00\x00", 20);
+	assert_memory_equal(
+		packet, "YETT\x01\x03\x02\x00\x08\x07\x06\x05\x04\x03\x02\x01\x05\x00\x00\x00", 20);
 	for (size_t i = 0; i < 104; i++)
 		assert_int_equal(packet[20 + i], i < 8 ? 't' : i < 40 ? 'k' : 's');
 	assert_int_equal(envelope_size(MESSAGE_CREATE), 124);
@@ -64,9 +71,11 @@ static void no_length_but_the_stated_one_is_accepted(void **state)
 
 		assert_int_equal(r, length == 129 ? 0 : YETT_E_PROTOCOL);
 		if (length != 129)
-			assert_int_equal(error.reason, length < 129 ? YETT_R_TRUNCATED : YETT_R_TRAILING);
+			assert_int_equal(error.reason,
+			                 length < 129 ? YETT_R_TRUNCATED : YETT_R_TRAILING);
 	}
-	assert_int_equal(envelope_read(packet, MESSAGE_PACKET_MAX + 1, 3, &again, &error), YETT_E_PROTOCOL);
+	assert_int_equal(envelope_read(packet, MESSAGE_PACKET_MAX + 1, 3, &again, &error),
+	                 YETT_E_PROTOCOL);
 	assert_int_equal(error.reason, YETT_R_SIZE);
 }
 
@@ -87,7 +96,8 @@ static void only_a_create_is_signed(void **state)
 	(void)state;
 	for (unsigned kind = 0; kind <= UINT16_MAX; kind++)
 		assert_int_equal(envelope_kind_is_signed((uint16_t)kind),
-		                 kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind == MESSAGE_RELAY || kind == MESSAGE_MOUNT);
+		                 kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE ||
+		                         kind == MESSAGE_RELAY || kind == MESSAGE_MOUNT);
 }
 
 static void the_signed_bytes_are_those_of_the_page(void **state)
@@ -97,7 +107,8 @@ static void the_signed_bytes_are_those_of_the_page(void **state)
 
 	(void)state;
 	memset(challenge, 'c', sizeof challenge);
-	assert_int_equal(envelope_signed_bytes(&e, challenge, (const uint8_t *)"hello", 5, first), 59 + 5);
+	assert_int_equal(envelope_signed_bytes(&e, challenge, (const uint8_t *)"hello", 5, first),
+	                 59 + 5);
 	assert_memory_equal(first, "yett request v1", 16);
 	assert_memory_equal(first + 16, challenge, 32);
 	assert_memory_equal(first + 48, "\x02\x00\x08\x07\x06\x05\x04\x03\x02\x01\x03hello", 16);
@@ -127,7 +138,8 @@ static void every_part_of_a_request_changes_the_signed_bytes(void **state)
 	(void)envelope_signed_bytes(&e[4], challenge, other_body, 4, second);
 	assert_memory_not_equal(first, second, length);
 	assert_int_not_equal(envelope_signed_bytes(&e[4], challenge, body, 3, second), length);
-	assert_true(envelope_signed_bytes(&e[4], challenge, packet, MESSAGE_PACKET_MAX, second) <= sizeof second);
+	assert_true(envelope_signed_bytes(&e[4], challenge, packet, MESSAGE_PACKET_MAX, second) <=
+	            sizeof second);
 }
 
 int main(void)

@@ -49,15 +49,18 @@ static void a_long_message_is_cut_and_the_old_detail_is_gone(void **state)
 	memset(long_text, 'x', sizeof long_text - 1);
 	long_text[sizeof long_text - 1] = '\0';
 	error_detail(&e, "old");
-	assert_int_equal(error_set(&e, YETT_E_TIMEOUT, YETT_R_NONE, "%s", long_text), YETT_E_TIMEOUT);
+	assert_int_equal(error_set(&e, YETT_E_TIMEOUT, YETT_R_NONE, "%s", long_text),
+	                 YETT_E_TIMEOUT);
 	assert_int_equal(strlen(e.message), sizeof e.message - 1);
 	assert_string_equal(e.detail, "");
-	assert_int_equal(error_set(NULL, YETT_E_TIMEOUT, YETT_R_NONE, "nobody reads it"), YETT_E_TIMEOUT);
+	assert_int_equal(error_set(NULL, YETT_E_TIMEOUT, YETT_R_NONE, "nobody reads it"),
+	                 YETT_E_TIMEOUT);
 }
 
 static void what_a_refusal_rests_on_goes_with_the_error_it_was_said_of(void **state)
 {
-	const struct error_rule rule = {"max_pids", "grant", "staff", "yett.conf", 12, "64", "32", false};
+	const struct error_rule rule = {"max_pids", "grant", "staff", "yett.conf",
+	                                12,         "64",    "32",    false};
 	struct yett_error e = {0};
 
 	(void)state;
@@ -69,7 +72,8 @@ static void what_a_refusal_rests_on_goes_with_the_error_it_was_said_of(void **st
 	assert_string_equal(e.asked, "64");
 	assert_string_equal(e.allowed, "32");
 	assert_string_equal(e.mend, "max_pids = 64 in grant 'staff' (yett.conf:12)");
-	assert_string_equal(e.detail, "asked 64, allowed 32 by max_pids of grant 'staff' (yett.conf:12)");
+	assert_string_equal(e.detail,
+	                    "asked 64, allowed 32 by max_pids of grant 'staff' (yett.conf:12)");
 	assert_true(error_is_sound(&e));
 	memset(e.mend, 'x', sizeof e.mend);
 	assert_false(error_is_sound(&e));
@@ -105,7 +109,8 @@ static void a_cause_is_kept_until_the_next_error_and_is_always_one(void **state)
 	assert_string_equal(e.step, "stdio");
 	assert_int_equal(e.os_error, EPERM);
 	assert_true(error_is_sound(&e));
-	assert_int_equal(error_cause(&e, NULL, 0x41414141), YETT_E_COMMAND_FAILED); /* as a hostile process says it */
+	assert_int_equal(error_cause(&e, NULL, 0x41414141),
+	                 YETT_E_COMMAND_FAILED); /* as a hostile process says it */
 	assert_string_equal(e.step, "");
 	assert_int_equal(e.os_error, 0);
 	e.os_error = -1;

@@ -1,4 +1,5 @@
-/* Fake addresses: each stands for one name and for ever, there are 65,520 of them in each half, and they cost what is said. */
+/* Fake addresses: each stands for one name and for ever, there are 65,520 of them in each half, and
+ * they cost what is said. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,8 @@
 
 #define PREFIX "fd12:3456:789a:bcde::"
 
-_Static_assert(FAKES_LENGTH_MAX == DNS_NAME_MAX, "every name that can be asked for can be given an address");
+_Static_assert(FAKES_LENGTH_MAX == DNS_NAME_MAX,
+               "every name that can be asked for can be given an address");
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -58,7 +60,8 @@ static struct in6_addr address_of(const char *text)
 
 static struct fakes *make(unsigned half, bool has_ipv6)
 {
-	struct fakes_options options = {.key = "a key of sixteen", .half = half, .has_ipv6 = has_ipv6};
+	struct fakes_options options = {
+		.key = "a key of sixteen", .half = half, .has_ipv6 = has_ipv6};
 	struct fakes *names;
 
 	if (has_ipv6)
@@ -151,7 +154,8 @@ static void the_second_half_has_other_addresses(void **state)
 	expect_address(names, 16, AF_INET6, PREFIX "1:10");
 	expect_name(names, "::ffff:198.19.0.16", "a.example.net");
 	expect_name(names, PREFIX "1:10", "a.example.net");
-	expect_name(names, "::ffff:198.18.0.16", NULL); /* an address that a program had of the front before */
+	expect_name(names, "::ffff:198.18.0.16",
+	            NULL); /* an address that a program had of the front before */
 	expect_name(names, PREFIX "10", NULL);
 }
 
@@ -212,7 +216,8 @@ static const char *name_of(uint32_t number, size_t length)
 
 static size_t length_of(uint32_t number, size_t length)
 {
-	/* Of names of 0 bytes: those that leave the most of each block, 31 times 254 bytes and a little, and then one that no longer fits.
+	/* Of names of 0 bytes: those that leave the most of each block, 31 times 254 bytes and a
+	 * little, and then one that no longer fits.
 	 */
 	return length > 0 ? length : number % 33 == 31 ? 70 : FAKES_LENGTH_MAX;
 }
@@ -228,7 +233,8 @@ static void fill(struct fakes *names, unsigned half, size_t length)
 		bytes += strlen(name);
 		assert_int_equal(fakes_add(names, name, &index), 0);
 		assert_int_equal(index, FAKES_RESERVED + i);
-		assert_in_range(fakes_memory_bytes(names), bytes, bytes + FAKES_EACH_MAX * (i + 1) + 10240);
+		assert_in_range(fakes_memory_bytes(names), bytes,
+		                bytes + FAKES_EACH_MAX * (i + 1) + 10240);
 	}
 	assert_in_range(fakes_memory_bytes(names), 1, FAKES_BYTES_MAX);
 	for (uint32_t i = 0; i < FAKES_MAX; i++) {
@@ -236,7 +242,8 @@ static void fill(struct fakes *names, unsigned half, size_t length)
 		struct in6_addr address;
 
 		fakes_address(names, FAKES_RESERVED + i, i % 2 == 0 ? AF_INET : AF_INET6, &address);
-		assert_int_equal(ntohl(address.s6_addr32[3]) & 0x1ffff, half << 16 | (FAKES_RESERVED + i));
+		assert_int_equal(ntohl(address.s6_addr32[3]) & 0x1ffff,
+		                 half << 16 | (FAKES_RESERVED + i));
 		assert_string_equal(fakes_by_address(names, &address), name);
 		assert_int_equal(index_of(names, name), FAKES_RESERVED + i);
 	}
@@ -256,7 +263,8 @@ static void each_half_is_full_after_65520_names_of_any_length(void **state)
 		assert_int_equal(fakes_add(names, "one.too.many", &index), -ENOSPC);
 		assert_false(fakes_find(names, "one.too.many", &index));
 		assert_int_equal(index, 7);
-		assert_int_equal(index_of(names, name_of(0, length_of(0, lengths[i]))), FAKES_RESERVED); /* what is there is still found */
+		assert_int_equal(index_of(names, name_of(0, length_of(0, lengths[i]))),
+		                 FAKES_RESERVED); /* what is there is still found */
 		expect_name(names, i % 2 == 0 ? "::ffff:198.18.255.255" : "::ffff:198.19.255.255",
 		            name_of(65519, length_of(65519, lengths[i])));
 		expect_name(names, i % 2 == 0 ? "::ffff:198.19.0.0" : "::ffff:198.20.0.0", NULL);
@@ -289,7 +297,8 @@ static void without_memory_nothing_changes(void **state)
 		const char *name = name_of(i, 100);
 		uint32_t index = 7;
 
-		for (allocations_left = 0; fakes_add(names, name, &index) < 0; allocations_left = ++failed % 8) {
+		for (allocations_left = 0; fakes_add(names, name, &index) < 0;
+		     allocations_left = ++failed % 8) {
 			assert_int_equal(index, 7);
 			assert_int_equal(fakes_count(names), i);
 			assert_false(fakes_find(names, name, &index));

@@ -93,7 +93,9 @@ static void expect_refused(const int *fds, size_t count, enum yett_reason reason
 
 	assert_int_equal(frame_send_message(socket, &message, 1, fds, count, 0), 0);
 	assert_int_equal(frame_receive(socket, &frame, 0), 1);
-	assert_int_equal(message_decode(MESSAGE_ERROR, frame.bytes + head, frame.length - head, &message, NULL), 0);
+	assert_int_equal(message_decode(MESSAGE_ERROR, frame.bytes + head, frame.length - head,
+	                                &message, NULL),
+	                 0);
 	assert_int_equal(message.body.error.code, YETT_E_PROTOCOL);
 	assert_int_equal(message.body.error.reason, reason);
 	finish(pid, socket);
@@ -126,8 +128,8 @@ static void what_is_no_request_is_refused(void **state)
 }
 
 /*
- * While it waits for the reader of its archive. Whoever reads a pipe hears when its last writer is gone: /proc/PID/fd would tell
- * root alone.
+ * While it waits for the reader of its archive. Whoever reads a pipe hears when its last writer is
+ * gone: /proc/PID/fd would tell root alone.
  */
 static void what_its_parent_had_open_is_closed(void **state)
 {
@@ -212,7 +214,8 @@ static int try_calls(int socket, pid_t parent)
 		is_refused(syscall(SYS_recvmsg, socket, NULL, 0)),
 		is_refused(syscall(SYS_execve, "/bin/true", argv, NULL)),
 		is_refused(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)),
-		is_refused(syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+		is_refused(syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC,
+	                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
 		is_refused(syscall(SYS_ioctl, socket, 0, 0)),
 		is_refused(syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0)),
 		is_refused(syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL)),
@@ -253,7 +256,11 @@ static void outside_it_reaches_one_directory_only(void **state)
 		pid_t pid = fork();
 
 		if (pid == 0)
-			(void)syscall(SYS_exit_group, try_confined(writable == 1)); /* before _exit(2) a sanitizer has calls of its own */
+			(void)syscall(
+				SYS_exit_group,
+				try_confined(
+					writable ==
+					1)); /* before _exit(2) a sanitizer has calls of its own */
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
 	}
@@ -263,9 +270,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_is_no_request_is_refused, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_its_parent_had_open_is_closed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(outside_it_reaches_one_directory_only, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(outside_it_makes_no_connection_and_signals_nobody, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_its_parent_had_open_is_closed, set_up,
+	                                        tear_down),
+		cmocka_unit_test_setup_teardown(outside_it_reaches_one_directory_only, set_up,
+	                                        tear_down),
+		cmocka_unit_test_setup_teardown(outside_it_makes_no_connection_and_signals_nobody,
+	                                        set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

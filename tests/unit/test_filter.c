@@ -1,6 +1,6 @@
 /*
- * The emitter of filters: what its programs say, against the verdicts that they are made of, and against the programs
- * that libseccomp makes of the same tables.
+ * The emitter of filters: what its programs say, against the verdicts that they are made of, and
+ * against the programs that libseccomp makes of the same tables.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,10 +31,12 @@ static struct seccomp_data call(uint32_t number, const uint64_t arguments[6])
 {
 	return (struct seccomp_data){.nr = (int)number,
 	                             .arch = seccomp_arch_native(),
-	                             .args = {arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]}};
+	                             .args = {arguments[0], arguments[1], arguments[2],
+	                                      arguments[3], arguments[4], arguments[5]}};
 }
 
-/* Whether the answer to a number depends on nothing else, so that the kernel need not ask again if it is "allow". */
+/* Whether the answer to a number depends on nothing else, so that the kernel need not ask again if
+ * it is "allow". */
 static bool is_constant(const struct bpf *filter, uint32_t number)
 {
 	struct seccomp_data data = call(number, (uint64_t[6]){0});
@@ -75,7 +77,8 @@ static bool fits(const struct seccomp_argument *argument, const uint64_t argumen
 	uint64_t value = arguments[argument->index];
 	uint32_t low = (uint32_t)value & argument->mask;
 
-	return argument->mask ? low >= argument->first && low <= argument->last : value > argument->last;
+	return argument->mask ? low >= argument->first && low <= argument->last
+	                      : value > argument->last;
 }
 
 static bool rule_fits(const struct seccomp_rule *rule, const uint64_t arguments[6])
@@ -91,7 +94,8 @@ static uint32_t judge(const struct filter *filter, uint32_t number, const uint64
 	if (number >= FILTER_NUMBERS)
 		return filter->otherwise;
 	for (size_t i = 0; i < SECCOMP_RULES_MAX; i++)
-		if (filter->verdicts[number].rules & 1ULL << i && rule_fits(&filter->rules[i], arguments))
+		if (filter->verdicts[number].rules & 1ULL << i &&
+		    rule_fits(&filter->rules[i], arguments))
 			return seccomp_rule_action(&filter->rules[i]);
 	return filter->verdicts[number].action;
 }
@@ -107,11 +111,14 @@ static struct bpf emit(const struct filter *filter)
 /* Small numbers with all high bits, so that rules overlap and fit often. */
 static struct seccomp_argument random_argument(void)
 {
-	static const uint32_t masks[] = {0, 1, 6, 0xf, 0x7fffffff, UINT32_MAX, UINT32_MAX, UINT32_MAX};
-	struct seccomp_argument argument = {(unsigned)next_random() % 3, masks[next_random() % ARRAY_SIZE(masks)], 0, 0};
+	static const uint32_t masks[] = {0,          1,          6,          0xf,
+	                                 0x7fffffff, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+	struct seccomp_argument argument = {(unsigned)next_random() % 3,
+	                                    masks[next_random() % ARRAY_SIZE(masks)], 0, 0};
 
 	argument.first = (uint32_t)next_random() % 8;
-	argument.last = next_random() % 2 ? argument.first : argument.first + (uint32_t)next_random() % 8;
+	argument.last =
+		next_random() % 2 ? argument.first : argument.first + (uint32_t)next_random() % 8;
 	if (next_random() % 3 == 0 && argument.mask) {
 		argument.first = 1;
 		argument.last = UINT32_MAX;
@@ -124,7 +131,8 @@ static void random_filter(struct filter *filter, struct seccomp_rule *rules)
 	uint32_t width = 1 + (uint32_t)next_random() % 60;
 
 	for (size_t i = 0; i < SECCOMP_RULES_MAX; i++) {
-		rules[i] = (struct seccomp_rule){.error = (int)next_random() % 5, .arguments_count = 1 + next_random() % 2};
+		rules[i] = (struct seccomp_rule){.error = (int)next_random() % 5,
+		                                 .arguments_count = 1 + next_random() % 2};
 		for (unsigned j = 0; j < 2; j++)
 			rules[i].arguments[j] = random_argument();
 	}
@@ -133,16 +141,18 @@ static void random_filter(struct filter *filter, struct seccomp_rule *rules)
 		if (i > 0 && next_random() % width)
 			filter->verdicts[i] = filter->verdicts[i - 1];
 		else
-			filter->verdicts[i].action = next_random() % 2 ? SECCOMP_RET_ALLOW : ERROR(next_random() % 4);
+			filter->verdicts[i].action =
+				next_random() % 2 ? SECCOMP_RET_ALLOW : ERROR(next_random() % 4);
 	for (size_t i = 0; i < 20; i++)
 		filter->verdicts[next_random() % FILTER_NUMBERS].rules =
 			next_random() & next_random() & (next_random() << 32 | next_random());
 	/* Some end as others do. */
 	for (size_t i = 0; i < 20; i++) {
-		const struct filter_verdict *other = &filter->verdicts[next_random() % FILTER_NUMBERS];
+		const struct filter_verdict *other =
+			&filter->verdicts[next_random() % FILTER_NUMBERS];
 
-		filter->verdicts[next_random() % FILTER_NUMBERS] =
-			(struct filter_verdict){other->rules & UINT64_MAX << next_random() % 64, other->action};
+		filter->verdicts[next_random() % FILTER_NUMBERS] = (struct filter_verdict){
+			other->rules & UINT64_MAX << next_random() % 64, other->action};
 	}
 }
 
@@ -161,12 +171,14 @@ static void a_program_says_what_the_verdicts_say(void **state)
 		longest = program.count > longest ? program.count : longest;
 		for (uint32_t number = 0; number < FILTER_NUMBERS + 8; number++)
 			for (size_t i = 0; i < 8; i++) {
-				uint64_t arguments[6] = {next_random() % 16, next_random() % 16, next_random() % 16, 0};
+				uint64_t arguments[6] = {next_random() % 16, next_random() % 16,
+				                         next_random() % 16, 0};
 				struct seccomp_data data;
 
 				arguments[i % 3] |= i == 7 ? HIGH << next_random() % 32 : 0;
 				data = call(number, arguments);
-				assert_int_equal(bpf_run(&program, &data), judge(&filter, number, arguments));
+				assert_int_equal(bpf_run(&program, &data),
+				                 judge(&filter, number, arguments));
 			}
 		for (uint32_t number = 0; number < FILTER_NUMBERS; number++)
 			assert_true(filter.verdicts[number].rules || is_constant(&program, number));
@@ -205,8 +217,10 @@ static void a_program_that_is_too_long_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SECCOMP_RULES_MAX; i++)
-		rules[i] =
-			(struct seccomp_rule){.error = 1, .arguments_count = 1, .arguments = {{0, UINT32_MAX, (uint32_t)i, (uint32_t)i}}};
+		rules[i] = (struct seccomp_rule){
+			.error = 1,
+			.arguments_count = 1,
+			.arguments = {{0, UINT32_MAX, (uint32_t)i, (uint32_t)i}}};
 	for (size_t i = 0; i < FILTER_NUMBERS; i++)
 		filter.verdicts[i].rules = i << 20 | 0xffff;
 	assert_int_equal(filter_emit(&filter, &program.code, &program.count), -E2BIG);
@@ -230,7 +244,8 @@ static bool in_list(const char *list, const char *name)
 	size_t length = strlen(name);
 
 	for (const char *found = strstr(list, name); found; found = strstr(found + 1, name))
-		if ((found == list || found[-1] == ' ') && (found[length] == ' ' || found[length] == '\0'))
+		if ((found == list || found[-1] == ' ') &&
+		    (found[length] == ' ' || found[length] == '\0'))
 			return true;
 	return false;
 }
@@ -243,8 +258,10 @@ static bool listed(const struct seccomp_names *names, const char *name)
 	return false;
 }
 
-/* Adds a rule for a call, unless the architecture lacks it. The same rule a second time (-EEXIST) changes nothing. */
-static void add(scmp_filter_ctx context, uint32_t action, const char *name, const struct scmp_arg_cmp *arguments, unsigned count)
+/* Adds a rule for a call, unless the architecture lacks it. The same rule a second time (-EEXIST)
+ * changes nothing. */
+static void add(scmp_filter_ctx context, uint32_t action, const char *name,
+                const struct scmp_arg_cmp *arguments, unsigned count)
 {
 	int number = number_of(name);
 	int r = number < 0 ? 0 : seccomp_rule_add_array(context, action, number, count, arguments);
@@ -253,9 +270,10 @@ static void add(scmp_filter_ctx context, uint32_t action, const char *name, cons
 		fail_msg("%s: %s", name, strerror(-r));
 }
 
-/* libseccomp compares under a mask with one value: bits one by one, and so the numbers of a range. */
-static void add_arguments(scmp_filter_ctx context, const struct seccomp_rule *rule, const char *name, struct scmp_arg_cmp arguments[3],
-                          unsigned done)
+/* libseccomp compares under a mask with one value: bits one by one, and so the numbers of a range.
+ */
+static void add_arguments(scmp_filter_ctx context, const struct seccomp_rule *rule,
+                          const char *name, struct scmp_arg_cmp arguments[3], unsigned done)
 {
 	const struct seccomp_argument *argument = &rule->arguments[done];
 
@@ -272,16 +290,18 @@ static void add_arguments(scmp_filter_ctx context, const struct seccomp_rule *ru
 		}
 	} else {
 		for (uint64_t value = argument->first; value <= argument->last; value++) {
-			arguments[done] = SCMP_CMP64(argument->index, SCMP_CMP_MASKED_EQ, argument->mask, value);
+			arguments[done] = SCMP_CMP64(argument->index, SCMP_CMP_MASKED_EQ,
+			                             argument->mask, value);
 			add_arguments(context, rule, name, arguments, done + 1);
 		}
 	}
 }
 
-typedef void each_function(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name, const struct seccomp_rule *rule);
+typedef void each_function(scmp_filter_ctx context, const struct seccomp_spec *spec,
+                           const char *name, const struct seccomp_rule *rule);
 
-static void each_name(const char *list, each_function *each, scmp_filter_ctx context, const struct seccomp_spec *spec,
-                      const struct seccomp_rule *rule)
+static void each_name(const char *list, each_function *each, scmp_filter_ctx context,
+                      const struct seccomp_spec *spec, const struct seccomp_rule *rule)
 {
 	char copy[4096], *rest = copy;
 
@@ -291,7 +311,8 @@ static void each_name(const char *list, each_function *each, scmp_filter_ctx con
 		each(context, spec, name, rule);
 }
 
-static void allow(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name, const struct seccomp_rule *rule)
+static void allow(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name,
+                  const struct seccomp_rule *rule)
 {
 	(void)spec;
 	(void)rule;
@@ -300,11 +321,13 @@ static void allow(scmp_filter_ctx context, const struct seccomp_spec *spec, cons
 
 static bool is_in_set(const struct seccomp_spec *spec, const struct seccomp_rule *rule)
 {
-	return rule->set == SECCOMP_PERF ? spec->perf : rule->set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT);
+	return rule->set == SECCOMP_PERF
+	               ? spec->perf
+	               : rule->set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT);
 }
 
-/* libseccomp knows no order: what rules decide that allow and rules that refuse is compared with the table alone (test_seccomp.c). So is
- * what is pretended. */
+/* libseccomp knows no order: what rules decide that allow and rules that refuse is compared with
+ * the table alone (test_seccomp.c). So is what is pretended. */
 static bool is_ordered(const struct seccomp_spec *spec, const char *name)
 {
 	bool allows = false, refuses = false, pretends = false;
@@ -313,12 +336,14 @@ static bool is_ordered(const struct seccomp_spec *spec, const char *name)
 		if (is_in_set(spec, &seccomp_rules[i]) && in_list(seccomp_rules[i].calls, name)) {
 			allows = allows || seccomp_rules[i].error == 0;
 			pretends = pretends || seccomp_rules[i].error == SECCOMP_PRETEND;
-			refuses = refuses || (seccomp_rules[i].error != 0 && seccomp_rules[i].error != SECCOMP_PRETEND);
+			refuses = refuses || (seccomp_rules[i].error != 0 &&
+			                      seccomp_rules[i].error != SECCOMP_PRETEND);
 		}
 	return (allows || pretends) && refuses;
 }
 
-static void apply(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name, const struct seccomp_rule *rule)
+static void apply(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name,
+                  const struct seccomp_rule *rule)
 {
 	struct scmp_arg_cmp arguments[3];
 
@@ -353,14 +378,16 @@ static bool is_of_init(const char *name)
 	return is;
 }
 
-static void add_denied(scmp_filter_ctx context, const struct seccomp_spec *spec, bool of_init, uint32_t action)
+static void add_denied(scmp_filter_ctx context, const struct seccomp_spec *spec, bool of_init,
+                       uint32_t action)
 {
 	for (size_t i = 0; i < spec->deny.count; i++)
 		if (is_of_init(spec->deny.names[i]) == of_init)
 			add(context, action, spec->deny.names[i], NULL, 0);
 }
 
-static void take_back(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name, const struct seccomp_rule *rule)
+static void take_back(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name,
+                      const struct seccomp_rule *rule)
 {
 	(void)rule;
 	if (!listed(&spec->allow, name) && !listed(&spec->deny, name))
@@ -373,7 +400,8 @@ static void add_command(scmp_filter_ctx context, const struct seccomp_spec *spec
 	each_name(seccomp_init_calls, take_back, context, spec, NULL);
 	for (size_t i = 0; i < spec->log.count; i++)
 		if ((!listed(&spec->deny, spec->log.names[i]) || !is_of_init(spec->log.names[i])) &&
-		    (listed(&spec->allow, spec->log.names[i]) || !in_list(seccomp_init_calls, spec->log.names[i])))
+		    (listed(&spec->allow, spec->log.names[i]) ||
+		     !in_list(seccomp_init_calls, spec->log.names[i])))
 			add(context, SCMP_ACT_LOG, spec->log.names[i], NULL, 0);
 }
 
@@ -410,13 +438,15 @@ struct reference {
 
 static struct reference build_reference(const struct seccomp_spec *spec)
 {
-	scmp_filter_ctx refused = new_context(SCMP_ACT_ALLOW), allowed = new_context(ERROR(ENOSYS)), command = new_context(SCMP_ACT_ALLOW);
+	scmp_filter_ctx refused = new_context(SCMP_ACT_ALLOW), allowed = new_context(ERROR(ENOSYS)),
+			command = new_context(SCMP_ACT_ALLOW);
 
 	add_denied(refused, spec, false, SCMP_ACT_NOTIFY);
 	add_rules(refused, spec, true);
 	add_allowed(allowed, spec);
 	add_command(command, spec);
-	return (struct reference){export_program(refused), export_program(allowed), export_program(command)};
+	return (struct reference){export_program(refused), export_program(allowed),
+	                          export_program(command)};
 }
 
 struct compared {
@@ -426,16 +456,20 @@ struct compared {
 	size_t calls, ties;
 };
 
-/* Where rules with different actions fit, the first one counts; libseccomp has an order of its own. */
-static bool is_tie(const struct seccomp_spec *spec, const struct seccomp_data *data, uint32_t got, uint32_t want)
+/* Where rules with different actions fit, the first one counts; libseccomp has an order of its own.
+ */
+static bool is_tie(const struct seccomp_spec *spec, const struct seccomp_data *data, uint32_t got,
+                   uint32_t want)
 {
 	bool has_got = false, has_want = false;
 	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, data->nr);
 
 	for (size_t i = 0; name && i < seccomp_rules_count; i++) {
-		uint64_t arguments[6] = {data->args[0], data->args[1], data->args[2], data->args[3], data->args[4], data->args[5]};
+		uint64_t arguments[6] = {data->args[0], data->args[1], data->args[2],
+		                         data->args[3], data->args[4], data->args[5]};
 
-		if (seccomp_rules[i].error && in_list(seccomp_rules[i].calls, name) && rule_fits(&seccomp_rules[i], arguments)) {
+		if (seccomp_rules[i].error && in_list(seccomp_rules[i].calls, name) &&
+		    rule_fits(&seccomp_rules[i], arguments)) {
 			has_got = has_got || got == seccomp_rule_action(&seccomp_rules[i]);
 			has_want = has_want || want == seccomp_rule_action(&seccomp_rules[i]);
 		}
@@ -448,7 +482,8 @@ static bool is_tie(const struct seccomp_spec *spec, const struct seccomp_data *d
 
 static void compare(struct compared *compared, const struct seccomp_data *data)
 {
-	uint32_t got = bpf_run(&compared->init, data), want = bpf_run(&compared->reference.refused, data);
+	uint32_t got = bpf_run(&compared->init, data),
+		 want = bpf_run(&compared->reference.refused, data);
 
 	if (want == SECCOMP_RET_ALLOW)
 		want = bpf_run(&compared->reference.allowed, data);
@@ -456,9 +491,11 @@ static void compare(struct compared *compared, const struct seccomp_data *data)
 	if (got != want && is_tie(compared->spec, data, got, want))
 		compared->ties++;
 	else if (got != want)
-		fail_msg("arch %#x number %d (%#llx, %#llx, %#llx, %#llx): %#x, not %#x", data->arch, data->nr, data->args[0],
-		         data->args[1], data->args[2], data->args[3], got, want);
-	assert_int_equal(bpf_run(&compared->command, data), bpf_run(&compared->reference.command, data));
+		fail_msg("arch %#x number %d (%#llx, %#llx, %#llx, %#llx): %#x, not %#x",
+		         data->arch, data->nr, data->args[0], data->args[1], data->args[2],
+		         data->args[3], got, want);
+	assert_int_equal(bpf_run(&compared->command, data),
+	                 bpf_run(&compared->reference.command, data));
 }
 
 static void add_value(uint64_t values[VALUES_MAX], size_t *count, uint64_t value)
@@ -470,7 +507,8 @@ static void add_value(uint64_t values[VALUES_MAX], size_t *count, uint64_t value
 	values[(*count)++] = value;
 }
 
-/* Values of an argument about which a rule for the call might be wrong; only 0 if no rule looks at it. */
+/* Values of an argument about which a rule for the call might be wrong; only 0 if no rule looks at
+ * it. */
 static size_t find_values(const char *name, unsigned index, uint64_t values[VALUES_MAX])
 {
 	size_t count = 0;
@@ -479,7 +517,8 @@ static size_t find_values(const char *name, unsigned index, uint64_t values[VALU
 	for (size_t i = 0; i < seccomp_rules_count; i++)
 		for (unsigned j = 0; j < seccomp_rules[i].arguments_count; j++) {
 			const struct seccomp_argument *argument = &seccomp_rules[i].arguments[j];
-			uint64_t first = argument->mask ? argument->first : argument->last, last = argument->last;
+			uint64_t first = argument->mask ? argument->first : argument->last,
+				 last = argument->last;
 
 			if (argument->index != index || !in_list(seccomp_rules[i].calls, name))
 				continue;
@@ -492,7 +531,9 @@ static size_t find_values(const char *name, unsigned index, uint64_t values[VALU
 			add_value(values, &count, (uint32_t)~argument->mask);
 			for (uint64_t bit = 1; bit < HIGH; bit <<= 1)
 				if (argument->mask != UINT32_MAX || bit == HIGH / 2)
-					add_value(values, &count, argument->mask == 0 || first != 1 ? first ^ bit : bit);
+					add_value(values, &count,
+					          argument->mask == 0 || first != 1 ? first ^ bit
+					                                            : bit);
 			add_value(values, &count, first | HIGH);
 			add_value(values, &count, last | 1ULL << 63);
 			add_value(values, &count, UINT64_MAX);
@@ -512,7 +553,8 @@ static void compare_arguments(struct compared *compared, const char *name)
 	if (number < 0)
 		return;
 	for (size_t i = 0; i < counts[0] * counts[1] * counts[2] * counts[3]; i++) {
-		uint64_t arguments[6] = {values[0][i % counts[0]], values[1][i / counts[0] % counts[1]],
+		uint64_t arguments[6] = {values[0][i % counts[0]],
+		                         values[1][i / counts[0] % counts[1]],
 		                         values[2][i / counts[0] / counts[1] % counts[2]],
 		                         values[3][i / counts[0] / counts[1] / counts[2]]};
 		struct seccomp_data data = call((uint32_t)number, arguments);
@@ -523,8 +565,11 @@ static void compare_arguments(struct compared *compared, const char *name)
 
 static void compare_numbers(struct compared *compared)
 {
-	static const uint64_t arguments[][6] = {{0}, {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, {1, 2, 3, 4}};
-	static const uint32_t arches[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, AUDIT_ARCH_I386, AUDIT_ARCH_ARM, 0, UINT32_MAX};
+	static const uint64_t arguments[][6] = {
+		{0}, {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, {1, 2, 3, 4}};
+	static const uint32_t arches[] = {
+		AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, AUDIT_ARCH_I386, AUDIT_ARCH_ARM, 0,
+		UINT32_MAX};
 
 	for (size_t i = 0; i < ARRAY_SIZE(arguments) * ARRAY_SIZE(arches); i++)
 		for (uint32_t number = 0; number < FILTER_NUMBERS + 8; number++) {
@@ -536,7 +581,8 @@ static void compare_numbers(struct compared *compared)
 			                            UINT32_MAX - number};
 
 			for (size_t j = 0; j < ARRAY_SIZE(numbers); j++) {
-				struct seccomp_data data = call(numbers[j], arguments[i % ARRAY_SIZE(arguments)]);
+				struct seccomp_data data =
+					call(numbers[j], arguments[i % ARRAY_SIZE(arguments)]);
 
 				data.arch = arches[i / ARRAY_SIZE(arguments)];
 				compare(compared, &data);
@@ -546,19 +592,24 @@ static void compare_numbers(struct compared *compared)
 
 static void compare_spec(const struct seccomp_spec *spec)
 {
-	static const char *const calls[] = {"clone",    "unshare", "ioctl", "open",    "openat", "chmod",     "fchmod",
-	                                    "fchmodat", "creat",   "mknod", "mknodat", "fcntl",  "setrlimit", "personality"};
+	static const char *const calls[] = {
+		"clone",    "unshare", "ioctl", "open",    "openat", "chmod",     "fchmod",
+		"fchmodat", "creat",   "mknod", "mknodat", "fcntl",  "setrlimit", "personality"};
 	struct compared compared = {.spec = spec, .reference = build_reference(spec)};
 	struct yett_error error = {0};
 
-	if (seccomp_compile(spec, SECCOMP_INIT, &compared.init.code, &compared.init.count, &error) != 0 ||
-	    seccomp_compile(spec, SECCOMP_COMMAND, &compared.command.code, &compared.command.count, &error) != 0)
+	if (seccomp_compile(spec, SECCOMP_INIT, &compared.init.code, &compared.init.count,
+	                    &error) != 0 ||
+	    seccomp_compile(spec, SECCOMP_COMMAND, &compared.command.code, &compared.command.count,
+	                    &error) != 0)
 		fail_msg("%s", error.message);
 	compare_numbers(&compared);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		compare_arguments(&compared, calls[i]);
-	print_message("%zu calls, %zu of them with errors to choose from; %zu instructions, and %zu by libseccomp\n", compared.calls,
-	              compared.ties, compared.init.count, compared.reference.refused.count + compared.reference.allowed.count);
+	print_message(
+		"%zu calls, %zu of them with errors to choose from; %zu instructions, and %zu by libseccomp\n",
+		compared.calls, compared.ties, compared.init.count,
+		compared.reference.refused.count + compared.reference.allowed.count);
 	free(compared.init.code);
 	free(compared.command.code);
 	free(compared.reference.refused.code);
@@ -566,21 +617,24 @@ static void compare_spec(const struct seccomp_spec *spec)
 	free(compared.reference.command.code);
 }
 
-#define NAMES(...)                                                                                        \
-	{                                                                                                 \
-		(char *[]){__VA_ARGS__}, sizeof((char *[]){__VA_ARGS__}) / sizeof(char *), "yett.conf", 1 \
+#define NAMES(...)                                                                         \
+	{                                                                                  \
+		(char *[]){__VA_ARGS__}, sizeof((char *[]){__VA_ARGS__}) / sizeof(char *), \
+			"yett.conf", 1                                                     \
 	}
 
 static void each_filter_says_what_libseccomps_would_say(void **state)
 {
-	static char clone3[] = "clone3", keyctl[] = "keyctl", mount[] = "mount", openat[] = "openat", socket[] = "socket",
-		    personality[] = "personality", ptrace[] = "ptrace", getpid[] = "getpid", bpf[] = "bpf", statmount[] = "statmount",
-		    mknodat[] = "mknodat", uselib[] = "uselib";
+	static char clone3[] = "clone3", keyctl[] = "keyctl", mount[] = "mount",
+		    openat[] = "openat", socket[] = "socket", personality[] = "personality",
+		    ptrace[] = "ptrace", getpid[] = "getpid", bpf[] = "bpf",
+		    statmount[] = "statmount", mknodat[] = "mknodat", uselib[] = "uselib";
 	const struct seccomp_spec specs[] = {
 		{0},
 		{.strict = true},
 		{.allow = NAMES(clone3, keyctl, mount, personality, socket, statmount)},
-		{.deny = NAMES(ptrace, clone3, socket, getpid, uselib), .log = NAMES(openat, getpid, bpf, personality)},
+		{.deny = NAMES(ptrace, clone3, socket, getpid, uselib),
+	         .log = NAMES(openat, getpid, bpf, personality)},
 		{.strict = true,
 	         .allow = NAMES(keyctl, openat, ptrace, mknodat, bpf),
 	         .deny = NAMES(keyctl, mount, getpid),
@@ -596,15 +650,17 @@ static void each_filter_says_what_libseccomps_would_say(void **state)
 
 static void calls_that_are_always_allowed_are_allowed_by_number(void **state)
 {
-	static const long numbers[] = {SYS_read, SYS_write, SYS_getpid, SYS_mmap, SYS_futex, SYS_close_range, SYS_set_mempolicy};
+	static const long numbers[] = {SYS_read,  SYS_write,       SYS_getpid,       SYS_mmap,
+	                               SYS_futex, SYS_close_range, SYS_set_mempolicy};
 
 	(void)state;
 	for (int role = 0; role < 2; role++) {
 		struct yett_error error = {0};
 		struct bpf program = {0};
 
-		assert_int_equal(seccomp_compile(&(struct seccomp_spec){0}, role == 0 ? SECCOMP_INIT : SECCOMP_COMMAND, &program.code,
-		                                 &program.count, &error),
+		assert_int_equal(seccomp_compile(&(struct seccomp_spec){0},
+		                                 role == 0 ? SECCOMP_INIT : SECCOMP_COMMAND,
+		                                 &program.code, &program.count, &error),
 		                 0);
 		for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 			assert_true(is_constant(&program, (uint32_t)numbers[i]));

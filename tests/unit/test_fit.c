@@ -1,4 +1,5 @@
-/* What a plan becomes where the helper is not root's: what is refused, what is left out, what is said of it. */
+/* What a plan becomes where the helper is not root's: what is refused, what is left out, what is
+ * said of it. */
 #include "base/net_rule_parse.h"
 #include "programs/decider/fit.h"
 #include "tests/unit/decide.h"
@@ -8,9 +9,11 @@
 	"identity_root = true identity_caller = true linger_max = 1h user_pids = 9 user_memory = 3G }\n"
 #define PLAIN "profile \"default\" { memory = 1G pids = 7 selinux_type = \"type_t\" }\n" GRANT
 
-static const struct means none = {0}, labels = {.misses_label = true}, memory = {.has_cgroup = true, .controllers = FIT_MEMORY | FIT_PIDS},
+static const struct means none = {0}, labels = {.misses_label = true},
+			  memory = {.has_cgroup = true, .controllers = FIT_MEMORY | FIT_PIDS},
 			  selinux = {.has_cgroup = true, .misses_label = true},
-			  all = {.has_cgroup = true, .controllers = FIT_MEMORY | FIT_CPU | FIT_PIDS};
+			  all = {.has_cgroup = true,
+                                 .controllers = FIT_MEMORY | FIT_CPU | FIT_PIDS};
 
 static int fit(struct decide *d, const struct means *means)
 {
@@ -21,11 +24,13 @@ static int fit(struct decide *d, const struct means *means)
 	return r == 0 ? fit_network(d->policy, &d->decision, true, &d->error) : r;
 }
 
-static void refused(struct decide *d, const struct means *means, const char *message, const char *mend)
+static void refused(struct decide *d, const struct means *means, const char *message,
+                    const char *mend)
 {
 	int r = fit(d, means);
 
-	if (r != YETT_E_UNSUPPORTED || !strstr(d->error.message, message) || !strstr(d->error.detail, mend))
+	if (r != YETT_E_UNSUPPORTED || !strstr(d->error.message, message) ||
+	    !strstr(d->error.detail, mend))
 		fail_msg("%d: %s (%s)", r, d->error.message, d->error.detail);
 }
 
@@ -35,9 +40,10 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 
 	decide_policy(d, PLAIN);
 	assert_int_equal(fit(d, &none), 0);
-	assert_string_equal(d->plan.weaker,
-	                    "without root: commands have your own uid outside, too; no limit of memory (1G); no limit of memory "
-	                    "of all your sandboxes (3G); no limit of pids of all your sandboxes (9)");
+	assert_string_equal(
+		d->plan.weaker,
+		"without root: commands have your own uid outside, too; no limit of memory (1G); no limit of memory "
+		"of all your sandboxes (3G); no limit of pids of all your sandboxes (9)");
 	assert_int_equal(d->plan.identity, PLAN_IDENTITY_CALLER);
 	assert_int_equal(d->plan.groups_count, 0);
 	assert_int_equal(d->plan.limits.memory_bytes, 0);
@@ -47,7 +53,8 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 	assert_non_null(strstr(d->plan.weaker, "; no SELinux label"));
 	assert_string_equal(plan_text(&d->plan, d->plan.selinux_type), "");
 	assert_int_equal(fit(d, &memory), 0);
-	assert_string_equal(d->plan.weaker, "without root: commands have your own uid outside, too");
+	assert_string_equal(d->plan.weaker,
+	                    "without root: commands have your own uid outside, too");
 	assert_int_equal(d->plan.limits.memory_bytes, UINT64_C(1) << 30);
 	assert_int_equal(d->plan.user_limits.pids, 9);
 }
@@ -56,8 +63,10 @@ static void all_that_can_be_missing_is_said_to_the_end(void **state)
 {
 	static const char last[] = "; no SELinux label";
 	/* What a policy can say, as the longest texts: programs/policy/settings.c. */
-	const struct plan_limits largest = {
-		.memory_bytes = (UINT64_C(1) << 50) - 1, .cpu_millis = 1023999, .cpu_weight = 10000, .pids = 4194304};
+	const struct plan_limits largest = {.memory_bytes = (UINT64_C(1) << 50) - 1,
+	                                    .cpu_millis = 1023999,
+	                                    .cpu_weight = 10000,
+	                                    .pids = 4194304};
 	const struct means least = {.misses_label = true, .leaves_cores = true};
 	struct decide *d = *state;
 	size_t parts = 1, length;
@@ -70,15 +79,18 @@ static void all_that_can_be_missing_is_said_to_the_end(void **state)
 	assert_string_equal(d->plan.weaker + length - strlen(last), last);
 	for (const char *at = d->plan.weaker; (at = strchr(at, ';')); at++)
 		parts++;
-	assert_int_equal(parts, 10); /* the uid, cores, three limits, those of the user together, and the label */
+	assert_int_equal(
+		parts,
+		10); /* the uid, cores, three limits, those of the user together, and the label */
 }
 
 static void nothing_is_said_where_all_is_as_asked(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { identity = caller memory = unlimited }\n"
-	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_caller = true }\n");
+	decide_policy(
+		d, "profile \"default\" { identity = caller memory = unlimited }\n"
+		   "grant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_caller = true }\n");
 	assert_int_equal(fit(d, &none), 0);
 	assert_string_equal(d->plan.weaker, "");
 }
@@ -128,22 +140,28 @@ static void the_network_of_the_host_is_had_without_root(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host }\n");
+	decide_policy(
+		d,
+		"profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host }\n");
 	d->request.body.create.network = NETWORK_HOST;
 	assert_int_equal(fit(d, &all), 0);
 	assert_int_equal(d->plan.network, PLAN_NETWORK_HOST);
-	assert_non_null(strstr(d->plan.weaker, "127.0.0.1; without root: commands have your own uid outside, too"));
+	assert_non_null(strstr(d->plan.weaker,
+	                       "127.0.0.1; without root: commands have your own uid outside, too"));
 }
 
 static void a_network_is_one_of_some_ports(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" {\n network = limited\n allow = {\"a.example:443\"}\n}\n"
-	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = open allow = {\"*\"} }\n");
+	decide_policy(
+		d,
+		"profile \"default\" {\n network = limited\n allow = {\"a.example:443\"}\n}\n"
+		"grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = open allow = {\"*\"} }\n");
 	d->request.body.create.network = NETWORK_OPEN;
 	refused(d, &all, "without root, a network cannot be open", "let each rule have the port");
-	assert_int_equal(fit_network(d->policy, &d->decision, false, &d->error), YETT_E_UNSUPPORTED);
+	assert_int_equal(fit_network(d->policy, &d->decision, false, &d->error),
+	                 YETT_E_UNSUPPORTED);
 	assert_non_null(strstr(d->error.message, "without BPF, a network cannot be open"));
 	assert_non_null(strstr(d->error.detail, "a service that may use bpf(2) needs no ports"));
 	d->request.body.create.network = NETWORK_NONE;
@@ -153,7 +171,8 @@ static void a_network_is_one_of_some_ports(void **state)
 	assert_int_equal(fit(d, &all), 0);
 	assert_int_equal(d->plan.network, PLAN_NETWORK_LIMITED);
 	ask_for(d, "c.example:1255");
-	refused(d, &all, "without root, a network is caught at 256 ports at most, and with 'c.example:1255' its rules are about more",
+	refused(d, &all,
+	        "without root, a network is caught at 256 ports at most, and with 'c.example:1255' its rules are about more",
 	        "NAME:443; the service (docs/admin.md) needs no ports");
 	d->request.body.create.rules_count = 0;
 	ask_for(d, "git.example.org");
@@ -164,8 +183,10 @@ static void a_rule_of_the_policy_that_cannot_be_had_is_named_with_its_line(void 
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" {\n network = limited\n allow = {\"a.example:443\",\n \"*.b.example\"}\n}\n"
-	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = limited }\n");
+	decide_policy(
+		d,
+		"profile \"default\" {\n network = limited\n allow = {\"a.example:443\",\n \"*.b.example\"}\n}\n"
+		"grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = limited }\n");
 	refused(d, &all, "and with '*.b.example' (", "NAME:443");
 	assert_non_null(strstr(d->error.message, ":4) its rules are about more"));
 }
@@ -182,7 +203,8 @@ static void what_a_profile_insists_on_is_refused(void **state)
 	char text[512];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		(void)snprintf(text, sizeof text, "profile \"default\" { %s }\n" GRANT, rows[i].key);
+		(void)snprintf(text, sizeof text, "profile \"default\" { %s }\n" GRANT,
+		               rows[i].key);
 		decide_policy(d, text);
 		refused(d, &selinux, rows[i].message, "docs/admin.md");
 	}

@@ -142,8 +142,10 @@ static void a_packet_that_is_too_large_is_refused_and_the_next_one_is_read(void 
 	assert_int_equal(frame_send(sockets[0], large, MESSAGE_PACKET_MAX, NULL, 0, 0), 0);
 	assert_int_equal(frame_receive(sockets[1], &frame, 0), 1);
 	assert_int_equal(frame.length, MESSAGE_PACKET_MAX);
-	assert_int_equal(frame_send(sockets[0], large, MESSAGE_PACKET_MAX + 1, NULL, 0, 0), -EMSGSIZE);
-	assert_int_equal(frame_send(sockets[0], large, 1, frame.fds, MESSAGE_FDS_MAX + 1, 0), -EMSGSIZE);
+	assert_int_equal(frame_send(sockets[0], large, MESSAGE_PACKET_MAX + 1, NULL, 0, 0),
+	                 -EMSGSIZE);
+	assert_int_equal(frame_send(sockets[0], large, 1, frame.fds, MESSAGE_FDS_MAX + 1, 0),
+	                 -EMSGSIZE);
 }
 
 static void an_empty_packet_is_the_end_and_its_descriptors_are_closed(void **state)
@@ -163,7 +165,8 @@ static void nothing_to_read_and_nobody_to_write_to_are_told_apart(void **state)
 	assert_int_equal(frame_receive(sockets[1], &frame, MSG_DONTWAIT), -EAGAIN);
 	sockets[0] = fd_close(sockets[0]);
 	assert_int_equal(frame_receive(sockets[1], &frame, MSG_DONTWAIT), 0);
-	assert_int_equal(frame_send(sockets[1], "x", 1, NULL, 0, 0), -EPIPE); /* and no SIGPIPE ends this test */
+	assert_int_equal(frame_send(sockets[1], "x", 1, NULL, 0, 0),
+	                 -EPIPE); /* and no SIGPIPE ends this test */
 }
 
 static void a_peer_that_stops_reading_does_not_block(void **state)
@@ -181,10 +184,13 @@ static void receive_message(int socket, uint32_t kind, uint64_t sequence)
 	struct yett_error error;
 
 	assert_int_equal(frame_receive(socket, &frame, 0), 1);
-	assert_int_equal(envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
+	assert_int_equal(
+		envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
 	assert_int_equal(envelope.kind, kind);
 	assert_int_equal(envelope.sequence, sequence);
-	assert_int_equal(message_decode(kind, frame.bytes + ENVELOPE_HEADER_SIZE, envelope.body_length, &message, &error), 0);
+	assert_int_equal(message_decode(kind, frame.bytes + ENVELOPE_HEADER_SIZE,
+	                                envelope.body_length, &message, &error),
+	                 0);
 }
 
 static void a_message_travels_behind_its_envelope(void **state)

@@ -1,4 +1,5 @@
-/* Unit tests of what the front of a sandbox's network does without a socket: counting bytes, and taking rules over. */
+/* Unit tests of what the front of a sandbox's network does without a socket: counting bytes, and
+ * taking rules over. */
 #include "programs/egress/ruleset.h"
 #include "programs/egress/tokens.h"
 
@@ -41,14 +42,16 @@ static void test_what_is_not_bounded_never_waits(void **state)
 
 static void test_any_rate_is_kept_over_any_steps(void **state)
 {
-	static const uint64_t rates[] = {1, 7, 1000, 4096, 123457, 1 << 20, 1000000007, TOKENS_RATE_MAX},
+	static const uint64_t rates[] = {1,      7,       1000,       4096,
+	                                 123457, 1 << 20, 1000000007, TOKENS_RATE_MAX},
 			      steps[] = {1, 333, 10 * MS, 99 * MS};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
 		for (size_t k = 0; k < ARRAY_SIZE(steps); k++) {
 			struct tokens tokens = {0};
-			uint64_t span_us = steps[k] == 1 ? TOKENS_SECOND / 4 : 20 * TOKENS_SECOND, taken, due, burst;
+			uint64_t span_us = steps[k] == 1 ? TOKENS_SECOND / 4 : 20 * TOKENS_SECOND,
+				 taken, due, burst;
 
 			tokens_set(&tokens, rates[i], 77);
 			burst = rates[i] / 10 < TOKENS_LEAST ? TOKENS_LEAST : rates[i] / 10;
@@ -89,12 +92,15 @@ static void test_a_new_rate_forgives_nothing(void **state)
 }
 
 struct image {
-	_Alignas(struct egress_rules) uint8_t bytes[sizeof(struct egress_rules) + sizeof(struct net_list)];
+	_Alignas(struct egress_rules)
+		uint8_t bytes[sizeof(struct egress_rules) + sizeof(struct net_list)];
 };
 
 static struct image image_valid(void)
 {
-	struct egress_rules rules = {.mode = EGRESS_LIMITED, .connections_max = 256, .list_size = sizeof(struct net_list)};
+	struct egress_rules rules = {.mode = EGRESS_LIMITED,
+	                             .connections_max = 256,
+	                             .list_size = sizeof(struct net_list)};
 	struct net_list list = {.size = sizeof list};
 	struct image image;
 
@@ -152,7 +158,8 @@ static void test_rules_are_taken_only_as_they_are_made(void **state)
 static void test_rules_that_can_be_changed_are_none(void **state)
 {
 	struct image image = image_valid();
-	_cleanup_fd_ int memory = memfd_create("rules", MFD_CLOEXEC | MFD_ALLOW_SEALING), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	_cleanup_fd_ int memory = memfd_create("rules", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+			 null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct ruleset rules = {0};
 
 	(void)state;
@@ -170,9 +177,12 @@ static void test_rules_that_can_be_changed_are_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_not_bounded_never_waits),       cmocka_unit_test(test_any_rate_is_kept_over_any_steps),
-		cmocka_unit_test(test_a_pause_saves_no_more_than_100_ms),     cmocka_unit_test(test_a_new_rate_forgives_nothing),
-		cmocka_unit_test(test_rules_are_taken_only_as_they_are_made), cmocka_unit_test(test_rules_that_can_be_changed_are_none),
+		cmocka_unit_test(test_what_is_not_bounded_never_waits),
+		cmocka_unit_test(test_any_rate_is_kept_over_any_steps),
+		cmocka_unit_test(test_a_pause_saves_no_more_than_100_ms),
+		cmocka_unit_test(test_a_new_rate_forgives_nothing),
+		cmocka_unit_test(test_rules_are_taken_only_as_they_are_made),
+		cmocka_unit_test(test_rules_that_can_be_changed_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,8 @@
 #define PORT 4711
 
 static const struct access_request by_unix = {.uid = OWN, .method = "GET", .host = "localhost"};
-static const struct access_request by_tcp = {.is_tcp = true, .uid = OWN, .method = "GET", .host = "127.0.0.1:4711"};
+static const struct access_request by_tcp = {
+	.is_tcp = true, .uid = OWN, .method = "GET", .host = "127.0.0.1:4711"};
 
 /* 0: it passes. */
 static unsigned check(const struct access *access, struct access_request request)
@@ -89,8 +90,13 @@ static void only_names_of_this_host_are_hosts(void **state)
 
 static void another_origin_is_refused(void **state)
 {
-	static const char *const refused[] = {
-		"null", "", "http://", "http://evil", "https://localhost", "http://localhost:1", "http://localhost/"};
+	static const char *const refused[] = {"null",
+	                                      "",
+	                                      "http://",
+	                                      "http://evil",
+	                                      "https://localhost",
+	                                      "http://localhost:1",
+	                                      "http://localhost/"};
 	struct access access = make();
 	struct access_request request = by_unix;
 

@@ -72,8 +72,9 @@ static void what_is_written_is_read_again(void **state)
 	static const struct {
 		uint64_t ms;
 		const char *text;
-	} written[] = {{30000, "30s"}, {90000, "1m30s"}, {600000, "10m0s"}, {3600000, "1h0m0s"},
-	               {250, "250ms"}, {1500, "1.5s"},   {0, "0s"},         {86400001, "24h0m0.001s"}};
+	} written[] = {{30000, "30s"},      {90000, "1m30s"},         {600000, "10m0s"},
+	               {3600000, "1h0m0s"}, {250, "250ms"},           {1500, "1.5s"},
+	               {0, "0s"},           {86400001, "24h0m0.001s"}};
 	char text[DURATIONS_SIZE];
 
 	(void)state;

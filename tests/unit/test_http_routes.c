@@ -13,7 +13,8 @@
 static void each_path_has_its_row(void **state)
 {
 	static const struct {
-		const char *method, *path, *pattern, *rest; /* pattern NULL: none; rest: then the methods that there are */
+		const char *method, *path, *pattern,
+			*rest; /* pattern NULL: none; rest: then the methods that there are */
 	} paths[] = {
 		{"POST", "/v1/run_command", "/v1/*", "run_command"},
 		{"GET", "/v1/events", "/v1/events", ""},
@@ -40,7 +41,8 @@ static void each_path_has_its_row(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		char rest[ROUTES_REST_SIZE], methods[ROUTES_REST_SIZE];
-		const struct route *route = routes_find(paths[i].method, paths[i].path, rest, methods);
+		const struct route *route =
+			routes_find(paths[i].method, paths[i].path, rest, methods);
 
 		if (!paths[i].pattern) {
 			assert_null(route);

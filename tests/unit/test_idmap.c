@@ -1,4 +1,5 @@
-/* Whose ids a sandbox has: the lines of its map, at the borders of ranges and of what the kernel takes. */
+/* Whose ids a sandbox has: the lines of its map, at the borders of ranges and of what the kernel
+ * takes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,8 @@ static void check_half(const struct idmap_half *half)
 		const struct idmap_line *a = &half->lines[i];
 
 		assert_int_not_equal(a->count, 0);
-		assert_true((uint64_t)a->host + a->count <= UINT32_MAX && (uint64_t)a->inside + a->count <= UINT32_MAX);
+		assert_true((uint64_t)a->host + a->count <= UINT32_MAX &&
+		            (uint64_t)a->inside + a->count <= UINT32_MAX);
 		for (size_t j = 0; j < i; j++) {
 			const struct idmap_line *b = &half->lines[j];
 
@@ -75,7 +77,11 @@ static void a_callers_numbers_stand_for_private_ids_and_0_for_nobody(void **stat
 	static const uint32_t face[] = {FACE};
 
 	(void)state;
-	make(&(struct idmap_subject){.uid = 1000, .gid = 1000, .groups = groups, .groups_count = 2, .identity = PLAN_IDENTITY_PRIVATE});
+	make(&(struct idmap_subject){.uid = 1000,
+	                             .gid = 1000,
+	                             .groups = groups,
+	                             .groups_count = 2,
+	                             .identity = PLAN_IDENTITY_PRIVATE});
 	assert_int_equal(uid(0), FACE);
 	assert_int_equal(gid(0), FACE);
 	for (uint32_t id = 1; id < IDMAP_RANGE; id++) {
@@ -97,7 +103,8 @@ static void the_last_id_of_the_range_is_plain_and_the_next_one_stands_for_anothe
 	static const uint32_t face[] = {FACE};
 
 	(void)state;
-	make(&(struct idmap_subject){.uid = IDMAP_RANGE - 1, .gid = IDMAP_RANGE, .identity = PLAN_IDENTITY_PRIVATE});
+	make(&(struct idmap_subject){
+		.uid = IDMAP_RANGE - 1, .gid = IDMAP_RANGE, .identity = PLAN_IDENTITY_PRIVATE});
 	assert_int_equal(uid(IDMAP_RANGE - 1), LAST);
 	assert_int_equal(uid(IDMAP_RANGE), NONE);
 	assert_int_equal(gid(IDMAP_RANGE), LAST);
@@ -132,7 +139,11 @@ static void a_caller_of_its_own_identity_is_itself_and_nobody_else(void **state)
 	static const uint32_t uids[] = {FACE, 1000}, gids[] = {0, 27, 1001, 70000};
 
 	(void)state;
-	make(&(struct idmap_subject){.uid = 1000, .gid = 1001, .groups = groups, .groups_count = 3, .identity = PLAN_IDENTITY_CALLER});
+	make(&(struct idmap_subject){.uid = 1000,
+	                             .gid = 1001,
+	                             .groups = groups,
+	                             .groups_count = 3,
+	                             .identity = PLAN_IDENTITY_CALLER});
 	assert_int_equal(uid(1000), 1000);
 	assert_int_equal(uid(999), FIRST + 999);
 	assert_int_equal(uid(1001), FIRST + 1001);
@@ -165,7 +176,11 @@ static void a_caller_that_is_0_has_that_number(void **state)
 	static const gid_t groups[] = {0};
 
 	(void)state;
-	make(&(struct idmap_subject){.uid = 0, .gid = 1000, .groups = groups, .groups_count = 1, .identity = PLAN_IDENTITY_PRIVATE});
+	make(&(struct idmap_subject){.uid = 0,
+	                             .gid = 1000,
+	                             .groups = groups,
+	                             .groups_count = 1,
+	                             .identity = PLAN_IDENTITY_PRIVATE});
 	assert_int_equal(uid(0), FIRST);
 	assert_int_equal(gid(0), FIRST);
 	check_hosts(&map.uids, NULL, 0);
@@ -183,10 +198,26 @@ static void inits_id_is_nobody_elses(void **state)
 		{.uid = 1000, .gid = 1000, .identity = PLAN_IDENTITY_PRIVATE},
 		{.uid = 65533, .gid = 1000, .identity = PLAN_IDENTITY_PRIVATE},
 		{.uid = 1000, .gid = 65533, .identity = PLAN_IDENTITY_CALLER},
-		{.uid = 65530, .gid = 65529, .groups = tops, .groups_count = 3, .identity = PLAN_IDENTITY_PRIVATE},
-		{.uid = 70000, .gid = 1000, .groups = large, .groups_count = 4, .identity = PLAN_IDENTITY_PRIVATE},
-		{.uid = 1000, .gid = 1000, .groups = many, .groups_count = 8, .identity = PLAN_IDENTITY_PRIVATE},
-		{.uid = 1000, .gid = 1000, .groups = tops, .groups_count = 3, .identity = PLAN_IDENTITY_ROOT},
+		{.uid = 65530,
+	         .gid = 65529,
+	         .groups = tops,
+	         .groups_count = 3,
+	         .identity = PLAN_IDENTITY_PRIVATE},
+		{.uid = 70000,
+	         .gid = 1000,
+	         .groups = large,
+	         .groups_count = 4,
+	         .identity = PLAN_IDENTITY_PRIVATE},
+		{.uid = 1000,
+	         .gid = 1000,
+	         .groups = many,
+	         .groups_count = 8,
+	         .identity = PLAN_IDENTITY_PRIVATE},
+		{.uid = 1000,
+	         .gid = 1000,
+	         .groups = tops,
+	         .groups_count = 3,
+	         .identity = PLAN_IDENTITY_ROOT},
 	};
 
 	(void)state;
@@ -196,7 +227,8 @@ static void inits_id_is_nobody_elses(void **state)
 
 		make(subject);
 		own = map.init_inside;
-		assert_int_equal(uid(own), FIRST + own); /* as user and as group, and on the host private in any case */
+		assert_int_equal(uid(own), FIRST + own); /* as user and as group, and on the host
+		                                            private in any case */
 		assert_int_equal(gid(own), FIRST + own);
 		assert_int_not_equal(own, 0);
 		assert_int_not_equal(own, subject->uid);
@@ -208,11 +240,13 @@ static void inits_id_is_nobody_elses(void **state)
 	assert_int_equal(map.init_inside, 65533);
 }
 
-/* Every other id is one of the caller's, so that each takes a line of its own, and one before it. */
+/* Every other id is one of the caller's, so that each takes a line of its own, and one before it.
+ */
 static void more_lines_than_the_kernel_takes_are_refused(void **state)
 {
 	static gid_t groups[PLAN_GROUPS_MAX + 1];
-	struct idmap_subject subject = {.uid = 1000, .gid = 3, .groups = groups, .identity = PLAN_IDENTITY_CALLER};
+	struct idmap_subject subject = {
+		.uid = 1000, .gid = 3, .groups = groups, .identity = PLAN_IDENTITY_CALLER};
 
 	(void)state;
 	for (uint32_t i = 0; i < ARRAY_SIZE(groups); i++)
@@ -244,7 +278,11 @@ static void as_many_large_groups_as_there_may_be_have_private_ids(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < ARRAY_SIZE(groups); i++)
 		groups[i] = 100000 + i;
-	make(&(struct idmap_subject){.uid = 1000, .gid = 1000, .groups = groups, .groups_count = 256, .identity = PLAN_IDENTITY_PRIVATE});
+	make(&(struct idmap_subject){.uid = 1000,
+	                             .gid = 1000,
+	                             .groups = groups,
+	                             .groups_count = 256,
+	                             .identity = PLAN_IDENTITY_PRIVATE});
 	for (uint32_t i = 0; i < ARRAY_SIZE(groups); i++)
 		assert_in_range(gid(groups[i]), FIRST, LAST);
 	assert_int_equal(gid(IDMAP_RANGE - PLAN_GROUPS_MAX), NONE);
@@ -267,7 +305,8 @@ static void an_id_is_looked_up_at_both_ends_of_a_line(void **state)
 
 static void without_root_its_map_has_the_callers_ids_and_no_other(void **state)
 {
-	const struct idmap_subject subject = {.uid = 70000, .gid = 100, .identity = PLAN_IDENTITY_PRIVATE};
+	const struct idmap_subject subject = {
+		.uid = 70000, .gid = 100, .identity = PLAN_IDENTITY_PRIVATE};
 
 	(void)state;
 	rootless_make_map(&subject, &map);
@@ -283,7 +322,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_callers_numbers_stand_for_private_ids_and_0_for_nobody),
-		cmocka_unit_test(the_last_id_of_the_range_is_plain_and_the_next_one_stands_for_another),
+		cmocka_unit_test(
+			the_last_id_of_the_range_is_plain_and_the_next_one_stands_for_another),
 		cmocka_unit_test(large_ids_have_one_of_the_range_each),
 		cmocka_unit_test(a_caller_of_its_own_identity_is_itself_and_nobody_else),
 		cmocka_unit_test(root_inside_is_a_private_id),

@@ -65,7 +65,8 @@ static void make_image(struct bytes *bytes)
 	assert_int_equal(pread(fd, bytes->image, bytes->size, 0), bytes->size);
 }
 
-static int load_bytes(const void *bytes, size_t size, struct policy **ret_policy, struct yett_error *error)
+static int load_bytes(const void *bytes, size_t size, struct policy **ret_policy,
+                      struct yett_error *error)
 {
 	_cleanup_fd_ int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
@@ -97,7 +98,8 @@ static void assert_refused_as(const struct bytes *bytes, size_t size, const char
 	struct yett_error error = {0};
 	int r = load_bytes(bytes->image, size, &policy, &error);
 
-	if (r != YETT_E_HELPER_UNAVAILABLE || policy || strcmp(error.message, "yett-policy gave an answer that cannot be") != 0)
+	if (r != YETT_E_HELPER_UNAVAILABLE || policy ||
+	    strcmp(error.message, "yett-policy gave an answer that cannot be") != 0)
 		fail_msg("%s gave %d: %s", what, r, error.message);
 }
 
@@ -163,7 +165,8 @@ static void a_longer_image_is_refused(void **state)
 	assert_refused_as(bytes, bytes->size + 8, "an image with something after it");
 }
 
-/* Every pointer to a part, with every offset that it must not have: before, after, over another part, outside. */
+/* Every pointer to a part, with every offset that it must not have: before, after, over another
+ * part, outside. */
 static void a_part_that_lies_elsewhere_is_refused(void **state)
 {
 	const struct bytes *bytes = *state;
@@ -171,20 +174,39 @@ static void a_part_that_lies_elsewhere_is_refused(void **state)
 	struct policy_profile *profile = part(bytes, &policy->profiles);
 	struct policy_grant *grant = part(bytes, &policy->grants);
 	void *pointers[] = {
-		&policy->files,         &policy->runtime_dir,    &policy->cgroup,
-		&policy->profiles,      &policy->grants,         &profile->name,
-		&profile->system.items, &profile->system.places, &profile->mask.items,
-		&profile->init_filter,  &profile->hostname,      &grant->uids,
-		&grant->gids,           &grant->profiles.items,  part(bytes, &profile->system.items),
-		&profile->allow.list,   &profile->deny.list,     &grant->allow.list,
+		&policy->files,
+		&policy->runtime_dir,
+		&policy->cgroup,
+		&policy->profiles,
+		&policy->grants,
+		&profile->name,
+		&profile->system.items,
+		&profile->system.places,
+		&profile->mask.items,
+		&profile->init_filter,
+		&profile->hostname,
+		&grant->uids,
+		&grant->gids,
+		&grant->profiles.items,
+		part(bytes, &profile->system.items),
+		&profile->allow.list,
+		&profile->deny.list,
+		&grant->allow.list,
 		&policy->rule_lines,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++) {
 		size_t right = *(size_t *)pointers[i];
-		const size_t wrong[] = {
-			0,         8,           right - 8, right - 1,    right + 1,
-			right + 8, bytes->size, SIZE_MAX,  SIZE_MAX - 7, *(size_t *)pointers[(i + 1) % ARRAY_SIZE(pointers)]};
+		const size_t wrong[] = {0,
+		                        8,
+		                        right - 8,
+		                        right - 1,
+		                        right + 1,
+		                        right + 8,
+		                        bytes->size,
+		                        SIZE_MAX,
+		                        SIZE_MAX - 7,
+		                        *(size_t *)pointers[(i + 1) % ARRAY_SIZE(pointers)]};
 
 		for (size_t w = 0; w < ARRAY_SIZE(wrong); w++) {
 			if (wrong[w] == right) /* an empty list leads to what comes next */
@@ -202,11 +224,24 @@ static void a_count_that_does_not_fit_is_refused(void **state)
 	struct policy *policy = &bytes->image->policy;
 	struct policy_profile *profile = part(bytes, &policy->profiles);
 	struct policy_grant *grant = part(bytes, &policy->grants);
-	size_t *counts[] = {&policy->files_count,           &policy->profiles_count,      &policy->grants_count,
-	                    &profile->system.count,         &profile->mounts_count,       &profile->init_filter_count,
-	                    &profile->command_filter_count, &profile->build_filter_count, &grant->uids_count,
-	                    &profile->allow.size,           &policy->rule_lines_count};
-	static const size_t wrong[] = {0, 257, 4097, 65537, SIZE_MAX, SIZE_MAX / 8 + 2, SIZE_MAX / sizeof(struct policy_profile) + 2};
+	size_t *counts[] = {&policy->files_count,
+	                    &policy->profiles_count,
+	                    &policy->grants_count,
+	                    &profile->system.count,
+	                    &profile->mounts_count,
+	                    &profile->init_filter_count,
+	                    &profile->command_filter_count,
+	                    &profile->build_filter_count,
+	                    &grant->uids_count,
+	                    &profile->allow.size,
+	                    &policy->rule_lines_count};
+	static const size_t wrong[] = {0,
+	                               257,
+	                               4097,
+	                               65537,
+	                               SIZE_MAX,
+	                               SIZE_MAX / 8 + 2,
+	                               SIZE_MAX / sizeof(struct policy_profile) + 2};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		size_t right = *counts[i];
@@ -280,7 +315,8 @@ static void a_wrong_value_is_refused(void **state)
 	}
 }
 
-/* Every byte of it, spoilt in three ways, is refused or read without harm: sanitizers and valgrind look on. */
+/* Every byte of it, spoilt in three ways, is refused or read without harm: sanitizers and valgrind
+ * look on. */
 static void no_byte_can_do_harm(void **state)
 {
 	const struct bytes *bytes = *state;
@@ -314,7 +350,8 @@ static void what_was_loaded_cannot_be_changed_any_more(void **state)
 
 	assert_int_equal(write(fd, bytes->image, bytes->size), bytes->size);
 	map = mmap(NULL, bytes->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	assert_int_equal(image_load(fd, &other, &error), -EBUSY); /* somebody can still write to its pages */
+	assert_int_equal(image_load(fd, &other, &error),
+	                 -EBUSY); /* somebody can still write to its pages */
 	assert_int_equal(munmap(map, bytes->size), 0);
 	assert_int_equal(image_load(fd, &policy, &error), 0);
 	assert_int_equal(pwrite(fd, "x", 1, 0), -1);
@@ -322,7 +359,8 @@ static void what_was_loaded_cannot_be_changed_any_more(void **state)
 	/* Nor by ourselves: what goes wrong in root's process changes no rule. */
 	child = fork();
 	if (child == 0) {
-		(void)signal(SIGSEGV, SIG_DFL); /* whatever the library of the tests, or a sanitizer, makes of it */
+		(void)signal(SIGSEGV, SIG_DFL); /* whatever the library of the tests, or a
+		                                   sanitizer, makes of it */
 		policy->profiles[0].name[0] = 'x';
 		_exit(0);
 	}
@@ -385,7 +423,8 @@ static void an_error_that_is_none_is_refused(void **state)
 	image->r = YETT_E_TIMEOUT;
 	image->error = (struct yett_error){.code = YETT_E_INVALID_REQUEST};
 	assert_refused_as(bytes, bytes->size, "an error of two numbers");
-	image->error = (struct yett_error){.code = YETT_E_TIMEOUT, .reason = (enum yett_reason)1000};
+	image->error =
+		(struct yett_error){.code = YETT_E_TIMEOUT, .reason = (enum yett_reason)1000};
 	assert_refused_as(bytes, bytes->size, "an error with a wrong reason");
 	image->error = (struct yett_error){.code = YETT_E_TIMEOUT};
 	memset(image->error.message, 'x', sizeof image->error.message);

@@ -77,7 +77,8 @@ static void sockets_that_reach_others_are_refused(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < SOCKETS_REACHING; i++)
-		refused(sockets_reaching_open(i), "stdout is a socket that has no peer, or can reach others");
+		refused(sockets_reaching_open(i),
+		        "stdout is a socket that has no peer, or can reach others");
 }
 
 static void directories_and_path_handles_are_refused(void **state)
@@ -86,7 +87,8 @@ static void directories_and_path_handles_are_refused(void **state)
 	refused(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "stdout is a directory");
 	refused(open("/tmp", O_PATH | O_CLOEXEC), "stdout is an O_PATH handle");
 	refused(open("/etc/passwd", O_PATH | O_CLOEXEC), "stdout is an O_PATH handle");
-	refused(open("/proc/self/exe", O_PATH | O_NOFOLLOW | O_CLOEXEC), "stdout is an O_PATH handle");
+	refused(open("/proc/self/exe", O_PATH | O_NOFOLLOW | O_CLOEXEC),
+	        "stdout is an O_PATH handle");
 	refused(open("/dev/null", O_PATH | O_CLOEXEC), "stdout is an O_PATH handle");
 }
 
@@ -96,7 +98,8 @@ static void devices_other_than_null_are_refused(void **state)
 
 	(void)state;
 	refused(open("/dev/zero", O_RDONLY | O_CLOEXEC), "stdout is a terminal or another device");
-	refused(open("/dev/urandom", O_RDONLY | O_CLOEXEC), "stdout is a terminal or another device");
+	refused(open("/dev/urandom", O_RDONLY | O_CLOEXEC),
+	        "stdout is a terminal or another device");
 	if (terminal < 0)
 		print_message("no terminal to be had: %s\n", strerror(errno));
 	else
@@ -106,10 +109,13 @@ static void devices_other_than_null_are_refused(void **state)
 static void files_of_pseudo_file_systems_are_refused(void **state)
 {
 	(void)state;
-	refused(open("/proc/self/status", O_RDONLY | O_CLOEXEC), "stdout is a file on a pseudo file system");
-	refused(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC), "stdout is a file on a pseudo file system");
+	refused(open("/proc/self/status", O_RDONLY | O_CLOEXEC),
+	        "stdout is a file on a pseudo file system");
+	refused(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC),
+	        "stdout is a file on a pseudo file system");
 	if (access("/sys/kernel/notes", R_OK) == 0)
-		refused(open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC), "stdout is a file on a pseudo file system");
+		refused(open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC),
+		        "stdout is a file on a pseudo file system");
 }
 
 static void kernel_objects_are_refused(void **state)
@@ -124,7 +130,8 @@ static void kernel_objects_are_refused(void **state)
 	refused(eventfd(0, EFD_CLOEXEC), "stdout is a kernel object of its own");
 	refused(signalfd(-1, &none, SFD_CLOEXEC), "stdout is a kernel object of its own");
 	if (pidfd >= 0) /* a file on pidfs since Linux 6.9 */
-		assert_int_equal(descriptor_check(pidfd, "stderr", &error), YETT_E_SECURITY_VIOLATION);
+		assert_int_equal(descriptor_check(pidfd, "stderr", &error),
+		                 YETT_E_SECURITY_VIOLATION);
 	close(pidfd);
 }
 

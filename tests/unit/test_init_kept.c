@@ -1,4 +1,5 @@
-/* What yett-init keeps: outputs of commands, results of those that ended, and what later ones begin with. Its parts alone. */
+/* What yett-init keeps: outputs of commands, results of those that ended, and what later ones begin
+ * with. Its parts alone. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +35,8 @@ static void output_is_kept_up_to_its_bound_and_the_room(void **state)
 	assert_int_equal(capture_open(&capture, 8, &writer), 0);
 	assert_int_equal(capture_available(&capture, &wanted), 0);
 	capture_read(&capture, 0, 100);
-	assert_true(capture.pipe >= 0 && capture.memory < 0); /* nothing was written, and so nothing is made */
+	assert_true(capture.pipe >= 0 &&
+	            capture.memory < 0); /* nothing was written, and so nothing is made */
 	feed(&capture, writer, "abc", 100);
 	assert_int_equal(capture.length, 3);
 	assert_int_equal(write(writer, "defgh", 5), 5);
@@ -46,7 +48,8 @@ static void output_is_kept_up_to_its_bound_and_the_room(void **state)
 	assert_true(capture.truncated);
 	assert_int_equal(pread(capture.memory, kept, sizeof kept, 0), 8);
 	assert_string_equal(kept, "abcdefgh");
-	assert_int_equal(fcntl(capture.memory, F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_GROW), F_SEAL_SHRINK | F_SEAL_GROW);
+	assert_int_equal(fcntl(capture.memory, F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_GROW),
+	                 F_SEAL_SHRINK | F_SEAL_GROW);
 	close(writer);
 	capture_read(&capture, 0, 100);
 	assert_int_equal(capture.pipe, -1);
@@ -183,7 +186,8 @@ static int change(struct session *session, const char *cwd, const char *set, con
 	if (set)
 		assert_int_equal(message_add_text(&message, set, &body->set[body->set_count++]), 0);
 	if (unset)
-		assert_int_equal(message_add_text(&message, unset, &body->unset[body->unset_count++]), 0);
+		assert_int_equal(
+			message_add_text(&message, unset, &body->unset[body->unset_count++]), 0);
 	return session_change(session, &message, &error);
 }
 
@@ -200,7 +204,8 @@ static void a_session_changes_wholly_or_not_at_all(void **state)
 	memset(large, 'x', sizeof large - 1);
 	large[1] = '=';
 	assert_int_equal(change(&session, "/b", large, NULL), YETT_E_RESOURCE_LIMIT);
-	large[sizeof large - 2 - strlen("A=1") - 1 - strlen("AB=2") - 1] = '\0'; /* exactly what is left, and its NUL */
+	large[sizeof large - 2 - strlen("A=1") - 1 - strlen("AB=2") - 1] =
+		'\0'; /* exactly what is left, and its NUL */
 	assert_int_equal(change(&session, "", large, NULL), 0);
 	assert_int_equal(session.env_used, SESSION_BYTES_MAX);
 	assert_int_equal(change(&session, "", "A=22", NULL), YETT_E_RESOURCE_LIMIT);

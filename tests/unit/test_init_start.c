@@ -1,4 +1,5 @@
-/* The configuration packet of init, the guard before its filter, and how failures to start are worded. */
+/* The configuration packet of init, the guard before its filter, and how failures to start are
+ * worded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +60,8 @@ static void a_cut_or_extended_configuration_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(start_check_config(&config, 0), -EBADMSG);
-	assert_int_equal(start_check_config(&config, offsetof(struct init_config, data) - 1), -EBADMSG);
+	assert_int_equal(start_check_config(&config, offsetof(struct init_config, data) - 1),
+	                 -EBADMSG);
 	assert_int_equal(start_check_config(&config, length() - 1), -EBADMSG);
 	assert_int_equal(start_check_config(&config, length() + 1), -EBADMSG);
 	config.data_used = INIT_DATA_MAX + 1;
@@ -68,7 +70,8 @@ static void a_cut_or_extended_configuration_is_refused(void **state)
 
 static void every_count_is_bounded(void **state)
 {
-	uint32_t *const counts[] = {&config.groups_count,         &config.env_count,  &config.paths_count, &config.init_filter_count,
+	uint32_t *const counts[] = {&config.groups_count,         &config.env_count,
+	                            &config.paths_count,          &config.init_filter_count,
 	                            &config.command_filter_count, &config.fds_present};
 
 	(void)state;
@@ -81,7 +84,8 @@ static void every_count_is_bounded(void **state)
 
 static void counts_that_do_not_match_the_data_are_refused(void **state)
 {
-	uint32_t *const counts[] = {&config.env_count, &config.paths_count, &config.init_filter_count, &config.command_filter_count};
+	uint32_t *const counts[] = {&config.env_count, &config.paths_count,
+	                            &config.init_filter_count, &config.command_filter_count};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
@@ -114,9 +118,12 @@ static uint32_t guard(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, ui
 	config.gid = 2000;
 	filter_head(code, NATIVE_ARCH, OTHER);
 	start_guard(&config, code + FILTER_HEAD);
-	code[FILTER_HEAD + START_GUARD_LENGTH] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
-	code[FILTER_HEAD + START_GUARD_LENGTH + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, PASSED);
-	code[FILTER_HEAD + START_GUARD_LENGTH + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	code[FILTER_HEAD + START_GUARD_LENGTH] =
+		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+	code[FILTER_HEAD + START_GUARD_LENGTH + 1] =
+		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, PASSED);
+	code[FILTER_HEAD + START_GUARD_LENGTH + 2] =
+		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
 	return bpf_run(&program, &data);
 }
 
@@ -126,8 +133,9 @@ static void ids_change_only_to_those_of_commands(void **state)
 		long number;
 		unsigned ids;
 		uint32_t own;
-	} calls[] = {{SYS_setuid, 1, 1000}, {SYS_setfsuid, 1, 1000}, {SYS_setreuid, 2, 1000}, {SYS_setresuid, 3, 1000},
-	             {SYS_setgid, 1, 2000}, {SYS_setfsgid, 1, 2000}, {SYS_setregid, 2, 2000}, {SYS_setresgid, 3, 2000}};
+	} calls[] = {{SYS_setuid, 1, 1000},    {SYS_setfsuid, 1, 1000}, {SYS_setreuid, 2, 1000},
+	             {SYS_setresuid, 3, 1000}, {SYS_setgid, 1, 2000},   {SYS_setfsgid, 1, 2000},
+	             {SYS_setregid, 2, 2000},  {SYS_setresgid, 3, 2000}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
@@ -151,16 +159,18 @@ static void ids_change_only_to_those_of_commands(void **state)
 
 			for (unsigned j = 0; j < calls[i].ids; j++)
 				is_good = is_good && chosen[j] < good;
-			assert_int_equal(
-				guard(NATIVE_ARCH, (uint32_t)calls[i].number, values[chosen[0]], values[chosen[1]], values[chosen[2]]),
-				is_good ? PASSED : SECCOMP_RET_ERRNO | EPERM);
+			assert_int_equal(guard(NATIVE_ARCH, (uint32_t)calls[i].number,
+			                       values[chosen[0]], values[chosen[1]],
+			                       values[chosen[2]]),
+			                 is_good ? PASSED : SECCOMP_RET_ERRNO | EPERM);
 		}
 	}
 }
 
 /* --- owners --- */
 
-static uint32_t owners(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+static uint32_t owners(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, uint64_t c,
+                       uint64_t d)
 {
 	const struct seccomp_data data = {.nr = (int)number, .arch = arch, .args = {a, b, c, d}};
 	static struct sock_filter code[FILTER_HEAD + START_GUARD_LENGTH + START_OWNERS_LENGTH + 3];
@@ -181,19 +191,29 @@ static uint32_t owners(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, u
 /* What else stands in an argument is a path, a descriptor or a flag, and as large as it likes. */
 static void where_there_is_one_id_files_are_given_to_nobody_else(void **state)
 {
-	static const uint64_t users[] = {1000, UINT32_MAX, UINT64_MAX, 0x100000000ULL | 1000, 0, 2000, 999, 65534},
-			      groups[] = {2000, UINT32_MAX, UINT64_MAX, 0x100000000ULL | 2000, 0, 1000, 2001, 65534};
+	static const uint64_t users[] = {1000, UINT32_MAX, UINT64_MAX, 0x100000000ULL | 1000,
+	                                 0,    2000,       999,        65534},
+			      groups[] = {2000, UINT32_MAX, UINT64_MAX, 0x100000000ULL | 2000,
+	                                  0,    1000,       2001,       65534};
 
 	(void)state;
 	for (size_t u = 0; u < ARRAY_SIZE(users); u++)
 		for (size_t g = 0; g < ARRAY_SIZE(groups); g++) {
 			uint32_t expected = u < 4 && g < 4 ? PASSED : SECCOMP_RET_ERRNO | EPERM;
 
-			assert_int_equal(owners(NATIVE_ARCH, SYS_fchown, 77, users[u], groups[g], 77), expected);
-			assert_int_equal(owners(NATIVE_ARCH, SYS_fchownat, 77, 77, users[u], groups[g]), expected);
+			assert_int_equal(
+				owners(NATIVE_ARCH, SYS_fchown, 77, users[u], groups[g], 77),
+				expected);
+			assert_int_equal(
+				owners(NATIVE_ARCH, SYS_fchownat, 77, 77, users[u], groups[g]),
+				expected);
 #ifdef SYS_chown
-			assert_int_equal(owners(NATIVE_ARCH, SYS_chown, 77, users[u], groups[g], 77), expected);
-			assert_int_equal(owners(NATIVE_ARCH, SYS_lchown, 77, users[u], groups[g], 77), expected);
+			assert_int_equal(
+				owners(NATIVE_ARCH, SYS_chown, 77, users[u], groups[g], 77),
+				expected);
+			assert_int_equal(
+				owners(NATIVE_ARCH, SYS_lchown, 77, users[u], groups[g], 77),
+				expected);
 #endif
 		}
 	for (uint32_t number = 0; number < 1024; number++) {
@@ -203,7 +223,8 @@ static void where_there_is_one_id_files_are_given_to_nobody_else(void **state)
 		is_of_owners = is_of_owners || number == SYS_chown || number == SYS_lchown;
 #endif
 		assert_int_equal(owners(NATIVE_ARCH, number, 5, 5, 5, 5),
-		                 is_of_owners ? SECCOMP_RET_ERRNO | EPERM : guard(NATIVE_ARCH, number, 5, 5, 5));
+		                 is_of_owners ? SECCOMP_RET_ERRNO | EPERM
+		                              : guard(NATIVE_ARCH, number, 5, 5, 5));
 		assert_int_equal(owners(AUDIT_ARCH_I386, number, 5, 5, 5, 5), OTHER);
 		assert_int_equal(owners(NATIVE_ARCH, 0x40000000 | number, 5, 5, 5, 5), PASSED);
 	}
@@ -211,8 +232,9 @@ static void where_there_is_one_id_files_are_given_to_nobody_else(void **state)
 
 static void other_calls_pass_the_guard(void **state)
 {
-	static const long guarded[] = {SYS_setuid,   SYS_setfsuid, SYS_setreuid,  SYS_setresuid, SYS_setgid,
-	                               SYS_setfsgid, SYS_setregid, SYS_setresgid, SYS_setgroups};
+	static const long guarded[] = {SYS_setuid,    SYS_setfsuid,  SYS_setreuid,
+	                               SYS_setresuid, SYS_setgid,    SYS_setfsgid,
+	                               SYS_setregid,  SYS_setresgid, SYS_setgroups};
 
 	(void)state;
 	for (uint32_t number = 0; number < 1024; number++) {
@@ -220,12 +242,14 @@ static void other_calls_pass_the_guard(void **state)
 
 		for (size_t i = 0; i < ARRAY_SIZE(guarded); i++)
 			is_guarded = is_guarded || number == (uint32_t)guarded[i];
-		assert_int_equal(guard(NATIVE_ARCH, number, 0, 0, 0), is_guarded ? SECCOMP_RET_ERRNO | EPERM : PASSED);
+		assert_int_equal(guard(NATIVE_ARCH, number, 0, 0, 0),
+		                 is_guarded ? SECCOMP_RET_ERRNO | EPERM : PASSED);
 		assert_int_equal(guard(AUDIT_ARCH_I386, number, 0, 0, 0), OTHER);
 		assert_int_equal(guard(NATIVE_ARCH, UINT32_MAX - number, 0, 0, 0), PASSED);
 		assert_int_equal(guard(NATIVE_ARCH, 0x40000000 | number, 0, 0, 0), PASSED);
 	}
-	assert_int_equal(guard(NATIVE_ARCH, SYS_setgroups, 1000, 2000, 0), SECCOMP_RET_ERRNO | EPERM);
+	assert_int_equal(guard(NATIVE_ARCH, SYS_setgroups, 1000, 2000, 0),
+	                 SECCOMP_RET_ERRNO | EPERM);
 }
 
 static void a_failure_to_execute_can_be_mapped_by_a_shell(void **state)
@@ -254,17 +278,29 @@ static void a_failure_before_that_names_the_step(void **state)
 	assert_string_equal(error.message, "the working-directory of the command could not be set");
 	assert_string_equal(error.step, "working-directory");
 	assert_int_equal(error.os_error, ENOENT);
-	launch_describe(&(struct launch_failure){.step = 13, .error = ENOENT, .path = "/none"}, &error);
-	assert_string_equal(error.message, "the command cannot be restricted to /none: there is no such path in the sandbox");
+	launch_describe(&(struct launch_failure){.step = 13, .error = ENOENT, .path = "/none"},
+	                &error);
+	assert_string_equal(
+		error.message,
+		"the command cannot be restricted to /none: there is no such path in the sandbox");
 	assert_string_equal(error.step, "restriction-of-files");
-	launch_describe(&(struct launch_failure){.step = launch_without_terminal().step, .error = ENOSPC}, &error);
+	launch_describe(
+		&(struct launch_failure){.step = launch_without_terminal().step, .error = ENOSPC},
+		&error);
 	assert_string_equal(error.message, "the terminal of the command could not be set");
 }
 
 static void core_files_are_for_where_the_kernel_writes_them_into_the_sandbox(void **state)
 {
-	static const char *const others[] = {"",        "|/usr/lib/handler %P", "|",         "@/run/socket", "@@/run/socket", "/var/core",
-	                                     "%Z/core", "cores/core",           "../core.%p"};
+	static const char *const others[] = {"",
+	                                     "|/usr/lib/handler %P",
+	                                     "|",
+	                                     "@/run/socket",
+	                                     "@@/run/socket",
+	                                     "/var/core",
+	                                     "%Z/core",
+	                                     "cores/core",
+	                                     "../core.%p"};
 	char pattern[CORES_PATTERN_SIZE];
 	struct yett_error error;
 
@@ -273,15 +309,19 @@ static void core_files_are_for_where_the_kernel_writes_them_into_the_sandbox(voi
 	assert_true(cores_are_files("%e.core.%p"));
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		assert_false(cores_are_files(others[i]));
-		assert_int_equal(cores_refuse(others[i], YETT_E_UNSUPPORTED, &error), YETT_E_UNSUPPORTED);
+		assert_int_equal(cores_refuse(others[i], YETT_E_UNSUPPORTED, &error),
+		                 YETT_E_UNSUPPORTED);
 		assert_non_null(strstr(error.message, others[i]));
 		assert_non_null(strstr(error.detail, "sysctl kernel.core_pattern=core"));
 	}
 	assert_int_equal(cores_read(pattern), 0);
 	assert_null(strchr(pattern, '\n'));
-	launch_describe(&(struct launch_failure){.step = 7, .error = EPERM, .path = "|/handler"}, &error);
+	launch_describe(&(struct launch_failure){.step = 7, .error = EPERM, .path = "|/handler"},
+	                &error);
 	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
-	assert_string_equal(error.message, "there can be no core files inside: kernel.core_pattern is '|/handler'");
+	assert_string_equal(
+		error.message,
+		"there can be no core files inside: kernel.core_pattern is '|/handler'");
 	assert_string_equal(error.step, "core-files");
 	launch_describe(&(struct launch_failure){.step = 7, .error = ENOENT}, &error);
 	assert_string_equal(error.message, "the core-files of the command could not be set");
@@ -295,8 +335,14 @@ static void the_master_comes_before_the_end_or_the_command_has_failed(void **sta
 	struct {
 		struct cmsghdr head;
 		int fd;
-	} rights = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}, .fd = STDERR_FILENO};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &rights, .msg_controllen = CMSG_LEN(sizeof(int))};
+	} rights = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
+	                     .cmsg_level = SOL_SOCKET,
+	                     .cmsg_type = SCM_RIGHTS},
+	            .fd = STDERR_FILENO};
+	struct msghdr header = {.msg_iov = &part,
+	                        .msg_iovlen = 1,
+	                        .msg_control = &rights,
+	                        .msg_controllen = CMSG_LEN(sizeof(int))};
 	int terminal, ends[2];
 
 	(void)state;
@@ -336,7 +382,8 @@ static void a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal(v
 	assert_int_equal(terminal_check(&exec, &error), 0);
 }
 
-/* The child writes the record, and the child is not trusted to be well: a killed one may have written rubbish. */
+/* The child writes the record, and the child is not trusted to be well: a killed one may have
+ * written rubbish. */
 static void a_record_of_rubbish_is_worded_all_the_same(void **state)
 {
 	struct yett_error error;
@@ -377,7 +424,8 @@ int main(void)
 		cmocka_unit_test(a_failure_before_that_names_the_step),
 		cmocka_unit_test(core_files_are_for_where_the_kernel_writes_them_into_the_sandbox),
 		cmocka_unit_test(the_master_comes_before_the_end_or_the_command_has_failed),
-		cmocka_unit_test(a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal),
+		cmocka_unit_test(
+			a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal),
 		cmocka_unit_test(a_record_of_rubbish_is_worded_all_the_same),
 		cmocka_unit_test(no_child_waits_where_commands_could_stop_it),
 	};

@@ -1,6 +1,7 @@
 /*
- * What is in force of request, grant, profile and ceilings: compared with a second implementation, over many cases that are drawn. The
- * same test is built with intersect.c spoilt in one place (tests/support/spoil.py), and then must find that.
+ * What is in force of request, grant, profile and ceilings: compared with a second implementation,
+ * over many cases that are drawn. The same test is built with intersect.c spoilt in one place
+ * (tests/support/spoil.py), and then must find that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +81,8 @@ static void the_cases_have_everything_in_them(void **state)
 		if (refusal >= 0)
 			refusals[refusal]++;
 		for (unsigned key = 0; key < POLICY_BOUNDS; key++)
-			by_ceiling[key] += decision.bounds[key].by && decision.bounds[key].by->is_ceiling;
+			by_ceiling[key] +=
+				decision.bounds[key].by && decision.bounds[key].by->is_ceiling;
 	}
 	assert_in_range(allowed, 1000, 19000);
 	for (unsigned key = 0; key < POLICY_LIMITS; key++)

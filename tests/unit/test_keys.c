@@ -1,4 +1,5 @@
-/* Enrolled keys: only the very line that stands for a key enrolls it, and only in files of the administrator's or of the user's alone. */
+/* Enrolled keys: only the very line that stands for a key enrolls it, and only in files of the
+ * administrator's or of the user's alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,8 +20,9 @@
 #include "programs/policy/enrolled.h"
 #include "programs/reader/own_keys.h"
 
-#define KEY_OF(c) c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c "A="
-#define OTHER     "ed25519 " KEY_OF("/") "\n"
+#define KEY_OF(c) \
+	c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c "A="
+#define OTHER "ed25519 " KEY_OF("/") "\n"
 
 static const uint8_t zero[ENVELOPE_KEY_SIZE];
 
@@ -66,7 +68,8 @@ static void what_is_not_its_line_is_not_the_key(void **state)
 		"ed25519 " KEY_OF("A") "=",
 		"ed25519 " KEY_OF("A") "\r",
 		"ed25519 " KEY_OF("-"),
-		"ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=", /* a bit beyond the 32 bytes */
+		"ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=", /* a bit beyond the 32 bytes
+	                                                                 */
 		"ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",  /* cut off */
 	};
 	char text[512];
@@ -77,7 +80,8 @@ static void what_is_not_its_line_is_not_the_key(void **state)
 		if (has(text) || has(lines[i]))
 			fail_msg("'%s' passed for the key", lines[i]);
 	}
-	assert_false(key_line_is_in("ed25519 \0" KEY_OF("A"), sizeof "ed25519 \0" KEY_OF("A") - 1, line_of_zero));
+	assert_false(key_line_is_in("ed25519 \0" KEY_OF("A"), sizeof "ed25519 \0" KEY_OF("A") - 1,
+	                            line_of_zero));
 }
 
 static void put(const char *directory, const char *name, const char *text, mode_t mode)
@@ -101,7 +105,8 @@ static int find(char *directory, char principal[MESSAGE_NAME_MAX + 1], struct ye
 
 static void a_key_is_looked_for_in_the_files_as_they_are_now(void **state)
 {
-	char directory[] = "/tmp/yett-keys-XXXXXX", command[64], principal[MESSAGE_NAME_MAX + 1] = "";
+	char directory[] = "/tmp/yett-keys-XXXXXX", command[64],
+	     principal[MESSAGE_NAME_MAX + 1] = "";
 	struct yett_error error = {0};
 
 	(void)state;
@@ -134,7 +139,8 @@ static void a_key_is_looked_for_in_the_files_as_they_are_now(void **state)
 
 static void names_of_keys_are_those_that_a_grant_can_list(void **state)
 {
-	char directory[] = "/tmp/yett-keys-XXXXXX", command[64], principal[MESSAGE_NAME_MAX + 1] = "", name[MESSAGE_NAME_MAX + 6];
+	char directory[] = "/tmp/yett-keys-XXXXXX", command[64],
+	     principal[MESSAGE_NAME_MAX + 1] = "", name[MESSAGE_NAME_MAX + 6];
 	struct yett_error error = {0};
 
 	(void)state;
@@ -230,8 +236,8 @@ static void a_user_s_file_that_others_can_write_or_that_is_none_does_not_count(v
 
 static void what_somebody_else_owns_enrolls_nobody(void **state)
 {
-	char directory[] = "/tmp/yett-keys-XXXXXX", home[] = "/tmp/yett-home-XXXXXX", folder[128], path[160],
-	     principal[MESSAGE_NAME_MAX + 1] = "";
+	char directory[] = "/tmp/yett-keys-XXXXXX", home[] = "/tmp/yett-home-XXXXXX", folder[128],
+	     path[160], principal[MESSAGE_NAME_MAX + 1] = "";
 	struct yett_error error = {0};
 
 	(void)state;
@@ -261,7 +267,7 @@ static void what_somebody_else_owns_enrolls_nobody(void **state)
 	remove_home(home);
 }
 
-/* --- by the table that yett-policy makes ------------------------------------------------------------------------------------------ */
+/* --- by the table that yett-policy makes ------------------------------------------------------ */
 
 #define LINES_OF_TABLE 1100
 
@@ -335,7 +341,8 @@ static void each_key_of_the_table_is_found_and_no_other(void **state)
 	struct table *table = *state;
 	char name[32];
 
-	for (unsigned count = 0; count <= LINES_OF_TABLE; count = count * 3 + 1) { /* also where a table has one, or none */
+	for (unsigned count = 0; count <= LINES_OF_TABLE;
+	     count = count * 3 + 1) { /* also where a table has one, or none */
 		for (unsigned i = 0; i < count; i++) {
 			(void)snprintf(name, sizeof name, "key-%u.pub", i);
 			put_key(table, name, i);
@@ -453,7 +460,8 @@ static void what_a_table_cannot_tell_is_looked_for_in_the_files(void **state)
 	(void)snprintf(path, sizeof path, "%s/again.pub", table->directory);
 	assert_int_equal(unlink(path), 0);
 	/* One that cannot be opened. */
-	(void)snprintf(address.sun_path, sizeof address.sun_path, "%s/socket.pub", table->directory);
+	(void)snprintf(address.sun_path, sizeof address.sun_path, "%s/socket.pub",
+	               table->directory);
 	assert_int_equal(bind(socket_fd, (struct sockaddr *)&address, sizeof address), 0);
 	(void)close(socket_fd);
 	read_anew(table, false);
@@ -488,7 +496,8 @@ static void what_enrolls_nobody_keeps_no_table_from_being_made(void **state)
 	assert_int_equal(mkdir(path, 0755), 0);
 	(void)snprintf(path, sizeof path, "%s/fifo.pub", table->directory);
 	assert_int_equal(mkfifo(path, 0644), 0);
-	put(table->directory, "other.pub", "nonsense\n" OTHER "\nrsa " KEY_OF("A") "\n" OTHER "# " OTHER, 0644);
+	put(table->directory, "other.pub",
+	    "nonsense\n" OTHER "\nrsa " KEY_OF("A") "\n" OTHER "# " OTHER, 0644);
 	read_anew(table, true);
 	assert_int_equal(table->policy.enrolled_count, 2);
 	assert_int_equal(find_by(table, 1), 0);
@@ -502,11 +511,18 @@ static void what_enrolls_nobody_keeps_no_table_from_being_made(void **state)
 	assert_int_equal(find_by(table, 3), 0);
 }
 
-/* A captured yett-policy enrolls nobody by it, and has nothing opened that is not a file of the directory. */
+/* A captured yett-policy enrolls nobody by it, and has nothing opened that is not a file of the
+ * directory. */
 static void a_table_that_lies_enrolls_nobody(void **state)
 {
-	static const char *const files[] = {
-		"../outside.pub", "folder/one.pub", "/etc/passwd", ".hidden.pub", "none.pub", "other.pub", "", ".pub"};
+	static const char *const files[] = {"../outside.pub",
+	                                    "folder/one.pub",
+	                                    "/etc/passwd",
+	                                    ".hidden.pub",
+	                                    "none.pub",
+	                                    "other.pub",
+	                                    "",
+	                                    ".pub"};
 	struct table *table = *state;
 	struct stat st;
 	char path[64], text[3 * KEY_LINE_LENGTH];
@@ -552,15 +568,25 @@ int main(void)
 		cmocka_unit_test(names_of_keys_are_those_that_a_grant_can_list),
 		cmocka_unit_test(what_somebody_else_owns_enrolls_nobody),
 		cmocka_unit_test(a_user_s_own_key_is_looked_for_as_the_file_is_now),
-		cmocka_unit_test(a_user_s_file_that_others_can_write_or_that_is_none_does_not_count),
-		cmocka_unit_test_setup_teardown(each_key_of_the_table_is_found_and_no_other, make_table, remove_table),
-		cmocka_unit_test_setup_teardown(with_a_table_no_other_file_is_looked_into, make_table, remove_table),
-		cmocka_unit_test_setup_teardown(what_was_put_there_since_counts_at_once, make_table, remove_table),
-		cmocka_unit_test_setup_teardown(what_was_taken_away_since_is_refused_at_once, make_table, remove_table),
-		cmocka_unit_test_setup_teardown(what_is_written_into_a_file_in_place_counts_with_the_next_table, make_table, remove_table),
-		cmocka_unit_test_setup_teardown(what_a_table_cannot_tell_is_looked_for_in_the_files, make_table, remove_table),
-		cmocka_unit_test_setup_teardown(what_enrolls_nobody_keeps_no_table_from_being_made, make_table, remove_table),
-		cmocka_unit_test_setup_teardown(a_table_that_lies_enrolls_nobody, make_table, remove_table),
+		cmocka_unit_test(
+			a_user_s_file_that_others_can_write_or_that_is_none_does_not_count),
+		cmocka_unit_test_setup_teardown(each_key_of_the_table_is_found_and_no_other,
+	                                        make_table, remove_table),
+		cmocka_unit_test_setup_teardown(with_a_table_no_other_file_is_looked_into,
+	                                        make_table, remove_table),
+		cmocka_unit_test_setup_teardown(what_was_put_there_since_counts_at_once, make_table,
+	                                        remove_table),
+		cmocka_unit_test_setup_teardown(what_was_taken_away_since_is_refused_at_once,
+	                                        make_table, remove_table),
+		cmocka_unit_test_setup_teardown(
+			what_is_written_into_a_file_in_place_counts_with_the_next_table, make_table,
+			remove_table),
+		cmocka_unit_test_setup_teardown(what_a_table_cannot_tell_is_looked_for_in_the_files,
+	                                        make_table, remove_table),
+		cmocka_unit_test_setup_teardown(what_enrolls_nobody_keeps_no_table_from_being_made,
+	                                        make_table, remove_table),
+		cmocka_unit_test_setup_teardown(a_table_that_lies_enrolls_nobody, make_table,
+	                                        remove_table),
 	};
 
 	return cmocka_run_group_tests(tests, make_line, NULL);

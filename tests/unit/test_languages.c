@@ -1,5 +1,6 @@
 /*
- * The table of languages, and what code is looked through for: each rule finds its example, and not in a comment or string.
+ * The table of languages, and what code is looked through for: each rule finds its example, and not
+ * in a comment or string.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +44,7 @@ static void languages_are_found_by_any_of_their_names(void **state)
 	}
 }
 
-/* --- findings ------------------------------------------------------------------------------------------------------------------------ */
+/* --- findings --------------------------------------------------------------------------------- */
 
 static const char *comment_of(const char *language)
 {
@@ -76,7 +77,8 @@ static void quote(const char *language, const char *code, char *ret_text)
 		else if (is_shell && *code == '\'')
 			ret_text += sprintf(ret_text, "'\\''");
 		else
-			ret_text += sprintf(ret_text, "%s%c", !is_shell && strchr("\"\\", *code) ? "\\" : "", *code);
+			ret_text += sprintf(ret_text, "%s%c",
+			                    !is_shell && strchr("\"\\", *code) ? "\\" : "", *code);
 	}
 	sprintf(ret_text, "%c;\n", is_shell ? '\'' : '"');
 }
@@ -94,9 +96,11 @@ static void each_rule_finds_its_example_but_in_comments_and_strings(void **state
 
 		/* By this row, or by one of the same rule that is as grave. */
 		for (size_t i = 0; i < count; i++)
-			is_found |= strcmp(findings[i].rule->rule, rule->rule) == 0 && findings[i].rule->severity == rule->severity;
+			is_found |= strcmp(findings[i].rule->rule, rule->rule) == 0 &&
+			            findings[i].rule->severity == rule->severity;
 		if (!is_found)
-			fail_msg("%s: %s is not found in: %s", language, rule->pattern, rule->example);
+			fail_msg("%s: %s is not found in: %s", language, rule->pattern,
+			         rule->example);
 		comment(language, rule->example, text);
 		if (finds(language, text, rule->rule))
 			fail_msg("%s: %s is found in a comment: %s", language, rule->pattern, text);
@@ -112,13 +116,15 @@ static void each_row_finds_its_example_by_itself(void **state)
 	/* A row whose example another row finds first would never be tried. */
 	for (const struct finding_rule *rule = finding_rules; rule->pattern; rule++) {
 		struct finding findings[FINDINGS_MAX];
-		size_t count = validate(rule->language ? rule->language : "python", rule->example, strlen(rule->example), findings);
+		size_t count = validate(rule->language ? rule->language : "python", rule->example,
+		                        strlen(rule->example), findings);
 		bool is_row = false;
 
 		for (size_t i = 0; i < count; i++)
 			is_row |= findings[i].rule == rule;
 		if (!is_row)
-			fail_msg("another row finds the example of: %s %s", rule->language, rule->pattern);
+			fail_msg("another row finds the example of: %s %s", rule->language,
+			         rule->pattern);
 	}
 }
 
@@ -160,7 +166,8 @@ static void what_only_looks_alike_is_not_found(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (finds(cases[i].language, cases[i].code, cases[i].rule))
-			fail_msg("%s: %s is found in: %s", cases[i].language, cases[i].rule, cases[i].code);
+			fail_msg("%s: %s is found in: %s", cases[i].language, cases[i].rule,
+			         cases[i].code);
 	}
 }
 
@@ -191,7 +198,8 @@ static void code_after_comments_and_strings_is_code(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (!finds(cases[i].language, cases[i].code, cases[i].rule))
-			fail_msg("%s: %s is not found in: %s", cases[i].language, cases[i].rule, cases[i].code);
+			fail_msg("%s: %s is not found in: %s", cases[i].language, cases[i].rule,
+			         cases[i].code);
 	}
 }
 
@@ -208,9 +216,10 @@ static void a_rule_is_told_once_with_its_first_line(void **state)
 
 static void whatever_is_not_closed_ends_with_the_code(void **state)
 {
-	static const char *const ends[] = {"\"",     "'",   "`",     "`${",    "`${`${", "/*", "--[[",     "[==[", "r#\"",
-	                                   "R\"x(",  "R\"", "<<A\n", "<<<'A",  "q{",     "s/", "s{a}",     "%q(",  "=pod",
-	                                   "=begin", "/",   "\\",    "\"\"\"", "'\\",    "<?", "<?php ?>", "\xff", "x=\\"};
+	static const char *const ends[] = {
+		"\"",     "'",   "`",     "`${",    "`${`${", "/*", "--[[",     "[==[", "r#\"",
+		"R\"x(",  "R\"", "<<A\n", "<<<'A",  "q{",     "s/", "s{a}",     "%q(",  "=pod",
+		"=begin", "/",   "\\",    "\"\"\"", "'\\",    "<?", "<?php ?>", "\xff", "x=\\"};
 	struct finding findings[FINDINGS_MAX];
 
 	(void)state;

@@ -1,4 +1,5 @@
-/* How a process gives up its privilege, as far as it shows without any: what a filter lets through, and what its process is killed for. */
+/* How a process gives up its privilege, as far as it shows without any: what a filter lets through,
+ * and what its process is killed for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +42,8 @@ static void do_nothing(void)
 {
 }
 
-/* A call of another number, as a program of 32 bits or one with another calling convention has it. */
+/* A call of another number, as a program of 32 bits or one with another calling convention has it.
+ */
 static void call_beyond_the_last(void)
 {
 	(void)syscall(0x40000000 | SYS_getppid);
@@ -56,14 +58,17 @@ static void call_as_32_bits(void)
 }
 #endif
 
-/* How a process ended that may do only what is listed, and does that: its exit status, or the negative number of a signal. */
-static int do_checked(const struct sock_filter *checks, size_t checks_count, const int *calls, size_t count, void (*what)(void))
+/* How a process ended that may do only what is listed, and does that: its exit status, or the
+ * negative number of a signal. */
+static int do_checked(const struct sock_filter *checks, size_t checks_count, const int *calls,
+                      size_t count, void (*what)(void))
 {
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		if (!lockdown_no_new_privs() || !lockdown_filter_with(checks, checks_count, calls, count))
+		if (!lockdown_no_new_privs() ||
+		    !lockdown_filter_with(checks, checks_count, calls, count))
 			_exit(1);
 		what();
 		_exit(42);
@@ -83,8 +88,9 @@ static void a_process_lives_with_what_is_listed_and_is_killed_for_anything_else(
 	static const struct {
 		void (*what)(void);
 		int end;
-	} rows[] = {{do_nothing, 42},         {get_parent, 42},        {write_nothing, 42},
-	            {open_a_path, KILLED},    {make_a_socket, KILLED}, {call_beyond_the_last, KILLED},
+	} rows[] = {{do_nothing, 42},         {get_parent, 42},
+	            {write_nothing, 42},      {open_a_path, KILLED},
+	            {make_a_socket, KILLED},  {call_beyond_the_last, KILLED},
 #ifdef __x86_64__
 	            {call_as_32_bits, KILLED}
 #endif
@@ -122,7 +128,8 @@ static void call_the_number(void)
 	(void)syscall((long)number_to_call);
 }
 
-/* However many there are, in whatever order they are listed: each is found, and none between them is. */
+/* However many there are, in whatever order they are listed: each is found, and none between them
+ * is. */
 static void of_any_list_every_call_is_found_and_no_other(void **state)
 {
 	static const size_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, LOCKDOWN_CALLS_MAX - 1};
@@ -135,12 +142,14 @@ static void of_any_list_every_call_is_found_and_no_other(void **state)
 		calls[count] = SYS_exit_group;
 		for (size_t i = 0; i < count; i++)
 			calls[i] = NONE_FIRST + 2 * (int)(i * 5 % (count % 5 ? count : count + 1));
-		for (number_to_call = NONE_FIRST - 1; number_to_call <= NONE_FIRST + 2 * count + 1; number_to_call++) {
+		for (number_to_call = NONE_FIRST - 1; number_to_call <= NONE_FIRST + 2 * count + 1;
+		     number_to_call++) {
 			bool is_listed = false;
 
 			for (size_t i = 0; i < count; i++)
 				is_listed |= calls[i] == (int)number_to_call;
-			assert_int_equal(do_below(calls, count + 1, call_the_number), is_listed ? 42 : KILLED);
+			assert_int_equal(do_below(calls, count + 1, call_the_number),
+			                 is_listed ? 42 : KILLED);
 		}
 	}
 }
@@ -171,9 +180,12 @@ static void what_passes_a_check_is_looked_for_in_the_list(void **state)
 	static const int calls[] = {SYS_exit_group, SYS_getpriority};
 
 	(void)state;
-	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 2, ask_for_own_priority), 42);
-	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 2, ask_for_inits_priority), KILLED);
-	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 1, ask_for_own_priority), KILLED);
+	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 2, ask_for_own_priority),
+	                 42);
+	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 2, ask_for_inits_priority),
+	                 KILLED);
+	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 1, ask_for_own_priority),
+	                 KILLED);
 	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 2, get_parent), KILLED);
 	assert_int_equal(do_checked(checks, 0, calls, 2, ask_for_inits_priority), 42);
 	assert_int_equal(do_checked(checks, LOCKDOWN_CHECKS_MAX + 1, calls, 2, do_nothing), 1);
@@ -181,7 +193,17 @@ static void what_passes_a_check_is_looked_for_in_the_list(void **state)
 
 static void an_id_is_a_number_and_never_roots(void **state)
 {
-	static const char *const wrong[] = {"", "0", "-1", "+1", " 1", "1 ", "1x", "x", "4294967295", "4294967296", "99999999999999999999"};
+	static const char *const wrong[] = {"",
+	                                    "0",
+	                                    "-1",
+	                                    "+1",
+	                                    " 1",
+	                                    "1 ",
+	                                    "1x",
+	                                    "x",
+	                                    "4294967295",
+	                                    "4294967296",
+	                                    "99999999999999999999"};
 	uint32_t id = 7;
 
 	(void)state;
@@ -195,7 +217,8 @@ static void an_id_is_a_number_and_never_roots(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_process_lives_with_what_is_listed_and_is_killed_for_anything_else),
+		cmocka_unit_test(
+			a_process_lives_with_what_is_listed_and_is_killed_for_anything_else),
 		cmocka_unit_test(as_many_calls_are_listed_as_there_is_room_for),
 		cmocka_unit_test(of_any_list_every_call_is_found_and_no_other),
 		cmocka_unit_test(what_passes_a_check_is_looked_for_in_the_list),

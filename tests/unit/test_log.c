@@ -1,4 +1,5 @@
-/* What one user can write into the log: so many lines in a minute, and then how many more there were. */
+/* What one user can write into the log: so many lines in a minute, and then how many more there
+ * were. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,17 +112,30 @@ static void every_process_of_a_user_counts(void **state)
 	assert_int_equal(count_lines(text, "a refusal\n"), LOG_OTHER_MAX + 20);
 	assert_int_equal(count_lines(text, "a deed\n"), LOG_DONE_MAX + 20);
 	assert_int_equal(
-		count_lines(text, "uid=1000: more than 20 lines about refusals and the like in a minute; the rest of them is left out\n"),
+		count_lines(
+			text,
+			"uid=1000: more than 20 lines about refusals and the like in a minute; the rest of them is left out\n"),
 		1);
-	assert_int_equal(count_lines(text, "uid=1000: more than 600 lines about what was done in a minute; the rest of them is left out\n"),
-	                 1);
+	assert_int_equal(
+		count_lines(
+			text,
+			"uid=1000: more than 600 lines about what was done in a minute; the rest of them is left out\n"),
+		1);
 	assert_int_equal(count_lines(text, "uid=1001"), 0);
 	/* What was left out is told with the first line of a later minute. */
 	now_ms += 60000;
 	fork_many(1000, 1);
 	text = written(log);
-	assert_int_equal(count_lines(text, "uid=1000: 980 lines about refusals and the like of an earlier minute were left out\n"), 1);
-	assert_int_equal(count_lines(text, "uid=1000: 400 lines about what was done of an earlier minute were left out\n"), 1);
+	assert_int_equal(
+		count_lines(
+			text,
+			"uid=1000: 980 lines about refusals and the like of an earlier minute were left out\n"),
+		1);
+	assert_int_equal(
+		count_lines(
+			text,
+			"uid=1000: 400 lines about what was done of an earlier minute were left out\n"),
+		1);
 	assert_int_equal(count_lines(text, "\n"), 42);
 	now_ms += 60000;
 	fork_many(1000, 1);

@@ -1,4 +1,5 @@
-/* Messages of the Model Context Protocol: what is one, of which revision it is, and whose it is where it cannot be read. */
+/* Messages of the Model Context Protocol: what is one, of which revision it is, and whose it is
+ * where it cannot be read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,7 @@
 #include "agent/mcp/mcp_id.h"
 #include "agent/mcp/mcp_revision.h"
 
-/* --- ids ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- ids -------------------------------------------------------------------------------------- */
 
 /* The id as JSON, seen in pieces of `piece` bytes; "" where there is none. */
 static const char *id_of(const char *text, size_t piece)
@@ -75,13 +76,19 @@ static void an_id_is_bounded(void **state)
 	}
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void what_is_no_json_is_refused(void **state)
 {
-	static const char *const texts[] = {
-		"",           "{", "{\"a\":1,\"a\":2}",           "{\"a\":\"\\ud800\"}", "{\"a\":\"\\u0000\"}", "{\"a\":\"\xff\"}",
-		"{\"a\":1}x", "1", "{\"a\":99999999999999999999}"};
+	static const char *const texts[] = {"",
+	                                    "{",
+	                                    "{\"a\":1,\"a\":2}",
+	                                    "{\"a\":\"\\ud800\"}",
+	                                    "{\"a\":\"\\u0000\"}",
+	                                    "{\"a\":\"\xff\"}",
+	                                    "{\"a\":1}x",
+	                                    "1",
+	                                    "{\"a\":99999999999999999999}"};
 	struct mcp_refusal refusal;
 	char deep[20001];
 
@@ -90,7 +97,8 @@ static void what_is_no_json_is_refused(void **state)
 		assert_null(mcp_rpc_parse(texts[i], strlen(texts[i]), &refusal));
 		assert_int_equal(refusal.code, MCP_PARSE_ERROR);
 		assert_int_equal(refusal.http_status, 400);
-		assert_true(field_is_text(refusal.message, strlen(refusal.message))); /* whatever it quotes */
+		assert_true(field_is_text(refusal.message,
+		                          strlen(refusal.message))); /* whatever it quotes */
 	}
 	memset(deep, '[', 10000);
 	memset(deep + 10000, ']', 10000);
@@ -117,19 +125,26 @@ static void messages_are_told_apart(void **state)
 		int code;
 	} cases[] = {
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}", MCP_REQUEST, 0},
-		{"{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"x\",\"params\":{}}", MCP_REQUEST, 0},
+		{"{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"x\",\"params\":{}}", MCP_REQUEST,
+	         0},
 		{"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}", MCP_NOTIFICATION, 0},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", MCP_ANSWER, 0},
 		{"{\"jsonrpc\":\"2.0\",\"error\":{}}", MCP_ANSWER, 0},
 		{"[]", MCP_NO_MESSAGE, MCP_INVALID_REQUEST},
 		{"{}", MCP_NO_MESSAGE, MCP_INVALID_REQUEST},
-		{"{\"jsonrpc\":2.0,\"id\":1,\"method\":\"x\"}", MCP_NO_MESSAGE, MCP_INVALID_REQUEST},
-		{"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}", MCP_NO_MESSAGE, MCP_INVALID_REQUEST},
-		{"{\"jsonrpc\":\"2.0\",\"id\":1.0,\"method\":\"x\"}", MCP_NO_MESSAGE, MCP_INVALID_REQUEST},
-		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", MCP_NO_MESSAGE, MCP_INVALID_REQUEST},
+		{"{\"jsonrpc\":2.0,\"id\":1,\"method\":\"x\"}", MCP_NO_MESSAGE,
+	         MCP_INVALID_REQUEST},
+		{"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}", MCP_NO_MESSAGE,
+	         MCP_INVALID_REQUEST},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1.0,\"method\":\"x\"}", MCP_NO_MESSAGE,
+	         MCP_INVALID_REQUEST},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", MCP_NO_MESSAGE,
+	         MCP_INVALID_REQUEST},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1}", MCP_NO_MESSAGE, MCP_INVALID_REQUEST},
-		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[]}", MCP_NO_MESSAGE, MCP_INVALID_PARAMS},
-		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", MCP_NO_MESSAGE, MCP_INVALID_PARAMS},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[]}", MCP_NO_MESSAGE,
+	         MCP_INVALID_PARAMS},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", MCP_NO_MESSAGE,
+	         MCP_INVALID_PARAMS},
 	};
 	struct mcp_refusal refusal;
 
@@ -157,16 +172,18 @@ static void a_refusal_that_quotes_is_cut_between_characters(void **state)
 	}
 }
 
-/* --- revisions ----------------------------------------------------------------------------------------------------------------------- */
+/* --- revisions -------------------------------------------------------------------------------- */
 
-#define META(version) \
-	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":" version ",\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define META(version)                                                     \
+	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":" version \
+	",\"io.modelcontextprotocol/clientCapabilities\":{}}"
 #define LIST     "{\"method\":\"tools/list\",\"params\":{" META("\"2026-07-28\"") "}}"
 #define OLD_LIST "{\"method\":\"tools/list\"}"
-#define CALL     "{\"method\":\"tools/call\",\"params\":{\"name\":\"\u00e4\"," META("\"2026-07-28\"") "}}"
+#define CALL \
+	"{\"method\":\"tools/call\",\"params\":{\"name\":\"\u00e4\"," META("\"2026-07-28\"") "}}"
 
-static int revision_of(const char *text, const struct mcp_headers *headers, const char *agreed, bool *ret_is_modern,
-                       struct mcp_refusal *refusal)
+static int revision_of(const char *text, const struct mcp_headers *headers, const char *agreed,
+                       bool *ret_is_modern, struct mcp_refusal *refusal)
 {
 	json_t *message = json_loads(text, 0, NULL);
 	int r;
@@ -193,10 +210,11 @@ static void a_request_tells_its_revision_or_one_was_agreed_on(void **state)
 		{"{\"method\":\"server/discover\",\"params\":{}}", NULL, MCP_INVALID_PARAMS, false},
 		{"{\"method\":\"initialize\"}", NULL, 0, false},
 		{"{\"method\":\"ping\"}", NULL, 0, false},
-		{"{\"method\":\"x\",\"params\":{" META("\"2025-11-25\"") "}}", NULL, MCP_UNSUPPORTED_VERSION, false},
+		{"{\"method\":\"x\",\"params\":{" META("\"2025-11-25\"") "}}", NULL,
+	         MCP_UNSUPPORTED_VERSION, false},
 		{"{\"method\":\"x\",\"params\":{" META("1") "}}", NULL, MCP_INVALID_PARAMS, false},
-		{"{\"method\":\"x\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}", NULL,
-	         MCP_INVALID_PARAMS, false},
+		{"{\"method\":\"x\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}",
+	         NULL, MCP_INVALID_PARAMS, false},
 	};
 	struct mcp_refusal refusal;
 
@@ -204,7 +222,9 @@ static void a_request_tells_its_revision_or_one_was_agreed_on(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		bool is_modern = false;
 
-		assert_int_equal(revision_of(cases[i].text, NULL, cases[i].agreed, &is_modern, &refusal), cases[i].code);
+		assert_int_equal(
+			revision_of(cases[i].text, NULL, cases[i].agreed, &is_modern, &refusal),
+			cases[i].code);
 		assert_int_equal(is_modern, cases[i].is_modern);
 	}
 }
@@ -218,17 +238,44 @@ static void headers_say_what_the_body_says(void **state)
 		bool is_modern;
 	} cases[] = {
 		{LIST, {.version = "2026-07-28", .method = "tools/list"}, 0, true},
-		{LIST, {.version = "2025-11-25", .method = "tools/list"}, MCP_HEADER_MISMATCH, false},
+		{LIST,
+	         {.version = "2025-11-25", .method = "tools/list"},
+	         MCP_HEADER_MISMATCH,
+	         false},
 		{LIST, {.method = "tools/list"}, MCP_HEADER_MISMATCH, false},
 		{LIST, {.version = "2026-07-28"}, MCP_HEADER_MISMATCH, false},
-		{LIST, {.version = "2026-07-28", .method = "TOOLS/LIST"}, MCP_HEADER_MISMATCH, false},
-		{CALL, {.version = "2026-07-28", .method = "tools/call"}, MCP_HEADER_MISMATCH, false},
-		{CALL, {.version = "2026-07-28", .method = "tools/call", .name = "a"}, MCP_HEADER_MISMATCH, false},
-		{CALL, {.version = "2026-07-28", .method = "tools/call", .name = "=?base64?w6Q=?="}, 0, true},
-		{CALL, {.version = "2026-07-28", .method = "tools/call", .name = "=?base64?w6Q?="}, MCP_HEADER_MISMATCH, false},
-		{CALL, {.version = "2026-07-28", .method = "tools/call", .name = "=?base64?!!!!?="}, MCP_HEADER_MISMATCH, false},
-		{CALL, {.version = "2026-07-28", .method = "tools/call", .name = "=?="}, MCP_HEADER_MISMATCH, false},
-		{OLD_LIST, {.version = "2026-07-28", .method = "tools/list"}, MCP_INVALID_PARAMS, false},
+		{LIST,
+	         {.version = "2026-07-28", .method = "TOOLS/LIST"},
+	         MCP_HEADER_MISMATCH,
+	         false},
+		{CALL,
+	         {.version = "2026-07-28", .method = "tools/call"},
+	         MCP_HEADER_MISMATCH,
+	         false},
+		{CALL,
+	         {.version = "2026-07-28", .method = "tools/call", .name = "a"},
+	         MCP_HEADER_MISMATCH,
+	         false},
+		{CALL,
+	         {.version = "2026-07-28", .method = "tools/call", .name = "=?base64?w6Q=?="},
+	         0,
+	         true},
+		{CALL,
+	         {.version = "2026-07-28", .method = "tools/call", .name = "=?base64?w6Q?="},
+	         MCP_HEADER_MISMATCH,
+	         false},
+		{CALL,
+	         {.version = "2026-07-28", .method = "tools/call", .name = "=?base64?!!!!?="},
+	         MCP_HEADER_MISMATCH,
+	         false},
+		{CALL,
+	         {.version = "2026-07-28", .method = "tools/call", .name = "=?="},
+	         MCP_HEADER_MISMATCH,
+	         false},
+		{OLD_LIST,
+	         {.version = "2026-07-28", .method = "tools/list"},
+	         MCP_INVALID_PARAMS,
+	         false},
 		{OLD_LIST, {.version = "2025-11-25"}, 0, false},
 		{OLD_LIST, {0}, 0, false},
 		{OLD_LIST, {.version = "1999-01-01"}, MCP_UNSUPPORTED_VERSION, false},
@@ -240,7 +287,9 @@ static void headers_say_what_the_body_says(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		bool is_modern = false;
 
-		assert_int_equal(revision_of(cases[i].text, &cases[i].headers, NULL, &is_modern, &refusal), cases[i].code);
+		assert_int_equal(
+			revision_of(cases[i].text, &cases[i].headers, NULL, &is_modern, &refusal),
+			cases[i].code);
 		assert_int_equal(is_modern, cases[i].is_modern);
 		if (cases[i].code)
 			assert_int_equal(refusal.http_status, 400);

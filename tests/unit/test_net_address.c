@@ -156,8 +156,9 @@ static const struct expected {
           "2606:4700::200:5efe:192.168.0.1",
           "fd01::5efe:8.8.8.8"}},
 	{NET_ADDRESS_LOCAL,
-         {"0.0.0.0", "0.255.255.255", "127.0.0.0", "127.0.0.1", "127.255.255.255", "::ffff:127.0.0.1", "::ffff:0.0.0.0", "::", "::1",
-          "64:ff9b::127.0.0.1", "64:ff9b::", "64:ff9b::0.0.0.1", "64:ff9b:1::127.0.0.1", "2002:7f00:1::", "2002::1",
+         {"0.0.0.0", "0.255.255.255", "127.0.0.0", "127.0.0.1", "127.255.255.255",
+          "::ffff:127.0.0.1", "::ffff:0.0.0.0", "::", "::1", "64:ff9b::127.0.0.1",
+          "64:ff9b::", "64:ff9b::0.0.0.1", "64:ff9b:1::127.0.0.1", "2002:7f00:1::", "2002::1",
           "2606:4700::5efe:127.0.0.1"}},
 	{NET_ADDRESS_LINK,
          {"169.254.0.0",
@@ -251,8 +252,10 @@ static void an_address_is_of_the_kind_of_what_it_leads_to(void **state)
 			struct net_address one = address(expected[i].texts[j]);
 
 			if (net_address_kind(&one) != expected[i].kind)
-				fail_msg("%s is %d, not %d", expected[i].texts[j], net_address_kind(&one), expected[i].kind);
-			assert_int_equal(net_address_network_kind(&one, NET_ADDRESS_PREFIX_MAX), expected[i].kind);
+				fail_msg("%s is %d, not %d", expected[i].texts[j],
+				         net_address_kind(&one), expected[i].kind);
+			assert_int_equal(net_address_network_kind(&one, NET_ADDRESS_PREFIX_MAX),
+			                 expected[i].kind);
 		}
 }
 
@@ -280,10 +283,12 @@ static void check_forms(const struct net_address *v4, enum net_address_kind kind
 
 		assert_true(net_address_kind(&form) >= kind);
 	}
-	assert_true(net_address_kind(&local) >= (is_a_host && kind > NET_ADDRESS_PRIVATE ? kind : NET_ADDRESS_PRIVATE));
+	assert_true(net_address_kind(&local) >=
+	            (is_a_host && kind > NET_ADDRESS_PRIVATE ? kind : NET_ADDRESS_PRIVATE));
 }
 
-/* Whatever gateway is on the way: the strict kinds of IPv4 stay what they are in every form of it. */
+/* Whatever gateway is on the way: the strict kinds of IPv4 stay what they are in every form of it.
+ */
 static void no_form_of_an_address_is_less_strict_than_it(void **state)
 {
 	(void)state;
@@ -379,15 +384,20 @@ static void an_address_is_in_the_networks_that_begin_as_it_does(void **state)
 	(void)state;
 	for (size_t i = 0; i < 20000; i++) {
 		struct net_address a, b, network, again;
-		unsigned prefix = next_random(&seed) % (NET_ADDRESS_PREFIX_MAX + 1), flip = next_random(&seed) % 128;
+		unsigned prefix = next_random(&seed) % (NET_ADDRESS_PREFIX_MAX + 1),
+			 flip = next_random(&seed) % 128;
 
 		for (size_t j = 0; j < sizeof a.bytes; j++)
-			a.bytes[j] = i % 2 || j >= 12 ? (uint8_t)next_random(&seed) : j < 10 ? 0 : 0xff;
+			a.bytes[j] = i % 2 || j >= 12 ? (uint8_t)next_random(&seed)
+			             : j < 10         ? 0
+			                              : 0xff;
 		b = a;
 		b.bytes[flip / 8] ^= (uint8_t)(0x80 >> (flip % 8));
 		network = net_address_masked(&b, prefix);
-		assert_int_equal(net_address_is_in(&a, &network, prefix),
-		                 has_same_bits(&a, &b, prefix) && (prefix >= NET_ADDRESS_PREFIX_V4 || !net_address_is_v4(&a)));
+		assert_int_equal(
+			net_address_is_in(&a, &network, prefix),
+			has_same_bits(&a, &b, prefix) &&
+				(prefix >= NET_ADDRESS_PREFIX_V4 || !net_address_is_v4(&a)));
 		assert_true(has_same_bits(&network, &b, prefix));
 		again = net_address_masked(&network, prefix);
 		assert_int_equal(net_address_compare(&again, &network), 0);
@@ -398,7 +408,8 @@ static void an_address_is_in_the_networks_that_begin_as_it_does(void **state)
 
 static void a_network_of_one_family_holds_nothing_of_the_other(void **state)
 {
-	struct net_address v4 = address("10.0.0.1"), v6 = address("2001:db8::1"), all = address("::"), all_v4 = address("0.0.0.0");
+	struct net_address v4 = address("10.0.0.1"), v6 = address("2001:db8::1"),
+			   all = address("::"), all_v4 = address("0.0.0.0");
 
 	(void)state;
 	assert_true(net_address_is_in(&v6, &all, 0));

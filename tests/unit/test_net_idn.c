@@ -59,7 +59,8 @@ static void what_no_name_can_have_is_refused(void **state)
 		"443", /* a wide colon, which would become one */
 		"10.0.0.0\xef\xbc\x8f"
 		"8",                             /* a wide slash */
-		"x\xe2\x80\x8b\xe2\x80\xae.org", /* nothing to be seen, and the direction turned round */
+		"x\xe2\x80\x8b\xe2\x80\xae.org", /* nothing to be seen, and the direction turned
+	                                            round */
 	};
 
 	(void)state;

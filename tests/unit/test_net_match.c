@@ -1,6 +1,6 @@
 /*
- * Lists of rules between processes, and the decision by them: in chosen cases, and against a second implementation that
- * looks at every rule.
+ * Lists of rules between processes, and the decision by them: in chosen cases, and against a second
+ * implementation that looks at every rule.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,8 @@ static struct net_address address(const char *text)
 	return parsed;
 }
 
-/* Networks of every kind, inside each other and beside; the rules' and those that addresses are taken from. */
+/* Networks of every kind, inside each other and beside; the rules' and those that addresses are
+ * taken from. */
 static const struct {
 	const char *first;
 	uint8_t bits;
@@ -67,11 +68,13 @@ static const struct {
                 {"224.0.0.0", 4},
                 {"198.18.0.0", 15}};
 
-static const char *const names[] = {"x", "a.x", "b.x", "b.a.x", "c.b.a.x", "y", "a.y", "ax", "a.b.x", "aa.x"};
+static const char *const names[] = {"x", "a.x", "b.x", "b.a.x", "c.b.a.x",
+                                    "y", "a.y", "ax",  "a.b.x", "aa.x"};
 
 static struct net_rule make(uint8_t kind, const char *name, unsigned first, unsigned last)
 {
-	struct net_rule rule = {.kind = kind, .port_first = (uint16_t)first, .port_last = (uint16_t)last};
+	struct net_rule rule = {
+		.kind = kind, .port_first = (uint16_t)first, .port_last = (uint16_t)last};
 
 	(void)snprintf(rule.name, sizeof rule.name, "%s", name);
 	return rule;
@@ -80,16 +83,19 @@ static struct net_rule make(uint8_t kind, const char *name, unsigned first, unsi
 static void set_network(struct net_rule *rule, const char *first, unsigned bits)
 {
 	rule->address = address(first);
-	rule->prefix = (uint8_t)(bits + (net_address_is_v4(&rule->address) ? NET_ADDRESS_PREFIX_V4 : 0));
+	rule->prefix =
+		(uint8_t)(bits + (net_address_is_v4(&rule->address) ? NET_ADDRESS_PREFIX_V4 : 0));
 }
 
 static struct net_rule random_rule(void)
 {
-	static const uint16_t ports[][2] = {{1, 65535}, {443, 443}, {80, 80}, {80, 443}, {8000, 8010}, {1, 1}, {65535, 65535}};
+	static const uint16_t ports[][2] = {{1, 65535},   {443, 443}, {80, 80},      {80, 443},
+	                                    {8000, 8010}, {1, 1},     {65535, 65535}};
 	size_t port = below(ARRAY_SIZE(ports)), network = below(ARRAY_SIZE(networks));
 	uint8_t kind = (uint8_t)below(NET_RULE_ADDRESS + 1);
 	bool has_name = kind != NET_RULE_ANY && kind != NET_RULE_ADDRESS;
-	struct net_rule rule = make(kind, has_name ? names[below(ARRAY_SIZE(names))] : "", ports[port][0], ports[port][1]);
+	struct net_rule rule = make(kind, has_name ? names[below(ARRAY_SIZE(names))] : "",
+	                            ports[port][0], ports[port][1]);
 
 	rule.is_bound = kind == NET_RULE_NAME && below(2);
 	if (kind == NET_RULE_ADDRESS || rule.is_bound)
@@ -102,7 +108,8 @@ static struct net_address random_address(void)
 {
 	size_t network = below(ARRAY_SIZE(networks));
 	struct net_address first = address(networks[network].first);
-	unsigned bits = networks[network].bits + (net_address_is_v4(&first) ? NET_ADDRESS_PREFIX_V4 : 0);
+	unsigned bits =
+		networks[network].bits + (net_address_is_v4(&first) ? NET_ADDRESS_PREFIX_V4 : 0);
 
 	/* The first, or one with bits of which some network has none. */
 	for (unsigned i = below(3) ? 128 : bits; i < 128; i++)
@@ -113,7 +120,8 @@ static struct net_address random_address(void)
 
 static struct net_question random_question(void)
 {
-	static const uint16_t ports[] = {1, 80, 81, 442, 443, 444, 7999, 8000, 8010, 8011, 65535, 22};
+	static const uint16_t ports[] = {1,    80,   81,   442,  443,   444,
+	                                 7999, 8000, 8010, 8011, 65535, 22};
 	size_t name = below(2 * ARRAY_SIZE(names));
 
 	return (struct net_question){.name = name < ARRAY_SIZE(names) ? names[name] : NULL,
@@ -128,7 +136,8 @@ static void add(enum net_list_kind kind, const struct net_rule *rule, uint32_t o
 	assert_int_equal(net_list_add(list, LIST_SIZE, kind, rule, origin), 0);
 }
 
-/* The second implementation. It knows nothing of hashes, and of addresses only which kind they have. */
+/* The second implementation. It knows nothing of hashes, and of addresses only which kind they
+ * have. */
 
 static bool is_in(const struct net_address *one, const struct net_rule *rule)
 {
@@ -164,7 +173,8 @@ static bool name_fits(const struct net_rule *rule, const char *name)
 
 static bool fits(const struct net_rule *rule, const struct net_question *question, bool is_deny)
 {
-	bool leads_there = is_deny ? any_form_is_in(&question->address, rule) : is_in(&question->address, rule);
+	bool leads_there = is_deny ? any_form_is_in(&question->address, rule)
+	                           : is_in(&question->address, rule);
 
 	if (question->port < rule->port_first || question->port > rule->port_last)
 		return false;
@@ -172,17 +182,20 @@ static bool fits(const struct net_rule *rule, const struct net_question *questio
 		return true;
 	if (rule->kind == NET_RULE_ADDRESS)
 		return leads_there && (is_deny || !question->name);
-	return question->name && name_fits(rule, question->name) && (!rule->is_bound || leads_there);
+	return question->name && name_fits(rule, question->name) &&
+	       (!rule->is_bound || leads_there);
 }
 
 static bool names_it(const struct net_rule *rule, const struct net_question *question)
 {
 	if (question->port < rule->port_first || question->port > rule->port_last)
 		return false;
-	if (rule->kind != NET_RULE_ADDRESS && !(rule->is_bound && question->name && name_fits(rule, question->name)))
+	if (rule->kind != NET_RULE_ADDRESS &&
+	    !(rule->is_bound && question->name && name_fits(rule, question->name)))
 		return false;
 	return is_in(&question->address, rule) &&
-	       net_address_network_kind(&rule->address, rule->prefix) == net_address_kind(&question->address);
+	       net_address_network_kind(&rule->address, rule->prefix) ==
+	               net_address_kind(&question->address);
 }
 
 static enum net_verdict naive_kind(const struct net_question *question, bool is_named)
@@ -191,7 +204,8 @@ static enum net_verdict naive_kind(const struct net_question *question, bool is_
 	case NET_ADDRESS_PUBLIC:
 		return NET_VERDICT_ALLOWED;
 	case NET_ADDRESS_PRIVATE:
-		return is_named || question->allows_private ? NET_VERDICT_ALLOWED : NET_VERDICT_PRIVATE;
+		return is_named || question->allows_private ? NET_VERDICT_ALLOWED
+		                                            : NET_VERDICT_PRIVATE;
 	case NET_ADDRESS_LOCAL:
 		return is_named ? NET_VERDICT_ALLOWED : NET_VERDICT_LOCAL;
 	case NET_ADDRESS_LINK:
@@ -201,7 +215,8 @@ static enum net_verdict naive_kind(const struct net_question *question, bool is_
 	return NET_VERDICT_NEVER;
 }
 
-static enum net_verdict naive(const struct net_question *question, const struct net_record **ret_record)
+static enum net_verdict naive(const struct net_question *question,
+                              const struct net_record **ret_record)
 {
 	const struct net_record *denying = NULL, *allowing = NULL, *bound = NULL;
 	bool is_named = false;
@@ -322,27 +337,32 @@ static void ask(const struct asked *asked, size_t count)
 
 	assert_int_equal(net_match_new(list, &match), 0);
 	for (size_t i = 0; i < count; i++) {
-		const struct net_question question = {asked[i].name, address(asked[i].address), (uint16_t)asked[i].port,
+		const struct net_question question = {asked[i].name, address(asked[i].address),
+		                                      (uint16_t)asked[i].port,
 		                                      asked[i].allows_private, asked[i].mode};
 		const struct net_record *record;
 		enum net_verdict verdict = net_match_decide(match, &question, &record);
 
-		if (verdict != asked[i].verdict || (record ? record->origin : NONE) != asked[i].origin)
-			fail_msg("%zu: %s %s: %d by %u", i, asked[i].name ? asked[i].name : "-", asked[i].address, verdict,
-			         record ? record->origin : NONE);
+		if (verdict != asked[i].verdict ||
+		    (record ? record->origin : NONE) != asked[i].origin)
+			fail_msg("%zu: %s %s: %d by %u", i, asked[i].name ? asked[i].name : "-",
+			         asked[i].address, verdict, record ? record->origin : NONE);
 	}
 }
 
-static void add_network(enum net_list_kind kind, const char *name, const char *first, unsigned bits, uint32_t origin)
+static void add_network(enum net_list_kind kind, const char *name, const char *first, unsigned bits,
+                        uint32_t origin)
 {
-	struct net_rule rule = make(name ? NET_RULE_NAME : NET_RULE_ADDRESS, name ? name : "", 1, NET_RULE_PORT_MAX);
+	struct net_rule rule = make(name ? NET_RULE_NAME : NET_RULE_ADDRESS, name ? name : "", 1,
+	                            NET_RULE_PORT_MAX);
 
 	rule.is_bound = !!name;
 	set_network(&rule, first, bits);
 	add(kind, &rule, origin);
 }
 
-static void add_name(enum net_list_kind kind, uint8_t rule_kind, const char *name, unsigned first, unsigned last, uint32_t origin)
+static void add_name(enum net_list_kind kind, uint8_t rule_kind, const char *name, unsigned first,
+                     unsigned last, uint32_t origin)
 {
 	struct net_rule rule = make(rule_kind, name, first, last);
 
@@ -383,10 +403,13 @@ static void a_rule_names_private_and_local_addresses_but_no_metadata(void **stat
 		{NULL, "11.0.0.1", 1, NET_VERDICT_NO_RULE, NONE},
 		{NULL, "127.0.0.1", 1, NET_VERDICT_ALLOWED, 2},
 		{NULL, "127.0.0.2", 1, NET_VERDICT_NO_RULE, NONE},
-		{NULL, "64:ff9b::a00:1", 1, NET_VERDICT_PRIVATE, 6}, /* translated, it is not what 10.0.0.0/8 names */
-		{"x", "10.0.0.1", 1, NET_VERDICT_ALLOWED, 3},        /* the name by its rule, the address by another */
+		{NULL, "64:ff9b::a00:1", 1, NET_VERDICT_PRIVATE,
+	         6}, /* translated, it is not what 10.0.0.0/8 names */
+		{"x", "10.0.0.1", 1, NET_VERDICT_ALLOWED,
+	         3}, /* the name by its rule, the address by another */
 		{"x", "192.168.0.1", 1, NET_VERDICT_PRIVATE, 3},
-		{"y", "10.0.0.1", 1, NET_VERDICT_NO_RULE, NONE}, /* an address does not allow a name */
+		{"y", "10.0.0.1", 1, NET_VERDICT_NO_RULE,
+	         NONE}, /* an address does not allow a name */
 		{NULL, "100.100.100.200", 1, NET_VERDICT_NEVER, NONE},
 		{NULL, "100.100.100.199", 1, NET_VERDICT_ALLOWED, 4},
 		{NULL, "169.254.169.254", 1, NET_VERDICT_NEVER, NONE},
@@ -419,9 +442,11 @@ static void deny_wins_wherever_it_stands(void **state)
 		{"b.x", "1.2.3.4", 443, NET_VERDICT_DENIED_BY_RULE, 2},
 		{"b.x", "1.2.3.4", 443, NET_VERDICT_DENIED_BY_RULE, 2, true, NET_MATCH_OPEN},
 		{"a.b.x", "1.2.3.4", 443, NET_VERDICT_ALLOWED, 1},
-		{"a.x", "1.1.1.1", 443, NET_VERDICT_DENIED_BY_RULE, 3}, /* the address by whatever name */
+		{"a.x", "1.1.1.1", 443, NET_VERDICT_DENIED_BY_RULE,
+	         3}, /* the address by whatever name */
 		{NULL, "1.1.1.1", 443, NET_VERDICT_DENIED_BY_RULE, 3, true, NET_MATCH_OPEN},
-		{"a.x", "64:ff9b::101:101", 443, NET_VERDICT_DENIED_BY_RULE, 3}, /* and in every form of it */
+		{"a.x", "64:ff9b::101:101", 443, NET_VERDICT_DENIED_BY_RULE,
+	         3}, /* and in every form of it */
 		{"a.x", "2002:101:101::", 443, NET_VERDICT_DENIED_BY_RULE, 3},
 		{"a.x", "2606::5efe:101:101", 443, NET_VERDICT_DENIED_BY_RULE, 3},
 		{"a.x", "1.2.3.4", 25, NET_VERDICT_DENIED_BY_RULE, 4},
@@ -451,9 +476,10 @@ static void a_name_is_looked_up_if_any_of_its_ports_may_be_asked_for(void **stat
 		enum net_verdict verdict;
 		uint32_t origin;
 	} asked[] = {
-		{"x", 0, NET_VERDICT_ALLOWED, 1},    {"x", 443, NET_VERDICT_ALLOWED, 1},        {"x", 80, NET_VERDICT_NO_RULE, NONE},
-		{"y", 0, NET_VERDICT_NO_RULE, NONE}, {"b", 0, NET_VERDICT_ALLOWED, 2},          {"d", 0, NET_VERDICT_DENIED_BY_RULE, 4},
-		{"e", 0, NET_VERDICT_ALLOWED, 5},    {"e", 443, NET_VERDICT_DENIED_BY_RULE, 6},
+		{"x", 0, NET_VERDICT_ALLOWED, 1},     {"x", 443, NET_VERDICT_ALLOWED, 1},
+		{"x", 80, NET_VERDICT_NO_RULE, NONE}, {"y", 0, NET_VERDICT_NO_RULE, NONE},
+		{"b", 0, NET_VERDICT_ALLOWED, 2},     {"d", 0, NET_VERDICT_DENIED_BY_RULE, 4},
+		{"e", 0, NET_VERDICT_ALLOWED, 5},     {"e", 443, NET_VERDICT_DENIED_BY_RULE, 6},
 	};
 	_cleanup_(net_match_freep) struct net_match *match = NULL;
 	const struct net_record *record;
@@ -470,12 +496,20 @@ static void a_name_is_looked_up_if_any_of_its_ports_may_be_asked_for(void **stat
 	add_network(NET_LIST_ALLOW, NULL, "1.0.0.0", 8, 8);
 	assert_int_equal(net_match_new(list, &match), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
-		assert_int_equal(net_match_name(match, asked[i].name, asked[i].port, NET_LIST_ALLOW, &record), asked[i].verdict);
+		assert_int_equal(net_match_name(match, asked[i].name, asked[i].port, NET_LIST_ALLOW,
+		                                &record),
+		                 asked[i].verdict);
 		assert_int_equal(record ? record->origin : NONE, asked[i].origin);
 	}
-	assert_int_equal(net_match_address(match, &(struct net_address){{[10] = 0xff, 0xff, 1, 2, 3, 4}}, 1, &record), NET_VERDICT_ALLOWED);
+	assert_int_equal(net_match_address(match,
+	                                   &(struct net_address){{[10] = 0xff, 0xff, 1, 2, 3, 4}},
+	                                   1, &record),
+	                 NET_VERDICT_ALLOWED);
 	assert_int_equal(record->origin, 8);
-	assert_int_equal(net_match_address(match, &(struct net_address){{[10] = 0xff, 0xff, 2, 2, 3, 4}}, 1, &record), NET_VERDICT_NO_RULE);
+	assert_int_equal(net_match_address(match,
+	                                   &(struct net_address){{[10] = 0xff, 0xff, 2, 2, 3, 4}},
+	                                   1, &record),
+	                 NET_VERDICT_NO_RULE);
 	assert_null(record);
 }
 
@@ -561,7 +595,8 @@ static size_t begin_with_three(void)
 static void bytes_that_are_no_list_are_refused(void **state)
 {
 	_Alignas(NET_LIST_ALIGN) char copy[512];
-	size_t size = begin_with_three(), padding = sizeof *list + sizeof(struct net_record) + sizeof "ab.x";
+	size_t size = begin_with_three(),
+	       padding = sizeof *list + sizeof(struct net_record) + sizeof "ab.x";
 
 	(void)state;
 	for (size_t i = 0; i < size; i++) {
@@ -621,7 +656,8 @@ static void an_empty_list_allows_nothing_and_denies_nothing(void **state)
 	net_match_free(NULL);
 }
 
-static enum net_verdict unseen(const struct net_match *match, const char *name, uint16_t port, enum net_match_mode mode)
+static enum net_verdict unseen(const struct net_match *match, const char *name, uint16_t port,
+                               enum net_match_mode mode)
 {
 	const struct net_record *record;
 
@@ -631,9 +667,12 @@ static enum net_verdict unseen(const struct net_match *match, const char *name, 
 /* Where a proxy finds out where a name leads, no rule counts that would have to know. */
 static void what_somebody_else_connects(void **state)
 {
-	struct net_rule anywhere = make(NET_RULE_NAME, "a.x", 443, 443), bound = make(NET_RULE_NAME, "b.x", 443, 443),
-			denied = make(NET_RULE_BELOW, "y", 1, 65535), direct = make(NET_RULE_BELOW_ONE, "x", 80, 80),
-			network = make(NET_RULE_ADDRESS, "", 1, 65535), proxy = make(NET_RULE_NAME, "x", 3128, 3128);
+	struct net_rule anywhere = make(NET_RULE_NAME, "a.x", 443, 443),
+			bound = make(NET_RULE_NAME, "b.x", 443, 443),
+			denied = make(NET_RULE_BELOW, "y", 1, 65535),
+			direct = make(NET_RULE_BELOW_ONE, "x", 80, 80),
+			network = make(NET_RULE_ADDRESS, "", 1, 65535),
+			proxy = make(NET_RULE_NAME, "x", 3128, 3128);
 	const struct net_address in = address("10.1.2.3"), out = address("11.1.2.3");
 	_cleanup_(net_match_freep) struct net_match *match = NULL;
 

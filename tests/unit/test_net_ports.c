@@ -22,15 +22,19 @@ static const struct net_list *list_of(const char *const *texts, size_t count)
 		struct net_rule rule;
 
 		assert_int_equal(net_rule_parse(texts[i] + is_deny, &rule, NULL), 0);
-		assert_int_equal(net_list_add(list, sizeof memory, is_deny ? NET_LIST_DENY : NET_LIST_ALLOW, &rule, (uint32_t)i), 0);
+		assert_int_equal(net_list_add(list, sizeof memory,
+		                              is_deny ? NET_LIST_DENY : NET_LIST_ALLOW, &rule,
+		                              (uint32_t)i),
+		                 0);
 	}
 	return list;
 }
 
 static void each_port_is_there_once(void **state)
 {
-	static const char *const texts[] = {"a.example:443", "*.b.example:8000-8002", "-c.example",
-	                                    "a.example:22",  "10.0.0.0/8:8001-8003",  "d.example:443"};
+	static const char *const texts[] = {"a.example:443",        "*.b.example:8000-8002",
+	                                    "-c.example",           "a.example:22",
+	                                    "10.0.0.0/8:8001-8003", "d.example:443"};
 	static const uint16_t wanted[] = {443, 8000, 8001, 8002, 22, 8003};
 	struct net_ports ports;
 
@@ -58,7 +62,8 @@ static void the_rule_with_which_they_are_too_many_is_named(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct net_ports ports;
-		const struct net_record *record = net_ports_collect(list_of(rows[i].texts, 3), &ports);
+		const struct net_record *record =
+			net_ports_collect(list_of(rows[i].texts, 3), &ports);
 
 		assert_int_equal(record ? record->origin : UINT32_MAX, rows[i].origin);
 		if (!record)

@@ -1,4 +1,5 @@
-/* What people may write as a rule, what they are told of all else, and which rule allows what another does. */
+/* What people may write as a rule, what they are told of all else, and which rule allows what
+ * another does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +87,8 @@ static void a_rule_is_printed_in_its_one_text_and_read_again_as_itself(void **st
 static void the_longest_rule_fits(void **state)
 {
 	char text[NET_RULE_TEXT_SIZE];
-	struct net_rule one = rule(X253 ":10000-20000@2001:1111:1111:1111:1111:1111:1111:1110/127"), again;
+	struct net_rule one = rule(X253 ":10000-20000@2001:1111:1111:1111:1111:1111:1111:1110/127"),
+			again;
 
 	(void)state;
 	again = rule(net_rule_print(&one, text));
@@ -118,12 +120,14 @@ static const char *const bad[][3] = {
 	{"10.1.2.3/0", "inside the network", "write 0.0.0.0/0 for"},
 	{"::1/0", "inside the network", "write [::/0] for"},
 	{"example.org/8:443", "has a prefix, but no address", ""},
-	{"example.org/index.html", "has a path, and a rule is only its host and port", "write example.org"},
+	{"example.org/index.html", "has a path, and a rule is only its host and port",
+         "write example.org"},
 	{"example.org/", "has a path", "write example.org"},
 	{"example.org:8443/a/1", "has a path", "write example.org:8443"},
 	{"10.1.2.3:80/a", "has a path", "write 10.1.2.3:80"},
 	{"github.com:owner/repository.git", "has a path", "write github.com:22"},
-	{"git@github.com:owner/repository.git", "has a user before the host", "write github.com:22"},
+	{"git@github.com:owner/repository.git", "has a user before the host",
+         "write github.com:22"},
 	{"git@github.com:22", "has a user before the host", "write github.com:22"},
 	{"git@10.1.2.3:a", "has a user before the host", "write 10.1.2.3:22"},
 	{"user@example.org", "has a user before the host", "write example.org"},
@@ -242,9 +246,11 @@ static void a_bad_rule_is_refused_with_its_text_and_what_would_do(void **state)
 
 		memset(&one, 0xa5, sizeof one);
 		untouched = one;
-		if (net_rule_parse(bad[i][0], &one, &error) != YETT_E_INVALID_REQUEST || error.code != YETT_E_INVALID_REQUEST)
+		if (net_rule_parse(bad[i][0], &one, &error) != YETT_E_INVALID_REQUEST ||
+		    error.code != YETT_E_INVALID_REQUEST)
 			fail_msg("%s is taken", bad[i][0]);
-		if (!strstr(error.message, bad[i][1]) || !strstr(error.mend, bad[i][2]) || !error.mend[0] || error.message[0] != '\'')
+		if (!strstr(error.message, bad[i][1]) || !strstr(error.mend, bad[i][2]) ||
+		    !error.mend[0] || error.message[0] != '\'')
 			fail_msg("%s: %s; %s", bad[i][0], error.message, error.mend);
 		assert_memory_equal(&one, &untouched, sizeof one);
 		assert_true(strlen(error.message) < sizeof error.message - 1);
@@ -289,12 +295,14 @@ static void a_name_has_one_form(void **state)
 	assert_non_null(net_name_canonical(dirty, sizeof dirty - 1, name));
 	assert_non_null(net_name_canonical("", 0, name));
 	assert_non_null(net_name_canonical(".", 1, name));
-	assert_string_equal(net_name_canonical("\xc3\xbc", 2, name)->mend, "write it as xn--..., the form that DNS has of it");
+	assert_string_equal(net_name_canonical("\xc3\xbc", 2, name)->mend,
+	                    "write it as xn--..., the form that DNS has of it");
 	assert_null(net_name_canonical(X253 ".", 254, name));
 	assert_non_null(net_name_canonical(X253 "..", 255, name));
 	for (unsigned c = 0; c < 256; c++) {
 		const char text[] = {'a', (char)c, 'b', '.', 'c'};
-		bool is_right = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || strchr("-._", (int)c);
+		bool is_right = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+		                (c >= 'A' && c <= 'Z') || strchr("-._", (int)c);
 
 		assert_int_equal(!net_name_canonical(text, sizeof text, name), is_right && c);
 	}
@@ -448,7 +456,8 @@ static void a_rule_covers_what_allows_no_more(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(covered) + ARRAY_SIZE(wider); i++) {
-		const char *const *texts = i < ARRAY_SIZE(covered) ? covered[i] : wider[i - ARRAY_SIZE(covered)];
+		const char *const *texts =
+			i < ARRAY_SIZE(covered) ? covered[i] : wider[i - ARRAY_SIZE(covered)];
 		struct net_rule outer = rule(texts[0]), inner = rule(texts[1]);
 
 		if (net_rule_covers(&outer, &inner) != (i < ARRAY_SIZE(covered)))
@@ -458,9 +467,12 @@ static void a_rule_covers_what_allows_no_more(void **state)
 
 static void a_rule_that_would_allow_nothing_is_known(void **state)
 {
-	static const char *const nothing[] = {"169.254.169.254:80", "169.254.0.0/16",   "[fd00:ec2::254]:80",
-	                                      "224.0.0.0/4",        "x@169.254.0.0/16", "[::1:80]"};
-	static const char *const something[] = {"*", "x", "*.x", "10.0.0.0/8", "127.0.0.1", "0.0.0.0/0", "::/0", "x@::1", "169.254.0.0/15"};
+	static const char *const nothing[] = {"169.254.169.254:80", "169.254.0.0/16",
+	                                      "[fd00:ec2::254]:80", "224.0.0.0/4",
+	                                      "x@169.254.0.0/16",   "[::1:80]"};
+	static const char *const something[] = {"*",          "x",         "*.x",
+	                                        "10.0.0.0/8", "127.0.0.1", "0.0.0.0/0",
+	                                        "::/0",       "x@::1",     "169.254.0.0/15"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(nothing); i++) {

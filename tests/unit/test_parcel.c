@@ -1,5 +1,6 @@
 /*
- * Code and files as commands: each command is run by the host's shell, in a directory of the test's own.
+ * Code and files as commands: each command is run by the host's shell, in a directory of the test's
+ * own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +58,10 @@ static size_t run_all(char ***commands)
 
 static struct parcel parcel_of(const char *language, const char *code, const json_t *files)
 {
-	struct parcel parcel = {.language = language_find(language), .code = code, .files = files, .directory = directory};
+	struct parcel parcel = {.language = language_find(language),
+	                        .code = code,
+	                        .files = files,
+	                        .directory = directory};
 
 	parcel_look(&parcel);
 	return parcel;
@@ -91,9 +95,11 @@ static void assert_list(char **list, const char *expected)
 	parcel_free_list(list);
 }
 
-static void files_are_written_whatever_is_in_them_and_the_program_is_run_in_their_directory(void **state)
+static void
+files_are_written_whatever_is_in_them_and_the_program_is_run_in_their_directory(void **state)
 {
-	static const char odd[] = "%s -n \"$1\" `id` \\n\t'\xc3\xa9' \x01\x7f", *const program[] = {"sh", "-c", "pwd >where", NULL};
+	static const char odd[] = "%s -n \"$1\" `id` \\n\t'\xc3\xa9' \x01\x7f",
+			  *const program[] = {"sh", "-c", "pwd >where", NULL};
 	json_t *files = json_pack("{s:s, s:s, s:s}", "a b/$x/-n", odd, "empty", "", "--", "-e");
 	struct parcel parcel = parcel_of("python", "print('%d')\n", files);
 	char where[64];
@@ -146,18 +152,21 @@ static void a_directory_of_its_own_is_made(void **state)
 
 static void arguments_stand_for_what_the_table_says(void **state)
 {
-	json_t *files = json_pack("{s:s, s:s, s:s}", "a.c", "", "b.h", "", "d/c.c", ""), *args = json_pack("[s, s]", "%f", "a b");
+	json_t *files = json_pack("{s:s, s:s, s:s}", "a.c", "", "b.h", "", "d/c.c", ""),
+	       *args = json_pack("[s, s]", "%f", "a b");
 	struct parcel parcel = parcel_of("c", "x", files);
 
 	(void)state;
 	parcel.args = args;
-	assert_list(parcel_compile(&parcel), "gcc -std=gnu17 -g -O1 -Wall -pthread -o ./main main.c a.c d/c.c -lm");
+	assert_list(parcel_compile(&parcel),
+	            "gcc -std=gnu17 -g -O1 -Wall -pthread -o ./main main.c a.c d/c.c -lm");
 	assert_list(parcel_run(&parcel), "./main %f a b");
 	parcel.cwd = "/usr";
 	parcel.directory = "/tmp/x";
 	assert_list(parcel_run(&parcel), "/tmp/x/main %f a b");
 	parcel.interpreter = "tcc";
-	assert_list(parcel_compile(&parcel), "tcc -std=gnu17 -g -O1 -Wall -pthread -o ./main main.c a.c d/c.c -lm");
+	assert_list(parcel_compile(&parcel),
+	            "tcc -std=gnu17 -g -O1 -Wall -pthread -o ./main main.c a.c d/c.c -lm");
 	assert_list(parcel_run(&parcel), "/tmp/x/main %f a b");
 	parcel = parcel_of("python", "x", NULL);
 	parcel.interpreter = "/opt/python";
@@ -175,12 +184,19 @@ static void the_code_decides_what_its_file_is_called(void **state)
 		{"javascript", "const x = require('fs')", "main.js", ""},
 		{"javascript", "import x from 'fs'", "main.mjs", ""},
 		{"javascript", "export const x = 1", "main.mjs", ""},
-		{"javascript", "// import x from 'y'\nimport('fs')\n`\nimport x from 'y'`", "main.js", ""},
-		{"java", "public class A { public static void main(String[] a) {} }", "A.java", "A"},
-		{"java", "class A { class Inner { void main() {} } } final class B { static void main(String[] a) {} }", "Main.java", "B"},
-		{"java", "package a . b; // public class C\npublic final class D { String s = \"public class E {\"; void main() {} }",
+		{"javascript", "// import x from 'y'\nimport('fs')\n`\nimport x from 'y'`",
+	         "main.js", ""},
+		{"java", "public class A { public static void main(String[] a) {} }", "A.java",
+	         "A"},
+		{"java",
+	         "class A { class Inner { void main() {} } } final class B { static void main(String[] a) {} }",
+	         "Main.java", "B"},
+		{"java",
+	         "package a . b; // public class C\npublic final class D { String s = \"public class E {\"; void main() {} }",
 	         "D.java", "a.b.D"},
-		{"java", "interface I {} public enum F { X; public static void main(String[] a) {} }", "F.java", "F"},
+		{"java",
+	         "interface I {} public enum F { X; public static void main(String[] a) {} }",
+	         "F.java", "F"},
 		{"java", "", "Main.java", "Main"},
 		{"java", "}}}} class class class void main package", "Main.java", "Main"},
 	};
@@ -198,8 +214,9 @@ static void the_code_decides_what_its_file_is_called(void **state)
 
 static void names_that_lead_elsewhere_or_meet_are_refused(void **state)
 {
-	static const char *const names[] = {"",     "/a",     "a/",  "a//b",    ".",         "..", "../a",
-	                                    "a/..", "a/../b", "./a", "main.py", "main.py/a", "x/y"};
+	static const char *const names[] = {"",        "/a",        "a/",   "a//b",   ".",
+	                                    "..",      "../a",      "a/..", "a/../b", "./a",
+	                                    "main.py", "main.py/a", "x/y"};
 	struct yett_error error;
 
 	(void)state;
@@ -211,14 +228,17 @@ static void names_that_lead_elsewhere_or_meet_are_refused(void **state)
 		assert_memory_equal(error.message, "files: ", 7);
 		json_decref(files);
 	}
-	assert_int_equal(parcel_check(&(struct parcel){.language = languages, .code = "", .file = "main.py"}, &error),
-	                 YETT_E_INVALID_REQUEST);
+	assert_int_equal(
+		parcel_check(&(struct parcel){.language = languages, .code = "", .file = "main.py"},
+	                     &error),
+		YETT_E_INVALID_REQUEST);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_are_written_whatever_is_in_them_and_the_program_is_run_in_their_directory),
+		cmocka_unit_test(
+			files_are_written_whatever_is_in_them_and_the_program_is_run_in_their_directory),
 		cmocka_unit_test(what_is_too_much_for_one_command_goes_ahead_in_others),
 		cmocka_unit_test(a_directory_of_its_own_is_made),
 		cmocka_unit_test(arguments_stand_for_what_the_table_says),

@@ -102,7 +102,8 @@ static struct plan_text add(struct plan *plan, const char *string)
 
 static struct plan *example(void)
 {
-	static const uint32_t plain[] = {PLAN_SLOT, PLAN_CGROUP, PLAN_IDS, PLAN_TEMPLATE, PLAN_ROOT, PLAN_DEVPTS, PLAN_ETC};
+	static const uint32_t plain[] = {PLAN_SLOT, PLAN_CGROUP, PLAN_IDS, PLAN_TEMPLATE,
+	                                 PLAN_ROOT, PLAN_DEVPTS, PLAN_ETC};
 	struct plan *plan = calloc(1, sizeof *plan);
 	struct plan_step *step = NULL;
 
@@ -188,8 +189,10 @@ static void a_plan_with_numbers_out_of_range_still_prints(void **state)
 	(void)state;
 	memset(plan, 0xff, sizeof *plan);
 	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++)
-		plan->steps[i].writable = plan->steps[i].optional = plan->steps[i].is_socket = false; /* no other byte is a bool */
-	plan->life.linger = plan->life.idle_pauses = plan->overlay_ro = plan->label_required = plan->is_dry = false;
+		plan->steps[i].writable = plan->steps[i].optional = plan->steps[i].is_socket =
+			false; /* no other byte is a bool */
+	plan->life.linger = plan->life.idle_pauses = plan->overlay_ro = plan->label_required =
+		plan->is_dry = false;
 	plan->nested_userns = plan->perf_events = false;
 	plan->id[0] = '\0';
 	plan->steps_count = UINT32_MAX;

@@ -8,7 +8,8 @@
 
 #define GRANT \
 	"grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"/usr\"} share_rw = {\"/srv\"} max_sandboxes = 3 user_pids = 9 }\n"
-#define PLAIN "profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M }\n" GRANT
+#define PLAIN \
+	"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M }\n" GRANT
 
 static const char *text(const struct decide *d, struct plan_text t)
 {
@@ -28,7 +29,8 @@ static void refused(struct decide *d, const char *message, const char *detail)
 {
 	int r = decide_plan(d);
 
-	if (r != YETT_E_INVALID_REQUEST || !strstr(d->error.message, message) || !strstr(d->error.detail, detail))
+	if (r != YETT_E_INVALID_REQUEST || !strstr(d->error.message, message) ||
+	    !strstr(d->error.detail, detail))
 		fail_msg("%d: %s (%s)", r, d->error.message, d->error.detail);
 }
 
@@ -56,7 +58,9 @@ static void parents_are_mounted_before_children_whatever_the_order_asked(void **
 	struct decide *d = *state;
 	size_t n = 0;
 
-	decide_policy(d, "profile \"default\" { share_ro = {\"/usr/share:/b/x\"} tmpfs = {\"/a:2M\"} }\n" GRANT);
+	decide_policy(
+		d,
+		"profile \"default\" { share_ro = {\"/usr/share:/b/x\"} tmpfs = {\"/a:2M\"} }\n" GRANT);
 	decide_share(d, 1, SHARE_RW, "/a/x/y");
 	decide_share(d, 0, SHARE_RW, "/a/x");
 	decide_tmpfs(d, "/b", 0);
@@ -99,20 +103,25 @@ static void a_share_carries_the_directories_it_must_lie_below(void **state)
 
 static void a_socket_is_one_of_those_that_the_grant_names_for_the_caller(void **state)
 {
-	static const char said[] = "/run/s, descriptor 1, a socket, from /run/user/1000/bus /tmp/.X11-unix/X0 /run/user/1001/a";
+	static const char said[] =
+		"/run/s, descriptor 1, a socket, from /run/user/1000/bus /tmp/.X11-unix/X0 /run/user/1001/a";
 	_cleanup_free_ char *printed = NULL;
 	struct decide *d = *state;
 	size_t length;
 
-	decide_policy(d, "profile \"default\" { overlay_ro = true }\n"
-	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"*\"} share_rw = {\"/srv\"}\n"
-	                 "sockets = {\"/run/user/%u/bus\", \"/tmp/.X11-unix/X0\", \"/run/user/1001/a\"} }");
+	decide_policy(
+		d,
+		"profile \"default\" { overlay_ro = true }\n"
+		"grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"*\"} share_rw = {\"/srv\"}\n"
+		"sockets = {\"/run/user/%u/bus\", \"/tmp/.X11-unix/X0\", \"/run/user/1001/a\"} }");
 	decide_share(d, 0, SHARE_RW, "/w");
 	decide_share(d, 1, SHARE_SOCKET, "/run/s");
 	assert_int_equal(decide_plan(d), 0);
-	assert_string_equal(text(d, find(d, "/run/s")->source), "/run/user/1000/bus\n/tmp/.X11-unix/X0\n/run/user/1001/a");
+	assert_string_equal(text(d, find(d, "/run/s")->source),
+	                    "/run/user/1000/bus\n/tmp/.X11-unix/X0\n/run/user/1001/a");
 	assert_non_null(strstr(text(d, find(d, "/run/s")->from), ":3"));
-	assert_true(find(d, "/run/s")->is_socket && !find(d, "/run/s")->writable && !find(d, "/w")->is_socket);
+	assert_true(find(d, "/run/s")->is_socket && !find(d, "/run/s")->writable &&
+	            !find(d, "/w")->is_socket);
 	assert_string_equal(text(d, find(d, "/w")->source), "/srv");
 	printed = printed_plan(&d->plan, &length);
 	if (!strstr(printed, said))
@@ -121,12 +130,15 @@ static void a_socket_is_one_of_those_that_the_grant_names_for_the_caller(void **
 
 static void in_the_network_of_the_host_nothing_is_made_of_one(void **state)
 {
-	static const char weaker[] = "by the network of the host: it reaches all that the host reaches, and what listens on 127.0.0.1";
+	static const char weaker[] =
+		"by the network of the host: it reaches all that the host reaches, and what listens on 127.0.0.1";
 	_cleanup_free_ char *printed = NULL;
 	struct decide *d = *state;
 	size_t length;
 
-	decide_policy(d, "profile \"default\" { allow = {\"a.org\"} }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host }");
+	decide_policy(
+		d,
+		"profile \"default\" { allow = {\"a.org\"} }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host }");
 	d->request.body.create.network = NETWORK_HOST;
 	assert_int_equal(decide_plan(d), 0);
 	assert_int_equal(d->plan.network, PLAN_NETWORK_HOST);
@@ -139,20 +151,27 @@ static void in_the_network_of_the_host_nothing_is_made_of_one(void **state)
 	printed = printed_plan(&d->plan, &length);
 	assert_non_null(strstr(printed, "namespaces     mount pid ipc uts cgroup\n"));
 	assert_non_null(strstr(printed, "network        host\n"));
-	assert_non_null(strstr(printed + strlen(printed) + 1, "[\"mount\",\"pid\",\"ipc\",\"uts\",\"cgroup\"]"));
-	decide_policy(d, "profile \"default\" { devices = {\"/dev/kvm\"} }\n"
-	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host devices = {\"/dev/kvm\"} }");
+	assert_non_null(strstr(printed + strlen(printed) + 1,
+	                       "[\"mount\",\"pid\",\"ipc\",\"uts\",\"cgroup\"]"));
+	decide_policy(
+		d,
+		"profile \"default\" { devices = {\"/dev/kvm\"} }\n"
+		"grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host devices = {\"/dev/kvm\"} }");
 	d->request.body.create.network = NETWORK_HOST;
 	assert_int_equal(decide_plan(d), 0);
-	assert_non_null(strstr(d->plan.weaker, "by devices of the host: /dev/kvm; by the network of the host: it reaches"));
+	assert_non_null(
+		strstr(d->plan.weaker,
+	               "by devices of the host: /dev/kvm; by the network of the host: it reaches"));
 }
 
 static void devices_of_the_host_are_said_to_weaken(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { devices = {\"/dev/kvm\", \"/dev/dri/card0\"} }\n"
-	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} devices = {\"/dev/dri/card0\", \"/dev/kvm\"} }");
+	decide_policy(
+		d,
+		"profile \"default\" { devices = {\"/dev/kvm\", \"/dev/dri/card0\"} }\n"
+		"grant \"g\" { users = {\"*\"} profiles = {\"*\"} devices = {\"/dev/dri/card0\", \"/dev/kvm\"} }");
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(d->plan.weaker, "by devices of the host: /dev/kvm, /dev/dri/card0");
 	decide_policy(d, PLAIN);
@@ -162,8 +181,10 @@ static void devices_of_the_host_are_said_to_weaken(void **state)
 
 static void what_is_read_only_is_behind_an_overlay_where_the_profile_says_so(void **state)
 {
-	static const char *const said[] = {"/r, descriptor 0, read-only, behind an overlay of its own", "/w, descriptor 1, writable",
-	                                   "home /, system directories behind an overlay of its own"};
+	static const char *const said[] = {
+		"/r, descriptor 0, read-only, behind an overlay of its own",
+		"/w, descriptor 1, writable",
+		"home /, system directories behind an overlay of its own"};
 	struct decide *d = *state;
 
 	for (int with = 0; with < 2; with++) {
@@ -171,7 +192,10 @@ static void what_is_read_only_is_behind_an_overlay_where_the_profile_says_so(voi
 		size_t length;
 
 		decide_reset(d);
-		decide_policy(d, with ? "profile \"default\" { overlay_ro = true private_home = false }\n" GRANT : PLAIN);
+		decide_policy(
+			d,
+			with ? "profile \"default\" { overlay_ro = true private_home = false }\n" GRANT
+			     : PLAIN);
 		decide_share(d, 0, SHARE_RO, "/r");
 		decide_share(d, 1, SHARE_RW, "/w");
 		assert_int_equal(decide_plan(d), 0);
@@ -186,9 +210,10 @@ static void what_is_read_only_is_behind_an_overlay_where_the_profile_says_so(voi
 
 static void a_copy_on_write_share_has_a_store_or_memory_and_takes_what_reading_takes(void **state)
 {
-	static const char *const said[] = {
-		"/w, descriptor 0, copy-on-write, from /usr /srv", "/w, descriptor 1, the store of what is changed there",
-		"/m, descriptor 2, copy-on-write in memory, size 1M", "/n, descriptor 3, copy-on-write in memory, size 64M"};
+	static const char *const said[] = {"/w, descriptor 0, copy-on-write, from /usr /srv",
+	                                   "/w, descriptor 1, the store of what is changed there",
+	                                   "/m, descriptor 2, copy-on-write in memory, size 1M",
+	                                   "/n, descriptor 3, copy-on-write in memory, size 64M"};
 	_cleanup_free_ char *printed = NULL;
 	struct decide *d = *state;
 	size_t length, sources = 0, stores = 0;
@@ -235,12 +260,16 @@ static void layers_that_do_not_fit_are_refused(void **state)
 		{{{SHARE_COW, "/w"}, {SHARE_STORE, "/w"}, {SHARE_STORE, "/w"}}, {NULL}, "'/w'"},
 		{{{SHARE_COW, "/w"}, {SHARE_STORE, "/x"}}, {NULL}, "'/"},
 		{{{SHARE_COW, "/w"}}, {"/w", "/w"}, "'/w' is the target of two mounts"},
-		{{{SHARE_COW, "/w"}, {SHARE_COW, "/w"}}, {NULL}, "'/w' is the target of two mounts"},
+		{{{SHARE_COW, "/w"}, {SHARE_COW, "/w"}},
+	         {NULL},
+	         "'/w' is the target of two mounts"},
 		{{{SHARE_RW, "/w"}, {SHARE_STORE, "/w"}}, {NULL}, "'/w' is not the target of one"},
 		{{{SHARE_STORE, "/w"}}, {NULL}, "'/w' is not the target of one"},
 		{{{SHARE_STORE, ""}}, {NULL}, "'' is not the target of one"},
 		{{{SHARE_COW, "/proc"}, {SHARE_STORE, "/proc"}}, {NULL}, "'/proc'"},
-		{{{SHARE_COW, "/w"}, {SHARE_STORE, "/w"}, {SHARE_RO, "/w/a/b"}}, {NULL}, "'/w/a/b' cannot be kept"},
+		{{{SHARE_COW, "/w"}, {SHARE_STORE, "/w"}, {SHARE_RO, "/w/a/b"}},
+	         {NULL},
+	         "'/w/a/b' cannot be kept"},
 	};
 	struct decide *d = *state;
 
@@ -279,7 +308,9 @@ static void a_profile_may_want_what_is_shared_to_be_copy_on_write(void **state)
 			assert_int_equal(d->error.reason, YETT_R_WANTED_COW);
 	}
 	decide_reset(d);
-	decide_share(d, 0, SHARE_RW, PLAN_MEMORY); /* a place like any other, unless the profile keeps something there */
+	decide_share(
+		d, 0, SHARE_RW,
+		PLAN_MEMORY); /* a place like any other, unless the profile keeps something there */
 	assert_int_equal(decide_plan(d), YETT_E_INVALID_REQUEST);
 	decide_policy(d, "profile \"default\" { workspace = cow memory_mount = true }\n" GRANT);
 	decide_reset(d);
@@ -287,7 +318,8 @@ static void a_profile_may_want_what_is_shared_to_be_copy_on_write(void **state)
 	assert_int_equal(decide_plan(d), 0);
 }
 
-#define AGENT "profile \"default\" { shares = false memory_mount = true outputs_mount = true tmp_size = 64M }\n"
+#define AGENT \
+	"profile \"default\" { shares = false memory_mount = true outputs_mount = true tmp_size = 64M }\n"
 
 static void the_conventional_mounts_are_those_of_the_profile(void **state)
 {
@@ -301,7 +333,8 @@ static void the_conventional_mounts_are_those_of_the_profile(void **state)
 	decide_share(d, 0, SHARE_RW, PLAN_MEMORY);
 	assert_int_equal(decide_plan(d), 0);
 	assert_true(find(d, PLAN_MEMORY)->writable);
-	assert_string_equal(text(d, find(d, PLAN_MEMORY)->source), "/srv"); /* where the grant lets it lie, like any share */
+	assert_string_equal(text(d, find(d, PLAN_MEMORY)->source),
+	                    "/srv"); /* where the grant lets it lie, like any share */
 	assert_int_equal(find(d, PLAN_OUTPUTS)->kind, PLAN_TMPFS);
 	assert_int_equal(find(d, PLAN_OUTPUTS)->size_bytes, 64 << 20);
 	decide_tmpfs(d, PLAN_OUTPUTS, 1 << 20);
@@ -332,9 +365,13 @@ static void cover(struct decide *d, const char *mask, const char *read_only)
 	struct message_create *create = &d->request.body.create;
 
 	if (mask)
-		assert_int_equal(message_add_text(&d->request, mask, &create->masks[create->masks_count++]), 0);
+		assert_int_equal(
+			message_add_text(&d->request, mask, &create->masks[create->masks_count++]),
+			0);
 	if (read_only)
-		assert_int_equal(message_add_text(&d->request, read_only, &create->read_only[create->read_only_count++]), 0);
+		assert_int_equal(message_add_text(&d->request, read_only,
+		                                  &create->read_only[create->read_only_count++]),
+		                 0);
 }
 
 /* The steps that cover a path outside /proc: "KIND TARGET " for each. */
@@ -350,7 +387,8 @@ static const char *covers(const struct decide *d)
 		if (!build_is_cover(step) || build_covers_proc(&d->plan, step))
 			continue;
 		assert_true(step->optional);
-		used += (size_t)snprintf(all + used, sizeof all - used, "%s %s ", plan_name_step(step->kind), text(d, step->target));
+		used += (size_t)snprintf(all + used, sizeof all - used, "%s %s ",
+		                         plan_name_step(step->kind), text(d, step->target));
 	}
 	return all;
 }
@@ -388,7 +426,9 @@ static void a_covered_path_is_inside_a_share(void **state)
 			assert_int_equal(r, cases[i].message ? YETT_E_INVALID_REQUEST : 0);
 			if (cases[i].message && !strstr(d->error.message, cases[i].message))
 				fail_msg("%s: %s", cases[i].path, d->error.message);
-			assert_string_equal(d->error.detail, cases[i].message ? is_mask ? "masks" : "read_only" : "");
+			assert_string_equal(d->error.detail,
+			                    cases[i].message ? is_mask ? "masks" : "read_only"
+			                                     : "");
 		}
 }
 
@@ -397,9 +437,12 @@ static void directories_above_a_covered_path_are_pinned_in_writable_shares(void 
 	static const struct {
 		enum share_mode mode;
 		const char *wanted;
-	} cases[] = {{SHARE_RO, "read-only /srv/w/a read-only /srv/w/.git/config mask /srv/w/.git/x/y mask /srv/w/in/a/b "},
-	             {SHARE_RW, "pin /srv/w/.git read-only /srv/w/a pin /srv/w/.git/x pin /srv/w/in/a "
-	                        "read-only /srv/w/.git/config mask /srv/w/.git/x/y mask /srv/w/in/a/b "}};
+	} cases[] = {
+		{SHARE_RO,
+	         "read-only /srv/w/a read-only /srv/w/.git/config mask /srv/w/.git/x/y mask /srv/w/in/a/b "},
+		{SHARE_RW,
+	         "pin /srv/w/.git read-only /srv/w/a pin /srv/w/.git/x pin /srv/w/in/a "
+	         "read-only /srv/w/.git/config mask /srv/w/.git/x/y mask /srv/w/in/a/b "}};
 	struct decide *d = *state;
 
 	decide_policy(d, PLAIN);
@@ -415,20 +458,25 @@ static void directories_above_a_covered_path_are_pinned_in_writable_shares(void 
 				decide_share(d, (uint32_t)j, cases[i].mode, path);
 			}
 			for (size_t j = 0; j < 4; j++) {
-				static const char *const names[] = {".git/x/y", "in/a/b", ".git/config", "a"};
+				static const char *const names[] = {".git/x/y", "in/a/b",
+				                                    ".git/config", "a"};
 
 				(void)snprintf(path, sizeof path, "%s/w/%s", top, names[j]);
 				cover(d, j < 2 ? path : NULL, j < 2 ? NULL : path);
 			}
 			if (is_later) {
-				_cleanup_free_ struct message_mount *mount = calloc(1, sizeof *mount);
+				_cleanup_free_ struct message_mount *mount =
+					calloc(1, sizeof *mount);
 
 				assert_non_null(mount);
 				assert_int_equal(decide_authorize(d), 0);
 				memcpy(mount->masks, create->masks, sizeof mount->masks);
-				memcpy(mount->read_only, create->read_only, sizeof mount->read_only);
+				memcpy(mount->read_only, create->read_only,
+				       sizeof mount->read_only);
 				mount->masks_count = mount->read_only_count = 2;
-				assert_int_equal(planning_mount(d->policy, &d->decision, DECIDE_ID, mount, &d->plan, &d->error), 0);
+				assert_int_equal(planning_mount(d->policy, &d->decision, DECIDE_ID,
+				                                mount, &d->plan, &d->error),
+				                 0);
 			} else {
 				assert_int_equal(decide_plan(d), 0);
 			}
@@ -439,7 +487,8 @@ static void directories_above_a_covered_path_are_pinned_in_writable_shares(void 
 		}
 }
 
-/* A share inside a read-only directory stays as it is, a pin becomes what is asked for at its path, and no pin is needed twice. */
+/* A share inside a read-only directory stays as it is, a pin becomes what is asked for at its path,
+ * and no pin is needed twice. */
 static void covers_and_shares_of_one_request_go_together(void **state)
 {
 	struct decide *d = *state;
@@ -451,8 +500,10 @@ static void covers_and_shares_of_one_request_go_together(void **state)
 	cover(d, "/srv/w/p/q", "/srv/w/.git/hooks/y");
 	cover(d, "/srv/w/.git/hooks", "/srv/w/p");
 	assert_int_equal(decide_plan(d), 0);
-	assert_string_equal(covers(d), "pin /srv/w/.git read-only /srv/w/p read-only /srv/w/ro pin /srv/w/ro/in mask /srv/w/.git/hooks "
-	                               "mask /srv/w/.git/x mask /srv/w/p/q read-only /srv/w/.git/hooks/y ");
+	assert_string_equal(
+		covers(d),
+		"pin /srv/w/.git read-only /srv/w/p read-only /srv/w/ro pin /srv/w/ro/in mask /srv/w/.git/hooks "
+		"mask /srv/w/.git/x mask /srv/w/p/q read-only /srv/w/.git/hooks/y ");
 	assert_true(find(d, "/srv/w/ro") < find(d, "/srv/w/ro/in/app"));
 	assert_false(find(d, "/srv/w/.git/hooks")->writable);
 	/* a share at the path shows what the request wants there */
@@ -520,7 +571,8 @@ static void a_target_that_is_none_is_refused(void **state)
 		}
 }
 
-/* The plan for a sandbox that is there, of what was put into the request, and with `unmount` taken off and `refresh` looked at anew. */
+/* The plan for a sandbox that is there, of what was put into the request, and with `unmount` taken
+ * off and `refresh` looked at anew. */
 static int plan_change(struct decide *d, const char *unmount, const char *refresh)
 {
 	_cleanup_free_ struct message_mount *mount = calloc(1, sizeof *mount);
@@ -528,9 +580,13 @@ static int plan_change(struct decide *d, const char *unmount, const char *refres
 	assert_non_null(mount);
 	assert_int_equal(decide_authorize(d), 0);
 	if (unmount)
-		assert_int_equal(message_add_text(&d->request, unmount, &mount->unmount[mount->unmount_count++]), 0);
+		assert_int_equal(message_add_text(&d->request, unmount,
+		                                  &mount->unmount[mount->unmount_count++]),
+		                 0);
 	if (refresh)
-		assert_int_equal(message_add_text(&d->request, refresh, &mount->refresh[mount->refresh_count++]), 0);
+		assert_int_equal(message_add_text(&d->request, refresh,
+		                                  &mount->refresh[mount->refresh_count++]),
+		                 0);
 	return planning_mount(d->policy, &d->decision, DECIDE_ID, mount, &d->plan, &d->error);
 }
 
@@ -606,19 +662,22 @@ static void what_is_mounted_later_is_in_places_that_commands_reach_then(void **s
 
 static void a_plan_for_one_that_is_there_has_what_changes_and_what_is_protected_in_it(void **state)
 {
-	static const uint32_t kinds[] = {PLAN_SLOT, PLAN_CGROUP, PLAN_UNMOUNT, PLAN_SHARE, PLAN_SHARE, PLAN_READ_ONLY, PLAN_MASK};
+	static const uint32_t kinds[] = {PLAN_SLOT,  PLAN_CGROUP,    PLAN_UNMOUNT, PLAN_SHARE,
+	                                 PLAN_SHARE, PLAN_READ_ONLY, PLAN_MASK};
 	struct decide *d = *state;
 
-	decide_policy(d,
-	              "profile \"default\" { mask = {\"/mnt/a/b/.env\", \"/mnt/other/.env\"} read_only = {\"/mnt/a/fixed\", \"/etc/x\"}\n"
-	              " share_ro = {\"/usr/share:/mnt/host\"} tmpfs = {\"/mnt/scratch\"} }\n" GRANT);
+	decide_policy(
+		d,
+		"profile \"default\" { mask = {\"/mnt/a/b/.env\", \"/mnt/other/.env\"} read_only = {\"/mnt/a/fixed\", \"/etc/x\"}\n"
+		" share_ro = {\"/usr/share:/mnt/host\"} tmpfs = {\"/mnt/scratch\"} }\n" GRANT);
 	decide_share(d, 0, SHARE_RW, "/mnt/a/b");
 	decide_share(d, 1, SHARE_RW, "/mnt/a");
 	assert_int_equal(plan_mount(d, "/mnt/old"), 0);
 	assert_int_equal(d->plan.steps_count, ARRAY_SIZE(kinds));
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		assert_int_equal(d->plan.steps[i].kind, kinds[i]);
-	assert_string_equal(plan_text(&d->plan, d->plan.steps[3].target), "/mnt/a"); /* parents first */
+	assert_string_equal(plan_text(&d->plan, d->plan.steps[3].target),
+	                    "/mnt/a"); /* parents first */
 	assert_string_equal(plan_text(&d->plan, d->plan.steps[5].target), "/mnt/a/fixed");
 	assert_string_equal(plan_text(&d->plan, d->plan.steps[6].target), "/mnt/a/b/.env");
 	assert_int_equal(d->plan.network, PLAN_NETWORK_NONE);
@@ -635,8 +694,9 @@ static void what_protects_is_not_taken_off(void **state)
 	             {"/mnt/scratch", "is the profile's"}};
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { mask = {\"/mnt/a/.env\"} read_only = {\"/mnt/a/fixed\"}\n"
-	                 " share_ro = {\"/usr/share:/mnt/host\"} tmpfs = {\"/mnt/scratch\"} }\n" GRANT);
+	decide_policy(
+		d, "profile \"default\" { mask = {\"/mnt/a/.env\"} read_only = {\"/mnt/a/fixed\"}\n"
+		   " share_ro = {\"/usr/share:/mnt/host\"} tmpfs = {\"/mnt/scratch\"} }\n" GRANT);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		decide_reset(d);
 		assert_int_equal(plan_mount(d, cases[i].target), YETT_E_INVALID_REQUEST);
@@ -749,7 +809,9 @@ static void what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_re
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { mask = {\"/work/a/secret\"} read_only = {\"/work/.git\"} }\n" GRANT);
+	decide_policy(
+		d,
+		"profile \"default\" { mask = {\"/work/a/secret\"} read_only = {\"/work/.git\"} }\n" GRANT);
 	decide_share(d, 0, SHARE_RW, "/work");
 	refused(d, "'/work/a/secret' cannot be kept from a program", "mask of the profile");
 	/* Pinned by a mount of its own, or not writable at all: fine. */
@@ -767,7 +829,8 @@ static void what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_re
 	decide_share(d, 1, SHARE_RO, "/src/vendor/lib");
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(covers(d), "pin /src/vendor read-only /work/.git mask /work/a/secret ");
-	assert_true(find(d, "/src/vendor")->writable && find(d, "/src/vendor") < find(d, "/src/vendor/lib"));
+	assert_true(find(d, "/src/vendor")->writable &&
+	            find(d, "/src/vendor") < find(d, "/src/vendor/lib"));
 	decide_reset(d);
 	decide_share(d, 0, SHARE_RW, "/src");
 	decide_share(d, 1, SHARE_RO, "/src/vendor");
@@ -783,7 +846,8 @@ static void proc_is_masked_before_what_the_profile_masks(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { mask = {\"/srv/x\"} read_only = {\"/opt/y\"} }\n" GRANT);
+	decide_policy(
+		d, "profile \"default\" { mask = {\"/srv/x\"} read_only = {\"/opt/y\"} }\n" GRANT);
 	assert_int_equal(decide_plan(d), 0);
 	assert_int_equal(find(d, "/proc/kcore")->kind, PLAN_MASK);
 	assert_int_equal(find(d, "/proc/sysrq-trigger")->kind, PLAN_MASK);
@@ -807,14 +871,17 @@ static void names_and_environment_are_the_callers(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { environment = {\"PATH=/bin\", \"USER=me\"} umask = 077 nice = 3 }\n" GRANT);
+	decide_policy(
+		d,
+		"profile \"default\" { environment = {\"PATH=/bin\", \"USER=me\"} umask = 077 nice = 3 }\n" GRANT);
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(text(d, d->plan.user_name), "alice");
 	assert_string_equal(text(d, d->plan.group_name), "staff");
 	assert_string_equal(text(d, d->plan.home), "/home/alice");
 	assert_string_equal(text(d, d->plan.shell), "/bin/bash");
 	assert_int_equal(d->plan.env_count, 5);
-	assert_true(has_env(d, "HOME=/home/alice") && has_env(d, "LOGNAME=alice") && has_env(d, "SHELL=/bin/bash"));
+	assert_true(has_env(d, "HOME=/home/alice") && has_env(d, "LOGNAME=alice") &&
+	            has_env(d, "SHELL=/bin/bash"));
 	assert_true(has_env(d, "USER=me") && has_env(d, "PATH=/bin"));
 	assert_int_equal(d->plan.umask, 077);
 	assert_int_equal(d->plan.nice, 3);
@@ -863,8 +930,9 @@ static void a_home_is_made_only_where_it_can_be_private(void **state)
 	decide_policy(d, "profile \"default\" { private_home = false }\n" GRANT);
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(text(d, d->plan.home), "/");
-	decide_policy(d,
-	              "profile \"default\" { identity = root }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_root = true }\n");
+	decide_policy(
+		d,
+		"profile \"default\" { identity = root }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_root = true }\n");
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(text(d, d->plan.home), "/root");
 	assert_string_equal(text(d, d->plan.user_name), "root");
@@ -903,7 +971,8 @@ static void ids_and_groups_out_of_range_are_unsupported(void **state)
 	assert_int_equal(decide_plan(d), 0);
 	d->peer.groups_count = PLAN_GROUPS_MAX + 1;
 	assert_int_equal(decide_authorize(d), 0);
-	assert_int_equal(planning_make(d->policy, &d->decision, DECIDE_ID, &d->plan, &d->error), YETT_E_UNSUPPORTED);
+	assert_int_equal(planning_make(d->policy, &d->decision, DECIDE_ID, &d->plan, &d->error),
+	                 YETT_E_UNSUPPORTED);
 	d->peer.groups_count = 2;
 	d->peer.groups[1] = (gid_t)-1;
 	assert_int_equal(decide_plan(d), YETT_E_UNSUPPORTED);
@@ -1010,15 +1079,19 @@ static void the_same_decision_gives_the_same_plan(void **state)
 	assert_memory_equal(first, &d->plan, offsetof(struct plan, arena) + d->plan.arena_used);
 }
 
-#define GIVES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} capabilities = {\"chown\", \"kill\"} identity_root = true }\n"
+#define GIVES \
+	"grant \"g\" { users = {\"*\"} profiles = {\"*\"} capabilities = {\"chown\", \"kill\"} identity_root = true }\n"
 
-/* What nothing else stands for: a plan without it would carry out less than the policy says, or more. */
+/* What nothing else stands for: a plan without it would carry out less than the policy says, or
+ * more. */
 static void a_plan_has_what_the_profile_gives_and_requires(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { capabilities = {\"kill\", \"chown\"} identity = root umask = 027 nice = 5 label = required "
-	                 "apparmor_profile = \"boxed\" selinux_type = \"boxed_t\" }\n" GIVES);
+	decide_policy(
+		d,
+		"profile \"default\" { capabilities = {\"kill\", \"chown\"} identity = root umask = 027 nice = 5 label = required "
+		"apparmor_profile = \"boxed\" selinux_type = \"boxed_t\" }\n" GIVES);
 	d->request.body.create.plan_only = true;
 	assert_int_equal(decide_plan(d), 0);
 	assert_int_equal(d->plan.capabilities, 1u << 0 | 1u << 5);
@@ -1030,7 +1103,9 @@ static void a_plan_has_what_the_profile_gives_and_requires(void **state)
 	assert_string_equal(text(d, d->plan.label), "boxed");
 	assert_string_equal(text(d, d->plan.selinux_type), "boxed_t");
 	decide_reset(d);
-	decide_policy(d, "profile \"default\" { capabilities = {\"chown\"} label = if_available apparmor_profile = \"boxed\" }\n" GIVES);
+	decide_policy(
+		d,
+		"profile \"default\" { capabilities = {\"chown\"} label = if_available apparmor_profile = \"boxed\" }\n" GIVES);
 	assert_int_equal(decide_plan(d), 0);
 	assert_int_equal(d->plan.capabilities, 1u << 0);
 	assert_int_equal(d->plan.identity, PLAN_IDENTITY_PRIVATE);
@@ -1119,12 +1194,14 @@ static void set_groups(struct decide *d)
 }
 static void whatever_a_ready_sandbox_was_built_by_is_in_the_base(void **state)
 {
-	static void (*const changes[])(struct decide * d) = {set_home, set_shell, set_user,  set_group_name,
-	                                                     set_uid,  set_gid,   set_group, set_groups};
+	static void (*const changes[])(struct decide * d) = {set_home,       set_shell, set_user,
+	                                                     set_group_name, set_uid,   set_gid,
+	                                                     set_group,      set_groups};
 	static const char *const policies[] = {
 		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M private_home = false }\n" GRANT,
 		PLAIN "grant \"h\" { users = {\"*\"} profiles = {\"*\"} user_terminals = 6 }\n",
-		"profile \"before\" { }\n" PLAIN, /* another number, by which all is known that the profile decides */
+		"profile \"before\" { }\n" PLAIN, /* another number, by which all is known that the
+	                                             profile decides */
 	};
 	struct decide *d = *state;
 
@@ -1148,7 +1225,8 @@ static void whatever_a_ready_sandbox_was_built_by_is_in_the_base(void **state)
 }
 
 /* Root names a key and a number. */
-static void completed(struct decide *d, const char *key, uint32_t number, const char *asked, const char *allowed)
+static void completed(struct decide *d, const char *key, uint32_t number, const char *asked,
+                      const char *allowed)
 {
 	char rule[64];
 
@@ -1169,9 +1247,10 @@ static void what_root_refuses_is_written_down_by_the_plan_and_the_policy(void **
 	struct decide *d = *state;
 	uint32_t step;
 
-	decide_policy(d,
-	              "profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} share_rw = {\"/srv\"} max_sandboxes = 3 "
-	              "user_memory = 2G max_creations = 4 max_requests = 9 }\n");
+	decide_policy(
+		d,
+		"profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} share_rw = {\"/srv\"} max_sandboxes = 3 "
+		"user_memory = 2G max_creations = 4 max_requests = 9 }\n");
 	decide_share(d, 0, SHARE_RW, "/a");
 	assert_int_equal(decide_plan(d), 0);
 	step = (uint32_t)(find(d, "/a") - d->plan.steps);
@@ -1197,7 +1276,8 @@ int main(void)
 		WITH_DECIDE(in_the_network_of_the_host_nothing_is_made_of_one),
 		WITH_DECIDE(devices_of_the_host_are_said_to_weaken),
 		WITH_DECIDE(what_is_read_only_is_behind_an_overlay_where_the_profile_says_so),
-		WITH_DECIDE(a_copy_on_write_share_has_a_store_or_memory_and_takes_what_reading_takes),
+		WITH_DECIDE(
+			a_copy_on_write_share_has_a_store_or_memory_and_takes_what_reading_takes),
 		WITH_DECIDE(layers_that_do_not_fit_are_refused),
 		WITH_DECIDE(a_profile_may_want_what_is_shared_to_be_copy_on_write),
 		WITH_DECIDE(the_conventional_mounts_are_those_of_the_profile),
@@ -1208,14 +1288,16 @@ int main(void)
 		WITH_DECIDE(a_target_that_is_none_is_refused),
 		WITH_DECIDE(what_is_mounted_later_is_in_places_that_commands_reach_then),
 		WITH_DECIDE(what_is_looked_at_anew_may_be_anywhere),
-		WITH_DECIDE(a_plan_for_one_that_is_there_has_what_changes_and_what_is_protected_in_it),
+		WITH_DECIDE(
+			a_plan_for_one_that_is_there_has_what_changes_and_what_is_protected_in_it),
 		WITH_DECIDE(what_protects_is_not_taken_off),
 		WITH_DECIDE(what_is_protected_below_a_writable_share_is_pinned_later_as_well),
 		WITH_DECIDE(a_long_target_is_refused),
 		WITH_DECIDE(two_mounts_on_one_target_are_refused),
 		WITH_DECIDE(every_descriptor_is_one_share),
 		WITH_DECIDE(more_directories_of_a_grant_than_a_plan_can_name_are_refused),
-		WITH_DECIDE(what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_renamed),
+		WITH_DECIDE(
+			what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_renamed),
 		WITH_DECIDE(proc_is_masked_before_what_the_profile_masks),
 		WITH_DECIDE(names_and_environment_are_the_callers),
 		WITH_DECIDE(names_that_would_break_passwd_are_replaced),

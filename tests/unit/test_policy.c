@@ -55,9 +55,12 @@ static void write_file(const struct place *place, const char *name, const char *
 	assert_int_equal(chmod(path, 0600), 0);
 }
 
-static int load_as(const struct place *place, bool with_fragments, uid_t owner, struct policy **ret_policy, struct yett_error *error)
+static int load_as(const struct place *place, bool with_fragments, uid_t owner,
+                   struct policy **ret_policy, struct yett_error *error)
 {
-	return policy_load(&(struct policy_source){getenv("YETT_LIBEXEC"), place->file, with_fragments, owner}, ret_policy, error);
+	return policy_load(
+		&(struct policy_source){getenv("YETT_LIBEXEC"), place->file, with_fragments, owner},
+		ret_policy, error);
 }
 
 static int load(const struct place *place, struct policy **ret_policy, struct yett_error *error)
@@ -74,11 +77,12 @@ static void a_profile_inherits_what_it_does_not_set(void **state)
 	struct yett_error error;
 	const struct policy_profile *child;
 
-	write_file(place, "yett.conf",
-	           "profile \"base\" {\n  memory = 1G\n  cpus = 1.5\n  umask = 027\n  nice = -5\n  mask = {\"/srv\"}\n"
-	           "  environment = {\"A=1\",\n    \"B=2\"}\n  syscalls = strict\n  etc = {\"ssl/certs\"}\n}\n"
-	           "profile \"child\" {\n  extends = \"middle\"\n  memory = 2G\n  environment += {\"C=3\"}\n  mask = {}\n}\n"
-	           "profile \"middle\" { extends = \"base\" pids = 7 stack = unlimited private_home = no }\n" GRANT);
+	write_file(
+		place, "yett.conf",
+		"profile \"base\" {\n  memory = 1G\n  cpus = 1.5\n  umask = 027\n  nice = -5\n  mask = {\"/srv\"}\n"
+		"  environment = {\"A=1\",\n    \"B=2\"}\n  syscalls = strict\n  etc = {\"ssl/certs\"}\n}\n"
+		"profile \"child\" {\n  extends = \"middle\"\n  memory = 2G\n  environment += {\"C=3\"}\n  mask = {}\n}\n"
+		"profile \"middle\" { extends = \"base\" pids = 7 stack = unlimited private_home = no }\n" GRANT);
 	assert_int_equal(load(place, &policy, &error), 0);
 	child = policy_find_profile(policy, "child");
 	assert_non_null(child);
@@ -203,7 +207,8 @@ static void fragments_are_read_in_the_order_of_their_names(void **state)
 	(void)snprintf(path, sizeof path, "%s/conf.d", place->directory);
 	assert_int_equal(mkdir(path, 0700), 0);
 	write_file(place, "yett.conf", "profile \"p\" { memory = 1G }\n");
-	write_file(place, "conf.d/20-b.conf", "grant \"b\" { users = {\"*\"} profiles = {\"q\"} }\n");
+	write_file(place, "conf.d/20-b.conf",
+	           "grant \"b\" { users = {\"*\"} profiles = {\"q\"} }\n");
 	write_file(place, "conf.d/10-a.conf", "\nprofile \"q\" { extends = \"p\" }\n" GRANT);
 	write_file(place, "conf.d/30-c.conf.bak", "nonsense");
 	write_file(place, "conf.d/.hidden.conf", "nonsense");
@@ -214,10 +219,12 @@ static void fragments_are_read_in_the_order_of_their_names(void **state)
 	assert_non_null(strstr(policy->profiles[1].place.file, "conf.d/10-a.conf"));
 	assert_int_equal(policy->profiles[1].place.line, 2);
 	assert_int_equal(policy->profiles[1].limits.memory_bytes, 1 << 30);
-	write_file(place, "conf.d/20-b.conf", "grant \"b\" { users = {\"*\"} profiles = {\"p\"} }\n");
+	write_file(place, "conf.d/20-b.conf",
+	           "grant \"b\" { users = {\"*\"} profiles = {\"p\"} }\n");
 	assert_int_equal(load(place, &other, &error), 0);
 	assert_int_not_equal(policy->generation, other->generation);
-	write_file(place, "conf.d/20-b.conf", "grant \"g\" { users = {\"*\"} profiles = {\"p\"} }\n");
+	write_file(place, "conf.d/20-b.conf",
+	           "grant \"g\" { users = {\"*\"} profiles = {\"p\"} }\n");
 	policy_free(other);
 	other = NULL;
 	assert_int_equal(load(place, &other, &error), YETT_E_INVALID_REQUEST);
@@ -225,8 +232,10 @@ static void fragments_are_read_in_the_order_of_their_names(void **state)
 	assert_int_equal(load_as(place, false, getuid(), &other, &error), 0);
 }
 
-#define PUBLISH(list) "profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} publish = {" list "} }"
-#define SOCKETS(list) "profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} sockets = {" list "} }"
+#define PUBLISH(list) \
+	"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} publish = {" list "} }"
+#define SOCKETS(list) \
+	"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} sockets = {" list "} }"
 
 /* Each is refused, with the line and the words. */
 static const struct {
@@ -234,8 +243,10 @@ static const struct {
 	unsigned line;
 	const char *words;
 } mistakes[] = {
-	{"\n\nprofile \"p\" {\n  memroy = 2G\n}\n", 4, "profile has no key `memroy`: did you mean memory?"},
-	{"# one\n# two\nprofiles \"p\" { }\n", 3, "there is no section `profiles`: it is a key, of grant { }"},
+	{"\n\nprofile \"p\" {\n  memroy = 2G\n}\n", 4,
+         "profile has no key `memroy`: did you mean memory?"},
+	{"# one\n# two\nprofiles \"p\" { }\n", 3,
+         "there is no section `profiles`: it is a key, of grant { }"},
 	{"profile \"p\" {\n# a {\n  memory = 2X\n}\n", 3, "is not a size"},
 	{"profile \"p\" { memory = 4 }", 1, "is too small"},
 	{"profile \"p\" { memory = 99999999999G }", 1, "is not a size"},
@@ -252,26 +263,37 @@ static const struct {
 	{"profile \"p\" { umask = 1000 }", 1, "is too large"},
 	{"profile \"p\" { shares = perhaps }", 1, "is not true or false"},
 	{"profile \"p\" { identity = me }", 1, "'me' is not private, root or caller"},
-	{"profile \"p\" { network = limitd }", 1, "'limitd' is not none, limited, open or host: did you mean limited?"},
+	{"profile \"p\" { network = limitd }", 1,
+         "'limitd' is not none, limited, open or host: did you mean limited?"},
 	{"profile \"p\" { extends = \"qq\" }\nprofile \"q\" { }", 1, "'qq' is not a profile"},
-	{"profile \"build\" { }\nprofile \"p\" { extends = \"biuld\" }", 2, "'biuld' is not a profile: did you mean build?"},
+	{"profile \"build\" { }\nprofile \"p\" { extends = \"biuld\" }", 2,
+         "'biuld' is not a profile: did you mean build?"},
 	{"profile \"build\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"buidl\"} }", 2,
          "'buidl' is not a profile: did you mean build?"},
-	{"profile \"p\" { max_memory = 1G }", 1, "profile has no key `max_memory`: it is a key of grant"},
+	{"profile \"p\" { max_memory = 1G }", 1,
+         "profile has no key `max_memory`: it is a key of grant"},
 	{"audit = required", 1, "there is no section `audit`: it is a key, of helper { }"},
 	{"heper { }", 1, "there is no section `heper`: did you mean helper?"},
 	{"profile \"p\" { hostname = \"a_b\" }", 1, "is not a host name"},
 	{"profile \"p\" { label = perhaps }", 1, "is not if_available or required"},
-	{"profile \"p\" { network = hosts }", 1, "'hosts' is not none, limited, open or host: did you mean host?"},
-	{"profile \"p\" {\n network = host\n deny = {\"a.org\"} }", 2, "the network host, in which 'deny' has no meaning"},
-	{"profile \"p\" { allow = {\"a.org\"} }\nprofile \"q\" { extends = \"p\"\n network = host }", 3, "in which 'allow' has no meaning"},
-	{"profile \"p\" { network = host allow_private = true }", 1, "in which 'allow_private' has no meaning"},
-	{"profile \"p\" { network = host bandwidth_in = 1M }", 1, "in which 'bandwidth_in' has no meaning"},
-	{"profile \"p\" { network = host bandwidth_out = 1M }", 1, "in which 'bandwidth_out' has no meaning"},
-	{"profile \"p\" { network = host connections = 10 }", 1, "in which 'connections' has no meaning"},
-	{"profile \"p\" { network = host nested_userns = true }", 1, "in which 'nested_userns' cannot be had"},
-	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} network = host\n deny = {\"a.org\"} }", 3,
-         "'g' denies this, and allows the network host"},
+	{"profile \"p\" { network = hosts }", 1,
+         "'hosts' is not none, limited, open or host: did you mean host?"},
+	{"profile \"p\" {\n network = host\n deny = {\"a.org\"} }", 2,
+         "the network host, in which 'deny' has no meaning"},
+	{"profile \"p\" { allow = {\"a.org\"} }\nprofile \"q\" { extends = \"p\"\n network = host }",
+         3, "in which 'allow' has no meaning"},
+	{"profile \"p\" { network = host allow_private = true }", 1,
+         "in which 'allow_private' has no meaning"},
+	{"profile \"p\" { network = host bandwidth_in = 1M }", 1,
+         "in which 'bandwidth_in' has no meaning"},
+	{"profile \"p\" { network = host bandwidth_out = 1M }", 1,
+         "in which 'bandwidth_out' has no meaning"},
+	{"profile \"p\" { network = host connections = 10 }", 1,
+         "in which 'connections' has no meaning"},
+	{"profile \"p\" { network = host nested_userns = true }", 1,
+         "in which 'nested_userns' cannot be had"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} network = host\n deny = {\"a.org\"} }",
+         3, "'g' denies this, and allows the network host"},
 	{"profile \"p\" { connections = 257 }", 1, "is too large"},
 	{"profile \"p\" { connections = unlimited }", 1, "is not a whole number"},
 	{"profile \"p\" { bandwidth_in = 10 }", 1, "is too small"},
@@ -279,17 +301,24 @@ static const struct {
 	{"profile \"p\" { allow = {\"a..b\"} }", 1, "'a..b' has an empty label"},
 	{"profile \"p\" {\n deny = {\"1.2.3.4/33\"} }", 2, "'1.2.3.4/33' has a prefix"},
 	{"profile \"p\" { allow = {\"a.org:0\"} }", 1, "'a.org:0' has no port that there is"},
-	{"profile \"p\" { allow = {\"a.org:70000\"} }", 1, "'a.org:70000' has no port that there is"},
+	{"profile \"p\" { allow = {\"a.org:70000\"} }", 1,
+         "'a.org:70000' has no port that there is"},
 	{"profile \"p\" { allow = {\"x.inject.internal\"} }", 1, "'x.inject.internal' is reserved"},
 	{"profile \"p\" { allow = {\"169.254.0.0/16\"} }", 1, "'169.254.0.0/16' allows nothing"},
-	{"profile \"p\" { allow = {\"a\xff.org\"} }", 1, "'a\\xff.org' is no name that DNS can have"},
-	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"}\n allow = {\"a.org:2-1\"} }", 3,
-         "'a.org:2-1' has ports that end"},
-	{"profile \"p\" {\n label = required selinux_type = \"\" }", 1, "requires a label and names none"},
-	{"profile \"p\" { apparmor_profile = \"a b\" }", 1, "is not the name of an AppArmor profile"},
-	{"profile \"p\" { selinux_type = \"a:s0\" }", 1, "is not the name of an AppArmor profile or SELinux type"},
-	{"profile \"p\" { apparmor_profile = \"a//&unconfined\" }", 1, "is not the name of an AppArmor profile"},
-	{"profile \"p\" { apparmor_profile = \":ns:a\" }", 1, "is not the name of an AppArmor profile"},
+	{"profile \"p\" { allow = {\"a\xff.org\"} }", 1,
+         "'a\\xff.org' is no name that DNS can have"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"}\n allow = {\"a.org:2-1\"} }",
+         3, "'a.org:2-1' has ports that end"},
+	{"profile \"p\" {\n label = required selinux_type = \"\" }", 1,
+         "requires a label and names none"},
+	{"profile \"p\" { apparmor_profile = \"a b\" }", 1,
+         "is not the name of an AppArmor profile"},
+	{"profile \"p\" { selinux_type = \"a:s0\" }", 1,
+         "is not the name of an AppArmor profile or SELinux type"},
+	{"profile \"p\" { apparmor_profile = \"a//&unconfined\" }", 1,
+         "is not the name of an AppArmor profile"},
+	{"profile \"p\" { apparmor_profile = \":ns:a\" }", 1,
+         "is not the name of an AppArmor profile"},
 	{"profile \"p\" {\n mask = {\"/a\",\n \"b\"} }", 3, "'b' is not an absolute path"},
 	{"profile \"p\" { mask = {\"/a//b\"} }", 1, "empty component"},
 	{"profile \"p\" { mask = {\"/a/\"} }", 1, "empty component"},
@@ -304,30 +333,38 @@ static const struct {
 	{"profile \"p\" { share_ro = {\"/usr/share:rel\"} }", 1, "is not an absolute path"},
 	{"profile \"p\" { share_ro = {\"/no/such/path\"} }", 1, "does not exist"},
 	{"profile \"p\" { share_rw = {\"/tmp/x\"} }", 1, ""},
-	{"profile \"p\" { system = {\"/usr/lib\"} share_ro = {\"/usr/share:/usr\"} }", 1, "hide a system directory"},
+	{"profile \"p\" { system = {\"/usr/lib\"} share_ro = {\"/usr/share:/usr\"} }", 1,
+         "hide a system directory"},
 	{"profile \"p\" { etc = {\"../root\"} }", 1, "below /etc"},
 	{"profile \"p\" { etc = {\"/etc/ssl\"} }", 1, "below /etc"},
 	{"profile \"p\" { devices = {\"/etc/kvm\"} }", 1, "below /dev"},
-	{"profile \"p\" { devices = {\"/dev/null\",\n \"/dev/mem\"} }", 2, "all of the machine's memory"},
+	{"profile \"p\" { devices = {\"/dev/null\",\n \"/dev/mem\"} }", 2,
+         "all of the machine's memory"},
 	{"profile \"p\" { devices = {\"/dev/fd\"} }", 1, "symbolic link"},
 	{"profile \"p\" { devices = {\"/dev/fd/0\"} }", 1, "symbolic link"},
 	{"profile \"p\" { environment = {\"=x\"} }", 1, "NAME=VALUE"},
 	{"profile \"p\" { capabilities = {\"fly\"} }", 1, "is not a capability"},
 	{"profile \"p\" { syscalls_allow = {\"Open\"} }", 1, "system call"},
 	{"profile \"p\" { extends = \"q\" }", 1, "'q' is not a profile"},
-	{"profile \"p\" { extends = \"q\" }\nprofile \"q\" {\n extends = \"p\" }", 3, "extends itself"},
+	{"profile \"p\" { extends = \"q\" }\nprofile \"q\" {\n extends = \"p\" }", 3,
+         "extends itself"},
 	{"profile \"p\" { extends = \"p\" }", 1, "extends itself"},
 	{"profile \"p\" { }\nprofile \"p\" { }", 1, "profile `p` is set here, and again in line 2"},
 	{"profile \"P p\" { }", 1, "is not a name"},
 	{"profile { }", 1, "missing title"},
-	{"profile \"p\" {\n memory = 2G\n memory = 3G\n}", 2, "memory is set here, and again in line 3"},
-	{"profile \"p\" {\n mask = {\"/a\"}\n mask = {} }", 2, "mask is set here, and again in line"},
-	{"profile \"p\" {\n mask = {}\n mask = {\"/a\"} }", 2, "mask is set here, and again in line"},
-	{"profile \"p\" {\n mask = { # none\n }\n mask = {} }", 2, "mask is set here, and again in line"},
+	{"profile \"p\" {\n memory = 2G\n memory = 3G\n}", 2,
+         "memory is set here, and again in line 3"},
+	{"profile \"p\" {\n mask = {\"/a\"}\n mask = {} }", 2,
+         "mask is set here, and again in line"},
+	{"profile \"p\" {\n mask = {}\n mask = {\"/a\"} }", 2,
+         "mask is set here, and again in line"},
+	{"profile \"p\" {\n mask = { # none\n }\n mask = {} }", 2,
+         "mask is set here, and again in line"},
 	{"profile \"p\" { mask = {{}} }", 1, "unexpected token"},
 	{"profile \"p\" { memory = {} }", 1, "is a list where"},
 	{"profile \"p\" { description = {} }", 1, "is a list where"},
-	{"helper { spares = 1 }\nhelper { spares = 2 }", 1, "spares is set here, and again in line 2"},
+	{"helper { spares = 1 }\nhelper { spares = 2 }", 1,
+         "spares is set here, and again in line 2"},
 	{"profile \"p\" {\n memory = 2G\n", 1, "not closed"},
 	{"profile \"p\" { }\n}", 2, "closes nothing"},
 	{"profile \"p\" { description = \"a\nb\" }", 1, "ends on its line"},
@@ -350,11 +387,16 @@ static const struct {
 	{"helper { cgroup = \"yett\" }", 1, "absolute path"},
 	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} }", 2, "names no profiles"},
 	{"profile \"p\" { }\ngrant \"g\" { profiles = {\"p\"} }", 2, "neither users nor groups"},
-	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\",\n\"q\"} }", 3, "'q' is not a profile"},
-	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/tmp/below\"} }", 2, ""},
-	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/etc/passwd\"} }", 2, "is not a directory"},
-	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/no/such\"} }", 2, "does not exist"},
-	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/bin/x\"} }", 2, "symbolic link"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\",\n\"q\"} }", 3,
+         "'q' is not a profile"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/tmp/below\"} }",
+         2, ""},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/etc/passwd\"} }",
+         2, "is not a directory"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/no/such\"} }",
+         2, "does not exist"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/bin/x\"} }",
+         2, "symbolic link"},
 	{PUBLISH("\"localhost\""), 2, "'localhost' is not an address"},
 	{PUBLISH("\"127.1\""), 2, "is not an address"},
 	{PUBLISH("\"10.0.0.0/8\""), 2, "is not an address"},
@@ -368,7 +410,8 @@ static const struct {
 	{SOCKETS("\"/run/user/%u/../0/bus\""), 2, "component . or .."},
 	{SOCKETS("\"/tmp/listens\""), 2, "others can write"},
 	{SOCKETS("\"/bin/x\""), 2, "symbolic link"},
-	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} max_memory = unlimited }", 2, "is not a size"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} max_memory = unlimited }",
+         2, "is not a size"},
 };
 
 static void every_mistake_is_found_with_its_line(void **state)
@@ -384,7 +427,8 @@ static void every_mistake_is_found_with_its_line(void **state)
 		write_file(place, "yett.conf", mistakes[i].text);
 		r = load(place, &policy, &error);
 		(void)snprintf(start, sizeof start, "%s:%u: ", place->file, mistakes[i].line);
-		if (r != YETT_E_INVALID_REQUEST || strncmp(error.message, start, strlen(start)) != 0 ||
+		if (r != YETT_E_INVALID_REQUEST ||
+		    strncmp(error.message, start, strlen(start)) != 0 ||
 		    !strstr(error.message, mistakes[i].words))
 			fail_msg("%s\ngave %d: %s", mistakes[i].text, r, error.message);
 		assert_null(policy);
@@ -401,8 +445,10 @@ static void a_rule_for_what_others_can_rename_is_refused(void **state)
 	/* /tmp, which everyone can write, is a parent of it. */
 	(void)snprintf(path, sizeof path, "%s/inside", place->directory);
 	assert_int_equal(mkdir(path, 0700), 0);
-	(void)snprintf(text, sizeof text, "profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_rw = {\"%s\"} }",
-	               path);
+	(void)snprintf(
+		text, sizeof text,
+		"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_rw = {\"%s\"} }",
+		path);
 	write_file(place, "yett.conf", text);
 	assert_int_equal(load(place, &policy, &error), YETT_E_INVALID_REQUEST);
 	assert_non_null(strstr(error.message, "others can write"));
@@ -411,8 +457,8 @@ static void a_rule_for_what_others_can_rename_is_refused(void **state)
 /* Users may put sockets there, sandboxes may not; and where root alone may, it may do so later. */
 static void sockets_are_named_where_no_sandbox_can_put_one(void **state)
 {
-	static const char text[] =
-		SOCKETS("\"/run/user/%u/wayland-0\", \"/run/user/1000/pulse/native\", \"/tmp/.X11-unix/X0\", \"/run/no-such/listens\"");
+	static const char text[] = SOCKETS(
+		"\"/run/user/%u/wayland-0\", \"/run/user/1000/pulse/native\", \"/tmp/.X11-unix/X0\", \"/run/no-such/listens\"");
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	struct place *place = *state;
 	struct yett_error error = {0};
@@ -425,14 +471,17 @@ static void sockets_are_named_where_no_sandbox_can_put_one(void **state)
 	assert_int_equal(policy->grants[0].places[POLICY_KEY_SOCKETS].line, 2);
 }
 
-/* What the policy says of the directory `path` in each of its lists that a client or a sandbox gets something by. */
+/* What the policy says of the directory `path` in each of its lists that a client or a sandbox gets
+ * something by. */
 static void check_rules(const struct place *place, const char *path, const char *problem)
 {
 	static const struct {
 		const char *before, *after;
 	} rules[] = {
-		{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_rw = {\"", "\"} }"},
-		{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"", "\"} }"},
+		{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_rw = {\"",
+	         "\"} }"},
+		{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"",
+	         "\"} }"},
 		{"profile \"p\" { share_rw = {\"", ":/x\"} }\n" GRANT},
 		{"profile \"p\" { share_ro = {\"", ":/x\"} }\n" GRANT},
 	};
@@ -446,7 +495,8 @@ static void check_rules(const struct place *place, const char *path, const char 
 		(void)snprintf(text, sizeof text, "%s%s%s", rules[i].before, path, rules[i].after);
 		write_file(place, "yett.conf", text);
 		r = load(place, &policy, &error);
-		if (r != (problem ? YETT_E_INVALID_REQUEST : 0) || (problem && !strstr(error.message, problem)))
+		if (r != (problem ? YETT_E_INVALID_REQUEST : 0) ||
+		    (problem && !strstr(error.message, problem)))
 			fail_msg("%s: %d: %s", text, r, error.message);
 	}
 }
@@ -465,7 +515,8 @@ static void a_rule_names_what_only_the_administrator_can_replace(void **state)
 	(void)snprintf(link, sizeof link, "%s/link", top);
 	(void)snprintf(file, sizeof file, "%s/file", top);
 	assert_int_equal(mkdir(inner, 0777), 0);
-	assert_int_equal(chown(inner, 12345, 12345), 0); /* what lies in it is anybody's, and its name is not */
+	assert_int_equal(chown(inner, 12345, 12345),
+	                 0); /* what lies in it is anybody's, and its name is not */
 	assert_int_equal(symlink(inner, link), 0);
 	(void)close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
 	check_rules(place, inner, NULL);
@@ -516,7 +567,8 @@ static void a_file_that_others_could_have_written_is_refused(void **state)
 	assert_int_equal(load(place, &policy, &error), YETT_E_SECURITY_VIOLATION);
 	assert_non_null(strstr(error.message, "can be written by others (mode 0620)"));
 	assert_int_equal(chmod(place->file, 0600), 0);
-	assert_int_equal(load_as(place, true, getuid() + 1, &policy, &error), YETT_E_SECURITY_VIOLATION);
+	assert_int_equal(load_as(place, true, getuid() + 1, &policy, &error),
+	                 YETT_E_SECURITY_VIOLATION);
 	assert_non_null(strstr(error.message, "belongs to uid"));
 	assert_int_equal(chmod(place->directory, 0702), 0);
 	assert_int_equal(load(place, &policy, &error), YETT_E_SECURITY_VIOLATION);
@@ -562,12 +614,16 @@ static void the_builtin_policy_has_the_shipped_profiles(void **state)
 	const struct policy_profile *strict;
 
 	(void)state;
-	assert_int_equal(policy_load(&(struct policy_source){.libexec = getenv("YETT_LIBEXEC")}, &policy, &error), 0);
+	assert_int_equal(policy_load(&(struct policy_source){.libexec = getenv("YETT_LIBEXEC")},
+	                             &policy, &error),
+	                 0);
 	assert_non_null(policy_find_profile(policy, "default"));
-	assert_true(policy_find_profile(policy, "build")->limits.pids > policy_find_profile(policy, "default")->limits.pids);
+	assert_true(policy_find_profile(policy, "build")->limits.pids >
+	            policy_find_profile(policy, "default")->limits.pids);
 	strict = policy_find_profile(policy, "strict");
 	assert_false(strict->shares);
-	assert_int_equal(answer(policy_find_profile(policy, "default"), SYS_ptrace), SECCOMP_RET_ALLOW);
+	assert_int_equal(answer(policy_find_profile(policy, "default"), SYS_ptrace),
+	                 SECCOMP_RET_ALLOW);
 	assert_int_equal(answer(strict, SYS_ptrace), SECCOMP_RET_ERRNO | ENOSYS);
 	assert_string_equal(strict->system.items[0], "/usr");
 	assert_string_equal(strict->place.file, "built-in");

@@ -50,7 +50,8 @@ static void a_part_of_a_processor_counts_as_one(void **state)
 
 static void they_take_turns_and_neighbours_come_last(void **state)
 {
-	static const char *const of_eight[] = {"0\n", "2\n", "4\n", "6\n", "1\n", "3\n", "5\n", "7\n", "0\n"};
+	static const char *const of_eight[] = {"0\n", "2\n", "4\n", "6\n", "1\n",
+	                                       "3\n", "5\n", "7\n", "0\n"};
 	static const char *const of_five[] = {"0\n", "2\n", "4\n", "1\n", "3\n", "0\n"};
 
 	(void)state;

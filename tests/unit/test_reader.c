@@ -1,6 +1,7 @@
 /*
- * What the real yett-reader (in $YETT_LIBEXEC) says of users: those of /etc/passwd, and one whom only a name service knows. For that one
- * the test is in a mount namespace of its own, where nss-systemd(8) finds the account in /run/userdb.
+ * What the real yett-reader (in $YETT_LIBEXEC) says of users: those of /etc/passwd, and one whom
+ * only a name service knows. For that one the test is in a mount namespace of its own, where
+ * nss-systemd(8) finds the account in /run/userdb.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,8 +99,9 @@ static void make_directory(const char *path, mode_t mode)
 }
 
 /*
- * An account that /etc/passwd does not have, with a home that nobody else may enter. The reader is bound to a folder that every user can
- * enter: as that user it executes yett-reader-nss, which a checkout in somebody's private folder would forbid.
+ * An account that /etc/passwd does not have, with a home that nobody else may enter. The reader is
+ * bound to a folder that every user can enter: as that user it executes yett-reader-nss, which a
+ * checkout in somebody's private folder would forbid.
  */
 static void make_account(struct reader *reader)
 {
@@ -108,12 +110,15 @@ static void make_account(struct reader *reader)
 	assert_int_equal(mount("tmpfs", "/run", "tmpfs", 0, "mode=0755"), 0);
 	assert_int_equal(mkdir("/run/userdb", 0755), 0);
 	put("/run/userdb/carol.user",
-	    "{\"userName\":\"carol\",\"uid\":41711,\"gid\":41711,\"homeDirectory\":\"" HOME "\",\"shell\":\"/bin/of-carol\"}", 0644);
+	    "{\"userName\":\"carol\",\"uid\":41711,\"gid\":41711,\"homeDirectory\":\"" HOME
+	    "\",\"shell\":\"/bin/of-carol\"}",
+	    0644);
 	put("/run/userdb/carols.group", "{\"groupName\":\"carols\",\"gid\":41711}", 0644);
 	assert_int_equal(symlink("carol.user", "/run/userdb/41711.user"), 0);
 	assert_int_equal(symlink("carols.group", "/run/userdb/41711.group"), 0);
 	put("/run/nsswitch.conf", "passwd: files systemd\ngroup: files systemd\n", 0644);
-	assert_int_equal(mount("/run/nsswitch.conf", "/etc/nsswitch.conf", "none", MS_BIND, NULL), 0);
+	assert_int_equal(mount("/run/nsswitch.conf", "/etc/nsswitch.conf", "none", MS_BIND, NULL),
+	                 0);
 	assert_int_equal(mkdir(FOLDER, 0755), 0);
 	assert_int_equal(mount(reader->libexec, FOLDER, "none", MS_BIND, NULL), 0);
 	reader->libexec = FOLDER;
@@ -123,9 +128,10 @@ static void make_account(struct reader *reader)
 }
 
 /*
- * A process of the user's, as its client is one: of a limit of processes the kernel speaks on exec, too. execve(2), EAGAIN. It ends with
- * the last copy of the descriptor, so that no failed assertion leaves it behind: a signal for the death of its parent would not do, since
- * the kernel sends none to a user whom a parent with lowered capabilities may not signal.
+ * A process of the user's, as its client is one: of a limit of processes the kernel speaks on exec,
+ * too. execve(2), EAGAIN. It ends with the last copy of the descriptor, so that no failed assertion
+ * leaves it behind: a signal for the death of its parent would not do, since the kernel sends none
+ * to a user whom a parent with lowered capabilities may not signal.
  */
 static int start_client(pid_t *ret_pid)
 {
@@ -157,8 +163,10 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 	pid_t client;
 	int life, status;
 
-	if (geteuid() != 0 || (access("/lib/x86_64-linux-gnu/" MODULE, F_OK) < 0 && access("/lib/aarch64-linux-gnu/" MODULE, F_OK) < 0)) {
-		print_message("not root, or " MODULE " is missing (Debian package libnss-systemd)\n");
+	if (geteuid() != 0 || (access("/lib/x86_64-linux-gnu/" MODULE, F_OK) < 0 &&
+	                       access("/lib/aarch64-linux-gnu/" MODULE, F_OK) < 0)) {
+		print_message("not root, or " MODULE
+		              " is missing (Debian package libnss-systemd)\n");
 		skip();
 	}
 	reader_free(*state);                    /* of this mount namespace */
@@ -190,9 +198,12 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_names_of_a_user_are_those_of_the_account, start, stop),
-		cmocka_unit_test_setup_teardown(one_that_was_killed_is_followed_by_another, start, stop),
-		cmocka_unit_test_setup_teardown(a_user_whom_only_a_name_service_knows_has_names_and_keys, start, stop),
+		cmocka_unit_test_setup_teardown(the_names_of_a_user_are_those_of_the_account, start,
+	                                        stop),
+		cmocka_unit_test_setup_teardown(one_that_was_killed_is_followed_by_another, start,
+	                                        stop),
+		cmocka_unit_test_setup_teardown(
+			a_user_whom_only_a_name_service_knows_has_names_and_keys, start, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

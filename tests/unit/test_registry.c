@@ -30,7 +30,9 @@ static struct plan_text text(const char *string)
 	return added;
 }
 
-#define LABEL_LENGTH (PLAN_LABELS_SIZE / PLAN_LABELS_MAX - 1) /* with their NULs, as many as a monitor lets pass */
+#define LABEL_LENGTH                          \
+	(PLAN_LABELS_SIZE / PLAN_LABELS_MAX - \
+	 1) /* with their NULs, as many as a monitor lets pass */
 
 /* With `count` labels of `length` bytes. */
 static size_t make(struct record *record, uint32_t count, size_t length)
@@ -42,8 +44,10 @@ static size_t make(struct record *record, uint32_t count, size_t length)
 	plan.name = text("box");
 	plan.profile_name = text("default");
 	plan.principal = text("laptop");
-	plan.life = (struct plan_life){.linger = true, .idle_ms = 7, .idle_pauses = true, .linger_ms = 9};
-	plan.limits = (struct plan_limits){.memory_bytes = 1, .cpu_millis = 2, .cpu_weight = 3, .pids = 4, .files = 5};
+	plan.life = (struct plan_life){
+		.linger = true, .idle_ms = 7, .idle_pauses = true, .linger_ms = 9};
+	plan.limits = (struct plan_limits){
+		.memory_bytes = 1, .cpu_millis = 2, .cpu_weight = 3, .pids = 4, .files = 5};
 	memset(label + 2, 'v', length - 2);
 	for (plan.labels_count = 0; plan.labels_count < count; plan.labels_count++)
 		plan.labels[plan.labels_count] = text(label);
@@ -128,8 +132,12 @@ static void the_longest_is_told_whole(void **state)
 	record.ended = ENDED_IDLE;
 	record.attached = UINT32_MAX;
 	record.layers.landlock_abi = MESSAGE_LANDLOCK_ABI_MAX;
-	record.limits = (struct plan_limits){.memory_bytes = UINT64_C(1) << 50, .cpu_millis = 1024000, .pids = 4194304, .files = 1048576};
-	record.life = (struct plan_life){2592000000, 2592000000, 2592000000, 2592000000, UINT64_C(1) << 50, true, true};
+	record.limits = (struct plan_limits){.memory_bytes = UINT64_C(1) << 50,
+	                                     .cpu_millis = 1024000,
+	                                     .pids = 4194304,
+	                                     .files = 1048576};
+	record.life = (struct plan_life){2592000000,        2592000000, 2592000000, 2592000000,
+	                                 UINT64_C(1) << 50, true,       true};
 	record.created_ms = record.started_ms = record.ended_ms = UINT64_C(1) << 50;
 	memset(record.layers.label, 'x', MESSAGE_LABEL_MAX);
 	memset(record.name, 'x', MESSAGE_NAME_MAX);
@@ -151,7 +159,8 @@ static void labels_that_do_not_fit_are_left_out(void **state)
 	(void)make(&record, MESSAGE_LABELS_MAX, MESSAGE_KEY_VALUE_MAX);
 	assert_true(record_open(&record, record_seal(&record), &again));
 	assert_string_equal(again.name, "box");
-	assert_int_equal(decode(&again)->labels_count, PLAN_LABELS_SIZE / (MESSAGE_KEY_VALUE_MAX + 1));
+	assert_int_equal(decode(&again)->labels_count,
+	                 PLAN_LABELS_SIZE / (MESSAGE_KEY_VALUE_MAX + 1));
 }
 
 static void a_changed_byte_of_a_record_is_noticed(void **state)
@@ -188,7 +197,8 @@ static void a_torn_record_is_noticed(void **state)
 		if (!record_open(&torn, length, &again))
 			continue;
 		whole++;
-		assert_true(memcmp(&again, &before, length) == 0 || memcmp(&again, &after, length) == 0);
+		assert_true(memcmp(&again, &before, length) == 0 ||
+		            memcmp(&again, &after, length) == 0);
 	}
 	assert_in_range(whole, 2, length / 2);
 }
@@ -246,7 +256,8 @@ static void *write_on(void *data)
 
 	while (!racing->is_over) {
 		racing->record.started_ms++;
-		memcpy(racing->record.labels, &racing->record.started_ms, sizeof racing->record.started_ms);
+		memcpy(racing->record.labels, &racing->record.started_ms,
+		       sizeof racing->record.started_ms);
 		assert_int_equal(registry_write(racing->fd, &racing->record), 0);
 	}
 	return NULL;
@@ -302,7 +313,8 @@ static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
 		seen += look(&host);
 	racing.is_over = true;
 	assert_int_equal(pthread_join(writer, NULL), 0);
-	assert_in_range(seen, 19000, 20000); /* one that was always being written is missed, not misread */
+	assert_in_range(seen, 19000,
+	                20000); /* one that was always being written is missed, not misread */
 	assert_int_equal(kill(owner, SIGKILL), 0);
 	assert_int_equal(waitpid(owner, &status, 0), owner);
 	assert_int_equal(unlinkat(host.dirs[RESERVE_RANGES], "65536", 0), 0);
@@ -313,7 +325,7 @@ static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
 	assert_int_equal(rmdir(directory), 0);
 }
 
-/* --- what users ask for in a minute ------------------------------------------------------------------------------------------- */
+/* --- what users ask for in a minute ----------------------------------------------------------- */
 
 #define BY_CHILD 50
 #define CHILDREN 4
@@ -350,21 +362,31 @@ static void as_many_are_counted_in_a_minute_as_may_be(void **state)
 		for (size_t u = 0; u < ARRAY_SIZE(users); u++)
 			for (int kind = 0; kind < 2; kind++) {
 				for (uint64_t i = 0; i < 3; i++)
-					assert_int_equal(registry_count(&host, users[u], kind == 1, 3, begin + i), 0);
+					assert_int_equal(registry_count(&host, users[u], kind == 1,
+					                                3, begin + i),
+					                 0);
 				/* The first minute of the clock began with it. */
-				assert_int_equal(registry_count(&host, users[u], kind == 1, 3, begin + 3),
-				                 begin < 60000 ? (60000 - begin - 3 + 999) / 1000 : 60);
+				assert_int_equal(
+					registry_count(&host, users[u], kind == 1, 3, begin + 3),
+					begin < 60000 ? (60000 - begin - 3 + 999) / 1000 : 60);
 			}
 		for (size_t u = 0; u < ARRAY_SIZE(users) && begin >= 60000; u++) {
-			assert_int_equal(registry_count(&host, users[u], false, 3, begin + 59000), 1);
-			assert_int_equal(registry_count(&host, users[u], false, 3, begin + 59999), 1);
-			assert_int_equal(registry_count(&host, users[u], false, 4, begin + 59999), 0); /* a bound that was raised */
-			assert_int_equal(registry_count(&host, users[u], false, 3, begin + 60000), 0);
-			assert_int_equal(registry_count(&host, users[u], true, 1, begin + 60000), 0);
-			assert_int_equal(registry_count(&host, users[u], true, 1, begin + 60001), 60);
+			assert_int_equal(registry_count(&host, users[u], false, 3, begin + 59000),
+			                 1);
+			assert_int_equal(registry_count(&host, users[u], false, 3, begin + 59999),
+			                 1);
+			assert_int_equal(registry_count(&host, users[u], false, 4, begin + 59999),
+			                 0); /* a bound that was raised */
+			assert_int_equal(registry_count(&host, users[u], false, 3, begin + 60000),
+			                 0);
+			assert_int_equal(registry_count(&host, users[u], true, 1, begin + 60000),
+			                 0);
+			assert_int_equal(registry_count(&host, users[u], true, 1, begin + 60001),
+			                 60);
 		}
 	}
-	/* What is not counted does not put the next minute off; and what is of a clock that went on from 0 again is over. */
+	/* What is not counted does not put the next minute off; and what is of a clock that went on
+	 * from 0 again is over. */
 	for (uint64_t i = 0; i < 100; i++)
 		assert_true(registry_count(&host, 1000, true, 1, begins[3] + 60002 + i) > 0);
 	assert_int_equal(registry_count(&host, 1000, true, 1, begins[3] + 120000), 0);
@@ -385,7 +407,8 @@ static void processes_that_count_at_once_count_together(void **state)
 			unsigned passed = 0;
 
 			for (int n = 0; n < BY_CHILD; n++)
-				passed += registry_count(&host, 1000, false, CHILDREN * BY_CHILD - 70, 100000) == 0;
+				passed += registry_count(&host, 1000, false,
+				                         CHILDREN * BY_CHILD - 70, 100000) == 0;
 			_exit((int)passed);
 		}
 	for (int i = 0; i < CHILDREN; i++) {

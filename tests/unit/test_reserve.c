@@ -1,4 +1,5 @@
-/* Reservations: nothing is given twice while somebody has it, and what the dead have left is given again. */
+/* Reservations: nothing is given twice while somebody has it, and what the dead have left is given
+ * again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +33,9 @@ static int set_up(void **state)
 
 	*state = f;
 	strcpy(f->directory, "/tmp/yett-reserve-XXXXXX");
-	return mkdtemp(f->directory) ? reserve_host_open(f->directory, FIRST, 4, &f->host, &f->error) : -1;
+	return mkdtemp(f->directory)
+	               ? reserve_host_open(f->directory, FIRST, 4, &f->host, &f->error)
+	               : -1;
 }
 
 static int tear_down(void **state)
@@ -78,7 +81,8 @@ static void each_range_is_somebodys_once_and_the_first_is_nobodys(void **state)
 		for (size_t j = 0; j < i; j++)
 			assert_int_not_equal(index[i], index[j]);
 		(void)snprintf(name, sizeof name, "%u", FIRST + index[i] * IDMAP_RANGE);
-		assert_int_equal(faccessat(f->host.dirs[RESERVE_RANGES], name, F_OK, 0), 0); /* by which an older policy would know it */
+		assert_int_equal(faccessat(f->host.dirs[RESERVE_RANGES], name, F_OK, 0),
+		                 0); /* by which an older policy would know it */
 	}
 	assert_int_equal(take_range(f, &more, &again), YETT_E_RESOURCE_LIMIT);
 	assert_non_null(strstr(f->error.message, "all 3 private id ranges"));
@@ -131,13 +135,15 @@ static void a_range_comes_again_when_all_others_have_had_their_turn(void **state
 
 static void write_hint(struct fixture *f, const char *text)
 {
-	int fd = openat(f->host.dirs[RESERVE_RUNTIME], "next-range", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = openat(f->host.dirs[RESERVE_RUNTIME], "next-range",
+	                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	(void)close(fd);
 }
 
-/* Also behind the last one, where it begins anew; and one that was found behind others' backs moves nothing back. */
+/* Also behind the last one, where it begins anew; and one that was found behind others' backs moves
+ * nothing back. */
 static void the_turn_goes_on_from_where_it_is(void **state)
 {
 	static struct reservation all[100];
@@ -172,10 +178,14 @@ static void the_turn_goes_on_from_where_it_is(void **state)
 		reserve_release(&all[i]);
 }
 
-/* The number is a hint in a file: whatever stands there, what is given lies in bounds and is free. */
+/* The number is a hint in a file: whatever stands there, what is given lies in bounds and is free.
+ */
 static void a_hint_that_is_none_does_no_harm(void **state)
 {
-	static const char *const hints[] = {"", "0", "3", "4", "5", "-1", "4294967295", "4294967296", "99999999999999999999", "nonsense"};
+	static const char *const hints[] = {"",           "0",          "3",
+	                                    "4",          "5",          "-1",
+	                                    "4294967295", "4294967296", "99999999999999999999",
+	                                    "nonsense"};
 	struct reservation taken[3], more;
 	struct fixture *f = *state;
 	uint32_t index[3], seen;
@@ -203,14 +213,22 @@ static void a_user_has_as_many_slots_as_are_allowed(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 2, &own[i], &f->error), 0);
-	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 2, &more, &f->error), YETT_E_RESOURCE_LIMIT);
+		assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 2, &own[i],
+		                              &f->error),
+		                 0);
+	assert_int_equal(
+		reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 2, &more, &f->error),
+		YETT_E_RESOURCE_LIMIT);
 	assert_non_null(strstr(f->error.message, "this user 2 sandboxes"));
 	assert_int_equal(more.fd, -1);
-	assert_int_equal(reserve_slot(&f->host, BOB, RESERVE_SLOT_OF_SANDBOX, 2, &other, &f->error), 0);
-	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 3, &more, &f->error), 0); /* the policy allows more now */
+	assert_int_equal(reserve_slot(&f->host, BOB, RESERVE_SLOT_OF_SANDBOX, 2, &other, &f->error),
+	                 0);
+	assert_int_equal(
+		reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 3, &more, &f->error),
+		0); /* the policy allows more now */
 	reserve_release(&own[0]);
-	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 2, &own[0], &f->error), 0);
+	assert_int_equal(
+		reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 2, &own[0], &f->error), 0);
 	reserve_release(&own[0]);
 	reserve_release(&own[1]);
 	reserve_release(&other);
@@ -224,7 +242,9 @@ static void where_slots_have_no_bound_none_is_taken(void **state)
 	struct fixture *f = *state;
 
 	for (int i = 0; i < 100; i++) {
-		assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 0, &none, &f->error), 0);
+		assert_int_equal(
+			reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 0, &none, &f->error),
+			0);
 		assert_int_equal(none.fd, -1);
 		reserve_release(&none);
 	}
@@ -236,11 +256,16 @@ static void helpers_and_sandboxes_of_a_user_are_counted_apart(void **state)
 	struct reservation slot, helper, more;
 	struct fixture *f = *state;
 
-	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 1, &slot, &f->error), 0);
-	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_HELPER, 1, &helper, &f->error), 0);
-	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_HELPER, 1, &more, &f->error), YETT_E_RESOURCE_LIMIT);
+	assert_int_equal(
+		reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 1, &slot, &f->error), 0);
+	assert_int_equal(
+		reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_HELPER, 1, &helper, &f->error), 0);
+	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_HELPER, 1, &more, &f->error),
+	                 YETT_E_RESOURCE_LIMIT);
 	assert_non_null(strstr(f->error.message, "at most 1 set-user-id"));
-	assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 1, &more, &f->error), YETT_E_RESOURCE_LIMIT);
+	assert_int_equal(
+		reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 1, &more, &f->error),
+		YETT_E_RESOURCE_LIMIT);
 	reserve_release(&slot);
 	reserve_release(&helper);
 }
@@ -252,14 +277,16 @@ static void a_name_is_one_sandboxs_of_each_user(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(reserve_name(&f->host, ALICE, "box", &name, &f->error), 0);
-	assert_int_equal(reserve_name(&f->host, ALICE, "box", &more, &f->error), YETT_E_ALREADY_EXISTS);
+	assert_int_equal(reserve_name(&f->host, ALICE, "box", &more, &f->error),
+	                 YETT_E_ALREADY_EXISTS);
 	assert_non_null(strstr(f->error.message, "'box'"));
 	assert_int_equal(reserve_name(&f->host, BOB, "box", &another, &f->error), 0);
 	reserve_release(&name);
 	assert_int_equal(reserve_name(&f->host, ALICE, "box", &name, &f->error), 0);
 	reserve_release(&name);
 	reserve_release(&another);
-	/* The longest name of the largest uid is whole in the name of the file: two that differ at their ends are two. */
+	/* The longest name of the largest uid is whole in the name of the file: two that differ at
+	 * their ends are two. */
 	memset(longest, 'n', MESSAGE_NAME_MAX);
 	longest[MESSAGE_NAME_MAX] = '\0';
 	memcpy(other, longest, sizeof other);
@@ -293,7 +320,8 @@ static void end(pid_t child)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* A process that takes the id of a decider, tells which one, and stays; that it can have none it tells with IDMAP_DECIDERS. */
+/* A process that takes the id of a decider, tells which one, and stays; that it can have none it
+ * tells with IDMAP_DECIDERS. */
 static pid_t hold_decider(struct fixture *f, uint32_t *ret_number)
 {
 	int told[2];
@@ -344,9 +372,11 @@ static void each_decider_has_a_number_that_no_other_has(void **state)
 /* Takes all bytes of the file but one, as so many deciders would. */
 static int take_all_but(struct fixture *f, uint32_t free)
 {
-	int fd = openat(f->host.dirs[RESERVE_RUNTIME], "deciders", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	struct flock before = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = free},
-		     after = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = free + 1, .l_len = 0};
+	int fd = openat(f->host.dirs[RESERVE_RUNTIME], "deciders", O_RDWR | O_CREAT | O_CLOEXEC,
+	                0600);
+	struct flock
+		before = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = free},
+		after = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = free + 1, .l_len = 0};
 
 	assert_true(fd >= 0);
 	if (free > 0)
@@ -398,17 +428,20 @@ static void the_number_of_a_decider_that_died_is_free_and_one_with_a_copy_is_not
 	(void)close(others);
 }
 
-/* Locks of the other kind go with any descriptor of the file that a process closes: these do not. */
+/* Locks of the other kind go with any descriptor of the file that a process closes: these do not.
+ */
 static void nobody_loses_a_number_by_another_ones_end_in_the_same_process(void **state)
 {
 	struct fixture *f = *state;
 	uint32_t first, second, third;
-	int one = reserve_decider(&f->host, &first), two = reserve_decider(&f->host, &second), three;
+	int one = reserve_decider(&f->host, &first), two = reserve_decider(&f->host, &second),
+	    three;
 	pid_t child;
 
 	assert_true(one >= 0 && two >= 0);
 	(void)close(two);
-	child = hold_decider(f, &third); /* of another process, which locks keep out that are of this one */
+	child = hold_decider(
+		f, &third); /* of another process, which locks keep out that are of this one */
 	assert_int_not_equal(third, first);
 	three = reserve_decider(&f->host, &second);
 	assert_int_not_equal(second, first);
@@ -432,9 +465,11 @@ static pid_t hold_all(struct fixture *f, uid_t uid, const char *cgroup)
 	if (child == 0) {
 		struct reservation held[3];
 		uint32_t index;
-		bool is_held = reserve_range(&f->host, uid, cgroup, &held[0], &index, &f->error) == 0 &&
-		               reserve_slot(&f->host, uid, RESERVE_SLOT_OF_SANDBOX, 1, &held[1], &f->error) == 0 &&
-		               reserve_name(&f->host, uid, "box", &held[2], &f->error) == 0;
+		bool is_held =
+			reserve_range(&f->host, uid, cgroup, &held[0], &index, &f->error) == 0 &&
+			reserve_slot(&f->host, uid, RESERVE_SLOT_OF_SANDBOX, 1, &held[1],
+		                     &f->error) == 0 &&
+			reserve_name(&f->host, uid, "box", &held[2], &f->error) == 0;
 
 		(void)!write(ready[1], is_held ? "y" : "n", 1);
 		for (;;)
@@ -479,14 +514,17 @@ static void what_the_dead_have_left_is_swept_and_of_the_living_nothing(void **st
 	assert_int_equal(swept.count, 1);
 	assert_int_equal(swept.uid, BOB);
 	assert_string_equal(swept.cgroup, "s2");
-	assert_int_equal(reserve_name(&f->host, ALICE, "box", &again, &f->error), YETT_E_ALREADY_EXISTS);
+	assert_int_equal(reserve_name(&f->host, ALICE, "box", &again, &f->error),
+	                 YETT_E_ALREADY_EXISTS);
 	assert_int_equal(reserve_name(&f->host, BOB, "box", &again, &f->error), 0);
 	reserve_release(&again);
 	end(alice);
 	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 3);
 	assert_int_equal(swept.uid, ALICE);
-	assert_int_equal(
-		files_in(f->host.dirs[RESERVE_RANGES]) + files_in(f->host.dirs[RESERVE_SLOTS]) + files_in(f->host.dirs[RESERVE_NAMES]), 0);
+	assert_int_equal(files_in(f->host.dirs[RESERVE_RANGES]) +
+	                         files_in(f->host.dirs[RESERVE_SLOTS]) +
+	                         files_in(f->host.dirs[RESERVE_NAMES]),
+	                 0);
 }
 
 static void a_range_stays_reserved_until_what_it_stood_for_is_gone(void **state)
@@ -516,7 +554,8 @@ static void an_end_that_was_not_told_is_and_no_torn_one(void **state)
 		record.is_audited = true;
 		length = record_seal(&record);
 		record.sum += (uint64_t)is_torn;
-		fd = openat(f->host.dirs[RESERVE_RANGES], "1879113728", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		fd = openat(f->host.dirs[RESERVE_RANGES], "1879113728",
+		            O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		assert_int_equal(write(fd, &record, length), length);
 		(void)close(fd);
 		assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 1);
@@ -529,14 +568,18 @@ static void what_is_no_record_sweeps_nothing(void **state)
 {
 	struct swept swept = {0};
 	struct fixture *f = *state;
-	int fd = openat(f->host.dirs[RESERVE_RANGES], "1879113728", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int fd = openat(f->host.dirs[RESERVE_RANGES], "1879113728", O_WRONLY | O_CREAT | O_CLOEXEC,
+	                0600);
 
 	assert_int_equal(write(fd, "s1 1000\n", 8), 8);
 	(void)close(fd);
-	(void)close(openat(f->host.dirs[RESERVE_RANGES], "1879179264", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	(void)close(openat(f->host.dirs[RESERVE_RANGES], "lost+found", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	(void)close(openat(f->host.dirs[RESERVE_RANGES], "1879179264",
+	                   O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	(void)close(openat(f->host.dirs[RESERVE_RANGES], "lost+found",
+	                   O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	assert_int_equal(symlinkat("lost+found", f->host.dirs[RESERVE_RANGES], "1879244800"), 0);
-	(void)close(openat(f->host.dirs[RESERVE_NAMES], "lost+found", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* nor is it removed */
+	(void)close(openat(f->host.dirs[RESERVE_NAMES], "lost+found",
+	                   O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* nor is it removed */
 	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 0);
 	assert_int_equal(swept.count, 0);
 	assert_int_equal(files_in(f->host.dirs[RESERVE_RANGES]), 4);
@@ -548,8 +591,8 @@ static void what_is_no_record_sweeps_nothing(void **state)
 static void directories_are_its_owners_alone(void **state)
 {
 	struct fixture *f = *state;
-	const int closed[] = {f->host.dirs[RESERVE_RANGES], f->host.dirs[RESERVE_SLOTS], f->host.dirs[RESERVE_NAMES],
-	                      f->host.dirs[RESERVE_CONTROL]};
+	const int closed[] = {f->host.dirs[RESERVE_RANGES], f->host.dirs[RESERVE_SLOTS],
+	                      f->host.dirs[RESERVE_NAMES], f->host.dirs[RESERVE_CONTROL]};
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {

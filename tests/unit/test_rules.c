@@ -1,4 +1,5 @@
-/* What the network of a sandbox goes by: the rules of the policy as they are, what the grant denies, and those of the request. */
+/* What the network of a sandbox goes by: the rules of the policy as they are, what the grant
+ * denies, and those of the request. */
 #include "base/net_rule_parse.h"
 #include "programs/decider/rules.h"
 #include "tests/unit/decide.h"
@@ -31,11 +32,12 @@ static void print(const struct decide *d, const struct egress_rules *rules, char
 
 		net_list_rule(record, &rule);
 		(void)net_rule_print(&rule, text);
-		used += (size_t)snprintf(out + used, size - used, "%s%c%s@", used ? " " : "", record->list == NET_LIST_DENY ? '-' : '+',
-		                         text);
+		used += (size_t)snprintf(out + used, size - used, "%s%c%s@", used ? " " : "",
+		                         record->list == NET_LIST_DENY ? '-' : '+', text);
 		if (!rules_find(d->policy, record->origin, &place, found)) {
 			used += (size_t)snprintf(out + used, size - used, "?");
-			assert_in_range(record->origin, RULES_OF_REQUEST, RULES_OF_REQUEST + MESSAGE_RULES_MAX);
+			assert_in_range(record->origin, RULES_OF_REQUEST,
+			                RULES_OF_REQUEST + MESSAGE_RULES_MAX);
 			continue;
 		}
 		assert_string_equal(found, text);
@@ -51,8 +53,10 @@ static void what_can_be_asked_about_is_what_the_grant_lets_a_rule_allow(void **s
 	const struct net_list *list;
 	size_t size;
 
-	decide_policy(d, "profile \"default\" { network = limited allow = {\"a.org\"} }\n"
-	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = limited allow = {\"*.b.org\", \"c.org:443\"} }\n");
+	decide_policy(
+		d,
+		"profile \"default\" { network = limited allow = {\"a.org\"} }\n"
+		"grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = limited allow = {\"*.b.org\", \"c.org:443\"} }\n");
 	d->request.body.create.ask = true;
 	assert_int_equal(decide_authorize(d), 0);
 	assert_int_equal(rules_make(d->policy, &d->decision, &rules, &size, &d->error), 0);
@@ -84,7 +88,9 @@ static void all_that_counts_is_in_them_and_knows_its_line(void **state)
 	assert_int_equal(size, sizeof *rules + rules->list_size);
 	assert_true(net_list_check(rules->list, rules->list_size));
 	print(d, rules, text, sizeof text);
-	assert_string_equal(text, "+a.org:443@1 +*.b.org@1 +c.org@2 -x.b.org@2 -*:25@7 -xn--x-eha.org@7 +e.org:22@? -a.org@?");
+	assert_string_equal(
+		text,
+		"+a.org:443@1 +*.b.org@1 +c.org@2 -x.b.org@2 -*:25@7 -xn--x-eha.org@7 +e.org:22@? -a.org@?");
 
 	decide_reset(d);
 	d->request.body.create.profile = decide_text(d, "child");
@@ -93,7 +99,8 @@ static void all_that_counts_is_in_them_and_knows_its_line(void **state)
 	assert_int_equal(rules_make(d->policy, &d->decision, &others, &size, &d->error), 0);
 	assert_int_equal(others->mode, EGRESS_OPEN);
 	print(d, others, text, sizeof text);
-	assert_string_equal(text, "+a.org:443@1 +*.b.org@1 +c.org@2 +d.org@4 -*:25@7 -xn--x-eha.org@7");
+	assert_string_equal(text,
+	                    "+a.org:443@1 +*.b.org@1 +c.org@2 +d.org@4 -*:25@7 -xn--x-eha.org@7");
 }
 
 static void no_rule_has_an_origin_that_the_policy_has_not(void **state)
@@ -117,7 +124,9 @@ static void a_sandbox_without_rules_has_an_empty_list(void **state)
 	_cleanup_free_ struct egress_rules *rules = NULL;
 	size_t size;
 
-	decide_policy(d, "profile \"default\" { network = open }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = open }\n");
+	decide_policy(
+		d,
+		"profile \"default\" { network = open }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = open }\n");
 	assert_int_equal(decide_authorize(d), 0);
 	assert_int_equal(rules_make(d->policy, &d->decision, &rules, &size, &d->error), 0);
 	assert_int_equal(rules->connections_max, EGRESS_CONNECTIONS_MAX);
@@ -126,7 +135,8 @@ static void a_sandbox_without_rules_has_an_empty_list(void **state)
 	assert_true(net_list_check(rules->list, rules->list_size));
 }
 
-/* Five thousand in each list, and a request with as many as there may be: within what root takes. */
+/* Five thousand in each list, and a request with as many as there may be: within what root takes.
+ */
 static void as_many_as_there_may_be_fit(void **state)
 {
 	struct decide *d = *state;
@@ -142,7 +152,9 @@ static void as_many_as_there_may_be_fit(void **state)
 	for (unsigned list = 0; list < ARRAY_SIZE(before); list++) {
 		assert_true(fputs(before[list], file) >= 0);
 		for (unsigned i = 0; i < POLICY_RULES_MAX; i++)
-			(void)fprintf(file, "%s\"a-name-of-some-length-%u.in-list-%u.example.org:443\"", i ? ",\n" : "", i, list);
+			(void)fprintf(file,
+			              "%s\"a-name-of-some-length-%u.in-list-%u.example.org:443\"",
+			              i ? ",\n" : "", i, list);
 	}
 	(void)fputs("} }\n", file);
 	assert_int_equal(fclose(file), 0);
@@ -153,8 +165,10 @@ static void as_many_as_there_may_be_fit(void **state)
 	assert_int_equal(rules_make(d->policy, &d->decision, &rules, &size, &d->error), 0);
 	assert_true(size <= EGRESS_RULES_SIZE_MAX);
 	assert_true(net_list_check(rules->list, rules->list_size));
-	assert_int_equal(((const struct net_list *)rules->list)->count[NET_LIST_ALLOW], POLICY_RULES_MAX + MESSAGE_RULES_MAX / 2);
-	assert_int_equal(((const struct net_list *)rules->list)->count[NET_LIST_DENY], 2 * POLICY_RULES_MAX + MESSAGE_RULES_MAX / 2);
+	assert_int_equal(((const struct net_list *)rules->list)->count[NET_LIST_ALLOW],
+	                 POLICY_RULES_MAX + MESSAGE_RULES_MAX / 2);
+	assert_int_equal(((const struct net_list *)rules->list)->count[NET_LIST_DENY],
+	                 2 * POLICY_RULES_MAX + MESSAGE_RULES_MAX / 2);
 }
 
 static void the_text_of_a_list_is_cut_between_rules(void **state)
@@ -163,9 +177,14 @@ static void the_text_of_a_list_is_cut_between_rules(void **state)
 	char text[64];
 
 	decide_policy(d, POLICY);
-	assert_string_equal(rules_print(rules_of_policy(&d->policy->profiles[0].allow), text, sizeof text), "a.org:443, *.b.org, c.org");
-	assert_string_equal(rules_print(rules_of_policy(&d->policy->profiles[0].allow), text, 20), "a.org:443, ...");
-	assert_string_equal(rules_print(rules_of_policy(&d->policy->profiles[1].deny), text, sizeof text), "nothing");
+	assert_string_equal(
+		rules_print(rules_of_policy(&d->policy->profiles[0].allow), text, sizeof text),
+		"a.org:443, *.b.org, c.org");
+	assert_string_equal(rules_print(rules_of_policy(&d->policy->profiles[0].allow), text, 20),
+	                    "a.org:443, ...");
+	assert_string_equal(
+		rules_print(rules_of_policy(&d->policy->profiles[1].deny), text, sizeof text),
+		"nothing");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* The filters: what they say to each call, by interpreting them, and what a process under one really sees. */
+/* The filters: what they say to each call, by interpreting them, and what a process under one
+ * really sees. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,9 +50,12 @@ static struct filters compile(const struct seccomp_spec *spec)
 	struct yett_error error = {0};
 	struct filters filter = {0};
 
-	if (seccomp_compile(spec, SECCOMP_BUILD, &filter.build.code, &filter.build.count, &error) != 0 ||
-	    seccomp_compile(spec, SECCOMP_INIT, &filter.init.code, &filter.init.count, &error) != 0 ||
-	    seccomp_compile(spec, SECCOMP_COMMAND, &filter.command.code, &filter.command.count, &error) != 0)
+	if (seccomp_compile(spec, SECCOMP_BUILD, &filter.build.code, &filter.build.count, &error) !=
+	            0 ||
+	    seccomp_compile(spec, SECCOMP_INIT, &filter.init.code, &filter.init.count, &error) !=
+	            0 ||
+	    seccomp_compile(spec, SECCOMP_COMMAND, &filter.command.code, &filter.command.count,
+	                    &error) != 0)
 		fail_msg("%s", error.message);
 	return filter;
 }
@@ -63,7 +67,8 @@ static void filter_free(struct filters *filter)
 	free(filter->command.code);
 }
 
-/* Of several filters the stricter answer counts: the lower one, since no filter here kills. seccomp(2). */
+/* Of several filters the stricter answer counts: the lower one, since no filter here kills.
+ * seccomp(2). */
 static uint32_t stricter(uint32_t a, uint32_t b)
 {
 	return (a & SECCOMP_RET_ACTION_FULL) <= (b & SECCOMP_RET_ACTION_FULL) ? a : b;
@@ -71,10 +76,12 @@ static uint32_t stricter(uint32_t a, uint32_t b)
 
 static uint32_t stacked(const struct filters *filter, const struct seccomp_data *data)
 {
-	return stricter(bpf_run(&filter->command, data), stricter(bpf_run(&filter->init, data), bpf_run(&filter->build, data)));
+	return stricter(bpf_run(&filter->command, data),
+	                stricter(bpf_run(&filter->init, data), bpf_run(&filter->build, data)));
 }
 
-static uint32_t answer(const struct filters *filter, long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+static uint32_t answer(const struct filters *filter, long number, uint64_t a, uint64_t b,
+                       uint64_t c, uint64_t d)
 {
 	struct seccomp_data data = {.nr = (int)number, .arch = NATIVE_ARCH, .args = {a, b, c, d}};
 
@@ -119,7 +126,8 @@ static bool in_list(const char *list, const char *name)
 	const char *found = strstr(list, name);
 	size_t length = strlen(name);
 
-	while (found && ((found != list && found[-1] != ' ') || (found[length] != ' ' && found[length] != '\0')))
+	while (found && ((found != list && found[-1] != ' ') ||
+	                 (found[length] != ' ' && found[length] != '\0')))
 		found = strstr(found + 1, name);
 	return found;
 }
@@ -154,9 +162,11 @@ static void every_filter_fits_into_the_kernel(void **state)
 	for (int strict = 0; strict < 2; strict++) {
 		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
 
-		print_message("%s: %zu instructions for init, %zu more for commands\n", strict ? "strict" : "default", filter.init.count,
+		print_message("%s: %zu instructions for init, %zu more for commands\n",
+		              strict ? "strict" : "default", filter.init.count,
 		              filter.command.count);
-		assert_true(filter.init.count < 280 && filter.command.count < 16); /* short, so that loading is cheap */
+		assert_true(filter.init.count < 280 &&
+		            filter.command.count < 16); /* short, so that loading is cheap */
 		filter_free(&filter);
 	}
 }
@@ -166,7 +176,8 @@ static void every_filter_fits_into_the_kernel(void **state)
 static void unknown_calls_do_not_exist(void **state)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
-	static const char *const missing[] = {"clone3", "openat2", "io_setup", "uselib", "_sysctl", "nfsservctl"};
+	static const char *const missing[] = {"clone3", "openat2", "io_setup",
+	                                      "uselib", "_sysctl", "nfsservctl"};
 
 	(void)state;
 	assert_int_equal(answer(&filter, 1023, 0, 0, 0, 0), ERROR(ENOSYS));
@@ -184,7 +195,8 @@ static void other_calling_conventions_do_not_exist(void **state)
 	(void)state;
 	assert_int_equal(stacked(&filter, &i386), ERROR(ENOSYS));
 #if defined(__x86_64__)
-	assert_int_equal(answer(&filter, 0x40000000 | SYS_write, 0, 0, 0, 0), ERROR(ENOSYS)); /* x32 */
+	assert_int_equal(answer(&filter, 0x40000000 | SYS_write, 0, 0, 0, 0),
+	                 ERROR(ENOSYS)); /* x32 */
 #endif
 	filter_free(&filter);
 }
@@ -250,17 +262,19 @@ static void ordinary_programs_find_what_they_need(void **state)
 static void privileged_calls_answer_as_to_any_user(void **state)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
-	static const char *const refused[] = {"mount",         "umount2",       "pivot_root",     "setns",
-	                                      "bpf",           "userfaultfd",   "io_uring_setup", "io_uring_enter",
-	                                      "kexec_load",    "init_module",   "finit_module",   "reboot",
-	                                      "swapon",        "quotactl_fd",   "acct",           "open_by_handle_at",
-	                                      "fanotify_init", "clock_settime", "settimeofday",   "move_mount",
-	                                      "fsopen",        "mount_setattr", "syslog"};
+	static const char *const refused[] = {
+		"mount",         "umount2",       "pivot_root",     "setns",
+		"bpf",           "userfaultfd",   "io_uring_setup", "io_uring_enter",
+		"kexec_load",    "init_module",   "finit_module",   "reboot",
+		"swapon",        "quotactl_fd",   "acct",           "open_by_handle_at",
+		"fanotify_init", "clock_settime", "settimeofday",   "move_mount",
+		"fsopen",        "mount_setattr", "syslog"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		if (answer_name(&filter, refused[i]) != FORBIDDEN)
-			assert_int_equal(answer_name(&filter, refused[i]), ERROR(EPERM)); /* by the filter of building */
+			assert_int_equal(answer_name(&filter, refused[i]),
+			                 ERROR(EPERM)); /* by the filter of building */
 	assert_int_equal(answer_name(&filter, "mount"), FORBIDDEN);
 	assert_int_equal(answer_name(&filter, "setns"), FORBIDDEN);
 	assert_int_equal(answer_name(&filter, "perf_event_open"), ERROR(EACCES));
@@ -271,16 +285,22 @@ static void privileged_calls_answer_as_to_any_user(void **state)
 
 static void a_tree_is_opened_but_not_cloned(void **state)
 {
-	struct filters filter = compile(&(struct seccomp_spec){0}), strict = compile(&(struct seccomp_spec){.strict = true});
+	struct filters filter = compile(&(struct seccomp_spec){0}),
+		       strict = compile(&(struct seccomp_spec){.strict = true});
 
 	(void)state;
-	assert_int_equal(answer(&filter, SYS_open_tree, AT_FDCWD, 0, O_CLOEXEC | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0),
+	assert_int_equal(answer(&filter, SYS_open_tree, AT_FDCWD, 0,
+	                        O_CLOEXEC | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+	                        0),
 	                 ALLOWED);
 	assert_int_equal(answer(&strict, SYS_open_tree, AT_FDCWD, 0, O_CLOEXEC, 0), FORBIDDEN);
 	/* What is known, and what may come to be: 1 is OPEN_TREE_CLONE. */
 	for (unsigned bit = 0; bit < 32; bit++)
-		if (!(1u << bit & (O_CLOEXEC | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)))
-			assert_int_equal(answer(&filter, SYS_open_tree, AT_FDCWD, 0, 1u << bit | O_CLOEXEC, 0), FORBIDDEN);
+		if (!(1u << bit &
+		      (O_CLOEXEC | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)))
+			assert_int_equal(answer(&filter, SYS_open_tree, AT_FDCWD, 0,
+			                        1u << bit | O_CLOEXEC, 0),
+			                 FORBIDDEN);
 	filter_free(&filter);
 	filter_free(&strict);
 }
@@ -288,14 +308,16 @@ static void a_tree_is_opened_but_not_cloned(void **state)
 #if defined(__x86_64__)
 static void segments_are_read_but_not_written(void **state)
 {
-	struct filters filter = compile(&(struct seccomp_spec){0}), strict = compile(&(struct seccomp_spec){.strict = true});
+	struct filters filter = compile(&(struct seccomp_spec){0}),
+		       strict = compile(&(struct seccomp_spec){.strict = true});
 
 	(void)state;
 	assert_int_equal(answer(&filter, SYS_modify_ldt, 0, 0, 16, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_modify_ldt, HIGH, 0, 16, 0), ALLOWED);
 	assert_int_equal(answer(&strict, SYS_modify_ldt, 0, 0, 16, 0), ERROR(ENOSYS));
 	for (unsigned function = 1; function < 0x20; function++)
-		assert_int_equal(answer(&filter, SYS_modify_ldt, function, 0, 16, 0), ERROR(ENOSYS));
+		assert_int_equal(answer(&filter, SYS_modify_ldt, function, 0, 16, 0),
+		                 ERROR(ENOSYS));
 	filter_free(&filter);
 	filter_free(&strict);
 }
@@ -310,21 +332,28 @@ static void no_flag_makes_a_namespace(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		for (uint64_t more = 0; more <= CLONE_VM; more += CLONE_VM) {
-			assert_int_equal(answer(&filter, SYS_clone, flags[i] | more | SIGCHLD, 0, 0, 0), FORBIDDEN);
-			assert_int_equal(answer(&filter, SYS_unshare, flags[i] | more, 0, 0, 0), FORBIDDEN);
-			assert_int_equal(answer(&filter, SYS_unshare, flags[i] | HIGH, 0, 0, 0), FORBIDDEN);
+			assert_int_equal(
+				answer(&filter, SYS_clone, flags[i] | more | SIGCHLD, 0, 0, 0),
+				FORBIDDEN);
+			assert_int_equal(answer(&filter, SYS_unshare, flags[i] | more, 0, 0, 0),
+			                 FORBIDDEN);
+			assert_int_equal(answer(&filter, SYS_unshare, flags[i] | HIGH, 0, 0, 0),
+			                 FORBIDDEN);
 		}
 	assert_int_equal(answer(&filter, SYS_unshare, CLONE_NEWTIME, 0, 0, 0), FORBIDDEN);
 	assert_int_equal(answer(&filter, SYS_unshare, CLONE_FILES | CLONE_FS, 0, 0, 0), ALLOWED);
-	assert_int_equal(answer(&filter, SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0), ALLOWED);
-	assert_int_equal(answer(&filter, SYS_clone, 0x3d0f00, 0, 0, 0), ALLOWED); /* pthread_create(3) */
+	assert_int_equal(answer(&filter, SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0),
+	                 ALLOWED);
+	assert_int_equal(answer(&filter, SYS_clone, 0x3d0f00, 0, 0, 0),
+	                 ALLOWED); /* pthread_create(3) */
 	filter_free(&filter);
 }
 
 /* Whose flags a filter cannot see stays closed, and so does all else that the table forbids. */
 static void sandboxes_inside_are_made_with_calls_that_are_named(void **state)
 {
-	struct filters nested = compile(&(struct seccomp_spec){.nested = true}), plain = compile(&(struct seccomp_spec){0});
+	struct filters nested = compile(&(struct seccomp_spec){.nested = true}),
+		       plain = compile(&(struct seccomp_spec){0});
 	size_t opened = 0;
 
 	(void)state;
@@ -333,7 +362,8 @@ static void sandboxes_inside_are_made_with_calls_that_are_named(void **state)
 		bool is_named = name && in_list(seccomp_nested_calls, name);
 
 		assert_int_equal(answer(&nested, number, CLONE_NEWUSER, 0, 0, 0),
-		                 is_named ? ALLOWED : answer(&plain, number, CLONE_NEWUSER, 0, 0, 0));
+		                 is_named ? ALLOWED
+		                          : answer(&plain, number, CLONE_NEWUSER, 0, 0, 0));
 		opened += is_named;
 		free(name);
 	}
@@ -346,29 +376,39 @@ static void sandboxes_inside_are_made_with_calls_that_are_named(void **state)
 
 static uint32_t answer_perf(const struct filters *filter, uint64_t pid, uint64_t flags)
 {
-	struct seccomp_data data = {.nr = (int)SYS_perf_event_open, .arch = NATIVE_ARCH, .args = {0, pid, UINT64_MAX, UINT64_MAX, flags}};
+	struct seccomp_data data = {.nr = (int)SYS_perf_event_open,
+	                            .arch = NATIVE_ARCH,
+	                            .args = {0, pid, UINT64_MAX, UINT64_MAX, flags}};
 
 	return stacked(filter, &data);
 }
 
-/* Of no processor and no control group, which would be of others, too: the kernel takes 32 bits of a pid. */
+/* Of no processor and no control group, which would be of others, too: the kernel takes 32 bits of
+ * a pid. */
 static void performance_events_are_those_of_a_process_inside(void **state)
 {
 	(void)state;
 	for (int strict = 0; strict < 2; strict++) {
-		struct filters perf = compile(&(struct seccomp_spec){.strict = strict, .perf = true});
+		struct filters perf =
+			compile(&(struct seccomp_spec){.strict = strict, .perf = true});
 		struct filters plain = compile(&(struct seccomp_spec){.strict = strict});
 
 		for (long number = 0; number < FILTER_NUMBERS; number++)
 			if (number != SYS_perf_event_open)
-				assert_int_equal(answer(&perf, number, 0, 0, 0, 0), answer(&plain, number, 0, 0, 0, 0));
+				assert_int_equal(answer(&perf, number, 0, 0, 0, 0),
+				                 answer(&plain, number, 0, 0, 0, 0));
 		assert_int_equal(answer_perf(&perf, 0, 0), ALLOWED);
-		assert_int_equal(answer_perf(&perf, 77, PERF_FLAG_FD_CLOEXEC | PERF_FLAG_FD_NO_GROUP), ALLOWED);
+		assert_int_equal(
+			answer_perf(&perf, 77, PERF_FLAG_FD_CLOEXEC | PERF_FLAG_FD_NO_GROUP),
+			ALLOWED);
 		assert_int_equal(answer_perf(&perf, UINT64_MAX, 0), ERROR(EACCES));
 		assert_int_equal(answer_perf(&perf, UINT32_MAX, 0), ERROR(EACCES));
-		assert_int_equal(answer_perf(&perf, HIGH | UINT32_MAX, PERF_FLAG_FD_CLOEXEC), ERROR(EACCES));
+		assert_int_equal(answer_perf(&perf, HIGH | UINT32_MAX, PERF_FLAG_FD_CLOEXEC),
+		                 ERROR(EACCES));
 		assert_int_equal(answer_perf(&perf, 5, PERF_FLAG_PID_CGROUP), ERROR(EACCES));
-		assert_int_equal(answer_perf(&perf, 5, HIGH | PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC), ERROR(EACCES));
+		assert_int_equal(
+			answer_perf(&perf, 5, HIGH | PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC),
+			ERROR(EACCES));
 		assert_int_equal(answer_perf(&plain, 0, 0), ERROR(EACCES));
 		assert_int_equal(answer_perf(&plain, UINT64_MAX, 0), ERROR(EACCES));
 		filter_free(&perf);
@@ -386,13 +426,18 @@ static void set_id_bits_are_seen_in_every_visible_mode(void **state)
 		assert_int_equal(answer(&filter, SYS_fchmod, 0, bad[i], 0, 0), FORBIDDEN);
 		assert_int_equal(answer(&filter, SYS_fchmod, 0, bad[i] | HIGH, 0, 0), FORBIDDEN);
 		assert_int_equal(answer(&filter, SYS_fchmodat, 0, 0, bad[i], 0), FORBIDDEN);
-		assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFREG | bad[i], 0), FORBIDDEN);
-		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT | O_WRONLY, bad[i]), FORBIDDEN);
-		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_TMPFILE | O_RDWR, bad[i]), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFREG | bad[i], 0),
+		                 FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT | O_WRONLY, bad[i]),
+		                 FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_TMPFILE | O_RDWR, bad[i]),
+		                 FORBIDDEN);
 		assert_int_equal(answer(&filter, 452, 0, 0, bad[i], 0), FORBIDDEN); /* fchmodat2 */
-		assert_int_equal(answer(&filter, SYS_mq_open, 0, O_CREAT | O_RDWR, bad[i], 0), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_mq_open, 0, O_CREAT | O_RDWR, bad[i], 0),
+		                 FORBIDDEN);
 #if defined(__x86_64__)
-		assert_int_equal(answer(&filter, SYS_open, 0, O_CREAT | O_EXCL, bad[i], 0), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_open, 0, O_CREAT | O_EXCL, bad[i], 0),
+		                 FORBIDDEN);
 		assert_int_equal(answer(&filter, SYS_creat, 0, bad[i], 0, 0), FORBIDDEN);
 		assert_int_equal(answer(&filter, SYS_chmod, 0, bad[i], 0, 0), FORBIDDEN);
 #endif
@@ -425,7 +470,8 @@ static void a_mode_that_is_not_used_does_not_matter(void **state)
 	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_RDONLY, 07777), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_DIRECTORY, 06000), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT, 01777), ALLOWED);
-	assert_int_equal(answer(&filter, SYS_mkdirat, 0, 0, 02775, 0), ALLOWED); /* the kernel drops it */
+	assert_int_equal(answer(&filter, SYS_mkdirat, 0, 0, 02775, 0),
+	                 ALLOWED); /* the kernel drops it */
 	assert_int_equal(answer(&filter, SYS_fchmod, 0, 01777, 0, 0), ALLOWED);
 	filter_free(&filter);
 }
@@ -451,31 +497,42 @@ static void only_local_and_internet_sockets_are_made(void **state)
 
 	(void)state;
 	for (uint64_t family = 0; family < 300; family++) {
-		bool good = family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
-		uint32_t expected = good ? ALLOWED : family == AF_PACKET ? FORBIDDEN : ERROR(EAFNOSUPPORT);
+		bool good = family == AF_UNIX || family == AF_INET || family == AF_INET6 ||
+		            family == AF_NETLINK;
+		uint32_t expected = good                  ? ALLOWED
+		                    : family == AF_PACKET ? FORBIDDEN
+		                                          : ERROR(EAFNOSUPPORT);
 
 		assert_int_equal(answer(&filter, SYS_socket, family, SOCK_STREAM, 0, 0), expected);
 		assert_int_equal(answer(&filter, SYS_socketpair, family, SOCK_STREAM, 0, 0),
 		                 family == AF_UNIX ? ALLOWED : ERROR(EOPNOTSUPP));
-		assert_int_equal(answer(&filter, SYS_socket, family | HIGH, SOCK_STREAM, 0, 0), expected);
+		assert_int_equal(answer(&filter, SYS_socket, family | HIGH, SOCK_STREAM, 0, 0),
+		                 expected);
 	}
-	assert_int_equal(answer(&filter, SYS_socket, AF_NETLINK, SOCK_RAW, 9, 0), ERROR(EPROTONOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_NETLINK, SOCK_RAW, 9, 0),
+	                 ERROR(EPROTONOSUPPORT));
 	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_STREAM, 6, 0), ALLOWED);
-	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_STREAM, 132, 0), ERROR(EPROTONOSUPPORT));
-	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0), ERROR(ESOCKTNOSUPPORT));
-	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0), ALLOWED);
-	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_PACKET, 3, 0), ERROR(ESOCKTNOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_STREAM, 132, 0),
+	                 ERROR(EPROTONOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0),
+	                 ERROR(ESOCKTNOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0),
+	                 ALLOWED);
+	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_PACKET, 3, 0),
+	                 ERROR(ESOCKTNOSUPPORT));
 	filter_free(&filter);
 }
 
-/* Those for which every kernel has what it takes: for others it would run modprobe, once for each call. */
+/* Those for which every kernel has what it takes: for others it would run modprobe, once for each
+ * call. */
 static bool is_built_in(int family, int type, int protocol)
 {
 	switch (type) {
 	case SOCK_STREAM:
 		return protocol == 0 || protocol == IPPROTO_TCP || protocol == IPPROTO_MPTCP;
 	case SOCK_DGRAM:
-		return protocol == 0 || protocol == IPPROTO_UDP || protocol == (family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+		return protocol == 0 || protocol == IPPROTO_UDP ||
+		       protocol == (family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6);
 	default:
 		return type == SOCK_RAW; /* the kernel asks for the capability first */
 	}
@@ -483,26 +540,37 @@ static bool is_built_in(int family, int type, int protocol)
 
 static void no_socket_has_the_kernel_load_a_module(void **state)
 {
-	static const int families[] = {AF_INET, AF_INET6}, loading[] = {0x8940, 0x8941, 0x8982, 0x8983, 0x89a0, 0x89a1};
+	static const int families[] = {AF_INET, AF_INET6},
+			 loading[] = {0x8940, 0x8941, 0x8982, 0x8983, 0x89a0, 0x89a1};
 
 	(void)state;
 	for (int strict = 0; strict < 2; strict++) {
 		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
 
 		for (size_t i = 0; i < 2 * 16 * 300; i++) {
-			int family = families[i % 2], type = (int)(i / 2 % 16), protocol = (int)(i / 32);
-			uint32_t want = is_built_in(family, type, protocol) ? ALLOWED : ERROR(ESOCKTNOSUPPORT);
+			int family = families[i % 2], type = (int)(i / 2 % 16),
+			    protocol = (int)(i / 32);
+			uint32_t want = is_built_in(family, type, protocol)
+			                        ? ALLOWED
+			                        : ERROR(ESOCKTNOSUPPORT);
 
 			if (want != ALLOWED && (type == SOCK_STREAM || type == SOCK_DGRAM))
 				want = ERROR(EPROTONOSUPPORT);
-			assert_int_equal(answer(&filter, SYS_socket, family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol, 0), want);
-			assert_int_equal(answer(&filter, SYS_socket, family, type | HIGH, protocol | HIGH, 0), want);
-			assert_int_equal(answer(&filter, SYS_socketpair, family, type, protocol, 0), ERROR(EOPNOTSUPP));
+			assert_int_equal(answer(&filter, SYS_socket, family,
+			                        type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol, 0),
+			                 want);
+			assert_int_equal(answer(&filter, SYS_socket, family, type | HIGH,
+			                        protocol | HIGH, 0),
+			                 want);
+			assert_int_equal(answer(&filter, SYS_socketpair, family, type, protocol, 0),
+			                 ERROR(EOPNOTSUPP));
 		}
 		for (size_t i = 0; i < ARRAY_SIZE(loading); i++)
-			assert_int_equal(answer(&filter, SYS_ioctl, 3, loading[i] | HIGH, 0, 0), ERROR(ENOPKG));
+			assert_int_equal(answer(&filter, SYS_ioctl, 3, loading[i] | HIGH, 0, 0),
+			                 ERROR(ENOPKG));
 		assert_int_equal(answer(&filter, SYS_ioctl, 3, SIOCGIFCONF, 0, 0), ALLOWED);
-		assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP, 38, 0), ERROR(ENOPROTOOPT)); /* TCP_AO_ADD_KEY */
+		assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP, 38, 0),
+		                 ERROR(ENOPROTOOPT)); /* TCP_AO_ADD_KEY */
 		filter_free(&filter);
 	}
 }
@@ -512,10 +580,13 @@ static void the_kernel_s_own_tls_and_delegations_are_out_of_reach(void **state)
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
 	(void)state;
-	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP | HIGH, TCP_ULP, 0), ERROR(ENOPROTOOPT));
+	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP | HIGH, TCP_ULP, 0),
+	                 ERROR(ENOPROTOOPT));
 	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP, TCP_NODELAY, 0), ALLOWED);
-	assert_int_equal(answer(&filter, SYS_setsockopt, 3, SOL_SOCKET, TCP_ULP, 0), ALLOWED); /* another option */
-	assert_int_equal(answer(&filter, SYS_fcntl, 3, 1040 | HIGH, 0, 0), ERROR(EACCES));     /* F_SETDELEG */
+	assert_int_equal(answer(&filter, SYS_setsockopt, 3, SOL_SOCKET, TCP_ULP, 0),
+	                 ALLOWED); /* another option */
+	assert_int_equal(answer(&filter, SYS_fcntl, 3, 1040 | HIGH, 0, 0),
+	                 ERROR(EACCES)); /* F_SETDELEG */
 	assert_int_equal(answer(&filter, SYS_fcntl, 3, F_SETLEASE, 0, 0), ERROR(EACCES));
 	assert_int_equal(answer(&filter, SYS_fcntl, 3, F_SETLK, 0, 0), ALLOWED);
 	filter_free(&filter);
@@ -523,23 +594,34 @@ static void the_kernel_s_own_tls_and_delegations_are_out_of_reach(void **state)
 
 static void what_the_machine_has_for_all_is_not_taken(void **state)
 {
-	static const int attaching[] = {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF};
+	static const int attaching[] = {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF,
+	                                SO_ATTACH_REUSEPORT_EBPF};
 
 	(void)state;
 	for (int strict = 0; strict < 2; strict++) {
 		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
 
 		for (size_t i = 0; i < ARRAY_SIZE(attaching); i++)
-			assert_int_equal(answer(&filter, SYS_setsockopt, 3, SOL_SOCKET | HIGH, attaching[i] | HIGH, 0), ERROR(ENOPROTOOPT));
-		assert_int_equal(answer(&filter, SYS_setsockopt, 3, SOL_SOCKET, SO_DETACH_FILTER, 0), ALLOWED);
-		assert_int_equal(answer(&filter, SYS_setsockopt, 3, SOL_SOCKET, SO_REUSEPORT, 0), ALLOWED);
-		assert_int_equal(answer(&filter, SYS_memfd_create, 0, MFD_CLOEXEC | MFD_HUGETLB | HIGH, 0, 0), ERROR(ENOSYS));
+			assert_int_equal(answer(&filter, SYS_setsockopt, 3, SOL_SOCKET | HIGH,
+			                        attaching[i] | HIGH, 0),
+			                 ERROR(ENOPROTOOPT));
+		assert_int_equal(
+			answer(&filter, SYS_setsockopt, 3, SOL_SOCKET, SO_DETACH_FILTER, 0),
+			ALLOWED);
+		assert_int_equal(answer(&filter, SYS_setsockopt, 3, SOL_SOCKET, SO_REUSEPORT, 0),
+		                 ALLOWED);
+		assert_int_equal(answer(&filter, SYS_memfd_create, 0,
+		                        MFD_CLOEXEC | MFD_HUGETLB | HIGH, 0, 0),
+		                 ERROR(ENOSYS));
 		assert_int_equal(answer(&filter, SYS_memfd_create, 0, MFD_CLOEXEC, 0, 0), ALLOWED);
-		assert_int_equal(answer(&filter, SYS_shmget, 0, 4096, SHM_HUGETLB | IPC_CREAT, 0), ERROR(strict ? ENOSYS : EINVAL));
-		assert_int_equal(answer(&filter, SYS_prctl, 67, 1, 0, 0), ERROR(EINVAL)); /* PR_SET_MEMORY_MERGE */
+		assert_int_equal(answer(&filter, SYS_shmget, 0, 4096, SHM_HUGETLB | IPC_CREAT, 0),
+		                 ERROR(strict ? ENOSYS : EINVAL));
+		assert_int_equal(answer(&filter, SYS_prctl, 67, 1, 0, 0),
+		                 ERROR(EINVAL)); /* PR_SET_MEMORY_MERGE */
 		assert_int_equal(answer(&filter, SYS_prctl, 67, HIGH, 0, 0), ERROR(EINVAL));
 		assert_int_equal(answer(&filter, SYS_prctl, 67, 0, 0, 0), ALLOWED);
-		assert_int_equal(answer(&filter, SYS_process_madvise, 3, 0, 1, MADV_MERGEABLE), ERROR(strict ? ENOSYS : EINVAL));
+		assert_int_equal(answer(&filter, SYS_process_madvise, 3, 0, 1, MADV_MERGEABLE),
+		                 ERROR(strict ? ENOSYS : EINVAL));
 		assert_int_equal(answer_name(&filter, "mbind"), ERROR(ENOSYS));
 		filter_free(&filter);
 	}
@@ -554,17 +636,27 @@ static void the_limit_of_core_files_seems_to_change_and_does_not(void **state)
 		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
 
 		assert_int_equal(answer(&filter, SYS_setrlimit, RLIMIT_CORE, 1, 0, 0), pretended);
-		assert_int_equal(answer(&filter, SYS_setrlimit, RLIMIT_CORE | HIGH, 1, 0, 0), pretended);
+		assert_int_equal(answer(&filter, SYS_setrlimit, RLIMIT_CORE | HIGH, 1, 0, 0),
+		                 pretended);
 		assert_int_equal(answer(&filter, SYS_setrlimit, RLIMIT_STACK, 1, 0, 0), ALLOWED);
 		for (uint64_t pid = 0; pid < 4; pid += 2) {
-			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 1, 0), pretended);
-			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE | HIGH, HIGH, 0), pretended);
-			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE | HIGH, HIGH, 1), FORBIDDEN); /* asks, too */
-			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 1, HIGH), FORBIDDEN);
-			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 0, 1), ALLOWED); /* asks */
-			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_STACK, 1, 0), ALLOWED);
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 1, 0),
+			                 pretended);
+			assert_int_equal(
+				answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE | HIGH, HIGH, 0),
+				pretended);
+			assert_int_equal(
+				answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE | HIGH, HIGH, 1),
+				FORBIDDEN); /* asks, too */
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 1, HIGH),
+			                 FORBIDDEN);
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 0, 1),
+			                 ALLOWED); /* asks */
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_STACK, 1, 0),
+			                 ALLOWED);
 		}
-		assert_int_equal(answer(&filter, SYS_prlimit64, 1, RLIMIT_CORE, 1, 0), FORBIDDEN); /* init's */
+		assert_int_equal(answer(&filter, SYS_prlimit64, 1, RLIMIT_CORE, 1, 0),
+		                 FORBIDDEN); /* init's */
 		assert_int_equal(answer(&filter, SYS_getrlimit, RLIMIT_CORE, 1, 0, 0), ALLOWED);
 		filter_free(&filter);
 	}
@@ -578,22 +670,26 @@ static void only_common_personalities_are_taken(void **state)
 	assert_int_equal(answer(&filter, SYS_personality, 0, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_personality, 0xffffffff, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_personality, ADDR_NO_RANDOMIZE, 0, 0, 0), ALLOWED);
-	assert_int_equal(answer(&filter, SYS_personality, UNAME26 | PER_LINUX32 | HIGH, 0, 0, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_personality, UNAME26 | PER_LINUX32 | HIGH, 0, 0, 0),
+	                 ALLOWED);
 	assert_int_equal(answer(&filter, SYS_personality, PER_LINUX32_3GB, 0, 0, 0), ERROR(EINVAL));
-	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ERROR(EINVAL));
+	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0),
+	                 ERROR(EINVAL));
 	filter_free(&filter);
 }
 
 static void the_strict_set_is_narrower(void **state)
 {
-	static const char *const gone[] = {"ptrace",      "process_vm_readv", "shmget", "mq_open",  "inotify_init1",
-	                                   "personality", "vmsplice",         "chroot", "adjtimex", "move_pages"};
+	static const char *const gone[] = {
+		"ptrace",      "process_vm_readv", "shmget", "mq_open",  "inotify_init1",
+		"personality", "vmsplice",         "chroot", "adjtimex", "move_pages"};
 	struct filters filter = compile(&(struct seccomp_spec){.strict = true});
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
 		assert_int_equal(answer_name(&filter, gone[i]), ERROR(ENOSYS));
-	assert_int_equal(answer(&filter, SYS_socket, AF_NETLINK, SOCK_RAW, 0, 0), ERROR(EAFNOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_NETLINK, SOCK_RAW, 0, 0),
+	                 ERROR(EAFNOSUPPORT));
 	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0), ALLOWED);
 	assert_int_equal(answer_name(&filter, "execve"), ALLOWED);
 	filter_free(&filter);
@@ -604,8 +700,9 @@ static void the_lists_of_a_profile_change_the_set(void **state)
 	static const char *const allow[] = {"keyctl", "unshare", "mount", "personality", "clone3"};
 	static const char *const deny[] = {"ptrace", "socket", "ioctl", "mount"};
 	static const char *const log[] = {"openat", "bpf", "getpid"};
-	struct seccomp_spec spec = {
-		.allow = names(allow, ARRAY_SIZE(allow)), .deny = names(deny, ARRAY_SIZE(deny)), .log = names(log, ARRAY_SIZE(log))};
+	struct seccomp_spec spec = {.allow = names(allow, ARRAY_SIZE(allow)),
+	                            .deny = names(deny, ARRAY_SIZE(deny)),
+	                            .log = names(log, ARRAY_SIZE(log))};
 	struct filters filter = compile(&spec);
 
 	(void)state;
@@ -614,8 +711,9 @@ static void the_lists_of_a_profile_change_the_set(void **state)
 	assert_int_equal(answer(&filter, SYS_unshare, CLONE_NEWUSER, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer_name(&filter, "ptrace"), FORBIDDEN);
-	assert_int_equal(answer_name(&filter, "mount"), FORBIDDEN);                              /* deny wins */
-	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0), ERROR(EPERM)); /* init needs it */
+	assert_int_equal(answer_name(&filter, "mount"), FORBIDDEN); /* deny wins */
+	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0),
+	                 ERROR(EPERM)); /* init needs it */
 	assert_int_equal(answer(&filter, SYS_ioctl, 0, TCGETS, 0, 0), ERROR(EPERM));
 	assert_int_equal(answer_name(&filter, "getpid"), SECCOMP_RET_LOG);
 	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT, 0644), SECCOMP_RET_LOG);
@@ -633,7 +731,8 @@ static void logging_a_call_takes_no_refusal_away(void **state)
 	assert_int_equal(answer_name(&filter, "bpf"), ERROR(EPERM));
 	assert_int_equal(answer_name(&filter, "clone3"), ERROR(ENOSYS));
 	assert_int_equal(answer(&filter, SYS_clone, CLONE_NEWUSER, 0, 0, 0), FORBIDDEN);
-	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ERROR(EINVAL));
+	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0),
+	                 ERROR(EINVAL));
 	assert_int_equal(answer(&filter, SYS_personality, 0, 0, 0, 0), SECCOMP_RET_LOG);
 	filter_free(&filter);
 }
@@ -641,7 +740,8 @@ static void logging_a_call_takes_no_refusal_away(void **state)
 static void init_may_make_the_calls_that_it_needs_itself(void **state)
 {
 	static const char *const deny[] = {"setgroups", "capset", "unlinkat"};
-	struct filters filter = compile(&(struct seccomp_spec){.strict = true, .deny = names(deny, ARRAY_SIZE(deny))});
+	struct filters filter = compile(
+		&(struct seccomp_spec){.strict = true, .deny = names(deny, ARRAY_SIZE(deny))});
 	struct seccomp_data data = {.arch = NATIVE_ARCH};
 
 	(void)state;
@@ -661,7 +761,8 @@ static void init_may_make_the_calls_that_it_needs_itself(void **state)
 static void what_is_forbidden_is_forbidden_by_one_filter(void **state)
 {
 	static const char *const deny[] = {"ptrace", "mq_open", "mount"};
-	struct filters filter = compile(&(struct seccomp_spec){.deny = names(deny, ARRAY_SIZE(deny))});
+	struct filters filter =
+		compile(&(struct seccomp_spec){.deny = names(deny, ARRAY_SIZE(deny))});
 
 	(void)state;
 	for (int number = 0; number < FILTER_NUMBERS; number++) {
@@ -684,10 +785,14 @@ static void a_misspelt_name_is_refused_with_its_place(void **state)
 	struct bpf program = {0};
 
 	(void)state;
-	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(
+		seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error),
+		YETT_E_INVALID_REQUEST);
 	assert_string_equal(error.message, "yett.conf:12: no system call is called \"openatt\"");
 	spec = (struct seccomp_spec){.deny = names(needed, 1)};
-	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(
+		seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error),
+		YETT_E_INVALID_REQUEST);
 	assert_null(program.code);
 }
 
@@ -696,18 +801,23 @@ static bool fits(const struct seccomp_argument *argument, const uint64_t argumen
 	uint64_t value = arguments[argument->index];
 	uint32_t low = (uint32_t)value & argument->mask;
 
-	return argument->mask ? low >= argument->first && low <= argument->last : value > argument->last;
+	return argument->mask ? low >= argument->first && low <= argument->last
+	                      : value > argument->last;
 }
 
-/* Whether the filter says what the first rule says that fits, or lets the call through when none does. */
-static void compare_with_table(const struct filters *filter, const char *name, bool strict, const uint64_t arguments[4])
+/* Whether the filter says what the first rule says that fits, or lets the call through when none
+ * does. */
+static void compare_with_table(const struct filters *filter, const char *name, bool strict,
+                               const uint64_t arguments[4])
 {
 	uint32_t want = ALLOWED;
-	uint32_t got = answer(filter, seccomp_syscall_resolve_name(name), arguments[0], arguments[1], arguments[2], arguments[3]);
+	uint32_t got = answer(filter, seccomp_syscall_resolve_name(name), arguments[0],
+	                      arguments[1], arguments[2], arguments[3]);
 
 	for (size_t i = seccomp_rules_count; i-- > 0;) {
 		const struct seccomp_rule *rule = &seccomp_rules[i];
-		bool all = rule->set != (strict ? SECCOMP_DEFAULT : SECCOMP_STRICT) && in_list(rule->calls, name);
+		bool all = rule->set != (strict ? SECCOMP_DEFAULT : SECCOMP_STRICT) &&
+		           in_list(rule->calls, name);
 
 		for (unsigned j = 0; j < rule->arguments_count; j++)
 			all = all && fits(&rule->arguments[j], arguments);
@@ -715,15 +825,17 @@ static void compare_with_table(const struct filters *filter, const char *name, b
 			want = seccomp_rule_action(rule);
 	}
 	if (got != want)
-		fail_msg("%s(%#lx, %#lx, %#lx, %#lx): %#x, not %#x", name, arguments[0], arguments[1], arguments[2], arguments[3], got,
-		         want);
+		fail_msg("%s(%#lx, %#lx, %#lx, %#lx): %#x, not %#x", name, arguments[0],
+		         arguments[1], arguments[2], arguments[3], got, want);
 }
 
 static void the_compiled_rules_are_those_of_the_table(void **state)
 {
-	static const char *const calls[] = {"clone",     "unshare",   "ioctl", "open",         "openat", "chmod",      "fchmod",
-	                                    "fchmodat",  "creat",     "mknod", "mknodat",      "socket", "socketpair", "setsockopt",
-	                                    "setrlimit", "prlimit64", "fcntl", "memfd_create", "prctl"};
+	static const char *const calls[] = {"clone",      "unshare",      "ioctl",     "open",
+	                                    "openat",     "chmod",        "fchmod",    "fchmodat",
+	                                    "creat",      "mknod",        "mknodat",   "socket",
+	                                    "socketpair", "setsockopt",   "setrlimit", "prlimit64",
+	                                    "fcntl",      "memfd_create", "prctl"};
 	static const uint64_t values[] = {0,
 	                                  1,
 	                                  2,
@@ -773,10 +885,12 @@ static void the_compiled_rules_are_those_of_the_table(void **state)
 
 		for (size_t i = 0; i < ARRAY_SIZE(calls) * n * n * n * n / 31; i++) {
 			size_t k = i * 31 / ARRAY_SIZE(calls); /* a sample of the combinations */
-			uint64_t arguments[4] = {values[k % n], values[k / n % n], values[k / n / n % n], values[k / n / n / n]};
+			uint64_t arguments[4] = {values[k % n], values[k / n % n],
+			                         values[k / n / n % n], values[k / n / n / n]};
 
 			if (seccomp_syscall_resolve_name(calls[i % ARRAY_SIZE(calls)]) >= 0)
-				compare_with_table(&filter, calls[i % ARRAY_SIZE(calls)], strict, arguments);
+				compare_with_table(&filter, calls[i % ARRAY_SIZE(calls)], strict,
+				                   arguments);
 		}
 		filter_free(&filter);
 	}
@@ -820,12 +934,14 @@ static void try_calls(unsigned *attempts, unsigned *failed)
 #undef EXPECT
 }
 
-/* Loads the filter with a listener, and has a process answer that is under the filter itself, but calls nothing forbidden. */
+/* Loads the filter with a listener, and has a process answer that is under the filter itself, but
+ * calls nothing forbidden. */
 static bool load_and_listen(const struct sock_fprog *program)
 {
 	struct seccomp_notif_resp refusal = {.error = -EPERM};
 	struct seccomp_notif call;
-	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, program);
+	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+	                            SECCOMP_FILTER_FLAG_NEW_LISTENER, program);
 	pid_t parent = getpid(), pid = listener < 0 ? -1 : fork();
 
 	if (pid != 0) {
@@ -846,9 +962,11 @@ static bool load_and_listen(const struct sock_fprog *program)
 static void a_process_under_the_filter_meets_the_refusals(void **state)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
-	struct sock_fprog programs[] = {{(unsigned short)filter.init.count, filter.init.code},
-	                                {(unsigned short)filter.command.count, filter.command.code}};
-	unsigned *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct sock_fprog programs[] = {
+		{(unsigned short)filter.init.count, filter.init.code},
+		{(unsigned short)filter.command.count, filter.command.code}};
+	unsigned *shared =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status;
 	pid_t pid;
 
@@ -871,22 +989,29 @@ static void a_process_under_the_filter_meets_the_refusals(void **state)
 	filter_free(&filter);
 }
 
-/* It refuses for good, in the errors that commands get in any case, and nothing that the filters above it would allow or tell of besides.
+/* It refuses for good, in the errors that commands get in any case, and nothing that the filters
+ * above it would allow or tell of besides.
  */
 static void building_has_a_filter_that_commands_do_not_notice(void **state)
 {
-	static const long needed[] = {SYS_fsopen,  SYS_fsconfig, SYS_fsmount, SYS_move_mount, SYS_mount_setattr, SYS_open_tree,
-	                              SYS_openat2, SYS_setns,    SYS_umount2, SYS_chroot,     SYS_sethostname,   SYS_clone,
-	                              SYS_clone3,  SYS_execveat, SYS_seccomp, SYS_mount};
+	static const long needed[] = {
+		SYS_fsopen,        SYS_fsconfig,  SYS_fsmount,     SYS_move_mount,
+		SYS_mount_setattr, SYS_open_tree, SYS_openat2,     SYS_setns,
+		SYS_umount2,       SYS_chroot,    SYS_sethostname, SYS_clone,
+		SYS_clone3,        SYS_execveat,  SYS_seccomp,     SYS_mount};
 	static const struct {
 		long number;
 		uint32_t error;
-	} refused[] = {{SYS_io_uring_setup, EPERM},   {SYS_bpf, EPERM},         {SYS_open_by_handle_at, EPERM},
-	               {SYS_perf_event_open, EACCES}, {SYS_userfaultfd, EPERM}, {SYS_init_module, EPERM},
-	               {SYS_keyctl, ENOKEY},          {SYS_add_key, EACCES},    {FILTER_NUMBERS + 5, ENOSYS}};
+	} refused[] = {{SYS_io_uring_setup, EPERM},    {SYS_bpf, EPERM},
+	               {SYS_open_by_handle_at, EPERM}, {SYS_perf_event_open, EACCES},
+	               {SYS_userfaultfd, EPERM},       {SYS_init_module, EPERM},
+	               {SYS_keyctl, ENOKEY},           {SYS_add_key, EACCES},
+	               {FILTER_NUMBERS + 5, ENOSYS}};
 	static char *const names[] = {"bpf", "ptrace"};
 	static const struct seccomp_spec specs[] = {
-		{0}, {.strict = true}, {.strict = true, .allow = {(char **)names, ARRAY_SIZE(names), "", 0}}};
+		{0},
+		{.strict = true},
+		{.strict = true, .allow = {(char **)names, ARRAY_SIZE(names), "", 0}}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
@@ -895,7 +1020,8 @@ static void building_has_a_filter_that_commands_do_not_notice(void **state)
 
 		for (data.nr = 0; data.nr < FILTER_NUMBERS + 10; data.nr++) {
 			uint32_t building = bpf_run(&filter.build, &data),
-				 above = stricter(bpf_run(&filter.init, &data), bpf_run(&filter.command, &data));
+				 above = stricter(bpf_run(&filter.init, &data),
+			                          bpf_run(&filter.command, &data));
 
 			if (building != ALLOWED && above != FORBIDDEN)
 				assert_int_equal(building, above);
@@ -903,14 +1029,20 @@ static void building_has_a_filter_that_commands_do_not_notice(void **state)
 				assert_int_equal(building, ERROR(EPERM));
 		}
 		for (size_t j = 0; j < ARRAY_SIZE(needed); j++)
-			assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = (int)needed[j], .arch = NATIVE_ARCH}),
-			                 ALLOWED);
+			assert_int_equal(
+				bpf_run(&filter.build, &(struct seccomp_data){.nr = (int)needed[j],
+			                                                      .arch = NATIVE_ARCH}),
+				ALLOWED);
 		for (size_t j = 0; j < ARRAY_SIZE(refused); j++)
 			if (i != 2 || refused[j].number != SYS_bpf)
 				assert_int_equal(
-					bpf_run(&filter.build, &(struct seccomp_data){.nr = (int)refused[j].number, .arch = NATIVE_ARCH}),
+					bpf_run(&filter.build,
+				                &(struct seccomp_data){.nr = (int)refused[j].number,
+				                                       .arch = NATIVE_ARCH}),
 					ERROR(refused[j].error));
-		assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = 0, .arch = NATIVE_ARCH ^ 1}), ERROR(ENOSYS));
+		assert_int_equal(bpf_run(&filter.build,
+		                         &(struct seccomp_data){.nr = 0, .arch = NATIVE_ARCH ^ 1}),
+		                 ERROR(ENOSYS));
 		filter_free(&filter);
 	}
 }

@@ -1,4 +1,5 @@
-/* That no two ranges of private ids share a context, and what contexts look like. Pure; needs no SELinux. */
+/* That no two ranges of private ids share a context, and what contexts look like. Pure; needs no
+ * SELinux. */
 #include "base/fd.h"
 #include "helper/policy/policy.h"
 #include "helper/setup/selinux.h"

@@ -1,4 +1,5 @@
-/* What the set-user-id helper decides before it does anything: its arguments, its one descriptor. Needs no privilege. */
+/* What the set-user-id helper decides before it does anything: its arguments, its one descriptor.
+ * Needs no privilege. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* What is asked of an HTTP proxy, and what is made of each answer: not a byte of what comes after its header is taken. */
+/* What is asked of an HTTP proxy, and what is made of each answer: not a byte of what comes after
+ * its header is taken. */
 #include "programs/egress/tunnel.h"
 
 #include <setjmp.h>
@@ -57,11 +58,14 @@ static void names_and_addresses_are_asked_for(void **state)
 
 	(void)state;
 	asks("pypi.org", NULL, 443, "CONNECT pypi.org:443 HTTP/1.1\r\nHost: pypi.org:443\r\n\r\n");
-	asks("", "93.184.216.34", 1, "CONNECT 93.184.216.34:1 HTTP/1.1\r\nHost: 93.184.216.34:1\r\n\r\n");
-	asks("", "2606:4700::34", 65535, "CONNECT [2606:4700::34]:65535 HTTP/1.1\r\nHost: [2606:4700::34]:65535\r\n\r\n");
+	asks("", "93.184.216.34", 1,
+	     "CONNECT 93.184.216.34:1 HTTP/1.1\r\nHost: 93.184.216.34:1\r\n\r\n");
+	asks("", "2606:4700::34", 65535,
+	     "CONNECT [2606:4700::34]:65535 HTTP/1.1\r\nHost: [2606:4700::34]:65535\r\n\r\n");
 	memset(longest, 'a', sizeof longest - 1);
 	longest[sizeof longest - 1] = '\0';
-	(void)snprintf(request, sizeof request, "CONNECT %s:65535 HTTP/1.1\r\nHost: %s:65535\r\n\r\n", longest, longest);
+	(void)snprintf(request, sizeof request,
+	               "CONNECT %s:65535 HTTP/1.1\r\nHost: %s:65535\r\n\r\n", longest, longest);
 	asks(longest, NULL, 65535, request);
 }
 
@@ -73,7 +77,8 @@ static const struct {
 	{"HTTP/1.0 200\r\n\r\n", 0},
 	{"HTTP/1.1 204 \r\nVia: 1.1 x\r\nContent-Length: 7\r\n\r\n", 0},
 	{"HTTP/1.1 200 OK\n\n", 0},
-	{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", 0},
+	{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+         0},
 	{"HTTP/1.1 403 Forbidden\r\n\r\n", 403},
 	{"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n", 407},
 	{"HTTP/1.1 302 Found\r\nLocation: http://login.example/\r\n\r\n", 302},
@@ -117,7 +122,8 @@ static void an_answer_is_read_to_its_end_and_no_further(void **state)
 				fail_msg("%s: %d", answers[i].answer, r);
 			if (r == 0) {
 				assert_int_equal(tunnel.answered, length);
-				assert_int_equal(recv(ends.ours, rest, sizeof rest, 0), strlen(REST));
+				assert_int_equal(recv(ends.ours, rest, sizeof rest, 0),
+				                 strlen(REST));
 				assert_string_equal(rest, REST);
 			}
 			leave(&ends);

@@ -1,8 +1,10 @@
 /*
- * What is written down about the protocol: the vectors of protocol/vectors, and the field tables of PROTOCOL.md.
+ * What is written down about the protocol: the vectors of protocol/vectors, and the field tables of
+ * PROTOCOL.md.
  *
- * The vectors bind every implementation; here they are run against ours. The tables are compared with the schema row by
- * row, types and bounds included, so that the normative page cannot fall behind the code.
+ * The vectors bind every implementation; here they are run against ours. The tables are compared
+ * with the schema row by row, types and bounds included, so that the normative page cannot fall
+ * behind the code.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +41,8 @@ static struct message message;
 static uint32_t kind_of(const char *name)
 {
 	for (uint32_t kind = 1; kind <= UINT16_MAX; kind++)
-		if (schema_find(kind) && strcmp(schema_find(kind)->name + strlen("message_"), name) == 0)
+		if (schema_find(kind) &&
+		    strcmp(schema_find(kind)->name + strlen("message_"), name) == 0)
 			return kind;
 	fail_msg("no kind of message is called %s", name);
 	return 0;
@@ -88,7 +91,8 @@ static void read_line(struct vector *v, char *line)
 	}
 }
 
-/* `content` has CONTENT_MAX bytes; afterwards it is of the exact length, so that a sanitizer sees reads beyond it. */
+/* `content` has CONTENT_MAX bytes; afterwards it is of the exact length, so that a sanitizer sees
+ * reads beyond it. */
 static void read_vector(const char *path, struct vector *v)
 {
 	FILE *file = fopen(path, "re");
@@ -111,9 +115,10 @@ static void check_refusal(const struct vector *v, int r, const struct yett_error
 		fail_msg("%s: accepted, though %s", v->name, v->why);
 	assert_int_equal(r, YETT_E_PROTOCOL);
 	assert_int_equal(error->code, YETT_E_PROTOCOL);
-	if (strcmp(error_reason_short_name(error->reason), v->reason) != 0 || (v->has_field && strcmp(error->detail, v->field) != 0))
-		fail_msg("%s: expected %s at '%s', got %s at '%s'", v->name, v->reason, v->field, error_reason_short_name(error->reason),
-		         error->detail);
+	if (strcmp(error_reason_short_name(error->reason), v->reason) != 0 ||
+	    (v->has_field && strcmp(error->detail, v->field) != 0))
+		fail_msg("%s: expected %s at '%s', got %s at '%s'", v->name, v->reason, v->field,
+		         error_reason_short_name(error->reason), error->detail);
 }
 
 static void check_body(const struct vector *v, uint32_t kind, const uint8_t *body, size_t length)
@@ -128,7 +133,8 @@ static void check_body(const struct vector *v, uint32_t kind, const uint8_t *bod
 		check_refusal(v, r, &error);
 	} else {
 		if (r != 0)
-			fail_msg("%s: refused with %s at '%s', though %s", v->name, error.message, error.detail, v->why);
+			fail_msg("%s: refused with %s at '%s', though %s", v->name, error.message,
+			         error.detail, v->why);
 		assert_int_equal(message_encode(&message, again, length, &again_length), 0);
 		assert_int_equal(again_length, length);
 		assert_memory_equal(again, body, length);
@@ -205,8 +211,9 @@ static const char *type_name(const struct schema_field *field)
 		[SCHEMA_TEXT_ENVIRONMENT] = "variable",
 	};
 	static const char *const kinds[] = {
-		[SCHEMA_UINT32] = "unsigned", [SCHEMA_UINT64] = "unsigned", [SCHEMA_BITS] = "bits", [SCHEMA_BOOL] = "bool",
-		[SCHEMA_BYTES] = "binary",    [SCHEMA_MAP] = "map",         [SCHEMA_PATH] = "path",
+		[SCHEMA_UINT32] = "unsigned", [SCHEMA_UINT64] = "unsigned", [SCHEMA_BITS] = "bits",
+		[SCHEMA_BOOL] = "bool",       [SCHEMA_BYTES] = "binary",    [SCHEMA_MAP] = "map",
+		[SCHEMA_PATH] = "path",
 	};
 
 	return field->kind == SCHEMA_TEXT ? texts[field->text] : kinds[field->kind];
@@ -227,7 +234,8 @@ static void print_bounds(const struct schema_field *field, char *out, size_t siz
 		break;
 	case SCHEMA_TEXT:
 	case SCHEMA_PATH:
-		(void)snprintf(out, size, "%" PRIu64 " to %" PRIu64 " bytes", field->min, field->max);
+		(void)snprintf(out, size, "%" PRIu64 " to %" PRIu64 " bytes", field->min,
+		               field->max);
 		break;
 	case SCHEMA_BYTES:
 		(void)snprintf(out, size, "%zu bytes", field->size);
@@ -247,9 +255,11 @@ static void print_row(const struct schema_field *field, char *out, size_t size)
 	if (field->list == SCHEMA_FIXED)
 		(void)snprintf(items, sizeof items, "%u items, each ", field->items_max);
 	else if (field->list == SCHEMA_COUNTED)
-		(void)snprintf(items, sizeof items, "%u to %u items, each ", field->items_min, field->items_max);
-	(void)snprintf(out, size, "| `%s` | %s%s | %s%s |", field->name, field->list == SCHEMA_ONE ? "" : "list of ", type_name(field),
-	               items, bounds);
+		(void)snprintf(items, sizeof items, "%u to %u items, each ", field->items_min,
+		               field->items_max);
+	(void)snprintf(out, size, "| `%s` | %s%s | %s%s |", field->name,
+	               field->list == SCHEMA_ONE ? "" : "list of ", type_name(field), items,
+	               bounds);
 }
 
 /* A message has a heading of its own with its number; what only nests has one a level deeper. */
@@ -259,7 +269,8 @@ static void check_table(const char *page, const struct schema *schema)
 	const char *at, *end;
 
 	if (schema->kind != 0)
-		(void)snprintf(row, sizeof row, "\n### `%s` (%u)\n", short_name(schema), schema->kind);
+		(void)snprintf(row, sizeof row, "\n### `%s` (%u)\n", short_name(schema),
+		               schema->kind);
 	else
 		(void)snprintf(row, sizeof row, "\n#### `%s`\n", short_name(schema));
 	at = strstr(page, row);
@@ -327,9 +338,10 @@ static void the_page_states_every_code_and_reason(void **state)
 	char *page = read_page(), row[512];
 
 	(void)state;
-#define X(name, number, retryable, text)                                                                             \
-	(void)snprintf(row, sizeof row, "| %d | `%s` | %s | %s |", number, #name, (retryable) ? "yes" : "no", text); \
-	if (!strstr(page, row))                                                                                      \
+#define X(name, number, retryable, text)                                          \
+	(void)snprintf(row, sizeof row, "| %d | `%s` | %s | %s |", number, #name, \
+	               (retryable) ? "yes" : "no", text);                         \
+	if (!strstr(page, row))                                                   \
 		fail_msg("PROTOCOL.md lacks: %s", row);
 	YETT_CODES(X)
 #undef X

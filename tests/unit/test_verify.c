@@ -1,8 +1,10 @@
 /*
- * Who asked is proven: each way in which a request is not what a key signed for this place on this connection has its own refusal.
+ * Who asked is proven: each way in which a request is not what a key signed for this place on this
+ * connection has its own refusal.
  *
- * Signatures, keys and files are real, and so is the monitor that is asked about keys: a child, which serves this process as its decider.
- * Decoder and reader are children of the test's, so that they can lie.
+ * Signatures, keys and files are real, and so is the monitor that is asked about keys: a child,
+ * which serves this process as its decider. Decoder and reader are children of the test's, so that
+ * they can lie.
  */
 #include "tests/support/waiting.h"
 #include "tests/unit/decide.h"
@@ -55,13 +57,15 @@ static void answer(int socket, enum lie lie)
 	ssize_t n;
 
 	while ((n = recv(socket, packet, sizeof packet, 0)) >= (ssize_t)sizeof question) {
-		struct decoder_answer head = {.error = {.code = YETT_E_PROTOCOL, .reason = YETT_R_MALFORMED}};
+		struct decoder_answer head = {
+			.error = {.code = YETT_E_PROTOCOL, .reason = YETT_R_MALFORMED}};
 		size_t length = (size_t)n - sizeof question, body_size;
 		uint32_t kind;
 
 		memcpy(&question, packet, sizeof question);
 		kind = (uint32_t)question.task;
-		head.refused = lie == REFUSES || message_decode(kind, packet + sizeof question, length, &message, &head.error) != 0;
+		head.refused = lie == REFUSES || message_decode(kind, packet + sizeof question,
+		                                                length, &message, &head.error) != 0;
 		if (lie == WRONG_PLAN)
 			message.body.create.plan_only = !message.body.create.plan_only;
 		if (lie == WRONG_PROFILE)
@@ -69,10 +73,11 @@ static void answer(int socket, enum lie lie)
 		head.arena_used = head.refused ? 0 : message.arena_used;
 		body_size = head.refused ? 0 : message_body_size(kind);
 		(void)sendmsg(socket,
-		              &(struct msghdr){.msg_iov = (struct iovec[]){{&head, sizeof head},
-		                                                           {&message.body, body_size},
-		                                                           {message.arena, head.arena_used}},
-		                               .msg_iovlen = 3},
+		              &(struct msghdr){
+				      .msg_iov = (struct iovec[]){{&head, sizeof head},
+		                                                  {&message.body, body_size},
+		                                                  {message.arena, head.arena_used}},
+				      .msg_iovlen = 3},
 		              MSG_NOSIGNAL);
 	}
 }
@@ -98,7 +103,8 @@ static void start_decoder(struct fixture *f, enum lie lie)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	end_decoder(f);
-	f->decoder = (struct decoder){.program = {.pid = fork(), .socket = pair[0]}, .is_ready = true};
+	f->decoder =
+		(struct decoder){.program = {.pid = fork(), .socket = pair[0]}, .is_ready = true};
 	if (f->decoder.program.pid == 0) {
 		(void)close(pair[0]);
 		answer(pair[1], lie);
@@ -109,12 +115,14 @@ static void start_decoder(struct fixture *f, enum lie lie)
 
 /* --- the monitor, and what it asks --- */
 
-/* A monitor ends an idle reader soon, and on a busy machine this test may ask later: it waits for the first question as long as need be. */
+/* A monitor ends an idle reader soon, and on a busy machine this test may ask later: it waits for
+ * the first question as long as need be. */
 static bool awaits_question;
 
 int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-	const bool is_first = awaits_question && count > 1; /* of its loop: by one descriptor it waits elsewhere */
+	const bool is_first = awaits_question &&
+	                      count > 1; /* of its loop: by one descriptor it waits elsewhere */
 	const int ms = is_first ? waiting_deadline_ms() : timeout_ms;
 	const struct timespec given = {ms / 1000, ms % 1000 * 1000000L};
 
@@ -142,7 +150,8 @@ static void read_as(const struct fixture *f, enum reading how, int socket)
 
 		memset(&answer, 0, sizeof answer);
 		if (question.wants_key)
-			(void)!own_keys_find(f->directory, question.peer.uid, question.line, &is_first, &answer.error);
+			(void)!own_keys_find(f->directory, question.peer.uid, question.line,
+			                     &is_first, &answer.error);
 		answer.is_first = is_first;
 		if (how == READS_WITH_NO_CODE_THAT_IS)
 			answer.error.code = (enum yett_code)(YETT_CODES_COUNT + 1);
@@ -150,7 +159,8 @@ static void read_as(const struct fixture *f, enum reading how, int socket)
 			answer.error.code = YETT_E_BAD_SIGNATURE;
 			memset(answer.error.message, 'x', sizeof answer.error.message);
 		}
-		memset(&answer.names, how >= READS_NAMES_WITHOUT_END ? 'x' : 0, sizeof answer.names);
+		memset(&answer.names, how >= READS_NAMES_WITHOUT_END ? 'x' : 0,
+		       sizeof answer.names);
 		(void)!send(socket, &answer, sizeof answer - (how == READS_TOO_LITTLE), 0);
 		while (how == READS_NAMES_ONCE)
 			(void)pause();
@@ -179,7 +189,8 @@ static void end_monitor(struct fixture *f)
 {
 	f->client = fd_close(f->client);
 	/* As a decider does that has seen the end; the number stays taken. */
-	assert_int_equal(dup2(STDERR_FILENO, STDIN_FILENO), STDIN_FILENO); /* by which it ends its reader, and itself */
+	assert_int_equal(dup2(STDERR_FILENO, STDIN_FILENO),
+	                 STDIN_FILENO); /* by which it ends its reader, and itself */
 	if (f->monitor > 0)
 		assert_int_equal(waitpid(f->monitor, NULL, 0), f->monitor);
 	f->monitor = 0;
@@ -196,7 +207,8 @@ static void start_monitor(struct fixture *f, enum reading how)
 	assert_int_equal(pipe2(alive, O_CLOEXEC), 0);
 	f->monitor = fork();
 	if (f->monitor == 0) {
-		struct monitor monitor = {MONITOR_NONE, .policy = f->decide.policy, .caller = &f->decide.peer, .listener = -1};
+		struct monitor monitor = {MONITOR_NONE, .policy = f->decide.policy,
+		                          .caller = &f->decide.peer, .listener = -1};
 
 		(void)close(asks[1]);
 		(void)close(client[1]);
@@ -204,8 +216,9 @@ static void start_monitor(struct fixture *f, enum reading how)
 		monitor.decider.socket = asks[0];
 		awaits_question = true;
 		/* kept: an idle one would be ended, and cannot be started again */
-		monitor.reader =
-			(struct reader){.libexec = "/no/such/folder", .program = start_reader(f, how), .is_kept = how == READS_HONESTLY};
+		monitor.reader = (struct reader){.libexec = "/no/such/folder",
+		                                 .program = start_reader(f, how),
+		                                 .is_kept = how == READS_HONESTLY};
 		(void)close(alive[1]);
 		(void)!monitor_serve(&monitor, client[0]);
 		monitor_free(&monitor);
@@ -232,18 +245,22 @@ static bool has_reader_ended(const struct fixture *f)
 static void sign(struct fixture *f, struct envelope *envelope, const uint8_t *body)
 {
 	static uint8_t bytes[ENVELOPE_SIGNED_MAX];
-	size_t length = envelope_signed_bytes(envelope, f->context.challenge, body, envelope->body_length, bytes);
+	size_t length = envelope_signed_bytes(envelope, f->context.challenge, body,
+	                                      envelope->body_length, bytes);
 
 	memcpy(envelope->tag, f->context.challenge, sizeof envelope->tag);
 	memcpy(envelope->key, f->public, sizeof envelope->key);
-	assert_int_equal(crypto_sign_detached(envelope->signature, NULL, bytes, length, f->secret), 0);
+	assert_int_equal(crypto_sign_detached(envelope->signature, NULL, bytes, length, f->secret),
+	                 0);
 }
 
 /* The packet of the request, signed for that place on this connection. */
 static void write_packet(struct fixture *f, uint64_t sequence, size_t fd_count)
 {
-	struct envelope envelope = {
-		.kind = (uint16_t)f->decide.request.kind, .fd_count = (uint8_t)fd_count, .sequence = sequence, .is_signed = true};
+	struct envelope envelope = {.kind = (uint16_t)f->decide.request.kind,
+	                            .fd_count = (uint8_t)fd_count,
+	                            .sequence = sequence,
+	                            .is_signed = true};
 	size_t length;
 
 	assert_int_equal(message_encode(&f->decide.request, f->body, sizeof f->body, &length), 0);
@@ -260,7 +277,8 @@ static int verify(struct fixture *f)
 	memset(&f->error, 0, sizeof f->error);
 	f->sequence = 0;
 	memset(&f->verified, 0, sizeof f->verified);
-	return verify_request(&f->context, f->packet, f->length, f->fd_count, &f->message, &f->sequence, &f->verified, &f->error);
+	return verify_request(&f->context, f->packet, f->length, f->fd_count, &f->message,
+	                      &f->sequence, &f->verified, &f->error);
 }
 
 static void accepted(struct fixture *f)
@@ -281,7 +299,8 @@ static void refused(struct fixture *f, enum yett_code code, enum yett_reason rea
 	int r = verify(f);
 
 	if (r != (int)code || f->error.code != code || f->error.reason != reason)
-		fail_msg("%d, reason %d: %s (%s)", r, f->error.reason, f->error.message, f->error.detail);
+		fail_msg("%d, reason %d: %s (%s)", r, f->error.reason, f->error.message,
+		         f->error.detail);
 	assert_memory_equal(&f->verified, &nothing, sizeof nothing);
 }
 
@@ -301,7 +320,8 @@ static void write_key(const char *path, const uint8_t key[ENVELOPE_KEY_SIZE], mo
 {
 	char line[128] = "ed25519 ";
 
-	(void)sodium_bin2base64(line + 8, sizeof line - 8, key, ENVELOPE_KEY_SIZE, sodium_base64_VARIANT_ORIGINAL);
+	(void)sodium_bin2base64(line + 8, sizeof line - 8, key, ENVELOPE_KEY_SIZE,
+	                        sodium_base64_VARIANT_ORIGINAL);
 	write_file(path, strcat(line, " me@home\n"), mode);
 }
 
@@ -317,7 +337,9 @@ static void set_policy(struct fixture *f, const char *grants)
 {
 	char text[512];
 
-	(void)snprintf(text, sizeof text, "helper { keys_dir = \"%s/keys\" }\nprofile \"default\" { }\n%s", f->directory, grants);
+	(void)snprintf(text, sizeof text,
+	               "helper { keys_dir = \"%s/keys\" }\nprofile \"default\" { }\n%s",
+	               f->directory, grants);
 	decide_policy(&f->decide, text);
 	f->context.policy = f->decide.policy;
 }
@@ -330,14 +352,16 @@ static int set_up(void **state)
 	*state = f;
 	decide_reset(&f->decide);
 	strcpy(f->directory, "/tmp/yett-verify-XXXXXX");
-	if (sodium_init() < 0 || !mkdtemp(f->directory) || crypto_sign_keypair(f->public, f->secret) < 0)
+	if (sodium_init() < 0 || !mkdtemp(f->directory) ||
+	    crypto_sign_keypair(f->public, f->secret) < 0)
 		return -1;
 	(void)snprintf(path, sizeof path, "%s/keys", f->directory);
 	if (mkdir(path, 0755) < 0)
 		return -1;
 	f->decoder = DECODER_NONE;
 	f->client = f->reader_ended = -1;
-	f->context = (struct verify_context){.peer = &f->decide.peer, .decoder = &f->decoder, .next_sequence = 1};
+	f->context = (struct verify_context){
+		.peer = &f->decide.peer, .decoder = &f->decoder, .next_sequence = 1};
 	memset(f->context.challenge, 'c', sizeof f->context.challenge);
 	f->decide.request.body.create.profile = decide_text(&f->decide, "default");
 	set_policy(f, GRANT);
@@ -371,7 +395,8 @@ static void a_request_that_an_enrolled_key_signed_is_verified(void **state)
 	assert_int_equal(f->verified.key_source, KEY_ENROLLED);
 	assert_string_equal(f->verified.principal, "laptop");
 	assert_false(f->verified.is_first_key);
-	assert_string_equal(message_text(&f->message, f->message.body.create.shares[0].target), "/work");
+	assert_string_equal(message_text(&f->message, f->message.body.create.shares[0].target),
+	                    "/work");
 	f->decide.request.kind = MESSAGE_MANAGE;
 	f->decide.request.body.manage = (struct message_manage){.action = MANAGE_LIST};
 	write_packet(f, 2, 0);
@@ -390,7 +415,8 @@ static void each_request_counts_once_and_in_its_order(void **state)
 	}
 	write_packet(f, 0, 0);
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_REPLAYED);
-	assert_int_equal(f->context.next_sequence, 1); /* none of them took the place of the right one */
+	assert_int_equal(f->context.next_sequence,
+	                 1); /* none of them took the place of the right one */
 	write_packet(f, 1, 0);
 	accepted(f);
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_REPLAYED);
@@ -571,7 +597,8 @@ static void anothers_key_is_none_of_the_users(void **state)
 	be_user(f, other, 0600);
 	write_packet(f, 1, 0);
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
-	f->decide.request.body.create.plan_only = true; /* not even for a plan: some key is enrolled */
+	f->decide.request.body.create.plan_only =
+		true; /* not even for a plan: some key is enrolled */
 	write_packet(f, 2, 0);
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 }

@@ -1,8 +1,9 @@
 /*
  * What commands are told of their sandbox: /run/yett/sandbox.json. See build.h.
  *
- * It lies on a file system of init's, which commands see through a mount that is read-only (root_make_own()). Nothing of the host is in it:
- * no path outside, and no id. What is mounted is listed line by line, at the end, so that it can be changed later without being understood.
+ * It lies on a file system of init's, which commands see through a mount that is read-only
+ * (root_make_own()). Nothing of the host is in it: no path outside, and no id. What is mounted is
+ * listed line by line, at the end, so that it can be changed later without being understood.
  */
 #include "base/json.h"
 #include "base/kernel.h"
@@ -16,8 +17,10 @@
 #define NEXT    "next.json" /* until all that it says is so */
 #define VERSION 1
 
-#define TEXT_MAX (1 << 20)              /* the texts of a plan, each byte escaped, and what is mounted later */
-#define END_SIZE (INIT_LABEL_SIZE + 64) /* of what is not known before commands could run; the rest of it is blanks */
+#define TEXT_MAX (1 << 20) /* the texts of a plan, each byte escaped, and what is mounted later */
+#define END_SIZE           \
+	(INIT_LABEL_SIZE + \
+	 64) /* of what is not known before commands could run; the rest of it is blanks */
 
 /* --- what a plan says --- */
 
@@ -45,7 +48,9 @@ static void put_limits(struct json *json, const struct plan *plan)
 	                            {"stack_max_bytes", l->stack_max_bytes},
 	                            {"io_read_bytes", l->io_read_bytes},
 	                            {"io_write_bytes", l->io_write_bytes}};
-	const struct bound shared[] = {{"memory_bytes", users->memory_bytes}, {"cpu_millis", users->cpu_millis}, {"pids", users->pids}};
+	const struct bound shared[] = {{"memory_bytes", users->memory_bytes},
+	                               {"cpu_millis", users->cpu_millis},
+	                               {"pids", users->pids}};
 
 	json_open(json, "limits", '{');
 	put_bounds(json, own, ARRAY_SIZE(own));
@@ -66,7 +71,8 @@ static void put_life(struct json *json, const struct plan_life *life)
 	                            {"cpu_ms", life->cpu_ms},
 	                            {"idle_ms", life->idle_ms},
 	                            {"cleanup_ms", life->cleanup_ms}};
-	const struct bound of_commands[] = {{"command_timeout_ms", life->command_ms}, {"max_command_timeout_ms", life->command_max_ms}};
+	const struct bound of_commands[] = {{"command_timeout_ms", life->command_ms},
+	                                    {"max_command_timeout_ms", life->command_max_ms}};
 
 	json_bool(json, "linger", life->linger);
 	put_bounds(json, own, ARRAY_SIZE(own));
@@ -74,7 +80,8 @@ static void put_life(struct json *json, const struct plan_life *life)
 	put_bounds(json, of_commands, ARRAY_SIZE(of_commands));
 }
 
-/* Those of the beginning, for people. Where they come from stands behind each, in brackets, and is a place outside. */
+/* Those of the beginning, for people. Where they come from stands behind each, in brackets, and is
+ * a place outside. */
 static void put_rules(struct json *json, const char *lines)
 {
 	json_open(json, "network_rules", '[');
@@ -91,7 +98,8 @@ static void put_rules(struct json *json, const char *lines)
 	json_close(json);
 }
 
-static void put_labels(struct json *json, const char *name, const struct plan *plan, bool are_annotations)
+static void put_labels(struct json *json, const char *name, const struct plan *plan,
+                       bool are_annotations)
 {
 	json_open(json, name, '{');
 	for (uint32_t i = 0; i < plan->labels_count && i < PLAN_LABELS_MAX; i++) {
@@ -107,7 +115,8 @@ static void put_labels(struct json *json, const char *name, const struct plan *p
 	json_close(json);
 }
 
-/* Only the profile's covers name a place in the policy: those of /proc are in every sandbox, and others are the request's. */
+/* Only the profile's covers name a place in the policy: those of /proc are in every sandbox, and
+ * others are the request's. */
 static uint64_t count_covers(const struct plan *plan, enum plan_step_kind kind)
 {
 	uint64_t count = 0;
@@ -127,9 +136,11 @@ static const struct plan_step *find_step(const struct plan *plan, enum plan_step
 
 static void put_plan(struct json *json, const struct plan *plan)
 {
-	static const char *const identities[] = {
-		[PLAN_IDENTITY_PRIVATE] = "private", [PLAN_IDENTITY_ROOT] = "root", [PLAN_IDENTITY_CALLER] = "caller"};
-	const struct plan_step *host = find_step(plan, PLAN_HOSTNAME), *network = find_step(plan, PLAN_NETWORK);
+	static const char *const identities[] = {[PLAN_IDENTITY_PRIVATE] = "private",
+	                                         [PLAN_IDENTITY_ROOT] = "root",
+	                                         [PLAN_IDENTITY_CALLER] = "caller"};
+	const struct plan_step *host = find_step(plan, PLAN_HOSTNAME),
+			       *network = find_step(plan, PLAN_NETWORK);
 	char id[PLAN_ID_SIZE];
 
 	(void)snprintf(id, sizeof id, "%.*s", PLAN_ID_SIZE - 1, plan->id);
@@ -138,7 +149,8 @@ static void put_plan(struct json *json, const struct plan *plan)
 	json_text_or_null(json, "name", plan_text(plan, plan->name));
 	json_text(json, "profile", plan_text(plan, plan->profile_name));
 	json_text_or_null(json, "hostname", host ? plan_text(plan, host->source) : NULL);
-	json_text(json, "identity", plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : NULL);
+	json_text(json, "identity",
+	          plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : NULL);
 	json_text(json, "network", plan_name_network(plan->network));
 	put_rules(json, network ? plan_text(plan, network->source) : "");
 	put_limits(json, plan);
@@ -156,8 +168,8 @@ static const char *mode_of(const struct build *b, const struct plan_step *step)
 {
 	if (step->kind == PLAN_TMPFS)
 		return "rw";
-	if ((step->kind != PLAN_SHARE && step->kind != PLAN_HOST) || step->layer == PLAN_LAYER_STORE ||
-	    b->kinds[step - b->plan->steps] == INIT_TREE_NONE)
+	if ((step->kind != PLAN_SHARE && step->kind != PLAN_HOST) ||
+	    step->layer == PLAN_LAYER_STORE || b->kinds[step - b->plan->steps] == INIT_TREE_NONE)
 		return NULL;
 	return step->layer ? "cow" : step->is_socket ? "socket" : step->writable ? "rw" : "ro";
 }
@@ -190,10 +202,12 @@ static void put_list(struct json *json, const char *name, const struct build *b,
 
 /* --- when the sandbox is made --- */
 
-/* Through what is mapped it can be written to when no label of commands lets anybody do so by a descriptor. mmap(2) */
+/* Through what is mapped it can be written to when no label of commands lets anybody do so by a
+ * descriptor. mmap(2) */
 static int make(struct build *b, const char *text, size_t size)
 {
-	_cleanup_fd_ int fd = openat(b->own, NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	_cleanup_fd_ int fd =
+		openat(b->own, NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	char *mapped;
 
 	if (fd < 0 || ftruncate(fd, (off_t)(size + END_SIZE)) < 0)
@@ -264,7 +278,8 @@ static bool is_gone(const struct build *b, const char *entry)
 	for (uint32_t i = 0; !is_gone && i < b->plan->steps_count; i++) {
 		_cleanup_free_ char *text = NULL;
 		size_t size = 0;
-		FILE *out = b->plan->steps[i].kind == PLAN_UNMOUNT ? open_memstream(&text, &size) : NULL;
+		FILE *out = b->plan->steps[i].kind == PLAN_UNMOUNT ? open_memstream(&text, &size)
+		                                                   : NULL;
 		struct json json = {.to = out};
 
 		if (!out)
@@ -272,12 +287,14 @@ static bool is_gone(const struct build *b, const char *entry)
 		json_open(&json, NULL, '{');
 		json_text(&json, "target", plan_text(b->plan, b->plan->steps[i].target));
 		if (fclose(out) == 0) /* but for the quote at the end */
-			is_gone = strncmp(entry, text, size - 1) == 0 && (entry[size - 1] == '"' || entry[size - 1] == '/');
+			is_gone = strncmp(entry, text, size - 1) == 0 &&
+			          (entry[size - 1] == '"' || entry[size - 1] == '/');
 	}
 	return is_gone;
 }
 
-/* Each line but those of what is gone. Where the second list ends comes what is new; put_list() says what lines begin with. */
+/* Each line but those of what is gone. Where the second list ends comes what is new; put_list()
+ * says what lines begin with. */
 static void change(const struct build *b, char *old, FILE *out)
 {
 	static const char entry[] = "{\"target\":";
@@ -291,8 +308,10 @@ static void change(const struct build *b, char *old, FILE *out)
 			put_mounts(&json, b, false);
 		line += *line == ',';
 		if (strncmp(line, entry, strlen(entry)) != 0) {
-			(void)fprintf(out, "%s%.*s", is_end ? "\n" : "", (int)(strrchr(line, is_end && ends == 2 ? '}' : '[') - line + 1),
-			              line);
+			(void)fprintf(
+				out, "%s%.*s", is_end ? "\n" : "",
+				(int)(strrchr(line, is_end && ends == 2 ? '}' : '[') - line + 1),
+				line);
 			json.has_member = false;
 		} else if (!is_gone(b, line)) {
 			(void)fputc('\n', out);
@@ -302,18 +321,23 @@ static void change(const struct build *b, char *old, FILE *out)
 	(void)fputc('\n', out);
 }
 
-/* Commands see the file system of init's through a mount that this is a copy of, but that it can be written to. */
+/* Commands see the file system of init's through a mount that this is a copy of, but that it can be
+ * written to. */
 static int open_own(struct build *b)
 {
 	struct mount_attr attributes = {.attr_clr = MOUNT_ATTR_RDONLY};
 
 	b->own = open_tree(b->root, "run/yett", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	return b->own < 0 || mount_setattr(b->own, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ? -errno : 0;
+	return b->own < 0 || mount_setattr(b->own, "", AT_EMPTY_PATH, &attributes,
+	                                   sizeof attributes) < 0
+	               ? -errno
+	               : 0;
 }
 
 static int write_next(const struct build *b, const char *text, size_t size)
 {
-	_cleanup_fd_ int fd = openat(b->own, NEXT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	_cleanup_fd_ int fd =
+		openat(b->own, NEXT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	ssize_t n = fd < 0 ? -1 : write(fd, text, size);
 
 	return n < 0 ? -errno : (size_t)n < size ? -ENOSPC : 0;

@@ -1,9 +1,10 @@
 /*
  * What is mounted on the sandbox's root, and what is hidden in it. See build.h.
  *
- * In two rounds. First, with power over the sandbox's own file systems: the places for all that does not lie in something of the
- * client's, and what is mounted there of our own. Then without it and in the name of commands: what the client brought, and what
- * lies in that. No name is resolved but below the sandbox's root, and no mount point or name in a share through a link.
+ * In two rounds. First, with power over the sandbox's own file systems: the places for all that
+ * does not lie in something of the client's, and what is mounted there of our own. Then without it
+ * and in the name of commands: what the client brought, and what lies in that. No name is resolved
+ * but below the sandbox's root, and no mount point or name in a share through a link.
  */
 #include "base/beneath.h"
 #include "base/kernel.h"
@@ -18,12 +19,14 @@
 
 int attach_open(int at, const char *path, uint64_t resolve)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+	                       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
 
 	return beneath_open(at, path, &how);
 }
 
-/* Makes one component of a mount point, if `parent` is the sandbox's own tmpfs. The kind is that of what comes there. */
+/* Makes one component of a mount point, if `parent` is the sandbox's own tmpfs. The kind is that of
+ * what comes there. */
 static int make_component(const struct build *b, int parent, const char *name, bool directory)
 {
 	struct stat st;
@@ -32,7 +35,10 @@ static int make_component(const struct build *b, int parent, const char *name, b
 		return -errno;
 	if (st.st_dev != b->root_device)
 		return -EROFS;
-	return (directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0644, 0)) < 0 ? -errno : 0;
+	return (directory ? mkdirat(parent, name, 0755)
+	                  : mknodat(parent, name, S_IFREG | 0644, 0)) < 0
+	               ? -errno
+	               : 0;
 }
 
 static bool is_elsewhere(const struct build *b, int fd)
@@ -42,14 +48,17 @@ static bool is_elsewhere(const struct build *b, int fd)
 	return fstat(fd, &st) < 0 || st.st_dev != b->root_device;
 }
 
-/* Most often all is there but the last component, which is then what is left of the path; else all of it is, from the root. */
+/* Most often all is there but the last component, which is then what is left of the path; else all
+ * of it is, from the root. */
 static int open_parent(const struct build *b, const char **path)
 {
 	const char *slash = strrchr(*path, '/');
 	char parent[PATH_MAX];
 	int fd = -1;
 
-	if (!b->enters && slash && snprintf(parent, sizeof parent, "%.*s", (int)(slash - *path), *path) < (int)sizeof parent)
+	if (!b->enters && slash &&
+	    snprintf(parent, sizeof parent, "%.*s", (int)(slash - *path), *path) <
+	            (int)sizeof parent)
 		fd = attach_open(b->root, parent, RESOLVE_NO_SYMLINKS);
 	if (fd >= 0)
 		*path = slash;
@@ -57,8 +66,9 @@ static int open_parent(const struct build *b, const char **path)
 }
 
 /*
- * Opens the mount point `path`, making what of it may be made. A refusal is positive, as a descriptor would be. -1 of a sandbox that is
- * there, where what is mounted on the way may be the client's: in the name of commands it is looked for again.
+ * Opens the mount point `path`, making what of it may be made. A refusal is positive, as a
+ * descriptor would be. -1 of a sandbox that is there, where what is mounted on the way may be the
+ * client's: in the name of commands it is looked for again.
  */
 static int open_target(struct build *b, const char *path, bool directory, int *ret_target)
 {
@@ -73,7 +83,8 @@ static int open_target(struct build *b, const char *path, bool directory, int *r
 		int next;
 
 		if (length > NAME_MAX)
-			return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "a component of the target %s is too long", path);
+			return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
+			                 "a component of the target %s is too long", path);
 		memcpy(component, rest, length);
 		component[length] = '\0';
 		rest += length;
@@ -89,12 +100,16 @@ static int open_target(struct build *b, const char *path, bool directory, int *r
 			return 0;
 	}
 	if (r == -EROFS)
-		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
-		                 "the target %s does not exist in the tree that is mounted there, and is not made in it", path);
+		return error_set(
+			&b->error, YETT_E_INVALID_REQUEST, 0,
+			"the target %s does not exist in the tree that is mounted there, and is not made in it",
+			path);
 	if (r == -ELOOP)
-		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "the target %s goes through a symbolic link", path);
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
+		                 "the target %s goes through a symbolic link", path);
 	if (r == -ENOTDIR)
-		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "the target %s goes through something that is no directory", path);
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
+		                 "the target %s goes through something that is no directory", path);
 	if (r == 0)
 		*ret_target = steal_fd(&at);
 	return r;
@@ -108,7 +123,8 @@ bool attach_lies_in_others(const struct build *b, const struct plan_step *step)
 		const char *path = plan_text(b->plan, above->target);
 		size_t length = strlen(path);
 
-		if ((above->kind == PLAN_SHARE || above->kind == PLAN_HOST) && strncmp(target, path, length) == 0 && target[length] == '/')
+		if ((above->kind == PLAN_SHARE || above->kind == PLAN_HOST) &&
+		    strncmp(target, path, length) == 0 && target[length] == '/')
 			return true;
 	}
 	return false;
@@ -119,7 +135,8 @@ static bool is_mount_point(int fd)
 {
 	struct statx st;
 
-	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) != 0 ||
+	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) !=
+	               0 ||
 	       (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
@@ -137,11 +154,15 @@ static int attach(struct build *b, const struct plan_step *step, int tree)
 	if (fstat(*target, &there) < 0)
 		return -errno;
 	if (b->enters && is_mount_point(*target))
-		return error_set(&b->error, YETT_E_ALREADY_EXISTS, 0, "something is mounted at %s already", path);
+		return error_set(&b->error, YETT_E_ALREADY_EXISTS, 0,
+		                 "something is mounted at %s already", path);
 	if (S_ISDIR(st.st_mode) != S_ISDIR(there.st_mode))
-		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "the target %s is %s, and what is shared there is not", path,
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
+		                 "the target %s is %s, and what is shared there is not", path,
 		                 S_ISDIR(there.st_mode) ? "a directory" : "a file");
-	r = move_mount(tree, "", *target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+	r = move_mount(tree, "", *target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0
+	            ? -errno
+	            : 0;
 	*target = fd_close(*target);
 	b->are_attached[step - b->plan->steps] = r == 0;
 	return r;
@@ -150,13 +171,15 @@ static int attach(struct build *b, const struct plan_step *step, int tree)
 int attach_open_tmpfs(const struct build *b, uint32_t permissions, uint64_t size_bytes)
 {
 	char size[32], mode[16], uid[16], gid[16];
-	const char *options[] = {"mode", mode, "size", size, "uid", uid, "gid", gid, "nr_inodes", "262144", NULL, NULL};
+	const char *options[] = {"mode", mode, "size",      size,     "uid", uid,
+	                         "gid",  gid,  "nr_inodes", "262144", NULL,  NULL};
 
 	(void)snprintf(size, sizeof size, "%" PRIu64, size_bytes);
 	(void)snprintf(mode, sizeof mode, "%" PRIo32, permissions);
 	(void)snprintf(uid, sizeof uid, "%" PRIu32, b->order.payload_uid);
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, b->order.payload_gid);
-	return kernel_mount_new("tmpfs", options, b->order.files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return kernel_mount_new("tmpfs", options, b->order.files_label,
+	                        MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
 /* The first round. */
@@ -174,7 +197,8 @@ int attach_prepare(struct build *b, const struct plan_step *step)
 	if (step->kind != PLAN_TMPFS)
 		return b->kinds[i] == INIT_TREE_NONE
 		               ? 0
-		               : open_target(b, plan_text(b->plan, step->target), b->kinds[i] == INIT_TREE_DIRECTORY, &b->targets[i]);
+		               : open_target(b, plan_text(b->plan, step->target),
+		                             b->kinds[i] == INIT_TREE_DIRECTORY, &b->targets[i]);
 	r = attach(b, step, b->trees[i]);
 	b->trees[i] = fd_close(b->trees[i]);
 	return r;
@@ -194,9 +218,11 @@ int attach_unmount(struct build *b, const struct plan_step *step)
 		return error_set(&b->error, YETT_E_NOT_FOUND, 0, "nothing is mounted at %s", path);
 	there = fd_close(there);
 	if (fchdir(at) < 0 || umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
-		return errno == EINVAL ? error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
-		                                   "what is mounted at %s is a part of what lies above it", path)
-		                       : -errno;
+		return errno == EINVAL
+		               ? error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
+		                           "what is mounted at %s is a part of what lies above it",
+		                           path)
+		               : -errno;
 	return fchdir(b->root) < 0 ? -errno : 0;
 }
 
@@ -212,8 +238,10 @@ void attach_take_back(const struct build *b)
 	}
 }
 
-/* `path`, below `at`. 0 and a descriptor, 0 and -1 when it is not there and need not be, or an error. */
-static int open_existing(struct build *b, const struct plan_step *step, int at, const char *path, int *ret_fd)
+/* `path`, below `at`. 0 and a descriptor, 0 and -1 when it is not there and need not be, or an
+ * error. */
+static int open_existing(struct build *b, const struct plan_step *step, int at, const char *path,
+                         int *ret_fd)
 {
 	/* A link of the host's leads to what is meant; one that lies in a share is the client's. */
 	int fd = attach_open(at, path, attach_lies_in_others(b, step) ? RESOLVE_NO_SYMLINKS : 0);
@@ -221,29 +249,37 @@ static int open_existing(struct build *b, const struct plan_step *step, int at, 
 	*ret_fd = -1;
 	if (fd == -ENOENT && step->optional)
 		return 0;
-	if (fd == -EACCES && step->optional && b->plan->capabilities == 0) /* no more than we do commands come to where it would be */
+	if (fd == -EACCES && step->optional &&
+	    b->plan->capabilities == 0) /* no more than we do commands come to where it would be */
 		return 0;
 	if (fd == -ENOENT || fd == -ELOOP)
-		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "cannot cover %s: the path %s", plan_text(b->plan, step->target),
-		                 fd == -ENOENT ? "does not exist in the sandbox" : "goes through a symbolic link");
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
+		                 "cannot cover %s: the path %s", plan_text(b->plan, step->target),
+		                 fd == -ENOENT ? "does not exist in the sandbox"
+		                               : "goes through a symbolic link");
 	if (fd < 0)
 		return fd;
 	*ret_fd = fd;
 	return 0;
 }
 
-/* Mounts a path on itself, with one more attribute. A mount point can be neither renamed nor removed: rename(2), EBUSY. */
+/* Mounts a path on itself, with one more attribute. A mount point can be neither renamed nor
+ * removed: rename(2), EBUSY. */
 static int remount(int there, uint64_t attribute)
 {
 	struct mount_attr attributes = {.attr_set = attribute, .propagation = MS_PRIVATE};
-	_cleanup_fd_ int tree = open_tree(there, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
-	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) < 0 ||
+	_cleanup_fd_ int tree = open_tree(
+		there, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	if (tree < 0 ||
+	    mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) <
+	            0 ||
 	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
 	return 0;
 }
 
-/* A directory is hidden by an empty one, anything else by /dev/null: both the template's, and as read-only as all of that. */
+/* A directory is hidden by an empty one, anything else by /dev/null: both the template's, and as
+ * read-only as all of that. */
 static int mask(const struct build *b, int there)
 {
 	_cleanup_fd_ int tree = -1;
@@ -251,9 +287,11 @@ static int mask(const struct build *b, int there)
 
 	if (fstat(there, &st) < 0)
 		return -errno;
-	tree = S_ISDIR(st.st_mode) ? open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)
-	                           : open_tree(b->root, "dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (tree < 0 || move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	tree = S_ISDIR(st.st_mode)
+	               ? open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)
+	               : open_tree(b->root, "dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0 ||
+	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
 	return 0;
 }
@@ -263,9 +301,10 @@ static int cover(struct build *b, const struct plan_step *step, int at, const ch
 	_cleanup_fd_ int there = -1;
 	int r = open_existing(b, step, at, path, &there);
 
-	return r != 0 || there < 0       ? r
-	       : step->kind == PLAN_MASK ? mask(b, there)
-	                                 : remount(there, step->kind == PLAN_READ_ONLY ? MOUNT_ATTR_RDONLY : 0);
+	return r != 0 || there < 0 ? r
+	       : step->kind == PLAN_MASK
+	               ? mask(b, there)
+	               : remount(there, step->kind == PLAN_READ_ONLY ? MOUNT_ATTR_RDONLY : 0);
 }
 
 int attach_cover(struct build *b, const struct plan_step *step)
@@ -280,14 +319,15 @@ static bool is_deeper(const struct build *b, const char *path, const char *targe
 		const char *other = plan_text(b->plan, b->plan->steps[i].target);
 		size_t length = strlen(other);
 
-		if (b->plan->steps[i].kind == PLAN_SHARE && length > strlen(target) && strncmp(path, other, length) == 0 &&
-		    path[length] == '/')
+		if (b->plan->steps[i].kind == PLAN_SHARE && length > strlen(target) &&
+		    strncmp(path, other, length) == 0 && path[length] == '/')
 			return true;
 	}
 	return false;
 }
 
-/* Covers the paths inside a share before the share is attached: a command must never see them uncovered. */
+/* Covers the paths inside a share before the share is attached: a command must never see them
+ * uncovered. */
 static int cover_inside(struct build *b, const char *target, int tree)
 {
 	size_t length = strlen(target);
@@ -301,7 +341,8 @@ static int cover_inside(struct build *b, const char *target, int tree)
 		const struct plan_step *step = &b->plan->steps[i];
 		const char *path = plan_text(b->plan, step->target);
 
-		if (!build_is_cover(step) || strncmp(path, target, length) != 0 || path[length] != '/' || is_deeper(b, path, target))
+		if (!build_is_cover(step) || strncmp(path, target, length) != 0 ||
+		    path[length] != '/' || is_deeper(b, path, target))
 			continue;
 		if (!is_ready && (overlay_put_beneath(b, tree) < 0 || fchdir(b->root) < 0))
 			return -errno;
@@ -323,7 +364,8 @@ int attach_mount(struct build *b, const struct plan_step *step)
 	if (*tree >= 0 && step->layer)
 		r = workspace_make(b, step, tree);
 	/* Through an overlay a socket leads nowhere, and this one is shared to lead somewhere. */
-	if (*tree >= 0 && b->plan->overlay_ro && step->kind != PLAN_TMPFS && !step->writable && !step->is_socket)
+	if (*tree >= 0 && b->plan->overlay_ro && step->kind != PLAN_TMPFS && !step->writable &&
+	    !step->is_socket)
 		r = overlay_make(b, plan_text(b->plan, step->target), tree);
 	if (*tree >= 0 && r == 0 && b->enters)
 		r = cover_inside(b, plan_text(b->plan, step->target), *tree);

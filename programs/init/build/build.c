@@ -17,8 +17,9 @@
 #include <sys/resource.h>
 
 /*
- * AHEAD needs no plan. READY is what the profile decides, and done before there is a request where one is expected. OWN is what the
- * request adds of the sandbox's own, OTHERS what is the client's or lies in it. LAST leaves the stage of building for good.
+ * AHEAD needs no plan. READY is what the profile decides, and done before there is a request where
+ * one is expected. OWN is what the request adds of the sandbox's own, OTHERS what is the client's
+ * or lies in it. LAST leaves the stage of building for good.
  */
 enum build_stage { STAGE_AHEAD, STAGE_READY, STAGE_OWN, STAGE_OTHERS, STAGE_LAST, STAGES };
 
@@ -34,8 +35,12 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_SHARE] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_HOST] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_PIN] = {[STAGE_OTHERS] = attach_cover},
-	[PLAN_READ_ONLY] = {[STAGE_READY] = attach_cover, [STAGE_OWN] = attach_cover, [STAGE_OTHERS] = attach_cover},
-	[PLAN_MASK] = {[STAGE_READY] = attach_cover, [STAGE_OWN] = attach_cover, [STAGE_OTHERS] = attach_cover},
+	[PLAN_READ_ONLY] = {[STAGE_READY] = attach_cover,
+                            [STAGE_OWN] = attach_cover,
+                            [STAGE_OTHERS] = attach_cover},
+	[PLAN_MASK] = {[STAGE_READY] = attach_cover,
+                       [STAGE_OWN] = attach_cover,
+                       [STAGE_OTHERS] = attach_cover},
 	[PLAN_LOOPBACK] = {[STAGE_AHEAD] = names_loopback},
 	[PLAN_NETWORK] = {[STAGE_AHEAD] = network_prepare, [STAGE_OWN] = network_make},
 	[PLAN_HOSTNAME] = {[STAGE_OWN] = names_host},
@@ -51,22 +56,25 @@ static enum build_stage stage_of_cover(const struct build *b, const struct plan_
 	return attach_lies_in_others(b, step) ? STAGE_OTHERS : STAGE_OWN;
 }
 
-static int run_step(struct build *b, const struct plan_step *step, enum build_stage stage, const char **ret_step)
+static int run_step(struct build *b, const struct plan_step *step, enum build_stage stage,
+                    const char **ret_step)
 {
 	static const char *const names[] = {"init ahead", "init", "init own", "init", "init"};
-	const char *name = plan_name_step(step->kind), *target = stage == STAGE_AHEAD ? "" : plan_text(b->plan, step->target);
+	const char *name = plan_name_step(step->kind),
+		   *target = stage == STAGE_AHEAD ? "" : plan_text(b->plan, step->target);
 	int r;
 
 	/* In a sandbox that is there a share comes with its covers: attach_mount(). */
-	if (!steps[step->kind][stage] || (build_is_cover(step) && (b->enters || stage != stage_of_cover(b, step))))
+	if (!steps[step->kind][stage] ||
+	    (build_is_cover(step) && (b->enters || stage != stage_of_cover(b, step))))
 		return 0;
 	*ret_step = name;
 	r = reached_step(names[stage], name);
 	if (r == 0)
 		r = steps[step->kind][stage](b, step);
 	if (r < 0)
-		(void)error_set(&b->error, YETT_E_INIT_FAILED, 0, "set-up step %s%s%s failed: %s", name, *target ? " " : "", target,
-		                strerror(-r));
+		(void)error_set(&b->error, YETT_E_INIT_FAILED, 0, "set-up step %s%s%s failed: %s",
+		                name, *target ? " " : "", target, strerror(-r));
 	return r == 0 ? 0 : error_cause(&b->error, name, r < 0 ? -r : b->error.os_error);
 }
 
@@ -105,7 +113,8 @@ static uint32_t host_id(const char *map, uint32_t id)
 	unsigned first, host, count;
 	int n = 0;
 
-	for (const char *at = map; sscanf(at, "%u %u %u%n", &first, &host, &count, &n) == 3; at += n)
+	for (const char *at = map; sscanf(at, "%u %u %u%n", &first, &host, &count, &n) == 3;
+	     at += n)
 		if (id - first < count)
 			return host + (id - first);
 	return UINT32_MAX;
@@ -138,17 +147,21 @@ static ssize_t look_at_sealed(int fd, size_t least, struct stat *ret_st)
 	return ret_st->st_size;
 }
 
-/* A copy, in memory that there is already: mapping it takes longer, and taking that off even more. */
+/* A copy, in memory that there is already: mapping it takes longer, and taking that off even more.
+ */
 static int take_plan(struct build *b, int fd)
 {
 	struct stat st;
 	ssize_t size = look_at_sealed(fd, offsetof(struct plan, arena), &st);
 
-	if (size < 0 || size > (ssize_t)sizeof *b->room.plan || pread(fd, b->room.plan, (size_t)size, 0) != size)
+	if (size < 0 || size > (ssize_t)sizeof *b->room.plan ||
+	    pread(fd, b->room.plan, (size_t)size, 0) != size)
 		return -EBADMSG;
 	b->plan = b->room.plan;
-	return size == (ssize_t)(offsetof(struct plan, arena) + b->plan->arena_used) && b->plan->steps_count <= PLAN_STEPS_MAX &&
-	                       b->plan->groups_count <= PLAN_GROUPS_MAX && b->plan->env_count <= PLAN_ENV_MAX
+	return size == (ssize_t)(offsetof(struct plan, arena) + b->plan->arena_used) &&
+	                       b->plan->steps_count <= PLAN_STEPS_MAX &&
+	                       b->plan->groups_count <= PLAN_GROUPS_MAX &&
+	                       b->plan->env_count <= PLAN_ENV_MAX
 	               ? 0
 	               : -EBADMSG;
 }
@@ -156,7 +169,8 @@ static int take_plan(struct build *b, int fd)
 static void unmap_profile(struct build *b)
 {
 	if (b->profile)
-		(void)munmap((void *)(uintptr_t)b->profile, sizeof *b->profile + b->profile->data_used);
+		(void)munmap((void *)(uintptr_t)b->profile,
+		             sizeof *b->profile + b->profile->data_used);
 	b->profile = NULL;
 }
 
@@ -180,7 +194,8 @@ static int take_profile(struct build *b, int fd)
 	return 0;
 }
 
-/* What comes with an order. It is root's, and so trusted. Sizes are looked at all the same, so that a bug ends in an error. */
+/* What comes with an order. It is root's, and so trusted. Sizes are looked at all the same, so that
+ * a bug ends in an error. */
 static int take_order(struct build *b, struct frame *frame)
 {
 	int r;
@@ -193,7 +208,8 @@ static int take_order(struct build *b, struct frame *frame)
 	for (uint32_t i = 0; i < b->plan->steps_count; i++)
 		if (b->plan->steps[i].kind >= PLAN_STEP_KINDS)
 			return -EBADMSG;
-	/* Whoever made us may have been mistaken: in the host's network there is only who is to be there. */
+	/* Whoever made us may have been mistaken: in the host's network there is only who is to be
+	 * there. */
 	if (b->owns_network == (b->plan->network == PLAN_NETWORK_HOST))
 		return -EBADMSG;
 	b->order.resolvers[sizeof b->order.resolvers - 1] = '\0';
@@ -242,10 +258,13 @@ static int receive_order(struct build *b, struct frame *frame)
 	return r;
 }
 
-/* Where what is shared ends too early, whoever sends it has said why to the supervisor, or was killed. */
+/* Where what is shared ends too early, whoever sends it has said why to the supervisor, or was
+ * killed. */
 static int say_missing(struct build *b, int r)
 {
-	return r == -EPIPE ? error_set(&b->error, YETT_E_INIT_FAILED, 0, "what is to be shared was not cloned") : r;
+	return r == -EPIPE ? error_set(&b->error, YETT_E_INIT_FAILED, 0,
+	                               "what is to be shared was not cloned")
+	                   : r;
 }
 
 static int take_kinds(struct build *b, struct frame *frame)
@@ -268,7 +287,8 @@ static int take_trees(struct build *b, struct frame *frame)
 	while (r == 0 && !is_last) {
 		r = receive(b->trees_socket, frame);
 		if (r == -EMSGSIZE)
-			r = -EACCES; /* a security module has kept a descriptor back, which shows as MSG_CTRUNC: recvmsg(2) */
+			r = -EACCES; /* a security module has kept a descriptor back, which shows as
+			                MSG_CTRUNC: recvmsg(2) */
 		if (r == 0)
 			r = take_some_trees(b, frame, &is_last);
 	}
@@ -325,12 +345,14 @@ static void begin(struct build *b)
 }
 
 /*
- * For a sandbox that is there: what is to be attached is made ready on directories of a tmpfs of its own, which nothing can be changed in.
- * An empty one lies on it, so that by no name commands come to what is beneath.
+ * For a sandbox that is there: what is to be attached is made ready on directories of a tmpfs of
+ * its own, which nothing can be changed in. An empty one lies on it, so that by no name commands
+ * come to what is beneath.
  */
 static int open_beneath(struct build *b)
 {
-	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
+	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+	                       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
 	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
 	_cleanup_fd_ int place = -1, over = -1;
 
@@ -342,10 +364,14 @@ static int open_beneath(struct build *b)
 		return b->beneath;
 	if (mkdirat(b->beneath, "lower", 0755) < 0 || mkdirat(b->beneath, "empty", 0755) < 0 ||
 	    mount_setattr(b->beneath, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
-	    move_mount(b->beneath, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	    move_mount(b->beneath, "", place, "",
+	               MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
 	over = open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	return over < 0 || move_mount(over, "", b->beneath, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+	return over < 0 || move_mount(over, "", b->beneath, "",
+	                              MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0
+	               ? -errno
+	               : 0;
 }
 
 /* What lies on it, then it, with whatever is still mounted in it. */
@@ -425,7 +451,8 @@ static int carry_out(struct build *b, struct frame *frame, const char **ret_step
 		return r;
 	if (b->order.kind == INIT_ORDER_PORTS) {
 		*ret_step = "network";
-		/* It is in no process namespace with whose end its children would end: it gets none. */
+		/* It is in no process namespace with whose end its children would end: it gets
+		 * none. */
 		if (setrlimit(RLIMIT_NPROC, &(const struct rlimit){0, 0}) < 0)
 			return -errno;
 		return frame->fd_count == 1 ? ports_serve(b, frame->fds[0]) : -EBADMSG;
@@ -490,8 +517,8 @@ static void end(struct build *b)
 	unmap_profile(b);
 }
 
-int build_run(struct build_room room, struct init_config *config, struct build_about *ret_about, const char **ret_step,
-              struct yett_error *ret_error)
+int build_run(struct build_room room, struct init_config *config, struct build_about *ret_about,
+              const char **ret_step, struct yett_error *ret_error)
 {
 	static struct build build;
 	struct frame *frame = room.frame;
@@ -521,7 +548,8 @@ int build_run(struct build_room room, struct init_config *config, struct build_a
 	if (r == 0)
 		r = derive_config(b, config);
 	if (r == 0)
-		r = start_check_config(config, offsetof(struct init_config, data) + config->data_used);
+		r = start_check_config(config,
+		                       offsetof(struct init_config, data) + config->data_used);
 	*ret_error = b->error;
 	*ret_about = b->about;
 	end(b);

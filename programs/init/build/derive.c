@@ -10,17 +10,21 @@
 
 static size_t filters_size(const struct init_profile *profile)
 {
-	return ((size_t)profile->init_filter_count + profile->command_filter_count) * sizeof(struct sock_filter);
+	return ((size_t)profile->init_filter_count + profile->command_filter_count) *
+	       sizeof(struct sock_filter);
 }
 
 const char *derive_next_name(const struct init_profile *profile, const char *name)
 {
-	const char *next = name ? name + strlen(name) + 1 : (const char *)profile->data + filters_size(profile);
+	const char *next = name ? name + strlen(name) + 1
+	                        : (const char *)profile->data + filters_size(profile);
 
-	return next < (const char *)profile->data + profile->data_used && *next != '/' ? next : NULL;
+	return next < (const char *)profile->data + profile->data_used && *next != '/' ? next
+	                                                                               : NULL;
 }
 
-bool derive_next_entry(const struct init_profile *profile, const char **at, const char **ret_path, const char **ret_link)
+bool derive_next_entry(const struct init_profile *profile, const char **at, const char **ret_path,
+                       const char **ret_link)
 {
 	const char *end = (const char *)profile->data + profile->data_used;
 
@@ -62,8 +66,9 @@ static enum init_path path_kind(const struct plan_step *step)
 }
 
 /*
- * Where an overlay is mounted, what may be done there is what may be done around it: a rule that stood on the overlay itself would be gone
- * with it when another takes its place. On "/" it would be about everything, and so stands on the overlay.
+ * Where an overlay is mounted, what may be done there is what may be done around it: a rule that
+ * stood on the overlay itself would be gone with it when another takes its place. On "/" it would
+ * be about everything, and so stands on the overlay.
  */
 static int add_layer(struct init_config *config, const struct plan_step *step, const char *target)
 {
@@ -72,7 +77,8 @@ static int add_layer(struct init_config *config, const struct plan_step *step, c
 
 	if (step->layer == PLAN_LAYER_STORE)
 		return 0;
-	(void)units_append(parent, sizeof parent, "%.*s", slash ? (int)(slash - target) : 0, target);
+	(void)units_append(parent, sizeof parent, "%.*s", slash ? (int)(slash - target) : 0,
+	                   target);
 	return add_path(config, INIT_PATH_WRITE, *parent ? parent : target);
 }
 
@@ -91,7 +97,8 @@ static int add_paths(const struct build *b, struct init_config *config)
 
 		if (step->layer)
 			r = add_layer(config, step, plan_text(plan, step->target));
-		else if (step->kind == PLAN_TMPFS || step->kind == PLAN_SHARE || step->kind == PLAN_HOST)
+		else if (step->kind == PLAN_TMPFS || step->kind == PLAN_SHARE ||
+		         step->kind == PLAN_HOST)
 			r = add_path(config, path_kind(step), plan_text(plan, step->target));
 	}
 	return r;
@@ -99,12 +106,14 @@ static int add_paths(const struct build *b, struct init_config *config)
 
 static int refuse_limit(struct build *b, const char *name, const char *asked, const char *allowed)
 {
-	(void)error_set(&b->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%s of %s is more than the %s that can be given here", name, asked,
+	(void)error_set(&b->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+	                "%s of %s is more than the %s that can be given here", name, asked,
 	                allowed);
-	error_detail(&b->error,
-	             "asked=%s allowed=%s: the limit that the helper itself was started with (ulimit -H; LimitNOFILE= and its like in "
-	             "yett.service)",
-	             asked, allowed);
+	error_detail(
+		&b->error,
+		"asked=%s allowed=%s: the limit that the helper itself was started with (ulimit -H; LimitNOFILE= and its like in "
+		"yett.service)",
+		asked, allowed);
 	return YETT_E_RESOURCE_LIMIT;
 }
 
@@ -113,7 +122,8 @@ static bool has_cores(const struct plan_limits *limits)
 	return limits->core_bytes != PLAN_CORE_NONE;
 }
 
-/* Core files that would be written outside, or handed to the host, are refused now; a command is when that has changed meanwhile. */
+/* Core files that would be written outside, or handed to the host, are refused now; a command is
+ * when that has changed meanwhile. */
 static int check_cores(struct build *b)
 {
 	char pattern[CORES_PATTERN_SIZE];
@@ -138,7 +148,8 @@ static int check_limits(struct build *b)
 		{RLIMIT_FSIZE, "file_size", limits->file_bytes, units_format_size},
 		{RLIMIT_CPU, "cpu_time", limits->cpu_seconds, units_format_number},
 		{RLIMIT_STACK, "stack", limits->stack_bytes, units_format_size},
-		{RLIMIT_CORE, "core", has_cores(limits) ? limits->core_bytes : 0, units_format_size},
+		{RLIMIT_CORE, "core", has_cores(limits) ? limits->core_bytes : 0,
+	         units_format_size},
 	};
 	char text[2][UNITS_TEXT_SIZE];
 	struct rlimit limit;
@@ -157,17 +168,21 @@ static int check_limits(struct build *b)
 	least = least < getpriority(PRIO_PROCESS, 0) ? least : getpriority(PRIO_PROCESS, 0);
 	if (b->plan->nice == 0 || b->plan->nice >= least) /* 0: as it is */
 		return 0;
-	return error_set(&b->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "nice of %d is less than the %d that can be given here",
-	                 b->plan->nice, least);
+	return error_set(&b->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+	                 "nice of %d is less than the %d that can be given here", b->plan->nice,
+	                 least);
 }
 
 static void derive_commands(const struct plan *plan, struct init_config *config)
 {
 	config->command_ms = plan->life.command_ms;
 	config->command_max_ms = plan->life.command_max_ms;
-	(void)snprintf(config->command_section, sizeof config->command_section, "%s", plan_text(plan, plan->command_section));
-	(void)snprintf(config->command_name, sizeof config->command_name, "%s", plan_text(plan, plan->command_name));
-	(void)snprintf(config->command_place, sizeof config->command_place, "%s", plan_text(plan, plan->command_place));
+	(void)snprintf(config->command_section, sizeof config->command_section, "%s",
+	               plan_text(plan, plan->command_section));
+	(void)snprintf(config->command_name, sizeof config->command_name, "%s",
+	               plan_text(plan, plan->command_name));
+	(void)snprintf(config->command_place, sizeof config->command_place, "%s",
+	               plan_text(plan, plan->command_place));
 }
 
 int derive_config(struct build *b, struct init_config *config)
@@ -182,7 +197,8 @@ int derive_config(struct build *b, struct init_config *config)
 		return r;
 	config->uid = b->order.payload_uid;
 	config->gid = b->order.payload_gid;
-	/* For a payload that is 0 inside, the caller's groups are not mapped: it is somebody else there. */
+	/* For a payload that is 0 inside, the caller's groups are not mapped: it is somebody else
+	 * there. */
 	config->groups_count = root ? 0 : plan->groups_count;
 	for (uint32_t i = 0; i < config->groups_count; i++)
 		config->groups[i] = plan->groups[i];
@@ -200,13 +216,15 @@ int derive_config(struct build *b, struct init_config *config)
 	config->has_processors = b->has_processors;
 	config->processors = b->processors;
 	config->keeps_groups = b->order.is_rootless;
-	config->limits = (struct init_limits){.files = plan->limits.files,
-	                                      .processes = b->order.limits_pids_by_user ? plan->limits.pids : 0,
-	                                      .file_bytes = plan->limits.file_bytes,
-	                                      .cpu_seconds = plan->limits.cpu_seconds,
-	                                      .stack_bytes = plan->limits.stack_bytes,
-	                                      .stack_max_bytes = plan->limits.stack_max_bytes,
-	                                      .core_bytes = has_cores(&plan->limits) ? plan->limits.core_bytes ?: RLIM_INFINITY : 0};
+	config->limits = (struct init_limits){
+		.files = plan->limits.files,
+		.processes = b->order.limits_pids_by_user ? plan->limits.pids : 0,
+		.file_bytes = plan->limits.file_bytes,
+		.cpu_seconds = plan->limits.cpu_seconds,
+		.stack_bytes = plan->limits.stack_bytes,
+		.stack_max_bytes = plan->limits.stack_max_bytes,
+		.core_bytes =
+			has_cores(&plan->limits) ? plan->limits.core_bytes ?: RLIM_INFINITY : 0};
 	config->fds_present = b->fds_present & ~BUILD_DEV_PRESENT;
 	config->init_filter_count = b->profile->init_filter_count;
 	config->command_filter_count = b->profile->command_filter_count;

@@ -1,8 +1,10 @@
 /*
- * /etc: see build.h. As the profile has it, the host's own as it is now, or what it lists of that, on a tmpfs of the sandbox's.
+ * /etc: see build.h. As the profile has it, the host's own as it is now, or what it lists of that,
+ * on a tmpfs of the sandbox's.
  *
- * In either, a few files are the sandbox's own: no network and no other users are to be told of. What is read of the host's files is
- * read as nobody of the host, through mounts in which nobody has more of a file than everybody.
+ * In either, a few files are the sandbox's own: no network and no other users are to be told of.
+ * What is read of the host's files is read as nobody of the host, through mounts in which nobody
+ * has more of a file than everybody.
  */
 #include "base/beneath.h"
 #include "base/kernel.h"
@@ -14,7 +16,8 @@
 #include <stdio.h>
 
 #define ATTEMPTS_MAX 16
-#define SMALL_SIZE   (16 << 20) /* of one that is listed: it is configuration, and lives in memory */
+/* of one that is listed: it is configuration, and lives in memory */
+#define SMALL_SIZE (16 << 20)
 
 bool etc_is_hosts(const struct build *b)
 {
@@ -33,13 +36,16 @@ struct accounts {
 	uint32_t id, tty; /* its id; that of the group "tty", which is there already */
 };
 
-/* One that belongs to the host's system. passwd(5), group(5): NAME:PASSWORD:ID:…; who is in a group is left out. */
+/* One that belongs to the host's system. passwd(5), group(5): NAME:PASSWORD:ID:…; who is in a group
+ * is left out. */
 static void add_line(const struct accounts *accounts, uint32_t people, char *line)
 {
-	char *password = strchr(line, ':'), *id = password ? strchr(password + 1, ':') : NULL, *rest;
+	char *password = strchr(line, ':'), *id = password ? strchr(password + 1, ':') : NULL,
+	     *rest;
 	unsigned long number = id ? strtoul(id + 1, &rest, 10) : 0;
 
-	if (number == 0 || number >= people || *rest != ':' || number == accounts->id || number == accounts->tty)
+	if (number == 0 || number >= people || *rest != ':' || number == accounts->id ||
+	    number == accounts->tty)
 		return;
 	*password = '\0';
 	if (strcmp(line, accounts->name) == 0)
@@ -52,7 +58,8 @@ static void add_line(const struct accounts *accounts, uint32_t people, char *lin
 	(void)fputc('\n', accounts->out);
 }
 
-/* The whole lines at the beginning of a file of the host's, where the accounts of its system stand; nothing of one that cannot be read. */
+/* The whole lines at the beginning of a file of the host's, where the accounts of its system stand;
+ * nothing of one that cannot be read. */
 static char *read_lines(const struct build *b, const char *path)
 {
 	char *text, *end;
@@ -64,13 +71,15 @@ static char *read_lines(const struct build *b, const char *path)
 	return text;
 }
 
-/* A word and its value: of the hundreds of lines of login.defs(5) few begin so, and scanning each costs more than ten mounts. */
+/* A word and its value: of the hundreds of lines of login.defs(5) few begin so, and scanning each
+ * costs more than ten mounts. */
 static bool is_setting(const char *line, const char *word, unsigned *ret_value)
 {
 	const size_t length = strlen(word);
 
 	line += strspn(line, " \t");
-	return strncmp(line, word, length) == 0 && strspn(line + length, " \t") > 0 && sscanf(line + length, "%u", ret_value) == 1;
+	return strncmp(line, word, length) == 0 && strspn(line + length, " \t") > 0 &&
+	       sscanf(line + length, "%u", ret_value) == 1;
 }
 
 /* The host's accounts with an id below that of people, as far as everybody may know them. */
@@ -80,22 +89,26 @@ static void add_system(const struct build *b, const struct accounts *accounts)
 	unsigned value;
 	uint32_t people = 1000;
 
-	for (char *line = strtok_r(read_lines(b, "etc/login.defs"), "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+	for (char *line = strtok_r(read_lines(b, "etc/login.defs"), "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
 		if (is_setting(line, accounts->is_group ? "GID_MIN" : "UID_MIN", &value))
 			people = value;
-	for (char *line = strtok_r(read_lines(b, accounts->is_group ? "etc/group" : "etc/passwd"), "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save))
+	for (char *line = strtok_r(read_lines(b, accounts->is_group ? "etc/group" : "etc/passwd"),
+	                           "\n", &save);
+	     line; line = strtok_r(NULL, "\n", &save))
 		add_line(accounts, people, line);
 }
 
 static void list_users(const struct build *b, FILE *out)
 {
 	const struct plan *plan = b->plan;
-	const struct accounts users = {.out = out, .name = plan_text(plan, plan->user_name), .id = b->order.payload_uid};
+	const struct accounts users = {
+		.out = out, .name = plan_text(plan, plan->user_name), .id = b->order.payload_uid};
 
 	if (users.id != 0)
 		(void)fprintf(out, "root:x:0:0:root:/root:/bin/sh\n");
-	(void)fprintf(out, "%s:x:%" PRIu32 ":%" PRIu32 "::%s:%s\n", users.name, users.id, b->order.payload_gid, plan_text(plan, plan->home),
+	(void)fprintf(out, "%s:x:%" PRIu32 ":%" PRIu32 "::%s:%s\n", users.name, users.id,
+	              b->order.payload_gid, plan_text(plan, plan->home),
 	              plan_text(plan, plan->shell));
 	(void)fprintf(out, "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
 	if (etc_is_hosts(b))
@@ -104,12 +117,16 @@ static void list_users(const struct build *b, FILE *out)
 
 static void list_groups(const struct build *b, FILE *out)
 {
-	const struct accounts groups = {
-		.out = out, .is_group = true, .name = plan_text(b->plan, b->plan->group_name), .id = b->order.payload_gid, .tty = 5};
+	const struct accounts groups = {.out = out,
+	                                .is_group = true,
+	                                .name = plan_text(b->plan, b->plan->group_name),
+	                                .id = b->order.payload_gid,
+	                                .tty = 5};
 
 	if (groups.id != 0)
 		(void)fprintf(out, "root:x:0:\n");
-	(void)fprintf(out, "%s:x:%" PRIu32 ":\ntty:x:5:\nnogroup:x:65534:\n", groups.name, groups.id);
+	(void)fprintf(out, "%s:x:%" PRIu32 ":\ntty:x:5:\nnogroup:x:65534:\n", groups.name,
+	              groups.id);
 	if (etc_is_hosts(b))
 		add_system(b, &groups);
 }
@@ -128,8 +145,10 @@ static void list_hosts(const struct build *b, FILE *out)
 	const char *name = hostname_of(b);
 	int first = (int)strcspn(name, ".");
 
-	(void)fprintf(out, "127.0.0.1\tlocalhost\n127.0.1.1\t%s%s%.*s\n::1\tlocalhost ip6-localhost ip6-loopback\n", name,
-	              name[first] ? " " : "", name[first] ? first : 0, name);
+	(void)fprintf(
+		out,
+		"127.0.0.1\tlocalhost\n127.0.1.1\t%s%s%.*s\n::1\tlocalhost ip6-localhost ip6-loopback\n",
+		name, name[first] ? " " : "", name[first] ? first : 0, name);
 }
 
 static void list_hostname(const struct build *b, FILE *out)
@@ -140,7 +159,9 @@ static void list_hostname(const struct build *b, FILE *out)
 static void list_services(const struct build *b, FILE *out)
 {
 	(void)b;
-	(void)fprintf(out, "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n");
+	(void)fprintf(
+		out,
+		"passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n");
 }
 
 static void list_resolvers(const struct build *b, FILE *out)
@@ -184,7 +205,8 @@ static const struct own {
 /* Where commands see it. Those in which there is nothing are one. */
 static void own_path(const struct own *file, char path[static 64])
 {
-	(void)snprintf(path, 64, OWN_PLACE "%s", file->list == list_nothing ? "nothing" : file->name);
+	(void)snprintf(path, 64, OWN_PLACE "%s",
+	               file->list == list_nothing ? "nothing" : file->name);
 }
 
 static int list_own(const struct build *b, const struct own *file, int fd)
@@ -207,7 +229,8 @@ static int list_own(const struct build *b, const struct own *file, int fd)
 	return 0;
 }
 
-/* Where init says what is so, unless it is there already. Where it is mounted it changes with it. */
+/* Where init says what is so, unless it is there already. Where it is mounted it changes with it.
+ */
 static int write_own(const struct build *b, const struct own *file)
 {
 	_cleanup_fd_ int fd = -1;
@@ -217,7 +240,9 @@ static int write_own(const struct build *b, const struct own *file)
 		return 0;
 	own_path(file, path);
 	fd = openat(b->own, path + strlen(OWN_PLACE),
-	            O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (file->is_of_request ? O_TRUNC : O_EXCL), 0644);
+	            O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
+	                    (file->is_of_request ? O_TRUNC : O_EXCL),
+	            0644);
 	if (fd < 0)
 		return errno == EEXIST ? 0 : -errno;
 	return list_own(b, file, fd);
@@ -225,7 +250,8 @@ static int write_own(const struct build *b, const struct own *file)
 
 /* --- in the host's --- */
 
-/* Where the host's is a link that leads to nothing inside, what it leads to is made if the sandbox's own root is what it would lie on. */
+/* Where the host's is a link that leads to nothing inside, what it leads to is made if the
+ * sandbox's own root is what it would lie on. */
 static int fill_link(const struct build *b, const char *name, const char *own_path)
 {
 	char link[PATH_MAX], path[PATH_MAX + 8], *slash;
@@ -247,19 +273,23 @@ static int fill_link(const struct build *b, const char *name, const char *own_pa
 	return symlink(own_path, path) < 0 ? -errno : 0;
 }
 
-/* In the host's network the host's own file is right, and stays so. Ours is for where it leads to nothing inside. */
+/* In the host's network the host's own file is right, and stays so. Ours is for where it leads to
+ * nothing inside. */
 static bool is_left(const struct build *b, const struct own *file)
 {
 	return file->list == list_resolvers && b->plan->network == PLAN_NETWORK_HOST;
 }
 
-/* Where our files, or what lies on our root, are not there already; and mtab leads to the sandbox's own mounts, on `proc`. */
+/* Where our files, or what lies on our root, are not there already; and mtab leads to the sandbox's
+ * own mounts, on `proc`. */
 static bool is_bare(const struct build *b, const struct stat *st, dev_t proc)
 {
-	return S_ISREG(st->st_mode) && st->st_dev != b->root_device && st->st_dev != b->own_device && st->st_dev != proc;
+	return S_ISREG(st->st_mode) && st->st_dev != b->root_device &&
+	       st->st_dev != b->own_device && st->st_dev != proc;
 }
 
-/* Mounts a file of the sandbox's own over the host's, wherever that leads to, unless it is there already. Where there is none, none can be.
+/* Mounts a file of the sandbox's own over the host's, wherever that leads to, unless it is there
+ * already. Where there is none, none can be.
  */
 static int cover(const struct build *b, const struct own *file, dev_t proc)
 {
@@ -273,14 +303,17 @@ static int cover(const struct build *b, const struct own *file, dev_t proc)
 		return 0; /* as it was left */
 	there = openat(b->root, name, O_PATH | O_CLOEXEC);
 	if (there < 0)
-		return errno == ENOENT ? fill_link(b, name, path) : errno == ELOOP || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
+		return errno == ENOENT ? fill_link(b, name, path)
+		       : errno == ELOOP || errno == ENOTDIR || errno == EACCES ? 0
+		                                                               : -errno;
 	if (fstat(there, &st) < 0)
 		return -errno;
 	if (is_left(b, file) || !is_bare(b, &st, proc))
 		return 0;
 	/* Read-only, as what it is a copy of. */
 	tree = open_tree(b->root, path + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (tree < 0 || move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (tree < 0 ||
+	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
 	return 0;
 }
@@ -290,14 +323,16 @@ static int cover(const struct build *b, const struct own *file, dev_t proc)
 /* In the template's /etc, which lies beneath. */
 static int open_listed(const struct build *b, const char *name, uint64_t flags)
 {
-	struct open_how how = {.flags = flags | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	struct open_how how = {.flags = flags | O_CLOEXEC | O_NOFOLLOW,
+	                       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	char path[PATH_MAX];
 
 	(void)snprintf(path, sizeof path, "etc/%s", name);
 	return beneath_open(b->beneath, path, &how);
 }
 
-/* A file alone is a copy, which none shares with another sandbox: locks, watches. What not everybody may read is not there. */
+/* A file alone is a copy, which none shares with another sandbox: locks, watches. What not
+ * everybody may read is not there. */
 static int copy_file(const struct build *b, const char *name, int etc)
 {
 	_cleanup_fd_ int in = open_listed(b, name, O_RDONLY | O_NONBLOCK), out = -1;
@@ -307,18 +342,21 @@ static int copy_file(const struct build *b, const char *name, int etc)
 
 	if (in < 0 || fstat(in, &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & S_IROTH))
 		return 0;
-	out = openat(etc, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644 | (st.st_mode & 0111));
+	out = openat(etc, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+	             0644 | (st.st_mode & 0111));
 	if (out < 0)
 		return -errno;
 	while ((n = read(in, bytes, sizeof bytes)) > 0)
-		if (write(out, bytes, (size_t)n) != n) /* there is room for none of it, or for a part */
+		if (write(out, bytes, (size_t)n) !=
+		    n) /* there is room for none of it, or for a part */
 			return -ENOSPC;
 	return n < 0 ? -errno : 0;
 }
 
 static int bind_directory(struct build *b, const char *name, int there, int etc)
 {
-	_cleanup_fd_ int tree = open_tree(there, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	_cleanup_fd_ int tree = open_tree(
+		there, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	char path[PATH_MAX];
 	int r = tree < 0 ? -errno : root_make_directory(etc, name);
 
@@ -340,9 +378,11 @@ static int show_listed(struct build *b, const char *name, int etc)
 	ssize_t n;
 	int r = 0;
 
-	if (there < 0 || fstat(there, &st) < 0 || faccessat(etc, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (there < 0 || fstat(there, &st) < 0 ||
+	    faccessat(etc, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0; /* the host has none, or there is one of ours */
-	for (const char *slash = strchr(name, '/'); r == 0 && slash; slash = strchr(slash + 1, '/')) {
+	for (const char *slash = strchr(name, '/'); r == 0 && slash;
+	     slash = strchr(slash + 1, '/')) {
 		(void)snprintf(parent, sizeof parent, "%.*s", (int)(slash - name), name);
 		r = root_make_directory(etc, parent);
 	}
@@ -375,7 +415,9 @@ static int make_small(struct build *b)
 		r = -errno;
 	for (const char *name = NULL; r == 0 && (name = derive_next_name(b->profile, name));)
 		r = show_listed(b, name, etc);
-	return r == 0 && mount_setattr(etc, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ? -errno : r;
+	return r == 0 && mount_setattr(etc, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0
+	               ? -errno
+	               : r;
 }
 
 static int cover_all(const struct build *b)
@@ -390,7 +432,9 @@ static int cover_all(const struct build *b)
 		if (is_hosts || own[i].list != list_nothing)
 			r = write_own(b, &own[i]);
 		/* -ENOENT: the host's was replaced in between */
-		for (int attempt = 0; r == 0 && is_hosts && (attempt == 0 || covered == -ENOENT) && attempt < ATTEMPTS_MAX; attempt++)
+		for (int attempt = 0; r == 0 && is_hosts && (attempt == 0 || covered == -ENOENT) &&
+		                      attempt < ATTEMPTS_MAX;
+		     attempt++)
 			covered = cover(b, &own[i], proc.st_dev);
 		r = r == 0 ? covered : r;
 	}

@@ -1,8 +1,10 @@
 /*
- * From who builds to who serves: capabilities given up, and the user namespace of commands. See build.h.
+ * From who builds to who serves: capabilities given up, and the user namespace of commands. See
+ * build.h.
  *
- * The namespaces that a sandbox consists of belong to the upper user namespace, which only init is in, while it builds. Commands, and init
- * from then on, are in the lower one, with the same ids: no capability there reaches up.
+ * The namespaces that a sandbox consists of belong to the upper user namespace, which only init is
+ * in, while it builds. Commands, and init from then on, are in the lower one, with the same ids: no
+ * capability there reaches up.
  */
 #include "base/kernel.h"
 #include "programs/init/build/build.h"
@@ -19,15 +21,18 @@
 #define CAP_MASK(cap) (UINT64_C(1) << (cap))
 
 /*
- * init places commands under their ids and signals them. Where there is one id they keep commands from it: what the kernel lets
- * a process do to another of its id (but signals, and limits) it does not where that one has more capabilities.
+ * init places commands under their ids and signals them. Where there is one id they keep commands
+ * from it: what the kernel lets a process do to another of its id (but signals, and limits) it does
+ * not where that one has more capabilities.
  */
 #define INIT_CAPABILITIES (CAP_MASK(CAP_SETUID) | CAP_MASK(CAP_SETGID) | CAP_MASK(CAP_KILL))
 
-/* What overrides modes and owners of files: only on file systems of the sandbox's own, and so only while there are no others. */
+/* What overrides modes and owners of files: only on file systems of the sandbox's own, and so only
+ * while there are no others. */
 #define FILE_CAPABILITIES (CAP_MASK(CAP_CHOWN) | CAP_MASK(CAP_DAC_OVERRIDE) | CAP_MASK(CAP_FOWNER))
 
-/* Overlays write into directories of mode 0 and attributes of files of mode 0444, both of their own making. */
+/* Overlays write into directories of mode 0 and attributes of files of mode 0444, both of their own
+ * making. */
 #define MOUNTER_CAPABILITIES (CAP_MASK(CAP_SYS_ADMIN) | CAP_MASK(CAP_DAC_OVERRIDE))
 
 struct sets {
@@ -41,8 +46,9 @@ static int read_sets(struct sets *ret_sets)
 
 	if (syscall(SYS_capget, &header, data) < 0)
 		return -errno;
-	*ret_sets = (struct sets){.effective = data[0].effective | (uint64_t)data[1].effective << 32,
-	                          .permitted = data[0].permitted | (uint64_t)data[1].permitted << 32};
+	*ret_sets =
+		(struct sets){.effective = data[0].effective | (uint64_t)data[1].effective << 32,
+	                      .permitted = data[0].permitted | (uint64_t)data[1].permitted << 32};
 	return 0;
 }
 
@@ -51,7 +57,8 @@ static int write_sets(uint64_t effective, uint64_t permitted, uint64_t inheritab
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {
 		{(uint32_t)effective, (uint32_t)permitted, (uint32_t)inheritable},
-		{(uint32_t)(effective >> 32), (uint32_t)(permitted >> 32), (uint32_t)(inheritable >> 32)},
+		{(uint32_t)(effective >> 32), (uint32_t)(permitted >> 32),
+	         (uint32_t)(inheritable >> 32)},
 	};
 
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
@@ -76,7 +83,9 @@ int lower_shed(bool mounts_overlays)
 	for (unsigned long cap = 0; r == 0 && cap < 64; cap++)
 		if ((FILE_CAPABILITIES & CAP_MASK(cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
 			r = -errno;
-	return r == 0 ? write_sets(sets.effective & ~FILE_CAPABILITIES, sets.permitted & ~(FILE_CAPABILITIES & ~kept), 0) : r;
+	return r == 0 ? write_sets(sets.effective & ~FILE_CAPABILITIES,
+	                           sets.permitted & ~(FILE_CAPABILITIES & ~kept), 0)
+	              : r;
 }
 
 int lower_be_mounter(bool is_mounter)
@@ -84,7 +93,10 @@ int lower_be_mounter(bool is_mounter)
 	struct sets sets;
 	int r = read_sets(&sets);
 
-	return r == 0 ? write_sets(is_mounter ? MOUNTER_CAPABILITIES : sets.permitted & ~FILE_CAPABILITIES, sets.permitted, 0) : r;
+	return r == 0 ? write_sets(is_mounter ? MOUNTER_CAPABILITIES
+	                                      : sets.permitted & ~FILE_CAPABILITIES,
+	                           sets.permitted, 0)
+	              : r;
 }
 
 int lower_be_command(const struct build *b)
@@ -96,14 +108,17 @@ int lower_be_command(const struct build *b)
 
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; b->plan->identity != PLAN_IDENTITY_ROOT && i < b->plan->groups_count; i++)
+	for (uint32_t i = 0; b->plan->identity != PLAN_IDENTITY_ROOT && i < b->plan->groups_count;
+	     i++)
 		groups[count++] = b->plan->groups[i];
-	if (!b->order.is_rootless && setgroups(count, groups) < 0) /* without root they are ours already */
+	if (!b->order.is_rootless &&
+	    setgroups(count, groups) < 0) /* without root they are ours already */
 		return -errno;
 	(void)setfsgid(b->order.payload_gid);
 	(void)setfsuid(b->order.payload_uid);
 	/* They say what was in force. */
-	if ((uint32_t)setfsuid((uid_t)-1) != b->order.payload_uid || (uint32_t)setfsgid((gid_t)-1) != b->order.payload_gid)
+	if ((uint32_t)setfsuid((uid_t)-1) != b->order.payload_uid ||
+	    (uint32_t)setfsgid((gid_t)-1) != b->order.payload_gid)
 		return -EPERM;
 	return write_sets(sets.effective & ~FILE_CAPABILITIES, sets.permitted, 0);
 }
@@ -126,15 +141,17 @@ void lower_be_owner(const struct build *b)
 	use_files_as(is_there ? b->owner_uid : geteuid(), is_there ? b->owner_gid : getegid());
 }
 
-/* How many user namespaces may be below the caller's own: the sysctl is of that one, and inherited by nobody. namespaces(7) */
+/* How many user namespaces may be below the caller's own: the sysctl is of that one, and inherited
+ * by nobody. namespaces(7) */
 static int close_door(int proc)
 {
 	return kernel_write_file(proc, "sys/user/max_user_namespaces", "0");
 }
 
 /*
- * And how many mount namespaces may belong to the one of commands: from one where nothing is mounted on a name it can be moved elsewhere
- * with what others see there. Where we build, each mount that is in no place yet takes one; nobody there can make any but us.
+ * And how many mount namespaces may belong to the one of commands: from one where nothing is
+ * mounted on a name it can be moved elsewhere with what others see there. Where we build, each
+ * mount that is in no place yet takes one; nobody there can make any but us.
  */
 static int close_doors(int proc)
 {
@@ -143,11 +160,13 @@ static int close_doors(int proc)
 	return r < 0 ? r : close_door(proc);
 }
 
-/* For sandboxes inside the sandbox. Each network costs the kernel memory that no limit of the sandbox counts. */
+/* For sandboxes inside the sandbox. Each network costs the kernel memory that no limit of the
+ * sandbox counts. */
 static int open_door(int proc)
 {
-	static const char *const most[][2] = {
-		{"sys/user/max_net_namespaces", "64"}, {"sys/user/max_mnt_namespaces", "4096"}, {"sys/user/max_user_namespaces", "1024"}};
+	static const char *const most[][2] = {{"sys/user/max_net_namespaces", "64"},
+	                                      {"sys/user/max_mnt_namespaces", "4096"},
+	                                      {"sys/user/max_user_namespaces", "1024"}};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(most); i++)
@@ -155,7 +174,8 @@ static int open_door(int proc)
 	return r;
 }
 
-/* Each id of ours onto itself: in the pieces that our own map has, since none may span two. user_namespaces(7) */
+/* Each id of ours onto itself: in the pieces that our own map has, since none may span two.
+ * user_namespaces(7) */
 static int copy_map(const struct build *b, const char *name, char copy[static MAP_SIZE])
 {
 	char *map;
@@ -163,8 +183,10 @@ static int copy_map(const struct build *b, const char *name, char copy[static MA
 	unsigned first, count;
 	int n = 0, r = (int)build_read_file(b, b->proc, name, &map);
 
-	for (const char *at = map; r > 0 && sscanf(at, "%u %*u %u%n", &first, &count, &n) == 2; at += n) {
-		int length = snprintf(copy + used, MAP_SIZE - used, "%u %u %u\n", first, first, count);
+	for (const char *at = map; r > 0 && sscanf(at, "%u %*u %u%n", &first, &count, &n) == 2;
+	     at += n) {
+		int length =
+			snprintf(copy + used, MAP_SIZE - used, "%u %u %u\n", first, first, count);
 
 		if (length < 0 || (size_t)length >= MAP_SIZE - used)
 			return -E2BIG;
@@ -184,20 +206,22 @@ int lower_make(struct build *b, const struct plan_step *step)
 	if (r < 0)
 		return r;
 	b->lower_ns = kernel_open_userns(b->proc, uids, gids, close_doors);
-	/* A host may let nobody but its root make any (kernel.unprivileged_userns_clone = 0): lower_stay(). */
+	/* A host may let nobody but its root make any (kernel.unprivileged_userns_clone = 0):
+	 * lower_stay(). */
 	if (b->lower_ns == -EPERM)
 		return close_door(b->proc);
 	return b->lower_ns < 0 ? b->lower_ns : 0;
 }
 
 /*
- * Leaves of the lower namespace's capabilities what init and commands are to have, and in the bounding set only what commands are;
- * the loop ends where the kernel knows no further one. Id 0 inside must not give any back on exec, nor a change of id take or give
- * any behind our back.
+ * Leaves of the lower namespace's capabilities what init and commands are to have, and in the
+ * bounding set only what commands are; the loop ends where the kernel knows no further one. Id 0
+ * inside must not give any back on exec, nor a change of id take or give any behind our back.
  */
 static int keep_only(uint64_t keep, uint64_t bounding)
 {
-	const unsigned long securebits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
+	const unsigned long securebits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+	                                 SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
 
 	for (unsigned long cap = 0; cap < 64; cap++)
 		if (!(bounding & CAP_MASK(cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
@@ -210,16 +234,20 @@ static int keep_only(uint64_t keep, uint64_t bounding)
 	return write_sets(keep, keep, bounding);
 }
 
-/* Without one, all live where they were built: without a capability that can do no harm, and with one it is not made. */
+/* Without one, all live where they were built: without a capability that can do no harm, and with
+ * one it is not made. */
 static int lower_stay(struct build *b)
 {
-	const char *wanted = b->plan->capabilities ? "keep capabilities" : b->plan->nested_userns ? "make user namespaces" : NULL;
+	const char *wanted = b->plan->capabilities    ? "keep capabilities"
+	                     : b->plan->nested_userns ? "make user namespaces"
+	                                              : NULL;
 
 	if (!wanted)
 		return keep_only(INIT_CAPABILITIES, 0);
-	return error_set(&b->error, YETT_E_UNSUPPORTED, 0,
-	                 "commands cannot %s on this host: it lets only root make user namespaces (kernel.unprivileged_userns_clone = 0)",
-	                 wanted);
+	return error_set(
+		&b->error, YETT_E_UNSUPPORTED, 0,
+		"commands cannot %s on this host: it lets only root make user namespaces (kernel.unprivileged_userns_clone = 0)",
+		wanted);
 }
 
 int lower_enter(struct build *b, const struct plan_step *step)
@@ -232,7 +260,9 @@ int lower_enter(struct build *b, const struct plan_step *step)
 	if (b->lower_ns < 0)
 		return lower_stay(b);
 	/* Without what is mounted in it by now: its sys is read-only. */
-	if (b->plan->nested_userns && (proc = open_tree(b->proc, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)) < 0)
+	if (b->plan->nested_userns &&
+	    (proc = open_tree(b->proc, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)) <
+	            0)
 		return -errno;
 	if (setns(b->lower_ns, CLONE_NEWUSER) < 0)
 		return -errno;

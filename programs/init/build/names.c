@@ -7,10 +7,12 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-/* The kernel tells by whom it is owned only if that is our user namespace, or one below. ioctl_ns(2) */
+/* The kernel tells by whom it is owned only if that is our user namespace, or one below.
+ * ioctl_ns(2) */
 static int find_owner(struct build *b)
 {
-	_cleanup_fd_ int namespace = openat(b->proc, "self/ns/net", O_RDONLY | O_CLOEXEC), owner = -1;
+	_cleanup_fd_ int namespace = openat(b->proc, "self/ns/net", O_RDONLY | O_CLOEXEC),
+			 owner = -1;
 
 	if (namespace < 0)
 		return -errno;

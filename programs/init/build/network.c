@@ -1,7 +1,8 @@
 /*
- * The sandbox's network, seen from inside: see build.h. An address of its own on lo, and routes that make every other address one of this
- * host, so that whatever is connected to comes to whoever serves the network (programs/egress/). Over rtnetlink(7), with CAP_NET_ADMIN in
- * the sandbox's network namespace.
+ * The sandbox's network, seen from inside: see build.h. An address of its own on lo, and routes
+ * that make every other address one of this host, so that whatever is connected to comes to whoever
+ * serves the network (programs/egress/). Over rtnetlink(7), with CAP_NET_ADMIN in the sandbox's
+ * network namespace.
  */
 #include "base/kernel.h"
 #include "base/rtnetlink.h"
@@ -11,25 +12,29 @@
 #include <linux/if_addr.h>
 #include <sys/socket.h>
 
-/* The own address of a family, and the route: all there is, from there. By ports another one comes: ports_serve(). */
+/* The own address of a family, and the route: all there is, from there. By ports another one comes:
+ * ports_serve(). */
 static int add_family(int fd, uint8_t family, const struct net_address *own, bool by_port)
 {
 	const uint8_t *bytes = family == AF_INET ? own->bytes + 12 : own->bytes;
 	const uint8_t size = family == AF_INET ? 4 : 16;
 	const uint32_t lo = RTNETLINK_LO;
-	struct rtnetlink_ask address = {.header.nlmsg_len = NLMSG_LENGTH(sizeof address.body.address),
+	struct rtnetlink_ask address = {.header.nlmsg_len =
+	                                        NLMSG_LENGTH(sizeof address.body.address),
 	                                .body.address = {.ifa_family = family,
 	                                                 .ifa_prefixlen = (uint8_t)(8 * size),
 	                                                 .ifa_flags = IFA_F_NODAD,
 	                                                 .ifa_scope = RT_SCOPE_UNIVERSE,
 	                                                 .ifa_index = RTNETLINK_LO}};
-	/* In the kernel's table of what is local, in which it looks up whom an answer may be from. */
-	struct rtnetlink_ask route = {.header.nlmsg_len = NLMSG_LENGTH(sizeof route.body.route),
-	                              .body.route = {.rtm_family = family,
-	                                             .rtm_table = RT_TABLE_LOCAL,
-	                                             .rtm_protocol = RTPROT_BOOT,
-	                                             .rtm_scope = family == AF_INET ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE,
-	                                             .rtm_type = RTN_LOCAL}};
+	/* In the kernel's table of what is local, in which it looks up whom an answer may be from.
+	 */
+	struct rtnetlink_ask route = {
+		.header.nlmsg_len = NLMSG_LENGTH(sizeof route.body.route),
+		.body.route = {.rtm_family = family,
+	                       .rtm_table = RT_TABLE_LOCAL,
+	                       .rtm_protocol = RTPROT_BOOT,
+	                       .rtm_scope = family == AF_INET ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE,
+	                       .rtm_type = RTN_LOCAL}};
 	int r;
 
 	rtnetlink_add(&address, IFA_LOCAL, bytes, size);
@@ -40,9 +45,9 @@ static int add_family(int fd, uint8_t family, const struct net_address *own, boo
 }
 
 /*
- * Least, first and most of what lies in a TCP connection, in bytes: here each one is on lo, where a window of 1 MiB holds nobody up. A
- * sender may write one piece beyond its limit, which is half a window, and where control groups are of version 1 beyond the sandbox's as
- * well. tcp(7)
+ * Least, first and most of what lies in a TCP connection, in bytes: here each one is on lo, where a
+ * window of 1 MiB holds nobody up. A sender may write one piece beyond its limit, which is half a
+ * window, and where control groups are of version 1 beyond the sandbox's as well. tcp(7)
  */
 #define TCP_ROOM "4096 16384 1048576"
 
@@ -82,7 +87,8 @@ int network_make(struct build *b, const struct plan_step *step)
 		if (r == 0)
 			r = add_family(fd, families[i].family, &own, b->order.by_port);
 		/* A host without IPv6: nothing inside has it either. */
-		if (families[i].family == AF_INET6 && (r == -EOPNOTSUPP || r == -EAFNOSUPPORT || r == -EACCES))
+		if (families[i].family == AF_INET6 &&
+		    (r == -EOPNOTSUPP || r == -EAFNOSUPPORT || r == -EACCES))
 			r = 0;
 	}
 	return r;

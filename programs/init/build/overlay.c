@@ -9,20 +9,25 @@
 #include <sys/vfs.h>
 
 /*
- * After lower_be_command(): besides its own memory of the files' modes, which may be out of date, an overlay asks the files
- * themselves, in the name and with the capabilities of who made it.
+ * After lower_be_command(): besides its own memory of the files' modes, which may be out of date,
+ * an overlay asks the files themselves, in the name and with the capabilities of who made it.
  */
 static int mount_over(void)
 {
-	static const char *const options[] = {"lowerdir",     "lower:empty", "userxattr", NULL,  "xino", "off",
-	                                      "redirect_dir", "nofollow",    "metacopy",  "off", NULL};
+	static const char *const options[] = {
+		"lowerdir",     "lower:empty", "userxattr", NULL,  "xino", "off",
+		"redirect_dir", "nofollow",    "metacopy",  "off", NULL};
 
-	return kernel_mount_new("overlay", options, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return kernel_mount_new("overlay", options, "",
+	                        MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
 int overlay_put_beneath(const struct build *b, int tree)
 {
-	return fchdir(b->beneath) < 0 || move_mount(tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+	return fchdir(b->beneath) < 0 ||
+	                       move_mount(tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0
+	               ? -errno
+	               : 0;
 }
 
 /* EAGAIN: it could be taken off, were it not for this flag. umount2(2) */
@@ -35,9 +40,11 @@ int overlay_make(struct build *b, const char *path, int *tree)
 {
 	int r = 0;
 
-	if (strcmp(path, "/dev") == 0) /* without root its nodes are mounts of their own; else it is covered already, INIT_FD_DEV */
+	if (strcmp(path, "/dev") == 0) /* without root its nodes are mounts of their own; else it is
+	                                  covered already, INIT_FD_DEV */
 		return 0;
-	/* "lower" and "empty" are the template's: layers have to be two, and of this namespace, and root resolves no other names. */
+	/* "lower" and "empty" are the template's: layers have to be two, and of this namespace, and
+	 * root resolves no other names. */
 	r = overlay_put_beneath(b, *tree);
 	*tree = fd_close(*tree);
 	if (r == 0)
@@ -46,11 +53,13 @@ int overlay_make(struct build *b, const char *path, int *tree)
 		r = *tree = mount_over();
 	if (r >= 0)
 		return fchdir(b->root) < 0 ? -errno : 0;
-	return error_set(&b->error, YETT_E_UNSUPPORTED, 0,
-	                 "%s cannot be shown through an overlay, as overlay_ro of the profile wants it: %s", path,
-	                 r == -EBUSY    ? "there are mounts below it"
-	                 : r == -EINVAL ? "it is no directory, or on a file system that cannot be behind one"
-	                                : strerror(-r));
+	return error_set(
+		&b->error, YETT_E_UNSUPPORTED, 0,
+		"%s cannot be shown through an overlay, as overlay_ro of the profile wants it: %s",
+		path,
+		r == -EBUSY    ? "there are mounts below it"
+		: r == -EINVAL ? "it is no directory, or on a file system that cannot be behind one"
+			       : strerror(-r));
 }
 
 static int reconfigure(int top, const char *flag)
@@ -63,12 +72,14 @@ static int reconfigure(int top, const char *flag)
 	return 0;
 }
 
-/* To change nothing of its options is enough: the names that nobody has open are forgotten. One without an upper layer can only stay
- * read-only, and says so. fspick(2) */
+/* To change nothing of its options is enough: the names that nobody has open are forgotten. One
+ * without an upper layer can only stay read-only, and says so. fspick(2) */
 static int refresh(int top)
 {
 	struct statfs fs;
-	int r = fstatfs(top, &fs) < 0 ? -errno : fs.f_type != OVERLAYFS_SUPER_MAGIC ? -EINVAL : reconfigure(top, NULL);
+	int r = fstatfs(top, &fs) < 0                ? -errno
+	        : fs.f_type != OVERLAYFS_SUPER_MAGIC ? -EINVAL
+	                                             : reconfigure(top, NULL);
 
 	return r == -EROFS ? reconfigure(top, "ro") : r;
 }
@@ -88,7 +99,8 @@ static void read_escapes(char *path)
 	*to = '\0';
 }
 
-/* What commands cannot come to, a part of another mount, and what the template has, which is not the sandbox's, stay as they are. */
+/* What commands cannot come to, a part of another mount, and what the template has, which is not
+ * the sandbox's, stay as they are. */
 static int refresh_all(const struct build *b)
 {
 	int fd = openat(b->proc, "self/mountinfo", O_RDONLY | O_CLOEXEC);
@@ -127,9 +139,12 @@ int overlay_refresh(struct build *b, const struct plan_step *step)
 	top = attach_open(b->root, target, RESOLVE_NO_SYMLINKS);
 	r = top < 0 ? top : refresh(top);
 	if (r == -ENOENT)
-		return error_set(&b->error, YETT_E_NOT_FOUND, 0, "there is no %s in the sandbox", target);
+		return error_set(&b->error, YETT_E_NOT_FOUND, 0, "there is no %s in the sandbox",
+		                 target);
 	if (r == -EINVAL || r == -EPERM)
-		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
-		                 "at %s there is nothing to look at anew: no overlay of the sandbox's is mounted there", target);
+		return error_set(
+			&b->error, YETT_E_INVALID_REQUEST, 0,
+			"at %s there is nothing to look at anew: no overlay of the sandbox's is mounted there",
+			target);
 	return r;
 }

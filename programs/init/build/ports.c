@@ -1,9 +1,12 @@
 /*
- * What catches the connections of a sandbox where nobody may have the kernel send them to one place: a listener for each port.
+ * What catches the connections of a sandbox where nobody may have the kernel send them to one
+ * place: a listener for each port.
  *
- * In the sandbox's network namespace and its upper user namespace, with what building takes; nothing of a client's is looked at. A network
- * namespace of its own, which a wire joins to the sandbox's, and to which all goes that leaves that one. There each address is a local one,
- * as inside, and what is bound takes no port from the sandbox's own servers, nor can anyone in it bind the same. veth(4)
+ * In the sandbox's network namespace and its upper user namespace, with what building takes;
+ * nothing of a client's is looked at. A network namespace of its own, which a wire joins to the
+ * sandbox's, and to which all goes that leaves that one. There each address is a local one, as
+ * inside, and what is bound takes no port from the sandbox's own servers, nor can anyone in it bind
+ * the same. veth(4)
  */
 #include "base/net_catch.h"
 #include "base/net_ports.h"
@@ -22,17 +25,21 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#define WIRE       "net0"
-#define WIRE_INDEX 1000 /* in both namespaces; where modules for tunnels are loaded, each has some with low numbers from the start */
+#define WIRE "net0"
+/* in both namespaces; where modules for tunnels are loaded, each has some with low numbers from the
+ * start */
+#define WIRE_INDEX 1000
 #define NEXT_V4    EGRESS_SERVER_V4
 #define NEXT_V6    "fd79:6574:7400::2"
 
 #define LISTENERS_MAX (FRONT_FD_END - FRONT_FD_TCP4)
 
-_Static_assert(NET_PORTS_MAX == EGRESS_PORTS_MAX && FRONT_FD_TCP4 + NET_CATCH_DNS == FRONT_FD_DNS, "what a front takes");
+_Static_assert(NET_PORTS_MAX == EGRESS_PORTS_MAX && FRONT_FD_TCP4 + NET_CATCH_DNS == FRONT_FD_DNS,
+               "what a front takes");
 _Static_assert(EGRESS_LISTENERS_MAX <= MESSAGE_FDS_MAX, "so many come with a packet");
 
-/* Neither end asks who has an address: both have the same one of Ethernet, and so each takes what the other one sends. */
+/* Neither end asks who has an address: both have the same one of Ethernet, and so each takes what
+ * the other one sends. */
 static void add_end(struct rtnetlink_ask *ask)
 {
 	static const uint8_t ethernet[6] = {2, [5] = 1};
@@ -41,12 +48,15 @@ static void add_end(struct rtnetlink_ask *ask)
 	rtnetlink_add(ask, IFLA_ADDRESS, ethernet, sizeof ethernet);
 }
 
-/* With one end here, and one in the other network namespace. One that a catcher before us has left is not needed any more. */
+/* With one end here, and one in the other network namespace. One that a catcher before us has left
+ * is not needed any more. */
 static int make_wire(int netlink, int other)
 {
-	const struct ifinfomsg end = {.ifi_index = WIRE_INDEX, .ifi_flags = IFF_NOARP, .ifi_change = IFF_NOARP};
+	const struct ifinfomsg end = {
+		.ifi_index = WIRE_INDEX, .ifi_flags = IFF_NOARP, .ifi_change = IFF_NOARP};
 	struct rtnetlink_ask old = {.header.nlmsg_len = NLMSG_LENGTH(sizeof old.body.link)};
-	struct rtnetlink_ask ask = {.header.nlmsg_len = NLMSG_LENGTH(sizeof ask.body.link), .body.link = end};
+	struct rtnetlink_ask ask = {.header.nlmsg_len = NLMSG_LENGTH(sizeof ask.body.link),
+	                            .body.link = end};
 	struct rtattr *info, *data, *peer;
 	int r;
 
@@ -69,8 +79,9 @@ static int make_wire(int netlink, int other)
 
 static int start(int netlink, int index)
 {
-	struct rtnetlink_ask ask = {.header.nlmsg_len = NLMSG_LENGTH(sizeof ask.body.link),
-	                            .body.link = {.ifi_index = index, .ifi_flags = IFF_UP, .ifi_change = IFF_UP}};
+	struct rtnetlink_ask ask = {
+		.header.nlmsg_len = NLMSG_LENGTH(sizeof ask.body.link),
+		.body.link = {.ifi_index = index, .ifi_flags = IFF_UP, .ifi_change = IFF_UP}};
 
 	return rtnetlink_send(netlink, &ask, RTM_NEWLINK);
 }
@@ -85,24 +96,27 @@ static int add_route(int netlink, uint8_t family, const struct route *route)
 {
 	const uint8_t size = family == AF_INET ? 4 : 16;
 	const int index = route->is_local ? RTNETLINK_LO : WIRE_INDEX;
-	struct rtnetlink_ask ask = {.header.nlmsg_len = NLMSG_LENGTH(sizeof ask.body.route),
-	                            .body.route = {.rtm_family = family,
-	                                           /* what is local is looked up first, and in it whom an answer may be from */
-	                                           .rtm_table = route->via ? RT_TABLE_MAIN : RT_TABLE_LOCAL,
-	                                           .rtm_protocol = RTPROT_BOOT,
-	                                           .rtm_scope = route->via || family == AF_INET6 ? RT_SCOPE_UNIVERSE
-	                                                        : route->is_local                ? RT_SCOPE_HOST
-	                                                                                         : RT_SCOPE_LINK,
-	                                           .rtm_type = route->is_local ? RTN_LOCAL : RTN_UNICAST,
-	                                           .rtm_dst_len = route->to ? (uint8_t)(8 * size) : 0,
-	                                           .rtm_flags = route->via ? RTNH_F_ONLINK : 0}};
+	struct rtnetlink_ask ask = {
+		.header.nlmsg_len = NLMSG_LENGTH(sizeof ask.body.route),
+		.body.route = {
+			.rtm_family = family,
+			/* what is local is looked up first, and in it whom an answer may be from */
+			.rtm_table = route->via ? RT_TABLE_MAIN : RT_TABLE_LOCAL,
+			.rtm_protocol = RTPROT_BOOT,
+			.rtm_scope = route->via || family == AF_INET6 ? RT_SCOPE_UNIVERSE
+	                             : route->is_local                ? RT_SCOPE_HOST
+	                                                              : RT_SCOPE_LINK,
+			.rtm_type = route->is_local ? RTN_LOCAL : RTN_UNICAST,
+			.rtm_dst_len = route->to ? (uint8_t)(8 * size) : 0,
+			.rtm_flags = route->via ? RTNH_F_ONLINK : 0}};
 	struct net_address address;
 
 	for (int i = 0; i < 2; i++) {
 		const char *text = i == 0 ? route->to : route->via;
 
 		if (text && net_address_parse(text, &address) == 0)
-			rtnetlink_add(&ask, i == 0 ? RTA_DST : RTA_GATEWAY, address.bytes + sizeof address - size, size);
+			rtnetlink_add(&ask, i == 0 ? RTA_DST : RTA_GATEWAY,
+			              address.bytes + sizeof address - size, size);
 	}
 	rtnetlink_add(&ask, RTA_OIF, &index, sizeof index);
 	return rtnetlink_send(netlink, &ask, RTM_NEWROUTE);
@@ -118,9 +132,11 @@ static int add_routes(int netlink, const struct route *v4, const struct route *v
 
 static int start_inside(int netlink)
 {
-	/* One next hop, which is asked nothing: no address has an entry in the tables of neighbours, of which a host has few. */
+	/* One next hop, which is asked nothing: no address has an entry in the tables of
+	 * neighbours, of which a host has few. */
 	static const struct route v4 = {NULL, NEXT_V4, false}, v6 = {NULL, NEXT_V6, false};
-	int r = start(netlink, RTNETLINK_LO); /* init does it, too; before it nobody knows what is local, and so who can be a next hop */
+	int r = start(netlink, RTNETLINK_LO); /* init does it, too; before it nobody knows what is
+	                                         local, and so who can be a next hop */
 
 	if (r == 0)
 		r = start(netlink, WIRE_INDEX);
@@ -129,7 +145,8 @@ static int start_inside(int netlink)
 
 static int start_beside(int netlink)
 {
-	static const struct route all = {NULL, NULL, true}, v4 = {EGRESS_OWN_V4, NULL, false}, v6 = {EGRESS_OWN_V6, NULL, false};
+	static const struct route all = {NULL, NULL, true}, v4 = {EGRESS_OWN_V4, NULL, false},
+				  v6 = {EGRESS_OWN_V6, NULL, false};
 	int r = start(netlink, RTNETLINK_LO);
 
 	if (r == 0)
@@ -142,8 +159,8 @@ static int start_beside(int netlink)
 /* What is missing, for people. */
 static int refuse(struct build *b, const char *what, int r)
 {
-	(void)error_set(&b->error, YETT_E_UNSUPPORTED, 0, "without %s, a network takes %s: %s", b->order.is_rootless ? "root" : "BPF", what,
-	                strerror(-r));
+	(void)error_set(&b->error, YETT_E_UNSUPPORTED, 0, "without %s, a network takes %s: %s",
+	                b->order.is_rootless ? "root" : "BPF", what, strerror(-r));
 	error_detail(&b->error, "%s",
 	             b->order.is_rootless ? "the service needs none of that (docs/admin.md)"
 	                                  : "a service that may use bpf(2) needs none of that");
@@ -156,14 +173,18 @@ static int enter(struct build *b)
 	int r = inside < 0 ? inside : unshare(CLONE_NEWNET) < 0 ? -errno : 0;
 
 	if (r == -ENOSPC)
-		return refuse(b, "a second network namespace; as root: sysctl user.max_net_namespaces=15000", r);
+		return refuse(
+			b,
+			"a second network namespace; as root: sysctl user.max_net_namespaces=15000",
+			r);
 	beside = r == 0 ? rtnetlink_open() : r;
 	namespace = beside < 0 ? beside : ioctl(beside, SIOCGSKNS);
 	if (beside < 0 || namespace < 0)
 		return beside < 0 ? beside : -errno;
 	r = make_wire(inside, namespace);
 	if (r < 0)
-		return refuse(b, "virtual interfaces of the kernel (veth); as root: modprobe veth", r);
+		return refuse(b, "virtual interfaces of the kernel (veth); as root: modprobe veth",
+		              r);
 	r = start_beside(beside);
 	return r == 0 ? start_inside(inside) : r;
 }
@@ -183,13 +204,15 @@ static int open_listener(uint16_t port)
 		return -errno;
 	/* What the host has chosen may be one that waits between packets: bbr. */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
-	if (bind(fd, is_v4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6, is_v4 ? sizeof v4 : sizeof v6) < 0 ||
+	if (bind(fd, is_v4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
+	         is_v4 ? sizeof v4 : sizeof v6) < 0 ||
 	    listen(fd, NET_CATCH_BACKLOG) < 0)
 		return -errno;
 	return steal_fd(&fd);
 }
 
-/* -EINVAL: they are about more ports than there can be listeners for, which the decider has not passed on. */
+/* -EINVAL: they are about more ports than there can be listeners for, which the decider has not
+ * passed on. */
 static int read_ports(int memory, struct net_ports *ret_ports)
 {
 	struct ruleset rules = {0};
@@ -198,7 +221,8 @@ static int read_ports(int memory, struct net_ports *ret_ports)
 	if (r < 0)
 		return r;
 	r = 0;
-	if (rules.memory->mode != EGRESS_LIMITED || net_ports_collect(ruleset_list(&rules), ret_ports))
+	if (rules.memory->mode != EGRESS_LIMITED ||
+	    net_ports_collect(ruleset_list(&rules), ret_ports))
 		r = -EINVAL;
 	ruleset_unmap(&rules);
 	return r;

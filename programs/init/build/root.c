@@ -1,4 +1,5 @@
-/* The sandbox's own root: a small tmpfs, the template's trees on it, and what is personal. See build.h. */
+/* The sandbox's own root: a small tmpfs, the template's trees on it, and what is personal. See
+ * build.h. */
 #include "base/kernel.h"
 #include "programs/decider/plan_add.h"
 #include "programs/init/build/build.h"
@@ -7,9 +8,10 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define HIERARCHY_MAX 16        /* controllers that are mounted together */
-#define IDS_OF_RANGE  65536     /* IDMAP_RANGE */
-#define OWN_SIZE      (8 << 20) /* of what init says: files of some kilobytes, of which one tells all of a plan */
+#define HIERARCHY_MAX 16    /* controllers that are mounted together */
+#define IDS_OF_RANGE  65536 /* IDMAP_RANGE */
+/* of what init says: files of some kilobytes, of which one tells all of a plan */
+#define OWN_SIZE (8 << 20)
 
 /* All of it is made in the name of its owner: lower_be_owner(). */
 static int make_directory(int dir, const char *path, mode_t mode)
@@ -45,7 +47,8 @@ int root_make_path(const struct build *b, const char *path)
 	}
 }
 
-/* What lies at `path` of the root, once more: by a mount of its own on the same place, with these attributes. */
+/* What lies at `path` of the root, once more: by a mount of its own on the same place, with these
+ * attributes. */
 static int mount_again(const struct build *b, const char *path, uint64_t attributes)
 {
 	struct mount_attr set = {.attr_set = attributes, .propagation = MS_PRIVATE};
@@ -58,8 +61,9 @@ static int mount_again(const struct build *b, const char *path, uint64_t attribu
 }
 
 /*
- * What is init's to say in /run/yett is on a file system of its own, which is there for us and, on top of it, read-only for commands. Some
- * are root inside, or their id is that of init: so that they cannot put another one in its place, it is mounted, and what leads there is.
+ * What is init's to say in /run/yett is on a file system of its own, which is there for us and, on
+ * top of it, read-only for commands. Some are root inside, or their id is that of init: so that
+ * they cannot put another one in its place, it is mounted, and what leads there is.
  */
 static int make_own(struct build *b)
 {
@@ -83,8 +87,10 @@ static int make_personal(struct build *b)
 	static const struct {
 		const char *path;
 		mode_t mode;
-	} shared[] = {{"tmp", 01777},     {"mnt", 0755},      {"run", 0755}, {"run/lock", 01777}, {"run/shm", 01777},
-	              {"run/user", 0755}, {"run/yett", 0755}, {"var", 0755}, {"var/tmp", 01777},  {"proc", 0555}};
+	} shared[] = {{"tmp", 01777},      {"mnt", 0755},      {"run", 0755},
+	              {"run/lock", 01777}, {"run/shm", 01777}, {"run/user", 0755},
+	              {"run/yett", 0755},  {"var", 0755},      {"var/tmp", 01777},
+	              {"proc", 0555}};
 	const char *home = plan_text(b->plan, b->plan->home);
 	char runtime[64];
 	int r = 0;
@@ -94,7 +100,8 @@ static int make_personal(struct build *b)
 	(void)snprintf(runtime, sizeof runtime, "run/user/%" PRIu32, b->order.payload_uid);
 	if (r == 0)
 		r = make_directory(b->root, runtime, 0700);
-	if (r == 0 && fchownat(b->root, runtime, b->order.payload_uid, b->order.payload_gid, AT_SYMLINK_NOFOLLOW) < 0)
+	if (r == 0 && fchownat(b->root, runtime, b->order.payload_uid, b->order.payload_gid,
+	                       AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;
 	if (r == 0)
 		r = make_link(b, "/run", "var/run");
@@ -103,7 +110,8 @@ static int make_personal(struct build *b)
 	if (r < 0 || home[0] != '/' || home[1] == '\0')
 		return r;
 	r = root_make_path(b, home);
-	if (r == 0 && (fchownat(b->root, home + 1, b->order.payload_uid, b->order.payload_gid, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (r == 0 && (fchownat(b->root, home + 1, b->order.payload_uid, b->order.payload_gid,
+	                        AT_SYMLINK_NOFOLLOW) < 0 ||
 	               fchmodat(b->root, home + 1, 0700, 0) < 0))
 		r = -errno;
 	return r;
@@ -112,14 +120,17 @@ static int make_personal(struct build *b)
 int root_open_tmpfs(const struct build *b, uint64_t size_bytes)
 {
 	char size[32], uid[16], gid[16];
-	const char *options[] = {"mode", "0755", "size", size, "nr_inodes", "262144", "uid", uid, "gid", gid, NULL, NULL};
+	const char *options[] = {"mode", "0755", "size", size, "nr_inodes", "262144",
+	                         "uid",  uid,    "gid",  gid,  NULL,        NULL};
 
 	(void)snprintf(size, sizeof size, "%" PRIu64, size_bytes);
 	(void)snprintf(uid, sizeof uid, "%" PRIu32, b->owner_uid);
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, b->owner_gid);
-	if (b->owner_uid == UINT32_MAX) /* nobody is root inside: it is ours, as all is that chown(2) with -1 leaves as it is */
+	if (b->owner_uid == UINT32_MAX) /* nobody is root inside: it is ours, as all is that
+	                                   chown(2) with -1 leaves as it is */
 		options[6] = NULL;
-	return kernel_mount_new("tmpfs", options, b->order.files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return kernel_mount_new("tmpfs", options, b->order.files_label,
+	                        MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
 static int open_root(struct build *b, uint64_t size_bytes)
@@ -136,12 +147,14 @@ static int open_root(struct build *b, uint64_t size_bytes)
 }
 
 /*
- * Puts the new tmpfs over the template's root and makes it ours, as an initramfs does. What lies below it is a tmpfs
- * with empty directories; nobody inside will have the capability to take anything off.
+ * Puts the new tmpfs over the template's root and makes it ours, as an initramfs does. What lies
+ * below it is a tmpfs with empty directories; nobody inside will have the capability to take
+ * anything off.
  */
 static int enter_root(int root)
 {
-	if (move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 || fchdir(root) < 0 || chroot(".") < 0)
+	if (move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 || fchdir(root) < 0 ||
+	    chroot(".") < 0)
 		return -errno;
 	return 0;
 }
@@ -152,7 +165,8 @@ static bool is_tree(const struct build *b, const char *path, const char *link)
 	return !*link && (strcmp(path, "/etc") != 0 || etc_is_hosts(b));
 }
 
-/* Takes hold of the template's trees while it is still what "/" means. Copies: the template's own mounts are locked. */
+/* Takes hold of the template's trees while it is still what "/" means. Copies: the template's own
+ * mounts are locked. */
 static int take_trees(struct build *b, int *trees)
 {
 	const char *at = NULL, *path, *link;
@@ -164,7 +178,9 @@ static int take_trees(struct build *b, int *trees)
 		if (!is_tree(b, path, link))
 			continue;
 		trees[i] = is_covered ? dup(INIT_FD_DEV)
-		                      : open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_NO_AUTOMOUNT);
+		                      : open_tree(AT_FDCWD, path,
+		                                  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+		                                          AT_RECURSIVE | AT_NO_AUTOMOUNT);
 		r = trees[i] < 0 ? -errno : 0;
 		if (r < 0 || is_covered || !b->plan->overlay_ro)
 			continue;
@@ -185,7 +201,8 @@ static int show_entry(struct build *b, const char *path, const char *link, int t
 	if (!*link)
 		r = root_make_path(b, path);
 	else if (strchr(path + 1, '/')) {
-		(void)snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(path, '/') - path), path);
+		(void)snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(path, '/') - path),
+		               path);
 		r = root_make_path(b, parent);
 	}
 	if (r == 0 && *link)
@@ -199,7 +216,9 @@ int root_make(struct build *b, const struct plan_step *step)
 {
 	int *trees = (int *)b->room.frame->bytes; /* of entries that are links there is none */
 	const char *at = NULL, *path, *link;
-	int r = b->profile->entries_count <= sizeof b->room.frame->bytes / sizeof *trees ? open_root(b, step->size_bytes) : -E2BIG;
+	int r = b->profile->entries_count <= sizeof b->room.frame->bytes / sizeof *trees
+	                ? open_root(b, step->size_bytes)
+	                : -E2BIG;
 
 	(void)umask(0);
 	b->beneath = open("/", O_PATH | O_CLOEXEC);
@@ -222,7 +241,8 @@ int root_make(struct build *b, const struct plan_step *step)
 int root_prepare_proc(struct build *b, const struct plan_step *step)
 {
 	(void)step;
-	b->proc = kernel_mount_new("proc", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	b->proc = kernel_mount_new("proc", NULL, "",
+	                           MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	return b->proc < 0 ? b->proc : 0;
 }
 
@@ -232,8 +252,8 @@ int root_proc(struct build *b, const struct plan_step *step)
 	return move_mount(b->proc, "", b->root, "proc", MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
-static int attach_new(const struct build *b, const char *type, const char *const *options, const char *label, unsigned attributes,
-                      const char *path)
+static int attach_new(const struct build *b, const char *type, const char *const *options,
+                      const char *label, unsigned attributes, const char *path)
 {
 	_cleanup_fd_ int mount = kernel_mount_new(type, options, label, attributes);
 
@@ -242,38 +262,46 @@ static int attach_new(const struct build *b, const char *type, const char *const
 	return move_mount(mount, "", b->root, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
-/* Message queues too: of the sandbox's own ipc namespace, and to be had at all only as far as there is a path to them. */
+/* Message queues too: of the sandbox's own ipc namespace, and to be had at all only as far as there
+ * is a path to them. */
 int root_devpts(struct build *b, const struct plan_step *step)
 {
 	char gid[16], max[16];
-	const char *options[] = {"mode", "0620", "ptmxmode", "0666", "max", max, "gid", gid, NULL, NULL};
+	const char *options[] = {"mode", "0620", "ptmxmode", "0666", "max",
+	                         max,    "gid",  gid,        NULL,   NULL};
 	int r;
 
 	(void)step;
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, b->tty_gid);
 	(void)snprintf(max, sizeof max, "%" PRIu32, b->plan->terminals_max);
-	r = attach_new(b, "devpts", options, b->order.files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "dev/pts");
+	r = attach_new(b, "devpts", options, b->order.files_label,
+	               MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "dev/pts");
 	if (r < 0)
 		return r;
 	/* Its file system is there since the ipc namespace is, with the label that such have. */
-	return attach_new(b, "mqueue", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "dev/mqueue");
+	return attach_new(b, "mqueue", NULL, "",
+	                  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "dev/mqueue");
 }
 
-/* Controllers of version 1. In the hierarchies of the first ones the sandbox has a group of its own: cgroup_host.c. */
+/* Controllers of version 1. In the hierarchies of the first ones the sandbox has a group of its
+ * own: cgroup_host.c. */
 static const char *const with_group[] = {"cpu", "memory", "pids", NULL};
-/* In those of others it is in a group of its maker's, which is covered. A JVM goes by no limit where it finds these not mounted. */
+/* In those of others it is in a group of its maker's, which is covered. A JVM goes by no limit
+ * where it finds these not mounted. */
 static const char *const without_group[] = {"cpuacct", "cpuset", NULL};
 
 static bool has_any(const char *list, const char *const *names)
 {
 	for (; *names; names++)
 		for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-			if (strcspn(at, ",") == strlen(*names) && strncmp(at, *names, strlen(*names)) == 0)
+			if (strcspn(at, ",") == strlen(*names) &&
+			    strncmp(at, *names, strlen(*names)) == 0)
 				return true;
 	return false;
 }
 
-static int attach_cgroups(const struct build *b, const char *type, const char *const *options, const char *name)
+static int attach_cgroups(const struct build *b, const char *type, const char *const *options,
+                          const char *name)
 {
 	char path[PATH_MAX];
 	int r;
@@ -281,20 +309,26 @@ static int attach_cgroups(const struct build *b, const char *type, const char *c
 	(void)snprintf(path, sizeof path, "/sys/fs/cgroup%s%s", *name ? "/" : "", name);
 	r = root_make_path(b, path);
 	return r < 0 ? r
-	             : attach_new(b, type, options, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+	             : attach_new(b, type, options, "",
+	                          MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+	                                  MOUNT_ATTR_NOEXEC,
 	                          path + 1);
 }
 
 static int cover(const struct build *b, const char *list)
 {
-	_cleanup_fd_ int empty = open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	_cleanup_fd_ int empty =
+		open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	char path[PATH_MAX];
 
 	(void)snprintf(path, sizeof path, "sys/fs/cgroup/%s", list);
-	return empty < 0 || move_mount(empty, "", b->root, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+	return empty < 0 || move_mount(empty, "", b->root, path, MOVE_MOUNT_F_EMPTY_PATH) < 0
+	               ? -errno
+	               : 0;
 }
 
-/* The hierarchy of version 1 that has these controllers, as the host has it mounted; a link for each where they are several. */
+/* The hierarchy of version 1 that has these controllers, as the host has it mounted; a link for
+ * each where they are several. */
 static int attach_hierarchy(const struct build *b, const char *list)
 {
 	const char *options[2 * HIERARCHY_MAX + 2] = {0};
@@ -316,8 +350,9 @@ static int attach_hierarchy(const struct build *b, const char *list)
 }
 
 /*
- * Our cgroup namespace begins at the sandbox's group: what is mounted in it shows that group and those below, which commands may read.
- * /proc/self/cgroup tells which hierarchies there are; "unified" is where hosts have version 2 besides the other. cgroup_namespaces(7)
+ * Our cgroup namespace begins at the sandbox's group: what is mounted in it shows that group and
+ * those below, which commands may read. /proc/self/cgroup tells which hierarchies there are;
+ * "unified" is where hosts have version 2 besides the other. cgroup_namespaces(7)
  */
 int root_sys(struct build *b, const struct plan_step *step)
 {
@@ -338,7 +373,8 @@ int root_sys(struct build *b, const struct plan_step *step)
 		*end = '\0';
 		if (!list[1])
 			r = attach_cgroups(b, "cgroup2", NULL, has_v1 ? "unified" : "");
-		else if (!b->order.is_rootless && (has_any(list + 1, with_group) || has_any(list + 1, without_group)))
+		else if (!b->order.is_rootless &&
+		         (has_any(list + 1, with_group) || has_any(list + 1, without_group)))
 			r = attach_hierarchy(b, list + 1);
 		has_v1 = has_v1 || has_any(list + 1, with_group);
 	}
@@ -347,7 +383,8 @@ int root_sys(struct build *b, const struct plan_step *step)
 
 static int list_processors(const struct build *b, const struct processors *set, const char *name)
 {
-	int fd = openat(b->own, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644), r = 0;
+	int fd = openat(b->own, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644),
+	    r = 0;
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!out) {
@@ -362,22 +399,25 @@ static int list_processors(const struct build *b, const struct processors *set, 
 	return r;
 }
 
-/* Ranges of ids are handed out in turn, and init's is one of each. Without root all inits have the same: then it is by chance. */
+/* Ranges of ids are handed out in turn, and init's is one of each. Without root all inits have the
+ * same: then it is by chance. */
 static uint64_t turn(const struct build *b)
 {
 	return b->order.is_rootless ? strtoull(b->plan->id, NULL, 16) : b->host_uid / IDS_OF_RANGE;
 }
 
 /*
- * As many processors as the limit keeps busy, for good: what else is limited by the sandbox's group or its user's is so for all of its
- * commands together. If the profile shows which of the machine's are online, which sysconf(3) counts, then no others are said to be. How
- * many are possible stays: by that programs make their tables.
+ * As many processors as the limit keeps busy, for good: what else is limited by the sandbox's group
+ * or its user's is so for all of its commands together. If the profile shows which of the machine's
+ * are online, which sysconf(3) counts, then no others are said to be. How many are possible stays:
+ * by that programs make their tables.
  */
 int root_processors(struct build *b, const struct plan_step *step)
 {
 	static const char name[] = "processors";
 	struct mount_attr attributes = {.propagation = MS_PRIVATE};
-	uint64_t cpu_millis = plan_lesser(b->plan->limits.cpu_millis, b->plan->user_limits.cpu_millis);
+	uint64_t cpu_millis =
+		plan_lesser(b->plan->limits.cpu_millis, b->plan->user_limits.cpu_millis);
 	_cleanup_fd_ int there = -1, tree = -1;
 	int r;
 
@@ -385,7 +425,8 @@ int root_processors(struct build *b, const struct plan_step *step)
 	if (cpu_millis == 0)
 		return 0;
 	r = processors_read(&b->processors);
-	b->has_processors = r == 0 && processors_narrow(&b->processors, processors_count(cpu_millis), turn(b));
+	b->has_processors =
+		r == 0 && processors_narrow(&b->processors, processors_count(cpu_millis), turn(b));
 	if (!b->has_processors)
 		return r;
 	there = openat(b->root, "sys/devices/system/cpu/online", O_PATH | O_CLOEXEC | O_NOFOLLOW);
@@ -395,7 +436,8 @@ int root_processors(struct build *b, const struct plan_step *step)
 	if (r < 0)
 		return r;
 	tree = open_tree(b->root, "run/yett/processors", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
+	if (tree < 0 ||
+	    mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
 	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
 	return 0;

@@ -1,9 +1,10 @@
 /*
  * An overlay over a directory of the client's, which stays as it is: see build.h.
  *
- * What root gives for it are two mounts that know the caller's ids and nobody else's: the source, read-only, and the store. The overlay is
- * the sandbox's own, in its user namespace. No name in a store is followed anywhere: the store may be changed by others while it is used.
- * kernel: filesystems/overlayfs.rst
+ * What root gives for it are two mounts that know the caller's ids and nobody else's: the source,
+ * read-only, and the store. The overlay is the sandbox's own, in its user namespace. No name in a
+ * store is followed anywhere: the store may be changed by others while it is used. kernel:
+ * filesystems/overlayfs.rst
  */
 #include "base/kernel.h"
 #include "programs/init/build/build.h"
@@ -17,13 +18,15 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
-/* Frozen layers at most: with two more, names of up to three digits are 255 bytes, which is what fsconfig(2) takes. */
+/* Frozen layers at most: with two more, names of up to three digits are 255 bytes, which is what
+ * fsconfig(2) takes. */
 #define FROZEN_MAX 62
 
 /* The kernel takes as much with its end. */
 #define OPTION_SIZE 256
 
-/* Descriptors of the layers; -1: not there. Below `upper` come frozen ones, the last first, then what hides, and then the source. */
+/* Descriptors of the layers; -1: not there. Below `upper` come frozen ones, the last first, then
+ * what hides, and then the source. */
 struct layers {
 	int source, hidden, upper, work;
 	int frozen[FROZEN_MAX];
@@ -42,12 +45,14 @@ static void layers_close(struct layers *layers)
 
 static int refuse(struct build *b, const struct plan_step *step, const char *what)
 {
-	return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "%s cannot be copy-on-write: %s", plan_text(b->plan, step->target), what);
+	return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "%s cannot be copy-on-write: %s",
+	                 plan_text(b->plan, step->target), what);
 }
 
 /*
- * Layers have to be of this mount namespace: what comes is mounted on "lower" of the template's root, which nobody else sees. Its
- * descriptor there, or a result as workspace_make() has. Consumes the tree.
+ * Layers have to be of this mount namespace: what comes is mounted on "lower" of the template's
+ * root, which nobody else sees. Its descriptor there, or a result as workspace_make() has. Consumes
+ * the tree.
  */
 static int take_layer(struct build *b, const struct plan_step *step, int *tree, int *ret_layer)
 {
@@ -57,7 +62,9 @@ static int take_layer(struct build *b, const struct plan_step *step, int *tree, 
 	if (r == 0) {
 		r = overlay_check_bare(); /* an overlay would not show what is mounted below */
 		if (r == -EBUSY)
-			r = refuse(b, step, "there are mounts below it, or below its store: give those directories that are to be seen");
+			r = refuse(
+				b, step,
+				"there are mounts below it, or below its store: give those directories that are to be seen");
 	}
 	if (r == 0 && (*ret_layer = open("lower", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
 		r = -errno;
@@ -68,7 +75,8 @@ static int take_layer(struct build *b, const struct plan_step *step, int *tree, 
 static int open_in_store(const struct build *b, int store, const char *name)
 {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
+	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+	                                  RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
 	_cleanup_fd_ int fd = (int)syscall(SYS_openat2, store, name, &how, sizeof how);
 	struct stat st;
 
@@ -78,8 +86,9 @@ static int open_in_store(const struct build *b, int store, const char *name)
 }
 
 /*
- * One sandbox at a time: of two overlays with one upper layer each would change the other's files behind its back. The lock is its own open
- * file's, which nobody can take off, and lasts until our end; or, where the sandbox is there, until its init's, which gets it.
+ * One sandbox at a time: of two overlays with one upper layer each would change the other's files
+ * behind its back. The lock is its own open file's, which nobody can take off, and lasts until our
+ * end; or, where the sandbox is there, until its init's, which gets it.
  */
 static int lock_store(struct build *b, const struct plan_step *step, int store)
 {
@@ -89,7 +98,8 @@ static int lock_store(struct build *b, const struct plan_step *step, int store)
 		return -errno;
 	if (flock(own, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK
-		               ? error_set(&b->error, YETT_E_ALREADY_EXISTS, 0, "a sandbox that is there works on the store for %s",
+		               ? error_set(&b->error, YETT_E_ALREADY_EXISTS, 0,
+		                           "a sandbox that is there works on the store for %s",
 		                           plan_text(b->plan, step->target))
 		               : -errno;
 	if (b->enters)
@@ -100,8 +110,11 @@ static int lock_store(struct build *b, const struct plan_step *step, int store)
 
 static const struct plan_step *find_store(const struct build *b, const struct plan_step *source)
 {
-	for (const struct plan_step *step = b->plan->steps; step < b->plan->steps + b->plan->steps_count; step++)
-		if (step->layer == PLAN_LAYER_STORE && strcmp(plan_text(b->plan, step->target), plan_text(b->plan, source->target)) == 0)
+	for (const struct plan_step *step = b->plan->steps;
+	     step < b->plan->steps + b->plan->steps_count; step++)
+		if (step->layer == PLAN_LAYER_STORE &&
+		    strcmp(plan_text(b->plan, step->target), plan_text(b->plan, source->target)) ==
+		            0)
 			return step;
 	return NULL;
 }
@@ -114,13 +127,15 @@ static int make_memory(struct build *b, const struct plan_step *step, int source
 
 	if (tree < 0 || fstat(source, &st) < 0)
 		return tree < 0 ? tree : -errno;
-	if (mkdirat(tree, "upper", 0700) < 0 || mkdirat(tree, "work", 0700) < 0 || fchmodat(tree, "upper", st.st_mode & 0777, 0) < 0)
+	if (mkdirat(tree, "upper", 0700) < 0 || mkdirat(tree, "work", 0700) < 0 ||
+	    fchmodat(tree, "upper", st.st_mode & 0777, 0) < 0)
 		return -errno;
 	*ret_tree = steal_fd(&tree);
 	return 0;
 }
 
-/* Overlays keep their notes in extended attributes; memory takes those of users since Linux 6.6. xattr(7) */
+/* Overlays keep their notes in extended attributes; memory takes those of users since Linux 6.6.
+ * xattr(7) */
 static int check_memory(struct build *b, const struct plan_step *step, int store)
 {
 	_cleanup_fd_ int own = openat(store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -130,11 +145,13 @@ static int check_memory(struct build *b, const struct plan_step *step, int store
 	if (fsetxattr(own, "user.overlay.yett", "", 0, 0) == 0)
 		return fremovexattr(own, "user.overlay.yett") < 0 ? -errno : 0;
 	return errno == EOPNOTSUPP
-	               ? refuse(b, step, "changes cannot be kept in memory before Linux 6.6; without memory=SIZE they are in a store")
+	               ? refuse(b, step,
+	                        "changes cannot be kept in memory before Linux 6.6; without memory=SIZE they are in a store")
 	               : -errno;
 }
 
-/* What a client may have put there besides: a layer of whiteouts, and frozen layers, "1" and so on, with none left out. */
+/* What a client may have put there besides: a layer of whiteouts, and frozen layers, "1" and so on,
+ * with none left out. */
 static int open_frozen(const struct build *b, int store, struct layers *layers)
 {
 	_cleanup_fd_ int directory = open_in_store(b, store, "layers");
@@ -158,7 +175,8 @@ static int open_frozen(const struct build *b, int store, struct layers *layers)
 	}
 }
 
-static int open_layers(struct build *b, const struct plan_step *step, int *tree, struct layers *layers)
+static int open_layers(struct build *b, const struct plan_step *step, int *tree,
+                       struct layers *layers)
 {
 	const struct plan_step *stored = find_store(b, step);
 	int *kept = stored ? &b->trees[stored - b->plan->steps] : NULL;
@@ -176,13 +194,17 @@ static int open_layers(struct build *b, const struct plan_step *step, int *tree,
 	layers->upper = open_in_store(b, store, "upper");
 	layers->work = open_in_store(b, store, "work");
 	if (layers->upper < 0 || layers->work < 0)
-		return refuse(b, step, "its store has no directories \"upper\" and \"work\" of the caller's, or they are links");
+		return refuse(
+			b, step,
+			"its store has no directories \"upper\" and \"work\" of the caller's, or they are links");
 	r = stored ? open_frozen(b, store, layers) : 0;
 	if (r == -E2BIG)
-		return refuse(b, step, "its store has more than the 62 frozen layers that are taken");
-	if (r < 0)
 		return refuse(b, step,
-		              "what is called \"hidden\" or in \"layers\" in its store is no directory of the caller's, or a link");
+		              "its store has more than the 62 frozen layers that are taken");
+	if (r < 0)
+		return refuse(
+			b, step,
+			"what is called \"hidden\" or in \"layers\" in its store is no directory of the caller's, or a link");
 	return 0;
 }
 
@@ -190,7 +212,8 @@ static bool add_name(char names[static OPTION_SIZE], int layer)
 {
 	size_t used = strlen(names);
 
-	return (size_t)snprintf(names + used, OPTION_SIZE - used, "%s%d", used ? ":" : "", layer) < OPTION_SIZE - used;
+	return (size_t)snprintf(names + used, OPTION_SIZE - used, "%s%d", used ? ":" : "", layer) <
+	       OPTION_SIZE - used;
 }
 
 /* Of all below `upper`, the first one in front: what it has covers what is in others. */
@@ -206,16 +229,19 @@ static bool name_lower(const struct layers *layers, char lower[static OPTION_SIZ
 	return is_whole && add_name(lower, layers->source);
 }
 
-/* `source` is what it is called where mounts are told, to tell apart whose room its changes take. */
+/* `source` is what it is called where mounts are told, to tell apart whose room its changes take.
+ */
 static int mount_overlay(const struct build *b, const struct layers *layers, const char *source)
 {
 	char lower[OPTION_SIZE], upper[16], work[16];
-	const char *const options[] = {"source",       source,      "lowerdir", lower,      "upperdir", upper,   "workdir",
-	                               work,           "userxattr", NULL,       "volatile", NULL,       "index", "off",
-	                               "redirect_dir", "nofollow",  "metacopy", "off",      "xino",     "off",   NULL};
+	const char *const options[] = {
+		"source",       source,      "lowerdir", lower,      "upperdir", upper,   "workdir",
+		work,           "userxattr", NULL,       "volatile", NULL,       "index", "off",
+		"redirect_dir", "nofollow",  "metacopy", "off",      "xino",     "off",   NULL};
 	int fd, r;
 
-	/* The only names that a kernel of every version takes for a descriptor, in the sandbox's own /proc/self/fd. */
+	/* The only names that a kernel of every version takes for a descriptor, in the sandbox's
+	 * own /proc/self/fd. */
 	if (!name_lower(layers, lower))
 		return -E2BIG;
 	(void)snprintf(upper, sizeof upper, "%d", layers->upper);
@@ -241,16 +267,20 @@ int workspace_make(struct build *b, const struct plan_step *step, int *tree)
 	if (overlay == -ELOOP)
 		return refuse(b, step, "its store lies in it, or around it");
 	if (overlay == -EINVAL)
-		return refuse(b, step, "it, or its store, is on a file system that cannot be a layer of an overlay");
+		return refuse(
+			b, step,
+			"it, or its store, is on a file system that cannot be a layer of an overlay");
 	if (overlay < 0)
 		return overlay;
 	/* As the kernel makes it where it cannot use the store. */
 	if (fstatvfs(overlay, &mounted) < 0)
 		return -errno;
 	if (mounted.f_flag & ST_RDONLY)
-		return refuse(b, step, "the kernel mounts it read-only, as it cannot write into its store");
+		return refuse(b, step,
+		              "the kernel mounts it read-only, as it cannot write into its store");
 	/* The overlay has mounts of its own of both. */
-	if (fchdir(b->beneath) < 0 || umount2("lower", MNT_DETACH) < 0 || umount2("lower", MNT_DETACH) < 0 || fchdir(b->root) < 0)
+	if (fchdir(b->beneath) < 0 || umount2("lower", MNT_DETACH) < 0 ||
+	    umount2("lower", MNT_DETACH) < 0 || fchdir(b->root) < 0)
 		return -errno;
 	*tree = steal_fd(&overlay);
 	return 0;

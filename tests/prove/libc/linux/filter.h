@@ -1,4 +1,5 @@
-/* Of linux/filter.h what the policy's struct points to: Frama-C has no headers of the kernel. Nothing that is proven looks into it. */
+/* Of linux/filter.h what the policy's struct points to: Frama-C has no headers of the kernel.
+ * Nothing that is proven looks into it. */
 #pragma once
 
 struct sock_filter {
