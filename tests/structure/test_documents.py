@@ -19,7 +19,7 @@ import page  # pylint: disable=wrong-import-position
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
-PAGES = ["README.md", "SECURITY.md", "ARCHITECTURE.md", "protocol/PROTOCOL.md"] + sorted(
+PAGES = ["README.md", "SECURITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "protocol/PROTOCOL.md"] + sorted(
     "docs/" + name for name in os.listdir(os.path.join(ROOT, "docs")) if name.endswith(".md"))
 README_LINES_MAX = 150
 
@@ -165,7 +165,7 @@ class Attacks(unittest.TestCase):
             for file in files:
                 if file.endswith((".c", ".py")):
                     text = read(directory, file)
-                    known |= set(re.findall(r"\b(?:cmocka_unit_test\w*|TEST|WITH_[A-Z]+)\((\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
+                    known |= set(re.findall(r"\b(?:cmocka_unit_test\w*|TEST|WITH_[A-Z]+)\(\s*(\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
         return known
 
     def test_every_test_that_the_page_names_is_there(self):
