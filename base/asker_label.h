@@ -1,4 +1,6 @@
-/* The key of the label of sandboxes that agents make. No request that a model makes can choose it.
+/*
+ * The label key with which yett-agent marks the sandboxes that it makes. A model's request cannot
+ * set this label.
  */
 #pragma once
 

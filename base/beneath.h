@@ -1,5 +1,5 @@
 /*
- * openat2(2) of paths that stay below a directory.
+ * openat2(2) for paths that must not leave a directory. Runs with the privilege of the caller.
  */
 #pragma once
 
@@ -11,9 +11,10 @@
 #define BENEATH_ATTEMPTS 1000
 
 /*
- * A descriptor, or -errno. With RESOLVE_BENEATH or RESOLVE_IN_ROOT the kernel says EAGAIN where it
- * met ".." while something was renamed or mounted anywhere, as a host with sandboxes does all the
- * time: it is asked again, for as often as could be chance.
+ * Returns a descriptor or -errno. With RESOLVE_BENEATH or RESOLVE_IN_ROOT, openat2(2) fails with
+ * EAGAIN if the path contains ".." and any rename or mount happens on the host meanwhile. A host
+ * with sandboxes mounts all the time, so the call is retried. BENEATH_ATTEMPTS failures in a row
+ * are no coincidence: then the function returns -EAGAIN.
  */
 static inline int beneath_open(int directory, const char *path, const struct open_how *how)
 {

@@ -1,5 +1,7 @@
-/* The clock that deadlines are measured by: it does not jump. No privilege. clock_gettime(2),
- * CLOCK_MONOTONIC. */
+/*
+ * Clocks in milliseconds. Deadlines use clock_now_ms(): CLOCK_MONOTONIC does not jump. Needs no
+ * privilege. clock_gettime(2)
+ */
 #pragma once
 
 #include <stdint.h>
@@ -13,7 +15,7 @@ static inline uint64_t clock_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Milliseconds since 1970, as the host's clock has it. */
+/* Milliseconds since 1970. The host's clock can be set, so this time can jump. */
 static inline uint64_t clock_wall_ms(void)
 {
 	struct timespec now;

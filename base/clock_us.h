@@ -1,5 +1,7 @@
-/* The clock of clock.h in microseconds, for who measures how long commands and sandboxes take. No
- * privilege. */
+/*
+ * CLOCK_MONOTONIC in microseconds, to measure how long commands and sandboxes take. Needs no
+ * privilege.
+ */
 #pragma once
 
 #include "base/clock.h"

@@ -1,17 +1,20 @@
 /*
- * Closing what somebody else has, or had, too.
+ * Bounds the time that close(2) takes on descriptors that an untrusted process shares or shared.
  *
- * Whoever is the last to close a Unix socket closes what is queued in it as well, and until
- * Linux 6.9 anybody who closes one closes what others have lost in flight (unix_gc()). That takes
- * as long as its sender chose: socket(7), SO_LINGER. Any signal ends it.
+ * The last close of a Unix socket also closes the descriptors queued in it. Until Linux 6.9, the
+ * close of any Unix socket can also close descriptors that other processes left in flight
+ * (unix_gc()). Such a descriptor can be a socket with SO_LINGER (socket(7)), on which close(2)
+ * blocks for as long as its sender chose. Any signal interrupts that wait.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* From here on, until it is off again, nothing that is closed takes longer than 20 ms. Uses SIGALRM
- * and ITIMER_REAL of this process. */
+/*
+ * While on, no close blocks for more than 20 ms: a timer interrupts it. Uses SIGALRM and
+ * ITIMER_REAL of this process.
+ */
 void closing_bound(bool is_on);
 
-/* fd_close() so bounded; returns -1. */
+/* fd_close() under closing_bound(), which is off afterwards. Returns -1. */
 int closing_fd(int fd);

@@ -18,7 +18,11 @@ static unsigned days_of(unsigned year, unsigned month)
 	return days[month - 1] + (month == 2 && is_leap(year));
 }
 
-/* Reads what has the form, in which each 0 stands for a digit, and all else for itself. */
+/*
+ * Matches `text` against `form`, in which '0' matches any digit and any other character itself.
+ * Adds the value of each run of digits to `numbers`, which the caller sets to 0. False if the text
+ * does not match.
+ */
 static bool read_form(const char *text, const char *form, unsigned *numbers)
 {
 	bool was_digit = false;

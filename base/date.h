@@ -1,8 +1,8 @@
 /*
- * Dates as people write them, of UTC alone: "2026-12-31", which is the beginning of that day, and
+ * Dates as text, always in UTC: "2026-12-31", which means the start of that day, and
  * "2026-12-31T18:00:00Z".
  *
- * Pure functions with the privilege of the caller. Seconds are those of time(2), which knows no
+ * Pure functions with the privilege of the caller. Seconds count from 1970 as in time(2), without
  * leap seconds.
  */
 #pragma once
@@ -13,8 +13,11 @@
 
 #define DATE_TEXT_SIZE 24
 
-/* -EINVAL: it is in neither form, or there is no such day or time; years are from 1970 to 9999. */
+/*
+ * Returns 0, or -EINVAL if the text has neither form, or the day or time does not exist. Years are
+ * 1970 to 9999.
+ */
 _must_check_ int date_parse(const char *text, uint64_t *ret_seconds);
 
-/* In the longer form, to the second. Returns `out`. */
+/* Writes the longer form. Returns `out`. */
 char *date_format(uint64_t seconds, char out[DATE_TEXT_SIZE]);

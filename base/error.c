@@ -51,7 +51,7 @@ int error_cause(struct yett_error *error, const char *step, int error_number)
 	return (int)error->code;
 }
 
-#define KERNEL_ENOTSUPP 524 /* include/linux/errno.h */
+#define KERNEL_ENOTSUPP 524 /* include/linux/errno.h of the kernel: not in <errno.h> */
 
 const char *error_number_text(int number)
 {

@@ -1,7 +1,10 @@
-/* See error_text.h: what clients are told of codes and reasons. No privilege, no allocation. */
+/*
+ * See error_text.h: the parts that clients need: reasons, and which codes are worth a retry. No
+ * privilege, no allocation.
+ */
 #include "base/error_text.h"
 
-/* By their numbers, which have no gaps. */
+/* Indexed by number. The numbers have no gaps. */
 #define X(name, number, short_name, text) [number] = text,
 static const char *const reasons[] = {[0] = "", YETT_REASONS(X)};
 #undef X

@@ -38,6 +38,6 @@ void error_mend(struct yett_error *error, const char *format, ...)
 		return;
 	va_start(args, format);
 	if (vsnprintf(error->mend, sizeof error->mend, format, args) >= (int)sizeof error->mend)
-		error->mend[0] = '\0'; /* who does as half of it says mends nothing */
+		error->mend[0] = '\0'; /* half a hint would mislead */
 	va_end(args);
 }

@@ -1,8 +1,10 @@
-/* See error_text.h: what people are told of codes, and tests of reasons. No privilege, no
- * allocation. */
+/*
+ * See error_text.h: the texts of codes, which people read, and the short names of reasons, which
+ * tests use. No privilege, no allocation.
+ */
 #include "base/error_text.h"
 
-/* By their numbers, which have no gaps. */
+/* Indexed by number. The numbers have no gaps. */
 #define X(name, number, retryable, text) [number] = text,
 static const char *const code_texts[] = {[0] = "done", YETT_CODES(X)};
 #undef X

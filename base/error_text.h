@@ -1,17 +1,20 @@
 /*
- * What there is to tell of codes and reasons besides their numbers. Root's program tells the
- * numbers only.
+ * Texts and properties of error codes and reasons.
  *
- * Pure functions with the privilege of the caller.
+ * Pure functions with the privilege of the caller. yett-helper does not link this file: it sends
+ * codes and reasons as numbers.
  */
 #pragma once
 
 #include "base/error.h"
 
-/* The table's text for a code or reason; "unknown …" for a number that is not in it. Never NULL. */
+/*
+ * The text of a code or reason in the tables of yett_error.h. "unknown …" for a number that is not
+ * in the table. Never NULL.
+ */
 const char *error_code_text(enum yett_code code);
 const char *error_reason_text(enum yett_reason reason);
 const char *error_reason_short_name(enum yett_reason reason);
 
-/* Whether the same request can succeed later without a change of it or of the policy. */
+/* Whether the same request can succeed later, with neither the request nor the policy changed. */
 bool error_code_retryable(enum yett_code code);

@@ -15,7 +15,7 @@ char *escape_text(const char *text, char *out, size_t size)
 				? 4
 				: 1;
 
-		/* Room is kept for the three dots and the NUL. */
+		/* Keep room for the three dots and the NUL. */
 		if (used + need + 4 > size) {
 			memcpy(out + used, "...", 3);
 			used += 3;

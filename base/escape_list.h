@@ -1,8 +1,14 @@
-/* Lists of somebody else's texts, made fit to be shown as escape.h has it. Pure functions with the
- * privilege of the caller. */
+/*
+ * Escapes lists of untrusted texts for display, as escape.h does for one. Pure functions with the
+ * privilege of the caller.
+ */
 #pragma once
 
 #include "base/escape.h"
 
-/* As escape_text(), with ", " between the items; "nothing" when there is none. */
+/*
+ * Writes the escaped items with ", " between them, or "nothing" if there are none. An item that is
+ * truncated ends in "...". Once fewer than 16 bytes of `out` are left, further items are left out
+ * without a mark. Returns `out`.
+ */
 char *escape_list(char *const *items, size_t count, char *out, size_t size);

@@ -7,7 +7,8 @@
 #include <sys/syscall.h>
 
 #ifndef MFD_EXEC
-#define MFD_EXEC 0x10U /* linux/memfd.h; hosts with vm.memfd_noexec = 1 want it said */
+/* linux/memfd.h. With vm.memfd_noexec = 1, a memfd made without this flag cannot be executed. */
+#define MFD_EXEC 0x10U
 #endif
 
 void fd_close_except(const int *keep, size_t count)
@@ -51,15 +52,17 @@ int fd_new_sealed(const char *name, const void *bytes, size_t length)
 
 	if (memfd < 0 || write(memfd, bytes, length) != (ssize_t)length)
 		return errno ? -errno : -EIO;
-	/* Seals do not keep attributes from it: who has no right to write it has none for those.
-	 * xattr(7) */
+	/*
+	 * Seals do not protect extended attributes, but mode 0400 does: a process needs write
+	 * permission to set user attributes. xattr(7)
+	 */
 	r = fchmod(memfd, 0400) < 0 ? -errno : fd_seal(memfd);
 	return r < 0 ? r : steal_fd(&memfd);
 }
 
 int fd_copy_program(const char *name, int file)
 {
-	/* Before Linux 6.3 the flag is not known, and every memfd may be executed. */
+	/* Before Linux 6.3, MFD_EXEC fails with EINVAL, and every memfd can be executed. */
 	_cleanup_fd_ int memfd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
 	struct stat st;
 	int r;

@@ -21,8 +21,10 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Closes `fd` if it is one; returns -1, so that `fd = fd_close(fd)` leaves nothing dangling. errno
- * is kept. */
+/*
+ * Closes `fd` unless it is negative. Returns -1, so that `fd = fd_close(fd)` leaves no dangling
+ * number. Preserves errno.
+ */
 static inline int fd_close(int fd)
 {
 	if (fd >= 0) {
@@ -48,7 +50,7 @@ static inline int steal_fd(int *fd)
 	return taken;
 }
 
-/* poll(2) for one, which may be -1. */
+/* poll(2) for one descriptor, which may be -1: then only the timeout ends the call. */
 static inline int fd_poll(int fd, short events, int timeout_ms)
 {
 	struct pollfd wait = {.fd = fd, .events = events};
@@ -56,37 +58,52 @@ static inline int fd_poll(int fd, short events, int timeout_ms)
 	return poll(&wait, 1, timeout_ms);
 }
 
-/* Closes every descriptor from 3 on but the `count` ones of `keep` (unsorted, -1 is passed over).
- * close_range(2). */
+/*
+ * Closes every descriptor from 3 on except the `count` descriptors in `keep`, which need not be
+ * sorted. Negative entries are ignored. close_range(2)
+ */
 void fd_close_except(const int *keep, size_t count);
 
-/* From here on nobody can change what is in a memfd made with MFD_ALLOW_SEALING. 0 or -errno.
- * memfd_create(2), "File sealing" */
+/*
+ * Seals a memfd made with MFD_ALLOW_SEALING: nobody can change its content or size afterwards.
+ * Returns 0 or -errno. memfd_create(2), "File sealing"
+ */
 _must_check_ int fd_seal(int memfd);
 
-/* A sealed memfd, close-on-exec, with these bytes; or -errno. */
+/* Returns a sealed memfd, mode 0400 and close-on-exec, that holds these bytes; or -errno. */
 _must_check_ int fd_new_sealed(const char *name, const void *bytes, size_t length);
 
-/* A sealed memfd, close-on-exec, with what is in the regular file `file` from its offset on, to be
- * executed; or -errno. */
+/*
+ * Returns a sealed, executable memfd, mode 0555 and close-on-exec, or -errno. The content is copied
+ * from the regular file `file`, which must be at offset 0.
+ */
 _must_check_ int fd_copy_program(const char *name, int file);
 
 bool fd_same_file(const struct stat *a, const struct stat *b);
 
-/* Whether `directory` or one above it is the other one. Names play no part; false, too, where that
- * cannot be seen. */
+/*
+ * Whether `directory` or an ancestor of it is `other`, compared by device and inode, not by name.
+ * Also false if an ancestor cannot be opened.
+ */
 bool fd_is_in(int directory, const struct stat *other);
 
-/* The same of several: which of them comes first on the way up, of equal ones the first, or
- * `count`. */
+/*
+ * As fd_is_in() for several directories. Walks up from `directory` and returns the index of the
+ * first one found, the lowest index if several are the same directory; or `count` if none is found.
+ */
 size_t fd_find_above(int directory, const struct stat *others, size_t count);
 
-/* Goes to the directory above `*at`, which is closed, and which `*here` tells of. False at the
- * root, and where that cannot be seen. */
+/*
+ * Replaces `*at` by its parent directory and closes the old descriptor. `*here` must hold the
+ * fstat(2) data of `*at`, and is updated. False at the root directory, which is its own parent, and
+ * if the parent cannot be opened: `*at` is -1 then.
+ */
 bool fd_climb(int *at, struct stat *here);
 
-/* What is in the directory, to be read once and by nobody else; NULL where that cannot be.
- * opendir(3) */
+/*
+ * Opens a stream of the directory's entries, with an offset that no other descriptor shares.
+ * `directory` stays open. NULL if the directory cannot be opened. opendir(3)
+ */
 DIR *fd_entries(int directory);
 static inline void fd_entries_close(DIR **entries)
 {

@@ -1,9 +1,10 @@
 /*
- * How the filters of system calls begin, so that init can put more between the head and the rest of
- * its own.
+ * The first instructions of every system call filter (seccomp(2)). All filters share this head, so
+ * that yett-init can insert further checks between the head and the rest of its own filter.
  *
- * Other calling conventions of the processor have other numbers; the head refuses them, and leaves
- * the number loaded. Pure. seccomp(2).
+ * The head rejects system calls of any other AUDIT_ARCH, since other ABIs of the processor number
+ * system calls differently. Then the head loads the system call number into the accumulator. Pure;
+ * needs no privilege.
  */
 #pragma once
 
@@ -15,13 +16,15 @@
 
 #define FILTER_HEAD 4
 
-/* The lower half of an argument, which is all that the kernel takes of an int; little-endian, as
- * all that FILTER_ARCH knows. */
+/*
+ * Loads the low 32 bits of an argument, which is all that the kernel reads of an int. Assumes a
+ * little-endian host, as every FILTER_ARCH below is.
+ */
 #define FILTER_LOAD_ARGUMENT(n) \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[n]))
 #define FILTER_LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
-/* The one that we are built for. */
+/* The architecture that this build runs on. */
 #if defined(__x86_64__)
 #define FILTER_ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -30,7 +33,10 @@
 #error "the architecture's AUDIT_ARCH is not known here"
 #endif
 
-/* `arch` is an AUDIT_ARCH_*, `otherwise` the action for all others. */
+/*
+ * `arch` is the AUDIT_ARCH_* that passes, `otherwise` the SECCOMP_RET_* action for calls of any
+ * other.
+ */
 static inline void filter_head(struct sock_filter head[FILTER_HEAD], uint32_t arch,
                                uint32_t otherwise)
 {

@@ -38,7 +38,7 @@ bool json_is_harmful(uint32_t point)
 
 static void put_string(FILE *to, const char *text, size_t left)
 {
-	size_t plain = 0; /* so much of what is ahead is written as it is */
+	size_t plain = 0; /* how many of the next bytes need no escape */
 
 	(void)fputc('"', to);
 	while (plain < left) {
@@ -65,7 +65,7 @@ static void put_string(FILE *to, const char *text, size_t left)
 	(void)fputc('"', to);
 }
 
-/* All that stands before a value. */
+/* Writes what precedes a value: the comma and the name, if there are any. */
 static void begin(struct json *json, const char *name)
 {
 	if (json->has_member)
@@ -151,8 +151,11 @@ void json_raw(struct json *json, const char *name, const char *value, size_t len
 	(void)fwrite(value, 1, length, json->to);
 }
 
-/* In JSON control characters stand between values only, and all that is not ASCII within texts: RFC
- * 8259, 2 and 7. */
+/*
+ * Valid JSON has raw C0 control characters only as whitespace between tokens, so a space can
+ * replace them. JSON has non-ASCII characters only within strings, where \uNNNN is valid. RFC 8259,
+ * 2 and 7
+ */
 void json_foreign(struct json *json, const char *name, const char *value)
 {
 	size_t left = strlen(value), length;

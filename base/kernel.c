@@ -80,20 +80,23 @@ int kernel_open_userns_of(int proc, pid_t pid, const char *uid_map, const char *
 }
 
 struct holder {
-	int ends[2]; /* of a pipe: a byte says that the maps are written, its end that nobody wants
-	                the namespace */
+	/* A pipe: a byte means that the maps are written, end of file that the parent gave up. */
+	int ends[2];
 	int proc;
 	int (*inside)(int proc);
 };
 
-/* Runs in our memory, on a stack of its own: copying page tables would cost more than all the rest.
+/*
+ * Runs in the child, which shares the parent's memory (CLONE_VM) and has a separate stack: a copy
+ * of the page tables would cost more than everything else here.
  */
 static int hold_userns(void *argument)
 {
 	const struct holder *holder = argument;
 	char byte;
 
-	(void)close(holder->ends[1]); /* else our death would leave it reading */
+	/* Otherwise this process would never see end of file if the parent dies. */
+	(void)close(holder->ends[1]);
 	if (read(holder->ends[0], &byte, 1) != 1 || !holder->inside)
 		return 0;
 	return holder->inside(holder->proc) < 0;
@@ -113,8 +116,8 @@ int kernel_open_userns(int proc, const char *uid_map, const char *gid_map, int (
 	fd = pid < 0 ? -errno : kernel_open_userns_of(proc, pid, uid_map, gid_map);
 	is_told = fd >= 0 && write(holder.ends[1], "", 1) == 1;
 	(void)close(holder.ends[1]);
-	while (pid > 0 && waitpid(pid, &status, __WALL) != pid &&
-	       errno != ECHILD) /* errno is the child's, too */
+	/* The child shares errno and can overwrite it: retry after any error but ECHILD. */
+	while (pid > 0 && waitpid(pid, &status, __WALL) != pid && errno != ECHILD)
 		;
 	(void)close(holder.ends[0]);
 	if (fd >= 0 && (!is_told || status != 0))

@@ -1,8 +1,8 @@
 /*
- * System calls that the C library does not wrap, and small idioms around those it does.
+ * System calls that the C library does not wrap, and small helpers around others.
  *
- * Used by who makes namespaces and mounts, root or init, and by the roles that supervise processes;
- * each function acts with the privilege of its caller.
+ * Used by the processes that make namespaces and mounts (root's and yett-init) and by those that
+ * supervise processes. Each function acts with the privilege of its caller.
  */
 #pragma once
 
@@ -18,11 +18,11 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 
-#ifndef MOVE_MOUNT_F_EMPTY_PATH /* musl, which wraps none of these either */
+#ifndef MOVE_MOUNT_F_EMPTY_PATH /* musl does not wrap the mount system calls either */
 #include "base/kernel_mounts.h"
 #endif
 
-/* fork(2) with clone3(2) flags; 0 in the child, the pid in the parent, or -errno. */
+/* fork(2) with clone3(2) flags. Returns 0 in the child, the pid in the parent, or -errno. */
 static inline pid_t kernel_clone(uint64_t flags, int exit_signal, int cgroup_fd, int *pidfd)
 {
 	struct clone_args args = {
@@ -43,36 +43,42 @@ static inline int kernel_pidfd_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Whether a child that is not reaped has ended within so long; also true where there is no
- * descriptor to wait with. pidfd_open(2) */
+/*
+ * Waits at most `timeout_ms` for a child that is not reaped yet to end. Returns whether it ended;
+ * also true if no pidfd can be opened. Does not reap the child. pidfd_open(2)
+ */
 _must_check_ bool kernel_wait_end(pid_t pid, int timeout_ms);
 
 /*
- * A detached mount of a file system of type `type`; options are "key", "value" pairs ended by NULL.
- * `label`, if not empty, is what SELinux knows all its files by. A fd or -errno.
+ * Makes a detached mount of a new file system of type `type`. `options` (may be NULL) are pairs of
+ * key and value, ended by a NULL key; the value NULL makes the key a flag. `label`, if not empty,
+ * is the SELinux label of all its files (mount option "context"). Returns a descriptor or -errno.
  */
 int kernel_mount_new(const char *type, const char *const *options, const char *label,
                      unsigned mount_attributes);
 
-/* Writes `text` to `name` below `dir` in one write(2). 0 or -errno. */
+/* Writes `text` to the existing file `name` below `dir` in one write(2). Returns 0 or -errno. */
 int kernel_write_file(int dir, const char *name, const char *text);
 
-/* Reads at most size - 1 bytes of `name` below `dir` and ends them with NUL. Their number or
- * -errno. */
+/*
+ * Reads at most size - 1 bytes of `name` below `dir` in one read(2), and appends a NUL. Returns the
+ * number of bytes read, or -errno.
+ */
 _must_check_ ssize_t kernel_read_file(int dir, const char *name, char *buffer, size_t size);
 
 /*
- * Writes the maps (texts as user_namespaces(7) has them) of the user namespace that `pid`, a
- * process without any yet, is in, and opens that. `proc`: a directory of proc(5) in which the
- * process is seen. A descriptor or -errno.
+ * Writes the maps of the user namespace of the process `pid`, which must have none yet, and opens
+ * that namespace. The maps have the format of user_namespaces(7). `proc` is the root of a proc(5)
+ * mount in which the process is visible as `pid`. Returns a descriptor or -errno.
  */
 _must_check_ int kernel_open_userns_of(int proc, pid_t pid, const char *uid_map,
                                        const char *gid_map);
 
 /*
- * The same of a new user namespace below the caller's. It is made with a child that ends before the
- * return, and `inside`, if not NULL, runs there as the first thing in it. A descriptor; -EIO where
- * `inside` fails; or -errno.
+ * As kernel_open_userns_of() for a new user namespace, a child of the caller's. A temporary child
+ * process creates the namespace, runs `inside(proc)` there, unless `inside` is NULL, once the maps
+ * are written, and exits before this function returns. Returns a descriptor, -EIO if `inside` fails
+ * (returns a negative number) or the child dies, or -errno.
  */
 _must_check_ int kernel_open_userns(int proc, const char *uid_map, const char *gid_map,
                                     int (*inside)(int proc));

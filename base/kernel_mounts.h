@@ -1,4 +1,4 @@
-/* The system calls about mounts, for a C library that does not wrap them. Of kernel.h. */
+/* Mount system calls, for a C library that does not wrap them. Only kernel.h includes this file. */
 #pragma once
 
 #include <linux/mount.h>

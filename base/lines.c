@@ -26,7 +26,7 @@ bool lines_read_text(char *text)
 	char *to = text;
 
 	for (; *text; to++) {
-		bool is_escape = *text == '%'; /* of what may be written over next */
+		bool is_escape = *text == '%'; /* read now: the write to *to may overwrite *text */
 		int high = is_escape ? from_hex(text[1]) : 0,
 		    low = is_escape && high >= 0 ? from_hex(text[2]) : 0;
 
@@ -43,7 +43,7 @@ FILE *lines_new_file(int directory, const char *name)
 {
 	int fd;
 
-	(void)unlinkat(directory, name, 0); /* of one that was killed */
+	(void)unlinkat(directory, name, 0); /* left by a process that was killed */
 	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 

@@ -1,8 +1,9 @@
 /*
- * Text files of KEY=VALUE that the caller keeps for itself: how a value is written and read, a file
- * that takes its name when it is whole, and the boot of the machine that such a file tells of.
+ * Text files of KEY=VALUE lines in which a program keeps its state: encodes and decodes values,
+ * replaces a file atomically, and reads the boot id to store in such a file.
  *
- * With the privilege of the caller, and none else. What is read may have been edited, or be torn.
+ * Runs with the privilege of the caller, without any other. Never trust a file that is read: its
+ * user may have edited it, and it may be truncated.
  */
 #pragma once
 
@@ -13,23 +14,36 @@
 
 #define LINES_BOOT_SIZE 64
 
-/* Writes KEY=VALUE and a line end; what is neither printed nor a '%' is %xx. */
+/*
+ * Writes KEY=VALUE and a line end. In VALUE, '%', the space and every byte that is not printable
+ * ASCII become %xx.
+ */
 void lines_write_text(FILE *file, const char *key, const char *text);
 
-/* The value alone, in which there is no space then. */
+/* Writes only the encoded value, which holds no space: a line can have several of them. */
 void lines_write_word(FILE *file, const char *text);
 
-/* Reads a value, as it is between '=' and the line end, in place; false: it is none that
- * lines_write_text() writes. */
+/*
+ * Decodes in place a value that lines_write_text() wrote: the text between '=' and the line end.
+ * False if a '%' is not followed by two lower-case hexadecimal digits, or stands for NUL; `text` is
+ * partly decoded then.
+ */
 _must_check_ bool lines_read_text(char *text);
 
-/* A file to write in `directory`, 0600, in the place of one that was left half-made; NULL. */
+/*
+ * Creates the file `name`, mode 0600, in `directory`, for writing. Removes a file of that name
+ * which an earlier, killed process left. Returns NULL on failure.
+ */
 FILE *lines_new_file(int directory, const char *name);
 
-/* Closes it, and has it take the name `to`, if all could be written; else it is removed. 0 or
- * -errno. */
+/*
+ * Closes the file, which has the name `from`. If everything was written, renames the file to `to`;
+ * otherwise removes the file. Returns 0 or -errno.
+ */
 _must_check_ int lines_end_file(FILE *file, int directory, const char *from, const char *to);
 
-/* Which boot of the machine this is: times and numbers of devices of another one may be others.
- * Empty: unknown. random(4) */
+/*
+ * Reads the kernel's boot id, which differs after each boot (random(4)). Times and device numbers
+ * that were stored under another boot id may no longer be valid. Empty if the id is unknown.
+ */
 void lines_read_boot(char boot[static LINES_BOOT_SIZE]);

@@ -10,13 +10,16 @@
 #define MINUTE_MS 60000
 
 static enum log_level max_level = LOG_LEVEL_INFO;
-/* The lines of a user in the minute that each count names, which is its upper half. */
+/*
+ * Line counters of a user. Each counter packs a minute (upper 32 bits) and the number of lines in
+ * that minute (lower 32 bits).
+ */
 struct count {
 	_Atomic uint64_t other, done;
 };
 
-static struct count *shared; /* LOG_USERS of them; NULL: there is no other process to count with */
-static struct count *bound;  /* NULL: the lines are ours, and not bounded */
+static struct count *shared; /* LOG_USERS elements; NULL: log_share_counts() was not called */
+static struct count *bound;  /* NULL: no user causes the lines, and they are not limited */
 static uint32_t bound_uid;
 
 void log_set_level(enum log_level level)
@@ -43,8 +46,10 @@ void log_count_for(uint32_t uid)
 	bound_uid = uid;
 }
 
-/* One write, so that lines of several processes do not mix; anything that could forge a line is
- * replaced. */
+/*
+ * Writes with one write(2), so that lines of several processes do not mix. Replaces every byte that
+ * could forge a line.
+ */
 static void write_line(enum log_level level, const char *format, va_list args)
 {
 	char line[1024];
@@ -71,8 +76,10 @@ static void _printf_(2, 3) write_own(enum log_level level, const char *format, .
 	va_end(args);
 }
 
-/* Whether the user whom this line is about may cause one more. No lock: a process that dies here
- * leaves none behind. */
+/*
+ * Counts one more line of the user `bound_uid`, and returns whether it is within the limit. Uses no
+ * lock, since a process that dies here would leave the lock held.
+ */
 static bool is_within_bound(enum log_level level)
 {
 	bool is_done = level == LOG_LEVEL_NOTICE;

@@ -1,8 +1,9 @@
 /*
- * One line to standard error, which systemd takes to the journal: what the helper did for whom.
+ * Writes log lines to standard error, which systemd passes to the journal: what the helper did and
+ * for which user.
  *
- * Any role; needs no privilege. What is not printable ASCII is replaced, so a peer can forge no
- * line.
+ * For every role of the helper; needs no privilege. Bytes that are not printable ASCII become '?',
+ * so that a peer cannot forge a line.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 
 #include <stdint.h>
 
-/* NOTICE: what was done for a user; INFO: what else there is to know, refusals among it. */
+/* NOTICE: an action done for a user. INFO: other information, including refusals. */
 enum log_level {
 	LOG_LEVEL_ERROR = 3,
 	LOG_LEVEL_WARNING = 4,
@@ -18,20 +19,25 @@ enum log_level {
 	LOG_LEVEL_INFO = 6
 };
 
-/* Of one user in a minute. Each has a bound of its own, so that what was refused hides nothing that
- * was done. */
+/*
+ * Limits of lines per user and minute. NOTICE has a separate limit (LOG_DONE_MAX), so that a flood
+ * of refusals cannot suppress the record of what was done.
+ */
 #define LOG_DONE_MAX  600
 #define LOG_OTHER_MAX 20
 
-#define LOG_USERS 4096 /* whose lines are counted apart: by their uids, modulo this */
+#define LOG_USERS 4096 /* size of the table of counters, which is indexed by uid % LOG_USERS */
 
-/* Lines above `level` are not written. Set once at the start. */
+/* Drops lines of a level above `level`, that is less severe ones. Called once at the start. */
 void log_set_level(enum log_level level);
 
 /*
- * From now on the lines of this process are caused by `uid` and bounded: what exceeds the bound is
- * left out, and how many lines that were is told. All processes count together that were forked
- * after log_share_counts(), which can fail with -errno.
+ * log_count_for() attributes all further lines of this process to `uid` and limits them. Lines
+ * beyond the limit are dropped, and a later line reports their number. Users whose uids are equal
+ * modulo LOG_USERS share a limit.
+ *
+ * The processes forked after log_share_counts() share one table of counters; without it each
+ * process counts alone. log_share_counts() returns 0 or -errno.
  */
 void log_count_for(uint32_t uid);
 _must_check_ int log_share_counts(void);

@@ -31,7 +31,7 @@ bool machine_has_word(const char *text, const char *word)
 	return false;
 }
 
-/* The v2 tree is found by its mount: hosts have it in one of two places. */
+/* Hosts mount the cgroup v2 tree at one of two places. */
 static const char *find_cgroup2(void)
 {
 	static const char *const trees[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};

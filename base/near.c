@@ -10,8 +10,11 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* How many letters are to be put in, taken out, changed or swapped with the next to make one word
- * of the other. */
+/*
+ * The Damerau-Levenshtein distance (optimal string alignment): how many characters to insert,
+ * remove, replace or swap with their neighbour to turn `a` into `b`. WORD_MAX if a word is longer
+ * than that.
+ */
 static size_t distance(const char *a, const char *b)
 {
 	size_t rows[WORD_MAX + 1][WORD_MAX + 1], m = strlen(a), n = strlen(b);
@@ -34,7 +37,7 @@ static size_t distance(const char *a, const char *b)
 
 const char *near_word(const char *word, const char *const *names, size_t count)
 {
-	size_t length = strlen(word), best = length < 6 ? 2 : 3; /* nearer than this */
+	size_t length = strlen(word), best = length < 6 ? 2 : 3; /* exclusive bound */
 	const char *found = NULL;
 
 	for (size_t i = 0; i < count; i++) {
@@ -47,7 +50,8 @@ const char *near_word(const char *word, const char *const *names, size_t count)
 	}
 	if (found || length < 2)
 		return found;
-	for (size_t i = 0; i < count; i++) /* it is cut short: the shortest that it may be */
+	/* The word may be an abbreviation: find the shortest name that begins with it. */
+	for (size_t i = 0; i < count; i++)
 		if (strncmp(names[i], word, length) == 0 &&
 		    (!found || strlen(names[i]) < strlen(found)))
 			found = names[i];

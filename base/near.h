@@ -1,11 +1,14 @@
 /*
- * What somebody meant who wrote a word that is not known: the nearest of those that are.
+ * Suggests which known word an unknown word was meant to be.
  *
- * Pure.
+ * Pure; needs no privilege.
  */
 #pragma once
 
 #include <stddef.h>
 
-/* The nearest of names[0 … count), or one that begins with `word`; NULL when none is near. */
+/*
+ * The most similar of names[0 … count), or else the shortest that begins with `word`. NULL if there
+ * is neither. The edit distance may be at most 1, or 2 if `word` has six characters or more.
+ */
 const char *near_word(const char *word, const char *const *names, size_t count);

@@ -1,11 +1,13 @@
-/* See net_address.h. No privilege, no allocation, no I/O: of <arpa/inet.h> only what turns text
- * into numbers and back. */
+/*
+ * See net_address.h. No privilege, no allocation, no I/O: from <arpa/inet.h> only inet_pton(3) and
+ * inet_ntop(3) are used.
+ */
 #include "base/net_address.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 
-#define V4_AT 12 /* where the four bytes of IPv4 stand in the mapped form */
+#define V4_AT 12 /* index of the four IPv4 bytes in the mapped form */
 
 static const uint8_t mapped[V4_AT] = {[10] = 0xff, [11] = 0xff};
 
@@ -25,7 +27,7 @@ char *net_address_print(const struct net_address *address, char out[NET_ADDRESS_
 {
 	bool is_v4 = net_address_is_v4(address);
 
-	/* There is room for either, which is the only error that there could be. */
+	/* Cannot fail: the only possible error is a lack of room, and either form fits. */
 	(void)inet_ntop(is_v4 ? AF_INET : AF_INET6, address->bytes + (is_v4 ? V4_AT : 0), out,
 	                NET_ADDRESS_TEXT_SIZE);
 	return out;
@@ -87,62 +89,65 @@ struct range {
 	}
 
 /*
- * The narrowest range that an address is in counts. Of IPv6 only 2000::/3 was given out to hosts,
- * so all else is NEVER but what stands here; that takes in ::/96 (IPv4-compatible), ::ffff:0:0:0/96
- * (RFC 2765), 100::/64 and 100:0:0:1::/64 (discard and dummy, RFC 6666 and RFC 9780), 5f00::/16
- * (RFC 9602), fec0::/10 (RFC 3879) and ff00::/8.
+ * The kind of an address is that of the narrowest range that contains it. IANA has assigned only
+ * 2000::/3 of IPv6 to hosts, so every other IPv6 address is NEVER unless a row below says
+ * otherwise. NEVER therefore includes ::/96 (IPv4-compatible), ::ffff:0:0:0/96 (RFC 2765), 100::/64
+ * and 100:0:0:1::/64 (discard and dummy prefixes, RFC 6666 and RFC 9780), 5f00::/16 (RFC 9602),
+ * fec0::/10 (RFC 3879) and ff00::/8 (multicast).
  */
 static const struct range ranges[] = {
 	V4(0, 0, 0, 0, 0, PUBLIC),
-	V4(0, 0, 0, 0, 8,
-           LOCAL), /* RFC 1122: this host on this network; Linux connects 0.0.0.0 to itself */
+	V4(0, 0, 0, 0, 8, LOCAL), /* RFC 1122: this network; Linux connects 0.0.0.0 to the host */
 	V4(10, 0, 0, 0, 8, PRIVATE), /* RFC 1918 */
-	V4(100, 64, 0, 0, 10,
-           PRIVATE), /* RFC 6598: shared by a carrier's customers, and what overlay networks use */
-	V4(100, 100, 100, 200, 32, LINK), /* Alibaba Cloud: metadata */
+	/* RFC 6598: shared by a carrier's customers; also used by overlay networks. */
+	V4(100, 64, 0, 0, 10, PRIVATE),
+	V4(100, 100, 100, 200, 32, LINK), /* Alibaba Cloud: metadata service */
 	V4(127, 0, 0, 0, 8, LOCAL),       /* RFC 1122: loopback */
-	V4(168, 63, 129, 16, 32,
-           LINK), /* Azure: the host's agent, with the secrets of extensions */
-	V4(169, 254, 0, 0, 16,
-           LINK), /* RFC 3927, with the metadata services of nearly all clouds */
+	/* Azure: the host's agent, which serves the secrets of extensions. */
+	V4(168, 63, 129, 16, 32, LINK),
+	V4(169, 254, 0, 0, 16, LINK),   /* RFC 3927; nearly all clouds' metadata services */
 	V4(172, 16, 0, 0, 12, PRIVATE), /* RFC 1918 */
-	V4(192, 0, 0, 0, 24,
-           NEVER), /* RFC 6890: protocols; 192.0.0.192 is metadata in Oracle's older cloud */
-	V4(192, 0, 2, 0, 24, NEVER),     /* RFC 5737: documentation */
-	V4(192, 88, 99, 0, 24, NEVER),   /* RFC 7526: relays of 6to4, deprecated */
+	/* RFC 6890: protocol assignments. 192.0.0.192 serves metadata in Oracle's older cloud. */
+	V4(192, 0, 0, 0, 24, NEVER),
+	/* RFC 5737: documentation. */
+	V4(192, 0, 2, 0, 24, NEVER),
+	V4(192, 88, 99, 0, 24, NEVER),   /* RFC 7526: 6to4 relays, deprecated */
 	V4(192, 168, 0, 0, 16, PRIVATE), /* RFC 1918 */
-	V4(198, 18, 0, 0, 15,
-           PRIVATE), /* RFC 2544: benchmarks, and what some VPNs answer for names */
-	V4(198, 51, 100, 0, 24, NEVER), /* RFC 5737 */
-	V4(203, 0, 113, 0, 24, NEVER),  /* RFC 5737 */
+	/* RFC 2544: benchmarks. Some VPNs return these addresses in DNS answers. */
+	V4(198, 18, 0, 0, 15, PRIVATE),
+	V4(198, 51, 100, 0, 24, NEVER), /* RFC 5737: documentation */
+	V4(203, 0, 113, 0, 24, NEVER),  /* RFC 5737: documentation */
 	V4(224, 0, 0, 0, 4, NEVER),     /* RFC 5771: multicast */
-	V4(240, 0, 0, 0, 4, NEVER),     /* RFC 1112: reserved, with broadcast at its end */
+	V4(240, 0, 0, 0, 4, NEVER),     /* RFC 1112: reserved; the last address is broadcast */
 	V6(0, 0, 0, 0, 0, 0, 0, 0, 0, NEVER),
-	V6(0, 0, 0, 0, 0, 0, 0, 0, 128,
-           LOCAL), /* RFC 4291: unspecified, which Linux connects to itself */
+	/* RFC 4291: unspecified. Linux connects it to the host itself. */
+	V6(0, 0, 0, 0, 0, 0, 0, 0, 128, LOCAL),
 	V6(0, 0, 0, 0, 0, 0, 0, 1, 128, LOCAL), /* RFC 4291: loopback */
-	V6(0x64, 0xff9b, 0, 0, 0, 0, 0, 0, 96,
-           PUBLIC), /* RFC 6052: NAT64, judged by what it leads to */
-	V6(0x64, 0xff9b, 1, 0, 0, 0, 0, 0, 48, PRIVATE), /* RFC 8215: NAT64 of one's own */
+	/* RFC 6052: NAT64. net_address_kind() also judges the embedded IPv4 address. */
+	V6(0x64, 0xff9b, 0, 0, 0, 0, 0, 0, 96, PUBLIC),
+	V6(0x64, 0xff9b, 1, 0, 0, 0, 0, 0, 48, PRIVATE), /* RFC 8215: local-use NAT64 */
 	V6(0x2000, 0, 0, 0, 0, 0, 0, 0, 3, PUBLIC),      /* RFC 4291: global unicast */
-	V6(0x2001, 0, 0, 0, 0, 0, 0, 0, 23,
-           NEVER), /* RFC 2928: protocols, with Teredo and ORCHID */
+	/* RFC 2928: protocol assignments, which include Teredo and ORCHID. */
+	V6(0x2001, 0, 0, 0, 0, 0, 0, 0, 23, NEVER),
 	V6(0x2001, 2, 0, 0, 0, 0, 0, 0, 48, PRIVATE),   /* RFC 5180: benchmarks */
 	V6(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0, 32, NEVER), /* RFC 3849: documentation */
 	V6(0x3fff, 0, 0, 0, 0, 0, 0, 0, 20, NEVER),     /* RFC 9637: documentation */
 	V6(0xfc00, 0, 0, 0, 0, 0, 0, 0, 7, PRIVATE),    /* RFC 4193: unique local */
-	V6(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42, 128,
-           LINK), /* Scaleway: metadata, as all that follow */
+	/* The metadata services of clouds. */
+	V6(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42, 128, LINK),        /* Scaleway */
 	V6(0xfd00, 0x100, 0, 0, 0, 0, 0x100, 0x200, 128, LINK),  /* Alibaba Cloud */
 	V6(0xfd00, 0xa9fe, 0xa9fe, 0, 0, 0, 0, 1, 128, LINK),    /* Akamai, formerly Linode */
 	V6(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe, 128, LINK), /* Oracle */
-	V6(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0, 32,
-           LINK), /* Amazon, with the credentials of containers at ::23 */
+	/* Amazon: ::23 in this range serves the credentials of containers. */
+	V6(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0, 32, LINK),
 	V6(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254, 128, LINK), /* Google */
-	V6(0xfe80, 0, 0, 0, 0, 0, 0, 0, 10, LINK),         /* RFC 4291 */
+	V6(0xfe80, 0, 0, 0, 0, 0, 0, 0, 10, LINK),         /* RFC 4291: link-local */
 };
 
-/* The narrowest range that holds the network; each of the two families has one that holds all. */
+/*
+ * The narrowest range that contains the network. Never NULL: each family has a range that contains
+ * all its addresses.
+ */
 static const struct range *range_of(const struct net_address *network, unsigned prefix)
 {
 	const struct range *narrowest = NULL;
@@ -154,27 +159,29 @@ static const struct range *range_of(const struct net_address *network, unsigned 
 	return narrowest;
 }
 
-/* Where an address of IPv4 stands in one of IPv6. */
+/* Where an IPv4 address is embedded in the IPv6 addresses of a network. */
 struct form {
 	struct net_address network;
 	uint8_t prefix;
-	uint8_t at[4];
-	bool is_guess; /* how much of the network is the translator's own is not known */
+	uint8_t at[4]; /* indices of the four bytes */
+	bool is_guess; /* the operator may use another prefix length, and so other indices */
 };
 
 #define FORM(a, b, c, bits) {{WORD(a), WORD(b), WORD(c)}}, (bits)
 
 static const struct form forms[] = {
 	{FORM(0x64, 0xff9b, 0, 96), {12, 13, 14, 15}, false},
-	{FORM(0x64, 0xff9b, 1, 48), {6, 7, 9, 10}, true}, /* RFC 6052, 2.2: byte 8 is left out */
+	{FORM(0x64, 0xff9b, 1, 48), {6, 7, 9, 10}, true}, /* RFC 6052, 2.2: byte 8 is skipped */
 	{FORM(0x64, 0xff9b, 1, 48), {7, 9, 10, 11}, true},
 	{FORM(0x64, 0xff9b, 1, 48), {9, 10, 11, 12}, true},
 	{FORM(0x64, 0xff9b, 1, 48), {12, 13, 14, 15}, true},
 	{FORM(0x2002, 0, 0, 16), {2, 3, 4, 5}, false},
 };
 
-/* RFC 5214, 6.1: an interface identifier of ISATAP stands below any prefix; bit 1 says whether its
- * address is unique. */
+/*
+ * Whether the address has an ISATAP interface identifier (RFC 5214, 6.1), which can follow any
+ * prefix. The mask ignores the "u" bit, which says whether the IPv4 address is globally unique.
+ */
 static bool is_isatap(const struct net_address *address)
 {
 	const uint8_t *identifier = address->bytes + 8;
@@ -194,8 +201,9 @@ static struct net_address v4_at(const struct net_address *address, const uint8_t
 }
 
 /*
- * Whether a translator could lead there: a wrong guess finds the zeros beside an address, or the
- * 64:ff9b:1:fffe::/96 that operators like since it keeps checksums.
+ * Whether an IPv4 address found by a guess can be a host. A wrong guess reads the zero bytes next
+ * to the real address, or prefix bytes: many operators choose 64:ff9b:1:fffe::/96, since that
+ * prefix leaves checksums unchanged.
  */
 static bool is_a_host(const struct net_address *v4)
 {

@@ -1,11 +1,10 @@
 /*
- * Network addresses: their text, the networks that they are in, and what lies behind them.
+ * Network addresses: parses and prints them, compares them with networks, and classifies them.
  *
- * Pure functions with the privilege of the caller. An address is 16 bytes in network order; IPv4 is
- * the mapped form
- * ::ffff:a.b.c.d (RFC 4291, 2.5.5.2), so that there is one kind of address, and one text and one
- * value for each. A network is the first of its addresses and a prefix of 0 to 128 bits; one of
- * IPv4 has a prefix from 96 on.
+ * Pure functions with the privilege of the caller. An address is 16 bytes in network order. IPv4
+ * addresses have the mapped form ::ffff:a.b.c.d (RFC 4291, 2.5.5.2), so that one type holds both
+ * families, and each address has exactly one value and one text. A network is its first address and
+ * a prefix of 0 to 128 bits. The prefix of an IPv4 network is 96 to 128.
  */
 #pragma once
 
@@ -20,19 +19,21 @@ struct net_address {
 };
 
 /*
- * What lies behind an address, from what anyone may reach to what nobody may. The order is what
- * "stricter" means. PRIVATE is reached where the policy allows private addresses or a rule names
- * it, LOCAL only where a rule names it, LINK and NEVER not at all.
+ * Classes of addresses, in order of strictness: a higher value is stricter. The rules decide about
+ * PUBLIC addresses. A sandbox can reach PRIVATE addresses only if, in addition, the policy allows
+ * private addresses or a rule names the address (net_rule.h); LOCAL addresses only if a rule names
+ * them; LINK and NEVER addresses not at all.
  */
 enum net_address_kind {
 	NET_ADDRESS_PUBLIC,
-	NET_ADDRESS_PRIVATE, /* someone's own network: RFC 1918, shared address space, unique local,
-	                        benchmarks */
-	NET_ADDRESS_LOCAL,   /* this host: loopback, 0.0.0.0/8, :: */
-	NET_ADDRESS_LINK, /* this link, and the services that tell a machine in a cloud its secrets,
-	                     wherever they are */
-	NET_ADDRESS_NEVER, /* no host's: multicast, broadcast, reserved, documentation, discard,
-	                      Teredo */
+	/* Private networks: RFC 1918, shared address space, unique local, benchmarks. */
+	NET_ADDRESS_PRIVATE,
+	/* This host: loopback, 0.0.0.0/8, ::. */
+	NET_ADDRESS_LOCAL,
+	/* Link-local addresses, and cloud metadata services at any address, which serve secrets. */
+	NET_ADDRESS_LINK,
+	/* Addresses of no host: multicast, broadcast, reserved, documentation, discard, Teredo. */
+	NET_ADDRESS_NEVER,
 };
 
 #define NET_ADDRESS_TEXT_SIZE    46 /* inet_ntop(3): INET6_ADDRSTRLEN */
@@ -41,54 +42,56 @@ enum net_address_kind {
 #define NET_ADDRESS_EMBEDDED_MAX 5
 
 /*
- * Reads the whole text as inet_pton(3) does: four decimal numbers without leading zeros, or RFC
- * 4291's forms. What only inet_aton(3) takes (octal, hexadecimal, one number, 127.1) is refused,
- * and so is a zone. -EINVAL.
+ * Parses the whole text as inet_pton(3) does: four decimal numbers without leading zeros, or the
+ * IPv6 forms of RFC 4291. Refuses the forms that only inet_aton(3) accepts (octal, hexadecimal, a
+ * single number, 127.1), and a zone. Returns 0 or -EINVAL.
  */
 _must_check_ int net_address_parse(const char *text, struct net_address *ret_address);
 
-/* The one text of an address: IPv4 with dots, else as inet_ntop(3). net_address_parse() has the
- * same address of it. Returns `out`. */
+/*
+ * Writes the canonical text of an address: dotted decimal for IPv4, otherwise as inet_ntop(3).
+ * net_address_parse() turns the text back into the same address. Returns `out`.
+ */
 char *net_address_print(const struct net_address *address, char out[NET_ADDRESS_TEXT_SIZE]);
 
-/* As memcmp(3). */
+/* Returns a number below, equal to or above 0, as memcmp(3) does. */
 int net_address_compare(const struct net_address *a, const struct net_address *b);
 
 bool net_address_is_v4(const struct net_address *address);
 
-/* The first address of the network of `prefix` bits that `address` is in. */
+/* The first address of the network of `prefix` bits that contains `address`. */
 struct net_address net_address_masked(const struct net_address *address, unsigned prefix);
 
 /*
- * Whether the address is in the network. The families stay apart: no address of IPv4 is in ::/0 or
- * another network of IPv6, though its mapped form would be, since nobody who writes ::/0 thinks of
- * it.
+ * Whether the address is in the network. An IPv4 address is in no IPv6 network, not even in ::/0,
+ * although ::/0 contains its mapped form: the author of a rule with ::/0 does not mean IPv4.
  */
 bool net_address_is_in(const struct net_address *address, const struct net_address *network,
                        unsigned prefix);
 
-/* Whether all addresses of `inner` are in `outer`. */
+/* Whether all addresses of the network `inner` are in the network `outer`. */
 bool net_address_covers(const struct net_address *outer, unsigned outer_prefix,
                         const struct net_address *inner, unsigned inner_prefix);
 
 /*
- * By IANA's special-purpose registries (RFC 6890 and what was added since) and by what is known of
- * clouds. An address that leads to another of IPv4 is judged as the stricter of the two. What no
- * table can know is the caller's to find out: the host's own addresses, and a prefix that an
- * operator has chosen for NAT64.
+ * Classifies an address by IANA's special-purpose registries (RFC 6890 and later additions) and by
+ * the known addresses of cloud metadata services. If the address embeds IPv4 addresses
+ * (net_address_embedded()), the strictest class of all of them counts. The caller must check what
+ * no table contains: the host's own addresses, and a NAT64 prefix that an operator has chosen.
  */
 enum net_address_kind net_address_kind(const struct net_address *address);
 
 /*
- * The least strict kind that addresses of the network have: PRIVATE for 10.0.0.0/8, and for
- * fc00::/7 though a cloud's service is in it; PUBLIC for 0.0.0.0/0. A single address has its own.
+ * The least strict kind of all addresses in the network: PRIVATE for 10.0.0.0/8, and for fc00::/7
+ * although that contains cloud metadata services; PUBLIC for 0.0.0.0/0. For a single address
+ * (prefix 128) the same as net_address_kind().
  */
 enum net_address_kind net_address_network_kind(const struct net_address *network, unsigned prefix);
 
 /*
- * The addresses of IPv4 that a gateway or tunnel may make of this one: NAT64 (RFC 6052, RFC 8215),
- * 6to4 (RFC 3056), ISATAP (RFC 5214). Returns how many; what is NEVER as a whole is not looked
- * into.
+ * Writes the IPv4 addresses to which a gateway or tunnel may translate this address: NAT64 (RFC
+ * 6052, RFC 8215), 6to4 (RFC 3056), ISATAP (RFC 5214). Returns how many there are. Does not decode
+ * forms whose whole range is NEVER, such as Teredo.
  */
 size_t net_address_embedded(const struct net_address *address,
                             struct net_address ret_embedded[NET_ADDRESS_EMBEDDED_MAX]);

@@ -6,17 +6,21 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#define SERVER_V4 0xC6120002u /* EGRESS_SERVER_V4 */
+#define SERVER_V4 0xC6120002u /* 198.18.0.2: EGRESS_SERVER_V4 */
 
 /*
- * A socket of each kind, bound and, of TCP, listening, at any port (0) of an address that is
- * nobody's: no server of a command's is in the way. No address is ever shared with another one:
- * SO_REUSEADDR and its like are not set.
+ * Returns a bound socket, a TCP socket also listening, or -errno. TCP sockets are bound to an
+ * address that no interface has, at a port of the kernel's choice (`port` is 0), so that they
+ * cannot collide with a server of a command. SO_REUSEADDR and SO_REUSEPORT stay unset, so that no
+ * other socket can share the address.
  */
 static int open_socket(int family, int type, uint16_t port)
 {
-	/* 198.18.0.2 and fd79:6574:7400::2 need not be there yet; DNS is answered from whatever
-	 * address was asked. */
+	/*
+	 * IP_FREEBIND: 198.18.0.2 and fd79:6574:7400::2 need not exist yet. The DNS socket is bound
+	 * to the wildcard address; IP_PKTINFO tells which address a query was sent to, so that the
+	 * answer can come from there.
+	 */
 	const struct sockaddr_in v4 = {
 		AF_INET, htons(port), {type == SOCK_STREAM ? htonl(SERVER_V4) : INADDR_ANY}, {0}};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* by hand: few names need it, and it takes longer to load than a sandbox to make */
+/*
+ * Loaded with dlopen(3): few names need the library, and loading it takes longer than making a
+ * sandbox.
+ */
 #define LIBRARY "libidn2.so.0"
 
 static const char in_names[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
@@ -28,7 +31,10 @@ static int refuse(const char *text, const char *wrong, const char *why, struct y
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* What comes of the name alone. The library's own memory is malloc(3)'s. */
+/*
+ * Converts `name`, the host name within the rule `text`, to its ASCII form. libidn2 allocates with
+ * malloc(3), so the caller frees `*ret_name` with free(3).
+ */
 static int convert(const char *text, const char *name, char **ret_name, struct yett_error *error)
 {
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -49,7 +55,10 @@ static int convert(const char *text, const char *name, char **ret_name, struct y
 		return -ENOMEM;
 	if (r != IDN2_OK)
 		return refuse(text, "is no name that DNS can have: ", strerror_of(r), error);
-	/* Some characters stand for others, which would be read as a port or a network. */
+	/*
+	 * UTS 46 maps some characters to ASCII punctuation, which net_rule_parse() would take for
+	 * the start of a port or a network.
+	 */
 	if (found[strspn(found, in_names)])
 		return refuse(text, "has a character that names of hosts do not have", "", error);
 	*ret_name = steal_ptr(&found);

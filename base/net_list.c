@@ -9,7 +9,7 @@ static_assert(sizeof(struct net_list) % NET_LIST_ALIGN == 0 &&
                       offsetof(struct net_record, bytes) == sizeof(struct net_record),
               "records follow each other without gaps");
 
-/* The largest record, and what rounds it up. */
+/* The size of the largest record, including the padding to NET_LIST_ALIGN. */
 #define RECORD_MAX \
 	(sizeof(struct net_record) + sizeof(struct net_address) + NET_NAME_SIZE + NET_LIST_ALIGN)
 
@@ -131,8 +131,10 @@ void net_list_rule(const struct net_record *record, struct net_rule *ret_rule)
 	memcpy(ret_rule->name, net_list_name(record), record->name_length);
 }
 
-/* Whether there is one at the beginning of `left` bytes: it says what it is, and whoever writes
- * that rule writes the same bytes. */
+/*
+ * Whether `left` untrusted bytes begin with a valid record in its canonical encoding: encoding its
+ * rule again must give the same bytes.
+ */
 static bool record_is_right(const struct net_record *record, size_t left)
 {
 	_Alignas(struct net_record) char again[RECORD_MAX];

@@ -1,10 +1,11 @@
 /*
- * Lists of rules as bytes: how they go from the process that decides to those that let connections
- * through, in sealed memory.
+ * The byte encoding of rule lists, in which yett-decider passes them in sealed memory to the
+ * processes that enforce them.
  *
- * Pure functions with the privilege of the caller; no allocation, and no pointer in the bytes. A
- * struct net_list, then records of their own size each, of all lists in any order; a rule takes 16
- * bytes, its network 16, its name its length.
+ * Pure functions with the privilege of the caller. They allocate nothing, and the bytes hold no
+ * pointers. A list is a struct net_list followed by records of variable size, of all kinds in any
+ * order. A record takes 16 bytes, 16 more if it has a network, and the length of its name and a NUL
+ * if it has one, rounded up to NET_LIST_ALIGN.
  */
 #pragma once
 
@@ -16,67 +17,83 @@
 enum net_list_kind {
 	NET_LIST_ALLOW,
 	NET_LIST_DENY,
-	NET_LIST_ASK,   /* what could be allowed, if somebody who is asked about it says so */
-	NET_LIST_PROXY, /* one at most: the HTTP proxy by which all is connected, a NAME or a single
-	                   ADDRESS with one port; */
-	NET_LIST_DIRECT, /* but what such a rule is about */
+	/* Connections that are allowed if the user, when asked about them, agrees. */
+	NET_LIST_ASK,
+	/*
+	 * At most one rule: the HTTP proxy through which all connections are made. A NAME or a
+	 * single ADDRESS, with one port.
+	 */
+	NET_LIST_PROXY,
+	/* Connections that bypass that HTTP proxy. */
+	NET_LIST_DIRECT,
 	NET_LISTS,
 };
 
 struct net_list {
-	uint32_t size;             /* of everything, this struct too */
+	uint32_t size;             /* in bytes, with this struct and all records */
 	uint32_t count[NET_LISTS]; /* by enum net_list_kind */
 };
 
-/* One rule; read it with the functions below. */
+/* One rule. Read records only with the functions below. */
 struct net_record {
-	uint32_t origin; /* the caller's own number: which line of which policy it comes from */
-	uint16_t size;   /* of everything, a multiple of NET_LIST_ALIGN */
+	uint32_t origin; /* a number of the caller's: which line of which policy the rule is from */
+	uint16_t size;   /* of the whole record in bytes, a multiple of NET_LIST_ALIGN */
 	uint16_t port_first, port_last;
 	uint8_t list; /* enum net_list_kind */
 	uint8_t kind, is_bound, prefix;
 	uint8_t name_length;
 	uint8_t reserved; /* 0 */
-	uint8_t bytes[];  /* the network, where there is one, then the name and its NUL where there
-	                     is one, then zeros */
+	/* The network, if any; the name and a NUL, if any; zeros up to `size`. */
+	uint8_t bytes[];
 };
 
-/* How many rules there are, in all lists together. */
+/* The number of rules of all kinds together. */
 uint32_t net_list_count(const struct net_list *list);
 
-/* How many bytes the valid rule adds to a list. An empty one has sizeof(struct net_list). */
+/* How many bytes a valid rule adds to a list. An empty list has sizeof(struct net_list) bytes. */
 size_t net_list_measure(const struct net_rule *rule);
 
-/* Makes the memory, which is aligned to NET_LIST_ALIGN, an empty list. */
+/* Initializes an empty list. The memory must be aligned to NET_LIST_ALIGN. */
 void net_list_begin(struct net_list *list);
 
-/* Adds the valid rule to a list in `size` bytes of memory. -ENOSPC: it has no room for it; -E2BIG:
- * there are NET_LIST_RULES_MAX. */
+/*
+ * Appends a valid rule to a list that has `size` bytes of memory. Returns 0; -ENOSPC if the memory
+ * has no room; -E2BIG if the list has NET_LIST_RULES_MAX rules already.
+ */
 _must_check_ int net_list_add(struct net_list *list, size_t size, enum net_list_kind kind,
                               const struct net_rule *rule, uint32_t origin);
 
-/* Adds all that another one holds, which was checked or made here, as it is. -ENOSPC and -E2BIG as
- * above: then nothing is added. */
+/*
+ * Appends all records of `from`, which must have passed net_list_check() or have been made with
+ * these functions. Returns 0, -ENOSPC or -E2BIG as net_list_add(); after an error the list is
+ * unchanged.
+ */
 _must_check_ int net_list_append(struct net_list *list, size_t size, const struct net_list *from);
 
-/* Of bytes of a peer: the record `at` so many of them, if there is one, and its rule is valid and
- * in its one form; NULL. */
+/*
+ * The record at the offset `at` of `size` untrusted bytes, which must be aligned to NET_LIST_ALIGN.
+ * NULL if there is no complete record, its rule is invalid, or its encoding is not canonical.
+ */
 const struct net_record *net_list_record(const void *bytes, size_t size, size_t at);
 
-/* Whether bytes of a peer are a list with nothing after it: all sizes right, every rule valid and
- * in its one form. */
+/*
+ * Whether untrusted bytes are exactly one list: aligned to NET_LIST_ALIGN, sizes and counts
+ * correct, at most NET_LIST_RULES_MAX rules, every rule valid and in its canonical encoding.
+ */
 bool net_list_check(const void *bytes, size_t size);
 
-/* The record after `record` (NULL: the first) of a list that was checked or made here; NULL after
- * the last. */
+/*
+ * The record after `record` (NULL: the first one), or NULL after the last. The list must have
+ * passed net_list_check() or have been made with these functions.
+ */
 const struct net_record *net_list_next(const struct net_list *list,
                                        const struct net_record *record);
 
-/* The network's first address; NULL where the rule has none. */
+/* The first address of the rule's network; NULL if the rule has no network. */
 const struct net_address *net_list_network(const struct net_record *record);
 
-/* The name; "" where the rule has none. */
+/* The rule's name; "" if the rule has no name. */
 const char *net_list_name(const struct net_record *record);
 
-/* The rule that was added. */
+/* Decodes the rule that was passed to net_list_add(). */
 void net_list_rule(const struct net_record *record, struct net_rule *ret_rule);

@@ -1,10 +1,10 @@
 /*
  * See net_match.h. No privilege.
  *
- * One hash table over all lists. The key of a rule is its list, its kind and its name or network;
- * what is asked has few keys that could fit: the name, what is left of it after each dot, * alone,
- * and the address cut to each prefix of the list. Names are hashed from their end, so that one pass
- * has the hash of every part.
+ * One hash table indexes the rules of all lists. The key of a rule is its list, its kind and its
+ * name or network. A question has few possible keys: the name, the rest of the name after each dot,
+ * "*", and the address masked to each prefix length that occurs in the list. Names are hashed from
+ * their end, so that one pass over a name computes the hash of every such rest.
  */
 #include "base/net_match.h"
 
@@ -15,9 +15,9 @@
 
 struct entry {
 	uint32_t hash;
-	uint32_t at;   /* where the record is in the list */
-	uint32_t next; /* 1 + the index of the next entry of the bucket, which stands later in the
-	                  list; 0: none */
+	uint32_t at; /* the record's offset in the list, in bytes */
+	/* 1 + the index of the bucket's next entry, which comes later in the list. 0: none. */
+	uint32_t next;
 };
 
 struct net_match {
@@ -26,22 +26,25 @@ struct net_match {
 	uint32_t *buckets;     /* 1 + the index of the first entry; 0: none */
 	uint32_t mask;
 	struct {
-		uint8_t prefixes[NET_ADDRESS_PREFIX_MAX +
-		                 1]; /* those that networks of ADDRESS rules have */
+		/* The different prefix lengths of the ADDRESS rules. */
+		uint8_t prefixes[NET_ADDRESS_PREFIX_MAX + 1];
 		uint8_t count;
 	} lists[NET_LISTS];
 };
 
-/* What is looked for in the list `list`; the name and the address change while parts of them are
- * tried. */
+/*
+ * A search in the list `list`. It consists of several lookups: one for each possible key of a name
+ * or an address.
+ */
 struct search {
 	const struct net_match *match;
 	enum net_list_kind list;
 	uint16_t port;
-	const struct net_address *address; /* NULL: not known */
+	const struct net_address *address; /* NULL: unknown, so it is in no network */
 	enum net_address_kind kind;        /* of the address */
+	/* Whether a rule with a matching key counts in this search. */
 	bool (*counts)(const struct search *search, const struct net_record *record);
-	const struct net_record *found; /* the first in the list */
+	const struct net_record *found; /* of the rules that count, the first in the list */
 };
 
 static uint32_t hash_byte(uint32_t hash, uint8_t byte)
@@ -58,7 +61,7 @@ static uint32_t hash_bytes(uint32_t hash, const void *bytes, size_t size)
 	return hash;
 }
 
-/* Last come the bytes that tell keys of the same name or network apart. */
+/* Adds what distinguishes keys with the same name or network. */
 static uint32_t hash_end(uint32_t hash, enum net_list_kind list, uint8_t kind, uint8_t prefix)
 {
 	hash = hash_byte(hash_byte(hash_byte(hash, (uint8_t)list), kind), prefix);
@@ -95,7 +98,7 @@ static void fill(struct net_match *match)
 			(uint32_t)((const char *)record - (const char *)match->list);
 		add_prefix(match, record);
 	}
-	/* From the last to the first, so that each chain has them in the order of the list. */
+	/* Insert from the last entry to the first, so that chains are in the order of the list. */
 	while (count > 0) {
 		uint32_t *bucket = &match->buckets[match->entries[count - 1].hash & match->mask];
 
@@ -141,7 +144,10 @@ static bool has_port(const struct search *search, const struct net_record *recor
 	return record->port_first <= search->port && search->port <= record->port_last;
 }
 
-/* An address of IPv4 is denied in whatever form it is reached. */
+/*
+ * Whether the searched address is in the rule's network. In the deny list the embedded IPv4
+ * addresses count, too, so that a denied IPv4 address cannot be reached through an IPv6 form of it.
+ */
 static bool leads_there(const struct search *search, const struct net_record *record)
 {
 	const struct net_address *network = net_list_network(record);
@@ -156,13 +162,13 @@ static bool leads_there(const struct search *search, const struct net_record *re
 	return search->address && net_address_is_in(search->address, network, record->prefix);
 }
 
-/* Every rule with the port, wherever a bound one is bound to. */
+/* Accepts every rule with the port, regardless of the network to which a rule is bound. */
 static bool counts_anywhere(const struct search *search, const struct net_record *record)
 {
 	return has_port(search, record);
 }
 
-/* Those that count wherever it leads. */
+/* Accepts the rules with the port that apply to whatever address the name resolves to. */
 static bool counts_everywhere(const struct search *search, const struct net_record *record)
 {
 	return has_port(search, record) && !record->is_bound;
@@ -173,7 +179,7 @@ static bool counts_there(const struct search *search, const struct net_record *r
 	return has_port(search, record) && (!record->is_bound || leads_there(search, record));
 }
 
-/* Those with a network that names the address. */
+/* Accepts the rules with a network that names the address, as net_rule.h defines that. */
 static bool counts_as_name_of_it(const struct search *search, const struct net_record *record)
 {
 	const struct net_address *network = net_list_network(record);
@@ -182,7 +188,7 @@ static bool counts_as_name_of_it(const struct search *search, const struct net_r
 	       net_rule_network_names(network, record->prefix, search->kind);
 }
 
-/* The key that is tried: of an ADDRESS rule its network, of all others the name. */
+/* A key to look up. `bytes` is the network of an ADDRESS rule, and the name of any other rule. */
 struct key {
 	uint8_t kind, prefix;
 	const void *bytes;
@@ -201,7 +207,10 @@ static bool has_key(const struct search *search, const struct net_record *record
 	       memcmp(net_list_name(record), key->bytes, key->size) == 0;
 }
 
-/* `hash` is that of the key's bytes. */
+/*
+ * Looks up one key. Sets search->found to the first rule in the list that has the key and counts,
+ * unless search->found comes earlier in the list. `hash` is the hash of the key's bytes.
+ */
 static void try_key(struct search *search, uint32_t hash, const struct key *key)
 {
 	const struct net_match *match = search->match;
@@ -228,7 +237,7 @@ static void try_any(struct search *search)
 	try_key(search, HASH_FIRST, &(struct key){.kind = NET_RULE_ANY, .bytes = ""});
 }
 
-/* All rules for the name, those for any one too. */
+/* Looks up all rules that match the name, including ANY. */
 static void try_name(struct search *search, const char *name)
 {
 	const char *parent = net_name_parent(name);
@@ -250,7 +259,7 @@ static void try_name(struct search *search, const char *name)
 	}
 }
 
-/* All ADDRESS rules for the address. */
+/* Looks up all ADDRESS rules that match the address. */
 static void try_address(struct search *search, const struct net_address *address)
 {
 	const uint8_t *prefixes = search->match->lists[search->list].prefixes;
@@ -265,7 +274,7 @@ static void try_address(struct search *search, const struct net_address *address
 	}
 }
 
-/* In each form, as leads_there(). */
+/* As try_address(), also for the embedded IPv4 addresses: see leads_there(). */
 static void try_denied_address(struct search *search, const struct net_address *address)
 {
 	struct net_address embedded[NET_ADDRESS_EMBEDDED_MAX];

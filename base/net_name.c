@@ -54,8 +54,10 @@ static const struct net_name_problem *label_problem(const char *label, size_t le
 	return label[0] == '-' || label[length - 1] == '-' ? &hyphen : NULL;
 }
 
-/* What inet_aton(3) or a browser would take for the last number of an address: digits, or 0x and
- * whatever follows. */
+/*
+ * Whether inet_aton(3) or a browser could parse the label as the last number of an IPv4 address:
+ * digits only, or "0x" followed by anything.
+ */
 static bool is_number(const char *label)
 {
 	size_t digits = 0;
@@ -78,7 +80,7 @@ static const struct net_name_problem *name_problem(const char *name)
 	               : NULL;
 }
 
-/* Of a name without a final dot, in whatever case. */
+/* Checks a name that has no final dot. Accepts upper and lower case. */
 static const struct net_name_problem *labels_problem(const char *text, size_t length)
 {
 	const struct net_name_problem *problem = NULL;

@@ -1,10 +1,10 @@
 /*
- * The names of hosts: the one validator of them, wherever a name comes from (a rule, a DNS query, a
- * peer).
+ * Validates host names. Every host name passes this one validator, whether it comes from a rule, a
+ * DNS query or a peer.
  *
- * Pure functions with the privilege of the caller. A canonical name is lower case, without a final
- * dot, and of what every parser takes for the same name: letters, digits, hyphens. RFC 952, RFC
- * 1123 (2.1), RFC 1035 (2.3.4)
+ * Pure functions with the privilege of the caller. A canonical name is in lower case, has no final
+ * dot, and consists of characters that every parser reads the same way: letters, digits, hyphens,
+ * and underscores in all labels but the last. RFC 952, RFC 1123 (2.1), RFC 1035 (2.3.4)
  */
 #pragma once
 
@@ -13,32 +13,39 @@
 
 #include "base/fd.h"
 
-/* 253 characters, which is what 255 bytes of RFC 1035 hold, and the NUL */
+/* 253 characters, the most that fit in the 255 bytes of RFC 1035, and a NUL. */
 #define NET_NAME_SIZE 254
 #define NET_LABEL_MAX 63
-/* for credentials that are added outside; nobody's until then, nor what is below it */
+/*
+ * Reserved, with all names below it, for credentials that Yett will add outside the sandbox. No
+ * rule may use these names.
+ */
 #define NET_NAME_OF_US "inject.internal"
 
-/* Both follow the name: 'a..b' "has an empty label"; "write one dot between labels". */
+/*
+ * `wrong` continues a message after the quoted name: 'a..b' "has an empty label". `mend` is the
+ * hint: "write one dot between labels".
+ */
 struct net_name_problem {
 	const char *wrong, *mend;
 };
 
 /*
- * Makes the `length` bytes of `text` a canonical name, filled up with zeros. NULL, or what is wrong
- * with it: labels are 1 to 63 characters that neither begin nor end with a hyphen. An underscore
- * may stand in every label but the last, as names that programs do use have it. A last label that
- * some parser would take for a number of an address is refused, and so is what is not ASCII:
- * whoever hears people turns that into xn--… first.
+ * Converts the `length` bytes of `text` to a canonical name, and fills the rest of `ret_name` with
+ * zeros. Returns NULL, or the problem with the name, and `ret_name` is unchanged then. A label has
+ * 1 to 63 characters and neither begins nor ends with a hyphen. Every label but the last may
+ * contain underscores, since names in use do. Refuses a last label that some parser would read as a
+ * number of an IPv4 address. Refuses non-ASCII characters: programs that read user input convert
+ * them to xn--… first (net_idn.h).
  */
 _must_check_ const struct net_name_problem *net_name_canonical(const char *text, size_t length,
                                                                char ret_name[NET_NAME_SIZE]);
 
-/* Whether it is as net_name_canonical() would make it. */
+/* Whether `name` is valid and net_name_canonical() would not change it. */
 bool net_name_is_canonical(const char *name);
 
-/* Whether `name` is `above` with at least one label before it. Both are canonical. */
+/* Whether `name` is a subdomain of `above`, at any depth. Both must be canonical. */
 bool net_name_is_below(const char *name, const char *above);
 
-/* The name without its first label; NULL if it has but one. */
+/* The part of `name` after its first dot; NULL if `name` has only one label. */
 const char *net_name_parent(const char *name);

@@ -1,6 +1,6 @@
 /*
- * The ports that rules are about: where each takes a listener of its own, since nothing else
- * catches connections.
+ * Collects the ports of the allow rules. Without root or BPF, nothing intercepts all connections of
+ * a sandbox, so that each port needs a separate listening socket.
  *
  * Pure functions with the privilege of the caller.
  */
@@ -16,8 +16,9 @@ struct net_ports {
 };
 
 /*
- * Each port of the rules that allow something, once, of a list that was checked or made here. NULL;
- * or the first rule with which they are more than NET_PORTS_MAX, and nothing else is said then.
+ * Collects each port of the rules in the list NET_LIST_ALLOW once. `list` must have passed
+ * net_list_check() or have been made with the functions of net_list.h. Returns NULL; or the rule
+ * with which the number of ports exceeds NET_PORTS_MAX, and `ret_ports` must not be used then.
  */
 const struct net_record *net_ports_collect(const struct net_list *list,
                                            struct net_ports *ret_ports);

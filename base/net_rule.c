@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* By kind: what stands before the name. NULL: it has none. */
+/* The text before the name, by kind. NULL: rules of this kind have no name. */
 static const char *const before_name[] = {[NET_RULE_ANY] = NULL,
                                           [NET_RULE_NAME] = "",
                                           [NET_RULE_BELOW_ONE] = "*.",
@@ -21,9 +21,8 @@ static bool is_zero(const void *bytes, size_t size)
 	const char *at = bytes;
 	uint64_t word;
 
-	for (; size >= sizeof word;
-	     at += sizeof word,
-	     size -= sizeof word) { /* lists have thousands of names, and each is looked at */
+	/* Compare words for speed: lists have thousands of names, and each one is checked. */
+	for (; size >= sizeof word; at += sizeof word, size -= sizeof word) {
 		memcpy(&word, at, sizeof word);
 		if (word)
 			return false;
@@ -124,7 +123,7 @@ bool net_rule_allows_nothing(const struct net_rule *rule)
 	       net_address_network_kind(&rule->address, rule->prefix) >= NET_ADDRESS_LINK;
 }
 
-/* Whether `outer` holds the network of `inner`, and names what that one names. */
+/* Whether the network of `outer` contains that of `inner`, and names what that of `inner` names. */
 static bool network_covers(const struct net_rule *outer, const struct net_rule *inner)
 {
 	enum net_address_kind kind = net_address_network_kind(&inner->address, inner->prefix);

@@ -6,9 +6,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#define QUOTED_SIZE 96 /* so that what is wrong has room beside it */
+#define QUOTED_SIZE 96 /* small enough that the description of the problem fits as well */
 
-/* A text that is read, and where to say what is wrong with it. */
+/* The text that is parsed, and the error (may be NULL) to fill in. */
 struct reading {
 	const char *text;
 	struct yett_error *error;
@@ -30,7 +30,7 @@ static int refuse_with(const struct reading *reading, const char *wrong, const c
 	return r;
 }
 
-/* What people paste, and the port that they mean by it. */
+/* The schemes of URLs that people paste in place of a rule, and their default ports. */
 static const struct scheme {
 	const char *name, *port;
 } schemes[] = {
@@ -38,7 +38,7 @@ static const struct scheme {
 	{"ssh", ":22"},    {"git", ":9418"}, {"postgresql", ":5432"},
 };
 
-/* `host` has its port already, or none that is known. */
+/* The port to suggest: "" if `host` has one already, ":PORT" if the scheme is unknown. */
 static const char *port_of_scheme(const char *scheme, size_t scheme_length, const char *host)
 {
 	const char *colon = strrchr(host, ':'), *bracket = strrchr(host, ']');
@@ -52,7 +52,7 @@ static const char *port_of_scheme(const char *scheme, size_t scheme_length, cons
 	return ":PORT";
 }
 
-/* `separator` is the :// in it. */
+/* `separator` points to the "://" in the text. */
 static int refuse_url(const struct reading *reading, const char *separator)
 {
 	const char *after = separator + strlen("://");
@@ -73,7 +73,7 @@ static int refuse_url(const struct reading *reading, const char *separator)
 	return r;
 }
 
-/* A number without leading zeros, up to `most`. */
+/* Parses a number without leading zeros that is at most `most`. */
 static bool parse_number(const char *text, uint64_t most, uint64_t *ret_number)
 {
 	uint64_t number;
@@ -84,7 +84,7 @@ static bool parse_number(const char *text, uint64_t most, uint64_t *ret_number)
 	return true;
 }
 
-/* "443" or "8000-8010"; `ports` is written to. NULL: all of them. */
+/* Parses "443" or "8000-8010". NULL means all ports. Modifies `ports`. */
 static int parse_ports(const struct reading *reading, char *ports, struct net_rule *rule)
 {
 	char *dash = ports ? strchr(ports, '-') : NULL;
@@ -127,8 +127,10 @@ static int refuse_host_bits(const struct reading *reading, const struct net_rule
 	return r;
 }
 
-/* "10.0.0.0/8", or an address alone; `text` is written to. 1: it is no address, and nothing is said
- * of it. */
+/*
+ * Parses "10.0.0.0/8", or an address alone. Modifies `text`. Returns 0, the code of a refusal, or 1
+ * if the text is no address: then the error is not set.
+ */
 static int parse_network(const struct reading *reading, char *text, struct net_rule *rule)
 {
 	char *prefix = strchr(text, '/');
@@ -143,8 +145,7 @@ static int parse_network(const struct reading *reading, char *text, struct net_r
 					reading, "has a prefix, but no address before it",
 					"write ADDRESS/PREFIX, like 10.1.0.0/16 or [2001:db8::/32]:443")
 		              : 1;
-	/* 10.0.0.0 has 32 bits of its own; ::ffff:10.0.0.0 is the same, but was written with 128.
-	 */
+	/* A prefix of 10.0.0.0 counts from bit 96, one of ::ffff:10.0.0.0 from bit 0. */
 	before = strchr(text, ':') ? 0 : NET_ADDRESS_PREFIX_V4;
 	if (prefix && !parse_number(prefix, NET_ADDRESS_PREFIX_MAX - before, &bits))
 		return refuse_with(reading, "has a prefix that no such address has",
@@ -155,13 +156,13 @@ static int parse_network(const struct reading *reading, char *text, struct net_r
 	                                                        : refuse_host_bits(reading, rule);
 }
 
-/* By what stands before the name; the longest first. */
+/* The kinds of rules by the text before the name, the longest text first. */
 static const struct wildcard {
 	const char *before;
 	uint8_t kind;
 } wildcards[] = {{"**.", NET_RULE_BELOW}, {"*.", NET_RULE_BELOW_ONE}, {"", NET_RULE_NAME}};
 
-/* Inside, the name leads to the sandbox itself, and no rule is asked. RFC 6761 (6.3) */
+/* In a sandbox these names resolve to the sandbox itself, and no rule applies. RFC 6761 (6.3) */
 static bool is_own_name(const char *name)
 {
 	return strcmp(name, "localhost") == 0 || net_name_is_below(name, "localhost");
@@ -196,8 +197,9 @@ static int parse_name(const struct reading *reading, const char *host, struct ne
 }
 
 /*
- * An address of IPv6 without brackets, the end of which could be a port. "2606:4700::34:443" is an
- * address, and [2606:4700::34]:443 what was meant by most who write it. 0: it is none.
+ * Refuses an IPv6 address without brackets whose end could be a port: "2606:4700::34:443" is an
+ * address, but most people who write that mean [2606:4700::34]:443. Returns 0 if the text is not
+ * ambiguous in this way.
  */
 static int check_readings(const struct reading *reading, const char *host)
 {
@@ -212,7 +214,7 @@ static int check_readings(const struct reading *reading, const char *host)
 		return 0;
 	memcpy(before, host, (size_t)(colon - host));
 	before[colon - host] = '\0';
-	/* The end of a prefix is a port for sure: there the address ends. */
+	/* Cut off a prefix. After a prefix, the number behind the colon can only be a port. */
 	before[strcspn(before, "/")] = '\0';
 	if (!strchr(before, ':') || net_address_parse(before, &address) < 0)
 		return 0;
@@ -230,7 +232,7 @@ static int check_readings(const struct reading *reading, const char *host)
 	return r;
 }
 
-/* What stands before the port and the @, with brackets or without. */
+/* Parses the host: the text before the ports and the @, without the brackets. */
 static int parse_host(const struct reading *reading, char *host, struct net_rule *rule)
 {
 	bool may_be_v6 = strchr(host, ':');
@@ -252,7 +254,10 @@ static int parse_host(const struct reading *reading, char *host, struct net_rule
 	return parse_name(reading, host, rule);
 }
 
-/* Takes host and ports apart, where `text` ends each with a NUL. */
+/*
+ * Splits `text`, which has no @ any more, into host and ports (NULL: none), and ends each with a
+ * NUL in `text`.
+ */
 static int split(const struct reading *reading, char *text, char **ret_host, char **ret_ports)
 {
 	char *end = NULL, *colon = strchr(text, ':');
@@ -289,7 +294,7 @@ static int parse_bound(const struct reading *reading, char *network, struct net_
 	              : r;
 }
 
-/* Bytes that no rule has, before anything is made of them. 0 where there are none. */
+/* Refuses bytes that no rule contains, before the text is parsed. Returns 0 if there are none. */
 static int check_bytes(const struct reading *reading)
 {
 	for (const char *at = reading->text; *at; at++) {
@@ -307,8 +312,10 @@ static int check_bytes(const struct reading *reading)
 	return 0;
 }
 
-/* What stands there begins with a host, and perhaps its port. ssh's way to name a file, HOST:PATH,
- * means ssh's port. */
+/*
+ * Refuses a text with more than a host and its port, and suggests the host and the port at the
+ * start of `host`. In ssh's syntax HOST:PATH the suggested port is 22.
+ */
 static int refuse_more(const struct reading *reading, const char *wrong, const char *host)
 {
 	size_t length = strcspn(host, ":/"),
@@ -328,7 +335,7 @@ static int refuse_more(const struct reading *reading, const char *wrong, const c
 	return r;
 }
 
-/* Whether `length` bytes are an address, or could be meant as one of IPv6. */
+/* Whether `length` bytes are an address, or look like an attempt to write an IPv6 address. */
 static bool is_address(const char *text, size_t length)
 {
 	char part[NET_RULE_TEXT_SIZE] = "";
@@ -340,8 +347,10 @@ static bool is_address(const char *text, size_t length)
 	       strchr(part, ':') != strrchr(part, ':');
 }
 
-/* user@host, git@host:path, host/path: what is more than a host and its port. 0 where it is none of
- * them. */
+/*
+ * Refuses texts with more than a host and its port: user@host, git@host:path, host/path. Returns 0
+ * if the text is none of them.
+ */
 static int check_more(const struct reading *reading)
 {
 	const char *text = reading->text, *at = strchr(text, '@'), *path = strchr(text, '/');

@@ -1,11 +1,10 @@
 /*
- * The text of a rule, as people write it: for programs that hear people. What decides about
- * connections does not.
+ * Parses the text of a rule that a person wrote. Only for programs that read user input, which must
+ * run without privilege. Programs that decide about connections must not use this file. Pure.
  *
- * HOST[:PORT[-PORT]], where HOST is a name, *.NAME, **.NAME, * for any, an address or
- * ADDRESS/PREFIX; without a port, all of them. An address of IPv6 with a port stands in brackets:
- * [2001:db8::/32]:443. NAME[:PORT]@NETWORK binds a name. Pure, with the privilege of the caller,
- * which none should have.
+ * The syntax is HOST[:PORT[-PORT]], where HOST is NAME, *.NAME, **.NAME, * for any host, ADDRESS or
+ * ADDRESS/PREFIX. Without a port, the rule has all ports. An IPv6 address with a port must be in
+ * brackets: [2001:db8::/32]:443. NAME[:PORT[-PORT]]@NETWORK binds a name to a network.
  */
 #pragma once
 
@@ -13,10 +12,10 @@
 #include "base/net_rule.h"
 
 /*
- * 0, or YETT_E_INVALID_REQUEST with a message that quotes the text, escaped, and says what is wrong
- * with it; the mend of `error` (may be NULL) says what would do. Nothing is guessed: host bits
- * beside a prefix, a number with leading zeros, a URL or a half of a range are refused. A name
- * outside ASCII has to be xn--… by now.
+ * Returns 0, or YETT_E_INVALID_REQUEST. The message of `error` (may be NULL) quotes the escaped
+ * text and says what is wrong with it; the hint (`mend`) says what to write. The parser guesses
+ * nothing: it refuses host bits next to a prefix, a number with leading zeros, a URL, and half a
+ * range. A non-ASCII name must have been converted to xn--… before (net_idn_rule()).
  */
 _must_check_ int net_rule_parse(const char *text, struct net_rule *ret_rule,
                                 struct yett_error *error);

@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-/* The system's with anything below them, and nobody's work. */
+/* System directories: everything below them belongs to the system, too. */
 static const char *const system_trees[] = {"/bin",   "/boot",  "/dev",    "/etc",  "/lib",
                                            "/lib32", "/lib64", "/libx32", "/proc", "/run",
                                            "/sbin",  "/sys",   "/usr"};
 
-/* The system's themselves: what is below them can be anybody's work. */
+/* System directories below which users may have directories for their work. */
 static const char *const system_directories[] = {"/",    "/home",    "/media",   "/mnt",
                                                  "/opt", "/root",    "/srv",     "/tmp",
                                                  "/var", "/var/tmp", "/var/lib", "/var/log"};

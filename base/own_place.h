@@ -1,20 +1,26 @@
 /*
- * Whether a directory is somebody's work, or their home, or the system's: what is shared unasked,
- * or by whoever is not a person.
+ * Classifies a directory as a user's work, a user's home or the system's. If no person
+ * named a directory explicitly, callers share it only if it is work.
  *
- * Pure decisions over paths that are absolute and free of symbolic links; nothing is opened.
+ * Pure functions over absolute paths without symbolic links. Opens nothing; needs no privilege.
  */
 #pragma once
 
 #include <stdbool.h>
 
 enum own_place {
-	OWN_PLACE_WORK,   /* none of the others */
-	OWN_PLACE_HOME,   /* the home directory, or one above it */
-	OWN_PLACE_SYSTEM, /* "/", a system directory, or one below such */
+	/* Neither of the others. */
+	OWN_PLACE_WORK,
+	/* The home directory, or a directory above it that is not a system directory. */
+	OWN_PLACE_HOME,
+	/*
+	 * "/", a system directory such as /home or /usr, or anything below one such as /usr, even a
+	 * home. A home directory such as /root itself is OWN_PLACE_HOME.
+	 */
+	OWN_PLACE_SYSTEM,
 };
 
-/* `home` may be NULL: none. */
+/* `home` may be NULL if the user has no home directory. */
 enum own_place own_place_of(const char *directory, const char *home);
 
 /* Whether `path` is `directory` or below it. */

@@ -1,4 +1,4 @@
-/* Does nothing: tests link another one. See reached.h. */
+/* See reached.h. This version does nothing; test builds link another one. */
 #include "base/reached.h"
 
 int reached_step(const char *process, const char *step)

@@ -1,6 +1,8 @@
-/* Named steps of making a sandbox, at which test builds wait, die or fail. */
+/* Fault injection points: named steps at which test builds wait, die or fail. */
 #pragma once
 
-/* 0. Test builds replace this function (tests/support/faults.c) to wait, die or fail (-errno) here.
+/*
+ * Returns 0. Test builds replace this function (tests/support/) by one that waits, kills the
+ * process or returns -errno at the step `step` of `process`.
  */
 int reached_step(const char *process, const char *step);

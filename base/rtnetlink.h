@@ -1,7 +1,7 @@
 /*
- * Asking the kernel to change interfaces, addresses and routes, one thing at a time. rtnetlink(7)
+ * Asks the kernel to change interfaces, addresses and routes, one change per request. rtnetlink(7)
  *
- * With CAP_NET_ADMIN over the network namespace that the socket is of.
+ * Needs CAP_NET_ADMIN over the network namespace in which the socket was made.
  */
 #pragma once
 
@@ -12,9 +12,9 @@
 
 #define RTNETLINK_LO 1 /* the first interface of every network namespace */
 
-/* A header, a body, and attributes. */
+/* A request: header, body and attributes. */
 struct rtnetlink_ask {
-	struct nlmsghdr header; /* its length: as far as all of this is used */
+	struct nlmsghdr header; /* nlmsg_len: the size of the request, with all attributes so far */
 	union {
 		struct ifaddrmsg address;
 		struct ifinfomsg link;
@@ -23,14 +23,21 @@ struct rtnetlink_ask {
 	uint8_t attributes[160];
 };
 
-/* To be closed; or -errno. */
+/* Returns a socket, which the caller closes, or -errno. */
 _must_check_ int rtnetlink_open(void);
 
-/* Adds an attribute, for which there must be room, and returns it. One that others are nested in is
- * ended after them. */
+/*
+ * Appends an attribute and returns a pointer to it. `ask` must have room for it. To nest
+ * attributes, add the outer one with size 0, then the inner ones, then pass the outer one to
+ * rtnetlink_end().
+ */
 struct rtattr *rtnetlink_add(struct rtnetlink_ask *ask, uint16_t type, const void *bytes,
                              size_t size);
 void rtnetlink_end(const struct rtnetlink_ask *ask, struct rtattr *nest);
 
-/* RTM_NEWADDR and its like, with NLM_F_CREATE. 0 or -errno, by what the kernel has answered. */
+/*
+ * Sends the request with the type `type` (RTM_NEWADDR and the like) and NLM_F_CREATE, and waits for
+ * the kernel's answer. Returns 0 or -errno as the kernel answered; -EBADMSG if the answer is no
+ * acknowledgement.
+ */
 _must_check_ int rtnetlink_send(int fd, struct rtnetlink_ask *ask, uint16_t type);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define SIZE_MAX_ASKED 4096 /* more is no size: it was not set. clone3(2): E2BIG */
+#define SIZE_MAX_ASKED 4096 /* a larger size was never set. clone3(2) has the same limit: E2BIG */
 
 int sized_take(const struct sized_kind *kind, const void *options, void *ret_options,
                struct yett_error *error)

@@ -1,6 +1,8 @@
 /*
- * Structs that programs fill in and that begin with their size: read as the version of them that
- * the program was compiled with, as clone3(2) reads its arguments. With the caller's privilege.
+ * Reads option structs of programs that were compiled with an older or newer version of the
+ * library. Such a struct begins with its size, which tells its version, as in clone3(2).
+ *
+ * Runs with the privilege of the caller.
  */
 #pragma once
 
@@ -8,20 +10,22 @@
 
 #include "base/error.h"
 
-/* What is known of a struct of options. */
+/* Describes a type of option struct. */
 struct sized_kind {
 	const char *name; /* "yett_share" */
-	size_t size;      /* of it as this library knows it */
-	size_t first;     /* of its first version */
+	size_t size;      /* bytes of the version that this library knows */
+	size_t first;     /* bytes of the first version, up to the end of its last member */
 };
 
-/* The end of the last member of the first version: what was there from the beginning has to be
- * there. */
+/* The offset of the end of `member`, in bytes. */
 #define SIZED_END_OF(type, member) \
 	(offsetof(struct type, member) + sizeof(((struct type *)0)->member))
 
-/* Of a struct the last member of its first version, which stays as it is, and its last one now,
- * behind which no unset byte may lie. */
+/*
+ * Defines `variable`, the struct sized_kind of `struct type`. `first_last` is the last member of
+ * the first version and never changes. `last` is the last member now. No padding may follow `last`,
+ * since callers leave padding unset, and a later version would take it for a member.
+ */
 #define SIZED_KIND(variable, type, first_last, last)                            \
 	const struct sized_kind variable = {#type, sizeof(struct type),         \
 	                                    SIZED_END_OF(type, first_last)};    \
@@ -30,14 +34,18 @@ struct sized_kind {
 	_Static_assert(offsetof(struct type, size) == 0, "the size is where every version has it")
 
 /*
- * Copies the options of a program, whose version of the struct may be shorter or longer than ours,
- * to *ret_options, which has the size of `kind`: what it does not have is zero. All zero for
- * `options` NULL. YETT_E_INVALID_REQUEST: the size is missing, or smaller than that of the first
- * version; YETT_E_UNSUPPORTED: there is something in what this library does not know.
+ * Copies `options`, whose version of the struct may be shorter or longer than this library's, to
+ * `ret_options`, a buffer of kind->size bytes. Members that `options` lacks are zero; all are zero
+ * if `options` is NULL. Returns 0; YETT_E_INVALID_REQUEST if the size is 0, above 4096 bytes, or
+ * smaller than the first version; YETT_E_UNSUPPORTED if a byte that this library does not know is
+ * not zero.
  */
 _must_check_ int sized_take(const struct sized_kind *kind, const void *options, void *ret_options,
                             struct yett_error *error);
 
-/* The same of element `i` of an array, whose elements are as long as the first one says. */
+/*
+ * As sized_take() for element `i` of an array. The size in the first element is the distance
+ * between elements. YETT_E_INVALID_REQUEST also if the size in element `i` differs from it.
+ */
 _must_check_ int sized_take_element(const struct sized_kind *kind, const void *array, size_t i,
                                     void *ret_options, struct yett_error *error);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-/* -1: it has none. */
+/* The value of a socket option of type int; -1 if the socket does not have it. */
 static int number_of(int fd, int option)
 {
 	int number;
@@ -28,7 +28,7 @@ enum socket_kind socket_kind(int fd)
 	has_peer = getpeername(fd, (struct sockaddr *)&peer, &length) == 0;
 	if (has_peer && is_stream && domain == AF_UNIX)
 		return SOCKET_PEER;
-	/* A stream that has ended has no peer any more, and may have something to be read. */
+	/* A stream whose connection has ended has no peer, but can still hold data to read. */
 	return has_peer || (is_stream && number_of(fd, SO_ACCEPTCONN) == 0) ? SOCKET_CONNECTED
 	                                                                    : SOCKET_OTHER;
 }
@@ -42,7 +42,7 @@ int socket_name_once(int fd)
 		return errno == ENOTSOCK ? 0 : -errno;
 	if (name.ss_family != AF_UNIX || length > offsetof(struct sockaddr, sa_data))
 		return 0;
-	/* EINVAL: somebody else has named it meanwhile. */
+	/* EINVAL: another process bound the socket meanwhile, so that it has a name now. */
 	return bind(fd, (struct sockaddr *)&name, offsetof(struct sockaddr, sa_data)) < 0 &&
 	                       errno != EINVAL
 	               ? -errno

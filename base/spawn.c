@@ -9,7 +9,10 @@ static int add_descriptors(posix_spawn_file_actions_t *actions, int input, const
 {
 	int r = posix_spawn_file_actions_adddup2(actions, input, STDIN_FILENO);
 
-	/* Onto itself: it stays open. posix_spawn_file_actions_adddup2(3) */
+	/*
+	 * To duplicate a descriptor onto itself clears its close-on-exec flag in the child.
+	 * posix_spawn_file_actions_adddup2(3)
+	 */
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = posix_spawn_file_actions_adddup2(actions, fds[i], fds[i]);
 	return r;

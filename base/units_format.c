@@ -9,7 +9,7 @@ const struct units_time units_times[UNITS_TIMES] = {
 
 char *units_format_duration(uint64_t ms, char out[UNITS_TEXT_SIZE])
 {
-	size_t i = 1; /* days are only read */
+	size_t i = 1; /* skip days: they are parsed, but never written */
 
 	while (i + 1 < ARRAY_SIZE(units_times) && (ms == 0 || ms % units_times[i].ms != 0))
 		i++;

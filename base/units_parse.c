@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-/* Reads digits up to `end`; at least one. */
+/*
+ * Parses one or more decimal digits. `*ret_end` is set to the first character after them. -EINVAL:
+ * there is no digit; -ERANGE.
+ */
 static int units_digits(const char *text, const char **ret_end, uint64_t *ret_number)
 {
 	uint64_t number = 0;
@@ -35,7 +38,10 @@ int units_parse_number(const char *text, uint64_t *ret_number)
 	return 0;
 }
 
-/* Digits, and thousandths behind a point: 1.5 is 1500. */
+/*
+ * Parses a decimal number in thousandths: 1.5 becomes 1500. A number with more than three decimals
+ * is rounded up. Advances `*at`.
+ */
 static int units_thousandths(const char **at, uint64_t *ret_thousandths)
 {
 	uint64_t number, digit = 100;
@@ -50,14 +56,14 @@ static int units_thousandths(const char **at, uint64_t *ret_thousandths)
 		if ((*at)[1] < '0' || (*at)[1] > '9')
 			return -EINVAL;
 		for (++*at; **at >= '0' && **at <= '9'; ++*at, digit /= 10) {
-			number += digit * (uint64_t)(**at - '0'); /* below 1000 in all */
+			number += digit * (uint64_t)(**at - '0'); /* adds at most 999 in all */
 			is_more = is_more || (digit == 0 && **at != '0');
 		}
 	}
 	return __builtin_add_overflow(number, is_more, ret_thousandths) ? -ERANGE : 0;
 }
 
-/* Times `unit`, of which so many thousandths are given. */
+/* Adds `thousandths` / 1000 * `unit` to `*sum`, rounded up. -ERANGE on overflow. */
 static int units_add(uint64_t *sum, uint64_t thousandths, uint64_t unit)
 {
 	uint64_t whole, part = (thousandths % 1000 * unit + 999) / 1000;
@@ -68,7 +74,7 @@ static int units_add(uint64_t *sum, uint64_t thousandths, uint64_t unit)
 	return 0;
 }
 
-/* A letter, and the i and the B that may follow. */
+/* Parses an optional unit: a letter, then an optional "i" if there is a letter, then "B" or "b". */
 static uint64_t units_take_size(const char **at)
 {
 	uint64_t unit = 1;
@@ -139,7 +145,7 @@ int units_parse_cpus(const char *text, uint64_t *ret_millis)
 	return 0;
 }
 
-/* Behind the word that the text begins with; NULL: it begins with another one. */
+/* The text after `word`, if `text` begins with exactly that word of lower-case letters; or NULL. */
 static const char *units_behind(const char *text, const char *word)
 {
 	for (; *word; word++, text++)
@@ -165,7 +171,7 @@ static int units_take_time(const char **at, uint64_t *ret_ms)
 int units_parse_duration(const char *text, uint64_t *ret_ms)
 {
 	const char *at = text;
-	uint64_t sum = 0, thousandths, ms = 1000; /* a number alone is seconds, as for timeout(1) */
+	uint64_t sum = 0, thousandths, ms = 1000; /* a bare number is seconds, as in timeout(1) */
 
 	do {
 		bool is_first = at == text;

@@ -1,16 +1,19 @@
 /*
- * The rules of a host by which ordinary users have no user namespaces. user_namespaces(7)
+ * Finds the setting with which this host denies user namespaces to unprivileged users.
+ * user_namespaces(7)
  *
- * Reads files that everybody may read, with the privilege of the caller.
+ * Reads world-readable files of /proc/sys, with the privilege of the caller.
  */
 #pragma once
 
 struct userns_rule {
 	const char *path;
-	char forbids;            /* its first character, then */
-	const char *what, *mend; /* for people; the mend is a command for root */
+	char forbids; /* the first character of the file if the setting denies user namespaces */
+	const char *what, *mend; /* the setting, and the command with which root changes it */
 };
 
-/* The first of them that is in force. NULL: none, and what forbids a namespace is something else,
- * such as a container around us. */
+/*
+ * The first such setting that is in force. NULL if there is none: if a user namespace cannot be
+ * made nevertheless, something else denies it, such as a container around the process.
+ */
 const struct userns_rule *userns_find_rule(void);

@@ -1,9 +1,9 @@
-/* Where a signed request says whether an agent asks. Pure; no privilege. */
+/* The field of a signed request that says that an agent asks. Pure; no privilege. */
 #pragma once
 
 #include "protocol/message.h"
 
-/* The field of a signed request; NULL: it is a message of another kind. */
+/* Returns the `agent` field of a signed request; NULL for a message of any other kind. */
 static inline bool *message_agent(struct message *message)
 {
 	switch (message->kind) {

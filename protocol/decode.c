@@ -1,10 +1,10 @@
 /*
- * Reading messages: hostile bytes → struct message, or a refusal with its reason and field.
+ * Decodes messages: hostile bytes → struct message, or a refusal with its reason and field.
  *
- * First msgpack-c's own parser, with callbacks that only note what they are told, makes a flat list
- * of tokens that is never longer than the body; then the tables of schema.c are followed through
- * the list; then the struct is encoded again and must give the same bytes. Unprivileged:
- * yett-decoder, yett-init and libyett link this, the helper never.
+ * First msgpack-c's parser calls back with each value, and the callbacks record it in a flat list
+ * of tokens that is never longer than the body. Then the tables of schema.h are followed through
+ * the list. Finally the struct is encoded again and must give the same bytes. Unprivileged:
+ * yett-decoder, yett-init, yett-files and libyett link this, yett-helper never does.
  */
 #include "protocol/codec.h"
 
@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The deepest message is a map in a list in a map; the parser's stack holds one more, and refuses
- * beyond. */
+/*
+ * The deepest message is a map in a list in a map. The parser's stack holds one level more, and the
+ * parser refuses deeper nesting.
+ */
 #define MSGPACK_EMBED_STACK_SIZE 4
 #include <msgpack/unpack_define.h>
 #include <msgpack/unpack.h>
@@ -30,8 +32,10 @@ enum token_kind {
 	TOKEN_OTHER, /* nil, floats, extensions */
 };
 
-/* What the callbacks fill. Tokens beyond the capacity are dropped: no message within its bounds
- * reaches that far. */
+/*
+ * The tokens that the callbacks record. Tokens beyond the capacity are dropped: no message within
+ * its bounds has that many.
+ */
 struct token_list {
 	struct message_token *tokens;
 	size_t count, capacity;
@@ -39,7 +43,7 @@ struct token_list {
 
 static int note(struct token_list *list, struct message_token token, int *object)
 {
-	*object = 0; /* the parser's notion of a value: nothing is kept in it */
+	*object = 0; /* the parser's own value of a node, which nothing here uses */
 	if (list->count < list->capacity)
 		list->tokens[list->count++] = token;
 	return 0;
@@ -50,7 +54,9 @@ static int note_number(struct token_list *list, uint64_t value, int *object)
 	return note(list, (struct message_token){.kind = TOKEN_NUMBER, .number = value}, object);
 }
 
-/* A signed encoding of a number that is not negative is only not canonical, which is found later.
+/*
+ * A signed encoding of a number that is not negative is only not canonical. decode_prove() finds
+ * that later.
  */
 static int note_signed(struct token_list *list, int64_t value, int *object)
 {
@@ -71,7 +77,7 @@ static int note_other(struct token_list *list, int *object)
 	return note(list, (struct message_token){.kind = TOKEN_OTHER}, object);
 }
 
-/* The names that unpack_template.h asks for. */
+/* The names that unpack_template.h needs. */
 #define parse_on_uint8(list, value, object)        note_number(list, value, object)
 #define parse_on_uint16(list, value, object)       note_number(list, value, object)
 #define parse_on_uint32(list, value, object)       note_number(list, value, object)
@@ -117,7 +123,9 @@ static int decode_refuse(struct decoder *d, enum yett_reason reason,
 	return explain_refusal(d->error, YETT_E_PROTOCOL, reason, &d->path, field);
 }
 
-/* Bytes → tokens. Whatever counts the body claims, work and memory are bounded by its length. */
+/*
+ * Bytes → tokens. The length of the body bounds work and memory, whatever counts the body claims.
+ */
 static int decode_tokens(struct decoder *d, const uint8_t *body, size_t length,
                          struct token_list *list)
 {
@@ -138,8 +146,10 @@ static int decode_tokens(struct decoder *d, const uint8_t *body, size_t length,
 	return used == length ? 0 : decode_refuse(d, YETT_R_TRAILING, NULL);
 }
 
-/* The next token if it is of this kind. There is none only where tokens were dropped, and then a
- * list is too long. */
+/*
+ * Takes the next token if it is of this kind. The list can end early only if tokens were dropped,
+ * and then a list of the message is too long.
+ */
 static int decode_take(struct decoder *d, enum token_kind kind, const struct schema_field *field,
                        const struct message_token **ret_token)
 {
@@ -269,8 +279,10 @@ static bool key_is(const struct message_token *key, const struct schema_field *f
 	       memcmp(key->bytes, field->name, key->size) == 0;
 }
 
-/* Steps over one value with everything in it: a container adds its parts to what is still to be
- * stepped over. */
+/*
+ * Returns the token after one value and everything in it: a container adds its parts to the number
+ * of values that are left to skip.
+ */
 static const struct message_token *skip_value(const struct message_token *token,
                                               const struct message_token *end)
 {
@@ -283,8 +295,10 @@ static const struct message_token *skip_value(const struct message_token *token,
 	return token;
 }
 
-/* Refuses a key that is not the one expected, and says what it is. `pairs` follow it in its map,
- * its own included. */
+/*
+ * Refuses a key that is not the expected one, with the reason. `pairs` is how many pairs of the map
+ * are left, including the one of this key.
+ */
 static int decode_refuse_key(struct decoder *d, const struct schema *schema, size_t expected,
                              uint32_t pairs)
 {
@@ -343,8 +357,10 @@ static int decode_map(struct decoder *d, const struct schema *schema, uint8_t *b
 	return r;
 }
 
-/* The struct's own encoding must be the body: then there was nothing in the body that the struct
- * does not hold. */
+/*
+ * Encodes the struct again and compares it with the body. If they are equal, the body held nothing
+ * that the struct does not hold.
+ */
 static int decode_prove(struct decoder *d, const uint8_t *body, size_t length)
 {
 	struct encode_sink sink = {.expected = body, .size = length};

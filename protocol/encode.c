@@ -1,9 +1,9 @@
 /*
- * Writing messages: the one valid encoding, by the tables of schema.c and msgpack-c's packer.
+ * Encodes messages: the one valid encoding, by the tables of schema.h and msgpack-c's packer.
  *
- * The struct may have been filled by a captured process: nothing in it is believed before it was
- * checked against its field's bounds. Runs in every process, the privileged ones too; allocates
- * nothing, makes no system call.
+ * A compromised process may have filled the struct: no value is trusted before it was checked
+ * against its field's bounds. Runs with the privilege of the caller; allocates nothing, makes no
+ * system call.
  */
 #include "protocol/encode.h"
 
@@ -14,10 +14,10 @@ struct encoder {
 	msgpack_packer packer;
 	const struct message *message;
 	const struct encode_sink *sink;
-	struct encode_result *result; /* the path is kept as it was where it went wrong */
+	struct encode_result *result; /* its path stays as it was where the encoding failed */
 };
 
-/* msgpack_packer_write: takes what the packer made. Negative ends the encoding. */
+/* The callback msgpack_packer_write, which consumes what the packer made. -1 ends the encoding. */
 static int encode_write(void *data, const char *bytes, size_t length)
 {
 	const struct encoder *e = data;
@@ -63,7 +63,10 @@ static int encode_bool(struct encoder *e, const struct schema_field *field, cons
 {
 	uint8_t value;
 
-	/* As a byte: a bool of another process may hold any. */
+	/*
+	 * As a byte: a bool of another process may hold any value, and reading one would be
+	 * undefined.
+	 */
 	memcpy(&value, at, sizeof value);
 	if (value > 1)
 		return encode_refuse(e, YETT_R_RANGE, field);

@@ -1,12 +1,11 @@
-/* See envelope.h. Fixed offsets, copies and comparisons; no privilege, no allocation, nothing of
- * variable form. */
+/* See envelope.h. Only fixed offsets, copies and comparisons; no privilege, no allocation. */
 #include "protocol/envelope.h"
 #include "base/error_text.h"
 
 #include <endian.h>
 #include <string.h>
 
-/* Where each part of the header stands. PROTOCOL.md, "Packets". */
+/* The offset of each part of an envelope. PROTOCOL.md, "Packets". */
 enum envelope_offset {
 	AT_MAGIC = 0,
 	AT_VERSION = 4,
@@ -23,7 +22,7 @@ _Static_assert(AT_SIGNATURE + ENVELOPE_SIGNATURE_SIZE ==
                "the layout");
 _Static_assert(ENVELOPE_VERSION == 1, "the domain string below names the version");
 
-static const char envelope_domain[] = "yett request v1"; /* its NUL is signed too */
+static const char envelope_domain[] = "yett request v1"; /* its NUL is signed, too */
 
 static uint8_t *put(uint8_t *out, const void *bytes, size_t length)
 {

@@ -23,8 +23,10 @@ static void path_print(const struct schema_path *path, char *out, size_t size)
 	}
 }
 
-/* What a field allows, where that helps the reader of an error: "a value is outside its range (0 to
- * 1)". */
+/*
+ * Writes the values that a field allows, where that helps the reader of an error: "a value is
+ * outside its range (0 to 1)".
+ */
 static void allowed_print(enum yett_reason reason, const struct schema_field *field, bool of_list,
                           char *out, size_t size)
 {

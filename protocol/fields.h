@@ -1,12 +1,12 @@
 /*
- * How a message is declared: a table of its fields, once, of which the struct is made here (and in
- *fields_plain.h) and the rows of its schema in schema_rows.h.
+ * How a message is declared: once, as a table of its fields. This file and fields_plain.h make the
+ * struct from the table, and schema_rows.h the rows of its schema.
  *
  *	#define MESSAGE_DONE_FIELDS(F, S) F(S, TEXT, id, HEX, 16, 16)
  *	MESSAGE_STRUCT(done, MESSAGE_DONE_FIELDS);
  *
- * The order is that of the wire. Each field has a kind, of those below, a name, and what bounds its
- *values.
+ * Fields are declared in the order in which they are encoded. Each field has one of the kinds
+ * below, a name, and the bounds of its values.
  */
 #pragma once
 
@@ -14,7 +14,10 @@
 
 #define MESSAGE_PATH_MAX 4095 /* PROTOCOL.md, "Sizes" */
 
-/* A text in the arena of the message that holds it (message.h); arena[offset + length] is NUL. */
+/*
+ * A text in the arena of the message that holds it (message.h). arena[offset + length] is NUL. A
+ * `length` of 0 is the empty text.
+ */
 struct text {
 	uint32_t offset;
 	uint32_t length;
@@ -22,7 +25,7 @@ struct text {
 
 #define MESSAGE_MEMBER_BYTES(name, length)                 uint8_t name[length];
 #define MESSAGE_MEMBER_TEXT(name, form, shortest, longest) struct text name;
-/* Lists of `least` to `most`, and how many there are. */
+/* Lists of `least` to `most` items, and their number. */
 #define MESSAGE_MEMBER_TEXTS(name, least, most, form, longest) \
 	struct text name[most];                                \
 	uint32_t name##_count;

@@ -1,6 +1,4 @@
-/*
- * Of fields.h what messages without texts and lists take: all that root's program has of it.
- */
+/* The part of fields.h for messages without texts and lists. yett-helper includes no other part. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,7 @@
-/* See frame.h. Sends and receives; the bytes are not looked at here. Privilege of the caller; never
- * blocks for more. */
+/*
+ * See frame.h. Sends and receives packets without looking at their bytes, with the privilege of the
+ * caller. Blocks only where the caller's flags let sendmsg(2) or recvmsg(2) block.
+ */
 #include "protocol/frame.h"
 
 #include <linux/sockios.h>
@@ -8,7 +10,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#define UNREAD_MAX 131072 /* as the kernel counts packets; some more fit into a socket's buffer */
+/* as the kernel counts it (SIOCOUTQ); a socket's buffer holds a few packets more */
+#define UNREAD_MAX 131072
 
 #ifndef SCM_PIDFD
 #define SCM_PIDFD 4 /* linux/socket.h; Linux 6.5 */
@@ -49,13 +52,13 @@ int frame_send(int socket, const void *bytes, size_t length, const int *fds, siz
 	do {
 		n = sendmsg(socket, &header, flags | MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : 0; /* a packet goes whole or not at all */
+	return n < 0 ? -errno : 0; /* SOCK_SEQPACKET sends a packet whole or not at all */
 }
 
 /*
- * Moves every descriptor that came with the packet into the frame; closes those beyond its room,
- * and the one of the sender's process: whoever else holds our end of a socketpair can ask for that
- * at any time. SO_PASSPIDFD, unix(7)
+ * Moves every descriptor that came with the packet into the frame, and closes those beyond its
+ * room. Also closes a pidfd of the sender: any process that shares our end of a socketpair can turn
+ * on SO_PASSPIDFD at any time. unix(7)
  */
 static int frame_take_fds(struct frame *frame, struct msghdr *header)
 {
@@ -117,19 +120,23 @@ bool frame_peek_fds(int socket)
 
 	do
 		n = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT);
-	while (n < 0 && errno == ECONNRESET); /* told once, before what the peer had sent */
+	/* reported once, before the packets that the peer had sent */
+	while (n < 0 && errno == ECONNRESET);
 	return n >= 0 && (header.msg_flags & MSG_CTRUNC);
 }
 
-/* With SO_PASSCRED each packet has credentials, by which an empty one is told from the end. What
- * does not fit are descriptors. unix(7) */
+/*
+ * With SO_PASSCRED each packet carries credentials, which distinguish an empty packet from end of
+ * file. The control buffer has room for credentials only, so MSG_CTRUNC means that the packet has
+ * descriptors. unix(7)
+ */
 bool frame_close_socket(int socket)
 {
 	const int on = 1;
 
 	if (socket < 0)
 		return true;
-	(void)shutdown(socket, SHUT_RDWR); /* nothing is queued any more */
+	(void)shutdown(socket, SHUT_RDWR); /* after this, nothing more is queued */
 	if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
 		return false;
 	for (;;) {
@@ -141,7 +148,8 @@ bool frame_close_socket(int socket)
 		                        .msg_controllen = sizeof control.bytes};
 		ssize_t n = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT);
 
-		if (n < 0 && errno == ECONNRESET) /* told once, before what the peer had sent */
+		/* reported once, before the packets that the peer had sent */
+		if (n < 0 && errno == ECONNRESET)
 			continue;
 		if (n >= 0 && (header.msg_flags & MSG_CTRUNC))
 			return false;

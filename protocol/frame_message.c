@@ -1,4 +1,4 @@
-/* See frame_message.h. Nothing is allocated for a small message. Privilege of the caller. */
+/* See frame_message.h. Allocates nothing for a small message. Privilege of the caller. */
 #include "protocol/frame_message.h"
 
 #include "base/error_text.h"
@@ -42,8 +42,10 @@ int frame_send_message(int socket, const struct message *message, uint64_t seque
 	return frame_send(socket, packet, ENVELOPE_HEADER_SIZE + length, fds, fd_count, flags);
 }
 
-/* A copy that is fit for the wire: an error's text may have been cut within a character, or quote a
- * peer's bytes. */
+/*
+ * Adds a copy that is valid UTF-8: an error's text may have been cut within a character, or may
+ * quote a peer's bytes.
+ */
 static int frame_add_clean_text(struct message *message, const char *string, size_t size,
                                 struct text *ret_text)
 {
@@ -89,9 +91,8 @@ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequen
 int frame_peek(int socket, struct frame *frame, bool *ret_has_fds)
 {
 	struct iovec part = {.iov_base = frame->bytes, .iov_len = sizeof frame->bytes};
-	struct msghdr header = {.msg_iov = &part,
-	                        .msg_iovlen =
-	                                1}; /* without room for descriptors, which then stay */
+	/* no room for descriptors, so they stay in the socket */
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
 	ssize_t n = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT);
 
 	frame->length = n > 0 ? (size_t)n : 0;

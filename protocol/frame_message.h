@@ -1,6 +1,6 @@
 /*
- * A message as one packet: encoded, and sent; or looked at before it is received. For programs that
- * speak to clients, or are one; root's is none of them.
+ * A message as one packet: encodes and sends it, or looks at the next packet without receiving it.
+ * For clients and for programs that talk to clients. yett-helper does not link it.
  */
 #pragma once
 
@@ -8,20 +8,23 @@
 #include "protocol/message.h"
 
 /*
- * Encodes `message` behind an unsigned envelope and sends it. frame_send()'s errors and
- * message_encode()'s.
+ * Encodes `message` behind an unsigned envelope and sends it. Returns the errors of frame_send()
+ * and message_encode(), -ENOMEM, or -EINVAL for a kind that must be signed.
  */
 _must_check_ int frame_send_message(int socket, const struct message *message, uint64_t sequence,
                                     const int *fds, size_t fd_count, int flags);
 
-/* Sends `error` as a MESSAGE_ERROR that answers `sequence`. frame_send_message()'s errors. */
+/*
+ * Sends `error` as a MESSAGE_ERROR that answers the message with that sequence. Returns the errors
+ * of frame_send_message().
+ */
 _must_check_ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequence,
                                   int flags);
 
 /*
- * Looks at the next packet and leaves it where it is: its bytes go into `frame`, its descriptors
- * stay with it, and `ret_has_fds` tells whether there are any (unix(7): of a socket with
- * SO_PASSCRED or SO_PASSPIDFD always true). Never waits. 1 when there is one, 0 at end of file,
- * -EAGAIN, -EMSGSIZE for one that is too large, else -errno.
+ * Copies the bytes of the next packet into `frame` and leaves the packet, with its descriptors, in
+ * the socket. Never waits. Sets `ret_has_fds` if the packet has descriptors (always, on a socket
+ * with SO_PASSCRED or SO_PASSPIDFD: unix(7)). Returns 1 for a packet, 0 at end of file, -EAGAIN,
+ * -EMSGSIZE for a packet that is too large, otherwise -errno.
  */
 _must_check_ int frame_peek(int socket, struct frame *frame, bool *ret_has_fds);

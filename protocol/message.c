@@ -1,5 +1,7 @@
-/* See message.h. Texts and sizes of messages: pure functions over the struct, with the privilege of
- * the caller. */
+/*
+ * See message.h. Texts and sizes of messages: pure functions over the struct, with the privilege of
+ * the caller.
+ */
 #include "protocol/message.h"
 
 #include "protocol/schema.h"

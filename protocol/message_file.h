@@ -1,5 +1,7 @@
-/* The messages between client and yett-files: their fields and structs (fields.h). PROTOCOL.md is
- * normative. */
+/*
+ * The messages between client and yett-files: their fields and structs (fields.h). PROTOCOL.md is
+ * normative.
+ */
 #pragma once
 
 #include "protocol/fields.h"
@@ -12,14 +14,14 @@
 #define MESSAGE_FILE_MOUNTS_MAX  4
 #define MESSAGE_FILE_TYPE_MAX    64
 
-/* X(NAME, number, body): each is a MESSAGE_NAME, with a struct message_body. */
+/* X(NAME, number, body): each makes a MESSAGE_NAME, with a struct message_body. */
 #define MESSAGE_FILE_KINDS(X)                                                                   \
-	X(FILE, 96, file) /* client → yett-files; the descriptors that its operation takes */ \
+	X(FILE, 96, file) /* client → yett-files; the descriptors that the operation needs */ \
 	X(FILE_OPENED, 97, file_opened)   /* yett-files → client; one descriptor */           \
-	X(FILE_ENTRIES, 98, file_entries) /* yett-files → client, as often as need be */      \
-	X(FILE_SKIPPED, 99, file_skipped) /* yett-files → client, as often as need be */      \
+	X(FILE_ENTRIES, 98, file_entries) /* yett-files → client, any number of times */      \
+	X(FILE_SKIPPED, 99, file_skipped) /* yett-files → client, any number of times */      \
 	X(FILE_DONE, 100, file_done)      /* yett-files → client, once, last; or ERROR */     \
-	X(FILE_MOUNTS, 101, file_mounts)  /* yett-files → client, as often as need be */
+	X(FILE_MOUNTS, 101, file_mounts)  /* yett-files → client, any number of times */
 
 enum file_operation {
 	FILE_OPEN = 1,
@@ -28,13 +30,13 @@ enum file_operation {
 	FILE_MKDIR = 4,
 	FILE_RENAME = 5,
 	FILE_REMOVE = 6,
-	FILE_PACK = 7,   /* a file or tree becomes an archive */
-	FILE_UNPACK = 8, /* and the other way round */
-	FILE_LISTEN = 9, /* a Unix socket */
+	FILE_PACK = 7,   /* makes an archive of a file or tree */
+	FILE_UNPACK = 8, /* makes a file or tree from an archive */
+	FILE_LISTEN = 9, /* on a Unix socket */
 	FILE_MOUNTS = 10,
 };
 
-/* Bits of message_file.flags; the operation says which have a meaning. */
+/* Bits of message_file.flags. Each operation uses only some of them. */
 enum file_flag {
 	FILE_READ = 1,
 	FILE_WRITE = 2,
@@ -42,18 +44,18 @@ enum file_flag {
 	FILE_EXCLUSIVE = 8,
 	FILE_APPEND = 16,
 	FILE_TRUNCATE = 32,
-	FILE_FOLLOW = 64,     /* the last component too may be a symbolic link */
-	FILE_RECURSIVE = 128, /* with what is above (mkdir), or below (remove) */
+	FILE_FOLLOW = 64,     /* the last component may be a symbolic link, too */
+	FILE_RECURSIVE = 128, /* mkdir: make parents, too; remove: with everything below */
 	FILE_REPLACE = 256,
 };
 
-#define MESSAGE_FILE_FIELDS(F, S)                                                \
-	F(S, U32, operation, FILE_OPEN, FILE_MOUNTS) /* enum file_operation */   \
-	F(S, BITS, flags, FILE_BITS)                 /* enum file_flag, or-ed */ \
-	F(S, U32, mode, 0, 0777)                     /* of what is made */       \
-	F(S, PATH, path, 0, MESSAGE_PATH_MAX)                                    \
-	F(S, PATH, target, 0, MESSAGE_PATH_MAX)                                  \
-	F(S, U64, entries_max, 0, UINT64_MAX) /* 0: no bound */                  \
+#define MESSAGE_FILE_FIELDS(F, S)                                                     \
+	F(S, U32, operation, FILE_OPEN, FILE_MOUNTS) /* enum file_operation */        \
+	F(S, BITS, flags, FILE_BITS)                 /* enum file_flag, or-ed */      \
+	F(S, U32, mode, 0, 0777)                     /* of a new file or directory */ \
+	F(S, PATH, path, 0, MESSAGE_PATH_MAX)                                         \
+	F(S, PATH, target, 0, MESSAGE_PATH_MAX)                                       \
+	F(S, U64, entries_max, 0, UINT64_MAX) /* 0: no limit */                       \
 	F(S, U64, bytes_max, 0, UINT64_MAX)
 MESSAGE_STRUCT(file, MESSAGE_FILE_FIELDS);
 
@@ -77,12 +79,12 @@ enum file_kind {
 	F(S, U32, mode, 0, 07777)             /* permission bits, set-id and sticky */ \
 	F(S, U32, uid, 0, UINT32_MAX)                                                  \
 	F(S, U32, gid, 0, UINT32_MAX)                                                  \
-	F(S, PATH, owner, 0, MESSAGE_FILE_OWNER_MAX) /* empty: no name */              \
+	F(S, PATH, owner, 0, MESSAGE_FILE_OWNER_MAX) /* empty: the id has no name */   \
 	F(S, PATH, group, 0, MESSAGE_FILE_OWNER_MAX)                                   \
 	F(S, U64, size_bytes, 0, INT64_MAX)                                            \
-	F(S, U64, mtime_s, 0, INT64_MAX) /* before 1970: 0 */                          \
+	F(S, U64, mtime_s, 0, INT64_MAX) /* 0: before 1970 */                          \
 	F(S, U32, mtime_ns, 0, 999999999)                                              \
-	F(S, PATH, link, 0, MESSAGE_PATH_MAX) /* of a symbolic link */
+	F(S, PATH, link, 0, MESSAGE_PATH_MAX) /* target of a symbolic link */
 MESSAGE_STRUCT(file_entry, MESSAGE_FILE_ENTRY_FIELDS);
 
 #define MESSAGE_FILE_ENTRIES_FIELDS(F, S) \
@@ -106,16 +108,16 @@ enum file_mount_mode {
 	FILE_MOUNT_COPY_ON_WRITE = 2
 };
 
-#define MESSAGE_FILE_MOUNT_FIELDS(F, S)                                                        \
-	F(S, PATH, target, 1, MESSAGE_PATH_MAX)                                                \
-	F(S, PATH, root, 1, MESSAGE_PATH_MAX)           /* what of its file system it shows */ \
-	F(S, TEXT, type, ANY, 1, MESSAGE_FILE_TYPE_MAX) /* of the file system */               \
-	F(S, U32, mode, 0, FILE_MOUNT_COPY_ON_WRITE)    /* enum file_mount_mode */             \
-	F(S, BOOL,                                                                             \
-	  is_own) /* the file system is the sandbox's alone; otherwise what follows is 0 */    \
-	F(S, U64, size_bytes, 0, UINT64_MAX)                                                   \
-	F(S, U64, used_bytes, 0, UINT64_MAX)                                                   \
-	F(S, U64, files_max, 0, UINT64_MAX)                                                    \
+#define MESSAGE_FILE_MOUNT_FIELDS(F, S)                                                           \
+	F(S, PATH, target, 1, MESSAGE_PATH_MAX)                                                   \
+	F(S, PATH, root, 1, MESSAGE_PATH_MAX) /* what is mounted, as a path in its file system */ \
+	F(S, TEXT, type, ANY, 1, MESSAGE_FILE_TYPE_MAX) /* of the file system */                  \
+	F(S, U32, mode, 0, FILE_MOUNT_COPY_ON_WRITE)    /* enum file_mount_mode */                \
+	/* only this sandbox uses the file system; otherwise the next four are 0 */               \
+	F(S, BOOL, is_own)                                                                        \
+	F(S, U64, size_bytes, 0, UINT64_MAX)                                                      \
+	F(S, U64, used_bytes, 0, UINT64_MAX)                                                      \
+	F(S, U64, files_max, 0, UINT64_MAX)                                                       \
 	F(S, U64, files_used, 0, UINT64_MAX)
 MESSAGE_STRUCT(file_mount, MESSAGE_FILE_MOUNT_FIELDS);
 

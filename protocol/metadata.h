@@ -1,8 +1,8 @@
 /*
- * What a command is asked for with, as a note for whoever asks about it: KEY=VALUE, which mean
- * something to clients alone.
+ * The metadata of a command: KEY=VALUE texts that a client attaches to a command and that init
+ * returns to clients that ask about it. Only clients interpret them.
  *
- * Pure. The library checks it before it sends it, and init what came.
+ * Pure. The library checks them before it sends an exec, and init checks them when it receives one.
  */
 #pragma once
 
@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 
-/* That the metadata of an exec have each key once and are of MESSAGE_METADATA_MAX bytes together. 0
- * or YETT_E_INVALID_REQUEST. */
+/*
+ * Checks that each key occurs once and that the metadata of an exec have at most
+ * MESSAGE_METADATA_MAX bytes together, each with its NUL. Returns 0 or YETT_E_INVALID_REQUEST.
+ */
 _must_check_ int metadata_check(const struct message *exec, struct yett_error *error);

@@ -1,4 +1,4 @@
-/* See schema.h. What all tables have in common: finding one, and checking a value by its row. */
+/* See schema.h. Finds a table, and checks a value against its row. Pure; no privilege. */
 #include "protocol/schema.h"
 
 #include <string.h>
@@ -28,8 +28,10 @@ enum yett_reason schema_check_items(const struct schema_field *field, uint64_t c
 	return count > field->items_max ? YETT_R_TOO_LONG : YETT_R_NONE;
 }
 
-/* Length of the UTF-8 sequence that begins bytes[0 … length); 0 when there is none. RFC 3629,
- * section 4. */
+/*
+ * Returns the length of the UTF-8 sequence that begins bytes[0 … length); 0 if there is none. RFC
+ * 3629, section 4.
+ */
 static size_t utf8_sequence(const uint8_t *bytes, size_t length)
 {
 	static const struct {
@@ -82,7 +84,7 @@ static bool is_utf8(const char *string, size_t length)
 	return true;
 }
 
-/* Whether all bytes are in `set`, and the first one is a letter or digit of it. */
+/* Returns whether all bytes are in `set` and the first is a letter or digit. */
 static bool is_made_of(const char *bytes, size_t length, const char *set)
 {
 	for (size_t i = 0; i < length; i++)

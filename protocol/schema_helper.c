@@ -1,7 +1,7 @@
 /* See schema.h: the messages between client and helper. */
 #include "protocol/schema_rows.h"
 
-#define CALLS_MAX  1023 /* no system call has a higher number */
+#define CALLS_MAX  1023 /* at least the highest system call number */
 #define LIMIT_BITS (LIMIT_MEMORY | LIMIT_PIDS | LIMIT_CPU | LIMIT_CPU_TIME)
 
 #define ROW_COUNTS(s, list)    list(ROW_COUNT)

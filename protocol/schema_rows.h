@@ -1,8 +1,8 @@
 /*
- * How the tables of schema.h are made. For the files that hold such tables: schema_helper.c,
+ * Makes the tables of schema.h. Only for the files that hold such tables: schema_helper.c,
  * schema_command.c, schema_file.c.
  *
- * Each row is made of one field of a message's table (fields.h). PROTOCOL.md explains each of them.
+ * Each row is made from one field of a message's table (fields.h). PROTOCOL.md explains each field.
  */
 #pragma once
 
@@ -49,6 +49,6 @@
 	FIELDS(s, FIELDS_OF); \
 	static const struct schema s##_table = {TABLE(s, 0)}
 
-/* For a MESSAGE_…_KINDS: the fields of each, and then the rows of a schema_set. */
+/* For a MESSAGE_…_KINDS list: defines the fields of each kind, and the rows of a schema_set. */
 #define FIELDS_OF_KIND(name, number, body) FIELDS(body, MESSAGE_##name##_FIELDS);
 #define TABLE_OF_KIND(name, number, body)  {TABLE(body, number)},

@@ -1,10 +1,10 @@
 /*
- * Why something was not done: the codes of the whole project.
+ * Error codes of the whole project: why an operation was refused or failed.
  *
- * Installed with yett.h. A code is a class that a program can act on; a reason, where there is one,
- * says which rule of that class. Both are numbers on the wire (PROTOCOL.md, "Errors") and never
- * change meaning. The tables are for the project's own sources, which define YETT_ERROR_TABLES; a
- * program gets no macro of them.
+ * Installed with yett.h. A code is a class of errors that a program can act on. A reason, where
+ * there is one, says which rule was broken. Codes and reasons are numbers in messages (PROTOCOL.md,
+ * "Errors") and never change their meaning. The tables are for the project's own sources, which
+ * define YETT_ERROR_TABLES; other programs get none of these macros.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* X(NAME, number, retryable, "what a person reads") */
+/* X(NAME, number, retryable, "text for people") */
 #define YETT_CODES(X)                                                    \
 	X(NOT_FOUND, 1, false, "sandbox not found")                      \
 	X(ALREADY_EXISTS, 2, false, "sandbox already exists")            \
@@ -42,8 +42,9 @@ enum yett_code {
 #undef YETT_ROW
 };
 
-/* X(NAME, number, "short-name", "the rule that was broken"). The short names are those of
- * protocol/vectors. */
+/*
+ * X(NAME, number, "short-name", "the rule that was broken"). protocol/vectors uses the short names.
+ */
 #define YETT_REASONS(X)                                                                      \
 	X(REPLAYED, 1, "replayed", "this sequence number was used before")                   \
 	X(OUT_OF_ORDER, 2, "out-of-order", "the sequence number is not the next one")        \
@@ -84,7 +85,7 @@ enum yett_reason {
 };
 
 #ifdef YETT_ERROR_TABLES
-/* How many there are; their numbers have no gaps. */
+/* How many codes and reasons there are; their numbers have no gaps. */
 #define YETT_ROW(...) +1
 enum { YETT_CODES_COUNT = 0 YETT_CODES(YETT_ROW), YETT_REASONS_COUNT = 0 YETT_REASONS(YETT_ROW) };
 #undef YETT_ROW
@@ -97,23 +98,35 @@ enum { YETT_CODES_COUNT = 0 YETT_CODES(YETT_ROW), YETT_REASONS_COUNT = 0 YETT_RE
 
 struct yett_error {
 	enum yett_code code;
-	enum yett_reason reason; /* YETT_R_NONE where the code says it all */
-	char message[256];       /* one sentence for a person, without a final stop */
-	char detail[512];        /* which rule, which value asked and allowed; may be empty */
-	/* What a refusal by the policy rests on, as fields; each may be empty. The values are
-	 * written as in the policy. */
+	enum yett_reason reason; /* YETT_R_NONE where the code needs no reason */
+	char message[256];       /* one sentence for people, without a final full stop */
+	/* which rule, which value was asked for and is allowed; may be empty */
+	char detail[512];
+	/*
+	 * The rule of the policy behind a refusal, as fields; each may be empty. Values are written
+	 * as in the policy.
+	 */
 	char rule[128]; /* the key and its section: "max_memory of grant 'everyone'" */
-	char file[256]; /* where it is written; where the key is not written, its section.
-	                   "built-in" is no file */
-	uint32_t line;  /* from 1; 0: no place */
+	/*
+	 * The file of that key, or of its section if the key is not written; "built-in" is not a
+	 * file.
+	 */
+	char file[256];
+	uint32_t line; /* from 1; 0: no place */
 	char asked[128], allowed[128];
-	char mend[256]; /* the smallest change: a line of the policy, and where it is to stand; or
-	                   what else to do */
-	int os_error;   /* the errno(3) of the system call that failed; 0: none is known */
-	char step[YETT_STEP_SIZE]; /* of starting a command, or of a plan, where that is what
-	                              failed: "working-directory"; else empty */
-	uint64_t reserved[8];      /* for what is still to come, so that the size of an error never
-	                              changes; not to be read */
+	/*
+	 * The hint: the smallest change that helps, a line of the policy and its place, or another
+	 * action.
+	 */
+	char mend[256];
+	int os_error; /* the errno(3) of the system call that failed; 0: not known */
+	/*
+	 * The step of starting a command, or of a plan, that failed: "working-directory"; otherwise
+	 * empty.
+	 */
+	char step[YETT_STEP_SIZE];
+	/* For later members, so that the size of this struct never changes. Do not read. */
+	uint64_t reserved[8];
 };
 
 #ifdef __cplusplus

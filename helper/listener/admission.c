@@ -8,19 +8,28 @@
 #include <sys/ioctl.h>
 #include <sys/random.h>
 
-#define CONNECTIONS_PER_UID_MAX 256 /* root is not counted: it can do without us */
-/* connections to which nothing was granted yet: each costs three processes */
+/* Root is exempt: root can do everything without this service. */
+#define CONNECTIONS_PER_UID_MAX 256
+/* Limits for connections that were granted nothing yet: each costs three processes. */
 #define UNPROVEN_MAX          128
 #define UNPROVEN_PER_USER_MAX 16
-#define UNPROVEN_OLD_MS       1000 /* from this age on they give way to new ones */
-#define UNPROVEN_COST_MS      20   /* one that ends so: as many in a second as fit */
-#define UNPROVEN_DEBT_MAX_MS  2000
-#define BEGINNING_MS          250 /* a connection takes its user's turn for so long, */
-/* or if it was granted something: what goes on in a sandbox is its user's own */
-#define GRANTED_MS  50
-#define LATELY_MS   10000
-#define TURNS_ALONE 4 /* for each processor, where no other user was granted anything lately */
-/* whoever connects in a loop stands before everybody else in the queue, but not with more than that
+/* From this age on, such a connection is ended to make room for a new one. */
+#define UNPROVEN_OLD_MS 1000
+/* Cost of a connection that ends without a grant: a user can afford 50 of them a second. */
+#define UNPROVEN_COST_MS     20
+#define UNPROVEN_DEBT_MAX_MS 2000
+/*
+ * A new connection takes one of its user's turns for BEGINNING_MS, or only for GRANTED_MS if it was
+ * granted something: a sandbox's own work is accounted to its user.
+ */
+#define BEGINNING_MS 250
+#define GRANTED_MS   50
+#define LATELY_MS    10000
+/* For each processor, if at most one user was granted anything lately. */
+#define TURNS_ALONE 4
+/*
+ * Length of the accept queue: a client that connects in a loop has at most so many connections
+ * ahead of other clients.
  */
 #define BACKLOG 8
 
@@ -48,8 +57,10 @@ void admission_settle(struct admission *a, struct worker *worker)
 	worker->is_settled = true;
 }
 
-/* Whether it is old enough to make room, and has been told. Its monitor may be serving for a moment
- * longer. */
+/*
+ * Asks the monitor to end if its connection is old enough. Returns whether it is old enough. The
+ * monitor may still run for a moment after that.
+ */
 static bool give_way(struct worker *worker, uint64_t now)
 {
 	if (!worker || now - worker->since_ms < UNPROVEN_OLD_MS)
@@ -63,7 +74,7 @@ static struct worker *older(struct worker *a, struct worker *b)
 	return a && a->since_ms <= b->since_ms ? a : b;
 }
 
-/* By numbers: whether the user may have one connection more. 0, or why not. */
+/* Checks the numbers of connections and the user's debt. Returns 0, or why it refuses. */
 static enum closer_reason admit(struct admission *a, struct worker *workers, size_t count,
                                 uid_t uid)
 {
@@ -91,13 +102,16 @@ static enum closer_reason admit(struct admission *a, struct worker *workers, siz
 	}
 	if (all >= CONNECTIONS_MAX)
 		return CLOSER_FULL;
-	if (uid == 0) /* owes nothing */
+	if (uid == 0) /* Root owes nothing. */
 		return 0;
 	if (of_user >= CONNECTIONS_PER_UID_MAX)
 		return CLOSER_USER_FULL;
 	if (owes_too_much(a, uid))
 		return CLOSER_TOO_OFTEN;
-	/* One of the user's own that makes room has made it for everybody. */
+	/*
+	 * If the user's own limit is reached, ending one of that user's connections also makes room
+	 * under the limit for all users.
+	 */
 	if (unproven_of_user >= UNPROVEN_PER_USER_MAX
 	            ? !give_way(oldest_of_user, now)
 	            : unproven >= UNPROVEN_MAX && !give_way(oldest, now))
@@ -106,7 +120,7 @@ static enum closer_reason admit(struct admission *a, struct worker *workers, siz
 	return 0;
 }
 
-/* How many connections a user may begin at once. */
+/* Returns how many connections of one user may be starting at the same time. */
 static long turns_of_each(const struct admission *a, uint64_t now)
 {
 	long users = 0;
@@ -118,7 +132,10 @@ static long turns_of_each(const struct admission *a, uint64_t now)
 	return users < a->processors ? a->processors / users : 1;
 }
 
-/* The oldest one whose turn it is; NULL: nobody's. `ret_waits`: somebody waits. */
+/*
+ * Returns the oldest worker whose turn has come, or NULL. Sets `ret_waits` to whether any worker
+ * waits.
+ */
 static struct worker *find_next(const struct admission *a, struct worker *workers, size_t count,
                                 const long begun[DEBTS], long most, bool *ret_waits)
 {
@@ -152,7 +169,7 @@ bool admission_give_turns(struct admission *a, struct worker *workers, size_t co
 	while ((next = find_next(a, workers, count, begun, most, &waits))) {
 		if (send(next->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE &&
 		    errno != ECONNRESET)
-			return true; /* it is said again */
+			return true; /* The next call tries again. */
 		begun[slot_of(a, next->uid)]++;
 		next->since_ms = now;
 		next->is_waiting = false;
@@ -161,10 +178,12 @@ bool admission_give_turns(struct admission *a, struct worker *workers, size_t co
 }
 
 /*
- * Whether the peer is in another user namespace than ours; then `uid` becomes that of whoever made
- * it, or the one around it that lies in ours: the ids in it are as many as somebody was given. One
- * that root made for others counts by the ids that it has. -errno when that cannot be told, as of a
- * process that is gone. ioctl_ns(2). With CAP_SYS_PTRACE.
+ * Returns 1 if the peer is in another user namespace than the listener, 0 if not, or -ESRCH if the
+ * namespace cannot be opened, for example because the process is gone. In another namespace, `uid`
+ * becomes the uid of the owner of the namespace, or of its outermost ancestor below the listener's.
+ * The ids inside do not count, because one user may have been assigned many of them. If root owns
+ * that namespace, as with one that root made for other users, `uid` stays as it is. Needs
+ * CAP_SYS_PTRACE. See ioctl_ns(2).
  */
 static int is_elsewhere(const struct admission *a, pid_t pid, uid_t *uid)
 {

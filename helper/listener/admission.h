@@ -1,7 +1,9 @@
 /*
- * Who may connect: by numbers of connections, by what a user's last ones cost, and by the user
- * namespace that the peer is in. It reads no byte of a client's. As the listener is: root, with
- * capabilities only where that is said.
+ * Admission control of the listener: how many connections are allowed, how much a user's recent
+ * connections cost, and which user namespace a client is in.
+ *
+ * Runs in the listener, as root. Only functions that say so need a capability. Must never read a
+ * byte that a client sent.
  */
 #pragma once
 
@@ -15,49 +17,67 @@
 #define CONNECTIONS_MAX 2048
 #define DEBTS           1024
 
-/* A forked monitor: ready, or serving a connection. */
+/* A forked monitor: idle, or serving a connection. */
 struct worker {
-	int control;                 /* a connected socket goes there; wishes come back */
-	uid_t uid;                   /* or of whoever made the user namespace that it comes from */
-	bool is_serving, is_settled; /* settled: what its beginning cost was given back */
-	bool is_waiting;   /* it has a connection, and does nothing for it before its turn */
-	bool gives_way;    /* has been told so */
-	bool *is_proven;   /* shared with it: it was granted something */
-	uint64_t since_ms; /* when it began to serve, or to wait */
+	/* The listener sends a client's socket; the monitor sends a struct monitor_wish back. */
+	int control;
+	/* The peer's uid, or that of the owner of the user namespace that the peer is in. */
+	uid_t uid;
+	/*
+	 * is_settled: the cost of the connection was refunded, or its user is root, who pays
+	 * nothing.
+	 */
+	bool is_serving, is_settled;
+	/* It has a connection, and must not serve the connection before its turn. */
+	bool is_waiting;
+	bool gives_way; /* The listener asked it to end. */
+	/* In shared memory: the monitor sets it when its client was granted something. */
+	bool *is_proven;
+	uint64_t since_ms; /* when it started to serve or, while is_waiting, to wait */
 };
 
 struct admission {
-	struct stat user_ns; /* ours */
+	struct stat user_ns; /* of the listener */
 	long processors;
-	/* By user, through a hash that nobody knows: until when what it began is not paid for, and
-	 * when the last one began that was granted something. */
+	/*
+	 * Both arrays are indexed by a hash of the uid, with the random key debts_key, so that no
+	 * user can choose a uid that collides with another's. debts_ms: the time when the cost of
+	 * the user's connections is paid off. granted_ms: the time when the listener last saw that
+	 * a connection of the user was granted something; 0: never.
+	 */
 	uint64_t debts_ms[DEBTS], granted_ms[DEBTS], debts_key;
 };
 
-/* Of the listening socket: with a short queue, in which whoever connects in a loop stands before
- * everybody else. */
+/*
+ * Makes the listening socket non-blocking, with a short queue: a client that connects in a loop
+ * fills the queue ahead of all other clients. Returns 0 or -errno.
+ */
 _must_check_ int admission_open(struct admission *a, int listening);
 
-/* Looks at a connected socket so that whoever is gone, or comes too often, costs no more than this.
- * 0, or why it is not served. */
+/*
+ * A first check that needs no privilege, so that a client that is gone or connects too often costs
+ * the listener no more than this. Returns 0, or the reason for the refusal.
+ */
 _must_check_ enum closer_reason admission_glance(struct admission *a, int socket,
                                                  struct ucred *ret_peer);
 
 /*
- * Whether the peer may have one connection more besides those of the workers, of which an old one
- * may be told to give way. `ret_uid` is whom it counts for. With CAP_SYS_PTRACE, to look at the
- * peer's namespace. 0, or why not.
+ * Decides whether the peer may have one more connection besides those of the workers. To make room,
+ * an old connection that was granted nothing may be asked to end. Sets `ret_uid` to the uid that
+ * the connection counts for. Needs CAP_SYS_PTRACE, to look at the peer's user namespace. Returns 0,
+ * or the reason for the refusal.
  */
 _must_check_ enum closer_reason admission_examine(struct admission *a, const struct ucred *peer,
                                                   bool allows_confined, struct worker *workers,
                                                   size_t count, uid_t *ret_uid);
 
 /*
- * Has those begin whose turn it is, the oldest first. Users who were granted something lately share
- * the processors: each may begin as many connections at once as that gives, so that whoever comes
- * with a hundred takes no more from others than with one. Whether anybody still waits.
+ * Lets waiting monitors start to serve, the oldest first. Users who were granted something lately
+ * share the processors: each may have only its share of connections starting at the same time. So a
+ * user with a hundred connections delays other users no more than a user with one. Returns whether
+ * any monitor still waits.
  */
 bool admission_give_turns(struct admission *a, struct worker *workers, size_t count);
 
-/* What was granted something costs its user nothing. */
+/* If the connection was granted something, refunds its cost to its user, once. */
 void admission_settle(struct admission *a, struct worker *worker);

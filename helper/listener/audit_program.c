@@ -19,8 +19,8 @@ static int start(const struct setup_host *host, int listening, struct program *r
 	(void)snprintf(fd, sizeof fd, "%d", listening);
 	(void)snprintf(most, sizeof most, "%" PRIu64, policy->audit_max_bytes);
 	(void)snprintf(user, sizeof user, "%" PRIu64, policy->audit_user_bytes);
-	return program_start(host->libexec, argv, &listening, 1,
-	                     ret_program); /* reaped as all children are */
+	/* The listener reaps it like all its children. */
+	return program_start(host->libexec, argv, &listening, 1, ret_program);
 }
 
 void audit_program_start(struct audit_program *audit, const struct setup_host *host)
@@ -33,8 +33,8 @@ void audit_program_start(struct audit_program *audit, const struct setup_host *h
 	audit->socket = fd_close(audit->socket);
 	if (is_early || !is_wanted || audit->listening < 0) {
 		audit->listening = fd_close(audit->listening);
-		registry_unlisten(&host->reserve,
-		                  AUDIT_SOCKET); /* of a listener that was killed, too */
+		/* Also removes the socket of a listener that was killed. */
+		registry_unlisten(&host->reserve, AUDIT_SOCKET);
 	}
 	if (is_early || !is_wanted)
 		return;

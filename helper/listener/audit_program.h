@@ -1,29 +1,38 @@
 /*
- * yett-audit, seen from the listener, which starts it: programs/audit/ has the program,
- * helper/setup/audit.h what it is told.
+ * Starts and restarts yett-audit (programs/audit/) from the listener. helper/setup/audit.h defines
+ * the records that are sent to yett-audit.
  *
- * It opens its files before it gives up root, and ends when one is full: then the next one is
- * started, on the same socket. With the privilege that this takes, and giving up all of it.
+ * yett-audit opens its files as root and then drops all privilege. It exits when a file is full;
+ * the listener then starts the next one on the same listening socket. Starting it takes the
+ * privilege to open the files and to drop all privilege.
  */
 #pragma once
 
 #include "helper/setup/setup.h"
 
 struct audit_program {
-	int socket;    /* comes to its end with the program; -1: none is running */
-	int listening; /* where those who tell it connect; -1: nowhere, and they are told so at once
-	                */
+	/*
+	 * One end of a socket pair: end of file means that yett-audit has exited. -1: none is
+	 * running.
+	 */
+	int socket;
+	/*
+	 * Where monitors and supervisors connect to send records. -1: there is no socket, and
+	 * connecting fails at once.
+	 */
+	int listening;
 	uint64_t started_ms;
-	bool has_failed; /* to start, which is logged once */
+	bool has_failed; /* The last start failed. Only the first failure in a row is logged. */
 };
 #define AUDIT_RETRY_MS     200
 #define AUDIT_SWEEP_MS     30000
 #define AUDIT_PROGRAM_NONE ((struct audit_program){.socket = -1, .listening = -1})
 
 /*
- * Has one run where the policy of `host` says so; else none. One that is there writes what it was
- * told and ends, while the next one waits for it. Where there is none any more, though one was
- * started less than AUDIT_RETRY_MS ago, nothing is done yet, and nobody can connect until then. The
- * policy is the first thing that it is told.
+ * Starts yett-audit if the policy of `host` asks for one, and first lets the present one exit: that
+ * one writes the records that it has received, while the new one waits for it. If none is running
+ * and the last start was less than AUDIT_RETRY_MS ago, removes the socket and starts nothing yet,
+ * so that nobody can connect until a later call. The first record sent to a new yett-audit is the
+ * policy.
  */
 void audit_program_start(struct audit_program *audit, const struct setup_host *host);

@@ -11,16 +11,17 @@ static int start(const struct closer *closer)
 {
 	char id[16];
 	char *argv[] = {(char *)"yett-closer", id, NULL};
-	struct program program; /* reaped as all children are */
+	struct program program; /* The listener reaps it like all its children. */
 
 	(void)snprintf(id, sizeof id, "%u", closer->id);
 	return program_start(closer->libexec, argv, NULL, 0, &program) < 0 ? -1 : program.socket;
 }
 
 /*
- * Whether nothing is queued in it, and nothing can be any more. Every packet, even an empty one,
- * says who sent it, if asked, and here is no room for descriptors. unix(7), SO_PASSCRED;
- * recvmsg(2), MSG_PEEK and MSG_CTRUNC
+ * Returns whether nothing is queued in the connection and nothing can be queued any more, so that
+ * closing it cannot block. With SO_PASSCRED every packet carries credentials, even an empty one: so
+ * a packet without control data is end of file. The control buffer has no room for descriptors, so
+ * that none is received. unix(7), SO_PASSCRED; recvmsg(2), MSG_PEEK and MSG_CTRUNC
  */
 static bool is_empty(int connection)
 {
@@ -34,12 +35,17 @@ static bool is_empty(int connection)
 	       message.msg_controllen == 0;
 }
 
-/* The word that follows says that ours is closed. With the right to send descriptors: unix(7),
- * ETOOMANYREFS. */
+/*
+ * The byte that follows the connection reports that the listener has closed its own descriptor. The
+ * caller has raised privilege: CAP_SYS_ADMIN lifts the limit on descriptors in flight. unix(7),
+ * ETOOMANYREFS
+ */
 static void hand_over(struct closer *closer, int connection, enum closer_reason reason)
 {
-	/* One that does not keep up ends when it finds our end closed, and closes all that it was
-	 * sent. */
+	/*
+	 * If yett-closer does not keep up, closing this socket makes it exit, and its exit closes
+	 * all connections that were sent to it. The second attempt starts another one.
+	 */
 	for (int attempt = 0; attempt < 2; attempt++, closer->socket = fd_close(closer->socket)) {
 		if (closer->socket < 0)
 			closer->socket = start(closer);

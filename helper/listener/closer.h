@@ -1,7 +1,10 @@
 /*
- * Ends connections that are not served: yett-closer tells why, and closes, for that may take as
- * long as the client chose: programs/closer/main.c. That is started when it is first needed, with
- * the privilege that giving up all of it takes (CAP_SETPCAP, CAP_SETUID, CAP_SETGID).
+ * Ends connections that the listener does not serve. yett-closer (programs/closer/main.c) sends the
+ * client the reason and closes the connection, because closing may block for as long as the client
+ * chose (SO_LINGER of a socket that is queued there). The listener must never block so.
+ *
+ * Runs in the listener, as root. yett-closer is started at the first need. Starting it takes
+ * CAP_SETPCAP, CAP_SETUID and CAP_SETGID, with which yett-closer drops all privilege.
  */
 #pragma once
 
@@ -10,7 +13,7 @@
 #include <stdint.h>
 
 enum closer_reason {
-	CLOSER_HUNG_UP = 1, /* nobody is there to be told */
+	CLOSER_HUNG_UP = 1, /* The client is gone: there is nobody to send a reason to. */
 	CLOSER_FULL,
 	CLOSER_USER_FULL,
 	CLOSER_TOO_OFTEN,
@@ -25,8 +28,8 @@ struct closer {
 };
 
 /*
- * Has `connection` (consumed) told and closed. One that can be closed neither here nor there stays
- * open: rather a descriptor lost than a caller that is held up. -errno when privilege cannot be
- * given up again.
+ * Has `reason` sent to the client and `connection` (consumed) closed. If neither the listener nor
+ * yett-closer can close the connection, its descriptor leaks: a leak is better than a listener that
+ * blocks. Returns 0, or -errno if privilege cannot be lowered again.
  */
 _must_check_ int closer_take(struct closer *closer, int connection, enum closer_reason reason);

@@ -21,24 +21,33 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* taken before anything else is looked at again, and then a pause: a flood has no processor to
- * itself */
+/*
+ * Accept at most so many connections before looking at anything else. Then pause, so that a flood
+ * of connections cannot occupy a processor.
+ */
 #define CONNECTIONS_AT_ONCE  8
 #define CONNECTIONS_PAUSE_MS 1
 #define MONITORS_READY       8
-#define TURN_MS              4 /* then it may be somebody's turn */
-/* of nobody wanting anything; forking takes time from whoever is being served */
+/* How often to look whose turn it is, while monitors wait for their turn. */
+#define TURN_MS 4
+/*
+ * Pre-start nothing until no request has come for so long, unless nothing is left (is_short()):
+ * forking takes time from clients that are being served.
+ */
 #define REFILL_AFTER_MS  8
 #define MONITOR_RETRY_MS 1000
-#define USERS_MAX        64 /* that supervisors are kept ready for */
+#define USERS_MAX        64 /* for whom supervisors are kept pre-started */
 #define USER_IDLE_MS     300000
-/* of the host's memory: while less is available, no sandbox is made or kept ahead */
+/*
+ * While less than this part of the host's memory is available, no sandbox is pre-started, and
+ * pre-started ones are dropped.
+ */
 #define MEMORY_PART 16
 
-/* What is polled besides workers. */
+/* Indexes into `poll`, before the workers. */
 enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_AUDIT, POLL_FIXED };
 
-/* A user served lately, and supervisors prepared for it. */
+/* A user served lately, with the supervisors that are pre-started for it. */
 struct user {
 	uid_t uid;
 	gid_t gid;
@@ -47,13 +56,16 @@ struct user {
 		uint32_t profile;
 	} spares[POLICY_SPARES_MAX];
 	size_t spares_count;
-	uint32_t profile; /* that was asked for last */
-	bool is_filling;  /* from half empty until full: one wait for a grace period then serves
-	                     several */
+	uint32_t profile; /* of the last request */
+	/*
+	 * Pre-starting begins when at most half of the supervisors are left, and goes on until
+	 * there are enough: then several of them share one wait for a grace period.
+	 */
+	bool is_filling;
 	uint64_t last_used_ms;
 };
 
-/* Memory of which each monitor has a part. */
+/* Shared with all monitors. */
 struct shared {
 	_Atomic uint64_t generation; /* of the policy in force */
 	bool are_proven[CONNECTIONS_MAX + MONITORS_READY];
@@ -66,25 +78,33 @@ struct listener {
 	int signals;
 	struct worker workers[CONNECTIONS_MAX + MONITORS_READY];
 	size_t workers_count, ready_count;
-	uint64_t ready_after_ms; /* a monitor died before it served anyone: no further ones are made
-	                            ahead until then */
+	/* Pre-start no monitor before this time: one died before it served a client. */
+	uint64_t ready_after_ms;
 	struct user users[USERS_MAX];
 	size_t users_count;
-	int pool[2]; /* supervisors that are ready again announce themselves on the second one */
+	/*
+	 * A supervisor that can take another sandbox announces itself on pool[1]; the listener
+	 * reads pool[0].
+	 */
+	int pool[2];
 	struct pollfd poll[POLL_FIXED + CONNECTIONS_MAX + MONITORS_READY];
 	struct notify notify;
-	struct place place; /* of monitors and supervisors */
+	/* The cgroup and namespaces that monitors and supervisors are forked into. */
+	struct place place;
 	struct closer closer;
 	struct audit_program audit;
 	struct admission admission;
-	uint64_t alive_ms; /* when the service manager was last told so */
-	uint64_t busy_ms;  /* when there was last a connection */
+	uint64_t alive_ms; /* when "WATCHDOG=1" was last sent */
+	uint64_t busy_ms;  /* when there last was a connection */
 	uint64_t swept_ms;
 	struct shared *shared;
 	bool is_over;
 };
 
-/* Policy and templates: with privilege, and only from what the administrator wrote. */
+/*
+ * Loads the policy and builds the templates of its profiles. Needs raised privilege, and reads only
+ * files that the administrator wrote. Keeps the old policy on failure.
+ */
 static int load_here(struct listener *l, struct yett_error *error)
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
@@ -115,33 +135,42 @@ static int load_here(struct listener *l, struct yett_error *error)
 	l->place.cgroup = steal_fd(&helpers);
 	l->host = steal_ptr(&host);
 	l->policy = steal_ptr(&policy);
-	l->shared->generation =
-		l->policy->generation; /* what connections that are there decide by is over */
+	/*
+	 * From here on, monitors of existing connections see that their policy is outdated, and
+	 * refuse.
+	 */
+	l->shared->generation = l->policy->generation;
 	audit_program_start(&l->audit, l->host);
 	return 0;
 }
 
-/* Where the host's files are what they are to everyone. */
+/*
+ * Loads in the mount namespace of process 1, where paths mean what they mean on the host: the
+ * service manager may have put the listener into another one.
+ */
 static int load(struct listener *l, struct yett_error *error)
 {
 	int r = place_enter(l->place.mount_ns, CLONE_NEWNS);
 
 	if (r == 0)
 		r = load_here(l, error);
-	(void)malloc_trim(0); /* each process of ours is a fork: what was used for reading is not
-	                         copied, again and again */
+	/*
+	 * Monitors and supervisors are forks: give back the memory that loading used, so that no
+	 * fork copies it.
+	 */
+	(void)malloc_trim(0);
 	return place_enter(l->place.own_mount_ns, CLONE_NEWNS) < 0 ? -EPERM : r;
 }
 
 static void drop_spares(struct user *user)
 {
-	/* End of file on its socket is how a supervisor learns that nobody wants it. */
+	/* A supervisor exits on end of file of its socket. */
 	for (size_t i = 0; i < user->spares_count; i++)
 		fd_close(user->spares[i].supervisor.socket);
 	user->spares_count = 0;
 }
 
-/* The forked monitor: gets ready, waits for a connection, serves it. */
+/* The forked monitor: prepares itself, waits for a connection and serves it. */
 static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
 {
 	struct monitor monitor = {MONITOR_NONE,
@@ -163,7 +192,8 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "a monitor cannot get ready: %s", strerror(-r));
 	if (r == 0 && frame_receive(control, frame, 0) > 0 && frame->fd_count == 1) {
-		(void)!recv(control, &byte, sizeof byte, 0); /* its turn: see hand_over() */
+		/* Wait for its turn: see hand_over(). */
+		(void)!recv(control, &byte, sizeof byte, 0);
 		r = monitor_serve(&monitor, steal_fd(&frame->fds[0]));
 	}
 	monitor_free(&monitor);
@@ -208,9 +238,10 @@ static void remove_worker(struct listener *l, size_t i)
 }
 
 /*
- * Gives the connection (consumed, unless false) to a monitor that is ready. The word that follows,
- * when it is its turn, lets the monitor begin and end: until then it keeps the connection, so that
- * we are not the last to close it. See closer.h.
+ * Sends the connection to an idle monitor; `socket` is consumed unless the result is false. The
+ * monitor waits for another byte, which admission_give_turns() sends when it is the monitor's turn.
+ * Until then the monitor neither serves nor closes the connection, so that the listener cannot be
+ * the last to close it: see closer.h.
  */
 static bool hand_over(struct listener *l, int socket, uid_t uid)
 {
@@ -220,7 +251,7 @@ static bool hand_over(struct listener *l, int socket, uid_t uid)
 		if (worker->is_serving)
 			continue;
 		if (frame_send(worker->control, "", 1, &socket, 1, MSG_DONTWAIT) < 0) {
-			remove_worker(l, i - 1); /* it died meanwhile */
+			remove_worker(l, i - 1); /* The monitor has died. */
 			continue;
 		}
 		(void)close(socket);
@@ -244,9 +275,10 @@ static bool allows_confined(const struct policy *policy)
 }
 
 /*
- * Whether there was one. With privilege to look at the peer's namespace (CAP_SYS_PTRACE) and to
- * send descriptors however many are under way (unix(7), ETOOMANYREFS: CAP_SYS_ADMIN). Nothing but a
- * closer is forked while a client's connection is open here.
+ * Accepts one connection; returns whether there was one. Raises privilege to look at the peer's
+ * user namespace (CAP_SYS_PTRACE) and to send descriptors however many are in flight
+ * (CAP_SYS_ADMIN; unix(7), ETOOMANYREFS). While a client's connection is open here, forks nothing
+ * but yett-closer.
  */
 static bool handle_connection(struct listener *l)
 {
@@ -293,15 +325,20 @@ static struct user *find_user(struct listener *l, uid_t uid, gid_t gid)
 	return &l->users[oldest];
 }
 
-/* One of the profile, and of these one that has had a sandbox: it has the next one ready. A new
- * one, which we reap, has only begun. */
+/*
+ * Prefers a supervisor of this profile; among those, one that has already served a sandbox (pid 0),
+ * because it has the next sandbox pre-started. A supervisor that the listener forked (and reaps) is
+ * still starting its first.
+ */
 static unsigned fitness(const struct spare *spare, uint32_t profile)
 {
 	return 2U * (spare->profile == profile) + (spare->supervisor.pid == 0);
 }
 
-/* A prepared supervisor of the user that still lives, ready for the profile if one is; -1 if there
- * is none. One that was killed closed its end. */
+/*
+ * Takes a pre-started supervisor of the user, preferably one of the profile; returns its socket, or
+ * -1 if there is none. Skips supervisors that have died: their end of the socket is closed.
+ */
 static int take_spare(struct user *user, uint32_t profile)
 {
 	while (user->spares_count) {
@@ -320,7 +357,10 @@ static int take_spare(struct user *user, uint32_t profile)
 	return -1;
 }
 
-/* A monitor, which is ours, asks for a supervisor. The uid is what it read from the kernel. */
+/*
+ * A monitor asks for a supervisor, or has ended. The monitor is trusted: it read the uid from the
+ * kernel.
+ */
 static void handle_worker(struct listener *l, size_t i)
 {
 	struct monitor_wish wish;
@@ -336,16 +376,19 @@ static void handle_worker(struct listener *l, size_t i)
 	}
 	user = find_user(l, wish.uid, wish.gid);
 	user->last_used_ms = clock_now_ms();
-	/* A monitor of the policy before may ask for one of its table; it is told that its policy
-	 * is over. */
+	/*
+	 * A monitor of the previous policy may send an index into that policy's table. That monitor
+	 * sees from the generation that its policy is outdated.
+	 */
 	user->profile = wish.profile < l->policy->profiles_count ? wish.profile : 0;
 	socket = take_spare(user, wish.profile);
 	(void)!privilege_send(l->workers[i].control, "", 1, &socket, socket >= 0);
 	fd_close(socket);
 }
 
-/* A supervisor has finished with a sandbox and would take another, in place of a new one if need
- * be; if we have enough that have, it ends.
+/*
+ * A supervisor has finished with a sandbox and can take another. It replaces one that has not
+ * served a sandbox yet. If there are enough without it, its socket is closed, and it exits.
  */
 static void handle_ready(struct listener *l)
 {
@@ -375,8 +418,10 @@ static void handle_ready(struct listener *l)
 	frame_close_fds(frame);
 }
 
-/* Whether what is made ahead has room on the host. proc_meminfo(5); where it cannot be told there
- * is. */
+/*
+ * Returns whether the host has memory for pre-started processes; true if that cannot be read.
+ * proc_meminfo(5)
+ */
 static bool has_memory(void)
 {
 	unsigned long long total = 0, available = 0;
@@ -388,7 +433,7 @@ static bool has_memory(void)
 	       available >= total / MEMORY_PART;
 }
 
-/* Does one thing of what would be good to have ready. Whether there was any. */
+/* Pre-starts or drops one thing. Returns whether it did. */
 static bool refill(struct listener *l)
 {
 	uint64_t now = clock_now_ms();
@@ -425,7 +470,7 @@ static bool refill(struct listener *l)
 	return false;
 }
 
-/* Whether the next one to come would have to wait for what should be ready. */
+/* Returns whether the next client would have to wait for something that should be pre-started. */
 static bool is_short(const struct listener *l)
 {
 	bool is_short = l->ready_count == 0 && clock_now_ms() >= l->ready_after_ms;
@@ -441,7 +486,7 @@ static void reload(struct listener *l)
 	int r;
 
 	notify_send(&l->notify, "RELOADING=1");
-	r = privilege_raise(); /* mounts and namespaces of the new templates */
+	r = privilege_raise(); /* to build the new templates: mounts and namespaces */
 	if (r == 0)
 		r = load(l, &error);
 	notify_send(&l->notify, "READY=1");
@@ -452,29 +497,31 @@ static void reload(struct listener *l)
 		return;
 	for (size_t i = 0; i < l->users_count; i++) {
 		drop_spares(&l->users[i]);
-		l->users[i].profile = 0; /* of the table that was */
+		l->users[i].profile = 0; /* an index into the old table */
 	}
 	for (size_t i = l->workers_count; i > 0; i--)
 		if (!l->workers[i - 1].is_serving)
 			remove_worker(l, i - 1);
-	l->ready_after_ms = 0; /* those we took ourselves */
+	l->ready_after_ms = 0; /* remove_worker() set it, but no monitor has died */
 	log_line(LOG_LEVEL_INFO, "policy loaded anew");
 }
 
-/* The one that there was has ended. */
+/* The yett-audit that was running has exited. */
 static void restart_audit(struct listener *l)
 {
 	l->audit.socket = fd_close(l->audit.socket);
 	if (privilege_raise() == 0)
 		audit_program_start(&l->audit, l->host);
 	if (l->audit.socket >= 0)
-		supervisor_start_sweep(
-			l->host); /* of those whose end could not be told meanwhile */
+		/* Retries the end records that could not be written meanwhile. */
+		supervisor_start_sweep(l->host);
 	l->is_over = privilege_lower() < 0 || l->is_over;
 }
 
-/* Children of ours, and orphans of monitors that died: only a supervisor that was killed leaves
- * something behind. */
+/*
+ * Reaps children, and orphans of monitors that died. Only a supervisor that was killed leaves
+ * something behind; the sweep removes that.
+ */
 static void reap(struct listener *l)
 {
 	bool killed = false;
@@ -501,9 +548,10 @@ static void handle_signal(struct listener *l)
 }
 
 /*
- * Tells the service manager that we live, and ends when nobody wanted anything for long enough: a
- * connection that comes just then waits in the socket, which is not ours, and starts the next
- * listener. How long nothing need be looked at.
+ * Sends the watchdog message when it is due, retries what yett-audit needs, and ends the listener
+ * after long enough without a connection. A client that connects at that moment stays in the queue
+ * of the listening socket, which the service manager owns, and so starts the next listener. Returns
+ * how many milliseconds nothing needs to be done.
  */
 static int watch(struct listener *l)
 {
@@ -524,8 +572,10 @@ static int watch(struct listener *l)
 		wait_ms = AUDIT_RETRY_MS;
 		restart_audit(l);
 	}
-	/* Of those whose end could not be told when it came: the disk was full, say, or another
-	 * yett-audit was just being started. */
+	/*
+	 * Retries end records that could not be written before, for example because the disk was
+	 * full or yett-audit was being restarted.
+	 */
 	if (l->policy->audit && now - l->swept_ms >= AUDIT_SWEEP_MS) {
 		supervisor_start_sweep(l->host);
 		l->swept_ms = now;
@@ -539,7 +589,9 @@ static void loop(struct listener *l)
 	int taken;
 
 	l->busy_ms = l->alive_ms = l->swept_ms = clock_now_ms();
-	/* Looked at before each wait: whoever comes after the end was decided waits in the socket.
+	/*
+	 * watch() runs before each wait. A client that connects after the listener decided to end
+	 * stays in the queue of the listening socket.
 	 */
 	for (int wait_ms = watch(l), r; !l->is_over; wait_ms = watch(l)) {
 		size_t count = l->workers_count;
@@ -598,8 +650,10 @@ static int take_signals(struct listener *l)
 	return l->signals < 0 ? -errno : 0;
 }
 
-/* A descriptor for each connection and each supervisor that is ready: service managers give a soft
- * limit of 1024. */
+/*
+ * One descriptor is needed for each connection and each pre-started supervisor. Service managers
+ * set a soft limit of 1024.
+ */
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
@@ -620,8 +674,10 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	l->options = options;
 	notify_open(&l->notify);
 	raise_descriptor_limit();
-	/* Monitors that die leave their supervisors to us, so that a killed one is noticed.
-	 * prctl(2). */
+	/*
+	 * Supervisors of a monitor that dies become children of the listener, which so notices when
+	 * one was killed. prctl(2)
+	 */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
 	l->place = PLACE_HERE;

@@ -11,7 +11,7 @@ static uint64_t watchdog_ms(void)
 
 	if (!interval || (pid && atoi(pid) != getpid()))
 		return 0;
-	/* Half of it, as sd_watchdog_enabled(3) advises. */
+	/* Half of the interval, as sd_watchdog_enabled(3) advises. */
 	return strtoull(interval, NULL, 10) / 2000;
 }
 

@@ -1,11 +1,12 @@
 /*
- * yett-decider, seen from the monitor: what it is given, what it may ask for, and how it is
- * answered.
+ * The interface between the monitor and yett-decider: what the decider gets, what it may request,
+ * and the answers.
  *
- * It hears the client, verifies, authorizes and plans, and has no privilege. Whatever takes some it
- * asks its monitor for, one thing at a time: a row of the table in monitor.c for each, which says
- * what is taken of its word. A captured one can cause for its own client, who is known from the
- * kernel, what these rows let it; SECURITY.md says what that is.
+ * yett-decider receives the client's requests, verifies and authorizes them and makes plans,
+ * without privilege. For everything that takes privilege it sends the monitor one act at a time.
+ * The table in monitor.c has a row for each act, which says what the monitor checks. A compromised
+ * decider can do no more than these rows allow, and only for its own client, whose ids come from
+ * the kernel. SECURITY.md says what that is.
  */
 #pragma once
 
@@ -14,60 +15,84 @@
 #include "helper/setup/registry.h"
 #include "helper/supervisor/supervisor.h"
 
-/* What a helper without root can give. */
+/* The resources of a helper without root. */
 struct means {
-	bool has_cgroup;      /* a control group that was delegated to the user */
-	unsigned controllers; /* of it: enum cgroup_controller bits */
-	bool misses_label;    /* the host uses SELinux, whose labels take root */
-	bool leaves_cores;    /* the hard limit of core files is 0, with which the host's handler of
-	                         crashes is run. core(5) */
+	bool has_cgroup;      /* a cgroup that was delegated to the user */
+	unsigned controllers; /* of that cgroup: enum cgroup_controller bits */
+	/* The host uses SELinux, whose labels only root can set. */
+	bool misses_label;
+	/*
+	 * Crashes in the sandbox reach the host's core dump handler: only a limit of 1 prevents
+	 * that, and the hard limit is 0. core(5)
+	 */
+	bool leaves_cores;
 };
 
 /*
- * Monitor → decider, once, with the connection of the client. The policy's image it has had from
- * its start. A struct yett_error that comes later is why the connection is to end.
+ * Monitor → decider, once, with the client's connection. The decider has the policy's image since
+ * its start. If the monitor sends a struct yett_error later, without a request, the connection must
+ * end for that reason.
  */
 struct decider_begin {
-	struct yett_error refused; /* code 0: it is to be served; else that is all there is to tell
-	                              the client, and nothing follows */
+	/*
+	 * Code 0: serve the client. Otherwise the decider sends the client this error, and nothing
+	 * follows.
+	 */
+	struct yett_error refused;
 	struct peer peer;
-	struct yett_error no_host; /* why nothing can be built; code 0: it can */
+	/* Why no sandbox can be built; code 0: sandboxes can be built. */
+	struct yett_error no_host;
 	struct means means;
-	bool is_rootless; /* then these are all that there are */
-	bool by_port;     /* struct setup_host */
+	/* `means` is valid, and is all that the helper can provide. */
+	bool is_rootless;
+	bool by_port; /* as in struct setup_host */
 };
 
-/* Decider → monitor: a number, and what the table says. All but TAKEN, STREAMS, LOG, RULES and
- * REFUSED are answered. */
+/*
+ * Decider → monitor: the number of the act, then the data named here. The monitor answers all of
+ * them but TAKEN, STREAMS, LOG, RULES and REFUSED.
+ */
 enum decider_act {
 	ACT_KEY = 1, /* struct decider_key */
-	ACT_CREATE,  /* struct plan, as far as it is used */
+	ACT_CREATE,  /* struct plan, only its used parts */
 	ACT_ASK,     /* struct supervisor_request */
 	ACT_RECORDS, /* struct decider_records */
 	ACT_TOTALS,
-	ACT_TAKEN,   /* the sandbox that was to take the client's packet has answered */
-	ACT_STREAMS, /* the connection has ended, and event streams are all that is left of it */
-	ACT_DROP,    /* the client's next packet, which has descriptors */
-	ACT_LOST,    /* a supervisor has gone without a word */
-	ACT_LOG,     /* a number of enum log_level and a text */
-	ACT_RULES, /* bytes that follow those of the last one: struct egress_rules, for the network
-	            * of what is created next, or asked about
-	            */
-	ACT_MOUNT, /* struct plan, as far as it is used: its steps, in the sandbox of its id */
-	ACT_REFUSED, /* struct yett_error: what the client was told */
+	/* The supervisor that takes the client's packet has answered. */
+	ACT_TAKEN,
+	/* The connection has ended, but some of its event streams go on. */
+	ACT_STREAMS,
+	/* Discard the client's next packet, which has descriptors. */
+	ACT_DROP,
+	/* A supervisor exited without a notice. */
+	ACT_LOST,
+	ACT_LOG, /* a number of enum log_level and a text */
+	/*
+	 * Bytes to append to those of the last ACT_RULES: a struct egress_rules, for the network of
+	 * the next CREATE or ASK.
+	 */
+	ACT_RULES,
+	/* struct plan, only its used parts: carry out its steps in the sandbox with its id. */
+	ACT_MOUNT,
+	/* struct yett_error: the error that the client was sent. */
+	ACT_REFUSED,
 	ACTS
 };
 
-/* Whose key is that? The names of the peer are wanted in any case. */
+/* Asks who enrolled the key. The answer also has the peer's names, unless the key is unknown. */
 struct decider_key {
 	char line[KEY_LINE_LENGTH];
-	bool may_be_own; /* one of the peer's own counts, too */
+	/* A key in the peer's own authorized_keys counts, too. */
+	bool may_be_own;
 };
 
 struct decider_records {
-	bool of_all;           /* users */
-	bool with_usage;       /* else that is left empty */
-	char id[PLAN_ID_SIZE]; /* of the one that is wanted; empty: all */
+	/* Include the sandboxes of other users. */
+	bool of_all;
+	/* Fill in `usage`; otherwise it stays empty. */
+	bool with_usage;
+	/* Only the sandbox with this id; empty: all. */
+	char id[PLAN_ID_SIZE];
 };
 
 struct decider_record {
@@ -78,24 +103,29 @@ struct decider_record {
 enum decider_key_source { DECIDER_KEY_UNKNOWN, DECIDER_KEY_ENROLLED, DECIDER_KEY_OWN };
 
 /*
- * Monitor → decider. With a CREATE, an ASK and a MOUNT comes the supervisor's socket, which answers
- * with a supervisor_created and, later, notices; with an ASK for a channel the client's end of
- * that, too; with RECORDS memory that holds so many.
+ * Monitor → decider. With the answer to CREATE, ASK and MOUNT comes the supervisor's socket, on
+ * which the supervisor sends a supervisor_created and, later, notices. If an ASK needs a channel,
+ * the client's end of the channel comes, too. With the answer to RECORDS comes a memfd with `count`
+ * records.
  */
 struct decider_answer_key {
 	uint32_t source; /* enum decider_key_source */
-	bool is_first;   /* of DECIDER_KEY_OWN: the user has enrolled none yet */
+	/* For DECIDER_KEY_OWN: the user has enrolled no key yet. */
+	bool is_first;
 	char principal[MESSAGE_NAME_MAX + 1];
 	struct peer_names names;
 };
 
 struct decider_answer {
 	struct yett_error error; /* code 0: done */
-	bool is_over; /* the connection has ended; or is to, since a packet could not be dropped in
-	                 time */
+	/*
+	 * The connection has ended; or it must end, because a packet could not be discarded in
+	 * time.
+	 */
+	bool is_over;
 	union {
 		struct decider_answer_key key;
-		char id[PLAN_ID_SIZE]; /* of what is created */
+		char id[PLAN_ID_SIZE]; /* of the new sandbox */
 		uint32_t count;        /* of records */
 		struct message_totals totals;
 	};

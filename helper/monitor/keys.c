@@ -52,8 +52,10 @@ int keys_find(const struct policy *policy, const char *line,
 		         policy->keys_dir);
 		return -ENOENT;
 	}
-	/* As yett-policy saw it: no other file has the line, and that one is looked into, whatever
-	 * yett-policy says. */
+	/*
+	 * The directory is unchanged since yett-policy read it, so no other file has the line. That
+	 * file is read again here: yett-policy is not trusted to say that the file has the line.
+	 */
 	if (st.st_ino == policy->keys_inode &&
 	    memcmp(&st.st_ctim, &policy->keys_changed, sizeof st.st_ctim) == 0) {
 		found = bsearch(line, policy->enrolled, policy->enrolled_count, sizeof *found,

@@ -1,8 +1,9 @@
 /*
- * Enrolled keys: whether the line that stands for a key is in a file of the keys directory.
+ * Enrolled keys: looks for a key's line in the files of the keys directory.
  *
- * In the monitor, with its privilege: the files are the administrator's, and say under which name a
- * key is enrolled. What users enrolled themselves yett-reader looks for, as the user.
+ * Runs in the monitor, with its privilege. The files belong to the administrator; the name of a
+ * file is the name under which the key is enrolled. Must never read keys that users enrolled
+ * themselves: yett-reader does that, as the user.
  */
 #pragma once
 
@@ -11,15 +12,15 @@
 #include "protocol/message_told.h"
 
 /*
- * Looks for the line in the files NAME.pub of the policy's keys directory. 0: the key is enrolled,
- * and `ret_principal` is NAME; -ENOENT: it is not, or there is no such directory; -errno;
- * BAD_SIGNATURE: it is there under two names, of which neither is believed. A directory or file
- * that others than root can write does not count, and a line in the log says so.
+ * Looks for the line in the files NAME.pub of the policy's keys directory. Returns 0 if the key is
+ * enrolled, with NAME in `ret_principal`; -ENOENT if it is not, or if there is no such directory;
+ * another -errno; or BAD_SIGNATURE if the key is enrolled under two names, because neither can be
+ * trusted then. A directory or file that anyone but root can write does not count, and is logged.
  *
- * While the directory is as the policy's table saw it, only the file that had the line then is
- * read; else all of them are. So what is said is of the files as they are now, but for a line that
- * was written into a file in place since: it counts from the next time that the policy is loaded,
- * or the directory changed.
+ * While the directory is unchanged since the policy's table was made, only the file that had the
+ * line then is read; otherwise all files are read. So the result is that of the present files, with
+ * one exception: a line that was written into an existing file in place counts only after the
+ * policy was reloaded or the directory has changed.
  */
 _must_check_ int keys_find(const struct policy *policy, const char *line,
                            char ret_principal[MESSAGE_NAME_MAX + 1], struct yett_error *error);

@@ -21,20 +21,28 @@
 #include <sys/wait.h>
 
 #define FORGET_AFTER_MS 200
-#define ACTS_OF_REQUEST 3     /* of its key: two looks at the records, and what is asked for */
-#define SPARES_MS       10000 /* whoever makes no further sandbox for so long has nothing kept ready */
-#define RULES_MAX       (3 << 20) /* EGRESS_RULES_SIZE_MAX */
-#define DROP_MS         1000      /* longer than any close takes that is not held up on purpose */
+/* After an ACT_KEY: two ACT_RECORDS, and the act that was requested. */
+#define ACTS_OF_REQUEST 3
+/* After so long without another sandbox, a client has no supervisor kept for it. */
+#define SPARES_MS 10000
+#define RULES_MAX (3 << 20) /* EGRESS_RULES_SIZE_MAX */
+/* Longer than any close takes that is not delayed on purpose. */
+#define DROP_MS 1000
 
-/* The program begins as root, gives that up, and starts yett-decoder: the id is for both. */
+/*
+ * yett-decider starts as root, drops all privilege, and starts yett-decoder. Both run with this id.
+ */
 static int start_decider(struct monitor *m, const char *libexec)
 {
 	char id[16], policy[16] = "", empty[4096] = "";
 	char *argv[] = {(char *)"yett-decider", id, empty, policy, (char *)libexec, NULL};
 	uint32_t number = 0;
 
-	if (m->host) { /* else nothing made the directory, and root may lack what becoming another
-		          takes */
+	/*
+	 * Otherwise nothing made the empty directory, and root may lack the capabilities to change
+	 * to another uid.
+	 */
+	if (m->host) {
 		(void)snprintf(empty, sizeof empty, "%s/empty", m->policy->runtime_dir);
 		m->decider_id = reserve_decider(&m->host->reserve, &number);
 		if (m->decider_id < 0)
@@ -67,23 +75,30 @@ void monitor_free(struct monitor *m)
 
 bool monitor_may_see(const struct monitor *m, const struct record *record)
 {
-	/* By one that is in the network of the host who is confined would get out: admit_check() */
+	/*
+	 * A confined peer could escape its confinement through a sandbox in the host's network: see
+	 * admit_check().
+	 */
 	return (record->uid == m->peer.uid &&
 	        !(m->peer.confined && record->network.mode == PLAN_NETWORK_HOST)) ||
 	       admit_is_administrator(&m->peer);
 }
 
-/* --- acts: `m->ask` is what the decider asks, and its length fits; 0 or a code, and the answer
- * with its descriptors  */
+/*
+ * --- acts: carry out the decider's request `m->ask`, whose length was checked. Return 0, -errno or
+ * a code, and fill in the answer with its descriptors.
+ */
 
 struct reply {
 	struct decider_answer answer;
-	int fds[2]; /* those that go with it, and are closed then; -1: none */
+	/* Sent with the answer, then closed; -1: none. */
+	int fds[2];
 };
 
 /*
- * One request or creation more, where every grant and ceiling that is for the peer lets it have
- * that in this minute, over all connections: here, since a captured decider would not count.
+ * Counts one more request or creation against the lowest limit per minute of the grants and
+ * ceilings for the peer, over all connections of the user. Done here, because a compromised decider
+ * would not count. Returns 0, RESOURCE_LIMIT or -errno.
  */
 static int count(const struct monitor *m, bool is_creation, struct yett_error *error)
 {
@@ -142,7 +157,7 @@ static int find_key(struct monitor *m, struct reply *reply)
 	                           "the user's own keys cannot be read: %s", strerror(-r));
 }
 
-/* No id is the decider's to choose: another sandbox may have it. */
+/* The decider must not choose the id: it could choose that of another sandbox. */
 static int make_id(char id[static PLAN_ID_SIZE])
 {
 	uint64_t number;
@@ -161,9 +176,12 @@ static int admit(struct monitor *m, struct reply *reply)
 	if (r == 0 && plan->profile >= m->policy->profiles_count)
 		r = -EPROTO;
 	plan->asker = m->asker;
-	plan->policy_generation =
-		m->policy->generation; /* of the policy whose image the decider has */
-	/* Without root it has nothing but what is its client's anyway. */
+	/* the policy whose image the decider has */
+	plan->policy_generation = m->policy->generation;
+	/*
+	 * Without root the helper has no privilege that its client does not have, so any plan is
+	 * allowed.
+	 */
 	return r < 0 || m->means ? r : admit_check(m->policy, &m->peer, plan, &reply->answer.error);
 }
 
@@ -237,7 +255,7 @@ static int tell_totals(struct monitor *m, struct reply *reply)
 	return 0;
 }
 
-/* It has let go of the client's connection. */
+/* The supervisor has closed the client's connection. */
 static int taken(struct monitor *m, _unused_ struct reply *reply)
 {
 	m->taker = fd_close(m->taker);
@@ -250,8 +268,10 @@ static int streams_stay(struct monitor *m, _unused_ struct reply *reply)
 	return 0;
 }
 
-/* By a process that nobody waits for: closing what a client made may take as long as that chose.
- * See frame_drop(). */
+/*
+ * Discards the client's next packet in a child process, because closing descriptors that a client
+ * made may block for as long as the client chose. See frame_drop().
+ */
 static int drop(struct monitor *m, struct reply *reply)
 {
 	pid_t pid = fork();
@@ -259,7 +279,8 @@ static int drop(struct monitor *m, struct reply *reply)
 
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		fd_close_except(&m->socket, 1); /* what ends with us must not live on with it */
+		/* The child must hold no descriptor whose closing reports the monitor's end. */
+		fd_close_except(&m->socket, 1);
 		frame_drop(m->socket);
 		_exit(0);
 	}
@@ -267,8 +288,11 @@ static int drop(struct monitor *m, struct reply *reply)
 	reply->answer.is_over = wait.fd < 0 || poll(&wait, 1, DROP_MS) <= 0;
 	if (pid > 0 && reply->answer.is_over) {
 		(void)kill(pid, SIGKILL);
-		(void)poll(&wait, 1, DROP_MS); /* left to the listener, one that was killed would
-		                                  pass for a supervisor */
+		/*
+		 * Reap the child here: to the listener, an orphan that was killed looks like a
+		 * killed supervisor.
+		 */
+		(void)poll(&wait, 1, DROP_MS);
 	}
 	if (pid > 0)
 		(void)waitpid(pid, NULL, WNOHANG);
@@ -278,12 +302,12 @@ static int drop(struct monitor *m, struct reply *reply)
 
 static int sweep(struct monitor *m, _unused_ struct reply *reply)
 {
-	(void)!kernel_wait_end(supervisors_sweep(m),
-	                       DROP_MS); /* who asks without end has one at a time */
+	/* Wait, so that a decider that sends ACT_LOST in a loop runs one sweep at a time. */
+	(void)!kernel_wait_end(supervisors_sweep(m), DROP_MS);
 	return 0;
 }
 
-/* Who it is about is not the decider's to say. */
+/* The decider supplies only the text; the monitor says which client the line is about. */
 static int write_log(struct monitor *m, _unused_ struct reply *reply)
 {
 	enum log_level level =
@@ -317,7 +341,10 @@ static int refused(struct monitor *m, _unused_ struct reply *reply)
 	return 0;
 }
 
-/* They are nothing to us: memory of our own, which those who go by them look at. */
+/*
+ * Appends to the memfd of the rules. The monitor does not look at them: the programs that apply the
+ * rules check them.
+ */
 static int take_rules(struct monitor *m, _unused_ struct reply *reply)
 {
 	if (m->rules < 0)
@@ -330,11 +357,16 @@ static int take_rules(struct monitor *m, _unused_ struct reply *reply)
 
 static const struct {
 	int (*act)(struct monitor *m, struct reply *reply);
-	size_t size;       /* of what is asked; 0: it varies */
-	bool is_told;      /* the decider waits for no answer */
-	bool takes_host;   /* nothing of it can be done where nothing can be built */
-	bool is_of_policy; /* nor by a policy that is not in force */
-	bool uses_rules;   /* for which they are told, and then forgotten */
+	/* size of the request; 0: it varies */
+	size_t size;
+	/* The decider expects no answer. */
+	bool is_told;
+	/* It needs `m->host`: without one, nothing can be built. */
+	bool takes_host;
+	/* It is refused if the policy of the connection is not in force any more. */
+	bool is_of_policy;
+	/* It uses the rules from ACT_RULES, which are dropped after it. */
+	bool uses_rules;
 } acts[ACTS] = {
 	[ACT_KEY] = {find_key, sizeof(struct decider_key), false, false, false},
 	[ACT_CREATE] = {create, 0, false, true, true, true},
@@ -351,16 +383,17 @@ static const struct {
 	[ACT_REFUSED] = {refused, sizeof(struct yett_error), true, false, false},
 };
 
-/* One thing that the decider asks for. 0, or -errno: what it says cannot be, and this connection is
- * over. */
+/*
+ * Handles one request of the decider. Returns 0, or -errno if the request is malformed or the
+ * decider is gone: then the connection is over.
+ */
 static int serve(struct monitor *m)
 {
 	struct iovec parts[] = {{&m->ask->act, sizeof m->ask->act},
 	                        {&m->ask->key, sizeof *m->ask - offsetof(struct decider_ask, key)}};
 	struct reply reply = {.answer.is_over = m->shut_ms, .fds = {-1, -1}};
-	int r = frame_peek_fds(m->decider.socket)
-	                ? -EPROTO
-	                : 0; /* it has none to send, and closing them may take long */
+	/* The decider has no descriptors to send, and closing any could block. */
+	int r = frame_peek_fds(m->decider.socket) ? -EPROTO : 0;
 	ssize_t n = r < 0 ? r : program_hear(&m->decider, parts, ARRAY_SIZE(parts), 0);
 	uint32_t act = m->ask->act;
 
@@ -394,12 +427,13 @@ static int serve(struct monitor *m)
 	            ? r < 0 ? r : 0
 	            : privilege_send(m->decider.socket, &reply.answer, sizeof reply.answer,
 	                             reply.fds, (reply.fds[0] >= 0) + (reply.fds[1] >= 0));
-	closing_fd(reply.fds[0]); /* the decider may have closed them already */
+	/* Closing may block: the decider may have closed its copies already. */
+	closing_fd(reply.fds[0]);
 	closing_fd(reply.fds[1]);
 	return r;
 }
 
-/* Hands the connection to the decider, which says hello, or why there will be none. */
+/* Sends the connection to the decider, which sends a hello or the refusal. */
 static int begin(const struct monitor *m, const struct yett_error *refused)
 {
 	struct decider_begin begin = {.refused = *refused,
@@ -413,7 +447,10 @@ static int begin(const struct monitor *m, const struct yett_error *refused)
 	return privilege_send(m->decider.socket, &begin, sizeof begin, &m->socket, 1);
 }
 
-/* The decider may have been killed while it waited: for want of memory, say. */
+/*
+ * The decider may have been killed while the monitor was idle, for example by the OOM killer.
+ * Starts another one then.
+ */
 static int begin_anew(struct monitor *m, const struct yett_error *refused)
 {
 	int r = begin(m, refused);
@@ -429,8 +466,10 @@ static int begin_anew(struct monitor *m, const struct yett_error *refused)
 	return r < 0 ? r : begin(m, refused);
 }
 
-/* Whoever has been granted nothing makes room for others when the listener says so, and ends with
- * it. */
+/*
+ * Ends a connection that was granted nothing, because the listener wants to make room for others,
+ * or has exited.
+ */
 static void give_way(const struct monitor *m, bool is_over)
 {
 	struct yett_error error = {0};
@@ -443,7 +482,7 @@ static void give_way(const struct monitor *m, bool is_over)
 		(void)!kernel_wait_end(m->decider.pid, DROP_MS);
 }
 
-/* Until the connection is to end; -errno where that is the decider's doing. */
+/* Serves the decider until the connection must end. Returns -errno if the decider caused that. */
 static int loop(struct monitor *m)
 {
 	int r = 0, timeout_ms = FORGET_AFTER_MS;
@@ -451,8 +490,8 @@ static int loop(struct monitor *m)
 	while (r == 0 && !m->is_over) {
 		struct pollfd wait[] = {
 			{.fd = m->decider.socket, .events = POLLIN},
-			{.fd = m->shut_ms ? -1 : m->socket}, /* its end, however much there is to
-		                                                read before */
+			/* only POLLHUP: reported even if packets are queued before it */
+			{.fd = m->shut_ms ? -1 : m->socket},
 			{.fd = m->shut_ms ? -1 : m->process, .events = POLLIN},
 			{.fd = m->is_proven && !*m->is_proven ? m->listener : -1,
 		         .events = POLLIN}};
@@ -464,18 +503,21 @@ static int loop(struct monitor *m)
 		    (is_ending && clock_now_ms() - m->shut_ms >= DROP_MS))
 			return 0;
 		/*
-		 * Nobody is there to take an answer to what may still be queued; or only whom the
-		 * client has left its end to: a command, say. The decider sees the end, too, and
-		 * ends soon; or, if it says so, when the last event stream does that was asked for
-		 * here.
+		 * The client has hung up, or its process has exited. In the second case another
+		 * process, for example a command that it started, may still have its socket. Nobody
+		 * takes answers to what is still queued. The decider notices the end, too, and
+		 * exits soon; or, if it sent ACT_STREAMS, when the last event stream of the
+		 * connection ends.
 		 */
 		if (wait[1].revents || wait[2].revents) {
-			(void)shutdown(m->socket, SHUT_RDWR); /* where that is refused, the decider
-			                                         has its time all the same */
+			/* Even if this fails, the decider has DROP_MS from now on to exit. */
+			(void)shutdown(m->socket, SHUT_RDWR);
 			m->shut_ms = clock_now_ms();
-			(void)shutdown(m->taker,
-			               SHUT_WR); /* the decider's end, too: with ours open, its
-			                            sandbox would not hear of that */
+			/*
+			 * This also shuts down the decider's copy of the socket. With ours open,
+			 * closing that copy alone would not report the end to the supervisor.
+			 */
+			(void)shutdown(m->taker, SHUT_WR);
 			continue;
 		}
 		if (wait[3].revents) {
@@ -485,13 +527,13 @@ static int loop(struct monitor *m)
 		if (ready > 0 && wait[0].revents) {
 			timeout_ms = FORGET_AFTER_MS;
 			r = serve(m);
-		} else if (ready == 0 &&
-		           timeout_ms == FORGET_AFTER_MS) { /* an idle sandbox should cost little */
+		} else if (ready == 0 && timeout_ms == FORGET_AFTER_MS) {
+			/* Free memory: an idle sandbox should cost little. */
 			timeout_ms = m->pool >= 0 ? SPARES_MS : -1;
 			(void)madvise(m->ask, sizeof *m->ask, MADV_DONTNEED);
+			/* Not needed for keys that the administrator enrolled. */
 			if (!m->reader.is_kept)
-				reader_free(&m->reader); /* a key that the administrator enrolled
-				                            needs none */
+				reader_free(&m->reader);
 		} else if (ready == 0) {
 			timeout_ms = -1;
 			supervisors_end_spares(m, 0);
@@ -513,8 +555,7 @@ void monitor_report(const char *libexec, int socket, int r, struct yett_error *e
 	program_end(&m.decider);
 }
 
-/* The decider has closed the connection, and ended in order; or it was killed, or said what cannot
- * be. */
+/* Logs how the decider ended, unless it exited in order after it had closed the connection. */
 static void tell_end(const struct monitor *m)
 {
 	siginfo_t info = {0};
@@ -551,18 +592,23 @@ int monitor_serve(struct monitor *m, int socket)
 	if (r >= 0 && error.code == 0) {
 		reader_begin(&m->reader, &m->peer);
 		r = m->caller ? 0 : peer_examine(m->process, &m->peer);
-		if (r >= 0 &&
-		    supervisors_check_policy(m, &error) != 0) /* while it waited for its turn */
-			error.reason =
-				YETT_R_LATER; /* a client that has no hello comes again by itself */
+		/* The policy may have been replaced while the connection waited for its turn. */
+		if (r >= 0 && supervisors_check_policy(m, &error) != 0)
+			/*
+			 * libyett tries again by itself if it gets this reason instead of a hello.
+			 */
+			error.reason = YETT_R_LATER;
 	}
 	if (error.code)
 		log_refusal(m, &error);
 	r = r < 0 ? r : begin_anew(m, &error);
 	if (r == 0 && loop(m) < 0)
 		tell_end(m);
-	(void)shutdown(socket, SHUT_RDWR); /* closed by our end, which does not linger over what is
-	                                      still queued there */
+	/*
+	 * Not closed here: closing could block on what is queued (SO_LINGER). Our exit closes the
+	 * socket without that.
+	 */
+	(void)shutdown(socket, SHUT_RDWR);
 	program_end(&m->decider);
 	supervisors_end(m);
 	fd_close(m->process);

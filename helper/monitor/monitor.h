@@ -1,9 +1,9 @@
 /*
- * The monitor: one connection, from the client's connecting to its end.
+ * The monitor: serves one connection, from accept to end.
  *
- * Root with an empty effective set (PRIVILEGE_MONITOR). It asks the kernel who has connected, and
- * carries out what yett-decider, which hears the client, asks for: each act is a row of one table,
- * and none is done that has none. It reads nothing that a client sent.
+ * Runs as root with an empty effective set (PRIVILEGE_MONITOR). It asks the kernel who the client
+ * is, and carries out the acts that yett-decider requests. Each act is a row of one table in
+ * monitor.c; any other request is refused. The monitor must never read anything that a client sent.
  */
 #pragma once
 
@@ -14,64 +14,100 @@
 
 struct policy;
 
-/* A supervisor or a sweep that is to be reaped. */
+/* A supervisor or a sweep that must be reaped. */
 struct monitor_child {
 	pid_t pid;
-	bool is_awaited; /* its sandbox ends with the connection, which waits for that */
+	/* Its sandbox ends with the connection, whose end waits for the child's exit. */
+	bool is_awaited;
 };
 
 struct monitor {
-	/* What it can have ready before there is a connection: whoever starts it says so. */
-	struct setup_host *host; /* NULL: nothing can be built, for the reason in `no_host`; only
-	                            plans are made */
+	/* Set by the process that starts the monitor, before there is a connection. */
+	/*
+	 * NULL: no sandbox can be built, for the reason in `no_host`; the decider only makes plans.
+	 */
+	struct setup_host *host;
 	struct yett_error no_host;
-	const struct means *means; /* without root; NULL: root's can give everything */
+	/* The resources of a helper without root; NULL: the helper has root's privilege. */
+	const struct means *means;
 	const struct policy *policy;
-	const struct peer *caller; /* whom it serves, where the socket cannot tell: set-user-id, or
-	                              without root. NULL: the socket's peer */
-	struct place lasting; /* where supervisors are born whose sandboxes are to outlast us */
-	int listener; /* asks for prepared supervisors here, and hears that it should give way; -1:
-	                 there is none, and the policy is the connection's */
-	const _Atomic uint64_t *generation; /* of the policy in force: memory of the listener's,
-	                                       which each monitor maps */
-	bool *is_proven; /* likewise: becomes true when something was granted. NULL: there is no
-	                    listener */
+	/*
+	 * The client, if the socket does not identify it: in a set-user-ID helper, or without root.
+	 * NULL: the peer of the socket.
+	 */
+	const struct peer *caller;
+	/* The place to fork supervisors into whose sandboxes may outlive the monitor. */
+	struct place lasting;
+	/*
+	 * Socket to the listener, for requesting pre-started supervisors. It becomes readable when
+	 * this connection should give way to others. -1: there is no listener, and the policy was
+	 * loaded for this connection alone.
+	 */
+	int listener;
+	/* Generation of the policy in force, in the listener's memory, which all monitors map. */
+	const _Atomic uint64_t *generation;
+	/*
+	 * In the same memory: the monitor sets it when the client was granted something. NULL:
+	 * there is no listener.
+	 */
+	bool *is_proven;
 
-	/* Its own. */
+	/* Private to the monitor. */
 	struct program decider;
-	int decider_id; /* the reservation of the id that the decider runs as; -1: it has its
-	                   caller's */
+	/* Reservation of the decider's uid; -1: the decider has the monitor's uid. */
+	int decider_id;
 	struct reader reader;
-	int socket;  /* of the client */
-	int process; /* pidfd of who connected: what outlives it of the connection does not count */
+	int socket; /* of the client */
+	/*
+	 * pidfd of the process that connected. When that process exits, the connection ends, even
+	 * if another process inherited the client's socket.
+	 */
+	int process;
 	struct peer peer;
-	struct plan_asker
-		asker; /* the same for the audit, with the key that the decider asked about last */
-	struct decider_ask *ask; /* mapped; its pages are given back when idle */
-	int rules;               /* memory with what the decider has told of them; -1: nothing */
-	int taker; /* of the supervisor that takes the client's packet, until it has answered; -1 */
+	/* The same ids for audit records, with the key of the decider's last ACT_KEY. */
+	struct plan_asker asker;
+	/* Mapped memory, whose pages are freed when the connection is idle. */
+	struct decider_ask *ask;
+	/* memfd with the rules from ACT_RULES; -1: none. */
+	int rules;
+	/*
+	 * Socket of the supervisor that takes the client's packet, until that supervisor has
+	 * answered; -1: none.
+	 */
+	int taker;
 	struct monitor_child *children;
 	size_t children_count;
-	int pool, pool_end; /* without root: supervisors of ours announce themselves here when they
-	                       are ready again; theirs. -1 */
-	unsigned kept; /* supervisors that do so, and were not ended: at most as many as the policy
-	                  has spares */
+	/*
+	 * Without root: supervisors that can take another sandbox announce themselves on
+	 * `pool_end`; the monitor reads `pool`. -1: not made yet.
+	 */
+	int pool, pool_end;
+	/* Supervisors that announce themselves so and were not ended; at most policy->spares. */
+	unsigned kept;
 	bool has_created;
-	unsigned acts_left; /* that the decider may ask for by the request that was counted last */
-	uint64_t shut_ms;   /* when the connection ended; 0: it has not */
-	bool has_streams;   /* the decider goes on for them */
-	bool is_outdated; /* whether the policy that it goes by is in force could not be learned: it
-	                     does nothing any more */
+	/* Acts that the decider may still send for the request that was counted last. */
+	unsigned acts_left;
+	/* When the connection ended, in ms of CLOCK_MONOTONIC; 0: it has not. */
+	uint64_t shut_ms;
+	/* The decider goes on serving event streams after the end of the connection. */
+	bool has_streams;
+	/*
+	 * The listener did not answer, or has another policy: every request is refused from now on.
+	 */
+	bool is_outdated;
 	bool is_over;
 };
 #define MONITOR_NONE                                                                    \
 	.decider = PROGRAM_NONE, .decider_id = -1, .reader = READER_NONE, .socket = -1, \
 	.process = -1, .pool = -1, .pool_end = -1, .rules = -1, .taker = -1, .lasting = PLACE_HERE
 
-/* What the decider asks for: its packet, and where the parts of a plan come to lie. */
+/*
+ * A packet of the decider: the act and its data. admit_unpack() moves the parts of a plan to their
+ * places.
+ */
 struct decider_ask {
 	uint32_t act;  /* enum decider_act */
-	size_t length; /* of what follows it */
+	size_t length; /* of the data that follow */
 	union {
 		struct decider_key key;
 		struct plan plan;
@@ -86,67 +122,85 @@ struct decider_ask {
 	};
 };
 
-/* Starts yett-decider and yett-reader, which lie in `libexec`. 0 or -errno. */
+/* Starts yett-decider and yett-reader from the directory `libexec`. Returns 0 or -errno. */
 _must_check_ int monitor_prepare(struct monitor *monitor, const char *libexec);
 
-/* Serves the connected socket (consumed) until its end. 0, or -errno when it could not be served at
- * all. */
+/*
+ * Serves the connected socket (consumed) until its end. Returns 0, or -errno if the connection
+ * could not be served at all.
+ */
 _must_check_ int monitor_serve(struct monitor *monitor, int socket);
 
-/* In place of serving: tells who waits for a hello why there will be none; `r` as returned with the
- * error. */
+/*
+ * Instead of serving: sends a client that waits for a hello the reason why none will come. `r` and
+ * `error` are what the failed function returned.
+ */
 void monitor_report(const char *libexec, int socket, int r, struct yett_error *error);
 
 void monitor_free(struct monitor *monitor);
 
-/* Monitor → listener: a prepared supervisor for this user, please. Answered with one byte, and its
- * socket if there is one. */
+/*
+ * Monitor → listener: requests a pre-started supervisor for this user. The listener answers with
+ * one byte, and the supervisor's socket if there is one.
+ */
 struct monitor_wish {
 	uid_t uid;
 	gid_t gid;
-	uint32_t profile; /* of the sandbox that is asked for: one that is ready for it is preferred
-	                   */
+	/* Profile of the requested sandbox: a supervisor of this profile is preferred. */
+	uint32_t profile;
 };
 
-/* Whether the record is of a sandbox that the peer could have asked for, or manages: an
- * administrator's are all. */
+/*
+ * Whether the peer may see the record: an administrator sees all, others see sandboxes that they
+ * could have requested themselves.
+ */
 bool monitor_may_see(const struct monitor *m, const struct record *record);
 
-/* --- what it has to do with supervisors; supervisors.c --- */
+/* --- supervisors; supervisors.c --- */
 
 /*
- * Whether the policy that this connection goes by is in force: asked of the listener at every
- * request, for nothing is decided by one that was replaced, or that nobody answers for. 0 or
+ * Checks that the policy of this connection is still in force, and that the listener still runs: no
+ * request may be decided by a policy that was replaced. Called at every request. Returns 0 or
  * HELPER_UNAVAILABLE.
  */
 _must_check_ int supervisors_check_policy(const struct monitor *m, struct yett_error *error);
 
-/* Hands the plan of `m->ask` to a supervisor; where it has shares, that takes the client's packet
- * itself. 0 with its socket, or a code. */
+/*
+ * Sends the plan of `m->ask` to a supervisor. If the plan has shares, the supervisor receives the
+ * client's packet itself. Returns 0 with the supervisor's socket, or a code.
+ */
 _must_check_ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *error);
 
 /*
- * Passes the request of `m->ask` on to the supervisor of one that is there and is the peer's to ask
- * about, with an end of a new socket pair where the action takes a channel. 0 with the supervisor's
- * socket and the other end (-1: none), or a code.
+ * Sends the request of `m->ask` to the supervisor of an existing sandbox that the peer may see. If
+ * the action takes a channel, one end of a new socket pair goes with the request. Returns 0 with
+ * the supervisor's socket and the other end (-1: none), or a code.
  */
 _must_check_ int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel,
                                  struct yett_error *error);
 
-/* Has the plan of `m->ask` carried out by the supervisor of the sandbox that it names; as
- * supervisors_begin(). */
+/*
+ * Has the plan of `m->ask` carried out in the sandbox that it names, by that sandbox's supervisor.
+ * Returns like supervisors_begin().
+ */
 _must_check_ int supervisors_mount(struct monitor *m, int *ret_socket, struct yett_error *error);
 
-/* One has gone: what it has left, if it was killed, is swept, by a process that supervisors_reap()
- * sees to. Its pid; -1. */
+/*
+ * A supervisor is gone: starts a process that removes what a killed one has left.
+ * supervisors_reap() reaps that process. Returns its pid, or -1.
+ */
 pid_t supervisors_sweep(struct monitor *m);
 
 void supervisors_reap(struct monitor *m);
 
-/* Ends those that are ready again and wait for a sandbox to make; waits so long for each that may
- * still become so. */
+/*
+ * Ends the idle supervisors that announced themselves, and waits up to `timeout_ms` for each
+ * further announcement.
+ */
 void supervisors_end_spares(struct monitor *m, int timeout_ms);
 
-/* Waits for those whose sandboxes do not outlast us. The connection is shut down, and the decider
- * gone, by which they know. */
+/*
+ * Waits for the supervisors whose sandboxes end with the connection. They notice its end because
+ * the connection is shut down and the decider is gone.
+ */
 void supervisors_end(struct monitor *m);

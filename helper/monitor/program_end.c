@@ -8,11 +8,17 @@
 
 void program_end(struct program *program)
 {
-	/* A captured one may have sent descriptors: then it is our own end that closes them. */
+	/*
+	 * A compromised program may have sent descriptors, whose closing may block. Then the socket
+	 * stays open, and our exit closes it.
+	 */
 	(void)frame_close_socket(program->socket);
 	if (program->pid > 0) {
-		/* Of another id than ours, and perhaps stuck in a file system of a client's. Its
-		 * pid is its own: it is not reaped yet. */
+		/*
+		 * The program has another uid than ours, so that kill(2) takes privilege. It may
+		 * hang in a file system of the client. Its pid cannot have been reused, because it
+		 * is not reaped yet.
+		 */
 		int raised = privilege_raise();
 
 		(void)kill(program->pid, SIGKILL);

@@ -1,11 +1,14 @@
 /*
- * The end of a program of the monitor's: yett-decider, yett-reader. Kills as root, which takes its
- * privilege up for that.
+ * Ends a program that the monitor started: yett-decider or yett-reader.
+ *
+ * Runs in the monitor, as root, and raises privilege for kill(2).
  */
 #pragma once
 
 #include "helper/privilege/program.h"
 
-/* Kills and reaps it, whatever it is held up by, and closes the socket, however it was used. Takes
- * PROGRAM_NONE. */
+/*
+ * Kills and reaps the program, even if it hangs, and closes its socket, whatever is queued there.
+ * Takes PROGRAM_NONE.
+ */
 void program_end(struct program *program);

@@ -1,10 +1,11 @@
 /*
- * yett-reader, seen from the monitor: starting it, asking it, and taking what it says as said by
- * the user.
+ * The monitor's side of yett-reader: starts it, asks it, and treats its answers as claims of the
+ * user.
  *
- * It reads as the user what the helper must not: files below a home, and what the host's name
- * services say. reader_client.c holds no code that does; main.c and own_keys.c are linked by
- * yett-reader alone (and by yett-explain, which tells its caller what the caller can read).
+ * yett-reader reads as the user what the helper must not read: files below the user's home, and
+ * answers of the host's name services. reader_client.c must not contain code that reads these.
+ * main.c and own_keys.c of programs/reader/ are linked into yett-reader only (and into
+ * yett-explain, which reports to its caller what the caller itself can read).
  */
 #pragma once
 
@@ -14,43 +15,51 @@
 
 /* Monitor → reader. */
 struct reader_question {
-	struct peer peer; /* whom to become: of the first question */
+	/* The user to become; only that of the first question counts. */
+	struct peer peer;
 	bool wants_key;
-	char line[KEY_LINE_LENGTH]; /* then the key's */
+	char line[KEY_LINE_LENGTH]; /* the line of the key, if wants_key */
 };
 
 /* Reader → monitor. */
 struct reader_answer {
 	struct peer_names names;
-	uint8_t is_first; /* 1: the user has enrolled no key yet */
-	struct yett_error
-		error; /* code 0: is_first, or the key is enrolled; or none was asked about */
+	/* 1: the user has enrolled no key yet. */
+	uint8_t is_first;
+	/* Code 0: the key is enrolled, or is_first, or the question was about no key. */
+	struct yett_error error;
 };
 
 struct reader {
-	const char *libexec; /* folder of yett-reader */
+	const char *libexec; /* directory of yett-reader */
 	struct program program;
-	bool is_asked; /* for the names, which it has not been heard about */
-	bool is_kept;  /* it was asked for keys, and will be again */
+	/* A question for the names was sent, and its answer not received yet. */
+	bool is_asked;
+	/* It was asked for a key, and will be again: keep it while the connection is idle. */
+	bool is_kept;
 };
 #define READER_NONE ((struct reader){.program = PROGRAM_NONE})
 
-/* Starts it before there is a connection, since that takes longer than all else it does. 0 or
- * -errno. */
+/*
+ * Starts yett-reader before there is a connection, because starting takes longer than all its other
+ * work. Returns 0 or -errno.
+ */
 _must_check_ int reader_start(const char *libexec, struct reader *ret_reader);
 
-/* Has it become the peer and look up the names, while the client prepares its request. That it
- * cannot is told by reader_ask(). */
+/*
+ * Makes yett-reader become the peer and look up the names, while the client prepares its request.
+ * reader_ask() reports a failure.
+ */
 void reader_begin(struct reader *reader, const struct peer *peer);
 
 /*
- * Fills in the peer's names, if they are not known yet, and has it look for the line (NULL: none)
- * in the peer's
- * ~/.config/yett/authorized_keys as that is now. 0; -errno, and it is gone and will be started
- * anew; or BAD_SIGNATURE: the key is not there, or the file does not count.
+ * Fills in the peer's names, if they are not known yet. Unless `line` is NULL, has yett-reader look
+ * for the line in the peer's present ~/.config/yett/authorized_keys. Returns 0; -errno, after
+ * ending yett-reader, which the next question starts again; or BAD_SIGNATURE if the file does not
+ * have the key, or does not count.
  */
 _must_check_ int reader_ask(struct reader *reader, struct peer *peer, const char *line,
                             bool *ret_is_first, struct yett_error *error);
 
-/* Ends and reaps it. Takes READER_NONE. */
+/* Ends and reaps yett-reader. Takes READER_NONE. */
 void reader_free(struct reader *reader);

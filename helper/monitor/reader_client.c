@@ -1,9 +1,9 @@
 /*
- * See reader.h. The monitor's side: passes questions of one fixed size, and takes answers of
- * another.
+ * See reader.h. The monitor's side: sends questions of one fixed size and receives answers of
+ * another fixed size.
  *
- * As root inside the monitor. Never waits without a deadline, and never believes a text to end or a
- * number to be one.
+ * Runs in the monitor, as root. Must never wait without a deadline, and must never trust that a
+ * text in an answer ends with a NUL or that a number is valid.
  */
 #include "base/clock.h"
 #include "helper/monitor/program_end.h"
@@ -44,9 +44,13 @@ static int take_answer(const struct reader *reader, struct peer *peer, struct re
 {
 	struct peer_names *names = &answer->names;
 	uint64_t deadline_ms = clock_now_ms() + DEADLINE_MS;
+	/*
+	 * yett-reader has no descriptors to send. Closing any could block, so that such a packet is
+	 * not received.
+	 */
 	ssize_t n = fd_poll(reader->program.socket, POLLIN, DEADLINE_MS) > 0 &&
 	                            frame_peek_fds(reader->program.socket)
-	                    ? -EPROTO /* it has none to send, and closing them may take long */
+	                    ? -EPROTO
 	                    : program_hear(&reader->program,
 	                                   &(struct iovec){answer, sizeof *answer}, 1, deadline_ms);
 

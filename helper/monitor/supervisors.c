@@ -1,5 +1,5 @@
 /*
- * The supervisors of a connection: finding or starting them, and handing their sockets on. See
+ * The supervisors of a connection: finds or starts them, and passes their sockets on. See
  * monitor.h.
  */
 #include "helper/monitor/monitor.h"
@@ -11,12 +11,16 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define WISH_DEADLINE_MS 5000 /* while it loads a policy, the listener answers nobody */
-/* longer than a supervisor waits for init to be made, and then to be ready */
+/* The listener answers no request while it loads a policy. */
+#define WISH_DEADLINE_MS 5000
+/* Longer than a supervisor waits until init is made and reports that it is ready. */
 #define TAKER_DEADLINE_MS 60000
 
-/* One packet of a process of ours with at most one descriptor, which is returned; -1: it has none.
- * -EPROTO for any other, or for none. */
+/*
+ * Receives one packet of `size` bytes with at most one descriptor from a process that is trusted.
+ * Sets `ret_fd` to the descriptor, or to -1. Returns 0, -EAGAIN if there is no packet, -EPROTO for
+ * another packet or end of file, or another -errno.
+ */
 static int receive_fd(int socket, void *bytes, size_t size, int *ret_fd)
 {
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
@@ -29,8 +33,10 @@ static int receive_fd(int socket, void *bytes, size_t size, int *ret_fd)
 	return 0;
 }
 
-/* One of our own that is ready again. It knows the templates that were there when it was forked:
- * that of the profile it has made, at least.
+/*
+ * Takes a supervisor of this monitor that can serve another sandbox. Such a supervisor knows only
+ * the templates that were built before it was forked. The template of its own profile is among
+ * them.
  */
 static int take_spare(struct monitor *m, int *ret_socket)
 {
@@ -39,15 +45,16 @@ static int take_spare(struct monitor *m, int *ret_socket)
 	while (m->pool >= 0 && receive_fd(m->pool, &ready, sizeof ready, ret_socket) == 0) {
 		if (*ret_socket >= 0 && ready.profile == m->ask->plan.profile)
 			return 0;
-		*ret_socket = fd_close(*ret_socket); /* which ends it */
+		*ret_socket = fd_close(*ret_socket); /* ends the supervisor */
 		m->kept--;
 	}
 	return -ENOENT;
 }
 
 /*
- * Asks the listener for a supervisor that is ready; -ENOENT when it has none. -ESTALE when it is
- * gone, does not answer, or has another policy by now: then this connection has nothing more to do.
+ * Requests a pre-started supervisor from the listener. Returns 0; -ENOENT if there is none; or
+ * -ESTALE if the listener is gone, does not answer, or has another policy by now: then every
+ * further request of this connection is refused.
  */
 static int wish(struct monitor *m, int *ret_socket)
 {
@@ -74,7 +81,9 @@ int supervisors_check_policy(const struct monitor *m, struct yett_error *error)
 	if (*m->generation != m->policy->generation)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
 		                 "the policy was loaded anew; connect again");
-	/* Asked for nothing, it tells when the other end is closed. */
+	/*
+	 * With no events requested, poll(2) still reports POLLHUP if the listener closed its end.
+	 */
 	if (!m->is_outdated && fd_poll(m->listener, 0, 0) == 0)
 		return 0;
 	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
@@ -86,7 +95,10 @@ static bool is_lasting(const struct plan *plan)
 	return plan->life.linger || plan->life.cleanup_ms;
 }
 
-/* Takes 0 and a negative number, too. Where memory is short it stays a zombie until our own end. */
+/*
+ * Does nothing if `pid` is 0 or negative. If memory is short, the child stays a zombie until the
+ * monitor exits.
+ */
 static void remember_child(struct monitor *m, pid_t pid, bool is_awaited)
 {
 	struct monitor_child *children =
@@ -99,9 +111,10 @@ static void remember_child(struct monitor *m, pid_t pid, bool is_awaited)
 }
 
 /*
- * Without a listener one is made when it is wanted, and goes with its sandbox: most connections
- * make one. Without root the second one makes itself ready for the next sandbox. One that outlasts
- * us never does.
+ * Whether the supervisor to be started serves further sandboxes. Without a listener a supervisor is
+ * started for a request, and exits with its sandbox: most connections make only one. Without root,
+ * from the second on, it prepares itself for another sandbox. A supervisor that outlives the
+ * monitor never does.
  */
 static bool is_used_again(struct monitor *m)
 {
@@ -147,8 +160,10 @@ static int give_order(const struct monitor *m, const struct supervisor_request *
 	                        plan->share_fds ? m->socket : -1);
 }
 
-/* A listener has built all templates; a helper for one connection builds what it needs, when it
- * needs it. */
+/*
+ * A listener has built all templates. A helper for one connection builds a template when the first
+ * request needs it.
+ */
 static int ready_profile(const struct monitor *m, struct yett_error *error)
 {
 	uint32_t profile = m->ask->plan.profile;
@@ -156,20 +171,23 @@ static int ready_profile(const struct monitor *m, struct yett_error *error)
 
 	if (m->host->templates[profile].mount_ns >= 0)
 		return 0;
-	r = privilege_raise(); /* mounts, and a namespace for them */
+	r = privilege_raise(); /* for mounts, and a namespace for them */
 	if (r == 0)
 		r = setup_host_profile(m->host, profile, error);
 	lowered = privilege_lower();
 	return r == 0 ? lowered : r;
 }
 
-/* What the supervisor takes is the client's next packet, which nobody else looks at until it has
- * answered. */
+/*
+ * The supervisor receives the client's next packet. Nobody else reads from the connection until the
+ * supervisor has answered.
+ */
 static void lend_connection(struct monitor *m, int socket)
 {
 	if (!m->ask->plan.share_fds)
 		return;
-	fd_close(m->taker); /* a captured decider tells nothing in between */
+	/* A compromised decider may not have sent ACT_TAKEN for the previous one. */
+	fd_close(m->taker);
 	m->taker = fcntl(socket, F_DUPFD_CLOEXEC, 0);
 }
 
@@ -186,7 +204,7 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 		return supervisors_check_policy(m, error);
 	if (r == 0)
 		r = give_order(m, NULL, socket);
-	/* Of those that were ready there is none, or it has died since. */
+	/* No supervisor was pre-started, or it has died since. */
 	if (r == -ENOENT || r == -EPIPE) {
 		socket = fd_close(socket);
 		r = start_supervisor(m, &socket);
@@ -194,7 +212,8 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 			r = give_order(m, NULL, socket);
 	}
 	if (r < 0) {
-		m->is_over = socket >= 0; /* it may be taking the client's packet */
+		/* The supervisor may be receiving the client's packet. */
+		m->is_over = socket >= 0;
 		return error_set(error, YETT_E_INIT_FAILED, 0,
 		                 socket < 0 ? "no supervisor could be started: %s"
 		                            : "the supervisor did not take the plan: %s",
@@ -206,8 +225,10 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 	return 0;
 }
 
-/* To the supervisor of the sandbox of that id, if it is the peer's to ask about: a socket, or
- * -errno. */
+/*
+ * Connects to the supervisor of the sandbox with this id, if the peer may see that sandbox. Returns
+ * a socket, or -errno.
+ */
 static int find(const struct monitor *m, const char *id)
 {
 	_cleanup_(fd_entries_close) DIR *entries =
@@ -220,7 +241,7 @@ static int find(const struct monitor *m, const char *id)
 	return -ENOENT;
 }
 
-/* No sandbox was asked, or it did not hear. */
+/* The request did not reach a supervisor. */
 static int refuse(int r, int *socket, struct yett_error *error)
 {
 	*socket = fd_close(*socket);
@@ -265,7 +286,8 @@ int supervisors_mount(struct monitor *m, int *ret_socket, struct yett_error *err
 	r = *ret_socket = find(m, request.id);
 	if (r >= 0) {
 		r = give_order(m, &request, *ret_socket);
-		m->is_over = r < 0; /* it may be taking the client's packet */
+		/* The supervisor may be receiving the client's packet. */
+		m->is_over = r < 0;
 	}
 	if (r < 0)
 		return refuse(r, ret_socket, error);
@@ -281,8 +303,10 @@ pid_t supervisors_sweep(struct monitor *m)
 	return pid;
 }
 
-/* By their pids: the decider's and the reader's are waited for elsewhere. One that was killed has
- * left something. */
+/*
+ * Waits for each pid by itself, because the decider and the reader are reaped elsewhere. A child
+ * that was killed leaves something behind for a sweep.
+ */
 void supervisors_reap(struct monitor *m)
 {
 	int status = 0;
@@ -314,8 +338,10 @@ void supervisors_end(struct monitor *m)
 	bool was_killed = false;
 	int status;
 
-	/* One that still has the client's connection must not be the last to close it: see
-	 * supervisor.c, give_up(). */
+	/*
+	 * A supervisor that still has the client's connection must not be the last to close it: see
+	 * give_up() in supervisor.c.
+	 */
 	if (m->taker >= 0 && shutdown(m->taker, SHUT_WR) == 0)
 		(void)fd_poll(m->taker, POLLIN, TAKER_DEADLINE_MS);
 	m->taker = fd_close(m->taker);
@@ -323,8 +349,10 @@ void supervisors_end(struct monitor *m)
 		if (m->children[i].is_awaited && waitpid(m->children[i].pid, &status, 0) > 0 &&
 		    WIFSIGNALED(status))
 			was_killed = true;
-	/* The pool ends when none of them has the other end any more; one that still announces
-	 * itself before goes, too. */
+	/*
+	 * The pool reports end of file when no supervisor has its other end any more. Supervisors
+	 * that announce themselves before that are ended.
+	 */
 	m->pool_end = fd_close(m->pool_end);
 	supervisors_end_spares(m, TAKER_DEADLINE_MS);
 	m->pool = fd_close(m->pool);

@@ -4,8 +4,11 @@
 
 #include <string.h>
 
-/* The number of the first of the grants from there on that names them like that; UINT32_MAX: none
- * does. */
+/*
+ * Returns the index of the first grant, from the one in `naming` on, that names the same user or
+ * group, or everyone; UINT32_MAX if there is none. A binary search in policy->namings, which is
+ * sorted.
+ */
 static uint32_t find_naming(const struct policy *policy, uint64_t naming)
 {
 	size_t first = 0, end = policy->namings_count, middle;
@@ -70,7 +73,7 @@ int admit_unpack(struct plan *plan, size_t length)
 	    plan->env_count > PLAN_ENV_MAX || plan->share_fds > MESSAGE_FDS_MAX ||
 	    plan->terminals_max > PLAN_TERMINALS_MAX || plan->network >= PLAN_NETWORKS ||
 	    plan->steps_count <= PLAN_CGROUP ||
-	    plan->is_dry > 1) /* whether it is written down goes by that */
+	    plan->is_dry > 1) /* the audit does not record a dry plan */
 		return -EPROTO;
 	memmove(plan->arena, plan->steps + plan->steps_count, plan->arena_used);
 	plan->weaker[sizeof plan->weaker - 1] = '\0';
@@ -85,16 +88,18 @@ int admit_unpack(struct plan *plan, size_t length)
 	return 0;
 }
 
-/* 0 bounds nothing. */
+/* A `bound` of 0 is no bound. A `value` of 0 is unlimited. */
 static bool is_within(uint64_t value, uint64_t bound)
 {
 	return bound == 0 || (value != 0 && value <= bound);
 }
 
 /*
- * What any grant that names the peer gives: whose key asked, and how much one sandbox may have, the
- * decider has judged. What all the user's have together each grant bounds, for the sake of other
- * users: their number, and what they use.
+ * Returns whether a grant that names the peer gives the profile and network of the plan, and
+ * whether the plan is within the bounds that each such grant and ceiling sets on all of the user's
+ * sandboxes together (their number and what they use). These bounds protect other users, so root
+ * checks them itself. It leaves it to yett-decider to judge by whose key the request was signed,
+ * and how much one sandbox may have.
  */
 static bool is_granted(const struct policy *policy, const struct peer *peer,
                        const struct plan *plan, const char *profile)
@@ -116,7 +121,10 @@ static bool is_granted(const struct policy *policy, const struct peer *peer,
 	return is_given && is_bounded;
 }
 
-/* Root opens its source by the path. */
+/*
+ * Returns whether a PLAN_HOST step is a mount of the profile. Root opens the source of such a step
+ * by its path.
+ */
 static bool is_of_profile(const struct plan *plan, const struct plan_step *step,
                           const struct policy_profile *profile)
 {

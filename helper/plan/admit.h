@@ -1,9 +1,9 @@
 /*
- * What root makes sure of before it carries out a plan: a short list, whatever yett-decider has
- * decided.
+ * The checks that root makes itself before it carries out a plan: a short list, whatever
+ * yett-decider has decided.
  *
- * Pure; no privilege. The plan came from a process that may have been captured by its client, whose
- * ids are the kernel's word.
+ * Pure; no privilege. The plan comes from yett-decider, which its client may have compromised. The
+ * peer's ids come from the kernel.
  */
 #pragma once
 
@@ -11,32 +11,33 @@
 #include "helper/policy/policy.h"
 
 /*
- * Of the grants and ceilings that are for the peer, as user, by a group or as everybody, the one
- * behind `last` in the policy's order: that of the text, ceilings last, without those that have
- * expired. The first for NULL; NULL: there is no other. In time that grows with the peer's groups
- * and with the logarithm of all grants.
+ * Iterates over the grants and ceilings that name the peer as a user, by a group or as everyone.
+ * Returns the first one after `last`, in the policy's order (that of the text, ceilings last), or
+ * the first of all if `last` is NULL; NULL if there is none. Skips those that have expired. Takes
+ * time in proportion to the peer's groups and to the logarithm of the number of grants.
  */
 const struct policy_grant *admit_next(const struct policy *policy, const struct peer *peer,
                                       const struct policy_grant *last);
 
-/* Whether the list has the text: "*", which may stand for all, is one like any other. */
+/* Returns whether the list has exactly this text. "*" has no special meaning here. */
 bool admit_list_has(const struct policy_list *list, const char *text);
 
-/* Root, but not that of a container. */
+/* Returns whether the peer is root and not confined, as the root of a container is. */
 bool admit_is_administrator(const struct peer *peer);
 
 /*
- * Brings a plan of which length bytes came, its head, as many steps as are used and as much of its
- * arena, to the shape that struct plan has. 0, or -EPROTO where no plan is like that: a number of
- * parts that there cannot be, other first steps than the supervisor's own, a share of a descriptor
- * that did not come.
+ * Restores the layout of a plan of which `length` bytes were received: its head, then the steps
+ * that are used, then the part of the arena that is used. Returns 0, or -EPROTO for a malformed
+ * plan: a count that is out of bounds, first steps that are not the supervisor's own (SLOT,
+ * CGROUP), or a share of a descriptor that did not come.
  */
 _must_check_ int admit_unpack(struct plan *plan, size_t length);
 
 /*
- * Whether it is a plan for this peer, of a profile that some grant gives the peer, and what that
- * profile says: its name, identity, capabilities, labels, and host paths that are mounted; and no
- * more of the user's together than the grants bound. 0 or SECURITY_VIOLATION.
+ * Checks that the plan is for this peer, that some grant gives the peer the profile, and that the
+ * plan agrees with the profile: name, identity, capabilities, labels and similar settings, and the
+ * host paths that are mounted. Also checks that the limits on all of the user's sandboxes together
+ * are within the bounds of the grants. Returns 0 or YETT_E_SECURITY_VIOLATION.
  */
 _must_check_ int admit_check(const struct policy *policy, const struct peer *peer,
                              const struct plan *plan, struct yett_error *error);

@@ -12,9 +12,10 @@
 #endif
 
 /*
- * Whether what confines the peer can no longer be left: no_new_privs, without which nobody gets a
- * seccomp filter or a Landlock domain. A domain shows nowhere else, and lets descriptors (O_PATH)
- * through that it lets nobody read or write by.
+ * Returns whether the process has no_new_privs, or whether that cannot be read. Without privilege a
+ * process gets a seccomp filter or a Landlock domain only with no_new_privs. /proc shows nothing
+ * else of a Landlock domain. A domain does not restrict O_PATH descriptors, so a client in a domain
+ * could send us descriptors of files that the domain lets it neither read nor write.
  */
 static bool has_no_new_privs(int proc)
 {
@@ -35,8 +36,10 @@ bool peer_is_confined(pid_t pid)
 	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0 || self < 0)
 		return true;
-	/* A root directory may be the same one by another mount, which may be read-only, or hide
-	 * others. */
+	/*
+	 * Compare the mount ids, too: the root directory may be the same one on another mount,
+	 * which may be read-only or may hide other mounts.
+	 */
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (statx(self, places[i], 0, STATX_INO | STATX_MNT_ID, &ours) < 0 ||
 		    statx(proc, places[i], 0, STATX_INO | STATX_MNT_ID, &theirs) < 0 ||
@@ -45,8 +48,10 @@ bool peer_is_confined(pid_t pid)
 	return has_no_new_privs(proc);
 }
 
-/* A pid that was used anew before we got hold of it, which the socket does before Linux 6.5 not
- * tell, is another's: SECURITY.md says so. */
+/*
+ * Before Linux 6.5 the socket has no pidfd of its peer. If the peer has ended and its pid was
+ * reused before pidfd_open(2), the result is another process: SECURITY.md describes this.
+ */
 int peer_open_process(int socket, pid_t pid)
 {
 	int pidfd = -1;
@@ -77,11 +82,14 @@ int peer_read(int socket, struct peer *ret_peer, struct yett_error *error)
 		return -errno;
 	}
 	ret_peer->groups_count = size / sizeof ret_peer->groups[0];
-	ret_peer->confined = true; /* until peer_examine() has looked */
+	ret_peer->confined = true; /* until peer_examine() has checked */
 	return 0;
 }
 
-/* The pid is only good while its process lives, as it still did after we looked. */
+/*
+ * A pid is valid only while its process lives. So check last that the process still lives, and take
+ * a peer that has ended for confined.
+ */
 int peer_examine(int pidfd, struct peer *peer)
 {
 	int r = privilege_raise(); /* reading another user's /proc/PID/ns takes CAP_SYS_PTRACE */

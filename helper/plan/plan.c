@@ -7,7 +7,10 @@ const char *plan_text(const struct plan *plan, struct plan_text text)
 {
 	uint32_t end = plan->arena_used < PLAN_ARENA_MAX ? plan->arena_used : PLAN_ARENA_MAX;
 
-	/* The plan came from another process: a text that does not end inside the arena is none. */
+	/*
+	 * The plan came from another process: a text that does not end inside the arena counts as
+	 * empty.
+	 */
 	if (text.offset >= end || !memchr(plan->arena + text.offset, '\0', end - text.offset))
 		return "";
 	return plan->arena + text.offset;

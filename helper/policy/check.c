@@ -7,12 +7,17 @@
 
 static const char missing[] = "does not exist";
 
-/* What is named: what a profile mounts; what a rule for shares names, a directory; a socket or a
- * device, which may be there later. */
+/*
+ * What a path names: NAMED_SOURCE the source of a profile's mount; NAMED_DIRECTORY a directory
+ * below which a grant lets clients share; NAMED_NODE a socket or device, which may be created
+ * later.
+ */
 enum named { NAMED_SOURCE, NAMED_DIRECTORY, NAMED_NODE };
 
-/* Why somebody else could make `path` mean another file than the one it names now; NULL when nobody
- * can. */
+/*
+ * Returns why a user other than root and `owner` could make `path` name another file than now; NULL
+ * if none can.
+ */
 static const char *rename_problem(const char *path, bool is_directory, uid_t owner)
 {
 	char prefix[PATH_MAX];
@@ -34,9 +39,9 @@ static const char *rename_problem(const char *path, bool is_directory, uid_t own
 }
 
 /*
- * "*" is any directory. In the runtime directories users may put other sockets: they have what they
- * connect to there. What runs in a sandbox may not, since those are never shared (is_runtime() in
- * setup/share.c).
+ * "*" stands for any directory. Sockets in the runtime directories are exempt: users may replace
+ * those, but then clients connect only to their own. A process in a sandbox cannot replace them,
+ * because the runtime directories are never shared (helper/setup/share.c).
  */
 static int check_path(const char *path, enum named named, struct policy_place place, uid_t owner,
                       struct yett_error *error)

@@ -1,9 +1,10 @@
 /*
- * See image.h. As root, on bytes of a process that may have been captured by the text it read.
+ * See image.h. Runs as root, on bytes from a process that the text of the policy may have
+ * compromised.
  *
- * One pass in the order of the tables: each part must lie exactly where the one before it ended, so
- * the pass only ever moves forward, and what it has checked and made a pointer of is never looked
- * at or written again.
+ * One pass in the order of the tables. Each part must begin exactly where the one before it ended,
+ * so the pass only moves forward. It never reads or writes again what it has checked and made a
+ * pointer to.
  */
 #include "helper/policy/image.h"
 
@@ -15,7 +16,7 @@
 #define LIST_MAX     256
 #define SECTIONS_MAX 65536
 
-/* Tables of fields of OBJECT, which is defined before each. */
+/* Tables of the fields of OBJECT, which is defined before each table. */
 #define AT(field)                  offsetof(OBJECT, field)
 #define TEXT(field)                IMAGE_TEXT, AT(field)
 #define INSIDE(field, type, count) IMAGE_INSIDE, AT(field), &(type), .max = (count)
@@ -99,7 +100,7 @@ TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_co
      {BOOL(is_ceiling)});
 #undef OBJECT
 
-/* Files come first: places point to them. */
+/* Files come first, because places point to them. */
 #define OBJECT struct policy
 TYPE(policy_type, {ARRAY(files, text_type, files_count, POLICY_FILES_MAX)},
      {TEXT(runtime_dir), .problem = policy_path_problem},
@@ -123,8 +124,10 @@ struct loading {
 	const struct policy *policy;
 };
 
-/* Makes a pointer of the offset of the next part, of which at least `size` bytes are there; NULL if
- * it cannot be one. */
+/*
+ * Turns the offset at `pointer` into a pointer to the next part. Returns the part, or NULL if the
+ * offset is not that of the next part or fewer than `size` bytes are left.
+ */
 static void *take(struct loading *loading, void *pointer, size_t size)
 {
 	size_t next = (loading->used + IMAGE_ALIGN - 1) & ~(size_t)(IMAGE_ALIGN - 1);
@@ -202,7 +205,7 @@ static bool load_objects(struct loading *loading, const struct image_type *type,
 	return true;
 }
 
-/* Whether `base` now holds a policy whose pointers all lead into it. */
+/* Returns whether `image` now holds a policy whose pointers all point into the image. */
 static bool load_image(struct image *image, size_t size)
 {
 	struct policy *policy = &image->policy;
@@ -224,7 +227,7 @@ int image_load(int fd, struct policy **ret_policy, struct yett_error *error)
 	int r = error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
 	                  "yett-policy gave an answer that cannot be");
 
-	/* Sealing fails while somebody could still change the pages through a mapping. fcntl(2) */
+	/* Sealing fails as long as a process has a writable mapping of the pages. fcntl(2) */
 	if (!policy ||
 	    ((fcntl(fd, F_GET_SEALS) & seals) != seals && fcntl(fd, F_ADD_SEALS, seals) < 0) ||
 	    fstat(fd, &st) < 0)

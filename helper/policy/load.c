@@ -1,11 +1,12 @@
 /*
- * From the policy's files to a policy. Declared in policy.h.
+ * Loads a policy from its files. Declared in policy.h.
  *
- * As root, before any client is served. Opens only files that `owner` alone can have written, never
- * by a link in the last component, and reads none of them: their descriptors go to yett-policy,
- * which has no privilege (programs/policy/main.c) and answers with an image. Root opens, and so
- * root judges: a file that others could have written is not even given to the compiler, which
- * decides what the policy says. It must not open anything that a client names.
+ * Runs as root, before any client is served. Opens only files that `owner` alone can have written,
+ * never through a symbolic link in the last component, and reads none of them. yett-policy, which
+ * has no privilege (programs/policy/main.c), gets the descriptors and answers with an image. Root
+ * judges the files itself, because root opens them: the compiler decides what the policy says, and
+ * must not even get a file that other users could have written. Must not open anything that a
+ * client names.
  */
 #include "base/escape.h"
 #include "base/kernel.h"
@@ -18,9 +19,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#define DEADLINE_MS 10000 /* a directory service may be asked for accounts */
+#define DEADLINE_MS 10000 /* yett-policy may have to ask a directory service for accounts */
 
-/* What yett-policy is given. `words` are its arguments. */
+/* The files for yett-policy. `words` are its arguments. */
 struct files {
 	uid_t owner;
 	struct yett_error *error;
@@ -38,12 +39,14 @@ static void files_free(struct files **files)
 	free(*files);
 }
 
-/* Opens `name` in the directory, if only the owner can have put it there; `path` is its whole path.
- * A directory is looked at only. */
+/*
+ * Opens `name` in the directory, if only the owner can have written it; `path` is its whole path,
+ * for errors. Opens a directory with O_PATH only.
+ */
 static int open_owned(const struct files *files, int dir, const char *name, const char *path,
                       bool is_directory, int *ret_fd)
 {
-	/* O_NONBLOCK: a FIFO is refused, not waited for. */
+	/* O_NONBLOCK: do not wait for a FIFO, which is refused below. */
 	int flags = is_directory ? O_PATH | O_DIRECTORY : O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	_cleanup_fd_ int fd = openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -135,8 +138,8 @@ static int add_files(struct files *files, const char *path, bool with_fragments)
 }
 
 /*
- * Waits for the child's end, at most until the deadline, which it does not outlive. Its status.
- * Where there is no descriptor to wait with, the child's own limits have to do.
+ * Waits for the child to end, and kills it at the deadline. Returns its wait status. Where no pidfd
+ * can be opened, only the child's own resource limits bound the wait.
  */
 static int wait_for(pid_t pid)
 {
@@ -149,7 +152,7 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-/* Runs yett-policy on the files until it has written the image. */
+/* Runs yett-policy on the files and waits until it has written the image. */
 static int run_compiler(const struct files *files, const char *libexec, int image)
 {
 	char program[PATH_MAX];

@@ -1,7 +1,7 @@
 /*
- * The rules for paths and names that need nobody else's word. Declared in policy.h.
+ * The rules for paths and names that can be checked without the host. Declared in policy.h.
  *
- * Pure; no privilege. target.c of yett-policy has those that root need not know.
+ * Pure; no privilege. programs/policy/target.c has the rules that root does not need.
  */
 #include "helper/policy/policy.h"
 #include "base/escape.h"
@@ -61,8 +61,10 @@ const char *policy_label_problem(const char *name)
 {
 	size_t length = strlen(name);
 
-	/* Nothing that means something to the kernel: a blank, a stack of profiles (//&), a
-	 * namespace (:NAME:). */
+	/*
+	 * Refuse characters that have a meaning to the kernel: a blank, a stack of profiles (//&),
+	 * a namespace (:NAME:).
+	 */
 	if (length > POLICY_LABEL_MAX ||
 	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
 	            length)

@@ -49,14 +49,19 @@ bool lockdown_can_leave_root(void)
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3];
 
-	/* What cannot be read is tried, and fails. */
+	/*
+	 * If the capabilities cannot be read, try to change the ids all the same: that fails
+	 * without them.
+	 */
 	return geteuid() == 0 &&
 	       (syscall(SYS_capget, &header, has) < 0 || (has[0].effective & needed) == needed);
 }
 
-/* The kernel answers EINVAL beyond its last capability, and EPERM to whom may drop none:
- * PR_CAPBSET_DROP(2const). Nobody asks which are there: that would be as many calls again, for each
- * program that is started. */
+/*
+ * The kernel returns EINVAL beyond its last capability, and EPERM to a process without CAP_SETPCAP:
+ * PR_CAPBSET_DROP(2const). Drops all of them without reading first which are set: that would double
+ * the number of calls for each program that is started.
+ */
 bool lockdown_bounding_set(void)
 {
 	unsigned long capability = 0;
@@ -104,10 +109,9 @@ bool lockdown_death_signal(void)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 
-/* --- the filter: written from its end to its beginning, so that each jump knows how far it goes
- * --- */
+/* --- the filter: written backwards, so that the distance of each jump is known --- */
 
-#define LEAF   3 /* calls that are looked at one after the other */
+#define LEAF   3 /* calls that are compared one after the other */
 #define LENGTH (FILTER_HEAD + LOCKDOWN_CHECKS_MAX + 2 * LOCKDOWN_CALLS_MAX + 2)
 #define ALLOW  (LENGTH - 1)
 #define KILL   (LENGTH - 2)
@@ -124,16 +128,16 @@ static void push(struct program *program, struct sock_filter instruction)
 	program->code[--program->first] = instruction;
 }
 
-/* From the instruction that is written next. */
+/* Returns the jump distance from the instruction that is written next. */
 static uint8_t distance(const struct program *program, size_t target)
 {
 	return (uint8_t)(target - program->first);
 }
 
 /*
- * Looks for the number by halves. The kernel runs a new filter once for each number that there is,
- * to know which are allowed in any case: where it looks at one after the other, that takes longer
- * than all else.
+ * Finds the number of the call by binary search. When a filter is installed, the kernel runs it
+ * once for each system call number, to find those that are always allowed. With a linear search
+ * that takes longer than everything else.
  */
 static void push_search(struct program *program, const int *calls, size_t count)
 {

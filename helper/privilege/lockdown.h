@@ -1,9 +1,10 @@
 /*
- * How a process that reads what others wrote gives up its privilege: the stages that yett-decider,
- * yett-decoder, yett-policy, yett-reader and yett-closer share.
+ * How a process that reads data of others gives up its privilege: the stages that the programs
+ * without privilege share.
  *
- * Each stage is one call, proven afterwards where the kernel tells; false when it failed. Started
- * as root or as the caller in personal mode; afterwards without privilege. Links no library.
+ * Each stage is one call, which verifies its effect where the kernel can report it, and returns
+ * false when it failed. A program is started as root, or in personal mode as the caller, and has no
+ * privilege afterwards. Links no library.
  */
 #pragma once
 
@@ -15,7 +16,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* A sanitizer's shadow alone is terabytes of address space. */
+/* A sanitizer's shadow memory alone takes terabytes of address space. */
 #if defined(__SANITIZE_ADDRESS__)
 #define LOCKDOWN_ADDRESS_SPACE(bytes) RLIM_INFINITY
 #elif defined(__has_feature)
@@ -32,37 +33,45 @@ struct lockdown_limit {
 	rlim_t most;
 };
 
-/* An id but root's, from a program's argument. */
+/* Parses a program's argument as an id. Refuses 0, which is root. */
 bool lockdown_parse_id(const char *text, uint32_t *ret_id);
 
-/* Lowers hard and soft limits; never raises one. */
+/*
+ * Lowers hard limits to at most `most`, never raises one, and sets the soft limits to the hard
+ * ones.
+ */
 bool lockdown_limits(const struct lockdown_limit *limits, size_t count);
 
 /*
- * Whether this is a root that can become another: it has CAP_SETUID, CAP_SETGID and CAP_SETPCAP.
- * One that lacks them, as in a container, has no sandboxes built for it either, and serves nobody
- * but itself.
+ * Returns whether this process is a root that can change its ids: it has CAP_SETUID, CAP_SETGID and
+ * CAP_SETPCAP. The root of a container may lack them. Then no sandboxes are built for it either,
+ * and it serves nobody but itself.
  */
 bool lockdown_can_leave_root(void);
 
-/* Empties the bounding set, while CAP_SETPCAP is still there. */
+/* Empties the bounding set. Takes CAP_SETPCAP. */
 bool lockdown_bounding_set(void);
 
-/* Takes uid and gid, without supplementary groups. CAP_SETGID, CAP_SETUID. */
+/* Sets all uids and gids, and drops the supplementary groups. Takes CAP_SETGID and CAP_SETUID. */
 bool lockdown_ids(uid_t uid, gid_t gid);
 
-/* Empties all other sets of capabilities, sets no_new_privs, and becomes undumpable. */
+/* Empty all other capability sets; set no_new_privs; become undumpable. */
 bool lockdown_capabilities(void);
 bool lockdown_no_new_privs(void);
 bool lockdown_undumpable(void);
 
-/* Ends with its parent. After the ids, which clear it; the parent may have died before. */
+/*
+ * Lets the kernel kill this process when its parent dies. Call this after lockdown_ids(), which
+ * clears the setting. If the parent has died before, no signal comes.
+ */
 bool lockdown_death_signal(void);
 
 #define LOCKDOWN_CALLS_MAX  64
 #define LOCKDOWN_CHECKS_MAX 32 /* instructions */
-/* What every program's end takes, and a sanitizer itself: the last of a list of calls.
- * <sys/syscall.h> */
+/*
+ * The system calls that each program needs to end, and those of a sanitizer: put this last in a
+ * list of calls. <sys/syscall.h>
+ */
 #if defined(__SANITIZE_ADDRESS__)
 #define LOCKDOWN_END                                                                          \
 	SYS_rt_sigreturn, SYS_exit, SYS_exit_group, SYS_sigaltstack, SYS_mprotect, SYS_futex, \
@@ -70,15 +79,17 @@ bool lockdown_death_signal(void);
 #else
 #define LOCKDOWN_END SYS_rt_sigreturn, SYS_exit, SYS_exit_group
 #endif
-/* From here on the kernel kills the process for any system call but these, at most
- * LOCKDOWN_CALLS_MAX. After no_new_privs. seccomp(2) */
+/*
+ * From here on the kernel kills the process for any system call but these, which are at most
+ * LOCKDOWN_CALLS_MAX. Call this after lockdown_no_new_privs(). seccomp(2)
+ */
 bool lockdown_filter(const int *calls, size_t count);
 
 /*
- * The same, where some of these calls may have some arguments only: `checks` are at most
- * LOCKDOWN_CHECKS_MAX instructions that begin and end with the call's number loaded and answer
- * SECCOMP_RET_KILL_PROCESS to what is not to be. One filter instead of two: each takes the kernel a
- * tenth of a millisecond.
+ * Like lockdown_filter(), but some of the calls may have certain arguments only. `checks` are at
+ * most LOCKDOWN_CHECKS_MAX instructions. They must begin and end with the call's number loaded, and
+ * return SECCOMP_RET_KILL_PROCESS for a call that is not allowed. One filter instead of two,
+ * because the kernel needs a tenth of a millisecond for each.
  */
 bool lockdown_filter_with(const struct sock_filter *checks, size_t checks_count, const int *calls,
                           size_t count);

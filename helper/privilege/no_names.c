@@ -1,7 +1,9 @@
 /*
- * Of libcap-ng one object is linked, in which capng_change_id(3) is, too. Nothing calls that; but
- * what it looks names up with would bring NSS along, which in a static program loads modules of the
- * host's. Here it finds nobody.
+ * Account look-ups that find nobody.
+ *
+ * We link one object of libcap-ng that also contains capng_change_id(3), which nothing calls. The
+ * look-ups that it refers to would link NSS, which in a static program loads modules of the host.
+ * These functions replace them.
  */
 #include <errno.h>
 #include <grp.h>

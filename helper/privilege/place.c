@@ -5,8 +5,10 @@
 
 #include <stdio.h>
 
-/* A namespace of process 1; -1 if it is ours, or one that we may not enter because even root is
- * confined here. */
+/*
+ * Opens a namespace of process 1. Returns -1 if it is our own, or if it cannot be opened because
+ * even root is confined here.
+ */
 static int open_other(const char *name)
 {
 	struct stat own, other;

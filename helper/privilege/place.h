@@ -1,11 +1,12 @@
 /*
- * Where monitors and supervisors of a service are born: not where the listener lives.
+ * The namespaces and cgroup in which monitors and supervisors of a service start. They are not
+ * those of the listener.
  *
- * The service manager confines the listener (a mount and a network namespace of its own, its own
- * control group). What it forks belongs elsewhere: in the host's namespaces, where a client's
- * directories and namespaces can be judged and cloned, and in the group PARENT/helpers, so that the
- * service can be restarted or killed under living sandboxes. As root; entering a namespace takes
- * CAP_SYS_ADMIN and CAP_SYS_CHROOT, opening that of process 1 CAP_SYS_PTRACE.
+ * The service manager confines the listener to its own mount and network namespaces and cgroup. The
+ * processes that it forks must be in the host's namespaces, where a client's directories and
+ * namespaces can be checked and cloned, and in the cgroup PARENT/helpers, so that the service can
+ * be restarted or killed while sandboxes live. Runs as root. Entering a namespace takes
+ * CAP_SYS_ADMIN and CAP_SYS_CHROOT, and opening that of process 1 takes CAP_SYS_PTRACE.
  */
 #pragma once
 
@@ -13,23 +14,26 @@
 
 #include <sys/types.h>
 
-/* Descriptors; -1: where the caller is. */
+/* Descriptors; -1: those of the caller. */
 struct place {
 	int cgroup;
-	int mount_ns, network_ns; /* of process 1, where they are not the caller's */
-	int own_mount_ns;         /* the way back */
+	int mount_ns, network_ns; /* of process 1; -1 where they are the caller's */
+	int own_mount_ns;         /* to return to; -1 without mount_ns */
 };
 
 #define PLACE_HERE ((struct place){-1, -1, -1, -1})
 
-/* Opens the namespaces; the group is the caller's to set, and `place` owns it. */
+/* Opens the namespaces. The caller sets `cgroup`, which `place` then owns. */
 void place_open(struct place *place);
 
-/* Takes the calling process, which must be single-threaded, to one of these namespaces: its own one
- * is the way back. 0 or -errno. setns(2)
+/*
+ * Moves the calling process, which must be single-threaded, into one of these namespaces;
+ * own_mount_ns is the way back. Does nothing for -1. Returns 0 or -errno. setns(2)
  */
 _must_check_ int place_enter(int fd, int type);
 
-/* fork(2) into the place. 0 in the child, the pid, or -errno. A child that cannot get there exits.
+/*
+ * Like fork(2), but the child is in the place. Returns 0 in the child, the pid in the parent, or
+ * -errno. A child that cannot enter the namespaces exits.
  */
 _must_check_ pid_t place_fork(const struct place *place);

@@ -9,36 +9,42 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-/* What building a sandbox takes, and which step takes it. CAP_SYS_RESOURCE is not here: it must not
- * be needed. */
+/*
+ * The capabilities that building a sandbox needs, and the steps that need them. CAP_SYS_RESOURCE is
+ * not among them: building must work without it. docs/manual.py puts this table into
+ * yett-helper(8), so each comment must stay on the line of its capability.
+ */
 static const int build[] = {
-	CAP_SYS_ADMIN,    /* the template, clones and id maps of mounts, namespaces */
-	CAP_SYS_CHROOT,   /* setns of a mount namespace, the decoder's file system */
-	CAP_MKNOD,        /* the template's /dev */
-	CAP_CHOWN,        /* the template, cgroup delegation */
-	CAP_DAC_OVERRIDE, /* what a client shares, and above it; leaves of groups that init owns */
-	CAP_SETUID,       /* uid_map; decoder, reader */
-	CAP_SETGID,       /* gid_map */
-	CAP_SETPCAP,      /* bounding sets */
-	CAP_SETFCAP,      /* uid_map lines that name host id 0: identity = "caller" for root */
-	CAP_SYS_PTRACE,   /* /proc/PID/ns of a client, to tell a confined one, and of init:
-                             builder_make_init() */
-	CAP_KILL,         /* ending processes of private ids */
+	CAP_SYS_ADMIN,        /* the template, clones and id maps of mounts, namespaces */
+	CAP_SYS_CHROOT,       /* setns of a mount namespace, the decoder's file system */
+	CAP_MKNOD,            /* the template's /dev */
+	CAP_CHOWN,            /* the template, cgroup delegation */
+	CAP_DAC_OVERRIDE,     /* shares and their parents; leaf cgroups below one that init owns */
+	CAP_SETUID,           /* uid_map; ids of decoder and reader */
+	CAP_SETGID,           /* gid_map */
+	CAP_SETPCAP,          /* bounding sets */
+	CAP_SETFCAP,          /* uid_map lines that name host id 0: identity = "caller" for root */
+	CAP_SYS_PTRACE,       /* /proc/PID/ns: find confined clients; builder_make_init() */
+	CAP_KILL,             /* killing processes of private ids */
 	CAP_NET_BIND_SERVICE, /* port 53 of a sandbox's network namespace: net_catch_listen() */
 	CAP_NET_ADMIN,        /* a map of sockets, before Linux 6.4: catch_attach() */
 };
 
-/* Without root: what init builds with and the helper does not, since both have one user namespace.
- * INIT_BUILD_CAPABILITIES */
+/*
+ * Only without root: init builds with these, and the helper does not need them. Both are then in
+ * the same user namespace, so init has only what the helper can pass on. INIT_BUILD_CAPABILITIES
+ */
 static const int hand_on[] = {CAP_FOWNER, CAP_SYS_RESOURCE};
 
-/* yett-audit's alone, which it gives up at once: files that can only be appended to.
- * ioctl_iflags(2) */
+/*
+ * Only for yett-audit, which makes its files append-only and then gives this up at once.
+ * ioctl_iflags(2)
+ */
 static const int audit[] = {CAP_LINUX_IMMUTABLE};
 
 static const int supervise[] = {
-	CAP_KILL,         /* ending init */
-	CAP_DAC_OVERRIDE, /* removing command leaves from a group that init's id owns */
+	CAP_KILL,         /* killing init */
+	CAP_DAC_OVERRIDE, /* removing the cgroups of commands from one that init's id owns */
 };
 
 static int update(unsigned sets, const int *capabilities, size_t count)
@@ -54,11 +60,12 @@ int privilege_take(enum privilege_role role)
 	const unsigned kept = CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
 	bool can_bound;
 
-	/* The library learns of fork(2), but not of clone3(2), that there is another process now.
-	 */
+	/* libcap-ng notices a new process after fork(2), but not after clone3(2). */
 	capng_setpid(getpid());
-	/* The bounding set can only be changed while SETPCAP is effective: raised for that moment
-	 * if we have it at all. */
+	/*
+	 * The bounding set can only be changed while CAP_SETPCAP is effective. Raise it for that,
+	 * if we have it at all.
+	 */
 	capng_get_caps_process();
 	can_bound = capng_have_capability(CAPNG_PERMITTED, CAP_SETPCAP);
 	if (can_bound && !capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
@@ -67,7 +74,7 @@ int privilege_take(enum privilege_role role)
 			return -EPERM;
 	}
 	capng_clear(CAPNG_SELECT_ALL);
-	/* Others raise them where they are needed. */
+	/* Other roles raise them for single calls that need them. */
 	if (update(kept | (role == PRIVILEGE_BUILD ? CAPNG_EFFECTIVE : 0), build,
 	           ARRAY_SIZE(build)) < 0 ||
 	    (geteuid() != 0 ? update(kept, hand_on, ARRAY_SIZE(hand_on))
@@ -78,9 +85,10 @@ int privilege_take(enum privilege_role role)
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
 		return -EPERM;
 	/*
-	 * Undumpable: a process of the same uid without our capabilities then cannot look into us.
-	 * prctl(2). Without root, that would be the one we serve; and the kernel keeps an
-	 * undumpable process of a user from its own uid_map, as a file of root's.
+	 * Become undumpable, so that a process of the same uid without our capabilities cannot
+	 * trace us. prctl(2). Without root that process would be the client itself. Also, the
+	 * kernel gives the /proc files of an undumpable process to root, so an ordinary user could
+	 * not write our uid_map.
 	 */
 	if (geteuid() != 0)
 		return 0;
@@ -123,13 +131,13 @@ int privilege_narrow(void)
 	return set_effective(UINT64_C(1) << supervise[0] | UINT64_C(1) << supervise[1]);
 }
 
-/* user_namespaces(7) */
+/* Returns whether our user namespace maps this id. user_namespaces(7) */
 static bool has_id(uint32_t id)
 {
 	char text[16384], *at = text;
 
 	if (kernel_read_file(AT_FDCWD, "/proc/self/uid_map", text, sizeof text) < 0)
-		return true; /* what cannot be told is not the reason */
+		return true; /* if the map cannot be read, do not refuse because of it */
 	for (; at && *at; at = strchr(at, '\n'), at += at != NULL) {
 		unsigned first, count;
 

@@ -1,9 +1,9 @@
 /*
- * What each role of yett-helper may do, in one table, and how it takes that on.
+ * The capabilities of each role of yett-helper, in one table, and how a process takes on a role.
  *
- * Linked into yett-helper, started as root. A role's permitted set bounds what its children can be;
- * its effective set is what it does itself. tests/system reads /proc and compares with this table.
- * capabilities(7).
+ * Linked into yett-helper, which is started as root, and into yett-rootless. The permitted set of a
+ * role bounds what its children can have. Its effective set is what the role uses itself.
+ * tests/system reads /proc and compares it with this table. capabilities(7).
  */
 #pragma once
 
@@ -12,42 +12,49 @@
 #include <stdint.h>
 
 enum privilege_role {
-	PRIVILEGE_LISTENER, /* accepts and forks: nothing effective. What it forks begins with its
-	                       sets */
-	PRIVILEGE_MONITOR,  /* decides: nothing effective */
-	PRIVILEGE_BUILD,    /* a supervisor, which narrows what is effective when it has built; its
-	                       builder, the template's child, the sweep */
+	/* Accepts and forks. Nothing is effective. Forked processes start with the same sets. */
+	PRIVILEGE_LISTENER,
+	PRIVILEGE_MONITOR, /* Serves one connection. Nothing is effective. */
+	/*
+	 * A supervisor, until it calls privilege_narrow(); its cgroup forker, the template's child,
+	 * the sweep.
+	 */
+	PRIVILEGE_BUILD,
 };
 
-/* Of a supervisor whose sandbox runs: what ends processes of another id and removes cgroups of
- * another owner is effective. 0 or -errno. */
+/*
+ * For a supervisor whose sandbox runs: leaves only CAP_KILL and CAP_DAC_OVERRIDE effective, to kill
+ * processes of another id and to remove cgroups of another owner. Returns 0 or -errno.
+ */
 _must_check_ int privilege_narrow(void);
 
-/* Takes on the role's sets, and its bounding set. A role never regains what an earlier one gave up.
- * 0 or -errno. */
+/*
+ * Takes on the capability sets and the bounding set of the role. Never regains what an earlier role
+ * of the process gave up. Returns 0 or -errno.
+ */
 _must_check_ int privilege_take(enum privilege_role role);
 
 /*
- * Raises the effective set of a listener or monitor to what its permitted set holds, or empties it
- * again: for the few calls that need it, each of which says why. 0 or -errno.
+ * Raise the effective set of a listener or monitor to its permitted set, and empty it again: for
+ * the few calls that need it, each of which says why. Return 0 or -errno.
  */
 _must_check_ int privilege_raise(void);
 _must_check_ int privilege_lower(void);
 
 /*
- * frame_send() without waiting, raised for that. Descriptors that were sent and not yet received
- * count for the uid of the sender, which all monitors and the listener share, against
- * RLIMIT_NOFILE: who does not read what it is sent would use that up for everybody. CAP_SYS_ADMIN
- * lifts the bound (unix(7), ETOOMANYREFS); safe because what is sent is our own. -EPERM when it
- * cannot be lowered again.
+ * Calls frame_send() with MSG_DONTWAIT and raised privilege. The kernel counts descriptors in
+ * flight by the uid of the sender, which all monitors and the listener share, and limits them to
+ * RLIMIT_NOFILE: a receiver that does not read could use up that limit for everybody. CAP_SYS_ADMIN
+ * lifts the limit (unix(7), ETOOMANYREFS). That is safe because we send only descriptors of our
+ * own. Returns the result of frame_send(), or -EPERM when the privilege cannot be lowered again.
  */
 _must_check_ int privilege_send(int socket, const void *bytes, size_t length, const int *fds,
                                 size_t fd_count);
 
 /*
- * Whether this process runs as root with the capabilities that building needs, in a user namespace
- * that has `id`, as that of a container need not; if not, `ret_missing` names what lacks first:
- * "root", a capability as libcap-ng names it, or PRIVILEGE_IDS.
+ * Returns whether this process runs as root with the capabilities that building needs, in a user
+ * namespace that maps `id`; that of a container may not. If not, `ret_missing` names the first
+ * thing that is missing: "root", a capability as libcap-ng names it, or PRIVILEGE_IDS.
  */
 #define PRIVILEGE_IDS "private user ids"
 bool privilege_can_build(uint32_t id, const char **ret_missing);

@@ -1,11 +1,10 @@
 /*
- * A program of ours without privilege, that one process has started and asks over a socket:
- * yett-decider, yett-decoder, yett-reader, yett-closer, yett-audit.
+ * A program of ours without privilege, which another process starts and sends questions to over a
+ * socket: yett-decider, yett-decoder, yett-reader, yett-closer, yett-audit.
  *
- * Questions and answers are one packet each. None is waited for without a deadline, and what comes
- * back is bounded by the room for it; what it says is the caller's to doubt. With the privilege of
- * the caller, which leaves SIGCHLD at its default, so that a pid stays the program's until it is
- * reaped.
+ * A question and an answer are one packet each. Every wait has a deadline, and the buffer bounds
+ * the answer. The caller must not trust what an answer says. Runs with the privilege of the caller,
+ * which must leave SIGCHLD at its default: then a pid stays the program's until it is reaped.
  */
 #pragma once
 
@@ -17,22 +16,29 @@
 
 struct program {
 	pid_t pid;  /* 0: none */
-	int socket; /* SOCK_SEQPACKET; -1: none, or it is not asked any more */
+	int socket; /* SOCK_SEQPACKET; -1: none, or closed */
 };
 #define PROGRAM_NONE ((struct program){.socket = -1})
 
-/* Starts `folder`/argv[0], for which the caller vouches, with an end of a socket pair as descriptor
- * 0 and `count` further ones at their own numbers. It is not waited for. 0 or -errno.
+/*
+ * Starts `folder`/argv[0], with one end of a socket pair as descriptor 0 and the `count`
+ * descriptors of `fds` at their own numbers. The caller must be sure that the program can be
+ * trusted. Does not wait for it. Returns 0 or -errno.
  */
 _must_check_ int program_start(const char *folder, char *const argv[], const int *fds, size_t count,
                                struct program *ret_program);
 
-/* Sends it a question. 0; -EPROTO: it has said what nobody asked, which would pass for the answer;
- * -EPIPE: it is gone; or -errno. */
+/*
+ * Sends a question. Returns 0; -EPROTO if the program has sent something unasked, which would pass
+ * for the answer; -EPIPE if it is gone; or -errno.
+ */
 _must_check_ int program_ask(const struct program *program, const struct iovec *parts,
                              unsigned count);
 
-/* Waits for its answer: how many bytes came; -EPIPE: it is gone; -ETIMEDOUT; -EPROTO: there were
- * more; or -errno. `parts` may be written anyway. */
+/*
+ * Waits for the answer until `deadline_ms` (clock_now_ms()). Returns the number of bytes; -EPIPE if
+ * the program is gone; -ETIMEDOUT; -EPROTO if the answer is larger than `parts`; or -errno. May
+ * write `parts` in any case.
+ */
 _must_check_ ssize_t program_hear(const struct program *program, struct iovec *parts,
                                   unsigned count, uint64_t deadline_ms);

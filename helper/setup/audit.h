@@ -1,10 +1,10 @@
 /*
- * The audit: what root's processes tell yett-audit of who was given which sandbox.
+ * The audit: what root's processes report to yett-audit about who was given which sandbox.
  *
- * yett-audit (programs/audit/) writes it down and says when that is on disk; it has an id of its
- * own and reads nothing that a client sent. These are structs of fixed size, told by the supervisor
- * of a sandbox and by a connection's monitor. With their privilege; a socket in root's own
- * directory, on which nobody else can connect.
+ * The listener, monitors and supervisors send structs of fixed size, with their own privilege, on a
+ * socket in root's directory: no other user can connect to it. yett-audit (programs/audit/) writes
+ * each record to disk and answers when it is there. yett-audit has its own id and reads nothing
+ * that a client sent.
  */
 #pragma once
 
@@ -13,27 +13,34 @@
 #define AUDIT_SOCKET "audit" /* registry_connect(), registry_listen() */
 
 enum audit_kind {
-	AUDIT_CREATE = 1, /* a sandbox is about to be made. With it comes the memory of its plan,
-	                     and that of its network's rules */
-	AUDIT_FAILED,     /* it could not be: `error`. With it comes the memory of its plan, which
-	                     error_key() refers to */
-	AUDIT_ENDED,      /* it has: `sandbox` and `usage`, as they were last */
-	AUDIT_ACT, /* something is asked of it: `action`. With a MOUNT comes a plan, with a NETWORK
-	              the rules */
-	AUDIT_REFUSED, /* a request: `error` */
-	AUDIT_POLICY,  /* a policy is in force. With it comes its image */
-	AUDIT_FOLLOW,  /* what happens in it is to be written down. With it comes a stream of that:
-	                  helper/supervisor/events.h */
+	/*
+	 * a sandbox is about to be made; carries the memory of its plan and of its network's rules
+	 */
+	AUDIT_CREATE = 1,
+	/*
+	 * the sandbox could not be made: `error`; carries the memory of its plan, which error_key()
+	 * refers to
+	 */
+	AUDIT_FAILED,
+	AUDIT_ENDED, /* the sandbox ended: `sandbox` and `usage` in their last state */
+	/* a request about the sandbox: `action`; MOUNT carries a plan, NETWORK the rules */
+	AUDIT_ACT,
+	AUDIT_REFUSED, /* a request was refused: `error` */
+	AUDIT_POLICY,  /* a policy is in force; carries its image */
+	/* record the events of the sandbox; carries a stream of them: helper/supervisor/events.h */
+	AUDIT_FOLLOW,
 };
 
-/* One packet: yett-audit answers with an int32_t, 0 when it is on disk, else an errno. */
+/*
+ * One packet. yett-audit answers with an int32_t: 0 when the record is on disk, otherwise an errno.
+ */
 struct audit_record {
-	uint32_t kind;   /* enum audit_kind */
-	uint32_t action; /* of an ACT: enum manage_action; of a FOLLOW: the number of the last event
-	                    before */
-	struct plan_asker asker; /* of ENDED and POLICY: nobody */
-	char id[PLAN_ID_SIZE];   /* of the sandbox; empty: it is about none */
-	struct yett_error error; /* code 0: none */
+	uint32_t kind; /* enum audit_kind */
+	/* for ACT: enum manage_action; for FOLLOW: the number of the last event before */
+	uint32_t action;
+	struct plan_asker asker; /* unset for ENDED and POLICY */
+	char id[PLAN_ID_SIZE];   /* of the sandbox; empty: the record is about none */
+	struct yett_error error; /* code 0: no error */
 	struct record sandbox;
 	struct cgroup_usage usage;
 };
@@ -42,30 +49,35 @@ struct setup_host;
 struct setup;
 
 /*
- * Tells it, with so many descriptors. A socket, for audit_await(); -ENOENT where the policy says
- * that there is no audit, or there is no root; or -errno. Does not wait.
+ * Sends a record with `count` descriptors (borrowed), without waiting. Returns a socket for
+ * audit_await(); -ENOENT where there is no audit, by the policy or because the helper is rootless;
+ * or -errno.
  */
 int audit_tell(const struct setup_host *host, const struct audit_record *record, const int *fds,
                size_t count);
 
-/* The same of the sandbox of `setup`: its id, how it is, and what it has used are filled in. That
- * it has to be told of its end is noted. */
+/*
+ * Does the same for the sandbox of `setup`: fills in its id, its record and its usage. For CREATE,
+ * notes in the record of `setup` that the end must be reported as well.
+ */
 int audit_tell_of(struct setup *setup, struct audit_record *record, const int *fds, size_t count);
 
-/* Waits until what setup->audit was told is on disk, if there is anything to wait for. Else the
- * next sweep tells of the end. */
+/*
+ * Waits for the answer on setup->audit, if there is such a socket, and then notes that the end is
+ * recorded. If the end is not recorded, the next sweep reports it.
+ */
 void audit_settle(struct setup *setup);
 
 /*
- * Waits until what audit_tell() gave this `socket` for (consumed) is on disk. 0, or there is
- * nothing to wait for; -errno: it is not, and the policy lets that be, or HELPER_UNAVAILABLE where
- * it does not.
+ * Waits until the record that was sent on `socket` (from audit_tell(), consumed) is on disk.
+ * Returns 0 if it is, or if there is no audit; -errno if it is not and the policy tolerates that;
+ * or HELPER_UNAVAILABLE if it is not and the policy requires the record.
  */
 _must_check_ int audit_await(const struct setup_host *host, int socket, struct yett_error *error);
 
 /*
- * Lets go of such a socket (consumed) when what was told is taken, or a second has passed: for what
- * is done anyway. Who told without end and waited for nothing would fill the queue in which all
- * others wait.
+ * Closes the socket (consumed) of a record of something that is done in any case, after the answer
+ * or after 1 s. The wait slows down a client that causes such records in a loop: without it, that
+ * client could fill the queue in which all others wait.
  */
 void audit_leave(int socket);

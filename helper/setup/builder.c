@@ -1,11 +1,11 @@
 /*
- * From the supervisor to init: the processes in between. See making.h.
+ * The processes between the supervisor and init. See making.h.
  *
- * A process born in the sandbox's groups leaves the host (identity.c), and from there makes init in
- * namespaces of its own: a child of the supervisor like itself. Where hierarchies are of v1,
- * getting into a group waits for a grace period, and only a fork gets there at no cost: then the
- * builder sits in them, with full privilege, and only ever forks, for one sandbox of the user after
- * the other.
+ * The set-up child is born in the sandbox's cgroups, leaves the host (identity.c), and makes init
+ * in new namespaces, as a child of the supervisor like itself. With cgroup v1, moving into a group
+ * waits for an RCU grace period, and only a fork gets there at no cost. There the cgroup forker
+ * sits in the groups, with full privilege, for one sandbox of a user after the other. The forker
+ * must do nothing but fork.
  */
 #include "base/kernel.h"
 #include "base/reached.h"
@@ -17,20 +17,20 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* Waiting for a grace period with a busy machine; nothing here depends on a client. */
+/* A grace period on a busy machine. Nothing here depends on a client. */
 #define BUILDER_DEADLINE_MS 20000
 #define END_DEADLINE_MS     2000
 
-/* Descriptors of a leaver. */
+/* Descriptors of the set-up child. */
 enum make_fd { MAKE_CONTROL, MAKE_CHANNEL, MAKE_FDS };
 
-/* What a builder is asked for, and has not been told by struct setup when it was forked. */
+/* A request to the cgroup forker: the values that may have changed since it was forked. */
 struct make {
 	enum builder_child child;
-	uint32_t profile, init_inside, init_host; /* struct setup */
-	uint32_t front_id;                        /* struct egress */
+	uint32_t profile, init_inside, init_host; /* these three from struct setup */
+	uint32_t front_id;                        /* this and `starts` from struct egress */
 	unsigned starts;
-	bool shares_network; /* struct setup */
+	bool shares_network; /* from struct setup */
 };
 
 _Static_assert(INIT_FD_DEV - INIT_FD_MEMORY_EVENTS == CGROUP_FILES_OF_INIT,
@@ -41,8 +41,10 @@ static bool has_cgroup(const struct setup *setup)
 	return setup->host->cgroups.count > 0;
 }
 
-/* What setup_explain() then says; 0 and what only means that nobody is there any more are passed
- * on. */
+/*
+ * Sets the error that setup_explain() returns. 0 and -EPIPE set nothing: -EPIPE means only that the
+ * peer has gone. Returns `r`.
+ */
 static int name_step(const struct setup *setup, const char *step, int r)
 {
 	if (r == -ENOSPC) /* namespaces(7) */
@@ -58,9 +60,9 @@ static int name_step(const struct setup *setup, const char *step, int r)
 }
 
 /*
- * The sandbox's group by a mount of its own, for init: from a directory of the host's mount ".."
- * leads to the whole host, whatever root directory one has. Closing the tree takes the mount out of
- * reach of mount(2), and leaves it to the descriptor.
+ * Opens the sandbox's group through a mount that only init uses. From a directory of the host's
+ * cgroup mount, ".." would lead to the whole tree, whatever the root directory of the process is.
+ * Closing `tree` detaches the mount from mount(2) and leaves only the descriptor.
  */
 static int detach_group(const struct setup *setup)
 {
@@ -72,7 +74,7 @@ static int detach_group(const struct setup *setup)
 	return tree < 0 ? -1 : openat(tree, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 }
 
-/* The process that leaves: `ends` are init's. */
+/* The set-up child. `ends` are init's ends of its sockets. */
 static void __attribute__((noreturn))
 leave(const struct setup *setup, const int ends[static MAKE_FDS])
 {
@@ -80,7 +82,7 @@ leave(const struct setup *setup, const int ends[static MAKE_FDS])
 	                            (setup->shares_network ? 0 : CLONE_NEWNET) | CLONE_NEWIPC |
 	                            CLONE_NEWUTS | CLONE_PARENT;
 	struct identity_fds fds = {{ends[MAKE_CONTROL], ends[MAKE_CHANNEL], detach_group(setup)}};
-	/* A new leaf for each sandbox. */
+	/* Opened here because each sandbox has a new leaf. */
 	_cleanup_fd_ int leaf = openat(setup->cgroup.group, "init",
 	                               O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	int r = reached_step("leaver", "leave");
@@ -95,8 +97,10 @@ leave(const struct setup *setup, const int ends[static MAKE_FDS])
 		r = -errno;
 	if (r == 0)
 		r = identity_leave(setup, ends[MAKE_CONTROL], &fds);
-	/* Rooted where we are, at the sandbox's group: one made with init would be rooted at the
-	 * leaf. */
+	/*
+	 * The cgroup namespace is rooted where this process is, at the sandbox's group. If it were
+	 * made together with init, it would be rooted at the leaf.
+	 */
 	if (r == 0 && unshare(CLONE_NEWCGROUP) < 0)
 		r = -errno;
 	pid = r == 0 ? kernel_clone(namespaces | (leaf < 0 ? 0 : CLONE_INTO_CGROUP), 0, leaf, NULL)
@@ -112,7 +116,7 @@ leave(const struct setup *setup, const int ends[static MAKE_FDS])
 	_exit(name_step(setup, "leave", pid < 0 ? pid : 0) < 0);
 }
 
-/* `fds` are its own, as many as it takes. */
+/* `fds` are owned by this process; their number depends on `child`. */
 static void __attribute__((noreturn))
 become(const struct setup *setup, enum builder_child child, const int *fds)
 {
@@ -126,8 +130,9 @@ become(const struct setup *setup, enum builder_child child, const int *fds)
 }
 
 /*
- * Where it is born: a leaver in the group itself, in which its cgroup namespace begins, and which
- * init then leaves; the others beside init. A descriptor, -1 where there is no group, or -errno.
+ * Opens the group that a child is born in. The set-up child is born in the sandbox's group itself,
+ * where its cgroup namespace starts and which init then leaves. The others are born beside init.
+ * Returns a descriptor, -1 where there is no group, or -errno.
  */
 static int open_birthplace(const struct setup *setup, enum builder_child child)
 {
@@ -148,7 +153,10 @@ static void __attribute__((noreturn)) builder(struct setup *setup)
 	if (r == 0)
 		r = cgroup_enter(&setup->cgroup);
 	r = name_step(setup, "enter", r);
-	/* What the supervisor holds of this sandbox's client is not ours to keep open. */
+	/*
+	 * This process outlives the sandbox: it must not keep open what the supervisor holds of its
+	 * client.
+	 */
 	setup_host_keep_only(setup->host, (const int[]){setup->go, setup->cgroup.group}, 2);
 	while (r == 0 && frame_receive(setup->go, frame, 0) > 0) {
 		struct make make = {0};
@@ -163,7 +171,7 @@ static void __attribute__((noreturn)) builder(struct setup *setup)
 		setup->egress.front_id = make.front_id;
 		setup->egress.starts = make.starts;
 		setup->shares_network = make.shares_network;
-		/* A leaver is born where we are. */
+		/* A set-up child is born in this process's group. */
 		place = r == 0 && make.child != BUILDER_LEAVER ? open_birthplace(setup, make.child)
 		                                               : -1;
 		r = r == 0 && place < -1 ? place : r;
@@ -235,8 +243,8 @@ pid_t builder_fork(struct setup *setup, enum builder_child child, const int *fds
 		return place;
 	pid = kernel_clone(place < 0 ? 0 : CLONE_INTO_CGROUP, SIGCHLD, place, NULL);
 	if (pid == 0) {
-		(void)close(
-			setup->control); /* else the supervisor's death would leave it reading */
+		/* Otherwise the child would not see an end of file when the supervisor dies. */
+		(void)close(setup->control);
 		(void)close(setup->channel);
 		become(setup, child, fds);
 	}
@@ -251,7 +259,7 @@ bool builder_end_child_soon(pid_t pid)
 	return kernel_wait_end(pid, END_DEADLINE_MS) && waitpid(pid, NULL, __WALL) == pid;
 }
 
-/* The leaver has made its user namespace: it gets its map, and goes on. */
+/* Waits until the set-up child has made its user namespace, writes the map, and lets it go on. */
 static int map_leaver(struct setup *setup, pid_t pid)
 {
 	char byte;
@@ -295,13 +303,17 @@ int builder_make_init(struct setup *setup)
 	setup->init_pidfd = kernel_pidfd_open(setup->shared->init_pid);
 	if (setup->init_pidfd < 0)
 		return setup->init_pidfd;
-	/* Whoever wrote that number had left root behind: it is believed as far as it is a child's
-	 * of ours. */
+	/*
+	 * The process that wrote init_pid had given up root before. Using the pid is safe because
+	 * waitid(2) accepts only a child of this process.
+	 */
 	if (waitid(P_PIDFD, (id_t)setup->init_pidfd, &(siginfo_t){0},
 	           WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
 		return -ECHILD;
-	/* Unmounting waits for grace periods: it need not be init's end that does. With
-	 * CAP_SYS_PTRACE, as init is somebody else. */
+	/*
+	 * Unmounting waits for RCU grace periods: with this descriptor, init's end need not wait
+	 * for them. Opening it needs CAP_SYS_PTRACE, as init has another id.
+	 */
 	(void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", setup->shared->init_pid);
 	setup->mount_ns = open(path, O_RDONLY | O_CLOEXEC);
 	return 0;

@@ -1,12 +1,8 @@
 /*
- * What catches the connections of a sandbox: see egress.h. With full privilege, in a child that was
- * just forked; nothing of a client's is looked at, and the program is the same for every sandbox.
+ * The BPF program that catches a sandbox's connections: see egress.h.
  *
- * The kernel runs it for each packet that looks for a socket to begin with, before it asks who
- * listens: connections to whatever address go to the listener of their family, and datagrams to
- * port 53 to the socket that answers DNS. What goes to loopback or to the sandbox's own address is
- * its own business. Other datagrams are dropped, which their sender learns at once. Where nobody
- * listens any more, nothing gets through. bpf(2), kernel documentation: bpf/prog_sk_lookup
+ * Runs with full privilege, in a child that was just forked. Must read nothing that a client sent:
+ * the program is the same for every sandbox. bpf(2), kernel documentation: bpf/prog_sk_lookup
  */
 #include "helper/setup/egress.h"
 
@@ -17,13 +13,15 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* EGRESS_OWN_V4, and the first two parts of EGRESS_OWN_V6, of which the others are 0 and 1, as of
- * ::1. */
+/*
+ * EGRESS_OWN_V4, and the first two 32-bit words of EGRESS_OWN_V6. The last two words of
+ * EGRESS_OWN_V6 are 0 and 1, as in ::1.
+ */
 #define OWN_V4        0xC6120001u
 #define OWN_V6_FIRST  0xFD796574u
 #define OWN_V6_SECOND 0x74000000u
 
-/* Where the program goes on. */
+/* Jump targets in the program. */
 enum place { NEXT, V6, SECOND, PROTOCOL, ASSIGN, PASS, DROP, PLACES };
 
 struct step {
@@ -50,7 +48,15 @@ enum { R0, R1, R2, R3, R6 = 6, R7, R10 = 10 };
 #define UNLESS(reg, value) \
 	.insn = {.code = BPF_JMP32 | BPF_JNE | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value)}
 
-/* Addresses are in network order, and the port in the host's. R7 is the key, then the socket. */
+/*
+ * The kernel runs the program for each packet that needs a socket lookup, before it looks for a
+ * listener. TCP to any address goes to the listener of its family, UDP to port 53 to the DNS
+ * socket. Loopback and the sandbox's own address are left alone. Other datagrams are dropped, and
+ * their sender gets an error at once. Nothing gets through once the sockets are closed.
+ *
+ * Addresses are in network byte order, the port is in host byte order. R7 holds first the key of
+ * the socket map, then the socket.
+ */
 static int load_program(int map)
 {
 	const struct step steps[] = {
@@ -91,7 +97,7 @@ static int load_program(int map)
 	                  .dst_reg = R1,
 	                  .src_reg = BPF_PSEUDO_MAP_FD,
 	                  .imm = map}},
-		{.insn = {.code = 0}}, /* the second half of that */
+		{.insn = {.code = 0}}, /* second half of BPF_LD | BPF_DW */
 		{COPY(R2, R10)},
 		{.insn = {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = R2, .imm = -4}},
 		{CALL(map_lookup_elem)},
@@ -112,14 +118,13 @@ static int load_program(int map)
 	};
 	struct bpf_insn program[ARRAY_SIZE(steps)];
 	size_t places[PLACES] = {0};
-	union bpf_attr load = {
-		.prog_type = BPF_PROG_TYPE_SK_LOOKUP,
-		.expected_attach_type = BPF_SK_LOOKUP,
-		.insns = (uint64_t)(uintptr_t)program,
-		.insn_cnt = ARRAY_SIZE(steps),
-		.license = (uint64_t)(uintptr_t) "GPL", /* of no function that is called here asks
-	                                                   the kernel for more */
-		.prog_name = "yett_catch"};
+	union bpf_attr load = {.prog_type = BPF_PROG_TYPE_SK_LOOKUP,
+	                       .expected_attach_type = BPF_SK_LOOKUP,
+	                       .insns = (uint64_t)(uintptr_t)program,
+	                       .insn_cnt = ARRAY_SIZE(steps),
+	                       /* no function that the program calls requires a stricter license */
+	                       .license = (uint64_t)(uintptr_t) "GPL",
+	                       .prog_name = "yett_catch"};
 	int fd;
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
@@ -162,7 +167,7 @@ bool catch_is_possible(void)
 			 program = map < 0 ? map : load_program(map);
 
 	return program >= 0 || program == -EAGAIN || program == -ENOMEM || program == -EMFILE ||
-	       program == -ENFILE; /* which pass */
+	       program == -ENFILE; /* errors that go away by themselves */
 }
 
 int catch_attach(const int sockets[static NET_CATCH_SOCKETS])

@@ -31,8 +31,10 @@ static int write_file(const struct cgroup_tree *tree, const char *group, const c
 	return kernel_write_file(tree->parent, path, text);
 }
 
-/* Another sandbox's end may remove the user's group between our making it and what is made in it:
- * then we make it again. */
+/*
+ * The end of another sandbox may remove the user's group after it is made here and before the
+ * sandbox's group is made in it. Then make both again.
+ */
 static int create_in_tree(const struct cgroup *cgroup, const struct cgroup_tree *tree)
 {
 	for (int attempt = 0; attempt < 100; attempt++) {
@@ -69,9 +71,9 @@ int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name,
 		return r;
 	}
 	/*
-	 * A captured init must not fill the kernel with groups, nor nest them where nobody would
-	 * look to remove them: there are its own and one for each command
-	 * (programs/init/commands.h).
+	 * A compromised init must not fill the kernel with groups, nor nest groups so deep that
+	 * remove_group() would not find them. The limit has room for init's leaf and one for each
+	 * command (programs/init/commands.h).
 	 */
 	(void)kernel_write_file(cgroup.group, "cgroup.max.depth", "1");
 	(void)kernel_write_file(cgroup.group, "cgroup.max.descendants", "1088");
@@ -91,13 +93,14 @@ int cgroup_enter(const struct cgroup *cgroup)
 enum missing { MUST, MAY_BE_ABSENT, MAY_FAIL };
 
 /*
- * How a limit is written: as VALUE * times / by + more, or `none` for 0 (a group is used again). In
- * this order: the kernel never lets v1's limit of memory be above that of memory and swap together,
- * so one that is raised is written there first, and one that is lowered last.
+ * How a limit is written: as VALUE * times / by + more, or as `none` for 0, since a group is used
+ * again. For block devices, `none` is the text before the value. The order matters: v1 refuses a
+ * limit of memory above that of memory and swap. The latter is written before the former, which
+ * works if it is raised, and again after it, which works if it is lowered.
  */
 static const struct {
 	const char *name;
-	size_t at; /* in struct plan_limits */
+	size_t at; /* offset in struct plan_limits */
 	unsigned controller;
 	int version;
 	const char *file;
@@ -114,23 +117,23 @@ static const struct {
 #define PROCESS                        LIMIT("process", pids, CGROUP_PIDS)
 	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_FAIL},
 	{MEMORY, 1, "memory.limit_in_bytes", 1, 1, 0, "-1", MUST},
-	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1",
-         MAY_BE_ABSENT}, /* where swap accounting is off */
-	{MEMORY, 1, "memory.kmem.tcp.limit_in_bytes", 1, 1, 0, "-1",
-         MAY_BE_ABSENT}, /* else what nobody reads is the host's memory */
-	{MEMORY, 2, "memory.swap.max", 0, 1, 0, "max",
-         MAY_BE_ABSENT}, /* else what does not fit would go to the host's swap */
+	/* absent where swap accounting is off */
+	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_BE_ABSENT},
+	/* without this, TCP data that is never read is charged to the host */
+	{MEMORY, 1, "memory.kmem.tcp.limit_in_bytes", 1, 1, 0, "-1", MAY_BE_ABSENT},
+	/* otherwise the sandbox would use the host's swap beyond its limit */
+	{MEMORY, 2, "memory.swap.max", 0, 1, 0, "max", MAY_BE_ABSENT},
 	{MEMORY, 2, "memory.max", 1, 1, 0, "max", MUST},
-	{CPU, 1, "cpu.cfs_quota_us", 100, 1, 0, "-1",
-         MUST}, /* of a period of 100 ms, the default */
+	/* in a period of 100 ms, the default */
+	{CPU, 1, "cpu.cfs_quota_us", 100, 1, 0, "-1", MUST},
 	{CPU, 2, "cpu.max", 100, 1, 0, "max", MUST},
 	{WEIGHT, 1, "cpu.shares", 1024, 100, 0, "1024", MUST},
 	{WEIGHT, 2, "cpu.weight", 1, 1, 0, "100", MUST},
-	{PROCESS, 1, "pids.max", 1, 1, 1, "max",
-         MUST}, /* one more: the builder, which stays for the next sandbox */
+	/* one more for the cgroup forker, which stays for the next sandbox */
+	{PROCESS, 1, "pids.max", 1, 1, 1, "max", MUST},
 	{PROCESS, 2, "pids.max", 1, 1, 0, "max", MUST},
-	{READS, 1, "blkio.throttle.read_bps_device", 1, 1, 0, "",
-         MUST}, /* of each disk, with this before the value */
+	/* one line for each disk */
+	{READS, 1, "blkio.throttle.read_bps_device", 1, 1, 0, "", MUST},
 	{WRITES, 1, "blkio.throttle.write_bps_device", 1, 1, 0, "", MUST},
 	{READS, 2, "io.max", 1, 1, 0, "rbps=", MUST},
 	{WRITES, 2, "io.max", 1, 1, 0, "wbps=", MUST},
@@ -141,8 +144,10 @@ static uint64_t limit_value(const struct plan_limits *values, size_t row)
 	return *(const uint64_t *)((const char *)values + limits[row].at);
 }
 
-/* What the kernel drives as a device, and with it what lies on it: other block devices are made of
- * these, or of memory. sysfs(5) */
+/*
+ * Limits the disks that the kernel drives as a device. Block devices stacked on these are covered;
+ * all others are in memory. sysfs(5)
+ */
 static int limit_disks(const struct cgroup_tree *tree, const char *group, size_t row,
                        uint64_t value)
 {
@@ -159,13 +164,15 @@ static int limit_disks(const struct cgroup_tree *tree, const char *group, size_t
 		(void)snprintf(text, sizeof text, "%.*s %s%" PRIu64, (int)strcspn(number, "\n"),
 		               number, limits[row].none, value);
 		r = r < 0 ? r : write_file(tree, group, limits[row].file, text);
-		r = r == -ENODEV ? 0 : r; /* it is gone, or has no medium */
+		r = r == -ENODEV ? 0 : r; /* the disk is gone, or has no medium */
 	}
 	return r;
 }
 
-/* `had` is what was written before: what was never bounded is not written as unbounded, of each
- * disk. */
+/*
+ * `had` are the values written before. A disk limit that was never set is not written as unlimited,
+ * which would be one write for each disk.
+ */
 static int limit_group(const struct cgroup_tree *tree, const char *group,
                        const struct plan_limits *values, const struct plan_limits *had,
                        struct yett_error *error)
@@ -196,10 +203,12 @@ static int limit_group(const struct cgroup_tree *tree, const char *group,
 	return 0;
 }
 
-#define MEMORY_SPARE_MIB 16 /* what one more sandbox takes by itself, and more */
+#define MEMORY_SPARE_MIB 16 /* more than one sandbox takes without any command */
 
-/* What would have to be allowed for the user's sandboxes to go on, and this one with them, in MiB.
- * Only v1 has no room for a limit. */
+/*
+ * Sets an error that says how much memory, in MiB, the policy would have to allow for the user's
+ * sandboxes, this one included. Only v1 refuses a limit below the present usage.
+ */
 static int refuse_memory(const struct cgroup_tree *tree, const char *user, struct yett_error *error)
 {
 	char text[32], path[FILE_PATH_SIZE];
@@ -252,8 +261,11 @@ int cgroup_make_leaf(const struct cgroup *cgroup)
 
 int cgroup_delegate(const struct cgroup *cgroup, uid_t owner)
 {
-	/* What a delegatee needs of its root, and no more: limits stay root's; and to be born in
-	 * the leaf. cgroup-v2, "Delegation". */
+	/*
+	 * The files that a delegatee needs in the group that is its root, and the leaf's
+	 * cgroup.procs, so that init can be born in it. Limits stay root's. cgroup-v2,
+	 * "Delegation".
+	 */
 	static const char *const files[] = {"cgroup.procs", "cgroup.threads",
 	                                    "cgroup.subtree_control", "init/cgroup.procs"};
 
@@ -269,8 +281,10 @@ void cgroup_enable_leaves(const struct cgroup *cgroup)
 		cgroup_set_children(&cgroup->host->trees[0], cgroup->group, '+');
 }
 
-/* Waits for cgroup.events of the v2 group to say so; the file signals changes by POLLPRI. Whether
- * it did, or is gone. */
+/*
+ * Waits until cgroup.events of the v2 group contains `event`; the file signals changes with
+ * POLLPRI. Returns whether it does, or the group is gone.
+ */
 static bool wait_event(int group, const char *event, uint64_t deadline_ms)
 {
 	_cleanup_fd_ int events = openat(group, "cgroup.events", O_RDONLY | O_CLOEXEC);
@@ -312,9 +326,10 @@ void cgroup_each(int group, void (*look)(int group, const char *name, void *user
 }
 
 /*
- * Removes a group, with those in it (v2 sandboxes have some, and they have none: cgroup_create()).
- * Most often nobody is there any more; who is, after a crash or in a leaf, is killed: all at once,
- * or init would still tell its client how a command in another leaf ended.
+ * Removes a group and the groups in it. Those have none inside (cgroup_create()). Usually no
+ * process is left. After a crash, or in a leaf, processes may be: cgroup.kill ends all of them at
+ * once. If they died one by one, init could still report to its client how a command in another
+ * leaf ended.
  */
 static int remove_group(int parent, const char *name, uint64_t deadline_ms);
 
@@ -336,8 +351,11 @@ static int remove_group(int parent, const char *name, uint64_t deadline_ms)
 			(void)wait_event(group, "populated 0", deadline_ms);
 			cgroup_each(group, remove_leaf, &deadline_ms);
 		} else {
-			(void)poll(NULL, 0, 1); /* a v1 group has no event for "empty": what is left
-			                           there is exiting; look again */
+			/*
+			 * A v1 group has no event for "empty". The remaining processes are exiting:
+			 * look again.
+			 */
+			(void)poll(NULL, 0, 1);
 		}
 	}
 	return 0;
@@ -350,16 +368,20 @@ int cgroup_empty(const struct cgroup *cgroup)
 
 	if (cgroup->host->count == 0)
 		return 0;
-	/* v2's can be written to, too (Linux 6.12), but for whoever reads by the same descriptor:
-	 * the group's lifetime is what counts. */
+	/*
+	 * v2's memory.peak can be reset as well (Linux 6.12), but only for reads through the
+	 * descriptor that wrote. All others read the peak of the group's lifetime.
+	 */
 	for (size_t i = 0; i < cgroup->host->count; i++)
 		if (cgroup->host->trees[i].version == 1 &&
 		    (cgroup->host->trees[i].controllers & CGROUP_MEMORY))
 			(void)write_file(&cgroup->host->trees[i], cgroup->path,
 			                 "memory.max_usage_in_bytes", "0");
 	cgroup_each(cgroup->group, remove_leaf, &deadline_ms);
-	/* A group whose children have controllers takes no process of its own, and who makes the
-	 * next init is to be born in it. */
+	/*
+	 * A group that gives its children controllers takes no process, but the process that makes
+	 * the next init is born in this group. So disable the controllers.
+	 */
 	cgroup_set_children(&cgroup->host->trees[0], cgroup->group, '-');
 	r = cgroup_make_leaf(cgroup);
 	return r == -EEXIST ? -EBUSY : r;

@@ -1,13 +1,12 @@
 /*
- * Control groups: a user's ceiling and, below it, one sandbox, in every hierarchy that can enforce
- * a limit.
+ * Control groups: a user's group and, below it, one group for each sandbox, in every hierarchy that
+ * can enforce a limit. Runs with full privilege in the supervisor and in the sweep.
  *
- * With full privilege, in the supervisor (and in the sweep). The v2 tree always tracks and kills; a
- * limit is enforced by v2 where its controller is there and by v1 where it still sits there. A tree
- * that the host has mounted is used as it is (mounting v2 once more would reset its options for the
- * whole host); one that it has not is mounted by us, in no namespace. cgroups(7), the kernel's
- * cgroup-v2 and cgroup-v1 documents. Layout: PARENT/user-UID/NAME, and in v2 below NAME: "init",
- * and "c…" for commands. PARENT/helpers is for the service's own processes.
+ * The v2 tree always tracks and kills processes. v2 enforces a limit where it has the controller,
+ * v1 where the controller is still bound there. Never mount a tree anew that the host has mounted:
+ * a second mount of v2 resets its options for the whole host. An unmounted tree is mounted in no
+ * namespace. Layout: PARENT/user-UID/NAME; in v2 below NAME "init", and "c…" for commands.
+ * PARENT/helpers is for the service's processes. cgroups(7), kernel: cgroup-v2, cgroup-v1.
  */
 #pragma once
 
@@ -18,8 +17,8 @@
 /* One hierarchy. */
 struct cgroup_tree {
 	int version;          /* 1 or 2 */
-	int parent;           /* O_PATH-like descriptor of PARENT in it */
-	unsigned controllers; /* enum cgroup_controller bits that it has */
+	int parent;           /* directory descriptor of PARENT in this hierarchy */
+	unsigned controllers; /* enum cgroup_controller bits of this hierarchy */
 };
 
 enum cgroup_controller { CGROUP_MEMORY = 1, CGROUP_CPU = 2, CGROUP_PIDS = 4, CGROUP_IO = 8 };
@@ -28,15 +27,19 @@ enum cgroup_controller { CGROUP_MEMORY = 1, CGROUP_CPU = 2, CGROUP_PIDS = 4, CGR
 
 struct cgroup_host {
 	struct cgroup_tree trees[CGROUP_TREES_MAX]; /* the first is v2 */
-	size_t count; /* 0 for an ordinary user to whom nothing was delegated: then nothing here
-	                 does anything */
+	/* 0 for an ordinary user without a delegated group: then all functions here do nothing */
+	size_t count;
 	unsigned controllers; /* of all trees together */
-	bool has_v1; /* then entering a group waits for a grace period, and only a fork gets there
-	                at no cost */
+	/*
+	 * Moving into a v1 group waits for an RCU grace period; only a fork gets there without that
+	 * wait.
+	 */
+	bool has_v1;
 };
 
-/* Files in which the kernel counts, whatever they are called in the tree that has their controller.
- * First those of init, as enum init_fd.
+/*
+ * The kernel's counter files, whatever their name in the tree that has the controller. First those
+ * that init gets, in the order of enum init_fd.
  */
 enum cgroup_file {
 	CGROUP_MEMORY_EVENTS,
@@ -52,132 +55,154 @@ enum cgroup_file {
 	CGROUP_FILES,
 };
 
-/* One sandbox's groups. */
+/* The groups of one sandbox. */
 struct cgroup {
 	const struct cgroup_host *host;
-	char user[16], path[40]; /* below PARENT: of the user's, and of the sandbox's */
-	int group;               /* the sandbox's in the v2 tree; -1: there is none */
-	int files[CGROUP_FILES]; /* that were read once, and are read again; -1. Nobody else has
-	                            them: a read can be held up by who has */
-	struct plan_limits
-		limits; /* what was written to the sandbox's own, which nobody else writes to */
+	char user[16], path[40]; /* below PARENT: path of the user's group, and of the sandbox's */
+	int group;               /* the sandbox's group in the v2 tree; -1: none */
+	/*
+	 * Kept open after the first read; -1: not open. These open files must not be shared:
+	 * another process that has one of them could delay a read here.
+	 */
+	int files[CGROUP_FILES];
+	/* last limits written to the sandbox's group, which no other process writes */
+	struct plan_limits limits;
 	bool is_limited;
 };
 
 #define CGROUP_NONE ((struct cgroup){.group = -1, .files = {[0 ... CGROUP_FILES - 1] = -1}})
 
 /*
- * Opens the hierarchies and makes PARENT (an absolute path below their roots) in each. For an
- * ordinary user `delegated` is a group (borrowed) below which it is made, in the v2 tree alone;
- * else -1. 0, -errno or UNSUPPORTED.
+ * Opens the hierarchies and makes PARENT (`parent`, an absolute path below their roots) in each.
+ * For an ordinary user, `delegated` (borrowed) is a v2 group, and PARENT is made below it, in the
+ * v2 tree alone; otherwise `delegated` is -1. Returns 0, -errno or UNSUPPORTED.
  */
 _must_check_ int cgroup_host_open(int delegated, const char *parent, struct cgroup_host *ret_host,
                                   struct yett_error *error);
 
 /*
- * Opens where the host has mounted the tree of `type`, for v1 the one with `controller` among its
- * options (NULL: any). A descriptor, -ENOENT when it is not mounted as a whole, or -errno.
+ * Opens the host's mount of the tree of file system `type`; for v1 the mount with `controller`
+ * among its options (NULL: any). Returns a descriptor, -ENOENT if no whole tree is mounted, or
+ * -errno.
  */
 _must_check_ int cgroup_find_mount(const char *type, const char *controller);
 
-/* Makes PARENT/helpers in the v2 tree, for processes of a service that are to outlive it. A
- * descriptor or -errno. */
+/*
+ * Makes PARENT/helpers in the v2 tree, for processes that must outlive the service. Returns a
+ * descriptor or -errno.
+ */
 _must_check_ int cgroup_host_make_helpers(const struct cgroup_host *host);
 
 /*
  * Moves the calling process to PARENT/helpers of every tree, and to the root of every v1 hierarchy
- * that has none of our controllers (freezer, cpuset and others): out of all groups whose owner
- * could stop it. 0 or -errno.
+ * that has none of our controllers (freezer, cpuset and others). No owner of another group can then
+ * stop the process. Returns 0 or -errno.
  */
 _must_check_ int cgroup_host_enter_helpers(const struct cgroup_host *host);
 
 void cgroup_host_close(struct cgroup_host *host);
 
-/* Makes a group, or takes the one that is there, and opens it. A descriptor or -errno. */
+/* Makes a group unless it exists, and opens it. Returns a descriptor or -errno. */
 _must_check_ int cgroup_make(int parent, const char *name);
 
 /*
- * Gives ('+') the tree's controllers to what is below `directory`, or takes them away ('-'). What
- * is not possible shows when a limit is set. A v1 child has its hierarchy's from the start, and for
- * good.
+ * Enables ('+') or disables ('-') the tree's controllers for the groups below `directory`. Errors
+ * are ignored here, because setting a limit reports them. v1 needs no call: a v1 group always has
+ * the controllers of its hierarchy.
  */
 void cgroup_set_children(const struct cgroup_tree *tree, int directory, char sign);
 
-/* Makes the user's and the sandbox's group in every tree. -EEXIST when the name is taken. */
+/*
+ * Makes the user's and the sandbox's group in every tree. Returns 0, -EEXIST if the sandbox's name
+ * is taken, or -errno.
+ */
 _must_check_ int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name,
                                struct cgroup *ret_cgroup);
 
-/* Moves the calling process into the sandbox's group of every tree. On v1 this may wait for a grace
- * period. */
+/*
+ * Moves the calling process into the sandbox's group of every tree. On v1 this may wait for a grace
+ * period. Returns 0 or -errno.
+ */
 _must_check_ int cgroup_enter(const struct cgroup *cgroup);
 
 /*
- * Writes the limits (or that there is none) of the sandbox, and of all the user's sandboxes
- * together. 0, -errno, UNSUPPORTED where a limit is asked that no controller of this host enforces,
- * RESOURCE_LIMIT where the user already uses more memory than that, with what it would take in MiB
- * as the number of error_key().
+ * Writes the limits of the sandbox, and of all the user's sandboxes together; a value of 0 removes
+ * a limit. Returns 0; -errno; UNSUPPORTED if no controller of this host enforces a limit;
+ * INVALID_REQUEST if the sandbox already needs more memory than its own limit; RESOURCE_LIMIT if
+ * the user already uses more memory than allowed, with the needed MiB as the number of error_key().
  */
 _must_check_ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits,
                               const struct plan_limits *user_limits, struct yett_error *error);
 
-/* Makes the v2 leaf "init", which init is born in. */
+/* Makes the v2 leaf "init", in which init is born. Returns 0 or -errno. */
 _must_check_ int cgroup_make_leaf(const struct cgroup *cgroup);
 
-/* Gives host id `owner` what it needs to make leaves for commands, and nothing else. */
+/*
+ * Gives host id `owner` the files that it needs to make leaves for commands, and no others. Returns
+ * 0 or -errno.
+ */
 _must_check_ int cgroup_delegate(const struct cgroup *cgroup, uid_t owner);
 
-/* Enables the v2 controllers for the leaves: possible once no process is in the sandbox's own
- * group. */
+/*
+ * Enables the v2 controllers for the leaves. Call when no process is in the sandbox's group itself:
+ * the kernel refuses it before.
+ */
 void cgroup_enable_leaves(const struct cgroup *cgroup);
 
-/* Calls `look` with the name of each group inside the sandbox's, or in another `group` of the v2
- * tree. */
+/* Calls `look` with the name of each group directly inside `group` of the v2 tree. */
 void cgroup_each(int group, void (*look)(int group, const char *name, void *userdata),
                  void *userdata);
 
 /*
- * Kills and removes what is in the sandbox's group but the group itself and the processes directly
- * in it, for the next sandbox of the same user; forgets the peak that memory had, where that can be
- * done. -EBUSY when something outlived 5 s.
+ * Prepares the groups for the next sandbox of the same user. Kills and removes all groups inside
+ * the sandbox's group; the processes directly in it stay. Makes a new leaf "init". Resets the
+ * memory peak where the kernel can. Returns 0, -EBUSY if something is left after 5 s, or -errno.
  */
 _must_check_ int cgroup_empty(const struct cgroup *cgroup);
 
-/* Has all processes below the sandbox's group stand still, or go on. 0, -errno, -ETIMEDOUT when
- * they do not within 1 s, -EOPNOTSUPP. */
+/*
+ * Freezes all processes below the sandbox's group, or thaws them. Returns 0, -errno, -ETIMEDOUT if
+ * the kernel does not report the new state within 1 s, or -EOPNOTSUPP without a v2 group.
+ */
 _must_check_ int cgroup_freeze(const struct cgroup *cgroup, bool freeze);
 
 struct cgroup_usage {
-	uint32_t known; /* bit n: counts[n] is what the kernel says, and not 0 because nothing
-	                   counts it here */
+	/*
+	 * bit n: counts[n] is from the kernel; otherwise counts[n] is 0 because nothing counts it
+	 * here
+	 */
+	uint32_t known;
 	uint64_t counts[USAGE_COUNTS_MAX];
 };
 
-/* What only grows, sandbox after sandbox: all but how much there is now, and the peak. */
+/* Counters that grow from sandbox to sandbox: all except the present amounts and the peak. */
 #define CGROUP_SUMS                                                                         \
 	(1U << USAGE_CPU | 1U << USAGE_USER | 1U << USAGE_SYSTEM | 1U << USAGE_READ_BYTES | \
 	 1U << USAGE_WRITTEN_BYTES | 1U << USAGE_READS | 1U << USAGE_WRITES |               \
 	 1U << USAGE_OOM_KILLS | 1U << USAGE_FORKS_REFUSED)
 
-/* Opens one for reading; -1 where there is none. */
+/* Opens a counter file for reading. Returns -1 if there is none. */
 int cgroup_open_file(const struct cgroup *cgroup, enum cgroup_file file);
 
-/* What the sandbox's group has counted, with the sandboxes that were in it before: those of
- * `wanted` (bits as in `known`) but the next three. */
+/*
+ * Reads the counters of the sandbox's group that are in `wanted` (bits as in `known`). They include
+ * earlier sandboxes in the group. Processes, threads and open files are not read here.
+ */
 void cgroup_read_usage(struct cgroup *cgroup, uint32_t wanted, struct cgroup_usage *ret_usage);
 
-/* Adds the processes, threads and files of now. */
+/* Adds the processes, threads and open files that exist now. */
 void cgroup_count_processes(const struct cgroup *cgroup, struct cgroup_usage *usage);
 
-/* Leaves what is due to a sandbox that began when its group had counted `before`. */
+/* Subtracts `before`, the counters of the group when the sandbox began. */
 void cgroup_usage_since(const struct cgroup_usage *before, struct cgroup_usage *usage);
 
-/* Opens the groups of a sandbox of somebody else's making. */
+/* Opens the groups of a sandbox that another process made. The group is -1 if it does not exist. */
 void cgroup_find(const struct cgroup_host *host, uid_t uid, const char *name,
                  struct cgroup *ret_cgroup);
 
 /*
- * Kills whatever is left, waits until it is gone (at most 5 s) and removes the sandbox's groups,
- * and the user's if they are empty then. -EBUSY when something outlived that.
+ * Kills what is left, waits at most 5 s for its end, and removes the sandbox's groups, and the
+ * user's if they are empty. Returns 0, -EBUSY if something is left after that, or -errno.
  */
 int cgroup_destroy(struct cgroup *cgroup);
 

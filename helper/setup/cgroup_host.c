@@ -7,7 +7,7 @@
 
 static const struct {
 	unsigned bit;
-	const char *names[2]; /* in v1 and in v2 */
+	const char *names[2]; /* in v1, in v2 */
 } controllers[] = {
 	{CGROUP_MEMORY, {"memory", "memory"}},
 	{CGROUP_CPU, {"cpu", "cpu"}},
@@ -15,7 +15,7 @@ static const struct {
 	{CGROUP_IO, {"blkio", "io"}},
 };
 
-/* Those of a list such as "cpu,cpuacct" or "cpu io memory". */
+/* Returns the controllers in a list such as "cpu,cpuacct" or "cpu io memory". */
 static unsigned controllers_of(const char *list, int version)
 {
 	unsigned bits = 0;
@@ -53,8 +53,9 @@ int cgroup_make(int parent, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Makes each component of `path` below the tree's parent that is not there; the last one is the
- * parent from then on. */
+/*
+ * Makes each missing component of `path` below tree->parent, and sets tree->parent to the last one.
+ */
 static int make_path(struct cgroup_tree *tree, const char *path)
 {
 	char component[NAME_MAX + 1];
@@ -78,7 +79,7 @@ static int make_path(struct cgroup_tree *tree, const char *path)
 	return 0;
 }
 
-/* Whether one of "rw,cpu,cpuacct" is `wanted`; NULL always is. */
+/* Returns whether `wanted` is one of the options, such as "rw,cpu,cpuacct"; true for NULL. */
 static bool has_option(char *options, const char *wanted)
 {
 	for (char *option; wanted && (option = strsep(&options, ","));)
@@ -95,8 +96,10 @@ int cgroup_find_mount(const char *type, const char *controller)
 
 	if (!file)
 		return -errno;
-	/* proc_pid_mountinfo(5): id parent major:minor root mountpoint options … - type source
-	 * super-options */
+	/*
+	 * proc_pid_mountinfo(5): id parent major:minor root mountpoint options … - type source
+	 * super-options
+	 */
 	while (fd == -ENOENT && fgets(line, sizeof line, file)) {
 		const char *tail = strstr(line, " - ");
 
@@ -113,8 +116,10 @@ int cgroup_find_mount(const char *type, const char *controller)
 	return fd;
 }
 
-/* Opens the v1 hierarchy that has the controllers of `list`, "cpu,cpuacct" as /proc/self/cgroup
- * names them. */
+/*
+ * Opens the v1 hierarchy with the controllers of `list`, as /proc/self/cgroup names them:
+ * "cpu,cpuacct".
+ */
 static int open_hierarchy(char *list)
 {
 	const char *options[2 * 16 + 1] = {0};
@@ -127,7 +132,7 @@ static int open_hierarchy(char *list)
 	return fd == -ENOENT ? kernel_mount_new("cgroup", options, "", 0) : fd;
 }
 
-/* Appends one that has a controller of ours. */
+/* Appends a hierarchy that has one of our controllers. */
 static int take_hierarchy(struct cgroup_host *host, char *list, _unused_ const char *group)
 {
 	unsigned bits = controllers_of(list, 1);
@@ -143,8 +148,11 @@ static int take_hierarchy(struct cgroup_host *host, char *list, _unused_ const c
 	return 0;
 }
 
-/* Of the others, one with a name but no controller stops nothing, and the service manager keeps its
- * books there. */
+/*
+ * Moves to the root of a hierarchy that has none of our controllers. A named hierarchy without any
+ * controller is left alone: no process can be stopped there, and the service manager tracks its
+ * services in it.
+ */
 static int leave_hierarchy(_unused_ struct cgroup_host *host, char *list, const char *group)
 {
 	_cleanup_fd_ int root = -1;
@@ -155,7 +163,10 @@ static int leave_hierarchy(_unused_ struct cgroup_host *host, char *list, const 
 	return root < 0 ? root : kernel_write_file(root, "cgroup.procs", "0");
 }
 
-/* Calls `visit` for each v1 hierarchy: what it has, and our group there. proc_pid_cgroup(5) */
+/*
+ * Calls `visit` for each v1 hierarchy, with its controllers and the group of this process in it.
+ * proc_pid_cgroup(5)
+ */
 static int each_hierarchy(int (*visit)(struct cgroup_host *host, char *list, const char *group),
                           struct cgroup_host *host)
 {
@@ -169,7 +180,7 @@ static int each_hierarchy(int (*visit)(struct cgroup_host *host, char *list, con
 		char *list = strchr(line, ':'), *end = list ? strchr(list + 1, ':') : NULL;
 
 		if (!end || end == list + 1)
-			continue; /* the v2 line has no controllers */
+			continue; /* the v2 line names no controllers */
 		*end = '\0';
 		r = visit(host, list + 1, end + 1);
 	}
@@ -206,7 +217,10 @@ int cgroup_host_open(int delegated, const char *parent, struct cgroup_host *ret_
 			(void)error_set(error, YETT_E_UNSUPPORTED, 0,
 			                "cgroup %s (v%d) cannot be made: %s", parent, tree->version,
 			                strerror(-r));
-		/* Those that came along: what the kernel has in v2, and nobody holds in v1. */
+		/*
+		 * The controllers that v2 has and passed down to PARENT; those bound to v1 are not
+		 * among them.
+		 */
 		if (tree->version == 2)
 			tree->controllers = kernel_read_file(tree->parent, "cgroup.controllers",
 			                                     text, sizeof text) < 0
@@ -226,8 +240,10 @@ int cgroup_host_make_helpers(const struct cgroup_host *host)
 {
 	int fd = host->count ? cgroup_make(host->trees[0].parent, "helpers") : -ENOENT;
 
-	/* However many sandboxes compute, requests are served. Absent where the controller is on
-	 * v1. */
+	/*
+	 * Requests must be served however much the sandboxes compute. The file is absent where v1
+	 * has the controller.
+	 */
 	if (fd >= 0)
 		(void)kernel_write_file(fd, "cpu.weight", "1000");
 	return fd;

@@ -1,7 +1,6 @@
 /*
- * What a sandbox's groups have counted. See cgroup.h.
- *
- * Reads only what the kernel wrote, and what any user may read; no capability is needed.
+ * Reads the counters of a sandbox's groups: see cgroup.h. Needs no capability: any user may read
+ * these files, and only the kernel writes them.
  */
 #include "helper/setup/cgroup.h"
 #include "base/kernel.h"
@@ -10,30 +9,32 @@
 #include <stdio.h>
 
 #define TEXT_MAX          16384
-#define OPEN_FILES_OF_MAX 1024 /* processes; nobody waits for more to be looked at */
+#define OPEN_FILES_OF_MAX 1024 /* processes; looking at more would delay the caller */
 
 static const struct {
-	unsigned controller;  /* 0: none is needed */
-	const char *names[2]; /* in v1 and in v2 */
+	unsigned controller;  /* 0: no controller is needed */
+	const char *names[2]; /* in v1, in v2 */
 } files[CGROUP_FILES] = {
 	[CGROUP_MEMORY_EVENTS] = {CGROUP_MEMORY, {"memory.oom_control", "memory.events"}},
 	[CGROUP_MEMORY_PEAK] = {CGROUP_MEMORY, {"memory.max_usage_in_bytes", "memory.peak"}},
 	[CGROUP_PIDS_EVENTS] = {CGROUP_PIDS, {"pids.events", "pids.events"}},
 	[CGROUP_CPU_STAT] = {CGROUP_CPU, {"cpu.stat", "cpu.stat"}},
-	[CGROUP_TIME] = {0, {NULL, "cpu.stat"}}, /* which v2 counts in any case */
+	[CGROUP_TIME] = {0, {NULL, "cpu.stat"}}, /* v2 has this file without any controller */
 	[CGROUP_MEMORY_NOW] = {CGROUP_MEMORY, {"memory.usage_in_bytes", "memory.current"}},
-	/* Before Linux 6.11, where there is no such file, v2 counts where the process is that could
-           not fork: in groups that go. */
+	/*
+         * pids.events.local exists since Linux 6.11. Before, v2 counts a refused fork in the group
+         * of the process that forked, which is removed.
+         */
 	[CGROUP_FORKS] = {CGROUP_PIDS, {"pids.events", "pids.events.local"}},
 	[CGROUP_IO_BYTES] = {CGROUP_IO, {"blkio.throttle.io_service_bytes", "io.stat"}},
 	[CGROUP_IO_TIMES] = {CGROUP_IO, {"blkio.throttle.io_serviced", "io.stat"}},
 };
 
-/* Numbers behind a key are added up: some files have a line for each device. */
+/* The numbers after a key are added up: some files have one line for each device. */
 static const struct {
 	enum usage_count count;
 	enum cgroup_file file;
-	const char *key, *key_of_v1; /* NULL: the same */
+	const char *key, *key_of_v1; /* NULL: the same key */
 } sources[] = {
 	{USAGE_CPU, CGROUP_TIME, "usage_usec ", NULL},
 	{USAGE_USER, CGROUP_TIME, "user_usec ", NULL},
@@ -64,13 +65,16 @@ int cgroup_open_file(const struct cgroup *cgroup, enum cgroup_file file)
 	return -1;
 }
 
-/* Whether the key was there. v1 has no line for a device that it does not count at all, but a total
- * of 0. */
+/*
+ * Adds up the numbers after `key`, or reads the one number of the file if `key` is empty. Returns
+ * whether `key` is there. If v1 does not count a device at
+ * all, the file has no line for it, only a total of 0.
+ */
 static bool add_up(const char *text, const char *key, uint64_t *ret_sum)
 {
 	size_t length = strlen(key);
-	bool found = length == 0 ||
-	             *text == '\0'; /* io.stat without a line: nothing was read or written */
+	/* an empty io.stat means that nothing was read or written */
+	bool found = length == 0 || *text == '\0';
 
 	*ret_sum = length == 0 ? strtoull(text, NULL, 10) : 0;
 	for (const char *at = text; length > 0 && (at = strstr(at, key)); at += length) {
@@ -114,7 +118,9 @@ static void add(struct cgroup_usage *usage, enum usage_count count, uint64_t val
 	usage->known |= 1U << count;
 }
 
-/* A file of /proc/PID/fd: its size is the number of descriptors, from Linux 6.2 on; before that 0.
+/*
+ * Since Linux 6.2, the size of the directory /proc/PID/fd is the number of open descriptors;
+ * before, it is 0.
  */
 static void count_open_files(int pid, struct cgroup_usage *usage)
 {
@@ -157,7 +163,10 @@ static void count_leaf(int group, const char *leaf, void *userdata)
 
 void cgroup_count_processes(const struct cgroup *cgroup, struct cgroup_usage *usage)
 {
-	/* In the leaves: who is in the group itself makes inits. */
+	/*
+	 * Only the leaves count: a process in the group itself makes inits and is not the
+	 * sandbox's.
+	 */
 	cgroup_each(cgroup->group, count_leaf, usage);
 	if (usage->counts[USAGE_PROCESSES] > OPEN_FILES_OF_MAX)
 		usage->known &= ~(1U << USAGE_OPEN_FILES);
@@ -168,7 +177,9 @@ void cgroup_usage_since(const struct cgroup_usage *before, struct cgroup_usage *
 	for (enum usage_count i = 0; i < USAGE_COUNTS_MAX; i++)
 		if ((CGROUP_SUMS & 1U << i) && usage->counts[i] >= before->counts[i])
 			usage->counts[i] -= before->counts[i];
-	/* A peak cannot be divided: one that an earlier sandbox reached says nothing of this one.
+	/*
+	 * A peak cannot be subtracted. If an earlier sandbox reached it, it says nothing about this
+	 * one.
 	 */
 	if (usage->counts[USAGE_MEMORY_PEAK] <= before->counts[USAGE_MEMORY_PEAK]) {
 		usage->counts[USAGE_MEMORY_PEAK] = 0;

@@ -1,4 +1,4 @@
-/* Starting and ending the processes of a sandbox's network: see egress.h. With full privilege. */
+/* Starts and ends the processes of a sandbox's network: see egress.h. With full privilege. */
 #include "helper/setup/egress.h"
 #include "base/reached.h"
 #include "helper/setup/making.h"
@@ -12,24 +12,31 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-#define AWAIT_MS 20000 /* with a busy machine; nothing here depends on a client */
+/* on a busy machine; nothing here depends on a client */
+#define AWAIT_MS 20000
 
-/* What a front is started with; a dialer, with as many: its end of the same, what it is told by,
- * and the plan. */
+/*
+ * Descriptors that the child gets to become the proxy. The connector's child gets as many: its end
+ * of the socket to the proxy, the socket to the supervisor, and the plan.
+ */
 enum front_from { FROM_DIALER, FROM_INIT, FROM_AWAITED, FROM_FDS };
 
-/* Where descriptors are for both: egress.h of the programs. */
+/*
+ * Indexes of the proxy's descriptors, in the order of enum front_fd (programs/egress/egress.h). The
+ * connector's descriptors fit into the same array.
+ */
 enum front_to { TO_DIALER, TO_SOCKETS, TO_CATCHER = TO_SOCKETS + NET_CATCH_SOCKETS, TO_END };
 
 /*
- * In the sandbox's network namespace, where nothing is but what comes from it, makes what the front
- * listens on. Or has it sent that by the catcher. How many descriptors it has.
+ * Enters the sandbox's network namespace, which has only the sandbox's own traffic, and makes the
+ * sockets that the proxy listens on. If there is a port listener, the proxy gets a socket to it
+ * instead. Returns the number of descriptors in `fds`, or -errno.
  */
 static int listen_inside(const struct setup *setup, const int *from, int fds[static TO_END])
 {
 	_cleanup_fd_ int link = -1;
-	int r = setns(from[FROM_INIT], CLONE_NEWNET) < 0 ? errno == ESRCH ? -EPIPE : -errno
-	                                                 : 0; /* it has said why it is gone */
+	/* ESRCH: init has ended and has reported why */
+	int r = setns(from[FROM_INIT], CLONE_NEWNET) < 0 ? errno == ESRCH ? -EPIPE : -errno : 0;
 
 	memset(fds, -1, TO_END * sizeof *fds);
 	fds[TO_DIALER] = from[FROM_DIALER];
@@ -53,7 +60,8 @@ int egress_become(const struct setup *setup, enum builder_child child, const int
 	char *const argv[] = {is_front ? "yett-front" : "yett-dialer", is_front ? id : NULL,
 	                      setup->egress.starts > 1 ? "1" : "0", NULL};
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* until it asks for it itself */
+	/* until the program sets its own */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)snprintf(id, sizeof id, "%" PRIu32, setup->egress.front_id);
 	if (r == 0)
 		r = is_front ? listen_inside(setup, from, fds) : FROM_FDS + 1;
@@ -104,19 +112,27 @@ int egress_start(struct setup *setup, int plan, enum egress_order kind, int rule
 	if (r == 0)
 		r = start(setup, BUILDER_DIALER, (const int[]){inner[1], told[1], plan}, FROM_FDS,
 		          &egress->dialer);
-	/* Who listens at the ports of the rules, and sends the front the sockets. */
+	/*
+	 * The port listener listens at the ports of the rules, and sends these sockets to the
+	 * proxy.
+	 */
 	if (r == 0 && by_port)
 		r = start(setup, BUILDER_CATCHER,
 		          (const int[]){awaited[1], ports[1], setup->init_pidfd, setup->user_ns},
 		          MOUNT_FDS, &egress->catcher);
-	/* Of rules that a dialer which stands still has not taken there are only a few: they are
-	 * memory of ours. */
+	/*
+	 * Each set of rules that a stopped connector has not received is memory of ours. The small
+	 * buffer keeps their number low.
+	 */
 	(void)setsockopt(told[0], SOL_SOCKET, SO_SNDBUF, &(int){1}, sizeof(int));
 	for (size_t i = 0; i < 6; i++)
 		fd_close((const int[]){inner[0], inner[1], told[1], awaited[1], ports[0],
 		                       ports[1]}[i]);
-	if (r == 0 && by_port) /* who may be captured does nothing before, and what it sends is
-	                          nobody's here */
+	/*
+	 * The port listener may be compromised. The listener does nothing before it has this order,
+	 * and by now the supervisor holds no copy of the socket from it to the proxy.
+	 */
+	if (r == 0 && by_port)
 		r = frame_send(awaited[0], &order, sizeof order, &rules, 1, 0);
 	egress->told = told[0];
 	egress->awaited = awaited[0];
@@ -162,17 +178,21 @@ void egress_end(struct setup *setup)
 {
 	struct egress *egress = &setup->egress;
 
-	/* They may hold what was connected to, which does not linger when a process ends
-	 * (socket(7)), or what a captured catcher sent. */
+	/*
+	 * These processes may hold connected sockets, or descriptors from a compromised port
+	 * listener. A process that exits closes them without waiting: socket(7), SO_LINGER.
+	 */
 	egress->is_spoilt |= !builder_end_child_soon(egress->front);
 	egress->is_spoilt |= !builder_end_child_soon(egress->dialer);
 	egress->is_spoilt |= !builder_end_child_soon(egress->catcher);
-	/* A captured dialer may have sent descriptors, or a captured catcher: then it stays open
-	 * until our end, which is near. */
+	/*
+	 * A compromised connector or port listener may have sent descriptors that take long to
+	 * close. Then the socket stays open until this process exits, which is soon.
+	 */
 	egress->is_spoilt |= !frame_close_socket(egress->told);
-	egress->is_spoilt |=
-		!(setup->host->by_port ? frame_close_socket(egress->awaited)
-	                               : fd_close(egress->awaited) < 0); /* root's own */
+	/* Without a port listener, only root's own code has sent on this socket. */
+	egress->is_spoilt |= !(setup->host->by_port ? frame_close_socket(egress->awaited)
+	                                            : fd_close(egress->awaited) < 0);
 	fd_close(egress->link);
 	*egress = (struct egress){.told = -1,
 	                          .link = -1,

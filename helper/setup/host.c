@@ -1,5 +1,7 @@
-/* What is prepared once, before any request: see setup.h. With full privilege, from the policy and
- * the installed init only. */
+/*
+ * Prepares what all requests need, once and before any of them: see setup.h. With full privilege;
+ * reads only the policy and the installed programs.
+ */
 #include "helper/setup/audit.h"
 #include "helper/setup/setup.h"
 
@@ -9,9 +11,9 @@
 #include <string.h>
 
 /*
- * Opens what is executed later, whatever is installed by then. yett-init is copied into a sealed
- * memfd: what runs as PID 1 inside is then no file of the host, and nobody can change it between
- * one sandbox and the next.
+ * Opens the programs, so that an upgrade does not change what is executed later. yett-init is
+ * copied into a sealed memfd: process 1 of a sandbox is then no file of the host, and nobody can
+ * change it between two sandboxes.
  */
 static int open_programs(struct setup_host *host, struct yett_error *error)
 {
@@ -46,7 +48,7 @@ int setup_host_open(const struct policy *policy, const char *libexec,
 	host->rootless = rootless;
 	host->by_port = rootless || !catch_is_possible();
 	host->face = rootless ? UINT32_MAX : policy->ids_first + IDMAP_ROLE_FACE;
-	if (access("/proc/thread-self/children", F_OK) < 0) /* setup_is_busy() */
+	if (access("/proc/thread-self/children", F_OK) < 0) /* for setup_is_busy() */
 		return error_set(
 			error, YETT_E_UNSUPPORTED, 0,
 			"/proc does not tell the children of a process: this kernel lacks CONFIG_PROC_CHILDREN");
@@ -81,7 +83,8 @@ int setup_host_profile(struct setup_host *host, size_t profile, struct yett_erro
 		return 0;
 	for (size_t i = 0; i < host->policy->profiles_count; i++)
 		if (i != profile && host->templates[i].maker > 0)
-			template_close(&host->templates[i]); /* not what was expected */
+			/* this profile was expected, and is not wanted */
+			template_close(&host->templates[i]);
 	if (template->maker == 0)
 		r = template_start(p, host->policy->runtime_dir, host->face, template, error);
 	return r == 0 ? template_finish(p, template, error) : r;
@@ -108,8 +111,9 @@ void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t
 		calloc(count + 2 * profiles + CGROUP_TREES_MAX + RESERVE_DIRS + SETUP_PROGRAMS,
 	               sizeof *fds);
 
+	/* exit rather than keep the sockets and locks of other processes open */
 	if (!fds)
-		_exit(1); /* rather no process than one that keeps others alive */
+		_exit(1);
 	for (size_t i = 0; i < SETUP_PROGRAMS; i++)
 		fds[n++] = host->programs[i];
 	for (size_t i = 0; i < RESERVE_DIRS; i++)
@@ -127,11 +131,14 @@ void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t
 
 struct sweep {
 	const struct setup_host *host;
-	bool is_mute; /* what could not be told once can no more be told of the next one */
+	/* a report failed: send no further one in this sweep, as each would wait in vain */
+	bool is_mute;
 };
 
-/* What nobody could tell the audit of a sandbox's end is told now: its supervisor was killed, or
- * there was no yett-audit then. */
+/*
+ * Removes what a dead supervisor left. Reports the end of its sandbox to yett-audit if that was not
+ * done: the supervisor was killed, or yett-audit did not run.
+ */
 static int sweep_one(void *userdata, const struct record *record)
 {
 	struct sweep *sweep = userdata;

@@ -1,12 +1,12 @@
 /*
- * From root to an id that owns nothing: how the process that becomes init leaves the host. See
- * making.h.
+ * How the process that becomes init leaves the host: from root to an id that owns nothing. See
+ * making.h. Starts with full privilege, ends without any over the host.
  *
- * The order is the kernel's. What needs privilege over the host comes first: the way that dear
- * processes are kept when memory runs out, and the template's mount namespace, which is root's.
- * Then a user namespace, the sandbox's, and the id in it. From there on it has capabilities over
- * what that namespace owns: nothing, until it makes the others. Its copy of the template's mounts
- * is locked. user_namespaces(7), mount_namespaces(7)
+ * The kernel dictates the order. First come the steps that need privilege over the host: the OOM
+ * score, and the template's mount namespace, which is root's. Then the sandbox's user namespace and
+ * the id in it: from there on the process has capabilities only over what that namespace owns,
+ * which is nothing until it makes the other namespaces. Its copy of the template's mounts is
+ * locked. user_namespaces(7), mount_namespaces(7)
  */
 #include "base/kernel.h"
 #include "base/reached.h"
@@ -41,14 +41,13 @@ static int set_capabilities(uint64_t permitted, uint64_t inheritable)
 }
 
 /*
- * Leaves exactly what building takes, across the exec to come: by the ambient set, since init is a
- * file without capabilities. The inheritable set has to be filled while the bounding set still is,
- * which ends where the kernel knows no further capability.
+ * Keeps exactly the capabilities of building across the exec to come. init's file has none, so they
+ * must be ambient. Raising ambient ones needs the inheritable set, and that must be filled before
+ * the bounding set is reduced. The loop ends where the kernel knows no further capability.
  */
 static int keep_what_building_takes(void)
 {
-	/* Id 0 inside must not give capabilities back on exec, nor a change of id take or give any
-	 * behind our back. */
+	/* Neither an exec with id 0 inside nor a change of ids may add or remove capabilities. */
 	const unsigned long securebits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
 	                                 SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
 	int r = set_capabilities(build_capabilities, build_capabilities);
@@ -67,9 +66,9 @@ static int keep_what_building_takes(void)
 }
 
 /*
- * Where the host uses SELinux: init's domain while it builds, with the sandbox's categories.
- * AppArmor's profiles say it for themselves. While the host's /proc is in sight; it lasts until the
- * exec.
+ * With SELinux: chooses the domain in which init builds, with the sandbox's categories. With
+ * AppArmor the profiles choose. The file must be written while the host's /proc is visible, and
+ * holds until the exec.
  */
 static int choose_label(const struct setup *setup)
 {
@@ -82,9 +81,9 @@ static int choose_label(const struct setup *setup)
 }
 
 /*
- * Through an overlay that belongs to a user namespace no device can be opened. So this one is
- * root's; what lies behind it is the template's own, and open to everybody. -1 where the profile
- * wants none.
+ * No device can be opened through an overlay that belongs to a user namespace, so root makes this
+ * one. Safe because the layer behind it is the template's /dev, which is open to everybody. The
+ * mount is -1 if the profile wants no overlay, or without root.
  */
 static int cover_dev(const struct setup *setup, int *ret_mount)
 {
@@ -101,21 +100,27 @@ static int cover_dev(const struct setup *setup, int *ret_mount)
 }
 
 /*
- * Into a user namespace of its own. What the kernel counts by user, and a user namespace does not
- * bound by itself (inotify instances, message queues, pending signals), is charged to who made it:
- * so init's id makes it, the sandbox's own, that none can use up what another one, or root, is
- * left. It has no ids until the supervisor has written its map.
+ * Enters a new user namespace. The kernel charges what it counts by user but does not bound for
+ * each user namespace (inotify instances, message queues, pending signals) to the user that made
+ * the namespace. So init's id, which only this sandbox has, makes it: no sandbox can then use up
+ * what root or another sandbox needs. The namespace has no ids until the supervisor has written its
+ * map.
  */
 static int enter_user_namespace(const struct setup *setup, int control)
 {
 	char byte = 0;
 
-	/* Where only root may make any (kernel.unprivileged_userns_clone = 0), its capabilities do.
+	/*
+	 * The change of the id has emptied the effective set. Raise it again for hosts where only
+	 * root may make user namespaces (kernel.unprivileged_userns_clone = 0).
 	 */
 	if (setresuid((uid_t)-1, setup->init_host, (uid_t)-1) < 0 || privilege_raise() < 0 ||
 	    unshare(CLONE_NEWUSER) < 0)
 		return -errno;
-	/* Another id clears it. The supervisor's death ends the wait in any case. */
+	/*
+	 * The change of the id has cleared this setting. If the supervisor died in between, the
+	 * read(2) below sees the end of file.
+	 */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return send(control, &byte, 1, MSG_NOSIGNAL) == 1 && read(control, &byte, 1) == 1 ? 0
 	                                                                                  : -EPIPE;
@@ -123,12 +128,16 @@ static int enter_user_namespace(const struct setup *setup, int control)
 
 int identity_prepare(const struct setup *setup)
 {
-	/* The host's processes are dearer than a sandbox's when memory runs out. Raising it needs
-	 * no capability. */
+	/*
+	 * If memory runs out, the kernel must kill a sandbox's process before one of the host's.
+	 * Raising the score needs no capability.
+	 */
 	int r = kernel_write_file(AT_FDCWD, "/proc/self/oom_score_adj", "300");
 
-	/* Init cannot raise the limit of 1 (main()) where no core files are given: the crash of one
-	 * that was captured is nobody else's. */
+	/*
+	 * Without core files: init (main()) cannot raise the limit of 1, so the crash of a
+	 * compromised init starts no core handler of the host.
+	 */
 	if (!setup->host->policy->profiles[setup->profile].core_files &&
 	    setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) < 0 && errno != EPERM)
 		return -errno;
@@ -139,14 +148,18 @@ int identity_take(const struct setup *setup)
 {
 	uint32_t id = setup->map.init_inside;
 
-	/* Without root there is one user namespace, ours already, with one id, and the groups
-	 * cannot be changed. */
+	/*
+	 * Without root there is only the helper's user namespace, with one id, and the groups
+	 * cannot change.
+	 */
 	if (!setup->host->rootless &&
 	    (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
 	     setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
 		return -errno;
-	/* The helper's keys, and those of the session it was started in, stay behind: who possesses
-	 * a key ring reads it, whatever id he has. */
+	/*
+	 * Leaves the keys of the helper and of the session that it was started in behind: a process
+	 * that possesses a keyring can read it, whatever its id.
+	 */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS)
 		return -errno;
 	return keep_what_building_takes();
@@ -166,12 +179,16 @@ int identity_leave(const struct setup *setup, int control, struct identity_fds *
 	return r == 0 ? identity_take(setup) : r;
 }
 
-/* Puts each of `fds` (-1: none) at first, first + 1, …, and /dev/null at 0 to 2; all others end
- * with the exec. */
+/*
+ * Puts each of `fds` (-1: none) at `first`, first + 1, …, and /dev/null at 0 to first - 1. All
+ * other descriptors are closed by the exec.
+ */
 static int place(int *fds, int count, int first)
 {
-	/* Above all the final numbers, as the copies are: nothing is overwritten that is still
-	 * needed, or closed. */
+	/*
+	 * This descriptor and the copies are above all final numbers. So no dup2(2) or close(2)
+	 * below hits a descriptor that is still needed.
+	 */
 	int opened = open("/dev/null", O_RDWR | O_CLOEXEC),
 	    null = fcntl(opened, F_DUPFD_CLOEXEC, first + count);
 
@@ -194,8 +211,10 @@ static int place(int *fds, int count, int first)
 	               : 0;
 }
 
-/* What it refuses is not for init to take back. That nothing is executed with more privilege
- * CAP_SYS_ADMIN answers for: seccomp(2) */
+/*
+ * init cannot undo the filter. seccomp(2) asks for no_new_privs or CAP_SYS_ADMIN; this process has
+ * the latter.
+ */
 static int load_filter(const struct policy_profile *profile)
 {
 	const struct sock_fprog program = {(unsigned short)profile->build_filter_count,
@@ -207,8 +226,8 @@ static int load_filter(const struct policy_profile *profile)
 int identity_become(const struct setup *setup, enum setup_program which, char *const argv[],
                     int *fds, int count)
 {
-	int program = fcntl(setup->host->programs[which], F_DUPFD_CLOEXEC,
-	                    128); /* above all the final numbers */
+	/* above all final numbers */
+	int program = fcntl(setup->host->programs[which], F_DUPFD_CLOEXEC, 128);
 	int r = program < 0 ? -errno : place(fds, count, INIT_FD_CONTROL);
 
 	if (r == 0 && which == SETUP_INIT)

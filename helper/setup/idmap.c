@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* An id that does not follow the plain range: inside → host; NO_ID: it is left out. */
+/* An id that does not follow the plain range. `host` is NO_ID for an id that is left unmapped. */
 struct special {
 	uint32_t inside, host;
 };
@@ -17,7 +17,8 @@ struct special {
 struct specials {
 	struct special items[SPECIALS_MAX];
 	size_t count;
-	uint32_t borrowed; /* ids of the top of the range that stand for ids above it */
+	/* number of ids at the top of the range that stand for ids above the range */
+	uint32_t borrowed;
 };
 
 static void add_special(struct specials *specials, uint32_t inside, uint32_t host)
@@ -52,8 +53,10 @@ static int add_line(struct idmap_half *half, uint32_t inside, uint32_t host, uin
 	return 0;
 }
 
-/* The specials, and between them the plain range: `count` ids from 0 on, onto `first` and what
- * follows. */
+/*
+ * Fills the map with the special ids, and between them the plain range: `count` ids from 0 on map
+ * onto `first` and the ids after it.
+ */
 static int fill(const struct specials *specials, uint32_t first, uint32_t count,
                 struct idmap_half *half)
 {
@@ -103,7 +106,9 @@ int idmap_make(const struct idmap_subject *subject, uint32_t first, uint32_t fac
 	add_caller_id(&gids, subject->gid, first, subject->identity);
 	for (size_t i = 0; i < subject->groups_count; i++)
 		add_caller_id(&gids, subject->groups[i], first, subject->identity);
-	/* A payload that is 0 needs that number for itself: root's files then show as nobody's. */
+	/*
+	 * A command with id 0 needs that number for itself. Root's files then appear as nobody's.
+	 */
 	if (!root && subject->uid != 0)
 		add_special(&uids, 0, face);
 	if (!root && subject->gid != 0 && !taken(subject, 0))
@@ -126,7 +131,7 @@ uint32_t idmap_host(const struct idmap_half *half, uint32_t inside)
 	return UINT32_MAX;
 }
 
-/* As the kernel takes a map: in one write of less than a page. user_namespaces(7) */
+/* The kernel takes a map in one write of less than a page. user_namespaces(7) */
 static int format(const struct idmap_half *half, char text[static IDMAP_TEXT_SIZE])
 {
 	size_t used = 0;
@@ -166,14 +171,17 @@ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, u
 	return idmap_open(0, &uids, &gids);
 }
 
-/* `id` stands for the caller's on the disk; what it stands for is nobody else's there. */
+/*
+ * Maps `id`, the caller's on disk, onto `host`. The disk id `host` itself is left unmapped, so that
+ * no file on disk that has that owner appears as the caller's.
+ */
 static void add_shared(struct specials *specials, uint32_t id, uint32_t host, bool alone)
 {
 	if (host == id && !alone)
 		return;
 	add_special(specials, id, host);
-	add_special(specials, host,
-	            NO_ID); /* unless it stays what it is, which has its line by now */
+	/* no effect if `host` has its line by now */
+	add_special(specials, host, NO_ID);
 }
 
 int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject, bool alone)

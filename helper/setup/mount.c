@@ -1,11 +1,11 @@
 /*
- * What is mounted in a sandbox that is there, or taken off; and what catches its connections by
- * ports: see setup.h and making.h.
+ * Mounts and unmounts in a sandbox that exists; and the start of its port listener. See setup.h and
+ * making.h.
  *
- * Root clones and maps what the client brought (share.c), as when the sandbox was made. The rest is
- * done by yett-init's program, which is started once more for it: under init's id, with what
- * building takes in the sandbox's upper user namespace, in its mount and its pid namespace. So a
- * mistake there gives what a captured init had while it built, and nothing of the host's.
+ * As when the sandbox was made, root clones and maps what the client brought (share.c). yett-init's
+ * program does the rest, started once more: under init's id, in the sandbox's mount and pid
+ * namespaces, with the capabilities of building in its upper user namespace. So a fault there gives
+ * an attacker what a compromised init had while it built, and nothing of the host's.
  */
 #include "base/reached.h"
 #include "helper/privilege/privilege.h"
@@ -19,14 +19,18 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* it waits for nobody, but for a file system of the client's that does not answer */
+/* time for a file system of the client's that does not answer; nothing else is waited for */
 #define MOUNT_MS 5000
-#define KEEP_MS  1000 /* init takes what is for it */
+/* time for init to take the socket */
+#define KEEP_MS 1000
 
 int mount_become(const struct setup *setup, enum builder_child child, const int *from)
 {
 	const bool mounts = child == BUILDER_MOUNTER;
-	/* Who only catches has nothing to do with what runs inside, nor is in its reach. */
+	/*
+	 * The port listener stays out of the sandbox's pid and mount namespaces: it has nothing to
+	 * do with the processes there, and they cannot reach it.
+	 */
 	const int namespaces = (mounts ? CLONE_NEWPID | CLONE_NEWNS : 0) | CLONE_NEWIPC |
 	                       CLONE_NEWUTS | CLONE_NEWCGROUP |
 	                       (setup->shares_network ? 0 : CLONE_NEWNET);
@@ -37,8 +41,10 @@ int mount_become(const struct setup *setup, enum builder_child child, const int 
 
 	if (r == 0)
 		r = reached_step(mounts ? "mounter" : "catcher", "enter");
-	/* Of files he sees those that init sees at first, in mounts of his own. An init that is
-	 * gone has said why. */
+	/*
+	 * The port listener sees the files that init sees first, the template's, in a mount
+	 * namespace of its own. ESRCH: init has ended and has reported why.
+	 */
 	if (r == 0 &&
 	    ((!mounts && setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0) ||
 	     setns(from[MOUNT_INIT], namespaces) < 0 ||
@@ -47,8 +53,11 @@ int mount_become(const struct setup *setup, enum builder_child child, const int 
 		r = errno == ESRCH ? -EPIPE : -errno;
 	if (r == 0)
 		r = identity_take(setup);
-	/* Our end is its end, and the supervisor's is ours; in init's pid namespace nobody may
-	 * touch a mounter. Another id clears it. */
+	/*
+	 * This process must end with the supervisor, and its child with this process. Set here
+	 * because a change of ids clears the setting. The child is in init's pid namespace; no
+	 * process there can trace it, because it has capabilities that they do not have.
+	 */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	pid = r < 0 ? -1 : mounts ? fork() : 0;
 	if (r == 0 && pid < 0)
@@ -58,16 +67,15 @@ int mount_become(const struct setup *setup, enum builder_child child, const int 
 		return identity_become_init(setup, "once", &fds);
 	}
 	if (pid > 0)
-		(void)waitpid(
-			pid, NULL,
-			0); /* what became of it is told by itself, or by the end of its socket */
+		/* the child reports its result itself, or its socket ends */
+		(void)waitpid(pid, NULL, 0);
 	return r;
 }
 
 /*
- * The locks of stores lie in a socket that whoever mounts sends them to, and no one reads: init has
- * its other end, and so they are there until the sandbox's end, and never here. It gets that before
- * anything is mounted.
+ * The mount child sends the locks of stores to a socket that nobody reads. init holds the other
+ * end, so the locks last until the sandbox ends, and are never open in this process. init gets its
+ * end before anything is mounted.
  */
 static int make_keep(struct setup *setup, int keep[static 2])
 {
@@ -98,7 +106,7 @@ int mount_hear(const struct setup *setup, int control, int wait_ms)
 	            : recv(control, &report, sizeof report, MSG_DONTWAIT | MSG_TRUNC);
 	if (n != sizeof report || report.error < 0)
 		return n == 0 ? -ECHILD : -EPROTO;
-	/* Who cloned may have said why already. */
+	/* The mount-clone child may have reported the reason already. */
 	if (report.error == 0 || report.refused.code == YETT_OK ||
 	    !error_is_sound(&report.refused) || setup->shared->result > 0)
 		return -report.error;

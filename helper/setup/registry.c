@@ -9,7 +9,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* more than all monitors and supervisors, of which each tells yett-audit of one thing at a time */
+/*
+ * More than there are monitors and supervisors; each has at most one report to yett-audit under
+ * way.
+ */
 #define CONNECTIONS_WAITING 4096
 #define READ_ATTEMPTS       20
 #define MINUTE_MS           60000
@@ -19,7 +22,10 @@ static uint64_t sum_of(const struct record *record, size_t length)
 	const uint8_t *bytes = (const uint8_t *)record;
 	uint64_t sum = UINT64_C(0xcbf29ce484222325), word;
 
-	/* FNV-1a by words: this is against chance, not against root. */
+	/*
+	 * FNV-1a by words. The sum only detects a torn read: no process but root's can write a
+	 * record.
+	 */
 	for (size_t at = sizeof record->sum; at < length; at += sizeof word) {
 		word = 0;
 		memcpy(&word, bytes + at, length - at < sizeof word ? length - at : sizeof word);
@@ -78,9 +84,9 @@ bool record_open(const void *bytes, size_t length, struct record *ret_record)
 	if (length < offsetof(struct record, labels) || length > sizeof *r)
 		return false;
 	memcpy(r, bytes, length);
-	memset((uint8_t *)r + length, 0,
-	       sizeof *r - length); /* nothing of the record that was looked at before */
-	/* Behind it may lie the rest of a longer one that was there before. */
+	/* nothing of an earlier record may remain in *ret_record */
+	memset((uint8_t *)r + length, 0, sizeof *r - length);
+	/* A longer record that was there before may have left its end in the file. */
 	return r->magic == RECORD_MAGIC &&
 	       r->labels_size <= length - offsetof(struct record, labels) &&
 	       r->sum == sum_of(r, offsetof(struct record, labels) + r->labels_size);
@@ -93,7 +99,7 @@ int registry_write(int fd, struct record *record)
 	return pwrite(fd, record, length, 0) == (ssize_t)length ? 0 : -EIO;
 }
 
-/* Whether somebody holds the lock that goes with its owner. */
+/* Returns whether a living process holds the lock of a reservation. */
 static bool has_owner(int fd)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -110,8 +116,8 @@ static bool read_record(int fd, struct record *ret_record)
 
 		if (n > 0 && record_open(&bytes, (size_t)n, ret_record))
 			return true;
-		if (i >
-		    2) /* its writer was stopped half-way: only the processor can be waited for */
+		/* The writer was interrupted in the middle of a write: give it processor time. */
+		if (i > 2)
 			(void)poll(NULL, 0, 1);
 	}
 	return false;
@@ -152,11 +158,14 @@ void registry_add_totals(const struct reserve_host *host, const struct message_t
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct message_totals totals = {0};
 
-	/* Held for these three calls, by processes of ours alone. fcntl(2), open file description
-	 * locks */
+	/*
+	 * The lock is held for these three calls, and only root's processes can take it. fcntl(2),
+	 * open file description locks
+	 */
 	if (fcntl(fd, F_OFD_SETLKW, &whole) < 0 || pread(fd, &totals, sizeof totals, 0) < 0)
 		return;
-	for (size_t i = 0; i < sizeof totals / sizeof(uint64_t); i++) /* it has no other members */
+	/* the struct has no other members */
+	for (size_t i = 0; i < sizeof totals / sizeof(uint64_t); i++)
 		((uint64_t *)&totals)[i] += ((const uint64_t *)more)[i];
 	(void)!pwrite(fd, &totals, sizeof totals, 0);
 }
@@ -166,14 +175,17 @@ int registry_count(const struct reserve_host *host, uid_t uid, bool is_creation,
 {
 	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], "rates",
 	                             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	uint64_t user[3] = {0}; /* when its minute began, requests, creations: at a place for each
-	                           uid, of a file with holes */
+	/*
+	 * start of the user's minute, requests, creations; each uid has its place in a sparse file
+	 */
+	uint64_t user[3] = {0};
 	const off_t size = sizeof user, at = (off_t)uid * size;
 	struct flock own = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = size};
 
 	if (fcntl(fd, F_OFD_SETLKW, &own) < 0 || pread(fd, user, sizeof user, at) < 0)
 		return -errno;
-	if (now_ms - user[0] >= MINUTE_MS) { /* also what is of before a reboot, and so of later */
+	/* A time from before a reboot is later than now; the unsigned difference is then large. */
+	if (now_ms - user[0] >= MINUTE_MS) {
 		memset(user, 0, sizeof user);
 		user[0] = now_ms;
 	}
@@ -182,7 +194,7 @@ int registry_count(const struct reserve_host *host, uid_t uid, bool is_creation,
 	return pwrite(fd, user, sizeof user, at) == size ? 0 : -EIO;
 }
 
-/* Through the descriptor: whatever is mounted over the path where we are, this is the directory. */
+/* The path goes through the descriptor, so a mount over the directory's path has no effect. */
 static int open_socket(const struct reserve_host *host, const char *cgroup, bool listens)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -1,11 +1,11 @@
 /*
- * The registry: what is known of each sandbox, in the file that reserves its ids; and where its
- * supervisor is reached.
+ * The registry: one record for each sandbox, in the file that reserves its ids, and the socket of
+ * its supervisor.
  *
- * A supervisor, with or without its privilege, writes its own record in one call whenever its state
- * changes. Monitors, as root, read: nobody is asked or woken to make a list. A record whose sum is
- * not right was read while it was written, and is read again; one that no process has locked was
- * left by a supervisor that is gone, and does not count.
+ * Supervisors, with or without their privilege, write their own record in one call whenever its
+ * state changes. Monitors read the records as root, so a list needs no answer from a supervisor. A
+ * reader that finds a wrong sum has read during a write, and reads again. A reader must ignore a
+ * record whose file no process has locked: the supervisor is dead.
  */
 #pragma once
 
@@ -14,97 +14,111 @@
 #include "helper/setup/cgroup.h"
 #include "helper/setup/reserve.h"
 
-/* Another layout, another number, of which the last 16 are one's own: sandboxes of before an
- * upgrade are not told of, but swept. */
+/*
+ * Each layout has another value of the low four bits (RECORD_LAYOUTS in all). After an upgrade,
+ * sandboxes with another layout are swept, but not listed.
+ */
 #define RECORD_MAGIC   UINT32_C(0x59523037)
 #define RECORD_LAYOUTS 16
 
-/* Of its connections, as yett-dialer says. */
+/* Connections of a sandbox, as reported by yett-dialer. */
 struct record_network {
 	uint32_t mode; /* enum plan_network */
 	uint32_t open;
-	uint32_t changes; /* so often its rules were changed */
+	uint32_t changes; /* how often its rules were changed */
 	uint64_t made, blocked, sent_bytes, received_bytes;
 };
 
 struct record {
-	uint64_t sum; /* of all that follows and is used */
+	uint64_t sum; /* of all bytes that follow and are used */
 	uint32_t magic;
-	uid_t uid;       /* for the sweep, with the next, and so at its place in every layout; known
-	                    before there is a sandbox */
+	/*
+	 * `uid` and `cgroup` are for the sweep: set before there is a sandbox, and at the same
+	 * offset in every layout
+	 */
+	uid_t uid;
 	char cgroup[24]; /* also the name of the supervisor's control socket */
-	uint32_t state;  /* enum sandbox_state; DESTROYED: no sandbox now */
+	uint32_t state;  /* enum sandbox_state; DESTROYED: no sandbox at present */
 	uint32_t ended;  /* enum ended_reason */
 	char id[PLAN_ID_SIZE];
 	char name[MESSAGE_NAME_MAX + 1], profile[MESSAGE_NAME_MAX + 1];
-	char principal[MESSAGE_NAME_MAX +
-	               1]; /* the enrolled key that asked; empty: one of the user's own */
+	/* the enrolled key of the request; empty: one of the user's own keys */
+	char principal[MESSAGE_NAME_MAX + 1];
 	char hostname[MESSAGE_NAME_MAX + 1];
 	struct plan_limits limits;
 	struct plan_life life;
 	uint32_t private_uid;
 	struct init_layers layers;
-	uint32_t attached;          /* connections that hold it */
-	struct cgroup_usage before; /* what its cgroup had counted for earlier sandboxes */
+	uint32_t attached;          /* attached clients */
+	struct cgroup_usage before; /* counters of its cgroup from earlier sandboxes */
 	struct record_network network;
 	uint32_t recorded; /* enum policy_record */
-	bool is_audited;   /* that it was made; that it ended is still to be told */
+	/* the creation was reported to yett-audit, and the end must still be reported */
+	bool is_audited;
 	uint64_t created_ms, started_ms, ended_ms; /* CLOCK_REALTIME; 0: not yet */
 	uint32_t labels_size;
-	char labels[PLAN_LABELS_SIZE]; /* each with its NUL; last, so that only the used part is
-	                                  written */
+	/* each with its NUL; last member, so that only the used part is written */
+	char labels[PLAN_LABELS_SIZE];
 };
 
 _Static_assert(sizeof(struct record) <= 4096,
                "within a page, a process that is killed has written all of it or nothing");
 
-/* The record of a supervisor that has no sandbox yet. */
+/* Makes the record of a supervisor that has no sandbox yet. */
 void record_init(struct record *record, uid_t uid, const char *cgroup);
 
-/* Fills in what the plan says of its sandbox; the record is as record_init() left it. */
+/* Fills in what the plan says of its sandbox. The record must be as record_init() left it. */
 void record_plan(struct record *record, const struct plan *plan);
 
-/* How many bytes of it are used, with its sum set. */
+/* Sets the sum. Returns how many bytes of the record are used. */
 size_t record_seal(struct record *record);
 
-/* Whether bytes[0 … length) of a file are a whole record of this layout; then it is in
- * `ret_record`. */
+/*
+ * Returns whether bytes[0 … length) of a file start with a whole record of this layout, and copies
+ * it to `ret_record`.
+ */
 bool record_open(const void *bytes, size_t length, struct record *ret_record);
 
-/* Writes it to the file of a reservation. */
+/* Writes the record to the file of a reservation. Returns 0 or -EIO. */
 int registry_write(int fd, struct record *record);
 
 /*
- * The next record of a living supervisor that has a sandbox; false when there is no other.
- * `entries` are fd_entries() of RESERVE_RANGES; NULL: there is none.
+ * Reads the next record of a living supervisor that has a sandbox. Returns false if there is none.
+ * `entries` is fd_entries() of RESERVE_RANGES; NULL: no entries.
  */
 bool registry_next(DIR *entries, struct record *ret_record);
 
 /*
- * Counts one more of what the user asks for, sandboxes or anything, where that is at most `most` in
- * a minute, which begins with the first that is counted. There is one count for all processes of
- * root's. `now_ms` is of clock_now_ms(). 0; how many seconds are to pass before it is counted; or
- * -errno.
+ * Counts one request of the user, or with `is_creation` one creation of a sandbox, unless `most`
+ * have been counted in this minute. The user's minute starts with the first that is counted. All
+ * processes of root share the counters. `now_ms` is from clock_now_ms(). Returns 0 if it was
+ * counted; the seconds until the minute ends if not; or -errno.
  */
 _must_check_ int registry_count(const struct reserve_host *host, uid_t uid, bool is_creation,
                                 uint32_t most, uint64_t now_ms);
 
-/* What all sandboxes came to, in a file of the runtime directory. Where it cannot be written, it is
- * not counted. */
+/*
+ * Sums over all sandboxes, in a file of the runtime directory. If the file cannot be written,
+ * nothing is counted.
+ */
 void registry_add_totals(const struct reserve_host *host, const struct message_totals *more);
 void registry_read_totals(const struct reserve_host *host, struct message_totals *ret_totals);
 
 /*
- * The socket on which a supervisor is asked about its sandbox. Its name is the cgroup's; root's
- * alone. A listening non-blocking descriptor or -errno.
+ * Makes the socket for requests about a supervisor's sandbox. Its name is that of the cgroup, and
+ * its directory is root's. Returns a non-blocking listening descriptor or -errno.
  */
 _must_check_ int registry_listen(const struct reserve_host *host, const char *cgroup);
 void registry_unlisten(const struct reserve_host *host, const char *cgroup);
 
-/* Connects without waiting: a descriptor, -EAGAIN when too many are before us, -ENOENT or
- * -ECONNREFUSED when it is gone. */
+/*
+ * Connects without waiting. Returns a descriptor, -EAGAIN if the queue is full, or -ENOENT or
+ * -ECONNREFUSED if the supervisor is gone.
+ */
 _must_check_ int registry_connect(const struct reserve_host *host, const char *cgroup);
 
-/* Accepts one connection of root's (or of our own uid's), non-blocking; -errno when there is none
- * such. */
+/*
+ * Accepts one connection of root (or of this process's uid), non-blocking. Returns a descriptor or
+ * -errno; -EPERM for a connection of another user.
+ */
 _must_check_ int registry_accept(int listening);

@@ -32,7 +32,7 @@ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_
 	                                                [RESERVE_NAMES] = "names",
 	                                                [RESERVE_CONTROL] = "control"};
 	_cleanup_(reserve_host_close) struct reserve_host host = RESERVE_HOST_NONE;
-	_cleanup_fd_ int empty = -1; /* what the decoder has for a file system */
+	_cleanup_fd_ int empty = -1; /* root directory of deciders and decoders */
 	int r = make_directory(AT_FDCWD, runtime_dir, 0755, &host.dirs[RESERVE_RUNTIME]);
 
 	host.ids_first = ids_first;
@@ -68,9 +68,9 @@ static int lock(int fd, short type)
 }
 
 /*
- * A file with bytes[0 … length) that has no name yet, locked. Only then is it linked to one: nobody
- * ever sees an unlocked file whose owner lives. One is made for all names that are tried, since
- * most may be taken.
+ * Makes a locked file with bytes[0 … length) that has no name yet. The file gets a name afterwards,
+ * so no process ever sees an unlocked file whose owner lives. One file serves for all names that
+ * are tried, since most may be taken.
  */
 static int make_unnamed(int dir, const void *bytes, size_t length)
 {
@@ -87,8 +87,10 @@ static int make_unnamed(int dir, const void *bytes, size_t length)
 	return steal_fd(&fd);
 }
 
-/* Links the file to dir/name, and takes it over. -EEXIST when that is taken: then it is the
- * caller's still. */
+/*
+ * Links the file to dir/name and moves it to `ret_reservation`. Returns 0 or -errno; -EEXIST if the
+ * name is taken. After a failure the file is still the caller's.
+ */
 static int take(int dir, int *fd, const char *name, struct reservation *ret_reservation)
 {
 	char path[64];
@@ -102,11 +104,11 @@ static int take(int dir, int *fd, const char *name, struct reservation *ret_rese
 }
 
 /*
- * Where the search for a range begins, behind the one handed out last, so that ids are not used
- * again soon; with `next`, where it is to begin. For a slot, at the one handed out last, so that a
- * free one is found at once among many that are taken. Written in place, always as long, and only a
- * hint: a process that is killed here leaves nothing to sweep. Two that read the same number only
- * meet at the link(2) that decides.
+ * Reads the number at which a search begins or, if `next` is not 0, stores it. For ranges it is the
+ * one after the last one handed out, so that ids are not used again soon; for slots the last one
+ * handed out, so that a free one is found at once. The file is only a hint, is written in place and
+ * always has the same length: a process that dies here leaves nothing to sweep. Two processes that
+ * read the same number are kept apart by link(2).
  */
 static uint32_t hint(const struct reserve_host *host, const char *file, uint32_t next)
 {
@@ -141,16 +143,20 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 		uint32_t index = 1 + (start - 1 + i) % (host->ids_ranges - 1);
 		int r;
 
-		/* Named by what it reserves, so that a policy that counts from elsewhere sees the
-		 * same reservation. */
+		/*
+		 * The name is the host id, so that a policy with another first id sees the same
+		 * reservation.
+		 */
 		(void)snprintf(name, sizeof name, "%" PRIu32,
 		               host->ids_first + index * IDMAP_RANGE);
 		r = take(host->dirs[RESERVE_RANGES], &fd, name, ret_reservation);
 		if (r == 0) {
 			*ret_index = index;
 			next = hint(host, "next-range", 0);
-			/* Not start + 1: what lies between is in use, and this one will be free.
-			 * Nor back, where others have gone on meanwhile. */
+			/*
+			 * Store index + 1, not start + 1: the ranges between them are in use. Do
+			 * not store it if other processes have advanced the hint meanwhile.
+			 */
 			if (next <= index || next - index > host->ids_ranges / 2)
 				(void)hint(host, "next-range", index + 1);
 		}
@@ -161,7 +167,7 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 	                 "all %" PRIu32 " private id ranges are in use", host->ids_ranges - 1);
 }
 
-/* One of `max` names UID.n, or UID.helpern. */
+/* The names are UID.n, or UID.helpern. */
 int reserve_slot(const struct reserve_host *host, uid_t uid, enum reserve_slot_of of, uint32_t max,
                  struct reservation *ret_reservation, struct yett_error *error)
 {
@@ -180,8 +186,8 @@ int reserve_slot(const struct reserve_host *host, uid_t uid, enum reserve_slot_o
 		r = take(host->dirs[RESERVE_SLOTS], &fd, name, ret_reservation);
 	}
 	if (r == 0)
-		(void)hint(host, "next-slot", slot); /* not slot + 1: the youngest often ends first,
-		                                        and those behind it may all be taken */
+		/* not slot + 1: the newest often ends first, and those after it may all be taken */
+		(void)hint(host, "next-slot", slot);
 	return r != -EEXIST ? r
 	                    : error_set(error, YETT_E_RESOURCE_LIMIT, 0,
 	                                of == RESERVE_SLOT_OF_HELPER
@@ -216,8 +222,10 @@ void reserve_release(struct reservation *reservation)
 	reservation->fd = fd_close(reservation->fd);
 }
 
-/* Opens a reservation whose owner is gone and takes its lock, so that only one sweep sees to it; -1
- * if there is an owner. */
+/*
+ * Opens a reservation whose owner is dead and takes its lock, so that no other process sweeps it
+ * too. Returns a descriptor; -1 if the owner lives.
+ */
 static int open_orphan(int dir, const char *name)
 {
 	_cleanup_fd_ int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -225,8 +233,10 @@ static int open_orphan(int dir, const char *name)
 
 	if (fd < 0 || lock(fd, F_WRLCK) < 0)
 		return -1;
-	/* Removed, and the name perhaps taken again, between our open and our lock? Then it is not
-	 * ours to sweep. */
+	/*
+	 * Between the open and the lock, the file may have been removed and the name taken again.
+	 * Then there is nothing to sweep.
+	 */
 	return fstat(fd, &st) == 0 && st.st_nlink == 1 ? steal_fd(&fd) : -1;
 }
 
@@ -236,7 +246,7 @@ static int sweep_range(int fd, int (*sweep)(void *, const struct record *), void
 	ssize_t n = pread(fd, &record, sizeof record, 0);
 
 	record.is_audited = n > 0 && record_open(&record, (size_t)n, &whole) && record.is_audited;
-	/* Of any layout: who made it may be a helper from before an upgrade. */
+	/* Any layout is accepted: the owner may have been a helper from before an upgrade. */
 	return n >= (ssize_t)offsetof(struct record, state) &&
 	                       (record.magic ^ RECORD_MAGIC) < RECORD_LAYOUTS &&
 	                       memchr(record.cgroup, 0, sizeof record.cgroup)
@@ -269,8 +279,7 @@ int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, const st
 	       sweep_directory(host->dirs[RESERVE_NAMES], NULL, NULL);
 }
 
-/* A byte of one file stands for each, locked by whoever has it. fcntl(2), open file description
- * locks */
+/* Each decider's id is a locked byte of one file. fcntl(2), open file description locks */
 int reserve_decider(const struct reserve_host *host, uint32_t *ret_number)
 {
 	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], "deciders",

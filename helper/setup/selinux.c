@@ -6,8 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Categories: c0 … c63 and c512 … c1023, one of each, for 32768 ranges: as many as there are below
- * 2^31. */
+/* One category of c0 … c63 and one of c512 … c1023: 32768 pairs, one for each range below 2^31. */
 #define FIRST_CATEGORIES  64
 #define SECOND_CATEGORIES 512
 _Static_assert(FIRST_CATEGORIES *SECOND_CATEGORIES >= POLICY_IDS_END_MAX / POLICY_IDS_STEP,
@@ -25,7 +24,10 @@ static void write_context(const char *role, const char *type, const char *level,
 
 void selinux_process_context(const char *type, uint32_t id, char context[SELINUX_CONTEXT_MAX])
 {
-	/* From s0: what is made in a share gets the low level, that of everybody's files. mcs(8) */
+	/*
+	 * The low level is s0: files made in a share get the low level, which is that of
+	 * everybody's files. mcs(8)
+	 */
 	write_context("system_r", type, "s0-s0", id, context);
 }
 
@@ -46,8 +48,10 @@ enum selinux_state selinux_look(const char *type)
 		return SELINUX_UNNAMED;
 	selinux_process_context(type, 0, context);
 	r = kernel_write_file(AT_FDCWD, "/proc/self/attr/exec", context);
-	/* Only to see whether the kernel takes it: what is executed next is no init. An empty
-	 * context is the usual one. */
+	/*
+	 * Written only to test whether the kernel accepts it. An empty context restores the
+	 * default, so that the next exec of this process is not affected.
+	 */
 	if (r < 0 || kernel_write_file(AT_FDCWD, "/proc/self/attr/exec", "\n") < 0)
 		return SELINUX_UNKNOWN;
 	return enforce[0] == '1' ? SELINUX_ENFORCING : SELINUX_PERMISSIVE;

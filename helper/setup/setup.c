@@ -1,6 +1,6 @@
 /*
- * The supervisor's part of a set-up: what is reserved, limited and mapped for a sandbox, its init
- * started and told, and all of it undone. See setup.h and making.h. With full privilege.
+ * The supervisor's part of a set-up: reserves, limits and maps what a sandbox needs, starts its
+ * init and gives it orders, and undoes all of that. See setup.h and making.h. With full privilege.
  */
 #include "base/closing.h"
 #include "base/kernel.h"
@@ -19,10 +19,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* bytes of a sandbox that may be freed after its client was told of its end */
+/* bytes of a sandbox's memory that may be freed after the end was reported to its client */
 #define LEFT_MAX (16 << 20)
-/* for what was seen through an overlay, of a sandbox with more: 100,000 names take 200, for which
- * nobody waits */
+/*
+ * Milliseconds to wait for the unmount of an overlay if the sandbox uses more than LEFT_MAX. An
+ * overlay through which 100,000 names were seen takes 200 ms, and nobody waits for that.
+ */
 #define LEFT_WAIT_MS 10
 
 static int reserve_users_slot(const struct setup_host *host, const struct plan *plan,
@@ -39,7 +41,7 @@ static int take_slot(struct setup *setup, const struct plan *plan, struct yett_e
 	const char *name = plan_text(plan, plan->name);
 	int r = 0;
 
-	if (setup->slot.fd < 0) /* else setup_prepare() took it */
+	if (setup->slot.fd < 0) /* otherwise setup_prepare() took it */
 		r = reserve_users_slot(setup->host, plan, &setup->slot, error);
 	return r == 0 && *name ? reserve_name(&setup->host->reserve, plan->caller_uid, name,
 	                                      &setup->called, error)
@@ -51,9 +53,9 @@ static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yet
 	struct plan_limits limits = plan->limits;
 
 	/*
-	 * Besides them init may have a child ready for the next command, and there are those that
-	 * serve the network. What is near the kernel's PID_MAX_LIMIT limits nothing, and more than
-	 * that is refused; where the user's processes are counted, init sees to it.
+	 * Added to the plan's number: a child that init may have ready for the next command, and
+	 * the processes of the network. The kernel refuses values above its PID_MAX_LIMIT, and
+	 * values near it limit nothing. Where RLIMIT_NPROC bounds the processes, init sets it.
 	 */
 	limits.pids =
 		limits.pids == 0 || limits.pids > 4194200 || setup_limits_pids_by_user(setup->host)
@@ -79,8 +81,8 @@ static bool same_half(const struct idmap_half *a, const struct idmap_half *b)
 }
 
 /*
- * The ids of the sandbox, which its user namespace gets when init is made. Where they are not the
- * ones that were expected, they are others from here on, and init does not fit.
+ * Sets the ids of the sandbox; its user namespace gets them when init is made. If they are not
+ * those that were expected, `fits` is false: the init that was started has other ids.
  */
 static int take_map(struct setup *setup, const struct idmap_subject *subject)
 {
@@ -97,7 +99,8 @@ static int take_map(struct setup *setup, const struct idmap_subject *subject)
 	setup->fits = same_half(&map.uids, &setup->map.uids) &&
 	              same_half(&map.gids, &setup->map.gids) &&
 	              map.init_inside == setup->map.init_inside;
-	setup->map = map; /* also where it fits: commands may have another of its groups */
+	/* also if it fits: the commands may have another of the user's groups */
+	setup->map = map;
 	if (setup->fits)
 		return 0;
 	setup->init_host = idmap_host(&map.uids, map.init_inside);
@@ -139,7 +142,7 @@ static void setup_init(const struct setup_host *host, uint32_t profile, uint32_t
 	                        .mount_ns = -1};
 }
 
-/* Init is to be started for such a plan. */
+/* The next init is started for such a plan. */
 static void expect(struct setup *setup, const struct plan *plan)
 {
 	setup->profile = plan->profile;
@@ -153,8 +156,10 @@ static int prepare_cgroup(struct setup *setup, uid_t uid, const char *name)
 	return r == 0 && setup->host->cgroups.count > 0 ? cgroup_make_leaf(&setup->cgroup) : r;
 }
 
-/* The range of the next sandbox: first of all, since its file is how a sweep finds whatever else
- * there is. */
+/*
+ * Reserves the range of the next sandbox. This comes before the cgroup and the socket are made,
+ * because a sweep finds them by the file of the range.
+ */
 static int prepare_range(struct setup *setup, uid_t uid, struct yett_error *error)
 {
 	uint32_t index = 0;
@@ -189,14 +194,18 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 	}
 	setup->shared->result = -EINPROGRESS;
 	(void)reached_step("supervisor", "prepare");
-	/* Not our pid: it may be a later supervisor's while a sweep still looks for what we left.
+	/*
+	 * Not named after our pid: a later supervisor may get that pid while a sweep still looks
+	 * for what this one left.
 	 */
 	if (getrandom(&serial, sizeof serial, 0) == sizeof serial)
 		(void)snprintf(setup->name, sizeof setup->name, "s%016" PRIx64, serial);
 	else
 		r = -EIO;
-	/* First the slot: a user who asks for more than the grant's number of sandboxes uses up no
-	 * range and no cgroup. */
+	/*
+	 * The slot comes first, so that a user who asks for more sandboxes than the grant allows
+	 * uses up no range and no cgroup.
+	 */
 	if (r == 0 && plan)
 		r = reserve_users_slot(host, plan, &setup->slot, error);
 	if (r == 0) {
@@ -236,9 +245,10 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 }
 
 /*
- * How the host looks up names, in which nothing is looked at. It may be a link to where a daemon
- * writes, which is believed as far as what it leads to is a file that others may read; nothing is
- * waited for.
+ * Copies the host's resolv.conf(5), without reading its content. The path may be a symbolic link
+ * that a less privileged daemon controls. So only a regular file that everybody may read is
+ * accepted: otherwise that daemon could have root copy a secret file into the sandbox. O_NONBLOCK
+ * and O_NOCTTY keep the open from waiting or taking a terminal.
  */
 static void read_resolvers(struct init_order *order)
 {
@@ -250,8 +260,10 @@ static void read_resolvers(struct init_order *order)
 		(void)!read(fd, order->resolvers, sizeof order->resolvers - 1);
 }
 
-/* Tells init, or who mounts, over `control` what of the plan to build. What is to be attached comes
- * from `trees`; -1: nothing is. */
+/*
+ * Sends init or the mount child, over `control`, the order to build `given`. The trees to attach
+ * will come from the socket `trees`; -1: there are none.
+ */
 static int give_order(const struct setup *setup, const struct setup_order *given,
                       enum init_order_kind kind, int control, int trees)
 {
@@ -279,7 +291,7 @@ static int give_order(const struct setup *setup, const struct setup_order *given
 	                  trees < 0 ? INIT_ORDER_TREES : INIT_ORDER_FDS, 0);
 }
 
-/* What every sandbox has for itself, gone: its processes, its user namespace. */
+/* Ends what each sandbox has for itself: its processes, its user namespace. */
 static void end_sandbox(struct setup *setup)
 {
 	setup_end_sharer(setup);
@@ -289,8 +301,10 @@ static void end_sandbox(struct setup *setup)
 	setup->shared->init_pid = 0;
 	setup->user_ns = fd_close(setup->user_ns);
 	share_close_maps(setup);
-	/* A captured init may have sent descriptors: then it stays open until our end, which is
-	 * near. */
+	/*
+	 * A compromised init may have sent descriptors that take long to close. Then the socket
+	 * stays open until this process exits, which is soon.
+	 */
 	if (!frame_close_socket(setup->control))
 		setup->is_spoilt = true;
 	setup->control = -1;
@@ -298,7 +312,7 @@ static void end_sandbox(struct setup *setup)
 	setup->init_pidfd = fd_close(setup->init_pidfd);
 }
 
-/* The guess was wrong: another init, which has built nothing yet. */
+/* The guess was wrong: starts another init, which has built nothing yet. */
 static int start_over(struct setup *setup, const struct plan *plan)
 {
 	end_sandbox(setup);
@@ -310,7 +324,7 @@ static int start_over(struct setup *setup, const struct plan *plan)
 	return builder_make_init(setup);
 }
 
-/* What is to be sure of before anything is built; where the host uses AppArmor, init says it. */
+/* Checks the SELinux label before anything is built. With AppArmor, init reports its label. */
 static int check_selinux(const struct setup_host *host, const struct plan *plan,
                          struct yett_error *error)
 {
@@ -330,9 +344,10 @@ static int check_selinux(const struct setup_host *host, const struct plan *plan,
 }
 
 /*
- * The template's nodes are open to whoever is inside, so only a user who may open the host's has
- * any, by its mode and its ACL as they are now. The kernel is asked in a process whose file system
- * ids alone are the user's: nobody but root can signal or trace it. credentials(7)
+ * Each process in the sandbox may open the template's device nodes. So a user gets them only if the
+ * host's node is open to that user now, by its mode and ACL. A child with the file system ids and
+ * groups of the user asks the kernel. The child is safe from the user because it keeps root's other
+ * ids: no process of the user's can signal or trace it. credentials(7)
  */
 static int check_devices(const struct setup *setup, const struct plan *plan,
                          struct yett_error *error)
@@ -368,9 +383,9 @@ static bool has_shares(const struct plan *plan)
 }
 
 /*
- * What is the client's goes with init: nobody else waits for its file systems, and it is free when
- * the client hears of the end. But an overlay takes as long as names were seen through it:
- * let_go_of_mounts().
+ * The client's mounts end with init: nobody else waits for the client's file systems, and they are
+ * free when the client hears of the end. Overlays are different, since unmounting takes longer the
+ * more names were seen through them: let_go_of_mounts().
  */
 static void mind_mounts(struct setup *setup, const struct plan *plan)
 {
@@ -392,13 +407,17 @@ int setup_send_order(struct setup *setup, const struct setup_order *order,
 	fd_close(trees[1]);
 	if (r == 0 && trees[0] >= 0)
 		r = share_start(setup, order->plan, order->connection, trees[0]);
-	share_close_maps(setup); /* what is mounted later may be somebody's with other groups */
-	fd_close(trees[0]);      /* now the end of that process is the end of the socket */
+	/* a later mount may be for a user with other groups */
+	share_close_maps(setup);
+	/* now the socket ends when the mount-clone child ends */
+	fd_close(trees[0]);
 	return r;
 }
 
-/* What only root can do for a sandbox. In this order, by the names that errors and the plan have
- * for it. */
+/*
+ * Does what only root can do for a sandbox. The order and the names of the steps are those of the
+ * plan and of errors.
+ */
 static int reserve_all(struct setup *setup, const struct plan *plan, struct yett_error *error)
 {
 	static const struct {
@@ -427,7 +446,10 @@ int setup_reserve(struct setup *setup, const struct setup_order *order, struct y
 	setup->leaves_mounts = false;
 	if (r == 0)
 		r = check_devices(setup, order->plan, error);
-	/* What was started ahead, and is not wanted, is in the groups that are to be limited. */
+	/*
+	 * Network processes that were started ahead and are not wanted are in the groups that get
+	 * limits now.
+	 */
 	if (order->rules < 0)
 		egress_end(setup);
 	return r == 0 ? reserve_all(setup, order->plan, error) : r;
@@ -446,7 +468,9 @@ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_c
 		r = setup_send_order(setup, order, INIT_ORDER_SANDBOX, setup->control);
 	if (r == 0 && order->rules >= 0)
 		r = egress_use(setup, order->memory, order->rules);
-	/* init has given up already: whoever waits for it learns why. */
+	/*
+	 * -EPIPE: init has given up already, and the caller that waits for its report learns why.
+	 */
 	if (r != 0 && r != -EPIPE)
 		return r;
 	cgroup_enable_leaves(&setup->cgroup);
@@ -460,7 +484,8 @@ void setup_drop_order(struct setup_order *order)
 		(void)munmap((void *)(uintptr_t)order->plan, sizeof *order->plan);
 	fd_close(order->memory);
 	fd_close(order->rules);
-	(void)closing_fd(order->connection); /* the monitor holds it, too, until we have answered */
+	/* the monitor keeps its copy until we have answered */
+	(void)closing_fd(order->connection);
 	*order = SETUP_NO_ORDER;
 }
 
@@ -481,8 +506,10 @@ int setup_explain(const struct setup *setup, int r, struct yett_error *error)
 
 void setup_end_sharer(struct setup *setup)
 {
-	/* What the client sent goes with it: a process that ends does not linger. socket(7). But it
-	 * may be stuck in a file system. */
+	/*
+	 * The client's descriptors close with the child. SO_LINGER does not delay the end of a
+	 * process (socket(7)), but the child may be stuck in a file system.
+	 */
 	setup->is_spoilt |= !builder_end_child_soon(setup->sharer);
 	setup->sharer = 0;
 }
@@ -502,9 +529,10 @@ bool setup_restart_network(struct setup *setup)
 }
 
 /*
- * Who closes the last descriptor unmounts: a process that waits until we have closed ours, and is
- * waited for no longer than `wait_ms`. Its parent ends at once, so that it is not ours to reap.
- * Where none can be made, it is us.
+ * The process that closes the last descriptor of a mount namespace unmounts. A detached process
+ * does that here: it closes its copy after ours is closed, and we wait for it at most `wait_ms`.
+ * Its parent exits at once, so that it is not ours to reap. If no process can be made, this process
+ * unmounts.
  */
 static void let_go_of_mounts(struct setup *setup, int wait_ms)
 {
@@ -527,8 +555,11 @@ static void let_go_of_mounts(struct setup *setup, int wait_ms)
 		;
 	fd_close(pair[1]);
 	setup->mount_ns = fd_close(setup->mount_ns);
-	if (pid > 0 && shutdown(pair[0], SHUT_WR) == 0) /* until its end has closed the other one:
-	                                                   POLLHUP, which need not be asked for */
+	/*
+	 * Wait until the detached process exits and its end of the pair closes: POLLHUP needs no
+	 * request.
+	 */
+	if (pid > 0 && shutdown(pair[0], SHUT_WR) == 0)
 		(void)fd_poll(pair[0], 0, wait_ms);
 	fd_close(pair[0]);
 }
@@ -537,9 +568,10 @@ bool setup_finish(struct setup *setup)
 {
 	(void)reached_step("supervisor", "end");
 	/*
-	 * What lies in its memory is charged to its user for as long as that is mounted: the client
-	 * waits only for much of it, and where it will be listed for a while; but behind an
-	 * overlay, whose names lie there, too, for a moment at most.
+	 * The memory of a sandbox's files is charged to its user until they are unmounted. The
+	 * client waits for that only if it is much, or if the sandbox will be listed for a while
+	 * (cleanup_ms). With an overlay, which keeps names in memory as well, it waits a moment at
+	 * most.
 	 */
 	bool is_waited_for =
 		setup_count(setup, USAGE_MEMORY) > LEFT_MAX || setup->record.life.cleanup_ms;
@@ -576,7 +608,7 @@ bool setup_is_busy(const struct setup *setup)
 	char path[48], text[16];
 	pid_t init = setup->shared->init_pid;
 
-	/* Each process in init's pid namespace is a descendant of it. proc_pid_task(5) */
+	/* All processes of init's pid namespace are descendants of init. proc_pid_task(5) */
 	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", init, init);
 	return kernel_read_file(AT_FDCWD, path, text, sizeof text) != 0;
 }
@@ -592,8 +624,8 @@ uint32_t setup_pid_inside(uint32_t thread)
 	                                                             : NULL;
 	for (at = at ? strchr(at, '\t') : NULL; at && *at == '\t'; count++)
 		pid = strtoul(at + 1, &at, 10);
-	return count > 1 ? (uint32_t)pid : 0; /* one of the host's has one number, and is no caller
-	                                         of ours any more */
+	/* a process of the host has one number: it has taken the id of a thread that is gone */
+	return count > 1 ? (uint32_t)pid : 0;
 }
 
 int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
@@ -615,16 +647,19 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 		return r;
 	setup->shared->result = -EINPROGRESS;
 	setup->shared->error = (struct yett_error){0};
-	/* The next range before the last one is let go: a reservation is how a sweep finds the
-	 * cgroup, were we killed here. */
+	/*
+	 * Take the next range before the last one is released. If we are killed in between, a sweep
+	 * finds the cgroup only by a reservation.
+	 */
 	setup->range = (struct reservation){.fd = -1};
 	r = prepare_range(setup, subject->uid, &error);
-	setup->map = (struct idmap){0}; /* what is delegated of the cgroup is new, too */
+	/* the cgroup's files are new as well, and must be delegated again */
+	setup->map = (struct idmap){0};
 	if (r == 0)
 		r = take_map(setup, &expected);
 	cgroup_read_usage(&setup->cgroup, CGROUP_SUMS | 1U << USAGE_MEMORY_PEAK,
 	                  &setup->record.before);
-	/* Nothing runs under these ids any more. */
+	/* No process runs under the ids of the last range any more. */
 	reserve_release(&last);
 	if (setup->last.plan)
 		expect(setup, setup->last.plan);
@@ -635,8 +670,8 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 		r = give_order(setup, &setup->last, INIT_ORDER_READY, setup->control, -1);
 		(void)!share_open_maps(setup, setup->last.plan);
 	}
-	if (r == 0 && setup->last.rules >= 0 &&
-	    !setup->host->by_port) /* there they listen at what rules are about */
+	/* by_port: the port listener needs the rules of the request */
+	if (r == 0 && setup->last.rules >= 0 && !setup->host->by_port)
 		r = egress_start(setup, setup->last.memory, EGRESS_ORDER_EXPECTED,
 		                 setup->last.rules);
 	return r > 0 ? -ENOSPC : r;
@@ -649,13 +684,15 @@ void setup_end(struct setup *setup)
 	let_go_of_mounts(setup, 0);
 	setup_forget(setup);
 	audit_settle(setup);
-	/* The socket itself our end closes: who waits there may have sent what takes long to close.
+	/*
+	 * The exit of this process closes the listening socket: connections that wait there may
+	 * hold descriptors that take long to close.
 	 */
 	registry_unlisten(&setup->host->reserve, setup->name);
+	/* otherwise the file stays, and the next sweep finds it */
 	if ((!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0) &&
 	    !setup->record.is_audited)
-		reserve_release(
-			&setup->range); /* else the file stays, and the next sweep finds it */
+		reserve_release(&setup->range);
 	cgroup_close(&setup->cgroup);
 	fd_close(setup->range.fd);
 	(void)munmap(setup->shared, sizeof *setup->shared);

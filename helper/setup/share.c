@@ -1,10 +1,10 @@
 /*
- * What a client brings to be shared: looked at, cloned and id-mapped. See making.h.
+ * Checks, clones and id-maps what a client wants to share. See making.h.
  *
- * With full privilege, in a process of its own that can be killed: what a client made is open here
- * only, and then in init. Clones are made in the helper's own mount namespace: open_tree(2) then
- * refuses a descriptor whose mount is another namespace's, where names could lie. Root resolves no
- * path of a client: its descriptors are cloned, and init attaches them.
+ * Runs with full privilege, in a process that can be killed: the client's descriptors are open only
+ * here, and then in init. Clones are made in the helper's own mount namespace, so that open_tree(2)
+ * refuses a descriptor from another one, where paths may be forged. Root must resolve no path of a
+ * client: it clones the client's descriptors, and init attaches the clones.
  */
 #include "base/kernel.h"
 #include "base/reached.h"
@@ -23,7 +23,7 @@ struct sharing {
 	const struct plan *plan;
 	struct frame *frame; /* the client's packet */
 	struct share_doors *doors;
-	int to; /* init */
+	int to; /* socket to init */
 };
 
 static bool is_shared(const struct plan_step *step)
@@ -36,7 +36,7 @@ static enum setup_map map_of(const struct plan_step *step)
 	return step->layer ? SETUP_MAP_LAYERS : SETUP_MAP_SHARES;
 }
 
-/* File systems that are interfaces to the kernel rather than places for files. */
+/* File systems that are interfaces to the kernel, not places for files. */
 static const struct {
 	long magic;
 	const char *name;
@@ -78,11 +78,12 @@ static const char *pseudo_name(int fd)
 }
 
 /*
- * `rules` is the step's source: directories separated by newlines; "*" is any. Of sockets it is
- * their paths, compared with the one that the kernel tells: root looks up no name where users can
- * make some. In another mount namespace the names are others', so open_tree(2) is to come; what
- * socket is at a name is a matter of whoever may put one there, which no sandbox may (check_path()
- * of the policy).
+ * Returns whether `rules`, the step's source, allow to share `fd`. `rules` lists directories,
+ * separated by newlines; "*" allows anything. For a socket, `rules` lists paths. They are compared
+ * with the path that the kernel reports for `fd`, since root must look up no name where users can
+ * create names. In another mount namespace that path could be forged; open_tree(2) refuses such a
+ * descriptor later. A user who may create files in the socket's directory decides which socket is
+ * at the path; no sandbox may create files there (check_path() of the policy).
  */
 static bool is_allowed(int fd, const struct stat *st, const char *rules)
 {
@@ -121,7 +122,8 @@ void share_find_doors(const struct policy *policy, struct share_doors *ret_doors
 		struct stat here;
 
 		if (at < 0 || fstat(at, &here) < 0)
-			continue; /* what does not exist holds nothing */
+			/* a directory that does not exist contains nothing */
+			continue;
 		ret_doors->at[ret_doors->count++] = here;
 		do
 			if (ret_doors->above_count < ARRAY_SIZE(ret_doors->above))
@@ -130,11 +132,11 @@ void share_find_doors(const struct policy *policy, struct share_doors *ret_doors
 	}
 }
 
-/* Whether it is one of them, lies in one or holds one. */
+/* Returns whether the directory is a protected one, or is inside or above one. */
 static bool is_door(int fd, const struct stat *st, struct share_doors *doors)
 {
-	_cleanup_fd_ int parent =
-		openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC); /* a file has none */
+	/* a file has no ".." */
+	_cleanup_fd_ int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat above;
 
 	if (!S_ISDIR(st->st_mode))
@@ -142,7 +144,8 @@ static bool is_door(int fd, const struct stat *st, struct share_doors *doors)
 	for (size_t i = 0; i < doors->above_count; i++)
 		if (fd_same_file(st, &doors->above[i]))
 			return true;
-	if (doors->above_count == ARRAY_SIZE(doors->above)) /* there may be more of them */
+	/* there may be more directories above */
+	if (doors->above_count == ARRAY_SIZE(doors->above))
 		return true;
 	if (parent < 0 || fstat(parent, &above) < 0)
 		return false;
@@ -193,8 +196,9 @@ int share_check(struct share_doors *doors, const struct plan *plan, int fd,
 }
 
 /*
- * Private first of all: a clone in a peer group would carry mounts made inside out to the host and
- * the other way round. Recursive: a clone of the top alone would uncover what was mounted over.
+ * MS_PRIVATE, because mounts would propagate between the sandbox and the host if the clone stayed
+ * in a peer group. Recursive, because a clone of the top mount alone would uncover what is mounted
+ * over.
  */
 static int restrict_tree(const struct sharing *sharing, int tree, const struct plan_step *step,
                          struct yett_error *error)
@@ -220,7 +224,9 @@ static int restrict_tree(const struct sharing *sharing, int tree, const struct p
 	return -errno;
 }
 
-/* The kernel lays an overlay over what its own upper directory lies in, and shows that in itself.
+/*
+ * Returns whether the store is inside a source. The kernel would allow an overlay over the
+ * directory that its upper layer is in, and show that layer inside itself.
  */
 static bool lies_in_source(const struct sharing *sharing, int store)
 {
@@ -272,7 +278,7 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 	return r;
 }
 
-/* -1, where there is none and none need be. */
+/* Clones a path of the policy. *ret_tree is -1 if the path does not exist and is optional. */
 static int clone_host(const struct sharing *sharing, const struct plan_step *step, int *ret_tree,
                       struct yett_error *error)
 {
@@ -292,7 +298,7 @@ static int clone_host(const struct sharing *sharing, const struct plan_step *ste
 	return r;
 }
 
-/* Takes the client's packet: the monitor has seen that it lies there and what it says. */
+/* Receives the client's packet. The decider has peeked at it, so it is in the queue. */
 static int take_packet(struct sharing *sharing, int connection, struct yett_error *error)
 {
 	int r = frame_receive(connection, sharing->frame, MSG_DONTWAIT);
@@ -304,12 +310,14 @@ static int take_packet(struct sharing *sharing, int connection, struct yett_erro
 }
 
 /*
- * Shares show the ids of the caller, and nobody else's, as ids of the sandbox: init may take each
- * of these while it builds, and has capabilities over files that are theirs. A payload that is 0
- * inside, or keeps capabilities, is nobody to its own groups' files, too. What an overlay copies up
- * keeps its owner and its mode: of a layer nobody is anybody but the caller, or a set-uid file of
- * root's that is renamed there would be one in a directory of the caller's, and one that only root
- * reads would be copied.
+ * Only the caller's ids appear in shares as ids of the sandbox, because init can take any id of the
+ * sandbox while it builds, and then has capabilities over the files that this id owns. If commands
+ * have id 0 inside or keep capabilities, only the caller's uid and primary gid are mapped, and the
+ * files of the caller's other groups appear as nobody's.
+ *
+ * In an overlay's layer, all ids but the caller's are left unmapped. A copy-up keeps owner and
+ * mode. Otherwise a sandbox could rename a set-uid file of root's, and so make one in the caller's
+ * directory; or copy a file that only root may read.
  */
 static int open_map(const struct setup *setup, const struct plan *plan, enum setup_map map)
 {
@@ -365,7 +373,10 @@ static int clone_step(const struct sharing *sharing, const struct plan_step *ste
 	return r == 0 ? 0 : error_cause(error, name, r < 0 ? -r : error->os_error);
 }
 
-/* -1: none. What there is of a plan that is carried out no further goes with this process. */
+/*
+ * Clones all steps; trees[i] is -1 if step i needs no clone. After a failure, the clones made so
+ * far are closed when this process exits.
+ */
 static int clone_all(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX],
                      struct yett_error *error)
 {
@@ -382,11 +393,13 @@ static int clone_all(const struct sharing *sharing, int trees[static PLAN_STEPS_
 }
 
 /*
- * What restricts a mount could be taken off it by whoever attaches it with power over his own
- * mounts, as init has while it builds. The kernel locks it where it copies mounts for another user
- * namespace: mount_namespaces(7). So they go into a copy of the template's mounts, and come as
- * copies out of one that is the sandbox's upper user namespace's. Nothing of either outlives this
- * process, and neither ends before it: the kernel would have us wait for that.
+ * Has the kernel lock the restrictions of the clones (read-only, nosuid, nodev). init has power
+ * over its mounts while it builds, and could clear the restrictions of a mount that it attaches.
+ * The kernel locks them when it copies mounts into a mount namespace that another user namespace
+ * owns: mount_namespaces(7). So the clones are attached in a copy of the template's mounts, that
+ * copy is copied for the sandbox's upper user namespace, and the trees are cloned from there. Both
+ * mount namespaces must last as long as this process, and no longer: the kernel would make it wait
+ * for the end of one.
  */
 static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX])
 {
@@ -398,10 +411,12 @@ static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS
 
 	if (at < 0 || self < 0)
 		return at < 0 ? at : -ENOENT;
-	/* "lower" is there for it: template.c */
+	/*
+	 * The template has an empty directory "lower": template.c. The descriptor of the first copy
+	 * stays open, so that this mount namespace does not end when the process leaves it.
+	 */
 	if (setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0 ||
-	    unshare(CLONE_NEWNS) < 0 ||
-	    openat(self, "mnt", O_RDONLY | O_CLOEXEC) < 0 /* stays open */ ||
+	    unshare(CLONE_NEWNS) < 0 || openat(self, "mnt", O_RDONLY | O_CLOEXEC) < 0 ||
 	    move_mount(at, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
 	    chdir("lower") < 0)
 		return -errno;
@@ -451,8 +466,10 @@ static int send_some(const struct sharing *sharing, struct init_trees *packet, c
 	return r;
 }
 
-/* In packets as large as they may be. The last one has none: by then nobody but init has any, and
- * their mounts are in nobody's use. */
+/*
+ * Sends the trees in packets as large as possible, and closes them. The last packet has no trees:
+ * when init receives it, no other process has a descriptor of them, so the mounts are not busy.
+ */
 static int send_trees(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX])
 {
 	struct init_trees packet = {0};
@@ -498,13 +515,15 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 	if (r == 0) {
 		r = send_kinds(sharing, trees);
 		r = r == 0 ? send_trees(sharing, trees) : r;
-		if (r == 0 || r == -EPIPE || r == -ECONNRESET) /* init has given up, and says why */
+		/* -EPIPE and -ECONNRESET: init has given up, and reports why */
+		if (r == 0 || r == -EPIPE || r == -ECONNRESET)
 			_exit(0);
 	}
 	if (r < 0)
 		r = error_set(&shared->error, YETT_E_INIT_FAILED, 0,
 		              "what is to be shared cannot be cloned: %s", strerror(-r));
-	shared->result = r; /* before init sees the end of what it waits for */
+	/* set before init sees the end of the socket */
+	shared->result = r;
 	_exit(1);
 }
 

@@ -14,7 +14,7 @@ struct device {
 	unsigned major, minor;
 };
 
-/* The six nodes that programs expect; none of them reaches hardware. */
+/* The six nodes that programs expect. None of them reaches hardware. */
 static const struct device devices[] = {
 	{"/dev/null", 1, 3},   {"/dev/zero", 1, 5},    {"/dev/full", 1, 7},
 	{"/dev/random", 1, 8}, {"/dev/urandom", 1, 9}, {"/dev/tty", 5, 0},
@@ -28,7 +28,8 @@ static const struct {
 	{"/dev/stdout", "/proc/self/fd/1"},
 	{"/dev/stderr", "/proc/self/fd/2"},
 	{"/dev/ptmx", "pts/ptmx"},
-	{"/dev/shm", "/run/shm"}, /* the sandbox's own: /dev itself is shared and read-only */
+	/* each sandbox has its own /run/shm; /dev is shared and read-only */
+	{"/dev/shm", "/run/shm"},
 };
 
 static int add_entry(struct template *template, const char *path)
@@ -37,7 +38,8 @@ static int add_entry(struct template *template, const char *path)
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0 : -errno; /* /lib32 and the like: not on every host */
+		/* not every host has /lib32 and the like */
+		return errno == ENOENT ? 0 : -errno;
 	if (S_ISLNK(st.st_mode) ? readlink(path, entry->link, sizeof entry->link - 1) < 0
 	                        : !S_ISDIR(st.st_mode))
 		return S_ISLNK(st.st_mode) ? -errno : -ENOTDIR;
@@ -46,7 +48,7 @@ static int add_entry(struct template *template, const char *path)
 	return 0;
 }
 
-/* /etc and the policy's system directories, then /dev. */
+/* Lists /etc, the policy's system directories, and /dev. */
 static int list_entries(const struct policy_profile *profile, struct template *template,
                         struct yett_error *error)
 {
@@ -68,10 +70,11 @@ static int list_entries(const struct policy_profile *profile, struct template *t
 }
 
 /*
- * As whose root's files in the template show; `id` UINT32_MAX: nothing is id-mapped, and the others
- * are -1. Where programs and libraries are it is the face. Init and, where a grant says so,
- * commands can be that: elsewhere root keeps secrets, so there what has an owner shows as nobody's,
- * and is for each as it is for everybody.
+ * Owners that files of the template appear to have. `id` is UINT32_MAX if no ids are mapped; the
+ * others are then -1. In trees with programs and libraries, root's files appear as owned by the
+ * face. But init and, where a grant says so, commands can take the face's id. In other trees root
+ * keeps secrets, so there all files appear as nobody's, and only the permissions for everybody
+ * count.
  */
 struct faces {
 	uint32_t id;
@@ -79,10 +82,10 @@ struct faces {
 };
 
 /*
- * A recursive copy of the mounts at `path`, private, read-only and without set-id or device files,
- * with such a `face`, if there is any. A file system that cannot be id-mapped shows as nobody's
- * what is: it is for each as for everybody either way. Whatever would be mounted when somebody
- * looks stays as it is. A descriptor or -errno.
+ * Clones the mounts at `path` recursively: private, read-only, without set-id programs and devices,
+ * and mapped by `face` unless that is -1. A file system that cannot be id-mapped is cloned
+ * unmapped. Safe because its files appear as nobody's then, which leaves only the permissions for
+ * everybody. Nothing is automounted. Returns a descriptor or -errno.
  */
 static int clone_system(const char *path, int face)
 {
@@ -125,7 +128,10 @@ static int make_parents(int root, const char *path)
 	}
 }
 
-/* Without root no node can be made: an empty file, for the host's node to be mounted on. */
+/*
+ * Without root no device node can be made. Makes an empty file, on which the host's node is
+ * mounted.
+ */
 static int make_node(const char *path, dev_t device, uint32_t face)
 {
 	if (face == UINT32_MAX)
@@ -136,11 +142,13 @@ static int make_node(const char *path, dev_t device, uint32_t face)
 	return 0;
 }
 
-/* `extra` are the numbers of further nodes that the policy names, read before the host's /dev went
- * out of sight. */
+/*
+ * `extra` are the device numbers of the nodes that the policy names, read while the host's /dev was
+ * visible.
+ */
 static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_t face)
 {
-	/* Of the first three sandboxes see nothing: overlay_make(), build(). */
+	/* Sandboxes do not see the first three: overlay_make(), build(). */
 	static const char *const directories[] = {"/lower", "/empty",   "/proc",
 	                                          "/dev",   "/dev/pts", "/dev/mqueue"};
 	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
@@ -175,8 +183,9 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 	return r;
 }
 
-/* Takes hold of the host's nodes, for those that cannot be made, while they are in sight; and
- * mounts them, read-only: that is their mode.
+/*
+ * Without root: clones the host's nodes while they are visible. The mounts are read-only, which
+ * protects the nodes' mode; the devices can still be written.
  */
 static int clone_nodes(int trees[static ARRAY_SIZE(devices)])
 {
@@ -194,8 +203,10 @@ static int clone_nodes(int trees[static ARRAY_SIZE(devices)])
 	return 0;
 }
 
-/* Reads the numbers of the policy's device nodes. The sandboxes' nodes are open to all of theirs:
- * the grant named them. */
+/*
+ * Reads the numbers of the policy's device nodes. All processes of a sandbox may open its nodes:
+ * the grant names each of them.
+ */
 static int read_devices(const struct policy_list *names, dev_t *numbers, struct yett_error *error)
 {
 	for (size_t i = 0; i < names->count; i++) {
@@ -211,7 +222,7 @@ static int read_devices(const struct policy_list *names, dev_t *numbers, struct 
 	return 0;
 }
 
-/* A private copy of the host's mounts with a tmpfs as its root, and the old root out of reach. */
+/* Makes a tmpfs the root of this mount namespace, and detaches the old root. */
 static int enter_new_root(const char *runtime_dir, uint32_t face)
 {
 	char id[16];
@@ -227,14 +238,16 @@ static int enter_new_root(const char *runtime_dir, uint32_t face)
 	if (move_mount(root, "", AT_FDCWD, runtime_dir, MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
 	    chdir(runtime_dir) < 0)
 		return -errno;
-	/* pivot_root(2), NOTES: with the same directory twice the old root lies on top, and goes.
+	/*
+	 * pivot_root(2), NOTES: with the same directory twice, the old root is on top and can be
+	 * unmounted.
 	 */
 	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return -errno;
 	return 0;
 }
 
-/* What is there already, as files for nodes are, is taken as it is. */
+/* Attaches the tree at `path`. A mount point that exists is used, as the files for nodes are. */
 static int attach(const char *path, int tree)
 {
 	int r = make_parents(AT_FDCWD, path);
@@ -244,14 +257,14 @@ static int attach(const char *path, int tree)
 }
 
 /*
- * The kernel lets a user namespace mount a proc where another one can be seen in full. The
- * template's is of the pid namespace of this process, which ends: there is no process in it.
- * mount_namespaces(7).
+ * Builds the template in the calling child. The kernel lets a user namespace mount a proc only
+ * where another proc is fully visible. The template's proc belongs to the pid namespace of this
+ * child: it shows no process once the child has exited. mount_namespaces(7)
  */
 static int build(const struct policy_profile *profile, const struct template *template,
                  const char *runtime_dir, const struct faces *faces, struct yett_error *error)
 {
-	size_t system = template->entries_count - 1; /* the last one is /dev */
+	size_t system = template->entries_count - 1; /* the last entry is /dev */
 	_cleanup_free_ int *trees = calloc(system + 1, sizeof *trees);
 	_cleanup_free_ dev_t *numbers = calloc(profile->devices.count + 1, sizeof *numbers);
 	bool is_rootless = faces->id == UINT32_MAX;
@@ -271,7 +284,8 @@ static int build(const struct policy_profile *profile, const struct template *te
 	for (size_t i = 0; i < system; i++) {
 		const char *path = template->entries[i].path;
 
-		if (*template->entries[i].link) /* which is for init to make */
+		/* init makes the links */
+		if (*template->entries[i].link)
 			continue;
 		trees[i] = clone_system(path, policy_path_has_programs(path) ? faces->of_programs
 		                                                             : faces->of_data);
@@ -294,7 +308,9 @@ static int build(const struct policy_profile *profile, const struct template *te
 		r = attach(devices[i].path, nodes[i]);
 	if (r == 0 && move_mount(proc, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		r = -errno;
-	/* Below a sandbox's own root lies this one: it is shared, so nobody must ever write to it.
+	/*
+	 * The template's root is located below the root of every sandbox that uses it, so nobody
+	 * may write to it.
 	 */
 	if (r == 0 &&
 	    mount_setattr(AT_FDCWD, "/", 0, &(struct mount_attr){.attr_set = MOUNT_ATTR_RDONLY},
@@ -309,14 +325,16 @@ static void add(struct init_profile *profile, const void *bytes, size_t size)
 	profile->data_used += (uint32_t)size;
 }
 
-/* What init is told of the profile: helper/plan/order.h. A sealed memfd or -errno. */
+/*
+ * Writes what init gets to know of the profile: helper/plan/order.h. Returns a sealed memfd or
+ * -errno.
+ */
 static int write_profile(const struct policy_profile *policy, const struct template *template)
 {
 	size_t init_size = policy->init_filter_count * sizeof *policy->init_filter;
 	size_t command_size = policy->command_filter_count * sizeof *policy->command_filter;
-	size_t size =
-		init_size + command_size +
-		2 * template->entries_count * PATH_MAX; /* of which only what is used is touched */
+	/* only the used part is ever touched */
+	size_t size = init_size + command_size + 2 * template->entries_count * PATH_MAX;
 	_cleanup_free_ struct init_profile *profile = NULL;
 
 	for (size_t i = 0; i < policy->etc.count; i++)
@@ -339,24 +357,24 @@ static int write_profile(const struct policy_profile *policy, const struct templ
 	return fd_new_sealed("yett-profile", profile, sizeof *profile + profile->data_used);
 }
 
-/* What the child has to say. */
+/* Result of the child. */
 struct template_result {
 	int r;
 	struct yett_error error;
 };
 
-/* The child; `go` is its end of the pipe. Nobody is left of whom it could be when its parent has
- * gone. */
+/* The child. `go` is its end of the pipe. Exits when the parent dies. */
 static void __attribute__((noreturn))
 maker(const struct policy_profile *profile, const struct template *template,
       const char *runtime_dir, const struct faces *faces, int go)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	(void)close(template->go); /* the reader's end: without one, writing fails */
+	/* close the reading end: without a reader, the write below fails */
+	(void)close(template->go);
 	template->result->r =
 		build(profile, template, runtime_dir, faces, &template->result->error);
 	if (write(go, "", 1) == 1)
-		(void)pause(); /* until the parent holds the namespace */
+		(void)pause(); /* until the parent holds the mount namespace */
 	_exit(0);
 }
 
@@ -384,7 +402,7 @@ int template_start(const struct policy_profile *profile, const char *runtime_dir
 {
 	_cleanup_(template_close) struct template template = TEMPLATE_NONE;
 	bool has_faces = face != UINT32_MAX;
-	/* Nothing on a disk belongs to the face. */
+	/* No file on a disk belongs to the face, so `data` leaves all owners unmapped. */
 	_cleanup_fd_ int programs = has_faces ? idmap_open_single(0, face, 0, face) : -1;
 	_cleanup_fd_ int data = has_faces ? idmap_open_single(face, face, face, face) : -1;
 	const struct faces faces = {face, programs, data};

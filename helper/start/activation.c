@@ -29,8 +29,10 @@ int activation_listen(const char *path, int *ret_fd, struct yett_error *error)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0,
 		                 "the path of the socket is too long: %s", path);
 	*ret_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	/* what is there may be an earlier listener's, which has ended; a file that is no socket
-	 * refuses, too */
+	/*
+	 * The file at this path may be the socket of a listener that has ended. connect(2) refuses
+	 * a file that is no socket, too, so check the type before removing it.
+	 */
 	if (connect(*ret_fd, to, sizeof address) < 0 && errno == ECONNREFUSED &&
 	    lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
 		(void)unlink(path);

@@ -2,8 +2,8 @@
  * Sockets that systemd (or systemd-socket-activate) hands over: sd_listen_fds(3), without the
  * library.
  *
- * At the start of the helper; reads LISTEN_PID and LISTEN_FDS, which only the service manager sets
- * for a root service.
+ * Runs when the helper starts. Reads LISTEN_PID and LISTEN_FDS, which only the service manager sets
+ * for a service of root.
  */
 #pragma once
 
@@ -12,16 +12,19 @@
 enum activation { ACTIVATION_NONE, ACTIVATION_LISTENING, ACTIVATION_CONNECTED };
 
 /*
- * What came with this process: nothing, one listening SOCK_SEQPACKET socket, or one connected one
- * (Accept=yes). Sets it close-on-exec and takes the variables out of the environment. 0 or
- * INVALID_REQUEST for anything else.
+ * Finds the socket that came with this process: none, a listening SOCK_SEQPACKET socket, or a
+ * connected one (Accept=yes). Makes it close-on-exec and removes the variables from the
+ * environment. Returns 0; YETT_E_INVALID_REQUEST for more than one socket or one of another type;
+ * or -errno.
  */
 _must_check_ int activation_receive(enum activation *ret_activation, int *ret_fd,
                                     struct yett_error *error);
 
-/* Instead of that, where there is no systemd: makes a socket at `path` that everybody may connect
- * to. 0 or INVALID_REQUEST. unix(7) */
+/*
+ * Replaces activation_receive() where there is no systemd: makes a listening socket at `path` that
+ * everybody may connect to. Returns 0 or YETT_E_INVALID_REQUEST. unix(7)
+ */
 _must_check_ int activation_listen(const char *path, int *ret_fd, struct yett_error *error);
 
-/* A number of SOL_SOCKET's options, or -errno: what a socket is. socket(7) */
+/* Returns an integer option of SOL_SOCKET, which describes a socket, or -errno. socket(7) */
 _must_check_ int activation_option(int fd, int name);

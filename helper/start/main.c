@@ -1,10 +1,10 @@
 /*
- * yett-helper and yett-rootless: how they were started, and what that makes of them.
+ * The main program of yett-helper and of yett-rootless: finds out how it was started, and serves.
  *
- * By systemd (a listening or a connected socket in LISTEN_FDS), by libyett as a set-user-id program
- * (see setuid.h) or in personal mode (a connected socket on --fd). All ways end in the same
- * monitor. With root's privilege, or the caller's: what the two programs do differently is behind
- * start.h.
+ * Started by systemd (a listening or a connected socket in LISTEN_FDS), or by libyett as a
+ * set-user-id program (see setuid.h) or in personal mode (a connected socket in --fd). All of these
+ * end in the same monitor. Runs with the privilege of root or of the caller. The two programs
+ * differ only behind start.h.
  */
 #include "base/log.h"
 #include "helper/start/activation.h"
@@ -23,8 +23,10 @@ enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER };
 
 static const struct {
 	const char *name, *argument, *help;
-	size_t offset; /* in struct start_options, of a bool, a string or an uint64_t: by its kind
-	                */
+	/*
+	 * Of a member of struct start_options: a bool, a string or a uint64_t, depending on `kind`.
+	 */
+	size_t offset;
 	enum option_kind kind;
 	uint64_t min, max; /* of a number */
 } option_table[] = {
@@ -92,7 +94,7 @@ static int parse_options(int argc, char **argv, struct start_options *options)
 	return optind == argc ? 0 : -EINVAL;
 }
 
-/* The folder that this program lies in: the others lie beside it, installed or built. */
+/* Finds the directory of this program. The other programs are beside it, installed or built. */
 static int own_folder(char folder[static PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -109,10 +111,11 @@ static int own_folder(char folder[static PATH_MAX])
 }
 
 /*
- * Where the host's core_pattern is a pipe, only a limit of 1 keeps the kernel from running a
- * program of the host's, as root, for what crashes: of ours, and of all that we start. What others
- * than root may raise it to they bound themselves, and of init the leaver does (identity_leave()).
- * False where the hard limit is 0 and cannot be raised. core(5)
+ * If the host's core_pattern is a pipe, the kernel runs a program of the host, as root, for each
+ * process that crashes, unless its RLIMIT_CORE is 1: set that for us and for all programs that we
+ * start. The hard limit stays. Programs without root lower it themselves, and identity_prepare()
+ * lowers that of init if the profile allows no core files. Returns false where the hard limit is 0
+ * and cannot be raised. core(5)
  */
 static bool limit_cores(void)
 {
@@ -168,7 +171,8 @@ int main(int argc, char **argv)
 		return 0;
 	r = own_folder(options.folder);
 	options.libexec = options.libexec ? options.libexec : options.folder;
-	(void)signal(SIGCHLD, SIG_DFL); /* whoever started us: children are waited for */
+	/* We wait for children, so do not inherit SIG_IGN from the process that started us. */
+	(void)signal(SIGCHLD, SIG_DFL);
 	if (options.quiet)
 		log_set_level(LOG_LEVEL_ERROR);
 	(void)umask(022);

@@ -1,4 +1,4 @@
-/* See setuid.h. Each step says what the caller could do by what it takes away. */
+/* See setuid.h. The comment of each step says which attack of the caller the step prevents. */
 #include "helper/start/setuid.h"
 #include "base/kernel.h"
 #include "base/reached.h"
@@ -41,8 +41,8 @@ int setuid_give_up(void)
 	    getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
 	    getresgid(&gids[0], &gids[1], &gids[2]) < 0)
 		return -errno;
-	capng_clear(
-		CAPNG_SELECT_ALL); /* of a file with capabilities, which this is not meant to be */
+	/* in case this file has capabilities, which it should not have */
+	capng_clear(CAPNG_SELECT_ALL);
 	if (uid != 0 &&
 	    (capng_apply(CAPNG_SELECT_CAPS) < 0 || setresuid((uid_t)-1, 0, (uid_t)-1) == 0))
 		return -EPERM;
@@ -52,7 +52,7 @@ int setuid_give_up(void)
 	               : -EPERM;
 }
 
-/* Neither end of a socketpair has a name; of a service's connection one has. unix(7), "unnamed" */
+/* Neither end of a socketpair has a name; a connection to a service has one. unix(7), "unnamed" */
 static bool is_unnamed(bool is_peers)
 {
 	struct sockaddr_un name;
@@ -75,8 +75,10 @@ int setuid_check_socket(struct yett_error *error)
 	                 SETUID_SOCKET);
 }
 
-/* Without it nothing here has an effect: the kernel lets a program keep its caller's ids for each
- * of these reasons. */
+/*
+ * Without root's effective uid nothing here has an effect. The kernel lets a program keep its
+ * caller's ids for each of the reasons below.
+ */
 static int check_effect(struct yett_error *error)
 {
 	if (geteuid() == 0)
@@ -104,13 +106,15 @@ static int read_caller(struct peer *caller, struct yett_error *error)
 	caller->groups_count = (size_t)count;
 	caller->uid = getuid();
 	caller->gid = getgid();
-	caller->pid = getppid(); /* for display only: libyett's process, where libyett started us */
+	/* for display only: the process of libyett, if libyett started us */
+	caller->pid = getppid();
 	return 0;
 }
 
 /*
- * With the caller's real uid, its processes may signal us. The kernel has cleared by then what else
- * hangs on ids: the death signal, and the right to trace us.
+ * If the real uid stayed the caller's, the caller's processes could signal us. The exec has already
+ * cleared the other things that depend on ids: the parent-death signal, and the caller's right to
+ * trace us.
  */
 static int take_ids(_unused_ struct yett_error *error)
 {
@@ -121,14 +125,17 @@ static int take_ids(_unused_ struct yett_error *error)
 	    getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
 	    getresgid(&gids[0], &gids[1], &gids[2]) < 0)
 		return -errno;
-	/* Proven, not believed: a filter could have answered in the kernel's place. */
+	/* Verify the ids: a filter of the caller could have answered in the kernel's place. */
 	return uids[0] | uids[1] | uids[2] | gids[0] | gids[1] | gids[2] || getgroups(0, NULL) != 0
 	               ? -EPERM
 	               : 0;
 }
 
-/* The fifth field behind the name, which may have spaces and parentheses: the terminal, 0 for none.
- * proc_pid_stat(5) */
+/*
+ * Returns whether the process has a controlling terminal, or whether that cannot be read. The
+ * terminal is the fifth field after the name, which may contain spaces and parentheses; 0: none.
+ * proc_pid_stat(5)
+ */
 static bool has_terminal(void)
 {
 	char text[1024], *at;
@@ -139,20 +146,24 @@ static bool has_terminal(void)
 	return !at || sscanf(at, ") %*c %*d %*d %*d %d", &terminal) != 1 || terminal != 0;
 }
 
-/* A terminal sends signals to its session, whoever is in it; and SIGCONT needs no permission within
- * one. */
+/*
+ * A terminal sends signals to all processes of its session, whatever their ids. Within a session
+ * SIGCONT needs no permission.
+ */
 static int take_session(struct yett_error *error)
 {
-	if (setsid() >= 0 ||
-	    (getsid(0) == getpid() && !has_terminal())) /* libyett has it lead one already */
+	/* libyett starts us as the leader of a session */
+	if (setsid() >= 0 || (getsid(0) == getpid() && !has_terminal()))
 		return 0;
 	return error_set(
 		error, YETT_E_UNSUPPORTED, 0,
 		"it must be started in a session without a terminal, or lead no group of processes");
 }
 
-/* All are blocked until the control groups are left. Ignored once, which discards what is pending,
- * then as ever. */
+/*
+ * Blocks all signals; setuid_settle() unblocks them when the caller's control groups are left. Sets
+ * each to SIG_IGN once, which discards pending signals, and then to SIG_DFL.
+ */
 static int take_signals(_unused_ struct yett_error *error)
 {
 	sigset_t all;
@@ -161,15 +172,14 @@ static int take_signals(_unused_ struct yett_error *error)
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		return -errno;
 	for (int number = 1; number < NSIG; number++) {
-		(void)signal(
-			number,
-			SIG_IGN); /* those that cannot be, and the C library's own, answer EINVAL */
+		/* EINVAL for SIGKILL, SIGSTOP and the signals of the C library */
+		(void)signal(number, SIG_IGN);
 		(void)signal(number, SIG_DFL);
 	}
 	return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0;
 }
 
-/* Those of setitimer(2) and alarm(2) outlive an exec; those of timer_create(2) do not. */
+/* Timers of setitimer(2) and alarm(2) survive an exec; those of timer_create(2) do not. */
 static int take_timers(_unused_ struct yett_error *error)
 {
 	static const struct itimerval none;
@@ -181,38 +191,43 @@ static int take_timers(_unused_ struct yett_error *error)
 	               : 0;
 }
 
-/* What fork and exec pass on of prctl(2), personality(2) and capabilities(7). */
+/* Attributes of prctl(2), personality(2) and capabilities(7) that survive fork and exec. */
 static int take_attributes(struct yett_error *error)
 {
 	static const struct {
 		int option;
 		unsigned long value;
-		bool is_optional; /* of newer kernels, or of one processor only */
+		bool is_optional; /* only in newer kernels, or on one architecture */
 	} attributes[] = {
-		{PR_SET_DUMPABLE, 0, false},        /* nobody looks into us */
-		{PR_SET_PDEATHSIG, 0, false},       /* the caller's end is not ours */
-		{PR_SET_CHILD_SUBREAPER, 0, false}, /* no orphans of others' */
+		{PR_SET_DUMPABLE, 0, false},        /* no other process can trace us */
+		{PR_SET_PDEATHSIG, 0, false},       /* the caller's end does not end us */
+		{PR_SET_CHILD_SUBREAPER, 0, false}, /* no orphans of other processes */
 		{PR_SET_TIMERSLACK, TIMER_SLACK_NS, false},
 		{PR_SET_THP_DISABLE, 0, true},
-		{PR_SET_TSC, PR_TSC_ENABLE, true}, /* reading the clock would be SIGSEGV */
+		/* otherwise reading the clock could raise SIGSEGV */
+		{PR_SET_TSC, PR_TSC_ENABLE, true},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
 		if (prctl(attributes[i].option, attributes[i].value, 0, 0, 0) < 0 &&
 		    !attributes[i].is_optional)
 			return -errno;
-	(void)prctl(PR_SET_NAME, "yett-helper", 0, 0,
-	            0); /* it was the name of whatever link was executed */
+	/* until now it is the name of the link that was executed */
+	(void)prctl(PR_SET_NAME, "yett-helper", 0, 0, 0);
 	if (personality(PER_LINUX) < 0)
 		return -errno;
-	/* With these, root's ids and capabilities do not go together. Those above SECBIT_KEEP_CAPS
-	 * concern scripts. */
+	/*
+	 * With these bits root's uid and its capabilities are independent. The bits above
+	 * SECBIT_KEEP_CAPS only concern ambient capabilities and scripts.
+	 */
 	if (prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) &
 	    (SECBIT_NOROOT | SECBIT_NO_SETUID_FIXUP | SECBIT_KEEP_CAPS))
 		return error_set(error, YETT_E_UNSUPPORTED, 0,
 		                 "its caller has securebits set, by which root has no privilege");
-	/* The caller's session key ring would be ours. A container's filter may refuse the call;
-	 * then there is none to use either. */
+	/*
+	 * Otherwise we would have the caller's session keyring. A container's filter may refuse the
+	 * call; then there is no keyring to use either.
+	 */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 &&
 	    errno != ENOSYS && errno != EPERM)
 		return -errno;
@@ -220,9 +235,9 @@ static int take_attributes(struct yett_error *error)
 }
 
 /*
- * A limit that is met half-way is an end at a moment of the caller's choice. Raised where
- * CAP_SYS_RESOURCE allows, which must not be needed; where the hard limit is too low and stays,
- * nothing is begun.
+ * A process that reaches a limit ends or fails, at a moment that the caller could choose. Raise the
+ * limits where CAP_SYS_RESOURCE allows; the helper must work without it. Refuse to start where a
+ * hard limit is too low and cannot be raised.
  */
 static int take_limits(struct yett_error *error)
 {
@@ -236,11 +251,11 @@ static int take_limits(struct yett_error *error)
 		{RLIMIT_DATA, "data", 256 * MIB, RLIM_INFINITY},
 		{RLIMIT_AS, "address space", 1024 * MIB, RLIM_INFINITY},
 		{RLIMIT_STACK, "the stack", 1 * MIB, 8 * MIB},
-		{RLIMIT_NOFILE, "open files", 512, 1048576}, /* as much as a sandbox may ask for */
+		{RLIMIT_NOFILE, "open files", 512, 1048576}, /* as many as a sandbox may ask for */
 		{RLIMIT_NPROC, "processes", 64, RLIM_INFINITY},
 		{RLIMIT_MEMLOCK, "locked memory", 0, 8 * MIB},
-		{RLIMIT_CORE, "core files", 1,
-	         1}, /* with 0 a program of the host's may be given ours: core(5) */
+		/* with 0 the host's core_pattern program may get our core: core(5) */
+		{RLIMIT_CORE, "core files", 1, 1},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
@@ -268,9 +283,9 @@ static int take_limits(struct yett_error *error)
 }
 
 /*
- * So that a caller cannot have us stand still while others run, or end first when memory is short.
- * What cannot be undone without CAP_SYS_NICE or CAP_SYS_RESOURCE is slow for this caller alone,
- * since no lock is held that others wait for.
+ * Otherwise a caller could keep us from running while other processes run, or have the OOM killer
+ * choose us first. Settings that cannot be undone without CAP_SYS_NICE or CAP_SYS_RESOURCE only
+ * slow down this caller: no lock is held that others wait for.
  */
 static int take_scheduling(_unused_ struct yett_error *error)
 {
@@ -281,14 +296,14 @@ static int take_scheduling(_unused_ struct yett_error *error)
 	memset(&all, 0xff, sizeof all);
 	(void)sched_setscheduler(0, SCHED_OTHER, &normal);
 	(void)setpriority(PRIO_PROCESS, 0, 0);
-	(void)sched_setaffinity(0, sizeof all, &all); /* those that its cpuset has */
+	(void)sched_setaffinity(0, sizeof all, &all); /* only the processors of its cpuset */
 	(void)syscall(SYS_ioprio_set, 1 /* IOPRIO_WHO_PROCESS */, 0, 0);
 	(void)syscall(SYS_set_mempolicy, 0 /* MPOL_DEFAULT */, NULL, 0);
 	(void)kernel_write_file(self, "oom_score_adj", "0");
 	return 0;
 }
 
-/* The number behind `key` in a file of proc_pid_status(5); -1 when it is not there. */
+/* Returns the number after `key` in a file of proc_pid_status(5); -1 if there is none. */
 static int status_number(const char *path, const char *key)
 {
 	char text[4096], *found;
@@ -305,8 +320,10 @@ static bool is_namespace(const char *path, ino_t number)
 	return stat(path, &st) == 0 && st.st_ino == number;
 }
 
-/* Virtual machines may keep their first process even from root. Then what the kernel numbers the
- * same everywhere has to do. */
+/*
+ * Some virtual machines do not let even root read the namespaces of process 1. Then compare ours
+ * with the inode numbers that every kernel gives its first namespaces.
+ */
 static bool is_confined(void)
 {
 	struct stat first;
@@ -318,10 +335,10 @@ static bool is_confined(void)
 }
 
 /*
- * As for every client: one that is confined must not escape through us. Here the client is
- * ourselves, so its namespaces, root and filter are ours, and are compared with those of process 1.
- * (A user namespace, filter or Landlock domain that the caller could make without privilege goes
- * with an exec that does not make us root: check_effect().)
+ * As for every client: a confined process must not escape through the helper. Here the client
+ * executed us, so its namespaces, root directory and filter are ours. Compare them with those of
+ * process 1. (In a user namespace, or with a filter or Landlock domain, that the caller could make
+ * without privilege, an exec does not make us root at all: check_effect().)
  */
 static int check_confinement(struct yett_error *error)
 {
@@ -337,9 +354,9 @@ static int check_confinement(struct yett_error *error)
 }
 
 /*
- * All but the socket. Before anything else: closing a file may take as long as whoever made it
- * chose (socket(7), SO_LINGER; a FUSE), and until we have root's ids this is one of the caller's
- * processes, which counts for the caller and which the caller can end.
+ * Closes all descriptors except the socket, before anything else. Closing a file can take as long
+ * as its maker chose (socket(7), SO_LINGER; FUSE). Until we have root's ids, this process counts
+ * for the caller, and the caller can kill it.
  */
 static int close_descriptors(_unused_ struct yett_error *error)
 {
@@ -352,8 +369,8 @@ static int close_descriptors(_unused_ struct yett_error *error)
 }
 
 /*
- * Each of 0, 1 and 2: a file opened later must not come to lie where messages go. What is logged
- * goes to the system's log, where there is one.
+ * Opens each of 0, 1 and 2, so that no file that is opened later gets a number to which messages
+ * are written. Log messages go to the system log, where there is one.
  */
 static int take_descriptors(_unused_ struct yett_error *error)
 {
@@ -362,7 +379,7 @@ static int take_descriptors(_unused_ struct yett_error *error)
 	_cleanup_fd_ int null = -1, log = -1;
 	struct stat st;
 
-	null = open("/dev/null", O_RDWR | O_CLOEXEC); /* becomes 0 */
+	null = open("/dev/null", O_RDWR | O_CLOEXEC); /* gets the number 0 */
 	if (null < 0 || fstat(null, &st) < 0)
 		return -errno;
 	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
@@ -380,9 +397,9 @@ static int take_descriptors(_unused_ struct yett_error *error)
 }
 
 /*
- * The texts as well, also those that the loader has passed over: /proc/PID/environ would show them,
- * and processes forked from us would carry them along. They lie between our two arguments and the
- * name that was executed; execve(2), getauxval(3).
+ * Also erases the strings, including those that the loader has ignored: /proc/PID/environ would
+ * show them, and forked processes would have copies. They are located between our two arguments and
+ * the name of the executed file; execve(2), getauxval(3).
  */
 static int take_environment(_unused_ struct yett_error *error)
 {
@@ -401,8 +418,10 @@ static int take_folder(_unused_ struct yett_error *error)
 	return chdir("/") < 0 ? -errno : 0;
 }
 
-/* Those beside a link to us are not ours: only what lies at the place compiled in, and is root's,
- * is executed. */
+/*
+ * Programs beside a link to us are not ours. We execute only programs in the directory that is
+ * compiled in, and only if they belong to root.
+ */
 int setuid_check_programs(struct yett_error *error)
 {
 	static const char *const names[] = {
@@ -427,8 +446,10 @@ int setuid_check_programs(struct yett_error *error)
 	return 0;
 }
 
-/* In this order. A later step relies on the earlier ones: limits before descriptors, confinement
- * before any file is opened. */
+/*
+ * In this order. A later step relies on the earlier ones: limits before descriptors, confinement
+ * before any file is opened.
+ */
 static const struct {
 	const char *name;
 	int (*take)(struct yett_error *error);

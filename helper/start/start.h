@@ -1,6 +1,7 @@
 /*
- * What yett-helper and yett-rootless do each in its own way: main.c, which both are made of, calls
- * it. start_root.c is linked into the one, start_own.c into the other.
+ * The functions that yett-helper and yett-rootless implement differently. main.c, which is part of
+ * both, calls them. start_root.c is linked into yett-helper, and programs/rootless/start_own.c into
+ * yett-rootless.
  */
 #pragma once
 
@@ -14,47 +15,53 @@ struct monitor;
 
 struct start_options {
 	char **argv;        /* of the process */
-	const char *policy; /* NULL: the installed one, or in personal mode the built-in one */
-	const char *libexec, *listen; /* listen: where a socket is to be made */
-	uint64_t idle_exit_s, fd;     /* fd: START_NO_FD, or the connected socket */
+	const char *policy; /* NULL: the installed policy, or in personal mode the built-in one */
+	const char *libexec, *listen; /* listen: path at which to make a socket */
+	uint64_t idle_exit_s, fd;     /* fd: the connected socket, or START_NO_FD */
 	bool personal, quiet, help, version;
-	char folder[PATH_MAX]; /* that this program lies in */
+	char folder[PATH_MAX]; /* the directory of this program */
 };
 
-/* The program's name, and what its help says of how it is started. */
+/* The name of the program, and the part of its help about how it is started. */
 extern const char start_name[], start_help[];
 
 /*
- * First of all, with whatever privilege the kernel gave to this process. True where it goes on as
- * any program does, with the privilege of its caller; else it is done, and `ret_status` is what the
- * process ends with.
+ * Call this first, with whatever privilege the kernel gave to this process. Returns true if the
+ * program goes on as an ordinary one, with the privilege of its caller. Otherwise its work is done,
+ * and `ret_status` is its exit status.
  */
 bool start_begin(int argc, char **argv, int *ret_status);
 
 /*
- * Once it is to serve, and before it looks at any socket: whether this is the program for its user.
- * The yett-helper of an ordinary user, or of a root that lacks what building takes, becomes
- * yett-rootless here, with the same arguments; that one refuses any other root. 0 or a code.
+ * Checks that this is the right program for its user, before it looks at any socket. The
+ * yett-helper of an ordinary user, or of a root that lacks what building needs, executes
+ * yett-rootless with the same arguments. yett-rootless refuses to run for any other root. Returns 0
+ * or a code.
  */
 _must_check_ int start_check_user(const struct start_options *options, struct yett_error *error);
 
-/* Serves a listening socket until its end; with options->listen the one that it makes there. 0,
- * -errno or a code. */
+/*
+ * Serves a listening socket until its end; if options->listen is set, the socket that it makes at
+ * that path. Returns 0, -errno or a code.
+ */
 _must_check_ int start_listening(const struct start_options *options, int socket,
                                  struct yett_error *error);
 
-/* Serves one connected socket (consumed) until its end: what systemd accepted, or what libyett
- * made. 0, -errno or a code. */
+/*
+ * Serves one connected socket (consumed) until its end: one that systemd accepted, or that libyett
+ * made. Returns 0, -errno or a code.
+ */
 _must_check_ int start_connected(const struct start_options *options, int socket,
                                  struct yett_error *error);
 
 /*
- * The last of it for both: serves with a monitor that has what it can have. Where that failed
- * (`r`), or fails here, the client is told why if `is_its_own`; a client of the service learns
- * nothing of the policy's text.
+ * The last step of both programs: prepares the monitor and serves with it. If an earlier step
+ * failed (`r`), or preparing fails, reports the error to the client if `is_its_own`. Clients of the
+ * service get no such report, because it may contain text of the policy. Consumes `socket` and
+ * frees `monitor`. Returns 0, -errno or a code.
  */
 _must_check_ int start_serve(struct monitor *monitor, const char *libexec, int socket, int r,
                              bool is_its_own, struct yett_error *error);
 
-/* Says on standard error why it ended. The exit status. */
+/* Logs why the program ended, to standard error. Returns the exit status. */
 int start_tell(int r, const struct yett_error *error);

@@ -1,10 +1,10 @@
 /*
- * yett-helper's way to serve: as root, alone or with a listener, or as a set-user-id program. See
+ * How yett-helper serves: as root, alone or with a listener, or as a set-user-id program. See
  * start.h.
  *
- * With full privilege until the monitor is prepared. The process of an ordinary user, or of a root
- * that lacks what building takes, becomes yett-rootless, which is another program: nothing that
- * works without root is linked into this one.
+ * Runs with full privilege until the monitor is prepared. The process of an ordinary user, or of a
+ * root that lacks what building needs, executes yett-rootless, which is another program: no code
+ * that works without root is linked into this one.
  */
 #include "helper/listener/listener.h"
 #include "helper/monitor/monitor.h"
@@ -23,8 +23,8 @@ const char start_help[] =
 	"; else it is its caller's.";
 
 /*
- * What takes privilege before there is a monitor. As a set-user-id program, `place` (else NULL) is
- * taken and the caller's groups are left.
+ * Does what takes privilege before there is a monitor. For a set-user-id program, `place` is not
+ * NULL: takes a slot for it, and leaves the caller's control groups.
  */
 static int prepare_host(struct monitor *monitor, const char *libexec, struct reservation *place,
                         struct yett_error *error)
@@ -33,16 +33,18 @@ static int prepare_host(struct monitor *monitor, const char *libexec, struct res
 
 	if (r == 0)
 		r = setup_host_open(monitor->policy, libexec, NULL, &monitor->host, error);
-	if (r ==
-	    0) /* as a listener has it: not the group of a unit that ends with its connection */
+	/*
+	 * The cgroup that a listener uses, too. A unit's own cgroup would end with its connection.
+	 */
+	if (r == 0)
 		monitor->lasting.cgroup = cgroup_host_make_helpers(&monitor->host->cgroups);
 	if (r == 0 && place)
 		r = setuid_settle(monitor->host, monitor->caller, place, error);
+	/* in a process that does not hold the slot */
 	if (r == 0 && place)
-		(void)waitpid(supervisor_start_sweep(monitor->host), NULL,
-		              0); /* by a process that does not hold the place */
+		(void)waitpid(supervisor_start_sweep(monitor->host), NULL, 0);
 	else if (r == 0)
-		setup_sweep(monitor->host); /* nobody else does, where there is no listener */
+		setup_sweep(monitor->host); /* without a listener no other process does this */
 	return r == 0 ? privilege_take(PRIVILEGE_MONITOR) : r;
 }
 
@@ -61,9 +63,8 @@ static int serve_one(const struct start_options *options, const struct peer *cal
 	struct monitor monitor = {MONITOR_NONE, .caller = caller, .listener = -1};
 	int r = 0;
 
-	if (caller &&
-	    !privilege_can_build(POLICY_COMPILER_ID,
-	                         &missing)) /* of others start_check_user() has made sure */
+	/* start_check_user() has checked the other ways of being started. */
+	if (caller && !privilege_can_build(POLICY_COMPILER_ID, &missing))
 		r = error_set(error, YETT_E_UNSUPPORTED, 0,
 		              "the set-user-id helper lacks what building takes: %s", missing);
 	if (r == 0)
@@ -76,19 +77,21 @@ static int serve_one(const struct start_options *options, const struct peer *cal
 	                   error);
 }
 
-/* Whatever of setuid_cleanse() was done: with its second step the process has lost its caller's
- * ids. Whether it is nothing but that. */
+/*
+ * Becomes the caller for good, however many steps of setuid_cleanse() were done: the second step
+ * overwrites the caller's ids. Returns whether this process now has no other ids than the caller's.
+ */
 static bool become(const struct peer *caller)
 {
 	uid_t uid = getuid() ? getuid() : caller->uid;
 	gid_t gid = getuid() ? getgid() : caller->gid;
 
-	/* One of another effective id was nothing else. */
+	/* Without root's effective uid, this process never had any other ids. */
 	return geteuid() != 0 || (uid != 0 && setresgid(gid, gid, gid) == 0 &&
 	                          setresuid(uid, uid, uid) == 0 && setuid_give_up() == 0);
 }
 
-/* As root by the file's mode: nothing that the caller says counts but the one descriptor. */
+/* Serves as a set-user-id program: ignores everything from the caller except the one descriptor. */
 static int serve_caller(void)
 {
 	static const struct start_options none = {.libexec = YETT_LIBEXEC_DIR, .fd = START_NO_FD};
@@ -99,11 +102,13 @@ static int serve_caller(void)
 	if (r != 0)
 		return setuid_give_up() == 0
 		               ? start_tell(r, &error)
-		               : 1; /* no longer root: standard error is the caller's */
+		               : 1; /* no longer root; standard error is the caller's */
 	r = setuid_cleanse(&caller, &error);
 	if (r != 0) {
-		/* Root executes nothing there that is not known to be its own: the refusal may be
-		 * that it is not. */
+		/*
+		 * Root executes only programs that are known to be its own. The refusal may be that
+		 * these are not: then report it as the caller.
+		 */
 		if (setuid_check_programs(&unused) == 0 || become(&caller))
 			monitor_report(none.libexec, SETUID_SOCKET, r, &error);
 		return 1;

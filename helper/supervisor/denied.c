@@ -6,7 +6,8 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 
-#define ANSWERS_MS  10 /* in so long, no more than so many are answered */
+/* At most ANSWERS_MAX calls are answered in ANSWERS_MS. */
+#define ANSWERS_MS  10
 #define ANSWERS_MAX 64
 #define TELL_MS     1000
 
@@ -21,7 +22,7 @@ int denied_fd(struct denied *denied)
 	return denied->answered < ANSWERS_MAX ? denied->listener : -1;
 }
 
-/* NULL when so many different ones were told of already. */
+/* Returns NULL if DENIED_CALLS_MAX other calls are in the table already. */
 static struct denied_call *find(struct denied *denied, uint32_t number)
 {
 	size_t i = 0;
@@ -49,7 +50,7 @@ static void tell(struct denied *denied, struct denied_call *call, struct events 
 	call->is_told = true;
 }
 
-/* Answers one that waits, if there is one. */
+/* Answers one waiting call. Returns false if there is none. */
 static bool answer(struct denied *denied, struct events *events, enum sandbox_state state)
 {
 	struct pollfd wait = {.fd = denied->listener, .events = POLLIN};
@@ -57,13 +58,16 @@ static bool answer(struct denied *denied, struct events *events, enum sandbox_st
 	struct seccomp_notif call = {0};
 	struct denied_call *known = NULL;
 
-	/* To receive would wait where there is nothing. */
+	/* SECCOMP_IOCTL_NOTIF_RECV blocks if there is nothing to receive. */
 	if (poll(&wait, 1, 0) <= 0)
 		return false;
 	denied->answered++;
 	if (!(wait.revents & POLLIN) ||
 	    ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
-		/* ENOENT: the caller is gone. Otherwise all are, or it is no listener. */
+		/*
+		 * ENOENT: this caller is gone. After any other error there are no callers left, or
+		 * the descriptor is no seccomp listener.
+		 */
 		if (!(wait.revents & POLLIN) || (errno != ENOENT && errno != EINTR))
 			denied->listener = fd_close(denied->listener);
 		return true;
@@ -74,7 +78,7 @@ static bool answer(struct denied *denied, struct events *events, enum sandbox_st
 		*known = (struct denied_call){known->number, call.pid, setup_pid_inside(call.pid),
 		                              0, known->is_told};
 	refusal.id = call.id;
-	/* If it fails the caller is gone, or will call again after a signal. */
+	/* On failure the caller is gone, or a signal interrupted it and it will repeat the call. */
 	if (ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_SEND, &refusal) < 0 ||
 	    !events->are_followed)
 		return true;
@@ -90,14 +94,19 @@ static bool answer(struct denied *denied, struct events *events, enum sandbox_st
 
 void denied_answer(struct denied *denied, struct events *events, enum sandbox_state state)
 {
-	/* Counted here, too: where answers are slow, the time that denied_fd() counts in begins
-	 * anew while we answer. */
+	/*
+	 * This loop has its own limit, because the interval of denied_fd() may restart while slow
+	 * answers are sent.
+	 */
 	for (unsigned i = 0;
 	     i < ANSWERS_MAX && denied_fd(denied) >= 0 && answer(denied, events, state); i++)
 		;
 }
 
-/* Calls that were made again wait a second more; the others are as new. */
+/*
+ * Reports all unreported refusals. Calls that were repeated stay in the table for another second.
+ * The others are removed, so that their next refusal is reported at once.
+ */
 static void tell_all(struct denied *denied, struct events *events, enum sandbox_state state)
 {
 	size_t count = denied->count;

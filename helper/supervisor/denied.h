@@ -1,9 +1,9 @@
 /*
- * The forbidden system calls of a sandbox: refuses each of them, and tells those who follow.
+ * The forbidden system calls of a sandbox: refuses each of them and reports them to the followers.
  *
- * In its supervisor, after privilege_narrow(). The kernel keeps the caller waiting for the answer,
- * which is always EPERM: nothing is ever let through, and no argument and no memory of the caller's
- * is looked at. Without a listener the kernel refuses by itself. seccomp_unotify(2)
+ * Runs in the supervisor, after privilege_narrow(). The kernel blocks the caller until the answer,
+ * which is always EPERM. This code must never allow a call, and must never look at the caller's
+ * arguments or memory. Without a listener the kernel refuses by itself. seccomp_unotify(2)
  */
 #pragma once
 
@@ -11,33 +11,47 @@
 
 #define DENIED_CALLS_MAX 16
 
-/* A call of which somebody was told since told_ms. */
+/* A system call that was refused since told_ms. */
 struct denied_call {
 	uint32_t number;
-	uint32_t thread, pid; /* who made the first of them since: as we see it, and its process
-	                         inside (0: not known) */
-	uint64_t count;       /* how often since it was told of */
+	/*
+	 * The thread that made the first unreported call, as the supervisor sees it, and its
+	 * process as numbered inside (0: not known).
+	 */
+	uint32_t thread, pid;
+	uint64_t count; /* refusals that were not reported yet */
 	bool is_told;
 };
 
 struct denied {
-	int listener; /* owned; -1: there is none */
+	int listener; /* seccomp listener, owned; -1: none */
 	uint64_t answered_ms, told_ms;
-	unsigned answered; /* since answered_ms */
+	unsigned answered; /* answers since answered_ms */
 	uint32_t lost;
 	size_t count;
 	struct denied_call calls[DENIED_CALLS_MAX];
 };
 
-/* For poll(2), readable when denied_answer() has something to do; -1: nobody is answered now. */
+/*
+ * A descriptor for poll(2), readable when denied_answer() has work; -1 while the limit on answers
+ * is reached, or there is no listener.
+ */
 int denied_fd(struct denied *denied);
 
-/* Answers all who wait, but so many in a moment only that callers do not keep this process busy. */
+/*
+ * Answers all waiting callers, but at most so many in an interval that callers cannot keep the
+ * supervisor busy.
+ */
 void denied_answer(struct denied *denied, struct events *events, enum sandbox_state state);
 
-/* Tells of what is due. Milliseconds until there is something to do again; UINT64_MAX: only if
- * something happens. */
+/*
+ * Reports what is due. Returns the milliseconds until it must be called again; UINT64_MAX: not
+ * before another call is refused.
+ */
 uint64_t denied_tell(struct denied *denied, struct events *events, enum sandbox_state state);
 
-/* Tells of the rest, and listens no more: the kernel answers ENOSYS then. */
+/*
+ * Reports what was not reported yet, and closes the listener: from then on the kernel answers
+ * ENOSYS.
+ */
 void denied_end(struct denied *denied, struct events *events, enum sandbox_state state);

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-/* Who follows may have sent something before nothing was kept any more. */
+/* The follower may have sent descriptors before shutdown(SHUT_RD). Closing these may block. */
 static void remove_follower(struct events *events, size_t i)
 {
 	if (!frame_close_socket(events->followers[i]))
@@ -22,7 +22,7 @@ void events_free(struct events *events)
 		remove_follower(events, i);
 }
 
-/* False: it has hung up. */
+/* Returns false if the follower has hung up. */
 static bool send_to(const struct message_happened *event, const struct iovec *more, int socket)
 {
 	struct iovec parts[] = {{(void *)(uintptr_t)event, sizeof *event},
@@ -41,7 +41,7 @@ int events_add(struct events *events, int socket, enum sandbox_state state)
 	                                    .state = state};
 	size_t i = 1;
 
-	(void)events_are_followed(events); /* makes room */
+	(void)events_are_followed(events); /* removes followers that have hung up */
 	while (i < ARRAY_SIZE(events->followers) && events->followers[i] >= 0)
 		i++;
 	if (i == ARRAY_SIZE(events->followers))
@@ -49,7 +49,8 @@ int events_add(struct events *events, int socket, enum sandbox_state state)
 	events->followers[i] = fcntl(socket, F_DUPFD_CLOEXEC, 3);
 	if (events->followers[i] < 0)
 		return -errno;
-	(void)shutdown(socket, SHUT_RD); /* nothing that a follower writes is kept anywhere */
+	/* The kernel discards what a follower writes. */
+	(void)shutdown(socket, SHUT_RD);
 	(void)send_to(&followed, NULL, events->followers[i]);
 	events->are_followed = true;
 	return 0;
@@ -59,7 +60,8 @@ bool events_are_followed(struct events *events)
 {
 	events->are_followed = events->setup != NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(events->followers); i++) {
-		if (fd_poll(events->followers[i], 0, 0) > 0) /* it has hung up */
+		/* The follower has hung up. */
+		if (fd_poll(events->followers[i], 0, 0) > 0)
 			remove_follower(events, i);
 		events->are_followed = events->are_followed || events->followers[i] >= 0;
 	}

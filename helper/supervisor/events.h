@@ -1,9 +1,10 @@
 /*
- * The event streams of a sandbox: who follows it, and what they are told.
+ * The event streams of a sandbox: who follows the sandbox, and which events they are sent.
  *
- * In its supervisor. A stream is a socket that is only written to; its other end is a decider's,
- * which passes on to its client what it reads. Nobody is waited for: what a reader leaves unread
- * for too long is lost to it, and the numbers of events say how much.
+ * Runs in the supervisor. A stream is a socket that the supervisor only writes to. The other end is
+ * held by a decider, which passes the events on to its client, or by yett-audit. The supervisor
+ * must never wait for a reader: events that do not fit into the socket are lost, and the numbers of
+ * events show how many.
  */
 #pragma once
 
@@ -14,30 +15,39 @@
 
 struct events {
 	uint64_t number;                  /* of the last event */
-	int followers[1 + FOLLOWERS_MAX]; /* sockets; -1 */
-	struct setup *setup; /* of a sandbox that yett-audit is to follow; NULL: of another */
-	bool are_followed;   /* were so, when that was looked at last, or yett-audit is to */
-	bool is_spoilt;      /* something of a follower's could not be closed */
+	int followers[1 + FOLLOWERS_MAX]; /* sockets; -1: free */
+	/* The sandbox, if yett-audit follows it; NULL: yett-audit does not. */
+	struct setup *setup;
+	/* At the last check somebody followed, or yett-audit was meant to. */
+	bool are_followed;
+	bool is_spoilt; /* A follower's socket could not be closed. */
 };
 #define EVENTS_NONE ((struct events){.followers = {[0 ... FOLLOWERS_MAX] = -1}})
 
 void events_free(struct events *events);
 
-/* Makes a follower of the peer of `socket`, which is borrowed. 0, -EUSERS when there are
- * FOLLOWERS_MAX, or -errno. */
+/*
+ * Adds the peer of `socket` (borrowed) as a follower. Returns 0, -EUSERS if there are FOLLOWERS_MAX
+ * already, or -errno.
+ */
 _must_check_ int events_add(struct events *events, int socket, enum sandbox_state state);
 
-/* Whether anybody follows; those that closed their end do not. */
+/*
+ * Returns whether anybody follows, or yett-audit is meant to. Removes followers that have closed
+ * their end.
+ */
 bool events_are_followed(struct events *events);
 
-/* Connects the yett-audit that runs now, where it does not follow and is to. `number`: of the last
- * event that it is not told of. */
+/*
+ * If yett-audit is meant to follow and does not, connects the yett-audit that runs now. `number` is
+ * that of the last event that it is not sent.
+ */
 void events_see_to_audit(struct events *events, uint64_t number);
 
 /*
- * Numbers the event, and tells those who follow. `lost` so many before it were never told to us.
- * With `more` (else NULL), which follows it in the packet: of a connection a struct egress_told, of
- * a command what init says of its arguments.
+ * Numbers the event and sends it to all followers. `lost`: so many events just before it never
+ * reached the supervisor. `more` (or NULL) follows the event in the packet: for a connection a
+ * struct egress_told, for a command the arguments that init reported.
  */
 struct iovec;
 void events_tell(struct events *events, struct message_happened event, const struct iovec *more,

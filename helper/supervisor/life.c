@@ -13,52 +13,67 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define HOLDERS_MAX     32 /* init has room for more channels */
-#define ASKING_MAX      16 /* connections besides, that have not asked yet or wait for the end */
+#define HOLDERS_MAX 32 /* init has room for more channels */
+/* Further connections: those that have not sent a request yet, or wait for the end. */
+#define ASKING_MAX      16
 #define INIT_ANSWERS_MS 1000
 #define LOOK_MS_MIN     10
 #define LOOK_MS_MAX     60000
-/* in so long, no more than so many packets of init's are read: a captured one has more */
+/*
+ * At most HEARD_MAX packets of init are read in HEARD_MS: a compromised init may send without end.
+ */
 #define HEARD_MS         50
 #define HEARD_MAX        32
 #define FOLLOWED_LOOK_MS 1000
-/* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
+/*
+ * Upper bound of the commands in one packet of init: those that it can run at once, and
+ * INIT_TOTALS_EVERY.
+ */
 #define TOTALS_MAX     2048
 #define ACTS_THAT_GIVE (1U << MANAGE_ATTACH | 1U << MANAGE_NETWORK | 1U << MANAGE_MOUNT)
 #define ACTS_THAT_TAKE \
 	(1U << MANAGE_PAUSE | 1U << MANAGE_RESUME | 1U << MANAGE_KILL | 1U << MANAGE_DESTROY)
-/* the kernel makes it its least, some packets: a captured init hoards no descriptors */
+/*
+ * The kernel raises this to its minimum, which has room for a few packets. So a compromised init
+ * that does not read cannot hoard descriptors in its queue.
+ */
 #define CONTROL_BUFFER 1
 
 enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_DENIED, LIFE_NETWORK, LIFE_LISTENING, LIFE_HOLDERS };
 
-/* A connection that a monitor made, and handed to its decider. */
+/* A connection that a monitor made and passed on to its decider. */
 enum holder_role { HOLDER_ASKS, HOLDER_HOLDS, HOLDER_WAITS };
 
 struct holder {
 	int socket;
 	enum holder_role role;
-	bool is_borrowed; /* the creator's, which supervisor.c closes */
+	bool is_borrowed; /* the creator's socket, which supervisor.c closes */
 };
 
 struct life {
 	struct setup *setup;
-	struct record *told; /* what others see of the sandbox: of `setup` */
+	/* The record of `setup`, which other processes see. */
+	struct record *told;
 	struct holder holders[HOLDERS_MAX + ASKING_MAX];
 	size_t count;
-	uint64_t started_ms, busy_ms,
-		held_ms; /* CLOCK_MONOTONIC; busy and held: when it was so last */
+	/*
+	 * CLOCK_MONOTONIC. busy_ms, held_ms: when the sandbox was last busy, and last had an
+	 * attached client.
+	 */
+	uint64_t started_ms, busy_ms, held_ms;
 	uint64_t cpu_before_us, cpu_seen_us, seen_ms;
 	uint32_t processors;
 	struct events events;
 	struct denied denied;
 	struct network network;
-	uint64_t oom_kills,
-		forks_refused; /* that were told; with looked_ms, while somebody follows */
+	/* As last reported. Kept up to date, like looked_ms, only while somebody follows. */
+	uint64_t oom_kills, forks_refused;
 	uint64_t looked_ms, heard_ms;
-	unsigned heard; /* packets of init's since heard_ms */
-	bool is_deaf;   /* init has closed its end */
-	bool is_told;   /* init knows that somebody follows */
+	unsigned heard; /* packets of init since heard_ms */
+	/* init has closed its end, or sent descriptors: nothing more is read. */
+	bool is_deaf;
+	/* init was told that somebody follows. */
+	bool is_told;
 	bool is_over;
 	enum ended_reason reason;
 };
@@ -85,14 +100,17 @@ static bool is_running(const struct life *life)
 	       (life->told->state == SANDBOX_RUNNING || life->told->state == SANDBOX_PAUSED);
 }
 
-/* What could not be closed stays, until our end; of such there are not to be many. */
+/*
+ * A descriptor that could not be closed leaks until the supervisor exits. End this sandbox and
+ * serve no further one, so that leaks cannot pile up.
+ */
 static void spoil(struct life *life)
 {
 	life->setup->is_spoilt = true;
 	end(life, ENDED_HELPER);
 }
 
-/* A decider has the other end. */
+/* A decider has the other end, and may have sent descriptors whose closing blocks. */
 static void let_go(struct life *life, int socket)
 {
 	if (!frame_close_socket(socket))
@@ -107,8 +125,11 @@ static void remove_holder(struct life *life, size_t i)
 	if (!holder.is_borrowed)
 		let_go(life, holder.socket);
 	else
-		(void)shutdown(holder.socket, SHUT_WR); /* its monitor may wait for what the decider
-		                                           has read: supervisors_end() */
+		/*
+		 * The monitor may wait in supervisors_end() for a packet that the decider has read
+		 * already: end of file wakes it.
+		 */
+		(void)shutdown(holder.socket, SHUT_WR);
 	if (holder.role != HOLDER_HOLDS)
 		return;
 	life->held_ms = clock_now_ms();
@@ -119,7 +140,10 @@ static void remove_holder(struct life *life, size_t i)
 		setup_publish(life->setup);
 }
 
-/* With a descriptor, or -1. Who does not read learns it from the end of the socket. */
+/*
+ * `fd` goes with the notice, or is -1. A reader that is too slow misses the notice; it still sees
+ * the end of file at the end.
+ */
 static int notify(const struct holder *holder, enum supervisor_notice_kind kind, uint32_t value,
                   int fd)
 {
@@ -128,7 +152,7 @@ static int notify(const struct holder *holder, enum supervisor_notice_kind kind,
 	return frame_send(holder->socket, &notice, sizeof notice, &fd, fd >= 0, MSG_DONTWAIT);
 }
 
-/* What one that is held is told once more at its end, or once. */
+/* Notifies all attached clients. NOTICE_ENDED also goes to those that only wait for the end. */
 static void notify_all(const struct life *life, enum supervisor_notice_kind kind, uint32_t value)
 {
 	for (size_t i = 0; i < life->count; i++)
@@ -150,7 +174,9 @@ static void set_state(struct life *life, enum sandbox_state state)
 	            NULL, state, 0);
 }
 
-/* Commands are an unsafe thing to stop half-way: what will not stand still within a second goes on.
+/*
+ * If the freezer does not report "frozen" within 1 s, thaw again rather than leave the sandbox half
+ * frozen.
  */
 static int pause_sandbox(struct life *life, struct yett_error *error)
 {
@@ -181,8 +207,10 @@ static int resume_sandbox(struct life *life, struct yett_error *error)
 	return 0;
 }
 
-/* One byte to init, which may be stopped, or captured: it is waited for a moment only, and only
- * while it could read. */
+/*
+ * Sends init one byte, with `fd` unless that is -1. init may be stopped or compromised: wait at
+ * most INIT_ANSWERS_MS, and only while the sandbox is not frozen.
+ */
 static int tell_init(const struct life *life, enum init_word word, int fd, struct yett_error *error)
 {
 	uint8_t byte = (uint8_t)word;
@@ -197,7 +225,7 @@ static int tell_init(const struct life *life, enum init_word word, int fd, struc
 	             : 0;
 }
 
-/* `channel` is the end for init; the monitor keeps the other one for its client. */
+/* `channel` is the end for init. The monitor has the other end, for its client. */
 static int attach(struct life *life, size_t i, int channel, struct yett_error *error)
 {
 	struct record *told = life->told;
@@ -217,14 +245,14 @@ static int attach(struct life *life, size_t i, int channel, struct yett_error *e
 	life->holders[i].role = HOLDER_HOLDS;
 	told->attached = count_holders(life);
 	setup_publish(life->setup);
-	/* First, so that its client asks a paused one for nothing. */
+	/* Sent first, so that the client requests nothing from a paused sandbox. */
 	if (told->state == SANDBOX_PAUSED)
 		(void)notify(&life->holders[i], NOTICE_STATE, SANDBOX_PAUSED, -1);
 	(void)send(life->holders[i].socket, &created, sizeof created, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return 0;
 }
 
-/* Tells of the limits that were met since the last look. */
+/* Reports the limits that were hit since the last call. */
 static void tell_limits(struct life *life)
 {
 	enum sandbox_state state = (enum sandbox_state)life->told->state;
@@ -243,7 +271,7 @@ static void tell_limits(struct life *life)
 	life->looked_ms = clock_now_ms();
 }
 
-/* Whether somebody follows. An init that does not listen now is told at the next look. */
+/* Tells init whether somebody follows. If the socket to init is full, the next call tries again. */
 static void tell_followed(struct life *life, bool is_followed)
 {
 	if (is_followed != life->is_told && life->told->state == SANDBOX_RUNNING &&
@@ -258,9 +286,11 @@ static int follow(struct life *life, int stream, struct yett_error *error)
 {
 	int r;
 
+	/* Only updates the counts: limits that were hit before are no events for this follower. */
 	if (!life->events.are_followed)
-		tell_limits(life); /* to nobody: what was met before is no event */
-	tell_followed(life, true); /* before the client hears that it follows */
+		tell_limits(life);
+	/* Before the client gets the answer that it follows. */
+	tell_followed(life, true);
 	r = stream < 0 ? -EINVAL
 	               : events_add(&life->events, stream, (enum sandbox_state)life->told->state);
 
@@ -285,8 +315,9 @@ static int change_network(const struct life *life, uint32_t changes, int *rules,
 }
 
 /*
- * In a state that the request is for. 0: it is done; of one that waits now, or holds the sandbox,
- * more is to come. `fd` is what came with it, -1: nothing; or it was an `order`.
+ * Carries out a request that the sandbox's state allows. Returns 0 or a code. `fd` is the
+ * descriptor that came with the request, -1: none; an `order` came with MANAGE_MOUNT. If the role
+ * becomes HOLDER_HOLDS or HOLDER_WAITS, further packets follow after the answer.
  */
 static int act(struct life *life, size_t i, const struct supervisor_request *request, int *fd,
                const struct setup_order *order, struct yett_error *error)
@@ -326,14 +357,18 @@ static int act(struct life *life, size_t i, const struct supervisor_request *req
 	}
 }
 
-/* Has it written down who asks. What gives somebody more waits until that is on disk; the rest is
- * done anyway. `fd` came with it; -1. */
+/*
+ * Sends yett-audit a record of the request, with `fd` unless that is -1. An action that gives a
+ * client more waits until the record is on disk, and is refused if the policy requires the record
+ * and there is none. All other actions are carried out in any case.
+ */
 static int tell_audit(struct life *life, const struct supervisor_request *request, int fd,
                       struct yett_error *error)
 {
 	struct audit_record record = {
 		.kind = AUDIT_ACT, .action = request->action, .asker = request->asker};
-	uint32_t bit = request->action < 32 ? 1U << request->action : 0; /* a decider says which */
+	/* The number comes from a decider, so that it can be any. */
+	uint32_t bit = request->action < 32 ? 1U << request->action : 0;
 	int socket = bit & (ACTS_THAT_GIVE | ACTS_THAT_TAKE)
 	                     ? audit_tell_of(life->setup, &record, &fd, fd >= 0)
 	                     : -ENOENT,
@@ -349,8 +384,10 @@ static int tell_audit(struct life *life, const struct supervisor_request *reques
 	return r > 0 && bit & ACTS_THAT_GIVE ? r : 0;
 }
 
-/* In which states an action is asked for a decider says; of one that has ended nothing can be had,
- * whatever it says. */
+/*
+ * The request says in which states the action is allowed. The states come from a decider: once the
+ * sandbox has ended, only MANAGE_DESTROY and MANAGE_PLAN are possible, whatever the request says.
+ */
 static int check_state(const struct life *life, const struct supervisor_request *request,
                        struct yett_error *error)
 {
@@ -366,7 +403,10 @@ static int check_state(const struct life *life, const struct supervisor_request 
 	                 state < ARRAY_SIZE(why) && why[state] ? why[state] : "has ended");
 }
 
-/* With the plan that was asked for, -1 if none was; where that cannot be sent now, without. */
+/*
+ * Sends the refusal, with the `plan` that came with the request (-1: none). If the plan cannot be
+ * sent now, sends the refusal without it.
+ */
 static void refuse(const struct holder *holder, const struct supervisor_created *refused, int plan)
 {
 	if (plan < 0 ||
@@ -374,7 +414,7 @@ static void refuse(const struct holder *holder, const struct supervisor_created 
 		(void)send(holder->socket, refused, sizeof *refused, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* One who asks for a sandbox that was here before is sent away without a word. */
+/* A request for an earlier sandbox of this supervisor gets no answer: its connection is closed. */
 static int answer_holder(struct life *life, size_t i, struct frame *frame)
 {
 	_cleanup_fd_ int rules = -1;
@@ -385,7 +425,7 @@ static int answer_holder(struct life *life, size_t i, struct frame *frame)
 
 	if (frame->length == sizeof request)
 		memcpy(&request, frame->bytes, sizeof request);
-	/* Memory of the monitor's; all else that comes are sockets. */
+	/* These are memory of the monitor. All other descriptors that come are sockets. */
 	if (request.action == MANAGE_NETWORK && frame->fd_count == 1)
 		rules = steal_fd(&frame->fds[0]);
 	else if (request.action == MANAGE_MOUNT)
@@ -414,8 +454,10 @@ static int answer_holder(struct life *life, size_t i, struct frame *frame)
 	return refused.code;
 }
 
-/* The first packet is a monitor's. What comes then is a decider's, and not received: that, or its
- * end, lets go of the sandbox. */
+/*
+ * The first packet comes from a monitor. After that a decider has the connection, and nothing is
+ * received: a packet or end of file detaches the client.
+ */
 static void handle_holder(struct life *life, size_t i)
 {
 	bool asks = life->holders[i].role == HOLDER_ASKS;
@@ -426,15 +468,21 @@ static void handle_holder(struct life *life, size_t i)
 		r = answer_holder(life, i, frame);
 	else if (r != -EAGAIN)
 		remove_holder(life, i);
-	for (size_t j = 0; r > 0 && j < frame->fd_count; j++) /* nobody else has that end */
+	/* After a refusal nobody else has this socket, so that closing it may block. */
+	for (size_t j = 0; r > 0 && j < frame->fd_count; j++)
 		let_go(life, steal_fd(&frame->fds[j]));
 	closing_bound(true);
-	frame_close_fds(
-		frame); /* init and the client have them now, and may have closed them already */
+	/*
+	 * init and the client have these now, and may have closed theirs already: then this close
+	 * is the last, and may block.
+	 */
+	frame_close_fds(frame);
 	closing_bound(false);
 }
 
-/* By what init says: a captured one can make these numbers wrong, within bounds, and nothing else.
+/*
+ * Adds what init reports to the host's totals. A compromised init can make these numbers wrong,
+ * within the limits checked here, and nothing else.
  */
 static void add_totals(const struct life *life, const void *packet)
 {
@@ -454,14 +502,18 @@ static void add_totals(const struct life *life, const void *packet)
 	                                             .duration_us = told.duration_us});
 }
 
-/* One packet of init's, of which nothing is believed but that it speaks of its own sandbox. Whether
- * there may be more. */
+/*
+ * Handles one packet of init, of which nothing is trusted except that it is about this sandbox.
+ * Returns whether there may be more.
+ */
 static bool hear(struct life *life)
 {
 	enum sandbox_state state = (enum sandbox_state)life->told->state;
 	struct init_event told = {0};
-	/* Ours has none to send, and closing what another one sends could hold us up: it is left in
-	 * the socket. */
+	/*
+	 * init has no descriptors to send, and closing any could block: such a packet stays in the
+	 * socket.
+	 */
 	ssize_t n =
 		frame_peek_fds(life->setup->control)
 			? 0
@@ -484,7 +536,10 @@ static bool hear(struct life *life)
 		return n > 0;
 	if (life->events.are_followed && told.kind == EVENT_EXITED)
 		tell_limits(life);
-	/* Before Linux 6.11 the kernel does not count that where we look. */
+	/*
+	 * Before Linux 6.11 the kernel does not count refused forks in the cgroup that is read
+	 * here.
+	 */
 	if ((told.result.limits_hit & LIMIT_PIDS) && life->forks_refused == 0)
 		events_tell(&life->events, (struct message_happened){.kind = EVENT_FORKS_REFUSED},
 		            NULL, state, 0);
@@ -493,7 +548,7 @@ static bool hear(struct life *life)
 	return true;
 }
 
-/* Whether init is listened to now. */
+/* Whether packets of init are read now. */
 static bool is_hearing(struct life *life)
 {
 	uint64_t now = clock_now_ms();
@@ -505,8 +560,10 @@ static bool is_hearing(struct life *life)
 	return !life->is_deaf && life->heard < HEARD_MAX;
 }
 
-/* Whether yett-audit can be told of what happens now. Commands and connections wait until it can;
- * refusals of calls do not. */
+/*
+ * Whether yett-audit has room for another event. Commands and connections wait until it has;
+ * refusals of system calls do not.
+ */
 static bool has_room(struct life *life)
 {
 	events_see_to_audit(&life->events, life->events.number);
@@ -516,8 +573,10 @@ static bool has_room(struct life *life)
 	                         life->setup->host->policy->audit != POLICY_AUDIT_REQUIRED;
 }
 
-/* Hears at most so many packets. Before each it waits at most so long until yett-audit can be told,
- * if that follows. */
+/*
+ * Handles at most `most` packets. If yett-audit follows and has no room, waits up to `wait_ms`
+ * before each.
+ */
 static void hear_all(struct life *life, unsigned most, int wait_ms)
 {
 	for (unsigned i = 0; i < most && !life->is_deaf; i++)
@@ -532,7 +591,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What is due while somebody follows. Milliseconds until there is something to look at again. */
+/* Does what is due for followers. Returns the milliseconds until it must be called again. */
 static uint64_t see_to_followers(struct life *life)
 {
 	bool is_followed = events_are_followed(&life->events);
@@ -542,7 +601,7 @@ static uint64_t see_to_followers(struct life *life)
 	if (life->events.is_spoilt || life->setup->is_spoilt)
 		spoil(life);
 	if (!is_followed)
-		life->denied.lost = 0; /* of nobody's events */
+		life->denied.lost = 0; /* nobody followed */
 	tell_followed(life, is_followed);
 	if (is_followed && clock_now_ms() - life->looked_ms >= FOLLOWED_LOOK_MS)
 		tell_limits(life);
@@ -559,8 +618,10 @@ static void handle_listening(struct life *life)
 		life->holders[life->count++] = (struct holder){.socket = socket};
 }
 
-/* Whether anything but init runs, or has run since the last look: by what the kernel counts, not by
- * what init says. */
+/*
+ * Sets busy_ms if anything but init runs, or has run since the last call. Relies on what the kernel
+ * counts, not on what init reports.
+ */
 static void look(struct life *life, uint64_t now)
 {
 	uint64_t cpu_us = setup_count(life->setup, USAGE_CPU);
@@ -573,8 +634,11 @@ static void look(struct life *life, uint64_t now)
 		life->held_ms = now;
 }
 
-/* Of what is left of a limit a share, so that it is looked at more often, as something may happen
- * in between. */
+/*
+ * `left`: milliseconds until a limit is reached, as it seems now. Returns after how many of them to
+ * check the limit again: a fraction 1/share, because meanwhile the sandbox may become busy, or use
+ * several processors at once.
+ */
 static uint64_t next_look(uint64_t left, uint64_t share)
 {
 	uint64_t next = left / share;
@@ -583,7 +647,7 @@ static uint64_t next_look(uint64_t left, uint64_t share)
 	return lesser(lesser(next, LOOK_MS_MAX), left > LOOK_MS_MIN ? left : LOOK_MS_MIN);
 }
 
-/* Pauses one that was idle for so long. As expire(). */
+/* Pauses the sandbox if it was idle for `idle_ms`. Returns like expire(). */
 static uint64_t pause_idle(struct life *life, uint64_t now, uint64_t idle_ms)
 {
 	struct yett_error unused;
@@ -596,8 +660,10 @@ static uint64_t pause_idle(struct life *life, uint64_t now, uint64_t idle_ms)
 	return next_look(idle_ms, 4);
 }
 
-/* Does what is due. Milliseconds until there is something to look at again; UINT64_MAX: only if
- * something happens. */
+/*
+ * Does what is due. Returns the milliseconds until it must be called again; UINT64_MAX: not before
+ * something happens.
+ */
 static uint64_t expire(struct life *life)
 {
 	const struct plan_life *limits = &life->told->life;
@@ -612,11 +678,12 @@ static uint64_t expire(struct life *life)
 	rests_ms = lesser(now - life->busy_ms, now - life->held_ms);
 	const struct {
 		uint64_t limit_ms, used_ms;
-		uint64_t share; /* 0: it cannot be reached later than it seems now */
+		/* 0: the limit is reached after exactly the time that is left now. */
+		uint64_t share;
 		enum ended_reason reason;
 	} ends[] = {
 		{limits->wall_ms, now - life->started_ms, 0, ENDED_WALL_TIME},
-		/* on all processors at once it cannot be over before */
+		/* CPU time passes at most `processors` times as fast as wall time. */
 		{is_paused ? 0 : limits->cpu_ms, (life->cpu_seen_us - life->cpu_before_us) / 1000,
 	         life->processors, ENDED_CPU_TIME},
 		{is_paused || limits->idle_pauses ? 0 : limits->idle_ms, now - life->busy_ms, 4,
@@ -638,7 +705,7 @@ static uint64_t expire(struct life *life)
 	return next;
 }
 
-/* Handles what happens within so many milliseconds (UINT64_MAX: without bound) once. */
+/* Waits up to `wait_ms` (UINT64_MAX: without limit) for something to happen, and handles it. */
 static void turn(struct life *life, uint64_t wait_ms)
 {
 	struct pollfd wait[LIFE_HOLDERS + HOLDERS_MAX + ASKING_MAX];
@@ -665,7 +732,7 @@ static void turn(struct life *life, uint64_t wait_ms)
 	if (poll(wait, LIFE_HOLDERS + count,
 	         wait_ms > INT_MAX ? (wait_ms == UINT64_MAX ? -1 : INT_MAX) : (int)wait_ms) <= 0)
 		return;
-	/* From the end: handling one may take it out of the table. */
+	/* Backwards: handle_holder() may remove the holder from the table. */
 	for (size_t i = count; i > 0; i--)
 		if (wait[LIFE_HOLDERS + i - 1].revents)
 			handle_holder(life, i - 1);
@@ -719,11 +786,15 @@ void life_keep(struct life *life)
 			turn(life, wait_ms);
 	}
 	if (life->told->state == SANDBOX_PAUSED)
-		(void)!cgroup_freeze(&life->setup->cgroup,
-		                     false); /* the builder stands still with the rest, and is to be
-		                                used again */
-	/* No command runs after this, and what init and the dialer have told is heard: nothing
-	 * happens unrecorded at the end. */
+		/*
+		 * The cgroup forker (builder) is frozen with the sandbox, and needed for the next
+		 * one.
+		 */
+		(void)!cgroup_freeze(&life->setup->cgroup, false);
+	/*
+	 * Kill init, so that no command runs any more, and then receive all reports of init and the
+	 * connector: nothing that happens at the end may go unrecorded.
+	 */
 	(void)syscall(SYS_pidfd_send_signal, life->setup->init_pidfd, SIGKILL, NULL, 0u);
 	(void)fd_poll(life->setup->init_pidfd, POLLIN, INIT_ANSWERS_MS);
 	hear_all(life, UINT16_MAX, FOLLOWED_LOOK_MS);
@@ -733,7 +804,7 @@ void life_keep(struct life *life)
 	set_state(life, SANDBOX_STOPPING);
 }
 
-/* Everybody is told, and sent away. */
+/* Notifies all clients and removes them. */
 static void leave(struct life *life, enum sandbox_state state, enum ended_reason reason)
 {
 	set_state(life, state);

@@ -1,10 +1,10 @@
 /*
- * The life of a sandbox from when init serves until all of it is gone: who holds it, its time
- * limits, its states.
+ * The life of a sandbox, from when init serves until all of it is gone: attached clients, time
+ * limits and states.
  *
- * In its supervisor, after privilege_narrow(). Parses nothing of a client's: monitors ask by
- * structs of fixed size, over connections that only root can make. Nothing is waited for but what
- * ends the sandbox, its freezing (a second at most), and what is mounted in it (setup_mount()).
+ * Runs in the supervisor, after privilege_narrow(). Must not parse anything that a client sent:
+ * monitors send structs of fixed size, over connections that only root can make. Waits only for the
+ * end of the sandbox, for freezing (1 s at most), and for mounts (setup_mount()).
  */
 #pragma once
 
@@ -13,15 +13,17 @@
 struct life;
 
 /*
- * Begins with one holder, `creator` (borrowed), for the sandbox that setup->record tells of.
- * `listener` is that of init's filter, or -1. NULL when memory is short; otherwise `listener` is
- * taken.
+ * Starts with one attached client, `creator` (borrowed), for the sandbox of setup->record.
+ * `listener` is the seccomp listener of init's filter, or -1. Returns NULL if memory is short;
+ * otherwise `listener` is consumed.
  */
 struct life *life_begin(struct setup *setup, int creator, int listener);
 
-/* Returns when the sandbox is to end; setup_finish() follows. */
+/* Returns when the sandbox must end; the caller then calls setup_finish(). */
 void life_keep(struct life *life);
 
-/* After setup_finish(): tells everybody, stays for as long as the sandbox is to be listed, and
- * frees `life`. */
+/*
+ * Called after setup_finish(). Notifies all clients and followers, stays for as long as the sandbox
+ * must be listed, and frees `life`.
+ */
 void life_end(struct life *life, bool out_of_memory);

@@ -6,7 +6,8 @@
 
 #include <sys/socket.h>
 
-#define HEARD_MS  50 /* in so long, no more than so many packets are read */
+/* At most HEARD_MAX packets are read in HEARD_MS. */
+#define HEARD_MS  50
 #define HEARD_MAX 32
 
 int network_fd(struct network *network, const struct setup *setup)
@@ -17,8 +18,10 @@ int network_fd(struct network *network, const struct setup *setup)
 		network->heard_ms = now;
 		network->heard = 0;
 	}
-	/* While all stand still nothing is started: it would wait for a builder that stands still,
-	 * too. */
+	/*
+	 * While the sandbox is frozen, nothing may be restarted: that would wait for the cgroup
+	 * forker (builder), which is frozen, too.
+	 */
 	return network->heard < HEARD_MAX && setup->record.state == SANDBOX_RUNNING
 	               ? setup->egress.told
 	               : -1;
@@ -29,7 +32,7 @@ bool network_is_full(const struct network *network)
 	return network->heard >= HEARD_MAX;
 }
 
-/* It is no more: once, it is started again. */
+/* The network's programs have ended, or misbehave: they are restarted, once. */
 static void handle_end(struct setup *setup, struct events *events)
 {
 	struct message_happened event = {.kind = EVENT_NETWORK_LOST,
@@ -76,8 +79,10 @@ void network_hear(struct network *network, struct setup *setup, struct events *e
 
 	while (network_fd(network, setup) >= 0) {
 		struct egress_told told;
-		/* Ours has none to send, and closing what another one sends could hold us up: then
-		 * it is ended, with what it sent. */
+		/*
+		 * yett-dialer has no descriptors to send, and closing any could block. A dialer
+		 * that sends some is ended, with what it sent.
+		 */
 		bool has_fds = frame_peek_fds(setup->egress.told);
 		ssize_t n = has_fds ? 0
 		                    : recv(setup->egress.told, &told, sizeof told,

@@ -1,10 +1,10 @@
 /*
- * The network of a sandbox while it runs: what yett-dialer says of it, and that it is started again
- * once.
+ * The network of a running sandbox: receives reports from the connector (yett-dialer), and restarts
+ * the network's programs once.
  *
- * In its supervisor, after privilege_narrow(). What the dialer says is a struct of fixed size, of
- * which nothing is believed but that it speaks of its own sandbox: it is counted, and passed on to
- * those who follow as it is. Nothing is waited for.
+ * Runs in the supervisor, after privilege_narrow(). A report is a struct of fixed size. Nothing in
+ * it is trusted except that it is about this sandbox: it is counted, and passed on to the followers
+ * unchanged. Must never wait for the connector.
  */
 #pragma once
 
@@ -13,22 +13,26 @@
 
 struct network {
 	uint64_t heard_ms;
-	unsigned heard; /* packets since then: a captured dialer has more */
+	/* Packets since heard_ms. Limited, because a compromised connector may send without end. */
+	unsigned heard;
 };
 
-/* For poll(2), readable when network_hear() has something to do; -1: nobody is heard now. */
+/* A descriptor for poll(2), readable when network_hear() has work; -1: nothing is received now. */
 int network_fd(struct network *network, const struct setup *setup);
 
-/* Whether what it says is not heard for a moment. */
+/* Whether the limit is reached, so that nothing is received for a moment. */
 bool network_is_full(const struct network *network);
 
-/* Hears what there is. When what serves the network has ended, it is started again, or is no more.
+/*
+ * Receives the reports that are there. If the network's programs have ended, restarts them once; if
+ * they end again, the sandbox has no network any more.
  */
 void network_hear(struct network *network, struct setup *setup, struct events *events);
 
 /*
- * Has the network go by other rules at once, sealed memory that is taken then, and so the next one,
- * were it started again. `changes`: as the record had it when they were made; who had others in
- * mind would undo what somebody else has changed since. 0, -EAGAIN for that, or -errno.
+ * Applies the sealed rules `*rules` at once and, on success, takes them over for a later restart.
+ * `changes` is the number that the record had when the caller read the rules. Returns -EAGAIN if
+ * the record has another number: someone has changed the rules since, and these would undo that
+ * change. Else returns 0, -ENOTCONN if there is no network, or -errno.
  */
 _must_check_ int network_change(struct setup *setup, uint32_t changes, int *rules);

@@ -17,12 +17,16 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-/* Until init serves: a build waits for nobody, but for a file system of the client's that does not
- * answer. */
+/*
+ * How long init may take until it serves. A build waits for nothing except a file system of the
+ * client that does not respond.
+ */
 #define INIT_DEADLINE_MS 20000
 
-/* As much of the plan as is used, in sealed memory: a descriptor or -errno. The steps that it does
- * not use take none. */
+/*
+ * Copies the used parts of the plan to sealed memory. The unused steps are a hole there, which
+ * takes no memory. Returns a descriptor or -errno.
+ */
 static int seal_plan(const struct plan *plan)
 {
 	_cleanup_fd_ int memfd = memfd_create("yett-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -33,7 +37,7 @@ static int seal_plan(const struct plan *plan)
 	    pwrite(memfd, plan->arena, plan->arena_used, offsetof(struct plan, arena)) !=
 	            (ssize_t)plan->arena_used)
 		return errno ? -errno : -EIO;
-	r = fchmod(memfd, 0400) < 0 ? -errno : fd_seal(memfd); /* fd_new_sealed() */
+	r = fchmod(memfd, 0400) < 0 ? -errno : fd_seal(memfd); /* as fd_new_sealed() does */
 	return r < 0 ? r : steal_fd(&memfd);
 }
 
@@ -72,7 +76,7 @@ int supervisor_take_order(struct frame *frame, struct setup_order *order)
 		order->connection = steal_fd(&frame->fds[next++]);
 	is_whole = next == (int)frame->fd_count;
 	frame_close_fds(frame);
-	/* A monitor is trusted; this is against a version of it that is not ours. */
+	/* Monitors are trusted. This check is for a monitor of another version of the helper. */
 	return is_whole && fstat(order->memory, &st) == 0 &&
 	                       st.st_size >= (off_t)offsetof(struct plan, arena) &&
 	                       st.st_size ==
@@ -83,7 +87,7 @@ int supervisor_take_order(struct frame *frame, struct setup_order *order)
 	               : -EPROTO;
 }
 
-/* 1 with an order, 0 when nobody wants a sandbox any more, or -errno. */
+/* Returns 1 with an order, 0 if no sandbox is wanted any more, or -errno. */
 static int receive_order(int socket, struct setup_order *order)
 {
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
@@ -94,8 +98,10 @@ static int receive_order(int socket, struct setup_order *order)
 	return r;
 }
 
-/* Whether the label of a plan that requires one is in force. What init says counts: it has heard of
- * no client yet. */
+/*
+ * Whether a label that the plan requires is in force. The report of init is trusted here: no client
+ * has reached init yet.
+ */
 static int check_label(const struct plan *plan, const char *label, struct yett_error *error)
 {
 	const char *profile = plan_text(plan, plan->label),
@@ -113,11 +119,11 @@ static int check_label(const struct plan *plan, const char *label, struct yett_e
 }
 
 /*
- * Whoever is in the host's network namespace may connect to the abstract sockets of others there
- * (unix(7)), unless Landlock's scope or SELinux is against it: where that enforces, init fails if
- * it cannot take its label. AppArmor is not asked, since not each kernel that has it has it look at
- * Unix sockets. What init says counts, as above, and of SELinux what was seen when the policy was
- * read.
+ * A process in the host's network namespace can connect to the abstract sockets of other processes
+ * there (unix(7)), unless Landlock's scope or SELinux forbids it. Where SELinux enforces, init
+ * fails if it cannot take its label. AppArmor does not count, because not every kernel with
+ * AppArmor lets it check Unix sockets. init's report is trusted as in check_label(). The state of
+ * SELinux is that of the time when the policy was loaded.
  */
 static int check_scope(const struct setup *setup, const struct plan *plan, uint32_t landlock_abi,
                        struct yett_error *error)
@@ -139,9 +145,9 @@ static bool is_listener(int fd)
 }
 
 /*
- * One packet of init's, or that it has ended. 1, 0 when nothing came in time, or -errno.
- * Descriptors that are not what they should be are left open until our end: closing one can take as
- * long as a captured init wants. socket(7), SO_LINGER
+ * Receives one report of init. Returns 1, 0 if none came in time, -ECHILD if init has ended or sent
+ * something else, or -errno. An unexpected descriptor stays open until our exit: a compromised init
+ * could make close(2) block for as long as it wants. socket(7), SO_LINGER
  */
 static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame,
                        struct init_report *ret_report)
@@ -156,9 +162,9 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 		return 0;
 	frame_close_fds(frame);
 	/*
-	 * What is none stays in the socket, with the descriptors it may have. One that ends with an
-	 * order unread says that once, before what is there to be read, and whenever it comes to
-	 * its end. unix(7)
+	 * A packet that is no report stays in the socket, with its descriptors. If init exits with
+	 * an order unread, the socket fails once with ECONNRESET, ahead of packets that are still
+	 * queued. Because init may exit at any time, both calls must expect that. unix(7)
 	 */
 	n = recv(setup->control, frame->bytes, sizeof frame->bytes, MSG_PEEK | MSG_DONTWAIT);
 	if (n < 0 && errno == ECONNRESET)
@@ -182,8 +188,10 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 	return 1;
 }
 
-/* Why there is no sandbox: what a process of ours said, or else init, of which nothing is believed
- * but that it is text. */
+/*
+ * Fills in why there is no sandbox: the error of a process of the helper, else that of init.
+ * Nothing of init's report is trusted except that it is text.
+ */
 static int explain_failure(const struct setup *setup, const struct init_report *report,
                            struct yett_error *error)
 {
@@ -201,7 +209,7 @@ static int explain_failure(const struct setup *setup, const struct init_report *
 	return error_cause(error, "init", report->error);
 }
 
-/* Waits for init's word that it serves the channel. */
+/* Waits until init reports that it serves the channel. */
 static int await_init(struct setup *setup, const struct plan *plan, struct init_layers *ret_layers,
                       int *ret_listener, struct yett_error *error)
 {
@@ -230,7 +238,7 @@ static int await_init(struct setup *setup, const struct plan *plan, struct init_
 	return r == 0 ? check_scope(setup, plan, report.layers.landlock_abi, error) : r;
 }
 
-/* Whether there may be a sandbox, before anything is written down of it. */
+/* Whether the sandbox may be made, before anything is recorded of it. */
 static int admit(struct setup *setup, const struct setup_order *order, struct yett_error *error)
 {
 	int r;
@@ -262,7 +270,7 @@ static int create(struct setup *setup, const struct setup_order *order, int *ret
 	return r == 0 ? await_init(setup, order->plan, &created->layers, ret_listener, error) : r;
 }
 
-/* Nothing is written down of one that is dry. Otherwise as audit_tell_of(). */
+/* A dry run is not recorded. Otherwise returns like audit_tell_of(). */
 static int tell_audit(struct setup *setup, const struct setup_order *order, enum audit_kind kind,
                       const struct yett_error *error)
 {
@@ -274,8 +282,10 @@ static int tell_audit(struct setup *setup, const struct setup_order *order, enum
 	                                           1 + (kind == AUDIT_CREATE && order->rules >= 0));
 }
 
-/* Where we are killed in between, the next sweep tells of its end, if nothing else. What
- * audit_await() is to have. */
+/*
+ * If the supervisor is killed after this, the next sweep at least records the end of the sandbox.
+ * Returns the socket for audit_await(), or -errno.
+ */
 static int begin_record(struct setup *setup, const struct setup_order *order,
                         const struct yett_error *none)
 {
@@ -286,14 +296,16 @@ static int begin_record(struct setup *setup, const struct setup_order *order,
 	return tell_audit(setup, order, AUDIT_CREATE, none);
 }
 
-/* There is to be no sandbox: it could not be made, or only that was asked, and the plan is the
- * answer. Whether there may be another. */
+/*
+ * There will be no sandbox: it could not be made, or it is a dry run, which is answered with the
+ * plan. Returns whether the supervisor can serve another sandbox.
+ */
 static bool give_up(struct setup *setup, struct setup_order *order, int socket,
                     struct supervisor_created *created, bool is_begun)
 {
 	const struct supervisor_notice is_planned = {.kind = NOTICE_DONE};
 
-	/* A record that says so for a moment longer than there is a sandbox harms nobody. */
+	/* The record has this state a moment before the sandbox is gone, which harms nobody. */
 	setup->record.state = SANDBOX_DESTROYED;
 	if (is_begun)
 		setup_publish(setup);
@@ -301,8 +313,8 @@ static bool give_up(struct setup *setup, struct setup_order *order, int socket,
 	if (created->is_told)
 		setup->audit = tell_audit(setup, order, AUDIT_FAILED, &created->error);
 	(void)setup_finish(setup);
-	order->connection =
-		fd_close(order->connection); /* the monitor holds it, too, until we have answered */
+	/* Not the last close: the monitor holds the connection until the answer. */
+	order->connection = fd_close(order->connection);
 	setup_forget(setup);
 	if (created->code == 0 &&
 	    frame_send(socket, &is_planned, sizeof is_planned, &order->memory, 1, 0) < 0)
@@ -314,8 +326,10 @@ static bool give_up(struct setup *setup, struct setup_order *order, int socket,
 	return created->code > 0;
 }
 
-/* The whole way of an order, from the plan to the end of its sandbox. Whether all went well enough
- * to be used again. */
+/*
+ * Carries out an order, from the plan to the end of its sandbox. Returns whether the supervisor can
+ * serve another sandbox.
+ */
 static bool serve(struct setup *setup, struct setup_order *order, int socket, bool is_kept)
 {
 	_cleanup_fd_ int channel = -1, listener = -1;
@@ -343,18 +357,25 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	}
 	if (!life)
 		return give_up(setup, order, socket, &created, is_begun);
-	listener = -1; /* is life's now */
+	listener = -1; /* now owned by `life` */
 	order->connection = fd_close(order->connection);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
 	if (r < 0)
-		(void)frame_close_socket(
-			steal_fd(&channel)); /* nobody else has that end, and a captured init may
-		                                have used the other */
-	channel = closing_fd(channel); /* the client's end is the client's: while we held it, init
-	                                  would never see it close */
+		/*
+		 * Nobody else has this end, and a compromised init may have queued descriptors in
+		 * it.
+		 */
+		(void)frame_close_socket(steal_fd(&channel));
+	/*
+	 * Only the client may keep this end: otherwise init would not notice that the client closes
+	 * it.
+	 */
+	channel = closing_fd(channel);
 	setup_keep_order(setup, order);
-	/* While a sandbox runs, only what ending it takes is effective; the rest is kept for what
-	 * may come: mounts, another network, the next one. */
+	/*
+	 * While a sandbox runs, only the capabilities to end it are effective. The others stay
+	 * permitted for later mounts, a restart of the network, and the next sandbox.
+	 */
 	narrowed = privilege_narrow();
 	if (r == 0)
 		r = narrowed;
@@ -364,8 +385,10 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	return r == 0 && (!is_kept || privilege_raise() == 0);
 }
 
-/* Puts itself at the listener's disposal; a new socket for orders, or -errno when the listener is
- * gone. */
+/*
+ * Offers the supervisor for another sandbox. Returns a new socket for orders, or -errno if the
+ * receiver is gone.
+ */
 static int announce(const struct setup_host *host, uid_t uid, uint32_t profile, int pool)
 {
 	struct supervisor_ready ready = {uid, profile, host->policy->generation};
@@ -380,8 +403,10 @@ static int announce(const struct setup_host *host, uid_t uid, uint32_t profile, 
 	return r < 0 ? r : pair[0];
 }
 
-/* Waits for an order, or its end. Who asks about the sandbox before finds nobody. False: one of
- * these could not be closed. */
+/*
+ * Waits for an order, or end of file. Connections for requests about an earlier sandbox are closed
+ * without an answer. Returns false if one of them could not be closed.
+ */
 static bool await_order(const struct setup *setup, int socket)
 {
 	struct pollfd wait[] = {{.fd = socket, .events = POLLIN},
@@ -398,7 +423,10 @@ static bool await_order(const struct setup *setup, int socket)
 	}
 }
 
-/* One that outlasts who started it: no terminal, no pipe and no signal of that one's is its own. */
+/*
+ * A supervisor that outlives the process that started it must not share a terminal, pipes or
+ * signals with that process.
+ */
 static void stand_alone(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -410,9 +438,9 @@ static void stand_alone(void)
 }
 
 /*
- * The life of a supervisor. Everything it made is gone when it returns. With a pool it prepares
- * itself ahead; without one the order is there already, and tells whether it may prepare anything
- * at all.
+ * The main function of a supervisor. When it returns, everything that the supervisor made is gone.
+ * With `ahead` it prepares itself before there is an order. Otherwise the order is in the socket
+ * already, and determines what may be prepared at all.
  */
 static void run(const struct setup_host *host, const struct supervisor_ahead *ahead, int socket)
 {
@@ -420,8 +448,8 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 	struct setup_order order = SETUP_NO_ORDER;
 	struct supervisor_created failed = {.code = YETT_E_INIT_FAILED};
 	struct setup *setup = NULL;
-	int r = privilege_raise(),
-	    prepared; /* to PRIVILEGE_BUILD: whoever forked us has it in its permitted set */
+	/* To PRIVILEGE_BUILD, which the forking process has in its permitted set. */
+	int r = privilege_raise(), prepared;
 	bool is_ahead = ahead != NULL, is_useless;
 
 	if (r < 0 || (!is_ahead && receive_order(socket, &order) <= 0))
@@ -435,8 +463,10 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 	if (prepared < 0)
 		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s",
 		          strerror(-prepared));
-	/* What was missing when nobody asked may be there for the next one, who asks: it gets one
-	 * that tries again. */
+	/*
+	 * Without an order, exit if preparing failed. What was missing may be there at the next
+	 * request: that request gets a new supervisor, which tries again.
+	 */
 	is_useless = prepared != 0 && is_ahead && fd_poll(socket, POLLIN, 0) == 0;
 	while (!is_useless) {
 		bool is_good;
@@ -459,8 +489,10 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 	}
 	if (setup)
 		setup_end(setup);
-	/* Our end closes the socket: a captured decider may have sent on it what takes long to
-	 * close. */
+	/*
+	 * Our exit closes the socket: a compromised decider may have queued descriptors in it whose
+	 * closing blocks.
+	 */
 }
 
 int supervisor_start(const struct setup_host *host, const struct place *place,
@@ -477,8 +509,8 @@ int supervisor_start(const struct setup_host *host, const struct place *place,
 		sigset_t no_signals;
 
 		(void)sigemptyset(&no_signals);
-		(void)sigprocmask(SIG_SETMASK, &no_signals,
-		                  NULL); /* init and its commands inherit it */
+		/* init and its commands inherit the mask. */
+		(void)sigprocmask(SIG_SETMASK, &no_signals, NULL);
 		setup_host_keep_only(host, keep_open, ARRAY_SIZE(keep_open));
 		run(host, ahead, pair[1]);
 		_exit(0);

@@ -1,13 +1,12 @@
 /*
- * A supervisor: a process that carries out one plan and then keeps that sandbox until it ends
- * (life.h).
+ * A supervisor: a process that carries out one plan and keeps that sandbox until it ends (life.h).
  *
- * Root, with the capabilities of PRIVILEGE_BUILD, few of which are effective while the sandbox
- * runs. One that the listener started, or a monitor without root for a client that makes several,
- * is used again for sandboxes of the same user: it puts itself at their disposal when all of a
- * sandbox is gone. It takes orders from one socket, which only a monitor (or the listener, to hand
- * it to a monitor) holds, and parses nothing of a client's: a plan, descriptors, and end of file,
- * which ends a sandbox that does not linger.
+ * Runs as root with the capabilities of PRIVILEGE_BUILD, few of which are effective while a sandbox
+ * runs. It takes orders from one socket, which only a monitor holds (or the listener, to pass it on
+ * to a monitor): a plan, descriptors, and end of file, which ends a sandbox that does not linger.
+ * It must never parse anything that a client sent. A supervisor that the listener started, or a
+ * monitor without root for a client that makes several sandboxes, is used again: when all of a
+ * sandbox is gone, it offers itself for another sandbox of the same user.
  */
 #pragma once
 
@@ -15,68 +14,82 @@
 #include "helper/setup/setup.h"
 
 /*
- * Supervisor → monitor: the answer to a plan, with the exec channel if `code` is 0 (to a dry one a
- * NOTICE_DONE, with the plan); the answer to an attach, whose channel the monitor has itself; and,
- * if `code` is not 0, the refusal of any request, with the plan if there was one.
+ * Supervisor → monitor. The answer to a plan: with the exec channel if `code` is 0 (a dry run is
+ * answered by NOTICE_DONE with the plan instead). The answer to an attach, without the channel,
+ * which the monitor has already. With a nonzero `code`, the refusal of any request, with the plan
+ * if there was one.
  */
 struct supervisor_created {
 	int32_t code;
-	uint32_t is_told; /* to the audit: that it failed */
+	uint32_t is_told; /* The failure was reported to yett-audit. */
 	struct yett_error error;
 	uint32_t private_uid;
 	struct init_layers layers;
 };
 
-/* Supervisor → monitor. ENDED: the sandbox is gone, and everything of it but file systems of its
- * own with little in them. */
+/*
+ * Supervisor → monitor. NOTICE_ENDED: the sandbox is gone, with everything in it except private
+ * file systems with little data, which are still being unmounted.
+ */
 enum supervisor_notice_kind { NOTICE_STATE, NOTICE_ENDED, NOTICE_DONE };
 
 struct supervisor_notice {
 	uint32_t kind;
-	uint32_t value; /* enum sandbox_state, enum ended_reason, 0 */
+	uint32_t value; /* enum sandbox_state, enum ended_reason, or 0 */
 };
 
 /*
- * Monitor → supervisor, over registry_connect(); with an attach comes init's end of the new
- * channel, with a NETWORK sealed rules, and after a MOUNT the plan, by supervisor_order().
+ * Monitor → supervisor, over registry_connect(). With an attach comes init's end of the new
+ * channel, with a NETWORK the sealed rules. A MOUNT comes with its plan, by supervisor_order().
  */
 struct supervisor_request {
-	char id[PLAN_ID_SIZE]; /* no answer but the end of the connection when this is not the
-	                          sandbox here */
-	uint32_t action;       /* enum manage_action, from ATTACH on */
-	uint32_t
-		states; /* bits 1 << enum sandbox_state: in others it is refused with NOT_RUNNING */
+	/*
+	 * If this is not the id of the present sandbox, the connection is closed without an answer.
+	 */
+	char id[PLAN_ID_SIZE];
+	uint32_t action; /* enum manage_action, from ATTACH on */
+	/*
+	 * Bits 1 << enum sandbox_state. In any other state the request is refused with NOT_RUNNING.
+	 */
+	uint32_t states;
 	struct plan_asker asker;
-	uint32_t changes; /* of a NETWORK: as the record had it when the rules were made; else
-	                     somebody was quicker */
+	/*
+	 * For a NETWORK: the number of changes in the record when the rules were made. If the
+	 * record has another number by now, the request is refused: another change came first.
+	 */
+	uint32_t changes;
 };
 
 struct supervisor {
-	pid_t pid;  /* to be reaped by whoever started it; 0: somebody else did */
-	int socket; /* for supervisor_order(); answers with a supervisor_created and, later, notices
-	             */
+	/* The process that started the supervisor must reap it; 0: another process did. */
+	pid_t pid;
+	/* For supervisor_order(). The supervisor sends a supervisor_created and, later, notices. */
+	int socket;
 };
 
-/* Supervisor → who started it, on the socket `pool`, with a new socket for orders: ready for
- * another sandbox of this user. */
+/*
+ * Supervisor → the process that started it, on the socket `pool`, with a new socket for orders: the
+ * supervisor can serve another sandbox of this user.
+ */
 struct supervisor_ready {
 	uid_t uid;
-	uint32_t profile;    /* that it expects to be asked for */
-	uint64_t generation; /* of the policy that it knows */
+	uint32_t profile;    /* of the expected next request */
+	uint64_t generation; /* of the policy that it has */
 };
 
-/* Of one that is started before there is an order. */
+/* For a supervisor that is started before there is an order. */
 struct supervisor_ahead {
 	int pool;
-	uint32_t profile; /* that is expected, and of whom */
+	/* The expected request: its profile and user. */
+	uint32_t profile;
 	uid_t uid;
 	gid_t gid;
 };
 
 /*
- * Forks a supervisor into `place`, which waits for an order. With `ahead` (else NULL) it prepares
- * itself at once, announces itself at the pool after each sandbox, and ends when nobody takes it. 0
- * or -errno.
+ * Forks a supervisor into `place`, which waits for an order. With `ahead` (or NULL) it prepares
+ * itself at once, announces itself on the pool after each sandbox, and exits when its socket is
+ * closed. Returns 0 or -errno.
  */
 _must_check_ int supervisor_start(const struct setup_host *host, const struct place *place,
                                   const struct supervisor_ahead *ahead,
@@ -85,17 +98,21 @@ _must_check_ int supervisor_start(const struct setup_host *host, const struct pl
 struct frame;
 
 /*
- * Sends a plan; for one with a network its `rules` (memory, which is sealed), and for one with
- * shares the `connection` whose next packet has them; both borrowed, else -1. With a request, for a
- * sandbox that is there; else NULL. 0 or -errno.
+ * Sends a plan; if it has a network, with `rules` (a memfd, which is sealed); if it has shares,
+ * with the client's `connection`, whose next packet has them. Both are borrowed; else -1. `request`
+ * is for an existing sandbox; NULL: create one. Returns 0 or -errno.
  */
 _must_check_ int supervisor_order(int socket, const struct supervisor_request *request,
                                   const struct plan *plan, int rules, int connection);
 
-/* What came with such a packet, of which nothing is left then; `order` is SETUP_NO_ORDER before. 0
- * or -errno. */
+/*
+ * Moves the descriptors of a packet that supervisor_order() sent from `frame` into `order`, which
+ * is SETUP_NO_ORDER before. None stays in `frame`. Returns 0 or -errno.
+ */
 _must_check_ int supervisor_take_order(struct frame *frame, struct setup_order *order);
 
-/* Sees to what supervisors that were killed have left, in a child of its own: it may take a while
- * to go. The child, or -1. */
+/*
+ * Starts a child that removes what killed supervisors have left, which may take a while. Returns
+ * its pid, or -1.
+ */
 pid_t supervisor_start_sweep(const struct setup_host *host);
