@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define PART_MAX 60000 /* of what is told in several packets: decider.h */
+#define PART_MAX 60000 /* bytes in each packet of ask_tell_bytes() */
 
 static bool was_too_late;
 
@@ -19,13 +19,16 @@ bool ask_was_too_late(void)
 	return was;
 }
 
-/* Whoever asked has nobody to answer to any more. */
+/* The monitor is gone or has closed the connection: there is no client left to answer. */
 static void __attribute__((noreturn)) leave(void)
 {
 	_exit(0);
 }
 
-/* Where the monitor has closed its end, what it has said before is still to be heard. */
+/*
+ * Ignores a failed send: after the monitor has closed its end, its last packets can still be
+ * received, and say why.
+ */
 static void send_parts(enum decider_act act, const struct iovec *parts, unsigned count)
 {
 	uint32_t number = act;
@@ -40,15 +43,16 @@ static void send_parts(enum decider_act act, const struct iovec *parts, unsigned
 int ask(enum decider_act act, const struct iovec *parts, unsigned count,
         struct decider_answer *ret_answer, struct ask_fds *ret_fds, struct yett_error *error)
 {
-	static struct frame
-		frame; /* mapping as much anew for each answer takes longer than the answer */
+	/* Static: to map this much memory for each answer takes longer than the answer. */
+	static struct frame frame;
 	int r = -ECONNRESET;
 
 	send_parts(act, parts, count);
-	while (r == -ECONNRESET) /* told once, before what there is to be heard. unix(7) */
+	/* unix(7): the kernel reports ECONNRESET once, before the packets that are still queued. */
+	while (r == -ECONNRESET)
 		r = frame_receive(STDIN_FILENO, &frame, 0);
-	if (r > 0 &&
-	    frame.length == sizeof *error) { /* the connection is to end, and this is why */
+	/* A bare error, sent without a request: why the connection must end. */
+	if (r > 0 && frame.length == sizeof *error) {
 		memcpy(error, frame.bytes, sizeof *error);
 		return (int)error->code;
 	}

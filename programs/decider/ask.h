@@ -1,8 +1,8 @@
 /*
- * What takes privilege, asked of the monitor: one thing at a time, and waited for. decider.h has
- * the acts.
+ * Requests from the decider to its monitor, for everything that needs privilege. Only one request
+ * is open at a time. helper/monitor/decider.h lists the acts.
  *
- * Without privilege. The monitor is trusted; when it is gone, so is this process.
+ * Runs without privilege. The decider trusts the monitor, and exits when the monitor is gone.
  */
 #pragma once
 
@@ -11,30 +11,37 @@
 
 #include <sys/uio.h>
 
-/* What comes with an answer; -1: nothing does. */
+/* The descriptors that came with an answer; -1: none. */
 struct ask_fds {
 	int first, second;
 };
 
-/* Asks for `act`, with what the parts hold. 0, or the code that the monitor refused it with, or for
- * which it ends the connection. Whatever descriptors come are the caller's. */
+/*
+ * Sends `act` with the bytes of `parts` (at most 3), and waits for the answer. Returns 0, or the
+ * code with which the monitor refuses the request or ends the connection; `error` has the reason.
+ * The caller owns the descriptors in `ret_fds`; if that is NULL, they are closed.
+ */
 _must_check_ int ask(enum decider_act act, const struct iovec *parts, unsigned count,
                      struct decider_answer *ret_answer, struct ask_fds *ret_fds,
                      struct yett_error *error);
 
-/* Whether what was asked for last came to nothing because the client was gone by then: then nobody
- * was refused anything. Said once. */
+/*
+ * Whether the last request failed after the client had disconnected: then no client was refused
+ * anything. Each call clears the flag.
+ */
 bool ask_was_too_late(void);
 
-/* Tells what is not answered. */
+/* Sends an act that has no data and no answer. */
 void ask_tell(enum decider_act act);
 
-/* The same with so many bytes, in as many packets as they take. */
+/* Sends an act that has no answer, with `size` bytes in as many packets as they need. */
 void ask_tell_bytes(enum decider_act act, const void *bytes, size_t size);
 
-/* Has a line written to the log, about the peer. NOTICE: what was done; INFO: what else there is.
- */
+/* Has the monitor log a line about the peer. NOTICE: an action that was taken; INFO: the rest. */
 void ask_log(enum log_level level, const char *format, ...) _printf_(2, 3);
 
-/* What it is told first, and the connection of the client. */
+/*
+ * Receives the monitor's first packet, and the client's connection in `ret_socket`. Never NULL: the
+ * process exits if the packet does not come.
+ */
 struct decider_begin *ask_begin(int *ret_socket);

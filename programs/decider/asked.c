@@ -16,7 +16,7 @@ struct describing {
 	bool is_cut;
 };
 
-/* Whole or not at all. */
+/* Appends the value whole or not at all. After the first that does not fit, appends no more. */
 static void add(struct describing *d, const char *name, const char *value)
 {
 	size_t room = ASKED_SIZE - sizeof CUT - d->used, wanted = strlen(name) + strlen(value) + 2;

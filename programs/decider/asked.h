@@ -1,8 +1,8 @@
 /*
- * What a request for a sandbox asks for, in words, for the audit: what the policy makes of it the
- * plan says.
+ * Describes in words what a request for a sandbox asks for. The audit records that text beside the
+ * plan, which says what the policy makes of the request.
  *
- * Pure; no privilege. The texts are the client's: who shows this escapes it.
+ * Pure; no privilege. The text has the client's own bytes: escape it before showing it.
  */
 #pragma once
 
@@ -10,6 +10,8 @@
 
 #define ASKED_SIZE 1024
 
-/* As "memory=1G network=limited allow=pypi.org:443 rw=/work"; what it leaves to the profile is not
- * in it, and what does not fit is "…". */
+/*
+ * Writes for example "memory=1G network=limited allow=pypi.org:443 rw=/work". Leaves out every
+ * value that the request leaves to the profile. Ends with "…" where not all fits. Returns `out`.
+ */
 char *asked_describe(const struct message *request, char out[ASKED_SIZE]);

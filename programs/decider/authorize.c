@@ -101,7 +101,7 @@ bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 	return false;
 }
 
-/* The grant that would decide if none had expired; NULL: none would. */
+/* The grant that would decide if no grant had expired, or NULL. */
 static const struct policy_grant *find_expired(const struct policy *policy,
                                                const struct verified *verified, const char *profile)
 {
@@ -113,7 +113,7 @@ static const struct policy_grant *find_expired(const struct policy *policy,
 	return authorize_choose(policy, &earlier, profile).grant;
 }
 
-/* Why none of the grants that count gives the profile; `nearest` comes closest. */
+/* Explains why no grant that counts gives the profile. `nearest` as in struct choice. */
 static int refuse_grant(const struct policy *policy, const struct policy_grant *nearest,
                         const struct verified *verified, const char *profile,
                         struct yett_error *error)
@@ -154,7 +154,7 @@ static int refuse_grant(const struct policy *policy, const struct policy_grant *
 	return refuse_key(nearest, POLICY_KEY_USER_KEYS, "true", "false", error);
 }
 
-/* The grant does not allow what the profile gives, or the request wants. */
+/* Refuses a privilege of the profile, or a part of the request, that the grant does not allow. */
 static int refuse_rule(const struct decision *decision, const char *what, enum policy_key key,
                        const char *asked, struct yett_error *error)
 {
@@ -174,7 +174,7 @@ static const char *first_missing(const struct policy_list *wanted,
 	return NULL;
 }
 
-/* What the profile gives and only a grant that names it may hand out. */
+/* A profile with these privileges can be used only if the grant names each of them, too. */
 static int check_privileges(const struct decision *decision, struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
@@ -208,7 +208,7 @@ static bool is_at(const struct message *request, struct text target, const char 
 	return text && strcmp(text, path) == 0;
 }
 
-/* How many mounts the request brings that the profile does not ask for itself. */
+/* Counts the mounts of the request that the profile does not itself require. */
 static uint32_t count_unwanted(const struct decision *decision)
 {
 	const struct message *request = decision->verified->request;
@@ -236,8 +236,10 @@ static int refuse_shares(const struct policy_profile *profile, struct yett_error
 	return YETT_E_PERMISSION_DENIED;
 }
 
-/* Whether shares may be asked for at all; that each lies below a directory allowed is seen where it
- * is mounted. */
+/*
+ * Checks only whether shares may be requested at all. The mount-clone child checks that each share
+ * is located below an allowed directory.
+ */
 static int check_shares(const struct message_create *create, const struct decision *decision,
                         struct yett_error *error)
 {
@@ -264,7 +266,10 @@ static int check_shares(const struct message_create *create, const struct decisi
 	return 0;
 }
 
-/* What libyett would have told of it before it was sent: that a name is reserved, say. */
+/*
+ * Reports the problem that libyett reports before it sends a request, for example that a name is
+ * reserved. Only a client that does not use libyett gets here.
+ */
 static int refuse_no_rule(const struct decision *decision, uint32_t index, struct yett_error *error)
 {
 	const struct text *text = &decision->rules[index].name;
@@ -281,8 +286,10 @@ static int refuse_no_rule(const struct decision *decision, uint32_t index, struc
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* What a rule of the request is, which the text of an error quotes; code 0: it is one, and may be
- * asked for as far as itself goes. */
+/*
+ * Converts rule `index` of the request. Returns 0 if the rule is valid in itself; `error` quotes
+ * the rule otherwise. Does not check the rule against the grant.
+ */
 static int take_rule(const struct decision *decision, uint32_t index, struct net_rule *ret_rule,
                      struct yett_error *error)
 {
@@ -320,8 +327,9 @@ static int refuse_allow(const struct decision *decision, const struct net_rule *
 #define COVERED         (NAME_COVERED | NETWORK_COVERED)
 
 /*
- * Which parts of it the outer rule covers. A name that is bound to a network is within two rules,
- * too, of which one has the name and the other the network: both together allow what it does.
+ * Returns which parts of `inner` the rule `outer` covers. Two rules can cover a name that is bound
+ * to a network (NAME@NETWORK): one covers the name, the other the network. Together they allow as
+ * much as the bound rule.
  */
 static unsigned parts_covered(const struct net_rule *outer, const struct net_rule *inner)
 {
@@ -341,7 +349,7 @@ static unsigned parts_covered(const struct net_rule *outer, const struct net_rul
 	       (net_rule_covers(outer, &network) ? NETWORK_COVERED : 0);
 }
 
-/* Each of the request's rules is one, and those that allow are each within what the grant has. */
+/* Every rule of the request must be valid, and the grant must cover every rule that allows. */
 static int check_rules(const struct decision *decision, struct yett_error *error)
 {
 	const struct net_list *allowed = rules_of_policy(&decision->grant->allow);
@@ -388,8 +396,10 @@ static bool has_rule(const struct decision *decision, bool deny)
 	return false;
 }
 
-/* Who denies something and has no network meant one that reaches the rest. It was not asked for,
- * and is not guessed. */
+/*
+ * A client that denies something but has no network probably wants a network that reaches the rest.
+ * Refuse the request instead of guessing.
+ */
 static int refuse_rules(const struct decision *decision, struct yett_error *error)
 {
 	bool allows = has_rule(decision, false);
@@ -405,7 +415,7 @@ static int refuse_rules(const struct decision *decision, struct yett_error *erro
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* Where the grant lets requests allow nothing, there is nothing to wait for. */
+/* Where the grant lets requests allow nothing, no rule could release a waiting connection. */
 static int check_asks(const struct decision *decision, struct yett_error *error)
 {
 	const struct policy_grant *grant = decision->grant;
@@ -429,7 +439,7 @@ static int check_asks(const struct decision *decision, struct yett_error *error)
 	return refuse_key(grant, POLICY_KEY_ALLOW, "ask", "nothing", error);
 }
 
-/* What a profile has is its own to have. */
+/* The grant must allow allow_private only where the profile does not have it already. */
 static int check_private(const struct decision *decision, struct yett_error *error)
 {
 	const struct policy_grant *grant = decision->grant;
@@ -441,7 +451,7 @@ static int check_private(const struct decision *decision, struct yett_error *err
 	return refuse_key(grant, POLICY_KEY_ALLOW_PRIVATE, "true", "false", error);
 }
 
-/* Whether the grant lets it have the network of the decision, with its rules. */
+/* Checks that the grant allows the network of the decision, with its rules. */
 static int check_network(const struct policy *policy, const struct decision *decision,
                          struct yett_error *error)
 {
@@ -466,8 +476,10 @@ static int check_network(const struct policy *policy, const struct decision *dec
 	                  error);
 }
 
-/* What is asked for, else what the profile has; rules that allow something, or asking, ask for a
- * network by themselves. */
+/*
+ * Takes the network of the request, or else that of the profile. A request with `ask`, or with a
+ * rule that allows something, gets the network limited even if it names none.
+ */
 static int choose_network(const struct policy *policy, const struct message_create *create,
                           struct decision *decision, struct yett_error *error)
 {
@@ -486,7 +498,9 @@ static int choose_network(const struct policy *policy, const struct message_crea
 	return check_network(policy, decision, error);
 }
 
-/* Who asks from inside a container or sandbox could reach through the helper what was kept from it.
+/*
+ * Refuses a client that is in a container or sandbox: through the helper, the client could reach
+ * what its container keeps from it.
  */
 static int check_confined(const struct policy *policy, const struct peer *peer,
                           const struct policy_grant *grant, struct yett_error *error)
@@ -504,7 +518,7 @@ static int check_confined(const struct policy *policy, const struct peer *peer,
 	return refuse_key(grant, POLICY_KEY_CONFINED, "true", "false", error);
 }
 
-/* The profile by its name, and the grant that gives it to this peer. */
+/* Finds the profile and the grant that gives it to this peer, and fills both in. */
 static int find_grant(const struct policy *policy, const struct verified *verified,
                       const char *name, struct decision *decision, struct yett_error *error)
 {
@@ -573,8 +587,9 @@ int authorize_rules(const struct policy *policy, const struct verified *verified
 	return r;
 }
 
-/* What whoever reaches a socket of the host has, where that is more than people think: by how its
- * path begins, the user's own ones apart.
+/*
+ * Sockets of the host that give a program more power than people expect, by the beginning of the
+ * path. "%u" is the uid of the user. The refusal of such a socket mentions that power.
  */
 static const struct {
 	const char *path, *what;
@@ -600,7 +615,10 @@ static const struct {
 	{"/tmp/.X11-unix/", "the user's screen and keyboard"},
 };
 
-/* How much of `path` an item of a policy takes, in which %u is the uid; 0: it does not begin so. */
+/*
+ * Returns how many bytes at the beginning of `path` match `item`, in which "%u" stands for the uid;
+ * 0: `path` does not begin with `item`.
+ */
 static size_t match_path(const char *item, uid_t uid, const char *path)
 {
 	const char *number = strstr(item, "%u");

@@ -1,9 +1,9 @@
 /*
- * The decision: what of a verified request the policy allows.
+ * The decision: whether the policy allows a verified request, and within which bounds.
  *
- * Pure: no I/O header is included here or in authorize.c, and no privilege is used. Effective =
- * request ∩ grant ∩ profile ∩ ceilings; a request beyond what bounds it is refused with the rule
- * (FILE:LINE), the value asked and the value allowed, never weakened.
+ * Pure: this header and authorize.c include no I/O header and use no privilege. Effective =
+ * request ∩ grant ∩ profile ∩ ceilings. A request beyond a bound is refused with the rule
+ * (FILE:LINE), the value asked for and the value allowed. A request is never weakened to fit.
  */
 #pragma once
 
@@ -11,126 +11,150 @@
 #include "helper/policy/policy.h"
 #include "protocol/message.h"
 
-/* Where programs look for what is kept from one sandbox to the next, and leave what is to be
- * collected. */
+/*
+ * Inside the sandbox: the directory whose files are kept from one sandbox to the next, and the
+ * directory where programs leave files for the client to collect.
+ */
 #define PLAN_MEMORY  "/mnt/memory"
 #define PLAN_OUTPUTS "/mnt/session/outputs"
 
-/* Where the public key that signed was found. */
+/* Where the public key of the signature is enrolled: by the administrator, or by the user. */
 enum key_source { KEY_ENROLLED, KEY_OF_USER };
 
-/* A request whose signature holds. Only verify.c makes one. */
+/* A request with a valid signature. Only verify.c makes one. */
 struct verified {
 	const struct peer *peer;
-	const struct message
-		*request; /* of a kind that is signed; its texts were checked by re-encoding */
+	/* A message of a signed kind. message_compare() has checked its texts by re-encoding. */
+	const struct message *request;
 	enum key_source key_source;
-	bool is_agents;    /* it says that an agent asks */
-	bool is_first_key; /* the user may enroll keys, and has enrolled none: good for a plan
-	                      alone, of which nothing runs */
-	char principal[MESSAGE_NAME_MAX +
-	               1]; /* the enrolled key's name; for KEY_OF_USER the empty text */
+	bool is_agents; /* the request says that it comes from an agent */
+	/*
+	 * The user may enroll keys but has enrolled none. Such a request can only get a plan
+	 * printed, and runs nothing.
+	 */
+	bool is_first_key;
+	/* The name of the enrolled key; "" for KEY_OF_USER. */
+	char principal[MESSAGE_NAME_MAX + 1];
 	size_t fd_count;
 };
 
-/* The most that a number may be, by the rule that intersect.h has for it, and who says so. */
+/* The upper bound of one number, by the rule that intersect.h has for that number. */
 struct bound {
-	uint64_t most; /* 0: unlimited; of POLICY_KEY_LINGER POLICY_LINGER_UNLIMITED is that, and 0
-	                  none */
-	const struct policy_grant *by; /* a grant or a ceiling; NULL: the profile, or nobody */
+	/* 0: unlimited. POLICY_KEY_LINGER: 0: none may linger; POLICY_LINGER_UNLIMITED. */
+	uint64_t most;
+	/* The grant or ceiling that sets the bound; NULL: the profile sets it, or nothing does. */
+	const struct policy_grant *by;
 };
 
-/* What may be done. Only authorize() makes one. */
+/* The effective values of an allowed request. Only authorize() and authorize_rules() make one. */
 struct decision {
 	const struct verified *verified;
 	const struct policy_profile *profile;
 	const struct policy_grant *grant;
-	struct bound bounds[POLICY_BOUNDS]; /* of this sandbox, and of all that the peer has: by
-	                                       enum policy_key */
+	/* By enum policy_key: for this sandbox, and for all sandboxes of the peer together. */
+	struct bound bounds[POLICY_BOUNDS];
 	struct plan_limits limits, user_limits;
 	struct plan_life life;
-	enum plan_network network; /* by the request's rules, the profile's, and what the grant
-	                              denies: rules.h */
-	const struct message_rule *rules; /* the request's, each of which may be asked for */
+	/* rules.h makes its rules from the request, the profile and the denials of the grant. */
+	enum plan_network network;
+	const struct message_rule *rules; /* of the request; the policy allows each of them */
 	uint32_t rules_count;
-	bool asks; /* what none of them allows, and the grant would let one allow, waits for it */
-	bool asks_private, allows_private; /* as asked; by the profile, too: names may lead to
-	                                      private addresses */
+	/*
+	 * A connection that no rule allows waits for the client to add a rule, if the grant would
+	 * let a request allow the connection.
+	 */
+	bool asks;
+	/* Names may resolve to private addresses: by the request; by the request or the profile. */
+	bool asks_private, allows_private;
 };
 
-/* Which grant decides. */
+/* The grant that decides about a request. */
 struct choice {
-	const struct policy_grant *grant;   /* NULL: none gives it */
-	const struct policy_grant *nearest; /* then the one that would with the least change; NULL:
-	                                       none is for the peer */
+	const struct policy_grant *grant; /* NULL: no grant gives the profile */
+	/*
+	 * If `grant` is NULL: the grant that needs the least change to give the profile; NULL: no
+	 * grant is for the peer.
+	 */
+	const struct policy_grant *nearest;
 };
 
-/* How early a grant counts: AUTHORIZE_RANKS - 1 comes first, and 0 is a ceiling's, which decides
- * nothing. Of one that is for the peer. */
+/*
+ * The precedence of a grant that is for the peer: AUTHORIZE_RANKS - 1 comes first. 0 is the rank of
+ * a ceiling, which never decides.
+ */
 #define AUTHORIZE_RANKS (2 * POLICY_NAMING_USER + 2)
 unsigned authorize_rank(const struct policy_grant *grant, const struct verified *verified);
 
-/* How closely it names the peer. */
+/* How closely the grant names the peer: as user, by a group, as everyone, or not at all. */
 enum policy_naming authorize_naming(const struct policy_grant *grant, const struct peer *peer);
 
 /*
- * Where grants for agents are for the peer, these are all that count for what an agent asks for;
- * for the rest they do not count at all. A grant that names the user comes before one that names a
- * group of the user's, and that before "*"; among equals one that names the key before others, then
- * the first in the text. Only the foremost that are for the peer count: what none of them gives is
- * not given, unless all of them say fall_through; then the next ones count in the same way.
+ * Finds the grant that decides about `profile`. If any grant with `agents` is for the peer, only
+ * such grants count for the requests of agents; for other requests they never count. A grant that
+ * names the user comes before one that names a group of the user, which comes before "*". Among
+ * these, a grant that names the key comes first, then the order of the text counts. Only the grants
+ * of the highest rank that occurs count: the peer does not get what none of them gives, unless all
+ * of them have fall_through. Then the grants of the next rank count in the same way.
  */
 struct choice authorize_choose(const struct policy *policy, const struct verified *verified,
                                const char *profile);
 
-/* Whether it says that an agent asks, and a grant for agents is for the peer. */
+/* Whether the request comes from an agent, and a grant with `agents` is for the peer. */
 bool authorize_is_bound(const struct policy *policy, const struct verified *verified);
 
-/* What a section like that begins with: "grant" or "ceiling". */
+/* The keyword of the section in the policy: "grant" or "ceiling". */
 const char *authorize_section(const struct policy_grant *grant);
 
 /*
- * The grant that authorize_choose() finds for the profile asked decides. 0, or
- * YETT_E_PERMISSION_DENIED, YETT_E_BAD_SIGNATURE (reason UNKNOWN_KEY: a user key where no grant
- * that counts has user_keys), YETT_E_RESOURCE_LIMIT, YETT_E_SECURITY_VIOLATION (confined client)
- * with asked, allowed and FILE:LINE in the detail. `given` is what the helper can give of limits
- * whatever the policy says (0: no bound): asked for more, it refuses with YETT_E_RESOURCE_LIMIT; of
- * a profile's own values the lesser counts.
+ * Decides about a MESSAGE_CREATE by the grant that authorize_choose() finds for its profile.
+ * Returns 0, YETT_E_INVALID_REQUEST, YETT_E_PERMISSION_DENIED, YETT_E_BAD_SIGNATURE (reason
+ * UNKNOWN_KEY: a user key where no grant that counts has user_keys), YETT_E_RESOURCE_LIMIT or
+ * YETT_E_SECURITY_VIOLATION (confined client). A refusal by the policy has the value asked for, the
+ * value allowed and FILE:LINE in the detail. `given` has the limits that the helper itself runs
+ * under (0: no bound): a request beyond one gets YETT_E_RESOURCE_LIMIT, and a value of the profile
+ * is lowered to it.
  */
 _must_check_ int authorize(const struct policy *policy, const struct verified *verified,
                            const struct plan_limits *given, struct decision *ret_decision,
                            struct yett_error *error);
 
 /*
- * Other rules for the network of a sandbox of `profile` that is there, whose mode is `network`:
- * those of the request in place of all that it asked for before, by the policy as it is now. A
- * decision about the network, and nothing else. Errors as of authorize().
+ * Decides about new network rules for an existing sandbox of `profile`, whose network mode is
+ * `network`. The rules of the MESSAGE_MANAGE replace all rules that were requested before. The
+ * current policy decides. Fills in only the parts of the decision that concern the network. Errors
+ * as authorize().
  */
 _must_check_ int authorize_rules(const struct policy *policy, const struct verified *verified,
                                  const char *profile, enum plan_network network,
                                  struct decision *ret_decision, struct yett_error *error);
 
 /*
- * Whether the client may relay what a MESSAGE_RELAY names, for sandboxes of the profile: a socket
- * that the grant lists, a port at an address of loopback or one that it lists. 0, or as
- * authorize(). The client is who relays, with what its user may do: this keeps programs that ask
- * from what the administrator does not want in sandboxes, and no user from it.
+ * Decides whether the client may relay the socket or port of a MESSAGE_RELAY to sandboxes of the
+ * profile: a socket that the grant lists, or a port at a loopback address or at an address that the
+ * grant lists. Returns 0, or errors as authorize(). The client relays by itself, with the rights of
+ * its user. So this check stops programs that ask, as the administrator wants, but it cannot stop
+ * the user.
  */
 _must_check_ int authorize_relay(const struct policy *policy, const struct verified *verified,
                                  struct yett_error *error);
 
 /*
- * Whether the peer may manage sandboxes at all: some grant fits it and its key, and one that says
- * confined_clients where it is confined. 0, PERMISSION_DENIED, BAD_SIGNATURE, SECURITY_VIOLATION.
+ * Decides whether the peer may manage sandboxes at all: some grant must give it any profile with
+ * this key; if the peer is confined, a grant with confined_clients must. Returns 0,
+ * PERMISSION_DENIED, BAD_SIGNATURE or SECURITY_VIOLATION.
  */
 _must_check_ int authorize_manager(const struct policy *policy, const struct verified *verified,
                                    struct yett_error *error);
 
-/* Whether it may manage a sandbox of `profile` that `principal` of `uid` asked for: it could have
- * asked for it, or manages all. */
+/*
+ * Whether the peer may manage a sandbox of `profile` that was requested with the key `principal` of
+ * `uid`: the peer could have requested the sandbox itself, or is an administrator.
+ */
 bool authorize_manage(const struct policy *policy, const struct verified *verified, uid_t uid,
                       const char *principal, const char *profile);
 
-/* Whether any grant lets this peer use keys of its own (then yett-reader looks into
- * ~/.config/yett/authorized_keys). */
+/*
+ * Whether any grant lets this peer use keys that the user enrolled. If so, yett-reader reads
+ * ~/.config/yett/authorized_keys.
+ */
 bool authorize_user_keys(const struct policy *policy, const struct peer *peer);

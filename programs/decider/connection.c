@@ -23,10 +23,13 @@
 
 #define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs four processes */
 #define FORGET_AFTER_MS           200
-/* after so many each costs its client a pause: whoever asks in a loop takes no time from others */
+/*
+ * Each refusal after the first REFUSALS_AT_ONCE delays its client by REFUSAL_PAUSE_MS: a client
+ * that sends bad requests in a loop must not slow down others.
+ */
 #define REFUSALS_AT_ONCE 4
 #define REFUSAL_PAUSE_MS 20
-/* answers that carry memory, while the client has not read all that it was sent */
+/* answers with a memfd, while the client has not read everything that it was sent */
 #define MEMORY_SENT_MAX 16
 
 static void *map(size_t size)
@@ -36,7 +39,7 @@ static void *map(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Gives the pages of the three large buffers back: an idle sandbox should cost little. */
+/* Releases the pages of the three large buffers: an idle sandbox should cost little memory. */
 static void forget_buffers(const struct connection *c)
 {
 	(void)madvise(c->frame, sizeof *c->frame, MADV_DONTNEED);
@@ -61,7 +64,7 @@ static void tell_client(struct connection *c, uint64_t sequence, const struct ye
 
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error)
 {
-	/* First: a client that ends when it is told ends this process soon, too. */
+	/* Report to the monitor first: a client that exits on the error soon ends this process. */
 	if (!ask_was_too_late())
 		ask_tell_bytes(ACT_REFUSED, error, sizeof *error);
 	tell_client(c, sequence, error);
@@ -129,7 +132,7 @@ int connection_send_plan(struct connection *c, uint64_t sequence, struct yett_er
 	return 0;
 }
 
-/* For a plan to be printed with: what is made has one of its maker's. */
+/* An id for a printed plan. The monitor chooses the id of every sandbox that is made. */
 static void make_id(char id[static PLAN_ID_SIZE])
 {
 	uint8_t bytes[(PLAN_ID_SIZE - 1) / 2];
@@ -138,7 +141,6 @@ static void make_id(char id[static PLAN_ID_SIZE])
 	(void)sodium_bin2hex(id, PLAN_ID_SIZE, bytes, sizeof bytes);
 }
 
-/* The whole way of a request for a sandbox. */
 static int handle_create(struct connection *c, const struct verified *verified, uint64_t sequence,
                          struct yett_error *error)
 {
@@ -158,13 +160,13 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 		r = connection_check_unread(c, error);
 	if (r != 0)
 		return r;
-	/* Where nothing can be built, nothing but the policy is asked. */
+	/* A host that cannot build sandboxes can still say what the policy allows. */
 	return c->plan->is_dry && c->begin->no_host.code
 	               ? connection_send_plan(c, sequence, error)
 	               : sandboxes_begin(c, &decision, sequence, error);
 }
 
-/* Whether the client may be what it would be by itself. */
+/* Answers whether the policy allows the relay. The client itself relays: authorize_relay(). */
 static int handle_relay(struct connection *c, const struct verified *verified, uint64_t sequence,
                         struct yett_error *error)
 {
@@ -190,7 +192,10 @@ static int handle_relay(struct connection *c, const struct verified *verified, u
 	return 0;
 }
 
-/* What is asked of one that is there is judged as for one that is to be, of the same profile. */
+/*
+ * Turns a mount request into a create request of the sandbox's profile, so that authorize() applies
+ * the same rules to both. Returns 0 or a negative number.
+ */
 static int become_create(struct message *message, const struct message_mount *mount,
                          const char *profile)
 {
@@ -208,7 +213,6 @@ static int become_create(struct message *message, const struct message_mount *mo
 	return r == 0 ? message_add_text(message, profile, &create->profile) : r;
 }
 
-/* The whole way of a request to change what a sandbox that is there shows. */
 static int handle_mount(struct connection *c, const struct verified *verified, uint64_t sequence,
                         struct yett_error *error)
 {
@@ -231,11 +235,14 @@ static int handle_mount(struct connection *c, const struct verified *verified, u
 	return r == 0 ? sandboxes_mount(c, &record, sequence, error) : r;
 }
 
-/* The whole way of a request. */
 static void handle_request(struct connection *c)
 {
 	const struct frame *frame = c->frame;
-	/* Whoever takes them counts them. */
+	/*
+	 * The descriptors stay in the socket, so they cannot be counted here: the process that
+	 * receives the packet counts them. A packet that has some but states none counts as one
+	 * with 1, which envelope_read() refuses.
+	 */
 	size_t stated = envelope_stated_fds(frame->bytes, frame->length),
 	       fd_count = !c->has_fds ? 0
 	                  : stated    ? stated
@@ -262,22 +269,25 @@ static void handle_request(struct connection *c)
 	else if (r == 0)
 		r = handle_create(c, &verified, sequence, &error);
 	if (r < 0) {
-		/* The decoder died, hung or lied, or memory is short: this connection is over, and
-		 * no other one is touched. */
+		/*
+		 * The decoder died, hung or sent an invalid answer, or memory is short. Only this
+		 * connection ends.
+		 */
 		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0,
 		          "the request could not be looked at: %s", strerror(-r));
 		c->is_over = true;
 	}
 	if (r != 0) {
-		refuse_rate(c->policy,
-		            &error); /* of the monitor's: no supervisor has said anything yet */
+		/* An error with a key is the monitor's here: no supervisor has answered yet. */
+		refuse_rate(c->policy, &error);
 		connection_refuse(c, sequence, &error);
 	}
 }
 
 /*
- * A packet that has descriptors is looked at where it lies: what a client made is never ours to
- * close. The sandbox that it is for takes it, else a process that nobody waits for.
+ * A packet with descriptors is only peeked at: to close a descriptor of a client may block for as
+ * long as the client chose. The supervisor's side receives the packet; if none does, a forked
+ * process of the monitor discards it.
  */
 static void handle_client(struct connection *c)
 {
@@ -304,7 +314,10 @@ static void handle_client(struct connection *c)
 		connection_drop(c);
 }
 
-/* Whoever has not proven a key yet has so long for it, whatever else is sent. */
+/*
+ * Returns the timeout of poll(2). A client must prove a key before FIRST_REQUEST_DEADLINE_MS,
+ * whatever else it sends. Afterwards the timeout is that of an idle connection.
+ */
 static int time_left(const struct connection *c)
 {
 	uint64_t passed_ms = clock_now_ms() - c->since_ms;
@@ -315,7 +328,10 @@ static int time_left(const struct connection *c)
 	                                             : 0;
 }
 
-/* What the monitor says that was asked for nothing. */
+/*
+ * The monitor has sent a packet without a request, or is gone. Such a packet is an error, why the
+ * connection must end.
+ */
 static void end_with(struct connection *c)
 {
 	struct yett_error error;
@@ -335,13 +351,12 @@ static void loop(struct connection *c)
 		struct pollfd wait[] = {
 			{.fd = is_hung_up ? -1 : c->socket, .events = is_listening ? POLLIN : 0},
 			{.fd = c->supervisors, .events = POLLIN},
-			{.fd = STDIN_FILENO,
-		         .events = POLLIN}}; /* the monitor has something to say, or is gone */
+			{.fd = STDIN_FILENO, .events = POLLIN}};
 		int timeout_ms = time_left(c),
 		    r = timeout_ms > 0 ? poll(wait, ARRAY_SIZE(wait), timeout_ms) : 0;
 
-		if (r == 0 &&
-		    !c->is_known) /* nor does one end later that always has something to say */
+		/* The deadline has passed: also for a client that never stops sending. */
+		if (r == 0 && !c->is_known)
 			return;
 		if (r == 0) {
 			forget_buffers(c);
@@ -353,8 +368,10 @@ static void loop(struct connection *c)
 			return;
 		if (wait[1].revents)
 			sandboxes_handle(c);
-		/* Nobody is there to take an answer to what may still be queued. Event streams go
-		 * on without the connection. */
+		/*
+		 * The client is gone, so nobody could receive the answers to requests that are
+		 * still queued. Event streams continue without the connection.
+		 */
 		if ((wait[0].revents & POLLHUP) || is_hung_up) {
 			sandboxes_leave(c);
 			if (c->streams_count == 0 || c->taker >= 0)

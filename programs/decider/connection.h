@@ -1,6 +1,7 @@
 /*
- * One connection of a client's, as the parts of the decider know it: connection.c hears its client,
- * sandboxes.c the supervisors of its sandboxes. Without privilege.
+ * One connection of a client, as the parts of the decider share it: connection.c serves the client,
+ * sandboxes.c the supervisors of its sandboxes, streams.c its event streams. Runs without
+ * privilege.
  */
 #pragma once
 
@@ -10,14 +11,13 @@
 #include "protocol/envelope.h"
 #include "protocol/frame_message.h"
 
-/* One sandbox of this connection, made or attached to; or one that something else is asked about.
- */
+/* A sandbox that this connection made or attached to, or about which it has asked a supervisor. */
 struct sandbox {
 	int supervisor;    /* socket: answers with a supervisor_created and, later, notices */
 	uint64_t sequence; /* of the request */
-	uint32_t action;   /* enum manage_action; of a create: 0, which no supervisor is asked */
+	uint32_t action;   /* enum manage_action; 0 for a create: no supervisor gets that action */
 	bool is_created;
-	int channel; /* of an attach: the client's end */
+	int channel; /* attach: the client's end; follow: the decider's end; else -1 */
 	char id[PLAN_ID_SIZE];
 	char profile[MESSAGE_NAME_MAX + 1];
 	char hostname[MESSAGE_HOSTNAME_MAX + 1];
@@ -25,131 +25,160 @@ struct sandbox {
 	struct message_limits limits;
 	uint64_t command_ms, command_max_ms;
 	uint32_t network; /* enum plan_network */
-	uint32_t changes; /* of its rules, when this was asked */
+	uint32_t changes; /* how often its rules had changed when the request was sent */
 };
 
 struct stream; /* streams.c */
 
 struct connection {
 	const struct decider_begin *begin;
-	const struct plan_limits *given; /* no process inside can have more; 0: no bound */
+	const struct plan_limits *given; /* the helper's own limits; 0: no bound */
 	const struct policy *policy;
 	struct decoder *decoder;
 	int socket;
 	struct peer peer;
 	struct verify_context verify;
-	struct frame *frame; /* mapped; pages are given back when idle */
-	bool has_fds;        /* the client's packet, which then still lies in the socket: see
-	                        handle_client() */
-	int taker; /* socket of the supervisor that it was given to, until that answers; -1 */
-	uint8_t head[ENVELOPE_HEADER_SIZE +
-	             ENVELOPE_SIGNED_SIZE]; /* of that packet: no other one begins like it */
-	struct message *message;            /* likewise: requests and answers */
-	struct plan *plan;                  /* likewise */
+	struct frame *frame; /* mapped; its pages are released while the connection is idle */
+	/* The client's packet has descriptors and is still in the socket: handle_client(). */
+	bool has_fds;
+	/* The socket of the supervisor that may receive that packet, until it answers; else -1. */
+	int taker;
+	/* The first bytes of that packet, which no other packet has. */
+	uint8_t head[ENVELOPE_HEADER_SIZE + ENVELOPE_SIGNED_SIZE];
+	struct message *message; /* mapped like `frame`: requests and answers */
+	struct plan *plan;       /* mapped like `frame` */
 	struct sandbox *sandboxes;
 	size_t sandboxes_count, pending; /* pending: those whose supervisor has not answered yet */
 	struct stream *streams;
 	size_t streams_count;
-	int supervisors; /* epoll(7), has their sockets and the streams: a turn costs the same
-	                    however many there are */
+	/*
+	 * epoll(7): the sockets of supervisors and streams. The cost of a turn of the loop does not
+	 * depend on their number.
+	 */
+	int supervisors;
 	unsigned memory_sent, refusals;
 	uint64_t since_ms;
-	bool is_known; /* a request of this client was signed by an enrolled key */
+	bool is_known; /* an enrolled key has signed a request of this client */
 	bool is_over;
 };
 
-/* Serves the connection until its end: the whole life of a decider. All but the socket is borrowed.
+/*
+ * Serves the connection until it ends, which is the whole life of a decider. Everything but the
+ * socket is borrowed.
  */
 void connection_serve(const struct decider_begin *begin, const struct plan_limits *given,
                       const struct policy *policy, struct decoder *decoder, int socket);
 
 /*
- * Sends `message` of the connection, with a descriptor that stays the caller's (-1: none). An
- * answer that cannot be delivered at once ends the connection: whoever does not read is not waited
- * for.
+ * Sends the connection's `message`, with a descriptor that stays the caller's (-1: none). Ends the
+ * connection if the socket cannot take the answer at once: the decider does not wait for a client
+ * that does not read.
  */
 void connection_answer(struct connection *c, uint64_t sequence, int fd);
 
-/* The same with an error, which is logged, and recorded by the audit as a refusal. */
+/* Sends an error to the client. The monitor logs the error, and the audit records a refusal. */
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error);
-/* The same with one that the audit was told of by the supervisor: that a sandbox which was granted
- * could not be made. */
+/*
+ * Sends an error that the supervisor has already recorded in the audit (a granted sandbox could not
+ * be made). The error is only logged.
+ */
 void connection_refuse_told(struct connection *c, uint64_t sequence,
                             const struct yett_error *error);
 
-/* Has the decoder print the connection's plan, and sends that. 0, or -errno when the decoder
- * failed: then the connection is to end. */
+/*
+ * Has the decoder print the connection's plan, and sends the text. Returns 0, or -errno when the
+ * decoder failed: then the caller must end the connection.
+ */
 _must_check_ int connection_send_plan(struct connection *c, uint64_t sequence,
                                       struct yett_error *error);
 
 /*
- * Before an answer that carries memory: what is sent and not read counts for us, not for the
- * client, and one that reads nothing is sent no more of it. 0 or RESOURCE_LIMIT.
+ * Call before an answer that carries a memfd. The kernel charges the memory of unread answers to
+ * the decider, not to the client. So a client that does not read gets no more such answers. Returns
+ * 0 or RESOURCE_LIMIT.
  */
 _must_check_ int connection_check_unread(struct connection *c, struct yett_error *error);
 
 /*
- * Has the packet with descriptors that lies in the socket taken away, and what came with it.
- * Closing that may take as long as the client chose, so the monitor has a process do it: takes that
- * too long, the connection is over.
+ * Has the monitor discard the packet with descriptors that is queued in the socket. To close those
+ * descriptors may take as long as the client chose (SO_LINGER, socket(7)). So the monitor forks a
+ * process for that, and the connection is over if the process takes too long.
  */
 void connection_drop(struct connection *c);
 
-/* The same for what a sandbox was to take: if it has not. */
+/*
+ * Call when the supervisor that may receive the client's packet has answered. If the supervisor has
+ * not received the packet, discards it as connection_drop().
+ */
 void connection_take_back(struct connection *c);
 
-/* --- what it has to do with sandboxes; sandboxes.c --- */
+/* --- sandboxes of the connection; sandboxes.c --- */
 
-/* in the making: more requests wait in the socket; each costs three processes */
+/*
+ * Sandboxes that are being made at once. Further requests wait in the socket. Each sandbox costs
+ * three processes.
+ */
 #define SANDBOXES_PENDING_MAX 4
 
-/* Whether one more can be begun or asked. 0, RESOURCE_LIMIT, or why this host can have none. */
+/*
+ * Checks that a further sandbox can be made or asked. Returns 0, RESOURCE_LIMIT, or the reason why
+ * this host can have no sandboxes.
+ */
 _must_check_ int sandboxes_check(const struct connection *c, struct yett_error *error);
 
 /*
- * Hands the connection's plan to a supervisor; its answer comes through the loop. Where the plan
- * has shares, the sandbox takes the client's packet itself. 0 or a code.
+ * Sends the connection's plan to a supervisor through the monitor. The supervisor's answer arrives
+ * later, in sandboxes_handle(). If the plan has shares, the supervisor's mount-clone child receives
+ * the client's packet itself. Returns 0, a code or -ENOMEM.
  */
 _must_check_ int sandboxes_begin(struct connection *c, const struct decision *decision,
                                  uint64_t sequence, struct yett_error *error);
 
-/* What the network of the decision goes by, for the monitor to keep until a plan comes, or what
- * sandboxes_ask() asks. 0 or a code. */
+/*
+ * Sends the network rules of the decision to the monitor, which keeps them for the next plan or for
+ * the next request of sandboxes_ask(). Returns 0, a code or -ENOMEM.
+ */
 _must_check_ int sandboxes_tell_rules(const struct connection *c, const struct decision *decision,
                                       struct yett_error *error);
 
 /*
- * Has the supervisor of one that is there asked; its answer comes through the loop. An action that
- * takes a channel gets an end of a new socket pair, and the client the other one with the answer.
- * The request's id is filled in. 0 or a code.
+ * Sends a request to the supervisor of an existing sandbox. The answer arrives later, in
+ * sandboxes_handle(). For an action with a channel the monitor makes a socket pair: the supervisor
+ * gets one end, and the decider keeps the other for the answer. Fills in the id of `request`.
+ * Returns 0 or a code.
  */
 _must_check_ int sandboxes_ask(struct connection *c, const struct record *record,
                                struct supervisor_request request, uint64_t sequence,
                                struct yett_error *error);
 
-/* Has the supervisor of one that is there carry out the connection's plan, as sandboxes_begin() one
- * that is to be. 0 or a code. */
+/*
+ * Has the supervisor of an existing sandbox carry out the connection's plan, which is one of
+ * planning_mount(). Otherwise as sandboxes_begin(). Returns 0 or a code.
+ */
 _must_check_ int sandboxes_mount(struct connection *c, const struct record *record,
                                  uint64_t sequence, struct yett_error *error);
 
-/* Ends this connection's holds on it, as if the connection ended. 0 or NOT_RUNNING. */
+/*
+ * Detaches this connection from the sandbox `id`, as if the connection ended. Returns 0, or
+ * NOT_RUNNING when the connection is not attached.
+ */
 _must_check_ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id,
                                   struct yett_error *error);
 
-/* Ends this connection's holds on all of them. */
+/* Detaches this connection from all sandboxes. */
 void sandboxes_leave(struct connection *c);
 
-/* Reads what one of the supervisors says, if any does. */
+/* Handles one packet of a supervisor or stream, if there is one. Never waits. */
 void sandboxes_handle(struct connection *c);
 
 /* --- event streams; streams.c --- */
 
 /*
- * Passes on to the client what a supervisor tells on the socket `events` (consumed). The client's
- * end of the stream, or -errno. The stream ends with the sandbox, when the client closes its end,
- * and with the connection.
+ * Starts an event stream that forwards the packets of a supervisor on the socket `events`
+ * (consumed). Returns the client's end of the stream, or -errno. The stream ends with the sandbox,
+ * or when the client closes its end; it outlives the connection.
  */
 _must_check_ int streams_add(struct connection *c, int events);
 
-/* Sees to the stream that has this socket, if there is one. */
+/* Handles the stream that has the socket `fd`, if there is one. */
 void streams_handle(struct connection *c, int fd);

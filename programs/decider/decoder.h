@@ -1,9 +1,10 @@
 /*
- * yett-decoder, seen from the decider: starting it, asking it, and believing none of its answers.
+ * The decider's interface to yett-decoder: starts the decoder, sends it questions, and distrusts
+ * its answers.
  *
- * The decoder is the only process of the privileged side that parses bytes of a client, and that
- * prints plans; decoder_client.c holds no parser and no printer, and main.c is linked by
- * yett-decoder alone. The caller runs as root and must leave SIGCHLD at its default: program.h.
+ * On the helper's side only the decoder parses bytes of a client and prints plans. decoder_client.c
+ * has no parser and no printer; the decoder's main.c is linked into yett-decoder alone. The decider
+ * calls decoder_start() while it is still root. It must leave SIGCHLD at its default: program.h.
  */
 #pragma once
 
@@ -14,15 +15,16 @@
 
 #include <sys/types.h>
 
-#define DECODER_TIMEOUT_MS 5000       /* what a decider gives it for a task */
-#define DECODER_PRINT      UINT32_MAX /* no kind of a message */
+#define DECODER_TIMEOUT_MS 5000       /* the decider's deadline for a task */
+#define DECODER_PRINT      UINT32_MAX /* not a kind of message */
 
-/* Decider → decoder, one packet with the bytes of a message, or of a plan as far as it is used. */
+/* Decider → decoder: one packet, followed by the bytes of a message or the used part of a plan. */
 struct decoder_question {
 	uint64_t task; /* the kind of a signed message, or DECODER_PRINT */
 };
 
-/* Decoder → decider, one packet: first of all, when it has dropped everything, and then for each
+/*
+ * Decoder → decider: one packet when the decoder has dropped all privilege; then one for each
  * message, followed by its body and arena.
  */
 struct decoder_answer {
@@ -31,15 +33,14 @@ struct decoder_answer {
 	struct yett_error error; /* its code, reason, message and detail */
 };
 
-/* Decoder → decider, of what was printed: as many packets as it takes, each only as far as it is
- * used. */
+/* Decoder → decider: the printed text, in as many packets as needed, of each the used part. */
 struct decoder_part {
 	uint32_t is_last;
 	char bytes[4096];
 };
 
 #define DECODER_INPUT_MAX   MESSAGE_PACKET_MAX
-#define DECODER_PRINTED_MAX (1024 * 1024) /* as PROTOCOL.md has it */
+#define DECODER_PRINTED_MAX (1024 * 1024) /* the limit in PROTOCOL.md */
 
 struct decoder {
 	struct program program;
@@ -47,55 +48,57 @@ struct decoder {
 };
 #define DECODER_NONE ((struct decoder){.program = PROGRAM_NONE})
 
-/* One thing to decode. */
 struct decoder_task {
 	uint32_t kind; /* of a signed message */
 	const void *bytes;
 	size_t length;
-	int timeout_ms; /* from now on, for question and answer together, and for becoming ready if
-	                   it is not yet */
+	int timeout_ms; /* from the call on: for readiness, question and answer together */
 };
 
 /*
- * Starts the decoder in the folder `libexec`, to run as user and group `id` (never 0) with
- * empty_dir as its root. It is not waited for. If the caller is not root, or empty_dir is empty (a
- * root that lacks what this takes), the decoder stays the caller and keeps the file system's view.
- * 0 or -errno.
+ * Starts the yett-decoder of the folder `libexec`, as user and group `id` (never 0) with empty_dir
+ * as its root directory. Does not wait until the decoder is ready. If the caller is not root, or if
+ * empty_dir is "" (root without the needed capabilities), the decoder keeps the ids and the root
+ * directory of the caller. Returns 0 or -errno.
  */
 _must_check_ int decoder_start(const char *libexec, uint32_t id, const char *empty_dir,
                                struct decoder *ret_decoder);
 
 /*
- * Waits at most timeout_ms for the decoder to have dropped everything. 0; -ETIMEDOUT; -EPIPE when
- * it ended instead, then `error` (may be NULL) names the stage that failed; -EPROTO. After a
- * failure only decoder_end() is of use.
+ * Waits at most timeout_ms until the decoder has dropped all privilege. Returns 0; -ETIMEDOUT;
+ * -EPIPE when the decoder ended or could not drop its privilege, with the failed stage in `error`
+ * (may be NULL); -EPROTO. After a failure call only decoder_end().
  */
 _must_check_ int decoder_wait_ready(struct decoder *decoder, int timeout_ms,
                                     struct yett_error *error);
 
 /*
- * Has one task decoded; waits for readiness first if need be. 0: `ret_message` holds what the
- * decoder says the bytes mean: within the bounds of the tables, but not proven; message_compare()
- * with the body proves it. Positive: the decoder refused the bytes, `error` says why. Negative: it
- * died (-EPIPE), hung (-ETIMEDOUT) or lied (-EPROTO); `error` says so with
- * YETT_E_HELPER_UNAVAILABLE, and it is not asked again. -EMSGSIZE: more than DECODER_INPUT_MAX
- * bytes. Only the body for its kind and the used part of the arena of `ret_message` are written.
+ * Has the decoder decode one task; first waits until the decoder is ready. Returns 0:
+ * `ret_message` has the decoder's reading of the bytes, within the bounds of the tables but not
+ * proven (message_compare() with the body proves the reading). Positive: the decoder refused the
+ * bytes, with the reason in `error`. Negative: the decoder died (-EPIPE), hung (-ETIMEDOUT) or
+ * sent an invalid answer (-EPROTO); `error` has YETT_E_HELPER_UNAVAILABLE, and the decoder is not
+ * asked again. -EMSGSIZE: more than DECODER_INPUT_MAX bytes. Writes only the body of the kind and
+ * the used part of the arena of `ret_message`.
  */
 _must_check_ int decoder_run(struct decoder *decoder, const struct decoder_task *task,
                              struct message *ret_message, struct yett_error *error);
 
 /*
- * Has the plan printed, for people and for programs, into a new sealed memfd; waits for readiness
- * first if need be. 0, or what decoder_run() returns of a decoder that failed; -EFBIG, as one of
- * these, for more than DECODER_PRINTED_MAX; -errno where no memory can be had.
+ * Has the decoder print the plan, for people and for programs, into a new sealed memfd; first waits
+ * until the decoder is ready. Returns 0; a negative number of decoder_run() when the decoder
+ * failed; -EFBIG, also a failure of the decoder, for more than DECODER_PRINTED_MAX bytes; -errno
+ * when the memfd cannot be made.
  *
- * What a captured decoder can do with that: tell its own client untruths about a plan, which that
- * client may be told of anyway. What is printed goes to the client that asked and nowhere else;
- * nothing is decided by it, and no sandbox is built of it. The plan itself is of a decider's
- * making, and stays as it is.
+ * A compromised decoder can only lie to its own client about a plan that this client may see. The
+ * text goes to the client that asked and nowhere else. Nothing is decided from the text, no sandbox
+ * is built from it, and the decoder cannot change the plan.
  */
 _must_check_ int decoder_print(struct decoder *decoder, const struct plan *plan, int timeout_ms,
                                int *ret_memfd, struct yett_error *error);
 
-/* Has the decoder end, and waits a moment for that; it is reaped elsewhere. Takes DECODER_NONE. */
+/*
+ * Closes the decoder's socket, on which the decoder ends, and waits up to 100 ms for its end. Does
+ * not reap the decoder. Accepts DECODER_NONE.
+ */
 void decoder_end(struct decoder *decoder);

@@ -1,9 +1,8 @@
 /*
- * See decoder.h. The decider's side: starts yett-decoder, passes bytes to it, checks the sizes of
- * what comes back.
+ * See decoder.h. Starts yett-decoder, sends bytes to it, and checks the sizes of its answers.
  *
- * Without privilege, but for the start. Never looks into the bytes it passes on, never follows a
- * number from the decoder further than its bound, and never waits without a deadline.
+ * Runs without privilege, except for the start. Never parses the bytes that it sends, never uses a
+ * number from the decoder beyond its bound, and never waits without a deadline.
  */
 #include "programs/decider/decoder.h"
 
@@ -28,8 +27,8 @@ int decoder_start(const char *libexec, uint32_t id, const char *empty_dir,
 
 	*ret_decoder = DECODER_NONE;
 	(void)snprintf(id_text, sizeof id_text, "%u", id);
-	return program_start(libexec, argv, NULL, 0,
-	                     &ret_decoder->program); /* which closes what else is open */
+	/* The decoder closes all other descriptors that it inherits. */
+	return program_start(libexec, argv, NULL, 0, &ret_decoder->program);
 }
 
 void decoder_end(struct decoder *decoder)
@@ -39,15 +38,17 @@ void decoder_end(struct decoder *decoder)
 		(void)!kernel_wait_end(decoder->program.pid, END_WAIT_MS);
 }
 
-/* Says in `error` how the decoder ended, if it did. Does not reap it. */
+/* Explains in `error` how the decoder ended, if it did. Does not reap the decoder. */
 static void explain_end(const struct decoder *decoder, struct yett_error *error)
 {
 	siginfo_t info = {0};
 
 	(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
 	                "yett-decoder ended unexpectedly");
-	/* Its socket closes a moment before it can be waited for; one that only closed its socket
-	 * is not waited for. */
+	/*
+	 * The socket of an exiting process closes a moment before waitid(2) can see the end. A
+	 * decoder that closed its socket but still runs is not waited for any longer.
+	 */
 	if (kernel_wait_end(decoder->program.pid, END_WAIT_MS) &&
 	    waitid(P_PID, (id_t)decoder->program.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	    info.si_pid != 0)
@@ -55,7 +56,7 @@ static void explain_end(const struct decoder *decoder, struct yett_error *error)
 		             info.si_status);
 }
 
-/* Gives up on the decoder: it is not asked again. Returns `r`. */
+/* Closes the decoder's socket, so that the decoder is not asked again. Returns `r`. */
 static int decoder_fail(struct decoder *decoder, int r, struct yett_error *error)
 {
 	if (r == -EPIPE)
@@ -69,8 +70,10 @@ static int decoder_fail(struct decoder *decoder, int r, struct yett_error *error
 	return r;
 }
 
-/* Takes an answer: 0, with the message of this kind (0: none is to come); why the decoder refused;
- * or -errno. */
+/*
+ * Receives an answer with a message of `kind`, or without a message if `kind` is 0. Returns 0; the
+ * code with which the decoder refused; or -errno.
+ */
 static int hear(const struct decoder *decoder, uint32_t kind, uint64_t deadline_ms,
                 struct message *message, struct yett_error *error)
 {
@@ -83,7 +86,7 @@ static int hear(const struct decoder *decoder, uint32_t kind, uint64_t deadline_
 
 	if (n < 0)
 		return (int)n;
-	/* Numbers and the ends of texts are checked before anyone uses them. */
+	/* error_is_sound() checks numbers and the terminators of texts before any use. */
 	if (n == sizeof answer && answer.refused == 1 && error_is_sound(&answer.error)) {
 		(void)error_set(error, answer.error.code, answer.error.reason, "%s",
 		                answer.error.message);
@@ -97,7 +100,7 @@ static int hear(const struct decoder *decoder, uint32_t kind, uint64_t deadline_
 		return 0;
 	message->kind = kind;
 	message->arena_used = answer.arena_used;
-	/* No count, text or number of it is handed on that the tables do not allow. */
+	/* Encoding checks every count, text and number of the message against the tables. */
 	return message_encode(message, NULL, MESSAGE_PACKET_MAX - envelope_size((uint16_t)kind),
 	                      &length) == 0
 	               ? 0
@@ -114,12 +117,13 @@ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, struct yett_erro
 	            ? -EPIPE
 	            : hear(decoder, 0, clock_now_ms() + (uint64_t)timeout_ms, NULL, error);
 	decoder->is_ready = r == 0;
-	if (r > 0) /* it says what it could not drop */
+	/* The decoder reports which privilege it could not drop. */
+	if (r > 0)
 		return decoder->program.socket = fd_close(decoder->program.socket), -EPIPE;
 	return r < 0 ? decoder_fail(decoder, r, error) : 0;
 }
 
-/* Sends the question, once the decoder is ready. 0, or a negative number after decoder_fail(). */
+/* Waits until the decoder is ready and sends the question. Returns 0 or -errno. */
 static int ask(struct decoder *decoder, const struct decoder_task *task, struct yett_error *error)
 {
 	struct decoder_question question = {task->kind};
@@ -147,7 +151,7 @@ int decoder_run(struct decoder *decoder, const struct decoder_task *task,
 	return r < 0 ? decoder_fail(decoder, r, error) : r;
 }
 
-/* Takes what is printed, part by part, and does not look at it. */
+/* Copies the printed text into `memfd`, part by part, without parsing it. */
 static int read_printed(const struct decoder *decoder, int memfd, uint64_t deadline_ms)
 {
 	struct decoder_part part;
@@ -157,7 +161,7 @@ static int read_printed(const struct decoder *decoder, int memfd, uint64_t deadl
 		ssize_t n = program_hear(&decoder->program, &(struct iovec){&part, sizeof part}, 1,
 		                         deadline_ms);
 
-		/* An empty one that is not the last would go on for ever. */
+		/* Empty parts that are not the last could keep this loop running forever. */
 		if (n < head || part.is_last > 1 || (n == head && !part.is_last))
 			return n < 0 ? (int)n : -EPROTO;
 		if (write(memfd, part.bytes, (size_t)(n - head)) != n - head)

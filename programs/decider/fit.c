@@ -20,7 +20,7 @@ static int refuse(const char *what, const char *mend, struct yett_error *error)
 	return YETT_E_UNSUPPORTED;
 }
 
-/* What the profile gives to no sandbox but one that root has made. */
+/* Refuses a profile with properties that only a sandbox made by root can have. */
 static int check_profile(const struct means *means, const struct policy_profile *profile,
                          struct yett_error *error)
 {
@@ -45,7 +45,7 @@ static int refuse_network(bool is_rootless, const char *what, struct yett_error 
 	return YETT_E_UNSUPPORTED;
 }
 
-/* The rule with which they are too many, and where it stands if that is in the policy. */
+/* `record` is the first rule with a port too many. A rule of the policy is shown with its line. */
 static int refuse_rule(const struct policy *policy, const struct net_record *record,
                        bool is_rootless, struct yett_error *error)
 {
@@ -123,14 +123,13 @@ static void add_limit(struct plan *plan, const char *name, const char *of, const
 	add(plan, "no limit of ", name, text);
 }
 
-/* A row for each limit that only a control group can hold. That of processes is one that init can
- * hold, too. */
+/* The limits that only a control group enforces. Init can enforce that of processes, too. */
 static const struct {
 	unsigned controller;
 	bool is_held_by_init;
-	size_t offset, asked; /* in struct plan_limits; in struct message_limits, or SIZE_MAX:
-	                         nobody can ask */
-	uint64_t usual;       /* a default that says nothing */
+	/* In struct plan_limits; in struct message_limits, or SIZE_MAX: no request can ask. */
+	size_t offset, asked;
+	uint64_t usual; /* the kernel's default, whose absence is not worth reporting */
 	const char *name;
 	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
 } rows[] = {
@@ -194,7 +193,8 @@ int fit_plan(const struct means *means, const struct decision *decision, struct 
 	if (means->leaves_cores)
 		add(plan, "crashes reach the host's core handler (ulimit -Hc is 0)", "", "");
 	plan->identity = PLAN_IDENTITY_CALLER;
-	plan->groups_count = 0; /* commands keep them: the kernel lets nobody change them */
+	/* Commands keep the caller's groups: setgroups(2) is denied. user_namespaces(7) */
+	plan->groups_count = 0;
 	r = fit_limits(means, &decision->verified->request->body.create.limits, plan, error);
 	if (means->misses_label && *plan_text(plan, plan->selinux_type))
 		add(plan, "no SELinux label", "", "");

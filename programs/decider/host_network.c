@@ -14,10 +14,10 @@ static int refuse_request(const char *what, const char *mend, struct yett_error 
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* What a profile says, and would be lost. */
+/* A setting of the profile that has no effect in the network host. */
 struct lost {
 	bool is_set;
-	const char *key, *without; /* what says nothing */
+	const char *key, *without; /* `without`: the value that denies or limits nothing */
 	const char *why;
 };
 
@@ -38,7 +38,7 @@ static int refuse_profile(const struct decision *decision, const struct lost *lo
 	return YETT_E_PERMISSION_DENIED;
 }
 
-/* NULL: it denies nothing. In the same list are those that are about a proxy. */
+/* NULL: the profile denies nothing. The same list has rules about a proxy, which are skipped. */
 static const struct net_record *first_denied(const struct policy_profile *profile)
 {
 	const struct net_list *list = rules_of_policy(&profile->deny);

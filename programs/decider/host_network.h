@@ -1,18 +1,18 @@
 /*
- * The network host: a sandbox in the network namespace of the host, where nobody serves what it
- * connects to, and nothing bounds it.
+ * The network mode "host": the sandbox is in the network namespace of the host. No proxy handles
+ * its connections, and nothing limits them.
  *
- * Pure; no privilege. What has a meaning only in the other networks is refused, so that nothing
- * that somebody denied or bounded is lost without a word.
+ * Pure; no privilege. Settings that only work in the other modes are refused, so that no denial and
+ * no limit is dropped silently.
  */
 #pragma once
 
 #include "programs/decider/authorize.h"
 
 /*
- * Whether the decision, whose network the grant allows, may be that: not for a client that is
- * confined (SECURITY_VIOLATION), not with rules of the request (INVALID_REQUEST), and not where the
- * profile denies or bounds something, or has user namespaces (PERMISSION_DENIED).
+ * Checks a decision with the network host, which the grant allows. Returns 0; SECURITY_VIOLATION
+ * for a confined client; INVALID_REQUEST if the request has rules or asks for private addresses;
+ * PERMISSION_DENIED if the profile denies or limits something, or has nested user namespaces.
  */
 _must_check_ int host_network_check(const struct policy *policy, const struct decision *decision,
                                     struct yett_error *error);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* what a grant is to be given where a request does not say how long it lingers */
+/* the value that a hint proposes for linger_max where the request names no time */
 #define LINGER_LEAST_MS 60000
 
 #define ROW(key, rule, field, is_small, unit) \
@@ -66,7 +66,7 @@ static void narrow(const struct intersect_row *row, struct bound *bound,
 		*bound = (struct bound){value, by};
 }
 
-/* What the grant that decides and the profile say. */
+/* The bound of the deciding grant and the profile, before ceilings and other grants. */
 static struct bound begin(const struct intersect_row *row, const struct decision *decision)
 {
 	const struct policy_profile *profile = decision->profile;
@@ -135,8 +135,9 @@ static int refuse_limit(const struct decision *decision, enum policy_limit limit
 	return YETT_E_PERMISSION_DENIED;
 }
 
-/* The value in force for one limit: what was asked, or the lesser of the profile's own value and
- * the most. */
+/*
+ * Sets one limit: the value of the request, or else the lower of the profile's value and the bound.
+ */
 static int choose_limit(enum policy_limit limit, uint64_t given, struct decision *decision,
                         struct yett_error *error)
 {
@@ -195,8 +196,10 @@ static int refuse_life(const struct decision *decision, uint64_t wanted, struct 
 	                  error);
 }
 
-/* What was asked is what it gets, but what outlasts its connection, or its end, may do so only as
- * long as is bounded. */
+/*
+ * Takes the times of the request. linger_max bounds how long the sandbox may outlive its connection
+ * (linger), and how long it stays listed after its end (cleanup delay).
+ */
 static int choose_life(struct decision *decision, struct yett_error *error)
 {
 	const struct message_life *asked = &decision->verified->request->body.create.life;

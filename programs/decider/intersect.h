@@ -1,50 +1,53 @@
 /*
- * Request ∩ grant ∩ profile ∩ ceilings: the numbers of a decision, what bounds each, and the
- * refusal of what is more.
+ * Request ∩ grant ∩ profile ∩ ceilings: computes the numbers of a decision and their bounds, and
+ * refuses values beyond a bound.
  *
- * Pure: no I/O header, no privilege. One table has all the numbers; which rule holds for each is
- * also what yett.conf(5) says.
+ * Pure: no I/O header, no privilege. One table has all numbers. yett.conf(5), "Which bound counts",
+ * documents the rule of each.
  */
 #pragma once
 
 #include "base/units.h"
 #include "programs/decider/authorize.h"
 
-/* Where the most comes from. Ceilings that are for the peer bound all of them; of all values the
- * least counts. */
+/*
+ * The sections that bound a number. In every rule, all ceilings that are for the peer bound the
+ * number, too, and the lowest value counts.
+ */
 enum intersect_rule {
-	INTERSECT_ASKED,  /* the grant that decides, and where it says nothing the profile, whose
-	                   * value is in force unless another is asked
-	                   */
-	INTERSECT_TIME,   /* the grant that decides, and the profile */
-	INTERSECT_LINGER, /* the grant that decides; what is not written there is none */
-	INTERSECT_DISK,   /* the grant that decides */
+	/*
+	 * The deciding grant, or the profile where the grant has no value. Without a value in the
+	 * request, the profile's value applies.
+	 */
+	INTERSECT_ASKED,
+	INTERSECT_TIME,   /* the deciding grant and the profile */
+	INTERSECT_LINGER, /* the deciding grant; without a value there, none may linger */
+	INTERSECT_DISK,   /* the deciding grant */
 	INTERSECT_USER,   /* every grant that is for the peer, whichever decides */
 };
 
-/* One number, in the order of enum policy_key. */
+/* A bounded number. Rows are in the order of enum policy_key. */
 struct intersect_row {
 	const char *key; /* of grants and ceilings */
 	enum intersect_rule rule;
-	size_t bound;  /* in struct policy_grant: a uint64_t, or a uint32_t */
-	bool is_small; /* the latter */
-	char *(*format)(uint64_t,
-	                char[UNITS_TEXT_SIZE]); /* 0 and the words for none and unlimited apart */
-	const char *name;  /* ASKED: what the profile and the request call it */
-	size_t own, asked; /* ASKED: in struct plan_limits and struct message_limits */
+	size_t bound;  /* offset in struct policy_grant, of a uint64_t or uint32_t */
+	bool is_small; /* a uint32_t */
+	/* Does not handle the values that mean none or unlimited. */
+	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
+	const char *name;  /* ASKED: the key in the profile and the request */
+	size_t own, asked; /* ASKED: offsets in struct plan_limits and struct message_limits */
 };
 extern const struct intersect_row intersect_rows[POLICY_BOUNDS];
 
-/* What a grant or a ceiling says of it. */
+/* The value that the grant or ceiling has for this number. */
 uint64_t intersect_value(const struct intersect_row *row, const struct policy_grant *grant);
 
-/* Whether one value of a number bounds more than the other. */
+/* Whether `value` is a stricter bound than `than`. */
 bool intersect_is_less(const struct intersect_row *row, uint64_t value, uint64_t than);
 
 /*
- * Of a decision whose request, profile and grant are known, the rest of what it says in numbers:
- * bounds, limits, user_limits, life. Errors as of authorize(); then the bounds are filled in all
- * the same.
+ * Fills in the bounds, limits, user_limits and life of a decision whose request, profile and grant
+ * are set. Errors as authorize(); the bounds are filled in even then.
  */
 _must_check_ int intersect(const struct policy *policy, const struct plan_limits *given,
                            struct decision *decision, struct yett_error *error);

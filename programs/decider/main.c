@@ -1,11 +1,12 @@
 /*
- * yett-decider: hears one client, decides what it may have, and asks its monitor for it.
+ * yett-decider: serves one client, decides what the client may have, and requests that from its
+ * monitor.
  *
- * Theory of operation: all that is judged is judged here, and nothing here has privilege. The
- * client's packets come to this process alone; what of them takes parsing yett-decoder does, which
- * it starts, and what is read is compared with what was signed. What takes privilege it asks its
- * monitor for, over the socket on descriptor 0 (ask.h). Starts as root (or as the caller, in
- * personal mode), and has given that up, in the stages of lock_down(), before it hears of a client.
+ * All decisions are made here, and without privilege. Only this process reads the client's
+ * requests. It starts yett-decoder to parse them, and compares the decoder's reading with the
+ * signed bytes. For everything that needs privilege it asks its monitor, on descriptor 0 (ask.h).
+ * It starts as root (in personal mode as the caller). lock_down() drops all privilege before any
+ * byte of a client arrives.
  */
 #include "helper/policy/image.h"
 #include "helper/privilege/lockdown.h"
@@ -18,7 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* Exit statuses: the number of the stage that failed, by which the log tells it. */
+/* Exit statuses: the log names the stage that failed by its number. */
 enum stage {
 	STAGE_ARGUMENTS = 1,
 	STAGE_DESCRIPTORS,
@@ -33,7 +34,7 @@ enum stage {
 	STAGE_FILTER,
 };
 
-/* sockets of so many sandboxes as a connection holds, and what there is besides */
+/* sockets of SANDBOXES_MAX (4096) sandboxes, and 256 other descriptors */
 #define SANDBOXES_FILES 4352
 
 struct arguments {
@@ -42,7 +43,7 @@ struct arguments {
 	int policy;
 };
 
-/* Each stage is done, or the process ends, which its monitor writes to the log. */
+/* Exits if the stage failed. The monitor logs that. */
 static void need(bool done, enum stage stage)
 {
 	if (!done)
@@ -63,8 +64,8 @@ static bool read_arguments(int argc, char **argv, struct arguments *ret)
 }
 
 /*
- * No process inside can have more than the helper, whose limits this process begins with: raising a
- * hard limit takes CAP_SYS_RESOURCE. 0: no bound.
+ * Returns the hard limits that this process inherited from the helper; 0: no bound. No process in a
+ * sandbox can have more, because raising a hard limit takes CAP_SYS_RESOURCE.
  */
 static struct plan_limits limits_given(void)
 {
@@ -84,7 +85,11 @@ static struct plan_limits limits_given(void)
 	return given;
 }
 
-/* No file system but memory that it shares, no process, no core (1: core(5)). */
+/*
+ * RLIMIT_FSIZE bounds the memfds that the decider hands over; it can write no other file.
+ * RLIMIT_CORE is 1 and not 0, because only with 1 the kernel does not start the host's core handler
+ * either: core(5).
+ */
 static bool set_limits(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -99,13 +104,14 @@ static bool set_limits(void)
 }
 
 /*
- * What hearing a client, asking the monitor and the decoder, and memory take. No path is opened, no
- * process made, no signal sent, and no socket made or connected.
+ * Allows the system calls to talk to the client, the monitor and the decoder, and to manage memory.
+ * With this filter the decider can open no path, start no process, send no signal and connect no
+ * socket, and the only sockets that it can make are those of socketpair(2).
  */
 static bool enter_filter(void)
 {
 	static const int calls[] = {
-		/* packets: of the client, the monitor, the decoder and supervisors */
+		/* packets of the client, the monitor, the decoder and supervisors */
 		SYS_read,
 		SYS_write,
 		SYS_recvmsg,
@@ -126,20 +132,20 @@ static bool enter_filter(void)
 		SYS_epoll_wait,
 #endif
 		SYS_socketpair /* streams_add */,
-		/* memory; qsort_r(3) asks how much there is */
+		/* memory; qsort_r(3) asks for its size by sysinfo(2) */
 		SYS_brk,
 		SYS_mmap,
 		SYS_munmap,
 		SYS_mremap,
 		SYS_madvise,
 		SYS_sysinfo,
-		/* lists and printed plans, in memory that is handed over; id and challenge */
+		/* memfds with lists and printed plans; random ids and challenges */
 		SYS_memfd_create,
 		SYS_pread64,
 		SYS_fcntl /* fd_seal, has_room */,
 		SYS_newfstatat,
 		SYS_getrandom,
-		/* how the decoder ended: explain_end */
+		/* explain_end: how the decoder ended */
 		SYS_pidfd_open,
 		SYS_waitid,
 		LOCKDOWN_END,
@@ -157,15 +163,18 @@ static void lock_down(int argc, char **argv, struct decoder *decoder, struct pol
 	fd_close_except(&arguments.policy, 1);
 	need(close(STDOUT_FILENO) == 0 || errno == EBADF, STAGE_DESCRIPTORS);
 	need(close(STDERR_FILENO) == 0 || errno == EBADF, STAGE_DESCRIPTORS);
-	/* Not for the decoder, which would have to close it. */
+	/* The decoder must not inherit the policy. */
 	need(arguments.policy < 0 || fcntl(arguments.policy, F_SETFD, FD_CLOEXEC) == 0,
 	     STAGE_DESCRIPTORS);
 	need(decoder_start(arguments.libexec, arguments.id, arguments.empty_dir, decoder) == 0,
 	     STAGE_DECODER);
-	need(sodium_init() >= 0, STAGE_LIBRARY); /* it looks at where random bytes come from */
+	/* Before chroot(2): sodium_init() looks for a source of random bytes. */
+	need(sodium_init() >= 0, STAGE_LIBRARY);
 	if (geteuid() == 0 && *arguments.empty_dir) {
-		/* CAP_SYS_CHROOT. Safe because the directory is root's and empty, and this process
-		 * can make nothing in it. */
+		/*
+		 * Needs CAP_SYS_CHROOT. Safe because the directory belongs to root and is empty,
+		 * and this process can create nothing in it.
+		 */
 		need(chroot(arguments.empty_dir) == 0 && chdir("/") == 0, STAGE_ROOT);
 		need(lockdown_bounding_set() && lockdown_ids(arguments.id, arguments.id),
 		     STAGE_IDS);
@@ -173,9 +182,9 @@ static void lock_down(int argc, char **argv, struct decoder *decoder, struct pol
 	need(set_limits(), STAGE_LIMITS);
 	need(lockdown_capabilities() && lockdown_undumpable() && lockdown_no_new_privs(),
 	     STAGE_CAPABILITIES);
-	/* Had the monitor died before, the first packet would be the end of file. */
+	/* If the monitor died before this call, ask_begin() sees end of file and exits. */
 	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
-	/* Without a policy it has but one thing to say: why nobody is served. */
+	/* Without a policy the decider only tells the client why there is no service. */
 	need(arguments.policy < 0 || image_load(arguments.policy, ret_policy, &error) == 0,
 	     STAGE_POLICY);
 	need(enter_filter(), STAGE_FILTER);
@@ -192,9 +201,11 @@ int main(int argc, char **argv)
 	lock_down(argc, argv, &decoder, &policy);
 	begin = ask_begin(&socket);
 	connection_serve(begin, &given, policy, &decoder, socket);
-	/* An orphan that a signal ends would pass for a supervisor that was killed: it ends by
-	 * itself, unless it is stuck. */
+	/*
+	 * Let the decoder exit by itself. The listener adopts orphans, and takes one that a signal
+	 * ended for a killed supervisor.
+	 */
 	decoder_end(&decoder);
-	/* Without what a program does at its end: the filter knows no such calls. */
+	/* Not exit(3): the filter kills the process for the system calls of exit handlers. */
 	_exit(0);
 }

@@ -21,24 +21,23 @@ struct manage_asked {
 	uint64_t sequence;
 	enum manage_action action;
 	enum manage_scope scope;
-	const char *wanted; /* of SCOPE_ONE: an id or a name */
+	const char *wanted; /* SCOPE_ONE: an id or a name */
 };
 
-/* Where what is told of one is encoded: the connection's own message is the request. */
+/* Buffers to encode an item of a listing: the connection's own message still has the request. */
 struct told {
 	struct message message;
 	size_t length;
 	uint8_t bytes[MESSAGE_PACKET_MAX];
 };
 
-/* A list in the making. */
 struct listing {
 	const struct manage_asked *asked;
 	struct told *told;
 	int memfd;
 	uint32_t count;
 	bool of_usage;
-	bool rests; /* what is asked about does not run */
+	bool rests; /* usage: the last sandbox that fits does not run */
 };
 
 static bool is_made_by_agent(const struct record *record)
@@ -50,7 +49,7 @@ static bool is_made_by_agent(const struct record *record)
 	return false;
 }
 
-/* Whether the record is one that the request is about. */
+/* Whether the client may manage the sandbox, and the request is about it. */
 static bool fits(const struct manage_asked *asked, const struct record *record)
 {
 	uid_t uid = asked->verified->peer->uid;
@@ -58,7 +57,7 @@ static bool fits(const struct manage_asked *asked, const struct record *record)
 	if (!authorize_manage(asked->connection->policy, asked->verified, record->uid,
 	                      record->principal, record->profile))
 		return false;
-	/* What a person made may have more than a grant for agents gives. */
+	/* A sandbox that a person made may have more than a grant for agents gives. */
 	if (authorize_is_bound(asked->connection->policy, asked->verified) &&
 	    !is_made_by_agent(record))
 		return false;
@@ -66,13 +65,18 @@ static bool fits(const struct manage_asked *asked, const struct record *record)
 		return asked->scope == SCOPE_EVERYBODY || record->uid == uid;
 	if (strcmp(record->id, asked->wanted) == 0)
 		return true;
-	/* Until it starts, its name may be that of another one, for which it will be refused. */
+	/*
+	 * The name of a sandbox in creation may be a duplicate, for which the creation fails later.
+	 * So a name never finds such a sandbox.
+	 */
 	return record->state != SANDBOX_CREATING && record->uid == uid &&
 	       strcmp(record->name, asked->wanted) == 0;
 }
 
-/* Calls `look` with each record that the monitor tells of, until it returns other than 0: that, or
- * 0; or a code. */
+/*
+ * Calls `look` for each record that the monitor sends, until `look` returns a nonzero value.
+ * Returns that value, 0, -EIO, or the code with which the monitor refused.
+ */
 static int each_record(const struct decider_records *wanted,
                        int (*look)(void *userdata, const struct decider_record *told),
                        void *userdata, struct yett_error *error)
@@ -117,10 +121,14 @@ static int look_up(const struct manage_asked *asked, struct finding *ret_finding
                    struct yett_error *error)
 {
 	const struct decider_records wanted = {.of_all = true};
+	int r;
 
 	*ret_finding = (struct finding){.asked = asked};
 	error->code = YETT_OK;
-	(void)each_record(&wanted, take_first, ret_finding, error);
+	r = each_record(&wanted, take_first, ret_finding, error);
+	if (r < 0)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the records cannot be read: %s",
+		                 strerror(-r));
 	if (error->code != YETT_OK)
 		return (int)error->code;
 	return ret_finding->is_found ? 0 : not_found(asked, error);
@@ -158,7 +166,10 @@ static int encode(const struct listing *listing, const struct decider_record *fr
 	              : r;
 }
 
-/* None is hidden by what its plan says, nor hides another. */
+/*
+ * If a record cannot be encoded, retries without the values of its plan. A compromised decider must
+ * not be able to hide its sandbox, or those behind it in the list, by what it puts into a plan.
+ */
 static int add(void *userdata, const struct decider_record *from)
 {
 	struct listing *listing = userdata;
@@ -182,7 +193,7 @@ static int add(void *userdata, const struct decider_record *from)
 	return write_item(listing->memfd, told);
 }
 
-/* All that the request may see, in the form of PROTOCOL.md, "listing". */
+/* Answers with all records that fit the request, in the format of PROTOCOL.md, "listing". */
 static int list(const struct manage_asked *asked, struct yett_error *error)
 {
 	struct connection *c = asked->connection;
@@ -196,8 +207,7 @@ static int list(const struct manage_asked *asked, struct yett_error *error)
 	struct finding found;
 	int r = memfd < 0 || !told ? -ENOMEM : 0;
 
-	/* What a sandbox uses root reads from its control groups: of the one that is asked about.
-	 */
+	/* Have the monitor read the control groups of the requested sandbox only. */
 	if (r == 0 && of_usage && asked->scope == SCOPE_ONE) {
 		r = look_up(asked, &found, error);
 		if (r == 0)
@@ -254,7 +264,7 @@ static int ask_supervisor(const struct manage_asked *asked, struct yett_error *e
 	              : r;
 }
 
-/* --- the rules of its network ----------------------------------------------------------------- */
+/* --- network rules of a sandbox --------------------------------------------------------------- */
 
 static int read_rules(int memory, struct egress_rules **ret_rules)
 {
@@ -270,8 +280,10 @@ static int read_rules(int memory, struct egress_rules **ret_rules)
 	return 0;
 }
 
-/* Where one of the policy stands is told by the policy that it was taken from, if that is in force
- * still. */
+/*
+ * `policy` is the policy from which the rule was taken, for the file and line of the rule; NULL:
+ * that policy is no longer in force.
+ */
 static int tell_rule(struct message *message, const struct net_record *record,
                      const struct policy *policy)
 {
@@ -300,7 +312,8 @@ static int list_rules(const struct egress_rules *rules, const struct policy *pol
 	int r = told ? 0 : -ENOMEM;
 
 	for (*ret_count = 0; r == 0 && (record = net_list_next(list, record));) {
-		if (record->list > NET_LIST_ASK) /* about the way, and not about where it leads */
+		/* Rules about a proxy say how to connect, not what may be reached. */
+		if (record->list > NET_LIST_ASK)
 			continue;
 		++*ret_count;
 		r = tell_rule(&told->message, record,
@@ -336,7 +349,10 @@ int manage_list_rules(struct connection *c, int memory, uint32_t changes, struct
 	return steal_fd(&memfd);
 }
 
-/* Which rules a sandbox of another user's is given is that user's policy to say. */
+/*
+ * Finds a sandbox whose network rules may be shown or changed. The sandbox must belong to the peer:
+ * only the grants of its owner say which rules a sandbox may have.
+ */
 static int find_network(const struct manage_asked *asked, struct finding *ret_finding,
                         struct yett_error *error)
 {
@@ -404,8 +420,7 @@ static int change_rules(const struct manage_asked *asked, struct yett_error *err
 #define ANY     (~0U)
 
 static const struct manage_row rows[] = {
-	/*                    name       who: of one that is named, of all of one's own, of all
-           users'    memory states */
+	/* name; who: SCOPE_ONE, SCOPE_OWN, SCOPE_EVERYBODY; sends_memory; states; handle */
 	[MANAGE_LIST] = {"list", {WHO_NOBODY, WHO_MANAGER, WHO_ADMINISTRATOR}, true, 0, list},
 	[MANAGE_INSPECT] = {"inspect", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, 0, list},
 	[MANAGE_ATTACH] = {"attach",

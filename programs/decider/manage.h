@@ -1,59 +1,62 @@
 /*
- * What is asked about sandboxes that are there: one table of the actions, and the only place that
- * decides who may take which.
+ * Requests about existing sandboxes: one table of actions, and the only place that decides who may
+ * use which.
  *
- * In the decider, without privilege: of other users' sandboxes a monitor tells it nothing. Whose
- * sandboxes a client may manage is authorize_manage()'s to say; what it may not manage is, in every
- * answer, not there. What no row of the table allows is refused.
+ * In the decider, without privilege. The monitor sends no records of sandboxes that the peer may
+ * not see. authorize_manage() decides which sandboxes a client may manage; in every answer all
+ * others appear not to exist. An action that no row of the table allows is refused.
  */
 #pragma once
 
 #include "programs/decider/connection.h"
 
-/* Who may: nobody, unless it is said. Managers are those whom authorize_manager() lets pass. */
+/* Nobody is the default. A manager is a client that authorize_manager() accepts. */
 enum manage_who { WHO_NOBODY = 0, WHO_MANAGER, WHO_ADMINISTRATOR };
 
-/* Of what it can be asked: of one sandbox that is named; of all of the client's; of all users'. */
+/* The scope is one named sandbox, all sandboxes of the client's user, or those of all users. */
 enum manage_scope { SCOPE_ONE, SCOPE_OWN, SCOPE_EVERYBODY, SCOPES };
 
-struct manage_asked; /* one that was allowed; manage.c */
+struct manage_asked; /* an allowed request; manage.c */
 
 struct manage_row {
 	const char *name;
 	enum manage_who who[SCOPES];
-	bool sends_memory; /* its answer carries memory, of which a client that does not read is
-	                      sent no more: connection_check_unread() */
-	unsigned states;   /* bits 1 << enum sandbox_state, in which a supervisor acts on it:
-	                      supervisor_request */
+	bool sends_memory; /* the answer has a memfd, so connection_check_unread() comes first */
+	/* Bits 1 << enum sandbox_state: the supervisor acts only in these. supervisor_request */
+	unsigned states;
 	int (*handle)(const struct manage_asked *asked, struct yett_error *error);
 };
 
-/* The row of an action, by any number; one that says nothing where there is none. */
+/* The row of the action; for an unknown number a row that allows nothing. */
 const struct manage_row *manage_find_row(uint32_t action);
 
 /*
- * Whether the table allows it: 0, INVALID_REQUEST for a scope that the action does not have,
- * PERMISSION_DENIED for an administrator's. Pure.
+ * Decides whether the table allows the action with this scope. Returns 0; INVALID_REQUEST if the
+ * action does not have that scope; PERMISSION_DENIED if only an administrator may use it. Pure.
  */
 _must_check_ int manage_decide(const struct manage_row *row, enum manage_scope scope,
                                bool is_administrator, struct yett_error *error);
 
 /*
- * The rules in the memory of a sandbox, a struct egress_rules, as a listing in sealed memory, with
- * the message that says how many there are in `c`; `changes` is for that. A descriptor; -errno,
- * with the error: they are none.
+ * Makes a listing of the network rules in `memory`, which has a struct egress_rules. Returns a
+ * sealed memfd, and leaves a MESSAGE_LISTING with the number of rules and with `changes` in the
+ * message of `c`. Returns -errno and sets `error` if the memory holds no valid rules or the memfd
+ * cannot be made.
  */
 _must_check_ int manage_list_rules(struct connection *c, int memory, uint32_t changes,
                                    struct yett_error *error);
 
-/* The whole way of a verified request about sandboxes that are there: 0, answered or with the
- * answer to come; else the refusal. */
+/*
+ * Handles a verified MESSAGE_MANAGE. Returns 0 if the answer has been sent or comes later from a
+ * supervisor; else the code of the refusal.
+ */
 _must_check_ int manage_handle(struct connection *c, const struct verified *verified,
                                uint64_t sequence, struct yett_error *error);
 
 /*
- * The record of the sandbox `wanted`, an id or a name, if the client may manage it and it is its
- * user's own: what is shared with another user's sandbox is that user's policy to say. 0 or a code.
+ * Finds the record of the sandbox `wanted`, an id or a name. The client must be allowed to manage
+ * the sandbox, and the sandbox must belong to the client's user: only the grants of its owner say
+ * what may be mounted in a sandbox. Returns 0 or a code.
  */
 _must_check_ int manage_find_own(struct connection *c, const struct verified *verified,
                                  const char *wanted, struct record *ret_record,

@@ -1,13 +1,15 @@
 /*
- * For libsodium, which distributions build for their own C library: what musl has under another
- * name. Of the rest that the parts we link need (memory, files, a mutex, getrandom(2)), both
- * libraries have the same names and layouts.
+ * Functions of glibc that a distribution's libsodium, built for glibc, needs and musl lacks. For
+ * everything else that the linked parts of libsodium use (memory, files, a mutex, getrandom(2)),
+ * both C libraries have the same names and layouts.
  */
 #include <stddef.h>
 #include <string.h>
 
-/* What explicit_bzero(3) becomes there where sizes are known: `size` is that of what `memory` lies
- * in. */
+/*
+ * glibc's fortified explicit_bzero(3), for an object of known size: `size` is the size of the
+ * object that contains `memory`.
+ */
 void __explicit_bzero_chk(void *memory, size_t length,
                           size_t size); /* NOLINT(bugprone-reserved-identifier) */
 

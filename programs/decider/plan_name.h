@@ -1,16 +1,16 @@
 /*
- * What people call the parts of a plan (plan.h). Pure; no privilege. Root's program names none of
- * them.
+ * Names for the parts of a plan (plan.h), for people. Pure; no privilege. yett-helper does not link
+ * this file.
  */
 #pragma once
 
 #include "helper/plan/plan.h"
 
-/* begins the key of a label that is an annotation: as MESSAGE_ANNOTATION */
+/* First character of the key of a label that is an annotation. Same as MESSAGE_ANNOTATION. */
 #define PLAN_ANNOTATION '#'
 
-/* As errors and a printed plan have it. */
+/* The name of a step in errors and printed plans. */
 const char *plan_name_step(enum plan_step_kind kind);
 
-/* As the policy writes it; "" for what is none. */
+/* The name of a network mode in the policy; "" for an invalid number. */
 const char *plan_name_network(uint32_t network);

@@ -1,8 +1,8 @@
 /*
  * See planning.h. No privilege.
  *
- * The first failure is kept in `struct planning` and everything after it does nothing, so that the
- * plan reads as a list.
+ * struct planning keeps the first failure, and every later function does nothing. So the callers
+ * need no checks, and the plan reads as a list.
  */
 #include "programs/decider/planning.h"
 #include "programs/decider/asked.h"
@@ -21,14 +21,14 @@ struct planning {
 	struct plan *plan;
 	struct yett_error *error;
 	int r;
-	uint32_t mounts; /* index of the first mount among the steps; they end at the last step
-	                    while they are made */
+	/* Index of the first mount. While mounts are added, they reach to the last step. */
+	uint32_t mounts;
 };
 
 /*
- * What every sandbox shows of /proc but lets nobody write, and what it hides. Not every kernel has
- * each. Files that their mode closes to everyone but root (kmsg, kpageflags …) are closed to a
- * private id too, and cost no mount.
+ * Parts of /proc that are read-only or hidden in every sandbox. Not every kernel has all of them.
+ * Files that only root may open by their mode (kmsg, kpageflags …) need no mount: a private id
+ * cannot open them either.
  */
 static const char *const proc_read_only[] = {"/proc/bus",      "/proc/fs",  "/proc/irq",
                                              "/proc/pressure", "/proc/sys", NULL};
@@ -38,7 +38,7 @@ static const char *const proc_masked[] = {
 	"/proc/scsi",      "/proc/sysrq-trigger", "/proc/timer_list",    NULL,
 };
 
-/* `field` says where in the request or policy `text` stands. */
+/* `field` names the part of the request or policy that contains `text`. */
 static void refuse(struct planning *p, const char *field, const char *text, const char *problem)
 {
 	if (p->r)
@@ -54,7 +54,7 @@ static void add_text(struct planning *p, const char *string, struct plan_text *t
 		                 "the texts of the request are too long together");
 }
 
-/* Never NULL: after a failure it is a step that nobody sees. */
+/* Never NULL: after a failure returns the last slot of the table, whose content does not matter. */
 static struct plan_step *add_step(struct planning *p, enum plan_step_kind kind, const char *target)
 {
 	struct plan_step *step = p->r ? NULL : plan_add_step(p->plan, kind);
@@ -75,7 +75,10 @@ static void add_place(struct planning *p, struct policy_place place, struct plan
 	add_text(p, line, text);
 }
 
-/* What is mounted at the target; NULL: nothing. A store is not, but what is shown with it. */
+/*
+ * Returns the step that mounts at `target`, or NULL. Skips stores: not the store is mounted, but
+ * the overlay of the source that has the same target.
+ */
 static struct plan_step *find_mount(const struct planning *p, const char *target)
 {
 	for (struct plan_step *step = p->plan->steps + p->mounts;
@@ -132,7 +135,10 @@ static void add_profile_mounts(struct planning *p)
 	}
 }
 
-/* The host directories below which a share must lie, a line each, or "*"; of sockets their paths.
+/*
+ * Joins the items of both lists, one in each line: the host directories below which a share must be
+ * located, or the paths of sockets. Just "*" if a list has that item. In paths of sockets, "%u" is
+ * replaced with the caller's uid.
  */
 static struct plan_text add_rules(struct planning *p, const struct policy_list *first,
                                   const struct policy_list *second)
@@ -167,8 +173,10 @@ static struct plan_text add_rules(struct planning *p, const struct policy_list *
 	return rules;
 }
 
-/* Where the changes go of each overlay: into one store, or memory of a size that is known by now,
- * and not both. */
+/*
+ * The changes of each overlay must go either into exactly one store or into memory, whose size is
+ * known by now.
+ */
 static void check_layers(struct planning *p)
 {
 	struct plan_step *end = p->plan->steps + p->plan->steps_count;
@@ -192,7 +200,10 @@ static void check_layers(struct planning *p)
 	}
 }
 
-/* An empty place, or the memory into which goes what is changed in a source. */
+/*
+ * Adds an empty tmpfs. If `target` is that of a copy-on-write share, sets the size of the memory
+ * for the share's changes instead.
+ */
 static void add_request_tmpfs(struct planning *p, const struct message_tmpfs *tmpfs,
                               const char *field)
 {
@@ -207,7 +218,7 @@ static void add_request_tmpfs(struct planning *p, const struct message_tmpfs *tm
 		tmpfs->size_bytes ? tmpfs->size_bytes : p->decision->profile->tmp_size_bytes;
 }
 
-/* Its descriptor is one of the packet's, and no other share's. */
+/* Whether share `i` uses a descriptor of the packet that no earlier share uses. */
 static bool is_its_own(const struct message_create *create, uint32_t i)
 {
 	bool is_own = create->shares[i].fd < create->shares_count;
@@ -240,9 +251,9 @@ static void add_request_mounts(struct planning *p)
 	if (create->shares_count != p->decision->verified->fd_count ||
 	    create->shares_count > MESSAGE_SHARES_MAX)
 		refuse(p, "shares", "the list", "does not have one share for each descriptor");
-	rules[SHARE_COW] = rules[SHARE_RO];    /* nothing of the source is changed */
-	add_text(p, "*", &rules[SHARE_STORE]); /* wherever the caller has it: root sees to it that
-	                                          it is the caller's */
+	rules[SHARE_COW] = rules[SHARE_RO]; /* the source itself is never changed */
+	/* A store may be located anywhere: root checks that the directory belongs to the caller. */
+	add_text(p, "*", &rules[SHARE_STORE]);
 	for (uint32_t i = 0; !p->r && i < create->shares_count; i++) {
 		const struct message_share *share = &create->shares[i];
 		const char *target = message_text(p->request, share->target);
@@ -259,8 +270,8 @@ static void add_request_mounts(struct planning *p)
 		}
 		step->fd = share->fd;
 		step->layer = share->mode > SHARE_SOCKET ? layers[share->mode] : PLAN_LAYER_NONE;
-		step->writable =
-			share->mode == SHARE_RW || step->layer; /* of a source inside only */
+		/* A copy-on-write source is writable only inside the sandbox. */
+		step->writable = share->mode == SHARE_RW || step->layer;
 		step->is_socket = share->mode == SHARE_SOCKET;
 		step->source = rules[share->mode];
 		add_place(p, places[share->mode].file ? places[share->mode] : grant->place,
@@ -274,8 +285,9 @@ static void add_request_mounts(struct planning *p)
 }
 
 /*
- * Where the profile wants a workspace to be copy-on-write: nothing writable but what is kept
- * anyway, and no sandbox with shares without such a one.
+ * If the profile has workspace = cow: refuses writable shares, except the one at PLAN_MEMORY, and
+ * refuses a new sandbox that has shares but no copy-on-write share. `is_later`: the plan is for an
+ * existing sandbox.
  */
 static void check_workspace(struct planning *p, bool is_later)
 {
@@ -303,7 +315,10 @@ static void check_workspace(struct planning *p, bool is_later)
 	             profile->place.file, profile->place.line);
 }
 
-/* What the profile wants at the conventional places, and the request does not bring. */
+/*
+ * Adds the outputs directory that the profile wants, and refuses a request without the memory
+ * directory that the profile wants, unless the request has mounts there.
+ */
 static void add_conventional(struct planning *p)
 {
 	const struct policy_profile *profile = p->decision->profile;
@@ -328,7 +343,7 @@ static int depth_of(const char *path)
 	return depth;
 }
 
-/* Parents before children; then an order that does not depend on the request's. */
+/* Parents come before children. Below that, the order does not depend on the request's order. */
 static int compare_mounts(const void *a, const void *b, void *plan)
 {
 	const struct plan_step *x = a, *y = b;
@@ -340,10 +355,11 @@ static int compare_mounts(const void *a, const void *b, void *plan)
 }
 
 /*
- * Inside something writable a program can rename a directory that is no mount point, and put
- * another in its place: then the protected path names what the program made. So each parent inside
- * must be a mount point of its own. The mounts [p->mounts, end) are in order of depth, so that the
- * last one found is the innermost.
+ * Refuses a protected path whose parents a program could replace. Inside a writable mount a program
+ * can rename a directory that is no mount point, and create another directory of that name: then
+ * the protected path resolves to what the program made. So each parent inside a writable mount must
+ * be a mount point itself. The mounts [p->mounts, end) are in order of depth, so the last match is
+ * the innermost mount.
  */
 static void check_pinned(struct planning *p, const char *path, uint32_t end, const char *field)
 {
@@ -367,8 +383,7 @@ static void check_pinned(struct planning *p, const char *path, uint32_t end, con
 	}
 }
 
-/* The innermost mount that contains the path below its target; NULL: there is none. Covers are not
- * counted. */
+/* The innermost mount below whose target `path` is located, without covers; NULL: none. */
 static const struct plan_step *find_around(const struct planning *p, const char *path, uint32_t end)
 {
 	const struct plan_step *found = NULL;
@@ -399,8 +414,11 @@ static bool is_in_share(const struct planning *p, const char *path, uint32_t end
 	return false;
 }
 
-/* `share` is the mount around the path. Without pins a program could rename a directory above the
- * path and create another file of that name. */
+/*
+ * Makes each directory between a writable `share` and `path` a mount point. Otherwise a program
+ * could rename one of them and create another file at `path`. `share` is the mount around `path`,
+ * or NULL.
+ */
 static void add_pins(struct planning *p, const struct plan_step *share, const char *path)
 {
 	char above[MESSAGE_PATH_MAX + 1];
@@ -419,8 +437,10 @@ static void add_pins(struct planning *p, const struct plan_step *share, const ch
 	}
 }
 
-/* A pin that is there becomes the cover. A mount of the request at the path shows what the request
- * wants there. */
+/*
+ * Adds the cover, or turns a pin or read-only cover at the path into the new cover. A mount that
+ * the request has at the path stays uncovered: the client wants its content shown there.
+ */
 static void add_cover(struct planning *p, enum plan_step_kind kind, const char *path)
 {
 	struct plan_step *there = find_mount(p, path);
@@ -450,14 +470,17 @@ static void add_asked(struct planning *p, enum plan_step_kind kind, const struct
 			return;
 		}
 		around = find_around(p, path, end);
-		if (around->kind != PLAN_SHARE) /* the profile, say, has a mount in the way */
+		/* Another mount hides that part of the share, for example one of the profile. */
+		if (around->kind != PLAN_SHARE)
 			continue;
 		add_pins(p, around, path);
 		add_cover(p, kind, path);
 	}
 }
 
-/* They are sorted among the mounts, so that a share inside a read-only directory is mounted on it.
+/*
+ * Adds covers and pins before sort_mounts() sorts all mounts, so that a share inside a read-only
+ * directory is mounted on top of that directory.
  */
 static void add_covers(struct planning *p, const struct text *masks, uint32_t masks_count,
                        const struct text *read_only, uint32_t read_only_count)
@@ -474,7 +497,7 @@ static void add_covers(struct planning *p, const struct text *masks, uint32_t ma
 	}
 }
 
-/* What is to be mounted, in order of depth. */
+/* Sorts the mounts by depth, and checks that no read-only mount can be replaced. */
 static void sort_mounts(struct planning *p)
 {
 	struct plan *plan = p->plan;
@@ -504,7 +527,7 @@ static void add_mounts(struct planning *p)
 	sort_mounts(p);
 }
 
-/* Paths of /proc, then the profile's own. `end` is where the mounts end. */
+/* Covers the given paths of /proc, then those of the profile. The mounts end before `end`. */
 static void add_protected(struct planning *p, enum plan_step_kind kind, const char *const *proc,
                           const struct policy_list *list, uint32_t end)
 {
@@ -521,8 +544,7 @@ static void add_protected(struct planning *p, enum plan_step_kind kind, const ch
 	}
 }
 
-/* A line of passwd(5) is made of these: a colon or a line's end in one would add fields or lines.
- */
+/* A colon or a newline in a field would add fields or lines to the sandbox's passwd(5). */
 static const char *passwd_field(const char *text, const char *otherwise)
 {
 	for (const char *at = text; *at; at++)
@@ -541,8 +563,10 @@ static void add_names(struct planning *p)
 	char asked[ASKED_SIZE];
 	size_t used = 0;
 
-	/* A home in a system directory, as daemons have it, or none at all: programs get "/" as
-	 * theirs. */
+	/*
+	 * The home is "/" if the profile has no private_home, or if the account has no home or,
+	 * like daemons, a home in a system directory.
+	 */
 	if (!profile->private_home || policy_target_problem(profile, home) ||
 	    policy_path_is_in(home, "/etc"))
 		home = "/";
@@ -571,7 +595,9 @@ static void add_names(struct planning *p)
 	add_text(p, asked_describe(p->decision->verified->request, asked), &plan->asked);
 }
 
-/* What the caller's account says, unless the profile sets that variable itself; then the profile's.
+/*
+ * Adds the variables of the caller's account that the profile does not set, then those of the
+ * profile.
  */
 static void add_environment(struct planning *p)
 {
@@ -601,14 +627,15 @@ static void add_environment(struct planning *p)
 		add_text(p, profile->items[i], &plan->env[plan->env_count++]);
 }
 
-/* What is a number: who, with which limits. */
 static void fill_numbers(struct planning *p, const struct policy *policy)
 {
 	struct plan *plan = p->plan;
 	const struct decision *decision = p->decision;
 	const struct peer *peer = decision->verified->peer;
-	/* The share of a sandbox when there are as many as there may be: so nobody need count those
-	 * of the others. */
+	/*
+	 * Each sandbox gets an equal part of the user's terminals, as if the user had the maximum
+	 * number of sandboxes. So nothing has to count the terminals of the other sandboxes.
+	 */
 	uint32_t sandboxes = (uint32_t)decision->bounds[POLICY_KEY_SANDBOXES].most;
 	uint32_t terminals =
 		((uint32_t)decision->bounds[POLICY_KEY_USER_TERMINALS].most ?: UINT32_MAX) /
@@ -659,7 +686,7 @@ _Static_assert(PLAN_LABEL_MAX == MESSAGE_KEY_VALUE_MAX && PLAN_LABELS_MAX == MES
                        PLAN_ANNOTATION == MESSAGE_ANNOTATION,
                "a label is the same in a plan and in a message");
 
-/* What init says of a command that asks for more time. */
+/* Adds the section that init names when it refuses a command that asks for too much time. */
 static void add_commands(struct planning *p)
 {
 	const struct policy_profile *profile = p->decision->profile;
@@ -673,7 +700,7 @@ static void add_commands(struct planning *p)
 	          &p->plan->command_place);
 }
 
-/* How long it may live, what it is called, and by whom. */
+/* Adds the life times, the name, the principal and the labels. */
 static void add_life(struct planning *p)
 {
 	const struct message_create *create = &p->request->body.create;
@@ -718,14 +745,14 @@ static void add_hostname(struct planning *p)
 	         &add_step(p, PLAN_HOSTNAME, "")->source);
 }
 
-/* The steps from `first` to `last`, which have no values of their own. */
+/* Adds the steps from `first` to `last`, which have no values. */
 static void add_plain_steps(struct planning *p, enum plan_step_kind first, enum plan_step_kind last)
 {
 	for (unsigned kind = first; kind <= last; kind++)
 		(void)add_step(p, kind, "");
 }
 
-/* A step that bounds what the user has together, and the grant that says so. */
+/* Adds a step that enforces a bound over all sandboxes of the user, with the grant that sets it. */
 static void add_bound(struct planning *p, enum plan_step_kind kind, enum policy_key key)
 {
 	const struct policy_grant *grant = p->decision->bounds[key].by;
@@ -740,8 +767,10 @@ static void add_bound(struct planning *p, enum plan_step_kind kind, enum policy_
 
 #define NETWORK_TEXT_SIZE 2048
 
-/* For who reads the plan; nobody goes by it. Where the request's own texts leave no room, it is
- * left out. */
+/*
+ * Adds a description of the network for people who read the plan. Nothing else uses it, so it is
+ * left out if the arena has no room for it.
+ */
 static void describe_network(struct planning *p, const struct policy *policy)
 {
 	char text[NETWORK_TEXT_SIZE];
@@ -786,9 +815,12 @@ int planning_make(const struct policy *policy, const struct decision *decision,
 	return p.r;
 }
 
-/* --- for a sandbox that is there -------------------------------------------------------------- */
+/* --- mounts in an existing sandbox ------------------------------------------------------------ */
 
-/* Landlock's rules were made with the sandbox, and stand on what lies above. landlock.c of init */
+/*
+ * The sandbox's Landlock rules were made when it started, and let commands use later mounts only
+ * below these directories: programs/init/landlock.c.
+ */
 static bool is_reached_later(const struct planning *p, const char *target)
 {
 	const char *const places[] = {"/mnt", "/tmp", "/var/tmp", "/run",
@@ -822,7 +854,10 @@ static bool is_protected(const struct policy_profile *profile, const char *path)
 	return is_in_list(&profile->read_only, path) || is_in_list(&profile->mask, path);
 }
 
-/* What was not there yet when the sandbox was made is protected by nothing that is mounted. */
+/*
+ * Refuses a target at or below a path that the profile protects. If that path did not exist when
+ * the sandbox was made, no mount covers it.
+ */
 static void check_mount(struct planning *p, const struct plan_step *step)
 {
 	const char *target = plan_text(p->plan, step->target);
@@ -835,7 +870,7 @@ static void check_mount(struct planning *p, const struct plan_step *step)
 	check_place(p, "shares", target);
 }
 
-/* What protects is a mount as well. */
+/* Covers are mounts, too: refuse to unmount a path that the profile protects or mounts. */
 static void add_unmount(struct planning *p, const char *target, const char *field)
 {
 	const struct policy_profile *profile = p->decision->profile;
@@ -853,7 +888,7 @@ static void add_unmount(struct planning *p, const char *target, const char *fiel
 	(void)add_step(p, PLAN_UNMOUNT, target ? target : "");
 }
 
-/* Of what the profile protects that which lies in a share of this plan. */
+/* Covers the paths of `list`, which the profile protects, that are inside a share of this plan. */
 static void add_protected_inside(struct planning *p, enum plan_step_kind kind,
                                  const struct policy_list *list, uint32_t end)
 {
@@ -872,7 +907,7 @@ static void add_protected_inside(struct planning *p, enum plan_step_kind kind,
 		}
 }
 
-/* Nothing comes of it that was not to be seen before, wherever it is. */
+/* Needs no check_place(): a refreshed overlay shows only its layers, which were visible before. */
 static void add_refresh(struct planning *p, const char *target)
 {
 	const char *problem = !target                    ? "is no text"

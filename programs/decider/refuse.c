@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The keys of a grant that are no bounds, and where those that are lists are. */
+/* The keys of a grant that are not numbers; below, the offsets of the keys that are lists. */
 static const char *const keys[POLICY_KEYS] = {
 	[POLICY_KEY_IDENTITY_ROOT] = "identity_root",
 	[POLICY_KEY_IDENTITY_CALLER] = "identity_caller",

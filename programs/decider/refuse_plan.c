@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the user has together, which the step of a grant or ceiling bounds. */
+/* For a bound over all sandboxes of the user: the step of `kind` names the grant or ceiling. */
 static struct error_rule rule_of_bound(const struct plan *plan, enum plan_step_kind kind,
                                        const char *key)
 {

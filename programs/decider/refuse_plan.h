@@ -1,11 +1,11 @@
 /*
- * Refusals of root's that rest on the policy: it names the key and gives a number (error_key()),
- *and what there is to say of that the plan has, or the policy.
+ * Completes refusals of yett-helper that are based on the policy. The helper only names the key and
+ * a number (error_key()). The plan, or the policy, has the rest. The numbers:
  *
  *	max_sandboxes               0
- *	user_memory                 how much would have to be allowed, in MiB
- *	share_ro, share_rw, sockets which step of the plan
- *	max_creations, max_requests which of the grants of the policy: refuse_rate()
+ *	user_memory                 the bound that would be needed, in MiB
+ *	share_ro, share_rw, sockets the index of the plan's step
+ *	max_creations, max_requests the index of the policy's grant: refuse_rate()
  *
  * Pure: no I/O header, no privilege.
  */
@@ -13,5 +13,5 @@
 
 #include "helper/plan/plan.h"
 
-/* Writes down the rest of such an error about what `plan` asks for; of any other one nothing. */
+/* Completes such an error with the texts of `plan`. Leaves every other error as it is. */
 void refuse_plan_complete(const struct plan *plan, struct yett_error *error);

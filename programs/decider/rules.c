@@ -9,8 +9,10 @@ _Static_assert((int)EGRESS_LIMITED == (int)PLAN_NETWORK_LIMITED &&
                        EGRESS_CONNECTIONS_MAX == POLICY_CONNECTIONS_MAX,
                "a plan's network is what yett-dialer calls so");
 
-/* All that there can be: of a profile, of a grant what it denies and what is asked about, and of a
- * request; each rule takes less than a page. */
+/*
+ * The most rules that one sandbox can have: two lists of the profile, two of the grant (denied
+ * rules, and rules that can be asked about), and the rules of the request.
+ */
 #define RULE_SIZE_MAX \
 	(sizeof(struct net_record) + sizeof(struct net_address) + NET_NAME_SIZE + NET_LIST_ALIGN)
 _Static_assert(sizeof(struct egress_rules) + 4 * POLICY_RULES_SIZE_MAX +
@@ -80,8 +82,9 @@ struct policy_place rules_place(const struct policy *policy, const struct net_re
 	return place_of(policy, record->origin);
 }
 
-/* The first with this origin. What the bytes are worth is looked at of that one only: of thousands,
- * for each event, it would take too long.
+/*
+ * Finds the first rule with this origin. Validates only that record: to validate thousands of rules
+ * for each event would take too long.
  */
 static bool find_rule(const struct policy_rules *rules, uint32_t origin, struct net_rule *ret_rule)
 {
@@ -140,8 +143,10 @@ bool rules_find(const struct policy *policy, uint32_t origin, struct policy_plac
 	return is_found;
 }
 
-/* The bytes of a list of the policy, as they are: what they are worth yett-front and yett-dialer
- * look at, for whom they are. */
+/*
+ * Appends the bytes of a list of the policy. yett-front and yett-dialer, which use the rules,
+ * validate them.
+ */
 static int add_policy(struct net_list *list, size_t room, const struct policy_rules *rules)
 {
 	if (rules->size == 0)
@@ -165,7 +170,7 @@ static int add_request(struct net_list *list, size_t room, const struct decision
 	return r;
 }
 
-/* What requests may allow. */
+/* Adds the rules of the grant that requests may allow, as rules that can be asked about. */
 static int add_asked(struct net_list *list, size_t room, const struct net_list *allowed)
 {
 	const struct net_record *record = NULL;
@@ -221,7 +226,7 @@ int rules_make(const struct policy *policy, const struct decision *decision,
 	return 0;
 }
 
-#define BOUNDS_SIZE 160 /* of the lines that come last */
+#define BOUNDS_SIZE 160 /* room for the lines about limits, which come last */
 
 struct description {
 	char *out;
@@ -235,7 +240,8 @@ static void describe_rule(struct description *to, bool is_deny, const struct net
 	char text[NET_RULE_TEXT_SIZE], where[256] = "the request";
 	const char *word = is_deny ? "deny" : "allow";
 
-	if (to->left_out) { /* the rest is counted: there may be thousands */
+	/* There may be thousands of rules: after the first that does not fit, only count. */
+	if (to->left_out) {
 		to->left_out++;
 		return;
 	}

@@ -1,10 +1,10 @@
 /*
- * The rules by which the network of a sandbox goes: from a decision to the bytes that yett-front
- * and yett-dialer have in sealed memory.
+ * Network rules of a sandbox: turns a decision into the bytes that yett-front and yett-dialer get
+ * in sealed memory.
  *
- * Pure but for memory; no privilege. Rules of the policy were parsed by yett-policy, and are copied
- * as they are; those of a request are made of what the decoder says, and believed only when they
- * are valid.
+ * Pure except for memory; no privilege. yett-policy has parsed the rules of the policy, which are
+ * copied unchanged. The rules of a request come from the decoder, and are used only if they are
+ * valid.
  */
 #pragma once
 
@@ -12,42 +12,45 @@
 #include "programs/decider/authorize.h"
 #include "programs/egress/egress.h"
 
-/* begins the origins of a request's rules; below them are those of the policy */
+/* The first origin of rules of a request. Lower origins are of rules of the policy. */
 #define RULES_OF_REQUEST (UINT32_C(1) << 31)
 
-/* The rule in a request. False: it is none. */
+/* Converts a rule of a request. Returns false if the rule is not valid. */
 _must_check_ bool rules_take(const struct message *request, const struct message_rule *from,
                              struct net_rule *ret_rule);
 
-/* The list of the policy; NULL: it has no rules, or they are none. */
+/* The list of rules in the policy; NULL if there are no rules or they are not valid. */
 const struct net_list *rules_of_policy(const struct policy_rules *rules);
 
-/* As many of its rules as fit, with ", " between them; "nothing" where there are none. Returns
- * `out`. */
+/*
+ * Writes as many rules as fit, separated by ", ", and "..." if some do not fit; "nothing" if the
+ * list is NULL or empty. Returns `out`.
+ */
 char *rules_print(const struct net_list *list, char *out, size_t size);
 
 /*
- * Where a rule of the policy stands that has this origin, and its text. False: there is none, as
- * where the policy has changed, or it is one of the request's.
+ * Finds the rule of the policy with this origin: its file and line, and its text. Returns false if
+ * there is none, because the policy has changed or the rule is one of a request.
  */
 bool rules_find(const struct policy *policy, uint32_t origin, struct policy_place *ret_place,
                 char text[NET_RULE_TEXT_SIZE]);
 
-/* Where the rule of the policy stands that was copied to here. */
+/* The file and line of the policy's rule from which `record` was copied; file NULL: none. */
 struct policy_place rules_place(const struct policy *policy, const struct net_record *record);
 
 /*
- * The same for people: a line for each rule and where it stands, and for what else bounds it;
- * without a line's end after the last one. What does not fit is counted. Returns `out`, which is
- * empty where there is no network.
+ * Describes the network of the decision for people: one line for each rule with its file and line,
+ * and one for each further limit, without a newline after the last line. Rules that do not fit are
+ * counted. Returns `out`, which is empty if the network has no rules.
  */
 char *rules_describe(const struct policy *policy, const struct decision *decision, char *out,
                      size_t size);
 
 /*
- * All that a sandbox of this decision goes by: the profile's rules, what its grant denies, and the
- * request's. For one with a network; to be freed with free(3). 0, -ENOMEM, or
- * YETT_E_INVALID_REQUEST.
+ * Makes the rules for a sandbox of this decision, whose network is limited or open: the rules of
+ * the profile and the request, those that the grant denies, and for a decision with `asks` those
+ * that the grant lets requests allow. The caller frees `ret_rules` with free(3). Returns 0, -ENOMEM
+ * or YETT_E_INVALID_REQUEST.
  */
 _must_check_ int rules_make(const struct policy *policy, const struct decision *decision,
                             struct egress_rules **ret_rules, size_t *ret_size,

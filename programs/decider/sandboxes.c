@@ -1,6 +1,6 @@
 /*
- * The sandboxes of a connection: having them made and asked, and passing on what their supervisors
- * say. See connection.h.
+ * The sandboxes of a connection: sends requests to supervisors through the monitor, and forwards
+ * the supervisors' answers and notices to the client. See connection.h.
  */
 #include "programs/decider/ask.h"
 #include "programs/decider/connection.h"
@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 
 #define SANDBOXES_MAX 4096 /* of one connection; a grant's max_sandboxes is the real bound */
-#define FILES_FREE    8    /* for what comes with answers, while it is passed on */
+#define FILES_FREE    8    /* descriptors that answers may bring at once */
 
 static int add_sandbox(struct connection *c, const struct sandbox *sandbox)
 {
@@ -47,9 +47,9 @@ static struct sandbox new_sandbox(uint64_t sequence, const char *id, const char 
 }
 
 /*
- * What comes with an answer of the monitor's, or of a supervisor's, must find room: it would be
- * lost otherwise, and with it the connection and all sandboxes that this holds. How many there may
- * be is the limit that the helper was started with, and event streams take some.
+ * Checks that descriptors of an answer of the monitor or a supervisor will fit below RLIMIT_NOFILE.
+ * The kernel drops descriptors that do not fit, and then the connection and all its sandboxes would
+ * be lost. The limit is that of the helper's start; event streams use descriptors, too.
  */
 static bool has_room(void)
 {
@@ -93,7 +93,7 @@ int sandboxes_tell_rules(const struct connection *c, const struct decision *deci
 	return r;
 }
 
-/* As much of the connection's plan as is used. */
+/* Sends `act` with the used part of the connection's plan. */
 static int ask_with_plan(const struct connection *c, enum decider_act act,
                          struct decider_answer *answer, struct ask_fds *fds,
                          struct yett_error *error)
@@ -107,8 +107,10 @@ static int ask_with_plan(const struct connection *c, enum decider_act act,
 	return ask(act, parts, ARRAY_SIZE(parts), answer, fds, error);
 }
 
-/* What its supervisor answers comes through the loop; until then the client's packet may be that
- * one's to take. */
+/*
+ * Adds the sandbox to the loop, which handles the supervisor's answer. If the plan has shares, the
+ * client's packet is the supervisor's to receive until then.
+ */
 static int await(struct connection *c, const struct sandbox *sandbox, struct yett_error *error)
 {
 	int r = add_sandbox(c, sandbox);
@@ -192,7 +194,7 @@ static void report_done(struct connection *c, uint64_t sequence, const char *id)
 		connection_answer(c, sequence, -1);
 }
 
-/* What was asked for is done: a stream begins, if it was that. */
+/* Reports that the action is done; for MANAGE_FOLLOW, starts the event stream. */
 static void report_finished(struct connection *c, struct sandbox *sandbox)
 {
 	_cleanup_fd_ int stream = -1;
@@ -280,7 +282,8 @@ static void report_created(struct connection *c, struct sandbox *sandbox,
 	sandbox->is_created = true;
 	c->pending--;
 	connection_answer(c, sandbox->sequence, channel);
-	if (!sandbox->action) /* else it was attached to: that is told when it is asked for */
+	/* An attach was already logged when it was requested. */
+	if (!sandbox->action)
 		ask_log(LOG_LEVEL_NOTICE, "sandbox=%s profile=%s private_uid=%" PRIu32 " created",
 		        sandbox->id, sandbox->profile, created->private_uid);
 }
@@ -291,8 +294,11 @@ static void report_ended(struct connection *c, const struct sandbox *sandbox, ui
 	connection_answer(c, sandbox->sequence, -1);
 }
 
-/* The supervisor was killed: what it left is swept, and its client told. Or it was no longer the
- * sandbox's. */
+/*
+ * The supervisor's socket has ended without an answer or notice. After a request about an existing
+ * sandbox, the supervisor no longer has that sandbox. Otherwise the supervisor was killed: the
+ * monitor cleans up after it, and the client gets an error or the end of the sandbox.
+ */
 static void handle_lost(struct connection *c, struct sandbox *sandbox)
 {
 	struct decider_answer answer;
@@ -312,8 +318,10 @@ static void handle_lost(struct connection *c, struct sandbox *sandbox)
 	connection_refuse(c, sandbox->sequence, &error);
 }
 
-/* As its supervisor has it, which may be older than we are: another version's plan has another
- * size. */
+/*
+ * Reads the plan of a supervisor. After an upgrade the supervisor may be older than the decider:
+ * then the plan has another size. Returns false for such a plan.
+ */
 static bool read_plan(const struct connection *c, int plan)
 {
 	ssize_t n = pread(plan, c->plan, sizeof *c->plan, 0);
@@ -353,7 +361,7 @@ static void report_rules(struct connection *c, const struct sandbox *sandbox, in
 	fd_close(list);
 }
 
-/* Whether there is more to come. */
+/* Returns whether the supervisor will send more. */
 static bool handle_notice(struct connection *c, struct sandbox *sandbox,
                           const struct supervisor_notice *notice)
 {
@@ -377,7 +385,9 @@ static bool handle_notice(struct connection *c, struct sandbox *sandbox,
 	return false;
 }
 
-/* The answer to a create or an attach, or the refusal of anything. Whether there is more to come.
+/*
+ * Handles the answer to a create or an attach, or the refusal of any request. Returns whether the
+ * supervisor will send more.
  */
 static bool handle_created(struct connection *c, struct sandbox *sandbox,
                            const struct supervisor_created *created)
@@ -400,7 +410,7 @@ static bool handle_created(struct connection *c, struct sandbox *sandbox,
 	return false;
 }
 
-/* It may be out of the table afterwards. */
+/* Handles one packet of sandbox `i`, and removes the sandbox if no more will come. */
 static void handle(struct connection *c, size_t i)
 {
 	struct sandbox *sandbox = &c->sandboxes[i];
@@ -434,7 +444,7 @@ void sandboxes_handle(struct connection *c)
 
 	if (epoll_wait(c->supervisors, &event, 1, 0) != 1)
 		return;
-	/* From the end: who speaks is mostly a young one. */
+	/* Search from the end: most packets are about recent sandboxes. */
 	while (i > 0 && c->sandboxes[i - 1].supervisor != event.data.fd)
 		i--;
 	if (i > 0)

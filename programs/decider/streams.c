@@ -1,8 +1,8 @@
 /*
- * Event streams: what supervisors tell of their sandboxes, as clients read it. See connection.h.
+ * Event streams: forwards the events of supervisors to clients, as messages. See connection.h.
  *
- * Nobody is waited for: what a client leaves unread for too long is lost to it, and the numbers of
- * events say how much.
+ * Never waits for a client: a client that does not read in time loses events, and a gap in the
+ * numbers of the events shows how many.
  */
 #include "programs/decider/connection.h"
 #include "programs/decider/rules.h"
@@ -16,9 +16,9 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define AT_ONCE_MAX 32 /* others have their turn, too */
+#define AT_ONCE_MAX 32 /* events of one stream before the others get their turn */
 
-/* A packet of a supervisor's. Clients get the second part of events about connections alone. */
+/* A packet of a supervisor. Clients get the second part only of events about connections. */
 struct told {
 	struct message_happened event;
 	union {
@@ -28,10 +28,13 @@ struct told {
 };
 
 struct stream {
-	int events;    /* from the supervisor: a struct told in each packet, or its first part */
-	int client;    /* our end */
-	uint64_t kept; /* events of file operations, which are told for the audit alone; to the
-	                  client there are none of them */
+	int events; /* from the supervisor: each packet is a struct told, or its first part */
+	int client; /* the decider's end of the client's socket pair */
+	/*
+	 * How many events of file operations were not forwarded. They are for the audit alone, so
+	 * the numbers that the client sees must not count them.
+	 */
+	uint64_t kept;
 };
 
 static int watch(const struct connection *c, int fd, uint32_t events)
@@ -52,7 +55,7 @@ int streams_add(struct connection *c, int events)
 	if (r == 0)
 		r = watch(c, events, EPOLLIN);
 	if (r == 0)
-		r = watch(c, pair[0], 0); /* whether the client has closed its end */
+		r = watch(c, pair[0], 0); /* EPOLLHUP: the client has closed its end */
 	if (r == 0) {
 		c->streams[c->streams_count++] = (struct stream){events, pair[0], 0};
 		return pair[1];
@@ -71,8 +74,9 @@ static void end(struct connection *c, size_t i)
 }
 
 /*
- * The rule that a connection or its denial rests on, and where it stands. The policy may be another
- * one than that of the sandbox: its line is told where it has the same rule.
+ * Adds the rule that allowed or denied a connection, with its file and line. The sandbox may have
+ * been made under another policy than this connection's: file and line are added only if this
+ * policy has the same rule.
  */
 static int add_rule(const struct connection *c, uint32_t origin, const char *rule,
                     struct message_connection *event)
@@ -109,8 +113,8 @@ static void pass_on(const struct connection *c, int client, const struct told *t
 	if (told->event.kind != EVENT_ENDED && !frame_has_room(client))
 		return;
 	event = &message_begin(c->message, MESSAGE_EVENT)->event;
-	memcpy(event, &told->event,
-	       sizeof told->event); /* the members are the same: message_helper.h */
+	/* A struct message_event begins with the members of message_happened: message_helper.h. */
+	memcpy(event, &told->event, sizeof told->event);
 	event->connection = (struct message_connection){
 		.port = network->port,
 		.verdict = network->verdict <= NETWORK_VERDICT_MAX ? network->verdict : 0,

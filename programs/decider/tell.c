@@ -16,7 +16,7 @@ void tell_without_plan(struct record *record)
 	record->limits = (struct plan_limits){0};
 	record->life = (struct plan_life){0};
 	record->layers = (struct init_layers){0};
-	record->name[0] = record->principal[0] = '\0';
+	record->name[0] = record->principal[0] = record->hostname[0] = '\0';
 	record->labels_size = 0;
 }
 

@@ -15,8 +15,10 @@ static int refuse(struct yett_error *error, enum yett_code code, enum yett_reaso
 	return error_set(error, code, reason, "%s", error_reason_text(reason));
 }
 
-/* Replayed, reordered and stray requests are told apart before any cryptography; a forger gains
- * nothing from that. */
+/*
+ * Distinguishes replayed, reordered and stray requests before any cryptography, for a precise
+ * error. A forger learns nothing useful from that error.
+ */
 static int check_order(struct verify_context *context, const struct envelope *envelope,
                        struct yett_error *error)
 {
@@ -37,8 +39,8 @@ static int check_order(struct verify_context *context, const struct envelope *en
 static int check_signature(const struct verify_context *context, const struct envelope *envelope,
                            const uint8_t *body, struct yett_error *error)
 {
-	static uint8_t bytes[ENVELOPE_SIGNED_MAX]; /* mapping as much anew for each request would
-	                                              take longer than copying it */
+	/* Static: to map this much memory for each request would take longer than the copy. */
+	static uint8_t bytes[ENVELOPE_SIGNED_MAX];
 	size_t length = envelope_signed_bytes(envelope, context->challenge, body,
 	                                      envelope->body_length, bytes);
 	if (crypto_sign_verify_detached(envelope->signature, bytes, length, envelope->key) != 0)
@@ -46,7 +48,7 @@ static int check_signature(const struct verify_context *context, const struct en
 	return 0;
 }
 
-/* Names the key; the signature is known to be by it. And the peer, once for a connection. */
+/* Asks the monitor whose key this is, after check_signature(). Fills in the peer's names, too. */
 static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_KEY_SIZE],
                     struct verified *verified, struct yett_error *error)
 {
@@ -63,7 +65,8 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 		return r;
 	verified->key_source =
 		answer.key.source == DECIDER_KEY_ENROLLED ? KEY_ENROLLED : KEY_OF_USER;
-	if (answer.key.source == DECIDER_KEY_UNKNOWN) /* what nobody is granted with one, and why */
+	/* authorize_manager() may know why no key of the user would be granted anything. */
+	if (answer.key.source == DECIDER_KEY_UNKNOWN)
 		return authorize_manager(context->policy, verified, error)
 		               ?: refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 	if (verified->key_source == KEY_ENROLLED)
@@ -101,8 +104,10 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 		r = find_key(context, envelope.key, &verified, error);
 	if (r != 0)
 		return r;
-	/* Only bytes that an enrolled key vouches for reach the decoder at all, or somebody who may
-	 * enroll any key. */
+	/*
+	 * The decoder only gets bytes that an enrolled key has signed, or that come from a user who
+	 * may enroll any key.
+	 */
 	task.kind = envelope.kind;
 	task.bytes = body;
 	task.length = envelope.body_length;

@@ -1,9 +1,9 @@
 /*
- * Proving who asked: from bytes of a client to a struct verified, or a refusal with its own reason.
+ * Verifies the signature of a request: turns bytes of a client into a struct verified, or refuses
+ * them with a specific reason.
  *
- * In the decider, without privilege. Parses nothing: the envelope is fixed-size, the body is read
- * by the decoder, and what the decoder says counts only if it encodes to exactly the bytes that
- * were signed.
+ * In the decider, without privilege. Parses nothing: the envelope has a fixed size, the decoder
+ * reads the body, and the decoder's reading counts only if it encodes to exactly the signed bytes.
  */
 #pragma once
 
@@ -12,20 +12,20 @@
 #include "programs/decider/decoder.h"
 #include "protocol/envelope.h"
 
-/* What one connection knows before any request. */
+/* The state of a connection that its requests are verified against. */
 struct verify_context {
 	const struct policy *policy;
-	struct peer *peer; /* its names may be filled in */
+	struct peer *peer; /* verify_request() fills in its names */
 	struct decoder *decoder;
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
-	uint64_t next_sequence; /* 1 at first; moves on with each request whose envelope can be read
-	                         */
+	uint64_t next_sequence; /* first 1; each request with this sequence adds 1 */
 };
 
 /*
- * 0 and `ret_verified`, which borrows `message` and the peer; -errno when the decoder failed (the
- * connection ends then); YETT_E_PROTOCOL or YETT_E_BAD_SIGNATURE with the reason. `ret_sequence` is
- * set whenever it could be read.
+ * Verifies a request and decodes its body into `message`. Returns 0 and sets `ret_verified`, which
+ * borrows `message` and the peer; -errno when the decoder failed (the caller must end the
+ * connection); YETT_E_PROTOCOL or YETT_E_BAD_SIGNATURE with the reason; or a code of the monitor,
+ * the decoder or authorize_manager(). Sets `ret_sequence` whenever the envelope can be read.
  */
 _must_check_ int verify_request(struct verify_context *context, const uint8_t *packet,
                                 size_t length, size_t fd_count, struct message *message,
