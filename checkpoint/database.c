@@ -69,7 +69,8 @@ int database_damaged(const struct database *database, const char *why, struct ye
 	error_mend(
 		error,
 		"move it away with what is beside it; sqlite3 FILE .recover prints what can still be read");
-	return error_cause(error, NULL, EUCLEAN);
+	(void)error_cause(error, NULL, EUCLEAN);
+	return YETT_E_FILE_OPERATION_FAILED;
 }
 
 static int locked(const struct database *database, struct yett_error *error)
@@ -96,7 +97,8 @@ static int system_failed(const struct database *database, int number, struct yet
 	                "the store %s cannot be used: %s", database->path, strerrordesc_np(number));
 	if (number == ENOSPC || number == EDQUOT)
 		error_mend(error, "make room on its file system: nothing of the store was lost");
-	return error_cause(error, NULL, number);
+	(void)error_cause(error, NULL, number);
+	return YETT_E_FILE_OPERATION_FAILED;
 }
 
 int database_failed(const struct database *database, struct yett_error *error)

@@ -14,10 +14,11 @@
 static int failed(struct yett_error *error, const char *what, const char *path)
 {
 	int number = errno;
+	int r = error_set(error, number == ENOENT ? YETT_E_NOT_FOUND : YETT_E_FILE_OPERATION_FAILED,
+	                  YETT_R_NONE, "cannot %s %s: %m", what, path);
 
-	(void)error_set(error, number == ENOENT ? YETT_E_NOT_FOUND : YETT_E_FILE_OPERATION_FAILED,
-	                YETT_R_NONE, "cannot %s %s: %m", what, path);
-	return error_cause(error, NULL, number);
+	(void)error_cause(error, NULL, number);
+	return r;
 }
 
 static int too_long(struct yett_error *error)

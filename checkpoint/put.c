@@ -82,7 +82,8 @@ static int make_id(const struct database *database, uint8_t ret_id[static UUID_S
 	errno = -r;
 	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 	                "there is no id to be had: %m");
-	return error_cause(error, NULL, -r);
+	(void)error_cause(error, NULL, -r);
+	return YETT_E_FILE_OPERATION_FAILED;
 }
 
 /* NULL is bound as NULL. */

@@ -9,27 +9,30 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 
+#include "base/entries.h"
+
 #define FILE_MAX (size_t)(8ULL << 30) /* of an export */
 #define PIECE    (1 << 20)
 
 static int failed(const char *what, const char *name, struct yett_error *error)
 {
-	int number = errno;
+	int number = errno, r;
 
 	if (number == EACCES || number == EPERM)
-		(void)error_set(
+		r = error_set(
 			error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
 			"%s %s: the records of the audit belong to root, who alone can do this",
 			what, name);
 	else if (number == ENOENT)
-		(void)error_set(
+		r = error_set(
 			error, YETT_E_NOT_FOUND, YETT_R_NONE,
 			"%s %s: there is none; the policy says whether and where records are written",
 			what, name);
 	else
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s %s: %s", what,
-		                name, strerror(number));
-	return error_cause(error, NULL, number);
+		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s %s: %s", what,
+		              name, strerror(number));
+	(void)error_cause(error, NULL, number);
+	return r;
 }
 
 static int compare(const void *a, const void *b)
@@ -42,11 +45,12 @@ static int compare(const void *a, const void *b)
 static int list(struct audit_files *files, struct yett_error *error)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(files->directory);
-	struct dirent *entry;
+	const struct dirent *entry;
+	int r;
 
 	if (!entries)
 		return failed("reading", "the directory", error);
-	while ((entry = readdir(entries))) {
+	while ((r = entries_next(entries, &entry)) == 0 && entry) {
 		uint32_t number = slots_segment_number(entry->d_name), *more;
 
 		if (number == 0)
@@ -58,6 +62,9 @@ static int list(struct audit_files *files, struct yett_error *error)
 		files->numbers = more;
 		more[files->count++] = number;
 	}
+	errno = -r;
+	if (r < 0)
+		return failed("reading", "the directory", error);
 	if (files->count > 0)
 		qsort(files->numbers, files->count, sizeof *files->numbers, compare);
 	files->sizes = calloc(files->count + 1, sizeof *files->sizes);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/entries.h"
 #include "cli/output.h"
 #include "libclient/yett.h"
 
@@ -36,9 +37,8 @@ OPTION_TEXT(set_remove, struct enroll_options, remove)
 
 const struct option enroll_options[] = {
 	{'l', "list", NULL, "print the enrolled keys and their names", set_list},
-	{0, "remove", "PRINCIPAL", "take away what is enrolled under a name", set_remove},
-	{0, "keys-dir", "DIR", "the folder of enrolled keys, as the policy names it (" KEYS_DIR ")",
-         set_directory},
+	{0, "remove", "PRINCIPAL", "remove the keys enrolled under this name", set_remove},
+	{0, "keys-dir", "DIR", "use this directory of enrolled keys (" KEYS_DIR ")", set_directory},
 	{0},
 };
 
@@ -170,9 +170,10 @@ static int check_other_names(const char *directory, const char *name, const char
                              struct yett_error *error)
 {
 	DIR *entries = opendir(directory);
+	const struct dirent *entry;
 	int r = 0;
 
-	for (struct dirent *entry; r == 0 && entries && (entry = readdir(entries));) {
+	while (r == 0 && entries && (r = entries_next(entries, &entry)) == 0 && entry) {
 		char other[NAME_MAX + 1];
 
 		if (name_of_file(entry->d_name, other) && strcmp(other, name) != 0 &&
@@ -182,6 +183,9 @@ static int check_other_names(const char *directory, const char *name, const char
 				"the key is enrolled as %s already (%s/%s): it cannot have another name besides",
 				other, directory, entry->d_name);
 	}
+	if (r < 0)
+		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		              "cannot list %s: %s", directory, strerror(-r));
 	if (entries)
 		(void)closedir(entries);
 	return r;

@@ -27,10 +27,11 @@ static const char *const files[] = {SESSION_FILE, SESSION_FILE ".new", SESSION_H
 static int cannot(const char *what, const char *path, struct yett_error *error)
 {
 	int number = errno;
+	int r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s %s: %m",
+	                  what, path);
 
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s %s: %m", what,
-	                path);
-	return error_cause(error, NULL, number);
+	(void)error_cause(error, NULL, number);
+	return r;
 }
 
 /* $XDG_STATE_HOME, or ~/.local/state: as libyett finds the stores. */

@@ -1,20 +1,25 @@
-/* See sandbox.h: what init answers about commands and about its session, in the form of yett.h. It
- * is hostile. */
+/*
+ * See sandbox.h. Converts init's answers about commands and about its session to the structs of
+ * yett.h. The answers are hostile input: init may be compromised.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "libclient/sandbox.h"
 #include "protocol/schema.h"
 
-#define TEXT_SIZE      128 /* of what is told of a command, with its NUL */
-#define ARGV_BYTES_MAX 512 /* with the NUL of each */
+#define TEXT_SIZE      128 /* yett_command_status.text, with its NUL */
+#define ARGV_BYTES_MAX 512 /* all arguments together, each with its NUL */
 
-/* What does not fit is cut: the sum is bounded by what init may send, and init may lie. False: no
- * memory. */
+/*
+ * Sets text, argv and argv_cut. Arguments beyond ARGV_BYTES_MAX are dropped: the protocol bounds
+ * the length of each argument but not their sum, and a compromised init may send more than an
+ * honest one. Returns false if memory is short.
+ */
 static bool take_argv(const struct channel *channel, const struct message_command *from,
                       struct yett_command_status *to)
 {
-	const char *argv[ARGV_BYTES_MAX]; /* of one byte each at least */
+	const char *argv[ARGV_BYTES_MAX]; /* each takes at least its NUL */
 	size_t used = 0, told = 0, count = 0;
 	char *text = memory_add(to, TEXT_SIZE);
 
@@ -34,7 +39,8 @@ static bool take_argv(const struct channel *channel, const struct message_comman
 			                         i ? " " : "", argument);
 	}
 	to->argv_cut = to->argv_cut || from->argv_cut;
-	schema_clean_text(text); /* it may be cut within a character */
+	/* snprintf() may have cut a UTF-8 character in two. */
+	schema_clean_text(text);
 	channel_make_printable(text);
 	to->text = text;
 	to->argv = (const char *const *)memory_add_list(to, argv, count);

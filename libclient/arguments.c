@@ -1,14 +1,19 @@
-/* See sandbox.h: arguments and environment of a command. With the caller's privilege; makes memory,
- * and nothing else. */
+/*
+ * See sandbox.h. Puts the arguments and the environment of a command into its EXEC message. Runs
+ * with the caller's privilege. Makes a memfd where the message has no room; has no other effect.
+ */
 #include <string.h>
 
 #include "libclient/sandbox.h"
 #include "protocol/schema.h"
 
-/* of arguments and variables that go in the packet; what is more goes in memory with it */
+/* bytes of arguments and variables in the packet; the rest goes into a memfd sent with it */
 #define PACKET_TEXTS_MAX 32768
-#define TEXT_HEAD        5 /* of each, at most */
-/* of the arguments that go in the packet all the same: those that init tells others of */
+#define TEXT_HEAD        5 /* CBOR head of each text, at most */
+/*
+ * Bytes of arguments that stay in the packet even if a memfd is used: init reports only arguments
+ * of the packet to other clients.
+ */
 #define FIRST_TEXTS_MAX 4096
 
 static size_t count_of(const char *const *list)
@@ -20,7 +25,7 @@ static size_t count_of(const char *const *list)
 	return count;
 }
 
-/* UTF-8 without NUL: what is none goes in memory. */
+/* Returns whether `bytes` is UTF-8. The packet takes only UTF-8; the memfd takes the rest. */
 static bool is_text(const char *bytes)
 {
 	static const struct schema_field any = {.kind = SCHEMA_TEXT, .max = UINT64_MAX};
@@ -28,7 +33,10 @@ static bool is_text(const char *bytes)
 	return schema_check_text(&any, bytes, strlen(bytes)) == YETT_R_NONE;
 }
 
-/* Of how many texts from the first on the packet can have, within `*room`, which gets smaller. */
+/*
+ * Returns how many texts from the start of `list` fit into the packet: at most `max`, all UTF-8,
+ * and together within `*room` bytes. Subtracts their size from `*room`.
+ */
 static size_t fit(const char *const *list, size_t max, size_t *room)
 {
 	size_t count = 0;
@@ -55,7 +63,7 @@ static int put(struct channel *channel, const char *const *list, size_t count, c
 	return r;
 }
 
-/* Each with its NUL; to nowhere: only how many bytes that are. */
+/* Writes each text with its NUL to `to`; NULL: only counts. Returns the number of bytes. */
 static size_t write_texts(const char *const *list, char *to)
 {
 	size_t used = 0;
@@ -70,7 +78,10 @@ static size_t write_texts(const char *const *list, char *to)
 	return used;
 }
 
-/* Sealed memory with both. */
+/*
+ * Makes a sealed memfd with the texts of `argv` and then of `env` (each may be NULL: none), and
+ * describes it in `exec`. The caller owns *ret_memory.
+ */
 static int make_memory(struct message_exec *exec, const char *const *argv, const char *const *env,
                        int *ret_memory, struct yett_error *error)
 {

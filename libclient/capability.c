@@ -1,8 +1,9 @@
 /*
- * See "sandbox" in yett.h: what this caller can have here, by trying each. On the functions of
- * yett.h, but for memory, the home, and what the connection is called.
+ * See "sandbox" in yett.h. Finds out by trials which capabilities this caller can have on this
+ * machine. Uses the public functions of yett.h, and internal ones only for memory, the home
+ * directory, the name of the connection's backend and the LSM and cgroups of the machine.
  *
- * With the caller's privilege. What a trial makes, it ends.
+ * Runs with the caller's privilege. Every trial removes what it made.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,13 +21,13 @@
 #define TRIED_IDLE_MS       60000
 #define TRIED_TARGET        "/mnt/yett-tried"
 
-/* Asked for by a plan. */
+/* A capability that is tried by requesting a plan with `wants`. */
 struct trial {
 	const char *name;
-	const char *controller; /* of a limit */
+	const char *controller; /* cgroup controller, if this is a limit; else NULL */
 	struct yett_sandbox_options wants;
 	bool is_cow;
-	uint64_t changes_bytes; /* of a share whose changes are in memory */
+	uint64_t changes_bytes; /* memory for the changes of the share; 0: they go to a store */
 };
 
 static const struct trial trials[] = {
@@ -47,12 +48,12 @@ static const struct trial trials[] = {
 	{.name = "copy-on-write-memory", .is_cow = true, .changes_bytes = TRIED_CHANGES_BYTES},
 };
 
-/* What another one comes with. */
+/* `name` is supported exactly if `of` is. */
 static const struct {
 	const char *name, *of;
 } followers[] = {{"snapshot", "copy-on-write"}, {"resume", "linger"}};
 
-/* What a program knows as the list of its kind. */
+/* The type that yett.h declares as opaque. */
 struct yett_capability_list {
 	struct list list;
 };
@@ -60,7 +61,7 @@ struct yett_capability_list {
 struct examination {
 	struct yett_connection *connection;
 	const char *profile;
-	char directory[KEYFILE_PATH_SIZE]; /* to be shared; empty: there is none, for this reason */
+	char directory[KEYFILE_PATH_SIZE]; /* to be shared; empty: not made, see no_directory */
 	struct yett_error no_directory;
 	struct yett_capability_list *found;
 };
@@ -92,7 +93,10 @@ static int add(struct examination *e, const char *name, const char *how,
 	return list_add(&e->found->list, to) ? 0 : no_memory(error);
 }
 
-/* Whether a refusal says that it cannot be had, and not that it cannot be told. */
+/*
+ * Returns whether an error means that the capability is not available. Any other error means that
+ * the trial could not find out.
+ */
 static bool is_answer(const struct yett_error *why)
 {
 	return why->code == YETT_E_PERMISSION_DENIED || why->code == YETT_E_UNSUPPORTED ||
@@ -100,7 +104,10 @@ static bool is_answer(const struct yett_error *why)
 	       why->code == YETT_E_FILE_OPERATION_FAILED || why->code == YETT_E_NOT_RUNNING;
 }
 
-/* Supported, or why not; or what is wrong with it all. */
+/*
+ * Adds the capability `name`: supported if `why` is no error, else unsupported for the reason
+ * `why`. If `why` is an error that answers nothing, copies it to `error` and returns its code.
+ */
 static int judge(struct examination *e, const char *name, const char *how,
                  const struct yett_error *why, struct yett_error *error)
 {
@@ -117,7 +124,9 @@ static const char *how_of(const struct examination *e, const struct trial *trial
 
 	if (trial->controller) {
 		memory = yett_capability_list_find(e->found, "limit-memory");
-		/* without root, one of processes is init's where no control group is the caller's
+		/*
+		 * Without root and without a delegated cgroup, init limits processes with
+		 * RLIMIT_NPROC and no controller is used. limit-memory is unsupported then.
 		 */
 		if (memory && !memory->is_supported)
 			return "";
@@ -151,7 +160,7 @@ static int try_plan(struct examination *e, const struct trial *trial, struct yet
 	return judge(e, trial->name, how_of(e, trial), &why, error);
 }
 
-/* Why there is no label. */
+/* Fills `why` with the reason why commands have no LSM label. */
 static void explain_label(const struct examination *e, struct yett_error *why)
 {
 	bool enforces, is_own = yett_connection_start(e->connection) == YETT_START_PERSONAL;
@@ -208,7 +217,10 @@ static int try_live(struct examination *e, struct yett_sandbox *sandbox, struct 
 	return r ? r : look_at_info(e, info, error);
 }
 
-/* Those of a sandbox that is there; of none, where none can be. */
+/*
+ * Examines the capabilities that need a running sandbox. If no sandbox can be made, all of them are
+ * unsupported for that reason.
+ */
 static int examine_live(struct examination *e, struct yett_error *error)
 {
 	static const char *const names[] = {"live-mounts", "pause", "label", "landlock"};
@@ -229,7 +241,7 @@ static int examine_live(struct examination *e, struct yett_error *error)
 	return r;
 }
 
-/* As what they come with. */
+/* Gives each follower the result of the capability that it depends on. */
 static int examine_followers(struct examination *e, struct yett_error *error)
 {
 	int r = 0;
@@ -257,7 +269,10 @@ static int examine(struct examination *e, struct yett_error *error)
 	return r ? r : examine_followers(e, error);
 }
 
-/* An empty one, of the caller's, that everybody's policy is about: in the home. */
+/*
+ * Makes an empty directory of the caller's for the trials that share one. The directory is in the
+ * caller's home, since policies have rules about what may be shared there.
+ */
 static void make_directory(struct examination *e)
 {
 	static const char name[] = "/.yett-tried-XXXXXX";

@@ -33,7 +33,10 @@ int channel_time_left(deadline_ms deadline)
 
 struct channel *channel_take(int fd, const char *peer)
 {
-	/* calloc maps it: pages that no message reaches are never there */
+	/*
+	 * The struct is so large that calloc() maps fresh pages for it. Pages that no message
+	 * touches take no memory.
+	 */
 	struct channel *channel = calloc(1, sizeof *channel);
 
 	if (!channel) {
@@ -99,8 +102,10 @@ static int gone(struct channel *channel, struct yett_error *error)
 	return YETT_E_NOT_RUNNING;
 }
 
-/* Waits for `events`; 0, or -EAGAIN at the deadline. A hang-up counts: the call that follows tells
- * what it is. */
+/*
+ * Waits for `events`. Returns 0, -EAGAIN at the deadline, or -errno. Also returns 0 after a
+ * hang-up: the caller's next send or receive then returns the cause.
+ */
 static int wait_for(int fd, short events, deadline_ms deadline)
 {
 	struct pollfd entry = {.fd = fd, .events = events};
@@ -131,7 +136,7 @@ int channel_explain(const struct channel *channel, struct yett_error *error)
 	                 why.message);
 }
 
-/* What a failed send means to the caller. */
+/* Converts a negative errno of a failed send to a code and fills `error`. */
 static int send_failed(const struct channel *channel, int r, struct yett_error *error)
 {
 	switch (-r) {
@@ -141,7 +146,10 @@ static int send_failed(const struct channel *channel, int r, struct yett_error *
 	case EPIPE:
 	case ECONNRESET:
 	case ENOTCONN:
-		/* not yet final: what it said before it went can still be received */
+		/*
+		 * Do not set channel->failure: packets that the peer sent before it closed can
+		 * still be received.
+		 */
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "%s closed the connection",
 		                 channel->peer);
 	case EMSGSIZE:
@@ -188,13 +196,13 @@ int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t l
 	return 0;
 }
 
-/* Whether so many descriptors come with a message of this kind, as PROTOCOL.md has it. */
+/* Returns whether PROTOCOL.md allows `count` descriptors with a message of this kind. */
 static bool fds_may_be(uint32_t kind, size_t count)
 {
 	if (kind == MESSAGE_COMMANDS)
-		return count <= 2; /* by what was asked: query.c */
+		return count <= 2; /* query.c checks the exact number */
 	if (kind == MESSAGE_STARTED)
-		return count <= 1; /* by what the command was asked to have: command.c */
+		return count <= 1; /* command.c checks the exact number */
 	return count == (kind == MESSAGE_CREATED || kind == MESSAGE_PLAN ||
 	                                 kind == MESSAGE_LISTING || kind == MESSAGE_FOLLOWING ||
 	                                 kind == MESSAGE_CONNECTED || kind == MESSAGE_FILE_OPENED
@@ -208,8 +216,10 @@ static int receive_packet(struct channel *channel, deadline_ms deadline)
 		int r = frame_receive(channel->fd, &channel->frame,
 		                      deadline < 0 ? 0 : MSG_DONTWAIT);
 
-		/* a peer that closed with packets of ours unread resets once, before the packets it
-		 * had sent */
+		/*
+		 * If the peer closed its socket with packets from us unread, recvmsg(2) fails once
+		 * with ECONNRESET before it returns the packets that the peer had sent.
+		 */
 		if (r == -EINTR || r == -ECONNRESET)
 			continue;
 		if (r != -EAGAIN || channel_time_left(deadline) == 0)

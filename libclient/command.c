@@ -1,5 +1,7 @@
-/* See sandbox.h, and "commands" in yett.h: what is said to init on the exec channel, and what it
- * answers. */
+/*
+ * See sandbox.h, and "commands" in yett.h. Sends requests about commands to init on the exec
+ * channel and handles init's answers.
+ */
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
@@ -30,8 +32,10 @@ bool command_is_over(const struct yett_command *command)
 	return command->state == COMMAND_EXITED || command->state == COMMAND_FAILED;
 }
 
-/* Calls on_exit where it is due. It may free its command or start another, so the list is read anew
- * each time. */
+/*
+ * Calls on_exit once for every command that is over. The callback may free its command or start
+ * another one, so the search begins at the head of the list again after each call.
+ */
 static void tell(struct yett_sandbox *sandbox)
 {
 	struct yett_command *c = sandbox->commands;
@@ -60,7 +64,7 @@ void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why
 	tell(sandbox);
 }
 
-/* Those for real-time have a number only, by where they begin. */
+/* sigabbrev_np(3) has no names for real-time signals: they are named relative to SIGRTMIN. */
 static void name_signal(int number, char *name, size_t size)
 {
 	const char *abbreviation = sigabbrev_np(number);
@@ -95,7 +99,7 @@ struct yett_result command_result(const struct message_exited *exited)
 	return result;
 }
 
-/* One checked message of init. */
+/* Handles one checked message from init. */
 static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	struct channel *channel = sandbox->channel;
@@ -119,8 +123,9 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 		return r;
 	while (command && (command->sequence != sequence || command->is_attached))
 		command = command->next;
+	/* The command was freed meanwhile, or init refused a signal that came after the end. */
 	if (!command || command_is_over(command))
-		return 0; /* freed, or the refusal of a signal that came too late */
+		return 0;
 	if (kind == MESSAGE_STARTED && command->state == COMMAND_STARTED)
 		return channel_violation(channel, YETT_R_REPLAYED, error,
 		                         "init started a command twice");
@@ -148,7 +153,7 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 	return 0;
 }
 
-/* The next message of init; outputs are read meanwhile. */
+/* Receives the next message from init, and reads the streamed outputs while it waits. */
 static int receive(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
 {
 	while (channel_time_left(deadline) != 0 && streams_are_open(sandbox)) {
@@ -188,8 +193,10 @@ int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error
 	int r = 0;
 
 	streams_read(sandbox);
-	/* what is left then makes the descriptor readable still: an init that never stops must not
-	 * hold its client */
+	/*
+	 * Bound the loop, since an init that never stops sending must not block its client. If
+	 * messages are left, the descriptor stays readable and the client dispatches again.
+	 */
 	for (int i = 0; r == 0 && i < DISPATCH_MAX; i++)
 		r = command_turn(sandbox, channel_deadline(0), error);
 	operation_step_all(sandbox);
@@ -253,11 +260,13 @@ int command_put_env(struct channel *channel, const char *const *list, bool has_v
 }
 
 /*
- * A pipe belongs to who made it, and inside a command has another id: as it is, /dev/stdout could
- * be written to but not opened. So it is opened to others, in the direction the command has
- * already; the other one could reach who else reads or writes it. Safe because a pipe without a
- * name is found only through a process that holds it, which only those may look into who could
- * trace it. Somebody else's pipe stays as it is. proc_pid_fd(5)
+ * Lets a command open its pipe by name, for example as /dev/stdout. A pipe has the uid of its maker
+ * and mode 0600, and a command has another uid: without this the command could use the descriptor
+ * but not open /proc/self/fd/N, see proc_pid_fd(5). Group and others get permission only in the
+ * direction that the command already has. In the other direction a command could take data from the
+ * pipe's other readers, or send data to them. This is safe because a pipe without a name can be
+ * opened only through the /proc/PID/fd of a process that holds the pipe, which requires the right
+ * to trace that process. fchmod(2) fails for a pipe of another user, which then stays as it is.
  */
 static void open_pipe(int fd, bool is_input)
 {
@@ -269,7 +278,7 @@ static void open_pipe(int fd, bool is_input)
 		(void)fchmod(fd, (st.st_mode & 07777) | (is_input ? 0044 : 0022));
 }
 
-/* What a terminal excludes, said before init says it. */
+/* Refuses what a terminal excludes, before the request is sent and init refuses it. */
 static int check_terminal(const struct yett_command_options *options, struct yett_error *error)
 {
 	if (!options->terminal)
@@ -286,13 +295,13 @@ static int check_terminal(const struct yett_command_options *options, struct yet
 	return 0;
 }
 
-#define STDIO_MEMORY 3 /* not one of the three: memory with arguments */
+#define STDIO_MEMORY 3 /* index in stdio.made of the memfd with arguments */
 
-/* The descriptors of an exec, in order. */
+/* The descriptors to be sent with an EXEC message, in order. */
 struct stdio {
 	int fds[4];
 	size_t count;
-	int made[4]; /* those that are ours to close once they were sent; -1: none */
+	int made[4]; /* to be closed once they were sent; owned; -1: none */
 };
 
 static void stdio_close(struct stdio *stdio)
@@ -301,7 +310,7 @@ static void stdio_close(struct stdio *stdio)
 		stdio->made[i] = fd_close(stdio->made[i]);
 }
 
-/* Memory with what the command is to read, which nobody changes any more. memfd_create(2) */
+/* Makes a memfd with the command's input, sealed against any change: memfd_create(2). */
 static int make_input(const struct yett_command_options *options, int *ret_fd,
                       struct yett_error *error)
 {
@@ -322,7 +331,10 @@ static int make_input(const struct yett_command_options *options, int *ret_fd,
 	return 0;
 }
 
-/* What can be in the place of a descriptor, and of which of the three: bit 0 is stdin. */
+/*
+ * The values that may stand in place of a descriptor, and for which streams: bit 0 is stdin, bit 1
+ * stdout, bit 2 stderr.
+ */
 static const struct {
 	enum yett_stdio word;
 	unsigned streams;
@@ -350,7 +362,7 @@ static int check_word(int word, int i, struct yett_error *error)
 		word, names[i]);
 }
 
-/* That the pieces fit is said before anything is made. */
+/* Checks the options for the standard streams before any descriptor is made. */
 static int check_stdio(const struct yett_command_options *options, struct yett_error *error)
 {
 	const int none[3] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
@@ -377,7 +389,7 @@ static int check_stdio(const struct yett_command_options *options, struct yett_e
 	return 0;
 }
 
-/* One of the three. */
+/* Puts standard stream `i` into the message, and its descriptor, if it has one, into `stdio`. */
 static int put_stdio(struct yett_sandbox *sandbox, const struct yett_command_options *options,
                      int i, struct yett_command *command, struct stdio *stdio,
                      struct yett_error *error)
@@ -512,7 +524,7 @@ int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options
 		                 "no memory for a command");
 	r = fill_exec(sandbox, options, command, &stdio, error);
 	sandbox->channel->message.body.exec.file_operation = is_file_operation;
-	/* it would not answer before somebody resumes it */
+	/* A paused sandbox does not answer until a client resumes it. */
 	if (r == 0 && sandbox_is_paused(sandbox))
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox is paused");
 	if (r == 0)
@@ -534,8 +546,9 @@ int yett_command_wait(struct yett_command *command, int timeout_ms,
 {
 	deadline_ms deadline = channel_deadline(timeout_ms);
 
+	/* For a caller that polls with timeout_ms 0: receive() reads no outputs then. */
 	if (!command_is_over(command) && command->sandbox)
-		streams_read(command->sandbox); /* whoever just looks, too */
+		streams_read(command->sandbox);
 	while (!command_is_over(command))
 		if (command_turn(command->sandbox, deadline, NULL) == -EAGAIN)
 			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
@@ -559,7 +572,11 @@ int yett_command_signal(struct yett_command *command, int signal_number, struct 
 	if (signal_number < 1 || signal_number > 64)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%d is no signal",
 		                 signal_number);
-	if (command->is_following) /* by no request that would be answered with its end alone */
+	/*
+	 * A SIGNAL names the EXEC of a command, or a query that waits for its end. A followed
+	 * command has neither: its query is answered as soon as there is output. Signal by its id.
+	 */
+	if (command->is_following)
 		return query_send_signal(command->sandbox, command->id, signal_number, error);
 	message = &channel_prepare(command->sandbox->channel, MESSAGE_SIGNAL)->body.signal;
 	message->command = command->sequence;

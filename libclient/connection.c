@@ -1,5 +1,7 @@
-/* See connection.h. What the helper sends is checked like any peer's: it may be an impostor's
- * socket. */
+/*
+ * See connection.h. Messages of the helper are checked like those of any peer, since the socket may
+ * belong to an impostor.
+ */
 #include "libclient/connection.h"
 
 #include <poll.h>
@@ -15,7 +17,11 @@
 
 #define HELPER_END_TIMEOUT_MS 10000
 
-/* The peer's uid at the time it made or accepted the connection: unix(7), SO_PEERCRED. */
+/*
+ * Refuses a service that is not root's. SO_PEERCRED has the peer's uid at the time of connect(2),
+ * listen(2) or socketpair(2), see unix(7). If we started the helper, we made the socket pair, and
+ * the uid is our own.
+ */
 static int check_peer(int fd, enum yett_start start, struct yett_error *error)
 {
 	struct ucred peer;
@@ -30,7 +36,7 @@ static int check_peer(int fd, enum yett_start start, struct yett_error *error)
 	                 "the process behind the socket belongs to uid %u, not to root", peer.uid);
 }
 
-/* What a failed receive means before the hello is there. */
+/* Converts a failed receive of the hello to a code and fills `error`. */
 static int no_hello(int r, struct yett_error *error)
 {
 	if (r == -EAGAIN)
@@ -101,8 +107,10 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "no memory for a connection");
 	r = check_peer(connection->channel->fd, start, error);
-	/* While the helper prepares its hello. A key may still be made later: without one, the
-	 * first request looks again. */
+	/*
+	 * Load the key now, while the helper prepares its hello. A missing default key is no error
+	 * yet: it may be made later, and need_signer() looks for it again at the first request.
+	 */
 	if (r == 0 && !connection->signer && options->key_path)
 		r = yett_signer_load(options->key_path, &connection->own_signer, error);
 	else if (r == 0 && !connection->signer)
@@ -117,8 +125,11 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 	return 0;
 }
 
-/* An answer that names no request of ours is a breach; one that nobody waits for any more is late,
- * and dropped. */
+/*
+ * Finds the request that the received message answers. A sequence number that we never sent is a
+ * protocol violation. If nobody waits for the answer any more, *ret_request is NULL and the answer
+ * shall be dropped.
+ */
 static int find_request(struct yett_connection *connection, struct connection_request **ret_request,
                         struct yett_error *error)
 {
@@ -135,11 +146,13 @@ static int find_request(struct yett_connection *connection, struct connection_re
 	return 0;
 }
 
-/* programs/egress/egress.h: EGRESS_OWN_V4, EGRESS_OWN_V6 */
+/* the same as EGRESS_OWN_V4 and EGRESS_OWN_V6 in programs/egress/egress.h */
 #define ADDRESS4 "198.18.0.1"
 #define ADDRESS6 "fd79:6574:7400::1"
 
-/* Whether this host, and so a sandbox on it, has IPv6: ipv6.disable=1 leaves no socket to be made.
+/*
+ * Returns whether this host has IPv6; if not, its sandboxes have none either. With the kernel
+ * parameter ipv6.disable=1, socket(2) fails with EAFNOSUPPORT.
  */
 static bool has_ipv6(void)
 {
@@ -249,7 +262,7 @@ static void take_id(const struct message *message, struct text text,
 		memcpy(request->info.id, id, sizeof request->info.id);
 }
 
-/* What the answers to requests are, besides errors. */
+/* Returns whether `kind` is a successful answer to a request, and to which kind of request. */
 static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 {
 	static const struct {
@@ -269,7 +282,7 @@ static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 	return false;
 }
 
-/* One checked message of the helper. `request` is NULL when nobody waits for it. */
+/* Handles one checked message from the helper. `request` is NULL if nobody waits for the answer. */
 static int route(struct yett_connection *connection, struct connection_request *request,
                  struct yett_error *error)
 {
@@ -280,8 +293,11 @@ static int route(struct yett_connection *connection, struct connection_request *
 
 	if (is_answer(kind, &wanted)) {
 		if (!asked) {
-			discard_frame(&channel->frame); /* a sandbox that nobody waits for any more
-			                                   ends by that */
+			/*
+			 * This closes the exec channel of a sandbox that nobody waits for any more,
+			 * which ends the sandbox unless it lingers.
+			 */
+			discard_frame(&channel->frame);
 			return 0;
 		}
 		if (wanted != request->wanted)
@@ -326,7 +342,10 @@ static int route(struct yett_connection *connection, struct connection_request *
 	}
 }
 
-/* The connection is over: so is everything that hangs on it. */
+/*
+ * Handles the end of the connection: refuses every request that waits for an answer and marks every
+ * sandbox as ended. Returns the code of channel->failure.
+ */
 static int over(struct yett_connection *connection, int r, struct yett_error *error)
 {
 	if (r == YETT_E_NOT_RUNNING)
@@ -346,7 +365,10 @@ static int over(struct yett_connection *connection, int r, struct yett_error *er
 	return r;
 }
 
-/* One packet, if there is one: else -EAGAIN. */
+/*
+ * Receives and handles one packet without waiting. Returns 0, -EAGAIN if there is no packet, or a
+ * positive code if the connection is over.
+ */
 static int turn(struct yett_connection *connection, struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
@@ -357,7 +379,7 @@ static int turn(struct yett_connection *connection, struct yett_error *error)
 		return r;
 	(void)pthread_cond_broadcast(&connection->turned);
 	if (r == 0 && channel->message.kind == MESSAGE_ERROR && channel->envelope.sequence == 0) {
-		/* about the connection, not about a request */
+		/* Sequence 0: the error is about the connection, not about a request. */
 		channel_get_error(channel, &channel->failure);
 		r = (int)channel->failure.code;
 	}
@@ -424,8 +446,10 @@ int yett_connection_dispatch(struct yett_connection *connection, struct yett_err
 	return connection_look(connection, error);
 }
 
-/* The helper ends when its connection does; it is our child, so it must be reaped. Leaves errno
- * alone. */
+/*
+ * Reaps the helper if it is our child. The helper exits when its connection closes; wait at most
+ * HELPER_END_TIMEOUT_MS for that.
+ */
 static void wait_for_helper(struct yett_connection *connection)
 {
 	deadline_ms deadline = channel_deadline(HELPER_END_TIMEOUT_MS);

@@ -1,10 +1,10 @@
 /*
- * The connection to the helper, and the requests that wait on it.
+ * The connection to the helper, and the requests that wait for answers on it.
  *
- * Shared by the files of libclient; with the caller's privilege. `lock` guards everything here and
- * the `request` part of each sandbox, so that sandboxes of one connection can belong to different
- * threads. Nobody holds it while waiting for the helper: one of those who wait for answers waits
- * for the socket, and hands out what comes; the others wait for that one.
+ * Shared by the files of libclient; runs with the caller's privilege. `lock` protects everything
+ * here and the `request` member of each sandbox, so that sandboxes of one connection can belong to
+ * different threads. No thread holds the lock while it waits for an answer. One of the waiting
+ * threads polls the socket and distributes what arrives; the others wait for that thread.
  */
 #pragma once
 
@@ -18,22 +18,23 @@
 
 struct yett_connection {
 	pthread_mutex_t lock;
-	pthread_cond_t turned; /* something was handled, or nobody waits for the socket any more */
-	bool has_waiter; /* somebody waits for the socket, without the lock; nobody else reads from
-	                    it then */
+	pthread_cond_t turned; /* something was handled, or no thread polls the socket any more */
+	/* A thread polls the socket without holding the lock; no other thread may read from it. */
+	bool has_waiter;
 	struct channel *channel;
 	enum yett_start start;
-	int helper_pidfd; /* of our child, the helper; -1: none */
+	int helper_pidfd; /* of the helper that this process started; -1: none */
 	int timeout_ms;
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
 	const struct yett_signer *signer; /* borrowed, or own_signer */
 	struct yett_signer *own_signer;
-	bool is_agent;          /* YETT_CONNECT_AGENT */
-	bool is_passing_signer; /* it stands for none, see need_signer() */
+	bool is_agent; /* YETT_CONNECT_AGENT was set */
+	/* `signer` is a throwaway key, used because the caller has none: see need_signer(). */
+	bool is_passing_signer;
 	struct yett_sandbox *sandboxes;
 };
 
-/* What is expected. */
+/* The kind of answer that a request expects. */
 enum connection_wanted {
 	CONNECTION_SANDBOX,
 	CONNECTION_PLAN,
@@ -44,7 +45,7 @@ enum connection_wanted {
 	CONNECTION_ALLOWED
 };
 
-/* Where the answer to a request goes. CONNECTION_ASKED until it is there. */
+/* The progress of a request. It stays CONNECTION_ASKED until the answer arrives. */
 enum connection_state {
 	CONNECTION_ASKED,
 	CONNECTION_ANSWERED,
@@ -58,52 +59,63 @@ struct connection_request {
 	enum connection_state state;
 	enum connection_wanted wanted;
 	int fd; /* CONNECTION_ANSWERED: the exec channel, plan, listing or event stream; owned */
-	struct yett_sandbox_info info;  /* CONNECTION_ANSWERED, of a sandbox; only its id where it
-	                                   was done, or is followed */
-	struct message_totals totals;   /* CONNECTION_ANSWERED, of these */
-	struct message_listing listing; /* CONNECTION_ANSWERED, of one */
-	enum yett_state sandbox_state;  /* as the helper told last */
-	struct yett_error error;        /* CONNECTION_REFUSED */
-	enum yett_ended ended;          /* CONNECTION_ENDED */
+	/*
+	 * CONNECTION_ANSWERED, for a sandbox. After CONNECTION_DONE and CONNECTION_STREAM only the
+	 * id is set.
+	 */
+	struct yett_sandbox_info info;
+	struct message_totals totals;   /* CONNECTION_ANSWERED, for totals */
+	struct message_listing listing; /* CONNECTION_ANSWERED, for a listing */
+	enum yett_state sandbox_state;  /* as the helper reported last */
+	struct yett_error error;        /* CONNECTION_REFUSED: the reason */
+	enum yett_ended ended;          /* CONNECTION_ENDED: why the sandbox ended */
 };
 
 /*
- * A connection on `fd`, which it takes in any case: checks the peer's uid (0, or on a socketpair,
- * which is our own, the caller's), receives the hello and agrees on the version. The signer of the
- * options is borrowed; errors as yett_connect().
+ * Makes a connection of `fd`, which it owns or closes in any case: checks the peer's uid (0, or the
+ * caller's on a socketpair, which the library itself made), receives the hello and agrees on the
+ * version. The signer of the options is borrowed. Errors as for yett_connect().
  */
 _must_check_ int connection_take(int fd, const struct yett_connect_options *options,
                                  enum yett_start start, struct yett_connection **ret_connection,
                                  struct yett_error *error);
 
 /*
- * Handles what the helper has sent, whichever requests it is for, and where there was nothing waits
- * for more. Called with the lock held, which others have meanwhile: what was waited for is to be
- * looked at again. 0; -EAGAIN at the deadline; a positive code when the connection is over, which
- * every waiting request is told too.
+ * Handles one packet from the helper, for whatever request it is. If there is none, waits for the
+ * socket, or for the thread that polls it, and returns 0: the caller must call again. The lock must
+ * be held; it is released while waiting, so the caller must then check again what it waits for.
+ * Returns 0; -EAGAIN at the deadline; or a positive code when the connection is over, which also
+ * fails every waiting request.
  */
 _must_check_ int connection_step(struct yett_connection *connection, deadline_ms deadline,
                                  struct yett_error *error);
 
-/* The same for all that is there, without waiting; what somebody waits for is left to that one. 0,
- * or that code. */
+/*
+ * Does the same for all packets that have arrived, without waiting. If another thread polls the
+ * socket, leaves the packets to that thread. Returns 0 or a positive code as above.
+ */
 _must_check_ int connection_look(struct yett_connection *connection, struct yett_error *error);
 
-/* Fills in what a sandbox has with this network, which is as in a created. */
+/*
+ * Sets the members of `info` that follow from its network. `network` has the value of a
+ * MESSAGE_CREATED.
+ */
 void connection_fill_network(struct yett_sandbox_info *info, uint32_t network);
 
-/* How the helper was started, as programs are told. */
+/* The value of yett_sandbox_info.backend for this connection. */
 const char *connection_backend(const struct yett_connection *connection);
 
-/* What is the same for all sandboxes that a connection tells of. */
+/* Sets the members of `info` that are the same for all sandboxes of a connection. */
 void connection_fill_kind(const struct yett_connection *connection, struct yett_sandbox_info *info);
 
-/* The public name of an enum ended_reason. */
+/* The public value of an enum ended_reason. */
 enum yett_ended connection_ended_of(uint32_t reason);
 
 /*
- * The helper that would be executed, unchecked: the one named, here or by YETT_HELPER, else that of
- * the build tree in which the calling program lies, else the installed one. `buffer` may hold it.
+ * The path of the helper that would be executed, unchecked: `helper_path` or YETT_HELPER if set,
+ * else the helper of the build tree that contains the calling program, else the installed helper.
+ * For a caller who is not root and gets no set-user-id helper, that is yett-rootless beside it. The
+ * result may point into `buffer`.
  */
 const char *start_helper_name(const char *helper_path, char buffer[static PATH_MAX]);
 

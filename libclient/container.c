@@ -6,8 +6,10 @@
 
 #include "base/error.h"
 
-/* Directories that the kernel keeps empty for others to mount on: they hide nothing.
- * fs/namespace.c, mnt_already_visible() */
+/*
+ * The kernel keeps these directories empty, as mount points only. A mount there hides nothing, and
+ * the kernel still allows a new mount of /proc: mnt_already_visible() in fs/namespace.c.
+ */
 static const char *const harmless[] = {"/proc/fs/nfsd", "/proc/sys/fs/binfmt_misc", "/proc/xen"};
 
 static bool hides(const char *path)
@@ -20,7 +22,7 @@ static bool hides(const char *path)
 	return true;
 }
 
-/* The first mount that lies over a part of /proc. proc_pid_mountinfo(5) */
+/* Finds the first mount that covers a part of /proc, see proc_pid_mountinfo(5). */
 static bool find_cover(char path[static 256])
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -38,8 +40,10 @@ int container_explain(int code, struct yett_error *error)
 {
 	char path[256];
 
-	/* The step of mounting /proc, as the helper names it. Whatever else fails there has a
-	 * reason of its own. */
+	/*
+	 * The helper's step "proc" mounts /proc. If nothing covers a part of /proc, the step failed
+	 * for another reason, which the error already has.
+	 */
 	if (code != YETT_E_INIT_FAILED || !error || strcmp(error->step, "proc") != 0 ||
 	    !find_cover(path))
 		return code;

@@ -1,16 +1,16 @@
 /*
- * What a container around the caller keeps from a helper that has no more privilege than it, told
- * once a sandbox could not be made.
+ * Explains a failed creation of a sandbox by the container around the caller, which can deny things
+ * to a helper that has no more privilege than the caller.
  *
- * With the caller's privilege; reads /proc/self/mountinfo alone.
+ * Runs with the caller's privilege; reads only /proc/self/mountinfo.
  */
 #pragma once
 
 #include "libclient/yett.h"
 
 /*
- * Puts the reason and its mend in the place of an error that says only that mounting /proc failed,
- * where it is known; leaves any other as it is. Returns the code of the error. Has no meaning for a
- * helper that is root's.
+ * Replaces an error that says only that mounting /proc failed by its reason and a hint, if the
+ * reason is known. Leaves every other error unchanged. Returns the code of the error. Call this
+ * only for a helper without root's privilege.
  */
 int container_explain(int code, struct yett_error *error);

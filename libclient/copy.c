@@ -1,7 +1,9 @@
 /*
- * See yett_copy_in() in yett.h. Two workers, one inside and one outside, and a pipe between them
- * that this process does not hold: an archive never passes through it. What the inside says is
- * hostile; what the outside says is ours.
+ * See yett_copy_in() in yett.h. Copies files between the host and a sandbox with two yett-files
+ * workers, one inside the sandbox and one outside. A pipe joins the two; this process closes its
+ * own descriptors of the pipe, and the archive never passes through it. Messages of the worker
+ * inside are hostile input; the worker outside is a child of ours and is trusted. Runs with the
+ * caller's privilege.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -17,16 +19,19 @@
 #define ENTRIES_MAX       1000000
 #define BYTES_MAX         (UINT64_C(64) << 30)
 #define PIPE_BYTES        (1024 * 1024)
-#define FAILED_TIMEOUT_MS 2000 /* for the other side to say something better */
+#define FAILED_TIMEOUT_MS 2000 /* for the other worker to report a better reason */
 
 struct copy {
-	struct yett_operation base; /* first */
+	struct yett_operation base; /* must be the first member */
 	struct worker inside, outside;
-	struct worker *reader, *writer; /* of the archive: who packs comes before who unpacks */
+	struct worker *reader, *writer; /* `reader` packs the archive, `writer` unpacks it */
 	char *host_path;                /* owned */
-	deadline_ms whole,
-		last; /* of all of it; of what is left when one side is done or has failed */
-	size_t host_name_length; /* of what the outside knows it by */
+	/*
+	 * Deadlines: of the whole copy, and of its rest once the worker outside is over or either
+	 * worker has failed; -1: none.
+	 */
+	deadline_ms whole, last;
+	size_t host_name_length; /* of the name that open_host() gives to the worker outside */
 	struct yett_copy_options options;
 	struct yett_copy_result result;
 	struct yett_error first_skipped;
@@ -46,8 +51,8 @@ static void wait_for(struct yett_operation *base, deadline_ms deadline)
 {
 	struct copy *copy = (struct copy *)base;
 
-	copy->outside.sandbox = copy->inside.sandbox =
-		base->sandbox; /* one that has ended has nothing left */
+	/* worker_end() zeroes a worker that has failed, and worker_wait() needs the sandbox. */
+	copy->outside.sandbox = copy->inside.sandbox = base->sandbox;
 	worker_wait((struct worker *const[]){&copy->outside, &copy->inside}, 2, deadline);
 }
 
@@ -74,8 +79,9 @@ static int prepare_copy(const char *path, const struct yett_copy_options *option
 }
 
 /*
- * The directory that the host's path lies in, opened by us as the caller would, and the name in it:
- * that is all the outside gets. "/", "." and ".." are in themselves.
+ * Opens the parent directory of host_path with the caller's privilege, as an O_PATH descriptor, and
+ * copies the last component to `name`. The worker outside gets nothing else. If the path is "/", or
+ * its last component is "." or "..", the directory is the path itself and the name is ".".
  */
 static int open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX + 2],
                      struct yett_error *error)
@@ -138,7 +144,8 @@ static int start_copy(struct yett_sandbox *sandbox, struct copy *copy, const cha
 		                   "cannot make a pipe for the copy: %m");
 	out = ends[0];
 	in = ends[1];
-	(void)fcntl(in, F_SETPIPE_SZ, PIPE_BYTES); /* as it is, it is only slower */
+	/* If this fails, the copy is only slower. */
+	(void)fcntl(in, F_SETPIPE_SZ, PIPE_BYTES);
 	r = worker_start_inside(sandbox, &copy->inside, error);
 	if (r == 0)
 		r = worker_start_outside(sandbox, &copy->outside, error);
@@ -161,7 +168,7 @@ static int note_skipped(struct copy *copy, struct worker *worker)
 	if (++copy->result.skipped > copy->options.entries_max)
 		return error_set(&worker->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 		                 "more entries were passed over than may be copied");
-	/* The outside knows but the last component of where it began. */
+	/* The worker outside knows only the last component of host_path: report the whole path. */
 	if (worker == &copy->outside && strlen(path) >= copy->host_name_length) {
 		(void)snprintf(full, sizeof full, "%s%s", copy->host_path,
 		               path + copy->host_name_length);
@@ -175,7 +182,7 @@ static int note_skipped(struct copy *copy, struct worker *worker)
 	return 0;
 }
 
-/* False: nothing came. */
+/* Handles one message of a worker. Returns false if there is none. */
 static bool turn(struct copy *copy, struct worker *worker)
 {
 	const struct message *message;
@@ -194,7 +201,7 @@ static bool turn(struct copy *copy, struct worker *worker)
 		copy->result.bytes = message->body.file_done.bytes;
 	}
 	if (r && !worker->is_over) {
-		/* not a word more from this one; end of file is what the other sees */
+		/* Stop this worker but keep its error. The other one sees the pipe close. */
 		struct yett_error why = worker->error;
 
 		worker_end(worker);
@@ -205,8 +212,9 @@ static bool turn(struct copy *copy, struct worker *worker)
 }
 
 /*
- * Whose error tells more. Who unpacks says what went wrong, unless it is that the archive ended
- * early: then it is who packs.
+ * Copies the more useful error of the two workers to `error` and returns its code; 0 if neither
+ * failed. The worker that unpacks knows the cause, unless it only found that the archive ends early
+ * (YETT_E_PROTOCOL): then the worker that packs knows the cause.
  */
 static int why_failed(const struct copy *copy, struct yett_error *error)
 {
@@ -219,8 +227,10 @@ static int why_failed(const struct copy *copy, struct yett_error *error)
 	return (int)why->code;
 }
 
-/* What it came to, once both sides have said their last word, or one has failed and the other had
- * its time. */
+/*
+ * Returns the result of the copy. Called once both workers are over, or once one has failed and the
+ * time of the other one has passed.
+ */
 static int conclude(struct copy *copy, struct yett_error *error)
 {
 	int r = why_failed(copy, error);
@@ -248,7 +258,10 @@ static int step(struct yett_operation *base, struct yett_error *error)
 	base->copied->size = sizeof *base->copied;
 	if (copy->outside.is_over && copy->inside.is_over)
 		return conclude(copy, error);
-	/* The outside keeps the time while it works: it gives up on a pipe that does not move. */
+	/*
+	 * While the worker outside works, only timeout_ms bounds the copy: that worker itself gives
+	 * up on a pipe that makes no progress.
+	 */
 	has_failed = copy->outside.error.code || copy->inside.error.code;
 	if (copy->last < 0 && (copy->outside.is_over || has_failed))
 		copy->last = channel_deadline(has_failed ? FAILED_TIMEOUT_MS : WORKER_TIMEOUT_MS);

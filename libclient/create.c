@@ -1,4 +1,4 @@
-/* See sandbox.h, and "sandbox" in yett.h: asking for a sandbox, or for its plan. */
+/* See sandbox.h, and "sandbox" in yett.h. Requests a sandbox, or the plan of one. */
 #include "libclient/container.h"
 #include "libclient/sandbox.h"
 
@@ -28,7 +28,10 @@ bool sandbox_is_name(const char *text)
 	       !strchr("._-", *text);
 }
 
-/* The names of the wire, so that a bad one is told by name and not as a request out of bounds. */
+/*
+ * Checks names by the rules of the protocol. The check of the whole message would refuse a bad name
+ * too, but would not say which one it is.
+ */
 static int check_names(const struct yett_sandbox_options *options, struct yett_error *error)
 {
 	static const char host[] =
@@ -59,8 +62,10 @@ static int check_names(const struct yett_sandbox_options *options, struct yett_e
 	return 0;
 }
 
-/* Annotations are the labels that nobody looks sandboxes up by: '#' before their key keeps them
- * apart. */
+/*
+ * Puts labels or annotations into the message. An annotation is sent as a label whose key begins
+ * with '#' (MESSAGE_ANNOTATION); sandboxes cannot be looked up by annotations.
+ */
 static int put_labels(struct channel *channel, const char *const *labels, bool are_annotations,
                       struct yett_error *error)
 {
@@ -89,7 +94,7 @@ static int put_labels(struct channel *channel, const char *const *labels, bool a
 	return r;
 }
 
-/* What it is called and how long it may live. */
+/* Puts the name, the labels, the annotations and the limits of lifetime into the message. */
 static int put_identity(struct channel *channel, const struct yett_sandbox_options *options,
                         struct yett_error *error)
 {
@@ -155,7 +160,8 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 		                                    .target = MEMORY_TARGET},
 		               fds, error);
 	fds->has_memory = options->memory_dir != NULL;
-	fds->first_directory = first_directory; /* what is kept is not what is worked on */
+	/* Commands start in the first directory shared, but never by default in memory_dir. */
+	fds->first_directory = first_directory;
 	for (size_t i = 0; r == 0 && i < options->tmpfs_count; i++) {
 		struct yett_tmpfs tmpfs;
 
@@ -184,7 +190,7 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 	return r;
 }
 
-/* Where commands start; "/" is where init starts them by itself. */
+/* Sets the directory in which commands start. NULL means "/", which is init's default. */
 static int choose_directory(struct yett_sandbox *sandbox, const char *directory,
                             struct yett_error *error)
 {
@@ -196,8 +202,10 @@ static int choose_directory(struct yett_sandbox *sandbox, const char *directory,
 	                                      "no memory for a sandbox");
 }
 
-/* Puts together what is asked for, a sandbox or its plan as sandbox->request says, with the lock
- * held. */
+/*
+ * Builds the CREATE message, for a sandbox or for its plan as sandbox->request.wanted says. The
+ * caller holds the lock of the connection.
+ */
 static int put_create(struct yett_connection *connection,
                       const struct yett_sandbox_options *options, struct share_fds *fds,
                       struct yett_sandbox *sandbox, struct yett_error *error)
@@ -223,7 +231,10 @@ static int put_create(struct yett_connection *connection,
 	return 0;
 }
 
-/* What only the client knows of a refusal. */
+/*
+ * Adds to a refusal what only the client knows: which directory of the host was refused, and
+ * whether a container is the reason why a helper without root failed. Returns the code.
+ */
 static int explain(const struct yett_connection *connection, const struct share_fds *fds, int r,
                    struct yett_error *error)
 {
@@ -249,8 +260,10 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 	return explain(connection, &fds, r, error);
 }
 
-/* Where a user's sandboxes keep what is to be there for the next one: made, with what is above it,
- * for the user alone. */
+/*
+ * Makes ~/.local/state/yett/memory and its parents, for the user alone, where they do not exist.
+ * The user's sandboxes keep there what later sandboxes shall find.
+ */
 static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	static const char *const parts[] = {"/.local", "/state", "/yett", "/memory"};
@@ -269,8 +282,10 @@ static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 	return 0;
 }
 
-/* Asks for a sandbox or a plan; once more with a directory at /mnt/memory, where that was what the
- * profile wanted. */
+/*
+ * Requests a sandbox or a plan. If the profile requires a directory at /mnt/memory, requests it
+ * again with one.
+ */
 static int ask_for(struct yett_connection *connection, const struct yett_sandbox_options *options,
                    enum connection_wanted wanted, struct yett_sandbox **ret_sandbox,
                    struct yett_error *error)
@@ -315,12 +330,12 @@ int yett_sandbox_create(struct yett_connection *connection,
 	return r ? r : sandbox_take(sandbox, ret_sandbox, error);
 }
 
-/* A create that was begun. */
+/* The operation of yett_sandbox_create_begin(). */
 struct creation {
-	struct yett_operation base; /* first */
+	struct yett_operation base; /* must be the first member */
 	struct yett_sandbox *asked; /* owned */
 	struct share_fds fds;
-	uint8_t *body; /* as it was asked for, in case it has to be once more; owned */
+	uint8_t *body; /* the encoded request, for ask_again() and explain_kept(); owned */
 	size_t body_length;
 };
 
@@ -329,7 +344,10 @@ static int no_memory(struct yett_error *error)
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
 }
 
-/* Descriptors of the caller's are borrowed until it has begun. */
+/*
+ * Keeps the request after yett_sandbox_create_begin() has returned. The caller's descriptors are
+ * only borrowed until then, so they are duplicated.
+ */
 static int keep_request(struct creation *creation, const struct message *message,
                         struct yett_error *error)
 {
@@ -349,7 +367,7 @@ static int keep_request(struct creation *creation, const struct message *message
 	return 0;
 }
 
-/* What the refusal is about, by what was asked for: the caller's texts are gone. */
+/* Explains a refusal by the request that was kept: the caller's strings may be gone by now. */
 static int explain_kept(struct creation *creation, int r, struct yett_error *error)
 {
 	_cleanup_free_ struct message *message = malloc(sizeof *message);
@@ -362,14 +380,14 @@ static int explain_kept(struct creation *creation, int r, struct yett_error *err
 		creation->fds.targets[i] =
 			i < message->body.create.shares_count
 				? message_text(message, message->body.create.shares[i].target)
-				: MEMORY_TARGET; /* which was added */
+				: MEMORY_TARGET; /* added by ask_again() */
 	r = explain(connection, &creation->fds, r, error);
 	for (size_t i = 0; i < creation->fds.count; i++)
 		creation->fds.targets[i] = NULL;
 	return r;
 }
 
-/* Once more, with a directory at /mnt/memory, which was what the profile wanted. */
+/* Requests the sandbox again, with the directory at /mnt/memory that the profile requires. */
 static int ask_again(struct creation *creation, struct yett_error *error)
 {
 	struct yett_connection *connection = creation->asked->connection;

@@ -19,8 +19,8 @@ void discard_fd(int fd)
 	if (fd < 0)
 		return;
 	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all,
-	                      &before); /* the program's signals are for its own threads */
+	/* The new thread must not take signals that the program handles in its own threads. */
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, NULL, close_one, (void *)(intptr_t)fd) == 0)
 		(void)pthread_detach(thread);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);

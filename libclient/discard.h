@@ -1,20 +1,21 @@
 /*
- * Closing what a peer sent that it should not have sent.
+ * Closes what a peer sent and should not have sent.
  *
- * close(2) of such a descriptor may wait for as long as the peer chose (a TCP socket with
- * SO_LINGER, a file of a FUSE that does not answer), and the peer is perhaps a captured init. A
- * thread of its own does it then, which the program does not wait for. Where there can be no thread
- * the descriptor stays open: rather that than a program that stands still.
+ * close(2) of such a descriptor can block for as long as the peer likes (a TCP socket with
+ * SO_LINGER, a file on a FUSE file system that does not answer), and the peer may be a compromised
+ * init. So a detached thread closes the descriptor, and the program does not wait for that thread.
+ * If no thread can be started, the descriptor stays open, because a leak is better than a program
+ * that hangs.
  */
 #pragma once
 
 #include "protocol/frame.h"
 
-/* Takes -1, too. */
+/* Takes -1. */
 void discard_fd(int fd);
 
-/* The descriptors of a frame that nobody took. */
+/* Closes the descriptors of a frame that were not taken. */
 void discard_frame(struct frame *frame);
 
-/* A socket, with all that is queued in it. Takes -1, too. */
+/* Closes a socket with everything that is queued in it. Takes -1. */
 void discard_socket(int socket);

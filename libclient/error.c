@@ -1,4 +1,7 @@
-/* What libyett says about errors and about itself (yett.h). Pure, with the caller's privilege. */
+/*
+ * The names and texts of error codes, and the version of the library (yett.h). Pure functions; they
+ * run with the caller's privilege.
+ */
 #include "libclient/yett.h"
 
 #include "base/error.h"
@@ -35,8 +38,10 @@ const char *yett_error_reason_name(enum yett_reason reason)
 
 bool yett_error_retryable(const struct yett_error *error)
 {
-	/* what the system says of a helper that cannot be reached stays so until somebody does
-	 * something about it */
+	/*
+	 * An errno means that a system call could not reach the helper. This stays so until
+	 * somebody fixes the cause, so trying again does not help.
+	 */
 	return error && error_code_retryable(error->code) &&
 	       !(error->code == YETT_E_HELPER_UNAVAILABLE && error->os_error);
 }

@@ -1,5 +1,7 @@
-/* See "files" in yett.h: operations on single files and directories, each by a worker inside
- * (worker.h). */
+/*
+ * See "files" in yett.h. Operations on single files and directories; a worker inside the sandbox
+ * carries out each of them (worker.h).
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 #include "libclient/operation.h"
 #include "libclient/relay.h"
 
-#define READ_FIRST 65536 /* what a file is expected to have when its size says nothing */
+#define READ_FIRST 65536 /* first size of the buffer, which is doubled as needed */
 
 _Static_assert((int)YETT_OPEN_READ == FILE_READ && (int)YETT_OPEN_WRITE == FILE_WRITE &&
                        (int)YETT_OPEN_CREATE == FILE_CREATE &&
@@ -39,15 +41,15 @@ static int check_path(const char *path, struct yett_error *error)
 	return 0;
 }
 
-/* One of them, begun. */
+/* An operation on a file, in progress. */
 struct file_call {
-	struct yett_operation base; /* first */
+	struct yett_operation base; /* must be the first member */
 	struct worker worker;
-	enum message_kind last; /* what its last word is when it went well */
+	enum message_kind last; /* of the message that ends the operation with success */
 	char *path;             /* owned */
-	unsigned flags;         /* of an open */
-	bool listens;           /* it is not to open a file but to listen */
-	size_t told, max;       /* of a list */
+	unsigned flags;         /* FILE_OPEN: enum yett_open_flag */
+	bool listens;           /* FILE_LISTEN: the descriptor is a listening socket */
+	size_t told, max;       /* FILE_LIST: entries reported so far, and at most */
 	yett_file_fn each;
 	void *data;
 };
@@ -78,7 +80,7 @@ static void end(struct yett_operation *base)
 
 static const struct operation_kind kind = {step, wait_for, end};
 
-/* Starts a worker with its request prepared; the caller fills in the rest, and sends it. */
+/* Starts a worker and prepares its request, which the caller completes and passes to send_it(). */
 static int begin(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path,
                  struct file_call **ret_call, struct message_file **ret_request,
                  struct yett_error *error)
@@ -105,7 +107,10 @@ static int begin(struct yett_sandbox *sandbox, enum file_operation wanted, const
 	return 0;
 }
 
-/* Sends the request; then it goes on by itself. Consumes the call. */
+/*
+ * Sends the request. From then on the operation proceeds whenever the sandbox is dispatched.
+ * Consumes the call, also on failure.
+ */
 static int send_it(struct yett_sandbox *sandbox, struct file_call *call,
                    struct yett_operation **ret_operation, struct yett_error *error)
 {
@@ -122,8 +127,10 @@ static int send_it(struct yett_sandbox *sandbox, struct file_call *call,
 	return 0;
 }
 
-/* Whether what came from inside is the open file that was asked for, of which nothing is to be
- * feared. */
+/*
+ * Checks the descriptor that the worker inside sent: a regular file, open as requested, and not on
+ * a pseudo file system. A compromised sandbox could send any descriptor instead.
+ */
 static int check_descriptor(int fd, unsigned asked, struct yett_error *error)
 {
 	int flags = fcntl(fd, F_GETFL), mode = asked & YETT_OPEN_WRITE ? O_WRONLY : O_RDONLY;
@@ -289,7 +296,10 @@ static void write_permissions(const struct message_file_entry *entry, char out[1
 	out[10] = '\0';
 }
 
-/* False when the name is none: it would be another place, once it is put behind a path. */
+/*
+ * Copies an entry to `ret_info`. Returns false if the name contains '/': appended to a path, it
+ * would name a file in another directory.
+ */
 static bool get_info(const struct message *message, const struct message_file_entry *entry,
                      struct yett_file_info *ret_info)
 {
@@ -316,7 +326,7 @@ static bool get_info(const struct message *message, const struct message_file_en
 	return true;
 }
 
-/* What a function takes, as the wire has it; each has one at most. */
+/* Converts the only flag that a function takes, `known`, to the protocol's flag `wire`. */
 static int take_flag(unsigned flags, enum yett_file_flag known, uint32_t wire, uint32_t *ret_wire,
                      struct yett_error *error)
 {
@@ -327,7 +337,7 @@ static int take_flag(unsigned flags, enum yett_file_flag known, uint32_t wire, u
 	return 0;
 }
 
-/* Of operations that are told of by their end alone. */
+/* Does the same as begin(), for an operation that takes one flag. */
 static int begin_with(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path,
                       unsigned flags, enum yett_file_flag known, uint32_t wire,
                       struct file_call **ret_call, struct message_file **ret_request,
@@ -385,8 +395,10 @@ static int take_stat(struct file_call *call, struct yett_error *error)
 	return 0;
 }
 
-/* Tells what came of a list. 0: all of it is told, or the caller has had enough; -EAGAIN: there is
- * more to come. */
+/*
+ * Passes the entries of one message to `each`. Returns -EAGAIN to wait for the next message, 0 if
+ * `each` stopped the listing, or a code.
+ */
 static int tell_entries(struct file_call *call, struct yett_error *error)
 {
 	const struct message *message = &call->worker.channel->message;
@@ -415,7 +427,20 @@ static int tell_entries(struct file_call *call, struct yett_error *error)
 	return -EAGAIN;
 }
 
-/* One message. */
+static int check_opened(const struct file_call *call, int fd, struct yett_error *error)
+{
+	if (!call->listens)
+		return check_descriptor(fd, call->flags, error);
+	if (sockets_is(fd, AF_UNIX, true))
+		return 0;
+	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+	                 "the sandbox answered with something else than a socket that listens");
+}
+
+/*
+ * Handles one message. Returns 0 when the operation is complete, -EAGAIN when more messages follow,
+ * or a code.
+ */
 static int take(struct file_call *call, struct yett_error *error)
 {
 	struct worker *worker = &call->worker;
@@ -437,18 +462,13 @@ static int take(struct file_call *call, struct yett_error *error)
 	if (kind_of == MESSAGE_FILE_ENTRIES)
 		return take_stat(call, error);
 	if (kind_of == MESSAGE_FILE_OPENED) {
-		_cleanup_fd_ int fd = steal_fd(&worker->channel->frame.fds[0]);
+		int fd = steal_fd(&worker->channel->frame.fds[0]);
 
-		r = call->listens ? 0 : check_descriptor(fd, call->flags, error);
-
-		if (call->listens && !sockets_is(fd, AF_UNIX, true)) {
-			discard_fd(steal_fd(&fd));
-			r = error_set(
-				error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-				"the sandbox answered with something else than a socket that listens");
-		}
-		if (r == 0)
-			call->base.fd = steal_fd(&fd);
+		r = check_opened(call, fd, error);
+		if (r)
+			discard_fd(fd); /* closing what the sandbox made may block */
+		else
+			call->base.fd = fd;
 		return r;
 	}
 	return 0;

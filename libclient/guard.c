@@ -19,14 +19,17 @@
 
 #define WHY_LISTED "a list of guarded paths names this"
 
-/* A guarded path that exists; symbolic links are resolved. */
+/*
+ * A guarded path, absolute. Symbolic links are resolved, except with GUARD_LINK and GUARD_CLOSED. A
+ * path with GUARD_CLOSED possibly does not exist.
+ */
 struct guarded {
 	char *path;
 	enum guard_kind kind;
 	const char *why;
 };
 
-/* Which file a beginning of a path is; all zeros: none. */
+/* A leading part of a path, and the file there; `st` is all zeros if there is none. */
 struct prefix {
 	char *path;
 	struct stat st;
@@ -36,7 +39,7 @@ struct guards {
 	struct list *all, *prefixes; /* of struct guarded, of struct prefix */
 	const char *const *hidden,
 		*const *read_only; /* lists of the administrator and the caller */
-	int failed;                /* the first error, negative: then nothing is shared */
+	int failed;                /* the first -errno, with which the request fails; 0: none */
 	char failed_at[PATH_MAX];
 };
 
@@ -98,8 +101,9 @@ static void guards_add(struct guards *guards, enum guard_kind kind, const char *
 }
 
 /*
- * Whether the caller may change who can search the directory that hides `name` from it: then so may
- * a command in a writable share, and the path is no more closed than the caller wants.
+ * Called if `name` is below a directory that the caller may not search. Returns whether the caller
+ * owns that directory. An owner can make the directory searchable again with chmod(2), and so can a
+ * command in a writable share. A directory of another user stays closed to both.
  */
 static bool guards_is_own_closed(int at, const char *name)
 {
@@ -116,8 +120,10 @@ static bool guards_is_own_closed(int at, const char *name)
 	return is_own;
 }
 
-/* Opens a guarded path at the top of a share. A command may write there: no symbolic link is
- * followed. */
+/*
+ * Opens a guarded path at the top of a share. Follows no symbolic link, since a command may write
+ * there. Returns a descriptor or -errno.
+ */
 static int guards_open_top(int at, const char *name)
 {
 	int fd = -1, next;
@@ -137,8 +143,10 @@ static int guards_open_top(int at, const char *name)
 	return fd;
 }
 
-/* Opens a guarded path relative to `at`. Not by openat2(2), which valgrind and older filters do not
- * know. */
+/*
+ * Opens a guarded path relative to `at`. Avoids openat2(2), which valgrind and older seccomp
+ * filters do not know. Returns a descriptor or -errno.
+ */
 static int guards_open(int at, const char *name, enum guard_kind kind)
 {
 	int fd;
@@ -149,7 +157,7 @@ static int guards_open(int at, const char *name, enum guard_kind kind)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The absolute path of `name` relative to `at`, whose symbolic links stay. */
+/* Makes the absolute path of `name` relative to `at`. Keeps symbolic links in `name`. */
 static int guards_path(int at, const char *name, char path[PATH_MAX])
 {
 	size_t length = 0;
@@ -166,10 +174,11 @@ static int guards_path(int at, const char *name, char path[PATH_MAX])
 }
 
 /*
- * Adds `name` if it exists. ".git" counts only as a file, as worktrees have it: of the directory
- * the table names the parts that git obeys. A path that the caller has closed to itself counts as
- * well, since a command in a writable share could open it again; and a secret behind a symbolic
- * link counts twice, since a command could replace the link.
+ * Adds `name` if it exists. ".git" at the top of a share counts only if it is a file, as in a
+ * worktree: for a directory ".git" the table names the parts that git obeys. If the caller has
+ * closed a directory above `name` to itself, adds `name` as GUARD_CLOSED, since a command in a
+ * writable share could open that directory again. A secret behind a symbolic link is added a second
+ * time as GUARD_LINK, since a command could replace the link.
  */
 static void guards_find(struct guards *guards, int at, const char *name, enum guard_kind kind,
                         const char *why)
@@ -269,13 +278,14 @@ static int guards_begin(struct guards *guards, const char *state, bool is_writte
 		home[0] = '\0';
 	if (named && named[0] == '/' && strcmp(named, home) != 0)
 		guards_find_home(guards, named, is_written);
-	if (config && config[0] == '/') { /* where yett-agent reads what agents may do */
+	/* yett-agent reads there what agents may do. */
+	if (config && config[0] == '/') {
 		(void)snprintf(own, sizeof own, "%s/yett", config);
 		guards_find(guards, AT_FDCWD, own, GUARD_HIDDEN, "");
 	}
 	if (*state) {
-		(void)snprintf(own, sizeof own, "%.*s", (int)strlen(state) - 1,
-		               state); /* without the slash at its end */
+		/* Drop the slash at the end. */
+		(void)snprintf(own, sizeof own, "%.*s", (int)strlen(state) - 1, state);
 		guards_find(guards, AT_FDCWD, own, GUARD_HIDDEN, "");
 	}
 	return guards_result(guards, error);
@@ -283,7 +293,7 @@ static int guards_begin(struct guards *guards, const char *state, bool is_writte
 
 /* --- where a guarded path is in a share --- */
 
-/* Each is looked at once. NULL: no memory. */
+/* Returns the entry of path[0 … length), for which stat(2) is called only once. NULL: no memory. */
 static const struct prefix *guards_prefix(struct guards *guards, const char *path, size_t length)
 {
 	char copy[PATH_MAX];
@@ -394,7 +404,7 @@ static int guard_put_path(struct channel *channel, bool is_hidden, const char *p
 	                        &list[(*count)++], error);
 }
 
-/* A command could undo the guard. */
+/* Refuses a share in which a command could undo the guard of `path`. */
 static int guard_refuse(enum guard_kind kind, const char *path, const char *share,
                         struct yett_error *error)
 {
@@ -428,9 +438,12 @@ static int guard_put_one(struct channel *channel, const struct share_fds *fds, s
 		return no_memory(error);
 	if (guard_is_mounted(channel, fds, target, path))
 		return 0;
+	/*
+	 * A plan accepts no control characters in a path. Only the target of a symbolic link can
+	 * have some here.
+	 */
 	for (const char *at = path; *at; at++)
-		if ((unsigned char)*at < ' ' ||
-		    *at == 0x7f) /* no plan takes it, and only a symbolic link leads there */
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
 			return is_hidden ? guard_refuse(GUARD_LINK, path, target, error) : 0;
 	r = is_hidden ? guard_check_inside(fds, path, error) : 0;
 	return r ? r : guard_put_path(channel, is_hidden, path, error);
@@ -448,9 +461,8 @@ static int guard_put_share(struct channel *channel, const struct share_fds *fds,
 		return shares_cannot(fds->targets[i], error);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	if (is_written &&
-	    !(fds->has_memory &&
-	      i == fds->count - 1)) /* notes for the next sandbox obey nobody's tools */
+	/* memory_dir, the last share, holds notes for later sandboxes: no program obeys them. */
+	if (is_written && !(fds->has_memory && i == fds->count - 1))
 		guards_find_top(guards, fds->fds[i]);
 	for (size_t j = 0; r == 0 && j < guards->all->count; j++) {
 		const struct guarded *guarded = guards->all->items[j];
@@ -465,7 +477,10 @@ static int guard_put_share(struct channel *channel, const struct share_fds *fds,
 	return r ? r : guards_result(guards, error);
 }
 
-/* Whether commands see something of the user's there: a store is what they changed. */
+/*
+ * Returns whether a share of this mode can contain files of the user's. A store has only what
+ * commands changed.
+ */
 static bool guard_can_hold(uint32_t mode)
 {
 	return mode != SHARE_SOCKET && mode != SHARE_STORE;

@@ -12,10 +12,12 @@
 
 #define KEYFILE_MAX      4096
 #define KEYFILE_LINE_MAX 512
-#define BASE64_SIZE      45 /* 32 bytes, and a NUL */
+#define BASE64_SIZE      45 /* 32 bytes in base64, and a NUL */
 
-/* The name of a file that is made; `made` until it is complete, so that a failure half-way removes
- * it. */
+/*
+ * A key file that is being written. `made` is true from the creation of the file until all key
+ * files are complete, so that a failure in between removes the file.
+ */
 struct unfinished {
 	const char *path;
 	bool made;
@@ -41,7 +43,7 @@ static int failed(struct yett_error *error, const char *what, const char *path)
 static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1],
                      struct yett_error *error)
 {
-	/* O_NONBLOCK: a FIFO in the file's place must not hold us */
+	/* O_NONBLOCK: open(2) must not block if the path is a FIFO. */
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	ssize_t n;
@@ -74,7 +76,7 @@ static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1],
 	return 0;
 }
 
-/* Exactly 32 bytes of base64 from text[0 … length). */
+/* Decodes text[0 … length), which must be the base64 of exactly 32 bytes. */
 static bool decode_key(const char *text, size_t length, uint8_t out[32])
 {
 	size_t bytes;
@@ -175,7 +177,7 @@ int yett_key_path(char *path, size_t size, struct yett_error *error)
 	return r ? r : join(path, size, directory, "/id_ed25519", error);
 }
 
-/* Makes ~/.config and ~/.config/yett where they are missing, for their owner alone. */
+/* Makes ~/.config and ~/.config/yett for their owner alone, if they do not exist. */
 static int make_default_directory(char directory[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	char *last = strrchr(directory, '/');
@@ -222,7 +224,7 @@ static int make_file(struct unfinished *file, mode_t mode, const char *text,
 	return 0;
 }
 
-/* "user@host", of harmless characters. */
+/* Makes the comment of a public key, "user@host". Replaces unusual characters by '_'. */
 static void make_comment(char *out, size_t size)
 {
 	char buffer[16384], host[65] = "";
@@ -237,7 +239,7 @@ static void make_comment(char *out, size_t size)
 			*out = '_';
 }
 
-/* Appends a line to authorized_keys, which is made where it is missing. */
+/* Appends a line to the file authorized_keys. Makes the file if it does not exist. */
 static int append_line(const char *path, const char *line, struct yett_error *error)
 {
 	_cleanup_fd_ int fd =
@@ -263,8 +265,8 @@ static int append_line(const char *path, const char *line, struct yett_error *er
 }
 
 /*
- * The secret half is made last: a crash before it leaves a public key that nobody can sign with,
- * never a key that was not enrolled.
+ * Makes a key pair. The private key is written last: a crash before that leaves a public key that
+ * nobody can sign with, never a private key whose public key was not enrolled.
  */
 static int generate(const char *path, const char *authorized_keys, struct yett_error *error)
 {
@@ -302,7 +304,7 @@ static int generate(const char *path, const char *authorized_keys, struct yett_e
 		r = make_file(&private_file, 0600, line, error);
 	}
 	if (r == 0)
-		public_file.made = private_file.made = false; /* they stay */
+		public_file.made = private_file.made = false; /* keep both */
 	sodium_memzero(secret, sizeof secret);
 	sodium_memzero(seed, sizeof seed);
 	sodium_memzero(base64, sizeof base64);
@@ -349,7 +351,7 @@ int yett_key_ensure(const char *directory, bool *ret_created, struct yett_error 
 		r = make_default_directory(home_config, error);
 	if (r)
 		return r;
-	/* two first runs at once: the second waits, then finds the key */
+	/* If two first runs happen at once, the second one waits here and then finds the key. */
 	if (lstat(path, &st) < 0) {
 		lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (lock < 0 || flock(lock, LOCK_EX) < 0)

@@ -1,9 +1,9 @@
 /*
- * Key files: reading them with their owner and mode checked, making them without ever overwriting
- * one.
+ * Key files: reads them after checking their owner and mode, and makes them without ever
+ * overwriting a file.
  *
- * With the caller's privilege, on files of the caller's. A secret is wiped from every buffer it
- * passed through.
+ * Runs with the caller's privilege, on files of the caller. Wipes a secret from every buffer that
+ * held it.
  */
 #pragma once
 
@@ -12,13 +12,18 @@
 
 #define KEYFILE_PATH_SIZE 4096
 
-/* The home directory that the helper knows for this user, too. YETT_E_NOT_FOUND. */
+/*
+ * Writes the home directory of the effective user to out[0 … size): that of the user database,
+ * which the helper uses too, else $HOME. YETT_E_NOT_FOUND: there is none. YETT_E_INVALID_REQUEST:
+ * the path is too long.
+ */
 _must_check_ int keyfile_home(char *out, size_t size, struct yett_error *error);
 
 /*
- * The seed in a private key file, which must be a regular file of the effective user's that nobody
- * else can read or write. YETT_E_NOT_FOUND, YETT_E_SECURITY_VIOLATION,
- * YETT_E_FILE_OPERATION_FAILED, YETT_E_INVALID_REQUEST.
+ * Reads the seed from a private key file, which must be a regular file that belongs to the
+ * effective user and that nobody else can read or write. YETT_E_NOT_FOUND.
+ * YETT_E_SECURITY_VIOLATION: wrong owner or mode. YETT_E_FILE_OPERATION_FAILED.
+ * YETT_E_INVALID_REQUEST: not a private key file.
  */
 _must_check_ int keyfile_read_seed(const char *path, uint8_t ret_seed[KEY_SEED_SIZE],
                                    struct yett_error *error);

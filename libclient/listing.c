@@ -23,8 +23,7 @@ static void listing_free(struct listing *listing)
 	free(listing);
 }
 
-/* Leaves the listing unknown where the directory cannot be read, is too large, or memory is short.
- */
+/* Leaves is_known false if the directory cannot be read or is too large, or memory is short. */
 static void listing_read(struct listing *listing, int at)
 {
 	int fd = openat(at, *listing->directory ? listing->directory : ".",

@@ -1,4 +1,4 @@
-/* See sandbox.h, and "sandbox" in yett.h: what is asked about sandboxes that are there. */
+/* See sandbox.h, and "sandbox" in yett.h: requests about existing sandboxes. */
 #include "libclient/sandbox.h"
 
 #include <endian.h>
@@ -45,7 +45,7 @@ int manage_put(struct yett_connection *connection, const struct message_manage *
 	                        error);
 }
 
-/* And has it answered. */
+/* Composes a request with manage_put(), sends it and waits for the answer. Needs the lock. */
 static int manage(struct yett_connection *connection, const struct message_manage *asked,
                   const char *id_or_name, struct yett_sandbox *sandbox, struct yett_error *error)
 {
@@ -70,7 +70,10 @@ int manage_done(struct yett_connection *connection, enum manage_action action,
 	if (r != 0)
 		return r;
 	sandbox_forget(sandbox);
-	/* Handles of the same sandbox learn of it too, and perhaps later. */
+	/*
+	 * The helper also reports the new state, but the report may arrive later. Update the
+	 * handles of this sandbox now.
+	 */
 	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next)
 		if ((action == MANAGE_PAUSE || action == MANAGE_RESUME) &&
 		    strcmp(s->info.id, sandbox->request.info.id) == 0)
@@ -85,10 +88,13 @@ void manage_let_go(struct yett_connection *connection, const char *id)
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_DONE);
 	CONNECTION_LOCKED(connection);
 
-	/* what cannot be sent need not be: the connection is over, and so is what it held */
+	/*
+	 * If the request cannot be sent, the connection is over, and its attachments have ended
+	 * with it.
+	 */
 	if (sandbox && manage_put(connection, &asked, id, NULL) == 0 &&
 	    sandbox_send(connection, NULL, 0, sandbox, NULL) == 0)
-		sandbox_forget(sandbox); /* an answer that nobody waits for is dropped */
+		sandbox_forget(sandbox); /* nobody waits: connection_step() drops the answer */
 }
 
 int manage_totals(struct yett_connection *connection, struct message_totals *ret_totals,
@@ -191,7 +197,10 @@ static struct yett_sandbox_info *take_info(const struct yett_connection *connect
 	return to;
 }
 
-/* Those that are labels, or those that are annotations. */
+/*
+ * Returns the labels or the annotations, which arrive in one list. An annotation begins with
+ * MESSAGE_ANNOTATION, which is not part of the text. NULL: no memory.
+ */
 static const char *const *take_labels(const struct message *message, bool are_annotations,
                                       void *owner)
 {
@@ -239,8 +248,10 @@ static void *take_status(const struct yett_connection *connection, const struct 
 	return steal_ptr(&to);
 }
 
-/* The items of a listing, which is as hostile as a packet: each must be what the protocol says, and
- * nothing be left over. */
+/*
+ * Decodes the items of a listing. A listing is as untrusted as a packet: each item must decode as
+ * the expected kind, and no bytes may be left over.
+ */
 static int read_listing(const struct yett_connection *connection, const char *bytes, size_t length,
                         const struct manage_items *items, struct list **ret_list,
                         struct yett_error *error)
@@ -343,7 +354,7 @@ int manage_item(struct yett_connection *connection, enum manage_action action,
 	return r;
 }
 
-/* What a program knows as the list of its kind. */
+/* Opaque in yett.h. */
 struct yett_sandbox_list {
 	struct list list;
 };

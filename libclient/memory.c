@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Before each block, and as well aligned as that has to be. */
+/* Precedes each block. The alignment makes the block behind it suitable for any type. */
 struct head {
-	_Alignas(max_align_t) struct head *owned,
-		*next; /* what belongs to it, and what belongs to the same owner */
+	/*
+	 * `owned`: the first block that belongs to this one; `next`: the next block of the same
+	 * owner.
+	 */
+	_Alignas(max_align_t) struct head *owned, *next;
 };
 
 static struct head *head_of(void *block)
@@ -83,7 +86,7 @@ char **memory_add_list(void *owner, const char *const *list, size_t count)
 	for (size_t i = 0; copy && i < count; i++) {
 		copy[i] = memory_add_text(copy, list[i]);
 		if (!copy[i])
-			return NULL; /* what there is of it goes with its owner */
+			return NULL; /* the partial copy is freed with its owner */
 	}
 	return copy;
 }
@@ -122,14 +125,16 @@ bool list_move(struct list *from, struct list *to)
 	return from->count == 0;
 }
 
-/* A tree of blocks, without recursion: what belongs to a block is put before what comes after it.
+/*
+ * Frees a tree of blocks without recursion: before a block is freed, the blocks that belong to it
+ * are inserted in front of the rest of the list.
  */
 void yett_free(void *memory)
 {
 	struct head *head = memory ? head_of(memory) : NULL;
 
 	if (head)
-		head->next = NULL; /* it belongs to nothing */
+		head->next = NULL; /* the root belongs to nothing, so nothing follows */
 	while (head) {
 		struct head *rest = head->next, *last = head->owned;
 

@@ -1,9 +1,10 @@
 /*
- * What the library hands over that is no handle: one kind of memory, which yett_free() frees with
- * all that belongs to it.
+ * Memory that the library returns to programs, except handles. yett_free() frees a block with all
+ * blocks that belong to it.
  *
- * With the caller's privilege. A block may belong to another one, and then goes with it; so a
- * status and the texts that it points to are freed by one call, and none of them ever by free(3).
+ * Runs with the caller's privilege. A block can belong to another block, and is then freed with it.
+ * So one call frees a status and the texts that it points to. Such memory is never passed to
+ * free(3).
  */
 #pragma once
 
@@ -12,37 +13,52 @@
 #include "base/fd.h"
 #include "libclient/yett.h"
 
-/* Zeroed bytes, freed with yett_free(); NULL: no memory. */
+/* Allocates zeroed bytes, to be freed with yett_free(). NULL: no memory. */
 void *memory_new(size_t size);
 
-/* The same, belonging to `owner`, which may be NULL: then there is none. */
+/*
+ * Allocates a zeroed block that belongs to `owner`. Returns NULL if `owner` is NULL or there is no
+ * memory.
+ */
 void *memory_add(void *owner, size_t size);
 
-/* Makes a block that belongs to nothing yet belong to `owner`. NULL: nothing happens. */
+/*
+ * Makes `block`, which must not belong to another block, belong to `owner`. Does nothing if `block`
+ * is NULL.
+ */
 void memory_give(void *owner, void *block);
 
-/* Frees all that `owner` has but `block`, which then belongs to nothing; `block` itself. */
+/*
+ * Frees `owner` and everything that belongs to it, except `block`, which then belongs to no other
+ * block. Returns `block`.
+ */
 void *memory_keep(void *owner, void *block);
 
-/* Another size for a block that belongs to nothing (NULL: a new one), as realloc(3) has it: what it
- * grows by is not zeroed. */
+/*
+ * Changes the size of a block that belongs to no other block (NULL: allocates one), like
+ * realloc(3). Added bytes are not zeroed. NULL: no memory, and `block` is unchanged.
+ */
 void *memory_resize(void *block, size_t size);
 
-/* A copy of a text, or of a list of texts that ends with NULL (NULL: an empty one), belonging to
- * `owner`. NULL: no memory. */
+/*
+ * Copies a text, or a list of `count` texts, to which a final NULL is added. The copy belongs to
+ * `owner`. NULL: no memory.
+ */
 char *memory_add_text(void *owner, const char *text);
 char **memory_add_list(void *owner, const char *const *list, size_t count);
 
-/* What all lists that programs get are: of items that belong to it. */
+/* The representation of all lists that programs receive. The items belong to the list. */
 struct list {
 	size_t count, room;
 	void **items;
 };
 
-/* Takes the item in any case. False: no memory. */
+/* Adds an item, which the list owns, or frees if there is no memory. False: no memory. */
 bool list_add(struct list *list, void *item);
 
-/* Moves all items behind those that are there. False: no memory for all of them; one is lost then.
+/*
+ * Moves all items of `from` to the end of `to`. False: no memory; the item at which that happened
+ * is freed, and the rest stays in `from`.
  */
 bool list_move(struct list *from, struct list *to);
 

@@ -1,5 +1,7 @@
-/* See sandbox.h, and "mounts" in yett.h: shares of a sandbox that is there. With the caller's
- * privilege. */
+/*
+ * See sandbox.h, and "mounts" in yett.h: changes the mounts of an existing sandbox. Runs as the
+ * caller.
+ */
 #include "libclient/guard.h"
 #include "libclient/options.h"
 #include "libclient/refusal.h"
@@ -9,7 +11,9 @@
 
 #include <string.h>
 
-/* What was put together as for one that is to be made becomes what is asked of one that is there.
+/*
+ * Turns the create message that shares_add() and guard_put() have filled in into a mount message,
+ * which is for an existing sandbox.
  */
 static void become_mount(struct message *message)
 {
@@ -28,7 +32,7 @@ static void become_mount(struct message *message)
 	mount->read_only_count = create.read_only_count;
 }
 
-/* What is asked for, of which most is nothing. */
+/* The requested changes. Members that are not used are zero. */
 struct change {
 	const struct yett_share *shares;
 	const char *const *unmount, *const *refresh;

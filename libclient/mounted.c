@@ -1,17 +1,20 @@
-/* See mounted.h, and "mounts" in yett.h. With the caller's privilege; what comes from inside is
- * hostile. */
+/*
+ * See mounted.h, and "mounts" in yett.h. Runs as the caller. Messages from inside the sandbox are
+ * untrusted.
+ */
 #include "libclient/mounted.h"
 
 #include <string.h>
 
-#define MOUNTS_MAX 100000 /* fs.mount-max, which the kernel gives a namespace */
+/* the default of fs.mount-max, the kernel's limit for one mount namespace */
+#define MOUNTS_MAX 100000
 
 _Static_assert((int)YETT_MOUNT_READ_ONLY == FILE_MOUNT_READ_ONLY &&
                        (int)YETT_MOUNT_WRITABLE == FILE_MOUNT_WRITABLE &&
                        (int)YETT_MOUNT_COPY_ON_WRITE == FILE_MOUNT_COPY_ON_WRITE,
                "the public modes are those of the wire");
 
-/* What a program knows as the list of its kind. */
+/* Opaque in yett.h. */
 struct yett_mount_list {
 	struct list list;
 };

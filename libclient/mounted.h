@@ -1,13 +1,15 @@
-/* What is mounted in a sandbox, as yett-files inside tells it. */
+/* The mounts of a sandbox, as yett-files reports them from inside. */
 #pragma once
 
 #include "libclient/memory.h"
 #include "libclient/worker.h"
 
-/* An empty list; NULL: no memory. */
+/* Makes an empty list. NULL: no memory. */
 struct yett_mount_list *mounted_new(void);
 
-/* Takes what one message says. 0; YETT_E_OUT_OF_MEMORY; YETT_E_RESOURCE_LIMIT: more than there can
- * be. */
+/*
+ * Adds the mounts of one message to the list. Returns 0. YETT_E_OUT_OF_MEMORY.
+ * YETT_E_RESOURCE_LIMIT: more mounts than the kernel allows.
+ */
 _must_check_ int mounted_take(const struct message *message, struct yett_mount_list *list,
                               struct yett_error *error);

@@ -1,5 +1,7 @@
-/* See "lists" in yett.h. With the caller's privilege, on files of the administrator's and of the
- * caller's. */
+/*
+ * See yett_hide_list() and yett_protect_list() in yett.h, and guard.h: reads lists of names. Runs
+ * as the caller, on files of the administrator and of the caller.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +21,7 @@
 #define WHITESPACE " \t\r\n"
 #define PARTS_MAX  4
 
-/* The names are a list that ends with NULL, and own their texts. */
+/* `list` ends with NULL, and its texts belong to it: memory.h. */
 struct names {
 	const char **list;
 	size_t count;
@@ -31,7 +33,7 @@ static int no_memory(struct yett_error *error)
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list of names");
 }
 
-/* As --hide takes it. */
+/* Accepts the names that --hide accepts. */
 static int check_hidden(const char *path, const char *name, struct yett_error *error)
 {
 	_cleanup_(work_globs_free) struct work_globs globs = {.count = 0};
@@ -39,7 +41,7 @@ static int check_hidden(const char *path, const char *name, struct yett_error *e
 	return work_globs_read(path, (const char *const[]){name, NULL}, &globs, error);
 }
 
-/* As those that yett-apply knows: programs/diff/protect.h. */
+/* Accepts names in the form of yett-apply's built-in lists: programs/diff/protect.h. */
 static int check_protected(const char *path, const char *name, struct yett_error *error)
 {
 	bool is_sound = *name != '/';
@@ -126,7 +128,10 @@ static int add_line(struct names *names, const char *path, char *line, struct ye
 	return names->list[names->count++] ? 0 : no_memory(error);
 }
 
-/* What cannot be read is not passed over: what it names would be seen, or applied. */
+/*
+ * A list that does not exist is empty. Any other error fails the call: without the list, the
+ * sandbox would see, or yett-apply would apply, the files that the list names.
+ */
 static int read_list(struct names *names, const char *path, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -157,7 +162,10 @@ static int read_list(struct names *names, const char *path, struct yett_error *e
 	return r;
 }
 
-/* The administrator's, and then the caller's, each called `name` in its directory. */
+/*
+ * Reads the administrator's list and then the caller's list. Both have the file name `name`, each
+ * in its settings directory.
+ */
 static int read_lists(struct names *names, const char *name, const char *const **ret_names,
                       struct yett_error *error)
 {
@@ -184,8 +192,8 @@ int yett_hide_list(const char *profile, const char *const **ret_names, struct ye
 	struct names names = {.check = check_hidden};
 	char name[256];
 
-	if (profile &&
-	    (!sandbox_is_name(profile) || strlen(profile) > 64)) /* of no other there is a list */
+	/* A name that no profile can have has no list. */
+	if (profile && (!sandbox_is_name(profile) || strlen(profile) > 64))
 		return (*ret_names = memory_new(sizeof **ret_names)) ? 0 : no_memory(error);
 	(void)snprintf(name, sizeof name, "hide.d/%s", profile ? profile : "default");
 	return read_lists(&names, name, ret_names, error);

@@ -1,17 +1,20 @@
-/* See "network" in yett.h: the rules of one that is there. With the caller's privilege. */
+/*
+ * See "network" in yett.h: lists and changes the network rules of an existing sandbox. Runs as the
+ * caller.
+ */
 #include "base/net_list.h"
 #include "base/net_rule_parse.h"
 #include "libclient/sandbox.h"
 
 #include <string.h>
 
-#define CHANGES_MAX 8 /* attempts: who changes rules at the same time is quick, too */
+#define CHANGES_MAX 8 /* attempts; a concurrent change of the rules takes only a moment */
 
 _Static_assert((int)YETT_RULES_DENY == (int)NET_LIST_DENY &&
                        (int)YETT_RULES_ASK == (int)NET_LIST_ASK,
                "the public lists are those of the wire");
 
-/* What a program knows as rules. */
+/* Opaque in yett.h. */
 struct yett_rules {
 	struct list list;
 };
@@ -62,7 +65,7 @@ const struct yett_rule *yett_rules_get(const struct yett_rules *rules, size_t i)
 	return i < rules->list.count ? rules->list.items[i] : NULL;
 }
 
-/* What a request asks for. */
+/* The contents of the next request. */
 struct wanted {
 	size_t count;
 	bool ask, allow_private, by_port;
@@ -72,8 +75,11 @@ struct wanted {
 	} rows[MESSAGE_RULES_MAX];
 };
 
-/* The last word about a rule counts. What is allowed says, where ports are caught one by one, which
- * those are: it stays, and is denied. */
+/*
+ * Adds a rule. A later entry replaces an earlier entry for the same rule, in either list. One
+ * exception: with `by_port`, the allowed rules determine at which ports connections are caught. A
+ * rule that is denied later therefore stays allowed as well; the denial wins.
+ */
 static int want(struct wanted *wanted, bool deny, const struct net_rule *rule,
                 struct yett_error *error)
 {
@@ -97,7 +103,7 @@ static int want(struct wanted *wanted, bool deny, const struct net_rule *rule,
 	return 0;
 }
 
-/* What it was asked for with so far. */
+/* Starts with the rules that earlier requests asked for. Rules of the policy are not repeated. */
 static int want_again(struct wanted *wanted, const struct list *rules, struct yett_error *error)
 {
 	int r = 0;
@@ -147,7 +153,10 @@ static bool has_port(const struct list *rules, uint32_t port)
 	return false;
 }
 
-/* Where somebody listens at the ports of rules, nobody does so at others later. */
+/*
+ * For listing.by_port: connections are caught only at the ports of the rules that the sandbox was
+ * made with. A rule for another port would have no effect, so refuse it.
+ */
 static int check_ports(const struct list *rules, const char *const *allow, size_t count,
                        struct yett_error *error)
 {
@@ -194,8 +203,10 @@ static int ask(struct yett_connection *connection, const char *id_or_name,
 }
 
 /*
- * What the policy does not let requests ask for any more goes, where nothing more is asked for: who
- * denies something is not to be kept from that by what was allowed once. Whether there was such.
+ * Removes from `wanted` the item that the helper refused, because the policy no longer lets
+ * requests ask for it. `refused` is the error's `asked`. Only for a caller that adds denials alone:
+ * an earlier request that is no longer allowed must not stop the caller from denying something.
+ * Returns whether an item was removed.
  */
 static bool give_up(struct wanted *wanted, const char *refused)
 {

@@ -29,7 +29,10 @@ static void leave(struct yett_operation *operation)
 	operation->next = NULL;
 }
 
-/* What is over has no process and no descriptor any more but those that the caller takes. */
+/*
+ * Ends the operation. Afterwards it holds no process, and no descriptor except a result that the
+ * caller can take.
+ */
 static void be_over(struct yett_operation *operation, int r)
 {
 	operation->is_over = true;
@@ -51,8 +54,10 @@ static void step(struct yett_operation *operation)
 		be_over(operation, r);
 }
 
-/* One that has not gone on in this turn. Callbacks begin operations and free others, so the list is
- * looked through anew each time. */
+/*
+ * Returns an operation that was not stepped in this turn. Callbacks can begin and free operations,
+ * so each call searches the list from its start.
+ */
 static struct yett_operation *next_of(const struct yett_sandbox *sandbox, uint64_t turn)
 {
 	for (struct yett_operation *o = sandbox->operations; o; o = o->next)
@@ -108,7 +113,8 @@ int yett_operation_finish(struct yett_operation *operation, int timeout_ms,
 		if (channel_time_left(deadline) == 0)
 			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
 			                 "the operation is not over yet");
-		operation->is_stepping = true; /* here, and not by what is dispatched meanwhile */
+		/* Keeps a dispatch inside wait() from stepping this operation. */
+		operation->is_stepping = true;
 		operation->kind->wait(operation, earlier(deadline, operation->deadline));
 		operation->is_stepping = false;
 	}

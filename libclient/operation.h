@@ -1,33 +1,41 @@
 /*
- * Calls that are begun, go on when the caller dispatches, and are finished: see "operations" in
- * yett.h. The calls that wait are the same, begun and finished at once.
+ * Operations: calls that are begun, go on when the caller dispatches, and are finished. See
+ * "operations" in yett.h. The blocking functions begin and finish an operation at once.
  *
- * With the caller's privilege. A kind of operation embeds the struct, which it is allocated as.
+ * Runs with the caller's privilege. Each kind of operation has a struct that begins with struct
+ * yett_operation and is allocated as a whole.
  */
 #pragma once
 
 #include "libclient/sandbox.h"
 
 struct operation_kind {
-	/* Does what can be done now. -EAGAIN: it is not over, and goes on until
-	 * operation->deadline; else what it came to. */
+	/*
+	 * Does what can be done now. Returns -EAGAIN if the operation is not over; it then goes on
+	 * until operation->deadline. Otherwise returns the result: 0 or a code.
+	 */
 	int (*step)(struct yett_operation *operation, struct yett_error *error);
-	/* Waits until there may be something to do, or the deadline. */
+	/* Waits until there may be something to do, or until the deadline. */
 	void (*wait)(struct yett_operation *operation, deadline_ms deadline);
-	/* Gives back everything but the struct. Once only, over or not. */
+	/* Releases everything but the struct. Called once, whether the operation is over or not. */
 	void (*end)(struct yett_operation *operation);
 };
 
 struct yett_operation {
 	const struct operation_kind *kind;
-	struct yett_sandbox *sandbox; /* in whose list it is; NULL: it is in none */
+	/* The sandbox whose list contains the operation; NULL: it is in no list. */
+	struct yett_sandbox *sandbox;
 	struct yett_operation *next;
-	bool is_over, is_stepping; /* a callback of its own is called, say, which may dispatch */
-	uint64_t turn;             /* of operation_step_all() in which it went on last */
-	int r;                     /* once it is over */
-	struct yett_error error;   /* code not 0: it failed */
+	/*
+	 * is_stepping: `step` or `wait` is running; a callback may dispatch, which must not step
+	 * the operation again.
+	 */
+	bool is_over, is_stepping;
+	uint64_t turn;           /* the turn of operation_step_all() in which it was stepped last */
+	int r;                   /* the result, once it is over */
+	struct yett_error error; /* code not 0: it failed */
 	deadline_ms deadline;
-	/* What came of it, as far as it is that kind of operation. */
+	/* Results, as far as this kind of operation has them. */
 	int fd;                    /* -1: none; owned until it is taken */
 	struct yett_sandbox *made; /* owned until it is taken */
 	struct yett_file_info *info;
@@ -35,18 +43,26 @@ struct yett_operation {
 	struct yett_mount_list *mounts; /* owned until it is taken */
 };
 
-/* Zeroed but for its kind, and with no descriptor; NULL: no memory. `size` is of the struct that
- * embeds it. */
+/*
+ * Allocates an operation that is zeroed, except that `kind` is set and there is no descriptor and
+ * no deadline. `size` is that of the struct that begins with the operation. NULL: no memory.
+ */
 void *operation_new(const struct operation_kind *kind, size_t size);
 
-/* Has it go on with the dispatching of a sandbox; and that of all of them. */
+/*
+ * operation_add() puts the operation into the sandbox's list, so that dispatching the sandbox
+ * continues it. operation_step_all() continues all operations of the sandbox.
+ */
 void operation_add(struct yett_operation *operation, struct yett_sandbox *sandbox);
 void operation_step_all(struct yett_sandbox *sandbox);
 
-/* Ends all that go on in the sandbox, with `why`. */
+/* Ends all operations of the sandbox with the error `why`. */
 void operation_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why);
 
-/* For the calls that wait: `r` is what beginning *operation came to, which is read after that. */
+/*
+ * For the blocking functions: `r` is the result of beginning *operation. Returns `r` if that is not
+ * 0, else finishes the operation. Takes a pointer, because the argument `r` sets *operation.
+ */
 _must_check_ int operation_run(int r, struct yett_operation *const *operation,
                                struct yett_error *error);
 

@@ -1,5 +1,7 @@
-/* The structs of options that programs fill in, as base/sized.h reads them. With the caller's
- * privilege. */
+/*
+ * The option structs that programs fill in, as base/sized.h reads them. With the caller's
+ * privilege.
+ */
 #pragma once
 
 #include "base/sized.h"

@@ -7,11 +7,13 @@
 
 #include "libclient/discard.h"
 
-#define TURNS      4   /* buffers that go one way before others have their turn */
-#define RIGHTS_MAX 253 /* descriptors with a message: SCM_MAX_FD. unix(7) */
+#define TURNS      4   /* buffers moved in one direction before other pairs get a turn */
+#define RIGHTS_MAX 253 /* descriptors in one message: the kernel's SCM_MAX_FD. unix(7) */
 
-/* Who sent it, as a descriptor: whoever else holds a socket can have them sent to us. Since
- * Linux 6.5 */
+/*
+ * A control message with a pidfd of the sender. Another process that holds the same socket can
+ * switch on SO_PASSPIDFD, so these messages can arrive unrequested. Since Linux 6.5
+ */
 #ifndef SCM_PIDFD
 #define SCM_PIDFD 4
 #endif
@@ -26,7 +28,10 @@ uint32_t pair_wants(const struct pair *pair, int side)
 	       (to->held ? EPOLLOUT : 0U);
 }
 
-/* Whether any came. close(2) of them is nothing to wait for. */
+/*
+ * Closes the descriptors that came with a message, in the background because close(2) can block.
+ * Returns whether there were any.
+ */
 static bool drop_rights(struct msghdr *header)
 {
 	bool came = false;
@@ -67,14 +72,20 @@ static ssize_t take(int socket, uint8_t *buffer)
 	return drop_rights(&header) ? -EPROTO : n;
 }
 
-/* What the other side takes of `length` bytes; what it does not take is held. */
+/*
+ * Sends the bytes to the other side. The lane holds the bytes that the socket does not take.
+ * Returns 0 or -ENOMEM.
+ */
 static int give(struct pair_lane *lane, int to, const uint8_t *bytes, uint32_t length)
 {
 	ssize_t n = send(to, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 	uint32_t given = n > 0 ? (uint32_t)n : 0;
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		lane->state = PAIR_LOST; /* what the other one has said is still to be heard */
+		/*
+		 * The socket takes nothing more, but may still have bytes for the other direction.
+		 */
+		lane->state = PAIR_LOST;
 		given = length;
 	}
 	if (lane->held) {
@@ -132,8 +143,10 @@ bool pair_is_done(const struct pair *pair)
 	return pair->lanes[0].state >= PAIR_ENDED && pair->lanes[1].state >= PAIR_ENDED;
 }
 
-/* Of a Unix socket whose peer can send descriptors, some may be queued, which are closed with it:
- * as slowly as they like. */
+/*
+ * Whether descriptors may be queued in the socket: the peer of a Unix socket can send some.
+ * close(2) of the socket also closes these, which takes as long as their sender wants.
+ */
 static bool may_hold_rights(int fd)
 {
 	int domain = 0, passes = 1;
@@ -147,9 +160,11 @@ static bool may_hold_rights(int fd)
 
 void pair_close(int fd, bool is_broken)
 {
-	const struct linger linger = {.l_onoff =
-	                                      is_broken}; /* for no time: a reset. Off: the kernel
-	                                                     sends the rest by itself. socket(7) */
+	/*
+	 * Linger on, for 0 s: close(2) resets the connection. Linger off: the kernel sends queued
+	 * bytes in the background. socket(7)
+	 */
+	const struct linger linger = {.l_onoff = is_broken};
 
 	if (fd < 0)
 		return;

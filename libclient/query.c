@@ -1,5 +1,7 @@
-/* See sandbox.h, and "commands" in yett.h: what init is asked about commands, and about its
- * session. What it answers is hostile. */
+/*
+ * See sandbox.h, and "commands" in yett.h: queries to init about commands and about the session.
+ * Answers of init are untrusted.
+ */
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -14,9 +16,9 @@
 #include "libclient/relay.h"
 
 #define ANSWER_TIMEOUT_MS  10000
-#define CONNECT_TIMEOUT_MS 2000 /* a relay has others to serve */
+#define CONNECT_TIMEOUT_MS 2000 /* short, because a relay has other connections to serve */
 #define FOLLOW_SIZE        65536
-/* more than init knows of at a time; one that lies may not go on for ever */
+/* More commands than init keeps. A compromised init cannot send pages for ever. */
 #define LIST_MAX 4096
 
 _Static_assert((int)YETT_COMMAND_PENDING == EXECUTION_PENDING &&
@@ -41,8 +43,10 @@ static bool is_over(uint32_t state)
 	return state != EXECUTION_PENDING && state != EXECUTION_RUNNING;
 }
 
-/* Whether the message can be the answer to this query: of one exactly that one, of a list ascending
- * ids from there on. */
+/*
+ * Whether the message can answer this query. A list must have ascending ids, none below the id of
+ * the query. Any other answer must have exactly the command of the query.
+ */
 static bool fits(const struct message_query *query, const struct message_commands *answer)
 {
 	uint64_t least = query->command;
@@ -57,7 +61,7 @@ static bool fits(const struct message_query *query, const struct message_command
 	return true;
 }
 
-/* As many descriptors as an output query is answered with. */
+/* Returns how many descriptors must come with this answer. */
 static size_t fds_due(const struct message_query *query, const struct message_commands *answer)
 {
 	if (query->action == QUERY_INPUT || query->action == QUERY_LAST_INPUT)
@@ -123,7 +127,10 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 	return 0;
 }
 
-/* Memory that cannot shrink meanwhile, with so much in it. memfd_create(2) */
+/*
+ * Checks that `fd` is a memfd that is sealed against shrinking and holds at least `length` bytes.
+ * memfd_create(2)
+ */
 static int check_captured(int fd, uint64_t length, struct yett_error *error)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -137,7 +144,7 @@ static int check_captured(int fd, uint64_t length, struct yett_error *error)
 	return 0;
 }
 
-/* What has come of one output since it was last told of. */
+/* Calls on_output with the bytes that were added to output `i` since the last call. */
 static int tell_output(struct yett_command *command, int i, int fd, uint64_t length,
                        struct yett_error *error)
 {
@@ -149,6 +156,8 @@ static int tell_output(struct yett_command *command, int i, int fd, uint64_t len
 		ssize_t n = pread(fd, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes,
 		                  (off_t)command->followed[i]);
 
+		if (n == 0)
+			errno = EIO; /* the file is shorter than check_captured() found it */
 		if (n <= 0)
 			return failure_set(error, YETT_E_COMMAND_FAILED, NULL,
 			                   "the output cannot be read: %m");
@@ -158,7 +167,10 @@ static int tell_output(struct yett_command *command, int i, int fd, uint64_t len
 	return r;
 }
 
-/* What has come of both; an answer that tells of no more would be asked for again for ever. */
+/*
+ * Handles the new bytes of both outputs. While the command runs, an answer without new bytes is a
+ * violation: the client would otherwise ask again for ever.
+ */
 static int take_more(struct channel *channel, struct yett_command *command,
                      struct yett_error *error)
 {
@@ -200,7 +212,7 @@ static int send_follow(struct channel *channel, struct yett_command *command,
 	return r;
 }
 
-/* The end of a command that was attached to, or more of what it writes. */
+/* Handles the result of an attached command, or new output of a followed command. */
 static int take_end(struct channel *channel, struct yett_command *command, struct yett_error *error)
 {
 	const struct message_query query = {.action = QUERY_WAIT, .command = command->id};
@@ -247,14 +259,16 @@ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, struct yett_err
 		if (c->is_attached && c->sequence == sequence && !command_is_over(c) &&
 		    (kind == MESSAGE_COMMANDS || kind == MESSAGE_ERROR))
 			return take_end(channel, c, error);
-	/* an answer that came too late; anything else is about a command that this handle started
+	/*
+	 * Nothing waits for this message. Messages of these kinds are answers that came too late. A
+	 * message of another kind is about a command that this handle started.
 	 */
 	*ret_is_mine = kind == MESSAGE_COMMANDS || kind == MESSAGE_SURROUNDINGS ||
 	               kind == MESSAGE_CONNECTED;
 	return 0;
 }
 
-/* Sends what is put together, unless nobody would answer. */
+/* Sends the composed message. Fails while the sandbox is paused, because init could not answer. */
 static int send_question(struct yett_sandbox *sandbox, int timeout_ms, struct yett_error *error)
 {
 	int r;
@@ -297,7 +311,7 @@ int query_send_directory(struct yett_sandbox *sandbox, struct yett_error *error)
 	                     &session->cwd, error);
 	if (r == 0)
 		r = channel_send(channel, NULL, 0, channel_deadline(ANSWER_TIMEOUT_MS), error);
-	return r == YETT_E_NOT_RUNNING ? 0 : r; /* which the first call says, and why */
+	return r == YETT_E_NOT_RUNNING ? 0 : r; /* the next call reports the end and its reason */
 }
 
 static void ask_end(struct yett_sandbox *sandbox, struct ask *ask)
@@ -317,7 +331,7 @@ static void ask_free(struct ask *ask)
 	yett_free(ask->session);
 }
 
-/* Waits for the answer to what was sent last, while everything else that comes is handled. */
+/* Waits for the answer to the message sent last. Handles all other messages meanwhile. */
 static int ask_wait(struct yett_sandbox *sandbox, struct ask *ask, struct yett_error *error)
 {
 	deadline_ms deadline = channel_deadline(
@@ -417,12 +431,12 @@ static int no_memory(struct yett_error *error)
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
 }
 
-/* What a program knows as the list of its kind. */
+/* Opaque in yett.h. */
 struct yett_command_list {
 	struct list list;
 };
 
-/* One page after the other, as init tells them. */
+/* Queries one page after the other. A full page means that there may be more commands. */
 int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_list **ret_list,
                        struct yett_error *error)
 {
@@ -442,7 +456,7 @@ int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_list **
 			       1;
 		if (!list_move(ask.list, &list->list))
 			return no_memory(error);
-		if (from == 0) /* behind the highest number */
+		if (from == 0) /* the last id was UINT64_MAX */
 			break;
 	}
 	if (!list)
@@ -497,8 +511,10 @@ int yett_command_signal_by_id(struct yett_sandbox *sandbox, uint64_t id, int sig
 	return r ? r : ask_wait(sandbox, &ask, error);
 }
 
-/* Opened for writing, and nothing else than a pipe without a name: a FIFO of the host's is none of
- * init's to give. */
+/*
+ * Whether `fd` is the write end of an unnamed pipe. A named FIFO is refused, because it can be one
+ * of the host that init must not hand out.
+ */
 static bool is_input(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -531,7 +547,10 @@ int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, unsigned flags
 	return 0;
 }
 
-/* A handle of one that is there; of what is asked next, the answer is its end. */
+/*
+ * Makes a handle of an existing command. The caller must then send QUERY_WAIT or QUERY_FOLLOW;
+ * take_end() handles the answer.
+ */
 static int attach(struct yett_sandbox *sandbox, uint64_t id,
                   const struct yett_follow_options *options, bool *ret_is_kept,
                   struct yett_command **ret_command, struct yett_error *error)
@@ -606,7 +625,7 @@ int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id,
 	return 0;
 }
 
-/* The first `length` bytes of it. */
+/* Reads the first `length` bytes and adds a NUL. With `fd` -1, no byte was kept. */
 static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_error *error)
 {
 	_cleanup_(memory_freep) char *bytes = memory_new(length + 1);
@@ -622,6 +641,8 @@ static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_er
 	while (fd >= 0 && used < length) {
 		ssize_t n = pread(fd, bytes + used, length - used, (off_t)used);
 
+		if (n == 0)
+			errno = EIO; /* the file is shorter than check_captured() found it */
 		if (n <= 0)
 			return failure_set(error, YETT_E_COMMAND_FAILED, NULL,
 			                   "the output cannot be read: %m");

@@ -1,5 +1,7 @@
-/* See sandbox.h: what a sandbox is to reach, from the texts of a caller to the rules of a request.
- * With the caller's privilege; pure. */
+/*
+ * See sandbox.h: converts the network options of a caller into the rules of a request. Runs as the
+ * caller, without input or output.
+ */
 #include "base/net_rule_parse.h"
 #include "libclient/sandbox.h"
 

@@ -13,7 +13,7 @@
 
 #define SOCKETS "sockets" /* the key of a grant */
 
-/* As a refusal has it. */
+/* Compares in the form of a refusal: escaped, and cut to the size of error->asked. */
 static bool is_target(const char *target, const char *asked)
 {
 	char text[sizeof((struct yett_error *)0)->asked];
@@ -33,8 +33,8 @@ static bool find_path(int fd, char path[static PATH_MAX], bool *ret_is_directory
 }
 
 /*
- * The longest part of the path that a policy may name: all that is above it is root's, and can be
- * written by nobody else. The policy's loader says so, too.
+ * Cuts the path to the longest part that a policy can name: root owns every directory above it, and
+ * nobody else can write these. The policy loader requires the same (helper/policy/check.c).
  */
 static void cut_to_rule(char *path)
 {
@@ -81,7 +81,7 @@ void refusal_name_share(const char *const *targets, const int *fds, size_t count
 			           error->rule + strlen(SOCKETS " of "), error->file, error->line);
 			return;
 		}
-		/* Below a path a policy allows directories alone. */
+		/* A rule that names a path allows directories only. A file needs "*". */
 		error_mend(
 			error,
 			is_directory

@@ -1,17 +1,20 @@
 /*
- * What only the client can say of a refusal: which directory of the host it was, and what to do
- * about a key.
+ * Adds to a refusal what only the client knows: which directory of the host was refused, and how to
+ * enroll a key.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
 #include "libclient/yett.h"
 
-/* Of a share that the policy refuses by its place inside: the directory outside, from the
- * descriptors and places of all. Else nothing. */
+/*
+ * If the policy refused a share by its place inside: adds the path on the host, found by comparing
+ * `targets` with the refused place and reading the path of the descriptor at the same index.
+ * Otherwise changes nothing.
+ */
 void refusal_name_share(const char *const *targets, const int *fds, size_t count,
                         struct yett_error *error);
 
-/* Of a key that is not known: how it becomes known. Else nothing. */
+/* If the key is not known: adds how to enroll it. Otherwise changes nothing. */
 void refusal_mend_key(struct yett_error *error);

@@ -1,5 +1,7 @@
-/* See "sockets" in yett.h: who waits outside for a port of a sandbox, or inside for a socket of the
- * host, and is led there. */
+/*
+ * See "sockets" in yett.h: forwards connections from the host to ports of a sandbox, and from a
+ * sandbox to Unix sockets of the host. Runs as the caller.
+ */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,48 +21,51 @@
 #include "libclient/relay.h"
 
 #define EVENTS         64
-#define ACCEPTS        16 /* of one listener, before others have their turn */
+#define ACCEPTS        16 /* of one listener, before other sources get a turn */
 #define BACKLOG        64
 #define PRIVILEGED_END 1024 /* ip(7) */
 
-/* What epoll(7) tells of. */
+/* epoll_event.data.ptr points to this, in a struct listener or a struct side. */
 struct source {
 	enum { SOURCE_LISTENER, SOURCE_SIDE } kind;
 };
 
 struct listener {
-	struct source source; /* first */
+	struct source source; /* must be the first member */
 	struct listener *next;
 	int fd;        /* owned */
-	uint16_t port; /* of the sandbox; 0: it is a socket, to be led to `path` */
+	uint16_t port; /* of the sandbox; 0: connections go to the Unix socket `path` */
 	char *path;    /* owned */
 };
 
 struct side {
-	struct source source; /* first */
+	struct source source; /* must be the first member */
 	struct relayed *of;
 	int index;
-	uint32_t waits_for; /* as epoll(7) has it; 0: it has it not */
+	uint32_t waits_for; /* events registered with epoll(7); 0: not registered */
 };
 
 struct relayed {
 	struct relayed *next;
-	struct side sides[2]; /* who connected, and whom it is led to */
+	struct side sides[2]; /* 0: the accepted socket; 1: the socket to the destination */
 	struct pair pair;
 	uint16_t port;
-	bool is_v6; /* of a port: the second address is tried */
+	bool is_v6; /* destination is a port: ::1 is tried, after 127.0.0.1 */
 	bool is_over;
 };
 
 struct yett_relay {
 	struct yett_sandbox *sandbox;
 	int events; /* epoll(7) */
-	int spare;  /* a descriptor for when there are no more */
+	int spare;  /* closed at the limit of descriptors, to accept and reset one connection */
 	struct listener *listeners;
 	struct relayed *relayed;
 	size_t count;
-	bool is_silent; /* init has not answered in this dispatch: it is not asked again, since each
-	                   time takes seconds */
+	/*
+	 * Init has not answered during this dispatch. Do not ask again: each attempt blocks for
+	 * seconds.
+	 */
+	bool is_silent;
 	uint8_t buffer[PAIR_BUFFER];
 };
 
@@ -90,7 +95,9 @@ int yett_relay_new(struct yett_sandbox *sandbox, struct yett_relay **ret_relay,
 	return 0;
 }
 
-/* Asks the helper whether the policy lets this be relayed. The message is put together by the rest.
+/*
+ * Asks the helper whether the policy allows this relay: to the Unix socket `path` of the host, or
+ * (path NULL) from `address` and `port` of the host. Port 0: the kernel chooses.
  */
 static int ask_policy(struct yett_sandbox *of, const char *path, const struct net_address *address,
                       uint16_t port, struct yett_error *error)
@@ -125,7 +132,7 @@ static int ask_policy(struct yett_sandbox *of, const char *path, const struct ne
 	return r;
 }
 
-/* Takes `fd` and `path` in any case. */
+/* Takes ownership of `fd` and `path`, also on failure. */
 static int add_listener(struct yett_relay *relay, int fd, uint16_t port, char *path,
                         struct yett_error *error)
 {
@@ -144,7 +151,7 @@ static int add_listener(struct yett_relay *relay, int fd, uint16_t port, char *p
 	return 0;
 }
 
-/* A socket address of either family. */
+/* Fills in an IPv4 or IPv6 socket address. Returns its length. */
 static socklen_t make_address(const struct net_address *address, uint16_t port,
                               struct sockaddr_storage *out)
 {
@@ -174,8 +181,10 @@ static int listen_outside(const struct net_address *address, uint16_t port, int 
 	char text[NET_ADDRESS_TEXT_SIZE];
 
 	(void)net_address_print(address, text);
-	/* not to wait for connections that are over: a port at which somebody listens is not had by
-	 * that. socket(7) */
+	/*
+	 * SO_REUSEADDR lets bind(2) succeed while old connections of the port are in TIME_WAIT. It
+	 * does not take a port at which another socket listens. socket(7)
+	 */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
 	    (name.ss_family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0) ||
@@ -231,7 +240,8 @@ int yett_relay_socket(struct yett_relay *relay, const char *path, const char *ta
                       struct yett_error *error)
 {
 	const struct net_address none = {0};
-	char *real = path ? realpath(path, NULL) : NULL; /* by which the policy knows it */
+	/* the policy names sockets by their real paths */
+	char *real = path ? realpath(path, NULL) : NULL;
 	struct stat st;
 	int fd, r = 0;
 
@@ -260,8 +270,10 @@ int yett_relay_fd(const struct yett_relay *relay)
 	return relay->events;
 }
 
-/* Has epoll(7) wait for what the pair wants. A socket of which nothing is wanted would else tell of
- * its end all the time. */
+/*
+ * Registers the events that the pair wants with epoll(7). A socket without wanted events is
+ * removed: epoll(7) always reports EPOLLHUP and EPOLLERR, so its end would wake us again and again.
+ */
 static int watch(struct yett_relay *relay, struct relayed *one)
 {
 	for (int i = 0; i < 2; i++) {
@@ -280,12 +292,18 @@ static int watch(struct yett_relay *relay, struct relayed *one)
 	return 0;
 }
 
-/* It is freed when nothing tells of it any more: sweep(). */
+/*
+ * Ends a connection. sweep() frees it later: events that epoll_wait(2) has already returned may
+ * still point to it.
+ */
 static void end(struct yett_relay *relay, struct relayed *one, bool is_broken)
 {
 	if (one->is_over)
 		return;
-	/* Others may have the same sockets still, and then epoll(7) would go on to tell of them. */
+	/*
+	 * Another process may hold the same sockets. close(2) alone would leave them registered,
+	 * and epoll(7) would report them further.
+	 */
 	for (int i = 0; i < 2; i++)
 		if (one->sides[i].waits_for)
 			(void)epoll_ctl(relay->events, EPOLL_CTL_DEL, one->pair.sockets[i], NULL);
@@ -312,11 +330,11 @@ static void prepare(int fd)
 {
 	const int on = 1;
 
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* which only TCP takes */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* fails on a Unix socket */
 	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
 }
 
-/* Takes both descriptors. */
+/* Takes ownership of both descriptors. */
 static void join(struct yett_relay *relay, int from, int to, uint16_t port)
 {
 	struct relayed *one = calloc(1, sizeof *one);
@@ -341,11 +359,16 @@ static void join(struct yett_relay *relay, int from, int to, uint16_t port)
 		end(relay, one, true);
 }
 
-/* As the user, whom the one that listens sees. -1: it does not. */
+/*
+ * Connects to a Unix socket of the host as the user: the listener sees the credentials of the user.
+ * Returns -1 on failure.
+ */
 static int connect_outside(const char *path)
 {
-	/* What the policy was asked about has no links; what lies there by now may be one, if its
-	 * directory is shared. openat2(2) */
+	/*
+	 * The path that the policy allowed has no symbolic link. If its directory is shared, a
+	 * sandbox may have put a link there since. openat2(2)
+	 */
 	const struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 	                             .resolve = RESOLVE_NO_SYMLINKS};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -362,9 +385,10 @@ static int connect_outside(const char *path)
 }
 
 /*
- * The next one that connected, or -1. Its listener may be one that somebody inside has, too, who
- * might have it wait for the one whom it took away from us: so it is told each time that it does
- * not. Where there are no more descriptors, who connected is sent away.
+ * Accepts the next connection. Returns -1 if there is none. A process inside can hold the same
+ * listening socket, clear O_NONBLOCK and accept the connection first, so that accept4(2) would
+ * block here. So O_NONBLOCK is set again before each call. At the limit of descriptors, `spare` is
+ * closed, so that the connection can be accepted and reset.
  */
 static int accept_next(struct yett_relay *relay, const struct listener *listener)
 {
@@ -372,13 +396,16 @@ static int accept_next(struct yett_relay *relay, const struct listener *listener
 
 	(void)fcntl(listener->fd, F_SETFL, O_RDWR | O_NONBLOCK);
 	fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd >= 0 || errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+	if (fd >= 0)
 		return fd;
-	if (errno != EMFILE && errno != ENFILE) { /* nobody comes here any more: who has it inside
-		                                     has shut it down, say */
+	/* The listener is of no more use. For example, a process inside has shut it down. */
+	if (errno == EINVAL || errno == EBADF || errno == ENOTSOCK || errno == EOPNOTSUPP) {
 		(void)epoll_ctl(relay->events, EPOLL_CTL_DEL, listener->fd, NULL);
 		return -1;
 	}
+	/* Any other error is of this one connection, or passes. accept(2) */
+	if (errno != EMFILE && errno != ENFILE)
+		return -1;
 	relay->spare = fd_close(relay->spare);
 	pair_close(accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), true);
 	relay->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -394,7 +421,10 @@ static int ask_init(struct yett_relay *relay, uint16_t port, bool is_v6, int *re
 	return r;
 }
 
-/* Whom it is led to. 0, or a code: YETT_E_TIMEOUT when init does not answer. */
+/*
+ * Connects to the destination of a listener. Returns 0 or a code; YETT_E_TIMEOUT: init does not
+ * answer.
+ */
 static int connect_to(struct yett_relay *relay, const struct listener *listener, int *ret_fd)
 {
 	if (relay->count >= YETT_RELAY_CONNECTIONS_MAX)
@@ -421,8 +451,10 @@ static void accept_all(struct yett_relay *relay, const struct listener *listener
 	}
 }
 
-/* What became of the connection to a port: of 127.0.0.1, and if nobody listens there, of ::1. 0, or
- * -errno. */
+/*
+ * Handles the outcome of a connect to a port. If 127.0.0.1 refuses the connection, tries ::1.
+ * Returns 0 or -errno.
+ */
 static int take_connected(struct yett_relay *relay, struct relayed *one)
 {
 	int result = 0, fd;

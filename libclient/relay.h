@@ -1,21 +1,24 @@
 /*
- * What a relay asks of a sandbox, and what it makes of the answer.
+ * The requests of a relay to a sandbox, and the checks of the answers.
  *
- * With the caller's privilege. What comes from init, or from yett-files inside, is hostile: a
- * descriptor is used as what it was found to be.
+ * Runs with the caller's privilege. init, and yett-files inside, may be hostile: a descriptor is
+ * used only after a check of what it is.
  */
 #pragma once
 
 #include "libclient/sandbox.h"
 
 /*
- * query.c: a socket that init has begun to connect to a port of the sandbox's loopback, 127.0.0.1
- * or ::1. It is non-blocking, and becomes writable when it is connected or SO_ERROR tells why not.
- * YETT_E_COMMAND_FAILED, YETT_E_SECURITY_VIOLATION: init sent something else.
+ * query.c: asks init to begin connecting a socket to a port of the sandbox's loopback: 127.0.0.1,
+ * or ::1 if `is_v6`. *ret_fd is non-blocking. It becomes writable when it is connected or has
+ * failed, which SO_ERROR says. YETT_E_COMMAND_FAILED. YETT_E_SECURITY_VIOLATION: init sent
+ * something else.
  */
 _must_check_ int query_connect(struct yett_sandbox *sandbox, uint16_t port, bool is_v6, int *ret_fd,
                                struct yett_error *error);
 
-/* sockets.c: whether it is a stream socket of the family, and one that listens or one that does
- * not. socket(7) */
+/*
+ * sockets.c: returns whether `fd` is a stream socket of the family `domain`, and whether it listens
+ * as `listens` says. socket(7)
+ */
 bool sockets_is(int fd, int domain, bool listens);

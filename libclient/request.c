@@ -1,4 +1,4 @@
-/* See sandbox.h: a request on the connection, from what is put together to its answer. */
+/* See sandbox.h: signs a request, sends it on the connection and waits for the answer. */
 #include "libclient/sandbox.h"
 
 #include <string.h>
@@ -8,11 +8,12 @@
 #include "protocol/asker.h"
 #include "protocol/codec.h"
 
-#define CLOSED_TIMEOUT_MS 1000 /* for a helper that closed to have said why */
+#define CLOSED_TIMEOUT_MS 1000 /* to receive the reason of a helper that closed the connection */
 
 /*
- * Where there is no key yet, a plan is asked for with one that nobody keeps: it makes nothing, and
- * the helper tells it to whoever may enroll a key.
+ * Loads the default key if there is no signer. If the key file does not exist, a request for a plan
+ * is signed with a temporary key that is not stored: such a request makes nothing, and the helper
+ * answers it for every user who may enroll a key.
  */
 static int need_signer(struct yett_connection *connection, struct yett_error *error)
 {
@@ -49,7 +50,7 @@ static int send_signed(struct yett_connection *connection, const int *fds, size_
 		.is_signed = true,
 	};
 	size_t head = envelope_size(envelope.kind), length, signed_length;
-	uint8_t *packet = channel->frame.bytes; /* nothing is being received */
+	uint8_t *packet = channel->frame.bytes; /* free: nothing is being received */
 	_cleanup_free_ uint8_t *to_sign = malloc(ENVELOPE_SIGNED_MAX);
 	int r;
 
@@ -73,7 +74,7 @@ static int send_signed(struct yett_connection *connection, const int *fds, size_
 	                        channel_deadline(connection->timeout_ms), error);
 	if (r != YETT_E_NOT_RUNNING)
 		return r;
-	/* it may have said why before it closed */
+	/* The helper may have sent the reason before it closed the connection. */
 	do
 		r = connection_step(connection, channel_deadline(CLOSED_TIMEOUT_MS), error);
 	while (r == 0);
@@ -110,7 +111,6 @@ int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_c
 	return 0;
 }
 
-/* Waits for the answer; once it is there, or will not come, what it says. */
 int sandbox_finish(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
 {
 	int r = 0;

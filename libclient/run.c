@@ -1,5 +1,4 @@
-/* yett_run(): a command from start to end with its output kept, on the functions of yett.h alone.
- */
+/* yett_run(): runs a command to its end and keeps its output. Built on the functions of yett.h. */
 #include "libclient/yett.h"
 
 #include <string.h>
@@ -14,7 +13,7 @@ struct capture {
 	bool truncated;
 };
 
-#define BOTH 2 /* behind those of the streams */
+#define BOTH 2 /* index of the combined output, after those of the two streams */
 
 struct run {
 	struct capture captures[BOTH + 1];
@@ -28,7 +27,7 @@ static void run_free(struct run *run)
 		yett_free(run->captures[i].bytes);
 }
 
-/* Keeps what fits below the bound, and one NUL. */
+/* Appends the bytes that fit into run->max, and a NUL. */
 static void keep(struct run *run, size_t which, const char *bytes, size_t length)
 {
 	struct capture *capture = &run->captures[which];
@@ -63,7 +62,7 @@ static void on_output(struct yett_command *command, enum yett_stream stream, con
 	keep(data, BOTH, bytes, length);
 }
 
-/* Hands on what was kept. */
+/* Moves the captured output to a new struct yett_output. */
 static int make_output(struct run *run, const struct yett_result *result,
                        struct yett_output **ret_output, struct yett_error *error)
 {

@@ -1,4 +1,4 @@
-/* See sandbox.h, and "sandbox" in yett.h: asking for one, and ending it. */
+/* See sandbox.h, and "sandbox" in yett.h: makes handles of sandboxes, and ends sandboxes. */
 #include "libclient/discard.h"
 #include "libclient/failure.h"
 #include "libclient/operation.h"
@@ -68,7 +68,9 @@ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox
 	return 0;
 }
 
-/* Asked of /proc: umask(2) tells it by changing it, for all threads. */
+/*
+ * Reads the umask from /proc. umask(2) returns it only by changing it, which affects all threads.
+ */
 static mode_t own_umask(void)
 {
 	static const char name[] = "\nUmask:\t";
@@ -99,7 +101,7 @@ const struct yett_sandbox_info *yett_sandbox_get_info(const struct yett_sandbox 
 	return &sandbox->info;
 }
 
-/* Handles what the helper sends until this sandbox has ended or the deadline is there. */
+/* Handles messages of the helper until this sandbox has ended or the deadline has passed. */
 static int wait_ended(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
 {
 	CONNECTION_LOCKED(sandbox->connection);
@@ -157,7 +159,7 @@ int yett_sandbox_fd(const struct yett_sandbox *sandbox)
 
 enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox)
 {
-	/* what the helper said is handled meanwhile */
+	/* This call also handles pending messages of the helper, which set sandbox_state. */
 	if (yett_sandbox_ended(sandbox) != YETT_ENDED_NOT)
 		return YETT_STATE_DESTROYED;
 	return sandbox->request.sandbox_state;
@@ -177,7 +179,7 @@ bool sandbox_is_paused(struct yett_sandbox *sandbox)
 	return is_paused;
 }
 
-/* The end of the handle: nobody hears of its commands any more. */
+/* Closes the channel. Ends all operations and commands of the handle with `why`. */
 static void let_go(struct yett_sandbox *sandbox, const char *why)
 {
 	struct yett_error closed;
@@ -195,11 +197,13 @@ static void let_go(struct yett_sandbox *sandbox, const char *why)
 	discard_socket(steal_fd(&sandbox->channel->fd));
 }
 
-/* Waits for the end that was caused. */
+/* Waits until the helper reports the end of the sandbox. */
 static int confirm_end(struct yett_sandbox *sandbox, struct yett_error *error)
 {
-	/* an init that broke the protocol need not heed the end of file: the connection's end will
-	 * see to it */
+	/*
+	 * An init that broke the protocol may ignore the end of file. Wait only briefly: the
+	 * sandbox ends with the connection.
+	 */
 	bool is_broken = sandbox->channel->failure.code == YETT_E_PROTOCOL;
 	int r = wait_ended(sandbox,
 	                   channel_deadline(is_broken ? WHY_ENDED_TIMEOUT_MS
@@ -226,12 +230,16 @@ int yett_sandbox_end(struct yett_sandbox *sandbox, struct yett_error *error)
 
 	if (!sandbox)
 		return 0;
-	/* end of file on the channel is what ends a sandbox, unless it outlives that */
+	if (sandbox->outlives && sandbox->request.ended == YETT_ENDED_CLOSED)
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+		                 "the connection of the sandbox is closed, so that only "
+		                 "yett_sandbox_end_by_id() can end the sandbox");
+	/* End of file on the channel ends a sandbox, unless `outlives` is set. */
 	if (sandbox->outlives && sandbox->connection &&
 	    yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
 		r = manage_done(sandbox->connection, MANAGE_DESTROY, sandbox->info.id, error);
 	let_go(sandbox, "the sandbox was ended before the command");
-	/* it may have ended by itself in the same moment */
+	/* YETT_E_NOT_FOUND: the sandbox has just ended by itself. */
 	if (sandbox->connection && (r == 0 || r == YETT_E_NOT_FOUND))
 		r = confirm_end(sandbox, error);
 	return r;
@@ -242,7 +250,7 @@ void yett_sandbox_close(struct yett_sandbox *sandbox)
 	if (!sandbox)
 		return;
 	let_go(sandbox, "the sandbox was closed before the command ended");
-	/* without that the connection would hold it for as long as it lasts */
+	/* Otherwise the connection would keep the sandbox attached until the connection ends. */
 	if (sandbox->outlives && sandbox->connection &&
 	    yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
 		manage_let_go(sandbox->connection, sandbox->info.id);

@@ -1,8 +1,8 @@
 /*
- * A sandbox and its commands, as libclient's files share them.
+ * A sandbox and its commands, as the files of libclient share them.
  *
- * With the caller's privilege. What comes from init is hostile: only channel.c's checked messages
- * are used.
+ * Runs with the caller's privilege. init may be hostile: use only messages that channel.c has
+ * checked.
  */
 #pragma once
 
@@ -10,122 +10,145 @@
 #include "libclient/memory.h"
 
 struct yett_sandbox {
-	struct yett_connection *connection; /* NULL once that was closed */
+	struct yett_connection *connection; /* NULL once the connection was closed */
 	struct yett_sandbox *next;          /* in the connection's list, under its lock */
 	struct connection_request request;  /* under the connection's lock */
-	struct channel *channel;            /* to init */
+	struct channel *channel;            /* the exec channel to init */
 	struct yett_sandbox_info info;
-	char *directory; /* where its commands are to start; owned; NULL: "/" */
-	bool outlives; /* the end of its channel does not end it: it lingers, or was attached to */
+	char *directory; /* where its commands start; owned; NULL: "/" */
+	/* Closing its channel does not end it, because it lingers or the handle was attached. */
+	bool outlives;
 	struct yett_command *commands;
 	struct ask *asks; /* queries that wait for their answers, the innermost first */
-	int events;       /* epoll(7): the channel and the streams of commands */
+	int events;       /* epoll(7) of the channel and the streams of commands */
 	uint64_t streams_turn;
-	struct yett_operation *operations; /* those that go on when it is dispatched */
+	/* The operations that dispatching the sandbox continues. */
+	struct yett_operation *operations;
 	uint64_t operations_turn;
-	mode_t umask;      /* the program's own, when it got this */
-	int files_program; /* sealed memfd with yett-files; -1 until it is needed */
+	mode_t umask; /* of the program, when the sandbox was requested */
+	/* Sealed memfd with yett-files, open for reading; -1 until it is needed. */
+	int files_program;
 };
 
 enum command_state { COMMAND_ASKED, COMMAND_STARTED, COMMAND_EXITED, COMMAND_FAILED };
 
 struct yett_command {
-	struct yett_sandbox *sandbox; /* NULL once that was destroyed */
+	struct yett_sandbox *sandbox; /* NULL once the sandbox handle was ended or closed */
 	struct yett_command *next;
-	uint64_t sequence;    /* of its exec, or of the query that waits for it */
-	uint64_t id;          /* 0 until it is known */
-	bool is_attached;     /* to one that was there */
-	bool is_following;    /* and what is kept of its outputs */
-	uint64_t followed[2]; /* so much of each was told of */
+	uint64_t sequence;    /* of its EXEC, or of the QUERY that waits for its end */
+	uint64_t id;          /* 0 until init has reported it */
+	bool is_attached;     /* the handle was attached to an existing command */
+	bool is_following;    /* on_output is called with what init keeps of its outputs */
+	uint64_t followed[2]; /* bytes of each output that on_output was called with */
 	enum command_state state;
 	bool told; /* on_exit was called */
 	uint32_t pid;
 	bool has_terminal;
-	int terminal;           /* its master; -1 until it started; owned */
-	uint16_t rows, columns; /* wanted by yett_command_resize() before it started; 0, 0: none */
-	struct yett_result result; /* COMMAND_EXITED */
-	struct yett_error error;   /* COMMAND_FAILED */
+	int terminal; /* master of its terminal; -1 until the command started; owned */
+	/* Set by yett_command_resize() before the command started; 0, 0: not set. */
+	uint16_t rows, columns;
+	struct yett_result result; /* COMMAND_EXITED: the result */
+	struct yett_error error;   /* COMMAND_FAILED: the reason */
 	void (*on_exit)(struct yett_command *command, void *data);
-	uint64_t streams_turn; /* in which they were read last */
-	int pipes[3];          /* our ends of YETT_STDIO_PIPE, until they are taken, or -1; owned */
-	int streams[2];        /* our ends of outputs that on_output is called with, or -1; owned */
+	uint64_t streams_turn; /* the turn of streams_read() in which they were read last */
+	/* The library's ends of YETT_STDIO_PIPE, until they are taken, or -1; owned. */
+	int pipes[3];
+	int streams[2]; /* the library's ends of outputs for on_output, or -1; owned */
 	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes,
 	                  size_t length, void *data);
 	void *data;
 };
 
-/* What init is asked, by a query or about its session, and answers before the caller goes on. */
+/* A question to init, by a QUERY, SESSION or CONNECT, whose answer the caller waits for. */
 struct ask {
 	struct ask *next;
 	uint64_t sequence;
 	bool is_done;
-	enum message_kind answer;   /* COMMANDS, SURROUNDINGS or CONNECTED */
-	struct message_query query; /* of COMMANDS */
+	enum message_kind answer;   /* kind of the answer: COMMANDS, SURROUNDINGS or CONNECTED */
+	struct message_query query; /* the question, if the answer is COMMANDS */
 	struct yett_error error;    /* code 0: it was answered */
 	struct list *list;          /* of struct yett_command_status; owned */
-	int fds[2];                 /* outputs, or at 0 an input or a connection; owned; -1: none */
+	int fds[2]; /* outputs, or at index 0 an input or a connection; owned; -1: none */
 	struct yett_session *session; /* owned */
 };
 
-/* command.c: yett_sandbox_exec(), also of what is no command to the user. */
+/*
+ * command.c: yett_sandbox_exec(), also for file operations, which init does not list as commands.
+ */
 _must_check_ int command_exec(struct yett_sandbox *sandbox,
                               const struct yett_command_options *options, bool is_file_operation,
                               struct yett_command **ret_command, struct yett_error *error);
 
-/* command.c: a list that ends with NULL, or NULL, into a message that is put together; each like
- * NAME=VALUE, if `has_value`. */
+/*
+ * command.c: puts a list that ends with NULL (NULL: an empty list) into the message that is being
+ * built. With `has_value` each text must be NAME=VALUE, otherwise the name of a variable.
+ */
 _must_check_ int command_put_env(struct channel *channel, const char *const *list, bool has_value,
                                  struct text *ret_texts, uint32_t *ret_count,
                                  struct yett_error *error);
 
-/* Ends every command that has no result yet with `why`. Calls on_exit. */
+/* Ends every command that has no result yet with the error `why`. Calls on_exit. */
 void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why);
 
-/* Handles one message of init. 0; -EAGAIN at the deadline; a positive code when the sandbox is
- * over, with its reason. */
+/*
+ * Handles one message of init. Returns 0; -EAGAIN at the deadline; or a positive code with the
+ * reason when the sandbox is over.
+ */
 _must_check_ int command_turn(struct yett_sandbox *sandbox, deadline_ms deadline,
                               struct yett_error *error);
 
-/* An empty one; NULL: no memory. And its place among those of the sandbox, by the sequence that was
- * sent last. */
+/*
+ * command_new() allocates an empty command; NULL: no memory. command_add() adds it to the sandbox's
+ * list, with the sequence of the message that was sent last.
+ */
 struct yett_command *command_new(void);
 void command_add(struct yett_sandbox *sandbox, struct yett_command *command);
 
-/* A result in the form of yett.h. */
+/* Converts a result to its form in yett.h. */
 struct yett_result command_result(const struct message_exited *exited);
 
-/* streams.c: one pipe for output `i` of a command that on_output is called with; the other end is
- * the caller's. */
+/*
+ * streams.c: makes a pipe for output `i` of a command that has an on_output. The library keeps the
+ * read end; *ret_write_end belongs to the caller.
+ */
 _must_check_ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int i,
                               int *ret_write_end, struct yett_error *error);
 
-/* The same for stream `i` of a command whose caller takes the other end of its pipe. */
+/*
+ * Makes a pipe for stream `i` with YETT_STDIO_PIPE. The command keeps the library's end; *ret_end
+ * belongs to the caller.
+ */
 _must_check_ int streams_open_pipe(struct yett_command *command, int i, int *ret_end,
                                    struct yett_error *error);
 
 /* Closes output `i`, if it is open. */
 void streams_close(struct yett_command *command, int i);
 
-/* Calls on_output with what is there, of every command, up to a bound for each. */
+/* Calls on_output with the output that is available, for every command, up to a limit for each. */
 void streams_read(struct yett_sandbox *sandbox);
 
-/* The rest of a command that is over: all that is in its pipes. Then they are closed. */
+/* Reads the rest of the outputs of a command that is over, and closes their pipes. */
 void streams_finish(struct yett_command *command);
 
-/* Whether there are any; then who waits has to wait for them too: until something can be handled,
- * or the deadline. */
+/*
+ * streams_are_open() returns whether any outputs are open; then a waiting caller must use
+ * streams_wait(), which waits until something can be handled, or until the deadline.
+ */
 bool streams_are_open(const struct yett_sandbox *sandbox);
 void streams_wait(const struct yett_sandbox *sandbox, deadline_ms deadline);
 
-/* arguments.c: puts arguments and variables into the EXEC that is put together; *ret_memory is what
- * the message has no room for, or -1. */
+/*
+ * arguments.c: puts arguments and variables into the EXEC that is being built. *ret_memory is a
+ * memfd with those that the message has no room for, which the caller owns, or -1.
+ */
 _must_check_ int arguments_put(struct channel *channel, const char *const *argv,
                                const char *const *env, int *ret_memory, struct yett_error *error);
 
 /*
- * reach.c: rules, in the parts in which requests have them: whether lists of texts may be; the one
- * of an option that text i says, or what is wrong with it, told by its place; and one of a message
- * that is put together.
+ * reach.c: network rules in the form that requests have. reach_check() checks the counts of both
+ * lists of rule texts, and that a list with a count is not NULL. reach_parse() parses text `i` of
+ * the option `option`, which the error names. reach_put_rule() puts a rule into the message that is
+ * being built.
  */
 struct net_rule;
 _must_check_ int reach_check(const char *const *allow, size_t allow_count, const char *const *deny,
@@ -135,75 +158,89 @@ _must_check_ int reach_parse(const char *option, size_t i, const char *text,
 _must_check_ int reach_put_rule(struct channel *channel, struct message_rule *into, bool deny,
                                 const struct net_rule *rule, struct yett_error *error);
 
-/* reach.c: puts network and rules into the CREATE that is put together. */
+/* reach.c: puts network and rules into the CREATE that is being built. */
 _must_check_ int reach_put(struct channel *channel, const struct yett_sandbox_options *options,
                            struct yett_error *error);
 
-/* answer.c: a command or a session that init tells of, to be freed with yett_free(); NULL: no
- * memory. And why a command failed. */
+/*
+ * answer.c: convert what init reports: a command, the session, and why a command failed. The
+ * results are freed with yett_free(); NULL: no memory.
+ */
 struct yett_command_status *answer_status(const struct channel *channel,
                                           const struct message_command *from);
 struct yett_session *answer_session(const struct channel *channel);
 void answer_error(const struct channel *channel, const struct message_command *from,
                   struct yett_error *error);
 
-/* query.c: handles what came if it answers a query or the wait of an attached command. 0, or a
- * violation of the protocol. */
+/*
+ * query.c: handles a message of init if it answers a question, or reports the end or output of an
+ * attached command; *ret_is_mine says whether it did. Returns 0, or YETT_E_PROTOCOL for a
+ * violation.
+ */
 _must_check_ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine,
                              struct yett_error *error);
 
-/* query.c: a signal by the id of a command, whose answer nobody waits for. */
+/* query.c: sends a signal to a command by its id. Nobody waits for the answer. */
 _must_check_ int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number,
                                    struct yett_error *error);
 
-/* query.c: tells init where commands start, if that is not "/"; nobody waits for the answer, which
- * stands before that to the first command.
+/*
+ * query.c: sends init the directory in which commands start, if that is not "/". Nobody waits for
+ * the answer, which arrives before the answer to the first command.
  */
 _must_check_ int query_send_directory(struct yett_sandbox *sandbox, struct yett_error *error);
 
-/* Whether the command has its result, or will never have one. */
+/* Returns whether the command has its result, or will never have one. */
 bool command_is_over(const struct yett_command *command);
 
 /*
- * Takes the descriptor that came with STARTED. 0, or YETT_E_SECURITY_VIOLATION when it is no pty's
- * master: then it is closed.
+ * Takes the descriptor that came with STARTED. Returns 0, or YETT_E_SECURITY_VIOLATION if it is not
+ * the master of a pty; the descriptor is closed then.
  */
 _must_check_ int command_take_terminal(struct yett_command *command, int fd,
                                        struct yett_error *error);
 
 /*
- * One request from its message in the connection's channel, signed by the connection's key, with
- * the descriptors of a create; its answer is waited for in sandbox->request from then on. With the
- * lock held.
+ * Sends the message in the connection's channel as a request, signed by the connection's key, with
+ * descriptors (borrowed) for its shares. Adds `sandbox` to the connection's list; its answer
+ * arrives in sandbox->request. The lock must be held.
  */
 _must_check_ int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count,
                               struct yett_sandbox *sandbox, struct yett_error *error);
 
 /*
- * Waits for that answer. 0 when it is CONNECTION_ANSWERED; else the sandbox is out of the
- * connection's list, and the error says what it was instead. With the lock held, but for while it
- * waits.
+ * Waits for the answer to that request. Returns 0 when it is CONNECTION_ANSWERED. Otherwise removes
+ * the sandbox from the connection's list, and the error says why. The lock must be held; it is
+ * released while waiting.
  */
 _must_check_ int sandbox_finish(struct yett_sandbox *sandbox, deadline_ms deadline,
                                 struct yett_error *error);
 
-/* The same up to its answer, which others may get theirs before. 0 when it is CONNECTION_ANSWERED.
+/*
+ * Does both: sends the request and waits for its answer. Other requests can be answered meanwhile.
+ * Returns as sandbox_finish().
  */
 _must_check_ int sandbox_request(struct yett_connection *connection, const int *fds,
                                  size_t fd_count, struct yett_sandbox *sandbox,
                                  struct yett_error *error);
 
-/* One to ask with; NULL: no memory. Freed with sandbox_free(). */
+/* Allocates a sandbox to send a request with. NULL: no memory. Free it with sandbox_free(). */
 struct yett_sandbox *sandbox_new(enum connection_wanted wanted);
 
-/* Makes a handle of the answer. Consumes `sandbox`. */
+/* Makes a handle of the answer. Consumes `sandbox`. The lock must be held. */
 _must_check_ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox,
                               struct yett_error *error);
 
-/* As far as the helper has told, and without waiting for another thread that talks to it. */
+/*
+ * Returns whether the sandbox is paused, as far as the helper has reported. Never waits: returns
+ * false if another thread holds the connection's lock.
+ */
 bool sandbox_is_paused(struct yett_sandbox *sandbox);
 
-/* Out of the connection's list, with the lock held; and freed. */
+/*
+ * sandbox_forget() removes the sandbox from the connection's list, with the lock held.
+ * sandbox_free() frees it.
+ */
 void sandbox_forget(struct yett_sandbox *sandbox);
 void sandbox_free(struct yett_sandbox *sandbox);
 static inline void sandbox_freep(struct yett_sandbox **sandbox)
@@ -212,52 +249,72 @@ static inline void sandbox_freep(struct yett_sandbox **sandbox)
 		sandbox_free(*sandbox);
 }
 
-/* Whether it can be the name of a profile or of a sandbox, or an id, as the wire has them. */
+/*
+ * Returns whether a text has the protocol's form of the name of a profile or sandbox, or of an id.
+ */
 bool sandbox_is_name(const char *text);
 
-/* Whether the descriptor that came is what an exec channel and an event stream must be: a packet
- * socket. unix(7) */
+/*
+ * Returns whether a descriptor is what an exec channel and an event stream must be: a packet
+ * socket. unix(7)
+ */
 bool sandbox_is_channel(int fd);
 
-/* manage.c: what the helper has done for all users. Without the lock. */
+/* manage.c: requests the totals of the helper for all users. The caller must not hold the lock. */
 _must_check_ int manage_totals(struct yett_connection *connection,
                                struct message_totals *ret_totals, struct yett_error *error);
 
-/* manage.c: the event stream of a sandbox, which is the caller's. Without the lock. */
+/*
+ * manage.c: requests the event stream of a sandbox. The caller owns *ret_fd, and must not hold the
+ * lock.
+ */
 _must_check_ int manage_stream(struct yett_connection *connection, const char *id_or_name,
                                int *ret_fd, char ret_id[YETT_ID_SIZE], struct yett_error *error);
 
-/* manage.c: gives up the hold on a sandbox, which nobody waits for. Without the lock. */
+/*
+ * manage.c: releases the connection's hold on a sandbox without waiting for the answer. The caller
+ * must not hold the lock.
+ */
 void manage_let_go(struct yett_connection *connection, const char *id);
 
-/* manage.c: puts a manage together, with the lock held. */
+/* manage.c: builds a MANAGE message. The lock must be held. */
 _must_check_ int manage_put(struct yett_connection *connection, const struct message_manage *asked,
                             const char *id_or_name, struct yett_error *error);
 
-/* manage.c: a manage request with a plain answer, without the lock. */
+/*
+ * manage.c: sends a MANAGE request that is answered with DONE. The caller must not hold the lock.
+ */
 _must_check_ int manage_done(struct yett_connection *connection, enum manage_action action,
                              const char *id_or_name, struct yett_error *error);
 
-/* What the listings of a kind hold, and what is made of each: memory.h; NULL: no memory. */
+/*
+ * The kind of message that a listing consists of, and the function that makes an item of each
+ * (memory.h). The function returns NULL if there is no memory.
+ */
 struct manage_items {
 	uint32_t kind;
 	void *(*take)(const struct yett_connection *connection, const struct message *message);
 };
 
-/* A manage request that is answered with a listing, of as many as there are; and what is said of
- * them all. Without the lock. */
+/*
+ * Sends a MANAGE request that is answered with a listing, of any number of items. *ret_listing has
+ * the values for the whole list. The caller must not hold the lock.
+ */
 _must_check_ int manage_listing_of(struct yett_connection *connection,
                                    const struct message_manage *asked, const char *id_or_name,
                                    const struct manage_items *items, struct list **ret_list,
                                    struct message_listing *ret_listing, struct yett_error *error);
 
-/* The same of sandboxes, and of one where one was named. */
+/* Does the same for sandboxes. If `id_or_name` is not NULL, the listing must have one item. */
 _must_check_ int manage_listing(struct yett_connection *connection,
                                 const struct message_manage *asked, const char *id_or_name,
                                 const struct manage_items *items, struct list **ret_list,
                                 struct yett_error *error);
 
-/* The same of all, by the flags of a list; and of one, which yett_free() frees. */
+/*
+ * manage_list_all() lists all, by the flags of a list (enum yett_list_flag). manage_item() returns
+ * one item, which yett_free() frees.
+ */
 _must_check_ int manage_list_all(struct yett_connection *connection, enum manage_action action,
                                  unsigned flags, const struct manage_items *items,
                                  struct list **ret_list, struct yett_error *error);
@@ -265,14 +322,18 @@ _must_check_ int manage_item(struct yett_connection *connection, enum manage_act
                              const char *id_or_name, const struct manage_items *items,
                              void **ret_item, struct yett_error *error);
 
-/* A copy of the plan that the descriptor holds, to be freed by the caller. */
+/* Copies the plan that the descriptor holds. Free *ret_text with yett_free(). */
 _must_check_ int sandbox_read_plan(int fd, bool as_json, char **ret_text, struct yett_error *error);
 
-/* The descriptor is memory that nobody can change any more, of at most `max` bytes: allocates a
- * copy with a NUL behind it. */
+/*
+ * Copies memory of at most `max` bytes, which must be sealed against every change, and adds a NUL.
+ * Free *ret_bytes with yett_free(). `what` names it in the error.
+ */
 _must_check_ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length,
                              const char *what, struct yett_error *error);
 
-/* Waits until the helper has said why the sandbox ended, but not for long; fills `error` and
- * returns its code. */
+/*
+ * Waits at most a second for the helper to report why the sandbox ended. Fills `error` and returns
+ * its code.
+ */
 int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error);

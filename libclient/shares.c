@@ -16,7 +16,10 @@ void shares_close(struct share_fds *fds)
 	work_drop(&fds->works);
 }
 
-/* That there is one source: a share that is all zeros is none, not descriptor 0. */
+/*
+ * Checks that the options fit together and that the share has one source. Descriptor 0 needs
+ * YETT_SHARE_FD, so a share that is all zeros has no source.
+ */
 static int check_source(const struct yett_share *share, const char *name, struct yett_error *error)
 {
 	bool has_fd = share->flags & YETT_SHARE_FD;
@@ -90,7 +93,9 @@ static int put_share(struct channel *channel, enum share_mode mode, const char *
 	                        &entry->target, error);
 }
 
-/* Where what is changed goes: a store of its own, or memory, which is a tmpfs with the same target.
+/*
+ * Adds the place for the changes of a copy-on-write share: a store, or memory, which is a tmpfs
+ * with the same target.
  */
 static int add_store(struct channel *channel, const struct yett_share *share, int source,
                      const char *target, struct share_fds *fds, struct yett_error *error)
@@ -121,12 +126,12 @@ static int add_store(struct channel *channel, const struct yett_share *share, in
 	if (r)
 		return r;
 	fds->targets[fds->count] = target;
-	fds->opened[fds->count] = false; /* the work's */
+	fds->opened[fds->count] = false; /* owned by the struct work */
 	fds->fds[fds->count++] = fds->works->store;
 	return put_share(channel, SHARE_STORE, target, error);
 }
 
-/* Opens what is to be shared, as the caller: the helper resolves no path of ours. */
+/* Opens the source as the caller: the helper resolves no path of the client. */
 static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds,
                      struct yett_error *error)
 {
@@ -175,7 +180,7 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 	return r == 0 && is_cow ? add_store(channel, share, fd, target, fds, error) : r;
 }
 
-/* What a store is about, where the share does not say it. */
+/* Takes source and target from the store if the share does not name them. */
 static int add_stored(struct channel *channel, const struct yett_share *share,
                       struct share_fds *fds, struct yett_error *error)
 {

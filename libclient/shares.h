@@ -1,8 +1,9 @@
 /*
- * What a request shares: the sources, opened as the caller, and the places where what is changed of
- * them is kept.
+ * The shares of a request: opens their sources, and makes the stores that keep the changes of
+ * copy-on-write shares.
  *
- * With the caller's privilege; the helper resolves no path of ours.
+ * Runs with the caller's privilege and opens everything as the caller. The helper resolves none of
+ * the caller's paths.
  */
 #pragma once
 
@@ -16,25 +17,27 @@
 
 struct work;
 
-/* The descriptors of a create, in the order of its shares. */
+/* The descriptors of a create message, in the order of its shares. */
 struct share_fds {
 	int fds[MESSAGE_SHARES_MAX];
-	bool opened[MESSAGE_SHARES_MAX];         /* by us, so ours to close */
-	const char *targets[MESSAGE_SHARES_MAX]; /* where each is to be inside; not owned */
+	bool opened[MESSAGE_SHARES_MAX];         /* the library opened it, and closes it */
+	const char *targets[MESSAGE_SHARES_MAX]; /* the path inside; not owned */
 	size_t count;
-	bool has_memory;               /* the last one is what is kept */
-	const char *first_directory;   /* where it is to be inside; NULL: none is one */
-	struct work *works;            /* stores that were made for it */
-	char name[YETT_NAME_SIZE];     /* of the sandbox; may be empty */
-	char state[KEYFILE_PATH_SIZE]; /* where the caller keeps what is to last; empty until that
-	                                  was looked up: work.h */
+	bool has_memory; /* the last share is memory_dir */
+	/* The path inside of the first directory; NULL: there is no directory. */
+	const char *first_directory;
+	/* The stores of the request: new ones, and existing ones that it uses again. */
+	struct work *works;
+	char name[YETT_NAME_SIZE]; /* of the sandbox; may be empty */
+	/* Where the caller keeps persistent state; empty until it was looked up: work.h. */
+	char state[KEYFILE_PATH_SIZE];
 };
 
 void shares_close(struct share_fds *fds);
 
-/* Opens what is to be shared, and puts it to the create that `channel` is to send. */
+/* Opens the source of a share, and adds the share to the create message in `channel`. */
 _must_check_ int shares_add(struct channel *channel, const struct yett_share *share,
                             struct share_fds *fds, struct yett_error *error);
 
-/* That `name` cannot be shared, for the reason that errno has. */
+/* Reports that `name` cannot be shared, with the reason in errno. */
 int shares_cannot(const char *name, struct yett_error *error);

@@ -105,6 +105,6 @@ void yett_signer_free(struct yett_signer *signer)
 {
 	if (!signer)
 		return;
-	sodium_free(signer->secret); /* wipes it */
+	sodium_free(signer->secret); /* also wipes the secret */
 	free(signer);
 }

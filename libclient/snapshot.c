@@ -1,8 +1,8 @@
 /*
- * States of a store that can be gone back to: see "snapshot" in yett.h.
+ * See "snapshot" in yett.h: takes snapshots of a store, rolls a store back and forks it.
  *
- * With the caller's privilege, on stores of the caller's; where a sandbox works on one, whoever
- * asks has made it stand still.
+ * Runs as the caller, on stores of the caller. If a sandbox uses the store, the calling program
+ * must have frozen the sandbox.
  */
 #include <fcntl.h>
 #include <sodium.h>
@@ -60,7 +60,7 @@ static int find(struct layers *layers, const char *name, struct layers_name **re
 				 layers->id, ESCAPE(name), layers->id);
 }
 
-/* The first number that none is called by. */
+/* Chooses the lowest number that is not the name of a snapshot. */
 static void choose_name(struct layers *layers, char name[static LAYERS_NAME_SIZE])
 {
 	unsigned number = 1;
@@ -82,7 +82,9 @@ static int too_many(const struct layers *layers, struct yett_error *error)
 	return YETT_E_RESOURCE_LIMIT;
 }
 
-/* Where there are as many layers as there may be, those go together that no snapshot needs apart.
+/*
+ * Makes a layer of "upper". At the limit of layers, first merges layers that no snapshot needs
+ * separately.
  */
 static int freeze(struct layers *layers, struct yett_error *error)
 {
@@ -91,8 +93,8 @@ static int freeze(struct layers *layers, struct yett_error *error)
 	int r = layers_freeze(layers);
 
 	if (r == -E2BIG) {
-		r = work_hold_apply(layers->store, layers->id, &lock,
-		                    error); /* which reads the layers */
+		/* A running yett apply reads the layers, which layers_squash() replaces. */
+		r = work_hold_apply(layers->store, layers->id, &lock, error);
 		if (r)
 			return r;
 		r = layers_squash(layers, failed, sizeof failed);
@@ -267,12 +269,12 @@ int yett_snapshot_delete(const char *work, const char *name, struct yett_error *
 		return cannot(&layers, "forget a snapshot of", r, error);
 	*entry = layers.names[--layers.names_count];
 	if (!layers.is_used)
-		(void)!layers_squash(&layers, failed,
-		                     sizeof failed); /* else it takes the room that it took */
+		/* If this fails, the layers only keep their disk space. */
+		(void)!layers_squash(&layers, failed, sizeof failed);
 	return 0;
 }
 
-/* Where there are later ones, which would go. */
+/* Refuses a rollback that would delete later snapshots, unless the flags allow it. */
 static int check_later(const struct layers *layers, const struct layers_name *entry, uint32_t flags,
                        struct yett_error *error)
 {
@@ -293,7 +295,7 @@ static int check_later(const struct layers *layers, const struct layers_name *en
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* As it is, with what is pending, and without locks. */
+/* Opens and reads the store as it is: takes no lock, and leaves pending layers pending. */
 static int open_to_check(struct layers *layers, const char *work, struct yett_error *error)
 {
 	int r;
@@ -325,7 +327,7 @@ int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags,
 	return r < 0 ? cannot(&layers, "go back in", r, error) : 0;
 }
 
-/* One directory of the store, with all that is in it. */
+/* Copies one directory tree of the store. */
 static int copy_part(const struct layers *layers, int from, int to, const char *name,
                      struct yett_error *error)
 {
@@ -336,14 +338,16 @@ static int copy_part(const struct layers *layers, int from, int to, const char *
 
 	if (r == 0)
 		r = mkdirat(to, name, 0700) < 0 ? -errno : 0;
+	if (r == 0) {
+		new = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		r = new < 0 ? -errno : 0;
+	}
 	if (r == 0)
-		r = new = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (r >= 0)
 		r = work_copy_layer(&copy, old, new);
 	return r < 0 ? cannot_copy(layers, copy.failed, r, error) : 0;
 }
 
-/* Where nothing is hidden, nothing will be. */
+/* If the store has no "hidden", the fork gets none. */
 static int copy_hidden(const struct layers *layers, int store, struct yett_error *error)
 {
 	struct stat st;
@@ -353,7 +357,11 @@ static int copy_hidden(const struct layers *layers, int store, struct yett_error
 	return copy_part(layers, layers->store, store, "hidden", error);
 }
 
-/* The upper layer of what begins with a snapshot: nothing, called as the snapshot was. */
+/*
+ * Makes the "upper" of a fork of a snapshot: an empty directory. The overlay shows the mode and
+ * group of "upper" at its top, so these are taken from the last layer of the snapshot (of layer 0:
+ * from the "upper" of the store).
+ */
 static int make_upper(const struct layers *layers, int store, unsigned layer,
                       struct yett_error *error)
 {
@@ -368,7 +376,7 @@ static int make_upper(const struct layers *layers, int store, unsigned layer,
 	return r < 0 ? cannot(layers, "copy the top of", r, error) : 0;
 }
 
-/* Those from one number to another one, to a directory of another store. */
+/* Copies the layers range[0] to range[1] to the directory `part` of another store. */
 static int copy_layers(const struct layers *layers, int store, const char *part,
                        const unsigned range[2], struct yett_error *error)
 {
@@ -398,7 +406,10 @@ static int copy_names(const struct layers *layers, int store, unsigned last,
 	return r < 0 ? cannot(layers, "copy the snapshots of", r, error) : 0;
 }
 
-/* What the store holds now: "upper" is over the layers that are not pending, in the copy, too. */
+/*
+ * Copies the current state. In the fork, as in the store, "upper" lies over the layers that are not
+ * pending, and pending layers stay pending.
+ */
 static int copy_now(const struct layers *layers, int store, struct yett_error *error)
 {
 	const unsigned last = layers->count + layers->pending;
@@ -413,8 +424,10 @@ static int copy_now(const struct layers *layers, int store, struct yett_error *e
 	return r ? r : copy_names(layers, store, last, error);
 }
 
-/* What it held then, whose last layers may be pending: in the copy nothing is over them but what
- * comes. */
+/*
+ * Copies the state of a snapshot. Its last layers may be pending in the store. In the fork they are
+ * ordinary layers: the "upper" of the fork is empty, so it needs no whiteouts over them.
+ */
 static int copy_snapshot(const struct layers *layers, int store, unsigned last,
                          struct yett_error *error)
 {
@@ -425,7 +438,7 @@ static int copy_snapshot(const struct layers *layers, int store, unsigned last,
 	return r ? r : copy_names(layers, store, last, error);
 }
 
-/* Last of all "info", without which it is taken for half-made. */
+/* Copies "info" last: a store without "info" counts as incomplete. */
 static int fill(struct layers *layers, const char *name, int store, struct yett_error *error)
 {
 	struct layers_name *entry;
@@ -460,8 +473,8 @@ int yett_snapshot_fork(const char *work, const char *name, uint32_t flags,
 		return cannot(&layers, "make another one of", -errno, error);
 	r = fill(&layers, name, store, error);
 	if (r)
-		(void)!work_remove(root, id,
-		                   store); /* what is left is listed, and can be discarded */
+		/* If this fails, the rest is listed as a store and can be discarded. */
+		(void)!work_remove(root, id, store);
 	else
 		(void)snprintf(ret_id, YETT_ID_SIZE, "%s", id);
 	return r;

@@ -24,7 +24,9 @@ bool sockets_is(int fd, int domain, bool listens)
 	       has_option(fd, SO_ACCEPTCONN, listens);
 }
 
-/* Waits until it is connected, and closes it where it will not be. 0 or -errno. */
+/*
+ * Waits until the socket is connected. Closes the socket if the connect fails. Returns 0 or -errno.
+ */
 static int wait_connected(int fd)
 {
 	struct pollfd entry = {.fd = fd, .events = POLLOUT};
@@ -54,7 +56,7 @@ int yett_socket_connect(struct yett_sandbox *sandbox, uint16_t port, int *ret_fd
 	for (int i = 0; connected == -ECONNREFUSED && i < 2; i++) {
 		r = query_connect(sandbox, port, i == 1, &fd, error);
 		if (r == YETT_E_COMMAND_FAILED && i == 1)
-			break; /* there is no ::1 */
+			break; /* the sandbox has no ::1 */
 		if (r)
 			return r;
 		connected = wait_connected(fd);

@@ -1,9 +1,9 @@
 /*
- * Ways to reach a helper: the service's socket, or a helper that is executed here, as root where
+ * Reaches a helper: connects to the service's socket, or executes a helper, which runs as root if
  * the administrator has made it a set-user-id program.
  *
- * With the caller's privilege. The environment is asked only through secure_getenv(3), so that a
- * privileged program that links the library is not led to another helper by its caller.
+ * Runs as the caller. Reads the environment only with secure_getenv(3): the caller of a privileged
+ * program that links the library must not be able to choose another helper.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -27,11 +27,10 @@
 
 #define HELPER_FD             3
 #define HELPER_END_TIMEOUT_MS 1000
-#define OVERFLOW_UID          65534 /* who has no number here shows so. user_namespaces(7) */
+#define OVERFLOW_UID          65534 /* shown for a uid without a mapping. user_namespaces(7) */
 #define HELPER_ARGUMENTS_MAX  16
 
-/* What connect(2) says of a socket that will not be there later by itself, and what to do. unix(7)
- */
+/* Errors of connect(2) that do not go away by themselves, each with a hint. unix(7) */
 static const struct {
 	int number;
 	const char *mend;
@@ -63,7 +62,7 @@ static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	/* 0 would be for ever */
+	/* A timeout of 0 would mean no timeout. */
 	struct timeval timeout = {.tv_sec = timeout_ms / 1000,
 	                          .tv_usec = timeout_ms % 1000 * 1000 + 1};
 
@@ -71,7 +70,7 @@ static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 		                 "the path of the socket is too long: %s", path);
 	memcpy(address.sun_path, path, strlen(path) + 1);
-	/* a full backlog makes connect(2) wait, for as long as SO_SNDTIMEO says */
+	/* If the backlog is full, connect(2) blocks until SO_SNDTIMEO has passed. */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0 ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
 		return cannot_connect(path, error);
@@ -79,7 +78,7 @@ static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct
 	return 0;
 }
 
-/* Whether every user has a number here, as in the first user namespace. user_namespaces(7) */
+/* Whether this user namespace maps every uid, as the initial one does. user_namespaces(7) */
 static bool knows_everybody(void)
 {
 	FILE *file = fopen("/proc/self/uid_map", "re");
@@ -92,9 +91,9 @@ static bool knows_everybody(void)
 }
 
 /*
- * One component of the helper's resolved path. Safe to execute only if nobody but root and the
- * caller could have put something else there; in a sticky directory an entry is safe from all but
- * its owner.
+ * Checks one component of the helper's resolved path. The helper is safe to execute only if nobody
+ * but root and the caller could have replaced a component. A sticky directory may be writable by
+ * others, because only the owner of an entry can replace the entry there.
  */
 static int check_component(const char *path, bool is_file, struct yett_error *error)
 {
@@ -129,9 +128,10 @@ static int check_component(const char *path, bool is_file, struct yett_error *er
 }
 
 /*
- * Where the calling program is DIR/cli/yett or DIR/agent/yett-agent of a build tree, the helper
- * that was built with it, DIR/helper/yett-helper. An installed program has none beside it. One that
- * has its privilege from its file could have been linked anywhere, so it gets none.
+ * Finds the helper of a build tree: if the calling program is DIR/cli/yett or DIR/agent/yett-agent,
+ * the helper is DIR/helper/yett-helper. An installed program has no helper there. A program that
+ * gets privilege from its file gets no helper, because a user could have hard-linked the program
+ * into any directory.
  */
 static bool find_in_build_tree(char out[static PATH_MAX])
 {
@@ -153,9 +153,10 @@ static bool find_in_build_tree(char out[static PATH_MAX])
 }
 
 /*
- * Whether executing it makes it root's. It was checked as a file that nobody but root can have
- * changed, which is all there is to trust: the credentials of a socketpair are those of its maker.
- * As root there is nothing to gain.
+ * Whether the helper runs as root when executed. The client trusts the helper only because
+ * check_component() found that nobody but root can change the file: SO_PEERCRED on a socketpair
+ * shows the process that made the pair, not the helper. A caller that is root gains nothing from
+ * the set-user-id bit.
  */
 static bool is_set_uid(const char *path)
 {
@@ -164,14 +165,14 @@ static bool is_set_uid(const char *path)
 	return geteuid() != 0 && stat(path, &st) == 0 && st.st_uid == 0 && (st.st_mode & S_ISUID);
 }
 
-/* The administrator lets the members of a group execute it, and the caller is none of them. */
+/* Whether the helper is set-user-id and the caller is not in the group that may execute it. */
 static bool is_closed(const char *path)
 {
 	return is_set_uid(path) && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 &&
 	       errno == EACCES;
 }
 
-/* yett-rootless, beside the helper in `path`; false: there is no room for its name. */
+/* Changes `path` from the helper to yett-rootless beside it. Returns false if there is no room. */
 static bool name_rootless(char path[static PATH_MAX])
 {
 	char *name = strrchr(path, '/') + 1;
@@ -183,9 +184,9 @@ static bool name_rootless(char path[static PATH_MAX])
 }
 
 /*
- * The same, for how it is to be started: with what is the caller's alone, the helper is
- * yett-rootless, which lies beside it. So it is where a set-user-id helper is not for the caller,
- * unless that one was asked for.
+ * Like start_helper_name(), for a given way to start. A helper with only the caller's privilege is
+ * yett-rootless, beside yett-helper. yett-rootless also takes the place of a set-user-id helper
+ * that the caller may not execute, unless `start` asks for that helper.
  */
 static const char *name_helper(const char *helper_path, enum yett_start start,
                                char buffer[static PATH_MAX])
@@ -245,9 +246,10 @@ int yett_helper_path(const char *helper_path, char *path, size_t size, struct ye
 }
 
 /*
- * Executes the helper with its end of the socketpair as descriptor 3 and no other but stderr, in a
- * session of its own (a ^C at the terminal is for the command, which the helper must outlive), with
- * nothing of the caller's environment. One of the caller's own is told the home directory.
+ * Executes the helper with its end of the socketpair as descriptor 3. Descriptors 0 and 1 are
+ * /dev/null, descriptor 2 is inherited, and all others are closed. The helper gets a new session,
+ * because ^C at the terminal is for the command, which the helper must outlive. It gets nothing of
+ * the caller's environment, except that a helper that is not set-user-id gets HOME.
  */
 static int spawn_helper(const char *path, const char *const *more, enum yett_start start, int fd,
                         pid_t *ret_pid)
@@ -260,8 +262,8 @@ static int spawn_helper(const char *path, const char *const *more, enum yett_sta
 	char number[] = {'0' + HELPER_FD, '\0'};
 	char *personal[5 + HELPER_ARGUMENTS_MAX + 1] = {strrchr(path, '/') + 1, "--personal",
 	                                                "--quiet", "--fd", number};
-	char *const set_uid[] = {"yett-helper", "--serve=3",
-	                         NULL}; /* the only form: helper/start/setuid.h */
+	/* The only accepted form: helper/start/setuid.h. */
+	char *const set_uid[] = {"yett-helper", "--serve=3", NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
@@ -301,7 +303,10 @@ static int spawn_helper(const char *path, const char *const *more, enum yett_sta
 	return -r;
 }
 
-/* The ends of a pair may be 0, 1 or 2 in a program without stdio; the helper's end must not be. */
+/*
+ * Moves a descriptor above 2. In a program without stdio, the ends of a socketpair may be 0 to 2,
+ * where spawn_helper() puts /dev/null.
+ */
 static int above_stdio(int *fd)
 {
 	int moved;
@@ -316,7 +321,10 @@ static int above_stdio(int *fd)
 	return 0;
 }
 
-/* Which of the two it is for this file; positive when it is not what was asked for. */
+/*
+ * Resolves YETT_START_ANY by the mode of the file: set-user-id or personal. Returns a code if
+ * set-user-id is asked for and the file is not a set-user-id program of root.
+ */
 static int choose_start(const char *path, enum yett_start *start, struct yett_error *error)
 {
 	bool set_uid = is_set_uid(path);
@@ -395,17 +403,22 @@ static int connect_own(const struct yett_connect_options *options, enum yett_sta
 		(*ret_connection)->helper_pidfd = pidfd;
 		return 0;
 	}
-	/* its socket is closed, so it ends by itself; what said no hello is not waited for without
-	 * bound */
+	/*
+	 * The socket is closed, so the helper ends by itself. The wait has a limit, because a
+	 * program that sent no hello may be no helper.
+	 */
 	(void)poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, HELPER_END_TIMEOUT_MS);
-	(void)kill(pid, SIGKILL); /* root's cannot be, and keeps deadlines of its own */
+	/* a set-user-id helper cannot be killed; it has its own deadlines */
+	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, WNOHANG);
 	fd_close(pidfd);
 	return r;
 }
 
-/* A moment that differs from one program to the next, so that those who were refused together do
- * not come together again. */
+/*
+ * Waits 50 to 305 ms, at random, so that clients that were refused together do not retry together.
+ * Returns false if the deadline has passed or a signal came.
+ */
 static bool await_turn(deadline_ms deadline)
 {
 	unsigned char bytes[1] = {0};
@@ -414,8 +427,10 @@ static bool await_turn(deadline_ms deadline)
 	return channel_time_left(deadline) > 0 && poll(NULL, 0, 50 + bytes[0]) == 0;
 }
 
-/* Before anybody is asked, so that it is the key that is missed, and not who would have been asked
- * with it. */
+/*
+ * Loads the key before any connection is made, so that a missing key is reported instead of an
+ * error of the connection.
+ */
 static int check_key(const struct yett_connect_options *options, struct yett_error *error)
 {
 	struct yett_signer *signer;
@@ -468,8 +483,11 @@ int yett_connect(const struct yett_connect_options *asked, struct yett_connectio
 			*error = why;
 		return r;
 	}
-	/* a service that does not answer just now has grants that bind a model; where there is
-	 * none, nothing does */
+	/*
+	 * An agent starts its own helper only if there is no service (ENOENT). A service that only
+	 * fails to answer now has grants that limit the agent, and a helper of the agent's own
+	 * would not be bound by these grants.
+	 */
 	if (start == YETT_START_SERVICE ||
 	    (options->flags & YETT_CONNECT_AGENT && why.os_error != ENOENT)) {
 		if (error)
@@ -478,7 +496,7 @@ int yett_connect(const struct yett_connect_options *asked, struct yett_connectio
 	}
 	r = connect_own(options, start, ret_connection, error);
 	if (r == YETT_E_NOT_FOUND) {
-		/* neither way exists: say both, the service first */
+		/* There is no service and no helper. Report both errors, the service's first. */
 		char own[sizeof why.message] = "";
 
 		if (error) {

@@ -1,6 +1,6 @@
 /*
- * Which descriptors a command may hold (yett_stdio_check). init refuses the same again; here it is
- * said before anything is sent. With the caller's privilege; only looks.
+ * yett_stdio_check(): which descriptors a command may hold. Init makes the same check; this one
+ * reports the error before anything is sent. Runs as the caller, and changes nothing.
  */
 #include "libclient/yett.h"
 
@@ -17,7 +17,7 @@
 #define CONFIGFS_MAGIC 0x62656570
 #define FUSECTL_MAGIC  0x65735543
 
-/* File systems whose files are doors to the kernel or to other processes, not data. */
+/* File systems whose files are interfaces to the kernel or to other processes, not data. */
 static const unsigned long pseudo_file_systems[] = {
 	AAFS_MAGIC,        ANON_INODE_FS_MAGIC, AUTOFS_SUPER_MAGIC,   BINDERFS_SUPER_MAGIC,
 	BINFMTFS_MAGIC,    BPF_FS_MAGIC,        CGROUP_SUPER_MAGIC,   CGROUP2_SUPER_MAGIC,

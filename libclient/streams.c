@@ -1,5 +1,7 @@
-/* See sandbox.h: outputs that on_output is called with. Pipes of the library's own, read when the
- * caller dispatches. */
+/*
+ * See sandbox.h: outputs that are passed to on_output. The library reads them from its own pipes
+ * when the caller dispatches.
+ */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -8,9 +10,11 @@
 #include "libclient/sandbox.h"
 
 #define READ_SIZE 65536
-#define READS_MAX 4 /* in a row, of one stream */
-/* A pipe holds no more than so many, even if its writer made it larger; who still writes then
- * outlived its command. */
+#define READS_MAX 4 /* consecutive reads of one stream */
+/*
+ * Enough reads to empty any pipe, even if its writer has enlarged it. A process that still writes
+ * then has outlived the command.
+ */
 #define LAST_READS_MAX 32
 
 static int failed(const char *what, struct yett_error *error)
@@ -70,14 +74,16 @@ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int
 
 void streams_close(struct yett_command *command, int i)
 {
-	/* A child of the caller's may hold it too, and then a close alone leaves it to be waited
-	 * for. epoll(7), Q6 */
+	/*
+	 * A child of the caller may hold the same pipe. close(2) alone would then leave it
+	 * registered. epoll(7), Q6
+	 */
 	if (command->streams[i] >= 0 && command->sandbox)
 		(void)epoll_ctl(command->sandbox->events, EPOLL_CTL_DEL, command->streams[i], NULL);
 	command->streams[i] = fd_close(command->streams[i]);
 }
 
-/* Some of one stream, which is closed at its end. */
+/* Reads from one stream, at most `times` times. Closes the stream at its end. */
 static void read_stream(struct yett_command *command, int i, int times)
 {
 	char buffer[READ_SIZE];
@@ -95,8 +101,10 @@ static void read_stream(struct yett_command *command, int i, int times)
 	}
 }
 
-/* One that was not read in this turn. Callbacks start commands and free others, so the list is
- * looked through anew each time. */
+/*
+ * Returns a command that was not read in this turn. Callbacks can start and free commands, so each
+ * call searches the list from its start.
+ */
 static struct yett_command *next_unread(const struct yett_sandbox *sandbox, uint64_t turn)
 {
 	for (struct yett_command *c = sandbox->commands; c; c = c->next)

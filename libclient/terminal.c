@@ -1,9 +1,9 @@
 /*
- * The terminal of a command (yett_command_terminal, yett_command_resize): what init hands over, and
- * its size.
+ * yett_command_terminal(), yett_command_resize(): the terminal that init hands over for a command,
+ * and its size.
  *
- * With the caller's privilege. The descriptor comes from the sandbox and may be anything: it is
- * looked at before use.
+ * Runs as the caller. The descriptor comes from the sandbox and may be anything, so it is checked
+ * before use.
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -14,8 +14,10 @@
 #include "libclient/sandbox.h"
 
 /*
- * A pty's master is the one open of this node (Documentation/admin-guide/devices.txt) that has a
- * number of a slave. The node alone would not do: an O_PATH handle of it is no open file.
+ * Whether `fd` is the master of a pty: character device 5, 2 (/dev/ptmx,
+ * Documentation/admin-guide/devices.txt), opened for reading and writing, with the number of a
+ * slave. The device number alone is not enough: an O_PATH descriptor of the node has the number,
+ * but is not an open file.
  */
 static bool is_master(int fd)
 {

@@ -1,4 +1,4 @@
-/* See "usage" in yett.h: what sandboxes use. */
+/* See "usage" in yett.h: reads what sandboxes use. Runs as the caller. */
 #include "libclient/sandbox.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ USAGE_COUNTS(X)
 
 static const struct manage_items usages = {MESSAGE_USAGE, take_usage};
 
-/* What a program knows as the list of its kind. */
+/* Opaque in yett.h. */
 struct yett_usage_list {
 	struct list list;
 };

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/entries.h"
 #include "base/escape.h"
 #include "base/fd.h"
 #include "base/fd_path.h"
@@ -20,7 +21,11 @@
 #include "libclient/memory.h"
 #include "libclient/work_layers.h"
 
-/* Not behind an overlay: what changes there without the kernel, or is one itself. statfs(2) */
+/*
+ * File systems that are refused as a layer: network and FUSE file systems, whose files change
+ * without the knowledge of the kernel; overlays; and FAT and exFAT, which overlayfs does not take.
+ * statfs(2)
+ */
 static const struct {
 	uint32_t magic;
 	const char *name;
@@ -43,8 +48,10 @@ static const char *no_layer(int fd)
 	return NULL;
 }
 
-/* Where the caller keeps what is to last: the directory of the XDG specification, with "/yett/" for
- * us. */
+/*
+ * Finds the state directory of the caller, by the XDG Base Directory Specification, and appends
+ * "/yett/".
+ */
 static int find_state(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	const char *state = secure_getenv("XDG_STATE_HOME");
@@ -60,8 +67,10 @@ static int find_state(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 	return r;
 }
 
-/* `what` below it. `state`: where that is, looked up if it is empty, which it is again where that
- * cannot be. */
+/*
+ * Sets `path` to `what` in the state directory. `state` caches the state directory: an empty one is
+ * looked up here, and is empty again if the look-up fails.
+ */
 static int find_kept(char state[KEYFILE_PATH_SIZE], const char *what, char path[KEYFILE_PATH_SIZE],
                      struct yett_error *error)
 {
@@ -113,7 +122,10 @@ int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struc
 	                 "%s is another user's, or others may use it: chmod 700 %s", path, path);
 }
 
-/* What is kept there, and what a sandbox that could write it would have in its hands. */
+/*
+ * Entries of the state directory that a sandbox must not write. `what` says in an error what is in
+ * them.
+ */
 enum kept { KEPT_WORK, KEPT_SESSIONS };
 static const struct {
 	const char *name, *what;
@@ -122,7 +134,7 @@ static const struct {
 	[KEPT_SESSIONS] = {"sessions", "it is kept how sandboxes are made again"},
 };
 
-/* The directory that `fd` is, or lies in. */
+/* Opens the directory `fd`, or the directory in which the file `fd` is located. */
 static int open_above(int fd, const struct stat *st)
 {
 	char file[PATH_MAX];
@@ -176,7 +188,7 @@ int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, con
 	return r;
 }
 
-/* The directory, or the first one above it that is there: in that it will be. */
+/* Opens the directory, or the nearest existing one above it, in which it would be made. */
 static int open_nearest(const char *path, bool *ret_is_there)
 {
 	char copy[KEYFILE_PATH_SIZE];
@@ -224,8 +236,8 @@ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *nam
 		error_mend(error, "copy it to a local file system, as ext4, xfs, btrfs or tmpfs");
 		return YETT_E_UNSUPPORTED;
 	}
-	r = check_apart(state, source, true, name, KEPT_SESSIONS,
-	                error); /* wherever changes go, they could be read */
+	/* Also for changes in memory: the sandbox could read the sessions. */
+	r = check_apart(state, source, true, name, KEPT_SESSIONS, error);
 	if (r == 0)
 		r = find_kept(state, kept_apart[KEPT_WORK].name, path, error);
 	if (r)
@@ -276,7 +288,9 @@ int work_make_like(int parent, const char *name, const struct stat *like)
 	return fchmodat(parent, name, like->st_mode & 0777, 0) < 0 ? -errno : 0;
 }
 
-/* The directory that shows is "upper": it is as what it lies over. */
+/*
+ * The overlay shows the mode and group of "upper" at its top, so "upper" gets those of the source.
+ */
 static int fill_store(int store, const struct stat *source)
 {
 	int r = work_make_like(store, "upper", source);
@@ -287,9 +301,10 @@ static int fill_store(int store, const struct stat *source)
 }
 
 /*
- * A time of change that is no earlier than that of any file by now, and no later than that of any
- * from now on. Where a time was looked at, Linux 6.13 gives the next change a finer one, which no
- * other change has; before that all changes of some milliseconds have the same. 0: unknown.
+ * Returns a ctime in ns that is no earlier than the ctime of any file so far, and no later than any
+ * future ctime. 0: unknown. Since Linux 6.13, the first change after a stat(2) gets a fine-grained
+ * ctime that no other change has; hence the fstatat() before the fchmodat(). On older kernels, all
+ * changes within some milliseconds have the same ctime.
  */
 static uint64_t read_stamp(int store)
 {
@@ -372,9 +387,8 @@ void work_drop(struct work **works)
 	for (struct work *work = *works, *next; work; work = next) {
 		next = work->next;
 		if (root >= 0 && !work->is_old)
-			(void)!work_remove(
-				root, work->id,
-				work->store); /* what is left is listed, and can be discarded */
+			/* If this fails, the rest is listed as a store and can be discarded. */
+			(void)!work_remove(root, work->id, work->store);
 		work_free(work);
 	}
 	*works = NULL;
@@ -384,15 +398,17 @@ void work_keep(struct work **works, const char *sandbox, const char *name)
 {
 	for (struct work *work = *works, *next; work; work = next) {
 		next = work->next;
-		(void)!work_write_info(
-			work, sandbox,
-			name); /* it is listed without, and what was changed is there */
+		/*
+		 * If this fails, the store is listed without this information and still has the
+		 * changes.
+		 */
+		(void)!work_write_info(work, sandbox, name);
 		work_free(work);
 	}
 	*works = NULL;
 }
 
-/* What a store tells of itself, for who asks. False: no memory. */
+/* Fills in the information that the store keeps about itself. False: no memory. */
 static bool tell_info(int store, struct yett_work *work)
 {
 	struct work_info info;
@@ -412,8 +428,11 @@ static bool tell_info(int store, struct yett_work *work)
 	return true;
 }
 
-/* One that tells nothing of itself is being made, or was left half-made: that it is not used is not
- * tried, which takes its lock. */
+/*
+ * A store without complete information is being made, or was left half-made. Such a store is not
+ * tested for use: the test takes the lock of the store for a moment, and the sandbox for which the
+ * store is made could then not take it.
+ */
 static struct yett_work *read_work(int root, const char *works, const char *id)
 {
 	_cleanup_fd_ int store = openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -450,7 +469,7 @@ int yett_works_list(struct yett_work_list **ret_list, struct yett_error *error)
 	if (r)
 		return r;
 	entries = root < 0 ? NULL : fd_entries(root);
-	while (list && entries && (entry = readdir(entries))) {
+	while (list && entries && (r = entries_next(entries, &entry)) == 0 && entry) {
 		struct yett_work *work =
 			work_is_id(entry->d_name) ? read_work(root, path, entry->d_name) : NULL;
 
@@ -460,6 +479,10 @@ int yett_works_list(struct yett_work_list **ret_list, struct yett_error *error)
 	}
 	if (!list)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
+	errno = -r;
+	if (r < 0)
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot list %s: %m",
+		                   path);
 	*ret_list = (struct yett_work_list *)steal_ptr(&list);
 	return 0;
 }
@@ -476,8 +499,11 @@ const struct yett_work *yett_work_list_get(const struct yett_work_list *list, si
 	return i < works->count ? works->items[i] : NULL;
 }
 
-/* Nobody copies from it, also who began while a sandbox worked on it. One in which that lock cannot
- * be is locked by none. */
+/*
+ * Locks the layers, so that nobody copies from the store, not even a call that began while a
+ * sandbox used the store. Fails only if another process has the lock: a store in which the lock
+ * cannot be made is locked by nobody.
+ */
 static int hold_layers(struct layers *layers, int store, struct yett_error *error)
 {
 	struct yett_error why = {0};

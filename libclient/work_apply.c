@@ -1,7 +1,9 @@
 /*
- * See work.h. What yett-apply (programs/apply/) keeps in a store, and leaves in its source if it is
- * killed: nothing is read of it but whether it is there. A sandbox may have filled the source; no
- * link there is followed.
+ * See work.h: handles what yett-apply (programs/apply/) keeps in a store, and what it leaves in the
+ * source directory when it is killed.
+ *
+ * Runs as the caller. Only checks whether these files exist, and never reads them. A sandbox may
+ * have filled the source directory, so no link there is followed.
  */
 #include "libclient/work.h"
 
@@ -11,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/entries.h"
 #include "base/fd.h"
 #include "base/escape.h"
 #include "libclient/failure.h"
@@ -26,7 +29,7 @@ int work_hold_apply(int store, const char *id, int *ret_lock, struct yett_error 
 
 	*ret_lock = -1;
 	if (room < 0)
-		return 0; /* there was none, or what stands in its place is nothing of ours */
+		return 0; /* there was no apply, or the entry is not from yett-apply */
 	if (flock(room, LOCK_EX | LOCK_NB) < 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "yett apply works on the store %s", id);
@@ -62,31 +65,33 @@ bool work_is_empty(int directory, const char *name)
 
 	if (!entries)
 		return errno == ENOENT;
-	errno = 0;
-	while ((entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			return false;
-	return errno == 0;
+	return entries_next(entries, &entry) == 0 && !entry;
 }
 
-/* Copies of what the store has, called by numbers: files, links and empty directories. -ENOTEMPTY:
- * there is something else. */
+/*
+ * Removes the entries of a stage: numbered files, links and empty directories, which are copies of
+ * the store's entries. -ENOTEMPTY: an entry is something else.
+ */
 static int empty_stage(int stage)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(stage);
 	const struct dirent *entry;
+	int r = entries ? 0 : -errno;
 
-	while (entries && (entry = readdir(entries))) {
+	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry) {
 		if (entry->d_name[strspn(entry->d_name, "0123456789")])
-			continue; /* it is found when the stage is to go */
+			continue; /* removing the stage will fail because of this entry */
 		if (unlinkat(stage, entry->d_name, 0) < 0 &&
 		    (errno != EISDIR || unlinkat(stage, entry->d_name, AT_REMOVEDIR) < 0))
 			return -errno;
 	}
-	return entries ? 0 : -errno;
+	return r;
 }
 
-/* The stage, if it is one that an apply has made there. */
+/*
+ * Opens the stage if yett-apply can have made it: it must belong to the caller alone. Returns a
+ * descriptor or -errno.
+ */
 static int open_stage(int source, const char *name)
 {
 	_cleanup_fd_ int stage =
@@ -134,7 +139,7 @@ int work_leave_source(int store, const char *works, const char *id, struct yett_
 	                 : open(info.source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (source < 0 || fstat(source, &st) < 0 || st.st_ino != info.inode ||
 	    (!info.is_earlier_boot && st.st_dev != info.device))
-		return 0; /* what it was about is not there */
+		return 0; /* the source directory is gone or was replaced */
 	(void)snprintf(name, sizeof name, STAGE_NAME "%s", id);
 	r = remove_stage(source, name);
 	if (r == 0 || r == -ENOENT)

@@ -1,5 +1,7 @@
-/* Which store somebody means: yett.h, "work". Reads nothing but the list, and where it is asked;
- * with the caller's privilege. */
+/*
+ * See "work" in yett.h: finds the store that a name means. Runs as the caller. Reads only the list
+ * and the path of the current directory.
+ */
 #include "libclient/work.h"
 
 #include <limits.h>
@@ -57,7 +59,10 @@ static int find_here(const struct yett_work_list *list, const struct yett_work *
 	return YETT_E_NOT_FOUND;
 }
 
-/* Of the sandbox that had a store last, where several were called the same. */
+/*
+ * Returns the newest store whose sandbox has this id or name. Several sandboxes may have had the
+ * name.
+ */
 static const struct yett_work *find_last(const struct yett_work_list *list, const char *sandbox)
 {
 	const struct yett_work *last = NULL;

@@ -12,28 +12,33 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-#define NAMES_MAX 65536 /* of attributes: as the kernel has it */
+#include "base/entries.h"
+
+#define NAMES_MAX 65536 /* bytes of attribute names: the kernel's limit */
 #define VALUE_MAX 65536
 #define OPAQUE    "user.overlay.opaque"
-/* without set-id: a sandbox gives away no rights of the caller's */
+/*
+ * Excludes the set-user-id and set-group-id bits: a sandbox must not give away rights of the
+ * caller.
+ */
 #define OWN_MODE   (mode_t)01777
 #define BUFFER     (size_t)(1024 * 1024)
 #define OPEN_ENTRY (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
-/* One directory of each side. */
+/* A directory of the copied layer, and its counterpart in the copy. */
 struct place {
 	int from, to;
 	unsigned depth;
-	bool is_merged; /* there may be something in `to`, which covers what is in `from` */
-	const struct place *parent; /* NULL: this is the layer */
-	const char *name;           /* in that one */
+	bool is_merged;             /* `to` may have entries, which hide those of `from` */
+	const struct place *parent; /* NULL: this is the top of the layer */
+	const char *name;           /* in `parent` */
 };
 
-/* A file of several names, as the first of them was copied. */
+/* A file with several hard links, and the place to which its first link was copied. */
 struct linked {
 	dev_t device;
 	ino_t inode;
-	char path[]; /* from the layer */
+	char path[]; /* relative to the layer */
 };
 
 static int copy_directory(struct work_copy *copy, const struct place *place);
@@ -55,7 +60,7 @@ static int make_opaque(int directory)
 	return fsetxattr(directory, OPAQUE, "y", 1, 0) < 0 ? -errno : 0;
 }
 
-/* Those of users, in which overlays keep their notes, and ACLs. */
+/* Copies user.* attributes, in which overlays keep their metadata, and ACLs. */
 static int copy_attributes(int from, int to)
 {
 	_cleanup_free_ char *names = malloc(NAMES_MAX), *value = malloc(VALUE_MAX);
@@ -77,7 +82,7 @@ static int copy_attributes(int from, int to)
 	return 0;
 }
 
-/* Last of all: what is written changes times, and a mode may forbid it. */
+/* Must come last: writing changes the times, and the copied mode may forbid writing. */
 static int copy_state(int from, int to)
 {
 	struct timespec times[2];
@@ -95,7 +100,7 @@ static int copy_state(int from, int to)
 	return fchmod(to, st.st_mode & OWN_MODE) < 0 || futimens(to, times) < 0 ? -errno : 0;
 }
 
-/* From a place of the file to another one; holes stay holes. */
+/* Copies the bytes from `at` to `end`. Called for each range of data, so holes stay holes. */
 static int copy_range(int from, int to, off_t at, off_t end)
 {
 	while (at < end) {
@@ -137,7 +142,7 @@ static int copy_content(int from, int to)
 		r = copy_range(from, to, data, hole);
 		data = hole;
 	}
-	return r < 0 || errno == ENXIO ? r : -errno; /* behind the last of it */
+	return r < 0 || errno == ENXIO ? r : -errno; /* ENXIO: no data after the offset */
 }
 
 static int copy_file(const struct place *place, const char *name)
@@ -160,7 +165,10 @@ static int compare_linked(const void *one, const void *other)
 	return a->inode < b->inode ? -1 : a->inode > b->inode;
 }
 
-/* 0, or -1: it is too long for one. The layer, for `at`. */
+/*
+ * Makes the path of `name` relative to the layer. *ret_layer is the layer, for linkat(2). Returns
+ * 0, or -1 if the path is too long.
+ */
 static int write_path(const struct place *place, const char *name, char path[static PATH_MAX],
                       const struct place **ret_layer)
 {
@@ -180,7 +188,10 @@ static int write_path(const struct place *place, const char *name, char path[sta
 	return -1;
 }
 
-/* Else each name of a large file would take its room again. */
+/*
+ * Copies one link of a file that has several. Keeps the hard links, because separate copies of a
+ * large file would take its disk space several times.
+ */
 static int copy_linked(struct work_copy *copy, const struct place *place, const char *name,
                        const struct stat *st)
 {
@@ -220,7 +231,10 @@ static int copy_link(const struct place *place, const char *name, const struct s
 	               : 0;
 }
 
-/* Whiteouts, pipes and sockets, which have no content; other devices no caller can make. */
+/*
+ * Copies whiteouts, FIFOs and sockets, which have no content. Other devices cannot be made without
+ * privilege.
+ */
 static int copy_node(const struct place *place, const char *name, const struct stat *st)
 {
 	const struct timespec times[] = {st->st_atim, st->st_mtim};
@@ -232,7 +246,10 @@ static int copy_node(const struct place *place, const char *name, const struct s
 	return utimensat(place->to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-/* A directory that both layers have is as the upper one has it. */
+/*
+ * Adds the lower directory to the copy of the upper one. The result keeps the mode and times of the
+ * upper directory.
+ */
 static int copy_under(struct work_copy *copy, const struct place *place)
 {
 	struct timespec times[2];
@@ -273,8 +290,11 @@ static int copy_below_name(struct work_copy *copy, const struct place *place, co
 	return r == 0 ? copy_state(from, to) : r;
 }
 
-/* What is above covers it; but a directory there would not show what is further below, had this not
- * been put away. */
+/*
+ * Skips a lower entry that the upper entry hides. If the upper entry is a directory, it becomes
+ * opaque: the lower entry is not a directory and has kept directories further below from showing
+ * through.
+ */
 static int cover(const struct place *place, const char *name, const struct stat *above)
 {
 	_cleanup_fd_ int to = -1;
@@ -303,7 +323,10 @@ static int copy_entry(struct work_copy *copy, const struct place *place, const c
 	return S_ISLNK(st.st_mode) ? copy_link(place, name, &st) : copy_node(place, name, &st);
 }
 
-/* The innermost is told first: what comes from further out goes in front. */
+/*
+ * Adds a name in front of copy->failed. The innermost directory calls first, so the names become a
+ * path.
+ */
 static void tell_failed(struct work_copy *copy, const char *name)
 {
 	char rest[WORK_COPY_PATH];
@@ -320,9 +343,7 @@ static int copy_directory(struct work_copy *copy, const struct place *place)
 	const struct dirent *entry;
 	int r = opened ? 0 : -errno;
 
-	while (r == 0 && (entry = readdir(entries))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
+	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry) {
 		r = copy_entry(copy, place, entry->d_name);
 		if (r < 0)
 			tell_failed(copy, entry->d_name);

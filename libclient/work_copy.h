@@ -1,7 +1,7 @@
 /*
- * Layers of overlays, copied and put together. With the caller's privilege, on directories of
- * stores that nobody uses at the moment: no name is followed that leads elsewhere, and nothing is
- * opened that could hold the opener up.
+ * Copies and merges layers of overlays. Runs with the caller's privilege, on directories of stores
+ * that nobody else uses at the time. No symbolic link is followed, and nothing is opened whose
+ * open(2) could block.
  */
 #pragma once
 
@@ -12,25 +12,29 @@
 #include "base/fd.h"
 
 #define WORK_COPY_PATH  512
-#define WORK_COPY_DEPTH 240 /* of directories, of which each takes four descriptors */
+#define WORK_COPY_DEPTH 240 /* depth of directories; each level takes four descriptors */
 
 struct work_copy {
-	char failed[WORK_COPY_PATH]; /* what could not be copied */
-	void *linked;                /* while it copies: work_copy.c */
+	char failed[WORK_COPY_PATH]; /* the path that could not be copied */
+	void *linked; /* files with several names; only used during a copy: work_copy.c */
 };
 
 /*
- * Copies all that is in `from` to `to`, an empty directory, and what it is itself: contents (by
- * reference, where the file system has that), modes, times, groups, attributes and ACLs, hard
- * links, whiteouts and marks of an overlay. 0 or -errno.
+ * Copies the directory `from`, with everything in it, to the empty directory `to`: contents (by
+ * reflink if the file system has that), modes, times, groups, attributes and ACLs, hard links,
+ * whiteouts, and the overlay's attributes. Returns 0 or -errno.
  */
 _must_check_ int work_copy_layer(struct work_copy *copy, int from, int to);
 
-/* Puts `below`, a layer, under the one that is in `to`: then that shows what both showed. kernel:
- * filesystems/overlayfs.rst */
+/*
+ * Merges `below`, a layer, under the layer in `to`: `to` then shows what both showed together.
+ * Returns 0 or -errno. kernel: filesystems/overlayfs.rst
+ */
 _must_check_ int work_copy_below(struct work_copy *copy, int below, int to);
 
-/* Of an entry in a layer: that it stands for nothing. Of a directory: that what is below does not
- * show through. */
+/*
+ * Whether an entry of a layer is a whiteout, which marks a removed name; and whether a directory is
+ * opaque, so that directories in lower layers do not show through.
+ */
 bool work_copy_is_whiteout(const struct stat *st);
 bool work_copy_is_opaque(int directory);

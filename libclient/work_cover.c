@@ -8,11 +8,15 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
+#include "base/entries.h"
 #include "base/fd.h"
 #include "libclient/work.h"
 #include "libclient/work_copy.h"
 
-/* a directory of symbolic links, each called as an inode, and to its "MODE ATIME MTIME" */
+/*
+ * A directory of symbolic links. The name of a link is an inode number, its target is "MODE ATIME
+ * MTIME".
+ */
 #define KEPT       "settling"
 #define ORIGIN     "user.overlay.origin"
 #define NAME_SIZE  24
@@ -23,8 +27,8 @@
 struct level {
 	const struct cover *cover;
 	int fd;
-	char path[32];  /* its, in /proc */
-	struct stat st; /* as it is to be in the end */
+	char path[32];  /* its path in /proc/self/fd */
+	struct stat st; /* the state to restore at the end */
 	bool is_changed;
 };
 
@@ -38,7 +42,7 @@ static int open_kept(const struct cover *cover)
 	return openat(cover->store, KEPT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* What one that was ended half-way has written down of the directory. */
+/* Reads the state of the directory that an interrupted call has recorded. */
 static void recall(struct level *level)
 {
 	_cleanup_fd_ int kept = level->cover->is_kept ? open_kept(level->cover) : -1;
@@ -75,7 +79,7 @@ static int keep(const struct level *level)
 	return kept < 0 || symlinkat(text, kept, name) < 0 ? -errno : 0;
 }
 
-/* From here on its owner may do with it what it takes. */
+/* Records the state of the directory, then gives its owner all permissions. */
 static int begin_change(struct level *level)
 {
 	int r = level->is_changed ? 0 : keep(level);
@@ -129,9 +133,9 @@ static int cover_below(const struct level *above, int under, const char *name, u
 }
 
 /*
- * The kernel looks for whiteouts only in directories that were merged or copied up. This one will
- * be merged; but when layers are put together later it may be alone. An empty note says that it
- * comes from elsewhere, nobody knows from where.
+ * The kernel looks for whiteouts only in directories that are merged or were copied up. This
+ * directory will be merged, but may be alone after layers are merged later. An empty "origin"
+ * attribute marks it as copied up from an unknown place.
  */
 static int put_whiteout(struct level *above, const char *name)
 {
@@ -168,9 +172,8 @@ static int cover_directory(struct level *level, int below, unsigned depth)
 	const struct dirent *entry;
 	int r = opened || is_opaque ? 0 : -errno;
 
-	while (r == 0 && opened && (entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			r = cover_entry(level, below, entry->d_name, depth);
+	while (r == 0 && opened && (r = entries_next(entries, &entry)) == 0 && entry)
+		r = cover_entry(level, below, entry->d_name, depth);
 	return r;
 }
 

@@ -1,7 +1,8 @@
 /*
- * Whiteouts for what one layer of an overlay has and the one above it has not, so that the lower
- * one can come under it and nothing shows that did not before. With the caller's privilege, on
- * directories of stores; no name is followed that leads elsewhere.
+ * Makes whiteouts in a layer of an overlay for names that this layer lacks and a lower layer has.
+ * The lower layer can then be put under this layer, and nothing becomes visible that was not
+ * visible before. Runs with the caller's privilege, on directories of stores. No symbolic link is
+ * followed.
  */
 #pragma once
 
@@ -11,16 +12,19 @@
 
 struct cover {
 	int store;
-	bool is_kept; /* what a directory of the upper layer was like is written down in the store
-	                 before it is changed */
+	/*
+	 * Record modes and times of directories of the upper layer in the store before changing
+	 * them.
+	 */
+	bool is_kept;
 };
 
 /*
- * Covers in `name`, a layer of the store, what is in `below`. Modes and times of its directories
- * are as before in the end; where it was ended half-way, and is_kept, then at the end of the next
- * call. 0 or -errno. kernel: filesystems/overlayfs.rst
+ * Covers, in the layer `name` of the store, what is in `below`. Restores the modes and times of the
+ * directories at the end. If the process is killed half-way, the next call restores them, provided
+ * that is_kept was set. Returns 0 or -errno. kernel: filesystems/overlayfs.rst
  */
 _must_check_ int cover_layer(const struct cover *cover, int below, const char *name);
 
-/* Nothing is half-way any more. 0 or -errno. */
+/* Removes the records. Call this when everything was covered. Returns 0 or -errno. */
 _must_check_ int cover_end(const struct cover *cover);

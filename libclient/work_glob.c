@@ -14,7 +14,7 @@ static bool is_any(const char *part, size_t length)
 	return length == 2 && part[0] == '*' && part[1] == '*';
 }
 
-/* Below the top, and nowhere else. */
+/* Whether the path stays below the top: relative, without empty components, "." and "..". */
 static bool is_sound(const char *text)
 {
 	if (!*text || *text == '/' || strlen(text) >= PATH_MAX)
@@ -60,7 +60,7 @@ static int read_glob(const char *option, const char *given, struct work_glob *re
 	return 0;
 }
 
-/* Literal names, by which most are looked up, in front. */
+/* Puts literal names first, in order: work_globs_match() finds these with bsearch(3). */
 static int compare(const void *a, const void *b)
 {
 	const struct work_glob *x = a, *y = b;
@@ -95,7 +95,7 @@ int work_globs_read(const char *option, const char *const *texts, struct work_gl
 	return r;
 }
 
-/* One part of a path; its pattern has an end of its own. */
+/* Matches one component of a path. fnmatch(3) needs terminated strings, hence the copies. */
 static bool match_part(const char *glob, size_t glob_length, const char *part, size_t length)
 {
 	char pattern[NAME_MAX + 1], name[NAME_MAX + 1];
@@ -115,7 +115,7 @@ static const char *next_part(const char *at)
 	return at + length + (at[length] == '/');
 }
 
-/* Only the last ** is gone back to: what an earlier one takes, a later one can take, too. */
+/* Goes back only to the last "**": a later "**" can match whatever an earlier one can. */
 static bool match_path(const char *glob, const char *path)
 {
 	const char *again_glob = NULL, *again_path = NULL;
@@ -124,7 +124,7 @@ static bool match_path(const char *glob, const char *path)
 		size_t length = strcspn(glob, "/");
 
 		if (is_any(glob, length) && !glob[length])
-			return true; /* all that is below */
+			return true; /* a final "**" matches everything below */
 		if (is_any(glob, length)) {
 			again_glob = glob = next_part(glob);
 			again_path = path;

@@ -1,10 +1,10 @@
 /*
- * What a sandbox does not see of the source: "hidden" in a store, a layer of whiteouts over it. See
- * work.h.
+ * See work.h: hides names of the source from a sandbox, with "hidden" in a store, a layer of
+ * whiteouts over the source.
  *
- * With the caller's privilege: a whiteout, the character device 0, 0, takes none since Linux 5.8.
- * The source is walked through once, without following a link. What a directory of this layer is
- * called after shows with its mode, group and time.
+ * Runs as the caller: a whiteout, the character device 0, 0, needs no privilege since Linux 5.8.
+ * Reads the source once, and follows no link. The overlay shows the mode, group and times of the
+ * upper directory, so each directory of this layer has those of its directory in the source.
  */
 #include "libclient/work.h"
 
@@ -14,34 +14,37 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/entries.h"
 #include "base/escape.h"
 #include "base/lines.h"
 #include "libclient/failure.h"
 #include "libclient/work_glob.h"
 
-#define ENTRIES_MAX 2000000 /* that are looked at */
+#define ENTRIES_MAX 2000000 /* files and directories to look at */
 #define DEPTH_MAX   128
 #define HIDDEN_MAX  10000
-#define TEXT_MAX    (long)(1024 * 1024) /* of what "info" tells of it */
+#define TEXT_MAX    (long)(1024 * 1024) /* bytes of hidden names in "info" */
 
 struct hiding {
 	const char *name; /* of the share, in errors */
 	struct work_globs hide, show;
-	FILE *told;    /* lines of "info" */
-	size_t length; /* of those */
+	FILE *told;    /* lines for "info" */
+	size_t length; /* of these lines */
 	char path[PATH_MAX];
 	size_t entries, count;
 	struct yett_error *error;
 };
 
-/* A directory of the source, and the same of the layer, which is made when there is something to
- * hide in it. */
+/*
+ * A directory of the source, and its counterpart in the layer, which is made when the first name in
+ * it is hidden.
+ */
 struct level {
 	struct level *above;
 	const char *name;
 	int source, hidden;
 	struct stat st;
-	size_t path_length; /* of what comes before a name in it */
+	size_t path_length; /* of the path in front of a name in this directory */
 	unsigned depth;
 };
 
@@ -67,8 +70,10 @@ static bool set_path(struct hiding *h, const struct level *level, const char *na
 	return n >= 0 && (size_t)n < sizeof h->path - level->path_length;
 }
 
-/* The directory of the layer that stands for the level, and those above it. -EEXIST: one of them is
- * hidden as a whole. */
+/*
+ * Makes the counterparts of the level and of those above it. -EEXIST: one of these directories is
+ * hidden as a whole.
+ */
 static int make_level(struct hiding *h, struct level *level)
 {
 	int r;
@@ -88,7 +93,7 @@ static int make_level(struct hiding *h, struct level *level)
 	                           fail(h, "no directory can be made for it") : 0;
 }
 
-/* Changes nothing where there is one. */
+/* Hides a name. Does nothing if the layer has an entry of this name, or hides a directory above. */
 static int put_whiteout(struct hiding *h, struct level *level, const char *name)
 {
 	int r = make_level(h, level);
@@ -111,8 +116,10 @@ static int put_whiteout(struct hiding *h, struct level *level, const char *name)
 	return 0;
 }
 
-/* Its mode, also where that forbids to write, and times are those of the directory that it stands
- * for. */
+/*
+ * Closes a level. Sets the mode of the source directory only now, because the mode may forbid
+ * writing, and the times after the last change.
+ */
 static int end_level(struct level *level, int r)
 {
 	const struct timespec times[] = {level->st.st_atim, level->st.st_mtim};
@@ -126,7 +133,7 @@ static int end_level(struct level *level, int r)
 	return r;
 }
 
-/* -ENOENT, or another -errno, where it is none. */
+/* Opens a directory of the source as a level. Returns 0, -ENOENT or another -errno. */
 static int begin_level(struct hiding *h, struct level *above, const char *name, struct level *level)
 {
 	int fd = openat(above->source, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -147,7 +154,7 @@ static int begin_level(struct hiding *h, struct level *above, const char *name, 
 	return -ENAMETOOLONG;
 }
 
-/* What is not there yet is hidden with the directory that it would be in. */
+/* Hides a literal path. If a directory on the path does not exist, hides that directory. */
 static int hide_path(struct hiding *h, struct level *level, const char *path)
 {
 	size_t length = strcspn(path, "/");
@@ -183,13 +190,13 @@ static int walk_below(struct hiding *h, struct level *level, const char *name)
 
 	if (r == -EACCES && fstatat(level->source, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    st.st_uid != geteuid())
-		return 0; /* nor is it read inside */
+		return 0; /* the sandbox cannot read it either */
 	if (r == -EACCES)
 		return refuse(h, YETT_E_INVALID_REQUEST,
 		              "it cannot be looked into for names, and a command could",
 		              "chmod u+rx it");
 	if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
-		return 0; /* gone meanwhile */
+		return 0; /* removed or replaced meanwhile */
 	if (r < 0)
 		return errno = -r, fail(h, "it cannot be opened");
 	return end_level(&below, walk(h, &below));
@@ -227,16 +234,19 @@ static int walk(struct hiding *h, struct level *level)
 
 	if (!opened)
 		return fail(h, "what is in it cannot be listed");
-	while (r == 0 && (entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+	do {
+		if (entries_next(entries, &entry) < 0)
+			return fail(h, "what is in it cannot be listed");
+		if (entry)
 			r = look_at(h, level, entry);
+	} while (r == 0 && entry);
 	return r;
 }
 
 /*
- * What is there is looked for first, and what has no magic need not be there. In this order, and
- * that of the list, a directory comes before what is in it, so that nothing hides a part of it
- * before all of it is to be hidden.
+ * Hides the existing names that match, then the literal patterns, which need not exist. In this
+ * order, and with the sorted patterns, a directory comes before its entries: nothing is hidden in a
+ * directory that is hidden as a whole later.
  */
 static int hide_all(struct hiding *h, struct level *top)
 {
@@ -255,7 +265,7 @@ static int hide_all(struct hiding *h, struct level *top)
 	return r;
 }
 
-/* The layer, and what tells of it. */
+/* Makes the layer, and begins the lines for "info". */
 static int begin_layer(struct hiding *h, struct work *work, struct level *top)
 {
 	int r;

@@ -1,9 +1,9 @@
 /*
- * What a store tells of itself, in "info": see work.h.
+ * See work.h: reads and writes "info", the information that a store keeps about itself.
  *
- * Text of the caller's: "yett-work 1", and then lines of KEY=VALUE, with what is neither printed
- * nor a '%' as %xx. Lines of keys that are not known stay as they are when it is written anew, and
- * so does what was hidden.
+ * Runs as the caller, on a text file of the caller: "yett-work 1", then lines of KEY=VALUE, with
+ * %xx for '%', spaces and bytes that are not printable ASCII. A rewrite keeps lines with unknown
+ * keys and the lines of hidden names.
  */
 #include "libclient/work.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/entries.h"
 #include "base/fd.h"
 #include "base/lines.h"
 #include "libclient/memory.h"
@@ -19,22 +20,26 @@
 
 #define INFO      "info"
 #define INFO_NEW  "info.new"
-#define INFO_HEAD "yett-work 1\n" /* the version of the form */
+#define INFO_HEAD "yett-work 1\n" /* the version of the format */
 #define SANDBOX   "sandbox="
 #define NAME      "name="
-#define NOBODY    "0000000000000000" /* the sandbox of a fork, until one works on it */
+#define NOBODY    "0000000000000000" /* the sandbox of a fork that no sandbox has used yet */
 
-/* Those that are written anew. */
-static const char *const keys[] = {"source=", "target=", SANDBOX,  "created=",
-                                   "boot=",   "device=", "inode=", NAME /* the last */};
+/*
+ * Keys that work_write_info() writes again. NAME comes last, because the function may leave it out.
+ */
+static const char *const keys[] = {
+	"source=", "target=", SANDBOX, "created=", "boot=", "device=", "inode=", NAME};
 
 static bool begins(const char *line, const char *key)
 {
 	return strncmp(line, key, strlen(key)) == 0;
 }
 
-/* The text behind its head, which belongs to `owner`; empty where it is none that we write. NULL:
- * no memory. */
+/*
+ * Returns the text after INFO_HEAD, which belongs to `owner`. The text is empty if there is no file
+ * in our format. NULL: no memory.
+ */
 static char *read_text(int store, void *owner)
 {
 	_cleanup_fd_ int fd = openat(store, INFO, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -114,7 +119,7 @@ bool work_read_info(int store, void *owner, struct work_info *ret_info)
 	return true;
 }
 
-/* The lines that are there, but for those that are written anew. */
+/* Copies the existing lines, except those with a key in `anew`. */
 static void keep_lines(FILE *file, const char *text, const char *const *anew, size_t count)
 {
 	for (size_t length; *text; text += length) {
@@ -129,7 +134,7 @@ static void keep_lines(FILE *file, const char *text, const char *const *anew, si
 	}
 }
 
-/* By a new file that takes the name when it is whole. */
+/* Writes a new file, which replaces "info" by a rename when it is complete. */
 int work_write_info(const struct work *work, const char *sandbox, const char *name)
 {
 	_cleanup_(memory_freep) void *owner = memory_new(1);
@@ -149,11 +154,14 @@ int work_write_info(const struct work *work, const char *sandbox, const char *na
 	(void)fprintf(file, "created=%llu\nboot=%s\ndevice=%llu\ninode=%llu\n",
 	              (unsigned long long)work->created_ms, boot, (unsigned long long)work->device,
 	              (unsigned long long)work->inode);
-	if (!work->is_old) /* by which a later change of a file is told: it stays what it was, with
-	                      the boot that it is of */
+	/*
+	 * yett-apply compares this time with the ctime of source files. The line is written once,
+	 * and keeps the boot in which the time was read.
+	 */
+	if (!work->is_old)
 		(void)fprintf(file, "clock=%llu %llu %s\n", (unsigned long long)work->stamp_ns,
 		              (unsigned long long)work->uptime_ns, boot);
-	/* who goes on with one, and has no name, calls it as it was called */
+	/* If a sandbox without a name reuses the store, the old name stays. */
 	keep_lines(file,
 	           work->is_old   ? old
 	           : work->hidden ? work->hidden
@@ -162,7 +170,7 @@ int work_write_info(const struct work *work, const char *sandbox, const char *na
 	return lines_end_file(file, work->store, INFO_NEW, INFO);
 }
 
-/* The sandbox that worked on the one has nothing to do with the other. */
+/* Leaves out sandbox and name: the sandbox of the store has nothing to do with the fork. */
 int work_copy_info(int from, int to)
 {
 	static const char *const anew[] = {SANDBOX, NAME};
@@ -180,7 +188,7 @@ int work_copy_info(int from, int to)
 
 static bool is_own(const char *name)
 {
-	static const char *const names[] = {".", "..", INFO, INFO_NEW, "work", "hidden"};
+	static const char *const names[] = {INFO, INFO_NEW, "work", "hidden"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(name, names[i]) == 0)
@@ -192,12 +200,10 @@ bool work_is_changed(int store)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(store);
 	const struct dirent *entry;
+	int r = entries ? 0 : -errno;
 
-	errno = 0;
-	while (entries && (entry = readdir(entries))) {
+	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry)
 		if (!is_own(entry->d_name) && !work_is_empty(store, entry->d_name))
 			return true;
-		errno = 0;
-	}
-	return !entries || errno != 0;
+	return r < 0;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/entries.h"
 #include "base/escape.h"
 #include "libclient/failure.h"
 #include "libclient/sandbox.h"
@@ -17,18 +18,21 @@
 
 #define NAME_NEW  ".new"
 #define LINK_SIZE 80
-/* what a boot's id is made of, 36 of it. proc_sys_kernel(5) */
+/* characters and length of a boot id. proc_sys_kernel(5) */
 #define BOOT_ID   "0123456789abcdef-"
 #define BOOT_SIZE 36
 
-#define DROPPED "dropped" /* what was a layer */
+#define DROPPED "dropped" /* a former layer, to be removed */
 
 void layers_number(unsigned layer, char name[static LAYERS_NUMBER_SIZE])
 {
 	(void)snprintf(name, LAYERS_NUMBER_SIZE, "%u", layer);
 }
 
-/* Without links; its owner may do with it what it takes to move it. */
+/*
+ * Opens a layer without following links. work_open_own() gives the owner the permissions that
+ * moving the layer needs.
+ */
 static int open_layer(const struct layers *layers, unsigned layer, int flags)
 {
 	char name[LAYERS_NUMBER_SIZE];
@@ -42,7 +46,7 @@ int layers_place(const struct layers *layers, unsigned layer)
 	return layer > layers->count ? layers->pending_directory : layers->directory;
 }
 
-/* What is none of ours is passed over. */
+/* Reads the link of a snapshot. False: the entry is not in our format, and the callers skip it. */
 static bool read_name(int directory, const char *name, struct layers_name *ret_entry)
 {
 	char text[LINK_SIZE];
@@ -66,8 +70,10 @@ static bool read_name(int directory, const char *name, struct layers_name *ret_e
 	return true;
 }
 
-/* Those of layers that are there; others are of one that was killed while it cut, and go where
- * `is_cleaned`. 0 or -errno. */
+/*
+ * Reads the names of snapshots whose layers exist. Other names are left from a layers_cut() that
+ * was killed; they are removed if `is_cleaned`. Returns 0 or -errno.
+ */
 static int read_names(struct layers *layers, bool is_cleaned)
 {
 	_cleanup_fd_ int directory =
@@ -76,13 +82,14 @@ static int read_names(struct layers *layers, bool is_cleaned)
 	_cleanup_(fd_entries_close) DIR *entries = opened;
 	const unsigned last = layers->count + layers->pending;
 	const struct dirent *entry;
+	int r;
 
 	if (directory < 0)
 		return directory == -ENOENT ? 0 : directory;
 	if (!opened)
 		return -errno;
 	layers->names_count = 0;
-	while ((entry = readdir(entries))) {
+	while ((r = entries_next(entries, &entry)) == 0 && entry) {
 		struct layers_name name;
 
 		if (!read_name(directory, entry->d_name, &name))
@@ -93,7 +100,7 @@ static int read_names(struct layers *layers, bool is_cleaned)
 		         unlinkat(directory, entry->d_name, 0) < 0)
 			return -errno;
 	}
-	return 0;
+	return r;
 }
 
 int layers_set_name(const struct layers *layers, const struct layers_name *name)
@@ -108,7 +115,7 @@ int layers_set_name(const struct layers *layers, const struct layers_name *name)
 		return directory;
 	(void)snprintf(text, sizeof text, "%u %llu%s%s", name->layer,
 	               (unsigned long long)name->created_ms, *name->boot ? " " : "", name->boot);
-	(void)unlinkat(directory, NAME_NEW, 0); /* of one that was killed */
+	(void)unlinkat(directory, NAME_NEW, 0); /* left by a killed process */
 	return symlinkat(text, directory, NAME_NEW) < 0 ||
 	                       renameat(directory, NAME_NEW, directory, name->name) < 0
 	               ? -errno
@@ -125,7 +132,10 @@ int layers_forget_name(const struct layers *layers, const char *name)
 	return unlinkat(directory, name, 0) < 0 ? -errno : 0;
 }
 
-/* How many there are in a directory from a number on, with none left out; or -errno. */
+/*
+ * Counts the layers in a directory, from number `first` up to the first missing number. Returns the
+ * count or -errno.
+ */
 static int count_from(int directory, unsigned first)
 {
 	char name[LAYERS_NUMBER_SIZE];
@@ -207,7 +217,10 @@ int layers_lock(struct layers *layers, struct yett_error *error)
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* Whether a sandbox works on it is asked again under the lock that its end does not take off. */
+/*
+ * Tests again under layers_lock() whether a sandbox uses the store, because the sandbox may have
+ * ended since the first test. Its end releases the lock of the store, but not layers_lock().
+ */
 int layers_open(struct layers *layers, const char *id, bool even_used, struct yett_error *error)
 {
 	int r;
@@ -255,10 +268,7 @@ bool layers_is_empty(int directory)
 	_cleanup_(fd_entries_close) DIR *entries = opened;
 	const struct dirent *entry;
 
-	while (opened && (entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			return false;
-	return opened != NULL;
+	return opened && entries_next(entries, &entry) == 0 && !entry;
 }
 
 int layers_make_fresh(const struct layers *layers, const struct stat *like)
@@ -277,7 +287,7 @@ int layers_drop_orphans(struct layers *layers)
 	const struct dirent *entry;
 	int r = opened || layers->directory < 0 ? 0 : -errno;
 
-	while (r == 0 && opened && (entry = readdir(entries))) {
+	while (r == 0 && opened && (r = entries_next(entries, &entry)) == 0 && entry) {
 		char *end;
 		unsigned long number = strtoul(entry->d_name, &end, 10);
 
@@ -303,7 +313,9 @@ int layers_open_directory(struct layers *layers)
 	return layers->directory < 0 ? layers->directory : 0;
 }
 
-/* An empty layer on top of those that are there changes nothing; then it and "upper" change places.
+/*
+ * Adds an empty layer on top, which does not change what the store shows, and exchanges it with
+ * "upper".
  */
 static int put_on_top(struct layers *layers, const struct stat *upper)
 {
@@ -330,7 +342,7 @@ static int freeze(struct layers *layers, unsigned max)
 	_cleanup_fd_ int plain =
 		openat(layers->store, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_fd_ int upper = -1;
-	struct stat st; /* before it is made such that it can be moved */
+	struct stat st; /* before its owner gets the permissions for the move */
 	int r;
 
 	if (plain < 0 || fstat(plain, &st) < 0)
@@ -350,13 +362,16 @@ static int freeze(struct layers *layers, unsigned max)
 	return r == 0 ? put_on_top(layers, &st) : r;
 }
 
-/* One less than there may be, so that there is always room for what layers_cut() puts away. */
+/* Stops one below the limit, so that layers_cut() always has room for the layer that it drops. */
 int layers_freeze(struct layers *layers)
 {
 	return freeze(layers, WORK_LAYERS_MAX - 1);
 }
 
-/* Without its first one, nothing of what comes later is a layer. */
+/*
+ * Layers are numbered without a gap: when layer `count` + 1 is moved away, no later one is a layer
+ * any more.
+ */
 int layers_cut(struct layers *layers, unsigned count)
 {
 	char name[LAYERS_NUMBER_SIZE];
@@ -378,7 +393,7 @@ int layers_cut(struct layers *layers, unsigned count)
 	return layers_drop_orphans(layers);
 }
 
-/* A layer that has another one on it, and that is the last one of no snapshot; 0: there is none. */
+/* Returns a layer that is not on top and is not the last layer of a snapshot. 0: there is none. */
 static unsigned find_needless(const struct layers *layers)
 {
 	for (unsigned layer = 1; layer < layers->count; layer++) {
@@ -401,8 +416,10 @@ static int exchange(const struct layers *layers, int directory, const char *from
 	                                                                                : 0;
 }
 
-/* What two layers show together, in the place of the upper one. What is copied is on the disk
- * before it is all that there is. */
+/*
+ * Puts the merge of two layers in the place of the upper one. syncfs(2) writes the copy to disk
+ * before the copy replaces the original.
+ */
 static int merge(const struct layers *layers, unsigned layer, struct work_copy *copy)
 {
 	_cleanup_fd_ int below = open_layer(layers, layer, O_RDONLY | O_DIRECTORY),
@@ -424,8 +441,10 @@ static int merge(const struct layers *layers, unsigned layer, struct work_copy *
 	return r == 0 ? exchange(layers, layers->store, LAYERS_FRESH, layer + 1) : r;
 }
 
-/* A layer and an empty one on it have changed places: snapshots up to the empty one are as they
- * were without it. */
+/*
+ * Called after a layer and the empty layer have been exchanged, and the empty one has the number
+ * `empty`. Snapshots that end at `empty` end one lower from now on.
+ */
 static int lower_names(struct layers *layers, unsigned empty)
 {
 	int r = 0;
@@ -438,8 +457,11 @@ static int lower_names(struct layers *layers, unsigned empty)
 	return r;
 }
 
-/* The mode and group of the last layer of a snapshot are those of the top when that was taken: an
- * empty one that takes its place has them, too. */
+/*
+ * Gives the empty layer `layer` the mode and group of the next one. A snapshot shows the mode and
+ * group of its last layer at the top, and the empty layer can become that layer when the two are
+ * exchanged.
+ */
 static int be_as_next(const struct layers *layers, unsigned layer)
 {
 	char name[LAYERS_NUMBER_SIZE], next[LAYERS_NUMBER_SIZE];
@@ -456,8 +478,10 @@ static int be_as_next(const struct layers *layers, unsigned layer)
 	               : 0;
 }
 
-/* The lower one shows nothing any more: it gives way to an empty one, which rises to the top, and
- * is taken off there. */
+/*
+ * Removes the lower of two merged layers, which now shows nothing. An empty layer takes its place,
+ * is moved to the top by exchanges, and is removed there.
+ */
 static int take_out(struct layers *layers, unsigned layer)
 {
 	char name[LAYERS_NUMBER_SIZE];
@@ -494,8 +518,8 @@ int layers_squash(struct layers *layers, char *failed, size_t failed_size)
 			r = take_out(layers, layer);
 	}
 	if (r < 0)
-		(void)!work_remove_part(layers->store,
-		                        LAYERS_FRESH); /* else who comes next does it */
+		/* If this fails, the next call removes it. */
+		(void)!work_remove_part(layers->store, LAYERS_FRESH);
 	(void)snprintf(failed, failed_size, "%s", copy.failed);
 	return r;
 }

@@ -1,11 +1,12 @@
 /*
  * See work_pending.h.
  *
- * A copy was "upper" at its time. What has left "upper" since without a trace was nowhere in the
- * layers below: the kernel leaves a whiteout for what is there. So a whiteout in "upper" for each
- * name that only the copy has hides nothing that showed, and with these, "upper" shows the same
- * over the copy as without it. A directory that came in place of another one is opaque where the
- * layers below have one, too. kernel: filesystems/overlayfs.rst
+ * A pending layer is a copy of "upper" at an earlier time. If a name has left "upper" since without
+ * a whiteout, the layers below do not have the name, because the kernel makes a whiteout for a name
+ * that they have. So a whiteout in "upper" for each name that only the copy has hides nothing that
+ * was visible, and "upper" then shows the same over the copy as without it. A directory that has
+ * replaced another one is opaque if the layers below have one, too. kernel:
+ * filesystems/overlayfs.rst
  */
 #include "libclient/work_pending.h"
 
@@ -20,7 +21,7 @@
 #include "libclient/work_cover.h"
 #include "libclient/work_layers.h"
 
-/* With all that is pending under it, `name` shows what it shows without. */
+/* Adds whiteouts to `name`, so that it shows the same over all pending layers as without them. */
 static int cover_pending(const struct layers *layers, const struct cover *cover, const char *name)
 {
 	int r = 0;
@@ -48,7 +49,8 @@ static int copy_upper(const struct layers *layers, int upper, struct work_copy *
 		r = fresh = work_open_own(layers->store, LAYERS_FRESH, O_RDONLY | O_DIRECTORY);
 	if (r >= 0)
 		r = work_copy_layer(copy, upper, fresh);
-	if (r == 0 && fchmod(fresh, (st.st_mode & 0777) | 0700) < 0) /* so that it can be moved */
+	/* A directory can be moved only if its owner may write it. */
+	if (r == 0 && fchmod(fresh, (st.st_mode & 0777) | 0700) < 0)
 		r = -errno;
 	return r == 0 ? cover_pending(layers, &cover, LAYERS_FRESH) : r;
 }
@@ -72,7 +74,9 @@ static int put_fresh(struct layers *layers)
 	return 0;
 }
 
-/* "upper" is the sandbox's: it is read as it is. */
+/*
+ * Opens "upper" without work_open_own(): a sandbox uses the directory, so its mode must not change.
+ */
 int pending_add(struct layers *layers, struct work_copy *copy)
 {
 	_cleanup_fd_ int upper =
@@ -92,7 +96,8 @@ int pending_add(struct layers *layers, struct work_copy *copy)
 		r = put_fresh(layers);
 	if (r == 0)
 		return (int)(layers->count + layers->pending);
-	(void)!work_remove_part(layers->store, LAYERS_FRESH); /* else the next one does it */
+	/* if this fails, the next call removes it */
+	(void)!work_remove_part(layers->store, LAYERS_FRESH);
 	return r;
 }
 
@@ -108,7 +113,9 @@ void pending_take_back(struct layers *layers)
 	(void)!work_remove_part(layers->store, LAYERS_FRESH);
 }
 
-/* Each stands on its own: what is under "upper" by then is covered. */
+/*
+ * Every rename leaves a consistent store: "upper" has the whiteouts for all pending layers already.
+ */
 static int move_all(struct layers *layers)
 {
 	char name[LAYERS_NUMBER_SIZE];
@@ -129,8 +136,8 @@ static int move_all(struct layers *layers)
 int pending_settle(struct layers *layers, struct yett_error *error)
 {
 	const struct cover cover = {.store = layers->store, .is_kept = true};
-	int r = work_remove_part(layers->store,
-	                         LAYERS_FRESH); /* of one that was killed, as all orphans */
+	/* LAYERS_FRESH and orphans are left by a killed process. */
+	int r = work_remove_part(layers->store, LAYERS_FRESH);
 
 	if (r == 0)
 		r = layers_drop_orphans(layers);
@@ -166,7 +173,7 @@ int pending_settle_store(int store, const char *id, struct yett_error *error)
 
 	layers_begin(&layers, -1, id);
 	if (fstatat(store, LAYERS_NAMES, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* nobody has ever taken one */
+		return 0; /* the store has never had a snapshot */
 	layers.store = openat(store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	r = layers.store < 0 ? failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
 	                                   "cannot use the store %s: %m", id)

@@ -1,9 +1,10 @@
 /*
- * Copies of "upper" that were made while a sandbox worked on the store: "pending", in which each is
- * called by the number of the layer that it is to be. See work_layers.h.
+ * Copies of "upper" that were made while a sandbox worked on the store. They are in "pending",
+ * where each has the number of the layer that it will become. See work_layers.h.
  *
- * "upper" stays with the sandbox, and goes on to be over the layers that it was mounted on. At rest
- * each copy becomes a layer under it. With the caller's privilege, under layers_lock().
+ * "upper" stays with the sandbox, mounted over the layers that it was mounted on. Once no sandbox
+ * works on the store, each copy becomes a layer under "upper". Runs with the caller's privilege,
+ * under layers_lock().
  */
 #pragma once
 
@@ -12,14 +13,16 @@
 struct layers;
 struct work_copy;
 
-/* Copies what the store holds, where anything was changed: the number of the last layer then, or
- * -errno; -E2BIG: there are too many. */
+/*
+ * Copies what the store holds, if anything was changed. Returns the number of the last layer, or
+ * -errno; -E2BIG: there are too many layers.
+ */
 _must_check_ int pending_add(struct layers *layers, struct work_copy *copy);
 
-/* As it was before the last one. */
+/* Undoes the last pending_add(). */
 void pending_take_back(struct layers *layers);
 
-/* At rest, under the lock of the store: they are layers then. */
+/* Turns the copies into layers. Call this while no sandbox works on the store, under its lock. */
 _must_check_ int pending_settle(struct layers *layers, struct yett_error *error);
-_must_check_ int pending_settle_store(int store, const char *id,
-                                      struct yett_error *error); /* `store` is borrowed */
+/* `store` is borrowed. */
+_must_check_ int pending_settle_store(int store, const char *id, struct yett_error *error);

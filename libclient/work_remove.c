@@ -1,9 +1,9 @@
 /*
- * The end of a store: see work.h.
+ * See work.h: removes stores and parts of stores.
  *
- * Its trees were made by a sandbox, as deep as that liked, with names and modes as it liked.
- * Nothing is removed by a path: each directory is moved to the top of the store, made the caller's
- * to read, and emptied there, so that neither depth nor a swapped name leads anywhere.
+ * Runs as the caller, on trees that a sandbox made, with any depth, names and modes. Nothing is
+ * removed by a path: each directory is moved to the top of the store, made readable for the caller,
+ * and emptied there. So the depth does not matter, and a swapped name cannot lead elsewhere.
  */
 #include "libclient/work.h"
 
@@ -15,15 +15,16 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/entries.h"
 #include "base/fd.h"
 
 #define NAME_SIZE 48
-#define GONE      ".gone-" /* what names of directories begin with that are on their way out */
+#define GONE      ".gone-" /* prefix of the names of directories that are being removed */
 
-/* Directories that were moved to the top: `first` … `next` - 1 are there. */
+/* Directories that were moved to the top of the store: numbers `first` to `next` - 1 exist. */
 struct moved {
 	int store;
-	char mark[24]; /* that their names begin with, and none that was there before */
+	char mark[24]; /* prefix of their names, which no older entry has */
 	uint64_t first, next;
 };
 
@@ -53,7 +54,10 @@ int work_open_own(int parent, const char *name, int flags)
 
 static int move_up(struct moved *moved, int directory, const char *name)
 {
-	/* who moves a directory has to be able to write it: it learns where it is */
+	/*
+	 * Moving a directory changes its "..", so it must be writable: work_open_own() makes it so.
+	 * rename(2)
+	 */
 	_cleanup_fd_ int own = work_open_own(directory, name, O_PATH);
 	char to[NAME_SIZE];
 
@@ -66,7 +70,7 @@ static int move_up(struct moved *moved, int directory, const char *name)
 	return 0;
 }
 
-/* A file goes, a directory is moved. */
+/* Removes a file; moves a directory to the top of the store. */
 static int remove_entry(struct moved *moved, int directory, const struct dirent *entry)
 {
 	int failed = EISDIR, r;
@@ -79,7 +83,7 @@ static int remove_entry(struct moved *moved, int directory, const struct dirent 
 	r = failed == EISDIR || failed == EPERM ? move_up(moved, directory, entry->d_name)
 	                                        : -failed;
 	if (r < 0 && unlinkat(directory, entry->d_name, AT_REMOVEDIR) == 0)
-		r = 0; /* an empty one of another user's, who alone could move it */
+		r = 0; /* an empty directory of another user, who alone could move it */
 	return r == -ENOTDIR ? -failed : r;
 }
 
@@ -90,16 +94,15 @@ static int empty(struct moved *moved, int directory)
 	const struct dirent *entry;
 	int r = opened ? 0 : -errno;
 
-	while (r == 0 && (entry = readdir(entries))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-		    strncmp(entry->d_name, moved->mark, strlen(moved->mark)) == 0)
+	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry) {
+		if (strncmp(entry->d_name, moved->mark, strlen(moved->mark)) == 0)
 			continue;
 		r = remove_entry(moved, directory, entry);
 	}
 	return r;
 }
 
-/* What was moved to the top, and what that has moved there. */
+/* Removes the moved directories, and those that this moves to the top in turn. */
 static int empty_moved(struct moved *moved)
 {
 	char name[NAME_SIZE];
@@ -136,7 +139,7 @@ int work_remove(int works, const char *id, int store)
 	return r == 0 && unlinkat(works, id, AT_REMOVEDIR) < 0 ? -errno : r;
 }
 
-/* Of one that was killed. */
+/* Removes the directories that a killed process had moved to the top of the store. */
 static int remove_gone(struct moved *moved)
 {
 	DIR *opened = fd_entries(moved->store);
@@ -144,7 +147,7 @@ static int remove_gone(struct moved *moved)
 	const struct dirent *entry;
 	int r = opened ? 0 : -errno;
 
-	while (r == 0 && (entry = readdir(entries)))
+	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry)
 		if (strncmp(entry->d_name, GONE, strlen(GONE)) == 0 &&
 		    strncmp(entry->d_name, moved->mark, strlen(moved->mark)) != 0)
 			r = remove_entry(moved, moved->store, entry);

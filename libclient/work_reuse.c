@@ -1,8 +1,8 @@
 /*
- * A store that is there, opened, and used by a sandbox once more: see work.h.
+ * See work.h: opens an existing store, and prepares it for the next sandbox.
  *
- * Until the sandbox's init has the lock of the store, the client has it whenever it changes
- * something there, so that what init opens is whole.
+ * Runs as the caller. The client holds the lock of the store whenever it changes the store, until
+ * the sandbox's init takes the lock. So init always opens a complete store.
  */
 #include "libclient/work.h"
 
@@ -44,13 +44,14 @@ int work_open(const char *id, int *ret_store, struct yett_error *error)
 	return 0;
 }
 
-/* init holds the lock for as long as there is its sandbox: programs/init/build/workspace.c. */
+/* Init holds the lock as long as its sandbox exists: programs/init/build/workspace.c. */
 bool work_is_used(int store)
 {
-	return flock(store, LOCK_SH | LOCK_NB) < 0; /* others may ask at the same time */
+	/* shared, because others may test at the same time */
+	return flock(store, LOCK_SH | LOCK_NB) < 0;
 }
 
-/* From those who only ask, as work_is_used(), it is free in a moment. */
+/* Tries several times: a process that only tests, as in work_is_used(), soon releases the lock. */
 int work_lock(int store, const char *id, struct yett_error *error)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
@@ -95,12 +96,14 @@ int work_find(const char *id, struct work **works, struct yett_error *error)
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 			"the store %s does not tell which directory it is about: its request is under way, or came to nothing",
 			id);
-	if (info.is_earlier_boot) /* numbers of devices are given anew */
+	if (info.is_earlier_boot) /* each boot may number devices anew */
 		work->device = 0;
 	return 0;
 }
 
-/* By what a directory is, and not by its name, which another one may have by now. */
+/*
+ * Compares inode and, if known, device, not the name: another directory may have the name by now.
+ */
 static int compare_source(const struct work *work, int source, const char *name,
                           struct yett_error *error)
 {
@@ -126,8 +129,10 @@ static int compare_source(const struct work *work, int source, const char *name,
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* What the kernel left in "work" refuses the next mount: where the machine crashed, it knows
- * nothing of what was written. */
+/*
+ * Replaces "work". The overlay is mounted "volatile", so the kernel leaves a mark in "work" and
+ * refuses to mount the store again: after a crash of the machine, data may be missing.
+ */
 static int renew(const struct work *work)
 {
 	_cleanup_fd_ int upper =
@@ -165,7 +170,7 @@ int work_reuse(struct work *work, int source, const char *name, const char *targ
 		return r;
 	}
 	r = renew(work);
-	(void)flock(work->store, LOCK_UN); /* for the sandbox's init */
+	(void)flock(work->store, LOCK_UN); /* the sandbox's init takes it */
 	if (r < 0) {
 		errno = -r;
 		(void)failure_set(

@@ -16,7 +16,10 @@
 
 #define GONE_TIMEOUT_MS 5000
 
-/* yett-files as YETT_FILES says, or beside the helper; checked as a helper is. */
+/*
+ * Finds yett-files: the file that YETT_FILES names, or the one beside the helper. The file is
+ * checked like a helper.
+ */
 static int program_path(char path[PATH_MAX], struct yett_error *error)
 {
 	const char *named = secure_getenv("YETT_FILES"), *helper;
@@ -24,7 +27,7 @@ static int program_path(char path[PATH_MAX], struct yett_error *error)
 
 	if (!named) {
 		helper = start_helper_name(NULL, buffer);
-		if (helper[0] != '/') /* as of a helper to be started */
+		if (helper[0] != '/') /* the same error as for a helper */
 			return yett_helper_path(helper, path, PATH_MAX, error);
 		if ((size_t)snprintf(beside, sizeof beside, "%.*s/yett-files",
 		                     (int)(strrchr(helper, '/') - helper), helper) >= sizeof beside)
@@ -36,10 +39,10 @@ static int program_path(char path[PATH_MAX], struct yett_error *error)
 }
 
 /*
- * A sealed copy, which is executed by its descriptor: so the sandbox's own files need not have the
- * program, its label and its mounts have nothing to do with it, and nobody inside can change it.
- * The descriptor that goes in is one for reading only, since an LSM asks for what a descriptor
- * could do, seals or not.
+ * Makes a sealed copy of yett-files in a memfd. The sandbox executes the copy by its descriptor: so
+ * the sandbox's files need not contain the program, the labels and mounts of the program do not
+ * matter, and nothing inside can change it. The sandbox gets a read-only descriptor, because an LSM
+ * checks the access that a descriptor allows, whatever its seals.
  */
 static int program_open(struct yett_sandbox *sandbox, struct yett_error *error)
 {
@@ -68,7 +71,7 @@ static int program_open(struct yett_sandbox *sandbox, struct yett_error *error)
 	return 0;
 }
 
-/* The socket between us; *ret_theirs is for the worker. */
+/* Makes the socket pair between the client and the worker. *ret_theirs is the worker's end. */
 static int make_channel(struct worker *worker, int *ret_theirs, struct yett_error *error)
 {
 	int pair[2];
@@ -178,7 +181,7 @@ int worker_prepare(struct worker *worker, enum file_operation operation, const c
 	                        error);
 }
 
-/* What became of one that is gone without a word. Always a code. */
+/* Explains why a worker ended without an answer. Always returns a code. */
 static int explain_gone(struct worker *worker, int timeout_ms, struct yett_error *error)
 {
 	const struct yett_result *result;
@@ -190,7 +193,7 @@ static int explain_gone(struct worker *worker, int timeout_ms, struct yett_error
 			"yett-files, which reads and writes files outside, ended without an answer");
 	r = yett_command_wait(worker->command, timeout_ms, &result, error);
 	if (r && r != YETT_E_TIMEOUT)
-		return r; /* it could not be started, or the sandbox has ended */
+		return r; /* yett-files could not be started, or the sandbox has ended */
 	if (r == 0 && result->out_of_memory)
 		return error_set(
 			error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
@@ -234,7 +237,7 @@ void worker_wait(struct worker *const *workers, size_t count, deadline_ms deadli
 				entries[n++] = (struct pollfd){.fd = workers[i]->channel->fd,
 				                               .events = POLLIN};
 		}
-		/* a sandbox that is over is told by its worker's end of file */
+		/* If the sandbox is over, the end of file of its worker reports that. */
 		if (!sandbox->channel->failure.code)
 			entries[n++] =
 				(struct pollfd){.fd = sandbox->channel->fd, .events = POLLIN};
@@ -256,14 +259,17 @@ static bool is_answer(uint32_t kind)
 	       kind == MESSAGE_FILE_MOUNTS || kind == MESSAGE_ERROR;
 }
 
-/* Whether its end is still to come, which says more than that it is gone. */
+/*
+ * Whether the command of the worker has still to end. Its result says more than the end of file
+ * does.
+ */
 static bool is_to_be_explained(struct worker *worker)
 {
 	if (!worker->command || command_is_over(worker->command))
 		return false;
 	if (worker->gone_by == 0) {
 		worker->gone_by = channel_deadline(GONE_TIMEOUT_MS);
-		worker_unwatch(worker); /* it would be readable from now on */
+		worker_unwatch(worker); /* the socket is readable from now on */
 	}
 	return channel_time_left(worker->gone_by) != 0;
 }

@@ -1,29 +1,37 @@
 /*
- * libyett: run commands in a sandbox that a privileged helper makes.
+ * libyett: run commands in a sandbox that a privileged helper creates.
  *
- * A connection leads to the helper; a sandbox is asked for on it with a signed request; commands
- * run in the sandbox through a channel that the helper is not part of. The library needs no
- * privilege, starts no thread, installs no signal handler, keeps no global state and never raises
- * SIGPIPE. A connection may be shared by threads; a sandbox and its commands are used by one thread
- * at a time.
- *
- * Functions that can fail return 0, or a positive enum yett_code with the reason in `error` (which
- * may be NULL). An output parameter is written only on success.
- *
- * Structs grow at their end, and each begins with its size. In options that is what the caller
- * sets, `.size = sizeof options`, and every other member that is not set is zero: without a size
- * they are YETT_E_INVALID_REQUEST, and with something set that the library does not know yet
- * YETT_E_UNSUPPORTED. All that the library tells it has allocated itself, and is const or the
- * caller's: a handle has a function of its own that gives it up; everything else, be it a text, a
- * list or a status, is freed by yett_free(), with all that it points to.
- *
- * What the names of functions say: _free gives back what this process holds of a thing, and nothing
- * changes anywhere else. _close besides lets go of what only that handle kept alive, without asking
- * or waiting. _end ends the thing itself, for all who use it, and waits until it is gone. _kill
- * sends SIGKILL to commands and all that they have started; their sandbox goes on. Whatever has a
- * handle is meant by it; what has none, by its id: _by_id where there are both.
+ * A program connects to the helper and asks for a sandbox by a signed request on that connection.
+ * Commands run in the sandbox through a second channel, in which the helper has no part. The
+ * library needs no privilege, installs no signal handler, keeps no global state and never raises
+ * SIGPIPE. It starts no thread, except a detached one to close a descriptor that a peer should not
+ * have sent, since that close(2) can block. Threads may share a connection. Only one thread at a
+ * time may use a sandbox and its commands.
  */
 #pragma once
+
+/*
+ * Conventions
+ *
+ * A function that can fail returns 0, or a positive enum yett_code and the reason in `error`
+ * (`error` may be NULL). Output parameters are written only on success, unless a function says
+ * otherwise.
+ *
+ * Structs grow at their end, and each begins with its size. The caller sets `.size = sizeof
+ * options` in an options struct and zeroes every member that it does not set. An options struct
+ * without a size is YETT_E_INVALID_REQUEST. A member that is set and that this library does not
+ * know is YETT_E_UNSUPPORTED. The library allocates everything that it returns. A const result
+ * belongs to the object that it was obtained from. Any other result belongs to the caller: each
+ * kind of handle has its own function that releases it, and everything else (a text, a list, a
+ * status) is freed by yett_free(), with all that it points to.
+ *
+ * Suffixes of function names: _free releases what this process holds of an object, and nothing
+ * changes elsewhere. _close also drops what only that handle kept alive, without asking or waiting.
+ * _end ends the object itself, for all who use it, and waits until it is gone. _kill sends SIGKILL
+ * to commands and to everything that they have started; their sandbox goes on. A function takes the
+ * handle of an object that has one, and the id of an object that has none; where both forms exist,
+ * the form that takes the id ends in _by_id.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,8 +46,10 @@ extern "C" {
 #define YETT_API        __attribute__((visibility("default")))
 #define YETT_MUST_CHECK __attribute__((warn_unused_result))
 
-/* Of this header. A program that was compiled with it runs with any library for which
- * yett_check_version() says so. */
+/*
+ * The version of this header. A program that was compiled with it runs with every library that
+ * yett_check_version() accepts.
+ */
 #define YETT_VERSION_MAJOR 0
 #define YETT_VERSION_MINOR 1
 #define YETT_VERSION_PATCH 0
@@ -64,50 +74,60 @@ struct yett_operation;
 YETT_API const char *yett_version(void);
 
 /*
- * Whether the library that is loaded has all that a header of this version promises; `number` is
- * YETT_VERSION_NUMBER, as the caller was compiled with it. YETT_E_UNSUPPORTED, and both versions in
- * the message: it is older, or of another major version (of another minor one before 1.0).
+ * Succeeds if the loaded library has everything that a header of version `number` promises.
+ * `number` is the YETT_VERSION_NUMBER that the caller was compiled with. YETT_E_UNSUPPORTED, with
+ * both versions in the message: the library is older, or has another major version (before 1.0:
+ * another minor version).
  */
 YETT_API YETT_MUST_CHECK int yett_check_version(uint32_t number, struct yett_error *error);
 
-/* The text of a code, its short name ("permission-denied"), and the short name of a reason
- * ("replayed"). Never NULL. */
+/*
+ * The text of a code, its short name ("permission-denied"), and the short name of a reason
+ * ("replayed"). Never NULL.
+ */
 YETT_API const char *yett_error_code_text(enum yett_code code);
 YETT_API const char *yett_error_code_name(enum yett_code code);
 YETT_API const char *yett_error_reason_name(enum yett_reason reason);
 
-/* Frees what a function of the library has given the caller and that is no handle, and all that
- * belongs to it. Takes NULL. */
+/*
+ * Frees memory that a function of the library returned and that is not a handle, with everything
+ * that belongs to that memory. Takes NULL.
+ */
 YETT_API void yett_free(void *memory);
 
 /*
- * Whether the same call can succeed later without a change of it, of the policy or of how the
- * helper is installed. NULL is not retryable, nor is a helper that cannot be reached for a reason
- * that the system gives (`os_error`).
+ * Returns whether the same call can succeed later although the call, the policy and the
+ * installation of the helper stay as they are. Returns false for NULL, and for a helper that cannot
+ * be reached for a reason that the kernel gives (`os_error`).
  */
 YETT_API bool yett_error_retryable(const struct yett_error *error);
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
 /*
- * Signs message[0 … length) with Ed25519; 0 or an errno. Called while something is asked of the
- * helper, in that thread; other calls on the connection wait until it returns.
+ * Signs message[0 … length) with Ed25519. Returns 0 or an errno. The library calls this function in
+ * the thread that makes a request of the helper; other calls on the connection wait until the
+ * function returns.
  */
 typedef int (*yett_sign_fn)(const uint8_t *message, size_t length,
                             uint8_t ret_signature[YETT_SIGNATURE_SIZE], void *data);
 
-/* A key that lives elsewhere (a key agent, a TPM): `sign` is asked for each signature. Free with
- * yett_signer_free(). */
+/*
+ * Makes a signer for a key that is kept elsewhere (a key agent, a TPM): the library calls `sign`
+ * for each signature. Free the signer with yett_signer_free().
+ */
 YETT_API YETT_MUST_CHECK int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE],
                                              yett_sign_fn sign, void *data,
                                              struct yett_signer **ret_signer,
                                              struct yett_error *error);
 
 /*
- * The key of a file made by yett_key_generate(); `path` NULL: ~/.config/yett/id_ed25519, home as
- * the user database has it. Refused unless it is a regular file of the caller's that nobody else
- * can read or write. YETT_E_NOT_FOUND when there is none. The secret is kept in locked memory where
- * the limits allow it, and wiped by yett_signer_free().
+ * Loads the key of a file made by yett_key_generate(). `path` NULL means ~/.config/yett/id_ed25519;
+ * the home directory is that of the user database, or $HOME where the database has none. The file
+ * must be a regular file, not a symbolic link, that belongs to the effective user and that nobody
+ * else can read or write. YETT_E_NOT_FOUND: there is no such file. YETT_E_SECURITY_VIOLATION: wrong
+ * owner or mode. YETT_E_INVALID_REQUEST: not a key file. YETT_E_FILE_OPERATION_FAILED. The secret
+ * is kept in locked memory where the limits allow it; yett_signer_free() wipes it.
  */
 YETT_API YETT_MUST_CHECK int yett_signer_load(const char *path, struct yett_signer **ret_signer,
                                               struct yett_error *error);
@@ -118,28 +138,28 @@ YETT_API const uint8_t *yett_signer_public_key(const struct yett_signer *signer)
 YETT_API void yett_signer_free(struct yett_signer *signer);
 
 /*
- * Makes a key: `path` (0600, secret) and `path`.pub (0644, "ed25519 BASE64 comment"). Nothing is
- * overwritten: YETT_E_ALREADY_EXISTS when either is there. `path` NULL: as for yett_signer_load(),
- * and its directories are made.
+ * Makes a key pair: the secret key in `path` (mode 0600) and the public key in `path`.pub (mode
+ * 0644, "ed25519 BASE64 comment"). Overwrites nothing: YETT_E_ALREADY_EXISTS if either file exists.
+ * `path` NULL means the same as for yett_signer_load(), and missing directories are made.
  */
 YETT_API YETT_MUST_CHECK int yett_key_generate(const char *path, struct yett_error *error);
 
 /*
- * Sees to it that the caller has a key. Where there is no file id_ed25519 in `directory` (NULL:
- * ~/.config/yett) one is made and its public half appended to authorized_keys there, which counts
- * where the policy says user_keys; *ret_created tells. A key that exists is neither changed nor
- * enrolled.
+ * Makes sure that the caller has a key. If `directory` (NULL: ~/.config/yett) has no file
+ * id_ed25519, makes a key pair there and appends its public key to authorized_keys in the same
+ * directory. The helper accepts keys of that file only if the policy sets user_keys. An existing
+ * key is neither changed nor enrolled. *ret_created says whether a key was made.
  */
 YETT_API YETT_MUST_CHECK int yett_key_ensure(const char *directory, bool *ret_created,
                                              struct yett_error *error);
 
-/* Where yett_signer_load(NULL) looks, in path[0 … size). */
+/* Writes the path that yett_signer_load(NULL) reads to path[0 … size). */
 YETT_API YETT_MUST_CHECK int yett_key_path(char *path, size_t size, struct yett_error *error);
 
 /*
- * Reads the one public key "ed25519 BASE64 [comment]" of a file. line[0 … size), at least 128
- * bytes, gets it as it is to be written elsewhere: no line end, and a comment of printable ASCII,
- * cut to fit.
+ * Reads the single public key "ed25519 BASE64 [comment]" of a file. Writes the line, as it can be
+ * copied into another file, to line[0 … size), which should have at least 128 bytes: without a line
+ * end, with a comment of printable ASCII, cut to fit.
  */
 YETT_API YETT_MUST_CHECK int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE],
                                                   char *line, size_t size,
@@ -148,83 +168,109 @@ YETT_API YETT_MUST_CHECK int yett_key_read_public(const char *path, uint8_t ret_
 /* --- connection ------------------------------------------------------------------------------- */
 
 enum yett_start {
-	YETT_START_ANY = 0, /* the service if its socket answers, else a set-user-id helper, else
-	                       one of the caller's own */
-	YETT_START_SERVICE = 1,  /* the listening socket of the service */
-	YETT_START_PERSONAL = 2, /* root's yett-helper, or anybody else's yett-rootless, executed by
-	                            the library on a socketpair */
-	YETT_START_SETUID = 3,   /* yett-helper, where the file is root's and set-user-id */
+	/*
+	 * The service if its socket answers, else a set-user-id helper, else the caller's own
+	 * helper.
+	 */
+	YETT_START_ANY = 0,
+	YETT_START_SERVICE = 1, /* the listening socket of the service */
+	/*
+	 * A helper that the library executes on a socketpair: yett-helper for root, yett-rootless
+	 * for other users.
+	 */
+	YETT_START_PERSONAL = 2,
+	YETT_START_SETUID = 3, /* yett-helper, if the file belongs to root and is set-user-id */
 };
 
 /* Bits of yett_connect_options.flags. */
 enum yett_connect_flag {
-	/* What is asked for is the wish of a model: a policy may have grants of its own for that
-	   (yett.conf(5), agents). With YETT_START_ANY no other helper takes the place of a service
-	   that is there and does not answer. */
+	/*
+	 * The requests come from an AI model. A policy may have separate grants for these
+	 * (yett.conf(5), "agents"). With YETT_START_ANY, a service that exists but does not answer
+	 * is not replaced by another helper.
+	 */
 	YETT_CONNECT_AGENT = 1,
 };
 
 /*
- * What is not set here is taken from the environment by secure_getenv(3): YETT_SOCKET and
- * YETT_HELPER. With YETT_START_ANY a socket that was named (here or there) is the only one tried,
- * and so is a helper that was named.
+ * For a socket or helper that is not set here, the library reads the environment variables
+ * YETT_SOCKET and YETT_HELPER with secure_getenv(3). With YETT_START_ANY, a socket that is named
+ * here or there is the only one tried. The same holds for a named helper if no socket is named.
  */
 struct yett_connect_options {
 	size_t size;
 	enum yett_start start;
 	int timeout_ms;          /* for each answer of the helper; 0: 30 seconds */
 	const char *socket_path; /* NULL: YETT_SOCKET, else YETT_SOCKET_PATH */
-	const char *helper_path; /* NULL: YETT_HELPER, else that of the build tree the program lies
-	                            in, else the installed one */
-	/* Borrowed, and kept until the connection is closed. NULL: yett_signer_load(NULL) when
-	 * first needed. */
+	/*
+	 * NULL: YETT_HELPER, else the helper of the build tree that contains the program, else the
+	 * installed helper.
+	 */
+	const char *helper_path;
+	/*
+	 * Borrowed until the connection is closed. NULL: the library calls yett_signer_load(NULL)
+	 * when a signer is first needed.
+	 */
 	const struct yett_signer *signer;
-	const char *key_path; /* where `signer` is NULL: of the key to load, which must be there */
-	const char *const
-		*helper_arguments; /* more for a helper that runs with the caller's privilege, as
-	                              "--policy", FILE; ends with NULL; or NULL */
-	uint64_t flags;            /* enum yett_connect_flag, or-ed */
+	/* If `signer` is NULL: the file of the key to load, which must exist. */
+	const char *key_path;
+	/*
+	 * Further arguments, such as "--policy", FILE, for a helper that runs with the caller's
+	 * privilege; at most 16, ends with NULL; or NULL.
+	 */
+	const char *const *helper_arguments;
+	uint64_t flags; /* enum yett_connect_flag, or-ed */
 };
 
 /*
  * Connects, checks that the peer is root (or, on a socketpair, the caller itself) and agrees on the
- * version. `options` may be NULL. A helper to be executed, and each directory above it, must belong
- * to root or the caller and be writable by nobody else. Executing one makes a child process, which
- * yett_connection_close() waits for. YETT_E_HELPER_UNAVAILABLE, YETT_E_NOT_FOUND (the helper that
- * was named), YETT_E_PERMISSION_DENIED (a socket that the caller may not reach, or a set-user-id
- * helper whose group is another), YETT_E_SECURITY_VIOLATION, YETT_E_UNSUPPORTED (no /proc, which
- * executing a helper takes), YETT_E_INVALID_REQUEST (a path that is too long or not absolute),
- * YETT_E_PROTOCOL, YETT_E_TIMEOUT, what yett_signer_load() says of `key_path`, or the helper's
- * refusal.
+ * protocol version. `options` may be NULL. A helper that is executed, and each directory above it,
+ * must belong to root or the caller and be writable by nobody else. Executing a helper makes a
+ * child process, which yett_connection_close() waits for.
  *
- * It is the calling process's: the helper ends it when that process has ended, whoever else has its
- * descriptor by then. When the service was restarted, or has loaded a policy anew, all that is
- * asked through a connection from before is refused with YETT_E_HELPER_UNAVAILABLE: another one is
- * to be made. Sandboxes, and commands in them, go on.
+ * Errors: YETT_E_HELPER_UNAVAILABLE; YETT_E_NOT_FOUND (the named helper does not exist);
+ * YETT_E_PERMISSION_DENIED (the caller may not reach the socket, or is not in the group that may
+ * execute a set-user-id helper); YETT_E_SECURITY_VIOLATION (wrong owner or mode of a helper, or
+ * wrong uid of the peer); YETT_E_UNSUPPORTED (executing a helper needs /proc, or a flag is not
+ * known); YETT_E_INVALID_REQUEST (a path is too long or not absolute); YETT_E_PROTOCOL;
+ * YETT_E_TIMEOUT; the errors of yett_signer_load() for `key_path`; or the helper's refusal.
+ *
+ * The connection belongs to the calling process. The helper ends the connection when that process
+ * has ended, even if another process still has the descriptor. After the service was restarted or
+ * has loaded a new policy, every request on an older connection is refused with
+ * YETT_E_HELPER_UNAVAILABLE: make a new connection. Sandboxes, and commands in them, go on.
  */
 YETT_API YETT_MUST_CHECK int yett_connect(const struct yett_connect_options *options,
                                           struct yett_connection **ret_connection,
                                           struct yett_error *error);
 
-/* How it was started; never YETT_START_ANY. */
+/* How the helper was started; never YETT_START_ANY. */
 YETT_API enum yett_start yett_connection_start(const struct yett_connection *connection);
 
-/* For poll(2): readable when yett_connection_dispatch() has something to do. Owned by the
- * connection. */
+/*
+ * For poll(2): readable when yett_connection_dispatch() has something to do. Owned by the
+ * connection.
+ */
 YETT_API int yett_connection_fd(const struct yett_connection *connection);
 
-/* Handles what the helper has sent (the end of a sandbox), without waiting. An error is final for
- * the connection. */
+/*
+ * Handles what the helper has sent (the end of a sandbox, for example), without waiting. After an
+ * error the connection is unusable.
+ */
 YETT_API int yett_connection_dispatch(struct yett_connection *connection, struct yett_error *error);
 
-/* Closes it, which ends those of its sandboxes that neither linger nor were attached; handles stay
- * to be closed. Takes NULL. */
+/*
+ * Closes the connection and, with it, ends those of its sandboxes that neither linger nor were
+ * attached. The sandbox handles remain and must still be closed. Waits at most 10 seconds for a
+ * helper that the library executed. Takes NULL.
+ */
 YETT_API void yett_connection_close(struct yett_connection *connection);
 
 /*
- * The helper that would be executed where no service answers, checked as yett_connect() checks it,
- * in path[0 … size) with symbolic links resolved. `helper_path` as in the options.
- * YETT_E_NOT_FOUND, YETT_E_SECURITY_VIOLATION.
+ * Writes the path of the helper that would be executed if no service answers to path[0 … size),
+ * with symbolic links resolved, after the same checks as in yett_connect(). `helper_path` as in the
+ * options. YETT_E_NOT_FOUND, YETT_E_SECURITY_VIOLATION, YETT_E_INVALID_REQUEST (not absolute, or
+ * too long).
  */
 YETT_API YETT_MUST_CHECK int yett_helper_path(const char *helper_path, char *path, size_t size,
                                               struct yett_error *error);
@@ -234,121 +280,146 @@ YETT_API YETT_MUST_CHECK int yett_helper_path(const char *helper_path, char *pat
 /* Bits of yett_share.flags. */
 enum yett_share_flag {
 	YETT_SHARE_WRITABLE = 1,
-	YETT_SHARE_FD = 2,     /* `fd` is what is shared, and `path` is NULL */
-	YETT_SHARE_SOCKET = 4, /* it is a socket that somebody listens at, which the policy has to
-	                          name; not with YETT_SHARE_WRITABLE */
+	YETT_SHARE_FD = 2, /* `fd` is shared, and `path` is NULL */
 	/*
-	 * It is a directory of the caller's that stays as it is: all inside may change it, and what
-	 * was changed is kept apart: see "work". Alone, or with YETT_SHARE_FD.
+	 * The share is a Unix socket on which somebody listens. The policy must name it. Not with
+	 * YETT_SHARE_WRITABLE.
+	 */
+	YETT_SHARE_SOCKET = 4,
+	/*
+	 * Copy-on-write: the share is a directory of the caller's that stays unchanged. Processes
+	 * inside may change it, and the changes are kept elsewhere: see "work". Alone, or with
+	 * YETT_SHARE_FD.
 	 */
 	YETT_SHARE_COW = 8,
 };
 
-/* One source, which is `path`, or `fd` with its flag; a share that has none or both is
- * YETT_E_INVALID_REQUEST. */
+/*
+ * A share has one source: `path`, or `fd` with its flag. A share with no source or with both is
+ * YETT_E_INVALID_REQUEST.
+ */
 struct yett_share {
-	size_t size;      /* in an array: all have the same */
-	const char *path; /* a directory, a regular file or, with its flag, a socket; opened by the
-	                     library, as the caller */
-	const char *target; /* absolute path inside; NULL: `path`, which is then absolute */
+	size_t size; /* the same in all elements of an array */
+	/*
+	 * A directory, a regular file or, with its flag, a socket. The library opens it with the
+	 * caller's rights.
+	 */
+	const char *path;
+	const char *target; /* absolute path inside; NULL: `path`, which must then be absolute */
 	uint32_t flags;     /* enum yett_share_flag, or-ed */
-	int fd; /* with YETT_SHARE_FD: the same, O_PATH or not; borrowed until the sandbox is
-	           created */
-	/* With YETT_SHARE_COW: what is changed is kept in so much memory of the sandbox's, and gone
-	 * with it; 0: in a store. Linux 6.6 */
+	/*
+	 * With YETT_SHARE_FD: the descriptor, O_PATH or not; borrowed until the sandbox is created.
+	 */
+	int fd;
+	/*
+	 * With YETT_SHARE_COW: keep the changes in so many bytes of the sandbox's memory, and lose
+	 * them with the sandbox; 0: keep them in a store. Needs Linux 6.6.
+	 */
 	uint64_t memory_bytes;
 	/*
-	 * With YETT_SHARE_COW: the id of a store that is there and that no sandbox works on, for
-	 * one to begin with what was changed in it; NULL: a new one. Of `path`, a descriptor and
-	 * `target`, those that are not given are as the store tells.
+	 * With YETT_SHARE_COW: the id of an existing store that no sandbox works on; the sandbox
+	 * begins with the changes in that store. NULL: a new store. If `path` and the descriptor,
+	 * or `target`, are not given, the store supplies them.
 	 */
 	const char *store;
 	/*
-	 * With YETT_SHARE_COW and a new store: names and paths below the directory that are not to
-	 * be seen inside, and such as are to be seen all the same; NULL, or lists that end with
-	 * NULL. A name is hidden wherever it is found, and at the top also where it comes later; a
-	 * path, as ./NAME, where it is or would be. *, ? and [ ] match in a name, ** any
-	 * directories: what matches when the sandbox is made. YETT_E_UNSUPPORTED before Linux 5.8.
+	 * With YETT_SHARE_COW and a new store: names and paths below the directory to hide from the
+	 * sandbox (`hide`), and exceptions from these (`no_hide`). Each is NULL, or a list that
+	 * ends with NULL. A name is hidden wherever it exists when the sandbox is created, and at
+	 * the top of the directory also if it is made later. A path, or ./NAME, is hidden there
+	 * even if it does not exist yet. *, ? and [ ] match within a name and ** matches any number
+	 * of directories; a pattern hides what matches when the sandbox is created.
+	 * YETT_E_UNSUPPORTED before Linux 5.8.
 	 */
 	const char *const *hide, *const *no_hide;
 };
 
 /*
- * What is listed to be hidden in copy-on-write shares of sandboxes of a profile (NULL: "default"),
- * for `hide` of these: in /etc/yett/hide.d/PROFILE, by the administrator, and in
- * ~/.config/yett/hide.d/PROFILE, by the caller, a name in each line. At most 1024, a list that ends
- * with NULL, and may be empty; one yett_free() frees it. It is for the caller's good, and nothing
- * but the caller has to heed it. YETT_E_INVALID_REQUEST: a line is none that `hide` takes;
- * YETT_E_FILE_OPERATION_FAILED.
+ * Reads the names to hide in copy-on-write shares of sandboxes of a profile (NULL: "default"), as
+ * yett_share.hide takes them: one name on each line of /etc/yett/hide.d/PROFILE (the
+ * administrator's list) and ~/.config/yett/hide.d/PROFILE (the caller's list). Returns at most 1024
+ * names as a list that ends with NULL and may be empty; one yett_free() frees it. The list protects
+ * the caller; neither the library nor the helper enforces it. YETT_E_INVALID_REQUEST: `hide` does
+ * not take a line of the list. YETT_E_FILE_OPERATION_FAILED.
  */
 YETT_API YETT_MUST_CHECK int yett_hide_list(const char *profile, const char *const **ret_names,
                                             struct yett_error *error);
 
 /*
- * What is listed to be applied only where it is named, besides what yett-apply protects anyway: in
- * /etc/yett/protect and
- * ~/.config/yett/protect. A name, or up to four with / between, at any depth and with all below;
- * "*" at the begin or end of a name stands for any. As above.
+ * Reads the names that yett-apply applies only if they are named explicitly, besides those that
+ * yett-apply always protects: the lines of /etc/yett/protect and ~/.config/yett/protect. A line is
+ * a name, or up to four names with '/' between them. It applies at any depth, with everything
+ * below. "*" at the beginning or end of a name matches anything. Result and errors are those of
+ * yett_hide_list().
  */
 YETT_API YETT_MUST_CHECK int yett_protect_list(const char *const **ret_names,
                                                struct yett_error *error);
 
 /*
- * Guarded paths: a share that contains one hides it, or shows it read-only, unless the request
- * shares that path itself as well. docs/guide.md lists them. More are listed in /etc/yett/secret
- * and /etc/yett/guard, by the administrator, and in ~/.config/yett/secret and
- * ~/.config/yett/guard, by the caller.
+ * Protected paths: a share that contains a protected path hides it, or shows it read-only, unless
+ * the request shares that path itself as well. docs/guide.md lists these paths. Further paths are
+ * listed in /etc/yett/secret and /etc/yett/guard by the administrator, and in ~/.config/yett/secret
+ * and ~/.config/yett/guard by the caller.
  */
 enum yett_guard {
 	YETT_GUARD_NONE = 0,
-	YETT_GUARD_READ_ONLY = 1, /* in writable shares: the caller's programs obey it */
+	YETT_GUARD_READ_ONLY = 1, /* in writable shares: files that the caller's programs obey */
 	YETT_GUARD_HIDDEN = 2,    /* in all shares: keys, passwords and the like */
 };
 
 /*
- * How the file open as `fd` is guarded in a share of the directory open as `share`, for programs
- * that pass on somebody else's wish to share it by name. `*ret_why` is a static text.
- * YETT_E_INVALID_REQUEST: a list is malformed; YETT_E_FILE_OPERATION_FAILED.
+ * Finds out how the file open as `fd` is protected in a share of the directory open as `share`. For
+ * programs that share a path because somebody else named it. `*ret_why` is a static text.
+ * YETT_E_INVALID_REQUEST: a list is malformed, or the file has no path.
+ * YETT_E_FILE_OPERATION_FAILED.
  */
 YETT_API YETT_MUST_CHECK int yett_guard_of(int share, int fd, enum yett_guard *ret_guard,
                                            const char **ret_why, struct yett_error *error);
 
 struct yett_tmpfs {
-	size_t size; /* in an array: all have the same */
+	size_t size; /* the same in all elements of an array */
 	const char *target;
-	uint64_t size_bytes; /* 0: as the profile says */
+	uint64_t size_bytes; /* 0: the profile's default */
 };
 
-/* What happens when no command ran for idle_time_ms. */
+/* The action when no command ran for idle_time_ms. */
 enum yett_idle_action { YETT_IDLE_END = 0, YETT_IDLE_PAUSE = 1 };
 
 /* Bits of yett_sandbox_options.flags and of yett_sandbox_status.flags. */
 enum yett_sandbox_flag {
-	YETT_SANDBOX_LINGER = 1, /* it outlives the connection that made it; the policy says for how
-	                            long at rest */
 	/*
-	 * Of options only, with YETT_NETWORK_LIMITED: a connection that no rule allows, and that
-	 * the policy would let `allow` allow, is YETT_EVENT_ASKED, and waits 8 seconds for a rule
-	 * that allows it. At most 64 wait at once.
+	 * The sandbox outlives the connection that created it. The policy says how long it may
+	 * rest, idle or paused, with no client attached.
+	 */
+	YETT_SANDBOX_LINGER = 1,
+	/*
+	 * In options only, with YETT_NETWORK_LIMITED: a connection that no rule allows, but that
+	 * the policy would let `allow` allow, is reported as YETT_EVENT_ASKED and waits 8 seconds
+	 * for a rule that allows it. At most 64 connections wait at once.
 	 */
 	YETT_SANDBOX_ASK = 2,
-	/* Of options only: names that rules allow may lead to private addresses, though no rule
-	   names these. */
+	/*
+	 * In options only: names that rules allow may resolve to private addresses, even if no rule
+	 * names these addresses.
+	 */
 	YETT_SANDBOX_PRIVATE = 4,
 };
 
-/* As core_bytes. */
+/* As core_bytes: no core files. */
 #define YETT_CORE_NONE 1
 
-/* What a sandbox can connect to. */
+/* The network access of a sandbox. */
 enum yett_network {
-	YETT_NETWORK_PROFILE = 0, /* what the profile says; YETT_NETWORK_LIMITED where that is none,
-	                             and `allow` is set */
-	YETT_NETWORK_NONE = 1,    /* nothing but itself */
-	YETT_NETWORK_LIMITED = 2, /* what rules allow: those of the profile and of `allow` */
-	YETT_NETWORK_OPEN = 3,    /* all but private addresses, and what rules deny */
-	YETT_NETWORK_HOST = 4, /* that of the host, with all that listens there; no rules. It takes
-	                          Landlock 6, or SELinux */
+	/* The profile's setting; YETT_NETWORK_LIMITED if that is none and `allow` is set. */
+	YETT_NETWORK_PROFILE = 0,
+	YETT_NETWORK_NONE = 1,    /* nothing but the sandbox itself */
+	YETT_NETWORK_LIMITED = 2, /* what the rules of the profile and of `allow` allow */
+	YETT_NETWORK_OPEN = 3,    /* everything but private addresses and what rules deny */
+	/*
+	 * The network of the host, with everything that listens there, without rules. Needs version
+	 * 6 of Landlock, or SELinux.
+	 */
+	YETT_NETWORK_HOST = 4,
 };
 
 struct yett_sandbox_options {
@@ -356,47 +427,64 @@ struct yett_sandbox_options {
 	const char *profile;  /* NULL: "default" */
 	const char *hostname; /* NULL: the profile's */
 	/*
-	 * Where commands start when neither their options nor the session say otherwise: an
-	 * absolute path inside. NULL: the target of the first share that is a directory, or "/"
-	 * where nothing is shared.
+	 * The directory in which commands start if neither their options nor the session set one:
+	 * an absolute path inside. NULL: the target of the first share that is a directory, or "/"
+	 * if no directory is shared.
 	 */
 	const char *directory;
 	const struct yett_share *shares;
-	size_t shares_count; /* at most 125 */
+	/* At most 125, including memory_dir; a copy-on-write share with a store counts twice. */
+	size_t shares_count;
 	const struct yett_tmpfs *tmpfs;
-	size_t tmpfs_count; /* at most 32 */
+	size_t tmpfs_count; /* at most 32, with the shares whose changes are kept in memory */
 	/*
-	 * A directory that is shared, writable, at /mnt/memory, to be there for the next sandbox,
-	 * too. NULL: none, but where the profile wants one (memory_mount) it is
-	 * ~/.local/state/yett/memory, home as the user database has it, and made if it is not
-	 * there.
+	 * A directory of the host that is shared, writable, at /mnt/memory, so that the next
+	 * sandbox finds it as well. NULL: none; but if the profile requires one (memory_mount), the
+	 * library shares ~/.local/state/yett/memory, in the home directory of the user database,
+	 * and makes that directory if it does not exist.
 	 */
 	const char *memory_dir;
-	uint64_t memory_bytes; /* limits; 0: as the profile says */
-	uint64_t cpu_millis;   /* thousandths of a processor; commands run on as many, rounded up */
+	uint64_t memory_bytes; /* this to open_files are limits; 0: the profile's */
+	/* Thousandths of a processor; commands may run on so many processors, rounded up. */
+	uint64_t cpu_millis;
 	uint64_t pids;
-	uint64_t open_files; /* of a process */
+	uint64_t open_files; /* of each process */
 	uint32_t flags;      /* enum yett_sandbox_flag, or-ed */
 	enum yett_idle_action idle_action;
-	uint64_t wall_time_ms, cpu_time_ms,
-		idle_time_ms; /* how long it may live, each of at most 30 days; 0: no bound */
-	uint64_t cleanup_ms;  /* how long it is listed when it has ended; it counts as one of the
-	                         user's until then */
-	const char *name; /* by which it can be found, of one sandbox of the user at a time; NULL:
-	                     none */
-	const char *const *labels; /* KEY=VALUE for whoever lists sandboxes, no key with '#' first;
-	                              ends with NULL. NULL: none */
-	const char *const *annotations; /* KEY=VALUE for people; as labels; both together at most 32
-	                                   of 255 bytes, and 2500 bytes in all */
-	uint64_t
-		file_bytes; /* a limit of each file that a process writes; 0: as the profile says */
-	uint64_t core_bytes; /* of core files, which the kernel writes where a command crashes; 0:
-	                        as the profile says */
+	/*
+	 * Time limits: since the start, of processor time, and without a running command; at most
+	 * 30 days each; 0: no limit.
+	 */
+	uint64_t wall_time_ms, cpu_time_ms, idle_time_ms;
+	/*
+	 * How long the sandbox stays listed after its end; until then it counts as one of the
+	 * user's.
+	 */
+	uint64_t cleanup_ms;
+	/*
+	 * A name to find the sandbox by; only one sandbox of the user has it at a time; NULL: none.
+	 */
+	const char *name;
+	/*
+	 * KEY=VALUE, to select listed sandboxes by; no key begins with '#'; ends with NULL. NULL:
+	 * none.
+	 */
+	const char *const *labels;
+	/*
+	 * KEY=VALUE for people to read; otherwise as `labels`. Labels and annotations together are
+	 * at most 32, of 255 bytes each and 2500 bytes in all.
+	 */
+	const char *const *annotations;
+	/* Limit of each file that a process writes; 0: the profile's. */
+	uint64_t file_bytes;
+	/* Limit of core files, which the kernel writes when a command crashes; 0: the profile's. */
+	uint64_t core_bytes;
 	enum yett_network network;
 	/*
-	 * Rules besides the profile's: HOST[:PORT[-PORT]], as "api.example.org:443",
-	 * "*.example.org", "10.1.0.0/16:5432" or "*:22"; yett.conf(5) has all forms. The policy
-	 * says what `allow` may have in it; `deny` wins. At most 256 in both together.
+	 * Rules besides the profile's: HOST[:PORT[-PORT]], such as "api.example.org:443",
+	 * "*.example.org", "10.1.0.0/16:5432" or "*:22"; yett.conf(5) describes all forms. The
+	 * policy limits what `allow` may contain. `deny` wins over `allow`. At most 256 rules in
+	 * both together.
 	 */
 	const char *const *allow;
 	size_t allow_count;
@@ -408,45 +496,57 @@ struct yett_sandbox_info {
 	size_t size;
 	char id[YETT_ID_SIZE];
 	char profile[YETT_NAME_SIZE];
-	uint32_t private_uid;        /* the host uid its commands run as */
-	char label[YETT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it: "yett-sandbox
-	                                (enforce)"; empty: none */
+	uint32_t private_uid; /* the host uid under which the sandbox's commands run */
+	/* The AppArmor label as the kernel writes it: "yett-sandbox (enforce)"; empty: none. */
+	char label[YETT_LABEL_SIZE];
 	uint32_t landlock_abi; /* the version of Landlock in force inside (landlock(7)); 0: none */
-	uint64_t memory_bytes, cpu_millis, pids,
-		open_files;            /* limits in force, as in the options; 0: unlimited */
-	char weaker[YETT_WEAKER_SIZE]; /* by what it is weaker than others, "without root: …", "by
-	                                  devices of the host: …", "by the network of the host: …";
-	                                  for people; empty: it is not */
-	uint64_t file_bytes;           /* as the other limits: of each file that a process writes */
-	uint64_t core_bytes;           /* of core files; YETT_CORE_NONE: there are none */
-	enum yett_network network;     /* that it has; never YETT_NETWORK_PROFILE */
-	char address4[16], address6[46]; /* its own, inside, with rules; address6 empty: this host
-	                                    has no IPv6. All have the same */
-	char hostname[65];               /* inside */
-	char platform[16];               /* "linux" */
-	char architecture[65];           /* of the machine, as uname(2) has it: "x86_64" */
-	char type[16];                   /* by what it is kept apart: "namespaces" */
-	char backend[16]; /* how the helper that tells of it was started: "service", "setuid",
-	                     "rootless"; root's own: "personal" */
-	/* Of each command: for how long it may run where its options do not say, and at most, as
-	 * the policy has it; 0: no bound. */
+	/* The limits in force, as in the options; 0: unlimited. */
+	uint64_t memory_bytes, cpu_millis, pids, open_files;
+	/*
+	 * In which respect the sandbox is weaker than others, for people: "without root: …", "by
+	 * devices of the host: …", "by the network of the host: …". Empty: it is not weaker.
+	 */
+	char weaker[YETT_WEAKER_SIZE];
+	uint64_t file_bytes;       /* limit of each file that a process writes; 0: unlimited */
+	uint64_t core_bytes;       /* limit of core files; YETT_CORE_NONE: there are none */
+	enum yett_network network; /* the network in force; never YETT_NETWORK_PROFILE */
+	/*
+	 * The sandbox's own addresses inside, if its network has rules. All sandboxes have the
+	 * same. address6 is empty if this host has no IPv6.
+	 */
+	char address4[16], address6[46];
+	char hostname[65];     /* inside */
+	char platform[16];     /* "linux" */
+	char architecture[65]; /* of the machine, as uname(2) reports it: "x86_64" */
+	char type[16];         /* the kind of isolation: "namespaces" */
+	/*
+	 * How the helper that answered was started: "service", "setuid", "rootless", or "personal"
+	 * for a helper that root executed.
+	 */
+	char backend[16];
+	/*
+	 * The time limit of a command that sets none, and the longest that a command may set, as
+	 * the policy says; 0: no limit.
+	 */
 	uint64_t command_timeout_ms, max_command_timeout_ms;
 };
 
 enum yett_ended {
 	YETT_ENDED_NOT = 0,    /* it lives */
-	YETT_ENDED_CLOSED = 1, /* because its channel or its connection was closed */
+	YETT_ENDED_CLOSED = 1, /* its channel or its connection was closed */
 	YETT_ENDED_INIT_DIED = 2,
 	YETT_ENDED_OUT_OF_MEMORY = 3,
-	YETT_ENDED_HELPER =
-		4, /* the helper ended it, or is gone; or the connection that made it was closed */
-	YETT_ENDED_DESTROYED = 5, /* somebody ended it by its id */
+	/* The helper ended it, or is gone; or the connection that created it was closed. */
+	YETT_ENDED_HELPER = 4,
+	YETT_ENDED_DESTROYED = 5, /* a client ended it by its id */
 	YETT_ENDED_WALL_TIME = 6,
 	YETT_ENDED_CPU_TIME = 7,
 	YETT_ENDED_IDLE = 8,
 };
 
-/* In this order; one that is destroyed is gone, and in no list any more. */
+/*
+ * A sandbox passes through these in this order. A destroyed sandbox is gone and no longer listed.
+ */
 enum yett_state {
 	YETT_STATE_CREATING = 0,
 	YETT_STATE_STARTING = 1,
@@ -462,18 +562,20 @@ enum yett_state {
 YETT_API const char *yett_state_name(enum yett_state state);
 YETT_API const char *yett_ended_name(enum yett_ended ended);
 
-/* Asks for a sandbox and waits for it. `options` may be NULL. A refusal says which rule, what was
- * asked, what is allowed. */
+/*
+ * Asks for a sandbox and waits until it is ready. `options` may be NULL. The error of a refusal
+ * says which rule refuses, which value was asked and which is allowed.
+ */
 YETT_API YETT_MUST_CHECK int yett_sandbox_create(struct yett_connection *connection,
                                                  const struct yett_sandbox_options *options,
                                                  struct yett_sandbox **ret_sandbox,
                                                  struct yett_error *error);
 
 /*
- * The same, begun: the operation is over when the answer is there, and
- * yett_operation_take_sandbox() gives the sandbox. It goes on in yett_connection_dispatch(). What
- * `options` point to is not needed any more when this returns. Freed before it is over, a sandbox
- * that does not linger ends as soon as it is there.
+ * Begins the same. The operation is over when the answer has arrived; yett_operation_take_sandbox()
+ * then gives the sandbox. The operation goes on in yett_connection_dispatch(). The caller may
+ * release what `options` points to when this function returns. If the operation is freed before it
+ * is over, a sandbox that does not linger ends as soon as it is created.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_create_begin(struct yett_connection *connection,
                                                        const struct yett_sandbox_options *options,
@@ -481,24 +583,27 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_create_begin(struct yett_connection *c
                                                        struct yett_error *error);
 
 /*
- * The steps that creating it takes, as text; or the refusal that yett_sandbox_create() would get:
- * it is made, and taken down before anything runs in it. Not even a key is needed by who could
- * enroll one.
+ * Returns the steps that creating the sandbox takes, as text, or the refusal that
+ * yett_sandbox_create() would get: the helper creates the sandbox and takes it down before anything
+ * runs in it. No key is needed where the policy lets the caller enroll one. Free *ret_text with
+ * yett_free().
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_plan(struct yett_connection *connection,
                                                const struct yett_sandbox_options *options,
                                                char **ret_text, struct yett_error *error);
 
-/* The same steps as one JSON object; PROTOCOL.md, "plan", has its members. */
+/* Returns the same steps as one JSON object; PROTOCOL.md, "plan", lists its members. */
 YETT_API YETT_MUST_CHECK int yett_sandbox_plan_json(struct yett_connection *connection,
                                                     const struct yett_sandbox_options *options,
                                                     char **ret_json, struct yett_error *error);
 
 /*
- * A handle of a sandbox that is there, by its id or its name: of one that the same user made with
- * the same enrolled key (or with any key of the user's own), from whatever connection; root may
- * attach to all, to those of others by id. What other handles have started is found by
- * yett_commands_list(). YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has ended.
+ * Makes a handle of an existing sandbox, named by its id or its name. The caller must be the user
+ * who created it, on any connection, and must sign with the same enrolled key (or, if one of the
+ * user's own keys created it, with any of these). root may attach to every sandbox, to those of
+ * other users by id only. yett_commands_list() finds the commands that other handles have started.
+ * YETT_E_NOT_FOUND. YETT_E_NOT_RUNNING: the sandbox has ended. YETT_E_RESOURCE_LIMIT: 32
+ * connections hold it.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_attach(struct yett_connection *connection,
                                                  const char *id_or_name,
@@ -506,69 +611,90 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_attach(struct yett_connection *connect
                                                  struct yett_error *error);
 
 /*
- * Something that sandboxes can have, or not:
+ * A feature that sandboxes on this machine have or lack:
  *
- * "sandbox"               one at all
+ * "sandbox"               a sandbox at all
  * "network-none", "network-limited", "network-open", "network-host"
  * "limit-memory", "limit-cpu", "limit-pids"
- * "linger"                it outlives the connection that made it
- * "pause"                 it stands still, and goes on
- * "suspend-on-idle"       it is paused where no command runs (YETT_IDLE_PAUSE)
- * "resume"                it is made again with what its store holds, under the same name, as `yett
- * resume` does: of one that lingers "copy-on-write"         a directory whose changes are kept in a
- * store "copy-on-write-memory"  the same in memory "snapshot"              states of a store that
- * can be gone back to "live-mounts"           shares of a sandbox that runs "label" of AppArmor or
- * SELinux "landlock"              rules of the kernel's around its commands, and restrictions of a
- * single one
+ * "linger"                it outlives the connection that created it
+ * "pause"                 its processes can be frozen and thawed
+ * "suspend-on-idle"       it is paused while no command runs (YETT_IDLE_PAUSE)
+ * "resume"                a lingering sandbox is created again from its store, under the
+ *                         same name, as `yett resume` does
+ * "copy-on-write"         a directory whose changes are kept in a store
+ * "copy-on-write-memory"  a directory whose changes are kept in memory
+ * "snapshot"              states of a store that can be restored
+ * "live-mounts"           shares can be mounted in a running sandbox
+ * "label"                 a label of AppArmor or SELinux
+ * "landlock"              Landlock rules around its commands, and restrictions of single
+ *                         commands
  *
- * More can come.
+ * More names can be added.
  */
 struct yett_capability {
 	size_t size;
 	const char *name;
 	bool is_supported;
-	const char *how; /* "service", "cgroup v2", "yett-sandbox (enforce)", "version 6"; empty:
-	                    there is nothing more to say */
-	enum yett_code code; /* why not: YETT_E_PERMISSION_DENIED is the policy, YETT_E_UNSUPPORTED
-	                        the machine; YETT_OK where it is supported */
-	const char
-		*reason; /* the same for people, and what would help; empty where there is none */
+	/*
+	 * "service", "cgroup v2", "yett-sandbox (enforce)", "version 6"; empty: there is nothing to
+	 * add.
+	 */
+	const char *how;
+	/*
+	 * YETT_OK: it is supported. Otherwise why not: YETT_E_PERMISSION_DENIED means the policy,
+	 * YETT_E_UNSUPPORTED the machine; other codes are those of the attempt that failed.
+	 */
+	enum yett_code code;
+	/*
+	 * For people: why it is not supported, and what would help; empty if there is nothing to
+	 * say.
+	 */
+	const char *reason;
 	const char *mend;
 };
 
 struct yett_capability_list;
 
 /*
- * What this caller can have on this machine, of a profile (NULL: "default"). Each is tried: a plan
- * is asked for with it, as by yett_sandbox_plan(), and one sandbox is made, looked at and ended;
- * for a moment there are a directory in the caller's home and a store. So it takes as long as a
- * dozen sandboxes, and a key, as making one does. What cannot be told is an error of it all: of the
- * helper, or YETT_E_RESOURCE_LIMIT where there are as many sandboxes as there may be.
+ * Finds out what this caller can have on this machine with a profile (NULL: "default"), by trying
+ * each feature: asks for a plan, as yett_sandbox_plan() does, and creates, examines and ends one
+ * sandbox. During the call there are a directory in the caller's home and a store. So the call
+ * takes as long as a dozen sandboxes and needs a key, as creating a sandbox does. If one answer
+ * cannot be found out, the whole call fails, with the helper's error, or with YETT_E_RESOURCE_LIMIT
+ * if as many sandboxes exist as the policy allows.
  */
 YETT_API YETT_MUST_CHECK int yett_capabilities(struct yett_connection *connection,
                                                const char *profile,
                                                struct yett_capability_list **ret_list,
                                                struct yett_error *error);
 
-/* As those of a list of sandboxes. And the one of a name; NULL: there is none. */
+/*
+ * The first two are like yett_sandbox_list_count() and yett_sandbox_list_get().
+ * yett_capability_list_find() returns the element with a name, or NULL.
+ */
 YETT_API size_t yett_capability_list_count(const struct yett_capability_list *list);
 YETT_API const struct yett_capability *
 yett_capability_list_get(const struct yett_capability_list *list, size_t i);
 YETT_API const struct yett_capability *
 yett_capability_list_find(const struct yett_capability_list *list, const char *name);
 
-/* Paused or running, as far as the helper has told; looks without waiting. */
+/*
+ * The state as far as the helper has reported it: running, paused, or YETT_STATE_DESTROYED once the
+ * sandbox has ended. Handles what the helper has sent; never waits.
+ */
 YETT_API enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox);
 
-/* What the audit keeps of what happens in a sandbox, where the policy says so: yett-audit(8). */
+/*
+ * The kinds of events of a sandbox that the audit log keeps if the policy says so: yett-audit(8).
+ */
 enum yett_recorded {
-	YETT_RECORDED_COMMANDS =
-		1, /* each command's arguments, its start, its end and how it ended */
-	YETT_RECORDED_CONNECTIONS = 2, /* each connection, and what went through it */
+	/* Each command: its arguments, its start, its end and its result. */
+	YETT_RECORDED_COMMANDS = 1,
+	YETT_RECORDED_CONNECTIONS = 2, /* each connection and its traffic */
 	YETT_RECORDED_DENIALS = 4,     /* each connection, name and system call that was refused */
 };
 
-/* What is known of a sandbox to those who may manage it. */
+/* Describes a sandbox to a caller who may manage it. */
 struct yett_sandbox_status {
 	size_t size;
 	const struct yett_sandbox_info *info;
@@ -576,44 +702,53 @@ struct yett_sandbox_status {
 	enum yett_state state;
 	enum yett_ended ended; /* YETT_ENDED_NOT before YETT_STATE_STOPPING */
 	uint32_t uid;
-	char principal[YETT_NAME_SIZE]; /* the enrolled key that asked for it; empty: one of the
-	                                   user's own */
-	uint32_t flags; /* enum yett_sandbox_flag, or-ed; this and what follows as in the options */
+	/*
+	 * Name of the enrolled key that asked for the sandbox; empty: one of the user's own keys.
+	 */
+	char principal[YETT_NAME_SIZE];
+	uint32_t flags; /* enum yett_sandbox_flag, or-ed; this to cleanup_ms as in the options */
 	enum yett_idle_action idle_action;
 	uint64_t wall_time_ms, cpu_time_ms, idle_time_ms, cleanup_ms;
-	uint64_t linger_ms; /* a lingering one ends after so long at rest with nobody attached; 0:
-	                       never */
-	uint64_t created_ms, started_ms, ended_ms;      /* since 1970; 0: not yet */
-	uint32_t attached;                              /* connections that hold it */
+	/*
+	 * A lingering sandbox ends after it has rested so long with no client attached; 0: never.
+	 */
+	uint64_t linger_ms;
+	uint64_t created_ms, started_ms, ended_ms;      /* milliseconds since 1970; 0: not yet */
+	uint32_t attached;                              /* connections that hold the sandbox */
 	const char *const *labels, *const *annotations; /* KEY=VALUE, each list ends with NULL */
-	unsigned recorded; /* enum yett_recorded, or-ed: what of its life the administrator has
-	                      recorded */
+	/* enum yett_recorded, or-ed: what the administrator has recorded of its life. */
+	unsigned recorded;
 };
 
 struct yett_sandbox_list;
 
 enum yett_list_flag {
-	YETT_LIST_ALL = 1, /* of all users, which is root's */
+	YETT_LIST_ALL = 1, /* the sandboxes of all users; for root only */
 };
 
-/* All that the caller may manage, in no order. `flags`: enum yett_list_flag. */
+/* Lists all sandboxes that the caller may manage, in no order. `flags`: enum yett_list_flag. */
 YETT_API YETT_MUST_CHECK int yett_sandboxes_list(struct yett_connection *connection, unsigned flags,
                                                  struct yett_sandbox_list **ret_list,
                                                  struct yett_error *error);
 
-/* How many are in the list, and one of them, which is valid as long as the list; NULL when `i` is
- * not less than their number. */
+/*
+ * The number of elements, and element `i`, which is valid as long as the list; NULL if `i` is not
+ * less than the number.
+ */
 YETT_API size_t yett_sandbox_list_count(const struct yett_sandbox_list *list);
 YETT_API const struct yett_sandbox_status *
 yett_sandbox_list_get(const struct yett_sandbox_list *list, size_t i);
 
-/* One of them. YETT_E_NOT_FOUND also for what is another one's. */
+/* Describes one sandbox. YETT_E_NOT_FOUND also for a sandbox that the caller may not manage. */
 YETT_API YETT_MUST_CHECK int yett_sandbox_inspect(struct yett_connection *connection,
                                                   const char *id_or_name,
                                                   struct yett_sandbox_status **ret_status,
                                                   struct yett_error *error);
 
-/* The steps by which it was made, as yett_sandbox_plan() tells them of one that is not. */
+/*
+ * Returns the steps by which the sandbox was created, in the form of yett_sandbox_plan(), for as
+ * long as the sandbox is listed.
+ */
 YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan(struct yett_connection *connection,
                                                        const char *id_or_name, char **ret_text,
                                                        struct yett_error *error);
@@ -622,9 +757,10 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan_json(struct yett_connecti
                                                             struct yett_error *error);
 
 /*
- * By id or name, whoever holds it. Pause has all its processes stand still, resume has them go on;
- * time limits of commands go on meanwhile. Kill ends every command, not the sandbox.
- * YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it is not in a state for that.
+ * These work by id or name, whatever other clients hold the sandbox. Pause freezes all processes of
+ * the sandbox and resume thaws them; the time limits of commands go on meanwhile. Kill ends every
+ * command, but not the sandbox. yett_sandbox_end_by_id() ends the sandbox and waits until it is
+ * gone. YETT_E_NOT_FOUND. YETT_E_NOT_RUNNING: the state of the sandbox does not allow the call.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_pause(struct yett_connection *connection,
                                                 const char *id_or_name, struct yett_error *error);
@@ -636,107 +772,147 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_end_by_id(struct yett_connection *conn
                                                     const char *id_or_name,
                                                     struct yett_error *error);
 
-/* Valid as long as the sandbox. */
+/* Valid as long as the sandbox handle. */
 YETT_API const struct yett_sandbox_info *yett_sandbox_get_info(const struct yett_sandbox *sandbox);
 
-/* Whether and why it ended, as far as the helper has told; looks without waiting. */
+/*
+ * Returns whether and why the sandbox ended, as far as the helper has reported it. Handles what the
+ * helper has sent; never waits.
+ */
 YETT_API enum yett_ended yett_sandbox_ended(struct yett_sandbox *sandbox);
 
 /* For poll(2): readable when yett_sandbox_dispatch() has something to do. Owned by the sandbox. */
 YETT_API int yett_sandbox_fd(const struct yett_sandbox *sandbox);
 
 /*
- * Handles what init has sent and what comes of outputs, and calls the on_exit and on_output of
- * commands, without waiting. An error is final for the sandbox.
+ * Handles the messages of init and the output of commands, and calls their on_exit and on_output,
+ * without waiting. After an error the sandbox handle is unusable.
  */
 YETT_API int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error);
 
 /*
- * Ends the sandbox with everything in it, and waits until the helper has taken it down; commands
- * not freed yet end with YETT_E_NOT_RUNNING. The handle stays, to be closed. YETT_E_TIMEOUT when
- * the helper did not confirm. Takes NULL. Not to be called from an on_exit.
+ * Ends the sandbox and everything in it, and waits until the helper has taken it down. Commands
+ * that have not ended fail with YETT_E_NOT_RUNNING. The handle remains and must still be closed.
+ * YETT_E_TIMEOUT: the helper did not confirm the end. YETT_E_NOT_RUNNING: the sandbox outlives the
+ * handle, and yett_connection_close() has closed its connection. Takes NULL. Must not be called
+ * from an on_exit.
  */
 YETT_API int yett_sandbox_end(struct yett_sandbox *sandbox, struct yett_error *error);
 
 /*
- * Frees the handle, without waiting for anything. The sandbox goes on if it lingers, or if the
- * handle was an attached one: then commands go on, but one whose start was not waited for may never
- * be. Any other sandbox ends with everything in it, a moment later. Takes NULL. Not to be called
- * from an on_exit.
+ * Frees the handle without waiting. If the sandbox lingers, or if the handle is an attached one,
+ * the sandbox and its commands go on; but a command whose start was not waited for may never start.
+ * Any other sandbox ends a moment later with everything in it. Takes NULL. Must not be called from
+ * an on_exit.
  */
 YETT_API void yett_sandbox_close(struct yett_sandbox *sandbox);
 
 /* --- commands --------------------------------------------------------------------------------- */
 
 /*
- * In the place of a descriptor of a command. None of them is -1 or a negative errno, so that a call
- * that failed is never taken for one: any other negative number is YETT_E_INVALID_REQUEST.
+ * Takes the place of a descriptor of a command. No value is -1 or a negative errno, so the result
+ * of a failed call is never mistaken for one of them. Any other negative number is
+ * YETT_E_INVALID_REQUEST.
  */
 enum yett_stdio {
-	YETT_STDIO_NULL = -10001,    /* /dev/null */
-	YETT_STDIO_INHERIT = -10002, /* the caller's own descriptor of the same number, if it passes
-	                                yett_stdio_check() */
-	YETT_STDIO_PIPE = -10003,    /* a pipe, whose other end yett_command_take_pipe() gives */
-	YETT_STDIO_CAPTURE = -10004, /* of 1 and 2: the sandbox keeps it, up to capture_bytes, for
-	                                yett_command_output() */
-	YETT_STDIO_STREAM = -10005,  /* of 1 and 2: on_output is called with it */
-	YETT_STDIO_AS_OUTPUT = -10006, /* of 2: what 1 is */
-	YETT_STDIO_LATER = -10007, /* of 0: yett_command_input() gives it, by the command's id */
+	YETT_STDIO_NULL = -10001, /* /dev/null */
+	/* The caller's own descriptor of the same number, if it passes yett_stdio_check(). */
+	YETT_STDIO_INHERIT = -10002,
+	YETT_STDIO_PIPE = -10003, /* a pipe whose other end yett_command_take_pipe() gives */
+	/*
+	 * stdout and stderr only: the sandbox keeps up to capture_bytes, for yett_command_output().
+	 */
+	YETT_STDIO_CAPTURE = -10004,
+	/* stdout and stderr only: on_output is called with the output. */
+	YETT_STDIO_STREAM = -10005,
+	YETT_STDIO_AS_OUTPUT = -10006, /* stderr only: the same as stdout */
+	/* stdin only: yett_command_input() supplies the input later, by the command's id. */
+	YETT_STDIO_LATER = -10007,
 };
 
-/* The most that is kept of one output. */
+/* The most bytes that capture_bytes can keep of one output. */
 #define YETT_CAPTURE_MAX 16777216
 
 enum yett_stream { YETT_STREAM_OUT = 0, YETT_STREAM_ERR = 1 };
 
-/* Arguments and variables may be as many and as long as execve(2) takes them, within 6 MiB; they
- * need not be UTF-8. */
+/*
+ * Arguments and environment variables may be as many and as long as execve(2) accepts, up to 6 MiB
+ * together. They need not be UTF-8, except for the name of the program.
+ */
 struct yett_command_options {
 	size_t size;
-	const char *const
-		*argv; /* ends with NULL; argv[0] without '/' is looked up in the PATH inside */
-	const char *const *env; /* NAME=VALUE, ends with NULL; added to the session's and the
-	                           profile's, and wins. NULL: none */
-	const char *cwd;  /* inside; NULL: the session's, which is as yett_sandbox_options.directory
-	                     says until it is changed */
-	const int *stdio; /* three descriptors (borrowed) or enum yett_stdio; NULL: /dev/null for
-	                     all */
-	const void *input; /* what it reads from its stdin, copied; stdio[0] is YETT_STDIO_NULL
-	                      then. NULL: as `stdio` says */
+	/* Ends with NULL; an argv[0] without '/' is looked up in the PATH inside. */
+	const char *const *argv;
+	/*
+	 * NAME=VALUE, ends with NULL; added to the variables of the session and the profile, and
+	 * overrides them. NULL: none.
+	 */
+	const char *const *env;
+	/*
+	 * Directory inside; NULL: the session's, which is at first yett_sandbox_options.directory.
+	 */
+	const char *cwd;
+	/* Three descriptors (borrowed) or enum yett_stdio; NULL: /dev/null for all. */
+	const int *stdio;
+	/*
+	 * Bytes for the command's stdin, copied; stdio[0] must be YETT_STDIO_NULL. NULL: as `stdio`
+	 * says.
+	 */
+	const void *input;
 	size_t input_length;
-	size_t capture_bytes; /* of each output that is YETT_STDIO_CAPTURE: what exceeds it is
-	                         dropped */
-	uint64_t timeout_ms;  /* the command and all it started are killed then; 0: after
-	                         command_timeout_ms of the sandbox's info, if any */
-	/* Restrictions of this command and what it starts; where the host cannot keep it to them:
-	 * YETT_E_UNSUPPORTED, and no command. */
-	bool deny_write; /* nothing in the file system can be changed; its streams, and devices, can
-	                    be written to */
-	bool deny_network;             /* no sockets but Unix sockets */
-	const char *const *only_paths; /* absolute, at most 64, ends with NULL: what it can reach
-	                                  besides what it needs to be executed; NULL: all */
-	bool other_user; /* it runs as `user`, as uid and gid inside, with no group besides;
-	                    possible only where the profile gives capabilities */
+	/*
+	 * Limit of what is kept of each output with YETT_STDIO_CAPTURE; further output is dropped.
+	 */
+	size_t capture_bytes;
+	/*
+	 * After this time the command and everything that it started are killed; 0: after
+	 * command_timeout_ms of yett_sandbox_info, if that is not 0. More than
+	 * max_command_timeout_ms is YETT_E_PERMISSION_DENIED.
+	 */
+	uint64_t timeout_ms;
+	/*
+	 * Restrictions of this command and of what it starts. YETT_E_UNSUPPORTED if the host cannot
+	 * enforce them; the command is not started then. deny_write: nothing in the file system can
+	 * be changed, but the command's streams and devices can still be written to.
+	 */
+	bool deny_write;
+	bool deny_network; /* no sockets but Unix sockets */
+	/*
+	 * Absolute paths, at most 64, ends with NULL: the only files that the command can reach,
+	 * besides those that it needs to be executed; NULL: all.
+	 */
+	const char *const *only_paths;
+	/*
+	 * Run as uid and gid `user` inside, without other groups. Possible only where the profile
+	 * gives capabilities.
+	 */
+	bool other_user;
 	uint32_t user;
-	uint64_t memory_bytes, pids; /* limits of its own below those of the sandbox; 0: none */
-	bool terminal; /* its streams are a terminal of the sandbox's own; `stdio` is NULL or all
-	                  null then */
+	/* Limits of this command, within those of the sandbox; 0: none. */
+	uint64_t memory_bytes, pids;
+	/*
+	 * The command's streams are a terminal of the sandbox. `stdio` must be NULL or all
+	 * YETT_STDIO_NULL.
+	 */
+	bool terminal;
 	uint16_t rows, columns; /* of that terminal; 0: not known */
 	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL */
-	/* Of YETT_STDIO_STREAM: a piece of an output, in order; all of it before on_exit. In it
-	 * nothing is freed, waited for, asked or ended. */
+	/*
+	 * For YETT_STDIO_STREAM: called with a piece of an output, in order. All pieces come before
+	 * on_exit. The callback must not free, wait for, ask or end anything.
+	 */
 	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes,
 	                  size_t length, void *data);
 	void *data;
 	/*
-	 * KEY=VALUE for whoever asks about the command, which yett_command_status has again; ends
-	 * with NULL. At most 16, 1 KiB in all, UTF-8, each key once. NULL: none. The sandbox can
-	 * read them, and a hostile one can change them.
+	 * KEY=VALUE, returned to every client that asks about the command (yett_command_status);
+	 * ends with NULL. At most 16 with different keys, 1 KiB in all, UTF-8. NULL: none. The
+	 * sandbox can read them, and a hostile sandbox can change them.
 	 */
 	const char *const *metadata;
 };
 
-/* Bits of yett_result.limits_hit: which limit was reached while the command ran. */
+/* Bits of yett_result.limits_hit: the limits that were reached while the command ran. */
 enum yett_limit {
 	YETT_LIMIT_MEMORY = 1,
 	YETT_LIMIT_PIDS = 2,
@@ -744,7 +920,7 @@ enum yett_limit {
 	YETT_LIMIT_CPU_TIME = 8,
 };
 
-/* Each is valid as long as what it was got from. */
+/* Valid as long as the object that it was obtained from. */
 struct yett_result {
 	size_t size;
 	bool signaled;
@@ -755,35 +931,45 @@ struct yett_result {
 	uint64_t wall_us;
 	uint64_t user_us, system_us;
 	uint64_t memory_peak_bytes;
-	uint64_t started_ms, ended_ms; /* since 1970; ended_ms 0: it runs */
-	char signal_name[16]; /* of one that a signal ended: "SEGV", "RTMIN+3"; empty: none, or a
-	                         signal without a name */
+	uint64_t started_ms, ended_ms; /* milliseconds since 1970; ended_ms 0: the command runs */
 	/*
-	 * Of one that has ended, by it and the children that it waited for (getrusage(2),
-	 * ru_inblock and ru_oublock): what came from disks, and what was changed in files on disks,
-	 * whether it is there yet or not. Files in memory, pipes and sockets do not count.
+	 * The signal that ended the command: "SEGV", "RTMIN+3"; empty: none, or a signal without a
+	 * name.
+	 */
+	char signal_name[16];
+	/*
+	 * After the command has ended: bytes that it and the children that it waited for read from
+	 * disks and changed in files on disks, whether or not these bytes have been written to the
+	 * disk yet (getrusage(2), ru_inblock and ru_oublock). Files in memory, pipes and sockets do
+	 * not count.
 	 */
 	uint64_t read_bytes, written_bytes;
 };
 
 /*
- * Whether a sandbox may hold this descriptor: pipes, regular files that are not on a pseudo file
- * system, /dev/null, and stream and seqpacket sockets of AF_UNIX that are connected, as of
- * socketpair(2). YETT_E_SECURITY_VIOLATION for the rest: a directory or O_PATH descriptor is a way
- * into the host, a terminal takes input for the caller's shell, and any other socket can be
- * connected to whatever the host's network reaches. Bridge these with a pipe, a terminal also with
- * a terminal of the command's own.
+ * Checks whether a sandbox may hold this descriptor. Allowed are pipes, regular files that are not
+ * on a pseudo file system, /dev/null, and connected stream and seqpacket sockets of AF_UNIX, such
+ * as those of socketpair(2). All others are YETT_E_SECURITY_VIOLATION: a directory or O_PATH
+ * descriptor is a way into the host, a terminal accepts input for the caller's shell, and any other
+ * socket can be connected to everything that the host's network reaches. Connect such a descriptor
+ * to the command by a pipe, or a terminal by a terminal of the command. YETT_E_INVALID_REQUEST: the
+ * descriptor is not open.
  */
 YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
 
 /*
- * Starts a command, without waiting: that it could not be started is told by yett_command_wait().
- * Several may run at once. YETT_E_NOT_RUNNING when the sandbox is known to be paused; one that is
- * paused later starts it when it goes on. Descriptors must pass yett_stdio_check(), a socket that
- * has no name gets one (unix(7), "Autobind feature"); the mode of a pipe without a name is opened
- * to others in the direction of its use, so that the command, which has another id, can open it
- * anew as /dev/stdin or /dev/stdout. on_exit is called from whatever call learns of the end, and
- * may free the command unless that call is a yett_command_wait() or yett_command_id() for it.
+ * Starts a command, without waiting: yett_command_wait() reports a command that could not be
+ * started. Several commands may run at once. YETT_E_NOT_RUNNING: the sandbox is known to be paused;
+ * a sandbox that is paused later starts the command after it is resumed. Descriptors must pass
+ * yett_stdio_check().
+ *
+ * The call changes two kinds of descriptors. A socket without a name gets one (unix(7), "Autobind
+ * feature"). The mode of an unnamed pipe is opened to others in the direction in which the command
+ * uses the pipe, so that the command, which has another uid, can open the pipe again as /dev/stdin
+ * or /dev/stdout.
+ *
+ * Any call that learns of the command's end can call on_exit. The callback may free the command,
+ * unless that call is a yett_command_wait() or yett_command_id() for the same command.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox,
                                                const struct yett_command_options *options,
@@ -791,53 +977,59 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox,
                                                struct yett_error *error);
 
 /*
- * Waits for its end: timeout_ms -1 without bound, 0 just looks. The result (may be NULL) is valid
- * as long as the command. YETT_E_TIMEOUT: it still runs. YETT_E_COMMAND_FAILED: it could not be
- * started, for the os_error; where it was not the program that could not be executed, the error has
- * a step. YETT_E_NOT_RUNNING, YETT_E_RESOURCE_LIMIT: the sandbox ended first. May be called again,
- * and tells the same.
+ * Waits for the command to end. timeout_ms -1 means no limit, 0 only checks. *ret_result
+ * (`ret_result` may be NULL) is valid as long as the command handle. YETT_E_TIMEOUT: the command
+ * still runs. YETT_E_COMMAND_FAILED: the command could not be started; the error has the os_error,
+ * and a `step` unless executing the program is what failed. YETT_E_NOT_RUNNING,
+ * YETT_E_RESOURCE_LIMIT: the sandbox ended first. May be called again, with the same result.
  */
 YETT_API YETT_MUST_CHECK int yett_command_wait(struct yett_command *command, int timeout_ms,
                                                const struct yett_result **ret_result,
                                                struct yett_error *error);
 
-/* Sends a signal (1 … 64) to the command's process group. YETT_E_NOT_RUNNING when it is known to
- * have ended. */
+/*
+ * Sends a signal (1 … 64) to the command's process group. YETT_E_NOT_RUNNING: the command is known
+ * to have ended. YETT_E_INVALID_REQUEST: no such signal.
+ */
 YETT_API YETT_MUST_CHECK int yett_command_signal(struct yett_command *command, int signal_number,
                                                  struct yett_error *error);
 
 /*
- * Its id, by which it is known to every handle of the sandbox, and which no other command of it
- * gets. Where that is not known yet it waits until the sandbox has told it, as it does at once: 0
- * for a command that could not be started, or after 10 seconds. Not to be called in an on_output.
+ * Returns the command's id, which every handle of the sandbox can use, and which the sandbox gives
+ * to no other command. If the id is not known yet, waits for the sandbox to report it, which takes
+ * a moment. Returns 0 for a command that could not be started, or after 10 seconds. Must not be
+ * called in an on_output.
  */
 YETT_API uint64_t yett_command_id(const struct yett_command *command);
 
-/* Its pid inside the sandbox; 0 until it is known to have started. */
+/* The command's pid inside the sandbox; 0 until the command is known to have started. */
 YETT_API uint32_t yett_command_pid(const struct yett_command *command);
 
 /*
- * The master of the command's terminal, to be read and written; -1 until it is known to have
- * started, and for a command without one. Owned by the command: closed by yett_command_free(),
- * which hangs up the terminal unless a duplicate is kept. It is checked to be a pty's master
- * (pty(7)), and is never the caller's controlling terminal. read(2) fails with EIO once all who had
- * the terminal open are gone. What is read was written by the sandbox: printed on a terminal, it
- * does there what its escape sequences say.
+ * The master of the command's terminal, for reading and writing; -1 until the command is known to
+ * have started, and for a command without a terminal. The command owns the descriptor:
+ * yett_command_free() closes it, which hangs up the terminal unless the caller keeps a duplicate.
+ * The library checks that the descriptor is the master of a pty (pty(7)). It never becomes the
+ * caller's controlling terminal. read(2) fails with EIO after all processes that had the terminal
+ * open are gone. The data comes from the sandbox: if it is printed on a terminal, its escape
+ * sequences take effect there.
  */
 YETT_API int yett_command_terminal(const struct yett_command *command);
 
 /*
- * Tells the command's terminal its size, which sends SIGWINCH to its foreground; before the start
- * it is kept until then. YETT_E_INVALID_REQUEST for a command that was started without a terminal;
- * YETT_E_NOT_RUNNING when it is known to have ended.
+ * Sets the size of the command's terminal, which sends SIGWINCH to its foreground process group. A
+ * size that is set before the command has started is applied when it starts.
+ * YETT_E_INVALID_REQUEST: the command was started without a terminal. YETT_E_NOT_RUNNING: the
+ * command is known to have ended.
  */
 YETT_API YETT_MUST_CHECK int yett_command_resize(struct yett_command *command, uint16_t rows,
                                                  uint16_t columns, struct yett_error *error);
 
 /*
- * Our end of the pipe of a stream (0, 1 or 2) that is YETT_STDIO_PIPE: to be written to of 0, to be
- * read of the others. It is the caller's from then on, to be closed; until then it is the
- * command's. YETT_E_INVALID_REQUEST: there is none, or it was taken.
+ * Gives the library's end of the pipe of a stream (0, 1 or 2) with YETT_STDIO_PIPE: the write end
+ * for stream 0, the read end for the others. The caller owns and closes the descriptor from then
+ * on; until then the command owns it. YETT_E_INVALID_REQUEST: the stream has no pipe, or the pipe
+ * was taken already.
  */
 YETT_API YETT_MUST_CHECK int yett_command_take_pipe(struct yett_command *command, int stream,
                                                     int *ret_fd, struct yett_error *error);
@@ -845,24 +1037,31 @@ YETT_API YETT_MUST_CHECK int yett_command_take_pipe(struct yett_command *command
 /* Frees the handle; the command itself goes on. Takes NULL. */
 YETT_API void yett_command_free(struct yett_command *command);
 
-/* What commands of a sandbox begin with when their options do not say otherwise: kept by it, the
- * same for all its handles. */
+/*
+ * The directory and the environment variables that commands of a sandbox start with if their
+ * options do not set others. The sandbox keeps the session; it is the same for all handles.
+ */
 struct yett_session {
 	size_t size;
-	const char *directory;  /* empty: it was neither given nor changed, and is "/" */
-	const char *const *env; /* NAME=VALUE besides those of the profile, ends with NULL */
+	const char *directory; /* empty: neither given nor changed, which means "/" */
+	/* NAME=VALUE besides the variables of the profile, ends with NULL. */
+	const char *const *env;
 };
 
-/* YETT_E_TIMEOUT: init does not answer. */
+/*
+ * Free *ret_session with yett_free(). YETT_E_TIMEOUT: init does not answer. YETT_E_NOT_RUNNING: the
+ * sandbox is paused or has ended.
+ */
 YETT_API YETT_MUST_CHECK int yett_session_get(struct yett_sandbox *sandbox,
                                               struct yett_session **ret_session,
                                               struct yett_error *error);
 
 /*
- * For commands that start from now on: another directory (absolute; NULL: it stays), further
- * variables, and names of some that go (lists that end with NULL; NULL: none). All of it or
- * nothing: YETT_E_RESOURCE_LIMIT beyond 1024 variables or 32 KiB of them. That a directory is not
- * there is told when a command starts.
+ * Changes the session for commands that start from now on: another directory (absolute; NULL: no
+ * change), variables to set, and names of variables to remove (lists that end with NULL; NULL:
+ * none). Makes all changes or none. YETT_E_RESOURCE_LIMIT: more than 1024 variables, or more than
+ * 32 KiB of them. YETT_E_TIMEOUT and YETT_E_NOT_RUNNING as for yett_session_get(). A directory that
+ * does not exist is reported when a command starts.
  */
 YETT_API YETT_MUST_CHECK int yett_session_change(struct yett_sandbox *sandbox,
                                                  const char *directory, const char *const *set,
@@ -881,65 +1080,75 @@ enum yett_command_state {
 /* "running", "completed" and so on. Never NULL. */
 YETT_API const char *yett_command_state_name(enum yett_command_state state);
 
-/* What a sandbox knows of a command: of all that run, and of 256 that have ended, whoever started
- * them. */
+/*
+ * Describes a command. A sandbox knows all commands that run and 256 that have ended, whatever
+ * client started them.
+ */
 struct yett_command_status {
 	size_t size;
 	uint64_t id;
 	enum yett_command_state state;
 	uint32_t pid;     /* inside the sandbox */
-	const char *text; /* its arguments with spaces between them, cut to 127 bytes; printable */
-	const char *const *argv; /* the arguments themselves, of 511 bytes at most; UTF-8, but
-	                            otherwise as they are; ends with NULL */
-	bool argv_cut;           /* some are missing */
-	uint64_t started_ms;     /* since 1970 */
-	const struct yett_result *result; /* of one that runs times and memory so far; 0 where the
-	                                     host does not tell */
-	const struct yett_error *error;   /* YETT_COMMAND_FAILED: why; otherwise NULL */
-	const struct yett_output_status *outputs[2]; /* by enum yett_stream */
-	const char *const
-		*metadata; /* as in the options that it was started with; ends with NULL */
+	const char *text; /* the arguments with spaces between them, cut to 127 bytes; printable */
+	/*
+	 * The arguments themselves, at most 511 bytes; UTF-8, but otherwise unchanged; ends with
+	 * NULL.
+	 */
+	const char *const *argv;
+	bool argv_cut;       /* some arguments are missing or cut */
+	uint64_t started_ms; /* milliseconds since 1970 */
+	/* For a running command, times and memory so far; 0 where the host does not count them. */
+	const struct yett_result *result;
+	const struct yett_error *error; /* YETT_COMMAND_FAILED: the reason; otherwise NULL */
+	const struct yett_output_status *outputs[2]; /* index: enum yett_stream */
+	/* As in the options that the command was started with; ends with NULL. */
+	const char *const *metadata;
 };
 
-/* How an output of a command is kept. */
+/* Describes an output of a command. */
 struct yett_output_status {
 	size_t size;
-	size_t length;  /* so much of it so far */
-	bool captured;  /* it is kept at all */
+	size_t length;  /* bytes kept so far */
+	bool captured;  /* the output is kept at all */
 	bool truncated; /* more was written than kept */
 };
 
 struct yett_command_list;
 
-/* By their ids, the lowest first. YETT_E_TIMEOUT: init does not answer. */
+/*
+ * Lists the commands of the sandbox by ascending id. YETT_E_TIMEOUT: init does not answer.
+ * YETT_E_NOT_RUNNING: the sandbox is paused or has ended. The same two hold for the other calls
+ * below that take the id of a command.
+ */
 YETT_API YETT_MUST_CHECK int yett_commands_list(struct yett_sandbox *sandbox,
                                                 struct yett_command_list **ret_list,
                                                 struct yett_error *error);
 
-/* As those of a list of sandboxes. */
+/* Like yett_sandbox_list_count() and yett_sandbox_list_get(). */
 YETT_API size_t yett_command_list_count(const struct yett_command_list *list);
 YETT_API const struct yett_command_status *
 yett_command_list_get(const struct yett_command_list *list, size_t i);
 
-/* One of them. YETT_E_NOT_FOUND: there was none with this id, or what became of it is not known any
- * more. */
+/*
+ * Describes one command. YETT_E_NOT_FOUND: no command has this id, or the sandbox no longer knows
+ * what became of it.
+ */
 YETT_API YETT_MUST_CHECK int yett_command_inspect(struct yett_sandbox *sandbox, uint64_t id,
                                                   struct yett_command_status **ret_status,
                                                   struct yett_error *error);
 
 struct yett_follow_options {
 	size_t size;
-	void (*on_exit)(
-		struct yett_command *command,
-		void *data); /* may be NULL; as in the options of a command, and so the next */
+	/* May be NULL. Both callbacks work as in yett_command_options. */
+	void (*on_exit)(struct yett_command *command, void *data);
 	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes,
 	                  size_t length, void *data);
 	void *data;
 };
 
 /*
- * A handle of a command that is known, whoever started it: to be waited for and so on, as one that
- * was started by this handle of the sandbox, but for its terminal and streams. `options` may be
+ * Makes a handle of an existing command, whatever client started it. The handle works like that of
+ * a command started by this sandbox handle, but has no terminal and no streams. `options` may be
  * NULL; on_output is not called. YETT_E_NOT_FOUND.
  */
 YETT_API YETT_MUST_CHECK int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id,
@@ -948,9 +1157,10 @@ YETT_API YETT_MUST_CHECK int yett_command_attach(struct yett_sandbox *sandbox, u
                                                  struct yett_error *error);
 
 /*
- * The same, and on_output is called with all that is kept of its outputs, from the beginning on and
- * while it comes. Of a command that has ended, too. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: no
- * output of it is kept.
+ * Does the same, and calls on_output (which must be set) with everything that is kept of the
+ * command's outputs, from the beginning and as more is written, even if the command has ended.
+ * YETT_E_NOT_FOUND. YETT_E_INVALID_REQUEST: no output of the command is kept, or on_output is not
+ * set.
  */
 YETT_API YETT_MUST_CHECK int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id,
                                                  const struct yett_follow_options *options,
@@ -960,36 +1170,42 @@ YETT_API YETT_MUST_CHECK int yett_command_follow(struct yett_sandbox *sandbox, u
 enum yett_input_flag { YETT_INPUT_LAST = 1 };
 
 /*
- * What a command that was started with YETT_STDIO_LATER reads: a pipe, to be written to and closed
- * by the caller, whom write(2) sends SIGPIPE when the command has ended. The command meets the end
- * of its input when, after one was asked for with YETT_INPUT_LAST, all of them are closed.
- * YETT_E_NOT_FOUND; YETT_E_NOT_RUNNING: it has ended; YETT_E_INVALID_REQUEST: it was not started
- * so, or the last was asked for.
+ * Gives a pipe to the stdin of a command that was started with YETT_STDIO_LATER. The caller writes
+ * to the pipe and closes it; write(2) raises SIGPIPE after the command has ended. A call with
+ * YETT_INPUT_LAST gives the last pipe. The command reads end-of-file once a pipe was requested with
+ * YETT_INPUT_LAST and all its pipes are closed. YETT_E_NOT_FOUND. YETT_E_NOT_RUNNING: the command
+ * has ended. YETT_E_INVALID_REQUEST: the command was not started with YETT_STDIO_LATER, or the last
+ * pipe was already given. YETT_E_SECURITY_VIOLATION: the sandbox sent something else than a pipe.
  */
 YETT_API YETT_MUST_CHECK int yett_command_input(struct yett_sandbox *sandbox, uint64_t id,
                                                 unsigned flags, int *ret_fd,
                                                 struct yett_error *error);
 
-/* A signal (1 … 64) to the process group of a command, by its id. YETT_E_NOT_FOUND,
- * YETT_E_NOT_RUNNING: it has ended; YETT_E_TIMEOUT. */
+/*
+ * Sends a signal (1 … 64) to the process group of the command with this id. YETT_E_NOT_FOUND.
+ * YETT_E_NOT_RUNNING: the command has ended. YETT_E_TIMEOUT.
+ */
 YETT_API YETT_MUST_CHECK int yett_command_signal_by_id(struct yett_sandbox *sandbox, uint64_t id,
                                                        int signal_number, struct yett_error *error);
 
-/* SIGKILL to the command and all that it started, by its id; none where it has ended.
- * YETT_E_NOT_FOUND, YETT_E_TIMEOUT. */
+/*
+ * Sends SIGKILL to the command with this id and to everything that it started; does nothing if the
+ * command has ended. YETT_E_NOT_FOUND, YETT_E_TIMEOUT.
+ */
 YETT_API YETT_MUST_CHECK int yett_command_kill(struct yett_sandbox *sandbox, uint64_t id,
                                                struct yett_error *error);
 
 struct yett_captured {
 	size_t size;
-	const char *bytes; /* NUL-terminated besides */
+	const char *bytes; /* followed by a NUL */
 	size_t length;
 	bool truncated; /* more was written than kept */
 };
 
 /*
- * What is kept of an output of a command, so far or at its end, by its id. YETT_E_NOT_FOUND as
- * above; YETT_E_INVALID_REQUEST: it was not started with YETT_STDIO_CAPTURE for it.
+ * Returns what is kept of an output of the command with this id, so far or at its end. Free
+ * *ret_captured with yett_free(). YETT_E_NOT_FOUND as above. YETT_E_INVALID_REQUEST: the command
+ * was not started with YETT_STDIO_CAPTURE for this output.
  */
 YETT_API YETT_MUST_CHECK int yett_command_output(struct yett_sandbox *sandbox, uint64_t id,
                                                  enum yett_stream stream,
@@ -999,12 +1215,13 @@ YETT_API YETT_MUST_CHECK int yett_command_output(struct yett_sandbox *sandbox, u
 struct yett_output {
 	size_t size;
 	const struct yett_result *result;
-	const char *out, *err; /* what it wrote, NUL-terminated besides */
+	const char *out, *err; /* the two outputs, each followed by a NUL */
 	size_t out_length, err_length;
 	bool out_truncated, err_truncated;
 	/*
-	 * The two together, in the order in which they came: what is written to one of them is read
-	 * before what is written to the other later, but for what was not read yet by then.
+	 * Both outputs together in the order in which they arrived. Bytes written to one output
+	 * come before bytes written later to the other output, unless the former were not read yet
+	 * when the latter were written.
 	 */
 	const char *both;
 	size_t both_length;
@@ -1012,10 +1229,10 @@ struct yett_output {
 };
 
 /*
- * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs, and of
- * both together; more is read and dropped. Of options->stdio only the first entry counts; on_exit
- * and on_output are not called; YETT_E_INVALID_REQUEST with a terminal. What outlives the command
- * is not waited for.
+ * Runs a command to its end and keeps up to `output_max` bytes of each output, and of both
+ * together; further output is read and dropped. Only the first entry of options->stdio counts.
+ * on_exit and on_output are not called. YETT_E_INVALID_REQUEST with a terminal. Does not wait for
+ * processes that outlive the command. Free *ret_output with yett_free().
  */
 YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox,
                                       const struct yett_command_options *options, size_t output_max,
@@ -1023,7 +1240,7 @@ YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox,
 
 /* --- usage ------------------------------------------------------------------------------------ */
 
-/* Bits of yett_usage.known, in the order of its members. */
+/* Bits of yett_usage.known, in the order of the members. */
 enum yett_usage_count {
 	YETT_USAGE_CPU = 1,
 	YETT_USAGE_USER = 2,
@@ -1039,42 +1256,49 @@ enum yett_usage_count {
 	YETT_USAGE_OPEN_FILES = 2048,
 	YETT_USAGE_OOM_KILLS = 4096,
 	YETT_USAGE_FORKS_REFUSED = 8192,
-	YETT_USAGE_CONNECTIONS = 16384, /* this and the next: of a sandbox that has a network */
+	/* This and the following: only if the sandbox has a network with rules. */
+	YETT_USAGE_CONNECTIONS = 16384,
 	YETT_USAGE_CONNECTED = 32768,
 	YETT_USAGE_BLOCKED = 65536,
 	YETT_USAGE_SENT_BYTES = 131072,
 	YETT_USAGE_RECEIVED_BYTES = 262144,
 };
 
-/* What a sandbox uses, by what the kernel counts for all its processes together. */
+/* The resources that a sandbox uses, as the kernel counts them for all its processes together. */
 struct yett_usage {
 	size_t size;
 	char id[YETT_ID_SIZE];
 	char name[YETT_NAME_SIZE]; /* empty: none */
 	enum yett_state state;     /* running or paused */
-	uint64_t taken_us;         /* when the helper read this: CLOCK_MONOTONIC */
+	uint64_t taken_us;         /* when the helper read these numbers: CLOCK_MONOTONIC */
 	uint64_t uptime_ms;
 	uint64_t memory_limit_bytes, pids_limit; /* 0: unlimited */
-	uint32_t known; /* enum yett_usage_count, or-ed: what of the following this host counts; the
-	                   others are 0 */
+	/*
+	 * enum yett_usage_count, or-ed: which of the following this host counts; the others are 0.
+	 */
+	uint32_t known;
 	uint64_t cpu_us, user_us, system_us;
-	uint64_t memory_bytes, memory_peak_bytes; /* with what of files is kept in memory */
-	uint64_t read_bytes, written_bytes, reads, writes; /* of disks */
-	uint64_t processes, threads; /* with init, the child that it may have ready for the next
-	                                command, and what serves its network */
+	uint64_t memory_bytes, memory_peak_bytes; /* including cached file contents */
+	/* From and to disks: bytes, operations. */
+	uint64_t read_bytes, written_bytes, reads, writes;
+	/*
+	 * Including init, the child that init may have ready for the next command, and the network
+	 * processes.
+	 */
+	uint64_t processes, threads;
 	uint64_t open_files;
-	uint64_t oom_kills;                  /* processes killed for want of memory */
-	uint64_t forks_refused;              /* because of the limit of processes */
-	uint64_t connections;                /* out of the sandbox, open now */
-	uint64_t connected;                  /* that were made */
-	uint64_t blocked;                    /* that were not allowed, and names that are not */
+	uint64_t oom_kills;     /* processes that the kernel killed because memory ran out */
+	uint64_t forks_refused; /* because of the limit of processes */
+	uint64_t connections;   /* out of the sandbox, open now */
+	uint64_t connected;     /* connections that were made */
+	uint64_t blocked;       /* connections and name lookups that were not allowed */
 	uint64_t sent_bytes, received_bytes; /* over connections that have ended */
 };
 
 /*
- * Reads what a sandbox uses now. Of one that does not run: YETT_E_NOT_RUNNING. YETT_E_NOT_FOUND
- * also for what is another one's. Nobody but the helper is asked, so that a hostile sandbox has no
- * say in it and is not kept from working.
+ * Reads what a sandbox uses now. Only the helper is asked: a hostile sandbox cannot influence the
+ * numbers, and the call does not disturb the sandbox. YETT_E_NOT_RUNNING: the sandbox does not run.
+ * YETT_E_NOT_FOUND also for a sandbox that the caller may not manage.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_usage(struct yett_connection *connection,
                                                 const char *id_or_name,
@@ -1083,38 +1307,40 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_usage(struct yett_connection *connecti
 
 struct yett_usage_list;
 
-/* The same of all that run and that the caller may manage, in no order. `flags`: enum
- * yett_list_flag. */
+/*
+ * Does the same for all running sandboxes that the caller may manage, in no order. `flags`: enum
+ * yett_list_flag.
+ */
 YETT_API YETT_MUST_CHECK int yett_sandboxes_usage(struct yett_connection *connection,
                                                   unsigned flags, struct yett_usage_list **ret_list,
                                                   struct yett_error *error);
 
-/* As those of a list of sandboxes. */
+/* Like yett_sandbox_list_count() and yett_sandbox_list_get(). */
 YETT_API size_t yett_usage_list_count(const struct yett_usage_list *list);
 YETT_API const struct yett_usage *yett_usage_list_get(const struct yett_usage_list *list, size_t i);
 
 /*
- * The share of processors that a sandbox used between two readings, in hundredths of one: 250 is
- * two and a half. Negative when it cannot be told: they are of two sandboxes, of one moment, or
- * without the time.
+ * Returns the processor share that a sandbox used between two readings, in percent of one
+ * processor: 250 means two and a half. Negative if the share is unknown: the readings are of
+ * different sandboxes, not in order of time, or without processor time.
  */
 YETT_API double yett_usage_cpu_percent(const struct yett_usage *before,
                                        const struct yett_usage *now);
 
-/* What the helper has done since the machine started, for all users. */
+/* Totals of the helper's work since the machine started, for all users. */
 struct yett_totals {
 	size_t size;
-	uint64_t sandboxes;  /* that have ended */
-	uint64_t executions; /* of commands, that have ended: successes and failures */
-	uint64_t successes;  /* those with status 0 */
+	uint64_t sandboxes;  /* sandboxes that have ended */
+	uint64_t executions; /* commands that have ended: successes and failures */
+	uint64_t successes;  /* commands with status 0 */
 	uint64_t failures;
 	uint64_t timeouts;    /* among the failures */
-	uint64_t duration_us; /* of all together */
+	uint64_t duration_us; /* of all commands together */
 };
 
 /*
- * For root; others: YETT_E_PERMISSION_DENIED. Commands are counted by the inits of sandboxes, so a
- * hostile sandbox can make these numbers wrong, and they are a moment late.
+ * For root; others get YETT_E_PERMISSION_DENIED. The init processes of the sandboxes count
+ * commands, so a hostile sandbox can falsify these numbers, and they lag by a moment.
  */
 YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connection,
                                                 struct yett_totals **ret_totals,
@@ -1123,10 +1349,11 @@ YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connecti
 /* --- mounts ----------------------------------------------------------------------------------- */
 
 /*
- * Mounts shares in a sandbox that runs, of the caller's own, by the policy as it is now; as those
- * it is made with, but each at a place below /mnt, /tmp, /var/tmp, /run or the home, where nothing
- * is mounted yet. All of `count`, or none. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING,
- * YETT_E_PERMISSION_DENIED, YETT_E_ALREADY_EXISTS. Waits for the answer.
+ * Mounts shares in a running sandbox of the caller's, under the policy as it is now. The shares are
+ * as in yett_sandbox_options, but each target must be below /mnt, /tmp, /var/tmp, /run or the
+ * sandbox's home, where nothing is mounted yet. Mounts all `count` shares or none, and waits for
+ * the answer. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING, YETT_E_PERMISSION_DENIED,
+ * YETT_E_ALREADY_EXISTS.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_mount(struct yett_connection *connection,
                                                 const char *id_or_name,
@@ -1134,9 +1361,10 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_mount(struct yett_connection *connecti
                                                 struct yett_error *error);
 
 /*
- * Takes off what is mounted at these places inside, the ones that it was made with, too, but not
- * what the profile has there or protects. What commands have open of it stays open to them. Errors
- * as above; YETT_E_NOT_FOUND also where nothing is mounted.
+ * Unmounts what is mounted at these paths inside, including shares that the sandbox was created
+ * with, but not what the profile mounts or protects there. Files that commands have open stay open
+ * to them. After an error, some of the paths may already be unmounted. Errors as for
+ * yett_sandbox_mount(); YETT_E_NOT_FOUND also if nothing is mounted at a path.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_unmount(struct yett_connection *connection,
                                                   const char *id_or_name,
@@ -1144,11 +1372,11 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_unmount(struct yett_connection *connec
                                                   struct yett_error *error);
 
 /*
- * Has the overlays at these places inside, with none all that are the sandbox's, look at their
- * layers anew: shares that are copy-on-write, and read-only ones in a profile with overlay_ro.
- * Files that were replaced, made or removed outside are seen as they are then, but for what is open
- * inside. Errors as above; YETT_E_NOT_FOUND also where nothing is, YETT_E_INVALID_REQUEST where no
- * overlay is mounted.
+ * Makes the overlays at these paths inside look at their layers again. With `count` 0: all overlays
+ * of the sandbox. Overlays are the shares that are copy-on-write, and read-only shares in a profile
+ * with overlay_ro. Files that were replaced, made or removed outside then appear as they are,
+ * except files that are open inside. Errors as for yett_sandbox_mount(); YETT_E_NOT_FOUND also if
+ * nothing is mounted at a path, YETT_E_INVALID_REQUEST if the mount is not an overlay.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_refresh(struct yett_connection *connection,
                                                   const char *id_or_name,
@@ -1158,21 +1386,24 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_refresh(struct yett_connection *connec
 enum yett_mount_mode {
 	YETT_MOUNT_READ_ONLY = 0,
 	YETT_MOUNT_WRITABLE = 1,
-	YETT_MOUNT_COPY_ON_WRITE = 2, /* as YETT_SHARE_COW has it */
+	YETT_MOUNT_COPY_ON_WRITE = 2, /* as with YETT_SHARE_COW */
 };
 
-/* Something that is mounted in a sandbox. */
+/* A mount in a sandbox. */
 struct yett_mount {
 	size_t size;
-	const char *target; /* where it is inside; bytes that need not be UTF-8 */
-	const char *root;   /* what of its file system it shows, as a path from that one's top: of a
-	                       share part of its path, or all of it */
-	const char *type;   /* of the file system: "ext4", "tmpfs", "overlay", "proc" */
+	const char *target; /* the mount point inside; need not be UTF-8 */
+	/*
+	 * The part of the file system that is mounted, as a path from the file system's root. For a
+	 * share, this is a part of the shared path or the whole path.
+	 */
+	const char *root;
+	const char *type; /* of the file system: "ext4", "tmpfs", "overlay", "proc" */
 	enum yett_mount_mode mode;
 	/*
-	 * It is a file system in the sandbox's own memory: its root with /tmp, the home, /run and
-	 * /dev/shm, a tmpfs, or what changes of a share with memory_bytes are in. Only of these is
-	 * told how much room there is, and how much of that is taken; 0: no bound.
+	 * The file system is in the sandbox's own memory: its root with /tmp, the home, /run and
+	 * /dev/shm; a tmpfs; or the changes of a share with memory_bytes. Only such a mount has the
+	 * following sizes and numbers of files; a limit of 0 means no limit.
 	 */
 	bool is_own;
 	uint64_t size_bytes, used_bytes;
@@ -1182,116 +1413,135 @@ struct yett_mount {
 struct yett_mount_list;
 
 /*
- * What is mounted in a sandbox now, with what yett_sandbox_mount() has mounted, in the order in
- * which it was mounted. It is asked inside, as files are (see "files"), and so what a hostile
- * sandbox says. YETT_E_TIMEOUT, YETT_E_NOT_RUNNING.
+ * Lists what is mounted in a sandbox now, including the mounts of yett_sandbox_mount(), in the
+ * order in which they were mounted. A process inside the sandbox answers, as for files (see
+ * "files"), so a hostile sandbox can answer falsely. YETT_E_TIMEOUT, YETT_E_NOT_RUNNING.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_mounts(struct yett_sandbox *sandbox,
                                                  struct yett_mount_list **ret_list,
                                                  struct yett_error *error);
 
-/* As those of a list of sandboxes. */
+/* Like yett_sandbox_list_count() and yett_sandbox_list_get(). */
 YETT_API size_t yett_mount_list_count(const struct yett_mount_list *list);
 YETT_API const struct yett_mount *yett_mount_list_get(const struct yett_mount_list *list, size_t i);
 
 /* --- work ------------------------------------------------------------------------------------- */
 
 /*
- * Each share with YETT_SHARE_COW has a store of its own, a directory $XDG_STATE_HOME/yett/work/ID
- * (~/.local/state without that variable, home as the user database has it), which is there until it
- * is discarded. What its files are called and hold is as a sandbox left it.
+ * Each share with YETT_SHARE_COW, except one with memory_bytes, has a store: a directory
+ * $XDG_STATE_HOME/yett/work/ID, which exists until it is discarded. Without that variable the path
+ * begins with ~/.local/state, in the home directory of the user database. A sandbox may have chosen
+ * the names and contents of a store's files.
  */
 struct yett_work {
 	size_t size;
 	char id[YETT_ID_SIZE];
-	bool is_complete;    /* else its request came to nothing, or is under way, and the texts are
-	                        empty */
-	bool is_used;        /* by a sandbox that is there */
-	const char *source;  /* the directory outside; as a store tells it, like what follows */
-	const char *target;  /* where it is inside */
-	const char *sandbox; /* its id; empty: a fork, which none has worked on */
-	uint64_t created_ms; /* since 1970: what changed in the source from then on changed
-	                        meanwhile */
-	const char *store;   /* its directory; "upper" in it has what was changed. */
-	uint64_t inode; /* of the directory outside, when the store was made; 0: it does not tell */
-	/* In another boot of the machine it was used last: what was written shortly before its end
-	 * may be torn, if that was a crash. */
+	/* False: the request for its sandbox failed or is in progress, and the texts are empty. */
+	bool is_complete;
+	bool is_used;       /* a sandbox works on the store */
+	const char *source; /* the directory outside; this and the following come from the store */
+	const char *target; /* where the share is inside */
+	/* The sandbox's id; empty: the store is a fork that no sandbox has worked on. */
+	const char *sandbox;
+	/* Milliseconds since 1970; changes of `source` after this time are newer than the store. */
+	uint64_t created_ms;
+	const char *store; /* path of the store; its "upper" has the changes */
+	uint64_t inode;    /* of `source` when the store was made; 0: unknown */
+	/*
+	 * The store was last used in an earlier boot of the machine. If that boot ended in a crash,
+	 * files that were written shortly before may be incomplete.
+	 */
 	bool is_earlier_boot;
-	const char *const *hidden; /* what is hidden of the source: paths below that, most of which
-	                              may not be there */
+	/* Hidden paths, relative to `source`; most of them may not exist. */
+	const char *const *hidden;
 	size_t hidden_count;
-	const char *name; /* of that sandbox; empty: it had none */
-	bool is_changed;  /* else nothing was changed, and it has no snapshots */
+	const char *name; /* the sandbox's name; empty: none */
+	bool is_changed;  /* something was changed, or the store has snapshots */
 };
 
 struct yett_work_list;
 
-/* All stores of the caller's, in no order; freed with yett_free(). */
+/* Lists all stores of the caller's, in no order. Free *ret_list with yett_free(). */
 YETT_API YETT_MUST_CHECK int yett_works_list(struct yett_work_list **ret_list,
                                              struct yett_error *error);
 
-/* As those of a list of sandboxes. */
+/* Like yett_sandbox_list_count() and yett_sandbox_list_get(). */
 YETT_API size_t yett_work_list_count(const struct yett_work_list *list);
 YETT_API const struct yett_work *yett_work_list_get(const struct yett_work_list *list, size_t i);
 
 /*
- * The one that is meant by `name`: by its own id, which comes first; or by the id or the name of
- * the sandbox that works on it, or was the last to. Of several sandboxes of one name it is that
- * with the newest store: whoever acts by a name should say which store that is. NULL: the newest in
- * which something was changed of the current directory, or of one that holds it. Borrowed of the
- * list. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: the sandbox has several, which the error names;
- * YETT_E_FILE_OPERATION_FAILED: there is no current directory.
+ * Finds the store that `name` means: a store's own id, which takes precedence; or the id or name of
+ * the sandbox that works on the store or was the last to do so. If several sandboxes have the same
+ * name, the newest store decides; a program that acts on a name should report which store that is.
+ * `name` NULL: the newest changed store whose source is the current directory or one above it.
+ * *ret_work belongs to the list. YETT_E_NOT_FOUND. YETT_E_INVALID_REQUEST: the sandbox has several
+ * stores, which the error lists. YETT_E_FILE_OPERATION_FAILED: the current directory cannot be
+ * determined.
  */
 YETT_API YETT_MUST_CHECK int yett_work_find(const struct yett_work_list *list, const char *name,
                                             const struct yett_work **ret_work,
                                             struct yett_error *error);
 
-/* Removes a store with all that is in it. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: a sandbox works
- * on it; YETT_E_FILE_OPERATION_FAILED. */
+/*
+ * Removes a store with everything in it. YETT_E_NOT_FOUND. YETT_E_INVALID_REQUEST: a sandbox,
+ * yett-apply or a snapshot call uses the store, an apply of the store ended half-way, or the store
+ * holds files that yett-apply could not put back. YETT_E_FILE_OPERATION_FAILED.
+ */
 YETT_API YETT_MUST_CHECK int yett_work_discard(const char *id, struct yett_error *error);
 
-/* The same, but only where nothing was changed, and there are no snapshots: else
- * YETT_E_INVALID_REQUEST, too. */
+/*
+ * Does the same, but only for a store without changes and snapshots; otherwise
+ * YETT_E_INVALID_REQUEST.
+ */
 YETT_API YETT_MUST_CHECK int yett_work_discard_unchanged(const char *id, struct yett_error *error);
 
 /* --- snapshot --------------------------------------------------------------------------------- */
 
 /*
- * A state of a store that can be gone back to. To take one, and to go back to it, takes that no
- * sandbox works on the store: YETT_E_INVALID_REQUEST, as where another of these calls is under way.
- * YETT_E_NOT_FOUND: there is no such store or snapshot. Where one fails, the store shows what it
- * showed before.
+ * A state of a store that can be restored. Taking and restoring a snapshot require that no sandbox
+ * works on the store and that no other of these calls is in progress: otherwise
+ * YETT_E_INVALID_REQUEST. YETT_E_NOT_FOUND: the store or the snapshot does not exist. After an
+ * error the store shows what it showed before.
  */
 struct yett_snapshot {
 	size_t size;
 	const char *name;
-	uint64_t created_ms; /* since 1970 */
-	uint32_t layers; /* so many of "layers" in the store are its; those by higher numbers are in
-	                    "pending" */
-	/* Taken in another boot of the machine: what was written shortly before its end may be
-	 * torn, if that was a crash. */
+	uint64_t created_ms; /* milliseconds since 1970 */
+	/*
+	 * The snapshot consists of so many of the store's layers: those in "layers", then those in
+	 * "pending".
+	 */
+	uint32_t layers;
+	/*
+	 * Taken in an earlier boot of the machine. If that boot ended in a crash, files that were
+	 * written shortly before may be incomplete.
+	 */
 	bool is_earlier_boot;
 };
 
 struct yett_snapshot_list;
 
 /*
- * Names what a store holds now: a-z, 0-9, '.', '_' and '-', at most 63 of them, and a letter or
- * digit first; NULL: a number. The name is in `ret_name`, if that is not NULL, and freed with
- * yett_free(). YETT_E_ALREADY_EXISTS; YETT_E_RESOURCE_LIMIT: there are as many as there may be.
+ * Takes a snapshot of what a store holds now. `name` has at most 63 of a-z, 0-9, '.', '_' and '-',
+ * and begins with a letter or digit. NULL: the library chooses the lowest unused number. *ret_name
+ * (`ret_name` may be NULL) is the name, to be freed with yett_free(). YETT_E_ALREADY_EXISTS.
+ * YETT_E_RESOURCE_LIMIT: the store has as many snapshots as it can have.
  */
 YETT_API YETT_MUST_CHECK int yett_snapshot_take(const char *work, const char *name, char **ret_name,
                                                 struct yett_error *error);
 
 /*
- * Likewise also while a sandbox works on the store, which whoever asks has made stand still: what
- * was changed is copied then, as yett_snapshot_fork() copies it. YETT_E_FILE_OPERATION_FAILED: it
- * cannot be, or there is no room.
+ * Does the same even while a sandbox works on the store; the caller must have paused that sandbox.
+ * The changes are then copied, as in yett_snapshot_fork(). YETT_E_FILE_OPERATION_FAILED: they
+ * cannot be copied, or there is no room.
  */
 YETT_API YETT_MUST_CHECK int yett_snapshot_take_used(const char *work, const char *name,
                                                      char **ret_name, struct yett_error *error);
 
-/* The oldest first, freed with yett_free(); also while a sandbox works on the store. */
+/*
+ * Lists the snapshots of a store, the oldest first, even while a sandbox works on the store. Free
+ * *ret_list with yett_free().
+ */
 YETT_API YETT_MUST_CHECK int yett_snapshots_list(const char *work,
                                                  struct yett_snapshot_list **ret_list,
                                                  struct yett_error *error);
@@ -1300,8 +1550,9 @@ YETT_API const struct yett_snapshot *yett_snapshot_list_get(const struct yett_sn
                                                             size_t i);
 
 /*
- * Forgets it, also while a sandbox works on the store; at rest, what no other one needs apart is
- * put together, and takes less room. What the store shows stays as it is.
+ * Deletes a snapshot, even while a sandbox works on the store. The current contents of the store do
+ * not change. If no sandbox works on the store, layers that no other snapshot needs separately are
+ * merged, which frees room.
  */
 YETT_API YETT_MUST_CHECK int yett_snapshot_delete(const char *work, const char *name,
                                                   struct yett_error *error);
@@ -1309,14 +1560,17 @@ YETT_API YETT_MUST_CHECK int yett_snapshot_delete(const char *work, const char *
 /* Bits of the flags of yett_snapshot_rollback(). */
 enum yett_rollback_flag {
 	YETT_ROLLBACK_DELETE_LATER = 1,
-	YETT_ROLLBACK_CHECK = 2, /* changes nothing: whether it would be refused, but for a sandbox
-	                            that works on the store */
+	/*
+	 * Change nothing; only report whether the call would be refused, ignoring a sandbox that
+	 * works on the store.
+	 */
+	YETT_ROLLBACK_CHECK = 2,
 };
 
 /*
- * Has the store hold what it held then: what was changed since is gone. Where there are later
- * snapshots, which go with it, that takes YETT_ROLLBACK_DELETE_LATER: YETT_E_INVALID_REQUEST
- * without it, and where an apply of the store ended half-way.
+ * Restores what the store held when the snapshot was taken; all later changes are lost. Later
+ * snapshots are deleted, which requires YETT_ROLLBACK_DELETE_LATER. YETT_E_INVALID_REQUEST: there
+ * are later snapshots and the flag is not set, or an apply of the store ended half-way.
  */
 YETT_API YETT_MUST_CHECK int yett_snapshot_rollback(const char *work, const char *name,
                                                     uint32_t flags, struct yett_error *error);
@@ -1325,9 +1579,10 @@ YETT_API YETT_MUST_CHECK int yett_snapshot_rollback(const char *work, const char
 enum yett_fork_flag { YETT_FORK_USED = 1 };
 
 /*
- * Makes another store with a copy of that, or of what the store holds now (NULL), and of the
- * snapshots up to there. It is about the same directory. `ret_id` is what it is called. With
- * YETT_FORK_USED also while a sandbox works on the store, which whoever asks has made stand still.
+ * Makes another store for the same directory, with a copy of the snapshot (`name` NULL: of what the
+ * store holds now) and of the snapshots up to that point. `ret_id` receives the id of the new
+ * store. With YETT_FORK_USED this works even while a sandbox works on the store; the caller must
+ * have paused that sandbox.
  */
 YETT_API YETT_MUST_CHECK int yett_snapshot_fork(const char *work, const char *name, uint32_t flags,
                                                 char ret_id[YETT_ID_SIZE],
@@ -1341,37 +1596,45 @@ enum yett_rule_list {
 	YETT_RULES_ASK = 2, /* with YETT_SANDBOX_ASK: what the policy would let a request allow */
 };
 
-/* One rule by which it goes. */
+/* One rule of a sandbox's network. */
 struct yett_rule {
 	size_t size;
 	enum yett_rule_list list;
-	const char *text; /* as in the options of a sandbox */
-	int is_asked; /* 1: of who made the sandbox, or changed its rules since; 0: of the policy */
-	const char *file; /* of the policy, where it stands; empty: of none, or that was loaded anew
-	                     since */
+	const char *text; /* as in yett_sandbox_options */
+	/* 1: from the request for the sandbox or a later change; 0: from the policy. */
+	int is_asked;
+	/*
+	 * The policy file that contains the rule; empty: the rule is not from the policy, or the
+	 * policy was loaded again since.
+	 */
+	const char *file;
 	uint32_t line;
 };
 
 struct yett_rules;
 
-/* As those of a list of sandboxes. */
+/* Like yett_sandbox_list_count() and yett_sandbox_list_get(). */
 YETT_API size_t yett_rules_count(const struct yett_rules *rules);
 YETT_API const struct yett_rule *yett_rules_get(const struct yett_rules *rules, size_t i);
 
-/* What the network of a sandbox goes by. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING;
- * YETT_E_INVALID_REQUEST: it has no network, or the host's. */
+/*
+ * Lists the rules of a sandbox's network. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING.
+ * YETT_E_INVALID_REQUEST: the sandbox has no network, or the host's.
+ */
 YETT_API YETT_MUST_CHECK int yett_network_rules(struct yett_connection *connection,
                                                 const char *id_or_name,
                                                 struct yett_rules **ret_rules,
                                                 struct yett_error *error);
 
 /*
- * Adds rules to those that the sandbox was asked for with; the same rule in the other list is taken
- * away. By the policy as it is now. New connections go by them from a moment later on, in a paused
- * sandbox when it goes on, and those that they do not allow are cut. Where only `deny` has
- * something, rules of before go that the policy does not let requests allow any more. `allow` and
- * `deny` may be NULL where their counts are 0. Errors as above; YETT_E_PERMISSION_DENIED: the grant
- * does not let it be allowed, or the sandbox is another user's.
+ * Adds rules to those that requests have set for the sandbox; the same rule is removed from the
+ * other list. The policy as it is now decides. New connections follow the new rules a moment later,
+ * in a paused sandbox when it is resumed. Connections that the new rules do not allow are cut. If
+ * only `deny` has rules, earlier rules that the policy no longer lets requests allow are dropped.
+ * `allow` and `deny` may be NULL if their counts are 0. Errors as above. YETT_E_PERMISSION_DENIED:
+ * the grant does not let a rule be allowed, or the sandbox is another user's. YETT_E_UNSUPPORTED:
+ * without root or BPF, connections to a port that no rule of the sandbox named before cannot be
+ * allowed.
  */
 YETT_API YETT_MUST_CHECK int yett_network_change(struct yett_connection *connection,
                                                  const char *id_or_name, const char *const *allow,
@@ -1381,39 +1644,59 @@ YETT_API YETT_MUST_CHECK int yett_network_change(struct yett_connection *connect
 /* --- events ----------------------------------------------------------------------------------- */
 
 /*
- * Where connections go by way of an HTTP proxy, which the policy names, os_error of UNREACHABLE is
- * this and the status with which the proxy has refused (300 to 599), or the errno of why it was not
- * reached, or nothing more: the proxy has no address.
+ * Added to the os_error of YETT_EVENT_UNREACHABLE if connections go through an HTTP proxy that the
+ * policy names. os_error is then this value plus the status with which the proxy refused (300 to
+ * 599), plus the errno with which connecting to the proxy failed, or plus 0 if the proxy has no
+ * address.
  */
 enum yett_event_error { YETT_EVENT_OF_PROXY = 1000 };
 
 enum yett_event_kind {
-	YETT_EVENT_FOLLOWED = 0, /* the first of every stream: `state` is how things stand */
-	YETT_EVENT_STARTED = 1,  /* a command */
-	YETT_EVENT_EXITED = 2,   /* a command: `result` */
+	YETT_EVENT_FOLLOWED = 0, /* the first event of every stream: `state` is the state now */
+	YETT_EVENT_STARTED = 1,  /* a command started */
+	YETT_EVENT_EXITED = 2,   /* a command ended: `result` */
 	YETT_EVENT_FAILED = 3,   /* the program of a command could not be executed: `os_error` */
-	YETT_EVENT_TIMEOUT = 4,  /* the time of a command is over, and it is killed */
-	YETT_EVENT_OOM = 5,      /* the kernel killed `count` processes for want of memory */
-	YETT_EVENT_FORKS_REFUSED =
-		6, /* the limit of processes was met; `count` times, if that is counted here */
+	YETT_EVENT_TIMEOUT = 4,  /* the time of a command is over, and the command is killed */
+	YETT_EVENT_OOM = 5,      /* the kernel killed `count` processes because memory ran out */
+	/* The limit of processes was reached `count` times; 0: the host does not count this. */
+	YETT_EVENT_FORKS_REFUSED = 6,
 	YETT_EVENT_PAUSED = 7,
 	YETT_EVENT_RESUMED = 8,
-	YETT_EVENT_ENDED = 9,      /* the last: `ended` says why */
-	YETT_EVENT_DENIED = 10,    /* the system call `call` was forbidden to process `pid`, `count`
-	                              times since it was last told of */
-	YETT_EVENT_CONNECTED = 11, /* a connection out of the sandbox was made: `peer`; so the next
-	                              ones, `count` times within a second */
-	YETT_EVENT_DISCONNECTED = 12, /* it ended */
-	YETT_EVENT_UNREACHABLE = 13,  /* it was allowed, and could not be made: `os_error`; 0: the
-	                                 name has no address; see YETT_EVENT_OF_PROXY */
-	YETT_EVENT_BLOCKED = 14,      /* it was not allowed: `peer->why` */
-	YETT_EVENT_FULL = 15,         /* it was reset, since there were as many as there may be */
-	YETT_EVENT_NETWORK_LOST = 16, /* what serves the network was killed, and with it all
-	                                 connections; `count` 1: it was started again */
-	YETT_EVENT_ASKED = 17,        /* with YETT_SANDBOX_ASK: it waits a few seconds for
-	                                 yett_network_change(); `peer` says what for */
-	YETT_EVENT_UNRECORDED = 18,   /* something was asked of the sandbox, and done, of which the
-	                                 host's audit could write no record */
+	YETT_EVENT_ENDED = 9, /* the last event: `ended` says why */
+	/*
+	 * The sandbox's filter refused the system call `call` to process `pid`, `count` times since
+	 * the last event about that call.
+	 */
+	YETT_EVENT_DENIED = 10,
+	/*
+	 * A connection out of the sandbox was made: `peer`. For this and the other events about
+	 * connections, `count` is the number of such events within a second.
+	 */
+	YETT_EVENT_CONNECTED = 11,
+	YETT_EVENT_DISCONNECTED = 12, /* a connection ended */
+	/*
+	 * An allowed connection could not be made: `os_error`; 0: the name has no address. See
+	 * YETT_EVENT_OF_PROXY.
+	 */
+	YETT_EVENT_UNREACHABLE = 13,
+	YETT_EVENT_BLOCKED = 14, /* a connection or name lookup was not allowed: `peer->why` */
+	/* A connection was reset, since the sandbox has as many as it may have. */
+	YETT_EVENT_FULL = 15,
+	/*
+	 * The processes that serve the network ended, and all connections with them. `count` 1:
+	 * they were started again; 0: they were not.
+	 */
+	YETT_EVENT_NETWORK_LOST = 16,
+	/*
+	 * With YETT_SANDBOX_ASK: a connection to `peer` waits 8 seconds for yett_network_change()
+	 * to allow it.
+	 */
+	YETT_EVENT_ASKED = 17,
+	/*
+	 * A request about the sandbox was carried out, but the host's audit log could not write its
+	 * record.
+	 */
+	YETT_EVENT_UNRECORDED = 18,
 };
 
 /* Why a connection was not allowed. */
@@ -1422,12 +1705,15 @@ enum yett_blocked {
 	YETT_BLOCKED_BY_RULE = 1, /* a rule denies it */
 	YETT_BLOCKED_NO_RULE = 2, /* no rule allows it */
 	YETT_BLOCKED_UNBOUND = 3, /* its rule binds the name to other addresses */
-	YETT_BLOCKED_PRIVATE = 4, /* it leads to a private address, which no rule names */
-	YETT_BLOCKED_LOCAL = 5,   /* it leads to this host */
-	YETT_BLOCKED_NEVER = 6, /* it leads to where nothing may connect: link-local addresses, and
-	                           what clouds tell their machines there */
-	YETT_BLOCKED_ASKED =
-		7, /* it was asked about (YETT_EVENT_ASKED), and nobody has allowed it */
+	YETT_BLOCKED_PRIVATE = 4, /* its address is private, and no rule names that address */
+	YETT_BLOCKED_LOCAL = 5,   /* its address is one of this host */
+	/*
+	 * Nothing may connect to its address: a link-local address, or one of those under which
+	 * clouds serve metadata to their machines.
+	 */
+	YETT_BLOCKED_NEVER = 6,
+	/* It was asked about (YETT_EVENT_ASKED), and nobody allowed it in time. */
+	YETT_BLOCKED_ASKED = 7,
 };
 
 /* "no rule allows it" and so on. Never NULL. */
@@ -1435,72 +1721,92 @@ YETT_API const char *yett_blocked_text(enum yett_blocked why);
 
 /* The other end of a connection. */
 struct yett_peer {
-	const char *name;    /* by which the sandbox asked for it; empty: by its address */
-	const char *address; /* empty: it came to none */
-	uint16_t port;       /* 0: the name was looked up, and not more */
+	const char *name;    /* the name that the sandbox asked for; empty: it used an address */
+	const char *address; /* empty: no address was determined */
+	uint16_t port;       /* 0: the name was only looked up */
 	enum yett_blocked why;
-	uint64_t sent_bytes, received_bytes; /* of one that ended: by and for the sandbox */
-	uint32_t open;                       /* connections of the sandbox, afterwards */
-	const char *rule; /* of YETT_EVENT_CONNECTED and _BLOCKED: the rule that it rests on; empty:
-	                     none */
-	const char *place; /* of the rule: "FILE:LINE" of the policy, or "the request"; empty: it is
-	                      not there any more */
+	/* What the sandbox sent and received, if the connection has ended. */
+	uint64_t sent_bytes, received_bytes;
+	uint32_t open; /* open connections of the sandbox after this event */
+	/* The deciding rule for YETT_EVENT_CONNECTED and YETT_EVENT_BLOCKED; empty: none. */
+	const char *rule;
+	/*
+	 * Where `rule` is written: "FILE:LINE" of the policy, or "the request"; empty: no longer
+	 * there.
+	 */
+	const char *place;
 };
 
 #define YETT_PEER_SIZE      272 /* a name of 253 bytes, and a port */
 #define YETT_PEER_RULE_SIZE 320 /* the same, and an address */
 
-/* Where it leads, as rules of a network name it: "example.com:443", "[2001:db8::1]:443", a name
- * alone where it came to no port. Returns `out`. */
+/*
+ * Writes the destination in the form of network rules: "example.com:443", "[2001:db8::1]:443", or a
+ * name alone if there is no port. Returns `out`.
+ */
 YETT_API const char *yett_peer_text(const struct yett_peer *peer, char out[YETT_PEER_SIZE]);
 
 /*
- * The rule that would have allowed what was blocked, as `allow` of struct yett_sandbox_options
- * takes it: "example.com:443", and "@ADDRESS" behind it where its name alone allows no such
- * address. Empty: no rule would, since one denies it or nothing may connect there. Returns `out`.
+ * Writes the rule that would have allowed a blocked connection, as `allow` of yett_sandbox_options
+ * takes it: "example.com:443", followed by "@ADDRESS" if the name alone does not allow that
+ * address. Empty if no rule would have allowed the connection, because a rule denies it or nothing
+ * may connect there. Returns `out`.
  */
 YETT_API const char *yett_peer_rule(const struct yett_peer *peer, char out[YETT_PEER_RULE_SIZE]);
 
 struct yett_event {
 	size_t size;
-	uint64_t number;  /* from 1 on for each sandbox, whoever follows; what commands do counts
-	                     while somebody follows */
-	uint64_t lost;    /* so many before this one are lost to this reader, who was too slow */
-	uint64_t time_ms; /* since 1970 */
+	/*
+	 * The number of the event in its sandbox, from 1 on, the same for all followers; for
+	 * YETT_EVENT_FOLLOWED that of the last event before. Events of commands are counted only
+	 * while somebody follows the sandbox or the audit log records them.
+	 */
+	uint64_t number;
+	/* So many events before this one were lost, because this reader was too slow. */
+	uint64_t lost;
+	uint64_t time_ms; /* milliseconds since 1970 */
 	enum yett_event_kind kind;
 	enum yett_state state; /* of the sandbox */
-	uint64_t command; /* of the sandbox's commands, whoever started it, counted from 1; 0: it is
-	                     about none */
-	uint32_t pid; /* its own, inside; of a denied call: of the process, or 0 where that was gone
-	               */
-	const struct yett_result *result; /* of one that has exited; otherwise NULL */
-	int os_error; /* an errno; of UNREACHABLE see YETT_EVENT_OF_PROXY, too */
+	/*
+	 * The id of the command, whatever client started it; 0: the event is not about a command.
+	 */
+	uint64_t command;
+	/*
+	 * The command's pid inside; for YETT_EVENT_DENIED the calling process's pid, or 0 if that
+	 * process was gone.
+	 */
+	uint32_t pid;
+	const struct yett_result *result; /* YETT_EVENT_EXITED: the result; otherwise NULL */
+	int os_error; /* an errno; for YETT_EVENT_UNREACHABLE see also YETT_EVENT_OF_PROXY */
 	uint64_t count;
-	uint32_t call; /* the number of a system call; yett_call_name() */
+	uint32_t call; /* the number of a system call, for yett_call_name() */
 	enum yett_ended ended;
-	const struct yett_peer *peer; /* of events about connections; otherwise NULL */
+	const struct yett_peer *peer; /* for events about connections; otherwise NULL */
 };
 
 struct yett_events;
 
-/* Told of one event, which is valid during the call. Not to be freed in it: the stream. */
+/* Receives one event, which is valid during the call. The callback must not free the stream. */
 typedef void (*yett_event_fn)(const struct yett_event *event, void *data);
 
 /* "started", "forks-refused" and so on. Never NULL. */
 YETT_API const char *yett_event_name(enum yett_event_kind kind);
 
-/* "mount", "ptrace" and so on: what the host's architecture calls the number. NULL: it was newer
- * than the library. */
+/*
+ * The name of a system call number on the host's architecture: "mount", "ptrace" and so on. NULL:
+ * the library does not know the number.
+ */
 YETT_API const char *yett_call_name(uint32_t call);
 
 /*
- * Follows a sandbox from now on; who may manage it may follow it, eight at a time. The stream does
- * not keep the sandbox, and goes on without the connection that it was asked for on, also when the
- * service is restarted. Free with yett_events_free(). YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has
- * ended; YETT_E_RESOURCE_LIMIT.
+ * Follows the events of a sandbox from now on. `each` is called in yett_events_dispatch(). Everyone
+ * who may manage the sandbox may follow it, with at most eight streams at a time. The stream does
+ * not keep the sandbox alive. It does not need the connection that it was requested on, and goes on
+ * even if the service is restarted. Free *ret_events with yett_events_free(). YETT_E_NOT_FOUND.
+ * YETT_E_NOT_RUNNING: the sandbox has ended. YETT_E_RESOURCE_LIMIT: there are eight streams.
  *
- * What is said of commands, and that only, is what the sandbox's init says, which a hostile sandbox
- * may have captured.
+ * Events about commands, and only these, are reported by the sandbox's init, which a hostile
+ * sandbox may have compromised.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_follow(struct yett_connection *connection,
                                                  const char *id_or_name, yett_event_fn each,
@@ -1514,9 +1820,9 @@ YETT_API const char *yett_events_id(const struct yett_events *events);
 YETT_API int yett_events_fd(const struct yett_events *events);
 
 /*
- * Tells of what has happened since the last call, without waiting. An error is final for the
- * stream: YETT_E_NOT_RUNNING after the last event, or without one when the helper's process for the
- * sandbox was killed.
+ * Calls the stream's yett_event_fn for every event since the last call, without waiting. After an
+ * error the stream is unusable. YETT_E_NOT_RUNNING: the last event was delivered; or the helper's
+ * process for the sandbox was killed, and there is no last event.
  */
 YETT_API YETT_MUST_CHECK int yett_events_dispatch(struct yett_events *events,
                                                   struct yett_error *error);
@@ -1527,42 +1833,47 @@ YETT_API void yett_events_free(struct yett_events *events);
 /* --- files ------------------------------------------------------------------------------------ */
 
 /*
- * Files of a sandbox, as its commands see them and with their rights: each call has a process of
- * its own inside (yett-files, which the library brings along; the sandbox need have nothing). Paths
- * inside are absolute, of up to 4095 bytes that need not be UTF-8. What cannot be done is
- * YETT_E_FILE_OPERATION_FAILED, and the error has its os_error. A sandbox that does not answer for
- * 30 seconds is given up on with YETT_E_TIMEOUT, one that answers with what was not asked for with
- * YETT_E_PROTOCOL or YETT_E_SECURITY_VIOLATION; further calls are possible in each case.
+ * Operations on files of a sandbox, as its commands see them and with the commands' rights. Each
+ * call runs a process inside: yett-files, which the library supplies, so that the sandbox needs no
+ * program of its own. Paths inside are absolute, have at most 4095 bytes and need not be UTF-8. A
+ * failed operation is YETT_E_FILE_OPERATION_FAILED, with its os_error in the error. YETT_E_TIMEOUT:
+ * the sandbox did not answer for 30 seconds. YETT_E_PROTOCOL or YETT_E_SECURITY_VIOLATION: the
+ * sandbox sent something that was not requested. Further calls are possible in each case.
  */
 
 enum yett_open_flag {
 	YETT_OPEN_READ = 1,
 	YETT_OPEN_WRITE = 2,
-	YETT_OPEN_CREATE = 4,    /* when there is none; with the mode */
-	YETT_OPEN_EXCLUSIVE = 8, /* with CREATE: there must be none */
+	YETT_OPEN_CREATE = 4,    /* make the file, with `mode`, if it does not exist */
+	YETT_OPEN_EXCLUSIVE = 8, /* with YETT_OPEN_CREATE: fail if the file exists */
 	YETT_OPEN_APPEND = 16,
 	YETT_OPEN_TRUNCATE = 32,
 };
 
 /*
- * Opens a regular file. The descriptor is the file itself, read and written without the sandbox's
- * doing. It is of the mode asked, not of a FIFO, device or directory, and not on a pseudo file
- * system such as /proc. Others inside may change the file at any time, and, if they are hostile,
- * its offset: pread(2) does not depend on that.
+ * Opens a regular file. The descriptor is of the file itself: reading and writing it do not involve
+ * the sandbox. The library checks that the descriptor has the requested access mode, and that it is
+ * not of a FIFO, a device, a directory or a file on a pseudo file system such as /proc. Other
+ * processes inside can change the file at any time, and hostile ones can change the descriptor's
+ * file offset: use pread(2), which does not depend on the offset. The caller owns *ret_fd.
+ * YETT_E_INVALID_REQUEST: the flags do not fit together, or `mode` is more than 0777.
  */
 YETT_API YETT_MUST_CHECK int yett_file_open(struct yett_sandbox *sandbox, const char *path,
                                             unsigned flags, unsigned mode, int *ret_fd,
                                             struct yett_error *error);
 
-/* The content of a file of at most `max` bytes, and a NUL besides. More: YETT_E_RESOURCE_LIMIT. */
+/*
+ * Returns the content of a file of at most `max` bytes, followed by a NUL. Free *ret_bytes with
+ * yett_free(). YETT_E_RESOURCE_LIMIT: the file is larger.
+ */
 YETT_API YETT_MUST_CHECK int yett_file_read(struct yett_sandbox *sandbox, const char *path,
                                             size_t max, char **ret_bytes, size_t *ret_length,
                                             struct yett_error *error);
 
 /*
- * Makes these bytes the content of a file, which is made with `mode` when there is none.
- * ret_written (may be NULL) is written on failure too: so many bytes are in the file when its file
- * system is full, say.
+ * Replaces the content of a file by these bytes. A file that does not exist is made with `mode`.
+ * *ret_written (`ret_written` may be NULL) is set on failure too: the number of bytes that are in
+ * the file, for example when the file system is full.
  */
 YETT_API YETT_MUST_CHECK int yett_file_write(struct yett_sandbox *sandbox, const char *path,
                                              const void *bytes, size_t length, unsigned mode,
@@ -1581,66 +1892,76 @@ enum yett_file_kind {
 
 struct yett_file_info {
 	size_t size;
-	char path[4352]; /* as asked, with "/NAME" added in a list */
-	char name[256];  /* the last component; "." where the path has none */
+	char path[4352]; /* as requested; in a list, with "/NAME" added */
+	char name[256];  /* the last component; "." if the path has none */
 	enum yett_file_kind kind;
 	uint64_t size_bytes;
 	unsigned mode;        /* 0 … 07777 */
-	char permissions[11]; /* as ls(1) writes them: "-rw-r--r--" */
+	char permissions[11]; /* as ls(1) prints them: "-rw-r--r--" */
 	uint32_t uid, gid;
-	char owner[33], group[33]; /* names, as the sandbox has them; empty: none */
-	int64_t mtime_s;           /* before 1970: 0 */
+	char owner[33], group[33]; /* names from the sandbox's user database; empty: none */
+	int64_t mtime_s;           /* seconds since 1970; 0 for earlier times */
 	uint32_t mtime_ns;
-	char link[4096]; /* where a symbolic link points */
+	char link[4096]; /* the target of a symbolic link */
 };
 
-/* Each is for the one function that says so; other bits are YETT_E_INVALID_REQUEST. */
+/* Each flag is for the one function that is named here; other bits are YETT_E_INVALID_REQUEST. */
 enum yett_file_flag {
-	YETT_FILE_FOLLOW = 1,    /* yett_file_stat(): what a symbolic link points to */
-	YETT_FILE_PARENTS = 2,   /* yett_file_mkdir(): those above it too (0755), and one that is
-	                            there is no error */
-	YETT_FILE_REPLACE = 4,   /* yett_file_rename(): what is there already gives way */
-	YETT_FILE_RECURSIVE = 8, /* yett_file_remove(): a directory with all that is in it */
+	YETT_FILE_FOLLOW = 1, /* yett_file_stat(): follow a symbolic link */
+	/*
+	 * yett_file_mkdir(): make missing parents too (mode 0755); an existing directory is no
+	 * error.
+	 */
+	YETT_FILE_PARENTS = 2,
+	YETT_FILE_REPLACE = 4,   /* yett_file_rename(): replace an existing target */
+	YETT_FILE_RECURSIVE = 8, /* yett_file_remove(): remove a directory with everything in it */
 };
 
-/* Of the path itself: a symbolic link is not followed, unless YETT_FILE_FOLLOW. */
+/*
+ * Describes a file. Describes a symbolic link itself, unless YETT_FILE_FOLLOW is set. Free
+ * *ret_info with yett_free().
+ */
 YETT_API YETT_MUST_CHECK int yett_file_stat(struct yett_sandbox *sandbox, const char *path,
                                             unsigned flags, struct yett_file_info **ret_info,
                                             struct yett_error *error);
 
-/* Another value than 0 ends the list. `info` is valid during the call. */
+/* A value other than 0 ends the list. `info` is valid during the call. */
 typedef int (*yett_file_fn)(const struct yett_file_info *info, void *data);
 
 /*
- * Tells the entries of a directory one after the other, in no order, without "." and "..". More
- * than `max` of them are YETT_E_RESOURCE_LIMIT, once `max` were told. Not to be closed in `each`:
- * the sandbox.
+ * Calls `each` for the entries of a directory, in no order, without "." and "..".
+ * YETT_E_RESOURCE_LIMIT: the directory has more than `max` entries; `each` was called for `max` of
+ * them. `each` must not close the sandbox.
  */
 YETT_API YETT_MUST_CHECK int yett_file_list(struct yett_sandbox *sandbox, const char *path,
                                             size_t max, yett_file_fn each, void *data,
                                             struct yett_error *error);
 
-/* Makes a directory. */
 YETT_API YETT_MUST_CHECK int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path,
                                              unsigned mode, unsigned flags,
                                              struct yett_error *error);
 
-/* `to` must not be there, unless YETT_FILE_REPLACE. On one file system. */
+/* Renames a file within one file system. `to` must not exist, unless YETT_FILE_REPLACE is set. */
 YETT_API YETT_MUST_CHECK int yett_file_rename(struct yett_sandbox *sandbox, const char *from,
                                               const char *to, unsigned flags,
                                               struct yett_error *error);
 
-/* Removes a file or an empty directory. Follows no link. */
+/*
+ * Removes a file, a symbolic link itself, or an empty directory; with YETT_FILE_RECURSIVE, a
+ * directory with everything in it.
+ */
 YETT_API YETT_MUST_CHECK int yett_file_remove(struct yett_sandbox *sandbox, const char *path,
                                               unsigned flags, struct yett_error *error);
 
 struct yett_copy_options {
 	size_t size;
-	uint64_t entries_max; /* files, directories and links; 0: 1,000,000 */
-	uint64_t bytes_max;   /* of all files, holes included; 0: 64 GiB */
-	int timeout_ms;       /* for all of it; 0: none, as long as it moves at all */
-	/* Told of each entry that was passed over: a device node, one that may not be read. NULL:
-	 * that is an error, then. */
+	uint64_t entries_max; /* limit of files, directories and links; 0: 1,000,000 */
+	uint64_t bytes_max;   /* limit of the sizes of all files, including holes; 0: 64 GiB */
+	int timeout_ms;       /* for the whole copy; 0: no limit while data keeps moving */
+	/*
+	 * Called for each entry that was skipped, such as a device node or an unreadable file.
+	 * NULL: skipped entries make the call fail after everything else was copied.
+	 */
 	void (*on_skipped)(const char *path, const char *why, void *data);
 	void *data;
 };
@@ -1652,14 +1973,16 @@ struct yett_copy_result {
 };
 
 /*
- * Copies a file, a symbolic link or a tree in: what is at `host_path` will be at `path`, with
- * modes, times to the nanosecond, symbolic links as they are, hard links among what is copied, and
- * holes; owners as far as the sandbox may set them. A directory that is there stays as it is, and
- * gets what is copied besides what it has; a file that is there is replaced once the new one is
- * whole. A directory does not replace a file, nor a file a directory. Set-id bits are not copied,
- * nor device nodes, FIFOs and sockets: these are passed over, as is what cannot be read or written,
- * and all else is copied. `options` may be NULL; `ret_result` (may be NULL) is written on failure
- * too; NULL where nothing was begun.
+ * Copies a file, a symbolic link or a directory tree into the sandbox: `host_path` becomes `path`.
+ * Keeps modes, times to the nanosecond, symbolic links as they are, hard links within the copy, and
+ * holes; and owners as far as the sandbox may set them. An existing directory remains and receives
+ * the copied entries besides its own. An existing file is replaced once the new file is complete. A
+ * directory does not replace a file, nor a file a directory. Set-id bits are not copied. Device
+ * nodes, FIFOs, sockets, and entries that cannot be read or written are skipped, and everything
+ * else is copied.
+ *
+ * `options` may be NULL. *ret_result (`ret_result` may be NULL) is set on failure too, and freed
+ * with yett_free(); NULL means that nothing was begun.
  */
 YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path,
                                           const char *path, const struct yett_copy_options *options,
@@ -1667,10 +1990,10 @@ YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const ch
                                           struct yett_error *error);
 
 /*
- * The same in the other direction. All that is made belongs to the caller and lies at or below
- * `host_path`, whatever the sandbox sends; symbolic links are copied as they are, and may point
- * anywhere. A child process does it, which can write nothing outside of the directory that
- * `host_path` lies in where the kernel has Landlock.
+ * Copies in the other direction. Everything that is made belongs to the caller and is located at or
+ * below `host_path`, whatever the sandbox sends. Symbolic links are copied as they are, and may
+ * point anywhere. A child process makes the copy. If the kernel has Landlock, that process can
+ * write nothing outside the directory that contains `host_path`.
  */
 YETT_API YETT_MUST_CHECK int yett_copy_out(struct yett_sandbox *sandbox, const char *path,
                                            const char *host_path,
@@ -1681,22 +2004,23 @@ YETT_API YETT_MUST_CHECK int yett_copy_out(struct yett_sandbox *sandbox, const c
 /* --- sockets ---------------------------------------------------------------------------------- */
 
 /*
- * A connection to a port at which a program of the sandbox listens, at 127.0.0.1 or ::1 inside,
- * from outside: a TCP socket, non-blocking and close-on-exec, of the caller's. It needs no network,
- * and no grant: whoever has the sandbox could have a command connect. YETT_E_COMMAND_FAILED: nobody
- * listens there, or nobody answered for 10 seconds; YETT_E_SECURITY_VIOLATION: what came is no such
- * socket.
+ * Connects from outside to a port at which a program of the sandbox listens on 127.0.0.1 or ::1
+ * inside. *ret_fd is a TCP socket, non-blocking and close-on-exec, which the caller owns. The call
+ * needs neither a network nor a grant: a client of the sandbox could as well have a command
+ * connect. YETT_E_COMMAND_FAILED: nobody listens there, or nobody answered for 10 seconds.
+ * YETT_E_SECURITY_VIOLATION: the sandbox sent something else than such a socket.
  */
 YETT_API YETT_MUST_CHECK int yett_socket_connect(struct yett_sandbox *sandbox, uint16_t port,
                                                  int *ret_fd, struct yett_error *error);
 
 /*
- * A Unix socket that listens at a path inside, of at most 107 bytes, for the caller to accept(2)
- * from: non-blocking, close-on-exec, of type SOCK_STREAM. Directories above are made. A socket that
- * is there, and at which nobody listens any more, is replaced. It is there until somebody removes
- * it. Who connects are programs of the sandbox, hostile ones perhaps: what they send is to be read
- * with MSG_DONTWAIT, and descriptors may come with it. YETT_E_FILE_OPERATION_FAILED: there is
- * something already; YETT_E_SECURITY_VIOLATION.
+ * Makes a Unix socket (SOCK_STREAM) that listens at a path inside of at most 107 bytes, for the
+ * caller to accept(2) from. *ret_fd is non-blocking and close-on-exec, and the caller owns it.
+ * Missing parent directories are made. An existing socket at which nobody listens any more is
+ * replaced. The socket file stays until somebody removes it. The peers are programs of the sandbox,
+ * which may be hostile: read from them with MSG_DONTWAIT, and expect descriptors with the data.
+ * YETT_E_FILE_OPERATION_FAILED: the path exists already. YETT_E_SECURITY_VIOLATION: the sandbox
+ * sent something else than such a socket.
  */
 YETT_API YETT_MUST_CHECK int yett_socket_listen(struct yett_sandbox *sandbox, const char *path,
                                                 unsigned mode, int *ret_fd,
@@ -1705,11 +2029,12 @@ YETT_API YETT_MUST_CHECK int yett_socket_listen(struct yett_sandbox *sandbox, co
 #define YETT_RELAY_CONNECTIONS_MAX 256
 
 /*
- * Serves ports and sockets: accepts on one side, connects on the other, and copies both ways. It
- * works in yett_relay_dispatch() alone, so as long as its program calls that. Connections beyond
- * YETT_RELAY_CONNECTIONS_MAX are closed at once; who does not read is not read for, and keeps 64
- * KiB at most. Descriptors are not relayed: who sends some is disconnected. A relay belongs to the
- * thread that uses its sandbox, and is closed before that.
+ * A relay serves ports and sockets: it accepts connections on one side, connects on the other, and
+ * copies data both ways. A relay works only during yett_relay_dispatch(), so the program must keep
+ * calling that function. Connections beyond YETT_RELAY_CONNECTIONS_MAX are closed at once. While a
+ * peer does not read, the relay reads nothing further for that peer and buffers at most 64 KiB. The
+ * relay passes no descriptors: a peer that sends descriptors is disconnected. A relay belongs to
+ * the thread that uses its sandbox, and must be closed before the sandbox.
  */
 struct yett_relay;
 
@@ -1718,21 +2043,21 @@ YETT_API YETT_MUST_CHECK int yett_relay_new(struct yett_sandbox *sandbox,
                                             struct yett_error *error);
 
 /*
- * From now on `host_port` at the `address` of the host (NULL: 127.0.0.1) leads to `port` of the
- * sandbox. With `host_port` 0 the kernel chooses; *ret_host_port (may be NULL) is the one in use.
- * Ports below 1024 are refused, and so are addresses other than those of loopback, unless the
- * policy's grant has them (`publish`). YETT_E_INVALID_REQUEST: the port is taken or there is no
- * such address; YETT_E_PERMISSION_DENIED.
+ * Forwards connections to `host_port` at the host's `address` (NULL: 127.0.0.1) to `port` in the
+ * sandbox. If `host_port` is 0, the kernel chooses a port. *ret_host_port (`ret_host_port` may be
+ * NULL) is the port in use. Ports below 1024 are refused, and so are addresses that are not
+ * loopback, unless the policy's grant has them (`publish`). YETT_E_INVALID_REQUEST: the port is in
+ * use, or the host has no such address. YETT_E_PERMISSION_DENIED.
  */
 YETT_API YETT_MUST_CHECK int yett_relay_publish(struct yett_relay *relay, const char *address,
                                                 uint16_t host_port, uint16_t port,
                                                 uint16_t *ret_host_port, struct yett_error *error);
 
 /*
- * From now on who connects to `target` inside (NULL: the same path) is led to the Unix socket
- * `path` of the host, which sees a connection of the caller's. The policy's grant must have the
- * path (`sockets`), as it is without symbolic links. Errors as of yett_socket_listen(), and
- * YETT_E_PERMISSION_DENIED.
+ * Forwards connections to the path `target` inside (NULL: the same as `path`) to the Unix socket
+ * `path` of the host. To the listener there, these are connections of the caller. The policy's
+ * grant must name `path`, with symbolic links resolved (`sockets`). Errors as for
+ * yett_socket_listen(), and YETT_E_PERMISSION_DENIED.
  */
 YETT_API YETT_MUST_CHECK int yett_relay_socket(struct yett_relay *relay, const char *path,
                                                const char *target, struct yett_error *error);
@@ -1740,26 +2065,30 @@ YETT_API YETT_MUST_CHECK int yett_relay_socket(struct yett_relay *relay, const c
 /* For poll(2): readable when yett_relay_dispatch() has something to do. Owned by the relay. */
 YETT_API int yett_relay_fd(const struct yett_relay *relay);
 
-/* Does what can be done without waiting for anything but init's answer to a new connection. Not in
- * a callback of the sandbox's. */
+/*
+ * Handles everything that is ready. Waits only for init's answer to a new connection to a port.
+ * Must not be called in a callback of the sandbox.
+ */
 YETT_API void yett_relay_dispatch(struct yett_relay *relay);
 
-/* Ends its connections, and closes what it listens at. Takes NULL. Not in a callback of the
- * sandbox's. */
+/*
+ * Ends the relay's connections and closes its listening sockets. Takes NULL. Must not be called in
+ * a callback of the sandbox.
+ */
 YETT_API void yett_relay_close(struct yett_relay *relay);
 
 /* --- operations ------------------------------------------------------------------------------- */
 
 /*
- * For programs with an event loop: the functions that end in _begin start what the others wait for,
- * and return an operation. It goes on whenever the connection (of a create) or the sandbox is
- * dispatched, which is due when its descriptor is readable, and at the latest after
- * yett_operation_time_left(). An operation is used by the thread that uses its sandbox; several may
- * go on at once. When the sandbox is ended or closed, those in it are over, with
- * YETT_E_NOT_RUNNING.
+ * For programs with an event loop. A function whose name ends in _begin starts what the blocking
+ * function does, and returns an operation. The operation goes on whenever its connection (for
+ * yett_sandbox_create_begin()) or its sandbox is dispatched. Dispatch when the descriptor of the
+ * connection or sandbox is readable, and at the latest after yett_operation_time_left(). Only the
+ * thread that uses its sandbox may use an operation. Several operations may be in progress at once.
+ * When the sandbox is ended or closed, its operations are over, with YETT_E_NOT_RUNNING.
  *
- * yett_file_read() and yett_file_write() are an open, and then pread(2) and pwrite(2) of a regular
- * file.
+ * To read or write a whole file like yett_file_read() and yett_file_write(), open it with
+ * yett_file_open_begin() and use pread(2) or pwrite(2): the file is a regular file.
  */
 YETT_API YETT_MUST_CHECK int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path,
                                                   unsigned flags, unsigned mode,
@@ -1799,36 +2128,47 @@ YETT_API YETT_MUST_CHECK int yett_copy_out_begin(struct yett_sandbox *sandbox, c
                                                  struct yett_operation **ret_operation,
                                                  struct yett_error *error);
 
-/* Whether it is over, so that yett_operation_finish() does not wait; does what can be done now. Not
- * in a callback of its own. */
+/*
+ * Returns whether the operation is over, so that yett_operation_finish() does not wait. Does what
+ * can be done now. Must not be called in a callback of the operation.
+ */
 YETT_API bool yett_operation_is_over(struct yett_operation *operation);
 
-/* For poll(2): after so many milliseconds it is to be dispatched in any case; -1: never, as one
- * that is over. */
+/*
+ * The timeout for poll(2) in milliseconds, after which the operation must be dispatched in any
+ * case; -1: no timeout, or the operation is over.
+ */
 YETT_API int yett_operation_time_left(const struct yett_operation *operation);
 
 /*
- * Waits for its end: timeout_ms -1 without bound, 0 just looks. What it came to, as the function
- * that waits would return it, and the same each time. YETT_E_TIMEOUT also while it is not over. Not
- * in a callback of its own.
+ * Waits for the operation to end. timeout_ms -1 means no limit, 0 only checks. Returns what the
+ * blocking function would return, the same each time. YETT_E_TIMEOUT also means that the operation
+ * is not over. Must not be called in a callback of the operation.
  */
 YETT_API YETT_MUST_CHECK int yett_operation_finish(struct yett_operation *operation, int timeout_ms,
                                                    struct yett_error *error);
 
-/* What came of it, once it is over: the caller's from then on, and given once. -1 and NULL where
- * there is none. */
+/*
+ * Take the result of an operation that is over: a descriptor, a sandbox, a list of mounts. The
+ * caller then owns the result; each result is given once. -1 or NULL if there is none.
+ */
 YETT_API int yett_operation_take_fd(struct yett_operation *operation);
 YETT_API struct yett_sandbox *yett_operation_take_sandbox(struct yett_operation *operation);
 YETT_API struct yett_mount_list *yett_operation_take_mounts(struct yett_operation *operation);
 
-/* The same of a stat and of a copy, also of one that failed; valid as long as the operation. */
+/*
+ * The result of a stat or of a copy, the latter also after a failure. Valid as long as the
+ * operation.
+ */
 YETT_API const struct yett_file_info *
 yett_operation_file_info(const struct yett_operation *operation);
 YETT_API const struct yett_copy_result *
 yett_operation_copy_result(const struct yett_operation *operation);
 
-/* Gives it up, if it is not over: what has been done so far stays. Takes NULL. Not in a callback of
- * its own. */
+/*
+ * Frees the operation. If it is not over, it is cancelled; what it has done so far stays. Takes
+ * NULL. Must not be called in a callback of the operation.
+ */
 YETT_API void yett_operation_free(struct yett_operation *operation);
 
 #undef YETT_API

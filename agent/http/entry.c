@@ -21,9 +21,11 @@
 
 static int fail(struct yett_error *error, int error_number, const char *what, const char *path)
 {
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, 0, "%s %s: %s", what, path,
-	                strerror(error_number));
-	return error_cause(error, NULL, error_number);
+	int r = error_set(error, YETT_E_FILE_OPERATION_FAILED, 0, "%s %s: %s", what, path,
+	                  strerror(error_number));
+
+	(void)error_cause(error, NULL, error_number);
+	return r;
 }
 
 static int add(struct entry *entry, int fd, struct yett_error *error)
@@ -131,11 +133,12 @@ int entry_listen_tcp(struct entry *entry, uint16_t port, struct yett_error *erro
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
 	    listen(fd, BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
 		int saved = errno;
+		int r = error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                  "port %u of 127.0.0.1 cannot be listened at: %s", port,
+		                  strerror(saved));
 
-		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
-		                "port %u of 127.0.0.1 cannot be listened at: %s", port,
-		                strerror(saved));
-		return error_cause(error, NULL, saved);
+		(void)error_cause(error, NULL, saved);
+		return r;
 	}
 	entry->port = ntohs(address.sin_port);
 	return add(entry, steal_fd(&fd), error);

@@ -117,10 +117,11 @@ static int save(const struct switched *switched, struct yett_error *error)
 	fd = open(making, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || fsync(fd) < 0 || rename(making, path) < 0) {
 		int saved = errno;
+		int r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                  "%.200s cannot be written: %s", path, strerror(saved));
 
-		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-		                "%.200s cannot be written: %s", path, strerror(saved));
-		return error_cause(error, NULL, saved);
+		(void)error_cause(error, NULL, saved);
+		return r;
 	}
 	return 0;
 }

@@ -311,7 +311,8 @@ int server_new(struct agent *agent, struct entry *entry, struct access *access,
 		server_free(server);
 		(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the server cannot be started: %s",
 		                strerror(-r));
-		return error_cause(error, NULL, -r);
+		(void)error_cause(error, NULL, -r);
+		return YETT_E_RESOURCE_LIMIT;
 	}
 	*ret_server = server;
 	return 0;

@@ -1,5 +1,7 @@
-/* Starts a command that goes on without its client, and collects what became
- * of it from another one: collect_output start NAME; collect_output get NAME ID
+/*
+ * Starts a command that keeps running after its client has exited, and collects
+ * its result from another client:
+ * collect_output start NAME; collect_output get NAME ID
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,8 @@ static int start(struct yett_connection *connection, const char *name, struct ye
 		r = yett_session_change(sandbox, "/tmp", NULL, NULL, error);
 	if (r == 0)
 		r = yett_sandbox_exec(sandbox, &options, &command, error);
-	if (r == 0) /* its answer comes after that to the command */
+	/* The sandbox answers in order: the command has started when the list comes. */
+	if (r == 0)
 		r = yett_commands_list(sandbox, &list, error);
 	if (r == 0) {
 		last = yett_command_list_get(list, yett_command_list_count(list) - 1);

@@ -1,8 +1,8 @@
 /*
- * A round trip of files: copy_files DIRECTORY COMMAND [ARGUMENT…] copies the
- * directory into a sandbox, runs the command in the copy, tells what is there
- * then, and copies it back to DIRECTORY.new. The sandbox never sees the
- * directory itself.
+ * Copies files into a sandbox and back: copy_files DIRECTORY COMMAND
+ * [ARGUMENT…] copies the directory into a sandbox, runs the command in the
+ * copy, lists the files of the copy, and copies them to DIRECTORY.new. The
+ * sandbox has no access to the directory itself.
  */
 #include <stdio.h>
 #include <stdlib.h>

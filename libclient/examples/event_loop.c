@@ -1,17 +1,21 @@
-/* Makes a sandbox, and runs two commands and a file operation at once in it,
- * without blocking: event_loop [PROFILE] */
+/*
+ * Makes a sandbox, and runs two commands and a file operation in it at the same
+ * time, without blocking: event_loop [PROFILE]
+ */
 #include <poll.h>
 #include <stdio.h>
 #include <yett.h>
 
 struct loop {
 	struct yett_connection *connection;
-	struct yett_sandbox *sandbox; /* NULL until it is there */
+	struct yett_sandbox *sandbox; /* NULL until it was made */
 	int running;
 };
 
-/* Waits until there is something to do, or as long as the operation may
- * have to, and has it done. */
+/*
+ * Waits until a descriptor is readable, but no longer than the operation
+ * allows, and handles what has arrived.
+ */
 static int turn(struct loop *loop, const struct yett_operation *operation, struct yett_error *error)
 {
 	struct pollfd fds[] = {{yett_connection_fd(loop->connection), POLLIN, 0},
@@ -81,7 +85,8 @@ int main(int argc, char **argv)
 		r = start(&loop, "exit 4", &error);
 	while (r == 0 && loop.running > 1)
 		r = turn(&loop, NULL, &error);
-	if (r == 0) /* which the other one waits for */
+	/* The first command waits for this directory. */
+	if (r == 0)
 		r = yett_file_mkdir_begin(loop.sandbox, "/tmp/made", 0755, 0, &making, &error);
 	while (r == 0 && (loop.running || !yett_operation_is_over(making)))
 		r = turn(&loop, making, &error);

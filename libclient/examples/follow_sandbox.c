@@ -1,5 +1,7 @@
-/* Prints what happens in a sandbox while a command runs there, and what it
- * uses afterwards: follow_sandbox */
+/*
+ * Prints the events of a sandbox while a command runs there, and how many
+ * processes the sandbox has afterwards: follow_sandbox
+ */
 #include <poll.h>
 #include <stdio.h>
 #include <yett.h>
@@ -14,7 +16,7 @@ static void print(const struct yett_event *event, void *data)
 	printf("\n");
 }
 
-/* Any program of the same user can do this, by the id or the name. */
+/* Any program of the same user can do this, with the id or name of the sandbox. */
 static int follow(struct yett_connection *connection, struct yett_sandbox *sandbox,
                   struct yett_error *error)
 {

@@ -1,5 +1,8 @@
-/* A sandbox that two processes work in: the first makes it and starts a command
- * there; the second finds both, and ends them. */
+/*
+ * Uses a sandbox from two processes: the first one makes the sandbox and starts
+ * a command there; the second one attaches to both, waits for the command, and
+ * ends the sandbox.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -20,7 +23,8 @@ int main(void)
 		"sh", "-c", "until [ -s in ]; do sleep 0.01; done; tr a-z A-Z <in >out", NULL};
 	const struct yett_command_options background = {
 		.size = sizeof background, .argv = argv, .cwd = "/tmp"};
-	static struct yett_connection *connection, *own; /* what the first one has goes with it */
+	/* The first process closes no handle: its exit releases all of them. */
+	static struct yett_connection *connection, *own;
 	static struct yett_sandbox *sandbox, *attached;
 	static struct yett_command *command, *found;
 	struct yett_error error = {0};
@@ -42,12 +46,18 @@ int main(void)
 	yett_free(bytes);
 
 	second = fork();
-	if (second != 0) /* the end of the first is the end of its connection,
-	                    and of the sandbox if the second has failed */
+	/*
+	 * The exit of the first process closes its connection. This also ends the
+	 * sandbox, if the second process has failed to do so.
+	 */
+	if (second != 0)
 		return second < 0 || waitpid(second, &status, 0) != second || status != 0;
 
-	check(yett_connect(NULL, &own, &error),
-	      &error); /* one of its own; from the first it has the two ids */
+	/*
+	 * The second process needs its own connection. From the first one it uses
+	 * only the ids of the sandbox and of the command.
+	 */
+	check(yett_connect(NULL, &own, &error), &error);
 	check(yett_sandbox_attach(own, yett_sandbox_get_info(sandbox)->id, &attached, &error),
 	      &error);
 	check(yett_command_attach(attached, yett_command_id(command), NULL, &found, &error),

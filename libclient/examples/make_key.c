@@ -1,5 +1,7 @@
-/* Makes a key where there is none, and prints the line that an administrator
- * enrolls: make_key FILE */
+/*
+ * Makes a key unless FILE exists, and prints its public key as the line that an
+ * administrator enrolls: make_key FILE
+ */
 #include <stdio.h>
 #include <yett.h>
 

@@ -1,5 +1,7 @@
-/* Runs a command, and lets a port of this host lead to one of the sandbox
- * meanwhile: publish_port PORT COMMAND [ARGUMENT...] */
+/*
+ * Runs a command in a sandbox and meanwhile forwards a free port of this host to
+ * port PORT of the sandbox: publish_port PORT COMMAND [ARGUMENT...]
+ */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@ static int serve(struct yett_sandbox *sandbox, struct yett_relay *relay,
 	                       {yett_relay_fd(relay), POLLIN, 0}};
 	int r;
 
-	/* a command that has ended is told of by the sandbox's descriptor */
+	/* The sandbox's descriptor becomes readable when the command ends. */
 	while ((r = yett_command_wait(command, 0, NULL, error)) == YETT_E_TIMEOUT) {
 		poll(fds, 2, -1);
 		yett_relay_dispatch(relay);

@@ -1,5 +1,8 @@
-/* Shares a directory, read-only, and lists it from inside: share_directory
- * DIR; with --plan before it, what root would do */
+/*
+ * Shares a directory read-only and lists it from inside: share_directory DIR
+ * Prints only the plan of the sandbox, that is, the steps by which the helper
+ * would make it: share_directory --plan DIR
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
-/* Starts a command whose output is ours, and stops it with a signal when it
- * has said that it is ready: stop_command */
+/*
+ * Starts a command whose output this program reads from a pipe, and stops the
+ * command with a signal once it has printed "ready": stop_command
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/xattr.h>
 
+#include "base/entries.h"
+
 const char look_protected[] = "is protected: name it to have it applied";
 
 static void split(const char *path, char above[static PATH_MAX], const char **ret_name)
@@ -190,17 +192,16 @@ static bool holds_other(struct apply *apply, const char *path)
 	_cleanup_fd_ int fd = read_open(apply->source, path, O_RDONLY | O_DIRECTORY);
 	_cleanup_(fd_entries_close) DIR *entries = fd < 0 ? NULL : fd_entries(fd);
 	const struct dirent *entry;
+	int r = entries ? 0 : -errno;
 
-	while (entries && (entry = readdir(entries))) {
+	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry) {
 		_cleanup_free_ char *below = NULL;
 
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
 		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0 ||
 		    !plan_find(apply->items, apply->item_count, below))
 			return true;
 	}
-	return entries == NULL;
+	return r < 0;
 }
 
 static int look_at_item(struct apply *apply, struct item *item)

@@ -4,6 +4,7 @@
  */
 #include "programs/apply/apply.h"
 
+#include "base/entries.h"
 #include "base/reached.h"
 
 #include <fcntl.h>
@@ -67,10 +68,7 @@ bool stage_is_empty_if_directory(const struct apply *apply, const char *staged, 
 
 	if (!S_ISDIR(mode))
 		return true;
-	while (entries && (entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			return false;
-	return entries != NULL;
+	return entries && entries_next(entries, &entry) == 0 && !entry;
 }
 
 static bool is_number(const char *name)
@@ -86,7 +84,7 @@ int stage_empty(struct apply *apply)
 	char name[NAME_MAX];
 	int r = entries ? 0 : -errno;
 
-	while (r == 0 && (entry = readdir(entries))) {
+	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry) {
 		if (is_number(entry->d_name) && unlinkat(apply->stage, entry->d_name, 0) < 0 &&
 		    errno == EISDIR)
 			r = unlinkat(apply->stage, entry->d_name, AT_REMOVEDIR) < 0 ? -errno : 0;

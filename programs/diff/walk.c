@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/xattr.h>
 
+#include "base/entries.h"
+
 /*
  * A directory that is to be walked. Only the first `layers` of the layers can have it: what is
  * below a mark that hides it does not show. overlayfs.rst, "whiteouts and opaque directories"
@@ -240,9 +242,8 @@ static int examine_all(struct walk *walk, int directory, size_t above)
 	const struct dirent *entry;
 	int r = entries ? 0 : -errno;
 
-	while (r == 0 && (entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    !is_in_layers(walk, entry->d_name, above))
+	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry)
+		if (!is_in_layers(walk, entry->d_name, above))
 			r = examine(walk, entry->d_name);
 	return r;
 }

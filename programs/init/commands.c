@@ -99,18 +99,21 @@ void commands_kill(const struct commands *commands, struct command *command)
 
 static int commands_refuse_start(int r, struct yett_error *error)
 {
+	int code;
+
 	if (r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -ENOSPC)
-		(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-		                "the sandbox has no room for another command");
+		code = error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+		                 "the sandbox has no room for another command");
 	else if (r == -EOPNOTSUPP)
-		(void)error_set(
+		code = error_set(
 			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
 			"a command has no limits of its own here: they need the controllers of cgroup v2");
 	else
-		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
-		                "no process could be made for the command");
+		code = error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
+		                 "no process could be made for the command");
 	error_detail(error, "%s", strerror(-r));
-	return error_cause(error, "start", -r);
+	(void)error_cause(error, "start", -r);
+	return code;
 }
 
 /* Before it starts, its leaf has the limits that are asked for it alone. */

@@ -23,11 +23,12 @@ int port_connect(const struct message_connect *asked, int *ret_fd, struct yett_e
 	             is_v6 ? sizeof v6 : sizeof v4) < 0 &&
 	     errno != EINPROGRESS)) {
 		int number = errno;
+		int r = error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
+		                  "cannot connect to port %u of the sandbox: %s", asked->port,
+		                  strerror(number));
 
-		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
-		                "cannot connect to port %u of the sandbox: %s", asked->port,
-		                strerror(number));
-		return error_cause(error, NULL, number);
+		(void)error_cause(error, NULL, number);
+		return r;
 	}
 	*ret_fd = steal_fd(&fd);
 	return 0;

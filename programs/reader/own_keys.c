@@ -19,9 +19,10 @@ static int refuse(struct yett_error *error, const char *why)
 static int refuse_closed(struct yett_error *error)
 {
 	int number = errno;
+	int r = refuse(error, "it, or its directory, cannot be opened or read");
 
-	(void)refuse(error, "it, or its directory, cannot be opened or read");
-	return error_cause(error, NULL, number);
+	(void)error_cause(error, NULL, number);
+	return r;
 }
 
 static const char *owner_problem(int fd, uid_t uid)

@@ -536,6 +536,23 @@ static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 	expect_status(fixture->sandbox, ARGV("true"), 0);
 }
 
+static void a_sandbox_that_lingers_is_not_said_to_end_without_a_connection(void **state)
+{
+	const struct yett_sandbox_options options = {
+		.size = sizeof options, .name = "left", .flags = YETT_SANDBOX_LINGER};
+	struct fixture *fixture = *state;
+	struct yett_sandbox *sandbox = NULL;
+	struct yett_connection *other = NULL;
+
+	assert_done(yett_connect(NULL, &other, &error));
+	assert_done(yett_sandbox_create(other, &options, &sandbox, &error));
+	yett_connection_close(other);
+	assert_int_equal(yett_sandbox_end(sandbox, &error), YETT_E_NOT_RUNNING);
+	assert_non_null(strstr(error.message, "yett_sandbox_end_by_id()"));
+	yett_sandbox_close(sandbox);
+	assert_done(yett_sandbox_end_by_id(fixture->connection, "left", &error));
+}
+
 static void several_sandboxes_of_one_connection_are_apart(void **state)
 {
 	struct fixture *fixture = *state;
@@ -697,6 +714,7 @@ int main(void)
 		cmocka_unit_test(closing_the_connection_ends_its_sandboxes),
 		WITH_SANDBOX(an_event_stream_goes_on_without_its_connection),
 		WITH_SANDBOX(a_sandbox_that_lingers_passes_from_handle_to_handle),
+		WITH_SANDBOX(a_sandbox_that_lingers_is_not_said_to_end_without_a_connection),
 		WITH_SANDBOX(several_sandboxes_of_one_connection_are_apart),
 		WITH_SANDBOX(commands_start_in_the_first_share),
 		WITH_SANDBOX(a_share_can_be_a_descriptor),

@@ -113,6 +113,9 @@ static void assert_refused(const char *file, int code, const char *said)
 	assert_int_equal(open_at(file, 0, &store, &error), code);
 	assert_non_null(strstr(error.message, said));
 	assert_null(store);
+	/* a caller who wants no text learns of the failure all the same */
+	assert_int_equal(open_at(file, 0, &store, NULL), code);
+	assert_null(store);
 }
 
 static void what_was_put_is_there_again(void **state)
