@@ -49,30 +49,25 @@ OPTION_GIVEN(pids)
 OPTION_GIVEN(sandboxes)
 
 /* Rows of all three: whoever starts it says what requests may ask for. */
-#define GIVEN_OPTIONS                                                                                                                          \
-	{0, "ro", "PATH",                                                                                                                      \
-	 "requests may share it, or what is below it, read-only; repeat for more", give_ro},                                                   \
-		{0, "rw", "PATH", "the same, also to be written to", give_rw},                                                                 \
-		{0, "cow", "PATH",                                                                                                             \
-	         "the same, also to be changed in copies; without --ro, --rw and --cow the current directory is",                              \
-	         give_cow},                                                                                                                    \
-		{0, "allow", "HOST[:PORT]",                                                                                                    \
-	         "requests may have a network that reaches so much; repeat for more", give_allow},                                             \
-		{0, "net", "none|limited|open|host",                                                                                           \
-	         "the most of a network that requests may ask for: none, limited, open or host",                                               \
-	         give_net},                                                                                                                    \
-		{0, "profile", "PROFILE",                                                                                                      \
-	         "a profile that they may ask for, instead of those of the tiers; repeat for more",                                            \
-	         give_profile},                                                                                                                \
-		{0, "memory", "SIZE",                                                                                                          \
-	         "the most memory that they may ask for, and what a sandbox has without",                                                      \
-	         give_memory},                                                                                                                 \
-		{0, "cpus", "N", "the same of processors", give_cpus},                                                                         \
-		{0, "pids", "N", "the same of processes and threads", give_pids},                                                              \
-	{                                                                                                                                      \
-		0, "sandboxes", "own|all",                                                                                                     \
-			"own: requests use only sandboxes that an agent made which was started here with the same options; all: all of yours", \
-			give_sandboxes                                                                                                         \
+#define GIVEN_OPTIONS                                                                             \
+	{0, "ro", "PATH", "allow requests to share this path read-only; repeatable", give_ro},    \
+		{0, "rw", "PATH", "allow requests to share this path writable; repeatable",       \
+	         give_rw},                                                                        \
+		{0, "cow", "PATH",                                                                \
+	         "allow requests to share this path copy-on-write; repeatable (.)", give_cow},    \
+		{0, "allow", "HOST[:PORT]", "allow requests to connect to this host; repeatable", \
+	         give_allow},                                                                     \
+		{0, "net", "none|limited|open|host",                                              \
+	         "limit the network that requests may ask for", give_net},                        \
+		{0, "profile", "PROFILE", "allow requests to use this profile; repeatable",       \
+	         give_profile},                                                                   \
+		{0, "memory", "SIZE", "limit the memory of each sandbox", give_memory},           \
+		{0, "cpus", "N", "limit the processors of each sandbox", give_cpus},              \
+		{0, "pids", "N", "limit the processes and threads of each sandbox", give_pids},   \
+	{                                                                                         \
+		0, "sandboxes", "own|all",                                                        \
+			"let requests use only this agent's sandboxes, or all of yours",          \
+			give_sandboxes                                                            \
 	}
 
 OPTION_TEXT(set_socket, struct agents_options, connect.socket_path)
@@ -87,8 +82,7 @@ OPTION_TEXT(set_request_time, struct agents_options, request_time)
 OPTION_TEXT(set_idle_exit, struct agents_options, idle_exit)
 
 const struct option tool_options[] = {
-	{0, "lines", NULL, "a request on each line, answered by a line, until the input ends",
-         set_lines},
+	{0, "lines", NULL, "read a request from each line, and answer each with a line", set_lines},
 	{0, "list", NULL, "print the operations and the settings, with their JSON Schemas",
          set_list},
 	GIVEN_OPTIONS,
@@ -97,8 +91,7 @@ const struct option tool_options[] = {
 };
 
 const struct option mcp_options[] = {
-	{0, "patience", "DUR",
-         "answer what takes longer as running, to be asked about again; 45s without this option",
+	{0, "patience", "DUR", "answer calls that take longer as still running (45s)",
          set_patience},
 	GIVEN_OPTIONS,
 	CONNECT_OPTIONS,
@@ -106,19 +99,15 @@ const struct option mcp_options[] = {
 };
 
 const struct option serve_options[] = {
-	{0, "listen", "PATH",
-         "a Unix socket to listen at, which nobody else may use; without it, or a port, the one of the service manager",
+	{0, "listen", "PATH", "listen on this Unix socket (that of the service manager)",
          set_listen},
-	{0, "port", "N",
-         "listen at this port of 127.0.0.1, too, where who asks needs the token; 0: one that is free",
+	{0, "port", "N", "also listen on this port of 127.0.0.1, with a token; 0: any free port",
          set_port},
-	{0, "token-file", "FILE", "where the token is, or is to be written, for that port",
+	{0, "token-file", "FILE", "read the token from this file, or write a new one there",
          set_token_file},
-	{0, "request-time", "N",
-         "seconds that a request may take to come, with its body; 30 without it", set_request_time},
-	{0, "idle-exit", "N",
-         "end when nobody was connected, and nothing ran, for so many seconds; 0: never",
-         set_idle_exit},
+	{0, "request-time", "N", "wait N seconds at most for a whole request (30)",
+         set_request_time},
+	{0, "idle-exit", "N", "exit after N idle seconds; 0: never", set_idle_exit},
 	GIVEN_OPTIONS,
 	CONNECT_OPTIONS,
 	{0},

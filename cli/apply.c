@@ -25,18 +25,16 @@ OPTION_FLAG(set_interactive, struct apply_options, interactive)
 OPTION_FLAG(set_takes_protected, struct apply_options, takes_protected)
 
 const struct option apply_options[] = {
-	{'i', "interactive", NULL,
-         "show each change on the terminal, of texts each hunk, and ask whether to apply it",
+	{'i', "interactive", NULL, "ask about each change, and about each hunk of text files",
          set_interactive},
-	{'n', "dry-run", NULL, "tell what would be applied, and apply nothing", set_dry},
+	{'n', "dry-run", NULL, "print what would be applied, and apply nothing", set_dry},
 	{'f', "force", NULL,
-         "apply also what was changed outside since, which is lost; when completing or taking back, leave that as it is",
+         "overwrite what was changed outside since; with --continue or --abort, keep that",
          set_force},
-	{0, "include-protected", NULL,
-         "apply also what programs execute or obey unasked, which has to be named otherwise",
+	{0, "include-protected", NULL, "also apply protected files, which must otherwise be named",
          set_takes_protected},
-	{0, "continue", NULL, "complete an apply that ended half-way", set_resume},
-	{0, "abort", NULL, "take back an apply that ended half-way", set_abort},
+	{0, "continue", NULL, "complete an interrupted apply", set_resume},
+	{0, "abort", NULL, "undo an interrupted apply", set_abort},
 	{0},
 };
 

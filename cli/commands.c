@@ -29,7 +29,7 @@ OPTION_TEXT(set_key, struct commands_run_options, common.connect.key_path)
 OPTION_FLAG(set_output, struct commands_run_options, output)
 
 const struct option wait_options[] = {
-	{'o', "output", NULL, "print the outputs that were kept of it", set_output},
+	{'o', "output", NULL, "print the outputs that were kept of the command", set_output},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -37,7 +37,7 @@ const struct option wait_options[] = {
 OPTION_FLAG(set_follow, struct commands_run_options, follow)
 
 const struct option logs_options[] = {
-	{'f', "follow", NULL, "go on with what it writes, until it has ended", set_follow},
+	{'f', "follow", NULL, "keep printing output until the command ends", set_follow},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -45,7 +45,7 @@ const struct option logs_options[] = {
 OPTION_FLAG(set_more, struct commands_run_options, more)
 
 const struct option input_options[] = {
-	{0, "more", NULL, "this is not the last: the command goes on waiting for input", set_more},
+	{0, "more", NULL, "leave standard input open for more", set_more},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -71,8 +71,7 @@ static int set_signal(void *into, const char *value, struct yett_error *error)
 }
 
 const struct option kill_options[] = {
-	{'s', "signal", "SIGNAL",
-         "send the process group of each command this signal, like TERM or 15 (KILL, to all it started)",
+	{'s', "signal", "SIGNAL", "send this signal, such as TERM or 15, to each process group",
          set_signal},
 	CONNECT_OPTIONS,
 	{0},
@@ -99,8 +98,8 @@ static int set_unset(void *into, const char *value, struct yett_error *error)
 }
 
 const struct option env_options[] = {
-	{'C', "directory", "DIR", "the directory that commands start in", set_directory},
-	{'u', "unset", "NAME", "take a variable away", set_unset},
+	{'C', "directory", "DIR", "set the directory that commands start in", set_directory},
+	{'u', "unset", "NAME", "unset a variable", set_unset},
 	CONNECT_OPTIONS,
 	{0},
 };

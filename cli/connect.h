@@ -13,11 +13,11 @@ struct connect_choice {
 };
 
 /* The rows of these options; a table's file defines set_socket and set_key. */
-#define CONNECT_OPTIONS                                                                        \
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket}, \
-	{                                                                                      \
-		0, "key", "FILE", "the key to sign with (~/.config/yett/id_ed25519)", set_key  \
-	}
+#define CONNECT_OPTIONS                                                                         \
+	OPTION_RARE(0, "socket", "PATH", "connect to this socket (" YETT_SOCKET_PATH ")",       \
+	            set_socket),                                                                \
+		OPTION_RARE(0, "key", "FILE", "sign with this key (~/.config/yett/id_ed25519)", \
+	                    set_key)
 
 /* Connects. Where there is no key, and none was chosen, the caller's own is made first; with `tell`
  * that is said. */

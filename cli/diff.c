@@ -39,11 +39,11 @@ static int set_color(void *into, const char *value, struct yett_error *error)
 }
 
 const struct option diff_options[] = {
-	{0, "stat", NULL, "of each file how much was changed, instead of what", set_stat},
-	{0, "name-only", NULL, "only what was changed, one path a line", set_names},
+	{0, "stat", NULL, "show how much of each file changed, not what", set_stat},
+	{0, "name-only", NULL, "print the changed paths only, one on each line", set_names},
 	{0, "color", "WHEN",
-         "in colours: auto (on a terminal, unless NO_COLOR is set), always or never", set_color},
-	{0, "no-pager", NULL, "on a terminal without $PAGER or less", set_no_pager},
+         "use colours: auto (on a terminal, unless NO_COLOR is set), always or never", set_color},
+	{0, "no-pager", NULL, "do not use $PAGER or less on a terminal", set_no_pager},
 	{0},
 };
 

@@ -28,10 +28,11 @@ OPTION_FLAG(set_capabilities, struct doctor_run_options, capabilities)
 
 const struct option doctor_options[] = {
 	CONNECT_OPTIONS,
-	{0, "policy", "FILE", "the policy of the service (" YETT_POLICY_PATH ")", set_policy},
-	{0, "capabilities", NULL,
-         "list, instead, what sandboxes of yours can have here, and why not", set_capabilities},
-	{'p', "profile", "PROFILE", "of which profile that is (default)", set_profile},
+	{0, "policy", "FILE", "check this policy of the service (" YETT_POLICY_PATH ")",
+         set_policy},
+	{0, "capabilities", NULL, "list instead which capabilities your sandboxes can have",
+         set_capabilities},
+	{'p', "profile", "PROFILE", "list them for this profile (default)", set_profile},
 	{0},
 };
 

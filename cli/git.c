@@ -33,9 +33,8 @@ static int set_max(void *into, const char *value, struct yett_error *error)
 }
 
 const struct option git_options[] = {
-	{'C', "directory", "DIR", "the repository inside (where what is copy-on-write is)",
-         set_directory},
-	{0, "max-size", "SIZE", "take over no pack that is larger (2G)", set_max},
+	{'C', "directory", "DIR", "the repository inside (the copy-on-write share)", set_directory},
+	{0, "max-size", "SIZE", "refuse packs larger than this (2G)", set_max},
 	CONNECT_OPTIONS,
 	{0},
 };

@@ -34,113 +34,117 @@
 #include "cli/work.h"
 #include "libclient/yett.h"
 
+struct help_choice {
+	bool all;
+};
+
 static int help_main(const struct subcommand *self, int argc, char **argv);
+
+OPTION_FLAG(set_all, struct help_choice, all)
+
+static const struct option help_options[] = {
+	OPTION(0, "all", NULL, "list all options of the subcommand", set_all), {0}};
 
 static const struct subcommand subcommands[] = {
 	{"run", "[--] COMMAND [ARG…]", "Run a command in a sandbox", run_options, 1, -1, run_main,
          true},
-	{"shell", "", "Start a shell in a sandbox, with a terminal of its own", shell_options, 0, 0,
-         shell_main},
-	{"create", "", "Make a sandbox that lingers, without a command, and print its id",
-         create_options, 0, 0, create_main},
-	{"exec", "SANDBOX [--] COMMAND [ARG…]",
-         "Run a command in a sandbox that is there, by its id or name", exec_options, 2, -1,
-         exec_main, true},
-	{"attach", "SANDBOX", "Hold a sandbox and tell of its states until it ends", manage_options,
-         1, 1, attach_main},
-	{"ps", "[SANDBOX]", "List sandboxes, or the commands of one", ps_options, 0, 1, ps_main},
-	{"stats", "[SANDBOX…]", "Show what sandboxes use: time, memory, disks, processes",
-         stats_options, 0, -1, stats_main},
-	{"top", "", "Watch sandboxes on the terminal, with keys to pause, resume and kill",
-         manage_options, 0, 0, top_main},
-	{"events", "[SANDBOX…]", "Tell what happens in sandboxes until they end", events_options, 0,
-         -1, events_main},
-	{"net", "allow|deny|show|log|publish|socket [SANDBOX] [WHAT…]",
-         "Let a sandbox reach more, or less, while it runs; tell of its connections; lead ports and sockets",
-         events_options, 1, -1, net_main},
-	{"mount", "SANDBOX", "Mount directories, files and sockets in a sandbox that runs",
-         mount_options, 1, 1, mount_main},
-	{"unmount", "SANDBOX TARGET…", "Take off what is mounted in a sandbox that runs",
-         manage_options, 2, -1, unmount_main},
-	{"refresh", "SANDBOX [TARGET…]",
-         "Show in copy-on-write shares what was changed outside since", manage_options, 1, -1,
-         refresh_main},
-	{"inspect", "SANDBOX", "Show all that is known of a sandbox", inspect_options, 1, 1,
-         inspect_main},
-	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1,
-         manage_main},
-	{"suspend", "SANDBOX…",
-         "End a sandbox that yett create --name made, to be made again by resume", manage_options,
-         1, -1, manage_main},
-	{"resume", "SANDBOX…", "Have a paused sandbox go on, or make a suspended one again",
-         manage_options, 1, -1, manage_main},
-	{"history", "SANDBOX", "List what yett exec ran in a sandbox that yett create --name made",
+	{"shell", "", "Start a shell in a sandbox", shell_options, 0, 0, shell_main},
+	{"create", "", "Create a sandbox that keeps running, and print its id", create_options, 0,
+         0, create_main},
+	{"exec", "SANDBOX [--] COMMAND [ARG…]", "Run a command in a running sandbox", exec_options,
+         2, -1, exec_main, true},
+	{"wait", "SANDBOX COMMAND-ID", "Wait for a command, and exit with its status", wait_options,
+         2, 2, wait_main},
+	{"logs", "SANDBOX COMMAND-ID", "Print the output that was kept of a command", logs_options,
+         2, 2, logs_main},
+	{"input", "SANDBOX COMMAND-ID", "Send standard input to a command started with --input",
+         input_options, 2, 2, input_main},
+	{"kill", "SANDBOX [COMMAND-ID…]", "Kill commands of a sandbox, but keep the sandbox",
+         kill_options, 1, -1, kill_main},
+	{"history", "SANDBOX", "List the commands that yett exec ran in a named sandbox",
          history_options, 1, 1, history_main},
 	{"env", "SANDBOX [NAME=VALUE…]",
-         "Show or change the directory and variables that commands of a sandbox begin with",
-         env_options, 1, -1, env_main},
-	{"wait", "SANDBOX COMMAND-ID", "Wait for a command of a sandbox, and exit as it did",
-         wait_options, 2, 2, wait_main},
-	{"logs", "SANDBOX COMMAND-ID",
-         "Print what is kept of the outputs of a command, also while it runs", logs_options, 2, 2,
-         logs_main},
-	{"input", "SANDBOX COMMAND-ID",
-         "Give a command that was started with --input what is on the standard input",
-         input_options, 2, 2, input_main},
-	{"kill", "SANDBOX [COMMAND-ID…]",
-         "End commands of a sandbox, or every one, but not the sandbox", kill_options, 1, -1,
-         kill_main},
-	{"destroy", "SANDBOX…", "End a sandbox with everything in it", manage_options, 1, -1,
+         "Show or set the directory and variables of later commands", env_options, 1, -1, env_main},
+	{"ps", "[SANDBOX]", "List sandboxes, or the commands of one sandbox", ps_options, 0, 1,
+         ps_main},
+	{"inspect", "SANDBOX", "Show everything known about a sandbox", inspect_options, 1, 1,
+         inspect_main},
+	{"stats", "[SANDBOX…]", "Show the time, memory and I/O that sandboxes use", stats_options,
+         0, -1, stats_main},
+	{"top", "", "Watch sandboxes; pause, resume or kill them by key", manage_options, 0, 0,
+         top_main},
+	{"events", "[SANDBOX…]", "Print events of sandboxes until they end", events_options, 0, -1,
+         events_main},
+	{"attach", "SANDBOX", "Keep a sandbox alive and print its state changes", manage_options, 1,
+         1, attach_main},
+	{"pause", "SANDBOX…", "Freeze all processes of a sandbox", manage_options, 1, -1,
          manage_main},
-	{"cp", "FROM TO",
-         "Copy a file or directory into a sandbox or out of it; one of the two is SANDBOX:/PATH",
-         manage_options, 2, 2, cp_main},
-	{"ls", "SANDBOX:/PATH", "List a directory of a sandbox", manage_options, 1, 1, ls_main},
-	{"cat", "SANDBOX:/PATH…", "Print files of a sandbox", manage_options, 1, -1, cat_main},
+	{"resume", "SANDBOX…", "Thaw a paused sandbox, or recreate a suspended one", manage_options,
+         1, -1, manage_main},
+	{"suspend", "SANDBOX…", "End a named sandbox so that yett resume can recreate it",
+         manage_options, 1, -1, manage_main},
+	{"destroy", "SANDBOX…", "End a sandbox and everything in it", manage_options, 1, -1,
+         manage_main},
+	{"cp", "FROM TO", "Copy files into or out of a sandbox (SANDBOX:/PATH)", manage_options, 2,
+         2, cp_main},
+	{"ls", "SANDBOX:/PATH", "List a directory in a sandbox", manage_options, 1, 1, ls_main},
+	{"cat", "SANDBOX:/PATH…", "Print files from a sandbox", manage_options, 1, -1, cat_main},
+	{"mount", "SANDBOX", "Mount directories, files and sockets in a running sandbox",
+         mount_options, 1, 1, mount_main},
+	{"unmount", "SANDBOX TARGET…", "Unmount what yett mount has mounted", manage_options, 2, -1,
+         unmount_main},
+	{"refresh", "SANDBOX [TARGET…]", "Show later outside changes in copy-on-write shares",
+         manage_options, 1, -1, refresh_main},
+	{"net", "allow|deny|show|log|publish|socket [SANDBOX] [WHAT…]",
+         "Change network rules, list connections, forward ports", events_options, 1, -1, net_main},
+	{"diff", "[SANDBOX|STORE] [PATH…]",
+         "Show the changes of a copy-on-write sandbox as a patch", diff_options, 0, -1, diff_main},
+	{"apply", "[SANDBOX|STORE] [PATH…]", "Apply the changes of a copy-on-write sandbox",
+         apply_options, 0, -1, apply_main},
+	{"discard", "[SANDBOX|STORE…]", "Throw away the changes of a copy-on-write sandbox",
+         discard_options, 0, -1, discard_main},
+	{"work", "list|prune", "List the stores of changes, or remove old ones", work_options, 1, 1,
+         work_main},
+	{"snapshot", "take|list|rollback|fork|delete [SANDBOX|STORE] [NAME]",
+         "Save states of the changes, and go back to one", snapshot_options, 1, 3, snapshot_main},
+	{"git", "fetch [SANDBOX|STORE] [REFSPEC…]",
+         "Fetch commits from a sandbox into the repository here", git_options, 1, -1, git_main},
 	{"checkpoint",
          "put|get|latest|list|history|rollback|delete|delete-thread [THREAD|ID] [FILE|ID]",
-         "Keep states of an agent's work, look through them, and go back to one",
-         checkpoint_options, 1, -1, checkpoint_main},
-	{"work", "list|prune",
-         "List what copy-on-write sandboxes changed and left, or throw old ones away", work_options,
-         1, 1, work_main},
-	{"diff", "[SANDBOX|STORE] [PATH…]", "Show what a copy-on-write sandbox changed, as a patch",
-         diff_options, 0, -1, diff_main},
-	{"apply", "[SANDBOX|STORE] [PATH…]",
-         "Take over what a copy-on-write sandbox changed, all of it or what is named",
-         apply_options, 0, -1, apply_main},
-	{"snapshot", "take|list|rollback|fork|delete [SANDBOX|STORE] [NAME]",
-         "Name states of what a copy-on-write sandbox changed, and go back to one",
-         snapshot_options, 1, 3, snapshot_main},
-	{"git", "fetch [SANDBOX|STORE] [REFSPEC…]",
-         "Take over commits that were made in a sandbox into the repository here", git_options, 1,
-         -1, git_main},
-	{"discard", "[SANDBOX|STORE…]", "Throw away what a copy-on-write sandbox changed",
-         discard_options, 0, -1, discard_main},
-	{"tool", "[OPERATION]",
-         "Answer requests of JSON: run code or a command, read and write files of sandboxes",
+         "Save states of an agent's work, and go back to one", checkpoint_options, 1, -1,
+         checkpoint_main},
+	{"tool", "[OPERATION]", "Answer JSON requests: run code, read and write files",
          tool_options, 0, 1, agents_main},
-	{"mcp", "",
-         "Serve an agent that speaks the Model Context Protocol, on the standard input and output",
-         mcp_options, 0, 0, agents_main},
-	{"serve", "", "Serve HTTP: an API, MCP, and a page to look at sandboxes with",
-         serve_options, 0, 0, agents_main},
-	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL,
-         0, 1, keygen_main},
-	{"enroll", "[NAME FILE.pub]",
-         "Let the holder of a key ask under a name, list the names, or remove one (administrator)",
+	{"mcp", "", "Serve the Model Context Protocol on standard input", mcp_options, 0, 0,
+         agents_main},
+	{"serve", "", "Serve an HTTP API, MCP, and a page to watch sandboxes", serve_options, 0, 0,
+         agents_main},
+	{"doctor", "", "List what this machine supports, and how to fix the rest", doctor_options,
+         0, 0, doctor_main},
+	{"profiles", "", "List the profiles that you may use, with their limits", profiles_options,
+         0, 0, profiles_main},
+	{"keygen", "[FILE]", "Make a key to sign requests with", NULL, 0, 1, keygen_main},
+	{"enroll", "[NAME FILE.pub]", "Enroll a key under a name, list keys, or remove one",
          enroll_options, 0, 2, enroll_main},
 	{"policy", "check|explain|show|test [FILE|RUN-ARGUMENT…]",
-         "Check or test a policy, or tell what it says of a user or a yett run, and which line of it",
-         policy_options, 1, -1, policy_main},
+         "Check, test or explain the policy", policy_options, 1, -1, policy_main},
 	{"audit", "show|verify|export|keygen|prune [FILE…]",
-         "Show or verify the records of who was given which sandbox, make their key, or remove old ones (administrator)",
-         audit_options, 1, -1, audit_main},
-	{"profiles", "", "List the profiles that you may have, with what each gives and at most",
-         profiles_options, 0, 0, profiles_main},
-	{"doctor", "", "List what this machine supports, and the mend for what is missing",
-         doctor_options, 0, 0, doctor_main},
-	{"help", "[SUBCOMMAND]", "Show this help, or that of a subcommand", NULL, 0, 1, help_main},
+         "Show, verify, export or prune the audit records", audit_options, 1, -1, audit_main},
+	{"help", "[SUBCOMMAND]", "Show this help, or the help of a subcommand", help_options, 0, 1,
+         help_main},
+};
+
+/* The subcommands from `first` on, up to the first one of the next group. */
+static const struct {
+	const char *title, *first;
+} groups[] = {
+	{"Run", "run"},
+	{"Sandboxes", "ps"},
+	{"Files", "cp"},
+	{"Network", "net"},
+	{"Changes", "diff"},
+	{"Agents", "tool"},
+	{"Administration", "doctor"},
 };
 
 static const struct subcommand *find(const char *name)
@@ -153,11 +157,16 @@ static const struct subcommand *find(const char *name)
 
 static void print_usage(FILE *to)
 {
-	(void)fputs(
-		"Usage: yett SUBCOMMAND [OPTION…] …\n\nRuns untrusted commands in a sandbox.\n\n",
-		to);
-	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+	size_t group = 0;
+
+	(void)fputs("Usage: yett SUBCOMMAND [OPTION…] …\n\nRuns untrusted commands in a sandbox.\n",
+	            to);
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++) {
+		if (group < ARRAY_SIZE(groups) &&
+		    strcmp(subcommands[i].name, groups[group].first) == 0)
+			(void)fprintf(to, "\n%s:\n", groups[group++].title);
 		(void)fprintf(to, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);
+	}
 	(void)fputs(
 		"\nyett SUBCOMMAND --help lists its options; yett --version shows the version.\n",
 		to);
@@ -190,8 +199,9 @@ static void print_json(struct json *json, const struct subcommand *about)
 
 static int help_main(const struct subcommand *self, int argc, char **argv)
 {
+	struct help_choice choice = {0};
 	const struct subcommand *about;
-	int first, r = options_begin(self, argc, argv, NULL, EXIT_USAGE, &first);
+	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
@@ -201,7 +211,7 @@ static int help_main(const struct subcommand *self, int argc, char **argv)
 	if (output_json())
 		print_json(output_json(), about);
 	else if (about)
-		options_print_help(stdout, about);
+		options_print_help(stdout, about, choice.all);
 	else
 		print_usage(stdout);
 	return 0;

@@ -45,32 +45,31 @@ OPTION_TEXT(set_socket, struct manage_run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct manage_run_options, connect.key_path)
 
 const struct option ps_options[] = {
-	{'a', "all", NULL, "those of all users (root)", set_all},
+	{'a', "all", NULL, "list the sandboxes of all users (root)", set_all},
 	{'f', "filter", "WHAT=VALUE",
-         "only those with label=KEY[=VALUE], state=, name= or profile=; all must fit", set_filter},
+         "list only those with label=KEY[=VALUE], state=, name= or profile=", set_filter},
 	{'q', "quiet", NULL, "print ids only", set_quiet},
 	CONNECT_OPTIONS,
 	{0},
 };
 
 const struct option inspect_options[] = {
-	{0, "mounts", NULL,
-         "instead, what is mounted in it now, and how much of its own file systems is used",
+	{0, "mounts", NULL, "show instead what is mounted now, and how full its file systems are",
          set_mounts},
 	CONNECT_OPTIONS,
 	{0},
 };
 
 const struct option stats_options[] = {
-	{'a', "all", NULL, "those of all users (root)", set_all},
-	{0, "helper", NULL, "what the helper has done for all users (root)", set_helper},
-	{'w', "watch", NULL, "again every second, until interrupted", set_watch},
+	{'a', "all", NULL, "list the sandboxes of all users (root)", set_all},
+	{0, "helper", NULL, "show what the helper has done for all users (root)", set_helper},
+	{'w', "watch", NULL, "repeat every second until interrupted", set_watch},
 	CONNECT_OPTIONS,
 	{0},
 };
 
 const struct option events_options[] = {
-	{'a', "all", NULL, "those of all users (root)", set_all},
+	{'a', "all", NULL, "list the sandboxes of all users (root)", set_all},
 	CONNECT_OPTIONS,
 	{0},
 };

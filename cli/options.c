@@ -40,10 +40,13 @@ static int set_quiet(void *into, const char *value, struct yett_error *error)
 }
 
 /* Which every subcommand has, unless it has another of that name. */
+#define HELP_LONG 24 /* options; a help of more shows the common ones first */
+
 static const struct option common_options[] = {
-	{0, "json", NULL, "tell results and errors as one JSON document on stdout", set_json},
-	{0, "json-fd", "N", "write that document to descriptor N", set_json_fd},
-	{'q', "quiet", NULL, "no notes on stderr; with JSON, no errors there either", set_quiet},
+	{0, "json", NULL, "print results and errors as one JSON document on stdout", set_json},
+	OPTION_RARE(0, "json-fd", "N", "write the JSON document to descriptor N", set_json_fd),
+	{'q', "quiet", NULL, "print no notes on stderr; with JSON, no errors there either",
+         set_quiet},
 	{'h', "help", NULL, "show this help", set_help},
 	{0},
 };
@@ -280,12 +283,30 @@ static void print_option(FILE *to, const struct option *option)
 	(void)fprintf(to, "  %-28s %s\n", left, option->help);
 }
 
-void options_print_help(FILE *to, const struct subcommand *subcommand)
+static bool is_all_asked(int argc, char **argv)
 {
+	for (int i = 0; i < argc; i++)
+		if (strcmp(argv[i], "--all") == 0)
+			return true;
+	return false;
+}
+
+void options_print_help(FILE *to, const struct subcommand *subcommand, bool all)
+{
+	size_t count = 0, left_out = 0;
+
+	while (options_at(subcommand, count))
+		count++;
 	(void)fprintf(to, "Usage: yett %s [OPTION…]%s%s\n\n%s.\n\nOptions:\n", subcommand->name,
 	              *subcommand->operands ? " " : "", subcommand->operands, subcommand->summary);
-	for (size_t i = 0; options_at(subcommand, i); i++)
-		print_option(to, options_at(subcommand, i));
+	for (size_t i = 0; i < count; i++) {
+		if (!all && count > HELP_LONG && options_at(subcommand, i)->is_rare)
+			left_out++;
+		else
+			print_option(to, options_at(subcommand, i));
+	}
+	if (left_out)
+		(void)fprintf(to, "\n%zu more: yett %s --help --all\n", left_out, subcommand->name);
 }
 
 void options_print_json(struct json *json, const struct subcommand *subcommand)
@@ -340,7 +361,7 @@ int options_begin(const struct subcommand *subcommand, int argc, char **argv, vo
 	if (!help)
 		return -1;
 	if (!output_json()) {
-		options_print_help(stdout, subcommand);
+		options_print_help(stdout, subcommand, is_all_asked(argc, argv));
 		return 0;
 	}
 	json_open(output_json(), "subcommands", '[');

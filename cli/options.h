@@ -19,7 +19,18 @@ struct option {
 	/* Stores the value (NULL for a flag). 0, or YETT_E_INVALID_REQUEST with what is wrong about
 	 * it. */
 	int (*set)(void *into, const char *value, struct yett_error *error);
+	bool is_rare; /* a long help leaves the option out, but for --help --all */
 };
+
+/* A row of a table of options. */
+#define OPTION(letter, name, value, help, set)        \
+	{                                             \
+		letter, name, value, help, set, false \
+	}
+#define OPTION_RARE(letter, name, value, help, set)  \
+	{                                            \
+		letter, name, value, help, set, true \
+	}
 
 /* Defines a setter of the plainest kinds: a member that a flag makes true, one that is the text
  * (borrowed, never empty). */
@@ -74,8 +85,8 @@ _must_check_ int options_words(const struct subcommand *subcommand, int argc, ch
 /* All options of a subcommand, its own first; NULL: there are no more. */
 const struct option *options_at(const struct subcommand *subcommand, size_t i);
 
-/* Usage, summary and a line for each option. */
-void options_print_help(FILE *to, const struct subcommand *subcommand);
+/* Usage, summary and a line for each option. Without `all` a long help leaves out the rare ones. */
+void options_print_help(FILE *to, const struct subcommand *subcommand, bool all);
 
 /* The table as an item: {name, operands, summary, options: [{letter, name, value, help}]}; what is
  * not there is null. */

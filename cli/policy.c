@@ -27,26 +27,23 @@ OPTION_FLAG(set_origin, struct policy_choice, is_origin)
 OPTION_FLAG(set_strict, struct policy_choice, is_strict)
 OPTION_FLAG(set_agent, struct policy_choice, is_agents)
 
-#define OF_WHOM                                                                                      \
-	{0, "user", "USER", "for this user, by name or number (you)", set_user},                     \
-		{0, "key", "KEY",                                                                    \
-	         "with this key: the name of one, enrolled or not yet, or the file of a public one", \
-	         set_key},                                                                           \
-	{                                                                                            \
-		0, "policy", "FILE",                                                                 \
-			"by this policy, and conf.d beside it (" YETT_POLICY_PATH ")", set_file      \
+#define OF_WHOM                                                                                  \
+	{0, "user", "USER", "ask for this user, by name or uid (you)", set_user},                \
+		{0, "key", "KEY", "ask with this key: its enrolled name, or a public key file",  \
+	         set_key},                                                                       \
+	{                                                                                        \
+		0, "policy", "FILE",                                                             \
+			"use this policy, and conf.d beside it (" YETT_POLICY_PATH ")", set_file \
 	}
 
 const struct option policy_options[] = {
 	OF_WHOM,
-	{0, "at", "DATE", "as if it were asked then: 2026-12-31, or 2026-12-31T18:00:00Z", set_at},
-	{0, "agent", NULL, "with explain: as an agent of the user's would ask", set_agent},
-	{0, "effective", NULL, "with show: what is in force for the user, grant by grant",
+	{0, "at", "DATE", "ask as of this date: 2026-12-31, or 2026-12-31T18:00:00Z", set_at},
+	{0, "agent", NULL, "explain: ask as the user's agent would", set_agent},
+	{0, "effective", NULL, "show: print what is in force for the user, grant by grant",
          set_effective},
-	{0, "origin", NULL, "with show: what is written of the helper, and in which file",
-         set_origin},
-	{0, "strict", NULL, "with check: end with status 3 where anything is to be noted",
-         set_strict},
+	{0, "origin", NULL, "show: print the helper's settings, and the file of each", set_origin},
+	{0, "strict", NULL, "check: exit with status 3 if there are warnings", set_strict},
 	{0}};
 const struct option profiles_options[] = {OF_WHOM, {0}};
 

@@ -461,140 +461,130 @@ OPTION_TEXT(set_socket, struct run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct run_options, connect.key_path)
 
 /* Each row once, for all subcommands that have it, in the order in which each tells of them. */
-#define TTY                                                                                       \
-	{'t', "tty", NULL, "give the command a terminal of its own", set_tty},                    \
-	{                                                                                         \
-		'n', "no-stdin", NULL, "give the command no input, and leave the caller's alone", \
-			set_no_stdin                                                              \
-	}
-#define BACKGROUND                                                                                \
-	{'b', "background", NULL,                                                                 \
-	 "print the id of the command when it has started, and leave it there", set_background},  \
-		{0, "capture", "SIZE",                                                            \
-	         "keep so much of each of its outputs for yett logs and wait (1M)", set_capture}, \
-	{                                                                                         \
-		0, "input", NULL, "have it wait for what yett input gives it", set_input          \
-	}
-#define SHARED_PATHS                                                                             \
-	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", run_shares_set_ro},   \
-		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable",                \
-	         run_shares_set_rw},                                                             \
-		{0, "cow", "PATH[:TARGET][:memory=SIZE]",                                        \
-	         "share a directory that stays as it is: changes are kept apart",                \
-	         run_shares_set_cow},                                                            \
-		{0, "store", "SANDBOX|STORE[:TARGET]",                                           \
-	         "share a directory with what an earlier sandbox changed, and go on from there", \
-	         run_shares_set_store},                                                          \
-		{0, "hide", "GLOB",                                                              \
-	         "show nothing of that name in what --cow shares; more by repeating it",         \
-	         run_shares_set_hide},                                                           \
-		{0, "no-hide", "GLOB", "but show this; more by repeating it",                    \
-	         run_shares_set_no_hide},                                                        \
-	{                                                                                        \
-		0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names",      \
-			run_shares_set_socket                                                    \
-	}
-#define SHARES                                                                               \
-	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", \
-	 set_profile},                                                                       \
-		SHARED_PATHS,                                                                \
-		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},    \
-	{                                                                                    \
-		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept",   \
-			set_memory_dir                                                       \
-	}
-#define NETWORK                                                                                                                     \
-	{0, "net", "MODE",                                                                                                          \
-	 "what can be connected to: none, limited (what rules allow), ask (what is allowed meanwhile), open, or host (as outside)", \
-	 set_network},                                                                                                              \
-		{0, "allow", "HOST[:PORT]", "let connections be made there; more by repeating it",                                  \
-	         set_allow},                                                                                                        \
-		{0, "deny", "HOST[:PORT]", "let none be made there, whatever is allowed",                                           \
-	         set_deny},                                                                                                         \
-	{                                                                                                                           \
-		0, "allow-private", NULL, "let names that are allowed lead to private addresses",                                   \
-			set_allow_private                                                                                           \
-	}
-#define RELAYS                                                                                   \
-	{0, "publish", "[ADDR:]HOSTPORT:PORT",                                                   \
-	 "let a port of the host lead to one inside, while this runs", set_publish},             \
-	{                                                                                        \
-		0, "relay-socket", "PATH[:TARGET]",                                              \
-			"lead inside to a socket of the host, while this runs", set_relay_socket \
-	}
+#define TTY                                                                                    \
+	OPTION('t', "tty", NULL, "run the command in a new terminal", set_tty),                \
+		OPTION_RARE('n', "no-stdin", NULL, "give the command an empty standard input", \
+	                    set_no_stdin)
+#define BACKGROUND                                                                          \
+	OPTION_RARE('b', "background", NULL, "start the command, print its id, and return", \
+	            set_background),                                                        \
+		OPTION_RARE(0, "capture", "SIZE",                                           \
+	                    "keep up to SIZE of each output for yett logs and wait (1M)",   \
+	                    set_capture),                                                   \
+		OPTION_RARE(0, "input", NULL, "keep standard input open for yett input",    \
+	                    set_input)
+#define SHARED_PATHS                                                                            \
+	OPTION(0, "ro", "PATH[:TARGET]", "share a file or directory, read-only; repeatable",    \
+	       run_shares_set_ro),                                                              \
+		OPTION(0, "rw", "PATH[:TARGET]",                                                \
+	               "share a file or directory, writable; repeatable", run_shares_set_rw),   \
+		OPTION(0, "cow", "PATH[:TARGET][:memory=SIZE]",                                 \
+	               "share a directory copy-on-write: changes are kept apart; repeatable",   \
+	               run_shares_set_cow),                                                     \
+		OPTION_RARE(0, "store", "SANDBOX|STORE[:TARGET]",                               \
+	                    "share a directory with the changes of an earlier sandbox",         \
+	                    run_shares_set_store),                                              \
+		OPTION_RARE(0, "hide", "GLOB",                                                  \
+	                    "hide files of this name in --cow shares; repeatable",              \
+	                    run_shares_set_hide),                                               \
+		OPTION_RARE(0, "no-hide", "GLOB", "do not hide files of this name; repeatable", \
+	                    run_shares_set_no_hide),                                            \
+		OPTION_RARE(0, "share-socket", "PATH[:TARGET]",                                 \
+	                    "share a Unix socket that the policy names; repeatable",            \
+	                    run_shares_set_socket)
+#define SHARES                                                                             \
+	OPTION('p', "profile", "PROFILE", "use this profile of the policy (default)",      \
+	       set_profile),                                                               \
+		SHARED_PATHS,                                                              \
+		OPTION_RARE(0, "tmpfs", "TARGET[:SIZE]",                                   \
+	                    "mount an empty directory in memory; repeatable", set_tmpfs),  \
+		OPTION_RARE(0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory", \
+	                    set_memory_dir)
+#define NETWORK                                                                                 \
+	OPTION(0, "net", "MODE", "network mode: none, limited (by rules), ask, open, or host",  \
+	       set_network),                                                                    \
+		OPTION(0, "allow", "HOST[:PORT]", "allow connections to this host; repeatable", \
+	               set_allow),                                                              \
+		OPTION(0, "deny", "HOST[:PORT]",                                                \
+	               "deny connections to this host, whatever allows them; repeatable",       \
+	               set_deny),                                                               \
+		OPTION_RARE(0, "allow-private", NULL,                                           \
+	                    "let allowed names resolve to private addresses", set_allow_private)
+#define RELAYS                                                                                \
+	OPTION(0, "publish", "[ADDR:]HOSTPORT:PORT",                                          \
+	       "forward a port of the host to a port inside; repeatable", set_publish),       \
+		OPTION_RARE(0, "relay-socket", "PATH[:TARGET]",                               \
+	                    "forward a Unix socket of the host into the sandbox; repeatable", \
+	                    set_relay_socket)
 #define COPIES                                                                                    \
-	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command",          \
-	 set_copy_in},                                                                            \
-		{0, "copy-out", "INSIDE:PATH", "copy a file or directory out, after the command", \
-	         set_copy_out},                                                                   \
-	{                                                                                         \
-		0, "outputs", "DIR", "copy what is left in " OUTPUTS " to DIR", set_outputs       \
-	}
-#define SURROUNDINGS                                                                            \
-	{'C', "directory", "DIR", "start the command in this directory inside", set_directory}, \
-		{'e', "env", "NAME=VALUE", "set an environment variable", set_env},             \
-	{                                                                                       \
-		0, "metadata", "KEY=VALUE",                                                     \
-			"a note about the command, which yett ps tells in JSON", set_metadata   \
-	}
-#define RESTRICTIONS                                                                             \
-	{0, "read-only", NULL, "let the command change no files", set_read_only},                \
-		{0, "no-network", NULL, "let the command have no sockets but Unix sockets",      \
-	         set_no_network},                                                                \
-		{0, "only", "PATH",                                                              \
-	         "let the command reach this, and what programs need; more by repeating it",     \
-	         set_only},                                                                      \
-		{'u', "user", "UID", "run the command as another user inside", set_user},        \
-		{0, "command-memory", "SIZE", "limit the memory of the command alone",           \
-	         set_own_memory},                                                                \
-	{                                                                                        \
-		0, "command-pids", "N", "limit the processes of the command alone", set_own_pids \
-	}
-#define LIMITS                                                                                    \
-	{0, "hostname", "NAME", "the host name inside", set_hostname},                            \
-		{0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory},                \
-		{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus},     \
-		{0, "pids", "N", "limit processes and threads", set_pids},                        \
-		{0, "files", "N", "limit the open files of a process", set_files},                \
-		{0, "file-size", "SIZE", "limit each file that a process writes", set_file_size}, \
-	{                                                                                         \
-		0, "core", "SIZE", "have crashes write core files of at most that size", set_core \
-	}
-#define TIMEOUT                                                                             \
-	{                                                                                   \
-		0, "timeout", "DUR", "end the command after 300ms, 2s, 5m, 1h", set_timeout \
-	}
-#define NAMES                                                                               \
-	{0, "name", "NAME", "what the sandbox can be called besides its id", set_name},     \
-		{0, "label", "KEY=VALUE", "a label, to list sandboxes by", set_label},      \
-	{                                                                                   \
-		0, "annotation", "KEY=VALUE", "a note, which inspect shows", set_annotation \
-	}
-#define LINGER                                                                                   \
-	{0, "rm", NULL,                                                                          \
-	 "throw away what is changed in what --cow shares, when the command has ended", set_rm}, \
-	{                                                                                        \
-		0, "linger", NULL, "leave the sandbox there when the command has ended",         \
-			set_linger                                                               \
-	}
-#define LIFE                                                                                       \
-	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long",        \
-	 set_idle_timeout},                                                                        \
-		{0, "idle-action", "ACTION",                                                       \
-	         "what happens then: end, pause, or suspend (create --name)", set_idle_action},    \
-		{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time}, \
-		{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time",  \
-	         set_cpu_time},                                                                    \
-	{                                                                                          \
-		0, "cleanup-delay", "DUR", "list the sandbox for so long after its end",           \
-			set_cleanup                                                                \
-	}
-#define DRY_RUN                                                                                      \
-	{                                                                                            \
-		0, "dry-run", NULL,                                                                  \
-			"print the steps of making the sandbox, if it can be made, and run nothing", \
-			set_dry_run                                                                  \
-	}
+	OPTION_RARE(0, "copy-in", "PATH:INSIDE",                                                  \
+	            "copy a file or directory in before the command starts", set_copy_in),        \
+		OPTION_RARE(0, "copy-out", "INSIDE:PATH",                                         \
+	                    "copy a file or directory out after the command ends", set_copy_out), \
+		OPTION_RARE(0, "outputs", "DIR",                                                  \
+	                    "copy the contents of " OUTPUTS " to DIR at the end", set_outputs)
+#define SURROUNDINGS                                                                        \
+	OPTION('C', "directory", "DIR", "start the command in this directory inside",       \
+	       set_directory),                                                              \
+		OPTION('e', "env", "NAME=VALUE", "set an environment variable; repeatable", \
+	               set_env),                                                            \
+		OPTION_RARE(0, "metadata", "KEY=VALUE",                                     \
+	                    "attach a note to the command, shown by yett ps --json", set_metadata)
+#define RESTRICTIONS                                                                              \
+	OPTION_RARE(0, "read-only", NULL, "do not let the command change files", set_read_only),  \
+		OPTION_RARE(0, "no-network", NULL,                                                \
+	                    "do not let the command open sockets other than Unix sockets",        \
+	                    set_no_network),                                                      \
+		OPTION_RARE(0, "only", "PATH",                                                    \
+	                    "let the command access only this path and system files; repeatable", \
+	                    set_only),                                                            \
+		OPTION_RARE('u', "user", "UID", "run the command as this uid inside", set_user),  \
+		OPTION_RARE(0, "command-memory", "SIZE", "limit the memory of this command",      \
+	                    set_own_memory),                                                      \
+		OPTION_RARE(0, "command-pids", "N", "limit the processes of this command",        \
+	                    set_own_pids)
+#define LIMITS                                                                                     \
+	OPTION_RARE(0, "hostname", "NAME", "set the host name inside", set_hostname),              \
+		OPTION(0, "memory", "SIZE", "limit memory, such as 64M or 2G", set_memory),        \
+		OPTION(0, "cpus", "N", "limit processor time to N processors, such as 1.5",        \
+	               set_cpus),                                                                  \
+		OPTION(0, "pids", "N", "limit the number of processes and threads", set_pids),     \
+		OPTION_RARE(0, "files", "N", "limit the number of open files of each process",     \
+	                    set_files),                                                            \
+		OPTION_RARE(0, "file-size", "SIZE", "limit the size of each file that is written", \
+	                    set_file_size),                                                        \
+		OPTION_RARE(0, "core", "SIZE", "write core files of at most this size on a crash", \
+	                    set_core)
+#define TIMEOUT                     \
+	OPTION(0, "timeout", "DUR", \
+	       "kill the command after this time, such as 300ms, 2s or 1h30m", set_timeout)
+#define NAMES                                                                            \
+	OPTION(0, "name", "NAME", "name the sandbox", set_name),                         \
+		OPTION_RARE(0, "label", "KEY=VALUE",                                     \
+	                    "add a label, to list sandboxes by; repeatable", set_label), \
+		OPTION_RARE(0, "annotation", "KEY=VALUE",                                \
+	                    "add a note, shown by yett inspect; repeatable", set_annotation)
+#define LINGER                                                                             \
+	OPTION(0, "rm", NULL, "discard the changes in --cow shares when the command ends", \
+	       set_rm),                                                                    \
+		OPTION_RARE(0, "linger", NULL, "keep the sandbox when the command ends",   \
+	                    set_linger)
+#define LIFE                                                                                    \
+	OPTION_RARE(0, "idle-timeout", "DUR",                                                   \
+	            "end the sandbox after this time without a running command",                \
+	            set_idle_timeout),                                                          \
+		OPTION_RARE(0, "idle-action", "ACTION",                                         \
+	                    "what --idle-timeout does: end, pause, or suspend (create --name)", \
+	                    set_idle_action),                                                   \
+		OPTION_RARE(0, "wall-time", "DUR", "end the sandbox this time after its start", \
+	                    set_wall_time),                                                     \
+		OPTION_RARE(0, "cpu-time", "DUR",                                               \
+	                    "end the sandbox after this much processor time", set_cpu_time),    \
+		OPTION_RARE(0, "cleanup-delay", "DUR",                                          \
+	                    "keep listing the sandbox for this time after its end", set_cleanup)
+#define DRY_RUN                                                                                    \
+	OPTION(0, "dry-run", NULL, "print the steps that would make the sandbox, and run nothing", \
+	       set_dry_run)
 #define ALL_BUT_TTY                                                                          \
 	SHARES, NETWORK, RELAYS, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, \
 		LINGER, LIFE, DRY_RUN, CONNECT_OPTIONS

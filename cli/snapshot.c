@@ -30,10 +30,10 @@ OPTION_FLAG(set_kill, struct snapshot_choice, kill)
 OPTION_FLAG(set_yes, struct snapshot_choice, yes)
 
 const struct option snapshot_options[] = {
-	{0, "delete-later", NULL, "rollback: with the snapshots that came later", set_delete_later},
+	{0, "delete-later", NULL, "rollback: also delete the later snapshots", set_delete_later},
 	{0, "kill", NULL,
-         "rollback: suspend the sandbox that works on it, and make it again afterwards", set_kill},
-	{'y', "yes", NULL, "rollback: do not ask back", set_yes},
+         "rollback: suspend the sandbox that uses the store, and resume it afterwards", set_kill},
+	{'y', "yes", NULL, "rollback: do not ask for confirmation", set_yes},
 	CONNECT_OPTIONS,
 	{0},
 };

@@ -33,13 +33,13 @@ static int set_older(void *into, const char *value, struct yett_error *error)
 }
 
 const struct option work_options[] = {
-	{0, "older", "TIME", "prune: also stores with changes, if they were made so long ago",
+	{0, "older", "TIME", "prune: also remove stores with changes that are older than this",
          set_older},
-	{'y', "yes", NULL, "prune: do not ask back", set_yes},
+	{'y', "yes", NULL, "prune: do not ask for confirmation", set_yes},
 	{0},
 };
 const struct option discard_options[] = {
-	{'y', "yes", NULL, "do not ask back", set_yes},
+	{'y', "yes", NULL, "do not ask for confirmation", set_yes},
 	{0},
 };
 

@@ -69,7 +69,7 @@ def comment_and_code(block):
 
 
 def declarations(block):
-    return [re.sub(r"\s+", " ", found) for found in re.findall(r"^YETT_API (?:YETT_MUST_CHECK )?([^;]+;)", block, re.M)]
+    return [re.sub(r"\s+", " ", found).replace("* yett_", "*yett_") for found in re.findall(r"^YETT_API (?:YETT_MUST_CHECK )?([^;]+;)", block, re.M)]
 
 
 def wrapped(declaration):

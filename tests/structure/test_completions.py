@@ -49,7 +49,7 @@ def subcommands():
 
 def options_of(subcommand):
     """Every spelling in the help of a subcommand."""
-    rows = re.findall(r"(?m)^  (?:(-\w), |    )(--[\w-]+)", output(YETT, subcommand, "--help"))
+    rows = re.findall(r"(?m)^  (?:(-\w), |    )(--[\w-]+)", output(YETT, subcommand, "--help", "--all"))
     return {flag for row in rows for flag in row if flag}
 
 
@@ -284,7 +284,7 @@ class Fish(Shell, unittest.TestCase):
 class Generated(unittest.TestCase):
     def names(self):
         for subcommand in subcommands():
-            text = output(YETT, subcommand, "--help")
+            text = output(YETT, subcommand, "--help", "--all")
             for value in re.findall(r"(?m)^  (?:-\w, |    )--[\w-]+ (\S+) ", text):
                 yield value
             usage = re.search(r"^Usage: yett \S+ \[OPTION…\] ?(.*)$", text, re.M).group(1)

@@ -21,7 +21,7 @@ import yett  # pylint: disable=wrong-import-position
 ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
 PAGES = ["README.md", "SECURITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "protocol/PROTOCOL.md"] + sorted(
     "docs/" + name for name in os.listdir(os.path.join(ROOT, "docs")) if name.endswith(".md"))
-README_LINES_MAX = 150
+README_LINES_MAX = 180
 
 
 def read(*path):
@@ -124,7 +124,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(wrong_policy_lines(text % (number + 1, number - 1)), [f"max_memory:{number + 1}", f"max_memory:{number - 1}"])
 
     def test_the_guide_shows_the_options_of_run_as_its_help_does(self):
-        done = subprocess.run([os.path.join(BUILD, "cli", "yett"), "run", "--help"], check=True, capture_output=True, text=True)
+        done = subprocess.run([os.path.join(BUILD, "cli", "yett"), "run", "--help", "--all"], check=True, capture_output=True, text=True)
         options = done.stdout.partition("\nOptions:\n")[2]
         self.assertGreater(options.count("\n"), 30)
         self.assertIn(options, blocks(read("docs/guide.md"), ""))

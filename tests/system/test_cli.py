@@ -3,6 +3,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -62,6 +63,24 @@ class ExitCodes(yett.Case):
             with self.subTest(argv=argv):
                 done = self.yett(*argv)
                 self.assertEqual(done.code, code, done)
+
+    def test_a_long_help_leaves_out_what_is_rarely_needed_and_says_so(self):
+        short, whole = self.yett('run', '--help').out, self.yett('run', '--help', '--all').out
+        lines = short.splitlines()
+        self.assertLessEqual(set(lines[:-2]), set(whole.splitlines()))
+        left_out = len(whole.splitlines()) - len(lines[:-2])
+        self.assertEqual(lines[-2:], ['', '%d more: yett run --help --all' % left_out])
+        self.assertGreater(left_out, 20)
+        self.assertIn('--memory SIZE ', short)
+        self.assertEqual((self.yett('help', 'run').out, self.yett('help', 'run', '--all').out), (short, whole))
+        self.assertEqual(self.yett('ps', '--help').out, self.yett('ps', '--help', '--all').out)
+
+    def test_the_help_is_short_lines_in_groups(self):
+        lines = self.yett('--help').out.splitlines()
+        titles = [line for line in lines if re.fullmatch('[A-Z][a-z]+:', line)]
+        self.assertEqual(titles, ['Run:', 'Sandboxes:', 'Files:', 'Network:', 'Changes:', 'Agents:', 'Administration:'])
+        summaries = [line[13:] for line in lines if line.startswith('  ')]
+        self.assertEqual([text for text in summaries if len(text) > 60 or not text[0].isupper()], [])
 
     def test_a_command_that_does_not_end_by_itself_ends_with_its_time(self):
         self.assertEqual(self.sandbox('sleep', '1000', options=['--timeout', '200ms']).code, 124)

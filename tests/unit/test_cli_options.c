@@ -62,7 +62,7 @@ static void help_lists_every_option(void **state)
 	char name[64];
 
 	(void)state;
-	options_print_help(file, &run);
+	options_print_help(file, &run, true);
 	assert_int_equal(fclose(file), 0);
 	for (const struct option *o = run_options; o->name; o++) {
 		(void)snprintf(name, sizeof name, "--%s%s%s", o->name, o->value ? " " : "",
