@@ -1,6 +1,6 @@
 /*
- * See error_text.h: the texts of codes, which people read, and the short names of reasons, which
- * tests use. No privilege, no allocation.
+ * See error_text.h. The texts of codes are for people. The short names of reasons are for programs:
+ * libyett, the JSON of the audit, tests. No privilege, no allocation.
  */
 #include "base/error_text.h"
 

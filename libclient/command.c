@@ -546,7 +546,7 @@ int yett_command_wait(struct yett_command *command, int timeout_ms,
 {
 	deadline_ms deadline = channel_deadline(timeout_ms);
 
-	/* For a caller that polls with timeout_ms 0: receive() reads no outputs then. */
+	/* Read the outputs here: receive() does not read them for a caller with timeout_ms 0. */
 	if (!command_is_over(command) && command->sandbox)
 		streams_read(command->sandbox);
 	while (!command_is_over(command))

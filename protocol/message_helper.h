@@ -225,7 +225,7 @@ MESSAGE_STRUCT(plan, MESSAGE_PLAN_FIELDS);
 	F(S, BOOL, retryable)                                                       \
 	F(S, TEXT, message, ANY, 0, ERROR_TEXT_MAX(message))                        \
 	F(S, TEXT, detail, ANY, 0, ERROR_TEXT_MAX(detail))                          \
-	/* of a refusal by the policy, like the next five: see struct yett_error */ \
+	/* a refusal's rule in five fields, then the hint: see struct yett_error */ \
 	F(S, TEXT, rule, ANY, 0, ERROR_TEXT_MAX(rule))                              \
 	F(S, TEXT, file, ANY, 0, ERROR_TEXT_MAX(file))                              \
 	F(S, U32, line, 0, UINT32_MAX)                                              \

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/random.h>
 
-/* Root is exempt: root can do everything without this service. */
+/* Only CONNECTIONS_MAX limits root's connections: root can do everything without this service. */
 #define CONNECTIONS_PER_UID_MAX 256
 /* Limits for connections that were granted nothing yet: each costs three processes. */
 #define UNPROVEN_MAX          128

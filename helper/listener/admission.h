@@ -79,5 +79,8 @@ _must_check_ enum closer_reason admission_examine(struct admission *a, const str
  */
 bool admission_give_turns(struct admission *a, struct worker *workers, size_t count);
 
-/* If the connection was granted something, refunds its cost to its user, once. */
+/*
+ * If the connection was granted something, refunds its cost to its user and sets granted_ms. Does
+ * so only once for each connection.
+ */
 void admission_settle(struct admission *a, struct worker *worker);

@@ -31,8 +31,8 @@
 /* How often to look whose turn it is, while monitors wait for their turn. */
 #define TURN_MS 4
 /*
- * Pre-start nothing until no request has come for so long, unless nothing is left (is_short()):
- * forking takes time from clients that are being served.
+ * The listener pre-starts processes only after this much time without any event, because forking
+ * takes time from clients that are being served. While is_short(), the listener does not wait.
  */
 #define REFILL_AFTER_MS  8
 #define MONITOR_RETRY_MS 1000

@@ -339,8 +339,9 @@ void supervisors_end(struct monitor *m)
 	int status;
 
 	/*
-	 * A supervisor that still has the client's connection must not be the last to close it: see
-	 * give_up() in supervisor.c.
+	 * Wait until the supervisor that receives the client's packet has answered, and so has
+	 * closed its copy of the connection. Until then, keep ours: the last close could block
+	 * (SO_LINGER). See give_up() in supervisor.c.
 	 */
 	if (m->taker >= 0 && shutdown(m->taker, SHUT_WR) == 0)
 		(void)fd_poll(m->taker, POLLIN, TAKER_DEADLINE_MS);

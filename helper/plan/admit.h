@@ -22,7 +22,7 @@ const struct policy_grant *admit_next(const struct policy *policy, const struct 
 /* Returns whether the list has exactly this text. "*" has no special meaning here. */
 bool admit_list_has(const struct policy_list *list, const char *text);
 
-/* Returns whether the peer is root and not confined, as the root of a container is. */
+/* Returns whether the peer is root and not confined. The root of a container is confined. */
 bool admit_is_administrator(const struct peer *peer);
 
 /*

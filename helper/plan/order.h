@@ -54,10 +54,10 @@ enum init_word {
  * that the next plan has the same base (plan_same_base()). SANDBOX: the other steps, or all of
  * them.
  *
- * The other two go to a second yett-init, which enters a running sandbox, carries out the order and
- * exits. MOUNT: mount the shares of the plan and hide what the profile hides in them. PORTS, which
- * comes with the memory of struct egress_rules only: listen at each port of the rules, and send the
- * sockets to yett-front (struct egress_listeners) over INIT_FD_CHANNEL.
+ * MOUNT and PORTS go to a second yett-init, which enters a running sandbox, carries out the order
+ * and exits. MOUNT: mount the shares of the plan and hide what the profile hides in them. PORTS:
+ * listen at each port of the rules, and send the sockets to yett-front (struct egress_listeners)
+ * over INIT_FD_CHANNEL. The only descriptor of PORTS is the memory of struct egress_rules.
  */
 enum init_order_kind {
 	INIT_ORDER_READY = 1,

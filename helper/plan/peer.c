@@ -12,10 +12,10 @@
 #endif
 
 /*
- * Returns whether the process has no_new_privs, or whether that cannot be read. Without privilege a
- * process gets a seccomp filter or a Landlock domain only with no_new_privs. /proc shows nothing
- * else of a Landlock domain. A domain does not restrict O_PATH descriptors, so a client in a domain
- * could send us descriptors of files that the domain lets it neither read nor write.
+ * Returns true if the process has no_new_privs, or if its status cannot be read. A process without
+ * privilege gets a seccomp filter or a Landlock domain only with no_new_privs, and /proc shows no
+ * other sign of a Landlock domain. A domain does not restrict O_PATH descriptors, so a client in a
+ * domain could send us descriptors of files that the domain lets it neither read nor write.
  */
 static bool has_no_new_privs(int proc)
 {

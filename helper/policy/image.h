@@ -1,5 +1,5 @@
 /*
- * The image: a whole policy as bytes, in which yett-policy hands it to the helper.
+ * The image: a whole policy as bytes, the form in which yett-policy hands the policy to the helper.
  *
  * A struct image comes first, then everything that its pointers point to, in the order of the
  * tables in image.c, each part at the next multiple of 8. A pointer holds the offset of its part.

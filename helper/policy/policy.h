@@ -371,7 +371,7 @@ struct policy {
 	/* the memory that all pointers point into, read-only; policy_free() unmaps it */
 	void *image;
 	size_t image_size;
-	int memory; /* a sealed memfd with the unchanged image, for programs that read it, too */
+	int memory; /* a sealed memfd with the unchanged image, for other programs to read */
 };
 
 struct policy_source {

@@ -49,10 +49,10 @@ bool lockdown_limits(const struct lockdown_limit *limits, size_t count);
  */
 bool lockdown_can_leave_root(void);
 
-/* Empties the bounding set. Takes CAP_SETPCAP. */
+/* Empties the bounding set. Needs CAP_SETPCAP. */
 bool lockdown_bounding_set(void);
 
-/* Sets all uids and gids, and drops the supplementary groups. Takes CAP_SETGID and CAP_SETUID. */
+/* Sets all uids and gids, and drops the supplementary groups. Needs CAP_SETGID and CAP_SETUID. */
 bool lockdown_ids(uid_t uid, gid_t gid);
 
 /* Empty all other capability sets; set no_new_privs; become undumpable. */

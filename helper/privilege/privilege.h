@@ -16,8 +16,8 @@ enum privilege_role {
 	PRIVILEGE_LISTENER,
 	PRIVILEGE_MONITOR, /* Serves one connection. Nothing is effective. */
 	/*
-	 * A supervisor, until it calls privilege_narrow(); its cgroup forker, the template's child,
-	 * the sweep.
+	 * A supervisor until it calls privilege_narrow(), and its cgroup forker. Also a listener or
+	 * monitor while it starts, the child that builds a template, and the child that sweeps.
 	 */
 	PRIVILEGE_BUILD,
 };

@@ -1,10 +1,11 @@
 /*
- * A program of ours without privilege, which another process starts and sends questions to over a
- * socket: yett-decider, yett-decoder, yett-reader, yett-closer, yett-audit.
+ * How a process starts a program of ours that works without privilege, and sends questions to the
+ * program over a socket: yett-decider, yett-decoder, yett-reader, yett-closer, yett-audit.
  *
  * A question and an answer are one packet each. Every wait has a deadline, and the buffer bounds
- * the answer. The caller must not trust what an answer says. Runs with the privilege of the caller,
- * which must leave SIGCHLD at its default: then a pid stays the program's until it is reaped.
+ * the answer. The caller must not trust what an answer says. These functions run with the privilege
+ * of the caller, which must leave SIGCHLD at its default: then the pid is not reused before the
+ * caller reaps the program.
  */
 #pragma once
 

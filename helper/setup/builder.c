@@ -74,7 +74,10 @@ static int detach_group(const struct setup *setup)
 	return tree < 0 ? -1 : openat(tree, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 }
 
-/* The set-up child. `ends` are init's ends of its sockets. */
+/*
+ * The set-up child: leaves the host and makes init. `ends` are init's ends of the control and
+ * channel sockets.
+ */
 static void __attribute__((noreturn))
 leave(const struct setup *setup, const int ends[static MAKE_FDS])
 {

@@ -3,10 +3,11 @@
  * making.h. Starts with full privilege, ends without any over the host.
  *
  * The kernel dictates the order. First come the steps that need privilege over the host: the OOM
- * score, and the template's mount namespace, which is root's. Then the sandbox's user namespace and
- * the id in it: from there on the process has capabilities only over what that namespace owns,
- * which is nothing until it makes the other namespaces. Its copy of the template's mounts is
- * locked. user_namespaces(7), mount_namespaces(7)
+ * score, and entering the template's mount namespace, which is root's. Then the process makes the
+ * sandbox's user namespace and takes an id in it. From there on the process has capabilities only
+ * over what that namespace owns, which is nothing until it makes the other namespaces. In the new
+ * mount namespace, the kernel locks the mounts that are copied from the template.
+ * user_namespaces(7), mount_namespaces(7)
  */
 #include "base/kernel.h"
 #include "base/reached.h"
@@ -100,11 +101,11 @@ static int cover_dev(const struct setup *setup, int *ret_mount)
 }
 
 /*
- * Enters a new user namespace. The kernel charges what it counts by user but does not bound for
- * each user namespace (inotify instances, message queues, pending signals) to the user that made
- * the namespace. So init's id, which only this sandbox has, makes it: no sandbox can then use up
- * what root or another sandbox needs. The namespace has no ids until the supervisor has written its
- * map.
+ * Enters a new user namespace. Some resources have a limit for each user but none for each user
+ * namespace: inotify instances, message queues, pending signals. The kernel charges those to the
+ * user that made the namespace. So this process makes the namespace as init's id, which only this
+ * sandbox has: no sandbox can then use up what root or another sandbox needs. Waits until the
+ * supervisor has written the id map of the namespace, which maps no ids before that.
  */
 static int enter_user_namespace(const struct setup *setup, int control)
 {

@@ -53,9 +53,10 @@ static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yet
 	struct plan_limits limits = plan->limits;
 
 	/*
-	 * Added to the plan's number: a child that init may have ready for the next command, and
-	 * the processes of the network. The kernel refuses values above its PID_MAX_LIMIT, and
-	 * values near it limit nothing. Where RLIMIT_NPROC bounds the processes, init sets it.
+	 * The cgroup also has room for a child that init may have ready for the next command, and
+	 * for the processes of the network. Set no limit near the kernel's PID_MAX_LIMIT: the
+	 * kernel refuses values above PID_MAX_LIMIT, and values near it limit nothing. Set no limit
+	 * where init limits the processes with RLIMIT_NPROC.
 	 */
 	limits.pids =
 		limits.pids == 0 || limits.pids > 4194200 || setup_limits_pids_by_user(setup->host)

@@ -23,9 +23,7 @@ enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER };
 
 static const struct {
 	const char *name, *argument, *help;
-	/*
-	 * Of a member of struct start_options: a bool, a string or a uint64_t, depending on `kind`.
-	 */
+	/* Offset of a member of struct start_options: a bool, a string or a uint64_t, by `kind`. */
 	size_t offset;
 	enum option_kind kind;
 	uint64_t min, max; /* of a number */

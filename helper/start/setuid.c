@@ -76,8 +76,8 @@ int setuid_check_socket(struct yett_error *error)
 }
 
 /*
- * Without root's effective uid nothing here has an effect. The kernel lets a program keep its
- * caller's ids for each of the reasons below.
+ * Checks that this process has root's effective uid, which every further step needs. For each of
+ * the reasons below, the kernel leaves the caller's ids to the program.
  */
 static int check_effect(struct yett_error *error)
 {
@@ -152,7 +152,10 @@ static bool has_terminal(void)
  */
 static int take_session(struct yett_error *error)
 {
-	/* libyett starts us as the leader of a session */
+	/*
+	 * setsid(2) fails for the leader of a process group. libyett starts us as the leader of a
+	 * session, which is enough.
+	 */
 	if (setsid() >= 0 || (getsid(0) == getpid() && !has_terminal()))
 		return 0;
 	return error_set(
@@ -191,7 +194,11 @@ static int take_timers(_unused_ struct yett_error *error)
 	               : 0;
 }
 
-/* Attributes of prctl(2), personality(2) and capabilities(7) that survive fork and exec. */
+/*
+ * Resets what the caller may have set before the exec: attributes of prctl(2), the personality(2)
+ * and the session keyring. Refuses securebits that separate capabilities from root's uid
+ * (capabilities(7)).
+ */
 static int take_attributes(struct yett_error *error)
 {
 	static const struct {
@@ -200,7 +207,7 @@ static int take_attributes(struct yett_error *error)
 		bool is_optional; /* only in newer kernels, or on one architecture */
 	} attributes[] = {
 		{PR_SET_DUMPABLE, 0, false},        /* no other process can trace us */
-		{PR_SET_PDEATHSIG, 0, false},       /* the caller's end does not end us */
+		{PR_SET_PDEATHSIG, 0, false},       /* no signal when the parent dies */
 		{PR_SET_CHILD_SUBREAPER, 0, false}, /* no orphans of other processes */
 		{PR_SET_TIMERSLACK, TIMER_SLACK_NS, false},
 		{PR_SET_THP_DISABLE, 0, true},

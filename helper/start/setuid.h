@@ -29,8 +29,8 @@ _must_check_ int setuid_give_up(void);
 
 /*
  * Checks that descriptor SETUID_SOCKET is one end of a connected AF_UNIX SOCK_SEQPACKET socketpair,
- * so that a refusal can be sent there. On any other socket the receiver could take a packet from
- * root for more than a refusal. Returns 0 or a code.
+ * so that a refusal can be sent there. On any other socket, such as a connection to a service, the
+ * receiver could treat a packet from root as more than a refusal. Returns 0 or a code.
  */
 _must_check_ int setuid_check_socket(struct yett_error *error);
 

@@ -22,7 +22,9 @@ int denied_fd(struct denied *denied)
 	return denied->answered < ANSWERS_MAX ? denied->listener : -1;
 }
 
-/* Returns NULL if DENIED_CALLS_MAX other calls are in the table already. */
+/*
+ * Finds or adds the entry of a system call. Returns NULL if the table has DENIED_CALLS_MAX others.
+ */
 static struct denied_call *find(struct denied *denied, uint32_t number)
 {
 	size_t i = 0;

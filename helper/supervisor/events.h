@@ -16,7 +16,7 @@
 struct events {
 	uint64_t number;                  /* of the last event */
 	int followers[1 + FOLLOWERS_MAX]; /* sockets; -1: free */
-	/* The sandbox, if yett-audit follows it; NULL: yett-audit does not. */
+	/* The sandbox, if yett-audit is meant to follow its events; otherwise NULL. */
 	struct setup *setup;
 	/* At the last check somebody followed, or yett-audit was meant to. */
 	bool are_followed;

@@ -283,8 +283,9 @@ static int tell_audit(struct setup *setup, const struct setup_order *order, enum
 }
 
 /*
- * If the supervisor is killed after this, the next sweep at least records the end of the sandbox.
- * Returns the socket for audit_await(), or -errno.
+ * Publishes the record of the sandbox and, unless the plan is dry, reports the creation to
+ * yett-audit. If the supervisor is killed after the record was published, the next sweep at least
+ * records the end of the sandbox. Returns the socket for audit_await(), or -errno.
  */
 static int begin_record(struct setup *setup, const struct setup_order *order,
                         const struct yett_error *none)

@@ -16,7 +16,9 @@ struct describing {
 	bool is_cut;
 };
 
-/* Appends the value whole or not at all. After the first that does not fit, appends no more. */
+/*
+ * Appends the value whole or not at all. Appends CUT for the first that does not fit, then no more.
+ */
 static void add(struct describing *d, const char *name, const char *value)
 {
 	size_t room = ASKED_SIZE - sizeof CUT - d->used, wanted = strlen(name) + strlen(value) + 2;

@@ -64,7 +64,10 @@ struct decision {
 	 * let a request allow the connection.
 	 */
 	bool asks;
-	/* Names may resolve to private addresses: by the request; by the request or the profile. */
+	/*
+	 * Names may resolve to private addresses. asks_private: the request asks for that.
+	 * allows_private: the request or the profile does.
+	 */
 	bool asks_private, allows_private;
 };
 

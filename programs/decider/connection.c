@@ -194,7 +194,7 @@ static int handle_relay(struct connection *c, const struct verified *verified, u
 
 /*
  * Turns a mount request into a create request of the sandbox's profile, so that authorize() applies
- * the same rules to both. Returns 0 or a negative number.
+ * the same rules to both. Returns 0 or -ENOSPC.
  */
 static int become_create(struct message *message, const struct message_mount *mount,
                          const char *profile)

@@ -26,7 +26,7 @@ enum intersect_rule {
 	INTERSECT_USER,   /* every grant that is for the peer, whichever decides */
 };
 
-/* A bounded number. Rows are in the order of enum policy_key. */
+/* A number that grants and ceilings bound. intersect_rows is in the order of enum policy_key. */
 struct intersect_row {
 	const char *key; /* of grants and ceilings */
 	enum intersect_rule rule;

@@ -8,9 +8,10 @@
 #include "helper/policy/policy.h"
 
 /*
- * Adds to an error that error_set() filled: the key that refuses (also a key that the policy does
- * not write), the value asked for and the value allowed. `allowed` is unused for a key that is a
- * struct policy_list, whose items are shown. Returns the code of the error.
+ * Adds to an error that error_set() filled: the key that refuses the request, its file and line,
+ * the value asked for and the value allowed. If the policy does not write the key, the file and
+ * line are those of the grant. For a key that is a struct policy_list, `allowed` is unused, and the
+ * error shows the items of the list. Returns the code of the error.
  */
 int refuse_key(const struct policy_grant *grant, enum policy_key key, const char *asked,
                const char *allowed, struct yett_error *error);
