@@ -481,9 +481,10 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 		OPTION(0, "cow", "PATH[:TARGET][:memory=SIZE]",                                 \
 	               "share a directory copy-on-write: changes are kept apart; repeatable",   \
 	               run_shares_set_cow),                                                     \
-		OPTION_RARE(0, "store", "SANDBOX|STORE[:TARGET]",                               \
-	                    "share a directory with the changes of an earlier sandbox",         \
-	                    run_shares_set_store),                                              \
+		OPTION_RARE(                                                                    \
+			0, "store", "SANDBOX|STORE[:TARGET]",                                   \
+			"share a directory with the changes of an earlier sandbox; repeatable", \
+			run_shares_set_store),                                                  \
 		OPTION_RARE(0, "hide", "GLOB",                                                  \
 	                    "hide files of this name in --cow shares; repeatable",              \
 	                    run_shares_set_hide),                                               \
@@ -516,20 +517,23 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 		OPTION_RARE(0, "relay-socket", "PATH[:TARGET]",                               \
 	                    "forward a Unix socket of the host into the sandbox; repeatable", \
 	                    set_relay_socket)
-#define COPIES                                                                                    \
-	OPTION_RARE(0, "copy-in", "PATH:INSIDE",                                                  \
-	            "copy a file or directory in before the command starts", set_copy_in),        \
-		OPTION_RARE(0, "copy-out", "INSIDE:PATH",                                         \
-	                    "copy a file or directory out after the command ends", set_copy_out), \
-		OPTION_RARE(0, "outputs", "DIR",                                                  \
+#define COPIES                                                                                 \
+	OPTION_RARE(0, "copy-in", "PATH:INSIDE",                                               \
+	            "copy a file or directory in before the command starts; repeatable",       \
+	            set_copy_in),                                                              \
+		OPTION_RARE(0, "copy-out", "INSIDE:PATH",                                      \
+	                    "copy a file or directory out after the command ends; repeatable", \
+	                    set_copy_out),                                                     \
+		OPTION_RARE(0, "outputs", "DIR",                                               \
 	                    "copy the contents of " OUTPUTS " to DIR at the end", set_outputs)
-#define SURROUNDINGS                                                                        \
-	OPTION('C', "directory", "DIR", "start the command in this directory inside",       \
-	       set_directory),                                                              \
-		OPTION('e', "env", "NAME=VALUE", "set an environment variable; repeatable", \
-	               set_env),                                                            \
-		OPTION_RARE(0, "metadata", "KEY=VALUE",                                     \
-	                    "attach a note to the command, shown by yett ps --json", set_metadata)
+#define SURROUNDINGS                                                                             \
+	OPTION('C', "directory", "DIR", "start the command in this directory inside",            \
+	       set_directory),                                                                   \
+		OPTION('e', "env", "NAME=VALUE", "set an environment variable; repeatable",      \
+	               set_env),                                                                 \
+		OPTION_RARE(0, "metadata", "KEY=VALUE",                                          \
+	                    "attach a note to the command, shown by yett ps --json; repeatable", \
+	                    set_metadata)
 #define RESTRICTIONS                                                                              \
 	OPTION_RARE(0, "read-only", NULL, "do not let the command change files", set_read_only),  \
 		OPTION_RARE(0, "no-network", NULL,                                                \
