@@ -12,13 +12,16 @@
 
 #include "base/clock.h"
 
-#define APPLICATION_ID 0x59744370 /* "YtCp". sqlite.org/fileformat.html, 1.3.15 */
-#define SCHEMA         1          /* user_version of the file: raised when the tables change */
+#define APPLICATION_ID 0x59744370 /* "YtCp": sqlite.org/fileformat.html, 1.3.15 */
+#define SCHEMA         1          /* user_version of the file; increase it when the tables change */
 #define TEXT_OF(x)     #x
 #define TEXT(x)        TEXT_OF(x)
 
-/* As SQLite keeps their text. A checkpoint that goes hands its parent on. The state is last: what
- * is before it is read without it. */
+/*
+ * The exact texts that SQLite keeps in sqlite_schema. The trigger gives the children of a deleted
+ * checkpoint its parent. The state is the last column, so SQLite reads the other columns without
+ * reading it.
+ */
 static const char *const tables[] = {
 	"CREATE TABLE checkpoint(id BLOB NOT NULL PRIMARY KEY, thread TEXT NOT NULL, parent BLOB, step INTEGER NOT NULL, node TEXT, "
 	"tags TEXT, custom TEXT, sandbox TEXT, snapshot TEXT, state BLOB NOT NULL) STRICT",
@@ -28,24 +31,27 @@ static const char *const tables[] = {
 	"BEGIN UPDATE checkpoint SET parent = OLD.parent WHERE parent = OLD.id; END",
 };
 
-/* As ANALYZE makes them. sqlite.org/fileformat2.html, 2.6.3 and 2.6.5 */
+/* The tables that ANALYZE makes: sqlite.org/fileformat2.html, 2.6.3 and 2.6.5. */
 static const char *const statistics[] = {"CREATE TABLE sqlite_stat1(tbl,idx,stat)",
                                          "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"};
 
 /*
- * A file's pages may lead to each other, so that a few of them are rows without end, or texts of
- * any length. So SQLite's machine makes so many steps for each statement at most, which are called
- * for every STEPS of them: what opens a store takes some hundred; what lists or removes a
- * checkpoint less than a hundred, and no checkpoint is shorter than a hundred bytes.
+ * In a crafted file, pages can refer to each other in a circle, so that a few pages yield endless
+ * rows or texts of any length. So each statement gets a limited number of steps of SQLite's virtual
+ * machine; SQLite calls look_at_watch() every STEPS of them. Opening a store takes a few hundred
+ * steps. Listing or removing one checkpoint takes less than a hundred, and no checkpoint is shorter
+ * than a hundred bytes.
  */
 #define STEPS          100
 #define OPENING_STEPS  5000
 #define FEWEST_STEPS   2000000
 #define STEPS_FOR_BYTE 16
-#define SECONDS_MAX    300 /* of processor time */
+#define SECONDS_MAX    300 /* seconds of processor time for one statement */
 
-/* Of a text or a state, and of a statement in the list of tables: sqlite3_limit(). What is parsed
- * takes many times its length. */
+/*
+ * Limits for sqlite3_limit(): bytes of a text or a state, and of a statement, including those in
+ * sqlite_schema. Parsing a statement takes memory of many times its length.
+ */
 #define LENGTH_MAX     (513 << 20)
 #define SQL_LENGTH_MAX 4096
 
@@ -55,8 +61,8 @@ struct database_watch {
 };
 
 /*
- * What is not set in the file. The log is kept small (bytes), memory takes what sorting wants, and
- * what is removed is overwritten. The rest has SQLite look twice at what it reads.
+ * Settings that are not stored in the file. They limit the log to 16 MiB, sort in memory, and
+ * overwrite deleted content with zeros. The last two make SQLite check what it reads from the file.
  */
 static const char settings[] =
 	"PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY; PRAGMA secure_delete=ON; "
@@ -86,7 +92,9 @@ static int no_store(const struct database *database, struct yett_error *error)
 	                 "%s is no store of checkpoints, but another file", database->path);
 }
 
-/* The disk is full, or something else that the system says. */
+/*
+ * Reports that the disk is full, or another error. `number` is an errno, or 0 if SQLite has none.
+ */
 static int system_failed(const struct database *database, int number, struct yett_error *error)
 {
 	if (number == 0)
@@ -108,7 +116,7 @@ int database_failed(const struct database *database, struct yett_error *error)
 	switch (sqlite3_errcode(connection) & 0xff) {
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-	case SQLITE_PROTOCOL: /* as long as others recover it */
+	case SQLITE_PROTOCOL: /* while others recover the log */
 		return locked(database, error);
 	case SQLITE_NOTADB:
 		return no_store(database, error);
@@ -139,7 +147,7 @@ static uint64_t cpu_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* On the disk: a file with holes tells any size. */
+/* Disk space, not st_size: a sparse file can claim any size. */
 static uint64_t bytes_of(const char *path, const char *end)
 {
 	char name[PATH_MAX + sizeof "-wal"];
@@ -159,7 +167,7 @@ static uint64_t most_steps(const struct database *database)
 	       STEPS_FOR_BYTE * (bytes_of(database->path, "") + bytes_of(database->path, "-wal"));
 }
 
-/* For the statement that is begun. */
+/* Resets the limits for the statement that begins now. */
 static void watch(const struct database *database, int length_max)
 {
 	database->watch->calls_left = most_steps(database) / STEPS;
@@ -167,7 +175,7 @@ static void watch(const struct database *database, int length_max)
 	(void)sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, length_max);
 }
 
-/* Whether it is to be ended. */
+/* SQLite's progress handler: returns nonzero to interrupt the statement. */
 static int look_at_watch(void *data)
 {
 	struct database_watch *left = data;
@@ -227,14 +235,16 @@ int database_end(const struct database *database, int r, struct yett_error *erro
 {
 	if (r == 0)
 		r = database_run(database, "COMMIT", error);
-	if (r &&
-	    !sqlite3_get_autocommit(database->connection)) /* else SQLite has undone it already */
+	/* If this is autocommit mode, SQLite has rolled back already. */
+	if (r && !sqlite3_get_autocommit(database->connection))
 		(void)sqlite3_exec(database->connection, "ROLLBACK", NULL, NULL, NULL);
 	return r;
 }
 
-/* Whether nothing was ever put into it: no tables, and numbers as nobody has set them. Within a
- * transaction. */
+/*
+ * Reads the identification of the file. *ret_is_new: nothing was ever written to the database, so
+ * it has no tables, and application_id and user_version are 0. Runs within a transaction.
+ */
 static int look(const struct database *database, int64_t *ret_id, int64_t *ret_schema,
                 bool *ret_is_new, struct yett_error *error)
 {
@@ -258,8 +268,10 @@ static bool is_statistics(const char *text)
 	return false;
 }
 
-/* That its tables are those that this version makes. Of what SQLite has of its own there may be
- * what ANALYZE makes, and indexes without text. */
+/*
+ * Checks that the tables are those that this version makes. The tables of ANALYZE and SQLite's own
+ * indexes (which have no text) may be there as well.
+ */
 static int check_tables(const struct database *database, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
@@ -299,7 +311,10 @@ static int make_tables(const struct database *database, struct yett_error *error
 	return r;
 }
 
-/* Where several processes come first at once, one of them makes the tables. */
+/*
+ * Makes the tables. Checks again inside a write transaction, because several processes may open a
+ * new file at once and only one of them may make the tables.
+ */
 static int make(const struct database *database, struct yett_error *error)
 {
 	int64_t id, schema;
@@ -314,8 +329,10 @@ static int make(const struct database *database, struct yett_error *error)
 	return database_end(database, r, error);
 }
 
-/* A log of what is written, beside the file, lets others read meanwhile. It is in memory that the
- * processes share. */
+/*
+ * With a write-ahead log, others can read while one process writes. The log's index is in memory
+ * that the processes share.
+ */
 static int use_log(const struct database *database, unsigned flags, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
@@ -338,7 +355,7 @@ static int use_log(const struct database *database, unsigned flags, struct yett_
 	                    error);
 }
 
-/* Nothing of a file is changed before it is seen to be one of ours, or empty. */
+/* Changes nothing in a file before it is known to be a store or empty. */
 static int prepare(const struct database *database, unsigned flags, struct yett_error *error)
 {
 	bool is_file = strcmp(database->path, DATABASE_MEMORY) != 0, is_new;
@@ -366,8 +383,10 @@ static int prepare(const struct database *database, unsigned flags, struct yett_
 	return r ? r : check_tables(database, error);
 }
 
-/* Two that make a log at once may meet in a way in which SQLite does not wait, but says that it is
- * locked: sqlite.org/wal.html, 9. */
+/*
+ * Two processes that switch to the write-ahead log at once can get SQLITE_BUSY without the busy
+ * timeout: sqlite.org/wal.html, 9. So try again until the timeout.
+ */
 static int prepare_until(const struct database *database, unsigned flags, struct yett_error *error)
 {
 	uint64_t end = clock_now_ms() + database->timeout_ms;
@@ -380,9 +399,9 @@ static int prepare_until(const struct database *database, unsigned flags, struct
 
 /*
  * A journal beside a database can name a super-journal, and SQLite deletes the file of that name
- * once it has rolled back. Whoever can write beside a store could have any file of the user's
- * deleted. Stores are never attached to each other, so they have no super-journals.
- * sqlite.org/atomiccommit.html, 5
+ * once it has rolled back. An attacker who can write beside a store could thus have any of the
+ * user's files deleted. Stores are never attached to each other, so they have no super-journals,
+ * and this VFS refuses to open one. See sqlite.org/atomiccommit.html, 5.
  */
 #define VFS_NAME "yett-checkpoint"
 static const sqlite3_vfs *vfs_plain;
@@ -395,7 +414,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
 	if (!(flags & SQLITE_OPEN_SUPER_JOURNAL))
 		return vfs_plain->xOpen((sqlite3_vfs *)(uintptr_t)vfs_plain, name, file, flags,
 		                        ret_flags);
-	file->pMethods = NULL; /* nothing is to be closed */
+	file->pMethods = NULL; /* tells SQLite not to call xClose */
 	return SQLITE_CANTOPEN;
 }
 
@@ -408,8 +427,8 @@ static void vfs_register(void)
 	vfs_guarded.zName = VFS_NAME;
 	vfs_guarded.pNext = NULL;
 	vfs_guarded.xOpen = vfs_open;
-	(void)sqlite3_vfs_register(&vfs_guarded,
-	                           0); /* else none of that name is found when a store is opened */
+	/* If this fails, sqlite3_open_v2() does not find VFS_NAME and fails. */
+	(void)sqlite3_vfs_register(&vfs_guarded, 0);
 }
 
 int database_open(struct database *database, const char *path, uint32_t timeout_ms, unsigned flags,
@@ -444,8 +463,8 @@ int database_open(struct database *database, const char *path, uint32_t timeout_
 
 void database_close(struct database *database)
 {
-	(void)sqlite3_close(
-		database->connection); /* the last of a file also writes its log into it */
+	/* Closing the last connection to a file also copies the log into it. */
+	(void)sqlite3_close(database->connection);
 	database->connection = NULL;
 	free(database->watch);
 	database->watch = NULL;

@@ -1,9 +1,9 @@
 /*
- * The database of a store: opened, seen to be one of ours, and asked.
+ * The SQLite database of a store: opening it, checking that this library made it, and running
+ * statements. Runs with the caller's privilege and needs SQLite 3.40.
  *
- * With the caller's privilege, and by SQLite 3.40. What is in a file was written by this library,
- * or is taken for damaged: its tables are compared with those that are made here, and SQLite is
- * told to believe nothing that they say.
+ * The content of a file is either what this library wrote, or it counts as damaged. The tables are
+ * compared with those that this library makes, and SQLite is told not to trust the schema.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-struct database_watch; /* how far the statement that goes on may go: database.c */
+struct database_watch; /* Limits of the statement that runs now: see database.c. */
 
 struct database {
 	sqlite3 *connection;
@@ -23,30 +23,35 @@ struct database {
 #define DATABASE_MEMORY ":memory:"
 
 enum database_flag {
-	DATABASE_LAZY = 1, /* synchronous=NORMAL: what is committed survives the end of a process at
-	                      once, and a power cut later */
+	/*
+	 * synchronous=NORMAL: a commit survives the end of the process at once, and a power cut
+	 * only later
+	 */
+	DATABASE_LAZY = 1,
 };
 
 /*
- * Opens the file at `path`, which is there and may be empty, or DATABASE_MEMORY; makes the tables
- * where there are none. `path` is kept. Codes as for yett_checkpoint_store_open().
+ * Opens the file at `path`, or DATABASE_MEMORY, and makes the tables if there are none. The file
+ * must exist and may be empty. The struct borrows `path` until database_close(). Returns 0 or the
+ * codes of yett_checkpoint_store_open().
  */
 _must_check_ int database_open(struct database *database, const char *path, uint32_t timeout_ms,
                                unsigned flags, struct yett_error *error);
 
-/* Takes one that was not opened, too. */
+/* Also accepts a database that database_open() failed to open. */
 void database_close(struct database *database);
 
-/* What SQLite said last, as an error. */
+/* Converts the last error of SQLite into `error`. Returns its code. */
 int database_failed(const struct database *database, struct yett_error *error);
 
-/* What is in the file cannot be. YETT_E_FILE_OPERATION_FAILED */
+/* Fills in `error` for a file whose content is impossible. Returns YETT_E_FILE_OPERATION_FAILED. */
 int database_damaged(const struct database *database, const char *why, struct yett_error *error);
 
 /*
- * A statement, to be finalized with the cleanup below. It is ended, and the file taken for damaged,
- * where it goes on for longer than can be with so many bytes. A short one reads no text of more
- * than DATABASE_SHORT bytes, and no state.
+ * Prepares a statement; release it with _cleanup_statement_. A statement that takes more steps than
+ * a file of this size can need is interrupted, and the file counts as damaged.
+ * database_prepare_short() is for statements that read no state: SQLite refuses any value longer
+ * than DATABASE_SHORT bytes in them.
  */
 #define DATABASE_SHORT (128 << 10)
 _must_check_ int database_prepare_short(const struct database *database, const char *sql,
@@ -54,18 +59,21 @@ _must_check_ int database_prepare_short(const struct database *database, const c
 _must_check_ int database_prepare(const struct database *database, const char *sql,
                                   sqlite3_stmt **ret_statement, struct yett_error *error);
 
-/* One that gives no row, or whose rows nobody wants. */
+/* Runs statements and discards their rows. */
 _must_check_ int database_run(const struct database *database, const char *sql,
                               struct yett_error *error);
 
-/* The one number that a statement without parameters gives. */
+/* Runs a statement that has no parameters and returns one number. */
 _must_check_ int database_number(const struct database *database, const char *sql,
                                  int64_t *ret_number, struct yett_error *error);
 
-/* A transaction that writes, and nobody else does meanwhile. */
+/* Begins a transaction that holds the write lock, so no other connection writes until it ends. */
 _must_check_ int database_begin(const struct database *database, struct yett_error *error);
 
-/* Its end: commits if `r` is 0, else undoes all of it. The code, or that of committing. */
+/*
+ * Ends the transaction: commits if `r` is 0, else rolls back. Returns `r`, or the code of a failed
+ * commit.
+ */
 _must_check_ int database_end(const struct database *database, int r, struct yett_error *error);
 
 static inline void database_finalizep(sqlite3_stmt **statement)

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #define FILE_NAME   "checkpoints.db"
-#define LONGEST_END strlen("-journal") /* of the names of what SQLite has beside the file */
+#define LONGEST_END strlen("-journal") /* longest suffix that SQLite appends to the name */
 
-/* With errno(3) as it is now. */
+/* Converts errno into `error`. */
 static int failed(struct yett_error *error, const char *what, const char *path)
 {
 	int number = errno;
@@ -27,8 +27,10 @@ static int too_long(struct yett_error *error)
 	                 "the path of the store is too long");
 }
 
-/* $XDG_STATE_HOME, or ~/.local/state. XDG Base Directory Specification: a path that is not absolute
- * is as none. */
+/*
+ * $XDG_STATE_HOME, or ~/.local/state. A path that is not absolute is ignored (XDG Base Directory
+ * Specification).
+ */
 static int find_state_home(char out[static PATH_MAX], struct yett_error *error)
 {
 	const char *home = secure_getenv("XDG_STATE_HOME"), *below = "";
@@ -48,8 +50,7 @@ static int find_state_home(char out[static PATH_MAX], struct yett_error *error)
 	                                                                       : too_long(error);
 }
 
-/* A directory that was just made is there after a power cut when the one above it has been written.
- */
+/* Makes a directory and syncs its parent, so that the new entry survives a power cut. */
 static int make_directory(const char *path, struct yett_error *error)
 {
 	char above[PATH_MAX];
@@ -64,7 +65,7 @@ static int make_directory(const char *path, struct yett_error *error)
 	return 0;
 }
 
-/* Each directory of an absolute path that is missing. */
+/* Makes every missing directory of an absolute path. */
 static int make_directories(char *path, struct yett_error *error)
 {
 	int r = 0;
@@ -90,7 +91,7 @@ static int default_directory(bool must_exist, char out[static PATH_MAX], struct 
 	return must_exist ? 0 : make_directories(out, error);
 }
 
-/* DIRECTORY and FILE of a path that the caller named. */
+/* Splits the caller's path into directory and file name. */
 static int split(const char *path, char directory[static PATH_MAX], const char **ret_file,
                  struct yett_error *error)
 {
@@ -109,8 +110,10 @@ static int split(const char *path, char directory[static PATH_MAX], const char *
 	return 0;
 }
 
-/* Who could change entries of the directory could put another file in the place of the store, or of
- * what SQLite has beside it. */
+/*
+ * Refuses a directory in which others can write: they could replace the store or SQLite's files
+ * beside it.
+ */
 static int check_directory(int fd, const char *path, struct yett_error *error)
 {
 	struct stat st;
@@ -130,8 +133,10 @@ static int check_directory(int fd, const char *path, struct yett_error *error)
 	return YETT_E_SECURITY_VIOLATION;
 }
 
-/* A file of two names would have two logs beside it, each of which the other does not know:
- * sqlite.org/howtocorrupt.html, 2.5. */
+/*
+ * Refuses hard links, too: a file with two names would get two independent logs, which corrupts it
+ * (sqlite.org/howtocorrupt.html, 2.5).
+ */
 static int check_file(const struct stat *st, const char *path, struct yett_error *error)
 {
 	if (S_ISLNK(st->st_mode))
@@ -156,8 +161,10 @@ static int check_file(const struct stat *st, const char *path, struct yett_error
 	return YETT_E_SECURITY_VIOLATION;
 }
 
-/* What SQLite has beside a store it opens by name, and follows. Links that somebody made there
- * would lead it to other files. */
+/*
+ * SQLite opens its files beside a store by name and follows links. Refuse links there: they could
+ * make SQLite write to other files.
+ */
 static int check_beside(int directory, const char *file, const char *path, struct yett_error *error)
 {
 	static const char *const ends[] = {"-wal", "-shm", "-journal"};
@@ -177,8 +184,10 @@ static int check_beside(int directory, const char *file, const char *path, struc
 	return 0;
 }
 
-/* mknod(2) makes a file without opening it. Its name is written through with what SQLite first puts
- * beside it. */
+/*
+ * Uses mknod(2) because it makes a file without opening it. The new entry needs no fsync: the first
+ * write of SQLite beside it syncs the directory.
+ */
 static int find_file(int directory, const char *file, bool must_exist, const char *path,
                      struct yett_error *error)
 {

@@ -1,9 +1,10 @@
 /*
- * Where the file of a store is, and that it is the caller's alone.
+ * Finds the file of a store and checks that only the caller can access it. Runs with the caller's
+ * privilege.
  *
- * With the caller's privilege. Makes directories and an empty file where they are missing, and
- * opens no file: a descriptor of a database that is closed takes the locks of all others in the
- * process with it (fcntl(2), "Advisory record locking").
+ * Makes directories and an empty file where they are missing, but opens no database: closing any
+ * descriptor of a file drops all fcntl(2) locks that the process holds on it ("Advisory record
+ * locking").
  */
 #pragma once
 
@@ -13,9 +14,9 @@
 #include "base/error.h"
 
 /*
- * The file of a store, without links in its path, in ret_path. `path` NULL: the default, whose
- * directory is made. It is there when this returns, empty if it was not before, unless
- * `must_exist`. Codes as for yett_checkpoint_store_open().
+ * Writes the path of the store's file, with symbolic links resolved, to ret_path. `path` NULL: the
+ * default path, whose directory is made. On return the file exists, and is empty if it was missing.
+ * With `must_exist`, nothing is made. Returns 0 or the codes of yett_checkpoint_store_open().
  */
 _must_check_ int location_find(const char *path, bool must_exist, char ret_path[static PATH_MAX],
                                struct yett_error *error);

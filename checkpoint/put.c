@@ -1,8 +1,7 @@
 /*
- * Putting a checkpoint, and what has to go for it.
- *
- * With the caller's privilege. All of it is one transaction, so that the id comes behind all that
- * others put.
+ * Putting a checkpoint, and removing others to stay within the limits. Runs with the caller's
+ * privilege. The whole is one transaction, so that the new id is greater than all ids that others
+ * put.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +14,10 @@
 
 static SIZED_KIND(options_put, yett_checkpoint_put_options, snapshot, snapshot);
 
-/* The one value of type BLOB of a UUID's size that a statement may give. `ret_is_there`: whether it
- * did. */
+/*
+ * Reads the only row that the statement may return: an id or NULL. *ret_is_there: an id was
+ * returned.
+ */
 static int read_id(const struct database *database, sqlite3_stmt *statement,
                    uint8_t ret_id[static UUID_SIZE], bool *ret_is_there, struct yett_error *error)
 {
@@ -86,7 +87,7 @@ static int make_id(const struct database *database, uint8_t ret_id[static UUID_S
 	return YETT_E_FILE_OPERATION_FAILED;
 }
 
-/* NULL is bound as NULL. */
+/* `text` NULL binds SQL NULL. */
 static void bind_text(sqlite3_stmt *statement, int at, const char *text)
 {
 	(void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
@@ -125,8 +126,10 @@ static int insert(const struct database *database,
 	return sqlite3_step(statement) == SQLITE_DONE ? 0 : database_failed(database, error);
 }
 
-/* Removes by a statement that takes the new id, a thread and a number, as far as it has use for
- * them; adds how many went. */
+/*
+ * Runs a DELETE statement. Its parameter ?1 is `thread`, or `id` if `thread` is NULL; ?2 is
+ * `number`. Adds the number of deleted rows to *count.
+ */
 static int remove_some(const struct yett_checkpoint_store *store, const char *sql,
                        const uint8_t *id, const char *thread, uint64_t number, uint64_t *count,
                        struct yett_error *error)
@@ -147,7 +150,7 @@ static int remove_some(const struct yett_checkpoint_store *store, const char *sq
 	return 0;
 }
 
-/* What of the file is in use, with what this transaction has put and removed. */
+/* Bytes of the pages in use, including the changes of this transaction. */
 static int bytes_in_use(const struct database *database, int64_t *ret_bytes,
                         struct yett_error *error)
 {
@@ -157,7 +160,10 @@ static int bytes_in_use(const struct database *database, int64_t *ret_bytes,
 		ret_bytes, error);
 }
 
-/* The oldest of all go until the rest is small enough. */
+/*
+ * Removes the oldest checkpoints, one at a time, until the store is small enough. Never removes
+ * `id`.
+ */
 static int prune_to_size(const struct yett_checkpoint_store *store, const uint8_t *id,
                          uint64_t *count, struct yett_error *error)
 {
@@ -204,7 +210,7 @@ static int prune(const struct yett_checkpoint_store *store, const char *thread, 
 	return r;
 }
 
-/* As it is in the store. */
+/* Reads the new checkpoint as the store has it. */
 static int read_back(const struct database *database, const uint8_t *id,
                      struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {

@@ -1,8 +1,6 @@
 /*
- * What is in a store: one checkpoint, lists, the history of one.
- *
- * With the caller's privilege. Each is one statement or one transaction, and so what the store was
- * at one moment.
+ * Reads a store: one checkpoint, lists, the history of one. Runs with the caller's privilege. Each
+ * function is one statement or one transaction, so its result is the store at one moment.
  */
 #include "checkpoint/reading.h"
 
@@ -23,7 +21,7 @@ int reading_not_found(const uint8_t id[static UUID_SIZE], struct yett_error *err
 	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no checkpoint %s", text);
 }
 
-/* The one row that a statement may give; NULL where it does not. */
+/* Reads the only row that the statement may return. *ret_checkpoint is NULL if there is none. */
 static int read_one(const struct database *database, sqlite3_stmt *statement,
                     struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {
@@ -35,7 +33,9 @@ static int read_one(const struct database *database, sqlite3_stmt *statement,
 	return step == SQLITE_DONE ? 0 : database_failed(database, error);
 }
 
-/* First without its state: what is no text of a checkpoint is not read as long as a state may be.
+/*
+ * Reads the row without the state first. That statement has a short length limit, so that a damaged
+ * text column cannot make SQLite read as much as a state may have.
  */
 static int find_whole(const struct database *database, const uint8_t id[static UUID_SIZE],
                       struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
@@ -137,7 +137,10 @@ int yett_checkpoint_latest(struct yett_checkpoint_store *store, const char *thre
 	return r;
 }
 
-/* Of an id that bounds a list, or of none: then what comes before or behind all. */
+/*
+ * Binds an id that bounds a list. `text` NULL: binds `bound` as the caller initialized it, which is
+ * before or after all ids.
+ */
 static int bind_bound(sqlite3_stmt *statement, int at, const char *what, const char *text,
                       uint8_t bound[static UUID_SIZE], struct yett_error *error)
 {
@@ -160,7 +163,7 @@ static int check_list(const struct yett_checkpoint_list_options *options, struct
 	return r;
 }
 
-/* Two statements, so that each has an index for its order. */
+/* Two statements, so that each can use an index for its order. */
 static const char *sql_of(const struct yett_checkpoint_list_options *options)
 {
 #define SQL_OF(thread)                                                                                             \
@@ -207,9 +210,9 @@ int yett_checkpoints_list(struct yett_checkpoint_store *store,
 }
 
 /*
- * The ids of a line, the last first, without what else there is of each: a few pages may say all of
- * that for any number of them. A parent was put before its children: in a file that somebody has
- * changed there may be circles.
+ * Collects the ids of a checkpoint and its ancestors, newest first. Reads only the ids: in a
+ * crafted file, a few pages could yield the other columns for any number of rows. A parent's id is
+ * always smaller than its child's; the condition `id < at` stops circles in a crafted file.
  */
 static int find_line(const struct database *database, const uint8_t id[static UUID_SIZE],
                      uint8_t **ret_ids, size_t *ret_count, struct yett_error *error)

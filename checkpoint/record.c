@@ -14,7 +14,7 @@ struct yett_checkpoint_list {
 	struct yett_checkpoint **items;
 };
 
-/* In the order of RECORD_COLUMNS_WITH_STATE. */
+/* The order of RECORD_COLUMNS_WITH_STATE. */
 enum column {
 	ID,
 	THREAD,
@@ -30,7 +30,7 @@ enum column {
 	STATE
 };
 
-/* One piece of memory, with all that the struct points to behind it. */
+/* One allocation: the struct and everything that it points to. */
 struct record {
 	struct yett_checkpoint checkpoint;
 	size_t size;
@@ -39,7 +39,7 @@ struct record {
 	char bytes[];
 };
 
-/* In bytes, as record_check() and yett_checkpoint_put() have them. */
+/* Maximum bytes, the same as record_check() and yett_checkpoint_put() accept. */
 static const struct {
 	enum column column;
 	int max;
@@ -52,7 +52,7 @@ static const struct {
 	{SNAPSHOT, YETT_CHECKPOINT_TEXT_MAX},
 };
 
-/* Why the row is none that this library writes, or NULL. */
+/* Returns why this library cannot have written the row, or NULL. */
 static const char *find_damage(sqlite3_stmt *row)
 {
 	if (sqlite3_column_type(row, ID) != SQLITE_BLOB ||
@@ -75,8 +75,10 @@ static const char *find_damage(sqlite3_stmt *row)
 	return NULL;
 }
 
-/* The bytes of a column, which are text unless it is the state; NULL: there are none, or no memory
- * for them. */
+/*
+ * Returns the bytes of a column, converted to text except for the state. NULL: there are none, or
+ * no memory for them.
+ */
 static const void *bytes_of(sqlite3_stmt *row, enum column column, size_t *ret_size)
 {
 	const void *bytes = column == STATE ? sqlite3_column_blob(row, column)
@@ -86,7 +88,7 @@ static const void *bytes_of(sqlite3_stmt *row, enum column column, size_t *ret_s
 	return bytes;
 }
 
-/* What all texts and the state take, with a NUL behind each. */
+/* Bytes for all texts and the state, each with a trailing NUL. */
 static size_t room_for(sqlite3_stmt *row, bool has_state)
 {
 	size_t room = 0, size;
@@ -102,7 +104,9 @@ static size_t room_for(sqlite3_stmt *row, bool has_state)
 	return room;
 }
 
-/* A copy at *at, which moves behind it and its NUL; NULL for what is not there. */
+/*
+ * Copies a column with a NUL to *at, and advances *at past it. Returns NULL if the column is NULL.
+ */
 static char *copy(sqlite3_stmt *row, enum column column, char **at)
 {
 	size_t size;
@@ -126,7 +130,7 @@ static void split_tags(char *text, const char *tags[static YETT_CHECKPOINT_TAGS_
 	tags[count] = NULL;
 }
 
-/* An empty state has an address, too. */
+/* The state is not NULL even if it is empty. */
 static void copy_state(sqlite3_stmt *row, struct yett_checkpoint *checkpoint, char **at)
 {
 	char *none = *at;
@@ -203,7 +207,7 @@ int record_read_id(const struct database *database, sqlite3_stmt *statement,
 	return 0;
 }
 
-/* Takes the checkpoint in any case. False: no memory. */
+/* Takes ownership of the checkpoint even on failure. Returns false if there is no memory. */
 static bool add(struct yett_checkpoint_list *list, struct yett_checkpoint *checkpoint)
 {
 	size_t room = list->room ? list->room * 2 : 16;
@@ -223,8 +227,10 @@ static bool add(struct yett_checkpoint_list *list, struct yett_checkpoint *check
 	return true;
 }
 
-/* Lists are in the order of ids, the last first: an id that is there twice is of pages that lead to
- * each other, and there may be no end. */
+/*
+ * Ids in a list must descend. In a damaged file whose pages refer to each other in a circle, an id
+ * comes again, and the list would not end.
+ */
 static bool is_in_order(const struct yett_checkpoint_list *list)
 {
 	return list->count < 2 ||
@@ -286,7 +292,7 @@ void yett_checkpoint_list_free(struct yett_checkpoint_list *list)
 	free(list);
 }
 
-/* It stands at the beginning of its record. */
+/* The checkpoint is the first member of its struct record, so this frees the whole record. */
 void yett_checkpoint_free(struct yett_checkpoint *checkpoint)
 {
 	free(checkpoint);

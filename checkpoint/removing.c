@@ -1,13 +1,12 @@
 /*
- * Removing checkpoints: one, a thread, or what came after one.
- *
- * With the caller's privilege. Each is one transaction. That children get the parent of what goes,
- * the database does (database.c).
+ * Removes one checkpoint, a thread, or everything after a checkpoint. Runs with the caller's
+ * privilege. Each function is one transaction. A trigger in the database gives children the parent
+ * of a removed checkpoint (database.c).
  */
 #include "base/escape.h"
 #include "checkpoint/reading.h"
 
-/* Removes by a statement that takes a thread, if it does, and an id. */
+/* Runs a DELETE statement that uses the thread (?1), the id (?2), or both. Sets *ret_count. */
 static int remove_some(const struct database *database, const char *sql, const char *thread,
                        const uint8_t *id, uint64_t *ret_count, struct yett_error *error)
 {

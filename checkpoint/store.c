@@ -13,7 +13,7 @@
 #define TIMEOUT_MS 10000
 #define MIB        (UINT64_C(1) << 20)
 #define STATE_MAX  (16 * MIB)
-/* SQLite has rows of at most 1,000,000,000 bytes: sqlite.org/limits.html, 1 */
+/* Below SQLite's limit of 1,000,000,000 bytes for a row: sqlite.org/limits.html, 1. */
 #define STATE_MAX_MAX (512 * MIB)
 #define THREAD_MAX    1000
 #define TOTAL_MAX     10000

@@ -1,8 +1,6 @@
 /*
- * A store that is open: its database and its limits.
- *
- * With the caller's privilege. Everything that a function of the library does is one transaction of
- * the database.
+ * An open store: its database and its limits. Runs with the caller's privilege. Each function of
+ * the library is one transaction of the database.
  */
 #pragma once
 
@@ -13,10 +11,11 @@
 struct yett_checkpoint_store {
 	struct database database;
 	char *path;
-	uint64_t state_max, thread_max, total_max, bytes_max, ttl_ms; /* UINT64_MAX: none */
+	uint64_t state_max, thread_max, total_max, bytes_max, ttl_ms; /* UINT64_MAX: no limit */
 };
 
-/* Removes what is older than the store keeps it, and adds how many these were. Within a
- * transaction. */
+/*
+ * Removes checkpoints older than ttl_ms and adds their number to *count. Runs within a transaction.
+ */
 _must_check_ int store_sweep(const struct yett_checkpoint_store *store, uint64_t *count,
                              struct yett_error *error);

@@ -12,7 +12,7 @@
 
 static const char digits[] = "0123456789abcdef";
 
-/* 48 bits of milliseconds and 12 of their fraction: RFC 9562, 6.2, method 3. */
+/* 48 bits of milliseconds and 12 bits of their fraction: RFC 9562, 6.2, method 3. */
 static uint64_t now(void)
 {
 	struct timespec time;
@@ -34,7 +34,7 @@ static uint64_t time_of(const uint8_t id[static UUID_SIZE])
 	return time << 12 | (uint64_t)(id[6] & 0x0f) << 8 | id[7];
 }
 
-/* All but the last 62 bits. */
+/* Sets all but the last 62 bits. */
 static void fill(uint64_t time, uint8_t id[static UUID_SIZE])
 {
 	for (int i = 0; i < 6; i++)
@@ -54,7 +54,7 @@ int uuid_make(const uint8_t *last, uint8_t ret_id[static UUID_SIZE])
 	if (time > TIME_MAX)
 		return -ERANGE;
 	if (getrandom(id, sizeof id, 0) < 0)
-		return -errno; /* so few bytes come at once: getrandom(2) */
+		return -errno; /* getrandom(2) returns up to 256 bytes whole */
 	fill(time, id);
 	memcpy(ret_id, id, sizeof id);
 	return 0;

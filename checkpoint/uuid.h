@@ -1,7 +1,6 @@
 /*
- * Ids of checkpoints: UUIDs of version 7 (RFC 9562, 5.7), whose order is that of their times.
- *
- * With the caller's privilege. Asks the system for the time and for chance, nothing else.
+ * Ids of checkpoints: UUIDs of version 7 (RFC 9562, 5.7), which sort by time. Runs with the
+ * caller's privilege. Uses only the clock and getrandom(2).
  */
 #pragma once
 
@@ -14,19 +13,23 @@
 #define UUID_SIZE 16
 
 /*
- * A new one: the time now, to a 4096th of a millisecond, or the least behind that of `last` (NULL:
- * there is none), and 62 bits by chance. So it comes behind `last`, and nobody else makes the same.
- * -ERANGE: behind that of `last` there is no time; what getrandom(2) says.
+ * Makes an id: the current time in units of 1/4096 ms and 62 random bits, so that no other id is
+ * the same. If the time is not after that of `last` (may be NULL), uses the next unit after it, so
+ * that the new id sorts after `last`. Returns 0; -ERANGE: there is no later time; or the -errno of
+ * getrandom(2).
  */
 _must_check_ int uuid_make(const uint8_t *last, uint8_t ret_id[static UUID_SIZE]);
 
-/* The least one of a time. */
+/* The smallest id of a time. */
 void uuid_of_time(uint64_t time_ms, uint8_t ret_id[static UUID_SIZE]);
 
-/* Milliseconds since 1970. */
+/* The time of an id, in ms since 1970. */
 uint64_t uuid_time(const uint8_t id[static UUID_SIZE]);
 
 void uuid_print(const uint8_t id[static UUID_SIZE], char ret_text[static YETT_CHECKPOINT_ID_SIZE]);
 
-/* 32 hexadecimal digits with dashes behind the 8th, 12th, 16th and 20th, of any version. */
+/*
+ * Parses 32 hexadecimal digits with dashes after the 8th, 12th, 16th and 20th. Accepts UUIDs of any
+ * version.
+ */
 bool uuid_parse(const char *text, uint8_t ret_id[static UUID_SIZE]);

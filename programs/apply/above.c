@@ -1,4 +1,4 @@
-/* See apply.h: what is named may lie in directories that are new, and are not named. */
+/* See apply.h. A wanted path may lie in new directories that no path names. */
 #include "programs/apply/apply.h"
 
 #include <limits.h>
@@ -33,7 +33,7 @@ static int add(struct diff *diff, const char *path, const struct ident *ident, s
 	return more[diff->count++].path ? 0 : -ENOMEM;
 }
 
-/* A directory that the source does not have. */
+/* Adds the directory if the source does not have it. */
 static int add_one(struct apply *apply, const char *path)
 {
 	struct diff *diff = &apply->diff;

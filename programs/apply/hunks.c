@@ -1,8 +1,8 @@
 /*
- * See apply.h. Each change is shown and asked for, that of a text hunk by hunk. What is shown is
- * made harmless: a terminal acts on nothing of it. Hunks are those of libgit2, of the source's
- * present content. What was shown is kept in memory, and is what is applied: a sandbox may be
- * changing the layer meanwhile.
+ * See apply.h. Shows each change and asks the user whether to apply it; a text is shown hunk by
+ * hunk. Control characters are escaped, so that nothing shown acts on the terminal. libgit2 makes
+ * the hunks against the source's present content. The shown content is kept in memory and is
+ * exactly what is applied, because a sandbox may be changing the layer meanwhile.
  */
 #include "programs/apply/apply.h"
 
@@ -12,21 +12,20 @@
 #include "base/json.h"
 
 #define ANSWER_MAX 256
-#define KEPT_MAX     \
-	((size_t)256 \
-	 << 20) /* of what was chosen, together; a quarter of what the program may have */
+/* Limits all chosen contents together, to a quarter of MEMORY_MAX in main.c. */
+#define KEPT_MAX ((size_t)256 << 20)
 
 static const char not_chosen[] = "was not chosen";
 
 enum answer { ANSWER_YES, ANSWER_NO, ANSWER_QUIT, ANSWER_ALL, ANSWER_NONE };
 
-/* One that is asked for. */
+/* A change that the user is asked about. */
 struct asked {
 	struct item *item;
 	char *old, *new;
 	size_t old_size, new_size;
-	git_patch *patch;     /* NULL: no text, it is asked for as a whole */
-	bool is_all, is_none; /* what holds for the hunks to come */
+	git_patch *patch;     /* NULL: not a text; asked about as a whole */
+	bool is_all, is_none; /* the answer for the remaining hunks */
 };
 
 bool hunks_is_not_chosen(const struct item *item)
@@ -45,7 +44,7 @@ static void write_all(int fd, const char *bytes, size_t size)
 	}
 }
 
-/* Lines and tabs stay. */
+/* Escapes characters that could act on the terminal, except newlines and tabs. */
 static void put_harmless(FILE *to, const char *bytes, size_t size)
 {
 	for (size_t at = 0, n; at < size; at += n) {
@@ -73,7 +72,7 @@ static bool is_text(const char *bytes, size_t size)
 	return !size || !memchr(bytes, '\0', size);
 }
 
-/* What is going to be there, and what is there now where it comes to a text. */
+/* Loads the new content and, for a text, the present one. -EAGAIN: a file has changed. */
 static int load_both(struct apply *apply, struct asked *asked)
 {
 	const struct item *item = asked->item;
@@ -92,7 +91,9 @@ static int load_both(struct apply *apply, struct asked *asked)
 	return r < 0 ? r : plan_is_same(&now, &item->old) ? 0 : -EAGAIN;
 }
 
-/* The hunks, where both are texts or not there. -EAGAIN: it is not what the walk found, or changes.
+/*
+ * Computes the hunks if each side is a text or missing. -EAGAIN: a file is not as the walk found
+ * it, or is changing.
  */
 static int load(struct apply *apply, struct asked *asked)
 {
@@ -102,7 +103,7 @@ static int load(struct apply *apply, struct asked *asked)
 
 	if (r < 0)
 		return r;
-	if (item->same_content) /* of which only the mode is shown */
+	if (item->same_content) /* only the mode is shown */
 		return !asked->new || (asked->old && asked->new_size == asked->old_size &&
 		                       memcmp(asked->new, asked->old, asked->old_size) == 0)
 		               ? 0
@@ -125,7 +126,7 @@ static void unload(struct asked *asked)
 	free(asked->new);
 }
 
-/* Of what is no hunk: the mode that it gets, and where a link leads. */
+/* Writes what no hunk shows: the new mode, and the target of a link. */
 static void put_facts(FILE *to, const struct asked *asked)
 {
 	const struct item *item = asked->item;
@@ -185,8 +186,10 @@ static char read_letter(int terminal)
 	return n > 0 ? answer[0] : 'q';
 }
 
-/* Until there is an answer. Who may say so for all that follows in a file does not for one with a
- * protected name. */
+/*
+ * Asks until there is a valid answer. For a protected name, "a" is not offered: the user answers
+ * for each hunk.
+ */
 static enum answer ask(const struct apply *apply, const struct item *item, const char *what)
 {
 	static const char letters[] = {[ANSWER_YES] = 'y',
@@ -233,7 +236,7 @@ static void show_asked(const struct apply *apply, const struct asked *asked, boo
 	free(text);
 }
 
-/* The end of so many lines. */
+/* Returns the offset after `lines` lines from `at`. */
 static size_t skip_lines(const char *bytes, size_t size, size_t at, size_t lines)
 {
 	for (; lines > 0 && at < size; lines--) {
@@ -244,7 +247,7 @@ static size_t skip_lines(const char *bytes, size_t size, size_t at, size_t lines
 	return at;
 }
 
-/* The source's content with the chosen hunks in it. */
+/* Stores the source's content with the chosen hunks applied in item->content. */
 static int put_together(struct asked *asked, const bool *chosen, size_t count)
 {
 	struct item *item = asked->item;
@@ -274,7 +277,7 @@ static int put_together(struct asked *asked, const bool *chosen, size_t count)
 	return fclose(to) == 0 ? 0 : -ENOMEM;
 }
 
-/* Each hunk of a text. 1: nothing behind it is to be asked for. */
+/* Asks about each hunk of a text. Returns 1 if the user quits; 0 or -errno. */
 static int ask_hunks(struct apply *apply, struct asked *asked)
 {
 	size_t count = git_patch_num_hunks(asked->patch), taken = 0;
@@ -303,12 +306,15 @@ static int ask_hunks(struct apply *apply, struct asked *asked)
 
 		if (r < 0)
 			return r;
-		asked->item->new_mode = asked->item->old.mode; /* that is no part of a hunk */
+		asked->item->new_mode = asked->item->old.mode; /* a mode is not part of a hunk */
 	}
 	return has_quit;
 }
 
-/* A file that comes or goes, or is no text: with what is in it, where that can be shown. */
+/*
+ * Asks about an added or removed file, or one that is not a text, and shows its content if
+ * possible.
+ */
 static int ask_whole(struct apply *apply, struct asked *asked)
 {
 	enum answer answer;
@@ -331,7 +337,10 @@ static const char *reason_not_to_keep(const struct apply *apply, const struct it
 	               : NULL;
 }
 
-/* After the last question: the hunks are made of what this takes. */
+/*
+ * Keeps the content that was shown. Call it after the last question: it moves asked->new, which the
+ * hunks point into.
+ */
 static void keep(struct apply *apply, struct asked *asked)
 {
 	struct item *item = asked->item;
@@ -368,7 +377,7 @@ static int ask_item(struct apply *apply, struct item *item)
 	return r;
 }
 
-/* Directories come and go with what is in them. */
+/* Whether an item lies below: a directory is added or removed together with its contents. */
 static bool has_below(const struct apply *apply, size_t i)
 {
 	const char *path = apply->items[i].path;
@@ -381,7 +390,7 @@ static bool has_below(const struct apply *apply, size_t i)
 	return false;
 }
 
-/* Whether something below is chosen; or, with `not`, something is not. */
+/* Whether an item below is chosen; with `not`, whether one is not chosen. */
 static bool is_chosen_below(const struct apply *apply, size_t i, bool not )
 {
 	const char *path = apply->items[i].path;

@@ -1,10 +1,10 @@
 /*
- * See apply.h. What a new file has of the one that it replaces, or of the directory that it comes
- * to, as if it were made there: its group, its ACL and its SELinux label. In a stage it has those
- * of the stage.
+ * See apply.h. Gives a staged file the group, the ACL and the SELinux label of the file that it
+ * replaces, or those that it would get in its target directory. Without this it would have those of
+ * the stage.
  *
- * Who may read or write it are never more than its mode says in the group, and with the ACL, that
- * it was to have.
+ * Nobody gets more access than the new mode allows with the group and the ACL that the file was to
+ * have.
  */
 #include "programs/apply/apply.h"
 
@@ -21,14 +21,16 @@
 #define LABEL       "security.selinux"
 #define LABEL_MAX   4096
 
-/* An attribute; NULL: there is none. */
+/* An extended attribute; bytes NULL: the file has none. */
 struct attribute {
 	char *bytes;
 	size_t size;
 };
 
-/* By the kernel's name for a descriptor: of links, and of what may be looked at only, there is no
- * other way. proc_pid_fd(5) */
+/*
+ * Writes the name of a descriptor in /proc, which is the only way for symbolic links and for
+ * descriptors opened with O_PATH. proc_pid_fd(5)
+ */
 static void name_fd(int fd, char name[static 32])
 {
 	(void)snprintf(name, 32, "/proc/self/fd/%d", fd);
@@ -63,7 +65,7 @@ static int set(int fd, const char *attribute, const struct attribute *value)
 	return setxattr(name, attribute, value->bytes, value->size, 0) < 0 ? -errno : 0;
 }
 
-/* What is staged, and what it takes after: the one that it replaces, or a directory. */
+/* A staged file, and its model: the file that it replaces (is_old), or a directory. */
 struct staged {
 	int fd, model;
 	bool is_old;
@@ -87,7 +89,7 @@ uint32_t inherit_acl_bits(const char *acl, size_t size, unsigned tag)
 	return tag == ACL_MASK ? INHERIT_NO_ENTRY : 0;
 }
 
-/* A bound for the group's bits, that are the mask's where there is one. */
+/* Limits the group's bits of a mode, which are those of the ACL's mask if there is a mask. */
 static uint32_t narrow_group(uint32_t mode, uint32_t bits)
 {
 	return mode & (~070u | bits << 3);
@@ -112,9 +114,9 @@ static int open_part(const struct apply *apply, const char *path, size_t length)
 }
 
 /*
- * The directory in the source that it is going to be in, or that this is going to be in: the last
- * one on the way that is there. As of one that is not there nothing below is, it is found by
- * halves: a sandbox makes ways of 2,000 names, with as much at the end as it likes.
+ * Opens the last existing directory on the path in the source: the parent directory, or the one in
+ * which the missing directories will be made. Nothing exists below a missing directory, so a binary
+ * search finds it. A sandbox can make paths of 2,000 names, with any number of files at the end.
  */
 static int open_above(const struct apply *apply, const char *path)
 {
@@ -138,7 +140,7 @@ static int open_above(const struct apply *apply, const char *path)
 	return fd < 0 ? open_part(apply, path, ends[there]) : fd;
 }
 
-/* What it takes after: the one that it replaces, if that is of its kind. */
+/* Opens the model: the replaced file if it is of the same kind, otherwise a directory. */
 static int open_model(const struct apply *apply, const struct step *step, bool *ret_is_old)
 {
 	int fd = -1;
@@ -152,7 +154,7 @@ static int open_model(const struct apply *apply, const struct step *step, bool *
 	return open_above(apply, step->path);
 }
 
-/* False: it cannot have that one. */
+/* Returns false if the process may not set that group. */
 static bool give_group(int fd, gid_t gid)
 {
 	struct stat st;
@@ -161,8 +163,10 @@ static bool give_group(int fd, gid_t gid)
 	       (st.st_gid == gid || fchownat(fd, "", (uid_t)-1, gid, AT_EMPTY_PATH) == 0);
 }
 
-/* Of security alone, where the kernel enforces it, and where its policy lets; else it has what it
- * has. */
+/*
+ * Sets the label where the kernel enforces labels and its policy permits the change. Otherwise the
+ * file keeps its label: only SELinux uses it.
+ */
 static void give_label(int fd, int model)
 {
 	_cleanup_(attribute_free) struct attribute wanted = {0}, has = {0};
@@ -175,13 +179,18 @@ static void give_label(int fd, int model)
 	(void)!set(fd, LABEL, &wanted);
 }
 
-/* No ACLs there, or one of ids that there are not where this runs. */
+/*
+ * Whether an ACL cannot be set here: the file system has none, or it has ids that do not exist
+ * here.
+ */
 static bool is_not_to_be_had(int r)
 {
 	return r == -ENOTSUP || r == -EPERM || r == -EINVAL;
 }
 
-/* Where the ACL cannot be set, the group gets no more than the ACL gave it. */
+/*
+ * Sets the ACL. If that fails, or the ACL has no mask, the group gets at most what the ACL gave it.
+ */
 static int give_acl(int fd, const struct attribute *acl, uint32_t *mode)
 {
 	int r = set(fd, ACL_ACCESS, acl);
@@ -192,8 +201,10 @@ static int give_acl(int fd, const struct attribute *acl, uint32_t *mode)
 	return is_not_to_be_had(r) ? 0 : r;
 }
 
-/* Of what has no ACL in the source: that of the sandbox is not taken over, and its group had no
- * more than it said. */
+/*
+ * For a file whose model has no ACL. The ACL of the sandbox's file is not copied, but still limits
+ * the group: the group had no more than its entry in that ACL.
+ */
 static int narrow_as_in_layer(const struct apply *apply, const struct step *step, uint32_t *mode)
 {
 	_cleanup_(attribute_free) struct attribute acl = {0};
@@ -234,7 +245,7 @@ int inherit(const struct apply *apply, const struct step *step, int fd, uint32_t
 	has_group = give_group(fd, staged.is_old || (st.st_mode & S_ISGID) ? st.st_gid : getegid());
 	if (S_ISLNK(step->new.mode))
 		return 0;
-	if (!has_group && staged.is_old) /* what that group was let is not what another one is */
+	if (!has_group && staged.is_old) /* the group is another: allow it what others may */
 		*mode = narrow_group(*mode, *mode & 07);
 	if (S_ISDIR(step->new.mode) && !staged.is_old &&
 	    has_group) /* inode_init_owner() in the kernel's fs/inode.c */

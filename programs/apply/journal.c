@@ -1,5 +1,7 @@
-/* See apply.h. It is hostile when it is read: what does not fit to the letter is refused, and a
- * path leads nowhere but below the source. */
+/*
+ * See apply.h. The journal is hostile when it is read: anything but the exact format is refused,
+ * and every path must stay below the source.
+ */
 #include "programs/apply/apply.h"
 
 #include <inttypes.h>
@@ -13,8 +15,10 @@
 
 #define JOURNAL_STEPS_MAX (2 * DIFF_CHANGES_MAX)
 
-/* What there is in a line besides the path: a letter, two times two numbers of 64 bits, a mode and
- * a time, what is between them. */
+/*
+ * Upper bound of a line without its path: a letter, twice two 64-bit numbers, a mode and a time,
+ * and separators.
+ */
 #define LINE_MAX_BARE ((size_t)2 * (20 + 7 + 20 + 20 + 4) + 4)
 
 static const char kinds[] = {
@@ -58,7 +62,7 @@ bool journal_is_bounded(const struct step *steps, size_t count)
 	return size <= APPLY_JOURNAL_MAX;
 }
 
-/* A number and the character behind it. */
+/* Parses a number, and the character after it. */
 static bool take_number(char **at, int base, char end, uint64_t *ret_number)
 {
 	bool is_negative = base == 10 && **at == '-';
@@ -88,7 +92,7 @@ static bool take_ident(char **at, struct ident *ident)
 	return !mode || S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);
 }
 
-/* As a walk makes them. */
+/* Whether the path has the form of those that walk() finds. */
 static bool is_path(const char *path)
 {
 	if (!*path || strlen(path) >= PATH_MAX)
@@ -105,8 +109,10 @@ static bool is_path(const char *path)
 	}
 }
 
-/* Nothing gets a set-id or sticky bit but a directory that has it, or that is made in one that
- * gives its group. */
+/*
+ * Whether the step is valid. A file never gets set-id or sticky bits. A directory may keep those
+ * that it has, or be made with set-group-ID, as in a parent that passes its group on.
+ */
 static bool is_step(const struct step *step)
 {
 	uint32_t kept = step->kind == STEP_MODE
@@ -200,8 +206,11 @@ int journal_write(struct apply *apply)
 		return -errno;
 	journal_print(to, &journal, apply->steps, apply->step_count);
 	r = record_finish(apply, to, NAME_NEW, NAME);
-	if (r < 0) /* it may have its name, without that being on the disk; the caller empties the
-	              stage */
+	/*
+	 * The new name may exist without being on the disk. Remove it: the caller empties the
+	 * stage.
+	 */
+	if (r < 0)
 		(void)unlinkat(apply->room, NAME, 0);
 	return r;
 }
@@ -209,7 +218,7 @@ int journal_write(struct apply *apply)
 int journal_read(struct apply *apply, bool *ret_is_closed)
 {
 	struct journal journal;
-	char *text; /* the paths are in it */
+	char *text; /* not freed: the paths point into it */
 	int r = record_read_text(apply, NAME, &text);
 
 	*ret_is_closed = r == -ENOENT;

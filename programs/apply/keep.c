@@ -1,7 +1,7 @@
 /*
- * See apply.h. At the end of an apply its stage has copies of the store's, and what the source was
- * to lose. Anything else was somebody's, and may be the only one there is: it is kept beside the
- * stage, and told.
+ * See apply.h. At the end of an apply, the stage has copies of the store's files, and the files
+ * that the source was to lose. Any other file was somebody else's, and may be the only copy. It is
+ * moved to a directory beside the stage, and reported.
  */
 #include "programs/apply/apply.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define IN_STORE   "kept"
-#define SUFFIX     ".kept" /* behind the stage's name, in the source */
+#define SUFFIX     ".kept" /* after the stage's name, in the source */
 #define NUMBER_MAX 100000u
 
 static int parent_of(const struct apply *apply)
@@ -27,7 +27,7 @@ static void name_of(const struct apply *apply, char name[static NAME_MAX])
 	               apply->is_stage_in_source ? SUFFIX : "");
 }
 
-/* Somebody else has made it, or what has its name. */
+/* Reports that somebody else has made the directory, or another file of its name. */
 static int say_foreign(const struct apply *apply, const char *name)
 {
 	(void)fprintf(apply->diff.notes, "%s is not a directory that is yours alone, in ", name);
@@ -72,8 +72,11 @@ void keep_tell(struct apply *apply)
 		apply->diff.notes);
 }
 
-/* Also of the old one it is not known whether it is spare where it was to go back, or somebody has
- * written to it since it was taken out. */
+/*
+ * Whether a staged file may be deleted: it is the step's new file or, unless the steps were undone,
+ * the old one. After undoing, an old file in the stage may be one that could not go back, or that
+ * somebody wrote to after it was taken out.
+ */
 static bool is_spare(const struct apply *apply, const struct step *step, const char *staged,
                      const struct ident *now)
 {
@@ -83,7 +86,7 @@ static bool is_spare(const struct apply *apply, const struct step *step, const c
 	return (is_new || is_old) && stage_is_empty_if_directory(apply, staged, now->mode);
 }
 
-/* Under a number that nothing has yet, and as much of its own name as there is room for. */
+/* Moves a file to an unused number and as much of its name as there is room for. */
 static int move(struct apply *apply, int kept, const char *staged, const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -50,8 +50,10 @@ static int layer_of(const struct apply *apply, const struct item *item)
 	return apply->diff.layers[item->change->layer];
 }
 
-/* Whether it is a copy of a file of the source, or of another layer's, changed or under another
- * name. overlayfs.rst, "Inode properties" */
+/*
+ * Whether the file is a copy of a file of the source or of another layer, changed or renamed.
+ * overlayfs.rst, "Inode properties"
+ */
 static bool is_copied(int layer, const char *path)
 {
 	_cleanup_fd_ int fd = read_open(layer, path, O_RDONLY);
@@ -65,9 +67,9 @@ static bool is_since(const struct apply *apply, int64_t time_ns)
 }
 
 /*
- * Whether a directory on the way has come to its place since, with all that is in it: only its own
- * name was changed, not what it holds. What has been changed in both ways since cannot be told from
- * a directory that is only used.
+ * Whether a directory above the path was moved to its place, with its contents, since the store was
+ * made. Such a move changes the directory's ctime, but not its mtime. A directory that was moved
+ * and then changed inside cannot be distinguished from one that is only in use.
  */
 static bool is_way_new(const struct apply *apply, const char *path)
 {
@@ -90,8 +92,10 @@ static bool is_way_new(const struct apply *apply, const char *path)
 	return false;
 }
 
-/* Whether what the sandbox copied is no longer there: where no name has come or gone outside, it
- * has only been renamed inside. */
+/*
+ * Whether the source no longer has the file that the sandbox copied and changed. If no name was
+ * added or removed outside in its directory, the file was only renamed inside.
+ */
 static bool is_gone(struct apply *apply, const struct item *item)
 {
 	char above[PATH_MAX];
@@ -105,7 +109,7 @@ static bool is_gone(struct apply *apply, const struct item *item)
 	       is_since(apply, ident.mtime_ns) && !record_is_own(apply, above, &ident);
 }
 
-/* Whether it was kept from the sandbox's eyes, itself or with a directory that it is in. */
+/* Whether the path, or a directory above it, was hidden from the sandbox. */
 static bool is_hidden(const struct apply *apply, const char *path)
 {
 	char way[PATH_MAX];
@@ -126,7 +130,9 @@ static bool is_hidden(const struct apply *apply, const char *path)
 	return false;
 }
 
-/* Itself, or, of a directory that is to be made, something in it. */
+/*
+ * Whether a wanted path names the item or, if the item is a directory to be made, something in it.
+ */
 static bool is_named(const struct apply *apply, const struct item *item)
 {
 	size_t length = strlen(item->path);
@@ -147,8 +153,7 @@ static bool is_applied_kind(uint32_t mode)
 	return !mode || S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);
 }
 
-/* Whether the directory that something is to be added to is one, or becomes one with what is
- * applied. */
+/* Whether the parent directory exists in the source, or is an item itself. */
 static bool is_way_there(const struct apply *apply, const char *path)
 {
 	char above[PATH_MAX];
@@ -161,7 +166,7 @@ static bool is_way_there(const struct apply *apply, const char *path)
 	return plan_find(apply->items, apply->item_count, above) != NULL;
 }
 
-/* What can be told without judging what is there. */
+/* Returns a reason that does not depend on whether the file was changed outside; NULL: none. */
 static const char *reason_to_leave(struct apply *apply, const struct item *item)
 {
 	if (!is_applied_kind(item->old.mode) || !is_applied_kind(item->new_mode))
@@ -185,8 +190,10 @@ static const char *reason_not_read(struct apply *apply, const struct item *item)
 	                       : "cannot be read";
 }
 
-/* Whether a directory of the source holds a name that no change was found of: the walk passes over
- * what is hidden. In doubt it does. */
+/*
+ * Whether a directory of the source has a name that is no item: the walk skips hidden names. True
+ * if it cannot be read, to be safe.
+ */
 static bool holds_other(struct apply *apply, const char *path)
 {
 	_cleanup_fd_ int fd = read_open(apply->source, path, O_RDONLY | O_DIRECTORY);
@@ -235,13 +242,16 @@ static int look_at_item(struct apply *apply, struct item *item)
 	item->left = apply->is_forced ? NULL : plan_conflict(&facts);
 	item->is_conflict = item->left != NULL;
 	if (!item->left && facts.only_goes &&
-	    holds_other(apply, item->path)) /* it could not go, and all would fail by that */
+	    holds_other(apply, item->path)) /* rmdir would fail, and the whole apply */
 		item->left = "something in it was hidden from the sandbox, or cannot be read";
 	return 0;
 }
 
-/* All that yett diff shows; or what is asked for: a file that is protected itself. In a directory
- * that is, there may be thousands. */
+/*
+ * Whether a protected item is applied although no path names it. With --include-protected: all
+ * except git's own files. When asking: only a protected file itself, because a protected directory
+ * may have thousands of files.
+ */
 static bool is_taken_unnamed(const struct apply *apply, const struct item *item)
 {
 	if (apply->takes_protected && !item->guard.is_gits_own)

@@ -1,11 +1,12 @@
 /*
- * yett-apply ID SOURCE OUT NOTES TERMINAL WHAT [PATH…]: takes changes over, and ends. See apply.h.
+ * yett-apply ID SOURCE OUT NOTES TERMINAL WHAT [PROTECT…] "" [PATH…]: applies changes. See apply.h.
  *
- * Descriptor 0 is the store; the numbers are descriptors, too, TERMINAL may be "-". WHAT is
- * letters: "c" to complete what ended half-way, "a" to take it back, "f" to force, "n" to change
- * nothing, "i" to ask, "j" for JSON. The exit status is one of enum APPLY_*. It has the rights of
- * its user. Where it asks, libgit2 starts first, which reads what the user set; then it confines
- * itself.
+ * Descriptor 0 is the store. SOURCE to TERMINAL are numbers of descriptors; TERMINAL may be "-".
+ * WHAT is letters: "c" completes an interrupted apply, "a" undoes it, "f" forces, "n" changes
+ * nothing, "i" asks, "j" writes JSON, "p" takes protected names. PROTECT are names that the user
+ * has listed (programs/diff/protect.h). The exit status is one of enum APPLY_*. It runs with the
+ * rights of its user. If it asks, libgit2 starts first, since it reads the user's settings; then
+ * the program confines itself.
  */
 #include <fcntl.h>
 #include <git2.h>
@@ -21,16 +22,17 @@
 
 #define MEMORY_MAX ((rlim_t)1 << 30)
 
-/* What the kernel's Landlock of the second version knows, which is the first that lets files be
- * renamed to other directories. landlock(7)
+/*
+ * All file rights of Landlock's second version, the first that allows renames between directories.
+ * landlock(7)
  */
 #define RIGHTS_ALL  (LANDLOCK_ACCESS_FS_REFER * 2 - 1)
 #define RIGHTS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
 /*
- * What programs/diff reads with, and what renames, makes files, links and directories, and removes
- * them: nothing is executed, signalled or connected to; inherit.c sets the group and attributes of
- * what is staged. sysinfo(2) is for qsort(3), as there.
+ * The calls of programs/diff, and those that rename, make and remove files, links and directories.
+ * Nothing is executed, signalled or connected to. inherit.c sets the group and attributes of staged
+ * files. sysinfo(2) is for qsort(3), as in programs/diff.
  */
 static const int allowed[] = {
 	SYS_openat2,       SYS_openat,
@@ -59,7 +61,7 @@ static const int allowed[] = {
 	SYS_getegid,       SYS_fstatfs,
 };
 
-/* Where the kernel has it; read_open() keeps to the directories by itself. */
+/* Without Landlock, only read_open() keeps to the directories. */
 static bool confine_files(const struct apply *apply)
 {
 	struct landlock_ruleset_attr attributes = {.handled_access_fs = RIGHTS_ALL};
@@ -92,7 +94,7 @@ static bool confine(const struct apply *apply)
 	       lockdown_filter(allowed, ARRAY_SIZE(allowed));
 }
 
-/* From "3" on; else -1. */
+/* Parses the number of a descriptor, at least 3. Returns -1 for anything else. */
 static int parse_fd(const char *text)
 {
 	char *end;
@@ -101,7 +103,10 @@ static int parse_fd(const char *text)
 	return *end || fd <= STDERR_FILENO || fd > 1 << 20 ? -1 : (int)fd;
 }
 
-/* The store's directory for us. It is the user's alone. */
+/*
+ * Opens our directory in the store, which must belong to the user, without access for others.
+ * Returns a descriptor or -errno.
+ */
 static int open_room(int store)
 {
 	_cleanup_fd_ int room = -1;
@@ -122,8 +127,10 @@ static int add_layer(struct diff *diff, int fd)
 	return fd < 0 ? fd : 0;
 }
 
-/* The frozen ones by number, until one is not there: the newest comes to stand first behind
- * "upper". */
+/*
+ * Opens "upper", then the frozen layers by number, up to the first missing one. Reverses the frozen
+ * layers, so that the newest is directly behind "upper".
+ */
 static int open_layers(struct apply *apply)
 {
 	struct diff *diff = &apply->diff;
@@ -197,7 +204,8 @@ int main(int argc, char *argv[])
 	apply.takes_protected = has(what, 'p');
 	apply.terminal = parse_fd(argv[5]);
 	record_read_boot(&apply);
-	(void)signal(SIGPIPE, SIG_IGN); /* who asked may be gone; what was begun is completed */
+	/* The parent may be gone; an apply that has begun is completed all the same. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	(void)prctl(PR_SET_NAME, "yett-apply", 0, 0, 0);
 	errno = EPERM;
 	if ((apply.is_asking && git_libgit2_init() < 0) || !confine(&apply))
@@ -208,9 +216,12 @@ int main(int argc, char *argv[])
 		(void)fprintf(apply.diff.notes, "and %zu more\n",
 		              apply.diff.note_count - DIFF_NOTES_MAX);
 	if (apply.diff.out)
-		(void)fclose(apply.diff.out); /* as yett-diff does: who reads it to its end reads
-		                                 the notes then */
+		/* As in yett-diff, the parent reads `out` to its end before it reads the notes. */
+		(void)fclose(apply.diff.out);
 	(void)fflush(apply.diff.notes);
-	_exit(result); /* all is written, and what libgit2 would do at its end is not allowed any
-	                  more */
+	/*
+	 * Skip the exit handlers: everything is written, and the filter forbids what libgit2 does
+	 * there.
+	 */
+	_exit(result);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define WRITABLE 0300u /* what its owner has to have of a directory to change what is in it */
+#define WRITABLE 0300u /* the owner's bits needed to change a directory's entries */
 
 int plan_items(const struct diff *diff, struct item **ret_items, size_t *ret_count)
 {
@@ -40,7 +40,7 @@ struct item *plan_find(struct item *items, size_t count, const char *path)
 	return bsearch(path, items, count, sizeof *items, by_path);
 }
 
-/* The item of the directory that it is in, if there is one. */
+/* Finds the item of the parent directory; NULL: there is none. */
 static struct item *find_above(struct item *items, size_t count, const char *path)
 {
 	_cleanup_free_ char *above = strdup(path);
@@ -78,8 +78,10 @@ uint32_t plan_mode(uint32_t old_mode, uint32_t new_mode)
 	return (new_mode & (S_IFMT | 0777)) | kept;
 }
 
-/* A file with other names may have them outside the source, where its mode is not to change: this
- * name gets a copy. */
+/*
+ * A file with several hard links may have one outside the source, where its mode must not change.
+ * So the name gets a copy.
+ */
 bool plan_has_content(const struct item *item)
 {
 	return S_ISLNK(item->new_mode) ||
@@ -93,7 +95,7 @@ bool plan_is_same(const struct ident *a, const struct ident *b)
 	return S_ISDIR(a->mode) || (a->size == b->size && a->mtime_ns == b->mtime_ns);
 }
 
-/* In which of the rounds over all items something is done about this one. */
+/* The three functions below decide in which round of plan_steps() an item gets a step. */
 static bool is_opened(const struct item *item)
 {
 	return S_ISDIR(item->old.mode) && S_ISDIR(item->new_mode) &&
@@ -118,8 +120,7 @@ static void add_step(struct step *steps, size_t *count, enum step_kind kind,
 
 	*step = (struct step){.kind = kind, .path = item->path, .old = item->old, .item = item};
 	step->new.mode = kind == STEP_REMOVE ? 0 : plan_mode(item->old.mode, item->new_mode);
-	if (kind == STEP_MODE) { /* of the source's own file, or of a directory that another step
-		                    has made */
+	if (kind == STEP_MODE) { /* the source's own file, or a directory of another step */
 		step->new = step->old;
 		step->new.mode = plan_mode(item->old.mode, item->new_mode);
 	} else if (S_ISDIR(step->new.mode)) {
@@ -151,7 +152,7 @@ int plan_steps(const struct item *items, size_t count, struct step **ret_steps, 
 		                                                         : STEP_REPLACE,
 		         item);
 	}
-	for (size_t i = count; i-- > 0;) /* from here on nothing below it is touched */
+	for (size_t i = count; i-- > 0;) /* no later step works below it */
 		if (!items[i].left && (is_made_closed(&items[i]) ||
 		                       (is_kept_directory(&items[i]) && !is_opened(&items[i]))))
 			add_step(steps, &n, STEP_MODE, &items[i]);

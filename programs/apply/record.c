@@ -1,4 +1,7 @@
-/* See apply.h. Both files are text, a line each; what is none of ours is passed over. */
+/*
+ * See apply.h. The store's info and the record of applied files are text, one entry a line. Unknown
+ * lines are skipped.
+ */
 #include "programs/apply/apply.h"
 
 #include <fcntl.h>
@@ -8,14 +11,13 @@
 #include <time.h>
 
 #define INFO_HEAD "yett-work 1\n"
-#define INFO_MAX   \
-	((size_t)2 \
-	 << 20) /* a line for each hidden name: as long as libclient makes it, WORK_INFO_MAX */
+/* The info has a line for each hidden name; libclient's WORK_INFO_MAX is the same limit. */
+#define INFO_MAX     ((size_t)2 << 20)
 #define OWN_HEAD     "yett-applied 1\n"
 #define OWN_MAX      APPLY_JOURNAL_MAX
-#define OWN_LINE_MAX 64 /* but for the path */
+#define OWN_LINE_MAX 64 /* without the path */
 
-/* between two clocks that are read one after the other, on a busy machine */
+/* Greatest difference of two clocks that are read one after the other, on a busy machine. */
 #define CLOCK_SLACK_NS ((int64_t)1000000000)
 
 void record_put_text(FILE *to, const char *text)
@@ -56,8 +58,9 @@ bool record_take_text(char *text)
 	return true;
 }
 
-/* Since there is no other clock to compare with: how far the wall clock is ahead of that since the
- * machine's start. */
+/*
+ * Returns how far the wall clock is ahead of CLOCK_BOOTTIME, the only other clock to compare with.
+ */
 static int64_t clock_ahead_ns(void)
 {
 	struct timespec wall, boot;
@@ -67,7 +70,11 @@ static int64_t clock_ahead_ns(void)
 	return (int64_t)(wall.tv_sec - boot.tv_sec) * 1000000000 + (wall.tv_nsec - boot.tv_nsec);
 }
 
-/* After another boot there is only this: it is not earlier now. */
+/*
+ * Whether the wall clock may have been set since the store was made. Within one boot,
+ * CLOCK_BOOTTIME shows that. After another boot, only this can be checked: the present time is not
+ * earlier.
+ */
 static bool is_clock_doubtful(const struct origin *origin, const char *boot)
 {
 	int64_t then = (int64_t)origin->stamp_ns - (int64_t)origin->uptime_ns,
@@ -82,7 +89,10 @@ static bool is_clock_doubtful(const struct origin *origin, const char *boot)
 	       (now - then > CLOCK_SLACK_NS || then - now > CLOCK_SLACK_NS);
 }
 
-/* A file of the store's, whole, with a NUL behind it. -EFBIG, -EBADMSG: no such text. */
+/*
+ * Reads a whole file of the store, and adds a NUL. -EFBIG: larger than `most`; -EBADMSG: not a
+ * regular file, or one with NULs.
+ */
 static int read_text(int directory, const char *name, size_t most, char **ret_text)
 {
 	_cleanup_fd_ int fd = read_open(directory, name, O_RDONLY);
@@ -188,7 +198,7 @@ bool record_is_own(const struct apply *apply, const char *path, const struct ide
 	return own && ident->mode && own->inode == ident->inode && own->ctime_ns == ident->ctime_ns;
 }
 
-/* What there is no room for the next apply takes for changed outside. */
+/* Writes one line of the record. The next apply treats files that do not fit as changed outside. */
 static void put_own(FILE *to, const char *path, uint64_t inode, int64_t ctime_ns)
 {
 	if (ftello(to) > (off_t)(OWN_MAX - OWN_LINE_MAX - record_text_size(path)))
@@ -203,8 +213,10 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* What others have changed since is not ours; nor is what is named twice in the file, of which
- * either line may be found. */
+/*
+ * Writes the files that are still as an apply left them. Drops the old line of a path that a step
+ * has, because with two lines for a path either could be found.
+ */
 static void put_owns(const struct apply *apply, FILE *to, const char **paths)
 {
 	(void)fputs(OWN_HEAD, to);
@@ -232,8 +244,9 @@ int record_write_owns(struct apply *apply)
 	_cleanup_free_ const char **paths = calloc(apply->step_count + 1, sizeof *paths);
 	FILE *to;
 
+	/* After a forced apply, restored files may have been changed outside before. */
 	if (apply->is_restored && apply->is_forced)
-		return 0; /* what was restored may have been changed outside before */
+		return 0;
 	to = paths ? record_create(apply, "applied.new") : NULL;
 	if (!to)
 		return paths ? -errno : -ENOMEM;
@@ -241,7 +254,10 @@ int record_write_owns(struct apply *apply)
 	return record_finish(apply, to, "applied.new", "applied");
 }
 
-/* Not by renameat2(3), which makes another call of one without flags. */
+/*
+ * Calls renameat2 directly: the library's renameat2(3) uses another system call, which the filter
+ * refuses, if there are no flags.
+ */
 int record_rename(struct apply *apply, const char *name, const char *wanted)
 {
 	return syscall(SYS_renameat2, apply->room, name, apply->room, wanted, 0) == 0 &&

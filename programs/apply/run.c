@@ -1,5 +1,4 @@
-/* See apply.h: an apply from its beginning to its end, and one that ended half-way taken up again.
- */
+/* See apply.h. Runs an apply from its beginning to its end, or resumes an interrupted one. */
 #include "programs/apply/apply.h"
 
 #include "base/reached.h"
@@ -25,7 +24,7 @@ static int say_too_many(struct apply *apply)
 	return -E2BIG;
 }
 
-/* What a step came to that could not be done. */
+/* Notes why a step failed. */
 static void note_step(struct apply *apply, size_t i, int r)
 {
 	apply->is_missing = apply->is_missing || r == -EBADMSG;
@@ -35,7 +34,7 @@ static void note_step(struct apply *apply, size_t i, int r)
 	                     : strerror(-r));
 }
 
-/* What others have changed is passed over where that is asked for. */
+/* Whether the user wants files skipped that others have changed. */
 static bool is_passed_over(const struct apply *apply, int r)
 {
 	return apply->is_passing_over && (r == -ESTALE || r == -EBADMSG);
@@ -57,7 +56,7 @@ static int take_steps(struct apply *apply)
 	return r == 0 && syncfs(apply->source) < 0 ? -errno : r;
 }
 
-/* All that can be is taken back, also behind one that cannot; the first such is what it came to. */
+/* Undoes every step that can be undone, also after one that cannot. Returns the first failure. */
 static int take_back(struct apply *apply)
 {
 	int failed = 0;
@@ -75,8 +74,10 @@ static int take_back(struct apply *apply)
 	return failed == 0 && syncfs(apply->source) < 0 ? -errno : failed;
 }
 
-/* The stage is emptied last, when nothing depends on it. What cannot be removed there is told, and
- * harms nothing. */
+/*
+ * The stage is emptied last, when nothing depends on it. Leftovers there are reported, and do no
+ * harm.
+ */
 static int finish(struct apply *apply)
 {
 	int r = keep_others(apply);
@@ -116,7 +117,7 @@ static int restore(struct apply *apply)
 	return r == 0 ? finish(apply) : r;
 }
 
-/* What an apply that was completed, or not begun, has left of its stage. */
+/* Removes the stage of an apply that was completed or not begun. */
 static int clear(struct apply *apply)
 {
 	for (int i = 0; i < 2; i++) {
@@ -135,8 +136,10 @@ static int clear(struct apply *apply)
 	return journal_remove(apply);
 }
 
-/* By the device, too: the tops of most file systems have the same number. Devices get theirs anew
- * with each boot. */
+/*
+ * Compares the device too, since the top directories of most file systems have the same inode
+ * number. Device numbers can change with each boot, so they are compared only within one.
+ */
 static bool is_source(const struct apply *apply)
 {
 	const struct origin *origin = &apply->origin;
@@ -146,8 +149,10 @@ static bool is_source(const struct apply *apply)
 	       (!is_same_boot || origin->device == apply->source_device);
 }
 
-/* The next apply without a journal empties the stage, in which what was taken out is the only one
- * there is. */
+/*
+ * Reports where the files are that an unreadable journal's apply took out. The stage has the only
+ * copy, and the next apply without a journal empties it.
+ */
 static int say_unread(struct apply *apply, int r)
 {
 	FILE *to = apply->diff.notes;
@@ -228,7 +233,10 @@ static size_t count_conflicts(struct apply *apply)
 	return count;
 }
 
-/* Staged and written down, but nothing done yet: what fails here leaves only the stage. */
+/*
+ * Fills the stage and writes the journal, without changing the source. After a failure there is
+ * only the stage to remove.
+ */
 static int prepare(struct apply *apply)
 {
 	int r = stage_open(apply, true);
@@ -246,7 +254,7 @@ static int prepare(struct apply *apply)
 	return r;
 }
 
-/* From here on nothing but SIGKILL ends it half-way. */
+/* From here on, only SIGKILL interrupts the apply. */
 static void hold_signals(void)
 {
 	sigset_t all;

@@ -1,6 +1,6 @@
 /*
- * See apply.h. What is staged has the number of its step for a name. What a step takes out gets the
- * same name; so a stage has files, links and directories that are empty.
+ * See apply.h. A staged file's name is the number of its step. The file that the step takes out
+ * gets the same name. So a stage contains files, links and empty directories.
  */
 #include "programs/apply/apply.h"
 
@@ -18,7 +18,7 @@
 #define PIECE    ((off_t)32 << 20)
 #define ROOM     ((uint64_t)64 << 20)
 #define FILES    1000u
-#define TICK_NS  ((int64_t)20000000) /* and some more: it is 10 ms at most, CONFIG_HZ_100 */
+#define TICK_NS  ((int64_t)20000000) /* more than the longest tick: 10 ms, CONFIG_HZ_100 */
 
 static void name_of(const struct apply *apply, char name[static NAME_MAX])
 {
@@ -26,8 +26,10 @@ static void name_of(const struct apply *apply, char name[static NAME_MAX])
 	               apply->is_stage_in_source ? apply->id : "");
 }
 
-/* Onto the directory itself: that cannot be, and the kernel says first whether the two are of one
- * mount. renameat2(2) */
+/*
+ * Whether both are on one mount. A rename of "." always fails, but with EXDEV if the mounts differ,
+ * which the kernel checks first. renameat2(2)
+ */
 static bool is_one_mount(const struct apply *apply)
 {
 	struct stat room, source;
@@ -76,7 +78,7 @@ static bool is_number(const char *name)
 	return *name && strspn(name, "0123456789") == strlen(name);
 }
 
-/* Never what is in a directory: where others have put something into one, it stays. */
+/* Never removes what is in a directory: if others have put something into it, that stays. */
 int stage_empty(struct apply *apply)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(apply->stage);
@@ -99,9 +101,10 @@ int stage_empty(struct apply *apply)
 }
 
 /*
- * Whether so much may be written. A file system that is full has others fail as well, and a few
- * names of one file in a sandbox are as many files here: so 64 MiB and 1,000 files are left, or a
- * hundredth where that is less. What a file system does not tell, writing tells.
+ * Whether so many bytes may be written. A full file system breaks other programs too, and hard
+ * links of one file in a sandbox become as many files here. So 64 MiB and 1,000 files stay free, or
+ * a hundredth if that is less. If the file system does not report its limits, the write itself
+ * fails.
  */
 static bool has_room(int fd, uint64_t bytes)
 {
@@ -118,7 +121,9 @@ static bool has_room(int fd, uint64_t bytes)
 	return left == 0 || left >= bytes + (all / 100 < ROOM ? all / 100 : ROOM);
 }
 
-/* By the kernel where it can, which on some file systems copies nothing at all. copy_file_range(2)
+/*
+ * Copies with copy_file_range(2) where the kernel supports it, which on some file systems copies no
+ * data at all. -EAGAIN: the file has become shorter.
  */
 static int copy_part(int from, int to, off_t at, off_t end)
 {
@@ -145,13 +150,13 @@ static int copy_part(int from, int to, off_t at, off_t end)
 		if (n < 0)
 			return block ? -errno : -ENOMEM;
 		if (n == 0)
-			return -EAGAIN; /* it has become shorter */
+			return -EAGAIN; /* the file has become shorter */
 		at += n;
 	}
 	return 0;
 }
 
-/* Only what there is of a file with holes. */
+/* Copies only the data of a file with holes. */
 static int copy_sparse(int from, int to, off_t size)
 {
 	off_t at = 0;
@@ -203,9 +208,9 @@ static int64_t now_ns(clockid_t clock)
 }
 
 /*
- * Of a file that was written within the last tick of the clock that times of files are of, another
- * write may leave no trace: until that has gone on. Who writes all the time has no file that could
- * be copied. -EAGAIN
+ * If the file was written to within the present tick of the clock for file times, another write may
+ * leave its times unchanged: wait for the next tick. -EAGAIN: the file is written to all the time,
+ * or is not regular.
  */
 static int wait_for_tick(int fd, struct stat *ret_st)
 {
@@ -222,7 +227,10 @@ static int wait_for_tick(int fd, struct stat *ret_st)
 	return -EAGAIN;
 }
 
-/* A sandbox may be changing it meanwhile: then it is no file that ever was. */
+/*
+ * Fills a staged file. -EAGAIN: a sandbox changed the file meanwhile, so that the copy mixes two
+ * states.
+ */
 static int fill_file(int layer, const struct item *item, int to)
 {
 	_cleanup_fd_ int from = item->content ? -1 : read_open(layer, item->path, O_RDONLY);
@@ -295,15 +303,17 @@ static int stage_directory(struct apply *apply, const struct step *step, const c
 	return r == 0 && fchmod(fd, mode | 0700) < 0 ? -errno : r;
 }
 
-/* Of a directory that was staged for an earlier step: its mode then, and at last. */
+/*
+ * For a directory that an earlier step stages: sets the mode that it has then, and its final mode,
+ * narrowed as inherit() narrowed the staged one.
+ */
 static void know_directory(struct apply *apply, struct step *step)
 {
 	const struct step *made = &apply->steps[apply->made[step->item - apply->items]];
 	uint32_t mode = step->new.mode;
 
 	step->old = step->new = made->new;
-	step->new.mode = (mode & (made->new.mode | ~077u)) |
-	                 (made->new.mode &S_ISGID); /* as that was narrowed */
+	step->new.mode = (mode & (made->new.mode | ~077u)) | (made->new.mode &S_ISGID);
 }
 
 static int stage_step(struct apply *apply, size_t i)

@@ -1,7 +1,7 @@
 /*
- * See apply.h. What is in the stage under a step's number tells whether it has been done: the new
- * file, or the old one, or nothing. What is found there that is neither was taken out of the source
- * by a step that ended half-way, and goes back.
+ * See apply.h. The file in the stage under a step's number shows whether the step is done: the new
+ * file, the old one, or none. Any other file there was taken out of the source by an interrupted
+ * step, and goes back.
  */
 #include "programs/apply/apply.h"
 
@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Where a step works: its path's directory and name, and its name in the stage. */
+/* Where a step works: the parent directory and name of its path, and its name in the stage. */
 struct place {
 	int above;
 	const char *name;
@@ -90,9 +90,9 @@ static int exchange(const struct apply *apply, const struct place *place)
 }
 
 /*
- * Gives back what came out and was not expected: in exchange for what was `given` for it, or for
- * nothing where its name is free. Where others have something there by now, that stays, and this
- * waits in the stage.
+ * Puts back an unexpected file that came out of the source: in exchange for `given`, if that is
+ * still there, or to its free name. If others have made a file there meanwhile, that file stays,
+ * and the unexpected one waits in the stage. Returns -ESTALE, or another -errno.
  */
 static int give_back(const struct apply *apply, const struct place *place,
                      const struct ident *given)
@@ -102,8 +102,10 @@ static int give_back(const struct apply *apply, const struct place *place,
 	return r < 0 ? r : -ESTALE;
 }
 
-/* From the source into the stage, in exchange for what is there or for nothing; and looks at what
- * came. */
+/*
+ * Moves a file from the source to the stage, in exchange for the staged file or for none, and
+ * checks it there. -ESTALE: the file was not the expected one.
+ */
 static int bring_out(const struct apply *apply, const struct place *place,
                      const struct ident *expected, bool is_exchanged)
 {
@@ -120,8 +122,10 @@ static int bring_out(const struct apply *apply, const struct place *place,
 	return give_back(apply, place, &given);
 }
 
-/* Of a file or directory, by its descriptor: a name may have become a link. It never gets a bit
- * that step.c's callers did not see. */
+/*
+ * Changes the mode of a file or directory through a descriptor, because its name may have become a
+ * link. -ESTALE: the file or its mode is not the one in `from`, so that no bit is changed unseen.
+ */
 static int change_mode(const struct place *place, const struct ident *from, uint32_t mode)
 {
 	_cleanup_fd_ int fd = read_open(place->above, place->name, O_PATH);
@@ -142,7 +146,7 @@ static int change_mode(const struct place *place, const struct ident *from, uint
 	return fchmodat(AT_FDCWD, path, mode & 07777, 0) < 0 ? -errno : 0;
 }
 
-/* What the stage has for a step. */
+/* The kind of file that the stage has for a step. */
 enum found { FOUND_NOTHING, FOUND_NEW, FOUND_OTHER };
 
 static int find(const struct apply *apply, const struct step *step, const struct place *place,
@@ -156,12 +160,13 @@ static int find(const struct apply *apply, const struct step *step, const struct
 	*ret_found = !now.mode                                       ? FOUND_NOTHING
 	             : step->new.mode &&now.inode == step->new.inode ? FOUND_NEW
 	                                                             : FOUND_OTHER;
-	/* a journal that somebody else has written could name anything */
+	/* A journal that somebody else wrote could name any file. */
 	return *ret_found == FOUND_NEW && !plan_is_same(&now, &step->new) ? -EBADMSG : 0;
 }
 
-/* Whether what the stage has is what this step was to take out, be it now or when it ended
- * half-way. */
+/*
+ * Whether the staged file is the one that this step was to take out, now or before an interruption.
+ */
 static bool is_taken(const struct apply *apply, const struct step *step, const struct place *place)
 {
 	return is_staged(apply, place, &step->old) &&
@@ -189,13 +194,15 @@ static int undo_found(const struct apply *apply, const struct step *step, const 
 	if (step->kind == STEP_REMOVE)
 		return put(apply, place);
 	r = bring_out(apply, place, &step->new, step->kind == STEP_REPLACE);
-	/* that others have removed what was added comes to the same */
+	/* If others have removed the added file, nothing is left to undo. */
 	return r == -ESTALE && step->kind == STEP_ADD && is_there(place, &(struct ident){0}) ? 0
 	                                                                                     : r;
 }
 
-/* 1: there is nothing to do, by what the stage has, wherever the path leads by now; -EBADMSG: that
- * does not fit to the step. */
+/*
+ * Returns 1 if the stage shows that nothing is left to do, whatever the path resolves to by now; 0
+ * if there is work; -EBADMSG if the stage does not match the step.
+ */
 static int is_at_rest(const struct apply *apply, const struct step *step, const struct place *place,
                       enum found found, bool undo)
 {
@@ -231,7 +238,7 @@ static int take_step(struct apply *apply, size_t i, bool undo)
 		              : do_found(apply, step, &place, found);
 	if (!undo)
 		return r < 0 ? r : change_mode(&place, &step->old, step->new.mode);
-	/* of a file that is another by now, or not there, no mode is to be restored */
+	/* The file was replaced or removed: there is no mode to restore. */
 	if (r == -ESTALE || (r == 0 && !is_inode(&place, step->old.inode)))
 		return 0;
 	return r < 0 ? r : change_mode(&place, &step->new, step->old.mode);

@@ -59,8 +59,10 @@ static void put_json(struct apply *apply, bool is_done)
 	json_close(&json);
 }
 
-/* How many items in a row, from the first on, are left by what the same name says: there may be
- * thousands in a directory. */
+/*
+ * Returns how many successive items from `first` on are left because of the same name: a directory
+ * may have thousands.
+ */
 static size_t count_protected(const struct apply *apply, size_t first)
 {
 	const struct item *item = &apply->items[first];
@@ -122,12 +124,12 @@ void tell(struct apply *apply, bool is_done)
 			if (!apply->items[i].left)
 				put_text(apply, &apply->items[i]);
 	}
-	note_left(apply, true); /* of many only the first are shown */
+	note_left(apply, true); /* conflicts first: the notes are limited */
 	note_left(apply, false);
 	(void)fflush(apply->diff.out);
 }
 
-/* By the kernel: only it has the names that led to a descriptor. proc_pid_fd(5) */
+/* Asks the kernel, which alone knows the path of a descriptor. proc_pid_fd(5) */
 void tell_directory(FILE *to, int fd)
 {
 	char path[PATH_MAX];

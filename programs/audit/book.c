@@ -1,4 +1,4 @@
-/* See book.h: collecting records and writing them. */
+/* See book.h. Collects records and writes them. */
 #include "programs/audit/book.h"
 #include "base/reached.h"
 #include "programs/audit/copy.h"
@@ -8,7 +8,8 @@
 #include <time.h>
 
 #define SEGMENT_BYTES_MIN (64 << 10)
-#define OWN_LINES_MAX     (16 << 10) /* those that a batch begins with */
+/* room for the records that begin a batch: segment, torn, lost, pruned */
+#define OWN_LINES_MAX (16 << 10)
 
 uint64_t book_segment_bytes(uint64_t max_bytes)
 {
@@ -48,7 +49,7 @@ static void put_head(struct book *book, const char *event)
 	json_text(&book->json, "event", event);
 }
 
-/* What all records come to, without those that were removed meanwhile. */
+/* Bytes of all records, without those that were removed meanwhile. */
 static uint64_t used_bytes(const struct book *book)
 {
 	uint64_t all = book->files.bytes + book->written + book->collected,
@@ -78,7 +79,7 @@ static int end_line(struct book *book, bool is_own)
 	long length = fflush(book->to) == 0 ? ftell(book->to) : -1;
 
 	clearerr(book->to);
-	/* A stream into memory that is full writes no more, and need not say so. */
+	/* A full fmemopen(3) stream discards further output and need not report an error. */
 	if (length < 0 || length >= (long)(CHAIN_LINE_MAX - CHAIN_TAIL_SIZE - 1))
 		return -EMSGSIZE;
 	if (is_full(book, (size_t)length + CHAIN_TAIL_SIZE, is_own))
@@ -97,7 +98,10 @@ static void put_hex(struct json *json, const char *name, const uint8_t *bytes, s
 	json_text(json, name, chain_hex(bytes, size, hex));
 }
 
-/* The first of a segment: all that verification needs to begin with it, but the key. */
+/*
+ * Collects the first record of a segment. It holds everything except the key that verification
+ * needs to begin with this segment.
+ */
 static int add_segment(struct book *book)
 {
 	const struct slots_state *state = &book->state;
@@ -154,7 +158,10 @@ static int add_pruned(struct book *book)
 	return end_line(book, true);
 }
 
-/* What yett says that it removed makes room; no more of it than there can have been. */
+/*
+ * Takes over what yett reports as removed, since that makes room. Ignores a report of more bytes
+ * than this process has seen.
+ */
 static void look_at_pruned(struct book *book)
 {
 	struct slots_pruned pruned;
@@ -165,7 +172,7 @@ static void look_at_pruned(struct book *book)
 		book->pruned = pruned;
 }
 
-/* Where there is no empty segment left, another process has to go on. */
+/* If no empty segment is left, only a new process can open one: see book_files.c and open.c. */
 static int roll(struct book *book)
 {
 	int r = book_roll(book);
@@ -174,8 +181,10 @@ static int roll(struct book *book)
 	return r;
 }
 
-/* Whether the file is still the one that we left: what somebody appended is torn; what somebody
- * removed is gone with it. */
+/*
+ * Checks that the file is still as this process left it. Bytes that somebody appended become a
+ * truncated piece. If the file was removed or cut, its records are lost and a new segment begins.
+ */
 static int look_at_segment(struct book *book)
 {
 	struct stat st;
@@ -193,12 +202,15 @@ static int look_at_segment(struct book *book)
 	return 0;
 }
 
-/* A batch begins with what the book itself has to say. */
+/* Begins a batch with the records of the log writer itself. */
 static int begin_batch(struct book *book)
 {
 	int r = look_at_segment(book);
 
-	/* One that is full is gone on with as long as nothing else can be done. */
+	/*
+	 * If no new segment can be begun, a full one is used further until it has no room for a
+	 * batch.
+	 */
 	if (r == 0 && book->end >= book->segment_bytes && book->end == book->size &&
 	    roll(book) < 0 && book->end >= CHAIN_SEGMENT_MAX - BOOK_BATCH_BYTES)
 		r = -EFBIG;
@@ -216,7 +228,7 @@ static int begin_batch(struct book *book)
 	return r;
 }
 
-/* What was collected counts for nothing. */
+/* Discards the collected records and puts the chain back. Returns `r`. */
 static int give_up(struct book *book, int r)
 {
 	struct stat st;
@@ -225,7 +237,7 @@ static int give_up(struct book *book, int r)
 	book->collected = 0;
 	book->error = r;
 	book->retry_ms = book_now_ms() + COPY_RETRY_MS;
-	/* However much is in the file now: it can only have grown. */
+	/* A failed write may have appended a part of the batch. The file can only have grown. */
 	if (fstat(book->files.segment, &st) == 0 && (uint64_t)st.st_size > book->end) {
 		book->written += (uint64_t)st.st_size - book->end;
 		book->end = (uint64_t)st.st_size;

@@ -1,10 +1,11 @@
 /*
- * The book: segments of lines that are only ever appended to, and the state of their chain.
+ * The log writer: appends records (lines) to segments and keeps the state of their chain. Part of
+ * yett-audit; runs without privilege, on files that are already open (open.h).
  *
- * yett-audit's, without privilege, over files that are open (open.h). Lines are collected, written
- * by one call and made durable by one more; until then the chain can go back. What cannot be
- * written is answered for with an errno, and what it left in the file is told by the next record
- * (torn.h). It maps no memory, changes no size and knows no path.
+ * Records are collected, written by one write(2), and made durable by one fdatasync(2). Until then
+ * the chain can be put back. A record that cannot be written is answered with an errno, and the
+ * next record describes what the failed write left in the file (torn.h). The log writer maps no
+ * memory, truncates no file and opens no path.
  */
 #pragma once
 
@@ -13,81 +14,98 @@
 #include "programs/audit/slots.h"
 
 #ifndef BOOK_EPOCH_MS
-#define BOOK_EPOCH_MS 60000 /* tests have shorter minutes */
+#define BOOK_EPOCH_MS 60000 /* tests use shorter minutes */
 #endif
 
 #define BOOK_BATCH_BYTES (1 << 20)
-/* of what all records may come to, left for those of the book itself */
+/* Bytes of max_bytes that are reserved for the log writer's own records. */
 #define BOOK_OWN_BYTES (64 << 10)
 
 struct book {
 	uint64_t max_bytes, segment_bytes;
 	uint8_t host[CHAIN_ID_SIZE];
-	struct open_files files; /* state -1: they could not be opened, as `error` says */
+	struct open_files files; /* state -1: opening failed, for the reason in `error` */
 	bool is_open;
-	bool wants_end;           /* a process with an empty segment is to go on */
-	struct slots_state state; /* as it is on disk */
-	struct chain durable;     /* after the records that are on disk */
-	struct chain chain;       /* after those that are collected */
-	struct chain before_last; /* without the last of them */
-	uint64_t size; /* of the segment, as far as it holds records, and what they say is torn */
-	uint64_t end;  /* of the segment; what lies between is torn, and not told yet */
-	uint64_t written; /* by this process */
+	bool wants_end;           /* no empty segment is left: a new process must take over */
+	struct slots_state state; /* as on disk */
+	struct chain durable;     /* after the records on disk */
+	struct chain chain;       /* after the collected records */
+	struct chain before_last; /* before the last collected record */
+	/*
+	 * of the segment, up to the end of its last record, including truncated pieces that a
+	 * record describes
+	 */
+	uint64_t size;
+	/* of the file; the bytes from `size` on are truncated, and no record describes them yet */
+	uint64_t end;
+	uint64_t written; /* bytes that this process wrote */
 	uint64_t epoch_ends_ms, retry_ms;
-	int error;     /* with which the last attempt failed; nothing is tried before retry_ms */
-	bool has_lost; /* the segment before this one is not there any more, or not all of it */
+	int error;     /* -errno of the last attempt; no further attempt before retry_ms */
+	bool has_lost; /* the previous segment was removed or cut */
 	uint64_t lost_bytes;
-	struct slots_pruned pruned; /* what is gone */
-	uint64_t pruned_before;     /* of that, before `files` were counted */
-	char *text, *batch;         /* the line that is being made; what is collected */
-	size_t collected, last;     /* bytes of the batch, and where its last line begins */
-	struct json json;           /* into the text */
+	struct slots_pruned pruned; /* what was removed */
+	/* the part of it that was removed before `files.bytes` was measured */
+	uint64_t pruned_before;
+	char *text, *batch;     /* the line that is being made; the collected lines */
+	size_t collected, last; /* bytes in `batch`; offset of its last line */
+	struct json json;       /* writes to `text` */
 	FILE *to;
 };
 
-/* How long a segment gets where all records may come to so much. */
+/* The segment size to use if all records together may have `max_bytes`. */
 uint64_t book_segment_bytes(uint64_t max_bytes);
 
-/* Sets it up, as long as there is memory to be had; `files` and `error` are the caller's to fill
- * in. -ENOMEM. */
+/*
+ * Initializes the struct, except for `files` and `error`, which the caller sets. Allocates all
+ * memory. Returns 0 or -ENOMEM.
+ */
 _must_check_ int book_begin(struct book *book, uint64_t max_bytes);
 
-/* Goes on where it was left, if it did not yet. 0 or -errno: nothing can be written now, but
- * perhaps in a second. */
+/*
+ * Resumes at the end of the existing records, if that is not done yet. Returns 0, or -errno if
+ * nothing can be written now. The caller may try again after COPY_RETRY_MS.
+ */
 _must_check_ int book_open(struct book *book);
 
 /*
- * Begins a record, once the book is open; its members go into `ret_json`, and book_end() ends it
- * and collects it. 0; -ENOBUFS: so much is collected that book_commit() comes first; -errno:
- * nothing can be written.
+ * Begins a record. The log must be open. The caller adds members to *ret_json and calls book_end().
+ * Returns 0; -ENOBUFS: call book_commit() first, since the batch is full; or -errno: nothing can be
+ * written.
  */
 _must_check_ int book_start(struct book *book, const char *event, struct json **ret_json);
 
-/* 0; -EFBIG: all records may come to no more; -EMSGSIZE: it is too long for a line. Then it is not
- * collected. */
+/*
+ * Ends and collects the record. Returns 0; -EFBIG: the limit for all records is reached; -EMSGSIZE:
+ * the record is too long for a line. On error the record is dropped.
+ */
 _must_check_ int book_end(struct book *book);
 
-/* Takes the record back that was collected last, before anything else is done. */
+/* Drops the last collected record. Call it before any other function. */
 void book_take_back(struct book *book);
 
-/* The record that was collected last, with its line end. */
+/* Returns the last collected record, with its newline. */
 const char *book_last(const struct book *book, size_t *ret_length);
 
-/* Writes what is collected. 0, or -errno: none of it counts. */
+/*
+ * Writes the collected records and waits for the disk. Returns 0, or -errno: none of them counts as
+ * written.
+ */
 _must_check_ int book_commit(struct book *book);
 
-/* Tells of what is torn, if there is anything, and nothing is collected. */
+/* Writes a record about a truncated piece, if there is one and nothing is collected. */
 void book_settle(struct book *book);
 
-/* Seals the minute, if it is over and nothing is collected. */
+/* Seals the minute if it is over and nothing is collected. */
 void book_tick(struct book *book);
 
-/* How long nothing has to be done. */
+/* Milliseconds until book_tick() or book_open() must be called again. */
 int book_timeout_ms(const struct book *book);
 
-/* CLOCK_BOOTTIME, which goes on while the machine sleeps and is set by nobody. */
+/* CLOCK_BOOTTIME in ms. That clock continues while the machine sleeps, and nobody can set it. */
 uint64_t book_now_ms(void);
 
-/* For book.c, which knows when: the empty segment, which a new record begins. -ENFILE: there is
- * none any more; or -errno. */
+/*
+ * For book.c only. Switches to the empty segment, which must then begin with a new segment record.
+ * Returns 0; -ENFILE: there is no empty segment; or -errno.
+ */
 _must_check_ int book_roll(struct book *book);

@@ -1,4 +1,4 @@
-/* See book.h: its segments and its state; how it goes on after an end that came at any moment. */
+/* See book.h. Handles segments and the state, and recovers after a crash at any point. */
 #include "base/reached.h"
 #include "programs/audit/book.h"
 #include "programs/audit/copy.h"
@@ -17,7 +17,7 @@ uint64_t book_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Makes `next` the state, and the chain what it says. */
+/* Writes `next` as the state, and resets the chain to the one in it. */
 static int store(struct book *book, struct slots_state *next)
 {
 	struct timespec now;
@@ -35,15 +35,17 @@ static int store(struct book *book, struct slots_state *next)
 	return 0;
 }
 
-/* Has the state say that the empty segment is the present one, in the chain of `next`, and that the
- * one before ended as `ended`. */
+/*
+ * Writes a state in which the empty segment is the current one, with the chain of `next`, and in
+ * which the previous segment ended as `ended`.
+ */
 static int begin_segment(struct book *book, struct slots_state *next, const struct chain *ended)
 {
 	int r;
 
 	if (book->files.next < 0)
 		return -ENFILE;
-	/* Of a segment that holds no record nobody has to know. */
+	/* A segment without records is not mentioned as the previous one. */
 	if (book->size > 0) {
 		next->before = *ended;
 		sodium_memzero(next->before.key, sizeof next->before.key);
@@ -74,8 +76,9 @@ int book_roll(struct book *book)
 	return r;
 }
 
-/* A chain that waits takes the place of the one there is, and begins a segment. 0: none waits, or
- * it has to wait longer; 1: it did; -errno.
+/*
+ * Replaces the chain by the waiting one, if there is one, and begins a segment. Returns 1 if it
+ * did, 0 if no chain waits or it must wait longer, or -errno.
  */
 static int take_up(struct book *book)
 {
@@ -84,13 +87,16 @@ static int take_up(struct book *book)
 	struct slots_next waiting;
 	int r;
 
-	/* What is torn has to be told first, in its segment. */
+	/* The record about a truncated piece must come first, in the piece's own segment. */
 	if (book->end > book->size)
 		return 0;
 	r = slots_read_next(book->files.state, &waiting);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	/* Else we died just after it was taken up. */
+	/*
+	 * If the ids are equal, the process died after it took up the chain and before it wiped the
+	 * slot.
+	 */
 	if (memcmp(waiting.id, book->state.chain.id, sizeof waiting.id) != 0) {
 		chain_begin(&next.chain, waiting.id, waiting.key);
 		chain_advance(&next.chain);
@@ -102,7 +108,7 @@ static int take_up(struct book *book)
 	sodium_memzero(&waiting, sizeof waiting);
 	sodium_memzero(&ended, sizeof ended);
 	if (r == -ENFILE) {
-		book->wants_end = true; /* the next process has an empty segment */
+		book->wants_end = true; /* the next process opens an empty segment */
 		return 0;
 	}
 	if (r == 0)
@@ -110,7 +116,7 @@ static int take_up(struct book *book)
 	return r < 0 ? r : 1;
 }
 
-/* The minute ends: a new chain, or the next key. */
+/* Ends the minute: takes up a waiting chain, or else replaces the key by the next one. */
 static int seal(struct book *book)
 {
 	struct slots_state next;
@@ -127,7 +133,7 @@ static int seal(struct book *book)
 	return r;
 }
 
-/* Where a record ends that begins there and is the next one; 0: none does. */
+/* Returns the end of the record at offset `at`, if it is the next one of the chain; else 0. */
 static size_t accept(struct chain *chain, const char *bytes, size_t size, size_t at)
 {
 	const char *end = memchr(bytes + at, '\n', size - at);
@@ -137,8 +143,10 @@ static size_t accept(struct chain *chain, const char *bytes, size_t size, size_t
 	               : 0;
 }
 
-/* Records that are on disk and that the state does not know of, being of its minute; and what they
- * say is torn. How many bytes that is. */
+/*
+ * Follows the records after the state's position, all of which are of the state's minute, and the
+ * truncated pieces that these records describe. Returns their length.
+ */
 static size_t follow(struct chain *chain, uint64_t base, const char *bytes, size_t size)
 {
 	static struct torn_list torn;
@@ -158,8 +166,10 @@ static size_t follow(struct chain *chain, uint64_t base, const char *bytes, size
 	return at;
 }
 
-/* Reads on from where the state has been. 0, -ENODATA: there is less in the segment than there was;
- * or -errno. */
+/*
+ * Reads the segment from the state's position on. Returns 0; -ENODATA: the segment is shorter than
+ * the state says; or -errno.
+ */
 static int read_tail(struct book *book)
 {
 	static char tail[CHAIN_SEGMENT_MAX];
@@ -187,7 +197,7 @@ static int read_tail(struct book *book)
 	return 0;
 }
 
-/* The first chain there is. Nobody was given its key. */
+/* Makes the first chain. Its key is public, so it proves nothing: see chain_open_key(). */
 static int begin_state(struct book *book)
 {
 	uint8_t id[CHAIN_ID_SIZE], key[CHAIN_HASH_SIZE];
@@ -200,8 +210,10 @@ static int begin_state(struct book *book)
 	return 0;
 }
 
-/* The segment of the state: which of the two it is; or what the state says of it is all that is
- * left. */
+/*
+ * Finds which of the two open segments the state means. If it is gone, the position in the state is
+ * all that is known.
+ */
 static int find_segment(struct book *book)
 {
 	struct open_files *files = &book->files;
@@ -210,7 +222,10 @@ static int find_segment(struct book *book)
 	if (book->state.segment == 0)
 		return 0;
 	if (book->state.segment == files->next_number && files->next >= 0) {
-		/* It was about to be begun. */
+		/*
+		 * The previous process wrote the state that switches to the empty segment, and died
+		 * before the first record.
+		 */
 		(void)fd_close(files->segment);
 		files->segment = steal_fd(&files->next);
 		files->segment_number = files->next_number;
@@ -246,7 +261,7 @@ static int go_on(struct book *book)
 	r = find_segment(book);
 	if (r == 0)
 		r = seal(book);
-	/* Where there is none yet, and where it was lost. */
+	/* No segment was begun yet, or it was lost. */
 	if (r == 0 && (book->state.segment == 0 || book->files.segment < 0))
 		r = book_roll(book);
 	return r;

@@ -8,8 +8,10 @@
 
 static const char tail_begin[] = ",\"mac\":\"", tail_end[] = "\"}\n";
 
-/* BLAKE2b of the parts together, with a key. Two uses of a key differ in their first part, or in
- * its length. */
+/*
+ * A piece of the input of hash(). hash() is BLAKE2b of all pieces together, with a key. Two uses of
+ * the same key differ in the text of their first piece, or in its length.
+ */
 struct part {
 	const void *bytes;
 	size_t size;
@@ -77,7 +79,10 @@ void chain_advance(struct chain *chain)
 	chain->epoch++;
 }
 
-/* The lengths of all parts but the last are fixed, and the first is not as long as a word above. */
+/*
+ * The mapping from pieces to bytes is unambiguous: all pieces except the last have fixed lengths,
+ * and no other use of the key begins with this word.
+ */
 static void make_mac(const struct chain *chain, const char *body, size_t length,
                      uint8_t ret_mac[CHAIN_HASH_SIZE])
 {
@@ -164,7 +169,7 @@ void chain_hash_host(const void *text, size_t length, uint8_t ret_hash[CHAIN_ID_
 	hash(NULL, parts, ARRAY_SIZE(parts), ret_hash, CHAIN_ID_SIZE);
 }
 
-/* So that a digit that was copied wrongly is found. */
+/* A checksum that finds digits that were copied wrongly. */
 static void make_check(const uint8_t bytes[CHAIN_ID_SIZE + CHAIN_HASH_SIZE],
                        uint8_t ret_check[CHECK_SIZE])
 {

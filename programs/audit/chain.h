@@ -1,16 +1,12 @@
 /*
- * The chain that the records of the audit are sealed in: which key belongs to which minute, and
- * what vouches for a record.
+ * The hash chain that seals the records: the key of each minute, and the MACs.
  *
- * A record is a line, and its last member a MAC of the line by the key of its minute, of the MAC
- * before it, and of the seal of the minute. At the end of a minute its key is replaced by one that
- * is computed from it, and erased: who comes by a key can compute later ones and no earlier one,
- * and can write nothing that belongs to an earlier minute. The seal of a minute is a MAC of all
- * that came before it, by a key that is gone. A minute in which nothing is written is sealed like
- * any other. After Ma and Tsudik, "A new approach to secure logging".
- *
- * Pure functions over memory, without privilege: of yett-audit, which writes, and of yett, which
- * verifies.
+ * A record is a line. Its last member is a MAC of the line, of the previous MAC and of the minute's
+ * seal, by the key of its minute. At the end of a minute its key is replaced by a hash of itself.
+ * An attacker who gets a key can compute later keys but no earlier one, and so cannot forge records
+ * of earlier minutes. The seal of a minute is a MAC, by an erased key, of everything before it. A
+ * minute without records is sealed, too. After Ma and Tsudik, "A new approach to secure logging".
+ * Pure functions for yett-audit (writes) and yett (verifies).
  */
 #pragma once
 
@@ -25,60 +21,72 @@
 #define CHAIN_LINE_MAX  (256 << 10)
 #define CHAIN_TAIL_SIZE (sizeof ",\"mac\":\"\"}\n" - 1 + 2 * CHAIN_HASH_SIZE)
 
-#define CHAIN_SEGMENT_BYTES (16 << 20) /* a segment is not begun anew before */
-#define CHAIN_SEGMENT_MAX   (24 << 20) /* and never longer */
+#define CHAIN_SEGMENT_BYTES (16 << 20) /* default size at which the next segment begins */
+#define CHAIN_SEGMENT_MAX   (24 << 20) /* maximum size of a segment */
 
 struct chain {
 	uint8_t id[CHAIN_ID_SIZE];
-	uint64_t epoch;                /* its minute: so often the key was replaced */
+	uint64_t epoch;                /* the minute: how often the key was replaced */
 	uint8_t key[CHAIN_HASH_SIZE];  /* of that minute: a secret */
-	uint8_t seal[CHAIN_HASH_SIZE]; /* likewise, of all before it */
+	uint8_t seal[CHAIN_HASH_SIZE]; /* of that minute: covers everything before it */
 	uint8_t mac[CHAIN_HASH_SIZE];  /* of the last record; zeros: there is none */
 	uint64_t number;               /* of the last record; 0: there is none */
 };
 
-/* One that begins, with its first key; at minute 0, in which nothing is written. */
+/* Begins a chain with its first key, at minute 0, in which no record is written. */
 void chain_begin(struct chain *chain, const uint8_t id[CHAIN_ID_SIZE],
                  const uint8_t key[CHAIN_HASH_SIZE]);
 
-/* The first key of a chain whose key nobody keeps: everybody knows it. */
+/* The first key of an unsealed chain. It is computed from the id alone, so it is public. */
 void chain_open_key(const uint8_t id[CHAIN_ID_SIZE], uint8_t ret_key[CHAIN_HASH_SIZE]);
 
-/* The next minute. The key of this one is overwritten. */
+/* Seals the minute and begins the next. Overwrites the key of this minute. */
 void chain_advance(struct chain *chain);
 
-/* The key alone, as chain_advance() has it. */
+/* Replaces a key as chain_advance() does, without the rest of the chain. */
 void chain_next_key(uint8_t key[CHAIN_HASH_SIZE]);
 
-/* Makes line[0 … length), an object but for its closing bracket, the next record; there is room for
- * CHAIN_TAIL_SIZE more. The new length.
+/*
+ * Makes line[0 … length), a JSON object without its closing brace, the next record by appending its
+ * MAC. The buffer needs CHAIN_TAIL_SIZE more bytes. Returns the new length.
  */
 size_t chain_append(struct chain *chain, char *line, size_t length);
 
-/* The MAC that a line with its line end says to have, and how much of it that is of; false: it is
- * no line of a chain. */
+/*
+ * Splits a line (with its newline) into the body that the MAC covers and the MAC that it claims.
+ * Returns false if the line does not have the form of a record.
+ */
 bool chain_split(const char *line, size_t length, size_t *ret_body,
                  uint8_t ret_mac[CHAIN_HASH_SIZE]);
 
-/* Whether the line is the next record, which the chain goes on to then; else it stays as it was. */
+/*
+ * If the line is the next record, advances the chain and returns true. Else the chain does not
+ * change.
+ */
 bool chain_accept(struct chain *chain, const char *line, size_t length);
 
-/* What vouches for the state of a chain towards who has its first key, without saying the key. */
+/*
+ * Computes a MAC of the chain's state by its key. It proves the state to a verifier who has the
+ * chain's first key, without revealing the current key.
+ */
 void chain_vouch(const struct chain *chain, uint8_t ret_mac[CHAIN_HASH_SIZE]);
 
-/* bytes[0 … size) as hexadecimal digits with a NUL. Returns `out`. */
+/* Writes bytes[0 … size) as hexadecimal digits with a NUL. Returns `out`. */
 char *chain_hex(const uint8_t *bytes, size_t size, char *out);
 bool chain_unhex(const char *text, uint8_t *bytes, size_t size);
 
-/* A hash of a host's /etc/machine-id, that does not tell it. */
+/* Hashes a host's /etc/machine-id, so that records identify the host without containing the id. */
 void chain_hash_host(const void *text, size_t length, uint8_t ret_hash[CHAIN_ID_SIZE]);
 
-/* The key by which a chain is verified, as text: a word, and groups of eight digits. */
+/* The verification key of a chain as text: a word, then groups of eight digits. */
 #define CHAIN_KEY_WORD      "yett-audit-1"
 #define CHAIN_KEY_TEXT_SIZE (sizeof CHAIN_KEY_WORD + (CHAIN_ID_SIZE + CHAIN_HASH_SIZE + 4) / 4 * 9)
 char *chain_print_key(const uint8_t id[CHAIN_ID_SIZE], const uint8_t key[CHAIN_HASH_SIZE],
                       char out[CHAIN_KEY_TEXT_SIZE]);
 
-/* Reads one; what is behind it does not matter. False: it is none, or was written down wrongly. */
+/*
+ * Parses a key; trailing text is ignored. Returns false if the text is no key, or its checksum is
+ * wrong.
+ */
 bool chain_parse_key(const char *text, uint8_t ret_id[CHAIN_ID_SIZE],
                      uint8_t ret_key[CHAIN_HASH_SIZE]);

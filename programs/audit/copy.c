@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINE_SIZE 1024 /* a pipe that has room at all takes so much at once: pipe(7), PIPE_BUF */
+/* Below PIPE_BUF, so a pipe that is writable takes the line at once: pipe(7). */
+#define LINE_SIZE 1024
 
-/* Anything that could forge a line is replaced. */
+/* Replaces every character that is not printable ASCII, so that the text cannot forge a line. */
 static void put(enum copy_level level, const char *text, size_t length)
 {
 	struct pollfd to = {STDERR_FILENO, POLLOUT, 0};

@@ -11,11 +11,11 @@ static const char *const events[] = {
 	[AUDIT_ACT] = "act",        [AUDIT_REFUSED] = "refused", [AUDIT_POLICY] = "policy",
 	[AUDIT_FOLLOW] = "followed"};
 
-/* By enum ended_reason, as yett_ended_name() has them. */
+/* Indexed by enum ended_reason; the same names as yett_ended_name() returns. */
 static const char *const ends[] = {"closed",    "init-died", "out-of-memory", "helper",
                                    "destroyed", "wall-time", "cpu-time",      "idle"};
 
-/* By enum manage_action; NULL: nothing that is done to a sandbox. */
+/* Indexed by enum manage_action. NULL: not an action on a sandbox. */
 static const char *const actions[] = {
 	[MANAGE_ATTACH] = "attach",   [MANAGE_DETACH] = "detach", [MANAGE_PAUSE] = "pause",
 	[MANAGE_RESUME] = "resume",   [MANAGE_KILL] = "kill",     [MANAGE_DESTROY] = "destroy",
@@ -72,7 +72,7 @@ void entry_put_text(struct json *json, const char *name, const char *text, size_
 		json_text_or_null(json, name, text);
 		return;
 	}
-	/* No character is cut. */
+	/* Cut between characters, not within one. */
 	while (at < max && at + (step = json_utf8_next(text + at, max - at, &point) ?: 1) <= max &&
 	       (max - at >= 4 || step > 1 || (unsigned char)text[at] < 0x80))
 		at += step;

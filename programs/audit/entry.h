@@ -1,10 +1,10 @@
 /*
- * What a record says, as members of a JSON object: of a struct of root's, of the plan and the rules
- * that come with it.
+ * Converts an audit record, with its plan and network rules, to members of a JSON object. Part of
+ * yett-audit; runs without privilege.
  *
- * yett-audit's, without privilege. Root's processes fill in what users chose, so nothing of it is
- * believed: texts end, numbers are in range, places in the plan lie inside it, and everything has a
- * bound. The members are named as yett inspect, stats and events name them.
+ * Records come from root's processes but hold values that users chose, so nothing in them is
+ * trusted: texts are terminated, numbers are range-checked, offsets in the plan are checked, and
+ * every list and text has a limit. Members have the names that yett inspect, stats and events use.
  */
 #pragma once
 
@@ -13,38 +13,45 @@
 #include "programs/audit/follow.h"
 #include "programs/egress/egress.h"
 
-#define ENTRY_RULES_MAX  256 /* of a network, as text; the rest is counted */
+#define ENTRY_RULES_MAX  256 /* network rules written as text; the others are only counted */
 #define ENTRY_SHARES_MAX 64
-#define ENTRY_TEXT_MAX   1024 /* bytes of a text of a user's; what is longer is cut */
+#define ENTRY_TEXT_MAX   1024 /* bytes of a text that a user chose; longer texts are cut */
 
-/* What came with a record. */
+/* A record and what came with it. */
 struct entry {
 	struct audit_record record;
 	const struct plan *plan;          /* NULL: none */
-	const struct egress_rules *rules; /* likewise */
-	uint8_t policy[32];               /* of a POLICY: the hash of its image */
+	const struct egress_rules *rules; /* NULL: none */
+	uint8_t policy[32];               /* for AUDIT_POLICY: the hash of the policy image */
 };
 
-/* "create" and so on; NULL: there is no such record. */
+/* The name of a record kind, such as "create". NULL: there is no such kind. */
 const char *entry_event(uint32_t kind);
 
-/* Makes texts end and what is out of range zero. */
+/*
+ * Terminates all texts, and replaces an error code or reason that is out of range by
+ * YETT_E_PROTOCOL.
+ */
 void entry_sanitize(struct audit_record *record);
 
-/* Who caused it; (uid_t)-1: nobody, the service itself. */
+/* The user who caused the record. (uid_t)-1: the service itself. */
 uid_t entry_uid(const struct audit_record *record);
 
-/* Adds the members; `is_short`: without what is in force, for what does not fit into a line. */
+/*
+ * Adds the members. `is_short` leaves out "in_force", for a record that does not fit into a line.
+ */
 void entry_put(struct json *json, const struct entry *entry, bool is_short);
 
-/* entry_happened.c: what happened in a sandbox, "command", "connection" or "denied"; NULL: none of
- * these, and nothing is recorded of it. */
+/*
+ * In entry_happened.c: "command", "connection" or "denied". NULL: events of this kind are not
+ * recorded.
+ */
 const char *entry_happened_event(uint32_t kind);
 void entry_put_followed(struct json *json, const struct follow *follow);
 void entry_put_happened(struct json *json, const struct follow *follow,
                         const struct happening *happening);
 
-/* entry_plan.c: "in_force", and the places of profile and grant. */
+/* In entry_plan.c: "in_force", and where the policy defines the profile and the grant. */
 void entry_put_plan(struct json *json, const struct plan *plan, const struct egress_rules *rules,
                     bool is_short);
 void entry_put_rules(struct json *json, const struct egress_rules *rules);
@@ -52,14 +59,17 @@ void entry_put_limits(struct json *json, const struct plan_limits *limits);
 void entry_put_life(struct json *json, const struct plan_life *life);
 void entry_put_section(struct json *json, const char *name, const char *section, const char *place);
 
-/* A text of at most `max` bytes; what is longer ends in "…". The empty one is null. */
+/*
+ * Adds a text of at most `max` bytes; a longer one is cut and ends in "…". An empty text becomes
+ * null.
+ */
 void entry_put_text(struct json *json, const char *name, const char *text, size_t max);
 
-/* Reads a plan from a descriptor: whether it is one, all of it. */
+/* Reads a plan from a descriptor. Returns false if the content is not a complete plan. */
 bool entry_read_plan(int fd, struct plan *ret_plan);
 
-/* The same of rules, which are checked; they take `size` bytes at most. */
+/* Reads network rules of at most `size` bytes from a descriptor and checks them. */
 bool entry_read_rules(int fd, struct egress_rules *ret_rules, size_t size);
 
-/* A hash of all that is in a file. */
+/* Hashes the whole content of a file. */
 bool entry_hash_file(int fd, uint8_t ret_hash[32]);

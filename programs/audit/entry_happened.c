@@ -1,5 +1,7 @@
-/* See entry.h: what happened in a sandbox. Init or the dialer may have been captured, and nothing
- * of theirs is believed. */
+/*
+ * See entry.h. Records what happened in a sandbox. The values come from yett-init or the connector,
+ * which may be compromised, so nothing in them is trusted.
+ */
 #include "base/net_match.h"
 #include "programs/audit/entry.h"
 #include "programs/egress/told_text.h"
@@ -7,7 +9,7 @@
 
 #include <string.h>
 
-/* By enum event_kind, as yett events names them. */
+/* Indexed by enum event_kind; the names that yett events prints. */
 static const char *const names[] = {
 	[EVENT_STARTED] = "started",
 	[EVENT_EXITED] = "exited",
@@ -58,7 +60,7 @@ static void put_argv(struct json *json, const struct argv *argv)
 	json_close(json);
 }
 
-/* A captured init may have written a byte there that is no bool. */
+/* Reads the byte, since a compromised init may have stored one that is not a valid bool. */
 static bool is_set(const bool *member)
 {
 	uint8_t byte;

@@ -1,5 +1,7 @@
-/* See entry.h: what a plan and the rules of a network say. Both are copies of ours, and still
- * nothing of theirs is believed. */
+/*
+ * See entry.h. Records a plan and its network rules. Both are private copies, but their content is
+ * not trusted.
+ */
 #include "base/net_list.h"
 #include "programs/audit/entry.h"
 #include "programs/decider/plan_name.h"
@@ -21,7 +23,10 @@ static bool read_whole(int fd, void *to, size_t size)
 	return true;
 }
 
-/* Of a regular file, which memory of memfd_create(2) is, too: nothing else is waited for. */
+/*
+ * Gets the size of a regular file, which includes memfd_create(2) memory. Refuses all others, since
+ * reading them could block.
+ */
 static bool measure(int fd, size_t least, size_t most, size_t *ret_size)
 {
 	struct stat st;

@@ -60,9 +60,9 @@ bool follow_receive(struct follow *follow, struct happening *ret_happening)
 	struct iovec parts[] = {{&ret_happening->event, sizeof ret_happening->event},
 	                        {&ret_happening->more, sizeof ret_happening->more}};
 	struct msghdr header = {
+		/* No control buffer: a peer's descriptors are discarded by the kernel. */
 		.msg_iov = parts,
-		.msg_iovlen =
-			ARRAY_SIZE(parts)}; /* no room for descriptors, which root has none of */
+		.msg_iovlen = ARRAY_SIZE(parts)};
 	ssize_t n = recvmsg(follow->fd, &header, MSG_DONTWAIT);
 	size_t more;
 

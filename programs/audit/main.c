@@ -1,16 +1,14 @@
 /*
- * yett-audit: writes down who was given which sandbox, and says when that is on disk. Arguments:
- * the id to run as, the number of a listening socket, on which root's processes tell it (struct
- * audit_record), what all records, and those of one user in a day, may come to, and the directory
- * of its files. Descriptor 0 is the listener's: it ends when that does, and when what is queued is
- * written.
+ * yett-audit: records who got which sandbox, and confirms when a record is on disk. Arguments: the
+ * id to run as, the listening socket on which root's processes send struct audit_record, the size
+ * limits of all records and of one user's in a day, and the directory of the files. Descriptor 0 is
+ * the listener's: when it closes, yett-audit writes what is queued and exits.
  *
- * Theory of operation: what it is told is full of what users chose, and it holds the key of the
- * present minute, so that it may be captured; then it can write what it likes into this minute and
- * later ones, and neither change nor remove what was written before: its filter opens nothing, maps
- * nothing and cuts nothing, segments can only be appended to, and the keys of earlier minutes are
- * gone. It starts as root and opens its files (open.h), and gives root up in the stages of
- * lock_down(); a stage's number is its exit status when the stage fails.
+ * Records are full of values that users chose, so yett-audit may be compromised. It could then
+ * forge this minute and later ones, but not change earlier records: its filter cannot open, map or
+ * truncate, segments are append-only, and old keys are erased. It starts as root to open its files
+ * (open.h), then gives root up in the stages of lock_down(). The exit status is the stage that
+ * failed.
  */
 #include "base/fd.h"
 #include "helper/privilege/lockdown.h"
@@ -69,7 +67,7 @@ static bool read_arguments(int argc, char **argv, uint32_t *ret_id, struct serve
 	return fcntl(ret->listening, F_GETFD) >= 0;
 }
 
-/* Which host this is, as long as the file can be read. machine-id(5) */
+/* Hashes the id of this host while the file can still be opened: machine-id(5). */
 static void read_host(uint8_t ret_host[CHAIN_ID_SIZE])
 {
 	_cleanup_fd_ int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -79,7 +77,7 @@ static void read_host(uint8_t ret_host[CHAIN_ID_SIZE])
 	chain_hash_host(text, n > 0 ? (size_t)n : 0, ret_host);
 }
 
-/* No process, no core (1: core(5)), and files no longer than a segment can be. */
+/* No child process, no core dump (1: see core(5)), and no file longer than a segment. */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -90,8 +88,10 @@ static bool limit(void)
 		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(ADDRESSES_MAX)},
 	};
 
-	/* A service manager ends all of the service at once, and what is queued is to be written:
-	 * descriptor 0 says when it is over. */
+	/*
+	 * A service manager sends SIGTERM to the whole service at once. Ignore it and write what is
+	 * queued; descriptor 0 says when to exit.
+	 */
 	return signal(SIGTERM, SIG_IGN) != SIG_ERR && signal(SIGXFSZ, SIG_IGN) != SIG_ERR &&
 	       lockdown_limits(limits, ARRAY_SIZE(limits));
 }
@@ -99,7 +99,7 @@ static bool limit(void)
 static bool enter_filter(void)
 {
 	static const int calls[] = {
-		/* who tells */
+		/* clients of the audit socket */
 		SYS_accept4,
 		SYS_getsockopt,
 		SYS_recvmsg,
@@ -108,17 +108,17 @@ static bool enter_filter(void)
 		SYS_sendto,
 		SYS_shutdown,
 		SYS_close,
-		/* the book */
+		/* the log writer */
 		SYS_pread64,
 		SYS_pwrite64,
 		SYS_write,
 		SYS_fdatasync,
 		SYS_fstat,
 #ifdef __GLIBC__
-		SYS_newfstatat, /* as which it says fstat(2) */
+		SYS_newfstatat, /* glibc calls it for fstat(2) */
 #endif
 		SYS_getrandom,
-		/* waiting, and the time */
+		/* poll and time */
 		SYS_ppoll,
 #ifdef SYS_poll
 		SYS_poll,
@@ -145,7 +145,7 @@ static void lock_down(int argc, char **argv, struct serve_options *options)
 	fd_close_except(&options->listening, 1);
 	need(serve_begin(options) == 0, STAGE_MEMORY);
 	read_host(options->host);
-	(void)gmtime(&(time_t){0}); /* some C libraries read a file at the first time */
+	(void)gmtime(&(time_t){0}); /* some C libraries read a file on the first call */
 	need(limit(), STAGE_LIMITS);
 	if (is_root) {
 		need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
@@ -155,7 +155,7 @@ static void lock_down(int argc, char **argv, struct serve_options *options)
 	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
 	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
 	options->uid = geteuid();
-	/* No signal of death: what is queued when root ends is still written. */
+	/* No parent death signal: what is queued when root's process ends must still be written. */
 	need(enter_filter(), STAGE_FILTER);
 }
 

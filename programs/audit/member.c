@@ -15,7 +15,7 @@ static void skip_space(struct cursor *c)
 		c->at++;
 }
 
-/* Behind the quote that ends a text, at whose first quote it is. */
+/* Moves from the opening quote past the closing quote of a string. */
 static bool skip_text(struct cursor *c)
 {
 	for (c->at++; c->at < c->end; c->at++) {
@@ -29,8 +29,10 @@ static bool skip_text(struct cursor *c)
 	return false;
 }
 
-/* Behind a value. Brackets are counted and not compared: what is looked for is found, or it is not
- * there. */
+/*
+ * Moves past a value. Counts brackets without matching their kinds: a malformed line at worst makes
+ * a lookup fail or find a wrong value.
+ */
 static bool skip_value(struct cursor *c)
 {
 	const char *begin;
@@ -66,7 +68,7 @@ static bool skip_value(struct cursor *c)
 	return true;
 }
 
-/* One member of an object: its name without quotes, and its value. */
+/* Reads one member of an object: its name without quotes, and its value. */
 static bool next_member(struct cursor *c, struct member *ret_name, struct member *ret_value)
 {
 	skip_space(c);
@@ -107,7 +109,7 @@ static bool find_one(struct member *in, const char *name, size_t name_length)
 
 static bool check_value(struct cursor *c, size_t depth);
 
-/* Characters of a text: no control characters, and escapes that are some. */
+/* Checks a string: no control characters, and only valid escapes. */
 static bool check_text(struct cursor *c)
 {
 	for (c->at++; c->at < c->end && *c->at != '"'; c->at++) {
@@ -124,7 +126,7 @@ static bool check_text(struct cursor *c)
 	return c->at++ < c->end;
 }
 
-/* What is between brackets, with commas. */
+/* Checks the items between brackets, and their commas. */
 static bool check_items(struct cursor *c, char close, size_t depth)
 {
 	c->at++;
@@ -172,7 +174,7 @@ static bool check_value(struct cursor *c, size_t depth)
 			return true;
 		}
 	}
-	/* Whole numbers, which are all that there is. */
+	/* Accepts only whole numbers, since yett-audit writes no others. */
 	c->at += *c->at == '-';
 	begin = c->at;
 	while (c->at < c->end && isdigit((unsigned char)*c->at))
@@ -236,7 +238,7 @@ static bool read_hex(const char *at, const char *end, uint32_t *ret_point)
 	return true;
 }
 
-/* In UTF-8. */
+/* Encodes a code point as UTF-8. Returns the length. */
 static size_t put_point(uint32_t point, char out[4])
 {
 	if (point < 0x80) {
@@ -254,7 +256,9 @@ static size_t put_point(uint32_t point, char out[4])
 	return 3;
 }
 
-/* One character or escape at `at`: how much of it is read; 0: it is none. */
+/*
+ * Decodes one byte or escape sequence at `at`. Returns its length in the input; 0: it is not valid.
+ */
 static size_t read_one(const char *at, const char *end, char out[4], size_t *ret_length)
 {
 	static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";

@@ -1,9 +1,9 @@
 /*
- * Members of a record, looked up in its line of JSON: for who reads records, which somebody may
- * have edited.
+ * Looks up fields of a record in its line of JSON. For programs that read records, which an
+ * attacker may have edited.
  *
- * Pure functions, without privilege. What is no JSON has no members; nothing is allocated, and
- * nothing is read behind the line.
+ * Pure functions, without privilege. A lookup in a text that is not JSON finds nothing. No function
+ * allocates or reads past the line.
  */
 #pragma once
 
@@ -14,26 +14,30 @@
 #define MEMBER_DEPTH_MAX 32
 
 struct member {
-	const char *value; /* as it stands in the line: a text with its quotes */
+	const char *value; /* the raw JSON; a string has its quotes */
 	size_t length;
 };
 
-/* Whether it is an object, all of it, as yett-audit writes one: strict JSON but for what numbers
- * look like. */
+/*
+ * Whether the whole text is one JSON object such as yett-audit writes: strict JSON, but numbers
+ * must be integers.
+ */
 bool member_is_object(const char *text, size_t length);
 
-/* The member of that path ("user.uid") of an object; the first, where there are several. */
+/* Finds a member by its path ("user.uid"). If a name occurs twice, finds the first. */
 bool member_find(const char *object, size_t length, const char *path, struct member *ret_member);
 
-/* The same as a number; false, too, for what is none, or above 64 bits. */
+/* Reads a member as a number. Also false if it is no number, or does not fit into 64 bits. */
 bool member_number(const char *object, size_t length, const char *path, uint64_t *ret_number);
 
-/* The same as text, without quotes and escapes, cut to fit; numbers and words as they stand. False,
- * too, for null and for objects. */
+/*
+ * Reads a member as text, unescaped and without quotes, cut to `size`. Numbers, true and false are
+ * copied as they are. Also false for null, objects and arrays.
+ */
 bool member_text(const char *object, size_t length, const char *path, char *out, size_t size);
 
-/* Whether it is that very text. */
+/* Whether the member is exactly that text. */
 bool member_is(const char *object, size_t length, const char *path, const char *text);
 
-/* Of hexadecimal digits, just so many bytes. */
+/* Reads a member that is hexadecimal digits of exactly `size` bytes. */
 bool member_bytes(const char *object, size_t length, const char *path, uint8_t *out, size_t size);

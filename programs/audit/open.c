@@ -19,8 +19,11 @@ static bool is_own(int fd, mode_t kind)
 	       !(st.st_mode & OTHERS_WRITE) && (kind != S_IFREG || st.st_nlink == 1);
 }
 
-/* A descriptor, -EPERM for what is somebody else's too, or -errno. A link is not followed: whatever
- * it leads to is not ours. */
+/*
+ * Opens a file that belongs to this user alone. Does not follow links. Returns a descriptor; -EPERM
+ * if another user owns the file or can write it, or it has the wrong type or a second name; or
+ * -errno.
+ */
 static int open_own(int directory, const char *name, int flags, mode_t kind)
 {
 	_cleanup_fd_ int fd =
@@ -39,7 +42,7 @@ static int open_segment(int directory, uint32_t number, int flags)
 	return open_own(directory, name, O_RDWR | O_APPEND | flags, S_IFREG);
 }
 
-/* Which segments there are, and what they come to. */
+/* Finds the last segment that is not empty, and the size of all segments. */
 static int look(int directory, struct open_files *files)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(directory);
@@ -54,16 +57,20 @@ static int look(int directory, struct open_files *files)
 		if (number == 0 || fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		files->bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-		/* What is no file of ours takes a number as well: whoever put it there does not get
-		 * ours. */
+		/*
+		 * Any other kind of file uses up its number, too, so that an attacker's file is
+		 * never opened as our segment.
+		 */
 		if (number > files->segment_number && (!S_ISREG(st.st_mode) || st.st_size > 0))
 			files->segment_number = number;
 	}
 	return !entries || errno ? -(errno ?: EIO) : 0;
 }
 
-/* What helps and need not be: room that nobody else takes, and that not even root changes it by
- * mistake. ioctl_iflags(2) */
+/*
+ * Optional steps, so errors are ignored: reserve disk space, and set the append-only attribute so
+ * that even root does not change the segment by mistake (ioctl_iflags(2)).
+ */
 static void prepare(int segment, uint64_t room)
 {
 	int flags;
@@ -82,13 +89,16 @@ static int open_all(int directory, uint64_t room, struct open_files *files)
 	files->state = open_own(directory, SLOTS_STATE_NAME, O_RDWR | O_CREAT, S_IFREG);
 	if (files->state < 0)
 		return files->state;
-	/* Who has it still writes what it was told. */
+	/* The process that holds the lock is still writing the records that it received. */
 	if (flock(files->state, LOCK_EX) < 0)
 		return -errno;
 	r = look(directory, files);
 	if (r < 0)
 		return r;
-	/* One that cannot be opened, or is a link, is left alone: the book says that it is gone. */
+	/*
+	 * A segment that cannot be opened, or is a link, is left alone; the log writer then records
+	 * it as lost.
+	 */
 	if (files->segment_number > 0)
 		files->segment = open_segment(directory, files->segment_number, 0);
 	files->next_number = files->segment_number + 1;

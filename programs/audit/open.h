@@ -1,9 +1,10 @@
 /*
- * The files of the audit, opened: the only thing that yett-audit does as root. It reads not one
- * byte of what is in them.
+ * Opens the files of the audit. This is the only thing that yett-audit does as root, and it reads
+ * no content of them.
  *
- * Two segments: the last one that holds anything, and an empty one after it, so that the book can
- * go on to that by itself. An empty segment at the end is none of the record yet.
+ * It opens two segments: the last one that holds anything, and an empty one after it, so that the
+ * log writer can switch to that without opening a file. An empty segment at the end is not part of
+ * the records yet.
  */
 #pragma once
 
@@ -13,15 +14,15 @@
 
 struct open_files {
 	int state, segment,
-		next; /* the segments: to be appended to. segment -1: none holds anything */
+		next; /* Segments are open for appending. segment -1: no segment holds anything. */
 	uint32_t segment_number, next_number;
 	uint64_t bytes; /* of all segments */
 };
 
 /*
- * Opens them in the directory `path`, which is made where its parent is there, and waits until no
- * other process has them. An empty segment gets room for `room` bytes, where there is as much, and
- * is made append-only, where the file system knows that. 0, or -errno: -EPERM for a directory or a
- * file that is not this user's alone.
+ * Opens the files in the directory `path`, which is made if its parent exists. Waits until no other
+ * process has them locked. Reserves `room` bytes for the empty segment and makes it append-only, if
+ * the file system supports that. Returns 0 or -errno; -EPERM: the directory or a file does not
+ * belong to this user alone.
  */
 _must_check_ int open_files(const char *path, uint64_t room, struct open_files *ret_files);

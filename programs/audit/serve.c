@@ -13,11 +13,11 @@
 #include <sys/socket.h>
 
 #define LEAVE_MS 1000
-#define REST_MS  20 /* so long nothing came: then what nobody waits for is written, too */
+#define REST_MS  20 /* quiet time after which records that no client waits for are written, too */
 
 struct connection {
-	int fd;     /* -1: none */
-	bool waits; /* its record is collected */
+	int fd;     /* -1: unused */
+	bool waits; /* its record is collected; the answer follows the commit */
 	int32_t answer;
 };
 
@@ -34,11 +34,14 @@ static struct {
 	} rules;
 	struct frame frame;
 	uint64_t minute_ends_ms;
-	bool is_awaited; /* one of the collected records: somebody is given something when it is on
-	                    disk */
-	bool has_more;   /* others, which go with the next of those, since a disk takes its time for
-	                    each write */
-	uint64_t more_ms; /* since when there are others */
+	/* a client waits until a collected record is on disk before it goes on */
+	bool is_awaited;
+	/*
+	 * other records are collected; they wait for the next commit, because each commit costs
+	 * time
+	 */
+	bool has_more;
+	uint64_t more_ms; /* when the first of those was collected */
 	uid_t own_uid;
 } serve;
 
@@ -59,7 +62,7 @@ int serve_begin(const struct serve_options *options)
 	return 0;
 }
 
-/* To whoever is still there. */
+/* Sends the answer and closes the connection. The client may be gone. */
 static void answer(struct connection *connection, int32_t error)
 {
 	(void)!send(connection->fd, &error, sizeof error, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -86,7 +89,7 @@ static void note_more(void)
 	serve.has_more = true;
 }
 
-/* A record, once there is room among the collected ones. */
+/* Begins a record. Commits first if the batch is full. */
 static int start(const char *event, struct json **ret_json)
 {
 	int r = book_open(&serve.book);
@@ -109,7 +112,10 @@ static void copy_last(void)
 	copy_line(line, length);
 }
 
-/* Tells how many things of a user's got no record of their own, if any did. */
+/*
+ * Records how many refusals or events of a user got no record of their own, and resets the counter.
+ * Does nothing if it is 0.
+ */
 static int add_count(const struct tally_row *row, const char *of, uint64_t *count)
 {
 	struct json *json;
@@ -141,7 +147,7 @@ static int add_merged(struct tally_row *row)
 	return r == 0 ? add_count(row, "happened", &row->dropped) : r;
 }
 
-/* What cannot be told of now waits for the next minute. */
+/* Counters that cannot be recorded now stay for the next minute. */
 static void end_minute(void)
 {
 	struct tally_row *row = NULL;
@@ -154,7 +160,10 @@ static void end_minute(void)
 		(void)!slots_keep(serve.book.files.state, &serve.tally, tally_size(&serve.tally));
 }
 
-/* A process lasts for a segment or two, and a user's day for longer. */
+/*
+ * Restores the quota counters of the previous process: a process lasts for one or two segments, but
+ * a user's day is longer.
+ */
 static void go_on_with_tally(uint64_t max_bytes)
 {
 	ssize_t n = serve.book.files.state < 0
@@ -168,13 +177,15 @@ static struct tally_row *find_row(uid_t uid, uint64_t now_ms)
 {
 	struct tally_row *row = tally_find(&serve.tally, uid, now_ms), *merged;
 
-	/* A table so full that a row has to go whose refusals are not told of yet. */
+	/* Every row that could be reused still has unrecorded counters: record those first. */
 	while (!row && (merged = tally_merged(&serve.tally, 0)) && add_merged(merged) == 0)
 		row = tally_find(&serve.tally, uid, now_ms);
 	return row;
 }
 
-/* Root's descriptors: which one is what depends on the record. Whether each is what it should be.
+/*
+ * Takes over root's descriptors, whose meaning depends on the record. Returns false if one is not
+ * what it must be.
  */
 static bool take_descriptors(struct entry *entry, struct frame *frame)
 {
@@ -206,7 +217,7 @@ static bool take_descriptors(struct entry *entry, struct frame *frame)
 	return next == frame->fd_count && (record->kind != AUDIT_CREATE || entry->plan);
 }
 
-/* Collects it, or less of it than there is: 0 and its size, or -errno. */
+/* Collects the record, in full or short. Returns 0 and its size, or -errno. */
 static int collect_as(const struct entry *entry, bool is_short, size_t *ret_length)
 {
 	struct json *json;
@@ -221,8 +232,10 @@ static int collect_as(const struct entry *entry, bool is_short, size_t *ret_leng
 	return r;
 }
 
-/* Short where it does not fit into a line, and where the user has no more room for what is longer:
- * which sandbox there is, is always told.
+/*
+ * Collects the record, in short form if it does not fit into a line. A creation is also recorded in
+ * short form if the user's quota has no room for the full form, since the short form has a second
+ * quota. Other kinds fail with -EDQUOT then.
  */
 static int collect(const struct entry *entry, struct tally_row *row)
 {
@@ -232,7 +245,9 @@ static int collect(const struct entry *entry, struct tally_row *row)
 
 	if (r == -EMSGSIZE)
 		r = collect_as(entry, true, &length);
-	/* What became of a sandbox that is written down is, too: there are as many as of those. */
+	/*
+	 * Ends and failures are always recorded: there are no more of them than recorded creations.
+	 */
 	if (r < 0 || !row || tally_take(&serve.tally, row, length, false) || kind == AUDIT_ENDED ||
 	    kind == AUDIT_FAILED) {
 		if (r == 0)
@@ -254,8 +269,8 @@ static int collect(const struct entry *entry, struct tally_row *row)
 }
 
 /*
- * Collects the record that was begun, which tells of what was lost before it. Where it cannot be
- * written, what it tells of is lost as well; where its user has no more room, that is dropped.
+ * Ends the record that was begun, which also reports the events lost before it. If it cannot be
+ * written, counts its event as lost. If the user's quota is used up, counts both as dropped.
  */
 static void collect_of(struct follow *follow, struct tally_row *row)
 {
@@ -276,7 +291,7 @@ static void collect_of(struct follow *follow, struct tally_row *row)
 	follow->lost = 0;
 }
 
-/* Records that the sandbox is followed, or how many events were lost at its end. */
+/* Records that yett-audit follows the sandbox, or how many events were lost at its end. */
 static void collect_followed(struct follow *follow)
 {
 	struct tally_row *row = find_row(follow->uid, book_now_ms());
@@ -288,7 +303,10 @@ static void collect_followed(struct follow *follow)
 	collect_of(follow, row);
 }
 
-/* What happened in a sandbox. What cannot be written is told of with what can. */
+/*
+ * Records an event of a sandbox. An event that cannot be written is counted, and the next record
+ * reports the count.
+ */
 static void collect_happening(struct follow *follow, const struct happening *happening)
 {
 	struct tally_row *row;
@@ -307,7 +325,7 @@ static void collect_happening(struct follow *follow, const struct happening *hap
 	collect_of(follow, row);
 }
 
-/* Takes at most so many events of a sandbox. Whether there was one. */
+/* Receives at most `most` events of a sandbox. Returns whether there were any. */
 static bool receive_happenings(struct follow *follow, size_t most)
 {
 	static struct happening happening;
@@ -319,8 +337,8 @@ static bool receive_happenings(struct follow *follow, size_t most)
 }
 
 /*
- * A FOLLOW: 1, or -errno. Where something has happened before, another process may have been told
- * of it and have written it, or not: the number of its last event says.
+ * Handles AUDIT_FOLLOW. Returns 1, or -errno. If events happened before, a previous process may or
+ * may not have recorded them, so record the number of the last event.
  */
 static int hear_follow(struct frame *frame)
 {
@@ -340,7 +358,9 @@ static int hear_follow(struct frame *frame)
 	return 1;
 }
 
-/* 0: it is collected; 1: it is counted, and told of later with others; or -errno. */
+/*
+ * Handles a request. Returns 0: collected; 1: counted, and recorded later with others; or -errno.
+ */
 static int hear(struct frame *frame)
 {
 	struct entry *entry = &serve.entry;
@@ -355,10 +375,10 @@ static int hear(struct frame *frame)
 	entry_sanitize(&entry->record);
 	if (entry->record.kind == AUDIT_FOLLOW)
 		return hear_follow(frame);
+	/* Events before the end are recorded before the end. */
 	if (entry->record.kind == AUDIT_ENDED &&
 	    (ended = follow_find(&serve.followed, entry->record.sandbox.id)))
-		(void)receive_happenings(ended,
-		                         SIZE_MAX); /* what happened before is written before */
+		(void)receive_happenings(ended, SIZE_MAX);
 	if (!entry_event(entry->record.kind) || !take_descriptors(entry, frame))
 		return -EBADMSG;
 	if (entry_uid(&entry->record) != (uid_t)-1) {
@@ -371,7 +391,7 @@ static int hear(struct frame *frame)
 	return collect(entry, row);
 }
 
-/* Takes what has come on a connection: false, if there is nothing yet. */
+/* Receives what arrived on a connection. Returns false if nothing did. */
 static bool receive(struct connection *connection)
 {
 	int r = frame_receive(connection->fd, &serve.frame, MSG_DONTWAIT);
@@ -397,11 +417,12 @@ static bool receive(struct connection *connection)
 	else
 		note_more();
 	connection->answer = -r;
-	connection->waits = true; /* the others' answers, too: one call each after the write */
+	/* even if no client waits for the disk: all answers are sent after the commit */
+	connection->waits = true;
 	return true;
 }
 
-/* Root, or who runs this, as in tests. */
+/* Whether the peer is root, or the user that runs this program, as in tests. */
 static bool is_trusted(int fd)
 {
 	struct ucred peer;
@@ -411,8 +432,10 @@ static bool is_trusted(int fd)
 	       (peer.uid == 0 || peer.uid == serve.own_uid);
 }
 
-/* Whether there was one. Where all places are taken by who says nothing, the rest waits in the
- * queue. */
+/*
+ * Accepts a connection. Returns whether there was one. If all places are taken by clients that send
+ * nothing, others stay in the listen queue.
+ */
 static bool accept_one(int listening)
 {
 	size_t i = 0;
@@ -454,7 +477,9 @@ static bool receive_followed(size_t most)
 	return took;
 }
 
-/* Whether anything came. */
+/*
+ * Receives everything that arrived, and commits when necessary. Returns whether anything arrived.
+ */
 static bool take_all(int listening)
 {
 	bool took = receive_all() | receive_followed(FOLLOW_EACH_MAX);
@@ -467,7 +492,7 @@ static bool take_all(int listening)
 	return took;
 }
 
-/* Until something comes, or a minute ends. Whether the listener has ended. */
+/* Waits until something arrives or the minute ends. Returns whether the listener has exited. */
 static bool wait_for(const struct serve_options *options, bool accepts)
 {
 	static struct pollfd fds[2 + SERVE_CONNECTIONS_MAX + FOLLOW_MAX];
@@ -497,7 +522,7 @@ static bool has_connections(void)
 	return false;
 }
 
-/* Those who have connected tell what they have to; whoever comes then is the next process's. */
+/* Serves the existing connections to their end. New ones stay in the queue for the next process. */
 static void leave(const struct serve_options *options)
 {
 	uint64_t end_ms = book_now_ms() + LEAVE_MS;
@@ -509,8 +534,10 @@ static void leave(const struct serve_options *options)
 	}
 }
 
-/* Takes what was told of sandboxes. Their supervisors turn to the next process, which tells by the
- * numbers whether anything is missing. */
+/*
+ * Receives the events that were already sent. Supervisors then connect to the next process, which
+ * can tell by the numbers whether any are missing.
+ */
 static void end_followed(void)
 {
 	follow_shut(&serve.followed);
@@ -518,7 +545,9 @@ static void end_followed(void)
 	(void)commit();
 }
 
-/* Not at once: who ends so soon is taken for one that cannot work. */
+/*
+ * Waits a while before exiting, because the listener treats a process that exits at once as broken.
+ */
 static bool has_to_leave(uint64_t started_ms)
 {
 	uint64_t now_ms = book_now_ms();

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define SUM_SIZE  16
-#define SLOT_SIZE 512 /* a sector: written as a whole, or not at all */
+#define SLOT_SIZE 512 /* a disk sector, which is written whole or not at all */
 
 static const char magics[SLOTS][8] = {"yettaud1", "yettaud1", "yettnxt1", "yettprn1"};
 
@@ -82,7 +82,7 @@ static int wipe_slot(int fd, enum slot slot)
 	return write_packed(fd, slot, &(struct packed){0});
 }
 
-/* Of which slot it is, or -errno. */
+/* Returns the slot of the newest valid state, or -errno. */
 static int find_state(int fd, struct slots_state *ret_state)
 {
 	struct slots_state states[2];
@@ -128,8 +128,10 @@ int slots_store(int fd, struct slots_state *state)
 		r = wipe_slot(fd, slot == SLOT_FIRST ? SLOT_SECOND : SLOT_FIRST);
 	if (r == 0)
 		r = reached_step("audit", "state-wiped");
-	/* Until the old one is gone this is not done, and the next attempt has the same slot: the
-	 * only state is never written over. */
+	/*
+	 * The generation advances only when the old state is wiped. Until then, another attempt
+	 * writes to the same slot, so the only valid state is never overwritten.
+	 */
 	if (r == 0)
 		state->generation = next.generation;
 	sodium_memzero(&next, sizeof next);
@@ -167,7 +169,7 @@ int slots_wipe_next(int fd)
 	return wipe_slot(fd, SLOT_NEXT_CHAIN);
 }
 
-/* Behind all slots; the sum is of the size and of what follows. */
+/* The header of the kept bytes, after all slots. The sum covers the size and the bytes. */
 struct kept {
 	uint8_t sum[SUM_SIZE];
 	uint64_t size;
@@ -189,7 +191,7 @@ int slots_keep(int fd, const void *bytes, size_t size)
 	struct kept kept = {.size = size};
 
 	sum_kept(&kept, bytes, kept.sum);
-	/* Where we are killed in between, the sum is wrong. */
+	/* If the process is killed between the two writes, the sum does not match. */
 	return pwrite(fd, bytes, size, KEPT_AT + (off_t)sizeof kept) == (ssize_t)size &&
 	                       pwrite(fd, &kept, sizeof kept, KEPT_AT) == sizeof kept
 	               ? 0

@@ -1,12 +1,12 @@
 /*
- * The state of the audit, in a file: where the chain is, with the key of this minute.
+ * The state file of the audit: the position of the chain, with the key of this minute. The file is
+ * written by yett-audit, and by yett as root.
  *
- * Beside it are the segments. Slots of fixed size and place. Two take turns: the new state is
- * written and is on disk before the old one, and the key in it, is overwritten, so that there is a
- * whole one at any time. A third is where a new chain waits until yett-audit takes it up, and only
- * who finds it empty fills it. In a fourth stands what was removed. Behind them is what users have
- * caused today, which is no part of the chain. The file is written by yett-audit, and by yett as
- * root.
+ * It has slots at fixed places. Two slots alternate: the new state is on disk before the old one,
+ * with its key, is overwritten, so one of them is always valid. The third slot holds a new chain
+ * until yett-audit takes it up, and may only be filled while it is empty. The fourth says which
+ * records were removed. After the slots come the users' quota counters of the day, which the chain
+ * does not cover.
  */
 #pragma once
 
@@ -16,23 +16,25 @@
 #define SLOTS_SEGMENT_NAME "%08u.jsonl"
 #define SLOTS_SEGMENT_LAST 99999999
 
-#define SLOTS_EACH 4096 /* from one slot to the next: none shares a sector with another */
+#define SLOTS_EACH 4096 /* distance between slots: no two share a sector */
 
 enum slot { SLOT_FIRST, SLOT_SECOND, SLOT_NEXT_CHAIN, SLOT_PRUNED, SLOTS };
 
 struct slots_state {
-	uint64_t generation; /* counts what was written; the greater one counts */
-	uint64_t written_s;  /* CLOCK_REALTIME, for people: when it was written */
-	struct chain chain;  /* at the end of that segment, when it was so long */
+	uint64_t generation; /* incremented by each write; the slot with the higher one counts */
+	uint64_t written_s;  /* CLOCK_REALTIME when it was written, for people to read */
+	struct chain chain;  /* at offset `size` of `segment` */
 	uint32_t segment;
-	uint32_t is_sealed; /* 1: somebody was given the first key */
+	uint32_t is_sealed; /* 1: an administrator was given the first key */
 	uint64_t size;      /* of the segment */
-	/* Where the segment before it ended, which may be of another chain: without the key, and
-	 * sealed. */
+	/*
+	 * The chain at the end of the previous segment, sealed and without its key. It may be
+	 * another chain.
+	 */
 	struct chain before;
-	uint64_t before_bytes;   /* so long, as far as it holds records */
+	uint64_t before_bytes;   /* size of the previous segment's records */
 	uint32_t before_segment; /* 0: there is none */
-	uint32_t pruned_first;   /* what a record told of last: slots_pruned.first */
+	uint32_t pruned_first;   /* slots_pruned.first in the last "pruned" record */
 };
 
 struct slots_next {
@@ -42,38 +44,51 @@ struct slots_next {
 struct slots_pruned {
 	uint32_t first; /* the first segment that is left */
 	uint32_t reserved;
-	uint64_t bytes; /* of all that were ever removed: it only grows */
+	uint64_t bytes; /* of everything ever removed: never decreases */
 };
 
-/* The number that a segment has by its name; 0: it is the name of none. */
+/* Parses the name of a segment. Returns its number, or 0 if the name is not one. */
 uint32_t slots_segment_number(const char *name);
 
-/* Reads the state, and wipes an older one that was left beside it. 0, -ENOENT where there is none,
- * or -errno. */
+/*
+ * Reads the state, and wipes an older one that was left. Returns 0, -ENOENT if there is none, or
+ * -errno.
+ */
 _must_check_ int slots_load(int fd, struct slots_state *ret_state);
 
-/* Only reads it. */
+/* Reads the state without changing the file. */
 _must_check_ int slots_peek(int fd, struct slots_state *ret_state);
 
-/* Writes it as the next generation, which the state has then; on disk, and the one before is
- * overwritten there. 0 or -errno. */
+/*
+ * Writes the state as the next generation and updates state->generation. On return the state is on
+ * disk and the previous one is overwritten there. Returns 0 or -errno.
+ */
 _must_check_ int slots_store(int fd, struct slots_state *state);
 
-/* The other two. 0, -ENOENT where the slot is empty or is just being written, or -errno. */
+/*
+ * Read the other two slots. Return 0; -ENOENT: the slot is empty, or is being written; or -errno.
+ */
 _must_check_ int slots_read_next(int fd, struct slots_next *ret_next);
 _must_check_ int slots_read_pruned(int fd, struct slots_pruned *ret_pruned);
 
-/* Fill one, until it is on disk. -EBUSY: a chain waits already. */
+/*
+ * Fill the slot and wait for the disk. Return 0 or -errno; slots_write_next() returns -EBUSY if a
+ * chain waits already.
+ */
 _must_check_ int slots_write_next(int fd, const struct slots_next *next);
 _must_check_ int slots_write_pruned(int fd, const struct slots_pruned *pruned);
 
-/* Has no chain wait any more. */
+/* Empties the slot of the waiting chain. */
 _must_check_ int slots_wipe_next(int fd);
 
-/* Keeps so many bytes for the process that goes on; a crash of the machine may lose them. 0 or
- * -errno. */
+/*
+ * Keeps `size` bytes for the next process. A crash of the machine may lose them. Returns 0 or
+ * -errno.
+ */
 _must_check_ int slots_keep(int fd, const void *bytes, size_t size);
 
-/* What was kept last, at most so many bytes: how many, or -ENOENT where there is nothing, or not
- * all of it; or -errno. */
+/*
+ * Reads the kept bytes, at most `size`. Returns their number; -ENOENT: there are none, or they are
+ * incomplete; or -errno.
+ */
 _must_check_ ssize_t slots_kept(int fd, void *bytes, size_t size);

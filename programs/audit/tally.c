@@ -24,7 +24,7 @@ struct tally_row *tally_find(struct tally *tally, uint32_t uid, uint64_t now_ms)
 			return row;
 		if (!row->is_used) {
 			*row = (struct tally_row){.uid = uid, .is_used = true};
-			return row; /* rows are used from the first on, and never given back */
+			return row; /* rows are used in order and never freed */
 		}
 		if (!least || row->bytes < least->bytes)
 			least = row;
@@ -93,7 +93,10 @@ size_t tally_size(const struct tally *tally)
 
 void tally_go_on(struct tally *tally, size_t size, uint64_t max_bytes, uint64_t now_ms)
 {
-	/* What only a later time can have ended was of a machine that had been up for longer. */
+	/*
+	 * The end of the day is CLOCK_BOOTTIME. If it is more than a day ahead, it was saved before
+	 * a reboot.
+	 */
 	if (tally->layout != TALLY_LAYOUT || size != tally_size(tally) ||
 	    tally->day_ends_ms > now_ms + TALLY_DAY_MS)
 		memset(tally, 0, sizeof *tally);

@@ -1,12 +1,12 @@
 /*
- * What each user has caused: bytes of records in a day, and refusals in a minute, of which not each
- * gets a record of its own.
- *
- * A table of fixed size. Where more users come than it has rows, a new one takes the row of who has
- * the fewest bytes, and what that one had counts for the new one: nobody's bytes are ever
- * forgotten, and nobody is charged for more than TALLY_USERS-th of all bytes besides their own
- * ("Space-Saving", Metwally et al.). Pure, without privilege: of yett-audit. The time is
+ * Quota counters for each user: bytes of records in a day, and refusals in a minute, of which only
+ * the first get their own record. Pure, without privilege; part of yett-audit. Times are
  * CLOCK_BOOTTIME in milliseconds.
+ *
+ * The table has a fixed size. If there are more users than rows, a new user takes over the row with
+ * the fewest bytes, including its count: so no bytes are ever forgotten, and nobody is charged for
+ * more than a TALLY_USERS-th of all bytes in addition to their own ("Space-Saving", Metwally et
+ * al.).
  */
 #pragma once
 
@@ -15,56 +15,66 @@
 #include <stdint.h>
 
 #define TALLY_USERS       1024
-#define TALLY_REFUSED_MAX 20 /* refusals of a user that get a record each, in a minute */
+#define TALLY_REFUSED_MAX 20 /* refusals of a user that get their own record in a minute */
 #define TALLY_DAY_MS      UINT64_C(86400000)
 
 struct tally_row {
 	uint32_t uid;
 	bool is_used;
-	uint32_t refused; /* in this minute, with the merged ones */
-	uint64_t merged;  /* those without a record */
+	uint32_t refused; /* refusals with their own record in this minute */
+	uint64_t merged;  /* refusals without their own record */
 	uint64_t first_ms, last_ms;
-	uint64_t bytes;       /* in this day */
-	uint64_t short_bytes; /* of records that were cut short since then */
-	uint64_t dropped;     /* events of sandboxes without a record: there was no room for it */
+	uint64_t bytes;       /* of records in this day */
+	uint64_t short_bytes; /* of shortened records in this day */
+	uint64_t dropped;     /* events of sandboxes that were not recorded because of the quota */
 };
 
-/* changes with the layout: a table of another layout is discarded */
+/* Changes with the layout: a table with another value is discarded. */
 #define TALLY_LAYOUT UINT64_C(0x7461606c79000002)
 
 struct tally {
 	uint64_t layout;
-	uint64_t max_bytes; /* 0: no bound */
+	uint64_t max_bytes; /* 0: no limit */
 	uint64_t day_ends_ms;
-	struct tally_row rows[TALLY_USERS]; /* last, and used from the first on: tally_size() */
+	/* must be last; rows are used in order: see tally_size() */
+	struct tally_row rows[TALLY_USERS];
 };
 
-/* How many of its bytes are used: all that has to be kept to go on with it. */
+/* Bytes of the table in use, which is all that must be kept for the next process. */
 size_t tally_size(const struct tally *tally);
 
-/* Goes on with so many bytes that were kept (0: none), which are in it. Those of another day, or of
- * before a reboot, count for nothing. */
+/*
+ * Continues with the `size` kept bytes that the caller has read into the struct (0: none). Discards
+ * counters of another layout, and counters whose day ends more than a day from now, which were
+ * saved before a reboot.
+ */
 void tally_go_on(struct tally *tally, size_t size, uint64_t max_bytes, uint64_t now_ms);
 
-/* The row of a user; NULL: one with something to tell would have to give way, which tally_merged()
- * finds first. */
+/*
+ * The row of a user. NULL: the row that would be reused has unrecorded counters; record those
+ * first, see tally_merged().
+ */
 struct tally_row *tally_find(struct tally *tally, uint32_t uid, uint64_t now_ms);
 
 /*
- * Whether a record of so many bytes may be written for the user, whose bytes it is then. Records
- * that were cut short have as much room again, so that nobody hides a sandbox behind others.
+ * Charges a record to the user, if the quota has room. Shortened records have a second quota of the
+ * same size, so that a user cannot hide the creation of a sandbox by using up the first.
  */
 bool tally_take(struct tally *tally, struct tally_row *row, size_t bytes, bool is_short);
 
-/* The same of what happened in a sandbox, which leaves half of the room to what is asked for. */
+/*
+ * The same for events in a sandbox, which may use only half of the quota; the rest is for requests.
+ */
 bool tally_take_event(struct tally *tally, struct tally_row *row, size_t bytes);
 
-/* Counts a refusal: whether it gets a record. */
+/* Counts a refusal. Returns whether it gets its own record. */
 bool tally_refused(struct tally_row *row, uint64_t now_ms);
 
-/* The next row from `from` on with merged refusals, or what was dropped; NULL. The caller tells of
- * both, and sets them to 0. */
+/*
+ * The next row, from `from` on, with merged refusals or dropped events; NULL: none. The caller
+ * records both counts and resets them to 0.
+ */
 struct tally_row *tally_merged(struct tally *tally, size_t from);
 
-/* A minute begins: all have their refusals again. Only when nothing is merged. */
+/* Begins a minute: users get their refusal records again. Record the merged refusals first. */
 void tally_minute(struct tally *tally);

@@ -8,7 +8,7 @@ static const char *const events[] = {"\"event\":\"" TORN_EVENT "\",\"offset\":",
                                      "\"event\":\"" TORN_SEGMENT "\",\"offset\":"};
 static const char length[] = ",\"bytes\":";
 
-/* Two numbers of what is not a text yet, since it does not end. */
+/* Parses the two numbers. The input is not NUL-terminated. */
 static bool read_numbers(const char *at, const char *end, struct torn *torn)
 {
 	char digits[64] = "", *next;
@@ -22,7 +22,7 @@ static bool read_numbers(const char *at, const char *end, struct torn *torn)
 	return true;
 }
 
-/* The first of them from `at` on, behind its text; NULL. */
+/* Finds the first marker from `at` on. Returns the position after its text, or NULL. */
 static const char *find_event(const char *at, const char *end)
 {
 	const char *first = NULL;

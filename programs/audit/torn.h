@@ -1,14 +1,13 @@
 /*
- * Pieces of a segment that are no records: what a write left that failed or was cut short by the
- * end of the machine.
+ * Truncated records: pieces of a segment that a failed write, or a crash of the machine, left
+ * behind. Pure functions, without privilege, for yett-audit (recovers after its own end) and yett
+ * (verifies).
  *
- * A segment can only be appended to, so such a piece stays. The record after it, and a line end
- * between the two, says where it lies and how long it is:
- * {…,"event":"torn","offset":OFFSET,"bytes":BYTES,…}, or the first one of a segment,
- * {…,"event":"segment","offset":0,…}. Whole lines in it count for nothing either: nobody was told
- * that they are kept. Where that record could not be written either, the next one says it of both.
- * Pure functions, without privilege: of yett-audit, which goes on after its own end, and of yett,
- * which verifies.
+ * A segment is append-only, so such a piece stays. A newline and then a record follow it, which
+ * says where the piece is and how long: {…,"event":"torn","offset":OFFSET,"bytes":BYTES,…}, or for
+ * the first record of a segment {…,"event":"segment","offset":0,…}. Whole lines in the piece do not
+ * count either, since nobody was told that they are on disk. If that record fails, too, the next
+ * one covers both pieces.
  */
 #pragma once
 
@@ -21,9 +20,8 @@
 #define TORN_MAX     1024 /* in a segment */
 
 struct torn {
-	uint64_t offset,
-		bytes; /* where it begins, and how long it is but for the line end behind it */
-	size_t line;   /* where the line begins that says so */
+	uint64_t offset, bytes; /* start and length of the piece, without the newline after it */
+	size_t line;            /* where the line that describes the piece begins */
 };
 
 struct torn_list {
@@ -31,13 +29,16 @@ struct torn_list {
 	struct torn found[TORN_MAX];
 };
 
-/* What the lines of bytes[0 … size), a segment or the end of one, say. Whether that is true is to
- * be seen by their MACs. */
+/*
+ * Finds all descriptions of truncated pieces in bytes[0 … size), a whole segment or its end. The
+ * caller must check the MACs of those lines before it believes them.
+ */
 void torn_find(const char *bytes, size_t size, struct torn_list *ret_list);
 
 /*
- * Where the line begins after a piece that lies at this offset of the bytes, which are at `base` of
- * the segment; 0: none says so. Of several the last one counts that is a record: `from` is the
- * list's count at first, and goes on from where this one was found.
+ * Returns where the line after the truncated piece at offset `at` begins, if a line describes that
+ * piece; else 0. `base` is the position of the bytes in the segment. If several lines describe the
+ * piece, the last one with a valid MAC counts: set *from to the list's count, and call again while
+ * the line found is not a record.
  */
 size_t torn_after(const struct torn_list *list, uint64_t base, size_t at, size_t *from);

@@ -35,8 +35,9 @@ static bool is_same(const uint8_t *a, const uint8_t *b, size_t size)
 }
 
 /*
- * To that minute: false, if it is past it, or that is too far. Somebody may have written down
- * minutes that never were, and each takes time: there are so many for all that is verified.
+ * Whether the chain may be advanced to that minute: false if it is already past it, or minutes_left
+ * is used up. A forged record can claim any minute, and each step costs time, so there is one
+ * budget for the whole verification.
  */
 static bool may_advance(struct verify *v, const struct chain *chain, uint64_t epoch)
 {
@@ -55,7 +56,7 @@ static bool advance_to(struct verify *v, struct chain *chain, uint64_t epoch)
 	return true;
 }
 
-/* The key alone: of the rest nothing is known. */
+/* Advances only the key. The seal and the last MAC are not known. */
 static bool skip_to(struct verify *v, struct chain *chain, uint64_t epoch)
 {
 	if (!may_advance(v, chain, epoch))
@@ -97,7 +98,7 @@ static bool read_segment(const char *line, size_t length, struct verify_segment 
 	return !ret->has_before || read_before(line, length, ret);
 }
 
-/* The key that the chain began with: of those given, or that which everybody knows. */
+/* Finds the first key of the chain: one of those given, or the public one. */
 static bool find_key(struct verify *v, const struct verify_segment *segment,
                      uint8_t ret_key[CHAIN_HASH_SIZE])
 {
@@ -114,8 +115,10 @@ static bool find_key(struct verify *v, const struct verify_segment *segment,
 	return true;
 }
 
-/* Whether a record of the present chain's first segment, or one after others that are not here,
- * begins it. In `ret_chain`, before the record. */
+/*
+ * Prepares *ret_chain to verify the first record of a segment of another chain: the first segment
+ * of that chain, or one whose predecessors are not given. Returns whether that is possible.
+ */
 static bool prepare_begin(struct verify *v, const struct verify_segment *segment,
                           struct chain *ret_chain)
 {
@@ -134,8 +137,10 @@ static bool prepare_begin(struct verify *v, const struct verify_segment *segment
 	return is_known;
 }
 
-/* Within the chain that is being verified: by what is known of it, or where that was lost by what
- * the segment says. */
+/*
+ * Prepares *ret_chain for a further segment of the current chain: from the verified state, or if
+ * that was lost, from what the segment's record claims.
+ */
 static bool prepare_further(struct verify *v, const struct verify_segment *segment,
                             struct chain *ret_chain)
 {
@@ -150,7 +155,7 @@ static bool prepare_further(struct verify *v, const struct verify_segment *segme
 	return true;
 }
 
-/* Which segments are missing between this one and what came before it. */
+/* Reports segments that are missing between this one and the previous one. */
 static void check_neighbours(struct verify *v, const struct verify_segment *segment)
 {
 	uint64_t before = segment->has_before ? segment->before_segment : 0;
@@ -179,7 +184,7 @@ static void check_neighbours(struct verify *v, const struct verify_segment *segm
 	v->has_host = true;
 }
 
-/* Another chain has begun: whether the one before it ended as the new one says. */
+/* Another chain begins: checks that the previous one ended as the new one says. */
 static void check_former(struct verify *v, const struct verify_segment *segment)
 {
 	struct chain *former = &v->chain;
@@ -209,7 +214,7 @@ static void note_kind(struct verify *v, const struct verify_segment *segment)
 	v->has_open = v->has_open || !segment->is_sealed;
 }
 
-/* Of a chain whose key is not there nothing can be said. Told once for all of it. */
+/* A chain without a given key cannot be verified. Reports that once for each chain. */
 static void leave_unchecked(struct verify *v, uint32_t number, const struct verify_segment *segment)
 {
 	if (!is_same(v->unchecked_id, segment->id, sizeof v->unchecked_id))
@@ -224,7 +229,7 @@ static void leave_unchecked(struct verify *v, uint32_t number, const struct veri
 
 enum begun { NO_SEGMENT, SEGMENT_BEGUN, SEGMENT_UNCHECKED };
 
-/* The first record of a segment, by the key of its chain. */
+/* Verifies the first record of a segment with the key of its chain. */
 static enum begun begin_segment(struct verify *v, uint32_t number, const char *line, size_t length)
 {
 	struct verify_segment segment;
@@ -262,7 +267,7 @@ static enum begun begin_segment(struct verify *v, uint32_t number, const char *l
 	return SEGMENT_BEGUN;
 }
 
-/* The next record, in the same minute or a later one. */
+/* Accepts the next record, in the same minute or a later one. */
 static bool accept(struct verify *v, const struct chain *from, const char *line, size_t length)
 {
 	struct chain chain = *from;
@@ -276,12 +281,12 @@ static bool accept(struct verify *v, const struct chain *from, const char *line,
 	return is_next;
 }
 
-/* Lines that do not fit, one after the other. */
+/* A run of lines that do not verify. */
 struct trouble {
-	size_t lines, first;  /* how many, and where the first is */
-	uint64_t seq;         /* that it says to have */
-	struct chain claimed; /* what the chain would be after the last of them, if that were what
-	                         it says */
+	size_t lines, first; /* number of lines; line number of the first */
+	uint64_t seq;        /* sequence number that the first one claims */
+	/* the chain after the last of them, if what that line claims were true */
+	struct chain claimed;
 	bool has_claimed;
 };
 
@@ -305,7 +310,10 @@ static void tell_trouble(struct verify *v, struct trouble *trouble, uint64_t exp
 	*trouble = (struct trouble){0};
 }
 
-/* One that does not fit. What it says of itself leads to the next one, if nobody touched that. */
+/*
+ * Notes a line that does not verify. What it claims may still lead to the next record, if only the
+ * rest of it was changed.
+ */
 static void note_trouble(struct verify *v, const char *line, size_t length, struct trouble *trouble)
 {
 	struct chain claimed = trouble->has_claimed ? trouble->claimed : v->chain;
@@ -363,8 +371,10 @@ static void note_torn(struct verify *v, const char *bytes, size_t at, size_t aft
 		v->line += bytes[at] == '\n';
 }
 
-/* Where the record is that is at `at`, or after what is torn there. A record says of itself that it
- * comes after a torn piece. */
+/*
+ * Returns the start of the next record: `at`, or the line after a truncated piece at `at`. A record
+ * describes the truncated piece before it.
+ */
 static size_t pass_torn(struct verify *v, const struct torn_list *torn, const char *bytes,
                         size_t size, size_t at)
 {
@@ -380,7 +390,7 @@ static size_t pass_torn(struct verify *v, const struct torn_list *torn, const ch
 	return at;
 }
 
-/* The records after the first. Where they end. */
+/* Verifies the records after the first. Returns where they end. */
 static size_t take_lines(struct verify *v, const struct torn_list *torn, const char *bytes,
                          size_t size, size_t at)
 {
@@ -405,8 +415,10 @@ static size_t take_lines(struct verify *v, const struct torn_list *torn, const c
 	return at;
 }
 
-/* Somebody was here; or it is the last one, and its first record is not written yet, which the
- * state has to know. */
+/*
+ * The first record does not verify. In the last segment it may not be written yet; verify_end()
+ * compares that with the state. Elsewhere somebody changed it.
+ */
 static void pass_over(struct verify *v, uint32_t number, bool is_last)
 {
 	if (is_last)
@@ -418,7 +430,9 @@ static void pass_over(struct verify *v, uint32_t number, bool is_last)
 		v->sync = VERIFY_OUT_OF_IT;
 }
 
-/* The first record: at the beginning, or after a torn piece there. Where it ends, once it is one.
+/*
+ * Finds the first record: at the start, or after a truncated piece there. *ret_end: its end, if it
+ * is one.
  */
 static enum begun find_begin(struct verify *v, const struct torn_list *torn, uint32_t number,
                              const char *bytes, size_t size, size_t *ret_end)
@@ -439,7 +453,7 @@ static enum begun find_begin(struct verify *v, const struct torn_list *torn, uin
 	return begun;
 }
 
-/* What the last whole line says, of a segment that cannot be checked. */
+/* Takes the MAC of the last whole line of a segment that cannot be verified. */
 static void find_last_mac(struct verify *v, const char *bytes, size_t size)
 {
 	const char *end = memrchr(bytes, '\n', size),
@@ -460,8 +474,9 @@ void verify_segment(struct verify *verify, const char *file, uint32_t number, co
 
 	verify->file = file;
 	verify->line = 1;
+	/* The last segment is still empty. */
 	if (size == 0 && is_last)
-		return; /* the one that is to be begun next */
+		return;
 	torn_find(bytes, size, &torn);
 	begun = find_begin(verify, &torn, number, bytes, size, &end);
 	if (begun == NO_SEGMENT)
@@ -477,7 +492,7 @@ void verify_segment(struct verify *verify, const char *file, uint32_t number, co
 		     "it ends in the middle of a record, which was never acknowledged");
 }
 
-/* The state belongs to the chain: whether all that was sealed leads to it. */
+/* The state is of this chain: checks that the verified records lead to it. */
 static void check_state(struct verify *v, const struct slots_state *state, const uint8_t *vouch)
 {
 	struct chain end = state->chain;

@@ -1,14 +1,13 @@
 /*
- * yett-closer: tells those why whom the listener does not serve, and closes their connections. Its
- * argument is the id to run as; descriptor 0 is the listener's: a packet is a reason with a
- * connection, and a byte follows when the listener has closed its own.
+ * yett-closer: sends a reason to clients that the listener does not serve, and closes their
+ * connections. Its argument is the id to run as. Descriptor 0 is the socket to the listener, which
+ * sends a packet with a reason and a connection, and then a byte when it has closed its own
+ * descriptor.
  *
- * Theory of operation: what a client has queued goes with its connection, and whoever closes that
- * last may be held up for as long as the client chose (a TCP socket with SO_LINGER, socket(7)).
- * Nobody waits for this process, and a connection that takes it more than a second is its last one.
- * It reads no byte of a client's. Starts as root, with the listener's privilege; a stage's number
- * is its exit status when the stage fails, and after the last one it is an id of its own that can
- * do nothing.
+ * The last close(2) of a connection can block for as long as the client chose (a queued TCP socket
+ * with SO_LINGER, socket(7)). Nobody waits for this process; if a close takes more than a second,
+ * the process exits. It must never read a client's data. Starts as root, with the listener's
+ * privilege, and drops all of it. The exit status is the number of the stage that failed.
  */
 #include "helper/listener/closer.h"
 #include "helper/privilege/lockdown.h"
@@ -53,8 +52,11 @@ static const struct {
                                "no process could be started for this connection"},
 };
 
-/* A process that ends does not linger. What the listener has just sent, and not yet closed, must
- * not go with us at once, or it is the last.
+/*
+ * Handles SIGALRM. The exit of a process does not block in SO_LINGER. The shutdown stops the
+ * listener from sending more. The wait lets the listener close its own descriptor of a connection
+ * that it has just sent: if our exit closed that one first, the listener's close would be the last,
+ * and block.
  */
 static void give_up(int number)
 {
@@ -73,8 +75,8 @@ static void need(bool done, enum stage stage)
 static void lock_down(int argc, char **argv)
 {
 	const struct sigaction action = {.sa_handler = give_up};
-	const struct lockdown_limit no_cores = {RLIMIT_CORE,
-	                                        1}; /* nor a handler of the host's: core(5) */
+	/* No core dump, and no call of the host's core dump handler (1: core(5)). */
+	const struct lockdown_limit no_cores = {RLIMIT_CORE, 1};
 	const int from_listener = STDIN_FILENO;
 	uint32_t id = 0;
 
@@ -88,7 +90,7 @@ static void lock_down(int argc, char **argv)
 	need(lockdown_capabilities(), STAGE_CAPABILITIES);
 	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
 	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
-	/* Had the listener died before, its end would be closed. */
+	/* If the listener has died already, its end of the socket is closed, and the loop ends. */
 	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 }
 
@@ -111,8 +113,8 @@ int main(int argc, char **argv)
 
 	lock_down(argc, argv);
 	while (alarm(0), frame_receive(STDIN_FILENO, &frame, 0) > 0) {
-		(void)!recv(STDIN_FILENO, &byte, sizeof byte,
-		            0); /* the listener has closed its own: it cannot be the last holder */
+		/* Wait until the listener has closed: its close must not be the last one. */
+		(void)!recv(STDIN_FILENO, &byte, sizeof byte, 0);
 		(void)alarm(CLOSE_SECONDS);
 		if (frame.length == sizeof reason && frame.fd_count == 1) {
 			memcpy(&reason, frame.bytes, sizeof reason);

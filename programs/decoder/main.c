@@ -1,12 +1,12 @@
 /*
- * yett-decoder: turns bytes of a client into fixed-bound structs for the decider, and plans into
+ * yett-decoder: turns a client's bytes into structs of bounded size for the decider, and plans into
  * text, over the socket on descriptor 0.
  *
- * Theory of operation: a bug in a parser is assumed. So the process gives up everything it could do
- * harm with, in the stages of lock_down(), before it reads its first byte; after the last one the
- * kernel lets it read, write and exit, and kills it for anything else. All memory it works in is
- * static. What it answers is not believed: the decider encodes the struct again and compares.
- * Starts as root (or as the caller, in personal mode); ends as nobody at all.
+ * Assume that a parser has a bug. So the process drops all that could do harm, in the stages of
+ * lock_down(), before it reads its first byte. Afterwards the kernel allows only read, write and
+ * exit, and kills the process for any other call. All its memory is static. Its answers are not
+ * trusted: the decider encodes the struct again and compares. Starts as root, or in personal mode
+ * as the caller; ends without any privilege.
  */
 #include "programs/decider/decoder.h"
 #include "helper/privilege/lockdown.h"
@@ -22,19 +22,21 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* Before a call that does not return the address sanitizer makes calls of its own, which seccomp
- * would kill. */
+/*
+ * The address sanitizer makes extra system calls before a call that does not return, and seccomp
+ * would kill the process for them.
+ */
 #define MAY_LEAVE __attribute__((no_sanitize("address")))
 
-#define EXIT_LOCKING  1   /* it could not drop what it has to */
-#define EXIT_CONFUSED 100 /* the decider asked what it never asks */
+#define EXIT_LOCKING  1   /* a stage of lock_down() failed */
+#define EXIT_CONFUSED 100 /* the decider sent an invalid question */
 
 struct arguments {
 	uint32_t id;
 	const char *empty_dir;
 };
 
-/* A question, with what follows it. */
+/* A question, and the data that follows it. */
 static struct {
 	struct decoder_question question;
 	union {
@@ -44,20 +46,19 @@ static struct {
 } input;
 static struct message message;
 static struct message_token tokens[MESSAGE_TOKENS_MAX];
-static char
-	printed[sizeof(((struct decoder_part *)NULL)->bytes)]; /* what the stream of print_plan()
-                                                                  has not written yet */
+/* Buffer of the stream to which print_plan() writes. */
+static char printed[sizeof(((struct decoder_part *)NULL)->bytes)];
 static uint8_t
 	output[sizeof(struct decoder_answer) + sizeof(union message_body) + MESSAGE_ARENA_MAX];
 
-/* exit_group(2) is not among the calls that are left after the last stage. */
+/* Exits by exit(2), since the filter does not allow exit_group(2). */
 static _Noreturn void leave(int status)
 {
 	for (;;)
 		(void)syscall(SYS_exit, status);
 }
 
-/* Nothing the decider forgot to mark close-on-exec stays open. */
+/* Closes descriptors that the decider forgot to mark close-on-exec. */
 static bool stage_descriptors(void)
 {
 	return syscall(SYS_close_range, 1u, ~0u, 0u) == 0;
@@ -69,7 +70,7 @@ static bool stage_arguments(int argc, char **argv, struct arguments *ret)
 	return argc == 3 && lockdown_parse_id(argv[1], &ret->id);
 }
 
-/* No descriptor can be made any more, no process, no file, no core (1: core(5)). */
+/* No new descriptor, no process, no file, and no core dump (1: core(5)). */
 static bool stage_limits(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -83,15 +84,19 @@ static bool stage_limits(void)
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-/* CAP_SYS_CHROOT. Safe because the directory is root's and empty, and this process can make nothing
- * in it. */
+/*
+ * Needs CAP_SYS_CHROOT. This chroot is safe because root owns the empty directory, and this process
+ * can make nothing in it.
+ */
 static bool stage_root(const char *empty_dir)
 {
 	return chroot(empty_dir) == 0 && chdir("/") == 0;
 }
 
-/* The same four calls as a filter: strict mode is refused (EINVAL) to a process that came with a
- * filter. */
+/*
+ * Allows the same four calls as strict mode, which the kernel refuses (EINVAL) if the process has a
+ * filter already.
+ */
 static bool enter_filter(void)
 {
 	static const int calls[] = {SYS_read, SYS_write, SYS_exit, SYS_rt_sigreturn};
@@ -106,9 +111,9 @@ static bool stage_seccomp(void)
 }
 
 /*
- * A connection may stay open for days. What starting up has mapped of this file (all of it: the
- * kernel maps around each fault) is let go; the few pages of the loop come back by themselves.
- * Failing changes nothing but the memory shown.
+ * Saves memory, since a connection may stay open for days. The start has mapped all pages of this
+ * file (the kernel maps around each fault). Drops them; the few pages that the loop uses are mapped
+ * again on access. A failure only costs memory.
  */
 static void release_start_pages(void)
 {
@@ -118,14 +123,14 @@ static void release_start_pages(void)
 	(void)madvise((void *)from, ((uintptr_t)__etext & ~(page - 1)) - from, MADV_DONTNEED);
 }
 
-/* A whole packet, or the end of the process: the decider is gone. */
+/* Writes one packet. Exits if that fails: the decider is gone. */
 MAY_LEAVE static void send_packet(const void *bytes, size_t size)
 {
 	if (write(STDIN_FILENO, bytes, size) != (ssize_t)size)
 		leave(0);
 }
 
-/* Each stage is done, or the decider is told which one was not. */
+/* Exits if a stage failed, after reporting the stage to the decider. */
 static void need(bool done, const char *stage)
 {
 	struct decoder_answer answer = {.refused = 1};
@@ -154,7 +159,7 @@ static void lock_down(int argc, char **argv)
 	need(lockdown_capabilities(), "dropping all capabilities");
 	need(lockdown_undumpable(), "becoming undumpable");
 	need(lockdown_no_new_privs(), "setting no_new_privs");
-	/* Had the decider died before, the first read would find the end of file. */
+	/* If the decider has died already, the first read(2) returns end of file. */
 	need(lockdown_death_signal(), "tying its life to the decider's");
 	release_start_pages();
 	need(stage_seccomp(), "entering seccomp");
@@ -195,7 +200,7 @@ static void send_part(const char *bytes, size_t size, bool is_last)
 	send_packet(&part, offsetof(struct decoder_part, bytes) + size);
 }
 
-/* A stream's write function (fopencookie(3)): goes to the decider in parts. */
+/* The write function of a stream (fopencookie(3)), which sends the text to the decider in parts. */
 static ssize_t write_parts(void *unused, const char *bytes, size_t size)
 {
 	(void)unused;
@@ -206,8 +211,10 @@ static ssize_t write_parts(void *unused, const char *bytes, size_t size)
 	return (ssize_t)size;
 }
 
-/* What it needs is allocated here: once seccomp is entered, there is no more. NULL where memory is
- * short. */
+/*
+ * Opens the stream for print_plan(). All its memory is allocated here: the filter allows no further
+ * allocation. Returns NULL if memory is short.
+ */
 static FILE *open_parts(void)
 {
 	FILE *parts = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_parts});
@@ -215,8 +222,10 @@ static FILE *open_parts(void)
 	return parts && setvbuf(parts, printed, _IOFBF, sizeof printed) == 0 ? parts : NULL;
 }
 
-/* No count or text of the plan is believed, though a decider made it: plan_print() stays inside
- * `plan`. */
+/*
+ * The decider made the plan, but its counts and texts are not trusted: plan_print() does not read
+ * beyond `plan`.
+ */
 MAY_LEAVE static void print_plan(size_t length, FILE *parts)
 {
 	if (length < offsetof(struct plan, arena))

@@ -1,4 +1,4 @@
-/* See plan_print.h: the plan for programs. */
+/* See plan_print.h. The plan as JSON, for programs. */
 #include "base/json.h"
 #include "programs/decider/plan_name.h"
 #include "programs/decoder/plan_print.h"
@@ -58,7 +58,7 @@ static void add_texts(struct json *json, const char *name, const struct plan *pl
 	json_close(json);
 }
 
-/* What a line's end separates. */
+/* Adds an array of the lines in `lines`. */
 static void add_lines(struct json *json, const char *name, const char *lines)
 {
 	json_open(json, name, '[');
@@ -71,7 +71,7 @@ static void add_lines(struct json *json, const char *name, const char *lines)
 	json_close(json);
 }
 
-/* The directories that a share may come from; null: any. */
+/* Adds an array of the directories from which a share may come; null: any directory. */
 static void add_rules(struct json *json, const char *rules)
 {
 	if (strcmp(rules, "*") == 0)
@@ -104,7 +104,7 @@ static void add_share(struct json *json, const struct plan *plan, const struct p
 	add_rules(json, plan_text(plan, step->source));
 }
 
-/* Each kind has the members that it uses, as the text for people has them. */
+/* Adds only members that this kind of step uses, as the text for people does. */
 static void add_values(struct json *json, const struct plan *plan, const struct plan_step *step)
 {
 	switch ((enum plan_step_kind)step->kind) {

@@ -1,4 +1,4 @@
-/* See plan_print.h: the plan for people. */
+/* See plan_print.h. The plan as text, for people. */
 #include "programs/decoder/plan_print.h"
 #include "base/escape.h"
 #include "base/units_format.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LABEL_SIZE (4 * PLAN_LABEL_MAX + 1) /* escaped, uncut */
+#define LABEL_SIZE (4 * PLAN_LABEL_MAX + 1) /* no escaped label is cut */
 
 static void print_limit(FILE *out, const char *name, uint64_t value,
                         char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]))
@@ -53,7 +53,6 @@ static void print_identity(FILE *out, const struct plan *plan)
 	        plan->perf_events ? "performance events, " : "");
 }
 
-/* The limits of each process. */
 static void print_rlimits(FILE *out, const struct plan_limits *limits)
 {
 	print_limit(out, "files", limits->files, units_format_number);
@@ -71,7 +70,7 @@ static void print_environment(FILE *out, const struct plan *plan)
 		fprintf(out, "%s%s", i ? " " : "", ESCAPE(plan_text(plan, plan->env[i])));
 }
 
-/* The directories of a SHARE step, which a line's end separates. */
+/* Prints the directories of a SHARE step, one in each line of `rules`. */
 static void print_rules(FILE *out, const char *rules)
 {
 	if (strcmp(rules, "*") == 0)
@@ -85,7 +84,9 @@ static void print_rules(FILE *out, const char *rules)
 	}
 }
 
-/* What a NETWORK step goes by: each line of it, which may hold a whole rule and its place. */
+/*
+ * Prints the rules and settings of a NETWORK step. Each line may have a whole rule and its origin.
+ */
 static void print_lines(FILE *out, const char *lines)
 {
 	for (const char *at = lines; *at; at += strcspn(at, "\n"), at += *at == '\n') {
@@ -96,7 +97,6 @@ static void print_lines(FILE *out, const char *lines)
 	}
 }
 
-/* The values of one step; each kind shows those it uses. */
 static void print_label(FILE *out, const struct plan *plan, const char *kind, struct plan_text name)
 {
 	if (*plan_text(plan, name))
@@ -194,7 +194,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 	}
 }
 
-/* The others have a name only, and nothing behind it that would have to be in line. */
+/* The other steps have only a name, which needs no padding. */
 static bool has_values(const struct plan_step *step)
 {
 	static const bool plain[PLAN_STEP_KINDS] = {
@@ -215,7 +215,9 @@ static void print_time(FILE *out, const char *name, uint64_t ms)
 		fprintf(out, " %s %s", name, units_format_duration(ms, text));
 }
 
-/* What was asked about its life and its names; nothing for a sandbox that ends with its connection.
+/*
+ * Prints the requested name, labels and lifetime; nothing for a sandbox that ends with its
+ * connection and has no name and no labels.
  */
 static void print_life(FILE *out, const struct plan *plan)
 {

@@ -1,9 +1,9 @@
 /*
  * Prints plans, for people and for programs.
  *
- * In yett-decoder, without privilege: what a plan says is decided by others, and nothing is made of
- * what is printed. Whatever a plan holds, only what lies inside it is read, and people get nothing
- * that a terminal obeys. Allocates nothing.
+ * Runs in yett-decoder, without privilege. The plan is not trusted: only data within it is read,
+ * and the text for people has no control characters that a terminal obeys. Must not allocate
+ * memory.
  */
 #pragma once
 
@@ -12,11 +12,11 @@
 #include <stdio.h>
 
 /*
- * The plan as text for a person, a step a line, with the policy line that each value comes from
- * where there is one; and behind a NUL the same as a JSON object, with the limits and sizes as
+ * Prints the plan as text for people: one line for each step, with the policy line that each value
+ * comes from, if any. Then prints NUL, and the same as a JSON object, with limits and sizes as
  * numbers.
  */
 void plan_print(FILE *out, const struct plan *plan);
 
-/* The second half of it alone. */
+/* Prints only the JSON object. */
 void plan_print_json(FILE *out, const struct plan *plan);

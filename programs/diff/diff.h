@@ -1,10 +1,11 @@
 /*
- * yett-diff: what a copy-on-write sandbox changed, from the layers of its store and the source.
+ * yett-diff: lists the changes of a copy-on-write sandbox, from the layers of its store and the
+ * source directory.
  *
- * A child of the `yett` command, with the rights of its user. All of these are hostile: a sandbox
- * has filled the layers, and may have filled the source earlier. Before it reads anything of them
- * it confines itself to reading these (main.c). It never follows a link, never waits at a FIFO, and
- * looks at the source only where a layer has something.
+ * A child of the `yett` command, with the rights of its user. Layers and source are hostile: a
+ * sandbox filled the layers, and may have filled the source earlier. Before the program reads
+ * anything there, it confines itself to reading these directories (main.c). It never follows a
+ * link, never blocks on a FIFO, and looks at the source only where a layer has something.
  */
 #pragma once
 
@@ -14,18 +15,21 @@
 
 #include "base/error.h"
 
-#define DIFF_LAYERS_MAX  ((size_t)65) /* the one that is written to, and frozen ones */
+#define DIFF_LAYERS_MAX  ((size_t)65) /* the upper layer and the frozen ones */
 #define DIFF_CHANGES_MAX ((size_t)200000)
 #define DIFF_PATHS_MAX   ((size_t)64 << 20)   /* of all paths together */
-#define DIFF_SHOWN_MAX   ((uint64_t)16 << 20) /* a file's content that is shown */
-#define DIFF_COMPARE_MAX ((uint64_t)1 << 30)  /* and that is compared where the sizes are equal */
+#define DIFF_SHOWN_MAX   ((uint64_t)16 << 20) /* largest file whose content is shown */
+#define DIFF_COMPARE_MAX ((uint64_t)1 << 30)  /* largest file that is compared with another */
 #define DIFF_NOTES_MAX   20
-#define DIFF_NOTES_SIZE  ((size_t)64 << 10) /* more than all of them together */
+#define DIFF_NOTES_SIZE  ((size_t)64 << 10) /* buffer size; more than all notes together */
 
-/* What the exit status says. */
+/* Exit statuses. */
 enum { DIFF_WHOLE = 0, DIFF_INCOMPLETE = 1, DIFF_FAILED = 2 };
 
-/* What a line is, for who colours it. A line of contents has what it begins with in any patch. */
+/*
+ * The kinds of output lines, for a program that colours them. For a line of content the kind is the
+ * character with which the line begins in any patch.
+ */
 enum {
 	SHOW_HEAD = 'h',
 	SHOW_HUNK = '@',
@@ -35,48 +39,46 @@ enum {
 	SHOW_PLAIN = ' '
 };
 
-/* A file as it was or is; mode 0: there is none. */
+/* A file before or after a change; mode 0: no file. */
 struct side {
 	uint32_t mode;
 	uint64_t size;
 };
 
-/* What keeps a change from being applied unless it is named (protect.h). */
+/* Why a change is applied only if its path is named (protect.h). */
 struct guard {
-	const char *why;  /* NULL: nothing does */
-	size_t length;    /* of the path: with the name that tells so */
-	bool is_gits_own; /* what git keeps in a .git that nobody has named */
+	const char *why;  /* NULL: not protected */
+	size_t length;    /* of the path up to and including the protected name */
+	bool is_gits_own; /* git's own file, in a .git that no wanted path names */
 };
 
 struct change {
-	char *path;          /* below the top, without a slash at its ends */
-	char *from;          /* what it was called in the source; NULL: the same */
-	unsigned similarity; /* where it has another name: in percent; 100: the content is the same
-	                      */
+	char *path;          /* relative to the top, without a slash at either end */
+	char *from;          /* its name in the source; NULL: the same name */
+	unsigned similarity; /* in percent, if `from` is set; 100: same content */
 	struct side old, new;
-	size_t layer;       /* that the new one is in */
+	size_t layer;       /* index of the layer that has the new file */
 	bool same_content;  /* only the mode differs */
-	struct guard guard; /* ways.h */
+	struct guard guard; /* filled in by ways_guard_changes() */
 };
 
 struct diff {
-	int layers[DIFF_LAYERS_MAX]; /* directories, as the others; the topmost first */
+	int layers[DIFF_LAYERS_MAX]; /* directories, like the others; the topmost first */
 	size_t layer_count;
-	int hidden; /* whose whiteouts hide from the sandbox what the source has; -1: there is none
-	             */
+	int hidden; /* whiteouts that hide files of the source from the sandbox; -1: none */
 	int source;
 	char *const *wanted;
 	size_t wanted_count; /* 0: all */
 	struct change *changes;
 	size_t count, room, path_bytes;
 	FILE *out, *notes;
-	bool marked; /* each line of a patch, and of --stat, begins with one of enum SHOW_* */
+	bool marked; /* begin each line of a patch, and of --stat, with one of enum SHOW_* */
 	size_t note_count;
 };
 
 /* --- decide.c: pure --- */
 
-/* What there is to do about a name; bits. */
+/* The work to do about a name, as bits. */
 enum {
 	DECIDE_DELETED = 1,
 	DECIDE_ADDED = 2,
@@ -86,67 +88,87 @@ enum {
 	DECIDE_WALK_BOTH = 32,
 };
 
-/* By the modes of what the source and the layers have, 0: nothing; `is_whiteout`: what the latter
- * have says that there is nothing. */
+/*
+ * Decides by the file's modes in the source and in the layers; 0: no file. `is_whiteout`: the file
+ * in the layers marks a deletion.
+ */
 unsigned decide(uint32_t source_mode, uint32_t upper_mode, bool is_whiteout);
 
-/* The character device 0, 0. overlayfs.rst, "whiteouts" */
+/* Whether the file is the character device 0, 0. overlayfs.rst, "whiteouts" */
 bool decide_is_whiteout(const struct stat *st);
 
-/* Whether `path` is one of those wanted or below one; or, if `or_above`, above one. */
+/*
+ * Whether `path` is a wanted path or below one; with `or_above`, also if it is above one. True for
+ * every path if none is wanted.
+ */
 bool decide_is_wanted(const struct diff *diff, const char *path, bool or_above);
 
 /* --- quote.c: pure but for the stream --- */
 
-/* PREFIX and PATH as git writes them: in quotes with escapes where there are control characters,
- * quotes, backslashes or what is not ASCII.
+/*
+ * Writes PREFIX and PATH as git does: in quotes and with escapes if they contain control
+ * characters, quotes, backslashes or non-ASCII bytes.
  */
 void quote_path(FILE *to, const char *prefix, const char *path);
 bool quote_is_needed(const char *path);
 
-/* The first `length` bytes of a path, or of a long one its begin and its end. */
+/*
+ * Writes the first `length` bytes of a path. If they are many, writes only their beginning and end.
+ */
 void quote_short(FILE *to, const char *path, size_t length);
 
-/* A new name beside the old one, as in git diff --stat: "a => b", or with what they have in common,
- * "dir/{a => b}/file". */
+/*
+ * Writes a rename as git diff --stat does: "a => b", or "dir/{a => b}/file" if the names have a
+ * common part.
+ */
 void quote_move(FILE *to, const char *old, const char *new);
 
 /* --- read.c --- */
 
-/* Opens below a directory without links and mounts, never waiting. -errno. */
+/*
+ * Opens a path below a directory without following links or crossing mounts, and without blocking.
+ * Returns a descriptor or -errno.
+ */
 int read_open(int directory, const char *path, int flags);
 
 /*
- * Whether the old side of one change and the new one of another, of the same kind and size, have
- * the same content: 1 or 0; -errno, -EAGAIN: one changed meanwhile.
+ * Compares the content of the old side of `of_old` with the new side of `of_new`. Both must have
+ * the same kind and size. Returns 1 if they are equal, 0 if not; -EAGAIN: a file changed meanwhile;
+ * -errno.
  */
 int read_compare(const struct diff *diff, const struct change *of_old, const struct change *of_new);
 
-/* The same of both sides of one change, up to DIFF_COMPARE_MAX; what could not be told is noted,
- * and is false. */
+/*
+ * Compares both sides of one change. If a side cannot be read, or the file is larger than
+ * DIFF_COMPARE_MAX, writes a note and returns false.
+ */
 bool read_is_same(struct diff *diff, const struct change *change);
 
-/* A digest of the content, which who knows it can make two files have. 0, -errno, -EAGAIN as above.
+/*
+ * Computes a digest of the content. The digest is not cryptographic: somebody can make two files
+ * that have the same one. Returns 0; -EAGAIN: the file changed; -errno.
  */
 int read_digest(int directory, const char *path, const struct side *side, uint64_t *ret_digest);
 
-/* The content of a file or link of at most DIFF_SHOWN_MAX bytes. 0, -errno, -EAGAIN: it changed
- * meanwhile. */
+/*
+ * Reads the content of a file or link, which the caller frees. Does not limit the size: the caller
+ * checks side->size against DIFF_SHOWN_MAX. Returns 0; -EAGAIN: the file changed meanwhile; -errno.
+ */
 int read_content(int directory, const char *path, const struct side *side, char **ret_bytes,
                  size_t *ret_size);
 
 /* --- walk.c, rename.c, show.c: 0 or -errno --- */
 
-/* Finds the changes, in the order of their paths. */
+/* Finds the changes, and sorts them by path. */
 int walk(struct diff *diff);
 
 /*
- * What went and what came under another name becomes one change, where the content is the same or
- * similar. What would take too long is left as it is, which is told.
+ * Turns a removed file and an added one of the same or similar content into one change. Pairs whose
+ * comparison would take too long stay as they are, and a note says so.
  */
 int rename_find(struct diff *diff);
 
 int show(struct diff *diff, const char *form);
 
-/* One line for the user: what was not looked at. */
+/* Writes one note for the user about a path. After DIFF_NOTES_MAX notes, only counts. */
 void note(struct diff *diff, const char *path, const char *why);

@@ -1,13 +1,12 @@
 /*
- * yett-diff LAYERS HIDDEN SOURCE OUT NOTES FORM [PROTECT…] "" [PATH…]: tells what was changed, and
- * ends. See diff.h.
+ * yett-diff LAYERS HIDDEN SOURCE OUT NOTES FORM [PROTECT…] "" [PATH…]: lists changes. See diff.h.
  *
- * The first five are descriptors: LAYERS are "0", the upper directory, and with commas those below
- * it, HIDDEN is "-" or one. FORM is names, json, stat, patch, or one of the latter two with
- * "-marked": then each line begins with one of enum SHOW_*. PROTECT are names that the user has
- * listed (protect.h). The exit status is one of enum DIFF_*; what makes it so is told in NOTES, a
- * line each. It has the rights of its user. libgit2 starts first, which reads what the user set;
- * then it confines itself.
+ * LAYERS to NOTES are numbers of descriptors. LAYERS is "0", the upper directory, and, after
+ * commas, the layers below it; HIDDEN may be "-". FORM is names, json, stat or patch; the last two
+ * also with "-marked", where each line begins with one of enum SHOW_*. PROTECT are names that the
+ * user has listed (protect.h). The exit status is one of enum DIFF_*; NOTES gets the reasons, one a
+ * line. It runs with the rights of its user. libgit2 starts first, because it reads the user's
+ * settings; then the program confines itself.
  */
 #include <fcntl.h>
 #include <git2.h>
@@ -23,13 +22,14 @@
 
 #define MEMORY_MAX ((rlim_t)512 << 20)
 
-/* What the kernel's Landlock of the first version knows. landlock(7) */
+/* All rights of Landlock's first version. landlock(7) */
 #define RIGHTS_FIRST (LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1)
 #define RIGHTS_READ  (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
-/* Reading, writing to descriptors that are there, and memory: no file is made or changed, nothing
- * is executed, signalled or connected to. sysinfo(2) is for qsort(3), which in glibc before 2.37
- * asks how much memory there is before it sorts more than a few.
+/*
+ * Reading, writing to open descriptors, and memory. No file is made or changed, nothing is
+ * executed, signalled or connected to. qsort(3) needs sysinfo(2): before version 2.37, glibc asks
+ * for the size of memory before it sorts more than a few elements.
  */
 static const int allowed[] = {
 	SYS_openat2,        SYS_openat,        SYS_close,           SYS_read,       SYS_write,
@@ -40,7 +40,7 @@ static const int allowed[] = {
 	SYS_rt_sigprocmask, SYS_rt_sigreturn,  SYS_restart_syscall, SYS_sysinfo,
 };
 
-/* Where the kernel has it; read_open() keeps to the directories by itself. */
+/* Without Landlock, only read_open() keeps to the directories. */
 static bool confine_files(const struct diff *diff)
 {
 	struct landlock_ruleset_attr attributes = {.handled_access_fs = RIGHTS_FIRST};
@@ -76,7 +76,7 @@ static bool confine(const struct diff *diff)
 	       lockdown_filter(allowed, ARRAY_SIZE(allowed));
 }
 
-/* From "3" on; else -1. */
+/* Parses the number of a descriptor, at least 3. Returns -1 for anything else. */
 static int parse_fd(const char *text)
 {
 	char *end;
@@ -85,7 +85,7 @@ static int parse_fd(const char *text)
 	return *end || fd <= STDERR_FILENO || fd > 1 << 20 ? -1 : (int)fd;
 }
 
-/* "0", or "0,NUMBER,…". */
+/* Parses "0", or "0,NUMBER,…". */
 static bool parse_layers(struct diff *diff, char *text)
 {
 	char *number = strsep(&text, ",");
@@ -103,7 +103,7 @@ static bool parse_layers(struct diff *diff, char *text)
 	return true;
 }
 
-/* The arguments; false: they are not as said above. */
+/* Parses the arguments. False: they are not as main.c's header says. */
 static bool take(struct diff *diff, int argc, char *argv[])
 {
 	int out = argc > 6 ? parse_fd(argv[4]) : -1, notes = argc > 6 ? parse_fd(argv[5]) : -1;
@@ -134,8 +134,11 @@ static int tell(struct diff *diff, int r)
 		(void)fprintf(diff->notes, "cannot tell the changes: %s\n", strerror(-r));
 	if (diff->note_count > DIFF_NOTES_MAX)
 		(void)fprintf(diff->notes, "and %zu more\n", diff->note_count - DIFF_NOTES_MAX);
-	(void)fclose(diff->out); /* who reads it to its end reads the notes then: a pipe may not
-	                            hold them */
+	/*
+	 * Close `out` before writing the notes: the parent reads `out` to its end first, and a pipe
+	 * may not hold all notes.
+	 */
+	(void)fclose(diff->out);
 	(void)fflush(diff->notes);
 	return r < 0 ? DIFF_FAILED : diff->note_count ? DIFF_INCOMPLETE : DIFF_WHOLE;
 }
@@ -160,6 +163,9 @@ int main(int argc, char *argv[])
 	}
 	if (r == 0)
 		r = show(&diff, argv[6]);
-	_exit(tell(&diff, r)); /* all is written, and what libgit2 would do at its end is not
-	                          allowed any more */
+	/*
+	 * Skip the exit handlers: everything is written, and the filter forbids what libgit2 does
+	 * there.
+	 */
+	_exit(tell(&diff, r));
 }

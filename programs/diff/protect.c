@@ -23,9 +23,9 @@ int protect_take(int argc, char **argv, int first)
 	return end + 1;
 }
 
-#define NAME_SIZE 1024 /* of a name of 255 bytes; three characters come of one at most */
+#define NAME_SIZE 1024 /* for 255 bytes: a character of two or more folds to at most three */
 
-/* What folds to ASCII, besides A to Z. Unicode's CaseFolding.txt */
+/* Characters that fold to ASCII, other than A to Z. Unicode's CaseFolding.txt */
 static const struct {
 	uint32_t point;
 	const char *folded;
@@ -35,8 +35,10 @@ static const struct {
 	{0xfb04, "ffl"}, {0xfb05, "st"}, {0xfb06, "st"},
 };
 
-/* What does not show, and is passed over where names are folded. Unicode's
- * Default_Ignorable_Code_Point */
+/*
+ * Invisible characters, which file systems ignore when they fold names. Unicode's
+ * Default_Ignorable_Code_Point
+ */
 static const struct {
 	uint32_t first, last;
 } ignored[] = {
@@ -64,16 +66,17 @@ static const char *find_fold(uint32_t point)
 }
 
 /*
- * A name as a file system that folds names may have it. What NTFS cuts off is there still: a
- * stream, and dots and spaces at the end.
+ * A name as a file system that folds names may have it. The text still has what NTFS cuts off: a
+ * stream's name, and dots and spaces at the end.
  */
 struct folded {
 	char text[NAME_SIZE];
-	size_t whole, cut; /* how long it is without that, and with it */
-	bool is_short;     /* it may be what NTFS calls another one: git~1, or gi7eba~1 */
+	size_t whole, cut; /* length before and after NTFS cuts */
+	bool is_short;     /* may be the short name that NTFS gives another: git~1, or gi7eba~1 */
 };
 
-/* The length of the first name of a path. A backslash parts names as well: it does where NTFS is.
+/*
+ * Returns the length of the first name of a path. A backslash ends a name too, as it does on NTFS.
  */
 static size_t next_name(const char *path)
 {
@@ -85,7 +88,10 @@ static char fold_letter(char c)
 	return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
 }
 
-/* At most six letters, a tilde and a number, and what may stand behind a dot. */
+/*
+ * Whether it has the form of NTFS's short names: at most six letters, a tilde and a number, perhaps
+ * with an extension.
+ */
 static bool is_short_name(const char *text)
 {
 	size_t tilde = strcspn(text, "~"),
@@ -124,11 +130,11 @@ static void fold(const char *path, struct folded *ret)
 	ret->is_short = is_short_name(ret->text);
 }
 
-/* Whether folded letters are those of an entry, which is ASCII. */
+/* Whether a folded text begins with `part`, which is ASCII, in any case. */
 static bool is_same(const char *folded, const char *part, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
-		if (folded[i] != fold_letter(part[i])) /* also at its end */
+		if (folded[i] != fold_letter(part[i])) /* also ends at the NUL */
 			return false;
 	return true;
 }
@@ -141,7 +147,7 @@ static bool has_inside(const struct folded *folded, const char *part, size_t len
 	return false;
 }
 
-/* One part of an entry of the lists with one name. */
+/* Compares one name of a path with one name of an entry. */
 static bool is_name(const struct folded *folded, const char *part, size_t length)
 {
 	bool is_open = length > 0 && part[length - 1] == '*';
@@ -161,9 +167,9 @@ static bool is_name(const struct folded *folded, const char *part, size_t length
 }
 
 /*
- * Whether the path begins with what an entry says; its first name is given folded. Or, where it is
- * no directory, whether an entry goes on behind it: then it leads to others, which nobody has
- * looked at.
+ * Whether the path begins with the names of an entry; `first` is the path's first name, folded. If
+ * the path ends before the entry and is not a directory, that is a match too: the path may be a
+ * link to a directory with the protected name, which nobody has examined.
  */
 static bool begins_with(const char *path, const struct folded *first, bool is_directory,
                         const char *entry)
@@ -190,7 +196,7 @@ static bool begins_with_one(const char *path, const struct folded *first, bool i
                             const char *const *entries)
 {
 	for (; *entries; entries++) {
-		/* Most are not meant, by their first letter. */
+		/* The first letter rules out most entries. */
 		if (**entries != '*' && fold_letter(**entries) != *first->text)
 			continue;
 		if (begins_with(path, first, is_directory, *entries))
@@ -202,7 +208,7 @@ static bool begins_with_one(const char *path, const struct folded *first, bool i
 static const char *why_unlisted(const char *path, const struct folded *first, bool is_file)
 {
 	if (first->is_short)
-		return PROTECT_WHY_SHORT; /* also of a name that is in a list */
+		return PROTECT_WHY_SHORT; /* possibly for a listed name */
 	if (*first->text != '.')
 		return NULL;
 	for (size_t i = 0; is_file && protect_harmless[i]; i++)
@@ -211,7 +217,7 @@ static const char *why_unlisted(const char *path, const struct folded *first, bo
 	return PROTECT_WHY_DOT;
 }
 
-/* By its first name, and those that follow. */
+/* Finds the reason by the path's first name, and those after it. */
 static const char *why_by_name(const char *path, const struct folded *first, bool is_top,
                                bool is_directory)
 {
@@ -227,8 +233,10 @@ static const char *why_by_name(const char *path, const struct folded *first, boo
 	return why_unlisted(path, first, is_file);
 }
 
-/* What makes a repository of the directory that it comes to, or is obeyed in one; objects and refs
- * only themselves. */
+/*
+ * Whether the name makes its directory a repository, or is obeyed in one. objects and refs count
+ * only themselves, not what is in them.
+ */
 static bool is_of_repository(const char *path, const struct folded *first)
 {
 	static const char *const makes[] = {"objects", "refs", NULL};

@@ -1,44 +1,57 @@
 /*
- * Names that yett apply does not take over unless somebody names them: what programs execute, or
- * are told by, without being asked to.
+ * Names that yett apply leaves out unless the user names them: files that programs execute or obey
+ * without being asked to.
  *
- * Pure. A list of such programs never ends, so that whole kinds are meant: each name that begins
- * with a dot, and by classes what does not. Names are compared as the file systems that fold them
- * would: case, characters that do not show, the short names of NTFS.
+ * Pure. No list of such programs can be complete. So whole kinds are protected: every name that
+ * begins with a dot, and classes of other names. Names are compared as a file system that folds
+ * names would compare them: case and invisible characters are ignored, and short names of NTFS
+ * count.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* At any depth, with all below; only at the top; or only what is no directory. */
+/*
+ * Where a class applies: at any depth, with everything below; only at the top; or only to files
+ * that are not directories.
+ */
 enum protect_where { PROTECT_ANYWHERE, PROTECT_AT_TOP, PROTECT_FILES };
 
-/* A name, or some with slashes between; "*" at an end of one stands for anything. Lists end with
- * NULL. */
+/*
+ * Names, or paths of several names; "*" at the beginning or end of a name matches anything. A list
+ * ends with NULL.
+ */
 struct protect_class {
-	const char *why; /* "builds go by it"; NULL ends the table */
+	const char *why; /* such as "builds go by it"; NULL ends the table */
 	const char *const *names;
 	enum protect_where where;
 };
 
 extern const struct protect_class protect_classes[];
 
-/* Files whose names begin with a dot, and that only say what is left out, or how text looks.
- * Written just so. */
+/*
+ * Files whose names begin with a dot, but that only list what is ignored or describe how text
+ * looks. These names must match exactly, without folding.
+ */
 extern const char *const protect_harmless[];
 
-/* The same as a class, as the user has listed them; NULL: none. Set once, before anything is looked
- * at. */
+/*
+ * A further class: the names that the user has listed; NULL: none. Set once, before anything is
+ * compared.
+ */
 extern const char *const *protect_own;
 
 /*
- * Takes these from a program's arguments, from the one numbered `first` to an empty one, which
- * becomes their end. Which argument comes behind it; 0: there is no end.
+ * Sets protect_own from a program's arguments: those from index `first` to an empty argument, which
+ * is replaced by the final NULL. Returns the index of the argument after the empty one; 0: there is
+ * no empty one.
  */
 int protect_take(int argc, char **argv, int first);
 
-/* The same in a directory that is a git repository, which has hooks and a configuration. */
+/*
+ * A further class, for a directory that is a git repository, which has hooks and a configuration.
+ */
 extern const char *const protect_in_repository[];
 
 #define PROTECT_WHY_SHORT  "it may stand for a name that begins with a dot"
@@ -46,21 +59,29 @@ extern const char *const protect_in_repository[];
 #define PROTECT_WHY_GIT    "git goes by it"
 #define PROTECT_WHY_LISTED "it is listed"
 
-/* Whether a directory ("" is the top) is, or is going to be, one that git takes for a repository
- * although it is not called .git. */
+/*
+ * Whether git takes a directory ("": the top) for a repository, or would after the changes,
+ * although its name is not .git.
+ */
 typedef bool (*protect_is_repository)(void *context, const char *directory);
 
-/* How much of a path it takes to the first name that git would take for .git; 0: it has none. */
+/*
+ * Returns the length of the path up to and including the first name that git would take for .git;
+ * 0: there is none.
+ */
 size_t protect_find_git(const char *path);
 
-/* How many names before another one an entry may begin that tells of both: what comes earlier is as
- * it was of any path that begins so. */
+/*
+ * Returns how many names an entry of protect_own may have before its last one. Where a path
+ * continues another one, only so many of the common names can belong to a new match.
+ */
 unsigned protect_names_before(void);
 
 /*
- * Why `path`, or a directory it is in, has such a name; NULL: it has not. `is_directory`: the path
- * is one of those. *clean is where in the path, at the begin of a name, to begin to look, and where
- * it came to: at the name that is protected, if one is.
+ * Returns why `path`, or a directory above it, is protected; NULL: it is not. `is_directory`: the
+ * path is a directory. The search begins at offset *clean, which must be the beginning of a name;
+ * on return, *clean is the offset of the last name compared, which is the protected one if there is
+ * one.
  */
 const char *protect(const char *path, bool is_directory, size_t *clean,
                     protect_is_repository is_repository, void *context);

@@ -1,4 +1,4 @@
-/* See protect.h. The guide to workspaces has the same lists, which a test compares. */
+/* See protect.h. The guide to workspaces has the same lists; a test compares them. */
 #include "programs/diff/protect.h"
 
 const char *const protect_in_repository[] = {
@@ -178,7 +178,7 @@ static const char *const builds[] = {
 	NULL,
 };
 
-/* As directories they are others: what was built, or sources. */
+/* Directories of these names are harmless: they contain build output or sources. */
 static const char *const build_files[] = {
 	"configure", "BUILD", "BUCK", "PACKAGE", "WORKSPACE", "dune", NULL,
 };

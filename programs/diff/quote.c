@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define SHORT_BEGIN 50
-#define SHORT_MAX   150 /* four times as long where it is quoted */
+#define SHORT_MAX   150 /* up to four times as long when quoted */
 
 static bool is_plain(unsigned char c)
 {
@@ -44,7 +44,7 @@ void quote_path(FILE *to, const char *prefix, const char *path)
 	(void)fputc('"', to);
 }
 
-/* How much of the beginning they share, to the last slash in it. */
+/* Returns the length of the common beginning, up to and including its last slash. */
 static size_t common_prefix(const char *old, const char *new)
 {
 	size_t length = 0;
@@ -55,8 +55,10 @@ static size_t common_prefix(const char *old, const char *new)
 	return length;
 }
 
-/* How much of the end they share, from the first slash in it; the slash that ends the prefix may be
- * it, too. */
+/*
+ * Returns the length of the common end, from its first slash on. The slash that ends the prefix may
+ * be that slash, too.
+ */
 static size_t common_suffix(const char *old, const char *new, size_t prefix)
 {
 	size_t of_old = strlen(old), of_new = strlen(new), first = prefix ? prefix - 1 : 0,
@@ -69,7 +71,7 @@ static size_t common_suffix(const char *old, const char *new, size_t prefix)
 	return length;
 }
 
-/* As much of a path as is neither prefix nor suffix, which may overlap in a slash. */
+/* Returns the length of the part between prefix and suffix, which may overlap in one slash. */
 static int middle(const char *path, size_t prefix, size_t suffix)
 {
 	size_t length = strlen(path);

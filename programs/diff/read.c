@@ -10,7 +10,8 @@
 
 int read_open(int directory, const char *path, int flags)
 {
-	int more = flags & O_PATH ? 0 : O_NOCTTY | O_NONBLOCK; /* with O_PATH they are refused */
+	/* openat2(2) refuses these flags together with O_PATH. */
+	int more = flags & O_PATH ? 0 : O_NOCTTY | O_NONBLOCK;
 	struct open_how how = {.flags = (uint64_t)(flags | more | O_NOFOLLOW | O_CLOEXEC),
 	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
 	long fd = syscall(SYS_openat2, directory, *path ? path : ".", &how, sizeof how);
@@ -18,7 +19,7 @@ int read_open(int directory, const char *path, int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* A regular file, which it may no longer be. */
+/* Opens a regular file. -EAGAIN: the file is no longer regular. */
 static int open_file(int directory, const char *path, struct stat *ret_st)
 {
 	int fd = read_open(directory, path, O_RDONLY);
@@ -56,7 +57,7 @@ static bool is_unchanged(int fd, const struct stat *before)
 	       now.st_ctim.tv_nsec == before->st_ctim.tv_nsec;
 }
 
-/* 1: the same; 0: not; -errno. */
+/* Returns 1 if they are equal, 0 if not; -errno. */
 static int compare(int a, int b)
 {
 	_cleanup_free_ char *of_a = malloc(BLOCK), *of_b = malloc(BLOCK);

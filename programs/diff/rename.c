@@ -1,11 +1,11 @@
 /*
- * See diff.h. What an overlay notes of a copied file's origin is empty where it is mounted in a
- * user namespace, and a directory that was renamed is a copy by mv(1), without any note: so a file
- * that went and one that came belong together by what is in them, as in git.
+ * See diff.h. Finds renames by content, as git does. An overlay's record of a copied file's origin
+ * is empty if the overlay is mounted in a user namespace, and a directory that mv(1) renames is a
+ * copy without any record.
  *
- * The same content is found by size and digest. Similar content costs a comparison for each pair,
- * of which there are only so many; files of one name, which no others have, are tried before. What
- * is read for all this is bounded as well.
+ * Equal content is found by size and digest. Similar content needs a comparison per pair, so the
+ * number of pairs is limited. Before that, a removed and an added file are compared if no other
+ * file has their name. The amount of data that is read is limited as well.
  */
 #include "programs/diff/diff.h"
 
@@ -17,17 +17,17 @@
 #define SIDE_MAX      ((size_t)10000) /* a signature takes about 1 KiB */
 #define READ_MAX      ((uint64_t)4 << 30)
 #define SIMILAR       50 /* percent, as in git */
-#define SIMILAR_NAMED 75 /* where only the name speaks for the pair */
+#define SIMILAR_NAMED 75 /* for a pair found by its name */
 #define SAME          100
 
-/* One that went, or one that came. */
+/* A removed or an added file. */
 struct candidate {
 	struct change *change;
 	const struct side *side;
 	const char *name; /* the last part of its path */
 	uint64_t digest;
 	git_hashsig *signature;
-	bool is_old, is_read; /* it has a digest */
+	bool is_old, is_read; /* is_read: `digest` is valid */
 	bool is_taken;
 };
 
@@ -77,7 +77,7 @@ static int by_content_and_name(const struct candidate *x, const struct candidate
 	return content ? content : by_name(x, y);
 }
 
-/* In a run of equal ones those that went stand first, and all by their paths. */
+/* Among equal candidates, removed files come first; both are sorted by path. */
 static int by_order_and_path(const void *a, const void *b, void *of)
 {
 	const struct candidate *x = a, *y = b;
@@ -98,7 +98,10 @@ static void sort(struct finding *finding, order *by)
 		qsort_r(finding->items, count, sizeof *finding->items, by_order_and_path, &by);
 }
 
-/* From `from` on: how many are equal, and how many of them are of those that went. */
+/*
+ * Returns the length of the run of equal candidates at `from`. *ret_old is the number of removed
+ * files in it.
+ */
 static size_t next_run(const struct finding *finding, size_t from, order *by, size_t *ret_old)
 {
 	size_t count = 0;
@@ -110,7 +113,7 @@ static size_t next_run(const struct finding *finding, size_t from, order *by, si
 	return count;
 }
 
-/* Whether that many bytes may be read; else no more are. */
+/* Whether that many bytes may still be read. After the first refusal, all are refused. */
 static bool may_read(struct finding *finding, uint64_t bytes)
 {
 	finding->is_cut = finding->is_cut || bytes > finding->left;
@@ -139,7 +142,7 @@ static void take_if_same(struct finding *finding, struct candidate *old, struct 
 		take(old, new, SAME);
 }
 
-/* What cannot be read is noted where it is shown. */
+/* If the file cannot be read, the note is written when it is shown. */
 static void read_one(struct finding *finding, struct candidate *item)
 {
 	item->is_read = item->side->size <= DIFF_COMPARE_MAX &&
@@ -148,7 +151,10 @@ static void read_one(struct finding *finding, struct candidate *item)
 	                            item->side, &item->digest) == 0;
 }
 
-/* Where there are only two of a size, they are compared at once. */
+/*
+ * Reads digests of candidates that have the same size. Where only two have a size, compares them
+ * directly.
+ */
 static void read_digests(struct finding *finding)
 {
 	size_t old, count;
@@ -198,7 +204,7 @@ static void drop_signature(struct candidate *item)
 	item->signature = NULL;
 }
 
-/* In percent; one where the content is the same is found before. */
+/* Returns the similarity in percent, at most 99: equal content was found before. */
 static unsigned compare(struct finding *finding, struct candidate *old, struct candidate *new)
 {
 	uint64_t small = old->side->size < new->side->size ? old->side->size : new->side->size;
@@ -239,7 +245,7 @@ static int all_alike(const struct candidate *x, const struct candidate *y)
 	return 0;
 }
 
-/* The best first; then those that keep their name, and by path. */
+/* The most similar pair first; then those that keep their name; then by path. */
 static int by_similarity(const void *a, const void *b)
 {
 	const struct match *x = a, *y = b;
@@ -287,7 +293,7 @@ static int take_similar(struct finding *finding)
 	return 0;
 }
 
-/* Files and links of which there is only one side. */
+/* Collects the files and links that were only removed or only added. */
 static int collect(struct finding *finding)
 {
 	struct diff *diff = finding->diff;
@@ -301,8 +307,10 @@ static int collect(struct finding *finding)
 		const struct side *side = is_old ? &change->old : &change->new;
 		const char *slash = strrchr(change->path, '/');
 
-		/* What is protected is told by its own name: yett apply takes one side without the
-		 * other. */
+		/*
+		 * A protected change keeps its name: yett apply may apply one side without the
+		 * other.
+		 */
 		if (!change->guard.why && (is_old || !change->old.mode) &&
 		    (S_ISREG(side->mode) || S_ISLNK(side->mode)))
 			finding->items[finding->count++] =

@@ -1,5 +1,7 @@
-/* See diff.h. What a patch has no words for is a line that begins with "#", which git apply passes
- * over. */
+/*
+ * See diff.h. Anything that a patch cannot express becomes a line that begins with "#", which git
+ * apply ignores.
+ */
 #include "programs/diff/diff.h"
 #include "programs/diff/ways.h"
 
@@ -8,14 +10,14 @@
 
 #include "base/json.h"
 
-#define LINES_MAX ((size_t)400000) /* of one file: what libgit2 takes memory for */
+#define LINES_MAX ((size_t)400000) /* of one file; bounds libgit2's memory */
 
-/* A change with what its contents come to. */
+/* A change with its loaded contents and their differences. */
 struct shown {
 	const struct change *change;
 	char *old, *new;
 	size_t old_size, new_size;
-	git_patch *patch; /* NULL: nothing to show of the contents */
+	git_patch *patch; /* NULL: no content to show */
 	size_t added, deleted;
 	bool is_binary;
 };
@@ -119,7 +121,7 @@ static void begin_line(struct diff *diff, char mark)
 		(void)fputc(mark, diff->out);
 }
 
-/* What libgit2 has to say of a missing end of the last line begins with that end. */
+/* libgit2's message about a missing newline at the end of a file begins with that newline. */
 static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
                     const git_diff_line *line, void *of)
 {
@@ -152,7 +154,7 @@ static void put_side(FILE *to, const char *prefix, const char *path, uint32_t mo
 		(void)fputs("/dev/null", to);
 }
 
-/* With a tab where git takes one to find the end of the name. */
+/* Adds a tab where git needs one to find the end of the name. */
 static void put_name(struct diff *diff, const char *prefix, const char *path, uint32_t mode)
 {
 	begin_line(diff, SHOW_HEAD);
@@ -161,8 +163,10 @@ static void put_name(struct diff *diff, const char *prefix, const char *path, ui
 	(void)fputs(mode && strchr(path, ' ') && !quote_is_needed(path) ? "\t\n" : "\n", diff->out);
 }
 
-/* What git apply would not come to: directories, special files, and modes but for whether a file is
- * executable. */
+/*
+ * Whether git apply would lose something: directories, special files, and modes except whether a
+ * file is executable.
+ */
 static bool is_rest(uint32_t old, uint32_t new)
 {
 	if (!is_content(old ? old : new))
@@ -189,7 +193,7 @@ static void put_rest(struct diff *diff, const struct change *change)
 		(void)fprintf(diff->out, ": mode %04o\n", (old ? old : new) & 07777);
 }
 
-/* "diff --git …" and what of git's extended header is to be said. git-diff(1) */
+/* Writes "diff --git …" and the lines of git's extended header that apply. git-diff(1) */
 static void put_head(struct diff *diff, const struct change *change)
 {
 	const char *old = git_mode(change->old.mode), *new = git_mode(change->new.mode);
@@ -249,7 +253,7 @@ static void put_patch(struct diff *diff, struct shown *shown)
 	}
 }
 
-/* What is behind the name where there are no lines to be counted. */
+/* Writes what follows the name if there are no lines to count. */
 static void put_stat_rest(FILE *to, const struct shown *shown)
 {
 	const struct side *old = &shown->change->old, *new = &shown->change->new;
@@ -336,7 +340,7 @@ static void put_name_only(struct diff *diff, const struct change *change)
 	            diff->out);
 }
 
-/* What yett apply leaves: of changes in a row that are protected by the same name one is told. */
+/* Notes what yett apply leaves out, once for successive changes that the same name protects. */
 static void tell_guards(const struct diff *diff)
 {
 	const struct change *last = NULL;

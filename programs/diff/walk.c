@@ -1,6 +1,6 @@
 /*
  * See diff.h. Directories wait in a list, not on the stack, and are opened by their path from the
- * top: so a tree may be as deep as a path can be long.
+ * top. So a tree can be as deep as a path can be long.
  */
 #include "programs/diff/diff.h"
 
@@ -13,15 +13,15 @@
 #include "base/entries.h"
 
 /*
- * A directory that is to be walked. Only the first `layers` of the layers can have it: what is
- * below a mark that hides it does not show. overlayfs.rst, "whiteouts and opaque directories"
+ * A directory to walk. Only the first `layers` layers can show there: a mark in the last of them
+ * hides those below. overlayfs.rst, "whiteouts and opaque directories"
  */
 struct place {
 	char *path;
 	size_t layers;
 	bool in_source;
-	bool covered; /* nothing of the source's shows there */
-	bool hidden;  /* and nothing of it did before anything was changed */
+	bool covered; /* nothing of the source shows there */
+	bool hidden;  /* nor did it before the first change */
 };
 
 struct walk {
@@ -29,9 +29,9 @@ struct walk {
 	struct place *places;
 	size_t count, room;
 	const struct place *at;            /* the directory that is being walked */
-	int layers[DIFF_LAYERS_MAX];       /* it, in each layer; -1: that has none */
-	bool may_be_file[DIFF_LAYERS_MAX]; /* whiteouts may be files there */
-	int source;                        /* it; -1: none */
+	int layers[DIFF_LAYERS_MAX];       /* the directory in each layer; -1: none */
+	bool may_be_file[DIFF_LAYERS_MAX]; /* the layer's directory may have file whiteouts */
+	int source;                        /* the directory in the source; -1: none */
 };
 
 void note(struct diff *diff, const char *path, const char *why)
@@ -53,8 +53,7 @@ static int add_change(struct diff *diff, const char *path, const struct change *
 	int r;
 
 	if (!decide_is_wanted(diff, path, false))
-		return 0; /* and counts for nothing: who is told that there are too many can name
-		             some */
+		return 0; /* does not count, so that naming paths avoids -E2BIG */
 	r = diff->count >= DIFF_CHANGES_MAX ? -E2BIG : count_path(diff, path);
 	if (r < 0)
 		return r;
@@ -95,7 +94,10 @@ static int add_place(struct walk *walk, const char *path, const struct place *pl
 	return walk->places[walk->count++].path ? 0 : -ENOMEM;
 }
 
-/* In a directory that says so: an empty file with an attribute. overlayfs.rst, "whiteouts" */
+/*
+ * Whether the name is a whiteout in the form of an empty file with an attribute, in a directory
+ * that is marked to have such. overlayfs.rst, "whiteouts"
+ */
 static bool is_file_whiteout(const struct walk *walk, size_t layer, const char *name,
                              const struct stat *st)
 {
@@ -107,7 +109,7 @@ static bool is_file_whiteout(const struct walk *walk, size_t layer, const char *
 	return fd >= 0 && fgetxattr(fd, "user.overlay.whiteout", NULL, 0) >= 0;
 }
 
-/* 1: it is there; 0: not; -EAGAIN: that cannot be told, which is noted. */
+/* Returns 1 if the name exists, 0 if not. -EAGAIN: unknown, and a note says so. */
 static int look(struct walk *walk, int directory, const char *name, const char *path,
                 struct stat *ret_st)
 {
@@ -122,7 +124,9 @@ static int look(struct walk *walk, int directory, const char *name, const char *
 	return -EAGAIN;
 }
 
-/* In the topmost layer that has the name; the number of all layers: none has it. -EAGAIN as above.
+/*
+ * Finds the topmost layer that has the name. *ret_layer is the number of the place's layers if none
+ * has it. Returns 0, or -EAGAIN as look() does.
  */
 static int look_in_layers(struct walk *walk, const char *name, const char *path,
                           struct stat *ret_st, size_t *ret_layer)
@@ -135,7 +139,7 @@ static int look_in_layers(struct walk *walk, const char *name, const char *path,
 	return r < 0 ? r : 0;
 }
 
-/* Whether what the source has there was hidden from the sandbox from the beginning. */
+/* Whether the source's file was hidden from the sandbox from the beginning. */
 static bool is_hidden(const struct walk *walk, const char *path)
 {
 	_cleanup_fd_ int fd = -1;
@@ -160,7 +164,7 @@ static int add_compared(struct walk *walk, struct change *change)
 	               : add_change(walk->diff, change->path, change);
 }
 
-/* What there is to do about a name of the directory that is being walked. */
+/* Carries out what decide() says about a name of the directory that is being walked. */
 static int carry_out(struct walk *walk, unsigned todo, struct change *change)
 {
 	const char *path = change->path;
@@ -172,7 +176,7 @@ static int carry_out(struct walk *walk, unsigned todo, struct change *change)
 	if (change->old.mode && todo != DECIDE_COMPARE)
 		hidden = is_hidden(walk, path);
 	if (hidden && !(todo & (DECIDE_ADDED | DECIDE_COMPARE)))
-		return 0; /* nothing went that was there */
+		return 0; /* the sandbox never saw the file */
 	if (todo & DECIDE_DELETED)
 		r = add_change(walk->diff, path, &one);
 	one = (struct change){.new = change->new, .layer = change->layer};
@@ -235,7 +239,9 @@ static bool is_in_layers(const struct walk *walk, const char *name, size_t count
 	return false;
 }
 
-/* All names of `directory`, but those that one of the first `above` layers has as well. */
+/*
+ * Examines all names of `directory`, except those that one of the first `above` layers has as well.
+ */
 static int examine_all(struct walk *walk, int directory, size_t above)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(directory);
@@ -248,7 +254,10 @@ static int examine_all(struct walk *walk, int directory, size_t above)
 	return r;
 }
 
-/* The marks of a directory in a layer; that of the top hides nothing, whatever it says. */
+/*
+ * Reads the overlay's marks of a directory in a layer. The top directory hides nothing, whatever
+ * its mark says.
+ */
 static bool is_opaque(struct walk *walk, const struct place *place, size_t layer)
 {
 	char mark = '\0';
@@ -259,8 +268,10 @@ static bool is_opaque(struct walk *walk, const struct place *place, size_t layer
 	return mark == 'y' && *place->path;
 }
 
-/* Top down, to the layer that hides what is below it: by a mark, or as what it has there is no
- * directory. 0 or -errno. */
+/*
+ * Opens the directory in each layer, from the top down to the one that hides the layers below: it
+ * has a mark, or it has something other than a directory there. Returns 0 or -errno.
+ */
 static int open_layers(struct walk *walk, struct place *place)
 {
 	for (size_t i = 0; i < place->layers; i++) {
@@ -306,8 +317,7 @@ static int by_path(const void *a, const void *b)
 	const struct change *x = a, *y = b;
 	int order = strcmp(x->path, y->path);
 
-	return order ? order
-	             : (x->new.mode != 0) - (y->new.mode != 0); /* what went, then what came */
+	return order ? order : (x->new.mode != 0) - (y->new.mode != 0); /* the removal first */
 }
 
 int walk(struct diff *diff)

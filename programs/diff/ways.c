@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "programs/diff/protect.h"
 
-/* To the begin of the name that is so many before that at `at`. */
+/* Returns the offset of the beginning of the name that is `names` names before the one at `at`. */
 static size_t go_back(const char *path, size_t at, unsigned names)
 {
 	while (at > 0 && path[at - 1] != '/')
@@ -23,8 +23,10 @@ void ways_begin(struct ways *ways, const struct diff *diff)
 	*ways = (struct ways){.diff = diff, .names_before = protect_names_before()};
 }
 
-/* What they have in common is known still; and of names, but for so many as may be one with what
- * follows. */
+/*
+ * Keeps the facts about common directories. The last `names_before` clean names are compared again,
+ * because an entry may consist of them and of the names that follow.
+ */
 void ways_turn_to(struct ways *ways, const char *path)
 {
 	size_t same = 0;
@@ -36,8 +38,10 @@ void ways_turn_to(struct ways *ways, const char *path)
 	ways->clean = go_back(path, ways->clean < same ? ways->clean : same, ways->names_before);
 }
 
-/* In the source, or in a layer, where a device is a mark that says there is none. In doubt there
- * is. */
+/*
+ * Whether the source or a layer has the name. A device in a layer marks a deletion. True if memory
+ * is short, to be safe.
+ */
 static bool has_name(const struct diff *diff, const char *directory, const char *name)
 {
 	_cleanup_free_ char *path = NULL;
@@ -54,7 +58,10 @@ static bool has_name(const struct diff *diff, const char *directory, const char 
 	return has;
 }
 
-/* git-rev-parse(1) and gitrepository-layout(5): a HEAD, and objects and refs, or where those are */
+/*
+ * Whether the directory has what makes git take it for a repository: HEAD, and either objects and
+ * refs, or commondir, which says where they are. git-rev-parse(1), gitrepository-layout(5)
+ */
 static bool is_repository(void *context, const char *directory)
 {
 	struct ways *ways = context;
@@ -69,7 +76,7 @@ static bool is_repository(void *context, const char *directory)
 	return *known & WAY_REPOSITORY;
 }
 
-/* Whether what git keeps in the directory is not meant: no wanted path names that. */
+/* Whether no wanted path names the .git, or anything in it. */
 static bool is_unnamed(const struct diff *diff, const char *path, size_t length)
 {
 	for (size_t i = 0; i < diff->wanted_count; i++)
@@ -90,7 +97,7 @@ struct guard ways_guard(struct ways *ways, uint32_t was, uint32_t is)
 		guard = (struct guard){PROTECT_WHY_GIT, git,
 		                       is_unnamed(ways->diff, ways->path, git)};
 	} else if (guard.why) {
-		/* an entry of a list may be of several names: then what it is about is the path */
+		/* A listed entry may consist of several names: report the whole path. */
 		bool is_whole = strcmp(guard.why, PROTECT_WHY_LISTED) == 0;
 
 		guard.length = ways->clean + strcspn(ways->path + ways->clean, is_whole ? "" : "/");
@@ -111,7 +118,7 @@ bool ways_is_same_guard(const char *path, const struct guard *guard, const char 
 	       strncmp(path, other_path, guard->length) == 0;
 }
 
-/* All of them: how many there are is told where they are too many. */
+/* Counts every .git, and notes the first DIFF_NOTES_MAX of them. */
 static void note_gits_own(const struct diff *diff, const struct change *change, size_t *count)
 {
 	if ((*count)++ >= DIFF_NOTES_MAX)
@@ -125,8 +132,8 @@ static void note_gits_own(const struct diff *diff, const struct change *change, 
 void ways_guard_changes(struct diff *diff, bool stays)
 {
 	static struct ways ways;
-	struct change last = {
-		.path = NULL}; /* the last one that was left out: its place is others' */
+	/* The last change that was dropped: a copy, because its place in the array is reused. */
+	struct change last = {.path = NULL};
 	size_t kept = 0, told = 0;
 
 	ways_begin(&ways, diff);

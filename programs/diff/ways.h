@@ -1,9 +1,8 @@
 /*
- * The way to what was changed: what is known of the directories on it, and which of its names is
- * protected.
+ * The facts about the directories on the way to a changed path, and the protected name on it.
  *
- * A sandbox makes trees as deep as it likes, with as much in them: what was found out about a
- * directory is kept for what follows in it.
+ * A sandbox can make trees of any depth and content. So the facts about a directory are kept for
+ * the following paths in it.
  */
 #pragma once
 
@@ -14,34 +13,41 @@
 struct ways {
 	const struct diff *diff;
 	char path[PATH_MAX];
-	uint8_t known[PATH_MAX]; /* bits, by the length of a directory's path */
-	size_t clean;            /* in how much of the path there is no protected name */
+	uint8_t known[PATH_MAX]; /* bits, indexed by the length of a directory's path */
+	size_t clean;            /* length of the path's beginning that has no protected name */
 	unsigned names_before;   /* protect_names_before() */
 };
 
-/* The others are apply's (look.c). */
+/* yett-apply uses the last two (look.c). */
 enum { WAY_LOOKED_REPOSITORY = 1, WAY_REPOSITORY = 2, WAY_LOOKED_NEW = 4, WAY_NEW = 8 };
 
-/* Before the first path. */
+/* Call it before the first path. */
 void ways_begin(struct ways *ways, const struct diff *diff);
 
-/* To the path that is looked at next, of which something may be known already. In any order. */
+/*
+ * Moves to the path that is examined next, and keeps the facts that still hold. Paths may come in
+ * any order.
+ */
 void ways_turn_to(struct ways *ways, const char *path);
 
-/* What protects the path that was turned to, by protect.h. `was` and `is` are the modes of its two
- * sides; 0: there is none. */
+/*
+ * Returns what protects the path that ways_turn_to() moved to (protect.h). `was` and `is` are the
+ * modes of its two sides; 0: no file.
+ */
 struct guard ways_guard(struct ways *ways, uint32_t was, uint32_t is);
 
-/* "PATH: is protected (WHY)", without an end of the line: as much of a path as the guard says. */
+/*
+ * Writes "PATH: is protected (WHY)" without a newline. PATH is cut off after guard->length bytes.
+ */
 void ways_tell_guard(FILE *to, const char *path, const struct guard *guard);
 
-/* Whether it is by the same name that both are protected. */
+/* Whether the same name protects both paths. */
 bool ways_is_same_guard(const char *path, const struct guard *guard, const char *other_path,
                         const struct guard *other);
 
 /*
- * Finds for all changes what protects them. What git keeps in a .git that no wanted path names is
- * told in the notes and, unless it `stays`, left out: nobody reads it, and commits come by yett git
- * fetch.
+ * Sets the guards of all changes. Unless `stays`, also drops the changes of git's own files in a
+ * .git that no wanted path names, and notes each such .git: nobody reads these files, and yett git
+ * fetch brings the commits.
  */
 void ways_guard_changes(struct diff *diff, bool stays);

@@ -1,12 +1,12 @@
 /*
- * What the front asks for, from the ask to the answer. See dialer.h.
+ * The asks of the proxy (yett-front), from the packet to the answer. See dialer.h.
  *
- * As the caller, without privilege. An ask is FREE, then LOOKUP if it has a name, then DIALING: one
- * address is tried after the other, each decided about right before, and again when it is
- * connected; then ANSWERED, until the front has taken that. Where there is a proxy, it is the
- * proxy's name that is looked up, and its address that is tried, and before the answer is TUNNEL:
- * the proxy is asked. One that is to be allowed by somebody first is HELD, and begins anew when
- * other rules come.
+ * Runs as the caller, without privilege. An ask goes from FREE to LOOKUP if it has a name, to
+ * DIALING, and to ANSWERED until the answer is sent. DIALING tries one address after the other.
+ * Each is checked by the rules right before the attempt, and again when it is connected if the
+ * rules have changed. With an HTTP proxy, LOOKUP and DIALING are about the HTTP proxy's name and
+ * address, and TUNNEL follows, in which the HTTP proxy is asked to connect. An ask that the user
+ * must allow first is HELD, and begins again when new rules come.
  */
 #include "programs/egress/dialer.h"
 #include "programs/egress/dial.h"
@@ -58,7 +58,10 @@ static void drop_attempt(const struct dialer *dialer, struct attempt *attempt)
 	attempt->fd = fd_close(attempt->fd);
 }
 
-/* `fd` is a connection, if `answer` is 0. The front is told when it has room. */
+/*
+ * Ends the attempts of an ask. `fd` is the connection if `answer` is 0. The answer is sent when the
+ * socket to the proxy has room.
+ */
 static void finish(struct dialer *dialer, struct ask *ask, int answer, int fd)
 {
 	for (size_t i = 0; i < DIALER_ATTEMPTS_MAX; i++)
@@ -77,7 +80,7 @@ static uint32_t count_held(const struct dialer *dialer)
 	return count;
 }
 
-/* What waits for somebody leaves room for what is allowed. */
+/* Leaves room for connections that the rules allow. */
 static uint32_t held_max(const struct dialer *dialer)
 {
 	uint32_t half = (dialer->rules.memory->connections_max + 1) / 2;
@@ -85,7 +88,10 @@ static uint32_t held_max(const struct dialer *dialer)
 	return half < DIALER_HELD_MAX ? half : DIALER_HELD_MAX;
 }
 
-/* Each is told of once, however often rules come that are about others. */
+/*
+ * Holds an ask until new rules come. Reports each ask only once, however often new rules come that
+ * do not allow it.
+ */
 static bool hold(struct dialer *dialer, struct ask *ask, const struct dialer_target *target)
 {
 	uint64_t held_ms = ask->held_ms ? ask->held_ms : dialer->now_ms + DIALER_HELD_MS;
@@ -114,7 +120,7 @@ static void deny(struct dialer *dialer, struct ask *ask, const struct dialer_tar
 	            (struct egress_told){.kind = EGRESS_TOLD_DENIED, .verdict = (uint8_t)why});
 }
 
-/* Where there is a proxy, nothing fails but what has to do with it. */
+/* With an HTTP proxy, every failure is a failure at the HTTP proxy. */
 static void fail(struct dialer *dialer, struct ask *ask, int answer, int error)
 {
 	finish(dialer, ask, answer, -1);
@@ -124,7 +130,7 @@ static void fail(struct dialer *dialer, struct ask *ask, int answer, int error)
 	                                                                : error});
 }
 
-/* No address is left: it was denied if all were, and else failed. */
+/* No address is left. The ask failed if an attempt failed, and was denied if all addresses were. */
 static void give_up(struct dialer *dialer, struct ask *ask)
 {
 	if (ask->error != 0)
@@ -168,7 +174,7 @@ static bool is_trying(const struct ask *ask)
 	return false;
 }
 
-/* What is decided about is what is connected, with nothing in between that could change it. */
+/* The checked address is the one that is connected to: nothing in between can change it. */
 static bool try_address(struct dialer *dialer, struct ask *ask, struct attempt *attempt,
                         const struct net_address *address)
 {
@@ -196,7 +202,7 @@ static bool try_address(struct dialer *dialer, struct ask *ask, struct attempt *
 	return true;
 }
 
-/* Tries the next address that can be tried, if any. */
+/* Tries the next address that the rules allow, if any. */
 static void try_next(struct dialer *dialer, struct ask *ask)
 {
 	struct attempt *attempt = find_attempt(ask);
@@ -241,7 +247,7 @@ static void look_up(struct dialer *dialer, struct ask *ask, const char *name)
 		take_addresses(dialer, ask);
 }
 
-/* `free` may be none where the id is asked about. */
+/* Finds a free slot. Returns false if an ask with this id is open, or no slot is free. */
 static bool find_free(struct dialer *dialer, uint32_t id, struct ask **ret_free)
 {
 	*ret_free = NULL;
@@ -266,7 +272,7 @@ static void connect_to_address(struct dialer *dialer, struct ask *ask,
 	dial(dialer, ask);
 }
 
-/* Whether there is more to do: what is not allowed is denied. */
+/* Returns true if the verdict is ALLOWED. Otherwise denies the ask. */
 static bool check_verdict(struct dialer *dialer, struct ask *ask,
                           const struct dialer_verdict *verdict)
 {
@@ -286,7 +292,10 @@ static void connect_to_name(struct dialer *dialer, struct ask *ask)
 		look_up(dialer, ask, ask->target.name);
 }
 
-/* Where that is the administrator has said: of its own addresses no rule says anything. */
+/*
+ * The administrator has named the HTTP proxy, so no rule is needed for the HTTP proxy's own
+ * addresses.
+ */
 static void connect_by_proxy(struct dialer *dialer, struct ask *ask)
 {
 	const struct net_record *proxy = dialer->rules.proxy;
@@ -303,10 +312,10 @@ static void connect_by_proxy(struct dialer *dialer, struct ask *ask)
 		connect_to_address(dialer, ask, net_list_network(proxy));
 }
 
-/* From its beginning, by the rules that are in force now. */
+/* Begins an ask, for the first time or again, by the rules that are in force now. */
 static void begin(struct dialer *dialer, struct ask *ask)
 {
-	ask->state = ASK_DIALING; /* none that is held counts itself */
+	ask->state = ASK_DIALING; /* so that count_held() does not count this ask */
 	ask->denied = NET_VERDICT_ALLOWED;
 	ask->error = 0;
 	ask->tunnel = (struct tunnel){0};
@@ -334,7 +343,10 @@ static void connect_to(struct dialer *dialer, struct ask *ask)
 	}
 }
 
-/* Only told of. A name that is allowed by now, or may be, is as good as not asked for. */
+/*
+ * Handles a packet that is only reported. By now the rules may allow the name, or allow asking
+ * about it: then there is nothing to report.
+ */
 static void note(struct dialer *dialer, const struct egress_ask *asked,
                  struct dialer_target *target)
 {
@@ -386,7 +398,7 @@ void asks_advance_known(struct dialer *dialer)
 	}
 }
 
-/* Whether the rules still allow it, if they have changed since it was begun. */
+/* Whether the rules still allow the attempt, if they have changed since it began. */
 static bool is_allowed_still(const struct dialer *dialer, struct ask *ask, struct attempt *attempt)
 {
 	struct dialer_verdict verdict;
@@ -400,7 +412,7 @@ static bool is_allowed_still(const struct dialer *dialer, struct ask *ask, struc
 	return verdict.verdict == NET_VERDICT_ALLOWED;
 }
 
-/* Other asks may have been quicker. */
+/* Checks the limit again: other asks may have connected in the meantime. */
 static void succeed(struct dialer *dialer, struct ask *ask, struct attempt *attempt)
 {
 	if (!is_allowed_still(dialer, ask, attempt)) {
@@ -422,12 +434,13 @@ static void succeed(struct dialer *dialer, struct ask *ask, struct attempt *atte
 	finish(dialer, ask, 0, steal_fd(&attempt->fd));
 }
 
-/* The first of the proxy's addresses that has answered is the one that is asked. */
+/* Asks the HTTP proxy through its first address that has connected. */
 static void ask_proxy(struct dialer *dialer, struct ask *ask, struct attempt *attempt, size_t index)
 {
 	int r;
 
-	if (!is_allowed_still(dialer, ask, attempt)) { /* the proxy need not hear of it */
+	/* The HTTP proxy need not learn of the target. */
+	if (!is_allowed_still(dialer, ask, attempt)) {
 		drop_attempt(dialer, attempt);
 		try_next(dialer, ask);
 		return;
@@ -483,7 +496,7 @@ void asks_advance_attempt(struct dialer *dialer, size_t index)
 	try_next(dialer, ask);
 }
 
-/* Where all places are taken, the oldest attempt loses its own in time. */
+/* If all slots for attempts are taken, drops the oldest attempt after DIALER_ATTEMPT_MS. */
 static void stagger(struct dialer *dialer, struct ask *ask)
 {
 	struct attempt *oldest = &ask->attempts[0];
@@ -502,7 +515,7 @@ static void stagger(struct dialer *dialer, struct ask *ask)
 	try_next(dialer, ask);
 }
 
-/* When something has to be done about it; UINT64_MAX: never. */
+/* When something must be done about an ask; UINT64_MAX: never. */
 static uint64_t time_of(const struct ask *ask)
 {
 	if (ask->state == ASK_DIALING && ask->next < ask->count && ask->next_ms < ask->deadline_ms)

@@ -1,10 +1,10 @@
 /*
- * The connections that the front has, by the dialer's duplicates of them: counted, cut, and their
- * end noticed. See dialer.h.
+ * The connections of the proxy (yett-front), of which the connector has duplicates: counts them,
+ * cuts them, and notices their end. See dialer.h.
  *
- * As the caller, without privilege. It never reads or writes one, nor disconnects it: a socket that
- * connect(2) has set free could be connected anew by the front, without being asked for, by
- * MSG_FASTOPEN. One that is shut down cannot.
+ * Runs as the caller, without privilege. Must never read or write a connection, and must never
+ * disconnect it with connect(2): the proxy could connect such a socket again with MSG_FASTOPEN,
+ * without asking. A socket that is shut down cannot be connected again.
  */
 #include "programs/egress/dial.h"
 #include "programs/egress/dialer.h"
@@ -37,14 +37,16 @@ static bool read_info(int fd, struct tcp_info *ret_info)
 	return true;
 }
 
-/* Of what the kernel counts some is not the sandbox's, and need not have come to be counted. */
+/* Subtracts what is not the sandbox's from a count of the kernel, which may not include it yet. */
 static uint64_t less(uint64_t count, uint64_t others)
 {
 	return count > others ? count - others : 0;
 }
 
-/* What was passed to the network at least once: unlike what was acknowledged, it counts neither SYN
- * nor FIN. */
+/*
+ * Closes and reports a connection. Sent bytes are those that were passed to the network at least
+ * once: unlike tcpi_bytes_acked, this counts neither SYN nor FIN.
+ */
 static void finish(struct dialer *dialer, struct connection *connection)
 {
 	struct egress_told one = {.kind = EGRESS_TOLD_CLOSED, .verdict = (uint8_t)connection->cut};
@@ -63,8 +65,10 @@ static void finish(struct dialer *dialer, struct connection *connection)
 	dialer_tell(dialer, &connection->target, one);
 }
 
-/* One that has ended gives its place, if need be before all of it was sent. There is always one:
- * see DIALER_CONNECTIONS_MAX. */
+/*
+ * Finds a slot. If none is free, finishes the ENDING connection with the earliest deadline, even if
+ * it has unsent data. There is always one: see DIALER_CONNECTIONS_MAX.
+ */
 static struct connection *find_room(struct dialer *dialer)
 {
 	struct connection *ending = NULL;
@@ -89,8 +93,10 @@ void connections_take(struct dialer *dialer, int fd, const struct dialer_target 
 {
 	struct connection *connection = find_room(dialer);
 
-	/* Each change is told once: a socket that has ended on one side would be ready from then
-	 * on. What it is already comes, too. */
+	/*
+	 * Edge-triggered: a socket whose remote end has sent FIN would stay ready. epoll(7) also
+	 * reports events that have happened before.
+	 */
 	if (!connection || !dialer_watch(dialer, fd, EPOLLRDHUP | EPOLLET, DIALER_SOURCE_CONNECTION,
 	                                 (size_t)(connection - dialer->connections))) {
 		(void)shutdown(fd, SHUT_RDWR);
@@ -102,14 +108,17 @@ void connections_take(struct dialer *dialer, int fd, const struct dialer_target 
 	dialer_tell(dialer, target, (struct egress_told){.kind = EGRESS_TOLD_CONNECTED});
 }
 
-/* Closed by both, or reset: only the latter is an error, if the front has not read it yet. */
+/*
+ * Whether the remote end has sent FIN. State CLOSE means that both ends have closed, or that there
+ * was a reset. Only a reset causes EPOLLERR, unless the proxy has read the error already.
+ */
 static bool has_sent_end(uint8_t state, uint32_t events)
 {
 	return state == DIAL_CLOSE_WAIT || state == DIAL_LAST_ACK || state == DIAL_CLOSING ||
 	       state == DIAL_TIME_WAIT || (state == DIAL_CLOSE && !(events & EPOLLERR));
 }
 
-/* Shut down on both sides (HUP), it is over when nothing is left to be sent. */
+/* Shut down in both directions (EPOLLHUP), a connection is over when no unsent data is left. */
 void connections_advance(struct dialer *dialer, size_t index, uint32_t events)
 {
 	struct connection *connection = &dialer->connections[index];
@@ -132,7 +141,10 @@ void connections_advance(struct dialer *dialer, size_t index, uint32_t events)
 	}
 }
 
-/* Those that have ended, though epoll(7) has told of something later first. */
+/*
+ * Handles the ends of connections that epoll(7) has not reported yet, since it reports other events
+ * first.
+ */
 static void notice_ends(struct dialer *dialer)
 {
 	struct pollfd polled[DIALER_CONNECTIONS_MAX];
@@ -147,10 +159,11 @@ static void notice_ends(struct dialer *dialer)
 	for (size_t i = 0; i < dialer->connections_end; i++)
 		if (polled[i].revents)
 			connections_advance(dialer, i,
-			                    (uint32_t)polled[i].revents); /* the same bits */
+			                    /* The bits of poll(2) and epoll(7) are the same. */
+			                    (uint32_t)polled[i].revents);
 }
 
-/* The front may have shut one down right before it asked. */
+/* The proxy may have shut a connection down right before it sent the ask. */
 bool connections_have_room(struct dialer *dialer)
 {
 	if (connections_count(dialer) >= dialer->rules.memory->connections_max)
@@ -158,7 +171,10 @@ bool connections_have_room(struct dialer *dialer)
 	return connections_count(dialer) < dialer->rules.memory->connections_max;
 }
 
-/* What is queued goes with its last descriptor, the front's: SO_LINGER of 0 seconds, socket(7). */
+/*
+ * SO_LINGER of 0 seconds: queued data is dropped when the last descriptor is closed, which is the
+ * proxy's. socket(7)
+ */
 static void cut(struct dialer *dialer, struct connection *connection, enum net_verdict why)
 {
 	const struct linger none = {.l_onoff = 1};
@@ -178,7 +194,7 @@ void connections_check(struct dialer *dialer)
 
 		if (connection->state == CONNECTION_FREE)
 			continue;
-		/* That there is no way any more is for the connection to find out. */
+		/* Ignores verdict.error: if there is no route any more, TCP finds out. */
 		verdict = dialer_decide(dialer, target, &target->address);
 		if (verdict.verdict != NET_VERDICT_ALLOWED)
 			cut(dialer, connection,

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define V4_AT       12 /* net_address.h: the mapped form */
+#define V4_AT       12 /* start of the IPv4 address in its mapped form, see net_address.h */
 #define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 union dial_sockaddr {
@@ -17,8 +17,10 @@ union dial_sockaddr {
 	struct sockaddr_in6 v6;
 };
 
-/* The one way from an address to where it connects. A mapped address is one of IPv4, and nothing
- * else. */
+/*
+ * The only conversion from an address to what is connected to. A mapped address is always connected
+ * to by IPv4.
+ */
 static socklen_t make_sockaddr(const struct net_address *address, uint16_t port,
                                union dial_sockaddr *ret_sockaddr)
 {
@@ -71,9 +73,9 @@ int dial_result(int fd)
 	if (info.tcpi_state == DIAL_CLOSE)
 		return -ECONNRESET;
 	/*
-	 * Asked again, the kernel takes note that it is connected: a socket that is still
-	 * "connecting", and is reset then, could be connected anew by whoever holds it
-	 * (MSG_FASTOPEN). The address does not count.
+	 * A second connect(2) makes the kernel mark the socket as connected. If the socket were
+	 * reset while still marked as connecting, its holder could connect it to another address
+	 * (MSG_FASTOPEN). The address of this call has no effect.
 	 */
 	return connect(fd, &nowhere.any, sizeof nowhere.v4) < 0 && errno != EISCONN ? -errno : 0;
 }

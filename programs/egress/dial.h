@@ -1,8 +1,7 @@
 /*
- * One attempt to connect: a socket that is on its way to an address that was decided about a moment
- * before.
+ * Attempts to connect: TCP sockets that connect to addresses which were checked right before.
  *
- * As the caller, without privilege; nothing here waits. connect(2), tcp(7)
+ * Runs as the caller, without privilege. Nothing here blocks. connect(2), tcp(7)
  */
 #pragma once
 
@@ -10,8 +9,10 @@
 
 #include <linux/filter.h>
 
-/* What tcp_info tells, in the kernel's numbers: the C libraries have a struct that is too old, or
- * none beside these. tcp_states.h */
+/*
+ * Values of tcpi_state, as in the kernel's tcp_states.h. The C library's <netinet/tcp.h>, which
+ * defines them, has an old struct tcp_info, and cannot be included together with <linux/tcp.h>.
+ */
 enum dial_state {
 	DIAL_SYN_SENT = 2,
 	DIAL_SYN_RECV = 3,
@@ -23,15 +24,17 @@ enum dial_state {
 };
 
 /*
- * Instructions for lockdown_filter_with(): the kernel kills the process for any socket but such as
- * dial_begin() makes. One of another family leads to the caller's session bus, or to whatever else
- * serves the caller by a name. seccomp(2)
+ * Instructions for lockdown_filter_with(): the kernel kills the process if it makes any socket but
+ * one as dial_begin() makes. A Unix socket could reach the caller's session bus, or another service
+ * of the caller that is reached by a name. seccomp(2)
  */
 #define DIAL_CHECKS 10
 extern const struct sock_filter dial_checks[DIAL_CHECKS];
 
-/* A non-blocking socket that connects, or has; or -errno. */
+/*
+ * Returns a non-blocking socket (owned by the caller) that is connecting or connected, or -errno.
+ */
 _must_check_ int dial_begin(const struct net_address *address, uint16_t port);
 
-/* What became of it: 0 when it is connected, -EINPROGRESS, else -errno of why it failed. */
+/* Returns 0 if the socket is connected, -EINPROGRESS, or -errno of the failure. */
 _must_check_ int dial_result(int fd);

@@ -1,8 +1,9 @@
 /*
- * The dialer's loop: what comes from the front, the supervisor and the resolver, what becomes of
- * sockets, and time. See dialer.h.
+ * The connector's loop: packets of the proxy, the supervisor and the resolver, events of sockets,
+ * and timeouts. See dialer.h.
  *
- * As the caller, without privilege. What is no packet that may be sent to it ends it.
+ * Runs as the caller, without privilege. An invalid packet of the proxy or the supervisor ends the
+ * process.
  */
 #include "programs/egress/dialer.h"
 #include "base/clock.h"
@@ -14,7 +15,7 @@
 #include <sys/socket.h>
 
 #define SOURCE_SHIFT 32
-#define TELLS_MAX    TOLD_MAX /* at once */
+#define TELLS_MAX    TOLD_MAX /* reports sent in one round */
 
 static bool control(const struct dialer *dialer, int operation, int fd, uint32_t events,
                     uint64_t data)
@@ -35,7 +36,7 @@ void dialer_unwatch(const struct dialer *dialer, int fd)
 	(void)control(dialer, EPOLL_CTL_DEL, fd, 0, 0);
 }
 
-/* Waits for something else of a descriptor that is watched already, or not yet (`watched`: 0). */
+/* Changes the events for which a descriptor is watched; `watched` is 0 if it is not watched yet. */
 static int rewatch(const struct dialer *dialer, int fd, uint32_t *watched, uint32_t events,
                    enum dialer_source source)
 {
@@ -51,8 +52,10 @@ static int rewatch(const struct dialer *dialer, int fd, uint32_t *watched, uint3
 _Static_assert(sizeof(struct net_rule) == sizeof(((struct egress_told *)NULL)->rule),
                "what is told of a rule is a rule");
 
-/* Zeros where there is none. The rules are those in force: of an older decision nothing is told but
- * how it ended. */
+/*
+ * Writes the rule that `origin` identifies, or leaves zeros. `origin` must be of the rules in
+ * force: a decision by older rules is only reported by its end, without a rule.
+ */
 static void write_rule(const struct ruleset *rules, uint32_t origin, struct egress_told *one)
 {
 	const struct net_record *record = NULL;
@@ -69,9 +72,8 @@ static void write_rule(const struct ruleset *rules, uint32_t origin, struct egre
 
 void dialer_tell(struct dialer *dialer, const struct dialer_target *target, struct egress_told one)
 {
-	one.origin = one.verdict == NET_VERDICT_ASKED
-	                     ? 0
-	                     : target->origin; /* what could allow it has not denied it */
+	/* ASKED: the rule of `origin` could allow the connection, and has not denied it. */
+	one.origin = one.verdict == NET_VERDICT_ASKED ? 0 : target->origin;
 	one.port = target->port;
 	memcpy(one.address, &target->address, sizeof one.address);
 	memcpy(one.name, target->name, sizeof one.name);
@@ -90,10 +92,10 @@ struct dialer_verdict dialer_decide(const struct dialer *dialer, const struct di
 	                           target->port);
 }
 
-/* 0, also where the supervisor takes nothing more for now. */
+/* Sends due reports. Returns 0 also if the socket to the supervisor is full. */
 static int tell(struct dialer *dialer)
 {
-	static struct egress_told one; /* with padding that is zero */
+	static struct egress_told one; /* static, so that its padding is zero */
 
 	for (size_t i = 0; !dialer->supervisor_is_full && i < TELLS_MAX &&
 	                   told_due(&dialer->told, dialer->now_ms, &one);
@@ -139,7 +141,7 @@ static int hear_front(struct dialer *dialer, struct frame *frame)
 	return asks_is_sound(&ask) && asks_add(dialer, &ask) ? 0 : -EBADMSG;
 }
 
-/* Connections are cut before the front hears of it: it has nothing to do with that. */
+/* Cuts connections before the proxy has the new rules: cutting does not depend on the proxy. */
 static int take_rules(struct dialer *dialer, int *fd)
 {
 	int r = ruleset_change(&dialer->rules, *fd);
@@ -154,7 +156,7 @@ static int take_rules(struct dialer *dialer, int *fd)
 	return 0;
 }
 
-/* `flags`: as of recv(2). */
+/* Receives one packet of the supervisor. `flags` as for recv(2). */
 static int hear_supervisor(struct dialer *dialer, struct frame *frame, int flags)
 {
 	uint32_t order;
@@ -204,7 +206,7 @@ static int handle(struct dialer *dialer, const struct epoll_event *event, struct
 	return 0;
 }
 
-/* A resolver that was given up is closed, and with that no longer watched. */
+/* The socket of a resolver that was given up is closed, which also removes it from epoll. */
 static int watch_resolver(struct dialer *dialer)
 {
 	int resolver = lookup_socket(&dialer->lookup);
@@ -220,8 +222,10 @@ static int watch_resolver(struct dialer *dialer)
 	               DIALER_SOURCE_RESOLVER);
 }
 
-/* What the front asks waits in its socket while it does not take what it was answered. That it has
- * ended shows in any case: HUP. */
+/*
+ * While an answer or rules wait to be sent, the proxy's asks stay in its socket. The end of the
+ * proxy is noticed in any case, since epoll(7) always reports EPOLLHUP.
+ */
 static int watch(struct dialer *dialer)
 {
 	uint32_t front = asks_are_answered(dialer) ? EPOLLIN
@@ -241,7 +245,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* How long nothing is to be done; -1: nothing ever is. epoll_wait(2) */
+/* Milliseconds until something must be done; -1: wait for an event. epoll_wait(2) */
 static int timeout_of(const struct dialer *dialer)
 {
 	uint64_t next = lesser(asks_next_ms(dialer), connections_next_ms(dialer));
@@ -255,7 +259,10 @@ static int timeout_of(const struct dialer *dialer)
 	return next <= dialer->now_ms ? 0 : (int)lesser(next - dialer->now_ms, INT_MAX);
 }
 
-/* One event at a time: what it changes, no other one can be about any more. */
+/*
+ * Takes one event at a time: handling an event may close the descriptor that the next event is
+ * about.
+ */
 static int wait_and_handle(struct dialer *dialer, struct frame *frame)
 {
 	struct epoll_event event;
@@ -273,7 +280,7 @@ int dialer_run(struct dialer *dialer)
 	int r = 0;
 
 	dialer->now_ms = clock_now_ms();
-	/* Until there are rules, nothing is done for the front: it would be denied. */
+	/* Before there are rules, take no ask of the proxy: it would be denied. */
 	while (r == 0 && !dialer->is_serving) {
 		r = hear_supervisor(dialer, &frame, 0);
 		if (r == 0)

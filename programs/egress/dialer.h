@@ -1,9 +1,9 @@
 /*
- * The dialer's state, and what its parts do for one another: asks of the front become attempts to
- * connect, and those connections.
+ * The state of the connector (yett-dialer), and the interfaces between its parts. Asks of the proxy
+ * (yett-front) become attempts to connect, and successful attempts become connections.
  *
- * One process without threads, as the caller and without privilege; nothing waits but dialer_run()
- * for all of it. See egress.h for whom it hears, and what is believed: nothing.
+ * One process without threads, as the caller, without privilege. Only dialer_run() waits, for all
+ * descriptors at once. The peers (egress.h) are not trusted.
  */
 #pragma once
 
@@ -12,158 +12,194 @@
 #include "programs/egress/told.h"
 #include "programs/egress/tunnel.h"
 
-#define DIALER_ASKS_MAX (EGRESS_CONNECTIONS_MAX + 1) /* one is refused at a time */
-/* half of them at most have ended, but for what is still to be sent */
+#define DIALER_ASKS_MAX (EGRESS_CONNECTIONS_MAX + 1) /* one more, for an ask that is refused */
+/*
+ * At most half of the slots are open connections. The others may be ENDING: ended, with data left
+ * to send.
+ */
 #define DIALER_CONNECTIONS_MAX (2 * EGRESS_CONNECTIONS_MAX)
-#define DIALER_ATTEMPTS_MAX    4    /* of one ask at once */
-#define DIALER_STAGGER_MS      250  /* RFC 8305, 5 */
-#define DIALER_ATTEMPT_MS      7000 /* then another address may have its place */
-#define DIALER_ASK_MS          30000
-#define DIALER_ENDING_MS       5000
-#define DIALER_HELD_MAX        64 /* that wait for somebody who is asked about them, */
-#define DIALER_HELD_MS         8000 /* each for so long: programs do not wait much longer for an answer */
-/* where too many descriptors of the user's are on their way: ETOOMANYREFS, unix(7) */
+#define DIALER_ATTEMPTS_MAX    4   /* per ask, at once */
+#define DIALER_STAGGER_MS      250 /* RFC 8305, 5 */
+/* After this time another address may take the attempt's slot. */
+#define DIALER_ATTEMPT_MS 7000
+#define DIALER_ASK_MS     30000
+#define DIALER_ENDING_MS  5000
+#define DIALER_HELD_MAX   64 /* asks that wait at once for the user to allow them */
+/* How long an ask waits: programs do not wait much longer for a connection. */
+#define DIALER_HELD_MS 8000
+/*
+ * Wait before the next try to send descriptors, if the user has too many in flight: ETOOMANYREFS,
+ * unix(7)
+ */
 #define DIALER_RETRY_MS 20
 
-/* What a descriptor that is waited for belongs to. */
+/* The owner of a descriptor that epoll watches. */
 enum dialer_source {
 	DIALER_SOURCE_FRONT,
 	DIALER_SOURCE_SUPERVISOR,
 	DIALER_SOURCE_RESOLVER,
-	DIALER_SOURCE_ATTEMPT, /* index: of the ask, times DIALER_ATTEMPTS_MAX, and of the attempt
-	                        */
+	/* Index: (index of the ask) * DIALER_ATTEMPTS_MAX + (index of the attempt) */
+	DIALER_SOURCE_ATTEMPT,
 	DIALER_SOURCE_CONNECTION, /* index: of the connection */
 };
 
-/* Where a connection leads, and why it may. */
+/* The target of a connection, and the rule that allows it. */
 struct dialer_target {
-	char name[NET_NAME_SIZE]; /* empty: it was made to the address */
+	char name[NET_NAME_SIZE]; /* empty: the program connected to the address */
 	uint16_t port;
 	struct net_address address;
 	uint32_t origin;
-	bool has_proxy; /* then the address is what the program wanted, or zeros, and not where the
-	                   proxy is */
-	uint32_t asked, answered; /* bytes that were the proxy's */
+	/*
+	 * Connects through the HTTP proxy. `address` is then the address that the program wanted,
+	 * or zeros; never the HTTP proxy's.
+	 */
+	bool has_proxy;
+	uint32_t asked, answered; /* bytes sent to and received from the HTTP proxy itself */
 };
 
 enum ask_state {
 	ASK_FREE,
-	ASK_LOOKUP, /* its name is asked for */
+	ASK_LOOKUP, /* the resolver is looking up its name */
 	ASK_DIALING,
-	ASK_HELD,     /* somebody is asked whether it may be: other rules may allow it */
-	ASK_TUNNEL,   /* the proxy is connected, and asked */
-	ASK_ANSWERED, /* but for that the front has not taken it yet */
+	ASK_HELD,     /* no rule allows it yet: the user may change the rules */
+	ASK_TUNNEL,   /* connected to the HTTP proxy, waiting for its answer */
+	ASK_ANSWERED, /* the answer is waiting to be sent to the proxy (yett-front) */
 };
 
 struct attempt {
 	int fd; /* -1: none; owned */
 	uint64_t since_ms;
 	struct net_address address;
-	uint32_t origin;        /* of the rule that it rests on, */
-	uint32_t rules_changes; /* as they were then */
+	uint32_t origin;        /* of the rule that allowed the attempt */
+	uint32_t rules_changes; /* value of dialer.rules_changes at that time */
 };
 
 struct ask {
 	enum ask_state state;
 	uint32_t id;
-	struct dialer_target target; /* with an address when that is known */
-	uint16_t port;               /* that is connected: the target's, or the proxy's */
+	struct dialer_target target; /* `address` is filled in once it is known */
+	uint16_t port;               /* port to connect to: the target's or the HTTP proxy's */
 	uint64_t deadline_ms, next_ms;
-	uint64_t held_ms; /* until when it is held; 0: it never was */
+	uint64_t held_ms; /* end of the time in HELD; 0: the ask was never held */
 	int lookup;       /* LOOKUP: index of the name */
 	struct tunnel tunnel;
 	uint32_t count, next;
 	struct net_address addresses[RESOLVER_ADDRESSES_MAX];
 	struct attempt attempts[DIALER_ATTEMPTS_MAX];
-	int error;                    /* of the last attempt that failed; 0: none has */
-	enum net_verdict denied;      /* of the first address that is, or can be asked about: why */
-	struct dialer_target refused; /* which that is */
-	int answer;                   /* ANSWERED: errno for the front */
+	int error; /* errno of the last attempt that failed; 0: none */
+	/*
+	 * Why the first address that was not allowed was denied. ASKED takes the place of a denial.
+	 * ALLOWED: no address was denied.
+	 */
+	enum net_verdict denied;
+	struct dialer_target refused; /* the target with that address */
+	int answer;                   /* ANSWERED: errno for the proxy */
 	int fd;                       /* ANSWERED with 0: the connection; owned */
 };
 
 enum connection_state {
 	CONNECTION_FREE,
 	CONNECTION_OPEN,
-	CONNECTION_ENDING, /* shut down, and something of it is not sent yet */
+	CONNECTION_ENDING, /* shut down, but has unsent data */
 };
 
 struct connection {
 	enum connection_state state;
-	int fd; /* a duplicate of the front's; owned */
+	int fd; /* duplicate of the proxy's descriptor; owned */
 	struct dialer_target target;
-	enum net_verdict cut; /* why it was cut; ALLOWED: it was not */
-	bool has_end;         /* the other side's end has come, which counts as a byte received */
+	enum net_verdict cut; /* why the connection was cut; ALLOWED: it was not */
+	/* The remote end has sent its FIN, which the kernel counts as a received byte. */
+	bool has_end;
 	uint64_t deadline_ms;
 };
 
 struct dialer {
 	int front, supervisor, epoll, netlink;
-	uint32_t front_events, supervisor_events, resolver_events; /* what is waited for */
-	int resolver; /* the socket that is waited for, or -1 */
+	/* The events that epoll watches. */
+	uint32_t front_events, supervisor_events, resolver_events;
+	int resolver; /* the socket that epoll watches, or -1 */
 	uint64_t now_ms;
-	uint64_t retry_ms; /* when answers are tried again; 0: at once */
+	uint64_t retry_ms; /* when to send answers again; 0: at once */
 	bool front_is_full, supervisor_is_full;
-	bool is_serving; /* the rules are those of the sandbox, and not only expected */
-	int rules_due;   /* the memory of rules that the front has not taken yet, or -1; owned */
+	bool is_serving; /* the rules are the sandbox's, not only expected ones */
+	int rules_due;   /* memory of rules that are not sent to the proxy yet, or -1; owned */
 	struct ruleset rules;
-	uint32_t rules_changes; /* so often were others taken */
+	uint32_t rules_changes; /* number of changes of the rules */
 	struct lookup lookup;
 	struct told told;
-	size_t asks_end, connections_end; /* none was used at or after this index */
+	size_t asks_end, connections_end; /* slots at and above these were never used */
 	struct ask asks[DIALER_ASKS_MAX];
 	struct connection connections[DIALER_CONNECTIONS_MAX];
 };
 
-/* Serves until the front or the supervisor ends, or sends what is no packet: 0 and -EBADMSG. Else
- * -errno. */
+/*
+ * Serves until the proxy or the supervisor ends (returns 0), or sends an invalid packet (-EBADMSG).
+ * Returns -errno after another error.
+ */
 _must_check_ int dialer_run(struct dialer *dialer);
 
-/* Waits for `events` of the descriptor, or no longer. False: it cannot. */
+/* Watches a descriptor for `events`, or stops watching. Returns false if epoll_ctl(2) fails. */
 _must_check_ bool dialer_watch(const struct dialer *dialer, int fd, uint32_t events,
                                enum dialer_source source, size_t index);
 void dialer_unwatch(const struct dialer *dialer, int fd);
 
-/* Tells the supervisor, in time. Of `one` only what is not the target's need be filled in. */
+/*
+ * Queues a report to the supervisor. Fills in the target's members of `one`; the caller fills in
+ * the others.
+ */
 void dialer_tell(struct dialer *dialer, const struct dialer_target *target, struct egress_told one);
 
-/* What is decided about where it leads: by way of the proxy, or by the address that is connected.
+/*
+ * Decides about a target: for the HTTP proxy if target->has_proxy, otherwise for a connection to
+ * `address`.
  */
 struct dialer_verdict dialer_decide(const struct dialer *dialer, const struct dialer_target *target,
                                     const struct net_address *address);
 
-/* Whether a packet of the front is one that it may send; whatever it has to say of ids is
- * asks_add()'s. */
+/* Whether a packet of the proxy is valid. asks_add() checks its id. */
 bool asks_is_sound(const struct egress_ask *ask);
 
-/* Takes what the front asks for. False: the id is asked about already. */
+/* Takes an ask of the proxy. Returns false if an ask with this id is open, or no slot is free. */
 _must_check_ bool asks_add(struct dialer *dialer, const struct egress_ask *ask);
 
-/* Goes on with those whose name is known now, whose attempt is ready, and whose time has come; when
- * that will be. */
+/*
+ * Advances the asks whose name is known, whose attempt has an event, or whose time has come.
+ * asks_next_ms() returns when asks_advance_time() has something to do.
+ */
 void asks_advance_known(struct dialer *dialer);
 void asks_advance_attempt(struct dialer *dialer, size_t index);
 void asks_advance_time(struct dialer *dialer);
 uint64_t asks_next_ms(const struct dialer *dialer);
 
-/* Other rules are in force: what they do not allow is denied, though the front was about to have
- * it. */
+/*
+ * Applies new rules: begins held asks again, and denies connections that are ready for the proxy
+ * but no longer allowed.
+ */
 void asks_check(struct dialer *dialer);
 
-/* Gives the front what it has not taken yet. 0; -EAGAIN: it takes nothing more for now; else it is
- * gone. */
+/*
+ * Sends the proxy the rules and answers that wait to be sent. Returns 0; -EAGAIN if the socket is
+ * full; -ETOOMANYREFS or -ENOBUFS, after which the caller must try again later; or another -errno
+ * if the proxy is gone.
+ */
 _must_check_ int asks_answer(struct dialer *dialer);
 bool asks_are_answered(const struct dialer *dialer);
 
-/* How many the front has that have not ended, or will have; whether it may have one more. */
+/*
+ * The number of connections that the proxy has open, including those about to be sent to it; and
+ * whether it may have one more.
+ */
 uint32_t connections_count(const struct dialer *dialer);
 bool connections_have_room(struct dialer *dialer);
 
-/* Keeps the connected socket, and counts what goes through it. */
+/* Takes ownership of a connected socket, and counts its bytes at the end. */
 void connections_take(struct dialer *dialer, int fd, const struct dialer_target *target);
 
-/* Something became of one, by epoll(7); of all, whatever the rules do not allow is cut; whose time
- * has come is over. */
+/*
+ * connections_advance() handles epoll events of one connection. connections_check() cuts
+ * connections that the rules no longer allow. connections_advance_time() finishes ENDING
+ * connections whose time is over, and connections_next_ms() returns when that is.
+ */
 void connections_advance(struct dialer *dialer, size_t index, uint32_t events);
 void connections_check(struct dialer *dialer);
 void connections_advance_time(struct dialer *dialer);

@@ -1,14 +1,13 @@
 /*
- * yett-dialer: connects to where a sandbox's front asks it to, if the rules allow it, and passes
- * the sockets on. Its descriptors are those of enum dialer_fd, and what is said on them stands in
- * egress.h.
+ * yett-dialer, the connector: connects where the proxy (yett-front) asks it to, if the rules allow
+ * this, and passes the sockets. enum dialer_fd lists its descriptors, and egress.h the packets.
  *
- * Theory of operation: it is in the host's network namespace under the ids of the caller, so that
- * the host's firewall and accounting see the caller. It starts as root, or as the caller in
- * personal mode; a stage's number is its exit status when the stage fails, and after the last one
- * it can make TCP sockets and memory, and hand them over. The front is inside, and what it connects
- * to is the internet: it believes neither. It must never connect to what it has not decided about
- * in the same breath.
+ * Runs in the host's network namespace under the caller's ids, so that firewall rules and
+ * accounting of the host for the caller apply. Starts as root, or in personal mode as the caller.
+ * The exit status is the number of the stage that failed. After the last stage it can only make TCP
+ * sockets and memory, and send the sockets. It trusts neither the proxy, which serves the sandbox,
+ * nor what it connects to. It must never connect to an address that it has not checked immediately
+ * before.
  */
 #include "helper/plan/plan.h"
 #include "helper/privilege/lockdown.h"
@@ -40,16 +39,15 @@ enum stage {
 	STAGE_SOCKETS,
 	STAGE_KEEPER,
 	STAGE_FILTER,
-	STAGE_PACKET, /* what it was sent is no packet that it may be sent, or rules that are none
-	               */
-	STAGE_SERVICE /* anything else, while it served */,
+	STAGE_PACKET, /* received an invalid packet, or invalid rules */
+	STAGE_SERVICE /* another error while serving */,
 };
 
-/* Sockets of connections and attempts, and what there is besides. */
+/* Sockets of connections and attempts, and all other descriptors. */
 #define FILES_MAX     (DIALER_CONNECTIONS_MAX + DIALER_ASKS_MAX * DIALER_ATTEMPTS_MAX + 32)
-#define ADDRESSES_MAX (64u << 20) /* rules twice, while they change, with an index each */
+#define ADDRESSES_MAX (64u << 20) /* two sets of rules while they change, each with an index */
 
-/* Who the caller is. */
+/* The ids of the caller. */
 struct caller {
 	uid_t uid;
 	gid_t gid;
@@ -73,8 +71,10 @@ static bool read_plan(struct caller *ret_caller)
 	uid_t asker;
 	uint64_t shape;
 
-	/* of another version, the bytes at these places are anything; and root's network is for who
-	 * asked as root */
+	/*
+	 * In a plan of another version these offsets hold other members. A caller with uid 0 is
+	 * accepted only if root made the request, so that nobody else gets root's network.
+	 */
 	return read_at(DIALER_FD_PLAN, &shape, sizeof shape, offsetof(struct plan, shape)) &&
 	       shape == PLAN_SHAPE &&
 	       read_at(DIALER_FD_PLAN, &asker, sizeof asker, offsetof(struct plan, asker.uid)) &&
@@ -90,8 +90,10 @@ static bool read_plan(struct caller *ret_caller)
 	       (ret_caller->uid != 0 || asker == 0) && close(DIALER_FD_PLAN) == 0;
 }
 
-/* No file, no core (1: core(5)). Processes are the filter's to forbid: the caller may have any
- * number. */
+/*
+ * No file, and no core dump (1: core(5)). The filter forbids processes: RLIMIT_NPROC would count
+ * all processes of the caller.
+ */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -104,8 +106,10 @@ static bool limit(void)
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-/* A root that can become another becomes the caller; whoever else starts it is the caller already,
- * as in personal mode. */
+/*
+ * Takes the caller's ids, if this is a root that can change its ids. Otherwise the process has the
+ * caller's ids already, as in personal mode.
+ */
 static bool become(const struct caller *caller, bool is_root)
 {
 	uid_t uids[3];
@@ -121,12 +125,14 @@ static bool become(const struct caller *caller, bool is_root)
 	       gids[1] == caller->gid && gids[2] == caller->gid;
 }
 
-/* Packets, TCP sockets, of which none is read but a proxy's answer, and memory. No path, no
- * process, no signal. */
+/*
+ * Allows packets, memory, and TCP sockets, of which only the answer of an HTTP proxy is read.
+ * Allows no path, no process and no signal.
+ */
 static bool enter_filter(void)
 {
 	static const int calls[] = {
-		/* packets: of the front, the supervisor and the resolver; questions about routes */
+		/* packets of the proxy, the supervisor and the resolver; questions about routes */
 		SYS_recvmsg,
 		SYS_recvfrom,
 		SYS_sendmsg,
@@ -190,18 +196,23 @@ static void lock_down(int argc)
 	need(lockdown_capabilities(), STAGE_CAPABILITIES);
 	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
 	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
-	/* Which other ids have cleared. Had the supervisor died before, its end would be closed. */
+	/*
+	 * The change of ids has cleared this setting. If the supervisor has died already, its end
+	 * of the socket is closed, and dialer_run() returns.
+	 */
 	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 }
 
 int main(int argc, char **argv)
 {
-	static struct dialer
-		dialer; /* all of it 0 at first: else the program's file had half a MiB of it */
+	/*
+	 * Zero at first, so that it is in .bss and does not add half a MiB to the program's file.
+	 */
+	static struct dialer dialer;
 	int r;
 
-	(void)prctl(PR_SET_NAME, argv[0], 0, 0,
-	            0); /* else it is the number of a descriptor: execveat(2) */
+	/* Otherwise the name is the number of a descriptor: execveat(2) */
+	(void)prctl(PR_SET_NAME, argv[0], 0, 0, 0);
 	lock_down(argc);
 	dialer.front = DIALER_FD_FRONT;
 	dialer.supervisor = DIALER_FD_SUPERVISOR;
@@ -212,7 +223,8 @@ int main(int argc, char **argv)
 	need(keeper_start(DIALER_FD_RESOLVER, dialer.lookup.sockets) == 0 &&
 	             close(DIALER_FD_RESOLVER) == 0,
 	     STAGE_KEEPER);
-	need(signal(SIGCHLD, SIG_IGN) != SIG_ERR, STAGE_KEEPER); /* nobody waits for it */
+	/* The resolver's parent is never waited for. */
+	need(signal(SIGCHLD, SIG_IGN) != SIG_ERR, STAGE_KEEPER);
 	need(enter_filter(), STAGE_FILTER);
 	r = dialer_run(&dialer);
 	need(r != -EBADMSG && r != -EMSGSIZE, STAGE_PACKET);

@@ -35,7 +35,7 @@ struct dialer_verdict dialer_rules_name(const struct ruleset *rules, const char 
 	return verdict_of(verdict, record);
 }
 
-/* The rule that names this one address of the host, and so means it; NULL: none. */
+/* Finds the rule that names exactly this address of the host; NULL: none. */
 static const struct net_record *find_own(const struct ruleset *rules,
                                          const struct net_question *question)
 {
@@ -55,7 +55,7 @@ static const struct net_record *find_own(const struct ruleset *rules,
 	return NULL;
 }
 
-/* Of what the rules allow: whether it leads to this host after all, or nowhere. */
+/* Checks a target that the rules allow: whether it is this host after all, or has no route. */
 static struct dialer_verdict follow(const struct ruleset *rules, int netlink,
                                     const struct net_question *question,
                                     struct dialer_verdict verdict)
@@ -64,13 +64,15 @@ static struct dialer_verdict follow(const struct ruleset *rules, int netlink,
 	size_t count = net_address_embedded(&question->address, embedded);
 	enum route route = ROUTE_OUT;
 
-	/* What a gateway or tunnel, perhaps this host's, makes of it. Where there is no way to
-	 * that, it need not have one. */
+	/*
+	 * A gateway or a tunnel, perhaps this host's, may translate the address to one that is
+	 * embedded in it. An embedded address without a route does no harm.
+	 */
 	for (size_t i = 0; i < count; i++)
 		if (route_ask(netlink, &embedded[i], &route) == 0 && route != ROUTE_OUT)
 			return verdict_of(
 				route == ROUTE_LOCAL ? NET_VERDICT_LOCAL : NET_VERDICT_NEVER, NULL);
-	/* Loopback: the rules allow it only if one names it. */
+	/* Loopback: the rules have allowed it, so one of them names it. */
 	if (net_address_kind(&question->address) == NET_ADDRESS_LOCAL)
 		return verdict;
 	verdict.error = -route_ask(netlink, &question->address, &route);

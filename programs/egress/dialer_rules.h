@@ -1,42 +1,48 @@
 /*
- * What the rules that are in force say of a name or an address: all that the dialer decides, it
- * decides here. No privilege.
+ * Decides about names and addresses by the rules in force. The connector (yett-dialer) makes all
+ * its decisions here. Runs without privilege.
  */
 #pragma once
 
 #include "programs/egress/ruleset.h"
 
-/* What was decided about one connection. ASKED: no rule allows it, but somebody may be asked about
- * that. */
+/*
+ * The decision about one connection. ASKED: no rule allows the connection, but the user may be
+ * asked to allow it.
+ */
 struct dialer_verdict {
 	enum net_verdict verdict;
-	uint32_t origin; /* of the rule that it rests on; 0: there is none */
-	int error;       /* ALLOWED, and yet there is no way there: an errno; else 0 */
+	uint32_t origin; /* of the rule that decided; 0: no rule */
+	int error;       /* ALLOWED, but there is no route: an errno; otherwise 0 */
 };
 
-/* Whether a canonical name may be looked up, to be connected to at `port`; 0: to be asked for at
- * all. */
+/*
+ * Whether a canonical name may be looked up in order to connect at `port`. `port` 0: whether the
+ * name may be looked up at all.
+ */
 struct dialer_verdict dialer_rules_name(const struct ruleset *rules, const char *name,
                                         uint16_t port);
 
-/* Whether a connection to the name, or where that is empty to the address, goes by way of the
- * proxy. */
+/*
+ * Whether a connection to the name, or to the address if the name is empty, goes through the HTTP
+ * proxy.
+ */
 bool dialer_rules_has_proxy(const struct ruleset *rules, const char *name,
                             const struct net_address *address, uint16_t port);
 
 /*
- * Whether the proxy may be asked for the name or, where that is empty, for the address. Where a
- * name leads the proxy alone finds out, so that no rule counts that is bound to a network. To an
- * address there need be no way from here.
+ * Whether the HTTP proxy may be asked to connect to the name, or to the address if the name is
+ * empty. Only the HTTP proxy resolves the name, so rules bound to a network do not count. An
+ * address needs no route from this host.
  */
 struct dialer_verdict dialer_rules_by_proxy(const struct ruleset *rules, int netlink,
                                             const char *name, const struct net_address *address,
                                             uint16_t port);
 
 /*
- * Whether the address may be connected to, for the name or, where that is empty, for itself. The
- * host's own addresses are reached where a rule names that one address: who allows the office's
- * network does not mean this machine's ports. `netlink` as for route_ask().
+ * Whether to connect to the address, for the name, or for the address itself if the name is empty.
+ * An address of this host is allowed only if a rule names exactly that address: a rule that allows
+ * the office's network is not meant to open this host's ports. `netlink` as for route_ask().
  */
 struct dialer_verdict dialer_rules_decide(const struct ruleset *rules, int netlink,
                                           const char *name, const struct net_address *address,

@@ -6,8 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Where they are in the header's second word. RFC 1035, section 4.1.1; CD: RFC 4035, section 3.2.2
- */
+/* Bits of the second word of the header. RFC 1035, section 4.1.1; CD: RFC 4035, section 3.2.2 */
 #define FLAG_QR      0x8000u
 #define FLAGS_OPCODE 0x7800u
 #define FLAG_TC      0x0200u
@@ -22,18 +21,18 @@
 #define ERROR_PROHIBITED  18
 #define ERROR_TEXT_MAX    255
 
-#define TYPE_OPT    41  /* <arpa/nameser.h> of older systems has no name for it */
+#define TYPE_OPT    41  /* has no name in <arpa/nameser.h> of older systems */
 #define QTYPE_FIRST 128 /* RFC 6895, section 3.1 */
 #define QTYPE_ANY   255
 
-#define ADDITIONAL_MAX 2 /* OPT and a signature of the message: no query has more */
-/* a compressed name: the one at byte 12. RFC 1035, section 4.1.4 */
+#define ADDITIONAL_MAX 2 /* an OPT record and a signature of the message: no query has more */
+/* A compressed name, which points to the name at byte 12. RFC 1035, section 4.1.4 */
 #define TO_THE_QUESTION 0xc00c
 
 /*
- * Takes over the question as it was asked. Its name was found to end in the message, and to be no
- * longer than a name may be; but here nothing precedes it that it could be a part of, and a pointer
- * would point to something else in the answer. Whether it has none.
+ * Copies the question byte for byte. ns_parserr() has checked that the name ends within the message
+ * and is not too long. Returns false if the name is compressed: no valid name precedes it that it
+ * could point to, and in the answer the pointer would point to something else.
  */
 static bool take_asked(const uint8_t *bytes, struct dns_question *q)
 {
@@ -52,7 +51,10 @@ static bool take_asked(const uint8_t *bytes, struct dns_question *q)
 	return true;
 }
 
-/* As it stands in a canonical name; '\0' if it stands in none. Whatever the locale. */
+/*
+ * Returns the character as it is in a canonical name, or '\0' if a canonical name cannot have it.
+ * Does not depend on the locale.
+ */
 static char canonical(uint8_t c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -61,8 +63,10 @@ static char canonical(uint8_t c)
 	                                                                                : '\0';
 }
 
-/* Whether a name that ends with this label is an address to inet_aton(3), and so to getaddrinfo(3).
- * No host's does. RFC 3696, section 2 */
+/*
+ * Whether inet_aton(3), and so getaddrinfo(3), takes a name that ends with this label for an
+ * address. No name of a host ends so. RFC 3696, section 2
+ */
 static bool is_number(const char *label)
 {
 	if (label[0] == '0' && label[1] == 'x')
@@ -70,11 +74,13 @@ static bool is_number(const char *label)
 	return label[strspn(label, "0123456789")] == '\0';
 }
 
-/* The name of the question as text. Made of its labels: in the text of ns_parserr() a dot in a
- * label might pass for one between two. */
+/*
+ * Writes the name of the question as text. Reads the labels, since the text that ns_parserr() makes
+ * shows a dot within a label like a dot between labels.
+ */
 static void name_question(struct dns_question *q)
 {
-	char name[DNS_NAME_MAX + 2]; /* each label and a dot */
+	char name[DNS_NAME_MAX + 2]; /* a dot after each label */
 	size_t length = 0, last = 0;
 
 	for (const uint8_t *label = q->asked; *label != 0; label += *label + 1) {
@@ -97,7 +103,7 @@ static void name_question(struct dns_question *q)
 	q->is_name_valid = true;
 }
 
-/* Of one record after the question. 0 or an rcode. */
+/* Parses one record of the additional section. Returns 0 or an rcode. */
 static int parse_additional(ns_msg *message, int number, struct dns_question *q)
 {
 	ns_rr record;
@@ -111,7 +117,8 @@ static int parse_additional(ns_msg *message, int number, struct dns_question *q)
 		return ns_r_formerr;
 	q->has_edns = true;
 	q->is_dnssec_ok = (record.ttl & EDNS_DO) != 0;
-	size = record.rr_class; /* so RFC 6891 calls it, section 6.1.2; less than 512 is 512 */
+	/* RFC 6891, section 6.1.2: the class is the size, and less than 512 means 512. */
+	size = record.rr_class;
 	q->udp_size = size < DNS_UDP_SIZE       ? DNS_UDP_SIZE
 	              : size > DNS_UDP_SIZE_MAX ? DNS_UDP_SIZE_MAX
 	                                        : size;
@@ -159,7 +166,9 @@ int dns_parse(const uint8_t *bytes, size_t size, struct dns_question *ret)
 	return flags & FLAGS_OPCODE ? ns_r_notimpl : parse_sections(bytes, size, ret);
 }
 
-/* An answer in the making. What no longer fits is not written, and nothing after it. */
+/*
+ * An answer that is being written. After the first part that does not fit, nothing more is written.
+ */
 struct writer {
 	uint8_t *bytes;
 	size_t used, size;
@@ -194,7 +203,7 @@ static void put_32(struct writer *w, uint32_t value)
 	put_bytes(w, &bytes, sizeof bytes);
 }
 
-/* All of a record of the name in question but its data. RFC 1035, section 4.1.3 */
+/* Writes a record of the name in question, up to its data. RFC 1035, section 4.1.3 */
 static void put_head(struct writer *w, uint16_t type, uint32_t ttl_s, size_t data_size)
 {
 	put_16(w, TO_THE_QUESTION);
@@ -204,7 +213,7 @@ static void put_head(struct writer *w, uint16_t type, uint32_t ttl_s, size_t dat
 	put_16(w, data_size);
 }
 
-/* Each of these writes the records of one kind of reply, and returns how many. */
+/* Each of these functions writes the records of one kind of reply, and returns their number. */
 static uint16_t put_addresses(struct writer *w, const struct dns_question *q,
                               const struct dns_reply *reply)
 {
@@ -244,9 +253,9 @@ static uint16_t put_name(struct writer *w, const struct dns_question *q,
 }
 
 /*
- * Nobody transfers this zone: all but the last number is what is usual. The owner is the name
- * itself and none above it, of which other names exist. Both the record's TTL and its last number
- * bound how long the answer is remembered. RFC 2308, sections 3 and 5
+ * Nobody transfers this zone, so all numbers but the last are the usual ones. The owner is the name
+ * itself, and no name above it: such a zone would also cover names that exist. The record's TTL and
+ * its last number both limit how long the answer is cached. RFC 2308, sections 3 and 5
  */
 static uint16_t put_soa(struct writer *w, const struct dns_question *q,
                         const struct dns_reply *reply)
@@ -256,7 +265,8 @@ static uint16_t put_soa(struct writer *w, const struct dns_question *q,
 
 	(void)q;
 	put_head(w, ns_t_soa, reply->ttl_s, 1 + 1 + sizeof numbers);
-	put_8(w, 0); /* the name server and the mailbox are the root's, which is to say, none */
+	/* The name server and the mailbox are the root, which means that there are none. */
+	put_8(w, 0);
 	put_8(w, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		put_32(w, numbers[i]);
@@ -277,7 +287,10 @@ static const struct kind {
 	[DNS_RCODE] = {ns_s_an, 0, NULL},
 };
 
-/* RFC 6891, section 6.1.2, and RFC 8914, section 2. There is room for it without its option. */
+/*
+ * The caller has left room for the record without its option. RFC 6891, section 6.1.2; RFC 8914,
+ * section 2
+ */
 static void put_opt(struct writer *w, const struct dns_question *q, const struct dns_reply *reply,
                     int rcode)
 {
@@ -300,7 +313,7 @@ static void put_opt(struct writer *w, const struct dns_question *q, const struct
 	put_bytes(w, text, length);
 }
 
-/* The question and the records of `kind`, as far as they fit, their numbers into `counts`. */
+/* Writes the question and the records of `kind`, if they fit, and their numbers to `counts`. */
 static void put_sections(struct writer *w, const struct kind *kind, const struct dns_question *q,
                          const struct dns_reply *reply, uint16_t counts[ns_s_max])
 {
@@ -349,8 +362,7 @@ int dns_answer(const struct dns_question *question, const struct dns_reply *repl
 	return (int)w.used;
 }
 
-/* What stands before `suffix`, at least one byte and less than `size`, into `prefix`. Whether
- * `name` is such a name. */
+/* Whether `name` ends with `suffix`, after 1 to `size` - 1 bytes, which are written to `prefix`. */
 static bool split(const char *name, const char *suffix, char *prefix, size_t size)
 {
 	size_t length = strlen(name), suffix_length = strlen(suffix);
@@ -383,7 +395,8 @@ static bool reverse_v4(const char *name, struct in6_addr *ret)
 static bool reverse_v6(const char *name, struct in6_addr *ret)
 {
 	static const char hex[] = "0123456789abcdef";
-	char prefix[4 * sizeof *ret]; /* of each half byte a digit and a dot, but for the last */
+	/* A digit and a dot for each half byte; NUL in place of the last dot. */
+	char prefix[4 * sizeof *ret];
 	struct in6_addr address = {0};
 
 	if (!split(name, ".ip6.arpa", prefix, sizeof prefix) || strlen(prefix) != sizeof prefix - 1)

@@ -1,48 +1,62 @@
 /*
- * What the two processes of a sandbox's network say to one another, to the supervisor, and are
- * started with.
+ * The packets and descriptors of the two processes of a sandbox's network. The proxy (yett-front)
+ * accepts the sandbox's connections, answers its DNS queries and copies bytes. It cannot connect to
+ * anything. The connector (yett-dialer) runs in the host's network namespace, as the caller. It
+ * alone decides what a connection may reach; it looks up names, connects and passes the sockets.
+ * The proxy has the rules only to answer that a name does not exist.
  *
- * The front (yett-front) stands where the sandbox's connections end: it answers DNS, accepts, and
- * copies bytes. It has no way out. The dialer (yett-dialer) is in the host's network namespace, as
- * the caller: it decides, looks names up, connects, and passes the socket. What a connection may
- * reach is decided by the dialer alone; the front knows the rules only so that it can say of a name
- * that it does not exist.
- *
- * Packets are structs of fixed size over SOCK_SEQPACKET. Each side checks every member of what it
- * receives: the front hears the sandbox, and the dialer the internet, so that either may be
- * captured. A packet that is none ends who received it, and so both.
- *
- * A socket that the front is given belongs to the host's network namespace: its filter must let it
- * make no call that could connect such a socket anew (connect(2), bind(2), listen(2)). It shuts one
- * down in both directions before it closes it: the dialer's duplicate would keep it open otherwise,
- * and it is by that that the dialer notices its end.
+ * Packets are structs of fixed size over SOCK_SEQPACKET. Either process may be compromised, so each
+ * side checks every member. On an invalid packet the receiver exits, and then the other process,
+ * too.
  */
 #pragma once
 
 #include "base/net_rule.h"
 #include "programs/egress/egress_told.h"
 
-#define EGRESS_PORTS_MAX 256 /* that rules may be about where each takes a listener */
+#define EGRESS_PORTS_MAX 256 /* listeners for ports of rules, where each port takes one */
 
-/* Descriptors; 0 to 2 are /dev/null. Of the sockets of the front those that the host cannot have
- * are not there. */
+/*
+ * Descriptors of the proxy; 0 to 2 are /dev/null. Sockets that the host cannot provide are closed.
+ *
+ * A socket that the proxy receives from the connector belongs to the host's network namespace. The
+ * proxy's filter must allow no call that could connect this socket again (connect(2), bind(2),
+ * listen(2)). The proxy shuts such a socket down in both directions before it closes it: the
+ * connector's duplicate would keep the connection open otherwise, and the connector notices the end
+ * by the shutdown.
+ */
 enum front_fd {
 	FRONT_FD_DIALER = 3, /* SOCK_SEQPACKET */
-	FRONT_FD_TCP4 = 4, /* listen in the sandbox's namespace, non-blocking. Whatever is connected
-	                      to comes here; its own address is what */
-	FRONT_FD_TCP6 = 5, /* the program wanted */
-	FRONT_FD_DNS = 6,  /* UDP, port 53, of IPv6 where there is such, for both families; with
-	                      IP_PKTINFO and IPV6_RECVPKTINFO */
-	FRONT_FD_CATCHER = 7, /* SOCK_SEQPACKET: then the others come from there, struct
-	                         egress_listeners, and are not there before */
-	/* Where the kernel sends nobody all connections, each listens at one port in a namespace to
-	   which all comes that leaves the sandbox's. */
+	/*
+	 * Non-blocking listening sockets in the sandbox's network namespace, which receive all its
+	 * connections. The local address of an accepted socket is the address to which the program
+	 * connected.
+	 */
+	FRONT_FD_TCP4 = 4,
+	FRONT_FD_TCP6 = 5,
+	/*
+	 * A UDP socket at port 53, of IPv6 for both families if the host has IPv6, with IP_PKTINFO
+	 * and IPV6_RECVPKTINFO.
+	 */
+	FRONT_FD_DNS = 6,
+	/*
+	 * SOCK_SEQPACKET. If this is open, the listening sockets and FRONT_FD_DNS are not open at
+	 * first: they arrive here, with struct egress_listeners.
+	 */
+	FRONT_FD_CATCHER = 7,
+	/*
+	 * Where the kernel cannot redirect all connections: one listening socket for each port of
+	 * the rules, in a network namespace that receives everything that leaves the sandbox's.
+	 */
 	FRONT_FD_PORTS = 8,
-	FRONT_FD_END = FRONT_FD_PORTS + EGRESS_PORTS_MAX + 1 /* of rules, and that of DNS */,
+	/* `+ 1`: besides the ports of the rules, there is port 53 for DNS over TCP. */
+	FRONT_FD_END = FRONT_FD_PORTS + EGRESS_PORTS_MAX + 1,
 };
 
-/* Who makes what a front listens on → front, which gives each descriptor that comes with it its
- * number. */
+/*
+ * Port listener → proxy, over FRONT_FD_CATCHER. The i-th descriptor of the packet becomes the
+ * proxy's descriptor `numbers[i]`.
+ */
 #define EGRESS_LISTENERS_MAX 64
 struct egress_listeners {
 	uint32_t is_last;
@@ -52,82 +66,97 @@ struct egress_listeners {
 enum dialer_fd {
 	DIALER_FD_FRONT = 3,      /* SOCK_SEQPACKET */
 	DIALER_FD_SUPERVISOR = 4, /* SOCK_SEQPACKET */
-	DIALER_FD_PLAN = 5, /* sealed memory: struct plan as far as it is used, which says who the
-	                       caller is */
+	/* Sealed memory with the used part of struct plan, which says who the caller is. */
+	DIALER_FD_PLAN = 5,
 	DIALER_FD_RESOLVER = 6, /* the program yett-resolver */
 	DIALER_FD_END = 7,
 };
 
-/* Addresses inside. The sandbox's own, the name server of its /etc/resolv.conf, and the networks of
- * those that stand for names: fakes.h. */
+/*
+ * Addresses inside: the sandbox's own, and the name server in its /etc/resolv.conf. fakes.h has the
+ * networks of the synthetic addresses.
+ */
 #define EGRESS_OWN_V4    "198.18.0.1"
 #define EGRESS_OWN_V6    "fd79:6574:7400::1"
 #define EGRESS_SERVER_V4 "198.18.0.2"
 #define EGRESS_PREFIX_V6 "fd79:6574:7400::"
 
 enum egress_mode {
-	EGRESS_NONE = 0,    /* no front and no dialer */
-	EGRESS_LIMITED = 1, /* what the rules allow */
-	EGRESS_OPEN = 2,    /* all but private addresses, and what the rules deny */
+	EGRESS_NONE = 0,    /* no proxy and no connector */
+	EGRESS_LIMITED = 1, /* only what the rules allow */
+	EGRESS_OPEN = 2,    /* everything except private addresses and what the rules deny */
 };
 
-#define EGRESS_CONNECTIONS_MAX 256       /* of a sandbox at once */
+#define EGRESS_CONNECTIONS_MAX 256       /* open in one sandbox at once */
 #define EGRESS_RULES_SIZE_MAX  (3 << 20) /* of the whole memory */
 
 /*
- * egress_told.error of what failed on the way through a proxy: this and the status with which it
- * refused (300 to 599), or an errno; and nothing, where it has no address.
+ * Added to egress_told.error if a connection failed at the HTTP proxy. The rest is the HTTP status
+ * of the refusal (300 to 599), an errno, or 0 if the HTTP proxy's name has no address.
  */
 #define EGRESS_PROXY_ERROR 1000
 
 /*
- * Made by yett-decider, in memory that root sealed. The supervisor sends it to the dialer
- * (EGRESS_ORDER_RULES), and the dialer to the front (EGRESS_ANSWER_RULES): first of all, since both
- * may be started before there is a request, and take nothing from inside until then; and again
- * whenever the rules change.
+ * yett-decider makes this memory, and root seals it. The supervisor sends it to the connector
+ * (EGRESS_ORDER_RULES), and the connector to the proxy (EGRESS_ANSWER_RULES). It is the first
+ * packet of both, since both may be started before there is a request, and take nothing from inside
+ * before they have rules. Each change of the rules sends all of it again.
  */
 struct egress_rules {
-	uint32_t mode;         /* enum egress_mode: LIMITED or OPEN */
-	uint8_t allow_private; /* 0 or 1: private addresses need no rule that names them */
-	uint8_t asks; /* 0 or 1: what no rule allows, and one of NET_LIST_ASK would, is held until
-	                 other rules come */
-	uint8_t asked_private; /* 0 or 1: the request asked for that, whatever the profile says */
+	uint32_t mode; /* enum egress_mode: LIMITED or OPEN */
+	/* 0 or 1. 1: private addresses are allowed without a rule that names them. */
+	uint8_t allow_private;
+	/*
+	 * 0 or 1. 1: a connection that no rule allows, but that a rule of NET_LIST_ASK would allow,
+	 * is held until new rules come.
+	 */
+	uint8_t asks;
+	/* 0 or 1. 1: the request asked for private addresses, whatever the profile says. */
+	uint8_t asked_private;
 	uint8_t reserved;
 	uint32_t connections_max;         /* 1 to EGRESS_CONNECTIONS_MAX */
-	uint32_t list_size;               /* bytes of `list`, up to the end of the memory */
-	uint64_t in_bytes_s, out_bytes_s; /* into the sandbox, out of it; 0: not bounded */
-	uint64_t generation; /* of the policy whose lines are the origins of its rules */
+	uint32_t list_size;               /* bytes of `list`, which ends with the memory */
+	uint64_t in_bytes_s, out_bytes_s; /* into the sandbox, out of it; 0: unlimited */
+	uint64_t generation;              /* of the policy to whose lines the origins refer */
 	uint8_t list[] __attribute__((aligned(8))); /* net_list_check() */
 };
 
-/* front → dialer */
+/* proxy → connector */
 enum egress_ask_kind {
-	EGRESS_ASK_CONNECT =
-		1, /* answered with the same id; one id is asked about once at a time */
-	EGRESS_ASK_UNKNOWN =
-		2, /* a name was asked for that no rule allows: not answered, only told of */
-	EGRESS_ASK_FULL =
-		3, /* a connection was reset because there were as many as there may be: likewise */
+	/* Answered with the same id. An id must not be used again before its answer. */
+	EGRESS_ASK_CONNECT = 1,
+	/* A program looked up a name that no rule allows. Not answered, only reported. */
+	EGRESS_ASK_UNKNOWN = 2,
+	/* A connection was reset because the limit is reached. Not answered, only reported. */
+	EGRESS_ASK_FULL = 3,
 };
 struct egress_ask {
 	uint32_t kind; /* enum egress_ask_kind */
 	uint32_t id;
-	struct net_address address; /* where the program connected to, if that stands for no name;
-	                               else zeros */
-	uint16_t port;              /* 0: UNKNOWN */
-	char name[NET_NAME_SIZE];   /* canonical, filled up with zeros; empty: the address itself */
+	/* The address to which the program connected; zeros if a name is given. */
+	struct net_address address;
+	uint16_t port; /* 0 for UNKNOWN */
+	/* Canonical, padded with zeros; empty: connect to the address itself. */
+	char name[NET_NAME_SIZE];
 };
 
-/* dialer → front */
+/* connector → proxy */
 enum egress_answer_kind {
-	EGRESS_ANSWER =
-		1, /* one descriptor if `error` is 0: a connected, non-blocking TCP socket */
-	EGRESS_ANSWER_RULES = 2,    /* one descriptor: rules, from now on */
-	EGRESS_ANSWER_EXPECTED = 3, /* likewise, before these: EGRESS_ORDER_EXPECTED */
+	/* With one descriptor if `error` is 0: a connected, non-blocking TCP socket. */
+	EGRESS_ANSWER = 1,
+	EGRESS_ANSWER_RULES = 2, /* with one descriptor: the rules from now on */
+	/*
+	 * With one descriptor: the rules that are likely to come (EGRESS_ORDER_EXPECTED). Only
+	 * before RULES.
+	 */
+	EGRESS_ANSWER_EXPECTED = 3,
 };
 struct egress_answer {
 	uint32_t kind; /* enum egress_answer_kind */
-	uint32_t id;   /* RULES, EXPECTED: 0 */
-	int32_t error; /* errno of what failed. EACCES: denied; EMFILE: too many are open;
-	                  EHOSTUNREACH: no such name, too */
+	uint32_t id;   /* 0 for RULES and EXPECTED */
+	/*
+	 * An errno, or 0. EACCES: denied; EMFILE: too many connections are open; EHOSTUNREACH: also
+	 * if the name does not exist.
+	 */
+	int32_t error;
 };

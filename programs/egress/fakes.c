@@ -8,7 +8,9 @@
 
 #define NETWORK_V4 UINT32_C(0xc6120000) /* 198.18.0.0 */
 #define HALF_SIZE  UINT32_C(65536)
-/* of texts, none of which lies in two: what is left of one is then 8 bytes of a name's 24 at most
+/*
+ * The texts are in blocks of this size, and each text is in one block. So a block wastes at most
+ * 253 bytes, which is at most 8 bytes of the FAKES_EACH_MAX of each name in it.
  */
 #define BLOCK_SIZE  8192
 #define BLOCKS_STEP 64
@@ -16,24 +18,24 @@
 
 static_assert(FAKES_KEY_SIZE == crypto_shorthash_KEYBYTES, "the hash takes such a key");
 
-/* Where the text of one name begins. */
+/* The start of a name's text. */
 struct place {
 	uint16_t block, offset;
 };
 
 /*
- * From name to index: a hash table with open addressing, linear probing and no deletion, three
- * quarters full at most, in which 0 is a free slot: no name has that index. From index to name:
- * `places`, which has room for as many as the table may hold.
+ * Name to index: `slots`, a hash table with open addressing, linear probing and no deletion, at
+ * most three quarters full. 0 marks a free slot, as no name has index 0. Index to name: `places`,
+ * with room for as many names as the table can hold.
  */
 struct fakes {
 	struct fakes_options options;
 	uint32_t next; /* index of the next new name */
 	size_t slots_count;
 	uint16_t *slots;      /* indexes */
-	struct place *places; /* of index FAKES_RESERVED and on */
+	struct place *places; /* by index, from FAKES_RESERVED on */
 	char **blocks;
-	size_t blocks_count, block_used; /* the latter of the last block */
+	size_t blocks_count, block_used; /* `block_used`: bytes of the last block */
 };
 
 int fakes_new(const struct fakes_options *options, struct fakes **ret)
@@ -69,7 +71,9 @@ static const char *text(const struct fakes *names, uint32_t index)
 	return names->blocks[place->block] + place->offset;
 }
 
-/* Where `name` is among the slots, or else would be put: there is always a free one. */
+/*
+ * Returns the slot of `name`, or the free slot where to put the name. There is always a free slot.
+ */
 static size_t seek(const struct fakes *names, const uint16_t *slots, size_t slots_count,
                    const char *name)
 {
@@ -99,7 +103,7 @@ bool fakes_find(const struct fakes *names, const char *name, uint32_t *ret_index
 	return index != 0;
 }
 
-/* Makes room for one index more. 0 or -ENOMEM. */
+/* Makes room for one more index. Returns 0 or -ENOMEM. */
 static int grow_tables(struct fakes *names)
 {
 	size_t count = names->slots_count == 0 ? SLOTS_FIRST : names->slots_count * 2;
@@ -123,7 +127,7 @@ static int grow_tables(struct fakes *names)
 	return 0;
 }
 
-/* Makes room for a text of so many bytes. 0 or -ENOMEM. */
+/* Makes room for a text of `size` bytes. Returns 0 or -ENOMEM. */
 static int grow_blocks(struct fakes *names, size_t size)
 {
 	char **blocks, *block;
@@ -172,8 +176,8 @@ static uint32_t last_number(const struct in6_addr *address)
 
 const char *fakes_by_address(const struct fakes *names, const struct in6_addr *address)
 {
-	uint32_t first = names->options.half * HALF_SIZE,
-		 index; /* below `first` it becomes larger than any index */
+	/* An index below `first` wraps around, and so is larger than any index. */
+	uint32_t first = names->options.half * HALF_SIZE, index;
 
 	if (IN6_IS_ADDR_V4MAPPED(address))
 		index = last_number(address) - NETWORK_V4 - first;

@@ -1,18 +1,13 @@
 /*
- * Which fake addresses stand for which names, in the front of one sandbox.
+ * The synthetic addresses that stand for names in one sandbox. Used by the proxy (yett-front).
  *
- * Each name has one index, from FAKES_RESERVED on in the order in which they were added, and by
- * that an IPv4 address in 198.18.0.0/15 (RFC 2544, which nobody routes) and an IPv6 address in a
- * /64 of the sandbox's own (RFC 4193). Nothing is ever taken out: an address that a program keeps
- * must not come to mean another name. For the same reason a front that was started again takes the
- * other half of both.
+ * Each name gets an index, counted from FAKES_RESERVED. The index gives the name an IPv4 address in
+ * 198.18.0.0/15 (RFC 2544, routed by nobody) and an IPv6 address in a /64 of the sandbox (RFC
+ * 4193). Entries are never removed: an address that a program has stored must not come to mean
+ * another name. For the same reason a restarted proxy uses the other half of both ranges.
  *
- * Without privilege; calls nothing but malloc(3). Names come from hostile programs, of which none
- * can know how they are hashed.
- *
- * Memory: without a name nothing but the struct; then a block of 8 KiB, the smallest tables, and
- * for each name its text and at most FAKES_EACH_MAX bytes. At the worst, with 65,520 names of 253
- * bytes, FAKES_BYTES_MAX, and the tables before (320 KiB) while they grow.
+ * Runs without privilege; calls only malloc(3). Names come from hostile programs: a random key
+ * keeps programs from predicting their hashes.
  */
 #pragma once
 
@@ -23,10 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* indexes that stand for no name, in both halves. In the first, 1 is the sandbox itself, 2 its name
- * server */
+/*
+ * Indexes that stand for no name, in both halves. In the first half, 1 is the sandbox itself and 2
+ * is its name server.
+ */
 #define FAKES_RESERVED   16
-#define FAKES_INDEX_END  65536 /* one more than the last index */
+#define FAKES_INDEX_END  65536 /* last index + 1 */
 #define FAKES_MAX        (FAKES_INDEX_END - FAKES_RESERVED)
 #define FAKES_LENGTH_MAX 253 /* DNS_NAME_MAX */
 #define FAKES_KEY_SIZE   16  /* crypto_shorthash_KEYBYTES */
@@ -36,37 +33,50 @@
 struct fakes;
 
 struct fakes_options {
-	uint8_t key[FAKES_KEY_SIZE]; /* at random, of this process: getrandom(2) */
-	unsigned half; /* 0: 198.18.0.0/16; 1, after another front ended: 198.19.0.0/16 */
+	uint8_t key[FAKES_KEY_SIZE]; /* random, for this process only: getrandom(2) */
+	/* 0: 198.18.0.0/16; 1, if another proxy of the sandbox has ended: 198.19.0.0/16 */
+	unsigned half;
 	bool has_ipv6;
-	struct in6_addr prefix; /* a /64, its lower half is 0. The interface ids of the halves are
-	                           INDEX and 65536 + INDEX */
+	/*
+	 * A /64, whose lower half is 0. Interface ids are INDEX in the first half, 65536 + INDEX in
+	 * the second.
+	 */
+	struct in6_addr prefix;
 };
 
-/* To be freed with fakes_free(). 0 or -ENOMEM. */
+/*
+ * Makes an empty table, to free with fakes_free(). Allocates nothing more before the first
+ * name; then a block of 8 KiB, the smallest tables, and for each name its text and at most
+ * FAKES_EACH_MAX bytes. The maximum, with 65,520 names of 253 bytes, is FAKES_BYTES_MAX, plus the
+ * old tables (320 KiB) while they grow. Returns 0 or -ENOMEM.
+ */
 _must_check_ int fakes_new(const struct fakes_options *options, struct fakes **ret);
 
 /*
- * The index of `name`, which is given one if it has none. It must be canonical, as in struct
- * dns_question, and is copied. 0; -ENOSPC if it is new and all have been given away; -ENOMEM. Then
- * nothing has changed.
+ * Finds or makes the index of `name`, which must be canonical as in struct dns_question, and is
+ * copied. Returns 0; -ENOSPC if the name is new and no index is left; or -ENOMEM. An error changes
+ * nothing.
  */
 _must_check_ int fakes_add(struct fakes *names, const char *name, uint32_t *ret_index);
 
-/* The index of `name`, if it has one. */
+/* Whether `name` has an index. */
 _must_check_ bool fakes_find(const struct fakes *names, const char *name, uint32_t *ret_index);
 
-/* What the address stands for (IPv4 is v4-mapped), to be read until fakes_free(); NULL if for
- * nothing, as one of the other half. */
+/*
+ * Returns the name that the address (v4-mapped for IPv4) stands for, valid until fakes_free(), or
+ * NULL, also for an address of the other half.
+ */
 const char *fakes_by_address(const struct fakes *names, const struct in6_addr *address);
 
-/* The address of an index that fakes_add() or fakes_find() gave; AF_INET, v4-mapped, or AF_INET6,
- * for which there must be a prefix. */
+/*
+ * Makes the address of an index that fakes_add() or fakes_find() returned. AF_INET gives a
+ * v4-mapped address; AF_INET6 requires options with has_ipv6.
+ */
 void fakes_address(const struct fakes *names, uint32_t index, int family, struct in6_addr *ret);
 
 size_t fakes_count(const struct fakes *names);
 
-/* What it has of malloc(3), which adds some of its own. */
+/* Bytes requested from malloc(3), without its overhead. */
 size_t fakes_memory_bytes(const struct fakes *names);
 
 void fakes_free(struct fakes *names);

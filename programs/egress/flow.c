@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* and what is under way: as much as the other side has room for */
+/* Limit for data that is not sent yet; data in flight is limited by the receive window. */
 #define UNSENT_BYTES  (128 << 10)
 #define URGENT_BYTES  256
 #define STATE_UNKNOWN 0xff
@@ -20,14 +20,16 @@ static int set(int socket, int level, int option, int value)
 	return setsockopt(socket, level, option, &value, sizeof value) < 0 ? -errno : 0;
 }
 
-/* A reset is what becomes of the connection whenever nobody says otherwise: the end of this process
- * must not pass for the end of a file. */
+/*
+ * SO_LINGER of 0 makes each close a reset, until flow_end() changes this: a crash of this process
+ * must not look like an end of file.
+ */
 int flow_prepare(int socket)
 {
 	const struct linger reset = {.l_onoff = 1};
 	int flags = fcntl(socket, F_GETFL);
-	int r = set(socket, IPPROTO_TCP, TCP_NODELAY,
-	            1); /* which a socket of no other protocol takes */
+	/* Fails for a socket that is not TCP. */
+	int r = set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
 
 	if (r < 0)
 		return r;
@@ -48,9 +50,10 @@ void flow_begin(struct flow *flow, int inside, int outside)
 }
 
 /*
- * Of a socket on which the end was seen. The kernel marks the end before it changes the state, and
- * tells the state before it waits for what another processor does with the socket: what it tells
- * next is the state of after that. linux, tcp_fin() and tcp_get_info()
+ * The TCP state of a socket on which end of file was seen. Asks twice: tcp_fin() marks the end
+ * before it changes the state, and tcp_get_info() reads the state before it waits for the socket
+ * lock. So the first call may return the old state; after it, tcp_fin() on another processor is
+ * done. linux, tcp_fin() and tcp_get_info()
  */
 static uint8_t tcp_state(int socket)
 {
@@ -63,8 +66,8 @@ static uint8_t tcp_state(int socket)
 }
 
 /*
- * Whether the end that is seen outside is not that of the peer, who has sent none: then the dialer
- * has shut down its duplicate, or there was a reset.
+ * Whether the end of file outside is not a FIN of the peer: the connector has shut down its
+ * duplicate, or there was a reset.
  */
 static bool is_cut(const struct flow *flow)
 {
@@ -82,14 +85,16 @@ int flow_heard(struct flow *flow, enum flow_side side, uint32_t events)
 	flow->is_urgent[side] |= (events & EPOLLPRI) != 0;
 	if (side == FLOW_INSIDE)
 		return events & EPOLLERR ? -ECONNRESET : 0;
-	/* After a reset by the peer there may be something left to read, as there would be without
-	 * us. */
+	/*
+	 * After a reset by the peer, data may be left to read. The program gets this data, as it
+	 * would on a direct connection.
+	 */
 	return (events & (EPOLLHUP | EPOLLERR)) == EPOLLHUP && is_cut(flow) ? -ECONNRESET : 0;
 }
 
 /*
- * splice(2) stops before an urgent byte, and would for ever; recv(2) has it like any other
- * (SO_OOBINLINE, tcp(7)). Into a pipe that is empty, and so takes all.
+ * Reads urgent data. splice(2) stops at an urgent byte forever. recv(2) reads the byte like any
+ * other (SO_OOBINLINE, tcp(7)). The pipe must be empty, so that write(2) takes all bytes.
  */
 static ssize_t take_urgent(struct flow *flow, enum flow_side from, const struct flow_lane *lane,
                            size_t most)
@@ -104,7 +109,7 @@ static ssize_t take_urgent(struct flow *flow, enum flow_side from, const struct 
 	return n;
 }
 
-/* How many bytes came into the pipe, or -errno. */
+/* Returns the number of bytes moved into the pipe, or -errno. */
 static ssize_t take(struct flow *flow, enum flow_way way, size_t most)
 {
 	struct flow_lane *lane = &flow->lanes[way];
@@ -128,7 +133,10 @@ static ssize_t take(struct flow *flow, enum flow_way way, size_t most)
 		return -ECONNRESET;
 	if (n == 0)
 		lane->state = FLOW_ENDING;
-	/* A pipe may be full of few bytes: then it is not known who had no more. */
+	/*
+	 * A pipe can be full with few bytes. So EAGAIN shows that the socket is empty only if the
+	 * pipe is empty.
+	 */
 	else if (n < 0 && lane->held_bytes == 0)
 		flow->is_readable[from] = false;
 	else if (n > 0)
@@ -143,8 +151,9 @@ static void close_pipe(struct flow_lane *lane)
 	lane->held_bytes = 0;
 }
 
-/* How many bytes left the pipe, or -errno. What the peer takes no more of is no reason to keep from
- * the program what the peer said before.
+/*
+ * Returns the number of bytes moved out of the pipe, or -errno. If the peer accepts no more data,
+ * only this direction is lost: the program must still get what the peer has sent before.
  */
 static ssize_t give(struct flow *flow, enum flow_way way)
 {

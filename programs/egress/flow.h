@@ -1,10 +1,11 @@
 /*
- * What goes through one connection of a sandbox, both ways: bytes are moved from socket to pipe to
- * socket, and never looked at.
+ * The data of one connection of a sandbox, in both directions: moves bytes from socket to pipe to
+ * socket, and must not read them, except for urgent data.
  *
- * Without privilege. A way holds at most FLOW_HELD_MAX bytes: who does not read is not read for.
- * The end of one way is passed on, and the other way stays. Waiting is the caller's, by epoll(7),
- * edge-triggered: what flow_heard() has been told of counts until it is used up.
+ * Runs without privilege. A direction buffers at most FLOW_HELD_MAX bytes: if one side does not
+ * read, the other side is not read from. An end of file is passed on, and the other direction stays
+ * open. The caller waits, with epoll(7), edge-triggered: the readiness that flow_heard() receives
+ * is remembered until it is used up.
  */
 #pragma once
 
@@ -20,12 +21,13 @@ enum flow_way { FLOW_IN, FLOW_OUT, FLOW_WAYS }; /* into the sandbox, out of it *
 struct flow_lane {
 	enum {
 		FLOW_OPEN,
-		FLOW_ENDING, /* its source has said all; what is held is still to be passed on */
-		FLOW_ENDED,  /* and so was its end */
-		FLOW_LOST,   /* its destination takes no more */
+		/* The source sent end of file; buffered bytes are still to be passed on. */
+		FLOW_ENDING,
+		FLOW_ENDED, /* the end of file was passed on */
+		FLOW_LOST,  /* the destination accepts no more data */
 	} state;
 	uint32_t held_bytes;
-	int pipe[2]; /* -1 until something goes this way */
+	int pipe[2]; /* -1 until the first bytes */
 };
 
 struct flow {
@@ -35,36 +37,42 @@ struct flow {
 };
 
 #define FLOW_HELD_MAX 65536
-#define FLOW_TURN_MAX (4 * FLOW_HELD_MAX) /* after which others have theirs */
+#define FLOW_TURN_MAX (4 * FLOW_HELD_MAX) /* bytes after which other connections get their turn */
 
-/* Between sockets that it takes, both of flow_prepare(); `outside` may be set later. Nothing is
- * there to be read before flow_heard(). */
+/*
+ * Starts a flow between two sockets (ownership taken), both prepared by flow_prepare(). `outside`
+ * may be set later. Assumes that nothing is readable before flow_heard().
+ */
 void flow_begin(struct flow *flow, int inside, int outside);
 
-/* Sets the options that both sockets need. From then on closing is a reset. -errno: it is no socket
- * of TCP. tcp(7) */
+/*
+ * Sets the options that both sockets need. Afterwards close(2) resets the connection. Returns 0, or
+ * -errno, also if the socket is no TCP socket. tcp(7)
+ */
 _must_check_ int flow_prepare(int socket);
 
 /*
- * What epoll_wait(2) has told of a side: `events` of epoll_event. -ECONNRESET: nothing can come of
- * the flow any more, since the program is gone, or the dialer has cut the connection.
+ * Takes the `events` that epoll_wait(2) returned for a side. Returns 0, or -ECONNRESET if the flow
+ * is dead: the program has reset the connection, or the connector has cut it.
  */
 _must_check_ int flow_heard(struct flow *flow, enum flow_side side, uint32_t events);
 
 /*
- * Moves what it can, of new bytes at most `most` and those of one turn. How many were taken in: of
- * `most` or FLOW_TURN_MAX, whichever is less, there may be more (`*ret_is_more`). -errno: the flow
- * is broken, and to be ended as such.
+ * Moves at most `most` new bytes, and at most one turn. Returns the number of bytes taken from the
+ * source. If that is the lesser of `most` and FLOW_TURN_MAX, there may be more (`*ret_is_more`).
+ * Returns -errno if the flow is broken and must be ended as broken.
  */
 _must_check_ ssize_t flow_move(struct flow *flow, enum flow_way way, size_t most,
                                bool *ret_is_more);
 
-/* Both sides have said all, and it was passed on. */
+/* Whether both sides have sent end of file, and both were passed on. */
 bool flow_is_done(const struct flow *flow);
 
-/* What one side has said all of, and the other takes nothing of. */
+/* Whether the outer side has sent end of file, which was passed on, and accepts no more data. */
 bool flow_is_broken(const struct flow *flow);
 
-/* Closes all that it has. The dialer's duplicate hears of it. Broken: the program is told by a
- * reset. */
+/*
+ * Closes everything that the flow has, with a shutdown that the connector's duplicate notices.
+ * `is_broken`: resets the program's connection.
+ */
 void flow_end(struct flow *flow, bool is_broken);

@@ -1,14 +1,13 @@
 /*
- * yett-front: stands where a sandbox's connections end. It answers DNS, accepts, and copies bytes;
- * whether a connection may be, and where it leads, the dialer says, which has the only way out.
- * Arguments: the id to run as, where it is root that can become another; and 1 if another front of
- * this sandbox has ended, else 0. Descriptors: enum front_fd, and those that are not there are done
- * without.
+ * yett-front, the proxy: accepts all connections of a sandbox, answers its DNS queries and copies
+ * bytes. The connector (yett-dialer) decides whether and where a connection goes. Arguments: the id
+ * to run as, if started by a root that can change its ids; and 1 if another proxy of this sandbox
+ * has ended, otherwise 0. Descriptors: enum front_fd, of which some may be missing.
  *
- * Theory of operation: everything that it hears from inside is hostile, so that a bug in it is
- * assumed. What it could do then is to ask the dialer, as it may anyway. It gives up the rest in
- * the stages of lock_down() before it hears anything; a stage's number is its exit status when the
- * stage fails. It ends when the dialer does, and whatever it had open is reset.
+ * Everything from inside is hostile, so assume that this process gets compromised. Then it must be
+ * able to do no more than it may anyway: send asks to the connector. It drops all other rights in
+ * lock_down(), before its first input. The exit status is the number of the stage that failed. It
+ * exits when the connector does, which resets all open connections.
  */
 #include "programs/egress/front.h"
 #include "base/clock_us.h"
@@ -41,10 +40,9 @@ enum stage {
 	STAGE_FILTER,
 };
 
-#define FILES_EACH 6 /* of a connection: two sockets and the ends of two pipes */
-#define FILES_OTHER     \
-	(FRONT_FD_END + \
-	 56) /* of DNS over TCP, of one answer at a time, and of who is reset at once */
+#define FILES_EACH 6 /* per connection: two sockets, and both ends of two pipes */
+/* Streams of DNS over TCP, the descriptor of one answer, and connections that are reset at once. */
+#define FILES_OTHER (FRONT_FD_END + 56)
 
 #define EVENTS_MAX  64
 #define ANSWERS_MAX 64
@@ -71,7 +69,7 @@ static bool read_arguments(int argc, char **argv, struct arguments *ret)
 	return true;
 }
 
-/* Nothing is open but what has a number of its own. */
+/* Closes all descriptors beyond enum front_fd, and finds those that are open. */
 static bool find_descriptors(struct front *front)
 {
 	if (syscall(SYS_close_range, (unsigned)FRONT_FD_END, ~0u, 0u) != 0)
@@ -82,15 +80,16 @@ static bool find_descriptors(struct front *front)
 }
 
 /*
- * What it listens on, from who may be captured, as whatever is in a sandbox's namespaces. What is
- * no socket, or not where one is to be, is for prepare_sockets() or nobody.
+ * Receives the listeners. The sender runs in the sandbox's namespaces, and may be compromised.
+ * prepare_sockets() fails for a descriptor that cannot be used in its place, or nothing uses the
+ * descriptor.
  */
 static bool take_listeners(struct front *front)
 {
 	static struct frame frame;
 	struct egress_listeners listeners = {0};
 
-	/* So that nothing comes to a number of those to come. */
+	/* Reserve the numbers, so that frame_receive() returns none of them. */
 	for (int fd = FRONT_FD_TCP4; fd < FRONT_FD_END; fd++)
 		if (!front->has[fd] && dup2(0, fd) < 0)
 			return false;
@@ -115,7 +114,7 @@ static bool take_listeners(struct front *front)
 	return true;
 }
 
-/* No file, no process, no core (1: core(5)). */
+/* No file, no process, and no core dump (1: core(5)). */
 static bool set_limits(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -145,7 +144,10 @@ static bool prepare_sockets(struct front *front)
 	        front_watch(front, FRONT_FD_DNS, FRONT_DNS, 0, EPOLLIN) == 0);
 }
 
-/* A host may give less than a sandbox could use: then fewer connections can be had at once. */
+/*
+ * The limit that the host gives may be lower than the sandbox's: then fewer connections can be open
+ * at once.
+ */
 static uint32_t connections_max(const struct egress_rules *rules)
 {
 	uint32_t most = EGRESS_CONNECTIONS_MAX;
@@ -158,7 +160,7 @@ static uint32_t connections_max(const struct egress_rules *rules)
 	return rules->connections_max < most ? rules->connections_max : most;
 }
 
-/* What is under way stays: the dialer cuts what is no longer allowed. */
+/* Open connections stay: the connector cuts those that are no longer allowed. */
 static void apply_rules(struct front *front)
 {
 	front->connections.max = connections_max(front->rules.memory);
@@ -180,8 +182,10 @@ static bool make_names(struct front *front, unsigned half)
 	return fakes_new(&options, &front->names) == 0;
 }
 
-/* What is left is taking, moving and closing what comes by itself. No socket is made or connected,
- * no path opened, no process made. */
+/*
+ * Allows to accept, move and close what others have made or sent. Allows no new socket, no
+ * connect(2), no path and no process.
+ */
 static bool enter_filter(void)
 {
 	static const int calls[] = {
@@ -208,7 +212,7 @@ static bool enter_filter(void)
 #ifdef SYS_epoll_wait
 		SYS_epoll_wait,
 #endif
-		/* new rules: ruleset_change, connections_max; and flow_prepare */
+		/* new rules (ruleset_change, connections_max), and flow_prepare */
 		SYS_fcntl,
 		SYS_fstat,
 		SYS_newfstatat,
@@ -232,8 +236,8 @@ static void lock_down(int argc, char **argv, struct front *front)
 
 	need(read_arguments(argc, argv, &arguments), STAGE_ARGUMENTS);
 	need(find_descriptors(front), STAGE_DESCRIPTORS);
-	need(signal(SIGPIPE, SIG_IGN) != SIG_ERR,
-	     STAGE_DESCRIPTORS); /* splice(2) has no MSG_NOSIGNAL */
+	/* SIGPIPE is ignored because splice(2) has no MSG_NOSIGNAL. */
+	need(signal(SIGPIPE, SIG_IGN) != SIG_ERR, STAGE_DESCRIPTORS);
 	need(set_limits(), STAGE_LIMITS);
 	if (lockdown_can_leave_root())
 		need(lockdown_bounding_set() && lockdown_ids(arguments.id, arguments.id),
@@ -241,7 +245,7 @@ static void lock_down(int argc, char **argv, struct front *front)
 	need(lockdown_capabilities(), STAGE_CAPABILITIES);
 	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
 	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
-	/* Had the parent died before, the dialer's end would be closed soon. */
+	/* If the parent has died already, the connector's end of the socket closes soon. */
 	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 	need(!front->has[FRONT_FD_CATCHER] || take_listeners(front), STAGE_LISTENERS);
 	need(prepare_sockets(front), STAGE_SOCKETS);
@@ -257,7 +261,7 @@ int front_watch(struct front *front, int socket, enum front_source source, uint3
 	return epoll_ctl(front->epoll, EPOLL_CTL_ADD, socket, &event) < 0 ? -errno : 0;
 }
 
-/* Whether more may be sent. While not, epoll tells when. */
+/* Sets whether the socket to the connector is full. While it is full, epoll waits for room. */
 static void set_full(struct front *front, bool is_full)
 {
 	struct epoll_event event = {.events = is_full ? EPOLLIN | EPOLLOUT : EPOLLIN,
@@ -281,7 +285,7 @@ int front_send(struct front *front, const struct egress_ask *ask)
 	return r < 0 ? -EAGAIN : 0;
 }
 
-/* Programs ask for A and AAAA in one breath, and try again at once what failed. */
+/* Programs ask for A and AAAA at once, and retry at once what failed. */
 void front_tell(struct front *front, const struct egress_ask *ask)
 {
 	uint64_t second = front->now_us / SECOND_US;
@@ -318,7 +322,10 @@ static void take_rules(struct front *front, int fd)
 		apply_rules(front);
 }
 
-/* Takes the descriptor of an answer that has one. False: it is no answer. */
+/*
+ * Handles a packet of the connector, and takes its descriptor if there is one. Returns false if the
+ * packet is invalid.
+ */
 static bool take_answer(struct front *front, struct frame *frame)
 {
 	struct egress_answer answer;
@@ -340,7 +347,7 @@ static bool take_answer(struct front *front, struct frame *frame)
 	return true;
 }
 
-/* What comes from inside waits in its socket until then. */
+/* Meanwhile, everything from inside waits in its socket. */
 static void await_rules(struct front *front)
 {
 	static struct frame frame;
@@ -399,7 +406,7 @@ static void handle(struct front *front, const struct epoll_event *event)
 	}
 }
 
-/* -1 is later than anything. */
+/* The earlier of two waits; -1 means to wait forever. */
 static int sooner(int a_ms, int b_ms)
 {
 	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
@@ -409,8 +416,8 @@ int main(int argc, char **argv)
 {
 	static struct front front;
 
-	(void)prctl(PR_SET_NAME, argv[0], 0, 0,
-	            0); /* else it is the number of a descriptor: execveat(2) */
+	/* Otherwise the name is the number of a descriptor: execveat(2) */
+	(void)prctl(PR_SET_NAME, argv[0], 0, 0, 0);
 	lock_down(argc, argv, &front);
 	await_rules(&front);
 	for (;;) {

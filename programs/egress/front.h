@@ -1,8 +1,8 @@
 /*
- * What the parts of yett-front share: the state of one front, and what each part does with it.
+ * The state of the proxy (yett-front), and the interfaces between its parts.
  *
- * One process, one loop, no threads; nothing in it waits for anything else. Without privilege:
- * front.c says how it comes to that.
+ * One process, one loop, no threads. Nothing in the loop blocks except epoll_wait(2). Runs without
+ * privilege: lock_down() in front.c has dropped it.
  */
 #pragma once
 
@@ -12,22 +12,25 @@
 #include "programs/egress/ruleset.h"
 #include "programs/egress/tokens.h"
 
-#define FRONT_EXIT_CONFUSED 100 /* what the dialer sent is no packet of its */
-#define FRONT_EXIT_MEMORY   101 /* new rules could not be had: then nothing is allowed */
+#define FRONT_EXIT_CONFUSED 100 /* the connector sent an invalid packet */
+/* New rules could not be mapped: exit, so that nothing is allowed */
+#define FRONT_EXIT_MEMORY 101
 
 #define FRONT_DNS_PORT 53
-/* no resolver sends more, and no datagram does on a real network */
+/* No resolver sends a larger query, and no real network carries such a datagram. */
 #define FRONT_DNS_QUERY_MAX  1500
 #define FRONT_DNS_ANSWER_MAX 1232 /* DNS_UDP_SIZE_MAX */
 
-#define FRONT_STREAMS_MAX 16 /* of DNS over TCP, at once */
-#define FRONT_STREAM_S    10 /* to ask something in, and to take the answer */
+#define FRONT_STREAMS_MAX 16 /* connections for DNS over TCP at once */
+#define FRONT_STREAM_S    10 /* time to send a query, and to take its answer */
 
-/* What an event of epoll is about; the id of a stream or connection, with which its number is used
- * again, is beside it. */
+/*
+ * The source of an epoll event. The event's data also has the id of the stream or connection,
+ * because the number of a slot is used again.
+ */
 enum front_source {
 	FRONT_DIALER,
-	FRONT_LISTENER, /* the id is its descriptor */
+	FRONT_LISTENER, /* the id is the listener's descriptor */
 	FRONT_DNS,
 	FRONT_STREAM,
 	FRONT_INSIDE,
@@ -36,22 +39,28 @@ enum front_source {
 
 enum front_connection_state {
 	FRONT_FREE,
-	FRONT_UNASKED, /* there was no room to ask the dialer */
+	FRONT_UNASKED, /* the socket to the connector was full */
 	FRONT_ASKED,
-	FRONT_GONE, /* asked, and the program has reset it since: its number is not free until the
-	               answer */
+	/*
+	 * The program has reset the connection before the connector's answer. The slot stays in use
+	 * until then.
+	 */
+	FRONT_GONE,
 	FRONT_OPEN,
-	FRONT_REFUSED, /* by the dialer: reset once the program has sent something, or a moment
-	                  later */
+	/*
+	 * The connector refused the connection, which is reset after the program sends something,
+	 * or a moment later.
+	 */
+	FRONT_REFUSED,
 };
 
 struct front_connection {
 	enum front_connection_state state;
 	uint32_t id;
 	bool is_due;
-	uint64_t reset_us;          /* of a refused one, when it is reset at the latest */
-	bool is_starved[FLOW_WAYS]; /* there are no tokens for what could go */
-	struct flow flow;           /* without an outer socket unless OPEN */
+	uint64_t reset_us;          /* REFUSED: when to reset it at the latest */
+	bool is_starved[FLOW_WAYS]; /* data could go, but no tokens are left */
+	struct flow flow;           /* has an outer socket only in state OPEN */
 };
 
 struct front_stream {
@@ -65,29 +74,32 @@ struct front_stream {
 
 struct front {
 	int epoll;
-	bool has_ipv6, has[FRONT_FD_END]; /* of enum front_fd: those that are there */
-	uint64_t now_us;                  /* of this round */
+	bool has_ipv6, has[FRONT_FD_END]; /* `has`: which descriptors of enum front_fd are open */
+	uint64_t now_us;                  /* time of this round of the loop */
 	struct in6_addr prefix;
 	struct ruleset rules;
-	bool is_serving; /* they are those of the sandbox, and not only expected */
+	bool is_serving; /* the rules are the sandbox's, not only expected ones */
 	struct fakes *names;
-	uint32_t names_kept; /* so many are for names that rules spell out; those that have one
-	                        already are counted, too */
+	/*
+	 * Indexes reserved for the names of NAME rules, whether or not the names have an index
+	 * already.
+	 */
+	uint32_t names_kept;
 	struct {
-		bool is_full;    /* asks wait until it reads */
-		uint64_t second; /* in which `told_count` were told */
+		bool is_full;    /* the socket is full: asks wait */
+		uint64_t second; /* the second that `told_count` counts in */
 		unsigned told_count;
-		uint64_t told_us; /* when `told` was; 0: nothing was */
+		uint64_t told_us; /* when `told` was sent; 0: never */
 		struct egress_ask told;
 	} dialer;
 	struct {
 		struct front_connection slots[EGRESS_CONNECTIONS_MAX];
-		uint32_t max, used,
-			end; /* how many there may be and are; above `end` there are none */
-		uint32_t next_number; /* which makes ids of slots */
-		uint32_t first;       /* who has the first turn */
+		/* The limit of connections, and their number; slots from `end` on are free. */
+		uint32_t max, used, end;
+		uint32_t next_number; /* makes the ids of slots */
+		uint32_t first;       /* the slot that gets the first turn */
 		uint32_t due, starved, refused;
-		uint64_t paused_us; /* until then none are accepted; 0: they are */
+		uint64_t paused_us; /* accept no connection until then; 0: not paused */
 		struct tokens tokens[FLOW_WAYS];
 	} connections;
 	struct {
@@ -96,7 +108,7 @@ struct front {
 	} streams;
 };
 
-/* Whether connections are accepted from a descriptor of enum front_fd. */
+/* Whether this descriptor of enum front_fd is a listener for connections. */
 static inline bool front_has_listener(const struct front *front, int fd)
 {
 	return front->has[fd] &&
@@ -105,71 +117,83 @@ static inline bool front_has_listener(const struct front *front, int fd)
 
 /* front.c */
 
-/* Has epoll tell of a socket. 0 or -errno. */
+/* Makes epoll watch a socket. Returns 0 or -errno. */
 _must_check_ int front_watch(struct front *front, int socket, enum front_source source, uint32_t id,
                              uint32_t events);
 
-/* Sends a packet to the dialer: 0, or -EAGAIN where it has no room, of which front_answers() will
- * hear the end. Without a dialer there is no front either. */
+/*
+ * Sends a packet to the connector. Returns 0, or -EAGAIN if the socket is full;
+ * front_connections_ask() is called when it has room again. Ends the process if the connector is
+ * gone.
+ */
 _must_check_ int front_send(struct front *front, const struct egress_ask *ask);
 
-/* Tells the dialer of a name that no rule allows, or of a connection too many: what is alike once a
- * second, and no more than it is of use.
+/*
+ * Reports to the connector a name that no rule allows, or a connection above the limit. Sends equal
+ * reports once a second, and limits all reports per second.
  */
 void front_tell(struct front *front, const struct egress_ask *ask);
 void front_tell_unknown(struct front *front, const char *name);
 
 /* front_dns.c */
 
-/* Keeps an address for each name that rules spell out: names below a wildcard do not use up those.
+/*
+ * Reserves an index for each name that a rule spells out, so that names below a wildcard cannot use
+ * up all indexes.
  */
 void front_dns_keep(struct front *front);
 
 /*
- * The answer to one message, of a datagram or a stream, into `out`: its length, or 0 if there is to
- * be none. `unknown` becomes the name that no rule allows, or empty.
+ * Writes the answer to one message of a datagram or a stream into `out`. Returns its length, or 0
+ * for no answer. Sets `unknown` to the name if no rule allows it, otherwise to "".
  */
 _must_check_ size_t front_dns_answer(const struct front *front, const uint8_t *bytes, size_t size,
                                      bool is_stream, uint8_t out[FRONT_DNS_ANSWER_MAX],
                                      char unknown[NET_NAME_SIZE]);
 
-/* Makes the socket tell, and take, the addresses that datagrams go to and come from. */
+/*
+ * Makes the kernel report the destination address of datagrams, and lets answers be sent from it.
+ */
 _must_check_ bool front_dns_prepare(int socket);
 
-/* Answers some of the datagrams that are there, each from the address that it was sent to. */
+/* Answers some of the waiting datagrams, each from the address to which it was sent. */
 void front_dns_serve(struct front *front);
 
 /* front_stream.c: DNS over TCP. RFC 7766 */
 
-/* Takes a connection. Where there are too many, that which has been silent for longest is reset. */
+/* Takes a connection. If there are too many, resets the one that has been silent for longest. */
 void front_stream_take(struct front *front, int socket);
 
 void front_stream_heard(struct front *front, uint32_t id);
 
-/* Resets those that were too slow. Milliseconds until the next one is, or -1. */
+/* Resets streams that are too slow. Returns the milliseconds until the next deadline, or -1. */
 int front_streams_expire(struct front *front);
 
 /* front_connections.c */
 
-/* Of a listener: before its first connection. */
+/* Prepares a listener before its first connection. */
 _must_check_ bool front_connections_prepare(int listener);
 
-/* Accepts some connections of a listener, and has the dialer asked where each may go. */
+/* Accepts some connections of a listener, and asks the connector about each. */
 void front_connections_accept(struct front *front, int listener);
 
-/* The dialer has room again. */
+/* Sends the asks that wait for room in the connector's socket. */
 void front_connections_ask(struct front *front);
 
-/* Its answer. Takes `outside`, -1 if the answer is an error. False: what came is no socket of TCP.
+/*
+ * Handles an answer of the connector. Takes `outside`, which is -1 if the answer is an error.
+ * Returns false if `outside` is no TCP socket.
  */
 _must_check_ bool front_connections_answer(struct front *front, uint32_t id, int outside);
 
 void front_connections_heard(struct front *front, enum front_source source, uint32_t id,
                              uint32_t events);
 
-/* Moves what can be moved, each connection for a turn. */
+/* Moves data of all connections that have some, each for one turn. */
 void front_connections_run(struct front *front);
 
-/* Milliseconds until front_connections_run() or front_connections_accept() has something to do by
- * itself, or -1. */
+/*
+ * Milliseconds until front_connections_run() or front_connections_accept() must be called without
+ * an event, or -1.
+ */
 int front_connections_wait_ms(struct front *front);

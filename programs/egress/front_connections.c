@@ -1,5 +1,7 @@
-/* See front.h. Connections: where each goes is what the program connected to; whether it may, the
- * dialer says before a byte is read. */
+/*
+ * See front.h. The connections: the address that the program connected to decides about the target,
+ * and the connector decides whether the connection is allowed, before any byte is read.
+ */
 #include "programs/egress/front.h"
 
 #include <assert.h>
@@ -12,7 +14,10 @@
 #define PAUSE_US    UINT64_C(100000)
 #define REFUSED_US  UINT64_C(10000)
 #define SLOT_BITS   8
-/* of what programs have sent; the kernel doubles it. No more goes over loopback the faster */
+/*
+ * Receive buffer for what programs send; the kernel doubles it. A larger one is not faster over
+ * loopback.
+ */
 #define BUFFER_BYTES   (256 << 10)
 #define SHARE_LEAST    1460
 #define ALL_EVENTS     (EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLET)
@@ -25,8 +30,10 @@ bool front_connections_prepare(int listener)
 {
 	const int bytes = BUFFER_BYTES;
 
-	/* What is accepted has it from the listener, before the first window is told to anybody.
-	 * tcp(7) */
+	/*
+	 * Accepted sockets inherit the size from the listener, before the first window is
+	 * announced. tcp(7)
+	 */
 	return setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) == 0;
 }
 
@@ -82,8 +89,11 @@ static void free_slot(struct front *front, struct front_connection *c)
 		front->connections.end--;
 }
 
-/* The dialer still has to answer what it was asked. It has a duplicate of the outer socket, which
- * is watched as long as there is one. */
+/*
+ * Ends a connection. If it is ASKED, the slot stays in use, because the connector's answer is still
+ * to come. The connector has a duplicate of the outer socket, and epoll watches the socket until
+ * the last duplicate is closed: so remove it.
+ */
 static void end(struct front *front, struct front_connection *c, bool is_broken)
 {
 	if (c->state == FRONT_OPEN && c->flow.sockets[FLOW_OUTSIDE] >= 0)
@@ -95,7 +105,7 @@ static void end(struct front *front, struct front_connection *c, bool is_broken)
 		free_slot(front, c);
 }
 
-/* The socket's own address: what the program has connected to. */
+/* Reads the socket's own address, which is the address to which the program connected. */
 static bool read_target(int socket, struct net_address *ret_address, uint16_t *ret_port)
 {
 	union {
@@ -116,7 +126,7 @@ static bool read_target(int socket, struct net_address *ret_address, uint16_t *r
 	return true;
 }
 
-/* Of ours, and so nobody's but what it stands for. */
+/* Whether the address is in the ranges of synthetic addresses, and so is no host's. */
 static bool is_fake(const struct front *front, const struct net_address *address)
 {
 	static const struct net_address v4 = {{[10] = 0xff, [11] = 0xff, [12] = 198, [13] = 18}};
@@ -127,7 +137,7 @@ static bool is_fake(const struct front *front, const struct net_address *address
 	       net_address_is_in(address, &v6, FAKE_V6_PREFIX);
 }
 
-/* False: the address is of ours and stands for nothing. */
+/* Returns false if the address is synthetic, but stands for no name. */
 static bool name_target(const struct front *front, const struct net_address *address, uint16_t port,
                         struct egress_ask *ask)
 {
@@ -140,8 +150,9 @@ static bool name_target(const struct front *front, const struct net_address *add
 		return false;
 	ask->kind = EGRESS_ASK_CONNECT;
 	ask->port = port;
+	/* The name fits: fakes_add() takes no longer one. */
 	if (name)
-		memcpy(ask->name, name, strlen(name) + 1); /* fakes_add() has taken no longer one */
+		memcpy(ask->name, name, strlen(name) + 1);
 	else
 		ask->address = *address;
 	return true;
@@ -208,8 +219,7 @@ static void watch_listeners(struct front *front, uint32_t events)
 			                                                  FRONT_LISTENER});
 }
 
-/* Where memory or descriptors are short, waiting connections would have the loop run for nothing.
- */
+/* While memory or descriptors are short, waiting connections would keep the loop busy. */
 static void pause_accepting(struct front *front)
 {
 	front->connections.paused_us = front->now_us + PAUSE_US;
@@ -237,9 +247,10 @@ void front_connections_accept(struct front *front, int listener)
 		}
 		if (socket < 0 && errno == EAGAIN)
 			return;
-		if (socket < 0) /* what was wrong with that one: accept(2) */
+		/* This connection had failed before it was accepted: accept(2) */
+		if (socket < 0)
 			continue;
-		/* Nobody listens at port 0, and no rule is about it. */
+		/* Port 0 is never a server's, and no rule is about it. */
 		if (flow_prepare(socket) < 0 || !read_target(socket, &address, &port) || port == 0)
 			(void)close(socket);
 		else if (port == FRONT_DNS_PORT)
@@ -249,7 +260,7 @@ void front_connections_accept(struct front *front, int listener)
 	}
 }
 
-/* Shut down, since the dialer has a duplicate. */
+/* Shuts the socket down, since the connector has a duplicate. */
 static void refuse_outside(int outside)
 {
 	if (outside >= 0) {
@@ -258,8 +269,11 @@ static void refuse_outside(int outside)
 	}
 }
 
-/* Some programs miss a reset that comes before they have looked whether they are connected (node
- * 20: it ends as if all were well). */
+/*
+ * Delays the reset, unless more than half of the connections are in use. Some programs miss a reset
+ * that comes before they have checked whether they are connected (node 20 exits as if all were
+ * well).
+ */
 static void refuse(struct front *front, struct front_connection *c)
 {
 	if (front->connections.used > front->connections.max / 2) {
@@ -322,7 +336,7 @@ void front_connections_heard(struct front *front, enum front_source source, uint
 		set_due(front, c);
 }
 
-/* What one connection may take of the tokens that are there, when others want some, too. */
+/* Returns how many tokens one connection may take, so that some are left for the others. */
 static size_t share(struct front *front, enum flow_way way)
 {
 	size_t left = tokens_left(&front->connections.tokens[way], front->now_us), part;
@@ -355,7 +369,7 @@ static void run_one(struct front *front, struct front_connection *c)
 		set_due(front, c);
 }
 
-/* Those that waited for tokens have waited long enough. */
+/* Makes the connections due for which there are tokens again. */
 static void wake_starved(struct front *front)
 {
 	for (uint32_t i = 0; i < front->connections.end; i++) {
@@ -411,6 +425,6 @@ int front_connections_wait_ms(struct front *front)
 		if (tokens_ms > 0 && (wait_ms < 0 || tokens_ms < wait_ms))
 			wait_ms = tokens_ms;
 	}
-	/* By now there may be some for who found none. */
+	/* Tokens may have come since a connection found none. */
 	return wait_ms < 0 && front->connections.starved > 0 ? 0 : wait_ms;
 }

@@ -1,5 +1,7 @@
-/* See front.h. What is said of a name: by the rules, whether it is there; and then what stands for
- * it in this sandbox. */
+/*
+ * See front.h. DNS answers: the rules decide whether a name exists, and the synthetic addresses
+ * stand for the name in this sandbox.
+ */
 #include "programs/egress/dns.h"
 #include "programs/egress/front.h"
 
@@ -9,7 +11,7 @@
 #include <sys/socket.h>
 
 #define TTL_FOUND_S     60
-#define TTL_NOT_THERE_S 5 /* new rules may allow it */
+#define TTL_NOT_THERE_S 5 /* short, since new rules may allow the name */
 #define DATAGRAMS_MAX   64
 
 #define LOCALHOST "localhost" /* RFC 6761, section 6.3 */
@@ -24,8 +26,10 @@ static bool is_or_is_below(const char *name, const char *above)
 	return strcmp(name, above) == 0 || net_name_is_below(name, above);
 }
 
-/* Whether some connection to the name may be allowed, or asked about. Which ones are is the
- * dialer's to say. */
+/*
+ * Whether the rules may allow some connection to the name, or asking about one. The connector
+ * decides which ones.
+ */
 static bool is_allowed(const struct front *front, const char *name)
 {
 	const struct net_record *record;
@@ -50,7 +54,9 @@ void front_dns_keep(struct front *front)
 			record->list == NET_LIST_ALLOW && record->kind == NET_RULE_NAME;
 }
 
-/* The index of the name: a new one only where there is still room for those that rules spell out.
+/*
+ * Finds the index of a name. Makes a new one only if enough indexes are left for the names that
+ * rules spell out.
  */
 static bool find_index(const struct front *front, const char *name, uint32_t *ret_index)
 {
@@ -78,8 +84,7 @@ static void reply_fake(const struct front *front, const char *name, uint16_t typ
 {
 	uint32_t index;
 
-	/* Other types have hints by which a name would not be needed any more (HTTPS, SVCB), or
-	 * anything at all (TXT). */
+	/* Other types could give a way around the name (HTTPS, SVCB), or carry any data (TXT). */
 	if (type != ns_t_a && (type != ns_t_aaaa || !front->has_ipv6))
 		return;
 	if (!find_index(front, name, &index)) {
@@ -102,7 +107,7 @@ static void reply_reverse(const struct front *front, const struct in6_addr *addr
 	reply->kind = reply->name ? DNS_NAME : DNS_NXDOMAIN;
 }
 
-/* Fills `reply`, which says NODATA. Whether the name is to be told of. */
+/* Fills `reply`, whose kind the caller has set to NODATA. Returns whether to report the name. */
 static bool decide(const struct front *front, const struct dns_question *question,
                    struct dns_reply *reply)
 {
@@ -176,8 +181,10 @@ static int family_of(int socket)
 	return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &size) < 0 ? AF_UNSPEC : family;
 }
 
-/* What the kernel would not send from without FREEBIND are addresses that only routes make local.
- * ipv6(7) has none of it; ip(7), IP_FREEBIND */
+/*
+ * Without FREEBIND the kernel does not send from addresses that only a route makes local. ipv6(7)
+ * does not have IPV6_FREEBIND; see IP_FREEBIND in ip(7).
+ */
 bool front_dns_prepare(int socket)
 {
 	if (family_of(socket) == AF_INET6)
@@ -194,8 +201,10 @@ union control {
 	             CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
 
-/* What came with a datagram becomes what goes with its answer. Of IPv6's sockets IPv4's form, which
- * they may have besides, is not taken. */
+/*
+ * Turns the control data of a datagram into that of its answer. An IPv6 socket may also have IPv4
+ * control data, which is ignored.
+ */
 static bool turn_round(struct msghdr *message, union control *control, sa_family_t family)
 {
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(message);
@@ -225,7 +234,10 @@ static bool turn_round(struct msghdr *message, union control *control, sa_family
 	return true;
 }
 
-/* One datagram; false when there is none. A program that does not take its answer gets none. */
+/*
+ * Answers one datagram. Returns false if there is none. If the program's socket is full, the answer
+ * is dropped.
+ */
 static bool serve_one(struct front *front)
 {
 	uint8_t in[FRONT_DNS_QUERY_MAX], out[FRONT_DNS_ANSWER_MAX];
@@ -248,7 +260,8 @@ static bool serve_one(struct front *front)
 		return true;
 	part = (struct iovec){out, front_dns_answer(front, in, (size_t)n, false, out, unknown)};
 	message.msg_flags = 0;
-	if (unknown[0]) /* first: the answer may end the program, and its sandbox with it */
+	/* Report first: the answer may end the program, and with it the sandbox. */
+	if (unknown[0])
 		front_tell_unknown(front, unknown);
 	if (part.iov_len > 0)
 		(void)!sendmsg(FRONT_FD_DNS, &message, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -1,5 +1,7 @@
-/* See front.h. DNS over TCP: messages with two bytes of length before each. One answer at a time is
- * kept for who does not read. */
+/*
+ * See front.h. DNS over TCP: each message follows two bytes with its length. Buffers only one
+ * answer for a program that does not read.
+ */
 #include "programs/egress/front.h"
 
 #include <arpa/nameser.h>
@@ -16,7 +18,10 @@ static struct front_stream *find(struct front *front, uint32_t id)
 	return id != 0 && stream->id == id ? stream : NULL;
 }
 
-/* Slow, or what it said was no query: it is reset. */
+/*
+ * Ends a stream. Resets the connection if the program was too slow, or sent something that is no
+ * query.
+ */
 static void end(struct front *front, struct front_stream *stream, bool is_reset)
 {
 	const struct linger none = {0};
@@ -53,7 +58,7 @@ void front_stream_take(struct front *front, int socket)
 {
 	struct front_stream *stream = free_or_silent(front);
 
-	/* Never 0, and another one each time, until that begins anew. */
+	/* The number differs for each stream until it wraps around, and the id is never 0. */
 	front->streams.next_number =
 		(front->streams.next_number + 1) % (UINT32_MAX / FRONT_STREAMS_MAX);
 	stream->id = (front->streams.next_number + 1) * FRONT_STREAMS_MAX +
@@ -66,7 +71,7 @@ void front_stream_take(struct front *front, int socket)
 		end(front, stream, true);
 }
 
-/* 0: all has gone; -EAGAIN: not all; or -errno. */
+/* Returns 0 if everything was sent, -EAGAIN if the socket is full, or another -errno. */
 static int flush(struct front_stream *stream)
 {
 	while (stream->out_sent < stream->out_bytes) {
@@ -81,8 +86,10 @@ static int flush(struct front_stream *stream)
 	return 0;
 }
 
-/* Answers the first message of what has come in. 0; -EAGAIN: it is not there as a whole; -EBADMSG:
- * it is none. */
+/*
+ * Answers the first message in the buffer. Returns 0; -EAGAIN if the message is not complete yet;
+ * or -EBADMSG if it is invalid.
+ */
 static int answer_one(struct front *front, struct front_stream *stream)
 {
 	char unknown[NET_NAME_SIZE];
@@ -109,7 +116,10 @@ static int answer_one(struct front *front, struct front_stream *stream)
 	return 0;
 }
 
-/* Answers what is there, as long as the answers are taken. -errno: to be ended. */
+/*
+ * Answers all complete messages, as long as the program takes the answers. Returns 0; -EAGAIN if an
+ * answer waits to be taken; or another -errno if the stream must end.
+ */
 static int answer_all(struct front *front, struct front_stream *stream)
 {
 	int r = flush(stream);
@@ -133,8 +143,10 @@ void front_stream_heard(struct front *front, uint32_t id)
 
 	if (!stream)
 		return;
-	/* There is always room: a message that fills the buffer is answered, and while answers wait
-	 * nothing is read. */
+	/*
+	 * The buffer always has room: a message that fills it is answered, and nothing is read
+	 * while an answer waits to be sent.
+	 */
 	if (stream->out_bytes == 0) {
 		n = recv(stream->socket, stream->in + stream->in_bytes,
 		         sizeof stream->in - stream->in_bytes, MSG_DONTWAIT);

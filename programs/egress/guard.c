@@ -9,7 +9,9 @@
 #define IF(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (yes), (no))
 #define HAS(bits, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (yes), (no))
 
-/* The commands of fcntl(2) that flow.c and ruleset.c take, and two that tell and make nothing new.
+/*
+ * Allows the commands of fcntl(2) that flow.c and ruleset.c use, and the harmless F_GETFD and
+ * F_DUPFD_CLOEXEC.
  */
 const struct sock_filter guard_checks[GUARD_CHECKS] = {
 	IF(SYS_fcntl, 2, 0),
@@ -25,7 +27,7 @@ const struct sock_filter guard_checks[GUARD_CHECKS] = {
 	HAS(O_ASYNC, 4, 5),
 	FILTER_LOAD_ARGUMENT(3), /* the flags of sendto(2) */
 	BPF_STMT(BPF_JMP | BPF_JA, 1),
-	FILTER_LOAD_ARGUMENT(2), /* those of sendmsg(2) */
+	FILTER_LOAD_ARGUMENT(2), /* the flags of sendmsg(2) */
 	HAS(MSG_FASTOPEN, 0, 1),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	FILTER_LOAD_NUMBER,

@@ -1,17 +1,16 @@
 /*
- * What the sockets of a sandbox's network are kept from, in the front and in the dialer: part of
- * the filter of each.
+ * The part that the system call filters of the proxy and the connector share.
  *
- * A socket that was connected is to go to no second place, and to signal nobody. Both processes
- * hold such, and either may be captured.
+ * A connected socket must not be connected to a second place, and must not send signals. Both
+ * processes hold such sockets, and either process may be compromised.
  */
 #pragma once
 
 #include <linux/filter.h>
 
 /*
- * Instructions for lockdown_filter_with(): the kernel kills the process for data that connects
- * (MSG_FASTOPEN), and for what has a descriptor send signals (F_SETOWN and its like, O_ASYNC).
+ * Instructions for lockdown_filter_with(): the kernel kills the process if it sends data that
+ * connects (MSG_FASTOPEN), or makes a descriptor send signals (F_SETOWN and the like, O_ASYNC).
  * seccomp(2), fcntl(2), tcp(7)
  */
 #define GUARD_CHECKS 17

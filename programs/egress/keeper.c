@@ -1,4 +1,7 @@
-/* See keeper.h. As the caller, without capabilities; it must not read what it is asked. */
+/*
+ * See keeper.h. Runs as the caller, without capabilities. Must not read the questions, only peek at
+ * them.
+ */
 #include "programs/egress/keeper.h"
 #include "helper/privilege/lockdown.h"
 
@@ -16,8 +19,10 @@ static void become_resolver(int program, int socket)
 }
 
 /*
- * Waits on one socket after the other, each in a process of its own. All end with the dialer, whose
- * end of each is closed then: what one resolver leaves behind is not its to end.
+ * Waits for a question on one socket after the other, and becomes the resolver on the socket where
+ * one arrives. A child waits on the next socket. All these processes end with the connector, whose
+ * ends of the sockets are closed then. A resolver cannot end the process that waits on the next
+ * socket.
  */
 _Noreturn static void keep(int program, const int sockets[LOOKUP_RESOLVERS])
 {
@@ -29,8 +34,7 @@ _Noreturn static void keep(int program, const int sockets[LOOKUP_RESOLVERS])
 	for (size_t i = 0; i < LOOKUP_RESOLVERS; i++) {
 		if (recv(sockets[i], &byte, sizeof byte, MSG_PEEK) <= 0)
 			_exit(0);
-		/* Where no process can be had, there is no other resolver: its socket ends with
-		 * this one. */
+		/* If fork(2) fails, there is no second resolver: execve(2) closes its socket. */
 		if (i + 1 == LOOKUP_RESOLVERS || fork() != 0)
 			become_resolver(program, sockets[i]);
 		(void)close(sockets[i]);

@@ -20,7 +20,10 @@ bool lookup_is_waiting(const struct lookup *lookup)
 	return false;
 }
 
-/* It is in nobody's way: known for long, or of too many the first to be forgotten. */
+/*
+ * Finds a slot that nobody needs: free or expired, or, if the cache or all slots are full, the
+ * cached name that expires first.
+ */
 static struct lookup_name *find_room(struct lookup *lookup, uint64_t now_ms)
 {
 	struct lookup_name *room = NULL, *oldest = NULL;
@@ -104,14 +107,15 @@ void lookup_send(struct lookup *lookup, uint64_t now_ms)
 			continue;
 		}
 		r = send_one(socket, name);
+		/* After an error: retry when there is room. lookup_receive() notices the end. */
 		if (r == 0)
 			name->state = LOOKUP_ASKED;
 		else
-			return; /* when there is room, or lookup_receive() finds its end */
+			return;
 	}
 }
 
-/* Gives the resolver up, and asks the other one. */
+/* Closes the resolver's socket, and sends its open questions to the next resolver. */
 static void restart(struct lookup *lookup, uint64_t now_ms)
 {
 	for (size_t i = 0; i < LOOKUP_RESOLVERS; i++)

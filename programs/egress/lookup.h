@@ -1,9 +1,9 @@
 /*
- * Names on their way to the resolver, and what it has said of others a moment ago.
+ * Names that the resolver is looking up, and a cache of its recent answers.
  *
- * A name is asked for once, however many wait for it. When a resolver ends, what it was asked goes
- * to the other one; after that, names fail. No privilege; nothing here waits. The answers are
- * believed in nothing (resolver.h).
+ * A name is sent only once, however many asks wait for its answer. When a resolver ends, its open
+ * questions are sent to the second one; when that ends, all lookups fail. Runs without privilege;
+ * nothing here blocks. Answers are not trusted (resolver.h).
  */
 #pragma once
 
@@ -27,32 +27,34 @@ struct lookup_name {
 	enum lookup_state state;
 	uint64_t known_until_ms;
 	char name[NET_NAME_SIZE];
-	struct resolver_answer answer; /* its id is that of the question */
+	struct resolver_answer answer; /* `id` is also the id of the question */
 };
 
 struct lookup {
-	int sockets[LOOKUP_RESOLVERS]; /* of those that are left, in the order in which they are
-	                                  used; -1: it has ended; owned */
+	/* Owned. The first that is not -1 is in use; -1: that resolver has ended. */
+	int sockets[LOOKUP_RESOLVERS];
 	uint32_t last_id;
-	size_t names_end; /* none was used at or after this index */
+	size_t names_end; /* slots at and above this index were never used */
 	struct lookup_name names[LOOKUP_NAMES_MAX];
 };
 
-/* The socket to be polled, also for writing where lookup_is_waiting(); -1: there is no resolver any
- * more. */
+/* The socket to poll, also for writing if lookup_is_waiting(); -1: no resolver is left. */
 int lookup_socket(const struct lookup *lookup);
 bool lookup_is_waiting(const struct lookup *lookup);
 
 /*
- * Asks for a name, or finds it asked for or known. Returns its index in `names`: KNOWN at once, or
- * later by lookup_receive(). -EAGAIN: too many are asked for. While somebody waits for it, it
- * stays; who does not come for an answer at once may find another name there.
+ * Starts to look up a name, or finds it in progress or cached. Returns its index in `names`, whose
+ * state is KNOWN at once, or later after lookup_receive(). Returns -EAGAIN if too many lookups are
+ * in progress. The index stays valid until the answer is KNOWN. Read a known answer at once: the
+ * next lookup may reuse its slot.
  */
 _must_check_ int lookup_begin(struct lookup *lookup, const char *name, uint64_t now_ms);
 
-/* Sends what waits, as far as there is room. */
+/* Sends waiting questions while the socket has room. */
 void lookup_send(struct lookup *lookup, uint64_t now_ms);
 
-/* Takes one packet, after which names may be KNOWN. One that has ended or lied is given up for the
- * other; then all names fail. */
+/*
+ * Receives one packet, after which names may be KNOWN. If the resolver has ended or sent an invalid
+ * answer, closes its socket and uses the next resolver; without one, all names fail.
+ */
 void lookup_receive(struct lookup *lookup, uint64_t now_ms);

@@ -1,13 +1,12 @@
 /*
- * yett-resolver: looks names up as the host does, for the dialer. Descriptor 0 is the dialer's;
- * questions and answers are packets of one size each (resolver.h).
+ * yett-resolver: looks up names as the host does, for the connector (yett-dialer). Descriptor 0 is
+ * the socket to the connector, with packets of fixed size (resolver.h).
  *
- * Theory of operation: it is linked with the host's C library and loads whatever name services the
- * host has (NSS), so it can be bounded by little; and what it reads the internet writes. So each
- * question has a child of its own, which has a pipe to answer on and nothing else: one that is
- * slow, ends or lies does so for its own name. The parent waits for nothing but all of them. It
- * runs as the caller, without privilege, from its first instruction; a stage's number is its exit
- * status when the stage fails.
+ * It is linked with the host's C library and loads the host's name services (NSS), so it cannot be
+ * restricted much, and it parses what the internet sends. So each question gets its own child
+ * process, whose only descriptor is a pipe for the answer: a slow, crashed or compromised child
+ * affects only its name. The parent must wait only in poll(2). Runs as the caller, without
+ * privilege, from its first instruction. The exit status is the number of the stage that failed.
  */
 #include "base/clock.h"
 #include "helper/privilege/lockdown.h"
@@ -37,12 +36,12 @@ enum stage {
 	STAGE_DEATH_SIGNAL,
 };
 
-#define V4_AT 12 /* net_address.h: the mapped form */
+#define V4_AT 12 /* start of the IPv4 address in its mapped form, see net_address.h */
 
-/* A question that a child looks up. */
+/* A child that looks up one name. */
 struct child {
 	pid_t pid;  /* 0: none */
-	int answer; /* the pipe; owned */
+	int answer; /* read end of the pipe; owned */
 	uint32_t id;
 	uint64_t deadline_ms;
 };
@@ -53,8 +52,10 @@ static void need(bool done, enum stage stage)
 		_exit((int)stage);
 }
 
-/* No file, no core (1: core(5)); descriptors and memory for name services, which may map large
- * caches. */
+/*
+ * No file, and no core dump (1: core(5)). Descriptors and memory are for name services, which may
+ * map large caches.
+ */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -67,8 +68,10 @@ static bool limit(void)
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-/* All of version 1 but reading, and what is younger than Debian 12's headers; the numbers are the
- * kernel's. */
+/*
+ * All rights of version 1 except reading, and rights that Debian 12's headers do not have; the
+ * numbers are the kernel's.
+ */
 #define RIGHTS_CHANGE                               \
 	(((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1) & \
 	 ~(UINT64_C(0) + LANDLOCK_ACCESS_FS_READ_FILE + LANDLOCK_ACCESS_FS_READ_DIR))
@@ -77,9 +80,9 @@ static bool limit(void)
 #define SCOPE_SIGNALS          (UINT64_C(1) << 1)
 
 /*
- * From here on it changes, makes and executes no file of the caller's, and signals no other
- * process: name services read files and talk over sockets. Where the kernel has no Landlock, it
- * goes without. landlock(7)
+ * Lets this process no longer change, make or execute files, or signal other processes. Name
+ * services still can read files and use sockets. Does nothing on a kernel without Landlock.
+ * landlock(7)
  */
 static bool confine(void)
 {
@@ -138,12 +141,12 @@ static bool read_address(const struct addrinfo *info, struct net_address *ret_ad
 }
 
 /*
- * Only the name itself, and none that a search list makes of it: with `search evil` and `options
- * ndots:5` a name that is allowed would be another one. A final dot would have that, too, but no
- * line of /etc/hosts has one. resolv.conf(5), resolver(3)
+ * Looks up only the name itself, without a search list: with `search evil` and `options ndots:5` an
+ * allowed name would become another name. A final dot would prevent this, too, but then no line of
+ * /etc/hosts matches. resolv.conf(5), resolver(3)
  *
- * AI_ADDRCONFIG as the host's own programs have it: where there is no IPv6, nothing is asked for in
- * vain. getaddrinfo(3)
+ * AI_ADDRCONFIG as the host's own programs use it: without IPv6 no AAAA query is sent in vain.
+ * getaddrinfo(3)
  */
 static void look_up(const char *name, struct resolver_answer *answer)
 {
@@ -170,7 +173,7 @@ static void look_up(const char *name, struct resolver_answer *answer)
 	freeaddrinfo(list);
 }
 
-/* Ends with its parent, from which it has but the pipe; of other children's pipes it has none. */
+/* Keeps only the write end of its own pipe, and ends with its parent. */
 _Noreturn static void answer_in_child(const struct resolver_question *question, int pipe,
                                       pid_t parent)
 {
@@ -205,7 +208,9 @@ static int begin(struct child *child, const struct resolver_question *question)
 	return 0;
 }
 
-/* The dialer takes what it has asked for, and if it does not, nobody else is there to be answered.
+/*
+ * The connector receives the answers to its questions. If it does not, nobody else needs this
+ * process.
  */
 static void tell(const struct resolver_answer *answer)
 {
@@ -213,8 +218,10 @@ static void tell(const struct resolver_answer *answer)
 		_exit(0);
 }
 
-/* Whatever the child may still do, it has had its say. Its answer is one write(2) of less than
- * PIPE_BUF: all or nothing of it is there. */
+/*
+ * Takes the child's answer, or the error `otherwise`, and ends the child, whatever it still does.
+ * The answer is one write(2) of less than PIPE_BUF, so it arrives as a whole or not at all.
+ */
 static void end(struct child *child, int otherwise)
 {
 	struct resolver_answer answer;
@@ -222,7 +229,7 @@ static void end(struct child *child, int otherwise)
 	if (otherwise != 0 || read(child->answer, &answer, sizeof answer) != sizeof answer)
 		answer = (struct resolver_answer){.error = otherwise != 0 ? otherwise : EIO};
 	answer.id = child->id;
-	(void)kill(child->pid, SIGKILL); /* ours until it is waited for */
+	(void)kill(child->pid, SIGKILL); /* the pid is not reused before waitpid(2) */
 	(void)waitpid(child->pid, NULL, 0);
 	(void)close(child->answer);
 	child->pid = 0;
@@ -233,8 +240,10 @@ static void hear(struct child *free)
 {
 	struct resolver_question question;
 
-	/* Nobody asks, or nobody is there any more. The name is canonical, or else as good as any:
-	 * whoever asks may say so. */
+	/*
+	 * Anything but a question means that the connector is gone. The name is not checked: the
+	 * connector may ask for any name.
+	 */
 	if (recv(STDIN_FILENO, &question, sizeof question, MSG_TRUNC) != sizeof question ||
 	    !memchr(question.name, 0, sizeof question.name))
 		_exit(0);
@@ -260,8 +269,10 @@ static struct child *find_free(struct child children[RESOLVER_AT_ONCE_MAX])
 	return NULL;
 }
 
-/* While as many are looked up as there may be, questions wait in the socket; that it has ended
- * shows nevertheless. */
+/*
+ * While all children are in use, questions wait in the socket. The end of the connector is noticed
+ * in any case (POLLHUP).
+ */
 static void serve_once(struct child children[RESOLVER_AT_ONCE_MAX])
 {
 	struct pollfd polled[RESOLVER_AT_ONCE_MAX + 1];
@@ -292,8 +303,8 @@ int main(int argc, char **argv)
 	struct child children[RESOLVER_AT_ONCE_MAX] = {0};
 
 	(void)argc;
-	(void)prctl(PR_SET_NAME, argv[0], 0, 0,
-	            0); /* else it is the number of a descriptor: execveat(2) */
+	/* Otherwise the name is the number of a descriptor: execveat(2) */
+	(void)prctl(PR_SET_NAME, argv[0], 0, 0, 0);
 	lock_down();
 	for (;;)
 		serve_once(children);

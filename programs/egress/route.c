@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #define ANSWER_SIZE 1024
-#define V4_AT       12 /* net_address.h: the mapped form */
+#define V4_AT       12 /* start of the IPv4 address in its mapped form, see net_address.h */
 
 struct question {
 	struct nlmsghdr header;
@@ -56,7 +56,7 @@ static int read_type(uint8_t type, enum route *ret_route)
 	case RTN_MULTICAST:
 		*ret_route = ROUTE_GROUP;
 		return 0;
-	default: /* blackhole, unreachable, prohibit, throw, and what is not known yet */
+	default: /* blackhole, unreachable, prohibit, throw, and unknown types */
 		return -EHOSTUNREACH;
 	}
 }

@@ -1,9 +1,9 @@
 /*
- * Where the kernel would send what goes to an address: whether that is this host, which no table of
+ * Asks the kernel where it would route an address: whether that is this host, which no table of
  * addresses can know.
  *
- * A netlink socket opened before the filter; a question is answered before it returns. No
- * privilege. rtnetlink(7), RTM_GETROUTE
+ * Uses a netlink socket that is opened before the filter. The kernel answers within send(2), so
+ * nothing blocks. Runs without privilege. rtnetlink(7), RTM_GETROUTE
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 
 enum route {
 	ROUTE_OUT,   /* to another host */
-	ROUTE_LOCAL, /* to this one */
+	ROUTE_LOCAL, /* to this host */
 	ROUTE_GROUP, /* broadcast, multicast, anycast: to no single host */
 };
 
-/* The socket, close-on-exec, or -errno. */
+/* Returns the socket, close-on-exec, or -errno. */
 _must_check_ int route_open(void);
 
-/* 0, or -errno of why there is no way there, as connect(2) would say it. */
+/* Returns 0, or -errno of why there is no route, as connect(2) would return it. */
 _must_check_ int route_ask(int netlink, const struct net_address *address, enum route *ret_route);

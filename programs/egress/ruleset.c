@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* No one can change or cut off what is mapped. */
+/* With these seals nobody can change or truncate the mapped memory. */
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 
 static const struct net_record *find_proxy(const struct net_list *list)
@@ -19,7 +19,7 @@ static const struct net_record *find_proxy(const struct net_list *list)
 	return record;
 }
 
-/* There is one at most, and one place where it is. */
+/* There is at most one HTTP proxy, at exactly one host and port. */
 static bool has_sound_proxy(const struct net_list *list)
 {
 	const struct net_record *proxy = find_proxy(list);
@@ -42,7 +42,7 @@ static bool is_valid(const struct egress_rules *rules, size_t size)
 	       has_sound_proxy((const struct net_list *)rules->list);
 }
 
-/* The memory alone: nothing is known of it but that nobody can change it. */
+/* Maps the memory. Checks only that nobody can change it, and its size. */
 static int map(int fd, struct ruleset *ret)
 {
 	int seals = fcntl(fd, F_GET_SEALS);

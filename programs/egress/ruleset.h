@@ -1,9 +1,8 @@
 /*
- * The rules of a sandbox as a process of its network holds them: mapped, found to be rules, and
- * indexed.
+ * The rules of a sandbox, as the proxy and the connector hold them: mapped, validated and indexed.
  *
- * Without privilege. They come as memory that nobody can change any more; whoever passed it on may
- * be captured, so that it is looked at as bytes of a peer.
+ * Runs without privilege. The memory is sealed, so nobody can change it. The process that sent it
+ * may be compromised, so its content is validated like bytes of any peer.
  */
 #pragma once
 
@@ -14,14 +13,14 @@ struct ruleset {
 	const struct egress_rules *memory; /* NULL: none */
 	size_t size;
 	struct net_match *match;
-	const struct net_record
-		*proxy; /* by which all is connected but what is DIRECT; NULL: none */
+	/* The HTTP proxy for all connections that no DIRECT rule matches; NULL: none. */
+	const struct net_record *proxy;
 };
 
 /*
- * Puts those of a descriptor, which is borrowed and may be closed then, in the place of those that
- * are there, if any. 1; 0: they are the same to the last byte, and nothing is done; -EBADMSG: they
- * are none, or could be changed; or -errno. fcntl(2), seals
+ * Replaces the current rules, if any, with those of a descriptor (borrowed; may be closed
+ * afterwards). Returns 1; 0 if the new rules are the same bytes, and nothing changed; -EBADMSG if
+ * the memory has no valid rules, or is not sealed; or -errno. fcntl(2), seals
  */
 _must_check_ int ruleset_change(struct ruleset *current, int fd);
 
@@ -30,5 +29,5 @@ static inline const struct net_list *ruleset_list(const struct ruleset *rules)
 	return (const struct net_list *)rules->memory->list;
 }
 
-/* Takes those without memory. */
+/* Accepts a ruleset without memory. */
 void ruleset_unmap(struct ruleset *rules);

@@ -1,7 +1,7 @@
 /* See tokens.h. */
 #include "programs/egress/tokens.h"
 
-#define BUCKET_PARTS 10 /* of a second: 100 ms */
+#define BUCKET_PARTS 10 /* parts of a second: 100 ms */
 #define CHUNK_PARTS  100
 
 static bool is_bounded(const struct tokens *tokens)
@@ -16,7 +16,7 @@ static uint64_t credit_max(const struct tokens *tokens)
 	return (bytes < TOKENS_LEAST ? TOKENS_LEAST : bytes) * TOKENS_SECOND;
 }
 
-/* A few large pieces take less of the processor than many small ones. */
+/* The minimum to move: a few large pieces take less processor time than many small ones. */
 static uint64_t chunk(const struct tokens *tokens)
 {
 	uint64_t bytes = tokens->rate_bytes_s / CHUNK_PARTS;

@@ -25,13 +25,13 @@ static void merge(struct egress_told *into, const struct egress_told *one)
 	into->received_bytes += one->received_bytes;
 }
 
-/* A second after the first went, with none like it. */
+/* Whether a second has passed since the first report was sent, without an equal one. */
 static bool is_forgotten(const struct told_entry *entry, uint64_t now_ms)
 {
 	return entry->told.count == 0 && entry->due_ms <= now_ms;
 }
 
-/* NULL: there is none for it. */
+/* Finds a free entry; NULL: there is no room for this report. */
 static struct told_entry *find_room(struct told *told, const struct egress_told *one,
                                     uint64_t now_ms)
 {
@@ -87,7 +87,7 @@ void told_add(struct told *told, const struct egress_told *one, uint64_t now_ms)
 	room->told.count = 1;
 }
 
-/* The one that has waited longest. */
+/* Finds the due report that has waited longest. */
 static struct told_entry *find_due(struct told *told, uint64_t now_ms)
 {
 	struct told_entry *due = NULL;

@@ -1,10 +1,11 @@
 /*
- * What the dialer has to tell the supervisor: alike ones are merged, so that a sandbox cannot flood
- * who hears of it.
+ * The reports that wait to be sent to the supervisor. Equal ones are merged, so that a sandbox
+ * cannot flood the receivers of its events.
  *
- * Pure but for what it keeps; the time is the caller's. The first of its kind is due at once, and
- * what is like it within the next second is due as one when that is over. What finds no room is
- * counted as lost; of what went through connections the bytes are told in any case.
+ * Pure but for its queue; the caller passes the time. The first report of its kind is due at once.
+ * Equal reports within the next second are merged, and due at the end of that second. A report for
+ * which there is no room is counted as lost, but the bytes of a closed connection are always
+ * reported.
  */
 #pragma once
 
@@ -12,30 +13,34 @@
 
 #define TOLD_MAX      64
 #define TOLD_ALIKE_MS 1000
-/* so many of the kinds that cost a sandbox nothing leave room for the others */
+/* Limit for the kinds that cost a sandbox nothing, so that they leave room for the others. */
 #define TOLD_REFUSED_MAX (TOLD_MAX / 2)
 
 struct told_entry {
 	bool is_used;
-	uint64_t due_ms;         /* when it may go; with a count of 0: when it is forgotten */
-	struct egress_told told; /* count 0: the first one has gone, and none like it came since */
+	/* When to send the report; with a count of 0, when to forget the entry. */
+	uint64_t due_ms;
+	struct egress_told told; /* count 0: the first was sent, and none equal came since */
 };
 
 struct told {
 	struct told_entry entries[TOLD_MAX];
-	struct egress_told rest; /* CLOSED, of those for which there was no room; count 0: none */
+	struct egress_told rest; /* CLOSED events for which there was no room; count 0: none */
 	uint64_t rest_due_ms;
 	uint32_t lost;
 };
 
-/* One more, with a count of 1; its `lost` and `open` are not used. */
+/* Adds one report. Sets its count to 1, and ignores its `lost` and `open`. */
 void told_add(struct told *told, const struct egress_told *one, uint64_t now_ms);
 
-/* What is due next, to be sent or tried again, with all but `open` filled in; false: nothing is. */
+/*
+ * Returns the next report that is due, to send (again), with all members but `open` filled in.
+ * Returns false if none is due.
+ */
 bool told_due(struct told *told, uint64_t now_ms, struct egress_told *ret_one);
 
-/* What told_due() has just given at the same time was sent. */
+/* Marks as sent what told_due() has just returned for the same time. */
 void told_sent(struct told *told, uint64_t now_ms);
 
-/* When something will be due, or is; UINT64_MAX: nothing. */
+/* When the next report is due, which may have passed; UINT64_MAX: there is none. */
 uint64_t told_next_ms(const struct told *told);

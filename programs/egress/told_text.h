@@ -1,13 +1,13 @@
 /*
- * What a dialer tells of a connection, as texts for people and records. A dialer may be captured:
- * what is no name and no rule is left out. Pure, without privilege.
+ * Turns a report of the connector (yett-dialer) into texts for people and audit records. The
+ * connector may be compromised, so invalid names and rules are left out. Pure, without privilege.
  */
 #pragma once
 
 #include "base/net_rule.h"
 #include "programs/egress/egress_told.h"
 
-/* Each may be empty: there is none. */
+/* Each text may be empty, which means that there is none. */
 struct told_text {
 	char name[NET_NAME_SIZE], address[NET_ADDRESS_TEXT_SIZE], rule[NET_RULE_TEXT_SIZE];
 };

@@ -20,13 +20,15 @@ int tunnel_ask(struct tunnel *tunnel, int fd, const char *name, const struct net
 	length = snprintf(request, sizeof request, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", to,
 	                  to);
 	tunnel->asked = (uint32_t)length;
-	/* What was just connected has room for it. */
+	/* A socket that has just connected has room for the request. */
 	sent = send(fd, request, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return sent < 0 ? -errno : sent == length ? 0 : -EIO;
 }
 
-/* Of the header; whether that has ended. A line ends with LF, and may have CR before it. RFC
- * 9112, 2.2 */
+/*
+ * Takes one byte of the header. Returns whether the header has ended. A line ends with LF, which CR
+ * may precede. RFC 9112, 2.2
+ */
 static bool take_byte(struct tunnel *tunnel, char byte)
 {
 	tunnel->answered++;
@@ -36,7 +38,7 @@ static bool take_byte(struct tunnel *tunnel, char byte)
 		bool is_end = tunnel->line == 0;
 
 		tunnel->line = 0;
-		/* Of the status line not a byte more is taken: the next ones are other lines. */
+		/* The status line has ended: `first` must get no bytes of later lines. */
 		if (tunnel->first_bytes < TUNNEL_STATUS_SIZE)
 			tunnel->first_bytes = TUNNEL_STATUS_SIZE;
 		return is_end;
@@ -52,7 +54,7 @@ static bool is_digit(char byte)
 	return byte >= '0' && byte <= '9';
 }
 
-/* 100 to 599, or 0: it is no status line. */
+/* Returns the status, 100 to 599, or 0 if this is no status line. */
 static int read_status(const struct tunnel *tunnel)
 {
 	const char *at = tunnel->first;
@@ -65,7 +67,10 @@ static int read_status(const struct tunnel *tunnel)
 	return status < 100 || status > 599 ? 0 : status;
 }
 
-/* Takes what is looked at up to the header's end, and no more. 1: that has come. */
+/*
+ * Peeks at the data, and takes nothing after the end of the header. Returns 1 if the header has
+ * ended, 0 if not yet, or -errno.
+ */
 static int read_some(struct tunnel *tunnel, int fd)
 {
 	char bytes[READ_SIZE];
@@ -97,7 +102,7 @@ int tunnel_hear(struct tunnel *tunnel, int fd)
 		status = read_status(tunnel);
 		if (status >= 200)
 			return status < 300 ? 0 : status;
-		/* One that announces another. RFC 9110, 15.2 */
+		/* A 1xx status: another answer follows. RFC 9110, 15.2 */
 		tunnel->first_bytes = 0;
 		memset(tunnel->first, 0, sizeof tunnel->first);
 	}

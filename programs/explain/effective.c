@@ -1,4 +1,4 @@
-/* See explain.h: what is in force for somebody. */
+/* See explain.h. Prints the rules that are in force for a user. */
 #include "base/date.h"
 #include "base/escape_list.h"
 #include "base/units.h"
@@ -43,7 +43,7 @@ static const struct {
 #undef SWITCH
 };
 
-/* Opens an object for a key, and says where it is written; null: nowhere. */
+/* Opens an object for a key, with the place that sets it; null: the policy does not set it. */
 static void begin_key(struct json *json, const char *key, struct policy_place place)
 {
 	json_open(json, NULL, '{');
@@ -60,7 +60,7 @@ static void print_key(FILE *text, const char *key, const char *value, struct pol
 	(void)fprintf(text, "    %-19s %s (%s:%u)\n", key, value, place.file, place.line);
 }
 
-/* What it means where nothing is written. */
+/* The meaning of a key that the policy does not set. */
 static const char *word_of_unset(const struct intersect_row *row, const struct policy_grant *grant)
 {
 	if (row->rule == INTERSECT_LINGER)
@@ -155,8 +155,10 @@ static void tell_network_of(const struct explain *explain, const struct policy_g
 	json_close(json);
 }
 
-/* The profiles that this grant and no other gives. Where there are none, the grant that decides
- * instead, if one does. */
+/*
+ * Lists the profiles that this grant gives and no other. If there are none, *ret_instead is the
+ * grant that decides instead, or NULL.
+ */
 static size_t tell_gives(const struct explain *explain, const struct policy_grant *grant,
                          struct json *json, FILE *text, const struct policy_grant **ret_instead)
 {
@@ -186,7 +188,7 @@ static size_t tell_gives(const struct explain *explain, const struct policy_gran
 	return given;
 }
 
-/* As authorize_choose() has it. */
+/* Uses the same rule as authorize_choose(). */
 static bool fits_key(const struct policy_grant *grant, const struct verified *verified)
 {
 	if (verified->key_source == KEY_OF_USER)
@@ -195,7 +197,7 @@ static bool fits_key(const struct policy_grant *grant, const struct verified *ve
 	       admit_list_has(&grant->keys, verified->principal);
 }
 
-/* Why it gives nothing: who or what stands before that. */
+/* Prints why a grant gives nothing. */
 static void tell_nothing(const struct policy_grant *grant, bool fits,
                          const struct policy_grant *instead, FILE *text)
 {
@@ -247,7 +249,7 @@ static void tell_grant(const struct explain *explain, const struct policy_grant 
 	json_close(json);
 }
 
-/* What only bounds, whichever grant decides. */
+/* Lists the ceilings, which limit the user no matter which grant decides. */
 static void tell_ceilings(const struct explain *explain, struct json *json, FILE *text)
 {
 	json_open(json, "ceilings", '[');
@@ -267,7 +269,7 @@ static void tell_ceilings(const struct explain *explain, struct json *json, FILE
 	json_close(json);
 }
 
-/* Grants that were for the peer. */
+/* Lists the expired grants that named the peer. */
 static void tell_expired(const struct explain *explain, struct json *json, FILE *text)
 {
 	struct peer before = *explain->peer;
@@ -288,7 +290,9 @@ static void tell_expired(const struct explain *explain, struct json *json, FILE 
 	json_close(json);
 }
 
-/* A decision about any profile: what bounds all sandboxes together is the same in each. */
+/*
+ * Finds the decision about any profile. The limits of all sandboxes together are the same in each.
+ */
 static bool find_decision(const struct explain *explain, struct message *request,
                           struct decision *ret_decision)
 {

@@ -1,11 +1,10 @@
 /*
- * yett-explain: what the policy says, told to who asks: whether a request would be granted, by
- * which lines; which profiles somebody may have; which grants are void, have expired, or never
- * decide.
+ * yett-explain: prints what the policy says: whether a request would be granted and by which lines,
+ * which profiles a user may have, and which grants are void, have expired or never decide.
  *
- * Without any privilege but that of who executes it, who must be able to read the policy. It
- * decides nothing by rules of its own: authorize.h and planning.h say what would be said, and
- * limits are found by asking for too much and reading the refusal.
+ * Runs only with the privilege of its caller, who must be able to read the policy. It has no
+ * decision rules of its own: it calls authorize.h and planning.h, and finds limits by requesting
+ * too much and reading the refusal.
  */
 #pragma once
 
@@ -17,81 +16,87 @@
 struct explain {
 	const struct policy *policy;
 	struct share_doors doors;
-	const char *path; /* of the policy; "built-in" */
+	const char *path; /* of the policy, or "built-in" */
 	const struct peer *peer;
-	bool is_own_key; /* where no key is named, it is any of the user's own, whoever executes
-	                    this */
-	struct verified
-		verified; /* who is taken to ask; the request is the one that is looked at */
+	/* without a named key, assume one of the user's own keys, even if the user is the caller */
+	bool is_own_key;
+	struct verified verified; /* the assumed client; its request is the one to explain */
 };
 
-/* Both texts of an answer: for people, and as a JSON object. */
+/* The two forms of an answer: text for people, and a JSON object. */
 struct explain_answer {
 	FILE *text, *json;
 };
 
-/* --- of whom ---------------------------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
 
-/* -1 is no valid one for a plan, and -2 some hosts give to nobody */
+/* -1 is not valid in a plan, and some hosts reserve -2. */
 #define WHO_NO_GROUP ((gid_t)-3)
 
 /*
- * Who would ask: the account `user`, by name or number (NULL: who executes this), with its groups.
- * The number of no account is in no group, WHO_NO_GROUP its own. With `groups`, names or numbers
- * and commas between them, it is in these and no other, the first of them its own. NOT_FOUND:
- * neither an account nor a number that could be one's; UNSUPPORTED.
+ * Finds the assumed client: the account `user`, by name or number, with its groups (NULL: the
+ * caller). A number without an account is in no group and has the gid WHO_NO_GROUP. `groups` (names
+ * or numbers, separated by commas; may be NULL) replaces the groups, and the first is the gid.
+ * YETT_E_NOT_FOUND: there is no such account, and `user` cannot be a uid, or there is no such
+ * group. YETT_E_UNSUPPORTED: too many groups.
  */
 _must_check_ int who_find(const char *user, const char *groups, struct peer *ret_peer,
                           struct yett_error *error);
 
 /*
- * With which key. `key` is the name of an enrolled one, or the path of a public key; NULL: the one
- * that signed, `signer`, or where `peer` is not who executes this, any of the user's own. Fills
- * explain->verified but for the request. BAD_SIGNATURE with how to enroll it.
+ * Finds the key of the assumed client and fills explain->verified, except for the request. `key`:
+ * the name of an enrolled key, or the path of a public key. NULL: the key `signer` that signed the
+ * request, or, if `peer` is not the caller, any of the user's own keys. YETT_E_BAD_SIGNATURE: the
+ * key is not enrolled; the error says how to enroll it.
  */
 _must_check_ int who_find_key(struct explain *explain, const char *key,
                               const uint8_t signer[static 32], struct yett_error *error);
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* 0, and the decision with what each part of it rests on; or the refusal. `fds` are the shares of
- * the request. */
+/*
+ * Explains a request. Returns 0 and the decision, with the rule for each part of it; or the
+ * refusal. `fds` are the request's shares.
+ */
 _must_check_ int explain_request(const struct explain *explain, const int *fds,
                                  struct explain_answer *answer, struct yett_error *error);
 
-/* The profiles that may be had, each with what it gives and at most. */
+/* Lists the profiles that the client may have, each with its values and limits. */
 _must_check_ int explain_profiles(const struct explain *explain, struct explain_answer *answer,
                                   struct yett_error *error);
 
-/* The grants that are for whoever asks, in the order in which they count: what each gives and
- * bounds, and which of them another shadows. */
+/*
+ * Lists the grants that apply to the client, in order of precedence: what each gives and limits,
+ * and which are shadowed by another.
+ */
 void explain_effective(const struct explain *explain, struct explain_answer *answer);
 
-/* What is written of the helper, each key with where, and with what it replaces there. */
+/* Lists the keys of the helper section: where each is set, and which earlier value it replaces. */
 void explain_origin(const struct explain *explain, struct explain_answer *answer);
 
-/* What is to be told of a policy that was read: notices, a line each, then how much there is in it.
- */
+/* Reports on a policy that was read: its notices, one a line, then the number of its sections. */
 void explain_policy(const struct explain *explain, struct explain_answer *answer);
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-/* What can be asked for: one row each, in the order of enum policy_limit. */
+/* The limits that a request can ask for, in the order of enum policy_limit. */
 struct limits_row {
 	const char *name, *json;
-	size_t asked, value; /* in struct message_limits and struct plan_limits */
+	size_t asked, value; /* offsets in struct message_limits and struct plan_limits */
 	char *(*format)(uint64_t, char[32]);
 	int (*parse)(const char *, uint64_t *);
 };
 extern const struct limits_row limits_rows[POLICY_LIMITS];
 
-/* What helpers can give is not known here: any. */
+/* The limits of what a host can provide are not known here, so this struct sets none. */
 extern const struct plan_limits explain_gives;
 
 uint64_t limits_value(const struct plan_limits *limits, enum policy_limit limit);
 
-/* What refuses somebody who asks for more than there is of one of these; error code 0: nothing
- * does. */
+/*
+ * The refusal of a request for more than the maximum, for each limit. Error code 0: there is no
+ * maximum.
+ */
 struct limits_refusals {
 	struct yett_error of[POLICY_LIMITS], share_ro, share_rw;
 };
@@ -100,21 +105,21 @@ void limits_find(const struct explain *explain, const char *profile,
 
 /* --- grants ----------------------------------------------------------------------------------- */
 
-/* The id of a user and of a group that no grant of the policy names. */
+/* A number that the policy names neither as uid nor as gid. */
 uint32_t shadow_nobody(const struct policy *policy);
 
 /*
- * Another ceiling that is for all for whom this one is, and bounds each number at least as much, so
- * that this one is never the least; of two that are the same, the second has the first. This one
- * itself where it bounds nothing; NULL: it counts for somebody.
+ * Returns a ceiling that makes this one useless: it applies to everybody that this one applies to,
+ * and is at most as high in each number. Of two equal ceilings, the second is useless. Returns
+ * `ceiling` itself if it limits nothing, or NULL if it is useful.
  */
 const struct policy_grant *shadow_find_ceiling(const struct policy *policy, uint32_t nobody,
                                                const struct policy_grant *ceiling);
 
 /*
- * The grant that decides wherever this one, of the same policy, could, for everybody and every key
- * and profile; NULL: there is somebody for whom this one does. What has expired by `now` comes
- * before nothing. `nobody` is shadow_nobody().
+ * Returns a grant that decides wherever `grant` could, for all users, keys and profiles; NULL:
+ * `grant` decides for somebody. Grants that have expired at `now` do not count. `nobody` is
+ * shadow_nobody().
  */
 const struct policy_grant *shadow_find(const struct policy *policy, uint32_t nobody, uint64_t now,
                                        const struct policy_grant *grant);

@@ -34,7 +34,7 @@ uint64_t limits_value(const struct plan_limits *limits, enum policy_limit limit)
 	return *(const uint64_t *)((const char *)limits + limits_rows[limit].value);
 }
 
-/* Asks for it, and says what stands in the way: code 0, nothing. */
+/* Runs the request through authorize(). Returns the refusal; code 0: it is granted. */
 static struct yett_error ask(const struct explain *explain, const struct message *request)
 {
 	struct verified verified = explain->verified;

@@ -1,10 +1,10 @@
 /*
- * yett-explain: answers as a helper would, and makes nothing. libyett starts it as it starts a
- * helper of the caller's own, on descriptor 3; each request for a sandbox is answered with what the
- * policy says of it (explain.h).
+ * yett-explain: answers requests like a helper, but creates nothing. libyett starts it like a
+ * private helper, on descriptor 3. Each request for a sandbox is answered with what the policy says
+ * of it (explain.h).
  *
- * With the privilege of whoever executes it, and no other. It proves no signature, since it grants
- * nothing: who asks is said on its command line.
+ * Runs only with the privilege of its caller. It verifies no signature, because it grants nothing:
+ * options name the assumed client.
  */
 #include "base/date.h"
 #include "base/error_text.h"
@@ -24,12 +24,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#define SOCKET 3 /* as libclient/start.c has it */
+#define SOCKET 3 /* the same as in libclient/start.c */
 
 enum what { OF_REQUEST, OF_PROFILES, OF_POLICY, OF_EFFECTIVE, OF_ORIGIN };
 
 struct options {
-	const char *policy; /* NULL: the installed one, and where there is none, the built-in one */
+	const char *policy; /* NULL: the installed policy, else the built-in one */
 	const char *user, *groups, *key;
 	const char *at; /* NULL: now */
 	enum what what;
@@ -54,7 +54,8 @@ static int parse_options(int argc, char **argv, struct options *options)
 		{"origin", no_argument, NULL, 'r'},
 		{"personal", no_argument, NULL, 0},
 		{"quiet", no_argument, NULL, 0},
-		{"fd", required_argument, NULL, 0}, /* what libyett says to a helper */
+		/* options that libyett passes to every helper */
+		{"fd", required_argument, NULL, 0},
 		{0},
 	};
 	int key;
@@ -105,7 +106,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 	return optind == argc ? 0 : -EINVAL;
 }
 
-/* The folder that this program lies in, where yett-policy is. */
+/* Finds the directory of this program, which also contains yett-policy. */
 static bool own_folder(char folder[static PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -118,7 +119,7 @@ static bool own_folder(char folder[static PATH_MAX])
 	return slash;
 }
 
-/* What is wrong with a policy begins with "FILE:LINE: ", which are fields, too. */
+/* Copies the prefix "FILE:LINE: " of an error in a policy to the error's fields. */
 static void name_place(struct yett_error *error)
 {
 	const char *end = strstr(error->message, ": "),
@@ -145,7 +146,7 @@ static int load(const struct options *options, struct policy **ret_policy, const
 		return error_set(error, YETT_E_UNSUPPORTED, 0,
 		                 "this program cannot tell where it lies: /proc is missing");
 	if (stat(path, &st) == 0 && st.st_uid == 0)
-		source.owner = 0; /* a user may read what belongs to root */
+		source.owner = 0; /* any user may read a policy that belongs to root */
 	else if (!options->policy && access(path, F_OK) < 0 && errno == ENOENT)
 		source.path = NULL;
 	r = policy_load(&source, ret_policy, error);
@@ -165,7 +166,7 @@ static int load(const struct options *options, struct policy **ret_policy, const
 	return r < 0 ? (int)error->code : r;
 }
 
-/* The request in the packet; the signature is nobody's concern here. */
+/* Decodes the request in the packet. Does not verify its signature. */
 static int read_request(const struct frame *frame, struct message *message,
                         struct envelope *ret_envelope, struct yett_error *error)
 {
@@ -206,7 +207,7 @@ static int answer(const struct options *options, struct explain *explain, const 
 	                                    : explain_request(explain, frame->fds, into, error);
 }
 
-/* The text and behind a NUL the JSON, as a plan has them. */
+/* Sends the text, a NUL, and the JSON: the same form as a plan. */
 static int send_answer(uint64_t sequence, const char *text, size_t text_length, const char *json,
                        size_t json_length)
 {
@@ -227,7 +228,7 @@ static int send_answer(uint64_t sequence, const char *text, size_t text_length, 
 	return r;
 }
 
-/* One request. Negative: there is nobody to answer, or no means to. */
+/* Handles a request. Returns a negative value if no answer can be sent. */
 static int handle(const struct options *options, struct explain *explain, const struct frame *frame)
 {
 	static struct message message;

@@ -1,16 +1,19 @@
-/* See explain.h. Whoever is in no more groups than need be, is the one for whom a grant decides if
- * it ever does. */
+/*
+ * See explain.h. A grant is tested with peers that are in as few groups as it requires: if it
+ * decides for anybody, it decides for one of these.
+ */
 #include "helper/plan/admit.h"
 #include "programs/decider/intersect.h"
 #include "programs/explain/explain.h"
 
 #include <string.h>
 
-#define NO_KEY "~" /* the name of no key: settings_check_name() */
+#define NO_KEY "~" /* no enrolled key can have this name: settings_check_name() */
 
 struct probe {
 	const struct policy *policy;
-	const struct policy_grant *grant, *other; /* `other`: who decided instead, first */
+	/* `other`: the first grant that decided instead */
+	const struct policy_grant *grant, *other;
 	struct peer peer;
 	struct verified verified;
 };
@@ -105,7 +108,7 @@ static bool names_all(const uint32_t *ids, size_t count, const uint32_t *others,
 	return true;
 }
 
-/* Whether it is for all for whom the other one is. */
+/* Whether `grant` applies to everybody that `other` applies to. */
 static bool is_for_all(const struct policy_grant *grant, const struct policy_grant *other)
 {
 	return grant->everyone ||
@@ -114,7 +117,7 @@ static bool is_for_all(const struct policy_grant *grant, const struct policy_gra
 	        names_all(grant->gids, grant->gids_count, other->gids, other->gids_count));
 }
 
-/* In how many numbers one bounds more than the other. */
+/* The number of bounds in which `grant` is lower than `than`. */
 static unsigned count_less(const struct policy_grant *grant, const struct policy_grant *than)
 {
 	unsigned count = 0;

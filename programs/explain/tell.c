@@ -1,4 +1,4 @@
-/* See explain.h: the answers. */
+/* See explain.h. Prints the answers. */
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/units_format.h"
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NO_ID "0000000000000000" /* a plan that nobody carries out */
+#define NO_ID "0000000000000000" /* for a plan that nobody carries out */
 
 struct rule tell_rule_of(const char *key, const char *section, const char *name,
                          struct policy_place place, struct policy_place otherwise)
@@ -64,7 +64,7 @@ void tell_json_section(struct json *json, const char *name, const char *title,
 	json_close(json);
 }
 
-/* By a number of a grant or a ceiling. */
+/* The rule that is a number of a grant or a ceiling. */
 static struct rule rule_of_grant(const struct policy_grant *grant, enum policy_key key)
 {
 	return tell_rule_of(intersect_rows[key].key, authorize_section(grant), grant->name,
@@ -78,7 +78,7 @@ static const char *format_or_unlimited(uint64_t value,
 	return value ? format(value, text) : "unlimited";
 }
 
-/* --- who -------------------------------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
 
 void tell_who(const struct explain *explain, struct json *json, FILE *text)
 {
@@ -113,7 +113,7 @@ void tell_who(const struct explain *explain, struct json *json, FILE *text)
 
 /* --- a request -------------------------------------------------------------------------------- */
 
-/* Who set the value that is in force: whoever asked, the profile, what bounds it, or nobody. */
+/* The rule that sets the value in force: the request, the profile, a limit, or none. */
 static struct rule value_rule(const struct decision *decision, enum policy_limit limit,
                               const struct yett_error *ceiling)
 {
@@ -189,7 +189,7 @@ void tell_together(const struct decision *decision, struct json *json, FILE *tex
 	json_close(json);
 }
 
-/* How long it may rest with nobody attached, if it lingers at all. */
+/* How long the sandbox may linger without an attached client; "no": it may not. */
 static const char *format_linger(const struct decision *decision, char text[UNITS_TEXT_SIZE])
 {
 	uint64_t most = decision->bounds[POLICY_KEY_LINGER].most;
@@ -219,7 +219,7 @@ static void tell_linger(const struct decision *decision, struct json *json, FILE
 	              rule.text, rule.file, rule.line);
 }
 
-/* Who bounds the time of each command, where somebody does. */
+/* The rule that limits the time of each command, if there is one. */
 static struct rule commands_rule(const struct decision *decision)
 {
 	const struct policy_profile *profile = decision->profile;
@@ -264,7 +264,7 @@ static void tell_commands(const struct decision *decision, struct json *json, FI
 	(void)fputc('\n', text);
 }
 
-/* What it may read and write in a second, where that is bounded. */
+/* Prints how much may be read and written a second, if that is limited. */
 static void tell_disks(const struct decision *decision, struct json *json, FILE *text)
 {
 	json_open(json, "disks", '[');
@@ -301,8 +301,10 @@ static int check_share(const struct explain *explain, const struct plan *plan, u
 	return r;
 }
 
-/* The plan of the same request, whose steps are the same, by a grant without share_rw: what that
- * allows, share_ro allows. */
+/*
+ * Makes the plan of the same request, with the same steps, for a grant without share_rw. A share
+ * that this plan allows is allowed by share_ro.
+ */
 static bool plan_read_only(const struct explain *explain, const struct decision *decision,
                            struct plan *ret_plan)
 {
@@ -331,8 +333,8 @@ static void tell_shares(const struct explain *explain, const struct plan *plan,
 		enum policy_key key = POLICY_KEY_SOCKETS;
 		struct rule rule;
 
-		if (step->kind != PLAN_SHARE ||
-		    step->layer == PLAN_LAYER_STORE) /* no grant says where a store may be */
+		/* No grant says where a store may be. */
+		if (step->kind != PLAN_SHARE || step->layer == PLAN_LAYER_STORE)
 			continue;
 		if (!step->is_socket)
 			key = (step->writable && !step->layer) || !has_narrow ||
@@ -360,7 +362,7 @@ static void tell_shares(const struct explain *explain, const struct plan *plan,
 	json_close(json);
 }
 
-/* Each share as the helper looks at it before it clones it. */
+/* Checks each share as the helper does before it clones the mount. */
 static int check_shares(const struct explain *explain, const struct plan *plan, const int *fds,
                         struct yett_error *error)
 {
@@ -374,7 +376,7 @@ static int check_shares(const struct explain *explain, const struct plan *plan, 
 	return r;
 }
 
-/* As the helper asks the kernel; here only of whoever runs this. */
+/* Checks access to devices as the helper does, but only if the assumed client is the caller. */
 static int check_devices(const struct explain *explain, const struct policy_list *devices,
                          struct yett_error *error)
 {
@@ -458,7 +460,7 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 
 /* --- profiles --------------------------------------------------------------------------------- */
 
-/* "2G of 32G": what it has unless more is asked for, and the most. */
+/* Prints for example "2G of 32G": the default and the maximum. */
 static void tell_profile_limit(const struct decision *decision, enum policy_limit limit,
                                const struct yett_error *ceiling, struct json *json, FILE *text)
 {
@@ -478,11 +480,11 @@ static void tell_profile_limit(const struct decision *decision, enum policy_limi
 	(void)snprintf(both, sizeof both, "%s%s%s", format_or_unlimited(value, row->format, number),
 	               most && most != value ? " of " : "",
 	               most && most != value ? ceiling->allowed : "");
-	if (limit < POLICY_LIMIT_FILE_SIZE) /* the lines are long enough */
+	if (limit < POLICY_LIMIT_FILE_SIZE) /* keeps the lines short */
 		(void)fprintf(text, " %-16s", both);
 }
 
-/* What is in any of the lists (NULL: none), once. */
+/* Adds the items of both lists (NULL: empty) without duplicates. */
 static void json_lists(struct json *json, const char *name, const struct policy_list *first,
                        const struct policy_list *second)
 {
@@ -523,8 +525,9 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 		tell_profile_limit(decision, limit, &refusals.of[limit], json, text);
 	json_close(json);
 	json_open(json, "shares", '{');
+	/* A directory that may be shared writable may also be shared read-only. */
 	json_lists(json, "read_only", reads ? &grant->share_ro : NULL,
-	           reads ? &grant->share_rw : NULL); /* what may be written may be read */
+	           reads ? &grant->share_rw : NULL);
 	json_lists(json, "writable", NULL, writes ? &grant->share_rw : NULL);
 	json_lists(json, "sockets", profile->shares ? &grant->sockets : NULL, NULL);
 	json_close(json);
@@ -567,7 +570,8 @@ int explain_profiles(const struct explain *explain, struct explain_answer *answe
 		with.verified.request = &request;
 		if (message_add_text(&request, explain->policy->profiles[i].name,
 		                     &create->profile) < 0)
-			continue; /* its name has at most 64 bytes, and the arena is empty */
+			/* cannot happen: a name has at most 64 bytes, and the arena is empty */
+			continue;
 		if (authorize(explain->policy, &with.verified, &explain_gives, &decision, &why) !=
 		    0) {
 			first = first.code ? first : why;

@@ -1,10 +1,10 @@
-/* See tell.h: the network of a sandbox, and the rules that it goes by. */
+/* See tell.h. Prints the network of a sandbox and its rules. */
 #include "base/units.h"
 #include "programs/decider/plan_name.h"
 #include "programs/decider/rules.h"
 #include "programs/explain/tell.h"
 
-/* The mode, who set it, and the most that there is. */
+/* Prints the mode, what set it, and the maximum. */
 static void tell_mode(const struct decision *decision, struct json *json, FILE *text)
 {
 	const struct policy_profile *profile = decision->profile;
@@ -34,7 +34,7 @@ static void tell_mode(const struct decision *decision, struct json *json, FILE *
 	              most.text, most.file, most.line);
 }
 
-/* The line of the grant by which the request may allow this. */
+/* Finds the line of the grant that lets the request allow this rule. */
 static struct rule find_allowing(const struct explain *explain, const struct decision *decision,
                                  const struct net_rule *inner)
 {
@@ -52,7 +52,7 @@ static struct rule find_allowing(const struct explain *explain, const struct dec
 	return (struct rule){.text = ""};
 }
 
-/* The rules that the request brings. */
+/* Prints the rules of the request. */
 static void tell_rules(const struct explain *explain, const struct decision *decision,
                        struct json *json, FILE *text)
 {
@@ -66,7 +66,7 @@ static void tell_rules(const struct explain *explain, const struct decision *dec
 		struct rule by = {.text = ""};
 
 		if (!rules_take(request, &create->rules[i], &rule))
-			continue; /* authorize() has refused it */
+			continue; /* authorize() refused it already */
 		if (!create->rules[i].deny)
 			by = find_allowing(explain, decision, &rule);
 		json_open(json, NULL, '{');
@@ -83,7 +83,7 @@ static void tell_rules(const struct explain *explain, const struct decision *dec
 	json_close(json);
 }
 
-/* The most lines of a list that people get. */
+/* Rules of one list in the text form. */
 #define SHOWN_MAX 20
 
 void tell_network_list(const struct explain *explain, const struct policy_rules *rules,
@@ -116,7 +116,7 @@ void tell_network_list(const struct explain *explain, const struct policy_rules 
 		(void)fprintf(text, "  %-15s and %u more: %s\n", word, count - SHOWN_MAX, section);
 }
 
-/* What else the profile sets of a network. */
+/* Prints the profile's other network settings. */
 static void tell_bounds(const struct decision *decision, struct json *json, FILE *text)
 {
 	const struct policy_profile *profile = decision->profile;

@@ -1,4 +1,4 @@
-/* See explain.h: what is to be told of a policy itself. */
+/* See explain.h. Reports on a policy itself. */
 #include "base/date.h"
 #include "programs/explain/tell.h"
 
@@ -43,7 +43,7 @@ static void tell_shadow(const struct policy_grant *grant, const struct policy_gr
 		by->place.line);
 }
 
-/* A ceiling that is never the least. */
+/* Reports a ceiling that never has an effect. */
 static void tell_idle(const struct policy_grant *ceiling, const struct policy_grant *by,
                       struct json *json, FILE *text)
 {
@@ -61,7 +61,7 @@ static void tell_idle(const struct policy_grant *ceiling, const struct policy_gr
 			by->name, by->place.file, by->place.line);
 }
 
-/* `item` is "KEY\tVALUE", and where it replaces one "\tFILE:LINE" of that. */
+/* `item` is "KEY\tVALUE", followed by "\tFILE:LINE" if it replaces an earlier value there. */
 static void tell_origin(const char *item, const struct policy_place *place, struct json *json,
                         FILE *text)
 {
@@ -109,7 +109,7 @@ static bool is_enrolled(const struct policy *policy, const char *key)
 	return strcmp(key, "*") == 0;
 }
 
-/* Where it is not known which there are, nothing is said. */
+/* Reports keys that are not enrolled. Reports nothing if the enrolled keys are not known. */
 static void tell_unenrolled(const struct policy *policy, const struct policy_grant *grant,
                             struct json *json, FILE *text)
 {

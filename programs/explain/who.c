@@ -1,4 +1,4 @@
-/* See explain.h. Looks at accounts and keys as whoever executes this can. */
+/* See explain.h. Reads accounts and keys with the privilege of the caller. */
 #include "base/escape.h"
 #include "base/units_parse.h"
 #include "helper/monitor/keys.h"
@@ -19,8 +19,10 @@ static void copy(char *out, size_t size, const char *text)
 	(void)snprintf(out, size, "%s", text ? text : "");
 }
 
-/* As the kernel tells of a client: the groups of the account, not those that this process happens
- * to have. */
+/*
+ * Finds the groups of the account, which are those that the kernel would report for a client, not
+ * the groups of this process.
+ */
 static int find_groups(const struct passwd *account, struct peer *peer, struct yett_error *error)
 {
 	int count = PLAN_GROUPS_MAX;
@@ -43,7 +45,7 @@ static int find_own_groups(struct peer *peer, struct yett_error *error)
 	return 0;
 }
 
-/* Those that are named, instead of the account's. */
+/* Sets the groups that were named, instead of the account's. */
 static int name_groups(const char *groups, struct peer *peer, struct yett_error *error)
 {
 	_cleanup_free_ char *names = strdup(groups);
@@ -77,8 +79,8 @@ int who_find(const char *user, const char *groups, struct peer *ret_peer, struct
 	const struct passwd *account;
 	const struct group *group;
 	uint64_t number;
-	bool is_number = user && units_parse_number(user, &number) == 0 &&
-	                 number < UINT32_MAX; /* that of no account is (uid_t)-1 */
+	/* (uid_t)-1 is never the uid of an account. */
+	bool is_number = user && units_parse_number(user, &number) == 0 && number < UINT32_MAX;
 	int r = 0;
 
 	account = !user ? getpwuid(peer.uid) : is_number ? getpwuid((uid_t)number) : getpwnam(user);
@@ -108,7 +110,7 @@ int who_find(const char *user, const char *groups, struct peer *ret_peer, struct
 	return 0;
 }
 
-/* The key of "ed25519 BASE64 …". */
+/* Reads the key from a file "ed25519 BASE64 …". */
 static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
                     struct yett_error *error)
 {
@@ -130,14 +132,18 @@ static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
 	                 ESCAPE(path));
 }
 
-/* Under which name the helper would know a key: as find_key() of helper/monitor/monitor.c does. */
+/*
+ * Finds the name under which the helper would know a key, as find_key() in helper/monitor/monitor.c
+ * does.
+ */
 static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_KEY_SIZE],
                     struct yett_error *error)
 {
 	struct verified *verified = &explain->verified;
 	const struct peer *peer = verified->peer;
 	char line[KEY_LINE_LENGTH + 1];
-	bool is_first; /* then the first run makes one */
+	/* not used here: true if the user has no key yet, and the first run makes one */
+	bool is_first;
 	int r;
 
 	key_text(key, line);
@@ -149,9 +155,8 @@ static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_K
 	if (!authorize_user_keys(explain->policy, peer))
 		return authorize_manager(explain->policy, verified, error);
 	r = own_keys_find(peer->names.home, peer->uid, line, &is_first, error);
-	return r != 0 && error->os_error == EACCES && peer->uid != geteuid()
-	               ? 0
-	               : r; /* another user's may be closed to us alone */
+	/* Another user's directory may be closed to this process, but not to the helper. */
+	return r != 0 && error->os_error == EACCES && peer->uid != geteuid() ? 0 : r;
 }
 
 int who_find_key(struct explain *explain, const char *key,

@@ -1,4 +1,4 @@
-/* See files.h: what is said to the client. */
+/* See files.h. Builds and sends the answers to the client. */
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -8,7 +8,10 @@
 #include "programs/files/files.h"
 #include "protocol/frame_message.h"
 
-/* of texts; with all numbers and names of fields a packet is not full */
+/*
+ * A message with more bytes of text than this is sent. With all numbers and field names it still
+ * fits in a packet.
+ */
 #define BATCH_BYTES 40000
 
 static int send_answer(struct job *job, const int *fd)
@@ -63,7 +66,9 @@ int answer_skipped(struct job *job, const char *path, const char *why)
 	return r < 0 ? r : send_answer(job, NULL);
 }
 
-/* The sandbox's own files of names, read without the C library's modules, which need not be there.
+/*
+ * Reads the sandbox's passwd and group files directly: the C library's NSS modules may be missing
+ * there.
  */
 static const char *owner_name(uid_t uid, char *name, size_t size)
 {
@@ -130,7 +135,10 @@ int answer_flush(struct job *job)
 	return r;
 }
 
-/* The names of the entry before are looked at first: in most directories all have one owner. */
+/*
+ * Takes the names from the preceding entry if the ids are the same: in most directories all entries
+ * have one owner.
+ */
 static int add_names(struct message *message, const struct message_file_entry *before,
                      struct message_file_entry *entry)
 {

@@ -8,7 +8,7 @@
 #include "base/filter_head.h"
 #include "programs/files/files.h"
 
-/* What each version of Landlock brought, besides the 13 rights of the first. */
+/* The rights that each version of Landlock added to the 13 rights of the first. */
 #define RIGHTS_FIRST    (LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1)
 #define RIGHT_REFER     (UINT64_C(1) << 13)
 #define RIGHT_TRUNCATE  (UINT64_C(1) << 14)
@@ -18,9 +18,9 @@
 	(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | RIGHT_IOCTL_DEV)
 
 /*
- * What reading and writing an archive comes to, with what the C library does for it: files, the
- * pipe, the socket that is there, and memory. No process is started or signalled, nothing is
- * connected to.
+ * The system calls for reading and writing an archive, including those of the C library: files, the
+ * pipe, the open socket, and memory. None of them starts or signals a process, or connects to
+ * anything.
  */
 static const uint32_t allowed[] = {
 	SYS_read,         SYS_write,      SYS_pread64,        SYS_pwrite64,     SYS_readv,
@@ -38,8 +38,10 @@ static const uint32_t allowed[] = {
 #endif
 };
 
-/* Those of which an argument decides, by its lower half: refused with any of these bits, or with a
- * greater value. */
+/*
+ * Calls that are allowed depending on the lower half of one argument: EPERM if any of these bits is
+ * set, or if the value is greater than `most`.
+ */
 static const struct {
 	uint32_t number;
 	unsigned argument;
@@ -47,7 +49,7 @@ static const struct {
 } judged[] = {
 	{SYS_mmap, 2, PROT_EXEC, UINT32_MAX},
 	{SYS_mprotect, 2, PROT_EXEC, UINT32_MAX},
-	{SYS_fcntl, 1, 0, F_SETFL}, /* not F_SETOWN, by which signals are sent */
+	{SYS_fcntl, 1, 0, F_SETFL}, /* refuses F_SETOWN, which has signals sent */
 };
 
 static int filter(void)
@@ -89,7 +91,7 @@ static int confine_files(int directory, bool writable)
 	_cleanup_fd_ int ruleset = -1;
 
 	if (abi < 2)
-		return 0; /* not there; unpack.c keeps to the directory by itself */
+		return 0; /* no Landlock: unpack.c keeps to the directory by itself */
 	attributes.handled_access_fs |=
 		(abi >= 3 ? RIGHT_TRUNCATE : 0) | (abi >= 5 ? RIGHT_IOCTL_DEV : 0);
 	rule.allowed_access = writable ? attributes.handled_access_fs &

@@ -1,9 +1,9 @@
 /*
- * yett-files NUMBER: serves the one request that comes on the socket of that number, and ends. See
- * files.h.
+ * yett-files NUMBER: serves the one request that arrives on socket NUMBER, and exits. See files.h.
  *
- * Inside, its id is that of all commands of the sandbox: any of them may end it, which harms the
- * one operation. Not dumpable: none may look into it or make it do what it was not asked.
+ * Inside, it runs under the same uid as the sandbox's commands, so that any command can kill it;
+ * that ends one operation only. It is not dumpable, so that no command can inspect it with
+ * ptrace(2) or make it do what was not requested.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -67,8 +67,10 @@ int stream_write(const struct job *job, const void *bytes, size_t size)
 	return 0;
 }
 
-/* Nothing that whoever started us had open is of use; standard streams that are not the socket
- * become /dev/null. */
+/*
+ * Closes every inherited descriptor except the socket, since none is of use. Standard streams other
+ * than the socket become /dev/null. Also makes the process undumpable.
+ */
 static int keep_only(int socket)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -81,15 +83,16 @@ static int keep_only(int socket)
 }
 
 /*
- * Outside, whoever asks is our parent, in a call that lasts as long as we do: when it is killed we
- * are, too. Inside, where our parent is init, the pipe then ends. PR_SET_PDEATHSIG(2const)
+ * Outside, our parent is the process that requested the copy, and its call lasts as long as we do:
+ * when the parent is killed, the kernel kills us too. Inside, our parent is init; there the pipe
+ * ends instead. PR_SET_PDEATHSIG(2const)
  */
 static int go_with_asker(void)
 {
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* It may have been killed before go_with_asker(), and its request be there all the same. */
+/* The client may have been killed before go_with_asker(), while its request waits in the socket. */
 static bool is_asker_gone(int socket)
 {
 	struct pollfd entry = {.fd = socket};
@@ -97,7 +100,10 @@ static bool is_asker_gone(int socket)
 	return poll(&entry, 1, 0) > 0 && (entry.revents & POLLHUP);
 }
 
-/* The client's packet; what comes with it beyond a stream and a directory is refused. */
+/*
+ * Receives the client's packet. Refuses descriptors other than the stream and the directory of a
+ * copy. Returns 0, -errno, or a positive value with *error filled.
+ */
 static int receive(int socket, struct frame *frame, struct message *message, struct job *job,
                    struct yett_error *error)
 {
@@ -138,14 +144,19 @@ static int receive(int socket, struct frame *frame, struct message *message, str
 	return 0;
 }
 
-/* Outside: a pipe that does not hold us, little memory (an archive's list of holes may be as long
- * as it likes), one directory. */
+/*
+ * Outside: makes the pipe non-blocking, limits memory (an archive may contain a list of holes of
+ * any length), and confines the process to one directory.
+ */
 static int restrict_outside(const struct job *job)
 {
 	const struct rlimit memory = {OUTSIDE_MEMORY_MAX, OUTSIDE_MEMORY_MAX};
 
-	/* A program of root's looks at what crashes, but for a limit of 1: here an archive would
-	 * have filled the memory. core(5) */
+	/*
+	 * Where core_pattern pipes to a program, which runs as root, the kernel runs it even if the
+	 * limit is 0, but not if the limit is 1. Here the memory to dump would contain a hostile
+	 * archive. core(5)
+	 */
 	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
 	if (fcntl(job->stream, F_SETFL, O_NONBLOCK) < 0 || setrlimit(RLIMIT_AS, &memory) < 0)
 		return -errno;
@@ -187,8 +198,8 @@ int main(int argc, char *argv[])
 		return 2;
 	(void)prctl(PR_SET_NAME, "yett-files", 0, 0, 0);
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGXFSZ, SIG_IGN); /* EFBIG can be told */
-	(void)umask(0);                 /* modes are as they were asked */
+	(void)signal(SIGXFSZ, SIG_IGN); /* report EFBIG instead of dying */
+	(void)umask(0);                 /* create files with the modes that were requested */
 	job.answer = answer;
 	answer->kind = 0;
 	r = serve(&job, frame, request);

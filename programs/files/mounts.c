@@ -1,6 +1,6 @@
 /*
- * See files.h: what is mounted in the sandbox, as who asks inside would find it, and how much of
- * their room the file systems hold that are the sandbox's alone.
+ * See files.h. Lists the mounts of the sandbox as its commands see them, and how full those file
+ * systems are that belong to the sandbox alone.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,14 +11,16 @@
 
 #include "programs/files/files.h"
 
-/* A line of mountinfo: id parent major:minor root mountpoint options … - type source super-options.
- * proc_pid_mountinfo(5) */
+/*
+ * A line of mountinfo: id parent major:minor root mountpoint options … - type source super-options.
+ * proc_pid_mountinfo(5)
+ */
 struct line {
 	dev_t device;
 	char *root, *target, *options, *type, *source, *super_options;
 };
 
-/* \040 and the like, which stand for what would end a field. */
+/* Decodes escapes such as \040, which stand for characters that would end a field. */
 static void read_escapes(char *text)
 {
 	char *to = text;
@@ -83,8 +85,10 @@ static uint32_t mode_of(const struct line *line)
 	               : FILE_MOUNT_WRITABLE;
 }
 
-/* What is made for the sandbox, in memory: init calls such a tmpfs "none", and the overlay "memory"
- * whose changes are in one. */
+/*
+ * Whether the file system was made for this sandbox, in memory. init uses the source "none" for
+ * such a tmpfs, and "memory" for an overlay whose upper directory is in one.
+ */
 static bool is_own(const struct line *line, uint32_t mode)
 {
 	if (mode == FILE_MOUNT_READ_ONLY || strcmp(line->root, "/") != 0)
@@ -94,7 +98,10 @@ static bool is_own(const struct line *line, uint32_t mode)
 	               : mode == FILE_MOUNT_COPY_ON_WRITE && strcmp(line->source, "memory") == 0;
 }
 
-/* Of one that is covered by another mount there is none. */
+/*
+ * Adds the usage. A mount that is covered by another one gets none: its path resolves to another
+ * device.
+ */
 static void look_at_usage(const struct line *line, struct message_file_mount *mount)
 {
 	_cleanup_fd_ int fd = open(line->target, O_PATH | O_CLOEXEC);

@@ -1,8 +1,8 @@
 /*
- * Of libarchive's writers only the one for pax is to be linked. Its archive_write_set_format.c has
- * a table of all, which would bring seven more libraries with it (libxml2, liblzma, nettle …), and
- * besides it this one function, by which a writer refuses a kind of file that its format does not
- * have. pack.c writes none that pax does not have.
+ * Lets us link the pax writer of libarchive without its other writers. libarchive's
+ * archive_write_set_format.c has a table of all writers, which would pull in seven more libraries
+ * (libxml2, liblzma, nettle …). The same file defines the function below, which a writer calls to
+ * refuse a kind of file that its format lacks. pack.c writes no kind that pax lacks.
  */
 #include <archive.h>
 #include <archive_entry.h>

@@ -1,5 +1,7 @@
-/* See files.h: the operations that are a system call or two. Paths are what they are to any command
- * of the sandbox. */
+/*
+ * See files.h. The operations that need only one or two system calls. Paths resolve as they do for
+ * any command of the sandbox.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -32,7 +34,7 @@ int path_open_parent(const struct job *job, const char *path, int *ret_directory
 	parent[start] = '\0';
 	memcpy(name, path + start, length - start);
 	name[length - start] = '\0';
-	/* "/", "." and "..": the directory itself */
+	/* "/", "." and "..": open the directory itself. */
 	if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
 		memcpy(parent, path, length);
 		parent[length] = '\0';
@@ -48,7 +50,7 @@ int path_open_parent(const struct job *job, const char *path, int *ret_directory
 
 static int open_flags(uint32_t asked)
 {
-	int flags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK; /* a FIFO must not hold us */
+	int flags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK; /* do not block on a FIFO */
 
 	if ((asked & (FILE_READ | FILE_WRITE)) == (FILE_READ | FILE_WRITE))
 		flags |= O_RDWR;
@@ -79,8 +81,10 @@ int operations_open(struct job *job)
 	return answer_opened(job, fd, (uint64_t)st.st_size);
 }
 
-/* One entry with what a symbolic link says. 0 when it is gone meanwhile; what errno says otherwise
- * counts as unknown. */
+/*
+ * Sends one entry, with the target if it is a symbolic link (empty if that cannot be read). Returns
+ * 0 also if the entry is gone meanwhile; -errno.
+ */
 static int tell_entry(struct job *job, int directory, const char *name, const char *shown,
                       int flags)
 {
@@ -130,7 +134,10 @@ int operations_list(struct job *job)
 	for (struct dirent *entry; r == 0 && (entry = readdir(entries)) != NULL; errno = 0) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		/* one more than asked tells the client that there are more */
+		/*
+		 * An additional entry, beyond those requested, tells the client that there are
+		 * more.
+		 */
 		if (max != 0 && job->entries > max)
 			break;
 		r = tell_entry(job, fd, entry->d_name, entry->d_name, AT_SYMLINK_NOFOLLOW);
@@ -143,7 +150,7 @@ int operations_list(struct job *job)
 	return r < 0 ? answer_failure(job, "list", job->path, -r) : answer_done(job);
 }
 
-/* Each directory above, as mkdir -p does: those that are there are left as they are. */
+/* Makes each missing parent directory, as mkdir -p does. Existing ones stay as they are. */
 static int make_parents(const char *path)
 {
 	char copy[MESSAGE_PATH_MAX + 1];
@@ -183,9 +190,9 @@ int operations_rename(struct job *job)
 }
 
 /*
- * Removes `name` with all that is in it, by descriptors and never through a link: what others put
- * in the place of a directory meanwhile is removed itself, not what it leads to. Goes on past what
- * cannot be removed and tells the first.
+ * Removes `name` and all below it through descriptors, never through a link: if somebody replaces a
+ * directory by a link meanwhile, the link is removed, not its target. Continues after a failure,
+ * and returns the first one.
  */
 static int remove_tree(struct job *job, int directory, const char *name)
 {
@@ -200,7 +207,7 @@ static int remove_tree(struct job *job, int directory, const char *name)
 		return -errno;
 	fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && errno == EACCES && unlinkat(directory, name, AT_REMOVEDIR) == 0)
-		return 0; /* empty, and not to be read */
+		return 0; /* empty, but not readable */
 	entries = fd < 0 ? NULL : fdopendir(fd);
 	if (!entries) {
 		r = -errno;
@@ -237,23 +244,25 @@ int operations_remove(struct job *job)
 	return r < 0 ? answer_failure(job, "remove", job->path, -r) : answer_done(job);
 }
 
-/* Whether nobody listens any more at the socket that is there: who made it is gone, and has left it
- * behind. */
+/*
+ * Whether nobody listens at the socket any more: the process that made the socket is gone and has
+ * left the file behind.
+ */
 static bool is_left_behind(const struct sockaddr_un *address)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat st;
 
-	/* of what is no socket connect(2) says the same */
+	/* connect(2) fails with ECONNREFUSED also for a file that is no socket */
 	return fd >= 0 && lstat(address->sun_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
 	       connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
 	       errno == ECONNREFUSED;
 }
 
 /*
- * Who connects is heard by whom the client relays to, and by nobody inside. Descriptors are refused
- * to those who send them, where the kernel can do that (Linux 6.16); elsewhere it is the client
- * that drops them.
+ * Listens at a path inside for the client, which accepts the connections and relays them; no
+ * process inside accepts any. Where the kernel has SO_PASSRIGHTS (Linux 6.16), it fails a peer's
+ * attempt to send descriptors; elsewhere the client drops them.
  */
 int operations_listen(struct job *job)
 {
@@ -272,7 +281,8 @@ int operations_listen(struct job *job)
 	if (r < 0 || fd < 0)
 		return answer_failure(job, "listen at", job->path, r < 0 ? -r : errno);
 	(void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
-	(void)fchmod(fd, (mode_t)job->request->body.file.mode); /* bind(2) gives it to the file */
+	/* bind(2) gives the file this mode */
+	(void)fchmod(fd, (mode_t)job->request->body.file.mode);
 	r = bind(fd, (const struct sockaddr *)&address, sizeof address);
 	if (r < 0 && errno == EADDRINUSE && is_left_behind(&address) && unlink(job->path) == 0)
 		r = bind(fd, (const struct sockaddr *)&address, sizeof address);

@@ -1,10 +1,10 @@
 /*
- * A file or a tree becomes a pax archive on the stream (libarchive writes it: archive_write_disk(3)
- * and its kin know the format's corners). See files.h.
+ * Packs a file or a tree into a pax archive on the stream. See files.h. libarchive writes the
+ * archive, because it handles the corner cases of the format. archive_write(3)
  *
- * What is read may change under our hands, by others' doing: each directory is walked by its
- * descriptor, nothing is followed, and of a file there is in the archive what its header announced:
- * less is filled up with zeros, more is left.
+ * Other processes may change the files meanwhile. Each directory is walked through its descriptor,
+ * and no link is followed. The archive has exactly as many bytes of a file as its header announces:
+ * a file that became shorter is filled up with zeros, and bytes beyond that size are not packed.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -23,10 +23,10 @@ struct packer {
 	struct job *job;
 	struct archive *archive;
 	struct archive_entry *entry;
-	char path[PATH_MAX];  /* in the archive, as far as the walk has come */
-	void *links;          /* tsearch(3): files with several names, by what they are */
-	uint8_t *buffer;      /* READ_SIZE */
-	const uint8_t *zeros; /* READ_SIZE */
+	char path[PATH_MAX];  /* in the archive, of the current entry */
+	void *links;          /* tsearch(3) tree of files with several names, by device and inode */
+	uint8_t *buffer;      /* of READ_SIZE */
+	const uint8_t *zeros; /* of READ_SIZE */
 	int stream_error;
 };
 
@@ -45,15 +45,17 @@ static int compare_links(const void *a, const void *b)
 	return x->inode < y->inode ? -1 : x->inode > y->inode;
 }
 
-/* The name under which this file is in the archive already; NULL when it is not, and from now on it
- * is. */
+/*
+ * Returns the path under which the file is in the archive already. NULL: it is not, and its path is
+ * recorded.
+ */
 static const char *first_name(struct packer *p, const struct stat *st)
 {
 	size_t size = strlen(p->path) + 1;
 	struct known_link *link = malloc(sizeof *link + size), **found;
 
 	if (!link)
-		return NULL; /* a copy, then */
+		return NULL; /* pack a second copy instead */
 	link->device = st->st_dev;
 	link->inode = st->st_ino;
 	memcpy(link->path, p->path, size);
@@ -64,7 +66,7 @@ static const char *first_name(struct packer *p, const struct stat *st)
 	return (*found)->path;
 }
 
-/* What the path is to the one who asked. */
+/* Reports the current entry as skipped, by the path that the caller knows. */
 static int skip(struct packer *p, const char *why)
 {
 	char shown[2 * PATH_MAX];
@@ -84,8 +86,7 @@ static ssize_t write_stream(struct archive *archive, void *data, const void *byt
 	return -1;
 }
 
-/* -errno of what went wrong in libarchive; everything that does is about the stream or about
- * memory. */
+/* Returns -errno of a failure in libarchive. All its failures concern the stream or memory. */
 static int archive_failure(struct packer *p)
 {
 	int error = archive_errno(p->archive);
@@ -99,8 +100,7 @@ static int write_header(struct packer *p, const struct stat *st)
 	int r;
 
 	archive_entry_set_pathname(entry, p->path);
-	archive_entry_set_mode(
-		entry, st->st_mode & (S_IFMT | 01777)); /* set-id bits are nobody's to hand on */
+	archive_entry_set_mode(entry, st->st_mode & (S_IFMT | 01777)); /* no set-id bits */
 	archive_entry_set_uid(entry, st->st_uid);
 	archive_entry_set_gid(entry, st->st_gid);
 	archive_entry_set_mtime(entry, st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
@@ -117,7 +117,7 @@ static int write_bytes(struct packer *p, const uint8_t *bytes, size_t size)
 	                                                                       : archive_failure(p);
 }
 
-/* What is written of a hole is not stored, so it need not be read either. */
+/* Writes zeros for a hole. libarchive does not store them, so the file need not be read there. */
 static int write_zeros(struct packer *p, off_t count)
 {
 	int r = 0;
@@ -149,8 +149,10 @@ static int write_range(struct packer *p, int fd, off_t from, off_t to, bool *ret
 	return 0;
 }
 
-/* Where data lies in a file that has holes: lseek(2), SEEK_DATA. False for one that is data
- * throughout. */
+/*
+ * Adds the data ranges of a file that has holes to the entry. False: the file is data throughout,
+ * or its holes cannot be found. lseek(2), SEEK_DATA
+ */
 static bool find_holes(struct packer *p, int fd, const struct stat *st)
 {
 	off_t at = 0, end;
@@ -178,8 +180,10 @@ static bool find_holes(struct packer *p, int fd, const struct stat *st)
 	}
 	if (!any)
 		archive_entry_sparse_add_entry(p->entry, 0, 0);
-	/* Of one block that is all of the file the count lets go, and what was begun to be read of
-	 * the list is freed with it. */
+	/*
+	 * archive_entry_sparse_count() frees a list whose only block covers the whole file. Call it
+	 * before an iteration begins, which would then read freed memory.
+	 */
 	return archive_entry_sparse_count(p->entry) > 0;
 }
 
@@ -301,7 +305,7 @@ static int pack_tree(struct packer *p, int directory, const char *name)
 	struct stat st;
 	int r;
 
-	/* What was asked for itself is an error, not something passed over. */
+	/* For the requested file itself, a failure is an error, not a skipped entry. */
 	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
@@ -315,7 +319,7 @@ static int pack_tree(struct packer *p, int directory, const char *name)
 	if (!p->archive || !p->entry || !p->buffer || !p->zeros)
 		return -ENOMEM;
 	if (archive_write_set_format_pax(p->archive) != ARCHIVE_OK ||
-	    /* names are bytes, whatever the locale */
+	    /* names are bytes in any locale */
 	    archive_write_set_format_option(p->archive, "pax", "hdrcharset", "BINARY") !=
 	            ARCHIVE_OK ||
 	    archive_write_set_bytes_per_block(p->archive, ARCHIVE_BLOCK_SIZE) != ARCHIVE_OK ||
@@ -337,7 +341,9 @@ int pack_run(struct job *job)
 	if (r == 0) {
 		p->job = job;
 		r = pack_tree(p, directory, name);
-		/* Freeing would try to end an archive that was cut off; the process is over anyway.
+		/*
+		 * Do not free the archive: libarchive would try to finish one that was cut off. The
+		 * process exits anyway.
 		 */
 	}
 	job->stream = fd_close(job->stream);

@@ -1,10 +1,10 @@
 /*
- * A pax archive on the stream becomes a file or a tree. See files.h.
+ * Unpacks a pax archive from the stream into a file or a tree. See files.h.
  *
- * Outside, the archive comes from a sandbox and is hostile: libarchive reads nothing but
- * uncompressed tar; every entry is "root" or lies below it by plain names; each directory on the
- * way to it is opened without following links; nothing is ever opened that was there already; no
- * device, no set-id bit, no owner; and what all of it may amount to is bounded.
+ * Outside, the archive comes from a sandbox and is hostile. libarchive reads nothing but
+ * uncompressed tar. Every entry is "root", or lies below it by plain names. Each directory on the
+ * way to an entry is opened without following links. A file that exists already is never opened. No
+ * device is made, no set-id bit and no owner is taken over, and the totals are limited.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -18,18 +18,21 @@
 struct unpacker {
 	struct job *job;
 	struct archive *archive;
-	uint8_t *block; /* ARCHIVE_BLOCK_SIZE */
-	int base;       /* where the root comes to lie, as `name` */
+	uint8_t *block; /* of ARCHIVE_BLOCK_SIZE */
+	int base;       /* the directory in which the root is made, as `name` */
 	char name[256];
-	int parent; /* of the last entry, whose path in the archive is: */
+	int parent; /* cached: the directory of the last entry, at parent_path */
 	char parent_path[PATH_MAX];
-	struct late_directory *late; /* the last one first */
+	struct late_directory *late; /* the newest first */
 	unsigned temporaries;
-	uint64_t apparent; /* bytes of all files so far, holes among them */
+	uint64_t apparent; /* sizes of all files so far, holes included */
 	int stream_error;
 };
 
-/* Modes and times of directories: they would keep us out, or be changed by what is put there. */
+/*
+ * The mode and times of a directory, set at the end: a mode could lock us out, and creating files
+ * in the directory would change its times.
+ */
 struct late_directory {
 	struct late_directory *next;
 	mode_t mode;
@@ -37,13 +40,13 @@ struct late_directory {
 	char path[];
 };
 
-/* What one entry is to become, at `parent`/`leaf`. */
+/* The target of an entry, at `parent`/`leaf`. */
 struct place {
 	const char *path; /* in the archive */
 	int parent;
 	char leaf[256];
-	char temporary[32]; /* what it is made as when the place is taken; empty: it is made in its
-	                       place */
+	/* name while it is made if `leaf` exists already; empty: made as `leaf` */
+	char temporary[32];
 };
 
 static la_ssize_t read_stream(struct archive *archive, void *data, const void **ret_block)
@@ -59,8 +62,10 @@ static la_ssize_t read_stream(struct archive *archive, void *data, const void **
 	return -1;
 }
 
-/* "root", or "root/…" of plain names: no empty one, no ".", no "..". A final '/' is how tar marks
- * directories. */
+/*
+ * Whether the path is "root", or "root/…" of plain names: no empty one, no ".", no "..". Strips a
+ * final '/', by which tar marks directories.
+ */
 static bool is_plain(char *path)
 {
 	size_t length = strlen(path);
@@ -82,7 +87,9 @@ static bool is_plain(char *path)
 	return true;
 }
 
-/* Opens the directory with this path in the archive, name by name from the base, following nothing.
+/*
+ * Opens the directory with this path in the archive, component by component from the base, without
+ * following links. Returns a descriptor or -errno.
  */
 static int open_directory(const struct unpacker *u, const char *path)
 {
@@ -104,8 +111,10 @@ static int open_directory(const struct unpacker *u, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Finds where `path` belongs; the parent is kept open for the entry after it, and is the
- * unpacker's. */
+/*
+ * Finds the target of `path`. The parent's descriptor belongs to the unpacker, which keeps it open
+ * for the next entry. Returns 0 or -errno.
+ */
 static int find_place(struct unpacker *u, const char *path, struct place *place)
 {
 	const char *slash = strrchr(path, '/');
@@ -128,8 +137,10 @@ static int find_place(struct unpacker *u, const char *path, struct place *place)
 	return 0;
 }
 
-/* The place is taken: by a directory, and then for good, or by what gives way once its successor is
- * whole. */
+/*
+ * Chooses a temporary name because `leaf` exists. settle() replaces the existing file once its
+ * successor is complete; a directory is never replaced (-EISDIR).
+ */
 static int use_temporary(struct unpacker *u, struct place *place)
 {
 	struct stat st;
@@ -149,7 +160,7 @@ static const char *made_as(const struct place *place)
 	return place->temporary[0] ? place->temporary : place->leaf;
 }
 
-/* Puts what was made in its place, or takes it away when `r` says that it is not whole. */
+/* Renames a temporary file to its final name. If `r` is an error, removes the incomplete file. */
 static int settle(const struct place *place, int r)
 {
 	if (r == 0 && place->temporary[0] &&
@@ -169,7 +180,10 @@ static void get_times(struct archive_entry *entry, struct timespec times[2])
 		                             archive_entry_mtime_nsec(entry)};
 }
 
-/* Inside, the owner is kept as far as the sandbox's own rules go; outside all is the caller's. */
+/*
+ * Inside, sets the owner, or at least the group, as far as the sandbox permits. Outside, every file
+ * belongs to the caller.
+ */
 static void keep_owner(const struct unpacker *u, struct archive_entry *entry,
                        const struct place *place)
 {
@@ -182,7 +196,10 @@ static void keep_owner(const struct unpacker *u, struct archive_entry *entry,
 		(void)!fchownat(place->parent, made_as(place), (uid_t)-1, gid, AT_SYMLINK_NOFOLLOW);
 }
 
-/* What a file will seem to hold: holes cost nothing here, but whoever reads or copies them. */
+/*
+ * Adds the apparent size of a file to the total. Holes cost nothing here, but a later reader or
+ * copy pays for them. -EDQUOT: the total exceeds the request's bytes_max.
+ */
 static int count_size(struct unpacker *u, la_int64_t size)
 {
 	uint64_t max = u->job->request->body.file.bytes_max;
@@ -292,8 +309,10 @@ static int make_link(struct unpacker *u, struct archive_entry *entry, struct pla
 	return settle(place, r);
 }
 
-/* Another name for a file of this archive: found as places are, and itself never followed.
- * linkat(2) */
+/*
+ * Makes another name for a file of this archive. The target is found as other places are, and is
+ * not followed if it is a link. linkat(2)
+ */
 static int make_hard_link(struct unpacker *u, const char *target, struct place *place)
 {
 	char path[PATH_MAX], *slash;
@@ -335,7 +354,7 @@ static int make_directory(struct unpacker *u, struct archive_entry *entry, struc
 		if (errno != EEXIST ||
 		    fstatat(place->parent, place->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return -errno;
-		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR; /* what was there stays as it is */
+		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR; /* leave it as it is */
 	}
 	keep_owner(u, entry, place);
 	late = malloc(sizeof *late + size);
@@ -370,8 +389,10 @@ static int make(struct unpacker *u, struct archive_entry *entry, const char *pat
 	}
 }
 
-/* The deepest first, since they came last. One that was swapped for a link meanwhile is not
- * followed. */
+/*
+ * Sets the modes and times, the deepest directory first: it comes later in the archive than its
+ * parent. A directory that was swapped for a link meanwhile is not followed.
+ */
 static void finish_directories(struct unpacker *u)
 {
 	for (struct late_directory *late; (late = u->late) != NULL; free(late)) {
@@ -383,13 +404,16 @@ static void finish_directories(struct unpacker *u)
 			continue;
 		fd = openat(place.parent, place.leaf,
 		            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		/* A directory that was there already may be another's: it stays as it is. */
+		/*
+		 * fchmod(2) fails if another user's directory is there by now, which stays as it
+		 * is.
+		 */
 		if (fd >= 0 && fchmod(fd, late->mode) == 0)
 			(void)futimens(fd, late->times);
 	}
 }
 
-/* What ends the copy: there is no use in going on, or it is the root itself. */
+/* Whether an error ends the copy: continuing is of no use, or the root itself failed. */
 static bool is_final(int r, const char *path)
 {
 	return r == -ENOSPC || r == -EDQUOT || r == -EIO || r == -EROFS || r == -ENOMEM ||
@@ -406,7 +430,10 @@ static int tell_skipped(struct unpacker *u, const char *path, int r)
 	                                  : strerror(-r));
 }
 
-/* One entry. 0; -errno that ends it all, with the path of what it is about in `path`. */
+/*
+ * Unpacks one entry. Returns 0, or the -errno that ends the copy, with the path of the entry in
+ * `path`.
+ */
 static int unpack_entry(struct unpacker *u, struct archive_entry *entry, char path[PATH_MAX])
 {
 	const struct message_file *request = &u->job->request->body.file;
@@ -417,7 +444,7 @@ static int unpack_entry(struct unpacker *u, struct archive_entry *entry, char pa
 		(void)snprintf(path, PATH_MAX, "%s", ARCHIVE_ROOT);
 		return -EBADMSG;
 	}
-	/* The first entry is the root, and there is no other. */
+	/* The first entry must be the root, and no other entry may be. */
 	if ((u->job->entries == 0) != (strcmp(path, ARCHIVE_ROOT) == 0))
 		return -EBADMSG;
 	if (request->entries_max != 0 && u->job->entries + u->job->skipped >= request->entries_max)
@@ -493,10 +520,12 @@ int unpack_run(struct job *job)
 	}
 	u->parent = fd_close(u->parent);
 	u->base = fd_close(u->base);
-	/* Memory may be all used up, by an archive that is made for it, and the answer needs some.
+	/*
+	 * Free the archive before answering: a hostile archive can use up all memory, and the
+	 * answer needs some.
 	 */
 	(void)archive_read_free(u->archive);
-	/* The other side learns of an end, and of a failure, by this. */
+	/* Closing the pipe shows the other side that the copy has ended or failed. */
 	job->stream = fd_close(job->stream);
 	return r < 0 ? refuse(u, path, r) : answer_done(job);
 }

@@ -1,5 +1,7 @@
-/* See capture.h. Unprivileged: touches the pipe and the memory that it made, and drops into
- * /dev/null, which init has as 0. */
+/*
+ * See capture.h. Unprivileged: uses only the pipe and the memfd that it made, and splices dropped
+ * data into descriptor 0, which is /dev/null in init.
+ */
 #include "programs/init/capture.h"
 
 #include "base/fd.h"
@@ -10,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#ifndef F_SEAL_FUTURE_WRITE /* of Linux 5.1; younger than some C libraries */
+#ifndef F_SEAL_FUTURE_WRITE /* since Linux 5.1; some C libraries lack the constant */
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
@@ -41,9 +43,9 @@ int capture_open(struct capture *capture, size_t limit, int *ret_write_end)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	/*
-	 * The pipe is init's and the command has another id: as it is, /dev/stdout could be written
-	 * to but not opened. Safe because a pipe without a name is found only through a process
-	 * that holds it. proc_pid_fd(5)
+	 * The pipe belongs to init, and the command has another id. Without this mode the command
+	 * could write to its stdout but not open /dev/stdout. The mode is safe because an unnamed
+	 * pipe can be found only through a process that holds it. proc_pid_fd(5)
 	 */
 	if (fchmod(ends[1], 0622) < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0) {
 		r = -errno;
@@ -59,8 +61,9 @@ int capture_open(struct capture *capture, size_t limit, int *ret_write_end)
 }
 
 /*
- * Memory of `limit` bytes, of which those that are written take room, and the one mapping that can
- * write it. It is not copied to children, which have no use for it.
+ * Makes a memfd of `limit` bytes, which uses memory only for pages that are written, and the only
+ * mapping that can write to it. MADV_DONTFORK keeps the mapping out of children, which have no use
+ * for it.
  */
 static bool capture_allocate(struct capture *capture)
 {
@@ -84,7 +87,7 @@ static bool capture_allocate(struct capture *capture)
 	return true;
 }
 
-/* No more is kept from here on. */
+/* Stops keeping output. */
 static void capture_truncate(struct capture *capture)
 {
 	capture_unmap(capture);
@@ -102,8 +105,10 @@ size_t capture_available(const struct capture *capture, size_t *ret_wanted)
 	return (size_t)available;
 }
 
-/* What is read is given back to the kernel as far as it is whole pages, so that init stays as small
- * as it is. */
+/*
+ * Reads into the mapping, then drops the pages that were read from the mapping, so that init's
+ * resident memory stays small. Their contents stay in the memfd.
+ */
 static ssize_t capture_keep(struct capture *capture, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = capture->length / page * page;
@@ -125,7 +130,7 @@ static ssize_t capture_drop(struct capture *capture, size_t size)
 	return n;
 }
 
-/* 0 at the end; -1 while nothing is there, with EAGAIN. */
+/* Returns 0 at end of file; -1 with EAGAIN while the pipe is empty. */
 static ssize_t capture_step(struct capture *capture, size_t most, size_t *room)
 {
 	size_t space = capture->truncated ? 0 : capture->limit - capture->length;
@@ -142,14 +147,15 @@ static ssize_t capture_step(struct capture *capture, size_t most, size_t *room)
 	n = capture_keep(capture, space < most ? space : most);
 	if (n > 0)
 		*room -= (size_t)n;
-	if (n < 0 && errno == EFAULT) { /* there is no memory for it */
+	/* The memfd cannot get another page of memory. */
+	if (n < 0 && errno == EFAULT) {
 		capture_truncate(capture);
 		return capture_drop(capture, most);
 	}
 	return n;
 }
 
-/* Without reading: a byte may have come since it was looked at. */
+/* Uses poll(2), not read(2): a byte may have arrived after capture_available() was called. */
 static bool capture_is_at_end(const struct capture *capture)
 {
 	struct pollfd there = {.fd = capture->pipe, .events = POLLIN};

@@ -1,5 +1,7 @@
-/* See channel.h. Unprivileged; reads nothing but the channel's socket and the descriptors that come
- * through it. */
+/*
+ * See channel.h. Unprivileged; reads only from the channel's socket and examines the descriptors
+ * that arrive there.
+ */
 #include "programs/init/channel.h"
 
 #include "programs/init/descriptor.h"
@@ -15,7 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Packets taken before other events get their turn. */
+/* packets that one call handles before other events get their turn */
 #define CHANNEL_BURST 16
 
 bool channels_add(struct channels *channels, int socket, const struct channel *like)
@@ -55,8 +57,10 @@ short channel_events(const struct channel *channel)
 	return (short)(channel->blocked ? events | POLLOUT : events);
 }
 
-/* The packet's descriptors belong to the stdio entries that ask for one, in order; the last one is
- * memory with further arguments. */
+/*
+ * Assigns the packet's descriptors in order to the stdio entries that are STDIO_FD. The last
+ * descriptor is the memory with further arguments.
+ */
 static int channel_take_files(const struct frame *frame, const struct message_exec *exec,
                               int files[LAUNCH_FILES], struct yett_error *error)
 {
@@ -89,7 +93,7 @@ static int channel_take_files(const struct frame *frame, const struct message_ex
 	return 0;
 }
 
-/* Which of them init can keep. Pure. */
+/* Checks the standard streams that init must keep. Pure. */
 static int channel_check_kept(const struct message_exec *exec, struct yett_error *error)
 {
 	bool is_kept = exec->stdio[1] == STDIO_CAPTURE || exec->stdio[2] == STDIO_CAPTURE;
@@ -97,7 +101,7 @@ static int channel_check_kept(const struct message_exec *exec, struct yett_error
 	if (exec->stdio[0] > STDIO_CAPTURE || exec->stdio[1] > STDIO_CAPTURE)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "only stderr can be what stdout is");
-	/* nobody could ask for them */
+	/* A client cannot query file operations, so it could never fetch these. */
 	if (exec->file_operation && (is_kept || exec->stdio[0] == STDIO_CAPTURE || exec->terminal ||
 	                             exec->metadata_count > 0))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
@@ -108,7 +112,7 @@ static int channel_check_kept(const struct message_exec *exec, struct yett_error
 	return 0;
 }
 
-/* Each has a NUL behind it. Pure. */
+/* Every further argument and variable takes at least one byte, its NUL. Pure. */
 static int channel_check_more(const struct message_exec *exec, struct yett_error *error)
 {
 	uint64_t count = (uint64_t)exec->more_argv + exec->more_env;
@@ -208,8 +212,10 @@ static bool channel_takes(uint32_t kind)
 	       kind == MESSAGE_SESSION || kind == MESSAGE_CONNECT;
 }
 
-/* Acts on the packet in the frame. 0 or the code of channel->error; `ret_sequence` is the packet's,
- * if it has one. */
+/*
+ * Acts on the packet in the frame. Returns 0 or the code of channel->error; a negative -errno is
+ * possible too. `ret_sequence` is the packet's sequence number, if the packet has one.
+ */
 static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 {
 	const struct frame *frame = channel->frame;
@@ -266,17 +272,20 @@ int channel_receive(struct channel *channel)
 			r = channel_handle(channel, &sequence);
 		frame_close_fds(channel->frame);
 		channel->error_sequence = sequence;
-		if (r < 0) /* an errno without its reason would be lost on the client */
+		/*
+		 * A bare -errno sets no code in channel->error, and the client would get no answer.
+		 */
+		if (r < 0)
 			(void)error_set(&channel->error, YETT_E_INIT_FAILED, YETT_R_NONE, "%s",
 			                strerror(-r));
+		/* A successful step may have left a code in the error. */
 		else if (r == 0)
-			channel->error.code =
-				YETT_OK; /* what a successful step may have left in it */
+			channel->error.code = YETT_OK;
 	}
 	return 0;
 }
 
-/* What a client has asked to be told at once. As things are when it can be sent. */
+/* Answers the pending request, with the state at the time when the answer can be sent. */
 static int channel_send_answer(struct channel *channel)
 {
 	struct yett_error error;
@@ -285,9 +294,10 @@ static int channel_send_answer(struct channel *channel)
 	struct pollfd room = {.fd = channel->socket, .events = POLLOUT};
 	int r = 0;
 
+	/* Connect only once, and only when the socket can be handed over at once. */
 	if (channel->asked == MESSAGE_CONNECT &&
 	    (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT)))
-		return -EAGAIN; /* a connection is made once, when it can be handed over */
+		return -EAGAIN;
 	if (channel->asked == MESSAGE_SESSION) {
 		session_tell(&channel->commands->session, channel->message);
 	} else if (channel->asked == MESSAGE_CONNECT) {
@@ -312,8 +322,10 @@ static int channel_send_answer(struct channel *channel)
 	return 0;
 }
 
-/* A message goes whole or stays due. 0, -EAGAIN when the socket is full, -errno when it is of no
- * more use. */
+/*
+ * Sends one message completely, or leaves it due. Returns 0, -EAGAIN when the socket is full, or
+ * another -errno when it is no longer usable.
+ */
 static int channel_send_one(struct channel *channel, bool *ret_done)
 {
 	struct command_due due;
@@ -350,8 +362,7 @@ int channel_send(struct channel *channel)
 
 	while (r == 0 && !done)
 		r = channel_send_one(channel, &done);
-	/* Also where a client that does not read has as many descriptors under way as there may be:
-	 * unix(7), ETOOMANYREFS */
+	/* ETOOMANYREFS: a client that does not read has too many descriptors in flight. unix(7) */
 	channel->blocked = r == -EAGAIN || r == -ENOMEM || r == -ENOBUFS || r == -ETOOMANYREFS;
 	return channel->blocked ? 0 : r;
 }

@@ -1,9 +1,9 @@
 /*
- * The exec channel: packets of the client in, results out.
+ * The exec channel: receives the client's packets and sends results.
  *
- * As init, unprivileged. Everything that arrives is hostile: a packet that is not one is answered
- * with an error and forgotten, and the sandbox lives on. A client that does not read stops being
- * read from; it loses no result.
+ * Runs as init, unprivileged. Everything that arrives is hostile: a malformed packet is answered
+ * with an error and dropped, and the sandbox lives on. init stops reading from a client that does
+ * not read, but keeps all of that client's results.
  */
 #pragma once
 
@@ -11,47 +11,60 @@
 #include "protocol/codec.h"
 #include "protocol/frame_message.h"
 
-/* as many as a supervisor lets attach, and some whose end is not seen yet */
+/* As many as a supervisor lets attach, plus some whose end init has not noticed yet. */
 #define CHANNELS_MAX 64
 
 struct channel {
-	int socket;        /* -1: none */
-	uint64_t sequence; /* of the last packet accepted or refused; the next must be greater */
-	bool blocked;      /* the socket takes nothing more for now */
+	int socket; /* -1: this table entry is free */
+	/* the last sequence number accepted or rejected; the next one must be greater */
+	uint64_t sequence;
+	bool blocked; /* the socket's send buffer is full */
 	uint64_t error_sequence;
-	struct yett_error error; /* code 0: none waits to be sent */
-	uint32_t asked; /* MESSAGE_QUERY, MESSAGE_SESSION or MESSAGE_CONNECT: it waits to be
-	                   answered; 0: nothing does */
+	struct yett_error error; /* code 0: no error waits to be sent */
+	/*
+	 * The kind of the request that init still has to answer: MESSAGE_QUERY, MESSAGE_SESSION or
+	 * MESSAGE_CONNECT. 0: no request is pending.
+	 */
+	uint32_t asked;
 	uint64_t asked_sequence;
 	struct message_query query;
 	struct message_connect connect;
-	struct frame *frame; /* working memory, here and below */
+	/* Working memory, shared by all channels: this and the members below. */
+	struct frame *frame;
 	struct message *message;
 	struct message_scratch scratch;
 	struct commands *commands;
 };
 
-/* Every channel there is. */
+/* All open channels. */
 struct channels {
 	size_t end; /* no channel at or after this index */
 	struct channel table[CHANNELS_MAX];
 };
 
-/* Takes one more socket, in any case; `like` says what it works with. False when there are as many
- * as can be. */
+/*
+ * Adds a channel for `socket`, and takes ownership of the socket even on failure. `like` supplies
+ * the working memory and the command table. Returns false when CHANNELS_MAX channels are open.
+ */
 bool channels_add(struct channels *channels, int socket, const struct channel *like);
 
-/* Closes one. What was started there goes on, and nobody is told of it. */
+/*
+ * Closes a channel. Commands that were started on it keep running, and their results are sent to
+ * nobody.
+ */
 void channels_remove(struct channels *channels, size_t i);
 
-/* What to poll the socket for. */
+/* The events to poll the channel's socket for. */
 short channel_events(const struct channel *channel);
 
 /*
- * Reads a bounded number of packets while nothing waits to be sent, and acts on each. 0; -EPIPE at
- * end of file; -errno when the socket is of no more use.
+ * Reads a bounded number of packets, as long as no reply waits to be sent, and acts on each.
+ * Returns 0; -EPIPE at end of file; another -errno when the socket is no longer usable.
  */
 _must_check_ int channel_receive(struct channel *channel);
 
-/* Sends what is due until the socket is full. 0, or -errno when it is of no more use. */
+/*
+ * Sends pending messages until the socket is full. Returns 0, or -errno when the socket is no
+ * longer usable.
+ */
 _must_check_ int channel_send(struct channel *channel);

@@ -1,5 +1,7 @@
-/* See commands.h. Unprivileged; waits only as tell.h says; signals only processes that init has not
- * reaped. */
+/*
+ * See commands.h. Unprivileged; blocks only as tell.h says; signals only processes that init has
+ * not reaped.
+ */
 #include "base/clock_us.h"
 #include "programs/init/kept.h"
 #include "programs/init/query.h"
@@ -10,20 +12,29 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* A process that cannot die (waiting for a dead disk, say) delays the result of its command by so
- * much. */
+/*
+ * A process that cannot be killed, for example one that waits for a dead disk, delays the result of
+ * its command by at most this time.
+ */
 #define COMMANDS_EMPTYING_US 1000000
 #define COMMANDS_RETRY_US    20000
 
-/* Of ru_inblock and ru_oublock, whatever the disk has: task_io_get_inblock() of the kernel. */
+/*
+ * The unit of ru_inblock and ru_oublock, whatever the disk's block size: the kernel's
+ * task_io_get_inblock().
+ */
 #define COMMANDS_BLOCK_BYTES 512
 
-/* Of a change of the session that a child follows. It takes one: what it has used by then counts as
- * the command's. */
+/*
+ * Largest packet of a session change that a waiting child receives. The child receives only one
+ * such packet, because the CPU time that the child spends on it counts as the command's.
+ */
 #define COMMANDS_FOLLOW_MAX 4096
 
-/* Leaves of the lowest numbers are kept and used again: making and removing one is a seventh of a
- * short command. */
+/*
+ * The leaves with the lowest numbers are kept and reused: making and removing a leaf takes a
+ * seventh of the time of a short command.
+ */
 #define COMMANDS_LEAVES_KEPT 4
 
 static bool commands_have_leaves(const struct commands *commands)
@@ -31,7 +42,9 @@ static bool commands_have_leaves(const struct commands *commands)
 	return commands->config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL);
 }
 
-/* The next command's: that of the child that is ready, or the lowest. COMMANDS_MAX: there is none.
+/*
+ * Returns the table entry for the next command: that of the waiting child, or else the lowest free
+ * one. COMMANDS_MAX: there is none.
  */
 static size_t commands_free_slot(const struct commands *commands)
 {
@@ -44,7 +57,7 @@ static size_t commands_free_slot(const struct commands *commands)
 	return i;
 }
 
-/* To the supervisor, for whoever follows. */
+/* Reports an event to the supervisor, for clients that follow the sandbox and for the audit log. */
 static void commands_report(struct commands *commands, const struct command *command,
                             enum event_kind kind)
 {
@@ -62,7 +75,10 @@ static void commands_report(struct commands *commands, const struct command *com
 	tell_event(&commands->tell, &event);
 }
 
-/* Its slot is free; what it leaves is known of still, unless it never was. */
+/*
+ * Frees the table entry. If the command has ended, its record moves to the records of ended
+ * commands, except for a file operation.
+ */
 static void commands_release(struct commands *commands, struct command *command)
 {
 	if (command->state == COMMAND_ENDED && record_is_command(&command->record))
@@ -79,15 +95,20 @@ static unsigned commands_leaf(const struct commands *commands, const struct comm
 	return (unsigned)(command - commands->table);
 }
 
-/* A leaf in which cgroup.kill was once used is spent: from Linux 6.14 on, who is born into it is
- * killed as well. */
+/*
+ * A leaf in which cgroup.kill was used must not be reused: since Linux 6.14, a process that is
+ * later created in it is killed as well.
+ */
 static void commands_kill_leaf(const struct commands *commands, struct command *command)
 {
 	leaf_kill(commands_leaf(commands, command));
 	command->leaf_spent = true;
 }
 
-/* The main process first, or it might outlive its children and exit. */
+/*
+ * Kills the main process first. Otherwise it could survive its children for a moment and exit by
+ * itself.
+ */
 void commands_kill(const struct commands *commands, struct command *command)
 {
 	(void)kill(command->record.pid, SIGKILL);
@@ -116,7 +137,7 @@ static int commands_refuse_start(int r, struct yett_error *error)
 	return code;
 }
 
-/* Before it starts, its leaf has the limits that are asked for it alone. */
+/* Sets the limits that the EXEC requests for this command alone. Call before the command starts. */
 static int commands_limit(const struct commands *commands, struct command *command,
                           const struct message_exec *exec)
 {
@@ -129,8 +150,9 @@ static int commands_limit(const struct commands *commands, struct command *comma
 }
 
 /*
- * Ends a child that was not told of a command, and waits for that: it only waits for us, so it is
- * gone at once. Its leaf goes, too: what was counted there, or limited, is nobody else's.
+ * Kills a child that has received no EXEC, and waits for it: it blocks only on our packet, so it
+ * dies at once. Removes its leaf too, because another command must not inherit the leaf's counters
+ * or limits.
  */
 static void commands_end_child(const struct commands *commands, struct launch_child *child,
                                size_t slot)
@@ -168,7 +190,7 @@ static void commands_give_up(struct commands *commands, struct command *command)
 	commands_release(commands, command);
 }
 
-/* -1 where there are none. */
+/* Sets *ret_leaf to -1 where there are no leaves. */
 static int commands_open_leaf(const struct commands *commands, size_t slot, int *ret_leaf)
 {
 	*ret_leaf = -1;
@@ -186,14 +208,13 @@ void commands_prepare(struct commands *commands)
 		return;
 	commands->ready_slot = commands_free_slot(commands);
 	commands->ready_follows = false;
-	/* If there is none it is forked when it is asked for. */
+	/* If this fails, the child is forked when a command is requested. */
 	if (commands->ready_slot < COMMANDS_MAX &&
 	    commands_open_leaf(commands, commands->ready_slot, &leaf) == 0)
 		(void)!launch_fork(commands->config, &commands->session, leaf, &commands->ready);
 }
 
-/* Where the sandbox is recorded, the record of a command is on its way before the command can do
- * anything. */
+/* Where the sandbox is recorded, sends the start event before the command can do anything. */
 static void commands_report_first(struct commands *commands, struct command *command)
 {
 	if (!commands->tell.is_recorded || command->is_reported)
@@ -203,8 +224,10 @@ static void commands_report_first(struct commands *commands, struct command *com
 	command->is_reported = true;
 }
 
-/* By the child that is ready, unless it was killed; else by a new one, whose leaf has its limits
- * before it is in there. */
+/*
+ * Uses the waiting child, unless it was killed. Otherwise forks a new one, after the limits of its
+ * leaf were set.
+ */
 static int commands_launch(struct commands *commands, struct command *command,
                            const struct frame *packet, const struct message_exec *exec,
                            const int files[LAUNCH_FILES])
@@ -231,9 +254,12 @@ static int commands_launch(struct commands *commands, struct command *command,
 	if (r < 0)
 		return r;
 	commands_report_first(commands, command);
+	/*
+	 * -EPIPE: the child was killed at once, for lack of memory. Then the command has started
+	 * and will be reported as ended.
+	 */
 	r = launch_tell(&command->child, packet, exec, files);
-	return r == -EPIPE ? 0 : r; /* it was killed at once, for want of memory: it has started,
-	                               then, and ends so */
+	return r == -EPIPE ? 0 : r;
 }
 
 int commands_start(struct commands *commands, const struct frame *packet,
@@ -274,8 +300,10 @@ int commands_start(struct commands *commands, const struct frame *packet,
 		return commands_refuse_start(r, error);
 	}
 	command->record.pid = command->child.pid;
-	/* While the child gets ready: what it has used until then is at most missing in its usage
-	 * so far, not in its result. */
+	/*
+	 * This runs while the child prepares. CPU time that the child uses before it is missing at
+	 * most from the usage of the running command, not from its result.
+	 */
 	if (commands_have_leaves(commands) &&
 	    commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
 		leaf_read_usage(commands_leaf(commands, command), &command->used_before);
@@ -291,7 +319,10 @@ bool commands_is_alive(const struct command *command)
 	return command->state == COMMAND_STARTING || command->state == COMMAND_RUNNING;
 }
 
-/* A child without its session yet holds the signal back until it executes the program. */
+/*
+ * Falls back to the process if the child has no process group of its own yet. Such a child keeps
+ * the signal blocked until it executes the program.
+ */
 int commands_send_signal(const struct command *command, int signal, struct yett_error *error)
 {
 	if (kill(-command->record.pid, signal) < 0 && kill(command->record.pid, signal) < 0)
@@ -354,7 +385,7 @@ size_t commands_poll(struct commands *commands, struct pollfd *fds)
 	return n;
 }
 
-/* Whether the child has become the command, or failed to. */
+/* Checks whether the child has executed the program or failed to. */
 static void commands_read_child(struct commands *commands, struct command *command)
 {
 	if (launch_read(command->child.socket, &command->record.failure, command->has_terminal,
@@ -363,9 +394,10 @@ static void commands_read_child(struct commands *commands, struct command *comma
 	launch_dismiss(&command->child);
 	commands->has_launched = true;
 	command->started_due = command->record.failure.error == 0 && command->origin.channel;
+	/* No client is there to receive the terminal. */
 	if (!command->started_due)
-		command->terminal = fd_close(command->terminal); /* nobody is there to take it */
-	command->state = COMMAND_RUNNING; /* or about to exit, having failed */
+		command->terminal = fd_close(command->terminal);
+	command->state = COMMAND_RUNNING; /* or about to exit after a failure */
 	if (command->record.failure.error == 0 && !command->is_reported)
 		commands_report(commands, command, EVENT_STARTED);
 }
@@ -379,8 +411,10 @@ static bool commands_cpu_time_over(const struct commands *commands,
                                    const struct message_exited *exited)
 {
 	const struct init_config *config = commands->config;
-	/* For the limit the kernel counts ticks, for what it reports it measures: they differ by
-	 * some hundredths. */
+	/*
+	 * The kernel enforces the limit by counting ticks but reports measured times. The two
+	 * differ by some percent.
+	 */
 	uint64_t most_us = (exited->user_us + exited->system_us) / 16 * 17;
 
 	if (!exited->signaled || (exited->status != SIGXCPU && exited->status != SIGKILL))
@@ -392,7 +426,9 @@ static bool commands_cpu_time_over(const struct commands *commands,
 	return false;
 }
 
-/* Which limits were met while it ran. Those of the sandbox count for each command that was running.
+/*
+ * Finds the limits that were hit while the command ran. A limit of the sandbox counts for every
+ * command that was running.
  */
 static void commands_read_limits(const struct commands *commands, struct command *command,
                                  uint64_t maxrss_bytes)
@@ -403,15 +439,16 @@ static void commands_read_limits(const struct commands *commands, struct command
 	leaf_read_sandbox(commands->config->fds_present, &now);
 	if (commands_have_leaves(commands) &&
 	    leaf_read_own(commands_leaf(commands, command), &now)) {
-		command->leaf_spent = true; /* and is as old as its command */
+		/* The leaf's counters are only this command's: they began at 0. */
+		command->leaf_spent = true;
 		before.oom_kills = 0;
 		before.memory_peak_bytes = 0;
 	}
 	exited->memory_peak_bytes = maxrss_bytes;
+	/* The sandbox's peak rose, so it was reached while this command ran. */
 	if (now.memory_peak_bytes > before.memory_peak_bytes &&
 	    now.memory_peak_bytes > maxrss_bytes)
-		exited->memory_peak_bytes =
-			now.memory_peak_bytes; /* it rose, so it was reached just now */
+		exited->memory_peak_bytes = now.memory_peak_bytes;
 	exited->out_of_memory = now.oom_kills > before.oom_kills;
 	exited->limits_hit = (exited->out_of_memory ? LIMIT_MEMORY : 0U) |
 	                     (now.pids_refused > before.pids_refused ? LIMIT_PIDS : 0U) |
@@ -419,8 +456,7 @@ static void commands_read_limits(const struct commands *commands, struct command
 	                     (commands_cpu_time_over(commands, exited) ? LIMIT_CPU_TIME : 0U);
 }
 
-/* Whether nothing is left in the command's leaf; then the leaf goes too, unless it is fit to be
- * used again. */
+/* Whether the command's leaf is empty. Removes an empty leaf unless it can be reused. */
 static bool commands_empty_leaf(const struct commands *commands, const struct command *command)
 {
 	unsigned leaf = commands_leaf(commands, command);
@@ -430,8 +466,10 @@ static bool commands_empty_leaf(const struct commands *commands, const struct co
 	return (leaf < COMMANDS_LEAVES_KEPT && !command->leaf_spent) || leaf_remove(leaf) != -EBUSY;
 }
 
-/* A command ends with its main process: what it left is killed, so that nothing outlives the
- * result. */
+/*
+ * A command ends with its main process. The processes that it left behind are killed, so that
+ * nothing outlives the result.
+ */
 static void commands_clear(struct commands *commands, struct command *command)
 {
 	if (!commands_have_leaves(commands) || commands_empty_leaf(commands, command)) {
@@ -453,8 +491,11 @@ static void commands_ended(struct commands *commands, struct command *command, i
 
 	if (command->state == COMMAND_STARTING)
 		commands_read_child(commands, command);
-	if (command->state ==
-	    COMMAND_STARTING) { /* a socket without an end: somebody else holds its other one */
+	/*
+	 * No end of file although the child has ended: another process holds a copy of the child's
+	 * end.
+	 */
+	if (command->state == COMMAND_STARTING) {
 		launch_dismiss(&command->child);
 		if (command->has_terminal && command->terminal < 0)
 			command->record.failure = launch_without_terminal();
@@ -486,8 +527,10 @@ static struct command *commands_find_pid(struct commands *commands, pid_t pid)
 	return NULL;
 }
 
-/* Commands, and orphans that the kernel gave to PID 1. Looked at first: until it is reaped, the
- * group can be killed. */
+/*
+ * Reaps commands, and orphans that the kernel reparented to PID 1. WNOWAIT finds a child without
+ * reaping it, so that its process group can still be killed safely.
+ */
 static void commands_reap(struct commands *commands)
 {
 	siginfo_t info = {0};
@@ -516,9 +559,9 @@ void commands_advance(struct commands *commands, const struct pollfd *fds)
 		if (command->state != COMMAND_STARTING)
 			continue;
 		commands_read_child(commands, command);
+		/* The command may run without anyone holding the pty master. */
 		if (command->has_terminal && command->record.failure.error != 0)
-			commands_kill(commands,
-			              command); /* it may run all the same, without its master */
+			commands_kill(commands, command);
 	}
 	commands_reap(commands);
 	for (size_t i = 0; i < commands->end; i++)
@@ -594,7 +637,7 @@ bool commands_next(struct commands *commands, const void *channel, struct comman
 		if (command->state == COMMAND_FREE || command->origin.channel != channel ||
 		    (!command->started_due && !(command->result_due && commands_is_over(command))))
 			continue;
-		/* of a command that failed there is none */
+		/* A command that failed has no terminal. */
 		*ret_due = (struct command_due){.index = i,
 		                                .sequence = command->origin.sequence,
 		                                .fds = {command->terminal},
@@ -622,9 +665,12 @@ void commands_sent(struct commands *commands, const struct command_due *due)
 		return;
 	}
 	if (command->started_due) {
+		/*
+		 * From here on only the client holds the pty master, so that closing it hangs up
+		 * the terminal.
+		 */
 		command->started_due = false;
-		command->terminal = fd_close(
-			command->terminal); /* the client's alone: when it closes it, it hangs up */
+		command->terminal = fd_close(command->terminal);
 	} else {
 		command->result_due = false;
 		record_fetched(&command->record, false);

@@ -1,6 +1,6 @@
 /*
- * What init goes by when it serves, made of the plan and of what root told it (build/derive.c).
- * Init's own.
+ * The configuration that init uses while it serves. init derives it from the plan and from the
+ * supervisor's order (build/derive.c). Only init reads it.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include <linux/filter.h>
 
-#define INIT_TOTALS_EVERY 64 /* commands, of which an init_totals tells */
+#define INIT_TOTALS_EVERY 64 /* commands that one struct init_totals covers */
 #define INIT_GROUPS_MAX   256
 #define INIT_RLIMITS_MAX  8
 #define INIT_ENV_MAX      256
@@ -19,15 +19,22 @@
 #define INIT_DATA_MAX     98304
 #define INIT_PLACE_SIZE   512 /* FILE:LINE */
 
-/* How a path of the sandbox may be used; the first byte of its text. */
+/*
+ * How a path of the sandbox may be used. This is the first byte of each path's text in
+ * init_config.data.
+ */
 enum init_path { INIT_PATH_READ = 'r', INIT_PATH_WRITE = 'w', INIT_PATH_SOCKET = 's' };
 
-/* Of each process; 0: as init has it. setrlimit(2) */
+/*
+ * Limits of each process, as for setrlimit(2), unless stated otherwise. 0: leave the limit that
+ * init has.
+ */
 struct init_limits {
 	uint64_t files, file_bytes, cpu_seconds, stack_bytes;
-	uint64_t stack_max_bytes; /* what the stack's may be raised to */
-	uint64_t processes;       /* of the sandbox: where no cgroup counts them */
-	uint64_t core_bytes;      /* 0: no core files; RLIM_INFINITY */
+	uint64_t stack_max_bytes; /* how far a command may raise its soft stack limit */
+	/* limit of the whole sandbox; set only where no cgroup counts processes */
+	uint64_t processes;
+	uint64_t core_bytes; /* 0: no core files; RLIM_INFINITY */
 };
 
 struct init_rlimit {
@@ -37,39 +44,50 @@ struct init_rlimit {
 
 struct init_config {
 	uint32_t fds_present; /* bit n: descriptor INIT_FD_CONTROL + n is open */
-	uint32_t uid, gid;    /* of commands, as seen inside */
+	uint32_t uid, gid;    /* ids of commands, as seen inside the sandbox */
 	uint32_t groups[INIT_GROUPS_MAX];
 	uint32_t groups_count;
-	uint64_t capabilities; /* that commands keep (a mask of 1 << CAP_*); almost always 0 */
+	uint64_t capabilities; /* a mask of 1 << CAP_* that commands keep; almost always 0 */
 	bool nested_userns;    /* commands may make user namespaces */
-	bool perf_events;      /* they may have performance events */
-	bool is_recorded;      /* what happens is told for the audit */
-	uint32_t umask;        /* PLAN_UMASK_CALLER: each command brings one */
+	bool perf_events;      /* commands may use perf_event_open(2) */
+	bool is_recorded;      /* events are reported for the audit log */
+	uint32_t umask;        /* PLAN_UMASK_CALLER: each EXEC message carries a umask */
 	int32_t nice;
-	bool keeps_groups; /* it was born with the caller's, and its user namespace lets nobody
-	                      change them */
-	bool linger;       /* the end of the first channel does not end init */
-	bool is_watched;   /* its end or its pause comes when it is idle, which its supervisor knows
-	                      by its processes: then there is init   alone */
+	/*
+	 * init started with the caller's groups, and its user namespace does not allow setgroups(2)
+	 */
+	bool keeps_groups;
+	bool linger; /* the end of the first channel does not end init */
+	/*
+	 * The sandbox ends or pauses when it is idle. The supervisor detects that by the sandbox's
+	 * processes: init must then be the only one, so init must not keep a pre-forked child.
+	 */
+	bool is_watched;
 	struct init_limits limits;
-	uint64_t memory_bytes, cpu_millis;   /* of the sandbox; 0: unlimited */
-	uint64_t command_ms, command_max_ms; /* of a command: where it asks for no time, and at
-	                                        most; 0: no bound */
-	char command_section[8], command_name[MESSAGE_NAME_MAX + 1],
-		command_place[INIT_PLACE_SIZE]; /* of the policy: who says so */
-	bool has_processors;                    /* else commands run on all that there are */
+	uint64_t memory_bytes, cpu_millis; /* limits of the whole sandbox; 0: unlimited */
+	/* Timeout of a command that requests none, and the maximum. 0: none. */
+	uint64_t command_ms, command_max_ms;
+	/*
+	 * Section, name and location (FILE:LINE) of the policy rule that sets the timeouts. For
+	 * error messages.
+	 */
+	char command_section[8], command_name[MESSAGE_NAME_MAX + 1], command_place[INIT_PLACE_SIZE];
+	bool has_processors; /* false: commands run on all processors */
 	struct processors processors;
 	/*
-	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter
-	 * of commands (arrays of struct sock_filter), then NUL-terminated texts: the environment of
-	 * the profile as env_count times NAME=VALUE, and what this sandbox has besides what every
-	 * one has, as paths_count absolute paths with an enum init_path before each.
+	 * Contents of `data`: first init's own filter (which begins as base/filter_head.h says),
+	 * then the filter of commands, both arrays of struct sock_filter. Then NUL-terminated
+	 * texts: env_count times NAME=VALUE, the environment of the profile; and paths_count
+	 * absolute paths, each preceded by an enum init_path byte, which this sandbox has in
+	 * addition to those that every sandbox has (landlock.c).
 	 */
 	uint32_t init_filter_count,
-		command_filter_count; /* instructions; 0: no filter (only tests do that) */
+		command_filter_count; /* instructions; 0: no filter, which only tests use */
 	uint32_t env_count, paths_count;
-	/* init's own notes: what the limits come to, the version of Landlock in force (0: none),
-	 * the filter's listener (0: none) */
+	/*
+	 * Filled in by init: the resource limits of commands, the Landlock version in force (0:
+	 * none), and the descriptor of the filter's seccomp listener (0: none).
+	 */
 	struct init_rlimit rlimits[INIT_RLIMITS_MAX];
 	uint32_t rlimits_count, landlock_abi;
 	int32_t listener;
@@ -77,7 +95,7 @@ struct init_config {
 	uint8_t data[INIT_DATA_MAX] __attribute__((aligned(8)));
 };
 
-/* The texts of data, the environment first. Only after start_check_config(). */
+/* The texts in `data`, the environment first. Call only after start_check_config() succeeded. */
 static inline const char *init_config_texts(const struct init_config *config)
 {
 	size_t filters = (size_t)config->init_filter_count + config->command_filter_count;

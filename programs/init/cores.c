@@ -22,8 +22,10 @@ static const char *reason_of(const char *pattern)
 		return "the kernel would start a program of the host's, as root, on what a command has in its memory";
 	if (*pattern == '@')
 		return "the kernel would send what a command has in its memory to a socket of the host's";
-	/* What begins with something else can still come to an absolute path: of what stands behind
-	 * a % the kernel drops what it does not know. */
+	/*
+	 * A pattern that begins with another character can still expand to an absolute path: the
+	 * kernel drops % specifiers that it does not know.
+	 */
 	if (strchr(pattern, '/'))
 		return "the kernel would write some of them, as root, outside: those of programs that may be executed and not read";
 	return *pattern ? NULL : "the kernel would write none";

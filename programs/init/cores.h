@@ -1,10 +1,11 @@
 /*
- * Whether the kernel writes the core file of a command into the command's own directory, which is
- * the sandbox's, or does with a crash what concerns the host: kernel.core_pattern, of which all
- * namespaces have the same. core(5)
+ * Decides whether kernel.core_pattern lets a command have core files. The setting is the same in
+ * all namespaces. Core files are allowed only if the kernel writes them into the command's working
+ * directory, which is inside the sandbox. A pattern that starts a program, uses a socket or names a
+ * path would act on the host. core(5)
  *
- * Asked by init, when it builds and whenever a command is started. Who may change the setting is
- * root, at any time.
+ * init checks the setting when it builds the sandbox and again for every command, because root may
+ * change it at any time.
  */
 #pragma once
 
@@ -12,13 +13,13 @@
 
 #include <stdbool.h>
 
-#define CORES_PATTERN_SIZE 256 /* the kernel has 128 */
+#define CORES_PATTERN_SIZE 256 /* the kernel's limit is 128 */
 
-/* The setting, without its line end. 0 or -errno. */
+/* Reads the setting, without the newline. Returns 0 or -errno. */
 _must_check_ int cores_read(char pattern[static CORES_PATTERN_SIZE]);
 
-/* The name of a file in the current directory, and nothing else. Pure. */
+/* Whether the pattern is a plain file name in the current directory. Pure. */
 bool cores_are_files(const char *pattern);
 
-/* Says why not, and what mends it. Returns `code`. */
+/* Fills `error` with the reason and a hint. Returns `code`. */
 int cores_refuse(const char *pattern, enum yett_code code, struct yett_error *error);

@@ -1,4 +1,4 @@
-/* See descriptor.h. Only looks at descriptors: fcntl(2), fstat(2), fstatfs(2). */
+/* See descriptor.h. Only examines descriptors: fcntl(2), fstat(2), fstatfs(2). */
 #include "programs/init/descriptor.h"
 
 #include <fcntl.h>
@@ -9,8 +9,10 @@
 
 #include "base/socket_kind.h"
 
-/* Regular files there are the kernel's or other processes' insides. Magics that linux/magic.h may
- * lack are numbers. */
+/*
+ * Regular files on these file systems expose kernel or process internals. Magic numbers that
+ * linux/magic.h may lack are given as numbers.
+ */
 static const uint32_t descriptor_pseudo[] = {
 	PROC_SUPER_MAGIC,     SYSFS_MAGIC,        CGROUP_SUPER_MAGIC,  CGROUP2_SUPER_MAGIC,
 	NSFS_MAGIC,           DEBUGFS_MAGIC,      TRACEFS_MAGIC,       SECURITYFS_MAGIC,
@@ -84,7 +86,7 @@ int descriptor_check_sealed(int fd, uint64_t bytes, const char *name, struct yet
 
 	if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
 		return -errno;
-	/* Only a memfd has seals; those of huge pages are on another file system. */
+	/* Only a memfd has seals. A memfd with huge pages is on hugetlbfs, not tmpfs. */
 	if (seals < 0 || (seals & needed) != needed || (uint32_t)fs.f_type != TMPFS_MAGIC ||
 	    !S_ISREG(st.st_mode))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,

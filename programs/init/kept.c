@@ -1,11 +1,13 @@
-/* See kept.h. Unprivileged; makes pipes, and has capture.c read them. */
+/* See kept.h. Unprivileged; makes pipes and calls capture.c to read them. */
 #include "programs/init/kept.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* The pipe is init's and the command has another id: so that /dev/stdin can be opened, as
- * capture_open() has it for outputs. */
+/*
+ * The pipe belongs to init, and the command has another id. The mode lets the command open
+ * /dev/stdin, as capture_open() does for /dev/stdout.
+ */
 static int kept_open_input(int *ret_write_end, int *ret_read_end)
 {
 	int ends[2], r;
@@ -53,14 +55,15 @@ size_t kept_poll(struct command *command, struct pollfd *fds, size_t n)
 	return n;
 }
 
-/* How much more output may be kept, of all commands. */
+/* How many more bytes of output may be kept, over all commands. */
 static size_t kept_room(const struct commands *commands)
 {
 	size_t bytes = records_bytes(&commands->records), most = RECORDS_BYTES_MAX;
 	uint64_t memory = commands->config->memory_bytes;
 
+	/* At most a quarter of the sandbox's memory; the rest is for the commands themselves. */
 	if (memory != 0 && memory / 4 < most)
-		most = (size_t)(memory / 4); /* the rest is for the commands themselves */
+		most = (size_t)(memory / 4);
 	for (size_t i = 0; i < commands->end; i++)
 		if (commands->table[i].state != COMMAND_FREE)
 			bytes += record_bytes(&commands->table[i].record);

@@ -1,28 +1,33 @@
 /*
- * The standard streams of commands that init has a part in: outputs that it keeps, and inputs that
- * are given later.
+ * The standard streams of commands that init holds a pipe for: captured outputs, and inputs that
+ * clients send later.
  *
- * As init, unprivileged; nothing here waits. Of an input init holds the end that is written to, and
- * writes nothing: who asks for it gets a copy.
+ * Runs as init, unprivileged. Nothing here blocks. init holds the write end of an input pipe but
+ * writes nothing to it: a client that asks for it gets a copy of the descriptor.
  */
 #pragma once
 
 #include "programs/init/commands.h"
 
 /*
- * Makes the pipes of what `exec` wants kept: the command's ends take their places in files[0 … 2],
- * and are to be closed through owned[0 … 2]. 0 or -errno; what was made then goes with the
- * command's record and input.
+ * Makes the pipes for the streams that `exec` requests as STDIO_CAPTURE. Stores the command's ends
+ * in files[0 … 2]; the caller must close them through owned[0 … 2]. Returns 0 or -errno. On
+ * failure, pipes that were already made are closed with the command's record and input.
  */
 _must_check_ int kept_open(struct command *command, const struct message_exec *exec, int files[3],
                            int owned[3]);
 
-/* Puts the pipes of a command's outputs into `fds`, from `n` on; returns how many there are then.
+/*
+ * Adds the pipes of a command's captured outputs to `fds` from index `n` on. Returns the new number
+ * of entries.
  */
 size_t kept_poll(struct command *command, struct pollfd *fds, size_t n);
 
-/* Reads those of all commands that poll(2) told of. Whoever ended first makes room for who runs. */
+/*
+ * Reads the captured outputs for which poll(2) reported an event. When there is no room, output of
+ * the records that ended first is dropped for running commands.
+ */
 void kept_read(struct commands *commands, const struct pollfd *fds);
 
-/* The command is over: the rest of its outputs is read, and its pipes are closed. */
+/* Call when the command is over: reads the rest of its captured outputs and closes its pipes. */
 void kept_finish(struct commands *commands, struct command *command);

@@ -1,17 +1,13 @@
 /*
- * See landlock.h.
+ * See landlock.h. init and all commands share one domain; only a restricted command gets its own. A
+ * domain for each command would keep it from signalling, tracing or inspecting what earlier
+ * commands started, although the commands of a sandbox trust one another.
  *
- * One domain for init and for all commands, not one for each command, unless it is restricted:
- * those of a sandbox trust one another, and a domain of its own would keep each from signalling,
- * tracing or even looking at what an earlier one has started.
+ * There are no rules for TCP: Landlock knows ports but not addresses, so a rule that allows a port
+ * on loopback allows it everywhere. The network namespace limits connections instead.
  *
- * No rules for TCP. Landlock knows ports, not addresses: what allows loopback, which has to work,
- * allows everything on the same port, and a rule is one port. That nothing is reached but loopback
- * is for the network namespace to see to.
- *
- * Rights add up along a path, and no rule takes one away: what is read-only below something
- * writable, as a share in the private home, may be written to for all that the domain says. There
- * the mount alone decides; so landlock_check_mounts().
+ * Rights add up along a path. A read-only share in the writable private home is writable as far as
+ * the domain is concerned, so landlock_check_mounts() checks that its mount is read-only.
  */
 #include "programs/init/landlock.h"
 
@@ -24,23 +20,26 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 
-/* Younger than Debian 12's headers; the numbers are the kernel's. */
+/* Newer than Debian 12's headers; the values are the kernel's ABI. */
 #define RIGHT_TRUNCATE  (UINT64_C(1) << 14)
 #define RIGHT_IOCTL_DEV (UINT64_C(1) << 15)
-/* connecting to a named socket that was made outside of the domain */
+/* connecting to a named socket that was created outside the domain */
 #define RIGHT_RESOLVE_UNIX     (UINT64_C(1) << 16)
 #define SCOPE_ABSTRACT_SOCKETS (UINT64_C(1) << 0)
 #define SCOPE_SIGNALS          (UINT64_C(1) << 1)
 
-/* The ruleset of version 6: an older kernel takes it as long as what it does not know is 0. */
+/*
+ * struct landlock_ruleset_attr of version 6. An older kernel accepts it as long as the members that
+ * it does not know are 0.
+ */
 struct landlock_ruleset {
 	uint64_t handled_files, handled_tcp, scoped;
 };
 
 /*
- * What each version handles: all that is handled and not allowed by a rule is refused. Without
- * version 2 nothing can be renamed from one directory to another, which no sandbox could live with:
- * then there is no domain.
+ * The rights that each version can handle. A right that is handled and not allowed by a rule is
+ * denied. Without version 2 no file can be renamed or linked across directories, which would break
+ * every sandbox; then no domain is made.
  */
 static const struct {
 	uint32_t abi;
@@ -50,17 +49,21 @@ static const struct {
 	{3, RIGHT_TRUNCATE, 0},
 	{5, RIGHT_IOCTL_DEV, 0},
 	{6, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS},
-	{9, RIGHT_RESOLVE_UNIX, 0}, /* allowed for a socket that was shared as one; those
-                                       that lie in shares are doors to who listens outside
-                                     */
+	/*
+         * Allowed only for a socket that was shared as a socket. Other sockets in shares could
+         * reach processes that listen outside the sandbox.
+         */
+	{9, RIGHT_RESOLVE_UNIX, 0},
 };
 
-/* Of version 4: bind(2) and connect(2) of TCP, on any port. */
+/* Version 4 adds bind(2) and connect(2) of TCP on any port. */
 #define TCP_ABI   4
 #define TCP_ALL   UINT64_C(3)
 #define SCOPE_ABI 6
 
-/* Version 7 adds only what the kernel's audit log shows, 8 only a way to restrict several threads.
+/*
+ * Version 7 only controls the kernel's audit log, and version 8 only adds restricting several
+ * threads at once.
  */
 #define LANDLOCK_ABI_KNOWN 9
 
@@ -72,15 +75,20 @@ static const struct {
 	 LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_REMOVE_DIR | \
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE)
 #define CHANGE (LANDLOCK_ACCESS_FS_WRITE_FILE | RIGHT_TRUNCATE)
-/* No device can be made, whoever asks, and none used that lies in a share. */
+/*
+ * Without rights for device files: no process inside may create one, and none in a share may be
+ * used.
+ */
 #define WRITE (READ | CHANGE | MAKE)
-/* Of a regular file; the others mean something for directories only. */
+/* The rights that apply to a regular file; the others apply to directories only. */
 #define OF_FILE                                                                                 \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | CHANGE | RIGHT_IOCTL_DEV | \
 	 RIGHT_RESOLVE_UNIX)
 
-/* What every sandbox has on its own root: init/build/root.c. Rules add up from a path to the root,
- * so "/" gives little. */
+/*
+ * The rules for the paths that every sandbox has on its own root (init/build/root.c). Rights add up
+ * from a path to the root, so "/" gets few.
+ */
 static const struct {
 	const char *path;
 	uint64_t rights;
@@ -88,11 +96,16 @@ static const struct {
 	{"/", LANDLOCK_ACCESS_FS_READ_DIR},
 	{"/dev",
          LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE | RIGHT_IOCTL_DEV},
-	/* mq_open(3): the kernel opens queues by a mount of its own, whose root is the same
-           directory. */
+	/*
+         * mq_open(3) opens queues through an internal kernel mount, whose root is the same
+         * directory.
+         */
 	{"/dev/mqueue", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE},
-	{"/mnt",
-         WRITE}, /* for what is mounted there later: a rule that stands on a mount goes with it */
+	/*
+         * For what is mounted there later. A rule on the mount itself would disappear with that
+         * mount.
+         */
+	{"/mnt", WRITE},
 	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE},
 	{"/run", WRITE},
 	{"/sys", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
@@ -100,7 +113,7 @@ static const struct {
 	{"/var/tmp", WRITE},
 };
 
-/* A rule without rights, which the kernel takes for a mistake, is none. */
+/* The kernel rejects a rule without rights, so none is added then. */
 static int landlock_add(int ruleset, int fd, uint64_t rights)
 {
 	struct landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = fd};
@@ -115,17 +128,20 @@ static int landlock_allow(int ruleset, uint64_t handled, int fd, uint64_t rights
 {
 	int r = landlock_add(ruleset, fd, rights & handled);
 
-	return r == -EINVAL ? landlock_add(ruleset, fd, rights & handled & OF_FILE)
-	                    : r; /* it is no directory, and has none of their rights */
+	/* The file is not a directory, and directory rights are invalid for it. */
+	return r == -EINVAL ? landlock_add(ruleset, fd, rights & handled & OF_FILE) : r;
 }
 
-/* By openat(2): in its open(3) musl, for kernels that ignored O_CLOEXEC, sets it once more. */
+/*
+ * Calls openat(2), because musl's open(3) additionally sets FD_CLOEXEC for old kernels that ignored
+ * O_CLOEXEC.
+ */
 static int landlock_open(const char *path)
 {
 	return openat(AT_FDCWD, path, O_PATH | O_CLOEXEC);
 }
 
-/* A path that is not there (an optional share), or that no command can reach, needs no rule. */
+/* A path that does not exist (an optional share), or that no command can reach, needs no rule. */
 static int landlock_allow_path(int ruleset, uint64_t handled, const char *path, uint64_t rights)
 {
 	_cleanup_fd_ int fd = landlock_open(path);
@@ -135,7 +151,7 @@ static int landlock_allow_path(int ruleset, uint64_t handled, const char *path, 
 	return landlock_allow(ruleset, handled, fd, rights);
 }
 
-/* The paths of the configuration, one after the other, each behind its access. */
+/* Returns the paths of the configuration, each preceded by its enum init_path byte. */
 static const char *landlock_paths(const struct init_config *config)
 {
 	const char *text = init_config_texts(config);
@@ -153,7 +169,9 @@ static int landlock_allow_paths(const struct init_config *config, int ruleset, u
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_own); i++)
 		r = landlock_allow_path(ruleset, handled, landlock_own[i].path,
 		                        landlock_own[i].rights);
-	/* Who is root inside, or keeps capabilities, may write anywhere on the sandbox's own root.
+	/*
+	 * A command that is root inside, or has capabilities, may write anywhere on the sandbox's
+	 * own root.
 	 */
 	if (r == 0 && (config->uid == 0 || config->capabilities != 0))
 		r = landlock_allow_path(ruleset, handled, "/", WRITE);
@@ -165,8 +183,10 @@ static int landlock_allow_paths(const struct init_config *config, int ruleset, u
 	return r;
 }
 
-/* Which mounts are read-only is asked of the kernel, whatever made them said; of those that no
- * command can reach, or are not there, not. */
+/*
+ * Asks the kernel whether each path that must be read-only really is, whatever the steps that made
+ * the mounts reported. Skips paths that do not exist or that no command can reach.
+ */
 static int landlock_look_at_mounts(const struct init_config *config, int ruleset, uint64_t handled)
 {
 	const char *text = landlock_paths(config);
@@ -174,7 +194,7 @@ static int landlock_look_at_mounts(const struct init_config *config, int ruleset
 	(void)ruleset, (void)handled;
 	for (uint32_t i = 0; i < config->paths_count; i++, text += strlen(text) + 1) {
 		struct statvfs mount = {.f_flag = ST_RDONLY};
-		/* By a descriptor: a path would have mounted what waits for that. */
+		/* Uses a descriptor, because statvfs(2) with a path would trigger an automount. */
 		bool is_open = *text == INIT_PATH_WRITE;
 		_cleanup_fd_ int fd = is_open ? -1 : landlock_open(text + 1);
 
@@ -188,8 +208,8 @@ static int landlock_look_at_mounts(const struct init_config *config, int ruleset
 }
 
 /*
- * Opens the paths as a command would: init's own id reaches less, below the caller's private home
- * for one. The file system id is all that changes, so that init keeps its capabilities.
+ * Opens the paths as a command would. init's own id can reach less, for example nothing below the
+ * caller's private home. Only the file system ids change, so that init keeps its capabilities.
  */
 static int landlock_as_command(const struct init_config *config, int ruleset, uint64_t handled,
                                int (*use_paths)(const struct init_config *config, int ruleset,
@@ -222,11 +242,16 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 		attributes.handled_files |= landlock_versions[i].files;
 		attributes.scoped |= landlock_versions[i].scoped;
 	}
-	/* Whose files are restricted in any way may mount nothing. landlock(7) */
+	/*
+	 * A process whose file access is restricted in any way may not mount anything. landlock(7)
+	 */
 	if (config->nested_userns)
 		attributes.handled_files = 0;
+	/*
+	 * The system call is missing, Landlock was disabled at boot, or the kernel has version 1.
+	 */
 	if (attributes.handled_files == 0 && attributes.scoped == 0)
-		return 0; /* no such system call, switched off at boot, or version 1 */
+		return 0;
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
 	if (ruleset < 0)
 		return -errno;
@@ -234,8 +259,10 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 	            ? landlock_as_command(config, ruleset, attributes.handled_files,
 	                                  landlock_allow_paths)
 	            : 0;
-	/* init's leaves for commands: leaf.c. No command has a path or a descriptor that leads
-	 * there. */
+	/*
+	 * init's leaf cgroups for commands (leaf.c). No command has a path or a descriptor for that
+	 * directory.
+	 */
 	if (r == 0 && attributes.handled_files &&
 	    config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL))
 		r = landlock_allow(ruleset, attributes.handled_files, INIT_FD_CGROUP,
@@ -248,8 +275,10 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 	return r;
 }
 
-/* What a command that is restricted to some paths has besides: to be executed, and to find out
- * about itself. */
+/*
+ * The paths that a command restricted to some paths can still access, so that programs can be
+ * executed and can find out about their environment.
+ */
 static const struct {
 	const char *path;
 	uint64_t rights;
@@ -264,10 +293,11 @@ static const struct {
 	{"/etc", READ},
 	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
 	{"/sys", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
-	{"/run/yett", READ}, /* what is the sandbox's own of /etc: names of users */
+	/* the sandbox's own files of /etc, such as user names */
+	{"/run/yett", READ},
 };
 
-/* What no command can do without, and nothing that it could leave anything in. */
+/* Devices that no command can do without, and in which nothing can be stored. */
 static const char *const landlock_devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                                "/dev/random", "/dev/urandom", "/dev/tty",
                                                "/dev/ptmx",   "/dev/pts"};
@@ -276,7 +306,10 @@ static int landlock_allow_command(const struct message *message, int ruleset, ui
                                   const char **ret_refused)
 {
 	const struct message_exec *exec = &message->body.exec;
-	/* Sockets of other commands, which were made outside of this domain. */
+	/*
+	 * RIGHT_RESOLVE_UNIX is for the sockets of other commands, which were created outside this
+	 * domain.
+	 */
 	uint64_t rights = RIGHT_RESOLVE_UNIX | (exec->restrictions & RESTRICT_WRITE ? READ : WRITE);
 	uint64_t device = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE |
 	                  RIGHT_IOCTL_DEV;
@@ -293,7 +326,7 @@ static int landlock_allow_command(const struct message *message, int ruleset, ui
 		const char *path = message_text(message, exec->paths[i]);
 		_cleanup_fd_ int fd = landlock_open(path);
 
-		/* unlike those, it was asked for */
+		/* Unlike the paths above, this one was requested. */
 		r = fd < 0 ? -errno : landlock_allow(ruleset, handled, fd, rights);
 		if (fd < 0)
 			*ret_refused = path;
@@ -304,8 +337,10 @@ static int landlock_allow_command(const struct message *message, int ruleset, ui
 int landlock_restrict_command(const struct message *message, uint32_t abi, const char **ret_refused)
 {
 	uint32_t restrictions = message->body.exec.restrictions;
-	/* There is no domain without anything that it handles: nobody inside can make a block
-	 * device anyway. */
+	/*
+	 * The kernel rejects a ruleset that handles nothing. Creating block devices is a harmless
+	 * right to handle, because no process inside can create one anyway.
+	 */
 	struct landlock_ruleset attributes = {.handled_files = LANDLOCK_ACCESS_FS_MAKE_BLOCK};
 	_cleanup_fd_ int ruleset = -1;
 	uint64_t known = 0;

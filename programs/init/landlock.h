@@ -1,9 +1,9 @@
 /*
- * A Landlock domain for init and all its commands: which files may be reached, and how, once more.
+ * Landlock domains that restrict which files init and its commands can access, and how.
  *
- * The mounts of a sandbox say the same. This is a further layer, from the plan's own list, for the
- * day on which a mount, a capability or a filter is not what it should be: best effort, by what the
- * kernel offers. As init, unprivileged. landlock(7), kernel: userspace-api/landlock.rst.
+ * The mounts of a sandbox already enforce the same. Landlock is a second layer, built from the
+ * plan's own list, in case a mount, a capability or a filter is wrong. Best effort, depending on
+ * the kernel. Runs as init, unprivileged. landlock(7), kernel: userspace-api/landlock.rst.
  */
 #pragma once
 
@@ -13,23 +13,25 @@
 #include "base/error.h"
 
 /*
- * Restricts the caller, which must have set no_new_privs, for good. `ret_abi` is the version of
- * Landlock in force, as far as this code knows it; 0: none for files, because the kernel has none
- * or not enough of it, or commands may mount (nested_userns). 0 or -errno.
+ * Restricts the calling process permanently. The process must have set no_new_privs. `ret_abi` is
+ * the Landlock version in force, limited to the versions that this code knows. 0: files are not
+ * restricted, because the kernel has no Landlock or a too old one, or because commands may mount
+ * (nested_userns). Returns 0 or -errno.
  */
 _must_check_ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi);
 
 /*
- * Whether each path that is to be read-only lies on a mount, or a file system, that is: what a
- * domain cannot keep where rights from above it add up. 0, -EPERM when one does not, or another
- * -errno.
+ * Checks that each read-only path of the configuration is on a read-only mount or file system. A
+ * Landlock domain cannot enforce that where a rule for a directory above the path allows writing,
+ * since rights add up. Returns 0, -EPERM when a path is writable, or another -errno.
  */
 _must_check_ int landlock_check_mounts(const struct init_config *config);
 
 /*
- * A domain of its own for the caller, which is to become the command of this EXEC, within the one
- * of all: by its restrictions. `abi` is the version in force, at least 2. 0 or -errno; *ret_refused
- * is that of its paths which cannot be opened, if it is that.
+ * Puts the calling process, which becomes the command of this EXEC, into a further domain nested in
+ * the sandbox's, with the restrictions that the EXEC requests. `abi` is the version in force, at
+ * least 2. Returns 0 or -errno. If a path of the EXEC could not be opened, *ret_refused is that
+ * path.
  */
 _must_check_ int landlock_restrict_command(const struct message *message, uint32_t abi,
                                            const char **ret_refused);

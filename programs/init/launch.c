@@ -1,7 +1,7 @@
 /*
- * See launch.h. In the child each step is a function of one table, which names it in errors.
- * Between clone3 and execve the child is a copy of init: it must end in execve or _exit and never
- * return into init's loop.
+ * See launch.h. Each step of the child is a function of one table, whose names appear in errors.
+ * Between clone3() and execve() the child is a copy of init: it must end in execve() or _exit() and
+ * never return into init's loop.
  */
 #include "programs/init/launch.h"
 #include "helper/plan/plan.h"
@@ -33,10 +33,13 @@
 
 #define LAUNCH_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
-/* Of the child: all that it keeps of init's, besides /dev/null. */
+/* The only descriptor that the child keeps from init, besides /dev/null as 0 to 2. */
 #define LAUNCH_FD_SOCKET 3
 
-/* Of the child alone: init's own is not copied to it, for the sake of both. */
+/*
+ * Memory of the child alone. init's own working memory is not copied to children (MADV_DONTFORK),
+ * which saves copying pages in both processes.
+ */
 struct launch_memory {
 	struct frame frame;
 	struct message message;
@@ -53,20 +56,23 @@ struct launch {
 	int socket;              /* to init */
 	struct launch_memory *memory;
 	const struct message *message; /* kind EXEC */
-	int files[LAUNCH_FILES];       /* -1: keep init's /dev/null; never below 3 otherwise */
+	int files[LAUNCH_FILES];       /* -1: keep init's /dev/null; otherwise never below 3 */
 	char **argv, **env;            /* as execve(2) takes them */
-	const char *refused; /* which path of several a step could not use, or which setting, if it
-	                        failed for that */
+	/* The path or setting that a step could not use, if that is why it failed. */
+	const char *refused;
 };
 
-/* A session of its own: no terminal, and one process group to signal. */
+/* A new session has no terminal, and one process group that can be signalled. */
 static int launch_session(struct launch *launch)
 {
 	(void)launch;
 	return setsid() < 0 ? -errno : 0;
 }
 
-/* What init closes must not be kept open by a child that waits: others wait for its end. */
+/*
+ * A waiting child must not keep descriptors open that init closes, since other processes wait for
+ * end of file on them.
+ */
 static int launch_descriptors(struct launch *launch)
 {
 	if (dup3(launch->socket, LAUNCH_FD_SOCKET, O_CLOEXEC) < 0)
@@ -75,7 +81,7 @@ static int launch_descriptors(struct launch *launch)
 	return syscall(SYS_close_range, LAUNCH_FD_SOCKET + 1u, ~0u, 0u) < 0 ? -errno : 0;
 }
 
-/* Touched now, while nobody waits for it. */
+/* Touches the pages now, while no client waits for this child. */
 static int launch_map(struct launch *launch)
 {
 	struct launch_memory *memory = mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE,
@@ -99,7 +105,7 @@ static bool launch_sends(const struct message_exec *exec, size_t i)
 	return exec->stdio[i] == STDIO_FD || exec->stdio[i] == STDIO_CAPTURE;
 }
 
-/* Reads what has come into the message. Its kind, or 0 when it is none. */
+/* Decodes the received packet into the message. Returns its kind, or 0 if it is invalid. */
 static uint32_t launch_decode(struct launch_memory *memory)
 {
 	const struct message_scratch tokens = {memory->tokens, ARRAY_SIZE(memory->tokens)};
@@ -117,9 +123,9 @@ static uint32_t launch_decode(struct launch_memory *memory)
 }
 
 /*
- * Waits for the packet, and until then does with its copy of the session what init does. init has
- * checked all of it: what is wrong with it now is a bug. Outputs that init keeps come with
- * descriptors, too.
+ * Applies each SESSION to the child's copy of the session until the EXEC arrives. init has already
+ * checked all of these packets, so an error here is a bug. Captured streams come with descriptors
+ * too.
  */
 static int launch_receive(struct launch *launch)
 {
@@ -135,8 +141,9 @@ static int launch_receive(struct launch *launch)
 	       (kind = launch_decode(memory)) == MESSAGE_SESSION)
 		if (session_change(launch->session, &memory->message, &error) != 0)
 			return -EBADMSG;
+	/* init has closed the socket: there is no command for this child. */
 	if (r == 0)
-		_exit(0); /* there will be no command for it */
+		_exit(0);
 	if (r < 0)
 		return r;
 	if (kind != MESSAGE_EXEC)
@@ -159,7 +166,7 @@ static bool launch_env_has(char *const *env, const char *entry)
 	return false;
 }
 
-/* Adds `count` texts of those that have no place yet. */
+/* Appends those of the `count` texts whose variable is not set yet. */
 static size_t launch_add_env(char **env, size_t n, const char *entry, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++, entry += strlen(entry) + 1)
@@ -170,8 +177,10 @@ static size_t launch_add_env(char **env, size_t n, const char *entry, uint32_t c
 	return n;
 }
 
-/* Of the packet: its arguments; its variables, then the session's that it does not set, then the
- * profile's. Room is for all. */
+/*
+ * Fills in the packet's arguments and variables, then the session's variables that the packet does
+ * not set, then the profile's. The arrays have room for all of them.
+ */
 static void launch_fill(struct launch *launch, size_t argc, size_t envc)
 {
 	const struct init_config *config = launch->config;
@@ -186,8 +195,10 @@ static void launch_fill(struct launch *launch, size_t argc, size_t envc)
 	(void)launch_add_env(launch->env, envc, init_config_texts(config), config->env_count);
 }
 
-/* Of the memory, which is `bytes` long and ends with a NUL. False: these are not the texts that it
- * is said to hold. */
+/*
+ * Fills in the texts of the further memory, which has `bytes` bytes and ends with a NUL. Returns
+ * false if it does not contain exactly the texts that the EXEC announces.
+ */
 static bool launch_fill_more(struct launch *launch, char *texts, size_t bytes)
 {
 	const struct message_exec *exec = &launch->message->body.exec;
@@ -219,8 +230,10 @@ static int launch_read_more(int fd, char *texts, size_t bytes)
 	return texts[bytes - 1] == '\0' ? 0 : -EINVAL;
 }
 
-/* With memory for what the packet has no room for. init has seen that it is sealed and of that
- * size; what is in it only who asked knows. */
+/*
+ * Fills in argv and env. Arguments that have no room in the packet come in a memfd. init has
+ * checked its seals and its size, but not its contents.
+ */
 static int launch_arguments(struct launch *launch)
 {
 	const struct message_exec *exec = &launch->message->body.exec;
@@ -249,22 +262,24 @@ static int launch_arguments(struct launch *launch)
 	return 0;
 }
 
-/* Received descriptors are above 2, since 0 to 2 were taken when they came: none is overwritten
- * before its turn. */
+/*
+ * Received descriptors are above 2, because 0 to 2 were open when they arrived. So dup2()
+ * overwrites none that is still needed.
+ */
 static int launch_stdio(struct launch *launch)
 {
 	for (int i = 0; i < 3; i++)
 		if (launch->files[i] >= 0 && dup2(launch->files[i], i) < 0)
 			return -errno;
-	/* All are close-on-exec already; this holds even if one day one is not. */
+	/* All are close-on-exec already. This call protects against a future mistake. */
 	return syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
 /*
- * Where the sandbox has core files, each command has them. Had the setting been changed since the
- * sandbox was made, what a command does when it crashes would concern the host. Operations on files
- * go on: yett-files is undumpable, and a client that calls something else so has nothing of it that
- * a crash outside would not give it.
+ * Where the sandbox has core files, every command has them. Fails if kernel.core_pattern was
+ * changed since the sandbox was made, because a crash would then act on the host. File operations
+ * continue: yett-files is undumpable, and a client that runs another program as a file operation
+ * gains nothing that a crash outside the sandbox would not give it.
  */
 static int launch_core_files(struct launch *launch)
 {
@@ -298,8 +313,10 @@ static int launch_limits(struct launch *launch)
 	return 0;
 }
 
-/* Another user than the sandbox's: only where init may take its id, which restrict_check() has seen
- * to. */
+/*
+ * Whether the command runs as another user than the sandbox's. restrict_check() has made sure that
+ * init may take that id.
+ */
 static bool launch_is_other(const struct launch *launch)
 {
 	const struct message_exec *exec = &launch->message->body.exec;
@@ -307,14 +324,16 @@ static bool launch_is_other(const struct launch *launch)
 	return exec->has_user && exec->user != launch->config->uid;
 }
 
-/* Capabilities are those of the sandbox's own user. */
+/* Only the sandbox's own user has capabilities. */
 static uint64_t launch_keeps(const struct launch *launch)
 {
 	return launch_is_other(launch) ? 0 : launch->config->capabilities;
 }
 
-/* The groups are init's since its start; another user has none. The gid first: after setresuid the
- * capability for it may be gone. */
+/*
+ * The groups were set when init started; another user has none. The gid is set first, because
+ * setresuid() may drop the capability for it.
+ */
 static int launch_identity(struct launch *launch)
 {
 	const struct init_config *config = launch->config;
@@ -332,7 +351,7 @@ static int launch_identity(struct launch *launch)
 	return 0;
 }
 
-/* Whatever of init's capabilities is not the command's goes here, in every set. capabilities(7). */
+/* Drops, in every set, all of init's capabilities that the command does not get. capabilities(7) */
 static int launch_capabilities(struct launch *launch)
 {
 	uint64_t keep = launch_keeps(launch);
@@ -359,8 +378,10 @@ static int launch_directory(struct launch *launch)
 	return chdir(*cwd ? cwd : "/") < 0 ? -errno : 0;
 }
 
-/* As the command's own id, so that the terminal is the command's; before the filter, which need not
- * allow for it. */
+/*
+ * Opened under the command's own id, so that the command owns the terminal. Comes before the
+ * filter, which may not allow these calls.
+ */
 static int launch_terminal(struct launch *launch)
 {
 	const struct message_exec *exec = &launch->message->body.exec;
@@ -389,8 +410,9 @@ static struct sock_fprog launch_program(const struct launch *launch)
 }
 
 /*
- * Whether the filter takes away nothing but init's own calls, which a child makes none of: they
- * fail with ENOSYS. A profile may deny other calls, or log them.
+ * Whether the filter denies only the calls that init needs and commands do not (they fail with
+ * ENOSYS or kill the process). The child makes none of those calls, so such a filter can be loaded
+ * early. A profile may deny other calls too, or log them.
  */
 static bool launch_filter_is_plain(const struct launch *launch)
 {
@@ -406,8 +428,10 @@ static bool launch_filter_is_plain(const struct launch *launch)
 	return true;
 }
 
-/* no_new_privs is on since init's start, so this needs no capability; the filter stacks on init's
- * own. */
+/*
+ * no_new_privs is set since init's start, so this needs no capability. The filter is added to
+ * init's own.
+ */
 static int launch_load_filter(const struct launch *launch)
 {
 	const struct sock_fprog program = launch_program(launch);
@@ -417,7 +441,10 @@ static int launch_load_filter(const struct launch *launch)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 
-/* Loading it takes a twentieth of a short command: ahead, where it can be. */
+/*
+ * Loading the filter takes a twentieth of the time of a short command, so it is done ahead of the
+ * request where possible.
+ */
 static int launch_filter_early(struct launch *launch)
 {
 	return launch_filter_is_plain(launch) ? launch_load_filter(launch) : 0;
@@ -436,7 +463,10 @@ static const char *launch_search_path(char *const *env)
 	return LAUNCH_DEFAULT_PATH;
 }
 
-/* A directory gives EACCES like a file without the x bit; say which. */
+/*
+ * execve(2) gives EACCES for a directory as for a file without the x bit. Returns -EISDIR for the
+ * directory.
+ */
 static int launch_execute_file(const char *path, const struct launch *launch)
 {
 	struct stat st;
@@ -446,12 +476,15 @@ static int launch_execute_file(const char *path, const struct launch *launch)
 	error = errno;
 	if (error == EACCES && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		error = EISDIR;
+	/* The file exists, so its interpreter is missing. */
 	else if (error == ENOENT && access(path, F_OK) == 0)
-		error = ELIBACC; /* the file is there: its interpreter is not */
+		error = ELIBACC;
 	return -error;
 }
 
-/* As execvp(3) does, but by the command's PATH, and without a shell for files of no known format.
+/*
+ * Like execvp(3), but with the command's PATH, and without running a shell for files of unknown
+ * format.
  */
 static int launch_execute_search(const char *name, const struct launch *launch)
 {
@@ -467,8 +500,9 @@ static int launch_execute_search(const char *name, const struct launch *launch)
 		if (one != -ENOENT && one != -ENOTDIR && one != -EACCES && one != -EISDIR &&
 		    one != -ENAMETOOLONG)
 			return one;
+		/* sh reports this error if no later directory has the program. */
 		if (one == -EACCES)
-			r = one; /* what sh says if nothing better follows */
+			r = one;
 		next = next[length] ? next + length + 1 : NULL;
 	}
 	return r;
@@ -496,7 +530,8 @@ static const struct {
 	{"system-call-filter", launch_filter_early},
 	{"descriptors", launch_descriptors},
 	{"memory", launch_map},
-	{"request", launch_receive}, /* what is above can be done ahead of it */
+	/* The steps above can run before the request arrives. */
+	{"request", launch_receive},
 	{"arguments", launch_arguments},
 	{"stdio", launch_stdio},
 	{"core-files", launch_core_files},
@@ -507,8 +542,9 @@ static const struct {
 	{"terminal", launch_terminal},
 	{"restriction-of-files", launch_restrict_files},
 	{"restriction-of-calls", launch_restrict_calls},
-	{"system-call-filter", launch_filter_late}, /* it may forbid what all before it needs */
-	{"execute", launch_execute},                /* last */
+	/* Late, because the filter may forbid calls that the steps above need. */
+	{"system-call-filter", launch_filter_late},
+	{"execute", launch_execute}, /* last */
 };
 
 static _Noreturn void launch_run(struct launch *launch)
@@ -592,17 +628,23 @@ int launch_read(int socket, struct launch_failure *failure, bool has_terminal, i
 {
 	ssize_t n = terminal_read(socket, failure, sizeof *failure, terminal);
 
+	/* fd_close() of a valid descriptor leaves errno unchanged. */
 	if (!has_terminal)
-		*terminal = fd_close(*terminal); /* errno stays: it was open */
+		*terminal = fd_close(*terminal);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return -EAGAIN;
 	if (n != sizeof *failure)
 		*failure = (struct launch_failure){0};
 	failure->path[sizeof failure->path - 1] = '\0';
-	schema_clean_text(failure->path); /* it may be cut within a character, and a child may have
-	                                     been made to write anything */
-	/* It may not run without what was asked for: it was killed before it had one, or init had
-	 * no room for the master. */
+	/*
+	 * The text may be cut within a character, and a compromised child may have written
+	 * anything.
+	 */
+	schema_clean_text(failure->path);
+	/*
+	 * The command must not run without the terminal that was requested: the child was killed
+	 * before it opened one, or init had no free descriptor for the master.
+	 */
 	if (has_terminal && *terminal < 0 && failure->error == 0)
 		*failure = launch_without_terminal();
 	return 0;

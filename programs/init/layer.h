@@ -1,9 +1,9 @@
 /*
- * Which of init's layers of defence are on: in the program that is installed, all.
+ * Decides which of init's layers of defence are on: all, in the installed program.
  *
- * A layer that others stand behind is never seen to hold. So the tests link another layer_is_on()
- * into a program of their own (tests/support/layers.c), which leaves out what they name. Layers are
- * named as the steps of start.c and launch.c are. Pure.
+ * Tests cannot observe a layer while other layers enforce the same. Tests therefore link another
+ * layer_is_on() (tests/support/layers.c) that switches off the layers that they name. Layers have
+ * the names of the steps of start.c and launch.c. Pure.
  */
 #pragma once
 

@@ -1,5 +1,7 @@
-/* See leaf.h. Unprivileged; touches only what lies below INIT_FD_CGROUP, and the counters'
- * descriptors. */
+/*
+ * See leaf.h. Unprivileged; uses only files below INIT_FD_CGROUP and the descriptors of the
+ * counters.
+ */
 #include "programs/init/leaf.h"
 
 #include <fcntl.h>
@@ -35,7 +37,9 @@ static int leaf_write_number(unsigned number, const char *file, uint64_t value)
 	return leaf_write(number, file, text);
 }
 
-/* Where the controllers do not reach so far down there is nothing that could tell. */
+/*
+ * Failure is ignored: where the controllers are not enabled for leaves, these files do not exist.
+ */
 static void leaf_tell_limits(unsigned number, const struct init_config *config)
 {
 	char text[64];
@@ -77,7 +81,10 @@ int leaf_limit(unsigned number, uint64_t memory_bytes, uint64_t pids)
 {
 	int r = memory_bytes ? leaf_write_number(number, "/memory.max", memory_bytes) : 0;
 
-	/* swap would be a way past it; a kernel without swap accounting has no such file */
+	/*
+	 * Without this, the processes could exceed the limit by swapping. A kernel without swap
+	 * accounting has no such file.
+	 */
 	if (r == 0 && memory_bytes)
 		(void)!leaf_write_number(number, "/memory.swap.max", 0);
 	return r == 0 && pids ? leaf_write_number(number, "/pids.max", pids) : r;
@@ -111,8 +118,10 @@ static void leaf_read(int fd, char text[LEAF_TEXT_SIZE])
 	text[n > 0 ? n : 0] = '\0';
 }
 
-/* The number after `key` at the start of a line of a "key value" file; without a key, the file's
- * first number. */
+/*
+ * Returns the number after `key` at the start of a line of a "key value" file; with an empty key,
+ * the first number of the file.
+ */
 static uint64_t leaf_find_value(char *text, const char *key)
 {
 	size_t length = strlen(key);
@@ -156,7 +165,8 @@ void leaf_read_usage(unsigned number, struct leaf_usage *ret_usage)
 	fd = openat(INIT_FD_CGROUP, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	leaf_read(fd, text); /* once: the kernel adds up anew each time */
+	/* Read the file once: the kernel aggregates the counters on every read. */
+	leaf_read(fd, text);
 	ret_usage->user_us = leaf_find_value(text, "user_usec");
 	ret_usage->system_us = leaf_find_value(text, "system_usec");
 	if (!leaf_open_value(number, "/memory.peak", "", &ret_usage->memory_peak_bytes))
@@ -198,8 +208,10 @@ bool leaf_read_own(unsigned number, struct leaf_counters *counters)
 	counters->oom_kills = oom_kills;
 	if (!leaf_open_value(number, "/memory.peak", "", &counters->memory_peak_bytes))
 		counters->memory_peak_bytes = 0;
-	/* Before Linux 6.11 the kernel counts where the process is that could not fork, and not
-	 * where the limit is. */
+	/*
+	 * Before Linux 6.11 a refused fork is counted in the cgroup of the process that tried to
+	 * fork, not in the cgroup that has the limit.
+	 */
 	if (leaf_open_value(number, "/pids.events", "max", &refused) && refused)
 		counters->pids_refused += refused;
 	return true;

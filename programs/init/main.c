@@ -1,19 +1,13 @@
 /*
- * yett-init: PID 1 of a sandbox. Runs what the client asks for through the exec channel, and reaps.
+ * yett-init: PID 1 of a sandbox. Builds the sandbox (build/build.h), drops privileges (start.c),
+ * runs the commands that clients request on exec channels, and reaps processes. One thread polls
+ * the supervisor's socket (end of file ends the sandbox), the channels (the end of the first one
+ * ends the sandbox too, unless it lingers), child exits, the sockets of children that have not
+ * executed their program, and the pipes of captured outputs. The thread blocks elsewhere only for a
+ * child that it has just killed, and in a recorded sandbox until the supervisor takes an event.
  *
- * Theory of operation: start.c gives up privilege in named stages; then one loop without threads
- * polls four kinds of descriptors: the supervisor's socket (end of file there ends the sandbox),
- * the channels of clients (as that of the first one does, unless the sandbox lingers), child exits,
- * and what comes from commands: through the socket of a child that has not executed its program
- * yet, and the pipes of outputs that are kept. The loop waits for nothing else, but for the end of
- * a child that it has killed before that had a command, and in a recorded sandbox until the
- * supervisor takes what it is told.
- *
- * Before that it builds its sandbox: build/build.h.
- *
- * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID
- * and CAP_KILL there. When it serves, it must never open a path but in its cgroup, nor run a
- * command's code: each is a child that has dropped all of that.
+ * Runs under a private id with CAP_SETUID, CAP_SETGID and CAP_KILL in the payload's user namespace.
+ * While it serves it must open no path outside its cgroup and run no command's code itself.
  */
 #include "base/clock_us.h"
 #include "programs/init/build/build.h"
@@ -28,40 +22,54 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
-/* Without a command for this long, memory goes back to the kernel: an idle sandbox costs little. */
+/*
+ * After this time without a command, memory is returned to the kernel, so that an idle sandbox
+ * costs little.
+ */
 #define MAIN_IDLE_US 200000
 
-/* How long a command has run, or has been over, before the next one's child is made; how soon after
- * an end another one makes a row. */
+/*
+ * MAIN_PREPARE_US is how long a command must have run, and MAIN_AFTER_US how long ago the last one
+ * must have ended, before the child for the next command is forked. A command that starts within
+ * MAIN_ROW_US of the previous command's end belongs to a row of commands.
+ */
 #define MAIN_PREPARE_US 3000
 #define MAIN_AFTER_US   20
 #define MAIN_ROW_US     300
 
-#define ADVICE_POPULATE 23 /* MADV_POPULATE_WRITE, Linux 5.14: younger than musl's headers */
+#define ADVICE_POPULATE 23 /* MADV_POPULATE_WRITE, since Linux 5.14; musl's headers lack it */
 
-/* The channels that there are, and then what comes from commands. */
+/* Indexes into init.polled. The open channels follow, then the descriptors of commands. */
 enum main_poll { MAIN_CONTROL, MAIN_CHILDREN, MAIN_CHANNELS };
 
-/* Mapped, not allocated: most of it is never touched, and what was touched can be given back. */
+/*
+ * Mapped, not allocated: most of it is never touched, and pages that were touched can be given
+ * back.
+ */
 struct init {
 	struct init_config config;
 	struct commands commands;
 	struct pollfd polled[MAIN_CHANNELS + CHANNELS_MAX + COMMANDS_POLLED_MAX];
-	const struct pollfd *commands_polled; /* where those of commands begin */
+	const struct pollfd *commands_polled; /* where the entries of commands begin */
 	struct channels channels;
-	struct channel like; /* what every channel works with */
-	/* whole pages, between two marks: contents do not outlive a turn of the loop */
+	struct channel like; /* template for a new channel */
+	/*
+	 * Working memory in whole pages, up to `end`. Its contents are not needed beyond one turn
+	 * of the loop.
+	 */
 	struct frame frame __attribute__((aligned(4096)));
 	union {
 		struct message message __attribute__((aligned(4096)));
-		struct plan plan; /* while the sandbox is built */
+		struct plan plan; /* only while the sandbox is built */
 	};
 	struct message_token tokens[MESSAGE_TOKENS_MAX];
 	uint8_t end __attribute__((aligned(4096)));
 };
 
-/* "PROFILE (MODE)" or "unconfined" of AppArmor; else the context of SELinux; nothing where the
- * kernel uses neither. apparmor(7) */
+/*
+ * Reads "PROFILE (MODE)" or "unconfined" of AppArmor, or else the context of SELinux. Empty where
+ * the kernel uses neither. apparmor(7)
+ */
 static void main_read_label(char label[INIT_LABEL_SIZE])
 {
 	_cleanup_fd_ int fd = open("/proc/self/attr/apparmor/current", O_RDONLY | O_CLOEXEC);
@@ -76,7 +84,10 @@ static void main_read_label(char label[INIT_LABEL_SIZE])
 	label[strcspn(label, "\n")] = '\0';
 }
 
-/* What holds the sandbox besides its plan; commands can read it, too. */
+/*
+ * Finds out which layers confine the sandbox besides its plan, and writes them to sandbox.json,
+ * which commands can read.
+ */
 static int main_find_layers(const struct init_config *config, struct build_about about,
                             struct init_layers *ret_layers)
 {
@@ -114,7 +125,10 @@ static int main_open_children(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Waits until something happens or `until_us` (0: for ever). False when nothing happened. */
+/*
+ * Waits until an event occurs or until `until_us` (0: no limit). Returns false when no event
+ * occurred.
+ */
 static bool main_wait(struct init *init, int children, uint64_t until_us)
 {
 	uint64_t now_us = clock_now_us(), left = until_us > now_us ? until_us - now_us : 0;
@@ -135,7 +149,10 @@ static bool main_wait(struct init *init, int children, uint64_t until_us)
 	return ppoll(init->polled, count, until_us ? &timeout : NULL, NULL) > 0;
 }
 
-/* The supervisor's word, or its end. What it does not say is skipped. */
+/*
+ * Handles a message from the supervisor. Ignores unknown ones. Returns true at end of file or on an
+ * error.
+ */
 static bool main_control_ended(struct init *init)
 {
 	struct frame *frame = &init->frame;
@@ -149,8 +166,11 @@ static bool main_control_ended(struct init *init)
 		(void)channels_add(&init->channels, steal_fd(&frame->fds[0]), &init->like);
 	else if (frame->length == 1 && frame->bytes[0] == INIT_WORD_KILL)
 		commands_kill_all(&init->commands);
+	/*
+	 * The descriptor stays open until init exits: the locks of stores are sent to this socket.
+	 */
 	else if (frame->length == 1 && frame->bytes[0] == INIT_WORD_KEEP)
-		frame->fd_count = 0; /* nothing closes it */
+		frame->fd_count = 0;
 	else if (frame->length == 1 &&
 	         (frame->bytes[0] == INIT_WORD_TELL || frame->bytes[0] == INIT_WORD_REST))
 		init->commands.tell.is_wanted = frame->bytes[0] == INIT_WORD_TELL;
@@ -158,7 +178,7 @@ static bool main_control_ended(struct init *init)
 	return false;
 }
 
-/* A channel is of no more use. Whether the sandbox ends with it. */
+/* Removes a channel that is no longer usable. Returns whether the sandbox must end. */
 static bool main_lose(struct init *init, size_t i)
 {
 	bool is_first = init->channels.table[i].socket == INIT_FD_CHANNEL;
@@ -167,7 +187,7 @@ static bool main_lose(struct init *init, size_t i)
 	return is_first && !init->config.linger;
 }
 
-/* One turn, after main_wait(). False when the sandbox is to end. */
+/* Handles the events of one main_wait(). Returns false when the sandbox must end. */
 static bool main_turn(struct init *init, int children)
 {
 	struct signalfd_siginfo info;
@@ -179,14 +199,18 @@ static bool main_turn(struct init *init, int children)
 	if (!init->config.linger && init->channels.table[0].socket == INIT_FD_CHANNEL &&
 	    (init->polled[MAIN_CHANNELS].revents & (POLLHUP | POLLERR | POLLNVAL)))
 		return false;
-	/* First: whoever was told that it follows learns of every end from then on. A channel that
-	 * it adds was not polled yet. */
+	/*
+	 * Before the commands: a client that has confirmation that it follows the event stream must
+	 * get every end from then on. A channel that this call adds was not polled yet.
+	 */
 	if (init->polled[MAIN_CONTROL].revents && main_control_ended(init))
 		return false;
 	commands_advance(&init->commands, init->commands_polled);
 	for (size_t i = 0; i < end; i++) {
-		/* Of a channel that was closed, too: what was asked before is done, and its end is
-		 * read after that. */
+		/*
+		 * Receive even from a channel that the client has closed: requests that it sent
+		 * before are carried out, and end of file is read after them.
+		 */
 		short happened = init->polled[MAIN_CHANNELS + i].revents;
 		bool is_lost = (happened & POLLIN) ? channel_receive(&init->channels.table[i]) != 0
 		                                   : (happened & ~POLLOUT) != 0;
@@ -197,7 +221,7 @@ static bool main_turn(struct init *init, int children)
 	return true;
 }
 
-/* False when the sandbox is to end. */
+/* Sends due messages on all channels. Returns false when the sandbox must end. */
 static bool main_send(struct init *init)
 {
 	for (size_t i = 0; i < init->channels.end; i++)
@@ -216,24 +240,27 @@ static bool main_has_errors(const struct init *init)
 	return false;
 }
 
-/* Working memory. No child has a copy of it: its pages are not shared, and so cost nothing more
- * when they are written to. */
+/*
+ * Applies madvise(2) to the working memory. With MADV_DONTFORK no child gets a copy of it, so its
+ * pages are never shared, and writing to them costs no copy-on-write fault.
+ */
 static void main_advise(struct init *init, int advice)
 {
 	(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), advice);
 }
 
-/* When the next command's child is to be made. */
+/* When to fork the child for the next command. */
 struct main_preparing {
-	uint64_t due_us;  /* 0: not before another command has begun */
-	uint64_t idle_us; /* since when no command has run; 0: one does */
-	bool is_row;      /* the one that runs followed another one at once */
+	uint64_t due_us;  /* 0: not before another command has started */
+	uint64_t idle_us; /* since when no command has run; 0: a command runs */
+	bool is_row;      /* the running command started right after another one ended */
 };
 
 /*
- * A child for the next command, but not while that would take the processor from a short command,
- * or from the client who has just heard of its end and is woken where we run. In a row of commands
- * nobody gains by waiting: the next one is there at once.
+ * Forks the child for the next command, but not at a time when that would take the processor from a
+ * short command, or from the client that was just woken by the end of a command and may run on the
+ * same processor. In a row of commands waiting gains nothing, because the next command arrives at
+ * once.
  */
 static void main_prepare(struct init *init, struct main_preparing *preparing)
 {
@@ -260,7 +287,7 @@ static void main_prepare(struct init *init, struct main_preparing *preparing)
 static void main_serve(struct init *init, int children)
 {
 	struct main_preparing preparing = {0};
-	bool resting = false; /* nothing to do, and working memory given back */
+	bool resting = false; /* idle, and the working memory was given back */
 
 	while (main_send(init)) {
 		uint64_t next = commands_expire(&init->commands);
@@ -273,8 +300,11 @@ static void main_serve(struct init *init, int children)
 			next = preparing.due_us;
 		if (!main_wait(init, children, next) && idle && preparing.due_us == 0) {
 			main_advise(init, MADV_DONTNEED);
-			if (init->config.is_watched ||
-			    init->commands.records.last == 0) /* the first one may never come */
+			/*
+			 * The waiting child would hide from the supervisor that the sandbox is
+			 * idle, or may never be used because no first command comes.
+			 */
+			if (init->config.is_watched || init->commands.records.last == 0)
 				commands_dismiss(&init->commands);
 			resting = true;
 			tell_totals(&init->commands.tell);
@@ -286,8 +316,10 @@ static void main_serve(struct init *init, int children)
 	}
 }
 
-/* While the client learns that we are ready: the pages that its first request needs, and the first
- * command's group. */
+/*
+ * Runs while the client learns that init is ready: touches the pages that the first request needs,
+ * and creates the leaf for the first command.
+ */
 static void main_warm(struct init *init)
 {
 	int leaf;
@@ -301,8 +333,10 @@ static void main_warm(struct init *init)
 	init->tokens[0].kind = 0;
 }
 
-/* Started with "build", to build its sandbox first; with "once", for an order in one that is there.
- * Tests start it in one that they have made. */
+/*
+ * Arguments: "build" to build the sandbox first; "once" to carry out one order in an existing
+ * sandbox. Without an argument init serves in a sandbox that tests have made.
+ */
 int main(int argc, char **argv)
 {
 	struct init *init = mmap(NULL, sizeof *init, PROT_READ | PROT_WRITE,

@@ -14,7 +14,7 @@ int processors_read(struct processors *ret_set)
 {
 	struct processors set = {0};
 
-	/* In the C library's calls the sets are smaller than those of some machines. */
+	/* The C library's cpu_set_t is smaller than the processor sets of some machines. */
 	if (syscall(SYS_sched_getaffinity, 0, sizeof set.bits, set.bits) < 0)
 		return -errno;
 	*ret_set = set;
@@ -44,8 +44,10 @@ bool processors_narrow(struct processors *set, uint32_t count, uint64_t turn)
 
 void processors_take(const struct processors *set)
 {
-	/* It fails where the administrator has taken all of these from us meanwhile: then there are
-	 * others. cpuset(7) */
+	/*
+	 * Fails if the administrator has meanwhile removed all of these processors from our cpuset.
+	 * The process then stays on the others. cpuset(7)
+	 */
 	(void)syscall(SYS_sched_setaffinity, 0, sizeof set->bits, set->bits);
 }
 

@@ -1,10 +1,10 @@
 /*
- * Which processors commands run on, where their sandbox has a limit of processor time: as many as
- * that comes to.
+ * Chooses the processors that commands run on where the sandbox has a CPU time limit: as many as
+ * the limit can keep busy.
  *
- * As init or a child of its, unprivileged. It is the control group that holds the limit; what is
- * here tells programs how many threads are worth having, by what they ask for that:
- * sched_getaffinity(2), and the list of processors that are online.
+ * Runs as init or its child, unprivileged. The cgroup enforces the limit. The processor set only
+ * tells programs how many threads are useful, through the interfaces that they query:
+ * sched_getaffinity(2) and the list of online processors.
  */
 #pragma once
 
@@ -18,32 +18,36 @@
 #define PROCESSORS_MAX 8192 /* CONFIG_NR_CPUS of any kernel */
 
 struct processors {
-	uint64_t bits[PROCESSORS_MAX / 64]; /* bit n % 64 of word n / 64: processor n. As the kernel
-	                                       has it: sched_setaffinity(2) */
+	/* Bit n % 64 of word n / 64 is processor n, as for sched_setaffinity(2). */
+	uint64_t bits[PROCESSORS_MAX / 64];
 };
 
-/* How many processors a limit of so many thousandths of one keeps busy. 0: unlimited, here and in
- * what follows. */
+/*
+ * How many processors a limit of `cpu_millis` thousandths of a processor keeps busy. 0: unlimited,
+ * also for `count` below.
+ */
 static inline uint32_t processors_count(uint64_t cpu_millis)
 {
 	return (uint32_t)((cpu_millis + 999) / 1000);
 }
 
-/* Those that this process may run on. 0 or -errno. */
+/* Reads the processors that this process may run on. Returns 0 or -errno. */
 _must_check_ int processors_read(struct processors *ret_set);
 
 /*
- * Takes away all but `count` of a set; which ones stay goes by `turn`. For turns one after the
- * other these follow each other, so that sandboxes made one after the other have different ones as
- * long as there are some. Every second one comes first: where the two threads of a core are
- * numbered one after the other, no core is asked for its second before each has been asked for its
- * first. False: there are no more than that in the set.
+ * Reduces a set to `count` processors, chosen by `turn`. Consecutive turns choose consecutive
+ * processors, so that sandboxes that are made one after the other get different ones while there
+ * are enough. Processors with an even position come first: where the two threads of a core have
+ * adjacent numbers, each core's first thread is used before any second one. Returns false, and
+ * leaves the set unchanged, if `count` is 0 or the set has no more than `count`.
  */
 bool processors_narrow(struct processors *set, uint32_t count, uint64_t turn);
 
-/* Has this process, and what it starts, run on these. Nothing rests on it: where it cannot be done,
- * it is not. */
+/*
+ * Sets the CPU affinity of this process and its future children. Failure is ignored: nothing
+ * depends on it.
+ */
 void processors_take(const struct processors *set);
 
-/* As lists in /sys/devices/system/cpu are written: "0-2,4". */
+/* Prints the set in the list format of /sys/devices/system/cpu: "0-2,4". */
 void processors_print(FILE *out, const struct processors *set);

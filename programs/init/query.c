@@ -1,4 +1,4 @@
-/* See query.h. Unprivileged; never waits: a wait is an entry of a table. */
+/* See query.h. Unprivileged. Never blocks: a wait is an entry of a table. */
 #include "programs/init/query.h"
 
 void query_end(struct commands *commands, size_t i)
@@ -32,7 +32,7 @@ static int query_unknown(const struct commands *commands, uint64_t id, struct ye
 	                 (unsigned long long)id);
 }
 
-/* Puts one that is in the table, or not any more, into the list that `message` is. */
+/* Appends a command of the table to the list in `message`. */
 static void query_tell(const struct commands *commands, const struct command *command,
                        struct message *message)
 {
@@ -49,7 +49,7 @@ static void query_tell(const struct commands *commands, const struct command *co
 		commands_usage(commands, command, &told->result);
 }
 
-/* The one with this id. False: it is not known. */
+/* Appends the command with this id to the list. Returns false if it is unknown. */
 static bool query_tell_one(struct commands *commands, uint64_t id, struct message *message)
 {
 	const struct command *command = commands_find(commands, id);
@@ -65,7 +65,9 @@ static bool query_tell_one(struct commands *commands, uint64_t id, struct messag
 
 static void query_tell_from(struct commands *commands, uint64_t id, struct message *message)
 {
-	/* File operations, whose ids are above all others, are told of to who asks from there on.
+	/*
+	 * A list contains file operations, whose ids are above all others, only if the query starts
+	 * at such an id.
 	 */
 	const uint64_t end = id & MESSAGE_FILE_OPERATION ? UINT64_MAX : MESSAGE_FILE_OPERATION;
 
@@ -91,7 +93,10 @@ static void query_begin_list(const struct commands *commands, struct message *me
 	message_begin(message, MESSAGE_COMMANDS)->commands.last = commands->records.last;
 }
 
-/* Borrowed: those that go with the answer to a query about this one. */
+/*
+ * Collects the descriptors to send with the answer to a query about this command. They are
+ * borrowed.
+ */
 static size_t query_fds(const struct command *command, const struct record *record, uint32_t action,
                         int fds[2])
 {
@@ -211,7 +216,7 @@ int query_answer(struct commands *commands, const struct message_query *query,
 		query_tell_from(commands, query->command, message);
 		return 0;
 	}
-	/* It may have ended since it was asked for. */
+	/* The command may have ended after the query arrived. */
 	if (query->action == QUERY_INPUT || query->action == QUERY_LAST_INPUT)
 		r = query_needs_input(command, query->command, error);
 	if (r != 0)

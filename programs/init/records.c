@@ -1,4 +1,7 @@
-/* See records.h. Unprivileged; makes no system call but for the clock, and for captures that go. */
+/*
+ * See records.h. Unprivileged; makes no system calls except for the clock and for closing captured
+ * output.
+ */
 #include "programs/init/records.h"
 
 #include "base/clock.h"
@@ -49,7 +52,8 @@ int record_begin(struct records *records, struct record *record, const struct me
 		length = record->argv_cut ? room : length;
 		memcpy(record->argv + used, argument, length);
 		record->argv[used + length] = '\0';
-		schema_clean_text(record->argv + used); /* it may be cut within a character */
+		/* The cut may be within a UTF-8 character. */
+		schema_clean_text(record->argv + used);
 		used += length + 1;
 	}
 	record->argv_count = i;
@@ -107,7 +111,7 @@ static struct record *records_at(struct records *records, size_t i)
 	return &records->table[(records->first + i) % RECORDS_MAX];
 }
 
-/* Those on the shorter side close the gap. */
+/* Removes entry i by moving the entries on its shorter side. */
 static void records_forget(struct records *records, size_t i)
 {
 	record_free(records_at(records, i));
@@ -122,8 +126,10 @@ static void records_forget(struct records *records, size_t i)
 	records->count--;
 }
 
-/* The first that was fetched, or at least the first; `with_output`: of those that have any. False:
- * there is none. */
+/*
+ * Finds the oldest record, or with `is_fetched` the oldest that was fetched; `with_output`: only
+ * among those with captured output. Returns false if there is none.
+ */
 static bool records_find_oldest(struct records *records, bool is_fetched, bool with_output,
                                 size_t *ret_index)
 {
@@ -143,9 +149,10 @@ void records_keep_consume(struct records *records, struct record *record)
 {
 	size_t oldest = 0;
 
+	/* All other records are not fetched yet: drop this one, which is. */
 	if (records->count == RECORDS_MAX && !records_find_oldest(records, true, false, &oldest) &&
 	    record->is_fetched) {
-		record_free(record); /* all others are yet to be fetched */
+		record_free(record);
 		return;
 	}
 	if (records->count == RECORDS_MAX)
@@ -233,7 +240,7 @@ void record_tell(const struct record *record, uint32_t state, struct message *me
 	command->code = error.code;
 	command->error_number = (uint32_t)error.os_error;
 	command->argv_cut = record->argv_cut;
-	/* There is room for MESSAGE_COMMANDS_MAX of the longest. */
+	/* The message has room for MESSAGE_COMMANDS_MAX of the longest records. */
 	for (const char *at = record->argv; command->argv_count < record->argv_count;
 	     at += strlen(at) + 1)
 		(void)!message_add_text(message, at, &command->argv[command->argv_count++]);

@@ -1,8 +1,9 @@
 /*
  * See restrict.h.
  *
- * Each restriction comes with a Landlock domain, whatever it is about: who is in one of its own can
- * neither trace other commands nor look into them, which would be a way around.
+ * Every restriction also creates a Landlock domain, even if the restriction is not about files: a
+ * process in its own domain can neither trace other commands nor read their memory, which would
+ * bypass the restriction.
  */
 #include "programs/init/restrict.h"
 #include "programs/init/landlock.h"
@@ -15,11 +16,16 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* Another numbering of the same architecture, which a list of numbers does not see. syscall(2),
- * "x32" */
+/*
+ * The bit that marks x32 system calls, a second numbering on x86-64 that a list of numbers does not
+ * match. syscall(2), "x32"
+ */
 #define RESTRICT_X32 0x40000000U
 
-/* A rule's: Landlock here does not know truncate(2), and paths are restricted. Not on the wire. */
+/*
+ * For rules that apply where paths are restricted and the kernel's Landlock does not cover
+ * truncate(2). Never part of a message.
+ */
 #define RESTRICT_TRUNCATE 8U
 
 int restrict_check(const struct init_config *config, const struct message *message,
@@ -37,7 +43,7 @@ int restrict_check(const struct init_config *config, const struct message *messa
 		if (*message_text(message, exec->paths[i]) != '/')
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 			                 "a path that a command is restricted to is not absolute");
-	/* init may take no other id: start_guard(). */
+	/* init can take no other id: start_guard(). */
 	if (exec->has_user && exec->user != config->uid && config->capabilities == 0)
 		return error_set(
 			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
@@ -67,8 +73,10 @@ int restrict_files(const struct init_config *config, const struct message *messa
 
 enum restrict_when { RESTRICT_ALWAYS, RESTRICT_EQUAL, RESTRICT_UNEQUAL, RESTRICT_NOT_NULL };
 
-/* Calls that are refused to who has one of these restrictions; those with an argument by its lower
- * half. */
+/*
+ * A system call that is refused to commands with one of these restrictions. If `when` examines an
+ * argument, the comparison uses its lower half.
+ */
 struct restrict_rule {
 	uint32_t restrictions, number, error;
 	enum restrict_when when;
@@ -76,7 +84,10 @@ struct restrict_rule {
 };
 
 #define WRITING RESTRICT_WRITE
-/* By a path, anything could be meant; by a descriptor only what Landlock let be opened. */
+/*
+ * Calls with a path argument, which could name any file. A call with a descriptor reaches only
+ * files that Landlock let the command open.
+ */
 #define BY_PATH (RESTRICT_WRITE | RESTRICT_PATHS)
 #define ALL     (RESTRICT_WRITE | RESTRICT_PATHS | RESTRICT_NETWORK)
 
@@ -92,8 +103,10 @@ struct restrict_rule {
 	{                                                                           \
 		(set), SYS_##name, EPERM, RESTRICT_EQUAL, (which), (bits), (wanted) \
 	}
-/* Opened to be cut to nothing without being written to: Landlock looks at how it is opened only.
- * musl's O_ACCMODE has O_PATH, too. */
+/*
+ * Opening with O_TRUNC but without write access truncates the file, and Landlock checks only the
+ * access mode of the open. musl's O_ACCMODE includes O_PATH, hence the mask 3.
+ */
 #define CUT(name, flags)                                   \
 	EQUAL(WRITING, name, flags, 3 | O_TRUNC, O_TRUNC), \
 		EQUAL(WRITING, name, flags, 3 | O_TRUNC, 3 | O_TRUNC)
@@ -106,10 +119,12 @@ struct restrict_rule {
 static const struct restrict_rule restrict_rules[] = {
 	SOCKET(socket),
 	SOCKET(socketpair),
-	CALL(ALL, io_uring_setup), /* it opens, and makes sockets, unseen */
+	/* io_uring can open files and make sockets without a system call that the filter sees. */
+	CALL(ALL, io_uring_setup),
 	CALL(ALL, open_by_handle_at),
-	ABSENT(ALL, SYS_openat2), /* its flags lie in memory */
-	ABSENT(BY_PATH, 452),     /* fchmodat2 */
+	/* The flags of openat2() are in memory, where the filter cannot read them. */
+	ABSENT(ALL, SYS_openat2),
+	ABSENT(BY_PATH, 452), /* fchmodat2 */
 	CALL(BY_PATH, fchmodat),
 	CALL(BY_PATH, fchownat),
 	CALL(BY_PATH, setxattr),
@@ -137,22 +152,25 @@ static const struct restrict_rule restrict_rules[] = {
 	CALL(BY_PATH, futimesat),
 #endif
 	/*
-         * By a descriptor for reading file systems change flags, attributes and keys, and make
-         * subvolumes. What is asked of terminals, pipes and sockets is numbered otherwise.
+         * With a descriptor that is open for reading, ioctl(2) on file systems can change flags,
+         * attributes and keys, and create subvolumes. Only request numbers of type 'T' are allowed,
+         * which terminals use, and pipes and sockets for FIONREAD and similar requests.
          * ioctl_list(2)
          */
 	{WRITING, SYS_ioctl, EPERM, RESTRICT_UNEQUAL, 1, 0xff00, 'T' << 8},
 };
 
-#define RESTRICT_RULE_LENGTH 8 /* instructions, at most */
+#define RESTRICT_RULE_LENGTH 8 /* maximum number of instructions */
 
 static void restrict_push(struct sock_fprog *program, struct sock_filter instruction)
 {
 	program->filter[program->len++] = instruction;
 }
 
-/* Falls through to the next rule unless the call is refused; the number is loaded before it and
- * after it. */
+/*
+ * Adds instructions that refuse the call or fall through to the next rule. The system call number
+ * is loaded before and after them.
+ */
 static void restrict_add(struct sock_fprog *program, const struct restrict_rule *rule)
 {
 	const uint32_t low =
@@ -179,7 +197,8 @@ static void restrict_add(struct sock_fprog *program, const struct restrict_rule 
 		                                           rule->when == RESTRICT_EQUAL ? 0 : 1,
 		                                           rule->when == RESTRICT_EQUAL ? 1 : 0));
 		break;
-	case RESTRICT_NOT_NULL: /* both halves of a pointer */
+	/* Compare both halves of the pointer. */
+	case RESTRICT_NOT_NULL:
 		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
 		                                                    rule->number, 0, 6));
 		restrict_push(program, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low));

@@ -1,10 +1,11 @@
 /*
- * What one command is kept from, besides what the sandbox keeps all of them from: writing, the
- * network, all but some paths.
+ * Restricts a single command further than the sandbox restricts all commands: no writing, no
+ * network, or access to some paths only.
  *
- * Landlock, and a filter of system calls for what Landlock does not see: modes, owners, times,
- * attributes, and sockets. What the kernel cannot keep it from is refused before it starts. As
- * init, or as its child that becomes the command; unprivileged. landlock(7), seccomp(2).
+ * Uses Landlock, and a seccomp filter for what Landlock does not cover: modes, owners, timestamps,
+ * attributes and sockets. A restriction that the kernel cannot enforce is refused before the
+ * command starts. Runs as init, or as the child that becomes the command; unprivileged.
+ * landlock(7), seccomp(2).
  */
 #pragma once
 
@@ -13,15 +14,20 @@
 
 #include "base/error.h"
 
-/* Whether what an EXEC asks for can be had here. 0, YETT_E_INVALID_REQUEST, or YETT_E_UNSUPPORTED
- * with what is missing. Pure. */
+/*
+ * Whether the user and the restrictions of an EXEC are possible here. Returns 0,
+ * YETT_E_INVALID_REQUEST, or YETT_E_UNSUPPORTED with what is missing. Calls getuid(), otherwise
+ * pure.
+ */
 _must_check_ int restrict_check(const struct init_config *config, const struct message *message,
                                 struct yett_error *error);
 
-/* As the command's own id: a Landlock domain within that of all. 0 or -errno; *ret_refused is the
- * path that cannot be opened, if it is that. */
+/*
+ * Enters a Landlock domain nested in the sandbox's. Call with the command's own id. Returns 0 or
+ * -errno. If a path of the EXEC could not be opened, *ret_refused is that path.
+ */
 _must_check_ int restrict_files(const struct init_config *config, const struct message *message,
                                 const char **ret_refused);
 
-/* The filter. 0 or -errno. */
+/* Installs the seccomp filter for the restrictions. Returns 0 or -errno. */
 _must_check_ int restrict_calls(const struct init_config *config, const struct message *message);

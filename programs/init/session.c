@@ -3,13 +3,15 @@
 
 #include <string.h>
 
-/* Whether a variable has this name. */
+/* Whether `variable` has this name. */
 static bool session_is_named(const char *variable, const char *name, size_t length)
 {
 	return strncmp(variable, name, length) == 0 && variable[length] == '=';
 }
 
-/* Whether the request sets a variable of this one's name from its item `from` on, or takes it away.
+/*
+ * Whether the request sets a variable of the same name in item `from` or later, or (if `from` is 0)
+ * unsets it.
  */
 static bool session_is_replaced(const struct message *message, const char *variable, uint32_t from)
 {
@@ -40,7 +42,8 @@ static bool session_add(struct session *session, const char *variable)
 
 int session_change(struct session *session, const struct message *message, struct yett_error *error)
 {
-	static struct session changed; /* large, and one at a time */
+	/* Static because it is large. Only one change is made at a time. */
+	static struct session changed;
 	const struct message_session *change = &message->body.session;
 	const char *cwd = message_text(message, change->cwd), *at = session->env;
 	bool has_room = true;
@@ -57,9 +60,9 @@ int session_change(struct session *session, const struct message *message, struc
 	for (uint32_t i = 0; has_room && i < session->env_count; i++, at += strlen(at) + 1)
 		if (!session_is_replaced(message, at, 0))
 			has_room = session_add(&changed, at);
+	/* If the request sets a name more than once, the last value counts. */
 	for (uint32_t i = 0; has_room && i < change->set_count; i++)
-		if (!session_is_replaced(message, message_text(message, change->set[i]),
-		                         i + 1)) /* the last one counts */
+		if (!session_is_replaced(message, message_text(message, change->set[i]), i + 1))
 			has_room = session_add(&changed, message_text(message, change->set[i]));
 	if (!has_room)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
@@ -82,7 +85,7 @@ void session_tell(const struct session *session, struct message *message)
 		&message_begin(message, MESSAGE_SURROUNDINGS)->surroundings;
 	const char *at = session->env;
 
-	/* It has room for a session. */
+	/* The message has room for a complete session. */
 	(void)!message_add_text(message, session->cwd, &told->cwd);
 	for (told->env_count = 0; told->env_count < session->env_count; at += strlen(at) + 1)
 		(void)!message_add_text(message, at, &told->env[told->env_count++]);

@@ -1,9 +1,9 @@
 /*
- * What commands begin with when their requests do not say otherwise: a directory, and variables
- * besides the profile's.
+ * The session: the working directory and the environment variables, besides the profile's, that a
+ * command gets unless its request says otherwise.
  *
- * Kept by init for the life of the sandbox, set and told through any channel. Unprivileged; only
- * memory.
+ * init keeps the session for the life of the sandbox. Clients can read and change it on any
+ * channel. Unprivileged; uses only memory.
  */
 #pragma once
 
@@ -12,25 +12,28 @@
 #include "base/error.h"
 
 #define SESSION_ENV_MAX 1024
-/* of all variables, each with its NUL: what one message can tell of */
+/*
+ * Size of all variables, each with its NUL. One SURROUNDINGS message must have room for all of
+ * them.
+ */
 #define SESSION_BYTES_MAX 32768
 
 struct session {
-	char cwd[MESSAGE_PATH_MAX + 1]; /* empty: / */
+	char cwd[MESSAGE_PATH_MAX + 1]; /* empty: "/" */
 	uint32_t env_count;
 	size_t env_used;
 	char env[SESSION_BYTES_MAX]; /* NAME=VALUE and NUL, one after the other */
 };
 
 /*
- * Does what a SESSION asks for, wholly or not at all. 0, YETT_E_INVALID_REQUEST, or
- * YETT_E_RESOURCE_LIMIT when the variables would be too many or too long.
+ * Applies a SESSION completely or not at all. Returns 0, YETT_E_INVALID_REQUEST, or
+ * YETT_E_RESOURCE_LIMIT when there would be too many variables or too many bytes.
  */
 _must_check_ int session_change(struct session *session, const struct message *message,
                                 struct yett_error *error);
 
-/* Whether a SESSION is more than a question. */
+/* Whether a SESSION changes anything, rather than only asking for the session. */
 bool session_asks_for_change(const struct message *message);
 
-/* Makes `message` a SURROUNDINGS that tells of it. */
+/* Makes `message` a SURROUNDINGS that describes the session. */
 void session_tell(const struct session *session, struct message *message);

@@ -1,6 +1,7 @@
 /*
- * See start.h. The order matters: the death signal is set before the control socket is looked at,
- * so that a supervisor that dies in between is seen by one or the other; the filter comes last.
+ * See start.h. The order of the stages matters: the death signal is set before the control socket
+ * is checked, so that one of the two notices a supervisor that dies in between. The filter comes
+ * last.
  */
 #include "programs/init/start.h"
 #include "base/filter_head.h"
@@ -59,7 +60,7 @@ static int start_read_config(struct init_config *config)
 	return (size_t)n > sizeof *config ? -EBADMSG : start_check_config(config, (size_t)n);
 }
 
-/* The groups of every command, taken once: start_guard() refuses the call from then on. */
+/* Sets the groups of all commands once: start_guard() blocks the call from then on. */
 static int start_groups(struct init_config *config)
 {
 	if (config->keeps_groups)
@@ -67,8 +68,10 @@ static int start_groups(struct init_config *config)
 	return setgroups(config->groups_count, config->groups) < 0 ? -errno : 0;
 }
 
-/* Descriptors 0 to 2 must be taken, or a client's would land there; the others must not reach a
- * command. */
+/*
+ * Descriptors 0 to 2 must be open, or a client's descriptor would take one of these numbers. All
+ * others must be closed in commands.
+ */
 static int start_descriptors(struct init_config *config)
 {
 	for (int fd = 0; fd < INIT_FD_END; fd++)
@@ -97,7 +100,9 @@ static int start_control_socket(struct init_config *config)
 	return control.revents & (POLLHUP | POLLERR | POLLNVAL) ? -EPIPE : 0;
 }
 
-/* No command may trace init or look into it, nor into a child of its that is not yet the command.
+/*
+ * No command may trace init, or read its memory or that of a child that has not become its command
+ * yet.
  */
 static int start_undumpable(struct init_config *config)
 {
@@ -111,8 +116,10 @@ static int start_no_new_privileges(struct init_config *config)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* These two before the death signal is set: they change the id that files are opened as, which
- * clears it. prctl(2) */
+/*
+ * This stage and the next come before the death signal is set: they change the file system ids,
+ * which clears the death signal. prctl(2)
+ */
 static int start_read_only_mounts(struct init_config *config)
 {
 	return landlock_check_mounts(config);
@@ -125,8 +132,8 @@ static int start_landlock(struct init_config *config)
 
 /*
  * Keeps CAP_SETUID and CAP_SETGID (launch_identity), CAP_KILL (commands_kill, commands_signal) and
- * what commands are to have; of that alone the inheritable set, which an empty bounding set lets
- * nobody raise later.
+ * the capabilities that commands get. Only the latter are inheritable. The bounding set prevents
+ * anyone from adding to the inheritable set later.
  */
 static int start_capabilities(struct init_config *config)
 {
@@ -143,9 +150,9 @@ static int start_capabilities(struct init_config *config)
 }
 
 /*
- * A limit above the hard one that init was born with could not be set: its maker may lack
- * CAP_SYS_RESOURCE. What a plan says is not, then (derive_config()); what is the same for every
- * sandbox is a bound that may be lower.
+ * Records a limit for commands, cut to the hard limit that init inherited: the helper may lack
+ * CAP_SYS_RESOURCE to raise it. Limits of the plan are never cut here, because derive_config() has
+ * refused those that are too high. The bounds that are the same for every sandbox may be lower.
  */
 static int start_limit(struct init_config *config, uint32_t resource, uint64_t soft, uint64_t hard)
 {
@@ -161,10 +168,13 @@ static int start_limit(struct init_config *config, uint32_t resource, uint64_t s
 	return 0;
 }
 
-/* Of init itself, which keeps the outputs of many commands: as many as it may have. */
+/* init's own limit of open files, since it holds the pipes of many captured outputs. */
 #define START_FILES 8192
 
-/* Raises init's own limit of descriptors; commands have the one that they would have had. */
+/*
+ * Raises init's own limit of open files as far as possible. Commands get the limit that they would
+ * have had otherwise.
+ */
 static int start_own_files(struct init_config *config)
 {
 	struct rlimit limit;
@@ -181,13 +191,13 @@ static int start_own_files(struct init_config *config)
 }
 
 /*
- * Of init and all commands, which the filter keeps from changing it. Where the host's core_pattern
- * is a pipe, a limit of 0 is none: a program of the host's runs as root on what a command left in
- * its memory. Only for a limit of 1 does the kernel run none. core(5)
+ * Sets the core file limit of init and of all commands; the filter prevents commands from changing
+ * it. Where the host's core_pattern is a pipe, the kernel ignores a limit of 0 and runs a host
+ * program as root on the memory of a crashed command. Only a limit of 1 prevents that. core(5)
  *
- * Where core files are given, it has been seen that the kernel writes them into the sandbox
- * (derive_config()), and is seen again whenever a command is started (launch_core_files()). Init
- * itself is undumpable by now.
+ * Where commands have core files, derive_config() has checked that the kernel writes them inside
+ * the sandbox, and launch_core_files() checks that again for every command. init itself is
+ * undumpable at this point.
  */
 static int start_own_cores(const struct init_config *config)
 {
@@ -200,11 +210,14 @@ static int start_own_cores(const struct init_config *config)
 	else if (limit.rlim_max > config->limits.core_bytes)
 		limit.rlim_max = config->limits.core_bytes;
 	limit.rlim_cur = limit.rlim_max;
-	/* Where the hard limit was 0 and cannot be raised, our maker has said so. */
+	/*
+	 * EPERM: the hard limit was 0 and cannot be raised. The supervisor has already reported
+	 * that.
+	 */
 	return setrlimit(RLIMIT_CORE, &limit) < 0 && errno != EPERM ? -errno : 0;
 }
 
-/* Compilers raise theirs: deeply nested sources need more than others. */
+/* Compilers raise their soft stack limit, because deeply nested sources need more stack. */
 static uint64_t start_stack_max(const struct init_limits *limits)
 {
 	if (limits->stack_max_bytes == 0)
@@ -216,8 +229,10 @@ static uint64_t start_stack_max(const struct init_limits *limits)
 static int start_limits(struct init_config *config)
 {
 	const struct init_limits *limits = &config->limits;
-	/* For buffers of performance events it is the bound of each process, and no control group
-	 * counts them. perf_event_open(2) */
+	/*
+	 * RLIMIT_MEMLOCK also bounds the buffers of performance events for each process, which no
+	 * cgroup counts. perf_event_open(2)
+	 */
 	const uint64_t locked_bytes = config->perf_events ? 64 << 10 : 8 << 20;
 	const struct {
 		uint32_t resource;
@@ -226,22 +241,27 @@ static int start_limits(struct init_config *config)
 	} wanted[] = {
 		{RLIMIT_NOFILE, limits->files != 0, limits->files, limits->files},
 		{RLIMIT_FSIZE, limits->file_bytes != 0, limits->file_bytes, limits->file_bytes},
-		/* SIGXCPU at the limit, which names it, and SIGKILL a second later for who ignores
-	           that. */
+		/*
+	         * SIGXCPU at the soft limit identifies the cause. SIGKILL follows a second later if
+	         * the process ignores SIGXCPU.
+	         */
 		{RLIMIT_CPU, limits->cpu_seconds != 0, limits->cpu_seconds,
 	         limits->cpu_seconds + 1},
-		/* Counted for the id within its user namespace, which is the sandbox's; one more:
-	           init. */
+		/*
+	         * Counted for the id within the sandbox's user namespace. The additional one is
+	         * init.
+	         */
 		{RLIMIT_NPROC, limits->processes != 0, limits->processes + 1,
 	         limits->processes + 1},
 		{RLIMIT_STACK, limits->stack_bytes != 0, limits->stack_bytes,
 	         start_stack_max(limits)},
-		/* The kernel's memory, which not every cgroup counts; nobody needs more than a
-	           little. */
+		/*
+	         * Locked memory is kernel memory that not every cgroup counts, and programs need
+	         * only a little.
+	         */
 		{RLIMIT_MEMLOCK, true, locked_bytes, locked_bytes},
-		{RLIMIT_MSGQUEUE, true, 819200,
-	         819200}, /* as the kernel has it for everybody: MQ_BYTES_MAX */
-		{RLIMIT_SIGPENDING, true, 8192, 8192}, /* timers count as well */
+		{RLIMIT_MSGQUEUE, true, 819200, 819200}, /* MQ_BYTES_MAX, the kernel's default */
+		{RLIMIT_SIGPENDING, true, 8192, 8192},   /* POSIX timers count as well */
 	};
 	int r = 0;
 
@@ -256,8 +276,11 @@ static int start_limits(struct init_config *config)
 
 void start_reset_signals(void)
 {
-	/* A kernel's struct sigaction of zeros: SIG_DFL. The C library would refuse the two signals
-	 * that it keeps for itself, and posix_spawn(3) leaves them ignored. */
+	/*
+	 * An all-zero struct sigaction means SIG_DFL. The system call is used directly because the
+	 * C library rejects the two signals that it reserves, and posix_spawn(3) leaves those
+	 * ignored.
+	 */
 	static const uint64_t initial[8];
 
 	for (int signal = 1; signal < NSIG; signal++)
@@ -265,7 +288,10 @@ void start_reset_signals(void)
 			(void)syscall(SYS_rt_sigaction, signal, initial, NULL, sizeof(uint64_t));
 }
 
-/* Taken from a descriptor, and restored in the child. */
+/*
+ * Blocks all signals: SIGCHLD is read from a signalfd. The child unblocks them before it executes
+ * the program.
+ */
 static int start_signals(struct init_config *config)
 {
 	sigset_t all;
@@ -275,8 +301,10 @@ static int start_signals(struct init_config *config)
 	return sigprocmask(SIG_SETMASK, &all, NULL) < 0 ? -errno : 0;
 }
 
-/* Calls that change ids: only to those of commands, or to none (-1). One without ids here is not
- * made at all. */
+/*
+ * System calls that change ids. Each is allowed only with the ids of commands or -1 (unchanged). A
+ * call with 0 in `ids` is always refused.
+ */
 static const struct {
 	uint32_t number, ids;
 	bool is_group;
@@ -286,7 +314,7 @@ static const struct {
 	{SYS_setfsuid, 1, false}, {SYS_setfsgid, 1, true},   {SYS_setgroups, 0, true},
 };
 
-/* Where the parts of the guard begin. */
+/* Indexes of the parts of the guard. */
 enum {
 	GUARD_CALLS = 2,
 	GUARD_USERS = GUARD_CALLS + ARRAY_SIZE(start_guarded) + 1,
@@ -310,12 +338,17 @@ static void start_jump(struct sock_filter *filter, size_t at, uint16_t compariso
 	                                          (uint8_t)(yes - at - 1), (uint8_t)(no - at - 1));
 }
 
-/* The third id of a call, the second and the first: a call with fewer enters later. */
+/*
+ * Checks the third id of a call, then the second, then the first. A call with fewer ids jumps in
+ * later.
+ */
 static void start_guard_ids(struct sock_filter *filter, size_t at, uint32_t id)
 {
 	for (size_t i = 3; i-- > 0; at += GUARD_ID) {
-		/* The lower half: both architectures are little-endian, and the kernel takes 32
-		 * bits of an id. */
+		/*
+		 * Only the lower half: both supported architectures are little-endian, and the
+		 * kernel uses 32 bits of an id.
+		 */
 		start_load(filter, at, offsetof(struct seccomp_data, args) + i * sizeof(uint64_t));
 		start_jump(filter, at + 1, BPF_JEQ, id, at + GUARD_ID, at + 2);
 		start_jump(filter, at + 2, BPF_JEQ, UINT32_MAX, at + GUARD_ID, GUARD_REFUSE);
@@ -339,7 +372,7 @@ void start_guard(const struct init_config *config, struct sock_filter filter[STA
 	}
 	filter[GUARD_USERS - 1] =
 		(struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, GUARD_END - GUARD_USERS);
-	/* Most calls are not concerned, and leave by the first two comparisons. */
+	/* Most calls are unrelated and leave after the first two comparisons. */
 	start_jump(filter, 0, BPF_JGT, most, GUARD_END, 1);
 	start_jump(filter, 1, BPF_JGE, least, GUARD_CALLS, GUARD_END);
 	start_guard_ids(filter, GUARD_USERS, config->uid);
@@ -349,8 +382,10 @@ void start_guard(const struct init_config *config, struct sock_filter filter[STA
 	start_load(filter, GUARD_RELOAD, offsetof(struct seccomp_data, nr));
 }
 
-/* Calls that change owners, the lowest number first, and which argument is the user; the next one
- * is the group. */
+/*
+ * System calls that change owners, sorted by number, and which argument is the user; the group is
+ * the next argument.
+ */
 static const struct {
 	uint32_t number, user;
 } start_owner_calls[] = {
@@ -361,7 +396,7 @@ static const struct {
 #ifdef __x86_64__
 	{SYS_fchown, 1},
 	{SYS_fchownat, 2},
-#else /* in the other order */
+#else /* the other order */
 	{SYS_fchownat, 2},
 	{SYS_fchown, 1},
 #endif
@@ -369,8 +404,10 @@ static const struct {
 _Static_assert(ARRAY_SIZE(start_owner_calls) == START_OWNER_CALLS,
                "the table is as long as is said");
 
-/* Where the parts begin: a comparison for each call, then those of two ids that begin at argument
- * 1, then at 2. */
+/*
+ * Indexes of the parts: a comparison for each call, then the checks of the two ids from argument 1
+ * on, then of those from argument 2 on.
+ */
 enum {
 	OWNERS_CALLS = 1,
 	OWNERS_IDS = OWNERS_CALLS + START_OWNER_CALLS + 1,
@@ -409,7 +446,9 @@ void start_owners(const struct init_config *config, struct sock_filter filter[ST
 	start_load(filter, OWNERS_RELOAD, offsetof(struct seccomp_data, nr));
 }
 
-/* Whether the guard can stand behind the first instructions of init's filter. */
+/*
+ * Whether init's filter begins with the standard head, so that the guard can be inserted behind it.
+ */
 static bool start_has_head(const struct init_config *config)
 {
 	const struct sock_filter *program = (const struct sock_filter *)config->data;
@@ -422,9 +461,9 @@ static bool start_has_head(const struct init_config *config)
 }
 
 /*
- * With a listener, which the supervisor gets before a byte of a client's is read. Where the kernel
- * has none to give, or an older filter around all of us has one already, forbidden calls fail as
- * they do otherwise, and nobody is told.
+ * Loads the filter with a listener, which the supervisor gets before init reads a byte from a
+ * client. If the kernel does not support listeners, or an outer filter already has one, forbidden
+ * calls fail with EPERM and nothing is reported.
  */
 static int start_load_filter(const struct sock_fprog *program, int32_t *ret_listener)
 {
@@ -443,7 +482,7 @@ static int start_load_filter(const struct sock_fprog *program, int32_t *ret_list
 
 static int start_filter(struct init_config *config)
 {
-	/* Static: large, and used once. */
+	/* Static because it is large. Used once. */
 	static struct sock_filter
 		filter[START_GUARD_LENGTH + START_OWNERS_LENGTH + INIT_FILTER_MAX];
 	struct sock_fprog program = {.filter = filter};
@@ -452,8 +491,10 @@ static int start_filter(struct init_config *config)
 
 	if (count == 0)
 		return 0;
-	/* Commands with capabilities may change ids; their shared directories have a map of their
-	 * own (open_map() of setup/share.c). */
+	/*
+	 * Where commands have capabilities they may change ids, and the guard is left out. Their
+	 * shared directories then use a different id mapping (open_map() of setup/share.c).
+	 */
 	if (config->capabilities == 0) {
 		if (!start_has_head(config))
 			return -EBADMSG;
@@ -461,7 +502,7 @@ static int start_filter(struct init_config *config)
 		guard = START_GUARD_LENGTH;
 		memcpy(filter, own, head * sizeof *filter);
 		start_guard(config, filter + head);
-		/* In user namespaces that commands make, ids are others. */
+		/* In user namespaces that commands create, other ids are valid. */
 		if (config->keeps_groups && !config->nested_userns) {
 			start_owners(config, filter + head + guard);
 			guard += START_OWNERS_LENGTH;
@@ -490,13 +531,14 @@ static const struct {
 	{"capabilities", start_capabilities},
 	{"limits", start_limits},
 	{"signals", start_signals},
-	{"system-call-filter", start_filter}, /* last: what comes before may need more */
+	/* Last, because earlier stages may need calls that it forbids. */
+	{"system-call-filter", start_filter},
 };
 
 int start_run(struct init_config *config, bool has_config, const char **ret_step)
 {
 	for (size_t i = has_config ? 1 : 0; i < ARRAY_SIZE(start_stages); i++) {
-		/* The configuration comes first of all, so there is one to ask. */
+		/* The first stage reads the configuration, which layer_is_on() needs. */
 		int r = i == 0 || layer_is_on(config, start_stages[i].name)
 		                ? start_stages[i].run(config)
 		                : 0;

@@ -1,4 +1,4 @@
-/* See tell.h. Unprivileged; sends on the control socket and nothing else. */
+/* See tell.h. Unprivileged; only sends on the control socket. */
 #include "programs/init/tell.h"
 
 #include <sys/socket.h>

@@ -1,28 +1,36 @@
 /*
- * What init tells its supervisor: what happens, while somebody follows the sandbox; and what
- * commands came to.
+ * The reports that init sends to its supervisor: events, while a client follows the sandbox or
+ * where the sandbox is recorded; and totals of ended commands.
  *
- * As init, unprivileged. Blocks only where the sandbox is recorded. Otherwise what does not go at
- * once is counted as lost, and the count goes with the next event.
+ * Runs as init, unprivileged. Blocks only where the sandbox is recorded. Elsewhere an event that
+ * cannot be sent at once is counted as lost, and the next event carries the count.
  */
 #pragma once
 
 #include "programs/init/config.h"
 
 struct tell {
-	bool is_wanted, is_recorded; /* recorded: always, of file operations, too, and what is told
-	                                is waited for */
+	/*
+	 * is_wanted: a client follows the events. is_recorded: the audit log gets all events,
+	 * including those of file operations, and sending blocks until the supervisor takes the
+	 * event.
+	 */
+	bool is_wanted, is_recorded;
 	uint32_t lost;
-	struct init_totals totals; /* not told yet */
+	struct init_totals totals; /* not sent yet */
 };
 
-/* Sends it, if anybody wants to know; `lost` is filled in. */
+/* Sends an event if it is wanted or recorded. Fills in its `lost`. */
 void tell_event(struct tell *tell, struct init_event *event);
 
-/* Counts a command that has ended, whose program was executed or not; tells the totals when they
- * are of many. */
+/*
+ * Adds an ended command to the totals; `is_executed`: its program was executed. Sends the totals
+ * when they cover INIT_TOTALS_EVERY commands.
+ */
 void tell_count(struct tell *tell, const struct message_exited *exited, bool is_executed);
 
-/* Tells the totals, if there is anything to be told; what does not go at once goes the next time.
+/*
+ * Sends the totals, unless they are empty. Totals that cannot be sent at once are kept for the next
+ * call.
  */
 void tell_totals(struct tell *tell);

@@ -1,4 +1,6 @@
-/* See terminal.h. Unprivileged: terminal_open() as the command's own id, the rest as init. */
+/*
+ * See terminal.h. Unprivileged: terminal_open() runs with the command's own id, the rest as init.
+ */
 #include "programs/init/terminal.h"
 
 #include <fcntl.h>
@@ -6,7 +8,9 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-/* Of an empty packet nobody could tell whether it is the end. */
+/*
+ * The byte that carries the pty master: an empty packet could not be told apart from end of file.
+ */
 #define TERMINAL_MARK 'T'
 
 union terminal_control {
@@ -72,7 +76,7 @@ static void terminal_take(struct msghdr *header, int *terminal)
 		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
 			continue;
 		*terminal = fd_close(*terminal);
-		/* there is room for one: the kernel closes the rest */
+		/* The buffer has room for one descriptor; the kernel closes any others. */
 		memcpy(terminal, CMSG_DATA(cmsg), sizeof *terminal);
 	}
 }
@@ -91,7 +95,11 @@ ssize_t terminal_read(int socket, void *bytes, size_t length, int *terminal)
 		if (n < 0)
 			return n;
 		terminal_take(&header, terminal);
-		if (n != 1) /* the mark: without a descriptor where init has no room for one */
+		/*
+		 * A length of 1 is TERMINAL_MARK. The mark arrives without a descriptor if init had
+		 * no free descriptor.
+		 */
+		if (n != 1)
 			return n;
 	}
 }

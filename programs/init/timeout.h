@@ -1,9 +1,9 @@
 /*
- * How long a command may run: what it asks for, within what the policy says, which the plan has
- * told init.
+ * The timeout of a command: the one that the command requests, within the policy's limit, which the
+ * plan carries.
  *
- * Pure. In init, so that it binds whoever has a channel; a command that has taken init over is
- * bound by the sandbox's own limits alone.
+ * Pure. init enforces the timeout, so that it binds all clients that have a channel. If a command
+ * compromises init, only the sandbox's own limits still apply to that command.
  */
 #pragma once
 
@@ -11,10 +11,15 @@
 
 #include "base/error.h"
 
-/* YETT_E_PERMISSION_DENIED, with the rule, of one that asks for more than there is. */
+/*
+ * Returns 0, or YETT_E_PERMISSION_DENIED with the policy rule if the command requests more than the
+ * maximum.
+ */
 _must_check_ int timeout_check(const struct init_config *config, const struct message_exec *exec,
                                struct yett_error *error);
 
-/* What it has, in milliseconds; 0: no bound. A file operation, which is the library's own, has the
- * most. */
+/*
+ * The timeout in milliseconds; 0: none. A file operation, which the library starts, gets the
+ * maximum by default.
+ */
 uint64_t timeout_of(const struct init_config *config, const struct message_exec *exec);

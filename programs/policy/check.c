@@ -12,18 +12,22 @@
 #include <string.h>
 #include <time.h>
 
-/* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
+/* Mounts of one profile. A plan has PLAN_STEPS_MAX steps, and the request needs some of them. */
 #define MOUNTS_MAX 256
 
-/* Whether nobody has the name that was not found, as far as errno tells: otherwise a name service
- * failed. getpwnam(3) */
+/*
+ * Whether errno means that the account does not exist. Other values mean that a name service
+ * failed: getpwnam(3).
+ */
 static bool is_unknown(int error)
 {
 	return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
 }
 
-/* An account's id by number or name; numbers need no account. 0, -ENOENT when there is none, or
- * -errno of the name service. */
+/*
+ * Finds the id of a user or group by number or name. A number need not belong to an account.
+ * Returns 0, -ENOENT if there is no such account, or -errno if the name service failed.
+ */
 static int find_id(const char *text, bool is_group, uint32_t *ret_id)
 {
 	const struct passwd *user = NULL;
@@ -32,7 +36,7 @@ static int find_id(const char *text, bool is_group, uint32_t *ret_id)
 
 	if (units_parse_number(text, &number) == 0) {
 		*ret_id = (uint32_t)number;
-		return number < UINT32_MAX ? 0 : -ENOENT; /* (uid_t)-1 is nobody's id */
+		return number < UINT32_MAX ? 0 : -ENOENT; /* (uid_t)-1 is never an id */
 	}
 	errno = 0;
 	if (is_group)
@@ -61,11 +65,11 @@ static int set_notice(struct policy_grant *grant, struct policy_place place, con
 }
 
 /*
- * A name that is not known makes the grant void, and nothing else: an account that was removed
- * stops nobody else's service. Where that cannot be told the policy is refused, and the one in
- * force stays: a grant that is void for a moment leaves its users to a looser one. A ceiling only
- * takes, so that one with such a name goes on to bound all others that it names: it is void when
- * there are none.
+ * Resolves the names of a grant or ceiling. An unknown name makes only this grant void, so that
+ * removing an account does not break the service for others. If a name service fails, the whole
+ * policy is refused and the current one stays in force: a grant that is void for a moment could
+ * give its users a looser grant instead. A ceiling only restricts, so it still applies to the names
+ * that are known, and is void only if there are none.
  */
 static int resolve(struct policy_grant *grant, const struct policy_list *list, bool is_group,
                    uint32_t **ret_ids, size_t *ret_count, struct yett_error *error)
@@ -108,7 +112,10 @@ static uint64_t capability_mask(const struct policy_list *names)
 	return mask;
 }
 
-/* What a list wants mounted. Where must be a place of the profile. */
+/*
+ * Adds the mounts of a list to the profile. Each target must be a valid mount point in this
+ * profile.
+ */
 static int add_mounts(struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs,
                       bool writable, struct yett_error *error)
 {
@@ -126,7 +133,7 @@ static int add_mounts(struct policy_profile *profile, const struct policy_list *
 		if (problem)
 			return policy_refuse(list->places[i], list->items[i], problem, error);
 		if (is_tmpfs && tail && units_parse_size(tail, &mount.size_bytes) < 0)
-			return -EINVAL; /* which settings.c has refused */
+			return -EINVAL; /* settings.c refused it already */
 		mount.source = strdup(is_tmpfs ? "" : head);
 		mount.target = strdup(is_tmpfs || !tail ? head : tail);
 		profile->mounts[profile->mounts_count++] = mount;
@@ -136,7 +143,7 @@ static int add_mounts(struct policy_profile *profile, const struct policy_list *
 	return 0;
 }
 
-/* What lies in another system directory is shown with that. */
+/* Drops a directory that is inside another system directory of the list. */
 static void drop_nested(struct policy_list *system)
 {
 	size_t kept = 0;
@@ -161,8 +168,10 @@ static void drop_nested(struct policy_list *system)
 	system->count = kept;
 }
 
-/* What of rules and bounds is written, or inherited, has no meaning in the network of the host,
- * where nobody would look at it. */
+/*
+ * On the host's network, rules and bandwidth limits have no effect. Refuse them even where they are
+ * inherited, since otherwise nobody would notice.
+ */
 static int check_host_network(const struct settings_profile *written, struct yett_error *error)
 {
 	const struct policy_profile *profile = &written->profile;
@@ -285,7 +294,7 @@ static int check_grant(struct settings_grant *written, struct yett_error *error)
 	return 0;
 }
 
-/* NAME:FIRST:COUNT. 1 when they overlap. */
+/* Parses NAME:FIRST:COUNT. Returns 1 if the ids overlap. */
 int check_subid_line(const char *line, uint64_t first, uint64_t end)
 {
 	char start[UNITS_TEXT_SIZE], count[UNITS_TEXT_SIZE];
@@ -331,8 +340,10 @@ static int check_subids(const char *file, uint64_t first, uint64_t end, struct y
 	return r;
 }
 
-/* Two sandboxes, or a sandbox and an account, must never share an id. Only the first is looked up:
- * NSS can be slow. */
+/*
+ * Two sandboxes, or a sandbox and an account, must never share an id. Looks up only the first id,
+ * since NSS can be slow.
+ */
 static int check_ids(const struct policy *policy, struct yett_error *error)
 {
 	uint64_t first = policy->ids_first,

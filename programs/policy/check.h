@@ -1,20 +1,24 @@
 /*
- * Comparing a policy that was read with itself, and with the accounts of the host.
+ * Checks a policy for consistency and against the host's accounts. Part of yett-policy; runs
+ * without privilege and only reads: accounts by NSS, /etc/subuid and /etc/subgid.
  *
- * In yett-policy, without privilege; only looks: accounts by NSS, /etc/subuid and /etc/subgid. What
- * only root can see, the directories that shares and rules name, is compared in policy/check.c.
- * Nothing is changed but the resolved ids of grants and the masks of capabilities.
+ * The checks also fill in what needs them: the ids, notices and validity of grants, and the mounts
+ * and capability masks of profiles. helper/policy/check.c checks what only root can see, such as
+ * the directories that shares and rules name.
  */
 #pragma once
 
 #include "programs/policy/compile.h"
 
 /*
- * Resolves accounts and capabilities; checks that named profiles exist, that a profile hides none
- * of its own system directories, and that the private ids are free. 0, -errno, or
- * YETT_E_INVALID_REQUEST / YETT_E_SECURITY_VIOLATION with "FILE:LINE: what".
+ * Resolves accounts and capabilities, and adds the mounts of profiles. Checks that a profile hides
+ * none of its own system directories, and that no account uses the private ids. Returns 0, -errno,
+ * or YETT_E_INVALID_REQUEST / YETT_E_SECURITY_VIOLATION with the message "FILE:LINE: what".
  */
 _must_check_ int check_compiled(struct compiled *compiled, struct yett_error *error);
 
-/* Whether a line of subuid(5) or subgid(5) overlaps [first, end). A malformed line is -EINVAL. */
+/*
+ * Returns 1 if a line of subuid(5) or subgid(5) overlaps the ids [first, end), 0 if it does not, or
+ * -EINVAL if it is malformed.
+ */
 _must_check_ int check_subid_line(const char *line, uint64_t first, uint64_t end);

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* The sections of all texts live until the policy has been made of them. */
+/* The sections of all texts must live until the policy is complete. */
 struct compiling {
 	struct compiled *compiled;
 	struct parse *parse;
@@ -60,7 +60,7 @@ void compiled_free(struct compiled *compiled)
 	free(compiled);
 }
 
-/* What stands where no key is written. */
+/* Sets the defaults of all keys of the helper section. */
 static int compiling_start(struct compiling *compiling)
 {
 	struct compiled *compiled = compiling->compiled = calloc(1, sizeof *compiled);
@@ -79,7 +79,7 @@ static int compiling_start(struct compiling *compiling)
 	policy->audit_max_bytes = UINT64_C(1) << 30;
 	policy->audit_user_bytes = UINT64_C(64) << 20;
 	policy->spares = 2;
-	policy->generation = 0xcbf29ce484222325; /* the start of FNV-1a */
+	policy->generation = 0xcbf29ce484222325; /* the offset basis of FNV-1a */
 	return policy->runtime_dir && policy->keys_dir && policy->cgroup && policy->audit_dir &&
 	                       policy->files
 	               ? 0
@@ -113,7 +113,7 @@ static int add_text(struct compiling *compiling, const struct compile_text *text
 	return parse_text(compiling->parse, text->name, text->text, text->length, compiling->error);
 }
 
-/* Fills a profile from the one it extends, that one's own, and so on: the eldest first. */
+/* Fills a profile from the profiles that it extends, starting with the most basic one. */
 static int fill_profile(struct compiling *compiling, size_t index)
 {
 	struct compiled *compiled = compiling->compiled;
@@ -143,7 +143,7 @@ static int fill_profile(struct compiling *compiling, size_t index)
 	return r;
 }
 
-/* A copy of a section's name. */
+/* Copies the name of a section. */
 static int take_name(const struct compiling *compiling, cfg_t *section, char **ret_name)
 {
 	const char *problem = settings_check_name(cfg_title(section));
@@ -201,7 +201,7 @@ static int add_grant(struct compiling *compiling, enum settings_section_index ki
 	return r;
 }
 
-/* Ceilings come behind the grants, and are looked at with them. */
+/* Ceilings follow the grants in the same array, and are searched together with them. */
 static int add_grants(struct compiling *compiling)
 {
 	struct compiled *compiled = compiling->compiled;
@@ -271,8 +271,10 @@ static int copy_filter(const struct sock_filter *filter, size_t count,
 	return 0;
 }
 
-/* Most profiles extend another one and leave its system calls as they are: compiling a filter takes
- * a millisecond. */
+/*
+ * Reuses the filters of an earlier profile with the same system call settings. Most profiles extend
+ * another one without changing these, and compiling a filter takes a millisecond.
+ */
 static int add_filters(struct compiling *compiling)
 {
 	struct settings_profile *all = compiling->compiled->profiles;
@@ -307,8 +309,10 @@ static int add_filters(struct compiling *compiling)
 	return r;
 }
 
-/* Whether anybody can have core files in a sandbox of the profile: a grant's ceiling counts for
- * whatever it gives. */
+/*
+ * Whether any sandbox of the profile can have core files. Counts max_core of every grant, no matter
+ * which profiles it gives.
+ */
 static bool gives_core_files(const struct policy *policy, const struct policy_profile *profile)
 {
 	bool gives = profile->limits.core_bytes != PLAN_CORE_NONE;
@@ -333,8 +337,9 @@ static uint32_t file_index(const struct policy *policy, const char *file)
 	return i;
 }
 
-/* Numbers the rules through the whole policy, from 1 on, so that each is known by its origin
- * wherever it is copied to. */
+/*
+ * Numbers all rules of the policy from 1 on, so that a copied rule can still be traced to its line.
+ */
 static struct policy_rules number_rules(struct policy *policy, const struct settings_rules *rules)
 {
 	struct net_record *record = NULL;
@@ -354,7 +359,10 @@ static struct policy_rules number_rules(struct policy *policy, const struct sett
 _Static_assert(POLICY_FILES_MAX <= 1 << (32 - POLICY_RULE_LINE_BITS),
                "a line's number is less than that of a file's bytes");
 
-/* Adds those that a proxy is about to what a profile denies: a network has both or none. */
+/*
+ * Appends network_proxy or no_proxy rules to the profile's `deny` list. A network always gets the
+ * denied addresses and the proxy together, and each rule records which kind it is.
+ */
 static int add_to_profile(const struct settings_rules *from, struct settings_profile *into)
 {
 	size_t used = into->deny.list ? into->deny.list->size : sizeof *into->deny.list,
@@ -409,7 +417,7 @@ static int fill_rules(struct compiled *compiled, struct yett_error *error)
 	policy->rule_lines = calloc(count + 1, sizeof *policy->rule_lines);
 	if (!policy->rule_lines)
 		return -ENOMEM;
-	policy->rule_lines_count = 1; /* 0 is no rule's */
+	policy->rule_lines_count = 1; /* no rule has the number 0 */
 	for (size_t i = 0; i < policy->profiles_count; i++) {
 		compiled->profiles[i].profile.allow =
 			number_rules(policy, &compiled->profiles[i].allow);
@@ -423,7 +431,7 @@ static int fill_rules(struct compiled *compiled, struct yett_error *error)
 	return fill_proxy(compiled, error);
 }
 
-/* Each profile also records what the helper section records. Both need an audit. */
+/* Adds what the helper section records to each profile. Recording needs the audit. */
 static int fill_record(struct compiled *compiled, struct yett_error *error)
 {
 	struct policy_place place = compiled->record_place;
@@ -444,7 +452,7 @@ static int fill_record(struct compiled *compiled, struct yett_error *error)
 		error);
 }
 
-/* The tables of the policy itself, which hold nothing that only the compiler needs. */
+/* Fills the tables of the policy itself, without what only the compiler needs. */
 static int fill_tables(struct compiled *compiled)
 {
 	struct policy *policy = &compiled->policy;
@@ -462,7 +470,7 @@ static int fill_tables(struct compiled *compiled)
 	return namings_make(policy);
 }
 
-/* For who asks what is in force, and why: the last file that says it. */
+/* Records where a key is set, for yett-explain. If several files set it, the last one counts. */
 static int add_origin(struct policy_list *origins, cfg_t *section, const char *key)
 {
 	const struct parse_value *first = parse_value(section, key, 0), *value;

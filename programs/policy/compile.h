@@ -1,35 +1,34 @@
 /*
- * From the texts of policy files to a policy, complete and checked against itself, with its system
- * call filters.
- *
- * In yett-policy, without privilege. Opens no policy file itself; asks NSS for accounts, and
- * /etc/subuid and /etc/subgid for the ids of others (check.h).
+ * Compiles the texts of policy files into a complete, checked policy with its system call filters.
+ * Part of yett-policy; runs without privilege. Opens no policy file itself. Asks NSS for accounts,
+ * and reads /etc/subuid and /etc/subgid (check.h).
  */
 #pragma once
 
 #include "programs/policy/settings.h"
 
-/* One file: the name that places show, and its text, which is changed. Both must outlive the policy
- * made of them. */
+/* A file: its name for messages, and its text, which is modified. Both must outlive the policy. */
 struct compile_text {
 	char *name;
 	char *text;
 	size_t length;
 };
 
-/* A policy that owns its parts, unlike one of policy_load(). */
+/* A policy that owns its parts, unlike the result of policy_load(). */
 struct compiled {
-	struct policy policy;              /* what the image is made of */
-	struct settings_profile *profiles; /* as many as the policy has; policy.profiles are copies
-	                                      of their beginnings */
+	struct policy policy; /* the source of the image */
+	/* policy.profiles_count items; policy.profiles are copies of their `profile` members */
+	struct settings_profile *profiles;
 	struct settings_grant *grants;
-	struct settings_rules proxy, direct; /* of every profile */
-	uint32_t record;                     /* likewise */
+	struct settings_rules proxy, direct; /* for every profile */
+	uint32_t record;                     /* for every profile */
 	struct policy_place record_place;
 };
 
-/* 0, -ENOMEM, or YETT_E_INVALID_REQUEST / YETT_E_SECURITY_VIOLATION with "FILE:LINE: what" as
- * message. */
+/*
+ * Returns 0, -ENOMEM, or YETT_E_INVALID_REQUEST / YETT_E_SECURITY_VIOLATION with the message
+ * "FILE:LINE: what".
+ */
 _must_check_ int compile(const struct compile_text *texts, size_t count,
                          struct compiled **ret_compiled, struct yett_error *error);
 

@@ -9,11 +9,17 @@
 #include <time.h>
 
 #define ENTRIES_MAX 16384
-#define DEADLINE_MS 2000 /* the helper waits for the policy */
+#define DEADLINE_MS 2000 /* time limit, since the helper waits for the policy */
 #define TICKS_MAX   10
-#define TICK_MS     4 /* in which the kernel's clock, by which it stamps changes, goes on: 1 to 10 */
+/*
+ * Pause before look_at() tries again. The kernel stamps changes with its coarse clock, which
+ * advances every 1 to 10 ms.
+ */
+#define TICK_MS 4
 
-/* Whether any change from now on will show. One in the tick of the last change has the same time.
+/*
+ * Records inode and change time. Waits until the coarse clock has passed that time, since a second
+ * change within the same tick would not alter it. Returns whether any later change will show.
  */
 static bool look_at(int directory, struct policy *policy)
 {
@@ -55,7 +61,10 @@ static bool add_text(struct policy *policy, const char *text, size_t length, con
 		const char *end = memchr(at, '\n', rest) ?: at + rest;
 
 		next = end + (end < text + length);
-		/* Whether it is the line that it begins as: how one ends is said there. */
+		/*
+		 * Compares the line with itself, since key_line_is_in() also checks that the key
+		 * ends where a line or a comment may begin.
+		 */
 		if (key_line_is_in(at, (size_t)(end - at), at) &&
 		    memcmp(at, KEY_LINE_PREFIX, prefix) == 0 && !add_line(policy, at, file))
 			return false;
@@ -63,8 +72,9 @@ static bool add_text(struct policy *policy, const char *text, size_t length, con
 	return true;
 }
 
-/* One of others is in the table as well: whether it counts is for the monitor to say, when it is
- * looked for. */
+/*
+ * Adds the file even if its owner or mode is wrong: the monitor checks these when it uses the file.
+ */
 static bool add_file(struct policy *policy, int directory, const char *file)
 {
 	_cleanup_fd_ int fd =
@@ -74,7 +84,8 @@ static bool add_file(struct policy *policy, int directory, const char *file)
 	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return fd < 0 && errno == ELOOP; /* a link does not count whatever it leads to */
+		/* a symbolic link never counts, whatever its target */
+		return fd < 0 && errno == ELOOP;
 	if (!S_ISREG(st.st_mode))
 		return true;
 	n = read(fd, text, sizeof text);
@@ -102,8 +113,10 @@ static int compare_lines(const void *a, const void *b)
 	return memcmp(one->line, other->line, sizeof one->line) ?: strcmp(one->file, other->file);
 }
 
-/* A line that is twice in a file is once in the table. Whether none is in two files, where each of
- * them would have to be looked into. */
+/*
+ * Sorts the table and drops lines that occur twice in a file. Returns false if a line is in two
+ * files, since the monitor would then have to check both.
+ */
 static bool sort(struct policy *policy)
 {
 	struct policy_enrolled *entries = policy->enrolled;

@@ -1,19 +1,18 @@
 /*
- * The table of enrolled keys: what the files of the keys directory hold, so that nobody has to read
- * them all at each request.
+ * The table of enrolled keys: the content of the keys directory, so that the helper need not read
+ * all files at each request. Part of yett-policy; reads the files without privilege.
  *
- * In yett-policy, without privilege, which opens them as anybody can. It enrolls nobody: the
- * monitor looks itself into the file that the table names (helper/monitor/keys.h), and where there
- * is no table, into all of them.
+ * The table enrolls nobody. The monitor itself checks the file that the table names
+ * (helper/monitor/keys.h), and without a table it checks all files.
  */
 #pragma once
 
 #include "helper/policy/policy.h"
 
 /*
- * Fills the table of the policy, and as what the directory was seen. There is none where something
- * of it cannot be read, where there is too much, where a key is in two files, or while the
- * directory is still being changed.
+ * Fills the policy's table of keys, and records the directory's inode and change time. Leaves the
+ * table empty if a file cannot be read, if there are too many keys, if a key is in two files, or if
+ * the directory is still being changed.
  */
 void enrolled_read(struct policy *policy);
 

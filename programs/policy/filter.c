@@ -1,9 +1,9 @@
 /*
- * See filter.h. In yett-policy, without privilege; pure.
+ * See filter.h. Part of yett-policy; pure, without privilege.
  *
- * The program is written from its end to its beginning, so that whatever jumps knows where to. A
- * position stands for what the program says from there on; a jump names two of them, and nothing
- * but a load runs on into what follows it.
+ * The program is written from its end to its beginning, so that the target of every jump is known.
+ * A position is the index of an instruction, and stands for what the program does from there on. A
+ * conditional jump names two positions. Only a load continues with the instruction after it.
  */
 #include "programs/policy/filter.h"
 
@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-/* A jump passes 255 instructions at most; one may yet come between, to reach the other target. */
+/*
+ * A conditional jump skips at most 255 instructions. Keep one in reserve, for a BPF_JA that reaches
+ * the other target.
+ */
 #define REACH 254
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -22,18 +25,19 @@
 #define HIGH_HALF(index) (LOW_HALF(index) + 4)
 
 struct range {
-	uint32_t first; /* number */
+	uint32_t first; /* first system call number of the range */
 	const struct filter_verdict *verdict;
-	size_t position; /* of the comparisons, if the verdict has rules; 0: not written yet */
+	/* of the code for the rules, if the verdict has rules; 0: not written yet */
+	size_t position;
 };
 
 struct emitter {
 	const struct filter *filter;
-	size_t first; /* the position of what has been written last */
-	bool is_full; /* then positions mean nothing */
+	size_t first; /* position of the instruction that was written last */
+	bool is_full; /* the program is too long; positions are invalid */
 	struct sock_filter code[BPF_MAXINSNS];
 	size_t ranges_count;
-	struct range ranges[FILTER_NUMBERS + 2]; /* one more: where the last one ends */
+	struct range ranges[FILTER_NUMBERS + 2]; /* one more, for the end of the last range */
 };
 
 static size_t push(struct emitter *emitter, struct sock_filter instruction)
@@ -82,7 +86,7 @@ static bool is_bits(const struct seccomp_argument *argument)
 	return argument->first == 1 && argument->last == UINT32_MAX;
 }
 
-/* Compares the low half that has been loaded. */
+/* Compares the low half of the argument, which is loaded. */
 static size_t push_comparison(struct emitter *emitter, const struct seccomp_argument *argument,
                               size_t yes, size_t no)
 {
@@ -118,7 +122,7 @@ static size_t push_argument(struct emitter *emitter, const struct seccomp_argume
 	return push_load(emitter, HIGH_HALF(argument->index), position);
 }
 
-/* Whether the low half that `rule` looks at first is still loaded where `before` did not fit. */
+/* Whether the low half that `rule` needs first is still loaded after `before` did not match. */
 static bool is_loaded_by(const struct seccomp_rule *before, const struct seccomp_rule *rule)
 {
 	const struct seccomp_argument *a = before->arguments, *b = rule->arguments;
@@ -155,12 +159,12 @@ static void find_ranges(struct emitter *emitter, const struct filter_verdict *ot
 		if (number == 0 || !is_same(range - 1, range))
 			range++;
 	}
-	range->first =
-		range[-1].first + 1; /* the numbers above are not in use, and so have no weight */
+	/* Higher numbers are not used, so the last range counts as one number in the search. */
+	range->first = range[-1].first + 1;
 	emitter->ranges_count = (size_t)(range - emitter->ranges);
 }
 
-/* Whether `range` ends as `tail` does, in the same rules and action. */
+/* Whether the rules of `range` end with all rules of `tail`, and both have the same action. */
 static bool has_tail(const struct range *range, const struct range *tail)
 {
 	uint64_t rules = tail->verdict->rules;
@@ -169,7 +173,7 @@ static bool has_tail(const struct range *range, const struct range *tail)
 	       (range->verdict->rules & -(rules & -rules)) == rules;
 }
 
-/* The longest tail of `range` that has been written; NULL: none. */
+/* The longest tail of `range` that was already written; NULL: none. */
 static const struct range *find_tail(const struct emitter *emitter, const struct range *range)
 {
 	const struct range *longest = NULL;
@@ -200,7 +204,7 @@ static size_t push_rules(struct emitter *emitter, const struct range *range)
 	return rule ? push_rule(emitter, rule, false, next) : next;
 }
 
-/* The short ones first, for the tails. */
+/* Writes the shortest lists of rules first, so that longer ones can jump into them. */
 static void push_verdicts(struct emitter *emitter)
 {
 	for (int count = 1; count <= SECCOMP_RULES_MAX; count++)
@@ -216,14 +220,13 @@ static size_t push_range(struct emitter *emitter, const struct range *range)
 	                             : push_answer(emitter, range->verdict->action);
 }
 
-/* Whether one comparison for equality can tell the three ranges apart. */
+/* Whether one comparison for equality can distinguish the three ranges. */
 static bool is_triple(const struct range *ranges)
 {
 	return is_same(&ranges[0], &ranges[2]) && ranges[2].first - ranges[1].first == 1;
 }
 
-/* The range before which the numbers divide most evenly, but not within a triple if that can be
- * helped. */
+/* Returns the range that divides the numbers most evenly. Avoids dividing a triple. */
 static size_t find_middle(const struct range *ranges, size_t count)
 {
 	size_t middle = 0;

@@ -1,11 +1,12 @@
 /*
- * From a verdict on each call's number to a program of classic BPF that is cheap to load.
+ * Converts a verdict for each system call number into a classic BPF program that is cheap to load.
+ * Part of yett-policy; pure, without privilege.
  *
- * In yett-policy, without privilege; pure. The kernel checks and translates each instruction when a
- * filter is loaded, and runs the program once for every number, to remember which ones are allowed
- * whatever their arguments. So what counts is few instructions and short ways: a binary search over
- * ranges of numbers with the same verdict, which ends in an answer, or in the few comparisons of
- * arguments that the verdict needs. kernel: userspace-api/seccomp_filter.rst.
+ * When a filter is loaded, the kernel checks and translates each instruction, and runs the program
+ * once for every number to cache which calls are always allowed. So the program must be short, and
+ * so must its paths: a binary search over ranges of numbers with the same verdict, which ends in an
+ * action or in the few argument comparisons that the verdict needs. See the kernel's
+ * userspace-api/seccomp_filter.rst.
  */
 #pragma once
 
@@ -15,10 +16,11 @@
 
 #include <linux/filter.h>
 
-#define FILTER_NUMBERS 1024 /* no call has a higher number */
+#define FILTER_NUMBERS 1024 /* higher than any system call number */
 
-/* Of the rules whose bits (1 << index) are set the first one that fits decides; if none does,
- * `action` (SECCOMP_RET_*).
+/*
+ * `rules` is a bit mask (1 << index). The first rule in it that matches decides. If none does,
+ * `action` (SECCOMP_RET_*) decides.
  */
 struct filter_verdict {
 	uint64_t rules;
@@ -33,8 +35,8 @@ struct filter {
 };
 
 /*
- * 0 with an array that the caller frees, and that begins as base/filter_head.h says; -E2BIG: longer
- * than the kernel takes; -ENOMEM.
+ * Compiles the filter. The program begins as base/filter_head.h says; the caller frees it. Returns
+ * 0; -E2BIG: longer than the kernel accepts; or -ENOMEM.
  */
 _must_check_ int filter_emit(const struct filter *filter, struct sock_filter **ret_code,
                              size_t *ret_count);

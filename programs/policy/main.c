@@ -1,13 +1,13 @@
 /*
- * yett-policy: compiles the texts of policy files into one image for the helper, in the memfd that
- * is descriptor 0. Its arguments are "FD:NAME" of each file; none stands for the built-in policy.
+ * yett-policy: compiles policy files into one image for the helper, in the memfd that is descriptor
+ * 0. Arguments: "FD:NAME" for each file; none means the built-in policy.
  *
- * Theory of operation: the text is root's own, but libConfuse, libseccomp and the modules of NSS
- * are much code to run with root's privilege. So the process gives up everything else in numbered
- * stages before it reads its first byte, and keeps the view of the file system, which NSS needs; by
- * it, it also reads the keys that are enrolled, as anybody can. The helper believes none of the
- * image's offsets and counts; what the policy says is this program's word. Starts as root, or as
- * the caller where that is nobody else; a stage's number is its exit status when the stage fails.
+ * The text is root's own, but libConfuse, libseccomp and NSS modules are too much code to run as
+ * root. So the process drops all privilege in numbered stages before it reads anything. It keeps
+ * the file system, which NSS needs, and with which it reads the enrolled keys as any user could.
+ * The helper checks every offset and count in the image, but relies on this program for what the
+ * policy says. Starts as root, or as an unprivileged caller. The exit status is the number of the
+ * stage that failed.
  */
 #include "base/escape.h"
 #include "helper/privilege/lockdown.h"
@@ -74,8 +74,10 @@ static void close_others(const struct input *input)
 	fd_close_except(input->fds, input->count);
 }
 
-/* No process, no core (1: core(5)), no file but the image grows; descriptors and memory for NSS,
- * whose modules may map large caches. */
+/*
+ * No child process, no core dump (1: see core(5)), and no file longer than the image. NSS modules
+ * may map large caches, so descriptors and memory have high limits.
+ */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -125,7 +127,7 @@ static int read_text(int fd, struct compile_text *text, struct yett_error *error
 	return 0;
 }
 
-/* The files, or the text that is compiled in where there are none. */
+/* Reads the files. Without any, copies the built-in text. */
 static int read_texts(struct input *input, struct yett_error *error)
 {
 	int r = 0;
@@ -156,7 +158,7 @@ int main(int argc, char **argv)
 	r = read_texts(&input, &error);
 	if (r == 0)
 		r = compile(input.texts, input.count, &compiled, &error);
-	if (r == 0 && !is_builtin) /* that one's image may be another host's */
+	if (r == 0 && !is_builtin) /* the built-in policy's image may be used on another host */
 		enrolled_read(&compiled->policy);
 	if (r < 0 && r != -ENOMEM)
 		r = error_set(&error, YETT_E_INVALID_REQUEST, 0,
@@ -167,5 +169,5 @@ int main(int argc, char **argv)
 		r = image_write(STDIN_FILENO, r, NULL, &error);
 	}
 	need(r == 0, STAGE_IMAGE);
-	_exit(0); /* the memory goes with the process */
+	_exit(0); /* exit frees the memory */
 }

@@ -1,13 +1,14 @@
 /*
- * The index of the grants: by whom each names, so that a decision looks at those that are for who
- * asks, and at no others.
- *
- * In yett-policy, without privilege; pure but for memory. admit_next() reads it.
+ * The index of grants by user and group, so that a decision looks only at grants that apply to the
+ * client. Part of yett-policy; pure except for memory, without privilege. admit_next() reads the
+ * index.
  */
 #pragma once
 
 #include "helper/policy/policy.h"
 
-/* Makes it of the policy's grants, in the place of the one that there is. 0 or -ENOMEM; the caller
- * frees policy->namings. */
+/*
+ * Replaces the policy's index by one of its current grants. The caller frees policy->namings.
+ * Returns 0 or -ENOMEM.
+ */
 _must_check_ int namings_make(struct policy *policy);

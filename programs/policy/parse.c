@@ -1,10 +1,10 @@
 /*
- * See parse.h. Two passes: parse_clean() refuses what libConfuse would let pass and blanks the
- * comments (its lexer miscounts the lines after them); then libConfuse reads the rest. Every value
- * is a CFGT_PTR made by parse_take(), so that it keeps its line.
+ * See parse.h. Two passes: parse_clean() refuses what libConfuse would accept, and blanks the
+ * comments, since libConfuse's lexer miscounts the lines after them; then libConfuse parses the
+ * rest. Every value is a CFGT_PTR made by parse_take(), which records its line.
  *
- * libConfuse compares the title of a section with that of every one before it, so that it is left
- * with one at a time: parse_keep() takes each as soon as it is read, and finds its title in a tree.
+ * libConfuse compares the title of each section with all earlier ones, which takes quadratic time.
+ * So parse_keep() removes each section as soon as it is complete, and keeps titles in a tree.
  */
 #include "programs/policy/parse.h"
 #include "base/escape.h"
@@ -15,15 +15,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A key and values that nobody can write, for control characters are refused. */
+/* A key and values that a policy cannot contain, because control characters are refused. */
 #define PARSE_MARK      "\001"
 #define PARSE_EMPTY     "\002"
 #define PARSE_VALUE_MAX 4096
-#define PLACE_SHOWN_MAX 60 /* of a second place in a message: the end of its path */
+#define PLACE_SHOWN_MAX 60 /* bytes shown of a second place's path in a message: the end of it */
 
 #define PARSE_ROOM_MIN 64
 
-/* Those of one kind. `titles` is a tree of tsearch(3) over the same sections. */
+/* The sections of one kind. `titles` is a tree of tsearch(3) over the same sections. */
 struct parse_kept {
 	cfg_t **sections;
 	size_t count, room;
@@ -31,8 +31,8 @@ struct parse_kept {
 };
 
 struct parse {
-	cfg_t *root; /* of libConfuse: what could not be read to its end */
-	cfg_t *once; /* what has no title, of all texts together */
+	cfg_t *root; /* libConfuse's; holds what is not complete yet */
+	cfg_t *once; /* the sections without title, merged from all texts */
 	struct parse_kept kept[SETTINGS_SECTIONS];
 };
 
@@ -41,15 +41,18 @@ struct parse_pass {
 	const char *file;
 	struct yett_error *error;
 	const char
-		*again; /* a key that is set once more, whose next value says where; NULL: none */
-	struct policy_place before; /* where it was set before */
+		/*
+	         * a key that is set again; its next value gives the place of the error; NULL: none
+	         */
+		*again;
+	struct policy_place before; /* where the key was set first */
 	bool failed;
 };
 
-/* libConfuse hands its callbacks no pointer of ours. Set while it parses only. */
+/* libConfuse passes no user pointer to callbacks. Set only during parsing. */
 static _Thread_local struct parse_pass *parse_pass;
 
-/* What is wrong with the byte at text[at] inside quotes, or NULL. */
+/* Returns what is wrong with the byte text[at] inside quotes, or NULL. */
 static const char *text_problem(const char *text, size_t at, size_t length)
 {
 	if (text[at] == '\\')
@@ -61,7 +64,10 @@ static const char *text_problem(const char *text, size_t at, size_t length)
 	               : NULL;
 }
 
-/* The same for one outside quotes; `last` is the one before it that is no blank. */
+/*
+ * Returns what is wrong with a byte outside quotes, or NULL. `last` is the last byte before it that
+ * is not blank.
+ */
 static const char *plain_problem(const char *text, size_t at, size_t length, char last)
 {
 	static const char allowed[] =
@@ -71,7 +77,7 @@ static const char *plain_problem(const char *text, size_t at, size_t length, cha
 		return "this character needs quotes around its text";
 	if (text[at] == '+' && (at + 1 == length || text[at + 1] != '='))
 		return "'+' is not expected here";
-	/* libConfuse would take a quoted path such as "helper|cgroup" for a key. */
+	/* libConfuse would accept a quoted path such as "helper|cgroup" as a key. */
 	if ((text[at] == '=' || text[at] == '+') && last == '"')
 		return "a key is written without quotes";
 	return NULL;
@@ -101,7 +107,7 @@ static int parse_clean(const char *file, char *text, size_t length, struct yett_
 			opened = depth++ ? opened : line;
 		} else if (text[i] == '}') {
 			problem = depth-- ? NULL : "'}' closes nothing";
-			/* libConfuse calls nobody for an empty list: it gets an item. */
+			/* libConfuse calls no callback for an empty list, so give it an item. */
 			if (last == '{' && list) {
 				*list = *PARSE_EMPTY;
 				text[i] = ' ';
@@ -118,7 +124,7 @@ static int parse_clean(const char *file, char *text, size_t length, struct yett_
 	               : 0;
 }
 
-/* Keeps the first error: later ones follow from it. */
+/* Records an error. Only the first counts, since later ones may result from it. */
 static void parse_fail(struct policy_place place, const char *what)
 {
 	if (!parse_pass->failed)
@@ -135,7 +141,7 @@ static const struct settings_section *find_section(const char *name)
 	return NULL;
 }
 
-/* What may stand where `cfg` is: the keys of a section, or the sections. How many. */
+/* Lists the keys of a section, or without `section` the section names. Returns their number. */
 static size_t list_names(const struct settings_section *section,
                          const char *names[SETTINGS_KEYS_MAX])
 {
@@ -146,7 +152,7 @@ static size_t list_names(const struct settings_section *section,
 	return count;
 }
 
-/* Another section that has such a key; NULL: none. */
+/* A section that has such a key; NULL: none. */
 static const char *find_owner(const char *key)
 {
 	for (size_t i = 0; i < SETTINGS_SECTIONS; i++)
@@ -177,13 +183,13 @@ static void _printf_(2, 0) parse_report(cfg_t *cfg, const char *format, va_list 
 {
 	char what[ESCAPE_SIZE];
 
-	/* libConfuse, which says so of keys and of sections */
+	/* libConfuse uses this format for unknown keys and unknown sections */
 	if (strcmp(format, "no such option '%s'") == 0)
 		explain_unknown(cfg, va_arg(args, const char *), what, sizeof what);
 	else
 		(void)vsnprintf(what, sizeof what, format, args);
 	for (char *quote = strchr(what, '\''); quote; quote = strchr(quote, '\''))
-		*quote = '`'; /* kept readable by the escaping */
+		*quote = '`'; /* a character that the escaping leaves alone */
 	parse_fail((struct policy_place){parse_pass->file, (unsigned)cfg->line}, what);
 }
 
@@ -225,8 +231,10 @@ static int parse_take(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *result
 	return 0;
 }
 
-/* libConfuse drops values while it parses only because their key is set again, by what it takes
- * next; or they are of parse_merge(). */
+/*
+ * During parsing, libConfuse drops a value only because its key is set again by the next value.
+ * Values that parse_merge_key() replaced are marked is_inherited instead.
+ */
 static void parse_drop(void *pointer)
 {
 	struct parse_value *value = pointer;
@@ -238,10 +246,11 @@ static void parse_drop(void *pointer)
 	free(value);
 }
 
-/* libConfuse opens a stream for each list that begins with a mark. */
+/* Only options that need a default get the mark: libConfuse opens a stream for each such list. */
 static cfg_opt_t parse_option(const char *name, bool is_list, bool has_mark)
 {
-	static char mark[] = PARSE_MARK; /* not const in libConfuse's type; only copied */
+	/* libConfuse's type is not const, but libConfuse only copies it */
+	static char mark[] = PARSE_MARK;
 
 	return (cfg_opt_t){
 		.name = name,
@@ -287,8 +296,10 @@ static enum settings_section_index parse_kind(const char *name)
 	return kind;
 }
 
-/* The values of a key go to `into`, where nothing is left for libConfuse to drop when it meets the
- * section again. */
+/*
+ * Moves the values of a key from `section` to `into`. Nothing is left for libConfuse to drop when
+ * it parses the section again.
+ */
 static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
 {
 	cfg_opt_t *from = cfg_getopt(section, key), *to = cfg_getopt(into, key);
@@ -297,8 +308,9 @@ static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
 	cfg_value_t **values = to->values;
 	unsigned count = to->nvalues;
 
-	if (!value ||
-	    value->is_inherited) /* the latter was replaced before, and is not written here */
+	/* A value marked is_inherited is left from an earlier swap: this text does not set the key.
+	 */
+	if (!value || value->is_inherited)
 		return 0;
 	if (old && !old->is_inherited && (old->is_list || old->place.file == value->place.file)) {
 		fail_of_two(key, old->place, value->place);
@@ -307,7 +319,7 @@ static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
 	if (old && !old->is_inherited)
 		value->over = old->place;
 	if (old)
-		old->is_inherited = true; /* it may be dropped */
+		old->is_inherited = true; /* so that parse_drop() does not report it */
 	to->values = from->values;
 	to->nvalues = from->nvalues;
 	from->values = values;
@@ -315,7 +327,7 @@ static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
 	return 0;
 }
 
-/* Called behind the '}' of a section without a title. */
+/* Called after the closing brace of a section without title. */
 static int parse_merge(cfg_t *cfg, cfg_opt_t *option)
 {
 	const struct settings_section *table = &settings_sections[parse_kind(option->name)];
@@ -329,8 +341,10 @@ static int parse_merge(cfg_t *cfg, cfg_opt_t *option)
 	return r;
 }
 
-/* Called behind the '}' of a section with a title, which is then the only one that libConfuse has
- * of its kind. */
+/*
+ * Called after the closing brace of a section with a title. At that point libConfuse has no other
+ * section of its kind.
+ */
 static int parse_keep(cfg_t *cfg, cfg_opt_t *option)
 {
 	cfg_value_t *last = option->values[cfg_opt_size(option) - 1];
@@ -352,7 +366,7 @@ static int parse_keep(cfg_t *cfg, cfg_opt_t *option)
 	return cfg_opt_rmnsec(option, 0);
 }
 
-/* libConfuse copies the options, so that they need to live for this call only. */
+/* libConfuse copies the options, so they need to exist only during this call. */
 static cfg_t *parse_new_root(void)
 {
 	cfg_opt_t options[SETTINGS_SECTIONS][SETTINGS_KEYS_MAX + 2] = {0},
@@ -375,7 +389,7 @@ static cfg_t *parse_new_root(void)
 
 static void parse_keep_section(void *section)
 {
-	(void)section; /* the tree borrows it */
+	(void)section; /* parse_free() frees the sections, not the tree */
 }
 
 void parse_free(struct parse *parse)
@@ -428,8 +442,8 @@ int parse_text(struct parse *parse, const char *file, char *text, size_t length,
 	(void)fclose(stream);
 	if (pass.failed)
 		return YETT_E_INVALID_REQUEST;
-	return r == CFG_SUCCESS ? 0
-	                        : -ENOMEM; /* the only failure that libConfuse does not report */
+	/* libConfuse reports all other failures. */
+	return r == CFG_SUCCESS ? 0 : -ENOMEM;
 }
 
 size_t parse_count(const struct parse *parse, enum settings_section_index kind)
@@ -446,8 +460,8 @@ cfg_t *parse_section(const struct parse *parse, enum settings_section_index kind
 
 cfg_t *parse_find(const struct parse *parse, enum settings_section_index kind, const char *title)
 {
-	cfg_t wanted = {.title = (char *)(uintptr_t)title},
-	      **found; /* not const in libConfuse's type; only compared */
+	/* libConfuse's type is not const, but the title is only compared. */
+	cfg_t wanted = {.title = (char *)(uintptr_t)title}, **found;
 
 	found = tfind(&wanted, &parse->kept[kind].titles, parse_compare_titles);
 	return found ? *found : NULL;

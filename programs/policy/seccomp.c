@@ -1,8 +1,8 @@
 /*
- * See seccomp.h. In yett-policy, without privilege, on names from the policy only.
+ * See seccomp.h. Part of yett-policy; runs without privilege, only on names from the policy.
  *
- * libseccomp knows the names. The tables and the policy's lists become a verdict for each number,
- * each list overriding those before it, and filter.c makes the program of them.
+ * libseccomp maps names to numbers. The tables and the policy's lists give a verdict for each
+ * number, each list overriding the earlier ones. filter.c turns the verdicts into a program.
  */
 #include "programs/policy/seccomp.h"
 
@@ -13,12 +13,15 @@
 
 #define NAME_MAX_LENGTH 64
 
-#ifndef SECCOMP_BUILD_OTHERWISE /* tests show what is behind this filter */
+/* tests replace it, to show what the other filters do without this one */
+#ifndef SECCOMP_BUILD_OTHERWISE
 #define SECCOMP_BUILD_OTHERWISE (SECCOMP_RET_ERRNO | ENOSYS)
 #endif
 
-/* The number of a call: negative where this architecture lacks it, __NR_SCMP_ERROR where nobody
- * knows the name. */
+/*
+ * The number of a system call: negative if this architecture lacks it, __NR_SCMP_ERROR if the name
+ * is unknown.
+ */
 static int call_number(const char *name)
 {
 	int number = seccomp_syscall_resolve_name(name);
@@ -29,7 +32,7 @@ static int call_number(const char *name)
 	return number;
 }
 
-/* Copies the next name of a list from a table and moves past it; false at the end. */
+/* Copies the next name of a table's list and advances *list. Returns false at the end. */
 static bool next_name(const char **list, char name[NAME_MAX_LENGTH])
 {
 	size_t length = strcspn(*list, " ");
@@ -50,7 +53,7 @@ static bool listed(const struct seccomp_names *names, const char *name)
 	return false;
 }
 
-/* What this architecture lacks has no number, and nothing to judge. */
+/* The verdict of a call; NULL if this architecture lacks it. */
 static struct filter_verdict *verdict_of(struct filter *filter, const char *name)
 {
 	int number = call_number(name);
@@ -113,7 +116,7 @@ static void add_rule(struct filter *filter, const struct seccomp_spec *spec, siz
 	}
 }
 
-/* Whether init may make a call: it lives under the strict set. */
+/* Whether init may make the call. Init runs with the strict set. */
 static bool is_of_init(const char *name)
 {
 	for (size_t i = 0; i < seccomp_groups_count; i++)
@@ -122,7 +125,10 @@ static bool is_of_init(const char *name)
 	return holds(seccomp_init_calls, name);
 }
 
-/* Each denied call is refused by one filter: that of init, if init can do without it. */
+/*
+ * Refuses each denied call in one filter: in init's, if init does not need the call, else in the
+ * command filter.
+ */
 static void judge_denied(struct filter *filter, const struct seccomp_spec *spec,
                          enum seccomp_role role)
 {
@@ -153,15 +159,17 @@ static bool is_in_set(const struct seccomp_rule *rule, const struct seccomp_spec
 static void judge_init(struct filter *filter, const struct seccomp_spec *spec)
 {
 	judge_held(filter, spec);
-	/* From the last to the first, so that one without arguments ends what is before it. */
+	/* From last to first, so that a rule without arguments discards the rules after it. */
 	for (size_t i = seccomp_rules_count; i-- > 0;)
 		if (is_in_set(&seccomp_rules[i], spec))
 			add_rule(filter, spec, i);
 	judge_denied(filter, spec, SECCOMP_INIT);
 }
 
-/* What commands do not inherit from init: logged calls are logged; its own calls go, unless
- * allowed; denied calls go. */
+/*
+ * The differences from init's filter: log logged calls, remove init's own calls unless they are
+ * allowed, and deny the calls that init's filter could not.
+ */
 static void judge_command(struct filter *filter, const struct seccomp_spec *spec)
 {
 	const char *list = seccomp_init_calls;
@@ -174,8 +182,10 @@ static void judge_command(struct filter *filter, const struct seccomp_spec *spec
 	judge_denied(filter, spec, SECCOMP_COMMAND);
 }
 
-/* In the errors that commands get for them in any case: so these calls are refused by this filter,
- * for good, and nobody is told. */
+/*
+ * Refuses calls with the errors that commands would get anyway. This filter's errors are final, and
+ * the listener gets no notification of them.
+ */
 static void judge_build(struct filter *filter, const struct seccomp_spec *spec)
 {
 	char name[NAME_MAX_LENGTH];
@@ -225,13 +235,13 @@ static int check_spec(const struct seccomp_spec *spec, struct yett_error *error)
 }
 
 /*
- * Other calling conventions of the processor (i386, x32) get `otherwise` too; init's filter, which
- * everything inside is under, thereby refuses them. The numbers of x32 are higher than all others.
+ * Calls of other calling conventions (i386, x32) get `otherwise`, too. All processes inside run
+ * under init's filter, which refuses them that way. x32 numbers are higher than all others.
  */
 static void start(struct filter *filter, uint32_t otherwise)
 {
-	filter->arch =
-		seccomp_arch_native(); /* SCMP_ARCH_* are AUDIT_ARCH_* but for x32. seccomp.h */
+	/* SCMP_ARCH_* equal AUDIT_ARCH_* except for x32: seccomp.h. */
+	filter->arch = seccomp_arch_native();
 	filter->otherwise = otherwise;
 	filter->rules = seccomp_rules;
 	for (size_t i = 0; i < FILTER_NUMBERS; i++)

@@ -1,11 +1,10 @@
 /*
- * The system call filter of a profile, compiled once from the policy and loaded many times as a
- * ready program.
- *
- * In yett-policy, without privilege, on names that the administrator wrote; it loads nothing
- * itself: who becomes yett-init loads the filter of building, yett-init loads its own, and each
- * command loads the one of commands on top. Nothing here ever comes from a client. seccomp(2),
- * seccomp_rule_add(3), kernel: userspace-api/seccomp_filter.rst.
+ * Compiles the system call filters of a profile once, when the policy is compiled. Sandboxes load
+ * the finished programs. Part of yett-policy; runs without privilege, on names that the
+ * administrator wrote, never on data from a client. It loads no filter: the process that becomes
+ * yett-init loads the build filter, yett-init loads its own, and each command loads the command
+ * filter on top. See seccomp(2), seccomp_rule_add(3) and the kernel's
+ * userspace-api/seccomp_filter.rst.
  */
 #pragma once
 
@@ -14,7 +13,7 @@
 #include <linux/filter.h>
 #include <stddef.h>
 
-/* Names of system calls from one key of the policy, and where it stands. */
+/* Names of system calls from one key of the policy, and where that key is. */
 struct seccomp_names {
 	char *const *names;
 	size_t count;
@@ -23,39 +22,40 @@ struct seccomp_names {
 };
 
 /*
- * Filters stack: a command is under init's, which it inherits, and under its own. So init's is the
- * whole set of the profile and is loaded once per sandbox, while the one of commands is short,
- * since loading costs each command: it only takes back what init alone needs, and applies `log`,
- * and `deny` to calls that init may need.
+ * Filters stack: a command runs under init's filter, which it inherits, and its own. So init's
+ * filter is the whole set of the profile and is loaded once for each sandbox. The command filter is
+ * short, because every command pays for loading it. It only removes what init alone needs, and
+ * applies `log`, and `deny` for calls that init may need.
  *
- * The one of building lies below both. It holds what they hold, with any argument, and what
- * building a sandbox takes. What it refuses they refuse, too, with the same error. Its answers are
- * errors, over which no answer of a later filter wins: one that asks a listener or a tracer would,
- * if this one did so too, be an init's that was captured while it builds. So nobody is told of
- * these calls. seccomp(2)
+ * The build filter is below both. It allows what they allow, with any argument, and what building a
+ * sandbox needs. What it refuses, they refuse with the same error. It refuses only with errors,
+ * which take precedence over a user notification or a trace of any later filter. So these refusals
+ * are never reported. If it notified a listener instead, an init that was compromised while it
+ * builds could install that listener. See seccomp(2).
  */
 enum seccomp_role { SECCOMP_INIT, SECCOMP_COMMAND, SECCOMP_BUILD };
 
 struct seccomp_spec {
 	bool strict; /* the narrow base set */
-	bool nested; /* what sandboxes inside are made with is allowed, too: seccomp_nested_calls */
-	bool perf;   /* so are performance events of processes inside: the rules of SECCOMP_PERF */
+	bool nested; /* also allow what makes sandboxes inside the sandbox: seccomp_nested_calls */
+	/* also allow performance events of processes inside: the rules of SECCOMP_PERF */
+	bool perf;
 	/*
-	 * A name in several lists: deny wins, then allow. An allowed call is allowed with any
-	 * argument. A logged one is allowed as far as the set lets it, and each use is written to
-	 * the kernel's log.
+	 * For a name in several lists, `deny` wins over `allow`, and `allow` over `log`. A call in
+	 * `allow` is allowed with any argument. A call in `log` is allowed as far as the set allows
+	 * it, and the kernel logs each use.
 	 */
 	struct seccomp_names allow, deny, log;
 };
 
 /*
- * Compiles the filter of one role for the native architecture. What the set does not hold gets
- * ENOSYS, as from a kernel that lacks it, so that programs take their fall-back; what a kernel
- * would forbid to an unprivileged caller gets EPERM, from who listens (SECCOMP_RET_USER_NOTIF, in
- * init's filter only: of a second one the kernel takes no listener, and an error that another
- * filter returns would win). 0 with an array that the caller frees; YETT_E_INVALID_REQUEST with
- * "FILE:LINE: what" for an unknown name or a denied execve; YETT_E_UNSUPPORTED when the program is
- * too long; -ENOMEM.
+ * Compiles the filter of one role for the native architecture. A call outside the set fails with
+ * ENOSYS, as on a kernel that lacks it, so that programs use their fallback. A call that the kernel
+ * would forbid to an unprivileged caller fails with EPERM, which the listener answers
+ * (SECCOMP_RET_USER_NOTIF). Only init's filter uses the listener: the kernel accepts no second one,
+ * and an error from another filter would win over the notification. Returns 0 with an array that
+ * the caller frees; YETT_E_INVALID_REQUEST with "FILE:LINE: what" for an unknown name or a denied
+ * execve; YETT_E_UNSUPPORTED: the program is too long; or -ENOMEM.
  */
 _must_check_ int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role,
                                  struct sock_filter **ret_filter, size_t *ret_count,

@@ -1,4 +1,4 @@
-/* See seccomp_table.h. No privilege, no code: each entry says for whom it is there. */
+/* See seccomp_table.h. Data only. Each entry says why it is there. */
 #include "programs/policy/seccomp_table.h"
 
 #include "base/fd.h"
@@ -21,11 +21,11 @@
 #endif
 
 /*
- * Not in any group, so ENOSYS: clone3 and openat2, whose flags and mode lie in memory where a
- * filter cannot look; io_setup and its kin, whose events are counted for the whole machine
- * (fs.aio-max-nr), not by user; mbind and its kin, whose policies for ranges of a file are charged
- * to nobody; modify_ldt that writes; what no supported libc calls any more. Programs know that
- * kernels lack these, and do without.
+ * Calls that are in no group fail with ENOSYS: clone3 and openat2, whose flags and mode are in
+ * memory that a filter cannot read; io_setup and its family, whose events count against a limit of
+ * the whole machine (fs.aio-max-nr) rather than of the user; mbind and its family, whose policies
+ * for file ranges are charged to nobody; modify_ldt for writing; and calls that no supported libc
+ * uses. Programs run without these, since some kernels lack them.
  */
 const struct seccomp_group seccomp_groups[] = {
 	{"files", true,
@@ -48,8 +48,10 @@ const struct seccomp_group seccomp_groups[] = {
          "futex_wake get_robust_list get_thread_area getpgid getpgrp getpid getppid getsid gettid kill pidfd_open "
          "pidfd_send_signal prctl restart_syscall riscv_flush_icache rseq set_robust_list set_thread_area "
          "set_tid_address setpgid setsid tgkill tkill unshare vfork wait4 waitid waitpid"},
-	/* Changes fail as the kernel makes them fail for who holds no capability; root_inside needs
-           some to succeed. */
+	/*
+         * Changes of ids fail in the kernel for a process without capabilities. With
+         * `identity = root` (yett.conf(5)) some must succeed.
+         */
 	{"identity", true,
          "capget capset getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups getgroups32 getresgid getresgid32 "
          "getresuid getresuid32 getuid getuid32 setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups "
@@ -76,50 +78,64 @@ const struct seccomp_group seccomp_groups[] = {
 	{"the machine", true, "getrandom sysinfo uname"},
 	{"further sandboxing", true,
          "landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp"},
-	/* The kernel refuses to set the clock without CAP_SYS_TIME; reading it is free. */
+	/* Reading the clock state is harmless. Setting it needs CAP_SYS_TIME. */
 	{"clock state", false, "adjtimex clock_adjtime clock_adjtime64"},
 	{"System V and POSIX queues", false,
          "ipc mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedreceive_time64 mq_timedsend mq_timedsend_time64 "
          "mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt "
          "shmget"},
 	{"watching files", false, "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch"},
-	/* Processes of one sandbox only: other pids do not exist there, and other ids are refused
-           by the kernel. */
+	/*
+         * These reach only processes of the same sandbox: other pids do not exist there, and the
+         * kernel checks ids.
+         */
 	{"debuggers", false,
          "kcmp pidfd_getfd process_madvise process_mrelease process_vm_readv process_vm_writev ptrace"},
 	{"memory placement", false,
          "get_mempolicy memfd_secret move_pages remap_file_pages set_mempolicy vmsplice"},
-	/* The number of a file, as stat(2) tells it. What opens a file by it is refused, and takes
-           CAP_DAC_READ_SEARCH over the whole machine. */
+	/*
+         * Returns the inode number, as stat(2) does. open_by_handle_at(2) is refused, and needs
+         * CAP_DAC_READ_SEARCH in the initial user namespace.
+         */
 	{"handles of files", false, "name_to_handle_at"},
-	/* What /proc/self/mountinfo and /proc/self/attr tell: of the caller's own mount namespace,
-           and of itself. They change nothing. */
+	/*
+         * The same information as /proc/self/mountinfo and /proc/self/attr, about the caller's own
+         * mount namespace and the caller itself. Read-only.
+         */
 	{"mounts and labels", false, "listmount lsm_get_self_attr lsm_list_modules statmount"},
-	/* The same as fchmodat, and as ioctls of the file (FS_IOC_FSGETXATTR and its pair), which
-           ask for its owner. */
+	/*
+         * The same as fchmodat and as ioctls on the file (FS_IOC_FSGETXATTR and FS_IOC_FSSETXATTR),
+         * which check for the owner.
+         */
 	{"attributes of files", false, "fchmodat2 file_getattr file_setattr"},
-	/* Which file systems the kernel knows, as /proc/filesystems tells it. It loads none. */
+	/*
+         * Lists the file systems that the kernel knows, as /proc/filesystems does. Loads no module.
+         */
 	{"names of file systems", false, "sysfs"},
-	/* The kernel refuses it without CAP_SYS_CHROOT, which root_inside may have. */
+	/* Needs CAP_SYS_CHROOT, which a sandbox with `identity = root` may have. */
 	{"roots", false, "chroot"},
 };
 const size_t seccomp_groups_count = ARRAY_SIZE(seccomp_groups);
 
-/* clone3: commands are born in their cgroup (CLONE_INTO_CGROUP). The rest init needs is in the
- * strict set. */
+/*
+ * clone3 makes commands directly in their cgroup (CLONE_INTO_CGROUP). The other calls of init are
+ * in the strict set.
+ */
 const char seccomp_init_calls[] = "clone3";
 
-/* programs/init/build/: openat2 below the sandbox's root; and the family of mount(2), of which the
- * calls that it does without do no more.
+/*
+ * For programs/init/build/: openat2 for paths below the sandbox's root, and the mount(2) family.
+ * The members of the family that init does not use can do no more than the others.
  */
 const char seccomp_build_calls[] =
 	"chroot fsconfig fsmount fsopen fspick mount mount_setattr move_mount open_tree openat2 pivot_root sethostname setns "
 	"umount umount2";
 
 /*
- * nested_userns: what makes user namespaces, and with the capabilities over those the other
- * namespaces, and mounts. The kernel asks for these capabilities itself, and nobody has any over
- * the sandbox's own. No clone3, whose flags a filter cannot see: libraries do without.
+ * nested_userns: calls that make user namespaces, and with the capabilities in those, other
+ * namespaces and mounts. The kernel checks these capabilities, and no process has any in the
+ * sandbox's own user namespace. clone3 is not included, because a filter cannot see its flags;
+ * libraries fall back to clone.
  */
 const char seccomp_nested_calls[] =
 	"clone unshare setns mount umount umount2 pivot_root fsopen fsconfig fsmount fspick move_mount mount_setattr open_tree "
@@ -137,7 +153,7 @@ const char seccomp_nested_calls[] =
 #define BITS(argument, bits)                                \
 	{                                                   \
 		(argument), (uint32_t)(bits), 1, UINT32_MAX \
-	} /* any of them */
+	} /* any of the bits */
 #define ABOVE(argument, last)            \
 	{                                \
 		(argument), 0, 0, (last) \
@@ -149,8 +165,10 @@ const char seccomp_nested_calls[] =
 #define NAMESPACES                                                                     \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	 CLONE_NEWPID | CLONE_NEWNET)
-/* Terminal ioctls that put input into a terminal, or load the code of a line discipline. The kernel
- * takes 32 bits. */
+/*
+ * Terminal ioctls that insert input into a terminal, or load a line discipline module. The kernel
+ * takes 32 bits of the request.
+ */
 #define TERMINAL(request)               \
 	{                               \
 		"ioctl", EPERM, 1,      \
@@ -158,8 +176,10 @@ const char seccomp_nested_calls[] =
 			LOW(1, request) \
 		}                       \
 	}
-/* A set-id file would be a gift to an accomplice outside. The mode counts only when a file may be
- * made. */
+/*
+ * Refuses to make a file set-user-id or set-group-id: an accomplice outside the sandbox could
+ * execute it. The mode argument counts only if the call can create a file.
+ */
 #define SET_ID_BITS(mode) BITS(mode, S_ISUID | S_ISGID)
 #define SET_ID(calls, mode)               \
 	{                                 \
@@ -176,8 +196,9 @@ const char seccomp_nested_calls[] =
 		}                                                                            \
 	}
 /*
- * EPERM, as from the kernel, which asks for CAP_MKNOD only after Landlock has said EACCES. A
- * whiteout (0, 0) goes with them. The two types differ in one bit.
+ * Fails with EPERM, as in a kernel without Landlock for a caller without CAP_MKNOD; Landlock alone
+ * would answer EACCES first. This also refuses overlayfs whiteouts (character device 0:0). S_IFCHR
+ * and S_IFBLK differ in one bit, which the mask ignores.
  */
 #define DEVICE(calls, mode)                                                            \
 	{                                                                              \
@@ -187,10 +208,11 @@ const char seccomp_nested_calls[] =
 		}                                                                      \
 	}
 /*
- * For a family, a type or a protocol that the kernel does not know it runs modprobe, as root and
- * outside of the sandbox's limits; for some other requests, too, before it asks for any privilege.
+ * For a socket family, type or protocol that it does not know, the kernel runs modprobe as root,
+ * outside the sandbox's limits. Some ioctls and socket options do the same before the kernel checks
+ * any privilege. The rules below refuse these.
  */
-/* By what is left of a family without the bit in which IPv4 and IPv6, which are had, differ. */
+/* Ignores the bit in which AF_INET and AF_INET6 differ. Both are allowed. */
 #define FAMILIES(first, last)                                                       \
 	{                                                                           \
 		"socket", EAFNOSUPPORT, 1,                                          \
@@ -224,7 +246,7 @@ const char seccomp_nested_calls[] =
 			}                                  \
 		}                                          \
 	}
-/* As a kernel that does not know them answers. */
+/* The same error as a kernel that does not know the options. */
 #define OPTIONS(level, first, last)                            \
 	{                                                      \
 		"setsockopt", ENOPROTOOPT, 2,                  \
@@ -237,16 +259,22 @@ const char seccomp_nested_calls[] =
 		"personality", 0, 1, {MASKED(0, mask, number)}, SECCOMP_DEFAULT \
 	}
 
-/* What open_tree(2) knows besides clones and namespaces of mounts, and open(2) does, too, with
- * O_PATH. */
+/*
+ * The flags of open_tree(2) that do not clone a mount or make a mount namespace. With these it does
+ * the same as open(2) with O_PATH.
+ */
 #define OPEN_TREE_PLAINLY (AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW | O_CLOEXEC)
 
-/* Rules of several calls stand after those of one among them: then their comparisons are made in
- * one place. */
+/*
+ * A rule for several calls comes after the rules for only one of them, so that filter.c can share
+ * its comparisons.
+ */
 const struct seccomp_rule seccomp_rules[] = {
 	{"open_tree", 0, 1, {MASKED(2, ~(uint32_t)OPEN_TREE_PLAINLY, 0)}, SECCOMP_DEFAULT},
-	/* Programs probe these and know EPERM: the kernel answers so without CAP_SYS_ADMIN and its
-           like. */
+	/*
+         * Programs probe these calls and expect EPERM, as the kernel answers without CAP_SYS_ADMIN
+         * and similar capabilities.
+         */
 	{"mount umount umount2 pivot_root setns fsopen fsconfig fsmount fspick move_mount mount_setattr open_tree open_tree_attr "
          "bpf userfaultfd io_uring_setup io_uring_enter io_uring_register "
          "init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct "
@@ -254,43 +282,58 @@ const struct seccomp_rule seccomp_rules[] = {
          "clock_settime clock_settime64 settimeofday stime sethostname setdomainname syslog vhangup iopl ioperm",
          EPERM},
 	/*
-         * perf_events: of processes that the caller names, which are of its own sandbox. Not of a
-         * processor, whatever runs there, and not of a control group: the errors are those of a
-         * kernel that keeps these from users, and some (kernel.perf_event_paranoid below 1) do not.
-         * perf_event_open(2)
+         * perf_events: only for processes that the caller names, all of which are in its own
+         * sandbox. Not for a CPU with everything that runs there, and not for a cgroup: these fail
+         * as on a kernel with a restrictive kernel.perf_event_paranoid, because some kernels (with
+         * a value below 1) would allow them. See perf_event_open(2).
          */
 	{"perf_event_open", EACCES, 1, {LOW(1, -1)}, SECCOMP_PERF},
 	{"perf_event_open", EACCES, 1, {BITS(4, PERF_FLAG_PID_CGROUP)}, SECCOMP_PERF},
 	{"perf_event_open", 0, .set = SECCOMP_PERF},
-	{"perf_event_open", EACCES}, /* as where kernel.perf_event_paranoid is above 2 */
-	{"quotactl", ENOTBLK}, /* there are no block devices. quotactl_fd(2) takes no name of one,
-                                  and would reach those of shares */
-	/* Key rings are not per sandbox, and asking for a key runs a program of the host's.
-           keyrings(7), request_key(2) */
+	{"perf_event_open", EACCES}, /* as with kernel.perf_event_paranoid above 2 */
+	/*
+         * There are no block devices inside. quotactl_fd(2) needs no device name, and could reach
+         * those of shares, so it is refused above.
+         */
+	{"quotactl", ENOTBLK},
+	/*
+         * Keyrings are shared with the host, and request_key(2) runs a program on the host. See
+         * keyrings(7).
+         */
 	{"keyctl request_key", ENOKEY},
 	{"add_key", EACCES},
-	/* Reads the segments of the caller's own, of which there are none: none can be made. The
-           kernel takes an int. */
+	/*
+         * Reads the caller's own LDT, which is always empty, because writing is refused. The kernel
+         * takes an int.
+         */
 	{"modify_ldt", 0, 1, {LOW(0, 0)}, SECCOMP_DEFAULT},
-	/* A lease or a delegation holds up whoever opens or changes the file outside. As for a file
-           of somebody else's. fcntl(2) */
+	/*
+         * A lease or delegation delays processes outside that open or change the file. Fails as for
+         * a file of another user: fcntl(2).
+         */
 	{"fcntl", EACCES, 1, {MASKED(1, ~(uint32_t)(F_SETLEASE ^ SET_DELEGATION), F_SETLEASE)}},
-	/* The listener of init's filter is the one that the kernel allows: as from a kernel that
-           knows none. seccomp(2) */
+	/*
+         * The kernel allows one listener, and init's filter has it. Fails as on a kernel without
+         * listeners: seccomp(2).
+         */
 	{"seccomp",
          EINVAL,
          2,
          {LOW(0, SECCOMP_SET_MODE_FILTER), BITS(1, SECCOMP_FILTER_FLAG_NEW_LISTENER)}},
 	{"seccomp", EINVAL, 1, {LOW(0, SECCOMP_GET_NOTIF_SIZES)}},
-	{"unshare", EPERM, 1, {BITS(0, CLONE_NEWTIME)}}, /* part of the exit signal in clone(2) */
+	/* in clone(2), this bit is part of the exit signal */
+	{"unshare", EPERM, 1, {BITS(0, CLONE_NEWTIME)}},
 	{"clone unshare", EPERM, 1, {BITS(0, NAMESPACES)}},
-	/* init's limits: of another id, but where there is only one. What else asks for the id asks
-           for init's capabilities, too. */
+	/*
+         * Protects the limits of pid 1, init. prlimit(2) compares ids, and these are equal in a
+         * sandbox that has only one id. Other calls that compare ids also compare capabilities, and
+         * init has some.
+         */
 	{"prlimit64", EPERM, 2, {LOW(0, 1), ABOVE(2, 0)}},
 	/*
-         * It stays what it is (start_own_cores). Programs that want no core files set it to 0, and
-         * some end when that fails. Who asks in the same call for what it was would read what
-         * nobody has written.
+         * RLIMIT_CORE cannot be changed (start_own_cores()). Programs that want no core files set
+         * it to 0, and some exit if that fails, so these calls pretend to succeed. A call that also
+         * asks for the old value fails with EPERM: a pretended call would not write that value.
          */
 	{"prlimit64", EPERM, 3, {LOW(1, RLIMIT_CORE), ABOVE(2, 0), ABOVE(3, 0)}},
 	{"setrlimit", SECCOMP_PRETEND, 1, {LOW(0, RLIMIT_CORE)}},
@@ -302,50 +345,58 @@ const struct seccomp_rule seccomp_rules[] = {
 	DEVICE("mknodat", 2),
 	SET_ID("chmod fchmod creat mknod", 1),
 	SET_ID("fchmodat fchmodat2 mknodat", 2),
-	SET_ID_OPEN("open mq_open", 1,
-                    2), /* a queue is a file of a file system that an overlay can copy from */
+	/* A message queue is a file, in a file system from which an overlay can copy up. */
+	SET_ID_OPEN("open mq_open", 1, 2),
 	SET_ID_OPEN("openat", 2, 3),
 	SOCKET_REQUESTS(UINT32_MAX, 0x8940, 0x8941), /* SIOCGIFBR, SIOCSIFBR */
-	/* SIOCADDDLCI, SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN; with 0x20 SIOCBRADDBR, SIOCBRDELBR,
-           SIOCBRADDIF, SIOCBRDELIF */
+	/*
+         * SIOCADDDLCI, SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN; with 0x20: SIOCBRADDBR, SIOCBRDELBR,
+         * SIOCBRADDIF, SIOCBRDELIF
+         */
 	SOCKET_REQUESTS(~(uint32_t)0x20, 0x8980, 0x8983),
 	/*
-         * Programs for sockets are compiled into room that is one for the machine, whatever user
-         * and control group ask (bpf_jit_limit). When it is used up, no process without privilege
-         * gets a filter of system calls any more: nobody else's sandbox would start.
+         * Socket filters are compiled into memory that has one limit for the whole machine, for all
+         * users and cgroups (bpf_jit_limit). When it is used up, no unprivileged process can load a
+         * seccomp filter, so no other sandbox could start.
          */
 	OPTIONS(SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_FILTER),
 	OPTIONS(SOL_SOCKET, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_EBPF),
-	/* Signed segments: the program names the algorithm, and the kernel loads it. TCP_ULP: the
-           kernel's own TLS. */
+	/*
+         * Signed TCP segments: the program names the algorithm, and the kernel loads its module.
+         * TCP_ULP loads the kernel's TLS module.
+         */
 	OPTIONS(IPPROTO_TCP, TCP_MD5SIG, TCP_MD5SIG),
 	OPTIONS(IPPROTO_TCP, TCP_ULP, TCP_MD5SIG_EXT),
-	OPTIONS(IPPROTO_TCP, 38, 42), /* TCP_AO_ADD_KEY and its like, Linux 6.7 */
+	OPTIONS(IPPROTO_TCP, 38, 42), /* TCP_AO_ADD_KEY and similar, Linux 6.7 */
 	/*
-         * Huge pages are the machine's, set aside by its administrator, and no limit of memory
-         * counts them. MAP_HUGETLB stays: the kernel would go through this program for each
-         * mmap(2). memfd_create(2), shmget(2)
+         * Huge pages are reserved by the administrator for the whole machine, and no memory limit
+         * counts them. mmap(2) with MAP_HUGETLB stays allowed: a rule on its arguments would make
+         * the kernel run this filter at every mmap(2). See memfd_create(2), shmget(2).
          */
 	{"memfd_create", ENOSYS, 1, {BITS(1, MFD_HUGETLB)}},
 	{"shmget", EINVAL, 1, {BITS(2, SHM_HUGETLB)}, SECCOMP_DEFAULT},
 	/*
-         * Pages that are merged with those of others tell what others have in memory. All of a
-         * process's are not; madvise(2), which offers some, stays as mmap(2) does.
-         * PR_SET_MEMORY_MERGE(2const)
+         * Merging pages with other processes reveals what these have in memory. This refuses
+         * merging of all pages of a process. madvise(2), which can offer single ranges, stays
+         * allowed for the same reason as mmap(2). See PR_SET_MEMORY_MERGE(2const).
          */
 	{"prctl", EINVAL, 2, {LOW(0, SET_MEMORY_MERGE), ABOVE(1, 0)}},
 	{"process_madvise", EINVAL, 1, {LOW(3, MADV_MERGEABLE)}, SECCOMP_DEFAULT},
 	{"socketpair", 0, 1, {LOW(0, AF_UNIX)}},
-	{"socketpair", EOPNOTSUPP}, /* as the kernel says, but it makes the sockets first */
-	{"socket", 0, 1, {LOW(0, AF_UNIX)}}, /* loads nothing, whatever the type and the protocol */
-	/* Of netlink only NETLINK_ROUTE, for the C library's own look at the interfaces. */
+	{"socketpair", EOPNOTSUPP}, /* the kernel's error, but the kernel makes the sockets first */
+	{"socket", 0, 1, {LOW(0, AF_UNIX)}}, /* loads no module, for any type and protocol */
+	/* Only NETLINK_ROUTE, with which the C library reads the interfaces. */
 	{"socket", EPROTONOSUPPORT, 2, {LOW(0, AF_NETLINK), ABOVE(2, 0)}, SECCOMP_DEFAULT},
 	{"socket", 0, 1, {LOW(0, AF_NETLINK)}, SECCOMP_DEFAULT},
-	/* As without CAP_NET_RAW; but the kernel loads the family before it asks for that. */
+	/*
+         * Fails as without CAP_NET_RAW; the kernel would load the family's module before it checks
+         * that.
+         */
 	{"socket", EPERM, 1, {LOW(0, AF_PACKET)}, SECCOMP_DEFAULT},
 	FAMILIES(0, AF_INET - 1),
 	FAMILIES(AF_INET + 1, UINT32_MAX),
-	{"socket", 0, 1, {TYPE(SOCK_RAW)}}, /* knows every protocol; takes CAP_NET_RAW */
+	/* accepts any protocol without loading a module, and needs CAP_NET_RAW */
+	{"socket", 0, 1, {TYPE(SOCK_RAW)}},
 	{"socket", ESOCKTNOSUPPORT, 1, {{1, 0xf, SOCK_RAW + 1, 0xf}}},
 	{"socket", ESOCKTNOSUPPORT, 1, {TYPE(0)}},
 	{"socket", 0, 1, {LOW(2, 0)}},
@@ -355,11 +406,12 @@ const struct seccomp_rule seccomp_rules[] = {
 	PING(IPPROTO_ICMP, AF_INET),
 	PING(IPPROTO_ICMPV6, AF_INET6),
 	{"socket", EPROTONOSUPPORT},
-	PERSONALITY(~(uint32_t)(UNAME26 | PER_LINUX32), PER_LINUX), /* any of the four: setarch */
-	PERSONALITY(UINT32_MAX, ADDR_NO_RANDOMIZE), /* debuggers, reproducible builds */
-	PERSONALITY(UINT32_MAX, 0xffffffff),        /* asks, changes nothing */
-	{"personality", EINVAL,
-         .set = SECCOMP_DEFAULT}, /* others are code of the kernel that hardly anything runs */
+	/* all four combinations: setarch(8) */
+	PERSONALITY(~(uint32_t)(UNAME26 | PER_LINUX32), PER_LINUX),
+	PERSONALITY(UINT32_MAX, ADDR_NO_RANDOMIZE), /* for debuggers and reproducible builds */
+	PERSONALITY(UINT32_MAX, 0xffffffff),        /* reads the personality without changing it */
+	/* Other personalities use kernel code that is hardly ever run. */
+	{"personality", EINVAL, .set = SECCOMP_DEFAULT},
 };
 const size_t seccomp_rules_count = ARRAY_SIZE(seccomp_rules);
 _Static_assert(ARRAY_SIZE(seccomp_rules) <= SECCOMP_RULES_MAX,

@@ -1,8 +1,6 @@
 /*
- * The tables behind seccomp.c: which system calls a command may make, and with which arguments
- * never.
- *
- * Data only, no privilege. A name that this architecture lacks is skipped; a unit test finds
+ * The tables for seccomp.c: which system calls a command may make, and with which arguments it may
+ * not. Data only, no privilege. Names that this architecture lacks are skipped; a unit test finds
  * misspelt ones.
  */
 #pragma once
@@ -15,38 +13,44 @@
 
 #define SECCOMP_RULES_MAX 64
 
-/* One subject of the allow-list. Lists of calls are texts, the names separated by single blanks. */
+/* A group of allowed calls. A list of calls is a string of names, separated by single spaces. */
 struct seccomp_group {
 	const char *name;
-	bool strict; /* in the strict set as well */
+	bool strict; /* in the strict set, too */
 	const char *calls;
 };
 
-/* A call younger than some libseccomp in use; numbers from 424 on are the same on all
- * architectures. */
+/*
+ * A call that some libseccomp versions in use do not know. Numbers from 424 on are the same on all
+ * architectures.
+ */
 struct seccomp_newer {
 	const char *name;
 	int number;
 };
 
-/* Fits when first <= (argument & mask) <= last; with mask 0, when all 64 bits of the argument are
- * above `last`. */
+/*
+ * Matches if first <= (argument & mask) <= last. With mask 0, matches if the whole 64-bit argument
+ * is greater than `last`.
+ */
 struct seccomp_argument {
 	unsigned index;
-	uint32_t mask; /* of the low half, where the kernel takes an int */
+	uint32_t mask; /* of the low half, for arguments that the kernel takes as int */
 	uint32_t first, last;
 };
 
-/* Where a rule holds: in both base sets or one of them; or in either, but only where commands may
- * have performance events. */
+/*
+ * Which base sets a rule belongs to. SECCOMP_PERF: both, but only if commands may use performance
+ * events.
+ */
 enum seccomp_set { SECCOMP_BOTH = 0, SECCOMP_DEFAULT, SECCOMP_STRICT, SECCOMP_PERF };
 
-#define SECCOMP_PRETEND (-1) /* instead of an error: the call succeeds, and does nothing */
+#define SECCOMP_PRETEND (-1) /* the call does nothing and returns success */
 
 /*
- * Calls that fail with `error` if each of the arguments fits; with no arguments, always. Error 0
- * allows them. Of the rules for a call the first one that fits decides; if none does, whether a
- * group holds the call.
+ * Calls that fail with `error` if all arguments match; without arguments, always. Error 0 allows
+ * the call. The first rule for a call that matches decides. If none does, the call is allowed if a
+ * group contains it.
  */
 struct seccomp_rule {
 	const char *calls;
@@ -62,15 +66,16 @@ extern const struct seccomp_rule seccomp_rules[];
 extern const size_t seccomp_rules_count;
 extern const struct seccomp_newer seccomp_newer[];
 extern const size_t seccomp_newer_count;
-extern const char seccomp_init_calls[]; /* that yett-init makes and commands may not */
-extern const char
-	seccomp_nested_calls[]; /* that commands may make where they may make user namespaces */
-extern const char seccomp_build_calls[]; /* that it makes besides while it builds */
+extern const char seccomp_init_calls[]; /* calls that yett-init makes and commands may not */
+/* calls that commands may make if they may make user namespaces */
+extern const char seccomp_nested_calls[];
+extern const char seccomp_build_calls[]; /* further calls that yett-init makes while it builds */
 
 /*
- * What is forbidden, with EPERM, is told of: whoever holds the filter's listener answers so, and
- * start.c puts the error in place where nobody can listen. The other errors say what there is not,
- * which programs try as a matter of course.
+ * A call that fails with EPERM is forbidden, and the attempt is reported: the process with the
+ * filter's listener answers EPERM, and programs/init/start.c replaces the notification by the error
+ * where no listener is possible. The other errors say that something does not exist; programs try
+ * such calls routinely.
  */
 #define SECCOMP_FORBIDDEN SECCOMP_RET_USER_NOTIF
 

@@ -48,8 +48,10 @@ static const char *check_rule(const char *text)
 	return strcmp(text, "*") == 0 ? NULL : policy_path_problem(text);
 }
 
-/* Elsewhere what is a user's own could be shared for writing, and a sandbox could put another
- * socket there: policy/check.c. */
+/*
+ * %u is allowed only in a user's runtime directory. Elsewhere a user's own directory could be
+ * shared writable, and a sandbox could replace the socket: see helper/policy/check.c.
+ */
 static const char *check_socket(const char *text)
 {
 	const char *rest = strncmp(text, RUNTIME_OWN, strlen(RUNTIME_OWN)) == 0
@@ -60,7 +62,7 @@ static const char *check_socket(const char *text)
 	                         : policy_path_problem(text);
 }
 
-/* In the one text that it has, by which it is found. */
+/* Accepts only the canonical text of an address, because addresses are looked up by text. */
 static const char *check_address(const char *text)
 {
 	struct net_address address;
@@ -72,7 +74,7 @@ static const char *check_address(const char *text)
 	               : NULL;
 }
 
-/* No colon: it separates SOURCE and TARGET. */
+/* A path cannot contain a colon, since a colon separates SOURCE and TARGET. */
 int settings_split(const char *item, char **ret_head, char **ret_tail)
 {
 	const char *colon = strchr(item, ':');
@@ -150,7 +152,7 @@ static const char *check_capability(const char *text)
 	return capng_name_to_capability(text) < 0 ? "is not a capability" : NULL;
 }
 
-/* Whether the C library or the kernel knows the call is for the compiler of the filter to say. */
+/* The filter compiler checks later whether such a call exists. */
 static const char *check_syscall(const char *text)
 {
 	return consists_of(text, LOWER DIGITS "_") ? NULL : "is not the name of a system call";
@@ -160,19 +162,19 @@ static const char *const identities[] = {"private", "root", "caller", NULL};
 static const char *const networks[] = {"none", "limited", "open", "host", NULL};
 static const char *const workspaces[] = {"any", "cow", NULL};
 static const char *const label_rules[] = {"if_available", "required", NULL};
-static const char *const records[] = {"commands", "connections", "denials",
-                                      NULL}; /* enum policy_record */
+/* Bits of enum policy_record, in this order. */
+static const char *const records[] = {"commands", "connections", "denials", NULL};
 static const char *const audits[] = {"off", "best_effort", "required", NULL};
 static const char *const syscall_sets[] = {"default", "strict", NULL};
 
-#define MEMORY_MIN     (1u << 20) /* "4" for "4G" is found, not obeyed */
+#define MEMORY_MIN     (1u << 20) /* refuses "4" written instead of "4G" */
 #define BYTES_MAX      ((uint64_t)1 << 50)
 #define PIDS_MAX       4194304
 #define FILES_MAX      1048576
 #define CPUS_MAX       1024000
-#define COMMAND_MS_MAX ((uint64_t)30 * 24 * 3600 * 1000) /* what an exec may ask for */
-#define AUDIT_SIZE_MIN (64u << 10)                       /* some records */
-#define RATE_MIN       (4u << 10) /* of bytes a second: less is a unit that was forgotten */
+#define COMMAND_MS_MAX ((uint64_t)30 * 24 * 3600 * 1000) /* the maximum of an exec request */
+#define AUDIT_SIZE_MIN (64u << 10)                       /* room for some records */
+#define RATE_MIN       (4u << 10) /* bytes a second; a smaller value probably lacks a unit */
 #define RATE_MAX       1000000    /* a minute */
 
 #define S(field) offsetof(struct settings_profile, field)
@@ -248,7 +250,7 @@ static const struct settings_key profile_keys[] = {
 #define S(field) offsetof(struct settings_grant, field)
 #define G(field) S(grant.field)
 #define AT(key)  G(places[POLICY_##key])
-/* The first ones are those of a ceiling as well: whom it is for, and what it bounds. */
+/* The first keys also apply to ceilings: the users and groups, and the limits. */
 #define CEILING_KEYS 19
 static const struct settings_key grant_keys[] = {
 	{"users", SETTINGS_LIST, S(users), .check = check_account},
@@ -369,7 +371,7 @@ static int parse_bool(const char *text, uint64_t *ret_number)
 	return 0;
 }
 
-/* In a list of numbers 0 is no bound; here it is "not at all", which is what is not written. */
+/* Elsewhere 0 means no limit. For linger_max, 0 means "not at all", which is also the default. */
 static int parse_linger(const char *text, uint64_t *ret_number)
 {
 	int r = 0;
@@ -381,7 +383,7 @@ static int parse_linger(const char *text, uint64_t *ret_number)
 	                                                                                   : r;
 }
 
-/* How the kinds that are numbers are read and stored. */
+/* How number kinds are parsed and stored. */
 static const struct {
 	int (*parse)(const char *text, uint64_t *ret_number);
 	const char *wanted;
@@ -403,7 +405,7 @@ static const struct {
 	[SETTINGS_SIGNED] = {units_parse_number, "is not a whole number", 4},
 };
 
-/* What is wrong with the text, or NULL; so the others below. */
+/* Returns what is wrong with the text, or NULL. So do the functions below that return text. */
 static const char *set_number(const struct settings_key *key, const char *text, void *field)
 {
 	bool is_negative = key->kind == SETTINGS_SIGNED && *text == '-';
@@ -551,14 +553,14 @@ static void rules_clear(struct settings_rules *rules)
 	*rules = (struct settings_rules){0};
 }
 
-/* Room for one more rule, and for where it stands. */
+/* Makes room for one more rule and its place. */
 static int rules_grow(struct settings_rules *rules, size_t count, size_t size)
 {
 	size_t used = rules->list ? rules->list->size : sizeof *rules->list;
 	size_t room = used + size <= rules->room ? rules->room : 2 * (used + size);
 	struct net_list *list = room > rules->room ? realloc(rules->list, room) : rules->list;
-	const bool is_full =
-		(count & (count - 1)) == 0; /* there is room for the next power of two */
+	/* The capacity is always a power of two. */
+	const bool is_full = (count & (count - 1)) == 0;
 	struct policy_place *places =
 		is_full ? reallocarray(rules->places, count ? 2 * count : 1, sizeof *places)
 			: rules->places;
@@ -587,7 +589,7 @@ static int rules_add(enum net_list_kind kind, const struct net_rule *rule,
 	return net_list_add(rules->list, rules->room, kind, rule, (uint32_t)count);
 }
 
-/* "FILE:LINE: what", where what is wrong has been said without a place; the mend stays. */
+/* Adds "FILE:LINE: " to an error without a place. Keeps the hint. */
 static int refuse_at(struct policy_place place, struct yett_error *error)
 {
 	struct yett_error what = *error;
@@ -598,13 +600,16 @@ static int refuse_at(struct policy_place place, struct yett_error *error)
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* What is a rule in the value, behind the scheme of a proxy; NULL with what is wrong. */
+/*
+ * Returns the part of the value that is a rule: for a proxy, the text after the scheme. Returns
+ * NULL with `error` set if the value is wrong.
+ */
 static const char *rule_text(enum net_list_kind kind, const struct parse_value *value,
                              char text[NET_RULE_TEXT_SIZE], struct yett_error *error)
 {
 	static const char scheme[] = "http://";
-	bool has_user =
-		strchr(value->text, '@'); /* and perhaps a password, which is repeated to nobody */
+	/* The value may contain a password, so no message may show it. */
+	bool has_user = strchr(value->text, '@');
 	size_t length;
 
 	if (kind != NET_LIST_PROXY)
@@ -617,14 +622,14 @@ static const char *rule_text(enum net_list_kind kind, const struct parse_value *
 			error);
 		return NULL;
 	}
-	length = (size_t)snprintf(text, NET_RULE_TEXT_SIZE, "%s",
-	                          value->text + sizeof scheme - 1); /* no longer one is a rule */
+	/* A text that is cut here is too long for a rule. */
+	length = (size_t)snprintf(text, NET_RULE_TEXT_SIZE, "%s", value->text + sizeof scheme - 1);
 	if (length > 0 && length < NET_RULE_TEXT_SIZE && text[length - 1] == '/')
 		text[length - 1] = '\0';
 	return text;
 }
 
-/* One name or address, with one port. */
+/* Whether the rule is one name or one address, with one port. */
 static bool is_place(const struct net_rule *rule)
 {
 	return rule->port_first == rule->port_last && !rule->is_bound &&
@@ -666,7 +671,7 @@ static int add_rule(enum net_list_kind kind, const struct parse_value *value,
 	               : r;
 }
 
-/* From SETTINGS_ALLOW on. */
+/* Indexed by kind - SETTINGS_ALLOW. */
 static const enum net_list_kind lists_of_rules[] = {NET_LIST_ALLOW, NET_LIST_DENY, NET_LIST_DIRECT,
                                                     NET_LIST_PROXY};
 

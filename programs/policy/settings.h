@@ -1,9 +1,8 @@
 /*
- * Every key of a policy, declared once, and how its text becomes a field.
- *
- * Pure but for memory; in yett-policy, without privilege. The option tables of libConfuse, the
- * conversion, the checks of a value by itself and the freeing all follow these tables. Comparing
- * values with the host is check.c's, here and in policy/.
+ * Declares every key of a policy once, and converts its text into a field. Part of yett-policy;
+ * pure except for memory, without privilege. The libConfuse option tables, the conversion, the
+ * checks of single values and the freeing all follow these tables. check.c, here and in
+ * helper/policy/, compares values with the host.
  */
 #pragma once
 
@@ -17,28 +16,27 @@
 
 enum settings_syscalls { SETTINGS_SYSCALLS_DEFAULT = 0, SETTINGS_SYSCALLS_STRICT = 1 };
 
-/* Rules for the network. The origin of each is its index in `places`. */
+/* Network rules. The origin of each rule is its index in `places`. */
 struct settings_rules {
-	struct net_list *list; /* NULL: none was written */
+	struct net_list *list; /* NULL: the policy has none */
 	size_t room;           /* bytes allocated */
 	struct policy_place *places;
 };
 
-/* What is written in a profile: what the helper needs of it, and what has been made of the rest by
- * then. */
+/* A profile as written: the part that the helper needs, and values that the compiler converts. */
 struct settings_profile {
 	struct policy_profile profile;
 	char *description;
 	char *extends;                         /* NULL: none */
 	struct policy_list share_ro, share_rw; /* SOURCE or SOURCE:TARGET */
-	struct policy_list tmpfs; /* TARGET or TARGET:SIZE; without a size it is tmp_size */
+	struct policy_list tmpfs; /* TARGET or TARGET:SIZE; the default size is tmp_size */
 	enum settings_syscalls syscalls;
 	struct policy_list syscalls_allow, syscalls_deny, syscalls_log;
 	struct settings_rules allow, deny;
 	struct policy_place record_place;
 };
 
-/* The same of a grant or a ceiling. "*" among the users is everyone. */
+/* A grant or ceiling as written. The user "*" means everyone. */
 struct settings_grant {
 	struct policy_grant grant;
 	struct policy_list users, groups; /* names or numbers */
@@ -46,12 +44,12 @@ struct settings_grant {
 };
 
 enum settings_kind {
-	SETTINGS_TEXT,    /* char *; checked by `check` if there is one */
-	SETTINGS_LIST,    /* struct policy_list; each item checked so */
+	SETTINGS_TEXT,    /* char *; checked by `check` if it is set */
+	SETTINGS_LIST,    /* struct policy_list; each item is checked by `check` */
 	SETTINGS_ALLOW,   /* struct settings_rules */
-	SETTINGS_DENY,    /* likewise */
-	SETTINGS_DIRECT,  /* likewise */
-	SETTINGS_PROXY,   /* likewise, of one, written as a URL */
+	SETTINGS_DENY,    /* struct settings_rules */
+	SETTINGS_DIRECT,  /* struct settings_rules */
+	SETTINGS_PROXY,   /* struct settings_rules with one rule, written as a URL */
 	SETTINGS_BOOL,    /* bool */
 	SETTINGS_SIZE,    /* uint64_t, bytes */
 	SETTINGS_CORE,    /* uint64_t, bytes, or PLAN_CORE_NONE */
@@ -61,22 +59,23 @@ enum settings_kind {
 	SETTINGS_DATE,    /* uint64_t, seconds since 1970 */
 	SETTINGS_NUMBER,  /* uint64_t */
 	SETTINGS_NUMBER4, /* uint32_t */
-	SETTINGS_OCTAL,   /* uint32_t, written as a mode */
+	SETTINGS_OCTAL,   /* uint32_t, written in octal */
 	SETTINGS_SIGNED,  /* int32_t, from -max to max */
 	SETTINGS_CHOICE,  /* uint32_t: the index in `choices` */
-	SETTINGS_CHOICES, /* uint32_t: a list, bit n: the one at index n of `choices` */
+	SETTINGS_CHOICES, /* uint32_t: a list; bit n stands for choices[n] */
 };
 
 struct settings_key {
 	const char *name;
 	enum settings_kind kind;
-	size_t offset;                      /* of the field */
-	uint64_t min, max;                  /* of numbers */
-	bool has_unlimited;                 /* the word "unlimited" is 0 */
-	size_t place;                       /* offset of a struct policy_place; 0: not kept */
-	const char *(*check)(const char *); /* what is wrong with the text, or NULL */
+	size_t offset;      /* of the field */
+	uint64_t min, max;  /* of numbers */
+	bool has_unlimited; /* the word "unlimited" is stored as 0 */
+	/* offset of a struct policy_place; 0: the place is not stored */
+	size_t place;
+	const char *(*check)(const char *); /* returns what is wrong with the text, or NULL */
 	const char *const *choices;
-	const char *otherwise; /* the item of a list that is not written; NULL: it is empty */
+	const char *otherwise; /* the item of a list that is not set; NULL: such a list is empty */
 };
 
 struct settings_section {
@@ -97,22 +96,26 @@ extern const struct settings_section settings_sections[SETTINGS_SECTIONS];
 
 /*
  * Sets the fields of `object` (a struct compiled, settings_profile or settings_grant) from the keys
- * that stand in `section`. A list that is not set, or appended to with +=, keeps what it holds.
- * `file` must outlive the object. 0, -ENOMEM, or YETT_E_INVALID_REQUEST with "FILE:LINE: what".
+ * in `section`. A list that is not set, or is appended to with +=, keeps its items. The file name
+ * in the places of the section must outlive the object. Returns 0, -ENOMEM, or
+ * YETT_E_INVALID_REQUEST with "FILE:LINE: what".
  */
 _must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object,
                                struct yett_error *error);
 
-/* Whether it is written as a list. */
+/* Whether values of this kind are written as a list. */
 bool settings_is_list(enum settings_kind kind);
 
 /*
- * Splits "HEAD[:TAIL]" of a list like share_ro or tmpfs at its first colon; the copies are the
- * caller's to free. `ret_tail` is NULL without a colon. -ENOMEM.
+ * Splits "HEAD[:TAIL]" (as in share_ro or tmpfs) at the first colon. The caller frees both copies.
+ * *ret_tail is NULL if there is no colon. Returns 0 or -ENOMEM.
  */
 _must_check_ int settings_split(const char *item, char **ret_head, char **ret_tail);
 
-/* As policy_refuse() of a word that is none of names[0 … count), with the nearest of them. */
+/*
+ * Like policy_refuse(), for a word that is none of names[0 … count). Suggests the most similar
+ * name.
+ */
 int settings_refuse(struct policy_place place, const char *text, const char *problem,
                     const char *const *names, size_t count, struct yett_error *error);
 
@@ -121,5 +124,8 @@ void settings_clear_list(struct policy_list *list);
 /* Frees the texts and lists of `object`. */
 void settings_clear(enum settings_section_index index, void *object);
 
-/* [a-z0-9][a-z0-9._-]*, at most POLICY_NAME_MAX: what is wrong, or NULL. */
+/*
+ * Checks for [a-z0-9][a-z0-9._-]* with at most POLICY_NAME_MAX bytes. Returns what is wrong, or
+ * NULL.
+ */
 const char *settings_check_name(const char *text);

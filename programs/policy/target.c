@@ -5,12 +5,14 @@
 
 #define HOSTNAME_MAX 64
 
-/* At or below these nothing is mounted: the kernel's own views, and what the sandbox tells its
- * programs about users. */
+/*
+ * Nothing may be mounted at or below these: the kernel's own file systems, and the files that
+ * describe the sandbox's users.
+ */
 static const char *const closed_trees[] = {"/proc",     "/sys",        "/dev",
                                            "/run/yett", "/etc/passwd", "/etc/group"};
 
-/* On these nothing is mounted, because it would hide one of the trees. */
+/* Nothing may be mounted on these, because that would hide one of the trees above. */
 static const char *const closed_points[] = {"/etc", "/run"};
 
 const char *policy_target_problem(const struct policy_profile *profile, const char *target)

@@ -11,8 +11,10 @@ struct writing {
 	bool is_full;
 };
 
-/* The next `size` bytes, whose offset goes to where the image has a pointer to them; NULL when
- * there are none left. */
+/*
+ * Reserves the next `size` bytes and stores their offset in the image's pointer field at `pointer`.
+ * Returns NULL if the image is full.
+ */
 static char *next_part(struct writing *writing, void *pointer, size_t size)
 {
 	size_t next = (writing->used + IMAGE_ALIGN - 1) & ~(size_t)(IMAGE_ALIGN - 1);
@@ -36,7 +38,10 @@ static size_t number_of_file(const struct writing *writing, const char *file)
 static void write_objects(struct writing *writing, const struct image_type *type, char *copy,
                           const char *source, size_t count);
 
-/* `copy` is in the image and holds what `source` does, but that its pointers are still ours. */
+/*
+ * Converts one field. `copy` is in the image and equals `source`; its pointers still point into
+ * this process.
+ */
 static void write_field(struct writing *writing, const struct image_field *field, char *copy,
                         const char *source)
 {

@@ -1,18 +1,15 @@
 /*
- * yett-reader: tells the monitor the names of its peer, and whether a key is one that the peer
- * enrolled. Descriptor 0 is the monitor's; questions and answers are packets of one size each
+ * yett-reader: looks up the names of the monitor's peer, and whether a key is in the peer's
+ * authorized_keys. Descriptor 0 is the socket to the monitor, with packets of fixed size
  * (reader.h).
  *
- * Theory of operation: what lies below a home, and who answers for the host's name services, is the
- * user's or somebody else's, and may hang, lie or be more than it seems. So it is looked at as the
- * user, by a process of its own: it waits for the first question with nothing but what becoming
- * another takes, then is that user for good, and only then opens its first file. What it says is
- * the user's word. Starts as root, or as the caller where that is nobody else; a stage's number is
- * its exit status when the stage fails.
- *
- * Compiled twice: linked statically, it starts three times as fast and finds the accounts of
- * /etc/passwd. As yett-reader-nss it is linked with the host's C library, for accounts that other
- * name services know (NSS).
+ * Files below a home, and answers of name services, are controlled by the user or others, and may
+ * block, lie or be too large. So this process reads them as that user. Until the first question it
+ * keeps only CAP_SETUID and CAP_SETGID; then it becomes the user for good, and only then opens
+ * files. Its answers are only claims of the user. Starts as root, or as the caller in personal
+ * mode. The exit status is the number of the stage that failed. Compiled twice: yett-reader is
+ * static, which starts three times as fast, but knows only /etc/passwd. yett-reader-nss uses the
+ * host's C library and name services (NSS).
  */
 #include "helper/monitor/reader.h"
 #include "helper/privilege/lockdown.h"
@@ -46,7 +43,7 @@ static void need(bool done, enum stage stage)
 		_exit((int)stage);
 }
 
-/* What is left of root until the first question. */
+/* Keeps only the two capabilities that become() needs. */
 static bool keep_ids(void)
 {
 	const uint32_t kept = 1u << CAP_SETUID | 1u << CAP_SETGID;
@@ -57,8 +54,10 @@ static bool keep_ids(void)
 	return syscall(SYS_capset, &header, data) == 0;
 }
 
-/* No file, no core (1: core(5)); descriptors and memory for NSS, whose modules may map large
- * caches. */
+/*
+ * No file, and no core dump (1: core(5)). Descriptors and memory are for NSS modules, which may map
+ * large caches.
+ */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -71,8 +70,10 @@ static bool limit(void)
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-/* Whether it is root that can become another. A root that cannot, as in a container, serves nobody
- * but itself. */
+/*
+ * Returns whether this is a root that can change its ids. A root that cannot, as in a container,
+ * serves only itself.
+ */
 static bool lock_down(void)
 {
 	bool is_root = lockdown_can_leave_root();
@@ -85,13 +86,15 @@ static bool lock_down(void)
 	}
 	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
 	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
-	/* Had the monitor died before, the first question would be the end of file. */
+	/* If the monitor has died already, the first recv(2) returns end of file. */
 	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 	return is_root;
 }
 
-/* No process. A limit from before the change of ids would forbid ask_name_services() its exec where
- * the user has processes. execve(2), EAGAIN */
+/*
+ * Allows no further process. Set only after the change of ids: otherwise execve(2) in
+ * ask_name_services() would fail if the user has processes. execve(2), EAGAIN
+ */
 static bool limit_processes(void)
 {
 	static const struct lockdown_limit limits[] = {{RLIMIT_NPROC, 0}};
@@ -99,7 +102,7 @@ static bool limit_processes(void)
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-/* From here on what is opened, and whatever a name service does, is done as that user. */
+/* Becomes the user. From here on, files are opened and name services run with the user's rights. */
 static void become(const struct peer *peer, bool is_root)
 {
 	uid_t uids[3];
@@ -118,17 +121,18 @@ static void become(const struct peer *peer, bool is_root)
 	need(limit_processes(), STAGE_LIMITS);
 	need(lockdown_capabilities(), STAGE_CAPABILITIES);
 	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
-	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL); /* which other ids have cleared */
+	/* The change of ids has cleared this setting. */
+	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 }
 
 static void copy(char *to, size_t size, const char *from)
 {
-	/* passwd(5) lines that hold what would break another passwd file are not passed on. */
+	/* Ignore values with characters that would break another passwd(5) file. */
 	if (strlen(from) < size && !strpbrk(from, ":\n"))
 		memcpy(to, from, strlen(from) + 1);
 }
 
-/* Where the other program is missing, the account has no names. */
+/* Executes yett-reader-nss. If that program is missing, the account gets no names. */
 static void ask_name_services(void)
 {
 #ifndef READER_NSS
@@ -136,7 +140,7 @@ static void ask_name_services(void)
 	char path[PATH_MAX];
 	char *argv[] = {(char *)"yett-reader", NULL}, *environment[] = {NULL};
 
-	/* As the user, and without privilege to get any by it: lock_down(), become(). */
+	/* The new program runs as the user, and cannot gain privilege: lock_down(), become(). */
 	if (own && snprintf(path, sizeof path, "%s-nss", own) < (int)sizeof path)
 		(void)execve(path, argv, environment);
 #endif
@@ -148,8 +152,10 @@ static void find_names(const struct peer *peer, struct peer_names *names)
 	const struct group *group = getgrgid(peer->gid);
 	char link[32];
 
-	/* Which that process can change, but only to another one that it may execute. One that is
-	 * undumpable tells it nobody. proc_pid_exe(5) */
+	/*
+	 * The process can change this link only to another program that it may execute. The link of
+	 * an undumpable process cannot be read. proc_pid_exe(5)
+	 */
 	(void)snprintf(link, sizeof link, "/proc/%d/exe", peer->pid);
 	(void)!readlink(link, names->program, sizeof names->program - 1);
 	if (!user)
@@ -169,8 +175,10 @@ int main(void)
 	static struct reader_answer answer;
 	bool is_root = lock_down(), is_first;
 
-	/* Nobody asks, or nobody is there any more: then there is nothing to do. The question stays
-	 * for ask_name_services(). */
+	/*
+	 * Peek, so that the question stays for yett-reader-nss if ask_name_services() executes it.
+	 * Without a question, the monitor is gone or does not need this process.
+	 */
 	if (recv(STDIN_FILENO, &question, sizeof question, MSG_PEEK) != sizeof question)
 		_exit(0);
 	become(&question.peer, is_root);

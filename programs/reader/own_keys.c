@@ -51,7 +51,8 @@ int own_keys_find(const char *home, uid_t uid, const char *line, bool *ret_is_fi
 	const char *problem;
 	ssize_t n;
 
-	*ret_is_first = home[0] != '/'; /* an account that has no home */
+	/* The account has no home directory, so no key can be enrolled. */
+	*ret_is_first = home[0] != '/';
 	if (*ret_is_first)
 		return 0;
 	(void)snprintf(path, sizeof path, "%s/.config/yett", home);
@@ -59,7 +60,8 @@ int own_keys_find(const char *home, uid_t uid, const char *line, bool *ret_is_fi
 	fd = dir < 0 ? -1
 	             : openat(dir, "authorized_keys",
 	                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT) { /* none is enrolled only where none can be */
+	/* ENOENT alone shows that no key is enrolled: after another error there may be one. */
+	if (fd < 0 && errno == ENOENT) {
 		*ret_is_first = true;
 		return 0;
 	}

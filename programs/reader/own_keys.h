@@ -1,8 +1,8 @@
 /*
- * A user's own keys: whether one is in ~/.config/yett/authorized_keys.
+ * A user's own keys: whether a key is in ~/.config/yett/authorized_keys.
  *
- * With the rights of whoever calls: in yett-reader those of the user, in yett-explain its caller's.
- * Never in the helper.
+ * Runs with the caller's rights: those of the user in yett-reader, and those of its caller in
+ * yett-explain. Must never run in the helper.
  */
 #pragma once
 
@@ -12,9 +12,10 @@
 #include <sys/types.h>
 
 /*
- * Looks for the line of a key (key_line.h). 0: it is there, or `ret_is_first`: there is no file, or
- * nothing in it. Else BAD_SIGNATURE: it is not there, or the file does not count, and why; where it
- * cannot be read the error has the errno.
+ * Looks for the line of a key (key_line.h). Returns 0 if the file has the line, or if no key is
+ * enrolled yet: then `*ret_is_first` is true, and the file is missing or empty, or `home` is no
+ * path. Otherwise returns BAD_SIGNATURE: the file does not have the line, or is not accepted, with
+ * the reason in `error`. If the file cannot be read, `error` also has the errno.
  */
 _must_check_ int own_keys_find(const char *home, uid_t uid, const char *line, bool *ret_is_first,
                                struct yett_error *error);

@@ -16,7 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As far as it shows: a chroot to the root of a mount looks as any other root directory. */
+/*
+ * Whether this process is in a chroot. Does not detect a chroot to the root of a mount, which looks
+ * like any other root directory.
+ */
 static bool is_chroot(void)
 {
 	struct statx st;
@@ -26,7 +29,7 @@ static bool is_chroot(void)
 	       !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
-/* With errno `number`. */
+/* Explains why there is no user namespace. `number` is the errno. */
 static int refuse(int number, struct yett_error *error)
 {
 	const struct userns_rule *rule = userns_find_rule();
@@ -62,7 +65,7 @@ int rootless_enter(struct yett_error *error)
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 	char users[48], groups[48];
-	/* In this order: who may not give up groups may write a map of one. user_namespaces(7) */
+	/* Keep this order: writing gid_map needs setgroups denied first. user_namespaces(7) */
 	const struct {
 		const char *path, *text;
 	} files[] = {{"/proc/self/setgroups", "deny"},
@@ -79,12 +82,14 @@ int rootless_enter(struct yett_error *error)
 		if (r < 0)
 			return refuse(-r, error);
 	}
-	/* What is mounted on the host from here on still arrives. And where a rule lets nobody use
-	 * what the namespace gives, it shows. */
+	/*
+	 * MS_SLAVE: mounts that the host makes later still appear here. This call also shows
+	 * whether a security module takes away the capabilities in the new namespace.
+	 */
 	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? refuse(errno, error) : 0;
 }
 
-/* A directory that nobody else has made, or can write to. */
+/* Whether the path is a directory that this user made, and that nobody else can write to. */
 static bool is_own(const char *path)
 {
 	struct stat st;
@@ -93,7 +98,10 @@ static bool is_own(const char *path)
 	       !(st.st_mode & 022);
 }
 
-/* Below the home directory, with what is above it; false: there is none. */
+/*
+ * Makes the directory below the home directory, with its parents. Returns false without a usable
+ * home directory.
+ */
 static bool make_at_home(char path[static ROOTLESS_PATH_SIZE])
 {
 	static const char *const parts[] = {"/.local", "/state", "/yett", "/run"};
@@ -122,12 +130,15 @@ void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
 		return;
 	}
 	(void)snprintf(path, ROOTLESS_PATH_SIZE, "/tmp/yett-%u", geteuid());
-	/* Anybody can make that. */
+	/* Anybody can make the directory in /tmp first. */
 	if (lstat(path, &st) == 0 && !is_own(path) && make_at_home(home))
 		(void)snprintf(path, ROOTLESS_PATH_SIZE, "%s", home);
 }
 
-/* The path of that group in its tree; false when there is none. proc_pid_cgroup(5) */
+/*
+ * Writes the path of the user manager's group within the cgroup v2 tree. Returns false if this
+ * process is not below that group. proc_pid_cgroup(5)
+ */
 static bool find_manager(char path[static PATH_MAX])
 {
 	char text[2 * PATH_MAX], name[40], *at, *end;
@@ -156,8 +167,10 @@ int rootless_open_cgroup(void)
 	if (root < 0 || !find_manager(path))
 		return -1;
 	manager = openat(root, path, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	/* Moving a process takes the right to write where the groups meet, which is there.
-	 * cgroup-v2, "Delegation Containment" */
+	/*
+	 * Moving a process takes write access to cgroup.procs of the common ancestor, which is this
+	 * group. cgroup-v2, "Delegation Containment"
+	 */
 	if (manager < 0 || fstat(manager, &st) < 0 || st.st_uid != geteuid() ||
 	    faccessat(manager, "cgroup.procs", W_OK, 0) < 0)
 		return -1;

@@ -1,10 +1,10 @@
 /*
- * yett-rootless, an ordinary user's own helper: a user namespace first, in which it then builds as
- * root does elsewhere.
+ * The parts of yett-rootless, an ordinary user's own helper, that replace root's privilege: it
+ * enters a user namespace, and builds sandboxes in it as root does elsewhere.
  *
- * With the caller's privilege and nothing more, on behalf of the caller alone. What it makes of
- * itself is root of one user namespace that holds the caller's own ids, and of mounts that only it
- * sees. user_namespaces(7), mount_namespaces(7).
+ * Runs with the caller's privilege, for the caller alone. It becomes root only of one user
+ * namespace, which has the caller's own ids, and only over mounts that nobody else sees.
+ * user_namespaces(7), mount_namespaces(7)
  */
 #pragma once
 
@@ -15,44 +15,48 @@
 #include <stdbool.h>
 
 /*
- * Enters a user namespace in which the caller's uid and gid are what they are, with all
- * capabilities over it, and a mount namespace that goes with it. The process must have one thread.
- * 0, or UNSUPPORTED with what forbids it in the message, and the mend in the detail.
+ * Enters a user namespace, in which the caller's uid and gid keep their numbers and this process
+ * has all capabilities, and a mount namespace of that user namespace. The process must have only
+ * one thread. Returns 0, or UNSUPPORTED: the message says what forbids this, and the detail what
+ * helps.
  */
 _must_check_ int rootless_enter(struct yett_error *error);
 
 #define ROOTLESS_PATH_SIZE 512
 
 /*
- * Where the caller's own sandboxes are kept: below /run/user/UID, which login makes, else in
- * /tmp/yett-UID, or, where somebody else has made that, in $HOME/.local/state/yett/run.
+ * Writes the directory for the caller's sandboxes: below /run/user/UID, which login makes;
+ * otherwise /tmp/yett-UID; or, if somebody else made that one, $HOME/.local/state/yett/run.
  */
 void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE]);
 
 /*
- * The v2 group of the caller's own service manager (user@UID.service), of which we are below: it is
- * delegated to the user. A descriptor, or -1 where we are elsewhere, as in a login over ssh.
- * user@.service(5)
+ * Opens the cgroup v2 group of the caller's service manager (user@UID.service), which systemd
+ * delegates to the user. Returns a descriptor, or -1 if this process is not below that group, as in
+ * a login over ssh. user@.service(5)
  */
 int rootless_open_cgroup(void);
 
-/* Whether the host uses SELinux, whose labels are not to be had without root; those of AppArmor
- * are. */
+/* Whether the host uses SELinux, whose labels cannot be had without root. Those of AppArmor can. */
 bool rootless_misses_label(void);
 
-/* Whether the hard limit of core files is 0, and so stays 0: then crashes of commands reach the
- * host's handler. core(5) */
+/*
+ * Whether the hard limit for core files is 0, and so cannot be raised: then crashes of commands
+ * reach the host's core dump handler. core(5)
+ */
 bool rootless_leaves_cores(void);
 
 /*
- * A helper without root has a mount namespace of its own, in which no descriptor of the client's
- * can be cloned: what is there by the same name is, if it is the same file. Names that lie deceive
- * only who is served, and who could open it anyway. A descriptor or -errno.
+ * Opens the client's file again in this process's mount namespace: mounts behind the client's
+ * descriptors, which belong to another mount namespace, cannot be cloned here. Opens the path that
+ * /proc has for the descriptor, and compares device and inode. A false path deceives only the
+ * client itself, which could open the file anyway. Returns a descriptor or -errno (-ESTALE if it is
+ * another file).
  */
 _must_check_ int rootless_reopen(int fd);
 
 /*
- * The map of a helper without privilege: the caller's user and group onto themselves, as the kernel
- * lets anybody have it, and nobody else's. init has the caller's ids, too. Pure.
+ * Makes the id mapping of a helper without privilege: only the caller's user and group, onto
+ * themselves, as the kernel allows for everybody. init gets the caller's ids, too. Pure.
  */
 void rootless_make_map(const struct idmap_subject *subject, struct idmap *ret_map);

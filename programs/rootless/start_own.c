@@ -1,10 +1,10 @@
 /*
- * yett-rootless's way to serve: one connection of the user who started it, from a user namespace of
- * that user's. See start.h.
+ * How yett-rootless starts: it serves one connection of the user who started it, from a user
+ * namespace of that user. See start.h.
  *
- * With the caller's privilege and nothing more. Where users can have no user namespaces it plans
- * only, and so it does for a root that lacks what building takes. It must never serve with a
- * privilege that its file gave it: it is not meant to be set-user-id, and refuses to be.
+ * Runs with the caller's privilege only. If the user cannot have a user namespace, or is a root
+ * that lacks what building needs, it only plans. It must never serve with privilege from its own
+ * file: it is not meant to be set-user-id, and refuses to run if it is.
  */
 #include "helper/monitor/monitor.h"
 #include "helper/policy/check.h"
@@ -21,7 +21,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-/* The built-in policy as yett-policy compiled it when Yett was built: builtin_image.py */
+/* The built-in policy, which yett-policy compiled when Yett was built: builtin_image.py */
 extern const unsigned char builtin_image[];
 extern const size_t builtin_image_size;
 
@@ -29,8 +29,10 @@ const char start_name[] = "yett-rootless";
 const char start_help[] =
 	"It serves the ordinary user who starts it, and has no privilege: it is no set-user-id program.";
 
-/* The same three times: what was given up, or came with the file, is in none of them.
- * credentials(7) */
+/*
+ * Whether real, effective and saved ids are equal. They differ after the process gave up privilege
+ * for a time, or got privilege from its file. credentials(7)
+ */
 static bool has_own_ids(void)
 {
 	uid_t uids[3];
@@ -42,15 +44,15 @@ static bool has_own_ids(void)
 }
 
 /*
- * AT_SECURE: its file is set-user-id or set-group-id, has capabilities, or a label that gives it
- * more than its caller has. Nothing is said of it: standard error is the caller's, and the
- * privilege is not. getauxval(3)
+ * AT_SECURE is set if the file is set-user-id or set-group-id, or has capabilities or a label that
+ * give the process more than its caller has. Prints no message: the caller chose standard error,
+ * but the privilege is not the caller's. getauxval(3)
  */
 bool start_begin(int argc, char **argv, int *ret_status)
 {
 	(void)argv;
 	*ret_status = 2;
-	/* Nor does anything run that libraries want to have run at the end. */
+	/* _exit(2), so that no exit handlers of libraries run. */
 	if (argc < 1 || getauxval(AT_SECURE) || !has_own_ids())
 		_exit(*ret_status);
 	return true;
@@ -69,9 +71,10 @@ int start_check_user(const struct start_options *options, struct yett_error *err
 }
 
 /*
- * A root, as that of a container, that lacks what building takes: yett-helper becomes this program
- * for it. Without a capability it can be told of plans, and `ret_no_host` is why of no more;
- * without private ids there is nobody whom yett-policy could be. 0 or a code.
+ * Handles a root that lacks what building needs, as in a container; yett-helper executes this
+ * program for such a root. If a capability is missing, this process can only plan, and
+ * `ret_no_host` says why. If private ids are missing, there is no id for yett-policy, so nothing
+ * works. Returns 0 or a code.
  */
 static int look_at_root(struct yett_error *ret_no_host, struct yett_error *error)
 {
@@ -112,9 +115,9 @@ int start_listening(const struct start_options *options, int socket, struct yett
 }
 
 /*
- * By way of a memory file, as image_load() takes one: so what is compiled in is checked like any
- * other image. Who the accounts of the host are, which yett-policy asks too, concerns private ids,
- * and here are none.
+ * Loads the built-in policy through a memory file, as image_load() expects, so that the image is
+ * checked like any other. yett-policy would also read the host's accounts, to keep private ids
+ * apart from them; here no private ids are used.
  */
 static int load_builtin(struct policy **ret_policy, struct yett_error *error)
 {
@@ -134,7 +137,7 @@ static int load_builtin(struct policy **ret_policy, struct yett_error *error)
 	return r;
 }
 
-/* What a helper without root serves by, besides the policy. */
+/* The state of a helper without root, besides the policy. */
 struct own {
 	struct peer caller;
 	struct means means;
@@ -143,9 +146,9 @@ struct own {
 };
 
 /*
- * Begins to build a template while whoever will ask has yet to say so: that of what a request means
- * that names none, since there is one for each connection. What fails here fails again, and is
- * told, when somebody asks.
+ * Starts to build a template before there is a request. Takes the profile "default", which a
+ * request without a profile means; each connection has only one helper, so one template is enough.
+ * If this fails, it fails again at the request, and is reported then.
  */
 static void expect_profile(struct setup_host *host)
 {
@@ -160,7 +163,7 @@ static void expect_profile(struct setup_host *host)
 static int open_host(struct monitor *monitor, const char *libexec, struct own *own,
                      struct yett_error *error)
 {
-	/* of the mount namespace that we are in now: init gets a mount of its own of it */
+	/* Opened in the current mount namespace, since init gets its own mount of this group. */
 	_cleanup_fd_ int group = rootless_open_cgroup();
 	int r = privilege_take(PRIVILEGE_BUILD);
 
@@ -170,18 +173,17 @@ static int open_host(struct monitor *monitor, const char *libexec, struct own *o
 		r = setup_host_open(monitor->policy, libexec, &own->setup, &monitor->host, error);
 	if (r != 0)
 		return r;
-	monitor->lasting.cgroup = cgroup_host_make_helpers(
-		&monitor->host
-			 ->cgroups); /* not the group of a unit that ends with its connection */
-	setup_sweep(monitor->host);  /* nobody else does */
+	/* Not the group of this process: that may be of a unit which ends with its connection. */
+	monitor->lasting.cgroup = cgroup_host_make_helpers(&monitor->host->cgroups);
+	setup_sweep(monitor->host); /* no other process does this */
 	own->means.has_cgroup = monitor->host->cgroups.count > 0;
 	own->means.controllers = monitor->host->cgroups.controllers;
 	return privilege_take(PRIVILEGE_MONITOR);
 }
 
 /*
- * Becomes root of a user namespace. Who is served is read before, since groups have no numbers
- * there. What is left of it without one is planning.
+ * Becomes root of a user namespace. Reads the peer before that, because other groups have no
+ * numbers in the namespace. Without a user namespace, only planning is left.
  */
 static int prepare(struct monitor *monitor, struct policy *policy, const char *libexec, int socket,
                    struct own *own, struct yett_error *error)
@@ -193,9 +195,10 @@ static int prepare(struct monitor *monitor, struct policy *policy, const char *l
 		              "a helper without root serves its own user only");
 	if (r != 0)
 		return r;
-	own->caller.confined = false; /* it can do through us what it can do anyway */
+	/* The peer can do through this process only what the peer can do anyway. */
+	own->caller.confined = false;
 	monitor->caller = &own->caller;
-	if (monitor->no_host.code) /* look_at_root() */
+	if (monitor->no_host.code) /* set by look_at_root() */
 		return 0;
 	own->means = (struct means){.misses_label = rootless_misses_label(),
 	                            .leaves_cores = rootless_leaves_cores()};

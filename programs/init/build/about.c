@@ -1,9 +1,9 @@
 /*
- * What commands are told of their sandbox: /run/yett/sandbox.json. See build.h.
+ * /run/yett/sandbox.json, which describes the sandbox to its commands. See build.h.
  *
- * It lies on a file system of init's, which commands see through a mount that is read-only
- * (root_make_own()). Nothing of the host is in it: no path outside, and no id. What is mounted is
- * listed line by line, at the end, so that it can be changed later without being understood.
+ * The file is on a file system of init's, which commands see through a read-only mount (make_own()
+ * of root.c). The file contains nothing of the host: no outside path and no outside id. Mounts are
+ * listed at the end, one per line, so that init can change the list later without parsing JSON.
  */
 #include "base/json.h"
 #include "base/kernel.h"
@@ -14,19 +14,19 @@
 #include <sys/mman.h>
 
 #define NAME    "sandbox.json"
-#define NEXT    "next.json" /* until all that it says is so */
+#define NEXT    "next.json" /* renamed to NAME when everything that it says is true */
 #define VERSION 1
 
-#define TEXT_MAX (1 << 20) /* the texts of a plan, each byte escaped, and what is mounted later */
-#define END_SIZE           \
-	(INIT_LABEL_SIZE + \
-	 64) /* of what is not known before commands could run; the rest of it is blanks */
+/* Enough for the texts of a plan with every byte escaped, and for what is mounted later. */
+#define TEXT_MAX (1 << 20)
+/* Room for the members that are known only when all set-up is done. The rest of it is blanks. */
+#define END_SIZE (INIT_LABEL_SIZE + 64)
 
-/* --- what a plan says --- */
+/* --- members from the plan --- */
 
 struct bound {
 	const char *name;
-	uint64_t value; /* 0: none, which is null */
+	uint64_t value; /* 0: no limit, written as null */
 };
 
 static void put_bounds(struct json *json, const struct bound *bounds, size_t count)
@@ -80,8 +80,10 @@ static void put_life(struct json *json, const struct plan_life *life)
 	put_bounds(json, of_commands, ARRAY_SIZE(of_commands));
 }
 
-/* Those of the beginning, for people. Where they come from stands behind each, in brackets, and is
- * a place outside. */
+/*
+ * The rules at the start of the sandbox, for people. Each line ends with the rule's location
+ * outside the sandbox in parentheses, which is left out.
+ */
 static void put_rules(struct json *json, const char *lines)
 {
 	json_open(json, "network_rules", '[');
@@ -115,8 +117,10 @@ static void put_labels(struct json *json, const char *name, const struct plan *p
 	json_close(json);
 }
 
-/* Only the profile's covers name a place in the policy: those of /proc are in every sandbox, and
- * others are the request's. */
+/*
+ * Counts the profile's covers, which are those with a policy location. Covers of /proc are in every
+ * sandbox, and the others come from the request.
+ */
 static uint64_t count_covers(const struct plan *plan, enum plan_step_kind kind)
 {
 	uint64_t count = 0;
@@ -161,9 +165,9 @@ static void put_plan(struct json *json, const struct plan *plan)
 	json_number(json, "masked", count_covers(plan, PLAN_MASK));
 }
 
-/* --- what is mounted, a line each --- */
+/* --- the list of mounts, one per line --- */
 
-/* NULL: it is none of what is told, or not there. */
+/* Returns NULL if the step is not listed, or if its source does not exist. */
 static const char *mode_of(const struct build *b, const struct plan_step *step)
 {
 	if (step->kind == PLAN_TMPFS)
@@ -202,8 +206,10 @@ static void put_list(struct json *json, const char *name, const struct build *b,
 
 /* --- when the sandbox is made --- */
 
-/* Through what is mapped it can be written to when no label of commands lets anybody do so by a
- * descriptor. mmap(2) */
+/*
+ * Keeps the file mapped: about_finish() writes to it through the mapping, because the label of
+ * commands, which init has by then, may forbid writing through a descriptor. mmap(2)
+ */
 static int make(struct build *b, const char *text, size_t size)
 {
 	_cleanup_fd_ int fd =
@@ -235,7 +241,7 @@ int about_make(struct build *b, const struct plan_step *step)
 	return size < 0 || size > TEXT_MAX ? -ENOMEM : make(b, b->text.bytes, (size_t)size);
 }
 
-/* The rest of the object that about_make() began. */
+/* Writes the end of the object that about_make() began. */
 static long put_end(FILE *out, const struct init_layers *layers, const char *label, bool has_filter)
 {
 	struct json json = {.to = out, .open = {'}'}, .depth = 1, .has_member = true};
@@ -254,7 +260,7 @@ int about_finish(struct build_about about, const struct init_layers *layers, boo
 	long size = END_SIZE;
 
 	(void)snprintf(label, sizeof label, "%s", layers->label);
-	/* One that is written at length, which none is that people have seen, is cut. */
+	/* Shortens a label whose escaped form is too long. No known label is that long. */
 	for (size_t length = strlen(label) + 1; size >= END_SIZE && length-- > 0;) {
 		label[length] = '\0';
 		size = put_end(about.text->out, layers, label, has_filter);
@@ -268,9 +274,9 @@ int about_finish(struct build_about about, const struct init_layers *layers, boo
 	return munmap(about.file.bytes, about.file.size) < 0 ? -errno : 0;
 }
 
-/* --- when something is mounted in it, or taken off --- */
+/* --- changes of the mounts of a running sandbox --- */
 
-/* Whether a line is of what is taken off, or of what lies in that. */
+/* Whether a line describes a mount that is being removed, or one below it. */
 static bool is_gone(const struct build *b, const char *entry)
 {
 	bool is_gone = false;
@@ -286,15 +292,17 @@ static bool is_gone(const struct build *b, const char *entry)
 			continue;
 		json_open(&json, NULL, '{');
 		json_text(&json, "target", plan_text(b->plan, b->plan->steps[i].target));
-		if (fclose(out) == 0) /* but for the quote at the end */
+		if (fclose(out) == 0) /* without the closing quote */
 			is_gone = strncmp(entry, text, size - 1) == 0 &&
 			          (entry[size - 1] == '"' || entry[size - 1] == '/');
 	}
 	return is_gone;
 }
 
-/* Each line but those of what is gone. Where the second list ends comes what is new; put_list()
- * says what lines begin with. */
+/*
+ * Copies each line except those of removed mounts, and adds the new mounts at the end of the second
+ * list. The lines have the format that put_list() writes.
+ */
 static void change(const struct build *b, char *old, FILE *out)
 {
 	static const char entry[] = "{\"target\":";
@@ -321,8 +329,7 @@ static void change(const struct build *b, char *old, FILE *out)
 	(void)fputc('\n', out);
 }
 
-/* Commands see the file system of init's through a mount that this is a copy of, but that it can be
- * written to. */
+/* Opens a writable copy of the mount through which commands see the file system of init's files. */
 static int open_own(struct build *b)
 {
 	struct mount_attr attributes = {.attr_clr = MOUNT_ATTR_RDONLY};
@@ -352,7 +359,8 @@ int about_change(struct build *b)
 
 	if (n == 0)
 		n = kernel_read_file(b->own, NAME, old, TEXT_MAX);
-	if (n == TEXT_MAX - 1) /* perhaps not all of it */
+	/* The file may be longer than what was read. */
+	if (n == TEXT_MAX - 1)
 		n = -E2BIG;
 	if (n > 0)
 		change(b, old, out);

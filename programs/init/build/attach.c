@@ -1,10 +1,11 @@
 /*
- * What is mounted on the sandbox's root, and what is hidden in it. See build.h.
+ * Mounts on the sandbox's root, and hides paths in it. See build.h.
  *
- * In two rounds. First, with power over the sandbox's own file systems: the places for all that
- * does not lie in something of the client's, and what is mounted there of our own. Then without it
- * and in the name of commands: what the client brought, and what lies in that. No name is resolved
- * but below the sandbox's root, and no mount point or name in a share through a link.
+ * There are two rounds. The first one has capabilities over the sandbox's own file systems: it
+ * makes the mount points that are not inside a client's mount, and mounts tmpfs there. The second
+ * round has no such capabilities and uses the ids of commands: it mounts what the client brought,
+ * and what is located inside that. Names are resolved only below the sandbox's root. Mount points,
+ * and names inside a share, are never resolved through a symbolic link.
  */
 #include "base/beneath.h"
 #include "base/kernel.h"
@@ -25,8 +26,10 @@ int attach_open(int at, const char *path, uint64_t resolve)
 	return beneath_open(at, path, &how);
 }
 
-/* Makes one component of a mount point, if `parent` is the sandbox's own tmpfs. The kind is that of
- * what comes there. */
+/*
+ * Makes one component of a mount point, a directory or a file, if `parent` is on the sandbox's own
+ * tmpfs.
+ */
 static int make_component(const struct build *b, int parent, const char *name, bool directory)
 {
 	struct stat st;
@@ -48,8 +51,10 @@ static bool is_elsewhere(const struct build *b, int fd)
 	return fstat(fd, &st) < 0 || st.st_dev != b->root_device;
 }
 
-/* Most often all is there but the last component, which is then what is left of the path; else all
- * of it is, from the root. */
+/*
+ * Opens the parent directory of *path and shortens *path to its last component. If that is not
+ * possible, returns the root and leaves *path unchanged.
+ */
 static int open_parent(const struct build *b, const char **path)
 {
 	const char *slash = strrchr(*path, '/');
@@ -66,9 +71,11 @@ static int open_parent(const struct build *b, const char **path)
 }
 
 /*
- * Opens the mount point `path`, making what of it may be made. A refusal is positive, as a
- * descriptor would be. -1 of a sandbox that is there, where what is mounted on the way may be the
- * client's: in the name of commands it is looked for again.
+ * Opens the mount point `path`, creating missing components where that is allowed. Returns 0,
+ * -errno, or a positive code with the reason in b->error.
+ *
+ * Leaves *ret_target at -1 if a running sandbox has another file system on the way, which may be
+ * the client's: the second round then opens the path with the ids of commands.
  */
 static int open_target(struct build *b, const char *path, bool directory, int *ret_target)
 {
@@ -130,7 +137,7 @@ bool attach_lies_in_others(const struct build *b, const struct plan_step *step)
 	return false;
 }
 
-/* Also what cannot be told. statx(2) */
+/* Returns true also if statx(2) cannot find out. */
 static bool is_mount_point(int fd)
 {
 	struct statx st;
@@ -204,7 +211,7 @@ int attach_prepare(struct build *b, const struct plan_step *step)
 	return r;
 }
 
-/* In the name of commands. What is open of it stays so for who has it, as ever. */
+/* Uses the ids of commands. Files that processes have open stay open. */
 int attach_unmount(struct build *b, const struct plan_step *step)
 {
 	const char *path = plan_text(b->plan, step->target), *name = strrchr(path, '/') + 1;
@@ -226,7 +233,7 @@ int attach_unmount(struct build *b, const struct plan_step *step)
 	return fchdir(b->root) < 0 ? -errno : 0;
 }
 
-/* By descriptors, as names may lead elsewhere by now. */
+/* Unmounts through descriptors, because names may resolve to something else by now. */
 void attach_take_back(const struct build *b)
 {
 	char name[32];
@@ -238,19 +245,24 @@ void attach_take_back(const struct build *b)
 	}
 }
 
-/* `path`, below `at`. 0 and a descriptor, 0 and -1 when it is not there and need not be, or an
- * error. */
+/*
+ * Opens `path` below `at`. Returns 0 with a descriptor, 0 with -1 if the path does not exist and is
+ * optional, or an error.
+ */
 static int open_existing(struct build *b, const struct plan_step *step, int at, const char *path,
                          int *ret_fd)
 {
-	/* A link of the host's leads to what is meant; one that lies in a share is the client's. */
+	/*
+	 * A symbolic link of the host is resolved as intended. A link inside a share is the
+	 * client's and is not followed.
+	 */
 	int fd = attach_open(at, path, attach_lies_in_others(b, step) ? RESOLVE_NO_SYMLINKS : 0);
 
 	*ret_fd = -1;
 	if (fd == -ENOENT && step->optional)
 		return 0;
-	if (fd == -EACCES && step->optional &&
-	    b->plan->capabilities == 0) /* no more than we do commands come to where it would be */
+	/* Commands have no more access than init here, so they cannot reach the path either. */
+	if (fd == -EACCES && step->optional && b->plan->capabilities == 0)
 		return 0;
 	if (fd == -ENOENT || fd == -ELOOP)
 		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
@@ -263,8 +275,10 @@ static int open_existing(struct build *b, const struct plan_step *step, int at, 
 	return 0;
 }
 
-/* Mounts a path on itself, with one more attribute. A mount point can be neither renamed nor
- * removed: rename(2), EBUSY. */
+/*
+ * Mounts a path on itself with one more attribute. A mount point can be neither renamed nor
+ * removed: rename(2), EBUSY.
+ */
 static int remount(int there, uint64_t attribute)
 {
 	struct mount_attr attributes = {.attr_set = attribute, .propagation = MS_PRIVATE};
@@ -278,8 +292,10 @@ static int remount(int there, uint64_t attribute)
 	return 0;
 }
 
-/* A directory is hidden by an empty one, anything else by /dev/null: both the template's, and as
- * read-only as all of that. */
+/*
+ * Hides a directory with an empty one, and any other file with /dev/null. Both are the template's
+ * and are as read-only as the template.
+ */
 static int mask(const struct build *b, int there)
 {
 	_cleanup_fd_ int tree = -1;
@@ -312,7 +328,9 @@ int attach_cover(struct build *b, const struct plan_step *step)
 	return cover(b, step, b->root, plan_text(b->plan, step->target));
 }
 
-/* Whether the path is inside another share of the plan, itself inside the one at `target`. */
+/*
+ * Whether the path is inside another share of the plan that is itself inside the one at `target`.
+ */
 static bool is_deeper(const struct build *b, const char *path, const char *target)
 {
 	for (uint32_t i = 0; i < b->plan->steps_count; i++) {
@@ -326,8 +344,10 @@ static bool is_deeper(const struct build *b, const char *path, const char *targe
 	return false;
 }
 
-/* Covers the paths inside a share before the share is attached: a command must never see them
- * uncovered. */
+/*
+ * Covers the paths inside a share before the share is attached, so that no command ever sees them
+ * uncovered.
+ */
 static int cover_inside(struct build *b, const char *target, int tree)
 {
 	size_t length = strlen(target);
@@ -354,16 +374,17 @@ static int cover_inside(struct build *b, const char *target, int tree)
 	return r;
 }
 
-/* The second one. */
+/* The second round. */
 int attach_mount(struct build *b, const struct plan_step *step)
 {
 	int *tree = &b->trees[step - b->plan->steps], r = 0;
 
-	if (step->layer == PLAN_LAYER_STORE) /* which its source takes */
+	/* workspace_make() uses the store together with its source. */
+	if (step->layer == PLAN_LAYER_STORE)
 		return 0;
 	if (*tree >= 0 && step->layer)
 		r = workspace_make(b, step, tree);
-	/* Through an overlay a socket leads nowhere, and this one is shared to lead somewhere. */
+	/* An overlay would disconnect a socket from its listener, so a shared socket gets none. */
 	if (*tree >= 0 && b->plan->overlay_ro && step->kind != PLAN_TMPFS && !step->writable &&
 	    !step->is_socket)
 		r = overlay_make(b, plan_text(b->plan, step->target), tree);

@@ -1,7 +1,8 @@
 /*
- * Which step is done when, and the orders: see build.h.
+ * The order of the set-up steps, and the supervisor's orders. See build.h.
  *
- * Capabilities of this stage, with what takes each: config.h, INIT_BUILD_CAPABILITIES.
+ * INIT_BUILD_CAPABILITIES of helper/plan/order.h lists the capabilities of this stage and the
+ * functions that need them.
  */
 #include "programs/init/build/build.h"
 #include "base/kernel.h"
@@ -17,9 +18,9 @@
 #include <sys/resource.h>
 
 /*
- * AHEAD needs no plan. READY is what the profile decides, and done before there is a request where
- * one is expected. OWN is what the request adds of the sandbox's own, OTHERS what is the client's
- * or lies in it. LAST leaves the stage of building for good.
+ * AHEAD needs no plan. READY is what the profile decides, and runs ahead of a request that is
+ * expected. OWN is what the request adds on the sandbox's own file systems. OTHERS is what the
+ * client brought, and what is located inside that. LAST ends the building stage permanently.
  */
 enum build_stage { STAGE_AHEAD, STAGE_READY, STAGE_OWN, STAGE_OTHERS, STAGE_LAST, STAGES };
 
@@ -48,7 +49,10 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_INIT] = {[STAGE_OWN] = about_make, [STAGE_LAST] = label_take},
 };
 
-/* Only in a share commands may be shown what we are not. */
+/*
+ * Only inside a share can commands reach paths that init cannot. Such covers are made with the ids
+ * of commands, in STAGE_OTHERS.
+ */
 static enum build_stage stage_of_cover(const struct build *b, const struct plan_step *step)
 {
 	if (build_covers_proc(b->plan, step))
@@ -64,7 +68,10 @@ static int run_step(struct build *b, const struct plan_step *step, enum build_st
 		   *target = stage == STAGE_AHEAD ? "" : plan_text(b->plan, step->target);
 	int r;
 
-	/* In a sandbox that is there a share comes with its covers: attach_mount(). */
+	/*
+	 * In a running sandbox, attach_mount() covers the paths of a share before it attaches the
+	 * share.
+	 */
 	if (!steps[step->kind][stage] ||
 	    (build_is_cover(step) && (b->enters || stage != stage_of_cover(b, step))))
 		return 0;
@@ -107,7 +114,10 @@ ssize_t build_read_file(const struct build *b, int dir, const char *path, char *
 	return n;
 }
 
-/* What a map of the upper user namespace, which is our own, has the id for; UINT32_MAX: nothing. */
+/*
+ * Returns the host id that a map of our user namespace (the upper one) gives `id`; UINT32_MAX:
+ * none.
+ */
 static uint32_t host_id(const char *map, uint32_t id)
 {
 	unsigned first, host, count;
@@ -139,7 +149,7 @@ static void resolve_ids(struct build *b)
 	lower_be_owner(b);
 }
 
-/* Sealed memory, of which the first `least` bytes are there: its size, or -errno. */
+/* Checks that sealed memory has at least `least` bytes. Returns its size or -errno. */
 static ssize_t look_at_sealed(int fd, size_t least, struct stat *ret_st)
 {
 	if (fstat(fd, ret_st) < 0 || ret_st->st_size < (off_t)least)
@@ -147,8 +157,7 @@ static ssize_t look_at_sealed(int fd, size_t least, struct stat *ret_st)
 	return ret_st->st_size;
 }
 
-/* A copy, in memory that there is already: mapping it takes longer, and taking that off even more.
- */
+/* Copies the plan into existing memory: mapping it takes longer, and unmapping it even longer. */
 static int take_plan(struct build *b, int fd)
 {
 	struct stat st;
@@ -174,7 +183,7 @@ static void unmap_profile(struct build *b)
 	b->profile = NULL;
 }
 
-/* Mostly that of the order before. */
+/* Maps the profile, unless it is the one of the previous order, which is the usual case. */
 static int take_profile(struct build *b, int fd)
 {
 	struct stat st;
@@ -194,8 +203,10 @@ static int take_profile(struct build *b, int fd)
 	return 0;
 }
 
-/* What comes with an order. It is root's, and so trusted. Sizes are looked at all the same, so that
- * a bug ends in an error. */
+/*
+ * Takes the plan and the profile of an order. Both come from root and are trusted. Sizes are
+ * checked all the same, so that a bug ends in an error.
+ */
 static int take_order(struct build *b, struct frame *frame)
 {
 	int r;
@@ -208,8 +219,10 @@ static int take_order(struct build *b, struct frame *frame)
 	for (uint32_t i = 0; i < b->plan->steps_count; i++)
 		if (b->plan->steps[i].kind >= PLAN_STEP_KINDS)
 			return -EBADMSG;
-	/* Whoever made us may have been mistaken: in the host's network there is only who is to be
-	 * there. */
+	/*
+	 * The supervisor may have made a mistake: a sandbox must be in the host's network if and
+	 * only if its plan says so.
+	 */
 	if (b->owns_network == (b->plan->network == PLAN_NETWORK_HOST))
 		return -EBADMSG;
 	b->order.resolvers[sizeof b->order.resolvers - 1] = '\0';
@@ -258,8 +271,10 @@ static int receive_order(struct build *b, struct frame *frame)
 	return r;
 }
 
-/* Where what is shared ends too early, whoever sends it has said why to the supervisor, or was
- * killed. */
+/*
+ * Explains a missing tree. If the socket ends early, the mount-clone child has reported the reason
+ * to the supervisor, or was killed.
+ */
 static int say_missing(struct build *b, int r)
 {
 	return r == -EPIPE ? error_set(&b->error, YETT_E_INIT_FAILED, 0,
@@ -286,9 +301,12 @@ static int take_trees(struct build *b, struct frame *frame)
 
 	while (r == 0 && !is_last) {
 		r = receive(b->trees_socket, frame);
+		/*
+		 * A security module has withheld a descriptor, which shows as MSG_CTRUNC:
+		 * recvmsg(2).
+		 */
 		if (r == -EMSGSIZE)
-			r = -EACCES; /* a security module has kept a descriptor back, which shows as
-			                MSG_CTRUNC: recvmsg(2) */
+			r = -EACCES;
 		if (r == 0)
 			r = take_some_trees(b, frame, &is_last);
 	}
@@ -333,7 +351,7 @@ static int build_rest(struct build *b, struct frame *frame, const char **ret_ste
 	return r == 0 ? run_stage(b, STAGE_LAST, ret_step) : r;
 }
 
-/* Before anything is opened. */
+/* Call before anything is opened. */
 static void begin(struct build *b)
 {
 	for (int fd = INIT_FD_CONTROL; fd < INIT_FD_END; fd++)
@@ -345,9 +363,9 @@ static void begin(struct build *b)
 }
 
 /*
- * For a sandbox that is there: what is to be attached is made ready on directories of a tmpfs of
- * its own, which nothing can be changed in. An empty one lies on it, so that by no name commands
- * come to what is beneath.
+ * Prepares a place for mounting in a running sandbox: a read-only tmpfs of its own whose
+ * directories are used to prepare mounts. An empty directory is mounted on top, so that commands
+ * cannot reach the tmpfs by any name.
  */
 static int open_beneath(struct build *b)
 {
@@ -374,7 +392,7 @@ static int open_beneath(struct build *b)
 	               : 0;
 }
 
-/* What lies on it, then it, with whatever is still mounted in it. */
+/* Unmounts the empty directory, then the tmpfs with everything that is still mounted in it. */
 static void close_beneath(const struct build *b)
 {
 	for (int i = 0; i < 2; i++)
@@ -382,13 +400,17 @@ static void close_beneath(const struct build *b)
 			return;
 }
 
-/* What a sandbox that is there consists of, as building it left it. */
+/* Opens the parts of a running sandbox, as building has left them. */
 static int enter(struct build *b)
 {
 	struct stat st;
 
 	(void)umask(0);
-	b->enters = b->owns_network = true; /* and no network is anything to this */
+	/*
+	 * owns_network is set because no such order is about the network, and take_order() must
+	 * accept it.
+	 */
+	b->enters = b->owns_network = true;
 	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->proc < 0 || b->root < 0 || fstat(b->root, &st) < 0)
@@ -397,7 +419,10 @@ static int enter(struct build *b)
 	return 0;
 }
 
-/* The bounds of the user are the supervisor's. */
+/*
+ * The steps that a plan for a running sandbox may have. The supervisor, not init, carries out SLOT
+ * and CGROUP, which limit the user.
+ */
 static const bool mounts_later[PLAN_STEP_KINDS] = {
 	[PLAN_SLOT] = true,  [PLAN_CGROUP] = true, [PLAN_UNMOUNT] = true,   [PLAN_REFRESH] = true,
 	[PLAN_SHARE] = true, [PLAN_PIN] = true,    [PLAN_READ_ONLY] = true, [PLAN_MASK] = true};
@@ -451,8 +476,10 @@ static int carry_out(struct build *b, struct frame *frame, const char **ret_step
 		return r;
 	if (b->order.kind == INIT_ORDER_PORTS) {
 		*ret_step = "network";
-		/* It is in no process namespace with whose end its children would end: it gets
-		 * none. */
+		/*
+		 * This process is in no pid namespace whose end would kill its children, so it must
+		 * not have any.
+		 */
 		if (setrlimit(RLIMIT_NPROC, &(const struct rlimit){0, 0}) < 0)
 			return -errno;
 		return frame->fd_count == 1 ? ports_serve(b, frame->fds[0]) : -EBADMSG;
@@ -503,7 +530,7 @@ void build_end_text(struct build_text *text)
 	*text = (struct build_text){0};
 }
 
-/* What nothing needs any more; of the client's there is nothing left. */
+/* Releases what is not needed any more. Nothing of the client's is left here. */
 static void end(struct build *b)
 {
 	if (!b->about.file.bytes)

@@ -1,4 +1,4 @@
-/* From a plan and its profile to what init and its commands go by: see build.h. */
+/* Derives the configuration of init and its commands from a plan and its profile. See build.h. */
 #include "programs/init/build/build.h"
 #include "base/units_format.h"
 #include "programs/init/cores.h"
@@ -30,7 +30,7 @@ bool derive_next_entry(const struct init_profile *profile, const char **at, cons
 
 	if (!*at)
 		*at = (const char *)profile->data + filters_size(profile);
-	while (*at < end && **at != '/') /* names of /etc */
+	while (*at < end && **at != '/') /* skip the names of /etc */
 		*at += strlen(*at) + 1;
 	if (*at >= end)
 		return false;
@@ -66,9 +66,9 @@ static enum init_path path_kind(const struct plan_step *step)
 }
 
 /*
- * Where an overlay is mounted, what may be done there is what may be done around it: a rule that
- * stood on the overlay itself would be gone with it when another takes its place. On "/" it would
- * be about everything, and so stands on the overlay.
+ * Adds a rule for an overlay on the directory that contains it. A rule on the overlay itself would
+ * disappear when another overlay is mounted in its place. For an overlay directly below "/", a rule
+ * on "/" would cover everything, so that rule is on the overlay itself.
  */
 static int add_layer(struct init_config *config, const struct plan_step *step, const char *target)
 {
@@ -82,7 +82,7 @@ static int add_layer(struct init_config *config, const struct plan_step *step, c
 	return add_path(config, INIT_PATH_WRITE, *parent ? parent : target);
 }
 
-/* What this sandbox shows besides what every one does; init knows the rest (landlock.c). */
+/* Adds the paths that this sandbox has in addition to those of every sandbox (landlock.c). */
 static int add_paths(const struct build *b, struct init_config *config)
 {
 	const struct plan *plan = b->plan;
@@ -122,8 +122,10 @@ static bool has_cores(const struct plan_limits *limits)
 	return limits->core_bytes != PLAN_CORE_NONE;
 }
 
-/* Core files that would be written outside, or handed to the host, are refused now; a command is
- * when that has changed meanwhile. */
+/*
+ * Refuses core files that the kernel would write outside the sandbox or hand to a program of the
+ * host. If the setting changes later, launch_core_files() refuses the command.
+ */
 static int check_cores(struct build *b)
 {
 	char pattern[CORES_PATTERN_SIZE];
@@ -134,7 +136,10 @@ static int check_cores(struct build *b)
 	return cores_refuse(pattern, YETT_E_UNSUPPORTED, &b->error);
 }
 
-/* Nobody inside gets more than init may have. What cannot be given is refused, not made less. */
+/*
+ * Commands get no more than init itself may have. A limit that is too high for that is refused, not
+ * reduced.
+ */
 static int check_limits(struct build *b)
 {
 	const struct plan_limits *limits = &b->plan->limits;
@@ -164,9 +169,10 @@ static int check_limits(struct build *b)
 	}
 	if (getrlimit(RLIMIT_NICE, &limit) < 0)
 		return -errno;
-	least = limit.rlim_cur > 40 ? -20 : 20 - (int)limit.rlim_cur; /* setpriority(2) */
+	/* conversion of RLIMIT_NICE: setpriority(2) */
+	least = limit.rlim_cur > 40 ? -20 : 20 - (int)limit.rlim_cur;
 	least = least < getpriority(PRIO_PROCESS, 0) ? least : getpriority(PRIO_PROCESS, 0);
-	if (b->plan->nice == 0 || b->plan->nice >= least) /* 0: as it is */
+	if (b->plan->nice == 0 || b->plan->nice >= least) /* 0: leave it unchanged */
 		return 0;
 	return error_set(&b->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 	                 "nice of %d is less than the %d that can be given here", b->plan->nice,
@@ -197,8 +203,10 @@ int derive_config(struct build *b, struct init_config *config)
 		return r;
 	config->uid = b->order.payload_uid;
 	config->gid = b->order.payload_gid;
-	/* For a payload that is 0 inside, the caller's groups are not mapped: it is somebody else
-	 * there. */
+	/*
+	 * If commands are root inside, the caller's groups are not mapped: the payload is a
+	 * different user there.
+	 */
 	config->groups_count = root ? 0 : plan->groups_count;
 	for (uint32_t i = 0; i < config->groups_count; i++)
 		config->groups[i] = plan->groups[i];

@@ -1,10 +1,10 @@
 /*
- * /etc: see build.h. As the profile has it, the host's own as it is now, or what it lists of that,
- * on a tmpfs of the sandbox's.
+ * /etc: see build.h. The profile chooses either the host's /etc, as it is now, or a list of entries
+ * of it on a tmpfs of the sandbox.
  *
- * In either, a few files are the sandbox's own: no network and no other users are to be told of.
- * What is read of the host's files is read as nobody of the host, through mounts in which nobody
- * has more of a file than everybody.
+ * In both cases a few files are the sandbox's own, so that they reveal neither the host's network
+ * nor other users. init reads the host's files without any privilege over them, through mounts in
+ * which no id has more access than everybody.
  */
 #include "base/beneath.h"
 #include "base/kernel.h"
@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #define ATTEMPTS_MAX 16
-/* of one that is listed: it is configuration, and lives in memory */
+/* Size of the tmpfs of a small /etc. The tmpfs holds configuration files, in memory. */
 #define SMALL_SIZE (16 << 20)
 
 bool etc_is_hosts(const struct build *b)
@@ -32,12 +32,17 @@ bool etc_is_hosts(const struct build *b)
 struct accounts {
 	FILE *out;
 	bool is_group;
-	const char *name; /* of the caller, or its group */
-	uint32_t id, tty; /* its id; that of the group "tty", which is there already */
+	const char *name; /* name of the caller, or of its group */
+	/*
+	 * `id` is that of `name`; `tty` that of the group "tty", which is listed already (0: none).
+	 */
+	uint32_t id, tty;
 };
 
-/* One that belongs to the host's system. passwd(5), group(5): NAME:PASSWORD:ID:…; who is in a group
- * is left out. */
+/*
+ * Adds the line of an account that belongs to the host's system. passwd(5), group(5):
+ * NAME:PASSWORD:ID:… Members of groups are left out.
+ */
 static void add_line(const struct accounts *accounts, uint32_t people, char *line)
 {
 	char *password = strchr(line, ':'), *id = password ? strchr(password + 1, ':') : NULL,
@@ -58,8 +63,10 @@ static void add_line(const struct accounts *accounts, uint32_t people, char *lin
 	(void)fputc('\n', accounts->out);
 }
 
-/* The whole lines at the beginning of a file of the host's, where the accounts of its system stand;
- * nothing of one that cannot be read. */
+/*
+ * Reads the complete lines at the beginning of a host file, where the system accounts are listed.
+ * Returns an empty text if the file cannot be read.
+ */
 static char *read_lines(const struct build *b, const char *path)
 {
 	char *text, *end;
@@ -71,8 +78,10 @@ static char *read_lines(const struct build *b, const char *path)
 	return text;
 }
 
-/* A word and its value: of the hundreds of lines of login.defs(5) few begin so, and scanning each
- * costs more than ten mounts. */
+/*
+ * Parses a word and its value. Comparing the word first matters: login.defs(5) has hundreds of
+ * lines, and sscanf() on each would cost more than ten mounts.
+ */
 static bool is_setting(const char *line, const char *word, unsigned *ret_value)
 {
 	const size_t length = strlen(word);
@@ -82,7 +91,9 @@ static bool is_setting(const char *line, const char *word, unsigned *ret_value)
 	       sscanf(line + length, "%u", ret_value) == 1;
 }
 
-/* The host's accounts with an id below that of people, as far as everybody may know them. */
+/*
+ * Adds the host's accounts whose ids are below those of people, from files that everybody may read.
+ */
 static void add_system(const struct build *b, const struct accounts *accounts)
 {
 	char *save = NULL;
@@ -139,7 +150,7 @@ static const char *hostname_of(const struct build *b)
 	return "";
 }
 
-/* hosts(5): a sandbox that is called mine.example answers to "mine", too. */
+/* hosts(5). A sandbox named mine.example is also reachable as "mine". */
 static void list_hosts(const struct build *b, FILE *out)
 {
 	const char *name = hostname_of(b);
@@ -182,7 +193,8 @@ static void list_nothing(const struct build *b, FILE *out)
 static const struct own {
 	const char *name;
 	void (*list)(const struct build *b, FILE *out);
-	bool is_of_request; /* what it says is not known in a sandbox that is ready */
+	/* depends on the request, so it is not known in a pre-started sandbox */
+	bool is_of_request;
 } own[] = {
 	{"passwd", list_users, false},
 	{"group", list_groups, false},
@@ -191,7 +203,7 @@ static const struct own {
 	{"nsswitch.conf", list_services, false},
 	{"resolv.conf", list_resolvers, true},
 	{"mtab", list_nothing, false},
-	/* other users are in these as well */
+	/* these files list other users as well */
 	{"passwd-", list_nothing, false},
 	{"group-", list_nothing, false},
 	{"subuid", list_nothing, false},
@@ -202,7 +214,7 @@ static const struct own {
 
 #define OWN_PLACE "/run/yett/"
 
-/* Where commands see it. Those in which there is nothing are one. */
+/* The path at which commands see the file. All empty files are one file. */
 static void own_path(const struct own *file, char path[static 64])
 {
 	(void)snprintf(path, 64, OWN_PLACE "%s",
@@ -229,7 +241,9 @@ static int list_own(const struct build *b, const struct own *file, int fd)
 	return 0;
 }
 
-/* Where init says what is so, unless it is there already. Where it is mounted it changes with it.
+/*
+ * Writes a file of the sandbox's own, unless it exists already. Where the file is mounted, the
+ * mount shows the new contents too.
  */
 static int write_own(const struct build *b, const struct own *file)
 {
@@ -248,10 +262,12 @@ static int write_own(const struct build *b, const struct own *file)
 	return list_own(b, file, fd);
 }
 
-/* --- in the host's --- */
+/* --- files in the host's /etc --- */
 
-/* Where the host's is a link that leads to nothing inside, what it leads to is made if the
- * sandbox's own root is what it would lie on. */
+/*
+ * If the host's file is a symbolic link to something that does not exist inside, creates the link's
+ * target, provided that it would be on the sandbox's own root.
+ */
 static int fill_link(const struct build *b, const char *name, const char *own_path)
 {
 	char link[PATH_MAX], path[PATH_MAX + 8], *slash;
@@ -261,7 +277,10 @@ static int fill_link(const struct build *b, const char *name, const char *own_pa
 	if (n < 0)
 		return 0;
 	link[n] = '\0';
-	/* Links on the way stay inside, and lead through what is the sandbox's own or read-only. */
+	/*
+	 * Symbolic links on the way stay inside the sandbox and pass only through file systems that
+	 * are the sandbox's own or read-only.
+	 */
 	(void)snprintf(path, sizeof path, "%s%s", link[0] == '/' ? "" : "/etc/", link);
 	slash = strrchr(path, '/');
 	*slash = '\0';
@@ -273,23 +292,28 @@ static int fill_link(const struct build *b, const char *name, const char *own_pa
 	return symlink(own_path, path) < 0 ? -errno : 0;
 }
 
-/* In the host's network the host's own file is right, and stays so. Ours is for where it leads to
- * nothing inside. */
+/*
+ * In the host's network the host's own resolv.conf is right and is not covered. Ours is used only
+ * if the host's is a link to nothing inside.
+ */
 static bool is_left(const struct build *b, const struct own *file)
 {
 	return file->list == list_resolvers && b->plan->network == PLAN_NETWORK_HOST;
 }
 
-/* Where our files, or what lies on our root, are not there already; and mtab leads to the sandbox's
- * own mounts, on `proc`. */
+/*
+ * Whether the host's file is still uncovered: it is neither ours, nor on our root, nor on the file
+ * system `proc`, to which a link mtab resolves.
+ */
 static bool is_bare(const struct build *b, const struct stat *st, dev_t proc)
 {
 	return S_ISREG(st->st_mode) && st->st_dev != b->root_device &&
 	       st->st_dev != b->own_device && st->st_dev != proc;
 }
 
-/* Mounts a file of the sandbox's own over the host's, wherever that leads to, unless it is there
- * already. Where there is none, none can be.
+/*
+ * Mounts a file of the sandbox's own over the host's, after following symbolic links, unless it is
+ * mounted already. If the host has no such file, nothing is mounted.
  */
 static int cover(const struct build *b, const struct own *file, dev_t proc)
 {
@@ -299,8 +323,9 @@ static int cover(const struct build *b, const struct own *file, dev_t proc)
 
 	(void)snprintf(name, sizeof name, "etc/%s", file->name);
 	own_path(file, path);
+	/* still covered as etc_prepare() left it */
 	if (b->has_own_etc && fstatat(b->root, name, &st, 0) == 0 && !is_bare(b, &st, proc))
-		return 0; /* as it was left */
+		return 0;
 	there = openat(b->root, name, O_PATH | O_CLOEXEC);
 	if (there < 0)
 		return errno == ENOENT ? fill_link(b, name, path)
@@ -310,7 +335,7 @@ static int cover(const struct build *b, const struct own *file, dev_t proc)
 		return -errno;
 	if (is_left(b, file) || !is_bare(b, &st, proc))
 		return 0;
-	/* Read-only, as what it is a copy of. */
+	/* As read-only as the mount that it is cloned from. */
 	tree = open_tree(b->root, path + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 ||
 	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
@@ -318,9 +343,9 @@ static int cover(const struct build *b, const struct own *file, dev_t proc)
 	return 0;
 }
 
-/* --- a small one --- */
+/* --- a small /etc --- */
 
-/* In the template's /etc, which lies beneath. */
+/* Opens an entry of the template's /etc, which is below the sandbox's root. */
 static int open_listed(const struct build *b, const char *name, uint64_t flags)
 {
 	struct open_how how = {.flags = flags | O_CLOEXEC | O_NOFOLLOW,
@@ -331,8 +356,10 @@ static int open_listed(const struct build *b, const char *name, uint64_t flags)
 	return beneath_open(b->beneath, path, &how);
 }
 
-/* A file alone is a copy, which none shares with another sandbox: locks, watches. What not
- * everybody may read is not there. */
+/*
+ * Copies a single file, so that no other sandbox shares its locks and watches. Skips files that are
+ * not world-readable.
+ */
 static int copy_file(const struct build *b, const char *name, int etc)
 {
 	_cleanup_fd_ int in = open_listed(b, name, O_RDONLY | O_NONBLOCK), out = -1;
@@ -347,8 +374,8 @@ static int copy_file(const struct build *b, const char *name, int etc)
 	if (out < 0)
 		return -errno;
 	while ((n = read(in, bytes, sizeof bytes)) > 0)
-		if (write(out, bytes, (size_t)n) !=
-		    n) /* there is room for none of it, or for a part */
+		/* A short write means that the tmpfs is full. */
+		if (write(out, bytes, (size_t)n) != n)
 			return -ENOSPC;
 	return n < 0 ? -errno : 0;
 }
@@ -378,9 +405,10 @@ static int show_listed(struct build *b, const char *name, int etc)
 	ssize_t n;
 	int r = 0;
 
+	/* The host has no such entry, or one of ours exists already. */
 	if (there < 0 || fstat(there, &st) < 0 ||
 	    faccessat(etc, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0; /* the host has none, or there is one of ours */
+		return 0;
 	for (const char *slash = strchr(name, '/'); r == 0 && slash;
 	     slash = strchr(slash + 1, '/')) {
 		(void)snprintf(parent, sizeof parent, "%.*s", (int)(slash - name), name);
@@ -391,7 +419,8 @@ static int show_listed(struct build *b, const char *name, int etc)
 	if (S_ISDIR(st.st_mode))
 		return bind_directory(b, name, there, etc);
 	n = S_ISLNK(st.st_mode) ? readlinkat(there, "", link, sizeof link - 1) : -1;
-	if (n < 0) /* nothing that leads to somebody outside */
+	/* Skip sockets, FIFOs and devices, which could connect to processes outside. */
+	if (n < 0)
 		return 0;
 	link[n] = '\0';
 	return symlinkat(link, etc, name) < 0 ? -errno : 0;
@@ -431,7 +460,7 @@ static int cover_all(const struct build *b)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own); i++) {
 		if (is_hosts || own[i].list != list_nothing)
 			r = write_own(b, &own[i]);
-		/* -ENOENT: the host's was replaced in between */
+		/* -ENOENT: the host's file was replaced in between. */
 		for (int attempt = 0; r == 0 && is_hosts && (attempt == 0 || covered == -ENOENT) &&
 		                      attempt < ATTEMPTS_MAX;
 		     attempt++)
@@ -446,7 +475,8 @@ int etc_prepare(struct build *b, const struct plan_step *step)
 	int r;
 
 	(void)step;
-	if (b->order.kind != INIT_ORDER_READY || !etc_is_hosts(b)) /* else that comes next */
+	/* Otherwise etc_make() does this next. */
+	if (b->order.kind != INIT_ORDER_READY || !etc_is_hosts(b))
 		return 0;
 	r = cover_all(b);
 	b->has_own_etc = r == 0;

@@ -1,16 +1,19 @@
 /*
- * The label of commands, which init takes when all is built: see build.h.
+ * The label of commands, which init takes when everything is built. See build.h.
  *
- * Before no_new_privs, after which the kernel changes no label of its own accord. apparmor.d(5),
- * aa_change_profile(2), proc_pid_attr_current(5). Both files are init's own.
+ * init takes the label before no_new_privs is set, after which the kernel changes no label by
+ * itself. apparmor.d(5), aa_change_profile(2), proc_pid_attr_current(5). Both attr files are init's
+ * own.
  */
 #include "base/kernel.h"
 #include "programs/init/build/build.h"
 
 #include <stdio.h>
 
-/* What init gets where the plan names no label and its maker was confined: no command has the label
- * of who builds. apparmor/yett-helper */
+/*
+ * Returns the label that init takes if the plan names none and the helper was confined while
+ * building: commands must not keep the builder's label. apparmor/yett-helper
+ */
 static const char *label_after_building(const char *file)
 {
 	char own[64];
@@ -41,8 +44,8 @@ static int take_apparmor(struct build *b)
 	r = kernel_write_file(AT_FDCWD, file, text);
 	if (r == 0)
 		return 0;
-	if (!b->plan->label_required && (r == -EPERM || r == -EACCES) &&
-	    b->order.is_rootless) /* who asks is confined already */
+	/* Without root the caller may be confined already. */
+	if (!b->plan->label_required && (r == -EPERM || r == -EACCES) && b->order.is_rootless)
 		return 0;
 	if (r != -ENOENT && r != -EINVAL)
 		return r;
@@ -56,8 +59,10 @@ static int take_apparmor(struct build *b)
 		"the AppArmor profile '%s' is required, and this host does not use AppArmor", name);
 }
 
-/* SELinux, where the host uses it and the profile names a type; otherwise AppArmor. No kernel
- * before 6.17 has both in force. */
+/*
+ * SELinux, where the host uses it and the profile names a type; otherwise AppArmor. No kernel
+ * before 6.17 has both in force.
+ */
 int label_take(struct build *b, const struct plan_step *step)
 {
 	(void)step;

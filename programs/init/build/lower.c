@@ -1,10 +1,10 @@
 /*
- * From who builds to who serves: capabilities given up, and the user namespace of commands. See
+ * From building to serving: drops capabilities, and makes the user namespace of commands. See
  * build.h.
  *
- * The namespaces that a sandbox consists of belong to the upper user namespace, which only init is
- * in, while it builds. Commands, and init from then on, are in the lower one, with the same ids: no
- * capability there reaches up.
+ * The sandbox's namespaces are owned by the upper user namespace, in which only init is, and only
+ * while it builds. Commands, and init from then on, are in the lower one, which has the same ids.
+ * No capability in the lower namespace is valid in the upper one.
  */
 #include "base/kernel.h"
 #include "programs/init/build/build.h"
@@ -16,23 +16,27 @@
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 
-#define MAP_SIZE 4096 /* the kernel takes a map in one write of less than a page */
+#define MAP_SIZE 4096 /* the kernel accepts a map in a single write of less than a page */
 
 #define CAP_MASK(cap) (UINT64_C(1) << (cap))
 
 /*
- * init places commands under their ids and signals them. Where there is one id they keep commands
- * from it: what the kernel lets a process do to another of its id (but signals, and limits) it does
- * not where that one has more capabilities.
+ * init needs these to set the ids of commands and to signal them. Where init and commands have the
+ * same id, these capabilities also protect init: the kernel does not let a process act on another
+ * one with the same id that has more capabilities, except for signals and limits.
  */
 #define INIT_CAPABILITIES (CAP_MASK(CAP_SETUID) | CAP_MASK(CAP_SETGID) | CAP_MASK(CAP_KILL))
 
-/* What overrides modes and owners of files: only on file systems of the sandbox's own, and so only
- * while there are no others. */
+/*
+ * The capabilities that override file modes and owners. Effective only on the sandbox's own file
+ * systems, and so held only while no others are mounted.
+ */
 #define FILE_CAPABILITIES (CAP_MASK(CAP_CHOWN) | CAP_MASK(CAP_DAC_OVERRIDE) | CAP_MASK(CAP_FOWNER))
 
-/* Overlays write into directories of mode 0 and attributes of files of mode 0444, both of their own
- * making. */
+/*
+ * overlayfs writes to directories of mode 0, and to attributes of files of mode 0444; it has
+ * created both itself.
+ */
 #define MOUNTER_CAPABILITIES (CAP_MASK(CAP_SYS_ADMIN) | CAP_MASK(CAP_DAC_OVERRIDE))
 
 struct sets {
@@ -111,12 +115,14 @@ int lower_be_command(const struct build *b)
 	for (uint32_t i = 0; b->plan->identity != PLAN_IDENTITY_ROOT && i < b->plan->groups_count;
 	     i++)
 		groups[count++] = b->plan->groups[i];
-	if (!b->order.is_rootless &&
-	    setgroups(count, groups) < 0) /* without root they are ours already */
+	/* Without root the groups are the caller's already. */
+	if (!b->order.is_rootless && setgroups(count, groups) < 0)
 		return -errno;
 	(void)setfsgid(b->order.payload_gid);
 	(void)setfsuid(b->order.payload_uid);
-	/* They say what was in force. */
+	/*
+	 * setfsuid(2) and setfsgid(2) return the previous id, so these calls show what is in force.
+	 */
 	if ((uint32_t)setfsuid((uid_t)-1) != b->order.payload_uid ||
 	    (uint32_t)setfsgid((gid_t)-1) != b->order.payload_gid)
 		return -EPERM;
@@ -129,7 +135,9 @@ static void use_files_as(uid_t uid, gid_t gid)
 
 	(void)setfsuid(uid);
 	(void)setfsgid(gid);
-	/* Which of them are in force changes with the id. capabilities(7) */
+	/*
+	 * The kernel changes the effective set together with the file system uid. capabilities(7)
+	 */
 	if (read_sets(&sets) == 0)
 		(void)write_sets(sets.permitted, sets.permitted, 0);
 }
@@ -141,17 +149,20 @@ void lower_be_owner(const struct build *b)
 	use_files_as(is_there ? b->owner_uid : geteuid(), is_there ? b->owner_gid : getegid());
 }
 
-/* How many user namespaces may be below the caller's own: the sysctl is of that one, and inherited
- * by nobody. namespaces(7) */
+/*
+ * Forbids user namespaces below the calling process's own. The sysctl belongs to that user
+ * namespace and is not inherited. namespaces(7)
+ */
 static int close_door(int proc)
 {
 	return kernel_write_file(proc, "sys/user/max_user_namespaces", "0");
 }
 
 /*
- * And how many mount namespaces may belong to the one of commands: from one where nothing is
- * mounted on a name it can be moved elsewhere with what others see there. Where we build, each
- * mount that is in no place yet takes one; nobody there can make any but us.
+ * Also forbids mount namespaces that the user namespace of commands owns. In a mount namespace
+ * where nothing is mounted on a name, that name can be renamed, together with what other namespaces
+ * have mounted there. The upper user namespace needs no such limit: only init can make mount
+ * namespaces there, and it needs one for each detached mount.
  */
 static int close_doors(int proc)
 {
@@ -160,8 +171,10 @@ static int close_doors(int proc)
 	return r < 0 ? r : close_door(proc);
 }
 
-/* For sandboxes inside the sandbox. Each network costs the kernel memory that no limit of the
- * sandbox counts. */
+/*
+ * Allows namespaces for sandboxes inside the sandbox. The number of network namespaces is small,
+ * because each one costs kernel memory that no limit of the sandbox counts.
+ */
 static int open_door(int proc)
 {
 	static const char *const most[][2] = {{"sys/user/max_net_namespaces", "64"},
@@ -174,8 +187,10 @@ static int open_door(int proc)
 	return r;
 }
 
-/* Each id of ours onto itself: in the pieces that our own map has, since none may span two.
- * user_namespaces(7) */
+/*
+ * Maps each of our ids to itself. Uses the extents of our own map, because no extent may span two
+ * of them. user_namespaces(7)
+ */
 static int copy_map(const struct build *b, const char *name, char copy[static MAP_SIZE])
 {
 	char *map;
@@ -206,17 +221,20 @@ int lower_make(struct build *b, const struct plan_step *step)
 	if (r < 0)
 		return r;
 	b->lower_ns = kernel_open_userns(b->proc, uids, gids, close_doors);
-	/* A host may let nobody but its root make any (kernel.unprivileged_userns_clone = 0):
-	 * lower_stay(). */
+	/*
+	 * The host may allow only its root to make user namespaces
+	 * (kernel.unprivileged_userns_clone = 0): lower_stay().
+	 */
 	if (b->lower_ns == -EPERM)
 		return close_door(b->proc);
 	return b->lower_ns < 0 ? b->lower_ns : 0;
 }
 
 /*
- * Leaves of the lower namespace's capabilities what init and commands are to have, and in the
- * bounding set only what commands are; the loop ends where the kernel knows no further one. Id 0
- * inside must not give any back on exec, nor a change of id take or give any behind our back.
+ * Keeps the capabilities in the lower namespace that init and commands need; the bounding set keeps
+ * only those of commands. The loop ends at the first capability that the kernel does not know. The
+ * securebits stop an exec as id 0 inside from regaining capabilities, and a change of ids from
+ * adding or removing any.
  */
 static int keep_only(uint64_t keep, uint64_t bounding)
 {
@@ -234,8 +252,11 @@ static int keep_only(uint64_t keep, uint64_t bounding)
 	return write_sets(keep, keep, bounding);
 }
 
-/* Without one, all live where they were built: without a capability that can do no harm, and with
- * one it is not made. */
+/*
+ * Without a lower user namespace, commands stay where the sandbox was built. Staying there is
+ * harmless if commands have no capabilities. A sandbox whose commands need capabilities or user
+ * namespaces is refused.
+ */
 static int lower_stay(struct build *b)
 {
 	const char *wanted = b->plan->capabilities    ? "keep capabilities"
@@ -259,7 +280,7 @@ int lower_enter(struct build *b, const struct plan_step *step)
 	use_files_as(geteuid(), getegid());
 	if (b->lower_ns < 0)
 		return lower_stay(b);
-	/* Without what is mounted in it by now: its sys is read-only. */
+	/* Cloned without the mounts inside it, because sys in it is read-only by now. */
 	if (b->plan->nested_userns &&
 	    (proc = open_tree(b->proc, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)) <
 	            0)

@@ -1,4 +1,6 @@
-/* What the sandbox is called, and its loopback: see build.h. In its uts and network namespaces. */
+/*
+ * The sandbox's host name and loopback interface, in its uts and network namespaces. See build.h.
+ */
 #include "base/kernel.h"
 #include "programs/init/build/build.h"
 
@@ -7,8 +9,10 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-/* The kernel tells by whom it is owned only if that is our user namespace, or one below.
- * ioctl_ns(2) */
+/*
+ * The kernel returns the owner of the network namespace only if that is our user namespace or one
+ * below. ioctl_ns(2)
+ */
 static int find_owner(struct build *b)
 {
 	_cleanup_fd_ int namespace = openat(b->proc, "self/ns/net", O_RDONLY | O_CLOEXEC),

@@ -1,8 +1,8 @@
 /*
- * The sandbox's network, seen from inside: see build.h. An address of its own on lo, and routes
- * that make every other address one of this host, so that whatever is connected to comes to whoever
- * serves the network (programs/egress/). Over rtnetlink(7), with CAP_NET_ADMIN in the sandbox's
- * network namespace.
+ * The sandbox's network, from inside: see build.h. Sets an address on lo, and routes that make
+ * every other address a local one, so that each connection arrives at the process that serves the
+ * network (programs/egress/). Uses rtnetlink(7), with CAP_NET_ADMIN in the sandbox's network
+ * namespace.
  */
 #include "base/kernel.h"
 #include "base/rtnetlink.h"
@@ -12,8 +12,10 @@
 #include <linux/if_addr.h>
 #include <sys/socket.h>
 
-/* The own address of a family, and the route: all there is, from there. By ports another one comes:
- * ports_serve(). */
+/*
+ * Adds the sandbox's own address of a family, and a route for everything with that source address.
+ * With `by_port`, ports_serve() makes another route instead.
+ */
 static int add_family(int fd, uint8_t family, const struct net_address *own, bool by_port)
 {
 	const uint8_t *bytes = family == AF_INET ? own->bytes + 12 : own->bytes;
@@ -26,7 +28,9 @@ static int add_family(int fd, uint8_t family, const struct net_address *own, boo
 	                                                 .ifa_flags = IFA_F_NODAD,
 	                                                 .ifa_scope = RT_SCOPE_UNIVERSE,
 	                                                 .ifa_index = RTNETLINK_LO}};
-	/* In the kernel's table of what is local, in which it looks up whom an answer may be from.
+	/*
+	 * In the kernel's local table, which the kernel also consults to validate source addresses
+	 * of answers.
 	 */
 	struct rtnetlink_ask route = {
 		.header.nlmsg_len = NLMSG_LENGTH(sizeof route.body.route),
@@ -45,9 +49,10 @@ static int add_family(int fd, uint8_t family, const struct net_address *own, boo
 }
 
 /*
- * Least, first and most of what lies in a TCP connection, in bytes: here each one is on lo, where a
- * window of 1 MiB holds nobody up. A sender may write one piece beyond its limit, which is half a
- * window, and where control groups are of version 1 beyond the sandbox's as well. tcp(7)
+ * Minimum, initial and maximum buffer size of a TCP connection, in bytes. Every connection here is
+ * on lo, where a window of 1 MiB delays nobody. A sender may exceed its limit by one segment, which
+ * is up to half a window; where cgroups are of version 1, that may exceed the sandbox's memory
+ * limit as well. tcp(7)
  */
 #define TCP_ROOM "4096 16384 1048576"
 
@@ -86,7 +91,7 @@ int network_make(struct build *b, const struct plan_step *step)
 		r = net_address_parse(families[i].own, &own);
 		if (r == 0)
 			r = add_family(fd, families[i].family, &own, b->order.by_port);
-		/* A host without IPv6: nothing inside has it either. */
+		/* On a host without IPv6 the sandbox has none either. */
 		if (families[i].family == AF_INET6 &&
 		    (r == -EOPNOTSUPP || r == -EAFNOSUPPORT || r == -EACCES))
 			r = 0;

@@ -1,4 +1,6 @@
-/* A read-only overlay of the sandbox's own in front of what many share: see build.h. */
+/*
+ * Read-only overlays of the sandbox's own over directories that many sandboxes share. See build.h.
+ */
 #include "base/kernel.h"
 #include "programs/init/build/build.h"
 
@@ -9,8 +11,8 @@
 #include <sys/vfs.h>
 
 /*
- * After lower_be_command(): besides its own memory of the files' modes, which may be out of date,
- * an overlay asks the files themselves, in the name and with the capabilities of who made it.
+ * Call after lower_be_command(). An overlay checks its cached file modes, which may be outdated,
+ * and also the files themselves, with the credentials of the process that mounted it.
  */
 static int mount_over(void)
 {
@@ -30,7 +32,10 @@ int overlay_put_beneath(const struct build *b, int tree)
 	               : 0;
 }
 
-/* EAGAIN: it could be taken off, were it not for this flag. umount2(2) */
+/*
+ * MNT_EXPIRE fails with EAGAIN, and marks the mount, if a normal unmount would succeed: then
+ * nothing is mounted below. umount2(2)
+ */
 int overlay_check_bare(void)
 {
 	return umount2("lower", MNT_EXPIRE) == 0 ? -ESTALE : errno == EAGAIN ? 0 : -errno;
@@ -40,11 +45,16 @@ int overlay_make(struct build *b, const char *path, int *tree)
 {
 	int r = 0;
 
-	if (strcmp(path, "/dev") == 0) /* without root its nodes are mounts of their own; else it is
-	                                  covered already, INIT_FD_DEV */
+	/*
+	 * Without root the nodes of /dev are mounts of their own. Otherwise INIT_FD_DEV is below an
+	 * overlay already.
+	 */
+	if (strcmp(path, "/dev") == 0)
 		return 0;
-	/* "lower" and "empty" are the template's: layers have to be two, and of this namespace, and
-	 * root resolves no other names. */
+	/*
+	 * An overlay needs two lower layers, both in this mount namespace. The names "lower" and
+	 * "empty" are directories of the template; no other names are resolved here.
+	 */
 	r = overlay_put_beneath(b, *tree);
 	*tree = fd_close(*tree);
 	if (r == 0)
@@ -72,8 +82,11 @@ static int reconfigure(int top, const char *flag)
 	return 0;
 }
 
-/* To change nothing of its options is enough: the names that nobody has open are forgotten. One
- * without an upper layer can only stay read-only, and says so. fspick(2) */
+/*
+ * A reconfiguration without changes is enough: the kernel drops the cached names that are not in
+ * use. An overlay without an upper layer must stay read-only and fails with EROFS unless "ro" is
+ * given. fspick(2)
+ */
 static int refresh(int top)
 {
 	struct statfs fs;
@@ -84,7 +97,7 @@ static int refresh(int top)
 	return r == -EROFS ? reconfigure(top, "ro") : r;
 }
 
-/* As mountinfo writes a path. proc_pid_mountinfo(5) */
+/* Decodes the octal escapes of a path in mountinfo. proc_pid_mountinfo(5) */
 static void read_escapes(char *path)
 {
 	char *to = path;
@@ -99,8 +112,10 @@ static void read_escapes(char *path)
 	*to = '\0';
 }
 
-/* What commands cannot come to, a part of another mount, and what the template has, which is not
- * the sandbox's, stay as they are. */
+/*
+ * Refreshes all overlays of the sandbox. Skips those that commands cannot reach, paths that resolve
+ * into another mount, and those of the template, which do not belong to the sandbox.
+ */
 static int refresh_all(const struct build *b)
 {
 	int fd = openat(b->proc, "self/mountinfo", O_RDONLY | O_CLOEXEC);

@@ -1,12 +1,12 @@
 /*
- * What catches the connections of a sandbox where nobody may have the kernel send them to one
- * place: a listener for each port.
+ * Port listeners: accept the connections of a sandbox, one listener for each port, where BPF cannot
+ * redirect them to a single place.
  *
- * In the sandbox's network namespace and its upper user namespace, with what building takes;
- * nothing of a client's is looked at. A network namespace of its own, which a wire joins to the
- * sandbox's, and to which all goes that leaves that one. There each address is a local one, as
- * inside, and what is bound takes no port from the sandbox's own servers, nor can anyone in it bind
- * the same. veth(4)
+ * Runs in the sandbox's upper user namespace with the building capabilities, and reads nothing from
+ * a client. Makes a second network namespace that a veth pair joins to the sandbox's, and routes
+ * everything that leaves the sandbox there. In the second namespace every address is local, as it
+ * is inside. Its listeners take no port away from the sandbox's own servers, and no process of the
+ * sandbox can bind there. veth(4)
  */
 #include "base/net_catch.h"
 #include "base/net_ports.h"
@@ -26,8 +26,10 @@
 #include <sys/socket.h>
 
 #define WIRE "net0"
-/* in both namespaces; where modules for tunnels are loaded, each has some with low numbers from the
- * start */
+/*
+ * The interface index in both namespaces. The index is high because loaded tunnel modules give
+ * every namespace some interfaces with low indexes.
+ */
 #define WIRE_INDEX 1000
 #define NEXT_V4    EGRESS_SERVER_V4
 #define NEXT_V6    "fd79:6574:7400::2"
@@ -38,8 +40,7 @@ _Static_assert(NET_PORTS_MAX == EGRESS_PORTS_MAX && FRONT_FD_TCP4 + NET_CATCH_DN
                "what a front takes");
 _Static_assert(EGRESS_LISTENERS_MAX <= MESSAGE_FDS_MAX, "so many come with a packet");
 
-/* Neither end asks who has an address: both have the same one of Ethernet, and so each takes what
- * the other one sends. */
+/* Both ends have no ARP and the same Ethernet address, so each accepts what the other one sends. */
 static void add_end(struct rtnetlink_ask *ask)
 {
 	static const uint8_t ethernet[6] = {2, [5] = 1};
@@ -48,8 +49,10 @@ static void add_end(struct rtnetlink_ask *ask)
 	rtnetlink_add(ask, IFLA_ADDRESS, ethernet, sizeof ethernet);
 }
 
-/* With one end here, and one in the other network namespace. One that a catcher before us has left
- * is not needed any more. */
+/*
+ * Makes a veth pair with one end here and one in the other network namespace. Deletes the pair of
+ * an earlier port listener, which is not needed any more.
+ */
 static int make_wire(int netlink, int other)
 {
 	const struct ifinfomsg end = {
@@ -86,9 +89,9 @@ static int start(int netlink, int index)
 	return rtnetlink_send(netlink, &ask, RTM_NEWLINK);
 }
 
-/* Where something goes: by the wire, or nowhere else (`is_local`). */
+/* A route to `to`: through the veth pair, or local (`is_local`). */
 struct route {
-	const char *to, *via; /* NULL: everything; nobody */
+	const char *to, *via; /* NULL: everything; no next hop */
 	bool is_local;
 };
 
@@ -98,17 +101,19 @@ static int add_route(int netlink, uint8_t family, const struct route *route)
 	const int index = route->is_local ? RTNETLINK_LO : WIRE_INDEX;
 	struct rtnetlink_ask ask = {
 		.header.nlmsg_len = NLMSG_LENGTH(sizeof ask.body.route),
-		.body.route = {
-			.rtm_family = family,
-			/* what is local is looked up first, and in it whom an answer may be from */
-			.rtm_table = route->via ? RT_TABLE_MAIN : RT_TABLE_LOCAL,
-			.rtm_protocol = RTPROT_BOOT,
-			.rtm_scope = route->via || family == AF_INET6 ? RT_SCOPE_UNIVERSE
-	                             : route->is_local                ? RT_SCOPE_HOST
-	                                                              : RT_SCOPE_LINK,
-			.rtm_type = route->is_local ? RTN_LOCAL : RTN_UNICAST,
-			.rtm_dst_len = route->to ? (uint8_t)(8 * size) : 0,
-			.rtm_flags = route->via ? RTNH_F_ONLINK : 0}};
+		.body.route = {.rtm_family = family,
+	                       /*
+	                        * The local table is looked up first, and source addresses of
+	                        * answers are validated with it.
+	                        */
+	                       .rtm_table = route->via ? RT_TABLE_MAIN : RT_TABLE_LOCAL,
+	                       .rtm_protocol = RTPROT_BOOT,
+	                       .rtm_scope = route->via || family == AF_INET6 ? RT_SCOPE_UNIVERSE
+	                                    : route->is_local                ? RT_SCOPE_HOST
+	                                                                     : RT_SCOPE_LINK,
+	                       .rtm_type = route->is_local ? RTN_LOCAL : RTN_UNICAST,
+	                       .rtm_dst_len = route->to ? (uint8_t)(8 * size) : 0,
+	                       .rtm_flags = route->via ? RTNH_F_ONLINK : 0}};
 	struct net_address address;
 
 	for (int i = 0; i < 2; i++) {
@@ -122,7 +127,7 @@ static int add_route(int netlink, uint8_t family, const struct route *route)
 	return rtnetlink_send(netlink, &ask, RTM_NEWROUTE);
 }
 
-/* Of both families, of which a host may lack IPv6: then nothing inside has it either. */
+/* Adds a route of each family. On a host without IPv6 the sandbox has none either. */
 static int add_routes(int netlink, const struct route *v4, const struct route *v6)
 {
 	int r = add_route(netlink, AF_INET, v4), r6 = r == 0 ? add_route(netlink, AF_INET6, v6) : r;
@@ -132,11 +137,16 @@ static int add_routes(int netlink, const struct route *v4, const struct route *v
 
 static int start_inside(int netlink)
 {
-	/* One next hop, which is asked nothing: no address has an entry in the tables of
-	 * neighbours, of which a host has few. */
+	/*
+	 * There is only one next hop, and it needs no neighbour discovery. So destinations take no
+	 * entries in the host's neighbour tables, which are small.
+	 */
 	static const struct route v4 = {NULL, NEXT_V4, false}, v6 = {NULL, NEXT_V6, false};
-	int r = start(netlink, RTNETLINK_LO); /* init does it, too; before it nobody knows what is
-	                                         local, and so who can be a next hop */
+	/*
+	 * init brings lo up too. Before lo is up no address is local, and the kernel accepts no
+	 * next hop.
+	 */
+	int r = start(netlink, RTNETLINK_LO);
 
 	if (r == 0)
 		r = start(netlink, WIRE_INDEX);
@@ -156,7 +166,7 @@ static int start_beside(int netlink)
 	return r == 0 ? add_routes(netlink, &v4, &v6) : r;
 }
 
-/* What is missing, for people. */
+/* Reports what is missing, and what makes it unnecessary. */
 static int refuse(struct build *b, const char *what, int r)
 {
 	(void)error_set(&b->error, YETT_E_UNSUPPORTED, 0, "without %s, a network takes %s: %s",
@@ -189,7 +199,7 @@ static int enter(struct build *b)
 	return r == 0 ? start_inside(inside) : r;
 }
 
-/* No address is ever shared with another one: SO_REUSEADDR and its like are not set. */
+/* Never shares an address with another socket: SO_REUSEADDR and similar options are not set. */
 static int open_listener(uint16_t port)
 {
 	const struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -202,7 +212,7 @@ static int open_listener(uint16_t port)
 		fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0 || (!is_v4 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) < 0))
 		return -errno;
-	/* What the host has chosen may be one that waits between packets: bbr. */
+	/* The host's default may be an algorithm that waits between packets, such as bbr. */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 	if (bind(fd, is_v4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
 	         is_v4 ? sizeof v4 : sizeof v6) < 0 ||
@@ -211,8 +221,10 @@ static int open_listener(uint16_t port)
 	return steal_fd(&fd);
 }
 
-/* -EINVAL: they are about more ports than there can be listeners for, which the decider has not
- * passed on. */
+/*
+ * Returns -EINVAL if the rules are about more ports than there can be listeners for; the decider
+ * should have refused those.
+ */
 static int read_ports(int memory, struct net_ports *ret_ports)
 {
 	struct ruleset rules = {0};
@@ -228,7 +240,7 @@ static int read_ports(int memory, struct net_ports *ret_ports)
 	return r;
 }
 
-/* Of those that there are, each to its number, but -1. */
+/* Sends the open listeners, each with its descriptor number; -1 entries are skipped. */
 static int send_listeners(const int sockets[static LISTENERS_MAX])
 {
 	int r = 0;
@@ -268,5 +280,6 @@ int ports_serve(struct build *b, int rules)
 	for (uint32_t i = 0; r >= 0 && i < ports.count; i++)
 		if (ports.ports[i] != NET_CATCH_PORT_DNS)
 			r = *next++ = open_listener(ports.ports[i]);
-	return r < 0 ? r : send_listeners(sockets); /* and they end with us */
+	/* The sockets here are closed when this process exits. */
+	return r < 0 ? r : send_listeners(sockets);
 }

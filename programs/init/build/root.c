@@ -1,5 +1,7 @@
-/* The sandbox's own root: a small tmpfs, the template's trees on it, and what is personal. See
- * build.h. */
+/*
+ * The sandbox's own root: a small tmpfs, the template's trees on it, and the sandbox's private
+ * directories. See build.h.
+ */
 #include "base/kernel.h"
 #include "programs/decider/plan_add.h"
 #include "programs/init/build/build.h"
@@ -8,12 +10,15 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define HIERARCHY_MAX 16    /* controllers that are mounted together */
+#define HIERARCHY_MAX 16    /* number of controllers that are mounted together */
 #define IDS_OF_RANGE  65536 /* IDMAP_RANGE */
-/* of what init says: files of some kilobytes, of which one tells all of a plan */
+/*
+ * Size of the tmpfs of init's own files. They are a few kilobytes each, except one that describes a
+ * complete plan.
+ */
 #define OWN_SIZE (8 << 20)
 
-/* All of it is made in the name of its owner: lower_be_owner(). */
+/* New files belong to the id of lower_be_owner(). */
 static int make_directory(int dir, const char *path, mode_t mode)
 {
 	return mkdirat(dir, path, mode) < 0 && errno != EEXIST ? -errno : 0;
@@ -31,7 +36,8 @@ static int make_link(const struct build *b, const char *link, const char *path)
 
 int root_make_path(const struct build *b, const char *path)
 {
-	int r = root_make_directory(b->root, path + 1); /* what is above it is there, mostly */
+	/* usually the parent exists */
+	int r = root_make_directory(b->root, path + 1);
 	char copy[PATH_MAX];
 
 	if (r != -ENOENT)
@@ -47,8 +53,7 @@ int root_make_path(const struct build *b, const char *path)
 	}
 }
 
-/* What lies at `path` of the root, once more: by a mount of its own on the same place, with these
- * attributes. */
+/* Mounts the directory at `path` of the root on itself, with these attributes. */
 static int mount_again(const struct build *b, const char *path, uint64_t attributes)
 {
 	struct mount_attr set = {.attr_set = attributes, .propagation = MS_PRIVATE};
@@ -61,9 +66,9 @@ static int mount_again(const struct build *b, const char *path, uint64_t attribu
 }
 
 /*
- * What is init's to say in /run/yett is on a file system of its own, which is there for us and, on
- * top of it, read-only for commands. Some are root inside, or their id is that of init: so that
- * they cannot put another one in its place, it is mounted, and what leads there is.
+ * init's own files in /run/yett are on a separate tmpfs. The tmpfs is mounted writable for init,
+ * and read-only on top of that for commands. Some commands are root inside, or have init's id. They
+ * cannot replace /run/yett or /run by another directory, because both are mount points.
  */
 static int make_own(struct build *b)
 {
@@ -126,8 +131,11 @@ int root_open_tmpfs(const struct build *b, uint64_t size_bytes)
 	(void)snprintf(size, sizeof size, "%" PRIu64, size_bytes);
 	(void)snprintf(uid, sizeof uid, "%" PRIu32, b->owner_uid);
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, b->owner_gid);
-	if (b->owner_uid == UINT32_MAX) /* nobody is root inside: it is ours, as all is that
-	                                   chown(2) with -1 leaves as it is */
+	/*
+	 * If no id is root inside, the tmpfs belongs to init's ids, as do files whose chown(2) with
+	 * -1 changes nothing.
+	 */
+	if (b->owner_uid == UINT32_MAX)
 		options[6] = NULL;
 	return kernel_mount_new("tmpfs", options, b->order.files_label,
 	                        MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
@@ -147,9 +155,9 @@ static int open_root(struct build *b, uint64_t size_bytes)
 }
 
 /*
- * Puts the new tmpfs over the template's root and makes it ours, as an initramfs does. What lies
- * below it is a tmpfs with empty directories; nobody inside will have the capability to take
- * anything off.
+ * Mounts the new tmpfs over the template's root and makes it the root directory, as an initramfs
+ * does. Below it is only a tmpfs with empty directories, and no process inside will have the
+ * capability to unmount anything.
  */
 static int enter_root(int root)
 {
@@ -159,14 +167,19 @@ static int enter_root(int root)
 	return 0;
 }
 
-/* A link is made anew, and an /etc that is not the host's is made in etc.c. */
+/*
+ * False for a symbolic link, which is created anew, and for an /etc that is not the host's, which
+ * etc.c makes.
+ */
 static bool is_tree(const struct build *b, const char *path, const char *link)
 {
 	return !*link && (strcmp(path, "/etc") != 0 || etc_is_hosts(b));
 }
 
-/* Takes hold of the template's trees while it is still what "/" means. Copies: the template's own
- * mounts are locked. */
+/*
+ * Clones the template's trees while "/" is still the template. The template's own mounts are locked
+ * and cannot be moved.
+ */
 static int take_trees(struct build *b, int *trees)
 {
 	const char *at = NULL, *path, *link;
@@ -192,7 +205,10 @@ static int take_trees(struct build *b, int *trees)
 	return r;
 }
 
-/* What is above a link or tree of the template is the sandbox's own. */
+/*
+ * Attaches a tree of the template, or makes a symbolic link. The directories above are on the
+ * sandbox's own root.
+ */
 static int show_entry(struct build *b, const char *path, const char *link, int tree)
 {
 	char parent[PATH_MAX];
@@ -214,7 +230,8 @@ static int show_entry(struct build *b, const char *path, const char *link, int t
 
 int root_make(struct build *b, const struct plan_step *step)
 {
-	int *trees = (int *)b->room.frame->bytes; /* of entries that are links there is none */
+	/* Entries that are symbolic links have no tree. */
+	int *trees = (int *)b->room.frame->bytes;
 	const char *at = NULL, *path, *link;
 	int r = b->profile->entries_count <= sizeof b->room.frame->bytes / sizeof *trees
 	                ? open_root(b, step->size_bytes)
@@ -262,8 +279,10 @@ static int attach_new(const struct build *b, const char *type, const char *const
 	return move_mount(mount, "", b->root, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
-/* Message queues too: of the sandbox's own ipc namespace, and to be had at all only as far as there
- * is a path to them. */
+/*
+ * Also mounts the message queues of the sandbox's own ipc namespace. Under Landlock, mq_open(3)
+ * needs a rule for /dev/mqueue, and hence this path.
+ */
 int root_devpts(struct build *b, const struct plan_step *step)
 {
 	char gid[16], max[16];
@@ -278,16 +297,22 @@ int root_devpts(struct build *b, const struct plan_step *step)
 	               MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "dev/pts");
 	if (r < 0)
 		return r;
-	/* Its file system is there since the ipc namespace is, with the label that such have. */
+	/*
+	 * The mqueue file system exists since the ipc namespace was created, and has its label
+	 * already.
+	 */
 	return attach_new(b, "mqueue", NULL, "",
 	                  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "dev/mqueue");
 }
 
-/* Controllers of version 1. In the hierarchies of the first ones the sandbox has a group of its
- * own: cgroup_host.c. */
+/*
+ * Controllers of version 1 in whose hierarchies the sandbox has a cgroup of its own: cgroup_host.c.
+ */
 static const char *const with_group[] = {"cpu", "memory", "pids", NULL};
-/* In those of others it is in a group of its maker's, which is covered. A JVM goes by no limit
- * where it finds these not mounted. */
+/*
+ * Controllers in whose hierarchies the sandbox is in the helper's cgroup, which is covered. They
+ * are mounted because a JVM ignores all limits if they are missing.
+ */
 static const char *const without_group[] = {"cpuacct", "cpuset", NULL};
 
 static bool has_any(const char *list, const char *const *names)
@@ -327,8 +352,10 @@ static int cover(const struct build *b, const char *list)
 	               : 0;
 }
 
-/* The hierarchy of version 1 that has these controllers, as the host has it mounted; a link for
- * each where they are several. */
+/*
+ * Mounts the version 1 hierarchy with these controllers, as the host has it mounted. Several
+ * controllers get a symbolic link each.
+ */
 static int attach_hierarchy(const struct build *b, const char *list)
 {
 	const char *options[2 * HIERARCHY_MAX + 2] = {0};
@@ -350,9 +377,9 @@ static int attach_hierarchy(const struct build *b, const char *list)
 }
 
 /*
- * Our cgroup namespace begins at the sandbox's group: what is mounted in it shows that group and
- * those below, which commands may read. /proc/self/cgroup tells which hierarchies there are;
- * "unified" is where hosts have version 2 besides the other. cgroup_namespaces(7)
+ * The cgroup namespace begins at the sandbox's cgroup, so mounts made in it show that cgroup and
+ * those below, which commands may read. /proc/self/cgroup lists the hierarchies. "unified" is the
+ * directory of version 2 on hosts that also have version 1. cgroup_namespaces(7)
  */
 int root_sys(struct build *b, const struct plan_step *step)
 {
@@ -361,10 +388,11 @@ int root_sys(struct build *b, const struct plan_step *step)
 	int r;
 
 	(void)step;
+	/* The sandbox has no cgroup of its own. */
 	if (!(b->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL)))
-		return 0; /* it has no group of its own */
+		return 0;
 	r = (int)kernel_read_file(b->proc, "self/cgroup", text, sizeof text);
-	/* Version 2 comes last, with an empty list. */
+	/* Version 2 is last and has an empty list of controllers. */
 	for (char *line; r >= 0 && (line = strsep(&rest, "\n")) && *line;) {
 		char *list = strchr(line, ':'), *end = list ? strchr(list + 1, ':') : NULL;
 
@@ -399,18 +427,20 @@ static int list_processors(const struct build *b, const struct processors *set, 
 	return r;
 }
 
-/* Ranges of ids are handed out in turn, and init's is one of each. Without root all inits have the
- * same: then it is by chance. */
+/*
+ * Chooses a turn for processors_narrow(). Id ranges are assigned in turn, and each init has an id
+ * of its own range. Without root all inits have the same id, so the sandbox's random id is used.
+ */
 static uint64_t turn(const struct build *b)
 {
 	return b->order.is_rootless ? strtoull(b->plan->id, NULL, 16) : b->host_uid / IDS_OF_RANGE;
 }
 
 /*
- * As many processors as the limit keeps busy, for good: what else is limited by the sandbox's group
- * or its user's is so for all of its commands together. If the profile shows which of the machine's
- * are online, which sysconf(3) counts, then no others are said to be. How many are possible stays:
- * by that programs make their tables.
+ * Restricts commands permanently to as many processors as the CPU limit can keep busy. The CPU
+ * limit is the lower one of the sandbox's and its user's, and all commands share it. If the profile
+ * shows the list of online processors, which sysconf(3) counts, only the chosen ones appear in it.
+ * The list of possible processors does not change, because programs size tables by it.
  */
 int root_processors(struct build *b, const struct plan_step *step)
 {

@@ -1,9 +1,10 @@
 /*
- * An overlay over a directory of the client's, which stays as it is: see build.h.
+ * A copy-on-write overlay over a directory of the client's, which itself is not changed. See
+ * build.h.
  *
- * What root gives for it are two mounts that know the caller's ids and nobody else's: the source,
- * read-only, and the store. The overlay is the sandbox's own, in its user namespace. No name in a
- * store is followed anywhere: the store may be changed by others while it is used. kernel:
+ * root provides two mounts in which only the caller's ids are mapped: the source, read-only, and
+ * the store. The overlay belongs to the sandbox's user namespace. No symbolic link in a store is
+ * followed, because other processes may change the store while it is used. kernel:
  * filesystems/overlayfs.rst
  */
 #include "base/kernel.h"
@@ -18,15 +19,19 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
-/* Frozen layers at most: with two more, names of up to three digits are 255 bytes, which is what
- * fsconfig(2) takes. */
+/*
+ * Maximum number of frozen layers. With two more layers and descriptor numbers of up to three
+ * digits, the option is 255 bytes long, the maximum of fsconfig(2).
+ */
 #define FROZEN_MAX 62
 
-/* The kernel takes as much with its end. */
+/* The kernel's maximum, including the NUL. */
 #define OPTION_SIZE 256
 
-/* Descriptors of the layers; -1: not there. Below `upper` come frozen ones, the last first, then
- * what hides, and then the source. */
+/*
+ * Descriptors of the layers; -1: none. The layers below `upper` are, from top to bottom: the frozen
+ * ones, the last one first; `hidden`, which has whiteouts; and the source.
+ */
 struct layers {
 	int source, hidden, upper, work;
 	int frozen[FROZEN_MAX];
@@ -50,9 +55,8 @@ static int refuse(struct build *b, const struct plan_step *step, const char *wha
 }
 
 /*
- * Layers have to be of this mount namespace: what comes is mounted on "lower" of the template's
- * root, which nobody else sees. Its descriptor there, or a result as workspace_make() has. Consumes
- * the tree.
+ * Layers must be in this mount namespace. Mounts the tree on "lower" of b->beneath, which no other
+ * process sees, and opens it there. Returns the results of workspace_make(). Consumes the tree.
  */
 static int take_layer(struct build *b, const struct plan_step *step, int *tree, int *ret_layer)
 {
@@ -60,7 +64,8 @@ static int take_layer(struct build *b, const struct plan_step *step, int *tree, 
 
 	*tree = fd_close(*tree);
 	if (r == 0) {
-		r = overlay_check_bare(); /* an overlay would not show what is mounted below */
+		/* An overlay would not show mounts below its layers. */
+		r = overlay_check_bare();
 		if (r == -EBUSY)
 			r = refuse(
 				b, step,
@@ -71,7 +76,10 @@ static int take_layer(struct build *b, const struct plan_step *step, int *tree, 
 	return r;
 }
 
-/* It is a directory of the caller's, as everything that overlays write. */
+/*
+ * Opens a directory in the store. The directory must belong to the caller, as everything that the
+ * overlay writes does.
+ */
 static int open_in_store(const struct build *b, int store, const char *name)
 {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -86,9 +94,10 @@ static int open_in_store(const struct build *b, int store, const char *name)
 }
 
 /*
- * One sandbox at a time: of two overlays with one upper layer each would change the other's files
- * behind its back. The lock is its own open file's, which nobody can take off, and lasts until our
- * end; or, where the sandbox is there, until its init's, which gets it.
+ * Locks the store for one sandbox: two overlays with the same upper layer would change each other's
+ * files without noticing. The lock belongs to an open file description that no other process has,
+ * and lasts until init exits. In a running sandbox the descriptor is sent to a socket that the
+ * sandbox's init keeps open.
  */
 static int lock_store(struct build *b, const struct plan_step *step, int store)
 {
@@ -119,7 +128,10 @@ static const struct plan_step *find_store(const struct build *b, const struct pl
 	return NULL;
 }
 
-/* A store in memory, whose upper directory has the mode of what it lies over: it is what shows. */
+/*
+ * Makes a store in memory. Its upper directory gets the mode of the source, because the overlay
+ * shows that mode.
+ */
 static int make_memory(struct build *b, const struct plan_step *step, int source, int *ret_tree)
 {
 	_cleanup_fd_ int tree = attach_open_tmpfs(b, 0700, step->size_bytes);
@@ -134,8 +146,10 @@ static int make_memory(struct build *b, const struct plan_step *step, int source
 	return 0;
 }
 
-/* Overlays keep their notes in extended attributes; memory takes those of users since Linux 6.6.
- * xattr(7) */
+/*
+ * Overlays keep metadata in extended attributes. tmpfs supports user.* attributes since Linux 6.6.
+ * xattr(7)
+ */
 static int check_memory(struct build *b, const struct plan_step *step, int store)
 {
 	_cleanup_fd_ int own = openat(store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -150,8 +164,10 @@ static int check_memory(struct build *b, const struct plan_step *step, int store
 	               : -errno;
 }
 
-/* What a client may have put there besides: a layer of whiteouts, and frozen layers, "1" and so on,
- * with none left out. */
+/*
+ * Opens what a client may have added to the store: a layer of whiteouts ("hidden"), and frozen
+ * layers, named "1" and so on without gaps.
+ */
 static int open_frozen(const struct build *b, int store, struct layers *layers)
 {
 	_cleanup_fd_ int directory = open_in_store(b, store, "layers");
@@ -216,7 +232,7 @@ static bool add_name(char names[static OPTION_SIZE], int layer)
 	       OPTION_SIZE - used;
 }
 
-/* Of all below `upper`, the first one in front: what it has covers what is in others. */
+/* Writes the lowerdir option: the layers below `upper`, topmost first. */
 static bool name_lower(const struct layers *layers, char lower[static OPTION_SIZE])
 {
 	bool is_whole = true;
@@ -229,8 +245,7 @@ static bool name_lower(const struct layers *layers, char lower[static OPTION_SIZ
 	return is_whole && add_name(lower, layers->source);
 }
 
-/* `source` is what it is called where mounts are told, to tell apart whose room its changes take.
- */
+/* `source` appears in the list of mounts and shows whether changes use the store or memory. */
 static int mount_overlay(const struct build *b, const struct layers *layers, const char *source)
 {
 	char lower[OPTION_SIZE], upper[16], work[16];
@@ -240,8 +255,10 @@ static int mount_overlay(const struct build *b, const struct layers *layers, con
 		"redirect_dir", "nofollow",  "metacopy", "off",      "xino",     "off",   NULL};
 	int fd, r;
 
-	/* The only names that a kernel of every version takes for a descriptor, in the sandbox's
-	 * own /proc/self/fd. */
+	/*
+	 * In the sandbox's own /proc/self/fd, a layer's name is its descriptor number. Kernels of
+	 * every version accept such names.
+	 */
 	if (!name_lower(layers, lower))
 		return -E2BIG;
 	(void)snprintf(upper, sizeof upper, "%d", layers->upper);
@@ -272,13 +289,13 @@ int workspace_make(struct build *b, const struct plan_step *step, int *tree)
 			"it, or its store, is on a file system that cannot be a layer of an overlay");
 	if (overlay < 0)
 		return overlay;
-	/* As the kernel makes it where it cannot use the store. */
+	/* The kernel mounts an overlay read-only if it cannot use the store. */
 	if (fstatvfs(overlay, &mounted) < 0)
 		return -errno;
 	if (mounted.f_flag & ST_RDONLY)
 		return refuse(b, step,
 		              "the kernel mounts it read-only, as it cannot write into its store");
-	/* The overlay has mounts of its own of both. */
+	/* The overlay holds its own references to both layers, so their mounts can go. */
 	if (fchdir(b->beneath) < 0 || umount2("lower", MNT_DETACH) < 0 ||
 	    umount2("lower", MNT_DETACH) < 0 || fchdir(b->root) < 0)
 		return -errno;
