@@ -19,7 +19,7 @@
 #include "cli/work.h"
 
 #define MEMORY_TARGET "/mnt/memory"
-#define END_TRIES     5000 /* two milliseconds each: what was killed lets go of its store */
+#define END_TRIES     5000 /* two milliseconds each: a killed sandbox releases its stores late */
 
 static const struct subcommand create = {
 	.name = "create", .operands = "", .summary = "", .options = create_options};
@@ -44,20 +44,24 @@ int again_prepare(struct run *run, struct session *ret_session)
 	}
 	if (r == YETT_E_NOT_FOUND && o->life.idle_suspend)
 		why.code = r = YETT_E_INVALID_REQUEST;
-	/* one that somebody else has, one that is torn, one that waits or may run: nothing of that
-	 * is lost */
+	/*
+	 * Stop if the session must not be overwritten: another process holds its lock, its file is
+	 * broken, or its sandbox is suspended or may still run.
+	 */
 	if (r && (ret_session->directory >= 0 || why.code == YETT_E_RESOURCE_LIMIT ||
 	          o->life.idle_suspend)) {
 		run->error = why;
 		return r;
 	}
-	if (r && r != YETT_E_NOT_FOUND) /* of a name that is none the helper tells */
+	if (r && r != YETT_E_NOT_FOUND) /* the helper reports an invalid name */
 		output_note("the sandbox cannot be suspended: %s", why.message);
 	return 0;
 }
 
-/* What a share is, by which it is known again: a file may be another one by then, as editors leave
- * it. */
+/*
+ * Records the path of a share and, for a directory, its device and inode, by which check_place()
+ * recognizes it. For a file they are not recorded: an editor may replace a file by a new one.
+ */
 static void tell_place(const char *path, struct session_share *share)
 {
 	struct stat st;
@@ -69,7 +73,7 @@ static void tell_place(const char *path, struct session_share *share)
 	}
 }
 
-/* The store that a share got; NULL: none. */
+/* Returns the id of the store that the share got, or NULL if it has none. */
 static const char *find_store(const struct yett_work_list *list, const char *sandbox,
                               const char *target)
 {
@@ -155,8 +159,10 @@ static int keep(struct run *run, const char **words, struct session *session,
 	return r;
 }
 
-/* The service that has the sandbox, where no option says which: the environment or the default may
- * be another's by then. */
+/*
+ * Appends --socket with the path of the service that has the sandbox, if no option names it:
+ * $YETT_SOCKET or the default path may belong to another service when the sandbox is made again.
+ */
 static int add_socket(const struct run *run, char **words, struct yett_error *error)
 {
 	const char *variable = secure_getenv("YETT_SOCKET"), *here = run->options.current_directory;
@@ -190,7 +196,7 @@ int again_keep(struct run *run, char **words, struct session *session)
 		return 0;
 	r = add_socket(run, words, &why);
 	if (r == 0) {
-		session_forget_history(session); /* of an earlier one that had the name */
+		session_forget_history(session); /* of an earlier sandbox of this name */
 		r = keep(run, (const char **)words, session, &why);
 	}
 	if (r && run->options.life.idle_suspend) {
@@ -212,7 +218,11 @@ static int changed(const char *path, const char *how, struct yett_error *error)
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* By what it is, and not by its name. Numbers of devices count within one boot. */
+/*
+ * Checks that `path` still is the recorded directory, by device and inode, or still is no directory
+ * (`inode` 0). Device numbers are compared only within one boot, since they can change with the
+ * next.
+ */
 static int check_place(const char *path, uint64_t device, uint64_t inode, bool is_same_boot,
                        struct yett_error *error)
 {
@@ -299,7 +309,9 @@ static int use_store(struct yett_share *share, const char *id, struct yett_error
 	                                "there is not enough memory for the share");
 }
 
-/* What the options say is shared has to be what was, which one that nobody asked for is not among.
+/*
+ * Checks that the options share exactly what the session records, in the same order. The current
+ * directory, which is shared without an option, is added to the options first.
  */
 static int fit_shares(const struct session *session, struct run_options *o,
                       struct yett_error *error)
@@ -341,12 +353,14 @@ static int fit_shares(const struct session *session, struct run_options *o,
 		if (was->store && !share->store)
 			r = use_store(share, was->store, error);
 	}
-	o->hide_count = o->no_hide_count = 0; /* what is hidden is so in the stores */
+	o->hide_count = o->no_hide_count = 0; /* the stores already record what is hidden */
 	return r;
 }
 
-/* Of the sandbox that was, until it has let go of it; whether another one works on it is told by
- * who opens it. */
+/*
+ * Whether the former sandbox still uses one of its stores. A store that another sandbox uses is
+ * reported when that store is opened.
+ */
 static bool is_held(const struct session *session)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
@@ -370,7 +384,9 @@ static void wait_for_stores(const struct session *session)
 		(void)nanosleep(&moment, NULL);
 }
 
-/* From the session to the request. */
+/*
+ * Changes to the directory of the session, checks what it shares, and fills run->options from it.
+ */
 static int set_up(struct session *session, struct run *run, struct yett_error *error)
 {
 	char boot[LINES_BOOT_SIZE];
@@ -390,8 +406,11 @@ static int set_up(struct session *session, struct run *run, struct yett_error *e
 	return r ? r : fit_shares(session, &run->options, error);
 }
 
-/* Opens one as what it was, where the kernel says that it is: a link may have come into the path
- * since that was looked at. */
+/*
+ * Opens a share and checks that the descriptor has the recorded path and is the recorded directory,
+ * or is a file or socket as before. check_place() has checked the path, but somebody may have put a
+ * symbolic link into it since.
+ */
 static int hold(struct session_share *was, bool is_same_boot, int *ret_fd, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = open(was->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -419,14 +438,15 @@ static int hold(struct session_share *was, bool is_same_boot, int *ret_fd, struc
 		                       : "is no file now, and was one when the sandbox was made",
 		               error);
 	if (was->inode)
-		was->device = st.st_dev; /* of this boot; what it is stays what it was */
+		was->device = st.st_dev; /* the number of this boot; the inode is unchanged */
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }
 
 /*
- * From here on what is shared is what was looked at, by descriptors, whatever becomes of the names.
- * The lists keep them open until the end: fds[0 … shares_count].
+ * Replaces each shared path in the options by a descriptor, so that later changes of the path have
+ * no effect. The caller closes fds[0 … shares_count], and must keep them open until the sandbox is
+ * made.
  */
 static int hold_places(struct session *session, struct run_options *o, int *fds,
                        struct yett_error *error)
@@ -460,7 +480,10 @@ static int hold_places(struct session *session, struct run_options *o, int *fds,
 	return 0;
 }
 
-/* Through the connection that is there, unless the options named another one. */
+/*
+ * Uses `connection`, unless the options name a key or another socket; then makes a connection with
+ * those.
+ */
 static int ask_through(struct run *run, struct yett_connection *connection)
 {
 	const struct connect_choice *choice = &run->options.connect;
@@ -492,7 +515,7 @@ static int ask(struct session *session, struct run *run, struct yett_connection 
 	return r;
 }
 
-/* What the session says from now on. */
+/* Writes the session with the id, the profile and the boot of the new sandbox. */
 static int tell(const struct session *session, const struct run *run, struct yett_error *error)
 {
 	struct session made = *session;
@@ -506,7 +529,10 @@ static int tell(const struct session *session, const struct run *run, struct yet
 	return session_write(&made, true, error);
 }
 
-/* The sandbox, with what its commands begin with, and the session that tells of it. */
+/*
+ * Makes the sandbox, sets the directory and environment that its commands start with, and writes
+ * the session. If a later step fails, ends the sandbox.
+ */
 static int make(struct session *session, struct run *run, struct yett_connection *connection)
 {
 	int r = ask(session, run, connection);

@@ -15,7 +15,7 @@ struct agents_options {
 	struct connect_choice connect;
 	bool lines, list;
 	const char *port, *token_file, *listen, *patience, *request_time, *idle_exit;
-	const char *given[2 * GIVEN_MAX]; /* what requests may ask for: option, value, and so on */
+	const char *given[2 * GIVEN_MAX]; /* limits on requests: option, value, … */
 	size_t given_count;
 };
 
@@ -48,7 +48,10 @@ OPTION_GIVEN(cpus)
 OPTION_GIVEN(pids)
 OPTION_GIVEN(sandboxes)
 
-/* Rows of all three: whoever starts it says what requests may ask for. */
+/*
+ * Rows of all three tables: with them, the user who starts the agent limits what requests may ask
+ * for.
+ */
 #define GIVEN_OPTIONS                                                                             \
 	{0, "ro", "PATH", "allow requests to share this path read-only; repeatable", give_ro},    \
 		{0, "rw", "PATH", "allow requests to share this path writable; repeatable",       \
@@ -113,8 +116,10 @@ const struct option serve_options[] = {
 	{0},
 };
 
-/* Beside the helper, where it is installed; beside its folder in a tree that it was built in.
- * YETT_AGENT names another. */
+/*
+ * Finds yett-agent: the program that $YETT_AGENT names; otherwise in the directory of the helper
+ * (installed), or in ../agent/ beside that directory (build tree).
+ */
 static int find_agent(char path[static PATH_MAX], struct yett_error *error)
 {
 	static const char *const places[] = {"/" PROGRAM, "/../agent/" PROGRAM};

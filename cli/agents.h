@@ -1,6 +1,6 @@
 /*
- * yett tool, mcp and serve: yett-agent, executed in the place of this program, so that no other
- * subcommand links what that needs.
+ * `yett tool`, `yett mcp` and `yett serve`: parse the options and execute yett-agent in place of
+ * this program, so that no other subcommand has to link the libraries of yett-agent.
  *
  * Runs as the caller.
  */

@@ -10,8 +10,8 @@
 #include "cli/output.h"
 #include "cli/review.h"
 
-#define EXIT_LEFT   3 /* applied, but for what is told */
-#define EXIT_BROKEN 4 /* begun, and neither completed nor taken back */
+#define EXIT_LEFT   3 /* applied, except for what the notes list */
+#define EXIT_BROKEN 4 /* begun, and neither completed nor undone */
 
 struct apply_options {
 	bool resume, abort, dry, force, interactive, takes_protected;
@@ -51,9 +51,9 @@ static void print(FILE *from)
 			json_null(output_json(), "apply");
 		return;
 	}
+	/* yett-apply has already quoted paths with characters that a terminal would act on. */
 	while ((n = getline(&text, &room, from)) >= 0 && !ferror(stdout))
-		(void)fwrite(text, 1, (size_t)n,
-		             stdout); /* paths are quoted where a terminal would act on them */
+		(void)fwrite(text, 1, (size_t)n, stdout);
 }
 
 static int exit_code(const struct yett_work *work, const struct apply_options *options, int status)
@@ -84,7 +84,7 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 	const int fds[] = {source, terminal};
 	char number[16], asked[16] = "-", what[ARRAY_SIZE(letters) + 1] = "";
 	char *const first[] = {
-		(char *)work->id, number, NULL, NULL, asked, what}; /* NULL: its pipes */
+		(char *)work->id, number, NULL, NULL, asked, what}; /* NULL: pipe numbers */
 	struct review review = {.name = "yett-apply",
 	                        .variable = "YETT_APPLY",
 	                        .first = first,

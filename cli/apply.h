@@ -1,6 +1,9 @@
 /*
- * yett apply: takes over what a copy-on-write sandbox changed. yett-apply (programs/apply/) does
- * it, by itself and confined; here what it says is shown.
+ * `yett apply`: takes over into the source what a copy-on-write sandbox changed. yett-apply
+ * (programs/apply/) does the work as a separate, confined process; this file starts it and prints
+ * its output.
+ *
+ * Runs as the caller.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* See audit.h: the subcommand, and what it shows and removes. */
+/* See audit.h: the subcommand, and its verbs show, export, keygen and prune. */
 #include "cli/audit.h"
 
 #include <sodium.h>
@@ -118,7 +118,7 @@ static int show(const struct audit_options *options, struct audit_files *files,
 
 /* --- export ----------------------------------------------------------------------------------- */
 
-/* The time of the first record of a segment; empty: it has none. */
+/* The time of the first record of a segment; empty if the segment has no record. */
 static void first_time(const char *bytes, size_t size, char time[static 32])
 {
 	const char *end = memchr(bytes, '\n', size);
@@ -128,8 +128,10 @@ static void first_time(const char *bytes, size_t size, char time[static 32])
 		(void)member_text(bytes, (size_t)(end - bytes), "time", time, 32);
 }
 
-/* Reads segment i, and whether the next one begins before `time`, so that nothing in it is from
- * then on. */
+/*
+ * Whether segment i + 1 begins before `time`, so that segment i has no record from that time or
+ * later. False for the last segment.
+ */
 static int is_before(const struct audit_files *files, size_t i, const char *time, bool *ret_is,
                      struct yett_error *error)
 {
@@ -166,7 +168,7 @@ static int export_segment(const struct audit_options *options, const struct audi
 	return output_flush("to standard output", error);
 }
 
-/* Whole segments, since a chain is verified from the beginning of one. */
+/* Exports whole segments: a chain can be verified only from the beginning of a segment. */
 static int export(const struct audit_options *options, struct audit_files *files,
                   struct yett_error *error)
 {
@@ -189,8 +191,11 @@ static int export(const struct audit_options *options, struct audit_files *files
 
 /* --- keygen ----------------------------------------------------------------------------------- */
 
-/* Once yett-audit takes the chain up, it may have been anywhere; before, nobody but root has seen
- * the key. */
+/*
+ * Clears the slot for the next chain, if --replace allows that. Only a chain that still waits may
+ * be replaced: as long as yett-audit has not taken it up, nobody but root has seen its key and no
+ * record depends on it.
+ */
 static int make_room(const struct audit_options *options, int state, struct yett_error *error)
 {
 	struct slots_next waiting;
@@ -206,7 +211,7 @@ static int make_room(const struct audit_options *options, int state, struct yett
 		return error_set(
 			error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
 			"a key waits already: yett-audit takes it up at the end of its minute. If that one is lost: --replace");
-	/* Whoever has the lock takes it up in this moment, perhaps. */
+	/* yett-audit, which holds the lock while it runs, may be taking the key up right now. */
 	if (flock(state, LOCK_EX | LOCK_NB) < 0)
 		return error_set(
 			error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
@@ -260,7 +265,10 @@ static int keygen(const struct audit_options *options, struct audit_files *files
 
 /* --- prune ------------------------------------------------------------------------------------ */
 
-/* Whether the oldest segment is to go. `left`: what all come to. */
+/*
+ * Whether prune must remove segment i, the oldest that is left. `left` is the size of all segments
+ * that are left, `keep` the limit of --keep, in bytes.
+ */
 static int is_to_go(const struct audit_options *options, const struct audit_files *files, size_t i,
                     uint64_t keep, uint64_t left, const char *before, bool *ret_goes,
                     struct yett_error *error)
@@ -269,7 +277,10 @@ static int is_to_go(const struct audit_options *options, const struct audit_file
 	return *ret_goes || !options->before ? 0 : is_before(files, i, before, ret_goes, error);
 }
 
-/* The last segment that holds anything stays, and so does what comes after it. */
+/*
+ * Returns how many of the oldest segments may be removed: all before the one that yett-audit is
+ * writing to, or, without a state, all before the last segment that is not empty.
+ */
 static size_t count_removable(const struct audit_files *files)
 {
 	size_t count = files->count;
@@ -281,7 +292,10 @@ static size_t count_removable(const struct audit_files *files)
 	return files->has_state || count == 0 ? count : count - 1;
 }
 
-/* So that yett-audit knows what is gone: it makes room, and is told in the next record. */
+/*
+ * Writes into the state what was removed: yett-audit then subtracts it from the space used, and
+ * records the removal in its next record.
+ */
 static int note_pruned(int state, uint32_t first, uint64_t bytes, struct yett_error *error)
 {
 	struct slots_pruned pruned = {0};
@@ -345,8 +359,7 @@ static int prune(const struct audit_options *options, struct audit_files *files,
 	return r;
 }
 
-/* ------------------------------------------------------------------------------------------------------------
- */
+/* --- the subcommand --------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -360,7 +373,7 @@ static int run_verb(size_t verb, const struct audit_options *options, struct yet
 	struct audit_files files = {.directory = -1};
 	int r;
 
-	/* Where there is none yet, a key can be made all the same. */
+	/* A key can be made before yett-audit has created the directory. */
 	if (verbs[verb].run == keygen && mkdir(directory, 0700) < 0 && errno != EEXIST)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		                 "%s cannot be made: %s", directory, strerror(errno));

@@ -1,8 +1,8 @@
 /*
- * yett audit: the records of who was given which sandbox, shown, verified, handed on; their key;
- * and what is removed of them.
+ * `yett audit`: shows, verifies and exports the records of which user got which sandbox, makes the
+ * key that seals them, and removes old ones.
  *
- * Runs as the caller, who has to be root for whatever yett-audit wrote. It asks no helper.
+ * Runs as the caller, who must be root for records that yett-audit wrote. Contacts no helper.
  */
 #pragma once
 

@@ -69,7 +69,7 @@ static bool read_state(const char *line, size_t length, struct slots_state *ret_
 	return true;
 }
 
-/* What is found goes to people as it comes, and into the document as items. */
+/* Reports a finding: prints it at once, or adds it to the array "findings" of the JSON document. */
 static void report(void *userdata, enum verify_kind kind, const char *file, size_t line,
                    const char *text)
 {
@@ -92,7 +92,9 @@ static void report(void *userdata, enum verify_kind kind, const char *file, size
 	json_close(json);
 }
 
-/* Each line of the file that is a key. */
+/*
+ * Reads the keys from the file, one a line. Other lines are ignored, unless they begin like a key.
+ */
 static int read_keys(const char *path, struct verify *verify, struct yett_error *error)
 {
 	char *text = NULL, *rest, *line;
@@ -159,7 +161,7 @@ static int check_directory(const char *path, struct verify *verify, struct yett_
 	return r;
 }
 
-/* Segments one after the other. */
+/* Verifies each segment of an export, and then the state on its last line, if there is one. */
 static int check_export(const char *path, const char *bytes, size_t size, struct verify *verify,
                         struct yett_error *error)
 {
@@ -191,7 +193,10 @@ static int check_export(const char *path, const char *bytes, size_t size, struct
 			                 "%s: it is cut, or no export of records", path);
 		(void)snprintf(name, sizeof name, SLOTS_SEGMENT_NAME, (unsigned)number);
 		at = end + 1;
-		/* What follows is the state, or nothing, if this is the last one. */
+		/*
+		 * The segment is the last one if no further segment follows: only the state, or
+		 * nothing.
+		 */
 		verify_segment(verify, name, (uint32_t)number, at, count,
 		               left - count < sizeof begin_of_export ||
 		                       memcmp(at + count, begin_of_export,
@@ -204,7 +209,9 @@ static int check_export(const char *path, const char *bytes, size_t size, struct
 	return 0;
 }
 
-/* Exports, or segments under their own names in the order that they are given in. */
+/*
+ * Verifies one export, or segments that still have their own names, in the order of the arguments.
+ */
 static int check_files(int count, char **paths, struct verify *verify, struct yett_error *error)
 {
 	bool has_segments = false;
@@ -239,7 +246,7 @@ static int check_files(int count, char **paths, struct verify *verify, struct ye
 
 static void put_summary(struct json *json, const struct verify *verify, int code)
 {
-	json_close(json); /* the findings */
+	json_close(json); /* closes "findings" */
 	json_number(json, "segments", verify->segments);
 	json_number(json, "records", verify->records);
 	json_number(json, "wrong", verify->wrong);

@@ -1,9 +1,10 @@
 /*
- * yett audit verify: whether records are whole; and the form in which they go to another machine.
+ * `yett audit verify`: checks that records are complete and unchanged. Also writes the form in
+ * which records are exported to another machine.
  *
- * An export is a line {"export":1,"segment":N,"bytes":B} before the B bytes of each segment, and
- * one at the end that says where the chain stood, by a MAC that tells nobody its key. Runs as the
- * caller.
+ * An export has a line {"export":1,"segment":N,"bytes":B} before the B bytes of each segment. Its
+ * last line is the state of the chain, authenticated by a MAC that does not reveal the key. Runs as
+ * the caller.
  */
 #pragma once
 
@@ -13,12 +14,15 @@
 #include "programs/audit/slots.h"
 
 struct audit_check {
-	const char *key;       /* a file of keys; NULL: none */
-	const char *directory; /* NULL: files are given */
+	const char *key;       /* a file with keys, "-": stdin; NULL: no keys */
+	const char *directory; /* NULL: check the files that are named */
 	bool is_pruned;
 };
 
-/* 0: whole; 1: something is wrong; 2: it cannot be checked. Errors are told. */
+/*
+ * Prints findings and errors. Returns 0 if the records are complete and unchanged, 1 if something
+ * is wrong, 2 if they could not be checked.
+ */
 int audit_check_run(const struct audit_check *check, int count, char **files);
 
 void audit_check_export_segment(FILE *to, uint32_t number, const char *bytes, size_t size);

@@ -78,7 +78,10 @@ static void name_of(uint32_t number, char name[32])
 	(void)snprintf(name, 32, SLOTS_SEGMENT_NAME, number);
 }
 
-/* Sizes that belong to the state: what is written while we look is left for another time. */
+/*
+ * Reads the state and the sizes of the segments as they are at that state. If yett-audit writes
+ * meanwhile, tries again, at most 10 times in all.
+ */
 static void measure(struct audit_files *files)
 {
 	_cleanup_fd_ int fd = openat(files->directory, SLOTS_STATE_NAME,
@@ -168,7 +171,7 @@ int audit_files_open_state(const struct audit_files *files, struct yett_error *e
 {
 	_cleanup_fd_ int fd = -1;
 
-	/* One yett at a time; yett-audit has the lock of the state itself. */
+	/* This lock excludes other yett processes only: yett-audit locks the state file itself. */
 	if (flock(files->directory, LOCK_EX) < 0) {
 		(void)failed("locking", "the directory", error);
 		return -1;
@@ -188,7 +191,9 @@ int audit_files_remove(const struct audit_files *files, size_t i, struct yett_er
 
 	name_of(files->numbers[i], name);
 	fd = openat(files->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	/* What may only be appended to cannot be removed either. ioctl_iflags(2) */
+	/*
+	 * A file with FS_APPEND_FL cannot be removed either: clear the flag first. ioctl_iflags(2)
+	 */
 	if (fd >= 0 && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_APPEND_FL)) {
 		flags &= ~FS_APPEND_FL;
 		(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);

@@ -20,7 +20,7 @@ struct line {
 	size_t length;
 };
 
-/* For people, by `event`. */
+/* The text for each "action" of an "act" record. */
 static const char *const done[][2] = {
 	{"attach", "was let into"},
 	{"detach", "left"},
@@ -65,7 +65,7 @@ int audit_show_time(const char *option, const char *value, char out[static 32],
 	uint64_t ago;
 	struct tm tm;
 
-	/* a number alone is a year's, rather than one of seconds */
+	/* a number without a unit is no duration: parse_date() then refuses it */
 	if (value[strspn(value, "0123456789")] && units_parse_duration(value, &ago) == 0 &&
 	    ago <= AGO_MAX_MS) {
 		at -= (time_t)(ago / 1000);
@@ -115,7 +115,10 @@ static bool is_text(const struct line *line, const char *path, const char *wante
 	return member_is(line->text, line->length, path, wanted);
 }
 
-/* A rule is a key of the policy or a place in it: of what refused, or of what gave. */
+/*
+ * Whether `rule` occurs in a policy key, file, "file:line" or detail of a refusal, or in the place
+ * of the grant or profile that was used.
+ */
 static bool is_of_rule(const struct line *line, const char *rule)
 {
 	static const char *const paths[] = {"error.rule", "error.file", "error.detail",
@@ -159,7 +162,7 @@ bool audit_show_is_wanted(const struct audit_filter *filter, const char *text, s
 	        (!*filter->until || strncmp(time, filter->until, strlen(filter->until)) <= 0));
 }
 
-/* A text of the record, between two of ours, if there is one. */
+/* Prints the text at `path` between `before` and `after`; nothing if it is missing or empty. */
 static void put(const struct line *line, const char *before, const char *path, const char *after)
 {
 	char text[TEXT_SIZE];
@@ -171,7 +174,7 @@ static void put(const struct line *line, const char *before, const char *path, c
 	(void)fputs(after, stdout);
 }
 
-/* In the zone of here. */
+/* Prints the time of the record in the local time zone. */
 static void put_time(const struct line *line)
 {
 	char text[TEXT_SIZE];
@@ -218,8 +221,8 @@ static void put_who(const struct line *line)
 	put(line, ", key ", "user.key", "");
 	put(line, ", principal ", "user.principal", "");
 	put(line, ", process ", "user.pid", "");
-	put(line, ": ", "user.program",
-	    ""); /* the user's to choose, and so the last: what follows would pass for ours */
+	/* Print the program last: the user chooses its name, and text after it could be forged. */
+	put(line, ": ", "user.program", "");
 }
 
 static void put_error(const struct line *line)
@@ -280,7 +283,10 @@ static void put_merged(const struct line *line)
 		put(line, " was refused ", "count", " times more in that minute");
 }
 
-/* A list, as it stands: what is in its texts is escaped there. */
+/*
+ * Prints the JSON array at `path` as it is in the record, cut to TEXT_SIZE; its strings are escaped
+ * there.
+ */
 static void put_list(const struct line *line, const char *before, const char *path)
 {
 	struct member member;

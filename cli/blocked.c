@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "cli/output.h"
 
-#define END_MS 2000 /* of a sandbox that has been told to end */
+#define END_MS 2000 /* how long to wait for the next event of a sandbox that was told to end */
 
 const char *blocked_print_peer(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE])
 {
@@ -25,7 +25,7 @@ static const char *print_rule(const struct yett_peer *peer, char out[BLOCKED_TEX
 	return escape_text(yett_peer_rule(peer, rule), out, BLOCKED_TEXT_SIZE);
 }
 
-/* It waits: whoever reads this can still allow it. */
+/* Prints at once that a connection waits for a decision: the user can still allow it. */
 static void tell_asked(const struct blocked *blocked, const struct yett_peer *peer)
 {
 	char text[BLOCKED_TEXT_SIZE], rule[BLOCKED_TEXT_SIZE];
@@ -35,7 +35,10 @@ static void tell_asked(const struct blocked *blocked, const struct yett_peer *pe
 	            print_rule(peer, rule));
 }
 
-/* Why is a static text: one peer that was not reached for two reasons has two rows. */
+/*
+ * Adds to the row of the same peer and reason, or makes a new row. `why` is a static text, so
+ * comparing the pointers is enough.
+ */
 static void add(struct blocked_list *list, const struct blocked_row *row)
 {
 	size_t i = 0;
@@ -139,7 +142,7 @@ static void tell(const char *what, const struct blocked_list *list)
 		used += (size_t)snprintf(line + used, sizeof line - used, "%s %s%s%s%s%s",
 		                         i ? "," : "", row->peer, times, *row->why ? " (" : "",
 		                         row->why, *row->why ? ")" : "");
-		/* Whole, or not at all: a part of a rule can be a wider one. */
+		/* Add a rule as a whole or not at all: a truncated rule can allow more. */
 		if (*row->mend && wanted + strlen(" --allow ") + strlen(row->mend) < sizeof allow)
 			wanted += (size_t)snprintf(allow + wanted, sizeof allow - wanted,
 			                           " --allow %s", row->mend);
@@ -154,7 +157,10 @@ void blocked_end(struct blocked *blocked)
 {
 	struct pollfd wait = {.fd = blocked_fd(blocked), .events = POLLIN};
 
-	/* The last that is told is the end of the sandbox, which may come after this one's. */
+	/*
+	 * The last event is the end of the sandbox, which can come later than the end of the
+	 * command.
+	 */
 	while (blocked->events && poll(&wait, 1, END_MS) > 0)
 		blocked_read(blocked);
 	yett_events_free(blocked->events);

@@ -1,21 +1,21 @@
 /*
- * What the programs of a sandbox did not reach, told at its end in a line each: what they were kept
- * from, with what would let them, and what they were allowed to reach and could not.
+ * Collects which connections of a sandbox were blocked, and which were allowed but failed, and
+ * prints both at its end, a line each, with the --allow options that would allow the blocked ones.
  *
- * By the sandbox's events, which are read while its command runs. Where it cannot be followed,
- * nothing is told.
+ * Reads the events of the sandbox while its command runs. If the events cannot be followed, nothing
+ * is printed. Runs as the caller.
  */
 #pragma once
 
 #include "libclient/yett.h"
 
-#define BLOCKED_MAX       8 /* different ones that are told of in a line; of the others how many */
-#define BLOCKED_TEXT_SIZE (4 * YETT_PEER_RULE_SIZE) /* each byte escaped */
+#define BLOCKED_MAX       8 /* distinct peers that a line lists; further ones are only counted */
+#define BLOCKED_TEXT_SIZE (4 * YETT_PEER_RULE_SIZE) /* an escaped byte takes four */
 
 struct blocked_row {
 	char peer[BLOCKED_TEXT_SIZE];
-	char mend[BLOCKED_TEXT_SIZE]; /* what --allow would take; empty: nothing allows it */
-	const char *why;              /* static; empty: the mend says enough */
+	char mend[BLOCKED_TEXT_SIZE]; /* the value for --allow; empty: no rule allows the peer */
+	const char *why;              /* static text; empty: `mend` says enough */
 	uint64_t count;
 };
 
@@ -26,25 +26,29 @@ struct blocked_list {
 };
 
 struct blocked {
-	struct yett_events *events; /* NULL: none */
+	struct yett_events *events; /* NULL: not followed */
 	struct blocked_list denied, unreached;
 };
 
 /*
- * Why what was allowed was not reached, by the error of YETT_EVENT_UNREACHABLE: an errno has other
- * words where it is about a name. Static.
+ * Returns the text for the error of YETT_EVENT_UNREACHABLE, which may be YETT_EVENT_OF_PROXY or
+ * more. Some values of errno have another meaning here than in strerror(3), since they are about a
+ * name. The text is static.
  */
 const char *blocked_error_text(int error);
 
-/* yett_peer_text(), escaped. Returns `out`. */
+/* Writes yett_peer_text(), escaped, to `out`. Returns `out`. */
 const char *blocked_print_peer(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE]);
 
 void blocked_begin(struct blocked *blocked, struct yett_connection *connection,
                    const struct yett_sandbox_info *info);
 
-/* For poll(2), readable when blocked_read() has something to do; -1: never. */
+/* For poll(2): readable when blocked_read() has something to do; -1: nothing to wait for. */
 int blocked_fd(const struct blocked *blocked);
 void blocked_read(struct blocked *blocked);
 
-/* Hears what there is until the sandbox has ended, tells, and ends it. */
+/*
+ * Reads the remaining events until the sandbox has ended, prints what was collected, and closes the
+ * event stream.
+ */
 void blocked_end(struct blocked *blocked);

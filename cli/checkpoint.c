@@ -11,9 +11,8 @@
 #include "cli/output.h"
 #include "cli/snapshot.h"
 
-#define READ_MAX ((size_t)512 << 20) /* no store takes more */
+#define READ_MAX ((size_t)512 << 20) /* the most that a store takes */
 
-/* What the options are read into. */
 struct checkpoint_choice {
 	const char *store, *parent, *node, *custom, *sandbox, *snapshot, *before, *after;
 	const char *tags[YETT_CHECKPOINT_TAGS_MAX + 1];
@@ -72,8 +71,8 @@ bool checkpoint_parse_time(const char *text, uint64_t *ret_ms)
 	struct tm parts = {0};
 	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
 	int day = parts.tm_mday;
-	time_t seconds =
-		rest ? timegm(&parts) : -1; /* which makes a day of March of the 30th of February */
+	/* timegm() normalizes an invalid day: 30 February becomes a day of March. */
+	time_t seconds = rest ? timegm(&parts) : -1;
 	uint64_t ms = 0;
 
 	if (seconds < 0 || parts.tm_mday != day)
@@ -88,10 +87,10 @@ bool checkpoint_parse_time(const char *text, uint64_t *ret_ms)
 	return true;
 }
 
+/* Checks only the length; the library checks the rest. */
 static bool is_id(const char *text)
 {
-	return strlen(text) ==
-	       YETT_CHECKPOINT_ID_SIZE - 1; /* the library looks at it more closely */
+	return strlen(text) == YETT_CHECKPOINT_ID_SIZE - 1;
 }
 
 static int set_bound(const char *name, const char *value, const char **bound,
@@ -139,7 +138,7 @@ const struct option checkpoint_options[] = {
 	{0},
 };
 
-/* What an action has to do with. */
+/* The arguments of an action, and the store that it works on. */
 struct checkpoint_run {
 	const struct checkpoint_choice *choice;
 	char **operands;
@@ -148,7 +147,7 @@ struct checkpoint_run {
 	struct yett_checkpoint_store *store;
 };
 
-/* The time in UTC, as --before takes it. */
+/* Formats a time in UTC, in the form that --before takes. */
 static void format_time(uint64_t ms, char out[static 32])
 {
 	time_t seconds = (time_t)(ms / 1000);
@@ -245,7 +244,10 @@ static void tell_removed(uint64_t count)
 		             count == 1 ? "" : "s");
 }
 
-/* The state, as it is, or in the document. */
+/*
+ * Writes the state unchanged to stdout, or into the JSON document if that goes to stdout. Frees
+ * `checkpoint`.
+ */
 static int tell_state(const struct checkpoint_run *run, struct yett_checkpoint *checkpoint,
                       struct yett_error *error)
 {
@@ -261,7 +263,7 @@ static int tell_state(const struct checkpoint_run *run, struct yett_checkpoint *
 	return r;
 }
 
-/* All of a file, or of the standard input. */
+/* Reads the whole file, or stdin for NULL or "-". The caller frees *ret_bytes. */
 static int read_state(const char *file, char **ret_bytes, size_t *ret_size,
                       struct yett_error *error)
 {
@@ -301,7 +303,7 @@ static int read_state(const char *file, char **ret_bytes, size_t *ret_size,
 	return 0;
 }
 
-/* Only what is put makes a store. */
+/* Opens the store. Only put creates one that is missing (`is_made`). */
 static int open_store(struct checkpoint_run *run, bool is_made, struct yett_error *error)
 {
 	const struct yett_checkpoint_store_options options = {
@@ -371,7 +373,10 @@ static int latest(struct checkpoint_run *run, struct yett_error *error)
 	return r ? r : tell_state(run, checkpoint, error);
 }
 
-/* As an id: of a time the least, before which nothing of it was put, and after which all of it. */
+/*
+ * Converts a bound to an id. A time becomes its least id: no checkpoint of that time is before that
+ * id, and all are after it.
+ */
 static const char *bound(const struct checkpoint_run *run, const char *text,
                          char id[static YETT_CHECKPOINT_ID_SIZE])
 {
@@ -417,7 +422,10 @@ static int history(struct checkpoint_run *run, struct yett_error *error)
 	return r;
 }
 
-/* First the store: where it cannot go back, the thread stays as it is. */
+/*
+ * Rolls the store back to the snapshot of the checkpoint. Do this before rolling the thread back:
+ * if it fails, the thread stays as it was.
+ */
 static int go_back(struct checkpoint_run *run, struct yett_error *error)
 {
 	const unsigned flags =
@@ -487,7 +495,7 @@ static int delete_thread(struct checkpoint_run *run, struct yett_error *error)
 	return r;
 }
 
-/* Which options an action takes besides --store. */
+/* The groups of options that an action takes besides --store. */
 enum { OF_PUT = 1, OF_LIST = 2, OF_TAG = 4, OF_BACK = 8 };
 
 static const struct checkpoint_action {
@@ -514,7 +522,7 @@ static const struct checkpoint_action *find(const char *name)
 	return NULL;
 }
 
-/* An option that the action has no use for, or NULL. */
+/* Returns the name of an option that is set but not taken by the action, or NULL. */
 static const char *find_idle(const struct checkpoint_choice *choice,
                              const struct checkpoint_action *action)
 {
@@ -544,7 +552,9 @@ static const char *find_idle(const struct checkpoint_choice *choice,
 	return NULL;
 }
 
-/* What can be written instead. 0: nothing has to be. */
+/*
+ * Checks the action, its operands and its options. Returns 0, or an error that says what is valid.
+ */
 static int check(const char *name, const struct checkpoint_action *action, size_t count,
                  const struct checkpoint_choice *choice, struct yett_error *error)
 {
@@ -590,7 +600,7 @@ int checkpoint_main(const struct subcommand *self, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	r = checkpoint_library_load(&run.library, &error);
-	if (r == 0 && action->run != put) /* which reads first */
+	if (r == 0 && action->run != put) /* put reads the state before it opens the store */
 		r = open_store(&run, false, &error);
 	if (r == 0)
 		r = action->run(&run, &error);

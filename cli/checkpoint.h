@@ -1,8 +1,8 @@
 /*
- * `yett checkpoint`: states of agents, by libyett-checkpoint.
+ * `yett checkpoint`: stores and retrieves states of agents, with libyett-checkpoint.
  *
- * Runs as the caller, and asks no helper. Names from a store are printed as output.h has it; a
- * state as it is.
+ * Runs as the caller, and contacts no helper. Names from a store are escaped as output.h says; a
+ * state is written unchanged.
  */
 #pragma once
 
@@ -12,6 +12,8 @@ extern const struct option checkpoint_options[];
 
 int checkpoint_main(const struct subcommand *self, int argc, char **argv);
 
-/* A time as a list shows it, "2026-03-01T12:00:00.000Z", with or without its fraction, in
- * milliseconds since 1970. False: it is none. */
+/*
+ * Parses a time as lists show it, "2026-03-01T12:00:00.000Z", with or without the fraction, into
+ * milliseconds since 1970. False if the text is no such time.
+ */
 bool checkpoint_parse_time(const char *text, uint64_t *ret_ms);

@@ -10,8 +10,10 @@
 
 #define LIBRARY "libyett-checkpoint.so.0"
 
-/* Where this program is DIR/cli/yett of a build tree, as libyett finds its helper: the library that
- * was built with it. */
+/*
+ * If this program is DIR/cli/yett of a build tree, loads the library that was built with it, from
+ * DIR/checkpoint/. libyett finds its helper in the same way. Never in set-user-id mode (AT_SECURE).
+ */
 static void *load_from_build_tree(void)
 {
 	static const char program[] = "/cli/yett";

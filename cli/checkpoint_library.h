@@ -1,15 +1,15 @@
 /*
- * libyett-checkpoint as `yett checkpoint` uses it: loaded when that is asked for.
+ * Loads libyett-checkpoint when `yett checkpoint` needs it.
  *
- * Runs as the caller. Linked, it and SQLite would be loaded by every other subcommand as well,
- * which then would take a third longer to start.
+ * Runs as the caller. If yett were linked with the library, every other subcommand would load it
+ * and SQLite, too, and would take a third longer to start.
  */
 #pragma once
 
 #include "base/error.h"
 #include "checkpoint/yett-checkpoint.h"
 
-/* All that is used of it. */
+/* The functions of the library that are used. */
 #define CHECKPOINT_FUNCTIONS(X)          \
 	X(yett_checkpoint_store_open)    \
 	X(yett_checkpoint_store_close)   \
@@ -33,6 +33,9 @@ struct checkpoint_library {
 #undef X
 };
 
-/* It stays loaded. YETT_E_UNSUPPORTED: it is not there. */
+/*
+ * Loads the library, which stays loaded. YETT_E_UNSUPPORTED: the library cannot be loaded, or lacks
+ * a function.
+ */
 _must_check_ int checkpoint_library_load(struct checkpoint_library *library,
                                          struct yett_error *error);

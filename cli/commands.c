@@ -14,11 +14,11 @@
 
 #define ENV_UNSET_MAX 1024
 
-/* Of wait, logs, input, kill and env; each table sets but a part. */
+/* The options of wait, logs, input, kill and env; each table sets only some of them. */
 struct commands_run_options {
 	struct manage_run_options common; /* first, for manage_begin() */
 	bool output, follow, more;
-	int signal; /* 0: SIGKILL to all that was started */
+	int signal; /* 0: SIGKILL, to every process that was started */
 	const char *directory;
 	const char *unset[ENV_UNSET_MAX + 1];
 	size_t unset_count;
@@ -50,7 +50,7 @@ const struct option input_options[] = {
 	{0},
 };
 
-/* Its number, or its name with or without SIG. */
+/* Takes the number of a signal, or its name with or without SIG. */
 static int set_signal(void *into, const char *value, struct yett_error *error)
 {
 	const char *name = strncmp(value, "SIG", 3) == 0 ? value + 3 : value;
@@ -104,7 +104,6 @@ const struct option env_options[] = {
 	{0},
 };
 
-/* The number of a command. */
 static int parse_id(const char *text, uint64_t *ret_id, struct yett_error *error)
 {
 	if (units_parse_number(text, ret_id) < 0 || *ret_id == 0)
@@ -122,7 +121,7 @@ static void json_argv(struct json *json, const struct yett_command_status *s)
 	json_bool(json, "argv_cut", s->argv_cut);
 }
 
-/* `outputs` NULL: only what is known of them. */
+/* `outputs` NULL: write the lengths of the outputs, but no content. */
 static void json_command(struct json *json, const char *name, const struct yett_command_status *s,
                          struct yett_captured *const *outputs)
 {
@@ -208,7 +207,6 @@ int commands_print(struct yett_connection *connection, const char *id_or_name, b
 	return 0;
 }
 
-/* One command. */
 static int kill_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal,
                       struct yett_error *error)
 {
@@ -217,7 +215,7 @@ static int kill_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal,
 	               : yett_command_signal_by_id(sandbox, id, signal, error);
 }
 
-/* A signal to every command that runs; one may have ended meanwhile. */
+/* Sends a signal to every running command. A command that ends meanwhile is no error. */
 static int kill_each(struct yett_sandbox *sandbox, int signal, struct yett_error *error)
 {
 	struct yett_command_list *list = NULL;
@@ -289,8 +287,8 @@ static int write_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_str
 
 	if (r)
 		return r;
-	(void)fwrite(kept->bytes, 1, kept->length,
-	             to); /* that it could not be written is told at the end */
+	/* output_end() reports an output that could not be written. */
+	(void)fwrite(kept->bytes, 1, kept->length, to);
 	(void)fflush(to);
 	if (kept->truncated)
 		note_cut(stream);
@@ -335,7 +333,10 @@ static int write_outputs(struct yett_sandbox *sandbox, uint64_t id, struct yett_
 	return r;
 }
 
-/* 0 or a code; *ret_code is what the command exited with. Which limit ended it is told. */
+/*
+ * Waits for the command, reports the limit that ended it, if any, and prints its result. Returns 0
+ * or an error code; *ret_code becomes the exit code for the command's result.
+ */
 static int wait_for(struct yett_sandbox *sandbox, uint64_t id, bool with_output, int *ret_code,
                     struct yett_error *error)
 {
@@ -383,7 +384,7 @@ int wait_main(const struct subcommand *self, int argc, char **argv)
 	    r = manage_begin(self, argc, argv, &options.common, &first, &connection);
 
 	if (r >= 0)
-		return r ? RUN_FAILED : 0; /* which no command is taken for */
+		return r ? RUN_FAILED : 0; /* never taken for the command's status */
 	r = parse_id(argv[first + 1], &id, &error);
 	if (r == 0)
 		r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
@@ -415,7 +416,10 @@ static void follow_output(struct yett_command *command, enum yett_stream stream,
 	(void)fflush(to);
 }
 
-/* Until it has ended, which is none of ours to report, or nobody can be told any more. */
+/*
+ * Prints the output until the command has ended, whose result is not reported here, or until stdout
+ * cannot be written any more.
+ */
 static int follow(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *error)
 {
 	const struct yett_follow_options options = {.size = sizeof options,
@@ -432,9 +436,10 @@ static int follow(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *
 	       !ferror(stdout))
 		(void)poll(&wait, 1, -1);
 	yett_command_free(command);
+	/* The command could not be started and wrote nothing; or stdout failed, as output_end()
+	 * reports. */
 	if (r == YETT_E_COMMAND_FAILED || ferror(stdout))
-		return 0; /* it could not be started, and wrote nothing; or that it could not be
-		             written is told at the end */
+		return 0;
 	if (r == 0)
 		r = yett_command_inspect(sandbox, id, &status, error);
 	for (int i = 0; r == 0 && i < 2; i++)
@@ -468,7 +473,7 @@ int logs_main(const struct subcommand *self, int argc, char **argv)
 	return manage_finish(connection, r, &error);
 }
 
-/* All of stdin. */
+/* Writes all of stdin to the command. */
 static int give_input(int to, struct yett_error *error)
 {
 	char bytes[65536];
@@ -511,7 +516,7 @@ int input_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = yett_command_input(sandbox, id, options.more ? 0 : YETT_INPUT_LAST, &input,
 		                       &error);
-	(void)signal(SIGPIPE, SIG_IGN); /* give_input() says what it would */
+	(void)signal(SIGPIPE, SIG_IGN); /* give_input() reports EPIPE instead */
 	if (r == 0)
 		r = give_input(input, &error);
 	yett_sandbox_close(sandbox);

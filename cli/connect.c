@@ -70,8 +70,10 @@ int connect_with_key(const struct connect_choice *choice, bool tell,
 	return r;
 }
 
-/* Whether sandboxes may be there that were made without root: their control sockets are.
- * programs/rootless/rootless.h */
+/*
+ * Whether there may be sandboxes that were made without root: looks for their control sockets, in
+ * the directories of programs/rootless/rootless.h.
+ */
 static bool has_own(void)
 {
 	const char *home = getenv("HOME");
@@ -87,7 +89,7 @@ static bool has_own(void)
 		const struct dirent *entry;
 		DIR *entries;
 
-		/* anybody can make something in /tmp */
+		/* any user can create this name in /tmp */
 		if (lstat(places[i], &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 			continue;
 		(void)snprintf(control, sizeof control, "%.511s/control", places[i]);
@@ -121,7 +123,9 @@ int connect_for(const struct connect_choice *choice, bool tell, const char *sand
 	struct yett_connection *own = NULL;
 	int r = connect_with_key(choice, tell, ret_connection, error);
 
-	/* asked first: the service would log that it knows none of that name */
+	/*
+	 * Ask the caller's own helper first: the service would log that it does not know the name.
+	 */
 	if (r || !sandbox || connect_own(choice, *ret_connection, &own) || !own)
 		return r;
 	if (yett_sandbox_inspect(own, sandbox, &status, NULL) == 0) {

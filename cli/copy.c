@@ -53,8 +53,10 @@ static bool is_directory_outside(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A link that an earlier copy left here is the sandbox's, and would lead this one wherever the
- * sandbox likes. */
+/*
+ * Refuses a target that is a symbolic link to a directory. An earlier copy may have put the link
+ * there, and so the sandbox chose where it points: this copy would write to that place.
+ */
 static int check_link(const char *path, struct yett_error *error)
 {
 	size_t length = strlen(path);

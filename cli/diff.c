@@ -47,7 +47,7 @@ const struct option diff_options[] = {
 	{0},
 };
 
-/* What yett-diff is given, and the ends of the pipes to it. */
+/* The store that yett-diff reads, its process, and how its output is printed. */
 struct asking {
 	struct store store;
 	struct review review;
@@ -57,7 +57,9 @@ struct asking {
 
 #define NUMBER_SIZE 12
 
-/* The arguments of yett-diff, of which all numbers are descriptors: its main.c has what they mean.
+/*
+ * Starts yett-diff. All numbers in its arguments are descriptors; programs/diff/main.c describes
+ * the arguments.
  */
 static int start(struct asking *asking, const char *form, char **paths, struct yett_error *error)
 {
@@ -79,7 +81,7 @@ static int start(struct asking *asking, const char *form, char **paths, struct y
 	}
 	(void)snprintf(source, sizeof source, "%d", store->source);
 	char *const first[] = {layers, hidden, source,
-	                       NULL,   NULL,   (char *)form}; /* NULL: its pipes */
+	                       NULL,   NULL,   (char *)form}; /* NULL: pipe numbers */
 
 	asking->review.first = first;
 	asking->review.first_count = ARRAY_SIZE(first);
@@ -89,8 +91,11 @@ static int start(struct asking *asking, const char *form, char **paths, struct y
 	return r;
 }
 
-/* Names have no colours, and JSON neither. On a terminal nothing is acted on, and so wherever
- * colours say that it will be one. */
+/*
+ * Chooses the form of yett-diff's output. Names and JSON have no colours. Escapes everything that a
+ * terminal would act on if stdout is a terminal, or if the output has colours, since it then
+ * probably ends up on one.
+ */
 static const char *choose_form(const struct diff_options *options, struct patch_style *ret_style)
 {
 	const char *none = getenv("NO_COLOR");
@@ -121,7 +126,10 @@ static void put_json(FILE *from)
 		json_null(output_json(), "changes");
 }
 
-/* Whether somebody did not want to read on. */
+/*
+ * Prints the output, if need be through a pager. Returns whether the user left the pager before the
+ * end. Closes `from`.
+ */
 static bool show(const struct asking *asking, FILE *from)
 {
 	struct pager pager;
@@ -133,11 +141,11 @@ static bool show(const struct asking *asking, FILE *from)
 	}
 	pager_start(&pager, asking->is_paged);
 	patch_print(from, pager.to, &asking->style);
-	(void)fclose(from); /* yett-diff ends where nobody reads */
+	(void)fclose(from); /* yett-diff ends if nobody reads its output */
 	return !pager_end(&pager);
 }
 
-/* The exit code. */
+/* Prints the output and the notes, and waits for yett-diff. Returns the exit code. */
 static int finish(const struct yett_work *work, const struct asking *asking)
 {
 	FILE *out = fdopen(asking->review.out, "r"), *notes = fdopen(asking->review.notes, "r");
@@ -171,7 +179,7 @@ static int finish(const struct yett_work *work, const struct asking *asking)
 	return out && notes && status == 0 ? 0 : EXIT_FAILED;
 }
 
-/* What was changed when the snapshot was taken; NULL: now. */
+/* Opens the store as it was at the snapshot; NULL: as it is now. */
 static int open_state(const struct yett_work *work, const char *snapshot, struct store *store,
                       struct yett_error *error)
 {
@@ -205,7 +213,7 @@ static int diff(const struct yett_work *work, const char *snapshot,
 	const char *form = choose_form(options, &asking.style);
 	int r = open_state(work, snapshot, &asking.store, &error);
 
-	if (r == 0 && asking.store.count == 0) { /* a snapshot of the source as it was */
+	if (r == 0 && asking.store.count == 0) { /* a snapshot of the unchanged source */
 		store_close(&asking.store);
 		return EXIT_SUCCESS;
 	}
@@ -241,7 +249,7 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 	snapshot = named ? strchr(named, '@') : NULL;
 	if (snapshot)
 		*snapshot++ = '\0';
-	if (snapshot && !*named) /* @NAME */
+	if (snapshot && !*named) /* "@NAME": no store is named */
 		named = NULL;
 	if (review_check_paths("diff", argc - first, argv + first, &error) ||
 	    (options.stat && options.names)) {

@@ -1,6 +1,8 @@
 /*
- * yett diff: what a copy-on-write sandbox changed. yett-diff (programs/diff/) finds it out, by
- * itself and confined; here its lines are shown.
+ * `yett diff`: shows what a copy-on-write sandbox changed. yett-diff (programs/diff/) finds that
+ * out as a separate, confined process; this file starts it and prints its output.
+ *
+ * Runs as the caller.
  */
 #pragma once
 

@@ -1,4 +1,7 @@
-/* See doctor.h: the helper, the key, a trial, and the table that is printed. */
+/*
+ * See doctor.h: checks the helper, the policy and the key, tries a sandbox, and prints the
+ * findings.
+ */
 #include "cli/doctor.h"
 
 #include <grp.h>
@@ -73,7 +76,10 @@ static void json_finding(struct json *json, const char *name, const struct docto
 	json_close(json);
 }
 
-/* What was executed; a helper that is not root's by its mode is checked by the library. */
+/*
+ * Reports on the helper that the library executed. Whether somebody else could have changed its
+ * file is not checked here: the library refuses to execute such a helper.
+ */
 static void look_own(enum yett_start start, struct doctor_finding *finding)
 {
 	char path[PATH_MAX], closed[PATH_MAX], of[CONNECT_GROUP_SIZE], mend[2 * PATH_MAX + 64];
@@ -152,7 +158,7 @@ static void look_start(const struct connect_choice *choice, struct yett_connecti
 		look_own(yett_connection_start(*ret_connection), finding);
 }
 
-/* Whether there is a key to try; that there is none yet is no fault, the first run makes it. */
+/* Whether there is a key to try. A missing key is no fault: the first run makes one. */
 static bool look_key(const char *chosen, struct doctor_finding *finding)
 {
 	struct yett_signer *signer;
@@ -177,7 +183,10 @@ static bool look_key(const char *chosen, struct doctor_finding *finding)
 	return true;
 }
 
-/* What is to be noted, a line each before the last one: the first of them, and how many more. */
+/*
+ * Reports the notes of policy_check(), whose text is a line for each note and a last line that is
+ * none: the first note, and how many more there are.
+ */
 static void tell_notes(const char *text, struct doctor_finding *finding)
 {
 	size_t count = 0;
@@ -196,7 +205,7 @@ static void tell_notes(const char *text, struct doctor_finding *finding)
 		             "%.*s (and %zu more)", (int)strcspn(text, "\n"), text, count - 2);
 }
 
-/* As the service would read it, where we may. */
+/* Checks the policy as the service would read it, if the caller may read the file. */
 static void look_policy(const char *path, struct doctor_finding *finding)
 {
 	_cleanup_(connect_freep) char *text = NULL;
@@ -228,14 +237,16 @@ static void look_policy(const char *path, struct doctor_finding *finding)
 			"%s", error.message);
 }
 
-/* What would help: of the policy, or of the machine. */
+/* Returns how to fix the error, or else its detail. */
 static const char *mend_of(const struct yett_error *error)
 {
 	return error->mend[0] ? error->mend : error->detail;
 }
 
-/* Without a key only what the policy says of one, which the first run would make; one that cannot
- * be used is told again. */
+/*
+ * Without a key, only asks whether the policy gives a sandbox: the first run would make the key. If
+ * there is a key that cannot be used, its error is reported a second time here.
+ */
 static void look_plan(struct yett_connection *connection, struct doctor_finding *finding)
 {
 	_cleanup_(connect_freep) char *plan = NULL;
@@ -248,7 +259,7 @@ static void look_plan(struct yett_connection *connection, struct doctor_finding 
 		             "not tried, but the policy gives a sandbox: there is no key yet");
 }
 
-/* What decides: a sandbox, and true(1) in it. */
+/* The check that decides: makes a sandbox and runs true(1) in it. */
 static void look_trial(struct yett_connection *connection, struct doctor_finding *finding)
 {
 	static const char mend[] =
@@ -278,8 +289,11 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 	yett_sandbox_close(sandbox);
 }
 
-/* Whether a service can catch connections at all ports, it alone knows: asked for networks that
- * take it, as far as the policy gives one. */
+/*
+ * Reports if the service cannot catch connections at all ports, and returns whether that is so.
+ * Only the service knows, so this asks for plans of networks that need it. Networks that the policy
+ * does not give are skipped.
+ */
 static bool look_ports(struct yett_connection *connection, struct doctor_finding *finding)
 {
 	static const char *const name[] = {"name.example"};
@@ -302,8 +316,10 @@ static bool look_ports(struct yett_connection *connection, struct doctor_finding
 	return false;
 }
 
-/* Whether one with a network can be had without root, and what it lacks. What the policy does not
- * give is no fault. */
+/*
+ * Reports whether a sandbox with a network can be had without root, and what it lacks. A policy
+ * that gives no network is no fault.
+ */
 static void look_network(struct yett_connection *connection, struct doctor_finding *finding)
 {
 	const struct yett_sandbox_options options = {.size = sizeof options,
@@ -324,12 +340,11 @@ static void look_network(struct yett_connection *connection, struct doctor_findi
 	yett_sandbox_close(sandbox);
 }
 
-/* The examination so far. */
 struct doctor_report {
 	bool works;
 };
 
-/* Prints a finding, and empties it for the next one. */
+/* Prints a finding, and clears it for the next check. */
 static void add(struct doctor_report *report, const char *name, struct doctor_finding *finding)
 {
 	if (output_json())
@@ -426,8 +441,8 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 		doctor_add_host_network(is_rootless, &finding);
 	add(&report, "network", &finding);
 	if (connection) {
-		report.works = report.works ||
-		               has_key; /* a trial counts more than what was found before */
+		/* The result of a trial counts more than the earlier findings. */
+		report.works = report.works || has_key;
 		(has_key ? look_trial : look_plan)(connection, &finding);
 		add(&report, "trial", &finding);
 	}

@@ -1,5 +1,4 @@
-/* See doctor.h: the checks of the machine, which ask the kernel and read files that everybody may
- * read. */
+/* See doctor.h: the checks of the machine. They ask the kernel and read world-readable files. */
 #include "cli/doctor.h"
 
 #include <errno.h>
@@ -20,8 +19,7 @@
 #include "base/machine.h"
 #include "base/userns.h"
 
-/* The private ids as the shipped policy has them: ids_first and ids_ranges of its helper section.
- */
+/* The private ids of the shipped policy: ids_first and ids_ranges of its helper section. */
 #define IDS_FIRST 1879048192ULL
 #define IDS_END   (IDS_FIRST + 4096ULL * 65536)
 
@@ -54,7 +52,7 @@ static void look_kernel(struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_OK, NULL, "Linux %.64s", name.release);
 }
 
-/* Without it nothing can be told that the kernel tells there. */
+/* Reports that /proc is not mounted: checks that read files there find nothing out then. */
 static bool lacks_proc(struct doctor_finding *finding)
 {
 	if (access("/proc/self", F_OK) == 0)
@@ -135,9 +133,9 @@ static void look_cgroups(struct doctor_finding *finding)
 }
 
 /*
- * What all compiled filters of the machine may take together, which root alone can read, and what
- * those of one process that a sandbox starts take, as SECURITY.md measures it. bpf_jit_limit:
- * Documentation/admin-guide/sysctl/net.rst
+ * The size of the compiled seccomp filters of one process that a sandbox starts, at most, as
+ * SECURITY.md measures it. net.core.bpf_jit_limit is what all compiled filters of the machine may
+ * take together; only root can read it. Documentation/admin-guide/sysctl/net.rst
  */
 #define FILTERS_SIZE (444u << 10)
 
@@ -212,7 +210,10 @@ static void look_overlay(struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_OK, NULL, "not loaded");
 }
 
-/* The first line NAME:FIRST:COUNT of subuid(5) that meets the private ids; false when none does. */
+/*
+ * Finds the first line NAME:FIRST:COUNT (subuid(5)) whose range overlaps the private ids. False if
+ * there is none.
+ */
 static bool overlaps(const char *path, char *ret_name, size_t size)
 {
 	FILE *file = fopen(path, "re");
@@ -248,7 +249,7 @@ static void look_ids(struct doctor_finding *finding)
 
 static void look_idmap(struct doctor_finding *finding)
 {
-	/* FS_ALLOW_IDMAP in the kernel's sources, as of 6.12 */
+	/* the file systems with FS_ALLOW_IDMAP in Linux 6.12 */
 	static const struct {
 		unsigned long magic;
 		const char *name;
@@ -283,8 +284,10 @@ static void add_lack(char *lacks, size_t size, const char *format, ...)
 	va_end(args);
 }
 
-/* Whether terminals belong to the group of terminals, as programs expect that make one for another
- * user. */
+/*
+ * Whether terminals belong to the group tty, gid 5. Programs that make a terminal for another user
+ * expect that.
+ */
 static bool has_tty_group(void)
 {
 	char *line = NULL;
@@ -309,8 +312,8 @@ static bool has_own_name(void)
 }
 
 /*
- * What programs ask of any host, and of this one in vain: the column `host` of the corpus,
- * tests/programs/corpus.py. That some are missing is no fault: most users want none of it.
+ * Reports what some programs expect of a host and this host lacks: the column `host` of the corpus,
+ * tests/programs/corpus.py. Nothing of this is a fault, since most users need none of it.
  */
 static void look_programs(struct doctor_finding *finding)
 {
@@ -350,7 +353,10 @@ static void look_programs(struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_OK, NULL, "the host has all that some ask for");
 }
 
-/* What init allows, and why: programs/init/cores.c. core(5) */
+/*
+ * Reports whether commands can have core files. The condition is that of programs/init/cores.c,
+ * which has the reasons. core(5)
+ */
 static void look_cores(struct doctor_finding *finding)
 {
 	char text[160] = "";

@@ -1,4 +1,4 @@
-/* See doctor.h: whether sandboxes can have a network on this machine, and what is odd about it. */
+/* See doctor.h: checks whether sandboxes can have a network on this machine. */
 #include "cli/doctor.h"
 
 #include <arpa/inet.h>
@@ -9,17 +9,19 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* 198.18.0.0/15, from which names have addresses inside */
+/* 198.18.0.0/15: the synthetic addresses that names have inside */
 #define FAKE_NETWORK UINT32_C(0xc6120000)
 #define FAKE_MASK    UINT32_C(0xfffe0000)
-/* what is wider, a VPN's 128.0.0.0/1 say, means all, and not these */
+/* a wider route, such as a VPN's 128.0.0.0/1, is a default route, not one to these addresses */
 #define LEAST_MASK UINT32_C(0xff000000)
-#define BPF_NONE   UINT32_MAX /* no command of bpf(2) */
+#define BPF_NONE   UINT32_MAX /* not a command of bpf(2) */
 
 #define LANDLOCK_ABI_OF_SCOPES 6 /* landlock(7) */
 
-/* All of v1's memory controller, and the file by which it limits what TCP holds.
- * cgroup-v1/memory.rst */
+/*
+ * A file that shows that cgroup v1 has the memory controller, and the file that limits the memory
+ * of TCP buffers. cgroup-v1/memory.rst
+ */
 #define V1_MEMORY "/sys/fs/cgroup/memory/memory.limit_in_bytes"
 #define V1_TCP    "/sys/fs/cgroup/memory/memory.kmem.tcp.limit_in_bytes"
 
@@ -64,8 +66,10 @@ static bool has_ipv6(void)
 	return fd >= 0;
 }
 
-/* The kernel knows bpf(2). Whether it lets the helper use it, which takes root, the helper tells:
- * look_ports(). */
+/*
+ * Whether the kernel has bpf(2). Only the helper knows whether it may use bpf(2), which takes root:
+ * see look_ports().
+ */
 static bool has_bpf(void)
 {
 	return syscall(SYS_bpf, BPF_NONE, NULL, 0) >= 0 || errno != ENOSYS;
@@ -103,7 +107,7 @@ void doctor_look_network(bool is_rootless, struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_OK, NULL, "connections can be caught");
 }
 
-/* As the helper has it: check_scope() of helper/supervisor/supervisor.c. */
+/* The same conditions as in check_scope() of helper/supervisor/supervisor.c. */
 void doctor_add_host_network(bool is_rootless, struct doctor_finding *finding)
 {
 	size_t used = strlen(finding->found);

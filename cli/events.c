@@ -11,7 +11,7 @@
 
 struct follower {
 	struct yett_events *events;
-	char name[YETT_NAME_SIZE]; /* as it is called in the lines */
+	char name[YETT_NAME_SIZE]; /* the name of the sandbox in the output */
 	events_print_fn print;
 	bool has_ended;
 };
@@ -51,7 +51,7 @@ static void print_call(const struct yett_event *e)
 		(void)printf(", %llu times", (unsigned long long)e->count);
 }
 
-/* Why a connection could not be made. */
+/* The reason why a connection could not be made: a static text, or written to text[0 … size). */
 static const char *unreachable_text(int error, char *text, size_t size)
 {
 	if (error < YETT_EVENT_OF_PROXY)
@@ -64,7 +64,7 @@ static const char *unreachable_text(int error, char *text, size_t size)
 	return text;
 }
 
-/* pypi.org:443 (151.101.0.223). */
+/* Prints the peer, for example "pypi.org:443 (151.101.0.223)", and the details of the event. */
 static void print_peer(const struct yett_event *e)
 {
 	const struct yett_peer *peer = e->peer;
@@ -235,7 +235,7 @@ static struct follower *make_followers(size_t count, events_print_fn print)
 	return followers;
 }
 
-/* All that are there now; one that ends meanwhile is none. */
+/* Follows all sandboxes that exist now. A sandbox that ends meanwhile is skipped. */
 static int follow_all(struct yett_connection *connection, bool all, events_print_fn print,
                       struct follower **ret_followers, size_t *ret_count, struct yett_error *error)
 {
@@ -263,7 +263,7 @@ static int follow_all(struct yett_connection *connection, bool all, events_print
 	return r;
 }
 
-/* Until all have ended, or nobody reads what is printed. */
+/* Prints events until all sandboxes have ended, or nobody reads stdout any more. */
 static int tell(struct follower *followers, size_t count, struct yett_error *error)
 {
 	_cleanup_free_ struct pollfd *wait = calloc(count + 1, sizeof *wait);
@@ -275,7 +275,7 @@ static int tell(struct follower *followers, size_t count, struct yett_error *err
 	for (size_t i = 0; i < count; i++)
 		wait[i] = (struct pollfd){.fd = yett_events_fd(followers[i].events),
 		                          .events = POLLIN};
-	/* Somebody who closed the pipe that we print to is noticed when nothing happens, too. */
+	/* Poll stdout, too: its reader may close the pipe while no event comes. */
 	while (left && result != YETT_E_FILE_OPERATION_FAILED) {
 		wait[count] = (struct pollfd){.fd = STDOUT_FILENO};
 		if (poll(wait, count + 1, -1) < 0) {

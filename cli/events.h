@@ -1,5 +1,5 @@
 /*
- * `yett events`: what happens in sandboxes, a line each.
+ * `yett events`: prints what happens in sandboxes, one event a line.
  *
  * Runs as the caller, on the public libyett.
  */
@@ -8,10 +8,12 @@
 #include "base/json.h"
 #include "cli/manage.h"
 
-/* Prints one event of a sandbox, which is called `name` in lines. */
+/* Prints one event of a sandbox. `name` is its name in the output. */
 typedef void (*events_print_fn)(const char *name, const char *id, const struct yett_event *event);
 
-/* Which sandboxes are followed: those that are named, or without names the caller's, or all users'.
+/*
+ * Which sandboxes to follow: those in `names`; without names all of the caller's, or of all users
+ * if `all` is set.
  */
 struct events_wanted {
 	char **names;
@@ -19,15 +21,19 @@ struct events_wanted {
 	bool all;
 };
 
-/* Prints what happens in them from now on, until all have ended or nobody reads what is printed. 0
- * or a code. */
+/*
+ * Prints the events of these sandboxes from now on, until all sandboxes have ended or nobody reads
+ * stdout any more. Returns 0 or an error code.
+ */
 _must_check_ int events_tell(struct yett_connection *connection, const struct events_wanted *wanted,
                              events_print_fn print, struct yett_error *error);
 
-/* The local time of day, with milliseconds. */
+/* Prints the local time of day with milliseconds. */
 void events_print_time(uint64_t ms);
 
-/* A document of its own; what the event says nothing of is null. */
+/*
+ * Prints the event as a JSON document of its own. Members that do not apply to the event are null.
+ */
 void events_print_json(struct json *json, const char *id, const struct yett_event *event);
 
 int events_main(const struct subcommand *self, int argc, char **argv);

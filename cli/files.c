@@ -26,7 +26,7 @@ char *files_split(char *operand)
 	return colon + 1;
 }
 
-/* The sandbox of an operand, held for as long as it takes. */
+/* The connection, and the sandbox of the present operand. */
 struct files_run {
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox;
@@ -43,7 +43,10 @@ static int open_sandbox(struct files_run *run, const struct connect_choice *choi
 	return r ? r : yett_sandbox_attach(run->connection, id_or_name, &run->sandbox, &run->error);
 }
 
-/* What is done with one sandbox is over: its exit code. The connection stays for another. */
+/*
+ * Reports the error, if any, and closes the sandbox. Returns the exit code. The connection stays
+ * open for another sandbox.
+ */
 static int leave(struct files_run *run, int r)
 {
 	if (r)
@@ -68,7 +71,7 @@ static int not_a_path(struct files_run *run, const char *operand)
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* The paths are those of either side; one of them is inside. */
+/* Adds the copy to the JSON document. One of the two paths is inside the sandbox. */
 static void tell_copied(const struct copied *copied, const struct run_copy *copy, bool is_out)
 {
 	struct json *json = output_json();
@@ -116,7 +119,10 @@ int cp_main(const struct subcommand *self, int argc, char **argv)
 	return finish(&run, r);
 }
 
-/* What is kept of an entry: a struct yett_file_info is some kilobytes. */
+/*
+ * The part of a struct yett_file_info that is printed: the struct itself has some kilobytes, too
+ * much for each entry of a large directory.
+ */
 struct entry {
 	char *name, *link;
 	enum yett_file_kind kind;
@@ -132,7 +138,7 @@ struct entry {
 struct list {
 	struct entry *entries;
 	size_t count, room;
-	bool is_cut; /* memory was short */
+	bool is_cut; /* memory ran out */
 };
 
 static int keep_entry(const struct yett_file_info *info, void *data)
@@ -240,7 +246,7 @@ static void print_list(const struct list *list)
 		json_close(json);
 }
 
-/* A directory's entries; anything else itself. */
+/* Lists the entries of a directory; for any other file, the file itself. */
 static int read_list(struct files_run *run, const char *path, struct list *list)
 {
 	struct yett_file_info *info = NULL;
@@ -287,7 +293,10 @@ int ls_main(const struct subcommand *self, int argc, char **argv)
 	return finish(&run, r);
 }
 
-/* Others inside may move the offset of the file, so it is not believed in. */
+/*
+ * Prints the file with pread(2): processes inside may share the file description and move its
+ * offset.
+ */
 static int print_file(struct files_run *run, const char *path)
 {
 	_cleanup_fd_ int fd = -1;
@@ -296,7 +305,7 @@ static int print_file(struct files_run *run, const char *path)
 	ssize_t n = 1;
 	int r = yett_file_open(run->sandbox, path, YETT_OPEN_READ, 0, &fd, &run->error);
 
-	/* what could not be written is told at the end */
+	/* output_end() reports a failed write */
 	while (r == 0 && chunk && !ferror(stdout) && (n = pread(fd, chunk, COPY_CHUNK, at)) > 0) {
 		(void)fwrite(chunk, 1, (size_t)n, stdout);
 		at += n;
@@ -307,7 +316,9 @@ static int print_file(struct files_run *run, const char *path)
 	return r;
 }
 
-/* What stdout has no room for beside the document is in it. */
+/*
+ * Puts the content into the JSON document: stdout has the document, so the content cannot go there.
+ */
 static int json_file(struct files_run *run, const char *path)
 {
 	char *bytes = NULL;

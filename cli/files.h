@@ -1,17 +1,17 @@
 /*
- * The subcommands about files of sandboxes that are there: cp, ls, cat.
+ * The subcommands about files of existing sandboxes: cp, ls and cat. Their options are those of
+ * manage.h.
  *
- * Their options are those of manage.h. Runs as the caller, on the public libyett. Names that come
- * from a sandbox are printed as output.h has it.
+ * Runs as the caller, on the public libyett. Names from a sandbox are escaped as output.h says.
  */
 #pragma once
 
 #include "cli/options.h"
 
 /*
- * "SANDBOX:/PATH": cuts the operand in two and returns the path; NULL for anything else, which is a
- * path of the host
- * ("./a:/b" too: the name of a sandbox has no slash).
+ * Splits "SANDBOX:/PATH" at the colon, in place, and returns the path. Returns NULL for any other
+ * operand, which is a path of the host. "./a:/b" is one, too, since the name of a sandbox has no
+ * slash.
  */
 char *files_split(char *operand);
 

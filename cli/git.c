@@ -39,8 +39,10 @@ const struct option git_options[] = {
 	{0},
 };
 
-/* What was asked for and no tags besides; and no other repository: those of submodules are named by
- * what is fetched. */
+/*
+ * Fetches the requested refs, without tags. Submodules are not fetched: the fetched commits name
+ * their repositories, so the sandbox would choose where git connects to.
+ */
 static int fetch(const struct git_choice *choice, const struct git_origin *origin, int count,
                  char **refspecs, struct yett_error *error)
 {

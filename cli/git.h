@@ -1,6 +1,6 @@
 /*
- * yett git: commits that were made in a sandbox, taken over by git's own means. The repository
- * inside is read by git inside; git outside gets a pack, and checks each object of it.
+ * `yett git`: fetches commits that were made in a sandbox. git inside reads the repository there;
+ * git outside gets a pack and checks every object in it.
  *
  * Runs as the caller.
  */

@@ -16,14 +16,16 @@
 
 void git_origin_close(struct git_origin *origin)
 {
-	if (origin->is_made) /* and waited for: then its store is free */
+	if (origin->is_made) /* waits for the end: then the store is free */
 		(void)yett_sandbox_end(origin->sandbox, NULL);
 	yett_sandbox_close(origin->sandbox);
 	yett_connection_close(origin->connection);
 }
 
-/* A sandbox that runs, which is attached then, or a store: of one that has ended its changes are
- * there. */
+/*
+ * Attaches the running sandbox `name`, or else finds the store that `name` means. A store has the
+ * changes of a sandbox that has ended. The id of a store takes precedence.
+ */
 static int find(struct git_origin *origin, const struct yett_work_list *list, const char *name,
                 const struct yett_work **ret_store, struct yett_error *error)
 {
@@ -61,7 +63,9 @@ static int make_sandbox(struct git_origin *origin, const char *store, struct yet
 	return r;
 }
 
-/* Where it has one share that is copy-on-write, there. */
+/*
+ * Uses the target of the sandbox's copy-on-write share as the directory, if there is exactly one.
+ */
 static int find_directory(const struct yett_work_list *list, struct git_origin *origin,
                           struct yett_error *error)
 {
@@ -112,15 +116,17 @@ int git_origin_open(struct git_origin *origin, const struct git_choice *choice, 
 	return find_directory(list, origin, error);
 }
 
-/* A word of a URL of git-remote-ext(1), which ends at a space. */
+/* Writes a word of a URL of git-remote-ext(1), in which an unescaped space ends the word. */
 static void write_word(FILE *file, const char *word)
 {
 	for (; *word; word++)
 		(void)fprintf(file, *word == '%' ? "%%%%" : *word == ' ' ? "%% " : "%c", *word);
 }
 
-/* What git outside speaks to: upload-pack inside, by yett exec. That it reads what belongs to
- * others there harms nobody outside. */
+/*
+ * The URL runs upload-pack inside, with `yett exec`. safe.directory=* lets it read repositories of
+ * other users there, which harms nobody outside.
+ */
 char *git_origin_url(const struct git_origin *origin, const struct git_choice *choice)
 {
 	char self[PATH_MAX], *url = NULL;
@@ -139,8 +145,8 @@ char *git_origin_url(const struct git_origin *origin, const struct git_choice *c
 	                             "-c",
 	                             "safe.directory=*",
 	                             "-c",
-	                             "core.bigFileThreshold=16m", /* what comes as a delta the one
-	                                                             outside has to hold whole */
+	                             "core.bigFileThreshold=16m", /* git outside holds each object
+	                                                             sent as a delta in memory */
 	                             "upload-pack",
 	                             origin->directory};
 	size_t length;
@@ -163,7 +169,7 @@ char *git_origin_url(const struct git_origin *origin, const struct git_choice *c
 	return NULL;
 }
 
-/* To so many, or to fewer where it is so already. getrlimit(2) */
+/* Lowers a limit to `most`; a lower limit stays. getrlimit(2) */
 static int lower(int resource, rlim_t most)
 {
 	struct rlimit limit;
@@ -175,7 +181,10 @@ static int lower(int resource, rlim_t most)
 	return setrlimit((__rlimit_resource_t)resource, &limit) < 0 ? -errno : 0;
 }
 
-/* For git and what it starts: a small pack may unpack to objects of any size. */
+/*
+ * Sets limits for git and what git starts, and so for this process: a small pack can contain
+ * objects that unpack to any size.
+ */
 static int limit(const struct git_choice *choice)
 {
 	int r = lower(RLIMIT_FSIZE, choice->max_bytes);
@@ -193,7 +202,7 @@ static int start(const struct git_choice *choice, char **argv, int out, int erro
 	if (r != 0)
 		return -r;
 	r = setenv("GIT_ALLOW_PROTOCOL", "ext", true) < 0 ? errno : -limit(choice);
-	(void)signal(SIGXFSZ, SIG_IGN); /* it says so itself */
+	(void)signal(SIGXFSZ, SIG_IGN); /* git reports EFBIG itself */
 	if (r == 0)
 		r = posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
 	if (r == 0 && out >= 0)
@@ -216,8 +225,10 @@ bool git_next_line(FILE *from, char line[GIT_LINE_SIZE])
 	return c != EOF || length > 0;
 }
 
-/* "From URL", in whatever language: git leaves out what a URL may end with. The whole line, so that
- * no other one passes for it. */
+/*
+ * Whether `line` is "From URL" in any language. git may omit the end of the URL. Compares the rest
+ * of the line as a whole, so that the sandbox cannot hide another line by imitating this one.
+ */
 static bool is_of_url(const char *line, const char *url)
 {
 	const char *space = strchr(line, ' ');
@@ -227,8 +238,10 @@ static bool is_of_url(const char *line, const char *url)
 	       strncmp(space + 1, url, length) == 0;
 }
 
-/* What git inside says comes with what git outside says. Only the line with our URL is left out:
- * nobody typed it, and it says nothing. */
+/*
+ * Prints what git prints on stderr, which includes messages of git inside. Omits only the line with
+ * our URL, which the user did not type and which says nothing.
+ */
 static void pass_errors(int errors, const char *url)
 {
 	FILE *file = fdopen(errors, "r");

@@ -13,12 +13,12 @@
 #define REFS_MAX   100000
 #define WANTED_MAX 100000
 
-/* One conversation with git. */
+/* One session of git with this program. */
 struct remote {
 	struct git_choice choice;
 	struct git_origin origin;
 	char *url;
-	char **wanted; /* hashes; owned */
+	char **wanted; /* hashes; ours to free */
 	size_t wanted_count;
 };
 
@@ -36,7 +36,7 @@ static size_t hash_length(const char *text)
 	return length == 40 || length == 64 ? length : 0;
 }
 
-/* By which one name looks like another one. */
+/* Whether the character is invisible: with such characters, two different names look the same. */
 static bool is_invisible(uint32_t point)
 {
 	return point == 0xad || point == 0x61c || (point >= 0x200b && point <= 0x200d) ||
@@ -44,15 +44,18 @@ static bool is_invisible(uint32_t point)
 	       (point >= 0xe0000 && point <= 0xe0fff);
 }
 
-/* A branch, as git may have it: git looks at the rest, and prints it as it is. */
+/*
+ * Whether `name` may be passed to git as a branch. git checks the rest of its syntax, but prints
+ * names unescaped.
+ */
 static bool is_branch(const char *name)
 {
 	if (strncmp(name, "refs/heads/", strlen("refs/heads/")) != 0)
 		return false;
 	while (*name) {
 		uint32_t point = 0;
-		size_t length =
-			json_utf8_next(name, strnlen(name, 4), &point); /* no character is longer */
+		/* No character has more than four bytes. */
+		size_t length = json_utf8_next(name, strnlen(name, 4), &point);
 
 		if (length == 0 || point == ' ' || json_is_harmful(point) || is_invisible(point))
 			return false;
@@ -61,8 +64,10 @@ static bool is_branch(const char *name)
 	return true;
 }
 
-/* HASH TAB NAME, or ref: NAME TAB HEAD. Tags are not told of: git would take those along that lead
- * to what it fetches. */
+/*
+ * Passes a line of git ls-remote on: "HASH TAB NAME", or "ref: NAME TAB HEAD". Tags are omitted:
+ * git would also fetch tags that point to what it fetches.
+ */
 static void tell_ref(char *line)
 {
 	char *tab = strchr(line, '\t');
@@ -101,7 +106,7 @@ static bool list(struct remote *remote, struct yett_error *error)
 	return is_told;
 }
 
-/* fetch HASH NAME: by the hash, as the name may lead elsewhere by now. */
+/* Handles "fetch HASH NAME". Fetches by hash, since the name may point to another commit by now. */
 static bool add_wanted(struct remote *remote, const char *words, struct yett_error *error)
 {
 	size_t length = hash_length(words);
@@ -139,7 +144,10 @@ static bool fetch(struct remote *remote, struct yett_error *error)
 	return is_fetched;
 }
 
-/* One line of git's. False: it is over, or `error` says why not. */
+/*
+ * Handles one line from git. Returns false at the end of the session, or after an error, which is
+ * then in `error`.
+ */
 static bool answer(struct remote *remote, const char *line, struct yett_error *error)
 {
 	if (strcmp(line, "capabilities") == 0)

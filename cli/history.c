@@ -1,5 +1,7 @@
-/* See history.h. A line is MILLISECONDS STATUS COUNT WORD…, words as base/lines.h has them; of a
- * long command the first ones. */
+/*
+ * See history.h. A line is "MILLISECONDS STATUS COUNT WORD…", with words in the encoding of
+ * base/lines.h. COUNT is that of all words; of a long command only the first words are kept.
+ */
 #include "cli/history.h"
 
 #include <fcntl.h>
@@ -16,14 +18,14 @@
 #include "cli/session_form.h"
 
 #define ENTRIES_MAX    1000
-#define SLACK          200 /* more may be there before the first ones go */
+#define SLACK          200 /* further lines that may accumulate before the oldest are removed */
 #define LINE_BYTES_MAX 4096
 #define FILE_MAX       (size_t)(16 * 1024 * 1024)
 #define LOCK_TRIES     1000 /* a millisecond each */
 
 const struct option history_options[] = {{0}};
 
-/* NULL: there is none that can be read. */
+/* Reads the whole file. NULL if it is missing, too large or cannot be read. */
 static char *read_file(int directory)
 {
 	_cleanup_fd_ int fd =
@@ -44,7 +46,7 @@ static char *read_file(int directory)
 	return text;
 }
 
-/* Where the last `count` of the lines begin; *ret_lines are in all. */
+/* Returns where the last `count` lines begin. *ret_lines becomes the number of all lines. */
 static const char *last_lines(const char *text, size_t count, size_t *ret_lines)
 {
 	const char *at = text;
@@ -105,7 +107,7 @@ static int lock(int directory)
 	return fd_close(fd);
 }
 
-/* Behind what is there; a line that was torn by a crash is ended first. */
+/* Appends the line. If a crash left the last line without its end, ends that line first. */
 static bool append(int directory, const char *line, bool is_torn)
 {
 	_cleanup_fd_ int fd =
@@ -151,7 +153,7 @@ void history_add(const struct history_entry *entry)
 	session_close(&session);
 }
 
-/* As a shell would take it. */
+/* Prints the word quoted for a shell. */
 static void print_word(char *word)
 {
 	static const char plain[] =
@@ -183,7 +185,7 @@ static void print_words(char *rest, uint64_t count)
 		(void)puts(told < count ? " …" : "");
 }
 
-/* What is none that we write is passed over. */
+/* Prints an entry. Skips a line that is not in our format. */
 static void print_line(char *line)
 {
 	char *at = strsep(&line, " "), *status = strsep(&line, " "), *words = strsep(&line, " "),

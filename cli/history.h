@@ -1,9 +1,9 @@
 /*
- * What `yett exec` ran in a sandbox, kept with its session: a line for each command, the last
- * thousand of them.
+ * The history of a sandbox: the commands that `yett exec` ran in it, kept with its session, one a
+ * line, for the last thousand commands.
  *
- * Runs as the caller. The file may have been edited, or its last line be torn: what is no line of
- * ours is passed over.
+ * Runs as the caller. The file may have been edited, or its last line truncated: lines that are not
+ * valid are skipped.
  */
 #pragma once
 
@@ -11,15 +11,17 @@
 #include "libclient/yett.h"
 
 struct history_entry {
-	const char *sandbox; /* as it was called */
+	const char *sandbox; /* as the user named it */
 	const char *id;
 	const char *const *argv;
-	const struct yett_result *result; /* NULL: none is known */
+	const struct yett_result *result; /* NULL: unknown */
 	bool is_started;                  /* it runs in the background */
 };
 
-/* Adds an entry, if the sandbox has a session. Where that cannot be done it is told: the command
- * itself did what it did. */
+/*
+ * Adds an entry, if the sandbox has a session. A failure is only noted, since the command itself
+ * has already run.
+ */
 void history_add(const struct history_entry *entry);
 
 int history_main(const struct subcommand *self, int argc, char **argv);

@@ -53,7 +53,7 @@ void job_stop(int number)
 	(void)sigaddset(&set, number);
 	(void)sigaction(number, &by_default, &before);
 	(void)raise(number);
-	(void)sigprocmask(SIG_UNBLOCK, &set, &mask); /* here at the latest */
+	(void)sigprocmask(SIG_UNBLOCK, &set, &mask); /* if it was blocked, we stop here */
 	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
 	(void)sigaction(number, &before, NULL);
 }
@@ -67,8 +67,10 @@ int job_open_terminal(int fd, int flags)
 		return -1;
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	own = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	/* after su(1) it still belongs to whoever logged in; the one that controls us anybody may
-	 * open by this name */
+	/*
+	 * After su(1) the terminal still belongs to the user who logged in. But any process may
+	 * open its controlling terminal by this name.
+	 */
 	return own < 0 && tcgetsid(fd) == getsid(0)
 	               ? open("/dev/tty", flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 	               : own;

@@ -1,10 +1,12 @@
 /*
- * Job control: whose terminal it is at the moment, and standing still as a job of a shell does.
+ * Job control: whether our process group is in the foreground of the terminal, and how we stop as a
+ * job of a shell does.
  *
- * Runs as the caller. What the kernel sends to a process that uses its terminal in the background
- * would stop it inside the call, again and again as often as it is continued, and no other signal
- * would ever be read. So the call is interrupted instead, and who made it stops where the signals
- * that came meanwhile are looked at next. termios(3), setpgid(2)
+ * Runs as the caller. The kernel sends SIGTTIN or SIGTTOU to a process in the background that uses
+ * its terminal. By default the process would stop inside that system call, again after every
+ * SIGCONT, and would never get to read other signals. Therefore the call is interrupted instead,
+ * and the caller stops where it next looks at the signals that came meanwhile. termios(3),
+ * setpgid(2)
  */
 #pragma once
 
@@ -13,24 +15,31 @@
 
 struct job {
 	bool is_caught;
-	struct sigaction ttin, ttou; /* as they were */
+	struct sigaction ttin, ttou; /* the earlier actions */
 };
 
-/* From now on, or as before. What is ignored stays so; what is not caught is not changed. */
+/*
+ * job_catch() makes SIGTTIN and SIGTTOU interrupt system calls, unless they are ignored or handled
+ * already; job_release() restores the earlier actions, and does nothing without job_catch().
+ */
 void job_catch(struct job *job);
 void job_release(struct job *job);
 
-/* Whether the terminal `fd` is ours to read. So is one that does not control us: nobody keeps us
- * from it. */
+/*
+ * Whether we may read the terminal `fd`. True also for a terminal that is not our controlling
+ * terminal, since the kernel does not restrict its use.
+ */
 bool job_is_foreground(int fd);
 
-/* Stops as `number` does by default, until somebody continues us. Where nobody could, the kernel
- * does not stop us. */
+/*
+ * Stops this process with the default action of the signal `number`, until it is continued. The
+ * kernel does not stop a process of an orphaned group, which nobody could continue.
+ */
 void job_stop(int number);
 
 /*
- * The terminal behind `fd`, opened anew so that it never blocks: the description behind `fd` is the
- * shell's, too, and stays as it is. `flags` are O_RDONLY or O_WRONLY. -1 when it may not be opened,
- * or is no terminal.
+ * Opens the terminal of `fd` again, non-blocking. The open file description of `fd` is shared with
+ * the shell and stays unchanged. `flags` is O_RDONLY or O_WRONLY. Returns -1 if `fd` is no
+ * terminal, or the terminal may not be opened.
  */
 int job_open_terminal(int fd, int flags);

@@ -14,7 +14,7 @@
 
 #define KEYS_DIR "/etc/yett/keys.d"
 
-#define KEY_FILE_MAX 16384 /* as the helper reads of it */
+#define KEY_FILE_MAX 16384 /* the helper reads no more of a file */
 #define KEY_BEGIN    "ed25519 "
 #define KEY_TEXT_MAX 44 /* the base64 of 32 bytes */
 
@@ -82,8 +82,7 @@ bool keys_name_is_valid(const char *name)
 	       !strchr("._-", name[0]);
 }
 
-/* The folder and the one above it: what is missing is made, for root to write and everybody to
- * read. */
+/* Creates the directory and its parent if they are missing, mode 0755. */
 static void make_directories(const char *directory)
 {
 	char above[PATH_MAX];
@@ -97,7 +96,9 @@ static void make_directories(const char *directory)
 	(void)mkdir(directory, 0755);
 }
 
-/* Whole, or not at all: whoever reads the folder just now sees no file that is still to be filled.
+/*
+ * Creates the file with its whole content: a process that reads the directory at the same time
+ * never sees a file that is not complete.
  */
 static int write_key(const char *directory, const char *path, const char *line,
                      struct yett_error *error)
@@ -131,7 +132,10 @@ static int write_key(const char *directory, const char *path, const char *line,
 	return r;
 }
 
-/* A file as the helper reads it. One that cannot be read holds no key for the helper either. */
+/*
+ * Reads a file like the helper. If that fails, `text` is empty: the helper finds no key there
+ * either.
+ */
 static void read_key_file(int directory, const char *file, char text[static KEY_FILE_MAX + 1])
 {
 	_cleanup_fd_ int fd =
@@ -154,7 +158,7 @@ static bool is_in_file(int directory, const char *file, const char *line)
 	return false;
 }
 
-/* NAME of "NAME.pub", if a principal can have it. */
+/* Gets NAME of "NAME.pub". False if a principal cannot have that name. */
 static bool name_of_file(const char *file, char name[static NAME_MAX + 1])
 {
 	size_t length = strlen(file);
@@ -165,7 +169,10 @@ static bool name_of_file(const char *file, char name[static NAME_MAX + 1])
 	return keys_name_is_valid(name);
 }
 
-/* A key proves one name: the helper believes none of two. */
+/*
+ * Refuses a key that is already enrolled under another name: the helper accepts neither of two
+ * names.
+ */
 static int check_other_names(const char *directory, const char *name, const char *line,
                              struct yett_error *error)
 {
@@ -246,11 +253,11 @@ int keys_remove(const char *directory, const char *name, struct yett_error *erro
 	return YETT_E_FILE_OPERATION_FAILED;
 }
 
-/* A key under a name; or a file in which there is none, and then `key` is empty. */
+/* A key and its name. `key` is empty for a file that contains no key. */
 struct enrolled {
 	char name[NAME_MAX + 1], key[KEY_TEXT_MAX + 1], comment[160];
-	bool counts;                 /* the helper reads it: its file is not passed over */
-	char why_void[2 * NAME_MAX]; /* empty: it proves the name */
+	bool counts;                 /* the helper does not skip its file */
+	char why_void[2 * NAME_MAX]; /* empty: the key is valid */
 };
 
 struct enrolled_list {
@@ -276,8 +283,9 @@ static struct enrolled *add_enrolled(struct enrolled_list *list, const char *nam
 }
 
 /*
- * Why the helper passes the file over; an empty text when it does not. To the service root alone is
- * the administrator, to a helper of one's own also the user who runs it, whose the folder then is.
+ * Writes to `why` the reason why the helper skips the file, or an empty text. A helper of the
+ * service accepts only root as the administrator. A helper that a user starts also accepts that
+ * user, who then owns the directory.
  */
 static void judge_file(int directory, const char *file, uid_t directory_owner, char *why,
                        size_t size)
@@ -294,7 +302,7 @@ static void judge_file(int directory, const char *file, uid_t directory_owner, c
 		(void)snprintf(why, size, "others can write %s: chmod go-w", file);
 }
 
-/* The keys of one file. -ENOMEM. */
+/* Adds the keys of one file. Returns 0 or -ENOMEM. */
 static int list_file(int directory, const char *file, uid_t directory_owner,
                      struct enrolled_list *list)
 {
@@ -333,8 +341,10 @@ static int list_file(int directory, const char *file, uid_t directory_owner,
 	return 0;
 }
 
-/* A key under two names proves none of them; a copy in a file that is passed over takes nothing
- * from it. */
+/*
+ * Marks keys with two names as void: they prove neither name. A copy in a file that the helper
+ * skips does not count.
+ */
 static void judge_names(struct enrolled_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -350,7 +360,9 @@ static void judge_names(struct enrolled_list *list)
 		}
 }
 
-/* Why the helper passes all of the folder over, or the service does; see keys_find() of the helper.
+/*
+ * Notes why the helper, or only the service, ignores the whole directory; see keys_find() in
+ * helper/monitor/keys.c.
  */
 static void note_folder(const char *directory, const struct stat *st)
 {
@@ -442,7 +454,7 @@ static int enroll_list(const char *directory, struct yett_error *error)
 	return r;
 }
 
-/* What was done to a name. */
+/* Reports the enrolled or removed name. */
 static void tell_name(const char *name, bool was_removed, const char *directory)
 {
 	if (output_json()) {
@@ -454,7 +466,7 @@ static void tell_name(const char *name, bool was_removed, const char *directory)
 	}
 }
 
-/* One of the three forms, each with its operands. */
+/* Checks that the arguments are one of the three forms: --list, --remove, or NAME and FILE. */
 static int check_form(const struct enroll_options *options, int operands, struct yett_error *error)
 {
 	bool is_alone = options->list || options->remove;

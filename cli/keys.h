@@ -1,7 +1,7 @@
 /*
- * `yett keygen` and `yett enroll`: making a key, and the administrator's naming of one.
+ * `yett keygen` makes a key; with `yett enroll` the administrator gives a key a name.
  *
- * Run as the caller; to enroll, that is who owns the keys folder.
+ * Run as the caller; to enroll, the caller must own the directory of enrolled keys.
  */
 #pragma once
 
@@ -16,11 +16,11 @@ int enroll_main(const struct subcommand *self, int argc, char **argv);
 bool keys_name_is_valid(const char *name);
 
 /*
- * Writes directory/NAME.pub with the key of the file `public_path`, mode 0644, never over another
- * one. `directory` is made where it is missing. 0, or a code with the reason.
+ * Writes the key of the file `public_path` to directory/NAME.pub, mode 0644; never replaces an
+ * existing file. Creates `directory` if it is missing. Returns 0 or an error code.
  */
 _must_check_ int keys_enroll(const char *directory, const char *name, const char *public_path,
                              struct yett_error *error);
 
-/* Takes directory/NAME.pub away. YETT_E_NOT_FOUND: there is none. */
+/* Removes directory/NAME.pub. YETT_E_NOT_FOUND: the file does not exist. */
 _must_check_ int keys_remove(const char *directory, const char *name, struct yett_error *error);

@@ -1,8 +1,8 @@
 /*
- * The yett command: a table of subcommands over libyett.
+ * The yett command: dispatches to the subcommands, which use libyett.
  *
- * Runs as the caller, without privilege, and must never be given any: it reads the environment and
- * the terminal.
+ * Runs as the caller, without privilege. Never install the program set-user-ID or give it
+ * capabilities: it trusts the environment and the terminal.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -134,7 +134,9 @@ static const struct subcommand subcommands[] = {
          help_main},
 };
 
-/* The subcommands from `first` on, up to the first one of the next group. */
+/*
+ * Titles for the help. Each group begins at the subcommand `first` and ends before the next group.
+ */
 static const struct {
 	const char *title, *first;
 } groups[] = {
@@ -187,7 +189,7 @@ static int unknown(const char *name)
 	return EXIT_USAGE;
 }
 
-/* All of them, or one. */
+/* `about` NULL: all subcommands. */
 static void print_json(struct json *json, const struct subcommand *about)
 {
 	json_open(json, "subcommands", '[');
@@ -218,9 +220,9 @@ static int help_main(const struct subcommand *self, int argc, char **argv)
 }
 
 /*
- * Else what is opened later takes the place of a descriptor that was closed, and is handed to the
- * command as its stdio. Results that somebody closed the door to cannot be written, as without us;
- * messages nobody wants.
+ * Opens /dev/null for each standard descriptor that the caller closed. Otherwise the next open(2)
+ * would take that number, and the command would get the file as its stdio. Writes to the replaced
+ * stdout fail, as they would to a closed one; writes to the replaced stderr are discarded.
  */
 static void fill_stdio(void)
 {
@@ -229,7 +231,7 @@ static void fill_stdio(void)
 
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
-			(void)open("/dev/null", flags[fd]); /* the lowest that is free */
+			(void)open("/dev/null", flags[fd]); /* takes the lowest free descriptor */
 }
 
 static int run(int argc, char **argv)
@@ -258,8 +260,11 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static char line[1024]; /* a message is one write, not one for each character, and stays in
-	                           one piece beside a command's */
+	/*
+	 * Line buffering writes each message with one write(2), so output of a command cannot split
+	 * it.
+	 */
+	static char line[1024];
 
 	fill_stdio();
 	(void)setvbuf(stderr, line, _IOLBF, sizeof line);

@@ -135,7 +135,10 @@ static const char *ended_of(const struct yett_sandbox_status *status)
 	return status->ended == YETT_ENDED_NOT ? "" : yett_ended_name(status->ended);
 }
 
-/* An empty text is null, a time that has not come 0, as is what has no bound. */
+/*
+ * Empty strings become null. Times that were not reached and limits that are not set are 0, except
+ * the time limits of commands, which become null.
+ */
 static void json_status(struct json *json, const char *name, const struct yett_sandbox_status *s,
                         const struct yett_work_list *works, const char *plan)
 {
@@ -390,7 +393,10 @@ int manage_finish(struct yett_connection *connection, int r, const struct yett_e
 	return r == YETT_E_FILE_OPERATION_FAILED ? RUN_FAILED : r ? EXIT_FAILED : 0;
 }
 
-/* Those that were made without root, before there was a service, too. The oldest first. */
+/*
+ * Lists the oldest sandbox first. Includes the caller's sandboxes of a helper without root that was
+ * started before the service: only that helper knows them.
+ */
 static int list_sandboxes(struct yett_connection *connection, struct manage_run_options *options,
                           struct yett_error *error)
 {
@@ -468,7 +474,7 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 	if ((output_json() ? yett_sandbox_inspect_plan_json : yett_sandbox_inspect_plan)(
 		    connection, status->info->id, &plan, &error) != 0)
 		output_note("the steps that made it cannot be told: %s",
-		            error.message); /* it has ended just now, say */
+		            error.message); /* for example, the sandbox has just ended */
 	(void)!yett_works_list(&works, NULL);
 	if (output_json()) {
 		json_status(output_json(), "sandbox", status, works, plan);
@@ -497,7 +503,7 @@ static void tell_state(struct yett_sandbox *sandbox, const char *state, const ch
 	output_json_line();
 }
 
-/* Tells of each change of state until the sandbox has ended. */
+/* Prints each state change until the sandbox has ended. */
 static int watch(struct yett_connection *connection, struct yett_sandbox *sandbox,
                  struct yett_error *error)
 {
@@ -512,9 +518,12 @@ static int watch(struct yett_connection *connection, struct yett_sandbox *sandbo
 			tell_state(sandbox, yett_state_name(state), NULL);
 		r = output_flush("to standard output", error);
 		last = state;
+		/*
+		 * The end of the sandbox was read together with this state. Do not wait: no further
+		 * message may follow.
+		 */
 		if (r || state == YETT_STATE_DESTROYED)
-			break; /* its end came with what was read for this, and nothing may follow
-			          it */
+			break;
 		(void)poll(&wait, 1, -1);
 		r = yett_connection_dispatch(connection, error);
 	}
@@ -540,7 +549,7 @@ int attach_main(const struct subcommand *self, int argc, char **argv)
 	return manage_finish(connection, r, &error);
 }
 
-/* `id` (NULL: no such member) is that of a sandbox that was made of it; empty: none was. */
+/* `id` is the id of the sandbox that was recreated, or empty if none was. NULL: omit the member. */
 static bool tell_made(const char *operand, const char *id, int r, struct yett_error *error)
 {
 	struct json *json = output_json();
@@ -608,7 +617,7 @@ int manage_main(const struct subcommand *self, int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*act)(struct yett_connection *connection,
-		           const char *id_or_name); /* whether it failed */
+		           const char *id_or_name); /* returns whether it failed */
 	} actions[] = {{"pause", pause_one},
 	               {"suspend", suspend_one},
 	               {"resume", resume_one},

@@ -1,8 +1,7 @@
 /*
- * The subcommands about sandboxes that are there: ps, inspect, attach, pause, suspend, resume,
- * destroy.
+ * The subcommands about existing sandboxes: ps, inspect, attach, pause, suspend, resume, destroy.
  *
- * Runs as the caller. What the helper tells is printed as output.h has it.
+ * Runs as the caller. Text from the helper is printed escaped, as output.h describes.
  */
 #pragma once
 
@@ -13,38 +12,47 @@
 
 #define MANAGE_FILTERS_MAX 32
 
-/* What the tables below are read into; each sets but a part. A table with more to read has it as
- * the first member of its struct. */
+/*
+ * The tables of options below store into this struct; each table sets only some members. A table
+ * with further options has this struct as the first member of its own.
+ */
 struct manage_run_options {
 	struct connect_choice connect;
 	const char *filters[MANAGE_FILTERS_MAX];
 	size_t filters_count;
 	bool all, quiet, watch, helper, mounts;
-	const struct yett_work_list
-		*works; /* to tell stores beside sandboxes; NULL: none is known */
+	/* The stores to list with the sandboxes. NULL: unknown. */
+	const struct yett_work_list *works;
 };
 
 extern const struct option ps_options[], inspect_options[], stats_options[], events_options[],
 	manage_options[];
 
-/* Reads options, into the struct that begins with *options, and connects. -1 to go on, else the
- * exit code. */
+/*
+ * Reads the options into the struct that begins with *options, and connects. Returns -1 to
+ * continue, otherwise the exit code.
+ */
 int manage_begin(const struct subcommand *self, int argc, char **argv,
                  struct manage_run_options *options, int *ret_first,
                  struct yett_connection **ret_connection);
 
-/* Tells the error, if `r` says there is one, and closes the connection. The exit code. */
+/* Prints the error if `r` is not 0, and closes the connection. Returns the exit code. */
 int manage_finish(struct yett_connection *connection, int r, const struct yett_error *error);
 
-/* What became of one of several operands: the error, if there is one, and in JSON an item {operand,
- * error}. Whether it failed. */
+/*
+ * Reports the result for one of several operands: prints the error, if any, and adds an item
+ * {operand, error} to the JSON document. Returns whether the operand failed.
+ */
 bool manage_tell(const char *operand, int r, struct yett_error *error);
 
-/* A filter of ps: label=KEY, label=KEY=VALUE, state=STATE, name=NAME or profile=PROFILE. */
+/*
+ * Whether `filter` is valid for ps: label=KEY, label=KEY=VALUE, state=STATE, name=NAME or
+ * profile=PROFILE. manage_fits() requires a valid filter.
+ */
 bool manage_is_filter(const char *filter);
 bool manage_fits(const struct yett_sandbox_status *status, const char *filter);
 
-/* A row of ps, of one that is not there. */
+/* Prints the row of ps for a session whose sandbox is not running. */
 void manage_print_suspended(const struct session *session, const char *state,
                             const struct manage_run_options *options);
 
@@ -52,5 +60,5 @@ int ps_main(const struct subcommand *self, int argc, char **argv);
 int inspect_main(const struct subcommand *self, int argc, char **argv);
 int attach_main(const struct subcommand *self, int argc, char **argv);
 
-/* pause, suspend, resume and destroy, by the name of the subcommand. */
+/* Runs pause, suspend, resume or destroy, depending on the name of the subcommand. */
 int manage_main(const struct subcommand *self, int argc, char **argv);

@@ -10,7 +10,7 @@
 #include "cli/run.h"
 #include "cli/run_shares.h"
 
-/* What is there now, or not any more; of a store that names its own place null. */
+/* Reports in JSON the targets that were mounted or unmounted. A missing or empty target is null. */
 static void tell(const char *sandbox, const char *const *targets, size_t count)
 {
 	struct json *json = output_json();
@@ -24,7 +24,7 @@ static void tell(const char *sandbox, const char *const *targets, size_t count)
 	json_close(json);
 }
 
-/* What is listed for the profile of that sandbox. */
+/* Applies --hide and the hide list for the sandbox's profile to the copy-on-write shares. */
 static int hide(struct yett_connection *connection, struct run_options *options,
                 const char *sandbox, struct yett_error *error)
 {

@@ -1,5 +1,7 @@
-/* yett mount, yett unmount and yett refresh: shares of a sandbox that runs; and what is mounted in
- * one. Runs as the caller. */
+/*
+ * yett mount, yett unmount and yett refresh, which change the shares of a running sandbox, and the
+ * list of a sandbox's mounts. Runs as the caller.
+ */
 #pragma once
 
 #include "cli/options.h"
@@ -9,6 +11,6 @@ int mount_main(const struct subcommand *self, int argc, char **argv);
 int unmount_main(const struct subcommand *self, int argc, char **argv);
 int refresh_main(const struct subcommand *self, int argc, char **argv);
 
-/* What is mounted in a sandbox. */
+/* Prints what is mounted in a sandbox. */
 _must_check_ int mount_print_all(struct yett_connection *connection, const char *id_or_name,
                                  struct yett_error *error);

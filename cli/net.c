@@ -118,7 +118,7 @@ static const struct net_action *find(const char *name)
 	return NULL;
 }
 
-/* What can be written instead. */
+/* Reports which actions exist, or which operands `action` takes. */
 static int refuse(const char *name, const struct net_action *action, struct yett_error *error)
 {
 	char names[96] = "";

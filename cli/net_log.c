@@ -1,5 +1,7 @@
-/* See net.h: what is told of connections, as a table. A supervisor keeps none of it, so that it
- * begins now. */
+/*
+ * See net.h: prints connection events as a table. The supervisor stores no past events, so the
+ * table begins now.
+ */
 #include "cli/net.h"
 
 #include <string.h>
@@ -9,7 +11,9 @@
 #include "cli/output.h"
 #include "cli/stats.h"
 
-/* Why, or by which rule and where that stands. */
+/*
+ * Prints why a connection failed or was blocked, and the rule that decided, with its file and line.
+ */
 static void print_reason(const struct yett_event *e)
 {
 	const struct yett_peer *peer = e->peer;
@@ -52,7 +56,7 @@ static void print_event(const char *name, const char *id, const struct yett_even
 	if (e->lost && !output_json())
 		(void)printf("%-12s %-16.16s lost %llu events\n", "", name,
 		             (unsigned long long)e->lost);
-	/* Where it begins and ends, and what lies between. */
+	/* Keep the events that begin and end the log of a sandbox, and the network events. */
 	if (e->kind != YETT_EVENT_FOLLOWED && e->kind != YETT_EVENT_ENDED &&
 	    (e->kind < YETT_EVENT_CONNECTED || e->kind > YETT_EVENT_ASKED))
 		return;

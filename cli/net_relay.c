@@ -1,4 +1,4 @@
-/* See net.h: ports and sockets of a sandbox that is there, relayed as long as this runs. */
+/* See net.h: relays ports and sockets of an existing sandbox while this process runs. */
 #include "cli/net.h"
 
 #include <poll.h>
@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/relays.h"
 
-/* Signals end it in order, so that nothing is left behind inside. */
+/* Signals end the relay in order, so that no socket is left behind in the sandbox. */
 static int open_signals(void)
 {
 	sigset_t set;
@@ -22,7 +22,7 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Until it is interrupted, or the sandbox ends. Whether that goes on. */
+/* Relays until a signal arrives or the sandbox ends. Returns whether the sandbox still runs. */
 static bool serve(struct relays *relays, struct yett_sandbox *sandbox, int signals)
 {
 	for (;;) {

@@ -11,7 +11,8 @@
 
 static int set_help(void *into, const char *value, struct yett_error *error)
 {
-	(void)into, (void)value, (void)error; /* options_parse() looks for it, wherever it stands */
+	/* options_parse() handles the option before any setter runs. */
+	(void)into, (void)value, (void)error;
 	return 0;
 }
 
@@ -39,9 +40,9 @@ static int set_quiet(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
-/* Which every subcommand has, unless it has another of that name. */
-#define HELP_LONG 24 /* options; a help of more shows the common ones first */
+#define HELP_LONG 24 /* a subcommand with more options hides the rare ones in its help */
 
+/* Every subcommand has these, unless it has an option of the same name. */
 static const struct option common_options[] = {
 	{0, "json", NULL, "print results and errors as one JSON document on stdout", set_json},
 	OPTION_RARE(0, "json-fd", "N", "write the JSON document to descriptor N", set_json_fd),
@@ -91,8 +92,10 @@ static int no_option(const struct subcommand *subcommand, const char *word,
 	                 subcommand->name, word, *hint ? ": " : "", hint);
 }
 
-/* The value of an option that takes one and has none in its own word: the next word. NULL with the
- * error set. */
+/*
+ * Takes the next word as the value of an option. Returns NULL, with the error set, if there is
+ * none.
+ */
 static const char *next_value(const struct option *option, int argc, char **argv, int *at,
                               struct yett_error *error)
 {
@@ -103,7 +106,9 @@ static const char *next_value(const struct option *option, int argc, char **argv
 	return NULL;
 }
 
-/* Where what is read goes: into a struct by the setters, or as words to a list that ends with NULL.
+/*
+ * The destination of the options: a struct that the setters fill, or a list of words that ends with
+ * NULL.
  */
 struct reading {
 	const struct subcommand *subcommand;
@@ -112,7 +117,9 @@ struct reading {
 	size_t count, max;
 };
 
-/* The subcommand's own, in their long form: how something is told is no part of what was asked for.
+/*
+ * Stores an option as a word in its long form. Skips common options: they say how to report
+ * results, not what to do.
  */
 static int store_word(const struct option *option, struct reading *reading, const char *value,
                       struct yett_error *error)
@@ -132,7 +139,9 @@ static int store_word(const struct option *option, struct reading *reading, cons
 	return 0;
 }
 
-/* An empty value is one that a variable of a script did not have: where it is refused, that is why.
+/*
+ * An empty value usually comes from an unset variable in a script. If the setter refuses the value,
+ * report that it is empty.
  */
 static int store(const struct option *option, struct reading *reading, const char *value,
                  struct yett_error *error)
@@ -147,8 +156,10 @@ static int store(const struct option *option, struct reading *reading, const cha
 	                 option->value);
 }
 
-/* "-x", "-xVALUE", "-x=VALUE", "-x VALUE", or several of one letter, of which the last may have a
- * value. */
+/*
+ * Reads "-x", "-xVALUE", "-x=VALUE", "-x VALUE", or several letters after one dash, the last of
+ * which may have a value.
+ */
 static int parse_letters(struct reading *reading, int argc, char **argv, int *at,
                          struct yett_error *error)
 {
@@ -171,7 +182,9 @@ static int parse_letters(struct reading *reading, int argc, char **argv, int *at
 	return r;
 }
 
-/* One option at argv[*at]: "--name", "--name=VALUE", "--name VALUE", or letters. Moves *at past it.
+/*
+ * Reads the option at argv[*at]: "--name", "--name=VALUE", "--name VALUE", or letters. Moves *at
+ * past the option.
  */
 static int parse_one(struct reading *reading, int argc, char **argv, int *at,
                      struct yett_error *error)
@@ -197,7 +210,7 @@ static int parse_one(struct reading *reading, int argc, char **argv, int *at,
 	return store(option, reading, value, error);
 }
 
-/* The words argv[from … to) go before the operands, which begin at *operands. */
+/* Moves the words argv[from … to) before the operands, which begin at *operands. */
 static void move_before(char **argv, int *operands, int from, int to)
 {
 	for (int i = from; i < to; i++) {
@@ -225,7 +238,10 @@ static int check_operands(const struct subcommand *subcommand, int count, char *
 int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into,
                   bool *ret_help, int *ret_first, struct yett_error *error)
 {
-	/* where a command may follow, its own options do */
+	/*
+	 * The words after the command are the command's own options, so parsing stops at the
+	 * command.
+	 */
 	int command_at = subcommand->takes_command ? subcommand->operands_min - 1 : INT_MAX;
 	struct reading reading = {.subcommand = subcommand, .into = into};
 	int first = 0, at = 0, r = 0;

@@ -1,5 +1,5 @@
 /*
- * Options as tables, from which parsing and help both derive.
+ * Tables of options, which both the parser and the help use.
  *
  * Runs as the caller, without privilege.
  */
@@ -8,18 +8,20 @@
 #include "base/error.h"
 #include "base/json.h"
 
-/* Exit codes of subcommands that have none of a command's own. */
+/* Exit codes of subcommands that do not pass on the exit code of a command. */
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct option {
-	char letter; /* 0: it has only the long name */
+	char letter; /* 0: only the long name */
 	const char *name;
-	const char *value; /* what help calls its value; NULL: it takes none */
+	const char *value; /* the value's name in the help; NULL: the option takes none */
 	const char *help;
-	/* Stores the value (NULL for a flag). 0, or YETT_E_INVALID_REQUEST with what is wrong about
-	 * it. */
+	/*
+	 * Stores the value (NULL for a flag). Returns 0, or YETT_E_INVALID_REQUEST with an error
+	 * that says what is wrong with the value.
+	 */
 	int (*set)(void *into, const char *value, struct yett_error *error);
-	bool is_rare; /* a long help leaves the option out, but for --help --all */
+	bool is_rare; /* a long help lists the option only with --help --all */
 };
 
 /* A row of a table of options. */
@@ -32,8 +34,10 @@ struct option {
 		letter, name, value, help, set, true \
 	}
 
-/* Defines a setter of the plainest kinds: a member that a flag makes true, one that is the text
- * (borrowed, never empty). */
+/*
+ * Define the simplest setters: OPTION_FLAG sets a bool member to true, OPTION_TEXT stores a pointer
+ * to the value (borrowed) and refuses an empty one.
+ */
 #define OPTION_FLAG(name, type, member)                                          \
 	static int name(void *into, const char *value, struct yett_error *error) \
 	{                                                                        \
@@ -56,48 +60,62 @@ struct subcommand {
 	const char *name;
 	const char *operands;
 	const char *summary;
-	const struct option *options;   /* ends with a nameless one; NULL: none */
-	int operands_min, operands_max; /* operands_max -1: no bound */
+	const struct option *options;   /* ends with an entry without a name; NULL: none */
+	int operands_min, operands_max; /* operands_max -1: no limit */
 	int (*run)(const struct subcommand *self, int argc, char **argv);
-	bool takes_command; /* the last operand of operands_min is one, and all that follows is its
-	                       own */
+	/*
+	 * The last of the operands_min operands is a command, and all words after it belong to the
+	 * command.
+	 */
+	bool takes_command;
 };
 
 /*
- * Reads the options in argv[0 … argc) into `into`; they end at "--" or at a command. Operands are
- * moved behind them, and the index of the first is returned. Names may not be shortened.
- * YETT_E_INVALID_REQUEST with the option named; YETT_OK with *ret_help true when --help was among
- * them (then nothing was checked any further).
+ * Reads the options in argv[0 … argc) into `into`. Options end at "--" or at a command. Moves the
+ * operands behind the options and returns the index of the first in *ret_first. Option names cannot
+ * be abbreviated. YETT_E_INVALID_REQUEST: the error names the option. If --help is among the
+ * options, sets *ret_help, returns 0 and does not check the remaining words.
  */
 _must_check_ int options_parse(const struct subcommand *subcommand, int argc, char **argv,
                                void *into, bool *ret_help, int *ret_first,
                                struct yett_error *error);
 
 /*
- * The options in argv[0 … argc), which options_parse() has read and which no operand stands
- * between, once more as words: --NAME or
- * --NAME=VALUE, but for those that every subcommand has. words[0 … max) gets them, with NULL
- * behind; each is the caller's, to be freed.
+ * Converts the options in argv[0 … argc) to words of the form --NAME or --NAME=VALUE, without the
+ * options that every subcommand has. options_parse() must have read them before, which also moved
+ * the operands behind them. Stores at most `max` words, including the final NULL. The caller frees
+ * each word.
  */
 _must_check_ int options_words(const struct subcommand *subcommand, int argc, char **argv,
                                char **words, size_t max, struct yett_error *error);
 
-/* All options of a subcommand, its own first; NULL: there are no more. */
+/*
+ * Returns option `i` of a subcommand, counting its own options first and then the common ones.
+ * NULL: there are no more.
+ */
 const struct option *options_at(const struct subcommand *subcommand, size_t i);
 
-/* Usage, summary and a line for each option. Without `all` a long help leaves out the rare ones. */
+/*
+ * Prints the usage, the summary and a line for each option. Without `all`, a long help omits the
+ * rare options.
+ */
 void options_print_help(FILE *to, const struct subcommand *subcommand, bool all);
 
-/* The table as an item: {name, operands, summary, options: [{letter, name, value, help}]}; what is
- * not there is null. */
+/*
+ * Adds the subcommand as an item: {name, operands, summary, options: [{letter, name, value,
+ * help}]}. Missing values are null.
+ */
 void options_print_json(struct json *json, const struct subcommand *subcommand);
 
-/* Where options could not be read to their end: whether the error is to be told in JSON. */
+/*
+ * Looks for --json and --json-fd after parsing failed, so that the error goes into the JSON
+ * document.
+ */
 void options_look_for_json(int argc, char **argv);
 
 /*
- * options_parse() with what every subcommand does around it: -1 to go on, else the exit code (help
- * was printed, or the error, in which case `usage_code`).
+ * Runs options_parse() and handles help and errors. Returns -1 to continue, otherwise the exit
+ * code: 0 after printing help, `usage_code` after printing an error.
  */
 int options_begin(const struct subcommand *subcommand, int argc, char **argv, void *into,
                   int usage_code, int *ret_first);

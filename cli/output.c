@@ -15,8 +15,8 @@ void output_text(FILE *to, const char *text, bool lines)
 {
 	while (text && *text) {
 		uint32_t point = 0;
-		size_t length =
-			json_utf8_next(text, strnlen(text, 4), &point); /* no character is longer */
+		/* A UTF-8 character has at most 4 bytes. */
+		size_t length = json_utf8_next(text, strnlen(text, 4), &point);
 
 		if (length && (!json_is_harmful(point) || (lines && point == '\n'))) {
 			(void)fwrite(text, 1, length, to);
@@ -30,17 +30,13 @@ void output_text(FILE *to, const char *text, bool lines)
 	}
 }
 
-/*
- * What is printed for programs in the place of text, as stdout is there for text: there is one, for
- * the whole process. `result` and `notes` collect the members and items that the document will
- * have.
- */
+/* The JSON document of this process. `result` and `notes` collect its members and items. */
 static struct {
-	FILE *to; /* NULL: text is asked for */
+	FILE *to; /* NULL: print text instead */
 	struct json result, notes;
 	char *result_bytes, *notes_bytes;
 	size_t result_length, notes_length;
-	struct yett_error error; /* the first one */
+	struct yett_error error; /* the first error */
 	bool is_quiet, is_stdout;
 } document;
 
@@ -59,9 +55,9 @@ int output_to_json(int fd, struct yett_error *error)
 		                 fd == STDOUT_FILENO ? "" : "-fd", fd);
 	}
 	if (fd > STDERR_FILENO)
-		(void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* it is for us alone */
+		(void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* the command must not inherit it */
 	if (document.to)
-		(void)fclose(document.to); /* the last one counts */
+		(void)fclose(document.to); /* the last option wins */
 	document.to = to;
 	document.is_stdout = fd == STDOUT_FILENO;
 	if (document.result.to)
@@ -89,7 +85,10 @@ void output_be_quiet(void)
 	document.is_quiet = true;
 }
 
-/* The members collected so far, in an object; what was left open by an error is closed. */
+/*
+ * Writes the members collected so far as an object. First closes objects and arrays that an error
+ * left open.
+ */
 static void put_result(struct json *json)
 {
 	while (document.result.depth > 0)
@@ -227,7 +226,7 @@ int output_end(int code)
 
 	code = output_end_json(code);
 	errno = 0;
-	/* some file systems tell only at the end */
+	/* Some file systems, such as NFS, report a write error only at close(2). */
 	if (fclose(stdout) != 0 || failed) {
 		output_note(errno ? "cannot write to standard output: %m"
 		                  : "cannot write to standard output");

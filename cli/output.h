@@ -1,9 +1,9 @@
 /*
- * What the command prints: errors, text of others made harmless, and one JSON document where that
- * is asked for (--json, --json-fd).
+ * Prints errors, notes, escaped text from others, and one JSON document on request (--json,
+ * --json-fd).
  *
- * Runs as the caller. Text that came from a peer or from the file system is never printed as it is:
- * what could move a terminal's cursor or hide text becomes \xNN.
+ * Runs as the caller. Never prints text from a peer or the file system unescaped: characters that
+ * could move a terminal's cursor or hide text become \xNN.
  */
 #pragma once
 
@@ -13,74 +13,84 @@
 #include "base/error.h"
 #include "libclient/yett.h"
 
-/* of the document: raised when a member goes or changes its meaning, not when one is added */
+/*
+ * The version of the document. Increase it when a member is removed or changes its meaning, not
+ * when one is added.
+ */
 #define OUTPUT_SCHEMA 1
 
-/* Prints `text` (NULL: nothing) with control and direction characters and broken UTF-8 as \xNN;
- * '\n' stays if `lines`.
+/*
+ * Prints `text` (NULL: nothing). Control characters, bidirectional controls and invalid UTF-8
+ * become \xNN; '\n' is kept if `lines`.
  */
 void output_text(FILE *to, const char *text, bool lines);
 
-/* "yett: MESSAGE", "  DETAIL" and, where trying again makes sense, a line that says so, on stderr.
- */
+/* Prints on stderr "yett: MESSAGE", "  DETAIL", the hint, and whether trying again can help. */
 void output_error(const struct yett_error *error);
 
-/* What the mend of an error is: a change of the policy, or something else to do. */
+/*
+ * Returns the label for the hint in error->mend: either a change of the policy, or another action.
+ */
 const char *output_mend_is(const struct yett_error *error);
 
-/* One line on stderr: "yett: …". */
+/* Prints one line on stderr: "yett: …". */
 void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Writes out what was printed so far. YETT_E_FILE_OPERATION_FAILED that `what` could not be; then
- * nothing is left to be written. */
+/*
+ * Writes out what was printed so far. YETT_E_FILE_OPERATION_FAILED: `what` could not be written;
+ * the rest of the output is discarded.
+ */
 _must_check_ int output_flush(const char *what, struct yett_error *error);
 
 /*
- * The last thing that a program does, which writes the document: the exit code, `code` unless
- * something that was printed could not be written, which is told. What failed before keeps its own.
+ * Must be the last call of the program: writes the document and closes stdout. Returns the exit
+ * code: `code`, or RUN_FAILED if `code` is 0 and some output could not be written, which it
+ * reports.
  */
 int output_end(int code);
 
-/* The part of it that writes the document, if one is asked for. */
+/* Writes the document if one was requested. output_end() calls this. */
 int output_end_json(int code);
 
 /*
- * The document {schema, exit_code, result, error, notes}. From output_to_json() on it is written to
- * a copy of `fd`, when output_end() is called; errors and notes that are told go into it as well.
- * YETT_E_INVALID_REQUEST: not open for writing.
+ * Requests the document {schema, exit_code, result, error, notes}, which output_end() writes to a
+ * copy of `fd`. Later errors and notes go into the document as well. YETT_E_INVALID_REQUEST: `fd`
+ * is not open for writing.
  */
 _must_check_ int output_to_json(int fd, struct yett_error *error);
 
-/* Where the members of `result` go; NULL: what there is to tell is printed as text. */
+/* Returns where the members of `result` go. NULL: print text instead. */
 struct json *output_json(void);
 
-/* Whether nothing else may be written to stdout. */
+/* Whether stdout is reserved for the document. */
 bool output_json_has_stdout(void);
 
-/* No notes on stderr; with a document, no errors either. */
+/* Suppresses notes on stderr and, if there is a document, also errors. */
 void output_be_quiet(void);
 
-/* What goes on for a while tells each piece in a line of its own, {schema, result}, before the
- * document. output_flush() says whether it could. */
+/*
+ * Writes the members collected so far as a line {schema, result} before the document. For
+ * subcommands that print results continuously. output_flush() reports a write error.
+ */
 void output_json_line(void);
 
-/* Adds "network", its mode, and "addresses", those of the sandbox's own. */
+/* Adds "network" (the mode) and "addresses" (those of the sandbox). */
 void output_json_network(struct json *json, const struct yett_sandbox_info *info);
 
-/* Adds what it is called inside, and what it is a sandbox of. */
+/* Adds the host name inside, and the platform, architecture, type and backend of the sandbox. */
 void output_json_kind(struct json *json, const struct yett_sandbox_info *info);
 
-/* "none", "limited" or "open". */
+/* Returns "none", "limited", "open" or "host". */
 const char *output_network_name(enum yett_network network);
 
-/* Members that several documents have. An error with code 0 is null. */
+/* Add members that several documents share. An error with code 0 becomes null. */
 void output_json_error(struct json *json, const char *name, const struct yett_error *error);
 void output_json_result(struct json *json, const char *name, const struct yett_result *result);
 void output_json_sandbox(struct json *json, const char *name, const struct yett_sandbox_info *info);
-void output_json_limits(struct json *json,
-                        const struct yett_sandbox_info *info); /* and the time of commands */
+/* Also adds the time limits of commands. */
+void output_json_limits(struct json *json, const struct yett_sandbox_info *info);
 
-/* An object of KEY=VALUE, a list that ends with NULL. */
+/* Adds an object from a list of KEY=VALUE strings that ends with NULL. */
 void output_json_pairs(struct json *json, const char *name, const char *const *pairs);
 
 /* "64 MiB" */

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "cli/output.h"
 
-#define NOT_FOUND 127 /* of sh(1) */
+#define NOT_FOUND 127 /* exit status of sh(1) */
 
 extern char **environ;
 
@@ -23,7 +23,7 @@ bool pager_is_terminal(void)
 	return isatty(STDOUT_FILENO) && type && *type && strcmp(type, "dumb") != 0;
 }
 
-/* NULL: none. */
+/* Returns NULL if the user wants no pager. */
 static const char *find_command(void)
 {
 	const char *named = getenv("PAGER");
@@ -33,8 +33,10 @@ static const char *find_command(void)
 	return "less -FRX";
 }
 
-/* less(1) and lv(1) pass colours only where they are told to; who has told them something keeps to
- * that. */
+/*
+ * less(1) and lv(1) pass colours through only with an option. Set the variables for that only if
+ * the user has not set them.
+ */
 static int spawn_pager(const char *command, int input, pid_t *ret_pid)
 {
 	char *const by_shell[] = {"sh", "-c", (char *)command, NULL}, *const less[] = {
@@ -72,8 +74,10 @@ void pager_start(struct pager *pager, bool wanted)
 		pager->to = stdout;
 		return;
 	}
-	/* the pager decides what the keys do: were we to end by them, it would fight with the shell
-	 * for the terminal */
+	/*
+	 * The pager handles the keys. If a key ended us, the pager would compete with the shell for
+	 * the terminal.
+	 */
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGQUIT, SIG_IGN);
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -1,8 +1,8 @@
 /*
- * A program that shows what is long page by page: $PAGER, or less(1) where there is one.
+ * Shows long output in a pager: $PAGER, or less(1) if $PAGER is not set.
  *
- * Runs as the caller, with the caller's environment. What is shown on a terminal goes to it through
- * the pager, so it is escaped as for the terminal itself.
+ * Runs as the caller, with the caller's environment. The pager passes output on to a terminal, so
+ * escape the output as for a terminal.
  */
 #pragma once
 
@@ -13,17 +13,23 @@
 
 struct pager {
 	FILE *to;  /* where to print */
-	pid_t pid; /* 0: there is none, and it is the standard output */
+	pid_t pid; /* 0: no pager; `to` is stdout */
 	const char *command;
 };
 
-/* Whether the standard output is a terminal that knows more than lines: $TERM is there, and not
- * "dumb". */
+/*
+ * Whether stdout is a terminal that supports more than plain lines: $TERM is set and is not "dumb".
+ */
 bool pager_is_terminal(void);
 
-/* Starts it, if it is `wanted` and the standard output is such a terminal; without one it goes on.
- * Signals of the keyboard are then its. */
+/*
+ * Starts the pager if `wanted` and stdout is such a terminal. Without a pager, output goes to
+ * stdout. While a pager runs, this process ignores SIGINT, SIGQUIT and SIGPIPE.
+ */
 void pager_start(struct pager *pager, bool wanted);
 
-/* Waits for it. Whether all that was printed went to it: false where it was ended before. */
+/*
+ * Waits until the pager ends. Returns whether all output was written to it; false if the pager
+ * ended earlier.
+ */
 bool pager_end(struct pager *pager);

@@ -56,7 +56,7 @@ int parse_share(const char *directory, const char *text, char **ret_path, char *
 	if (!*path)
 		return -EINVAL;
 	if (split) {
-		/* as it was written: what is wrong about it is for the helper to say */
+		/* kept as written; the helper reports what is wrong with it */
 		target = strdup(split + 1);
 		r = target ? 0 : -ENOMEM;
 	} else {

@@ -1,40 +1,43 @@
 /*
- * Values as they are written on the command line. Strict: no sign, no space, no locale; what is
- * left over is an error.
+ * Parses values of the command line. Strict: no sign, no space, no locale; trailing characters are
+ * an error.
  *
- * Pure, but for the paths, which are made absolute without asking the file system.
+ * Pure: makes paths absolute without access to the file system.
  */
 #pragma once
 
 #include "base/error.h"
 
 /*
- * `path` below `directory` unless it is absolute, with ".", ".." and repeated slashes taken out of
- * the text. The caller frees it. -ENOMEM; -EINVAL for the empty path.
+ * Makes `path` absolute below `directory`, unless it is absolute already, and removes ".", ".." and
+ * repeated slashes from the text. The caller frees *ret_path. -ENOMEM. -EINVAL: `path` is empty.
  */
 _must_check_ int parse_path(const char *directory, const char *path, char **ret_path);
 
 /*
- * PATH[:TARGET]: splits at the last ":/", since a target is absolute. Both are allocated;
- * `ret_target` is `path` made absolute below `directory` when none was given. -EINVAL for an empty
- * path, -ENOMEM.
+ * Parses PATH[:TARGET]. Splits at the last ":/", because a target is absolute. The caller frees
+ * both strings. Without a target, *ret_target is `path` made absolute below `directory`. -EINVAL:
+ * the path is empty. -ENOMEM.
  */
 _must_check_ int parse_share(const char *directory, const char *text, char **ret_path,
                              char **ret_target);
 
 /*
- * PATH[:TARGET][:memory=SIZE]: the same, with a size of memory; 0 when none was given. -EINVAL,
- * -ERANGE, -ENOMEM.
+ * Parses PATH[:TARGET][:memory=SIZE]: as parse_share(), with a size of memory; 0 if none is given.
+ * -EINVAL, -ERANGE, -ENOMEM.
  */
 _must_check_ int parse_cow(const char *directory, const char *text, char **ret_path,
                            char **ret_target, uint64_t *ret_bytes);
 
 /*
- * A rule for a network, with its name as DNS has it. The caller frees it. YETT_E_INVALID_REQUEST
- * with what is wrong about it, told of `option`, and the mend.
+ * Parses a network rule and converts its host name to the form that DNS uses. The caller frees
+ * *ret_text. YETT_E_INVALID_REQUEST: the error names `option`, says what is wrong, and has a hint.
  */
 _must_check_ int parse_rule(const char *option, const char *text, char **ret_text,
                             struct yett_error *error);
 
-/* TARGET[:SIZE]. The target is allocated; size 0 when none was given. -EINVAL, -ERANGE, -ENOMEM. */
+/*
+ * Parses TARGET[:SIZE]. The caller frees *ret_target. The size is 0 if none is given. -EINVAL,
+ * -ERANGE, -ENOMEM.
+ */
 _must_check_ int parse_tmpfs(const char *text, char **ret_target, uint64_t *ret_bytes);

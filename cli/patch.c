@@ -1,4 +1,4 @@
-/* See patch.h. The colours are those of git. */
+/* See patch.h. The colours are those of git(1). */
 #include "cli/patch.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define CYAN  "\033[36m"
 #define RESET "\033[m"
 
-/* Tabs stay, and the end of the line; `text` is left as it was. */
+/* Escapes all but tabs and the line end. Modifies `text` meanwhile, and restores it. */
 static void put_escaped(FILE *to, char *text, size_t length)
 {
 	char after = text[length];
@@ -19,7 +19,7 @@ static void put_escaped(FILE *to, char *text, size_t length)
 	text[length] = '\0';
 	for (char *at = text, *end = text + length; at < end; at++) {
 		size_t part = strcspn(at, "\t");
-		char last = at[part]; /* a tab, or the NUL of the line's or at its end */
+		char last = at[part]; /* a tab, a NUL within the line, or the final NUL */
 
 		at[part] = '\0';
 		output_text(to, at, true);
@@ -40,7 +40,7 @@ static void put_coloured(FILE *to, const char *colour, char *text, size_t length
 	(void)fputs(*colour ? RESET : "", to);
 }
 
-/* "@@ -1 +1 @@" in colour, and what is behind it as it is. */
+/* Colours "@@ -1 +1 @@", and prints the text behind it without colour. */
 static void put_hunk(FILE *to, char *text, size_t length)
 {
 	char *end = length > 2 ? memmem(text + 2, length - 2, "@@", 2) : NULL;
@@ -50,7 +50,7 @@ static void put_hunk(FILE *to, char *text, size_t length)
 	put_escaped(to, text + first, length - first);
 }
 
-/* Of --stat: the bar at its end. */
+/* Colours the bar of '+' and '-' at the end of a --stat line. */
 static void put_bar(FILE *to, char *text, size_t length)
 {
 	size_t minus = length, plus;

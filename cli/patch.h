@@ -1,9 +1,8 @@
 /*
- * How what yett-diff tells is shown: as it is for programs; for people so that nothing of it is
- * acted on by a terminal, and in colours.
+ * Prints the output of yett-diff: unchanged for programs, or escaped and with colours for people.
  *
- * Runs as the caller. All of it is hostile, also which kind a line is said to be: the colours are
- * the only escape sequences that come out.
+ * Runs as the caller. Trust none of the input, not even the mark that says what kind a line is. The
+ * colours are the only escape sequences that may be printed.
  */
 #pragma once
 
@@ -12,9 +11,12 @@
 
 struct patch_style {
 	bool is_escaped;
-	bool is_coloured; /* each line begins with what it is: enum SHOW_* of programs/diff/diff.h;
-	                     then it is escaped, too */
+	/*
+	 * Each line begins with its kind, one of enum SHOW_* in programs/diff/diff.h. Implies
+	 * escaping.
+	 */
+	bool is_coloured;
 };
 
-/* To the end, or until `to` takes no more. */
+/* Prints until the end of `from`, or until a write to `to` fails. */
 void patch_print(FILE *from, FILE *to, const struct patch_style *style);

@@ -47,7 +47,7 @@ const struct option policy_options[] = {
 	{0}};
 const struct option profiles_options[] = {OF_WHOM, {0}};
 
-/* Of yett-explain, which is told of whom and what in its arguments. */
+/* The command line of yett-explain, which contains the question. */
 struct arguments {
 	const char *words[ARGUMENTS_MAX + 1];
 	size_t count;
@@ -63,7 +63,7 @@ static void add(struct arguments *arguments, const char *word, const char *value
 		arguments->words[arguments->count++] = value;
 }
 
-/* A name is that of an enrolled key, unless it can only be a file. */
+/* `key` names an enrolled key, unless it can only be a file: it has a slash or ends with ".pub". */
 static const char *key_word(const char *key, char path[static PATH_MAX])
 {
 	size_t length = strlen(key);
@@ -94,8 +94,10 @@ static void add_choice(struct arguments *arguments, const struct policy_choice *
 
 #define EXPLAIN "/yett-explain"
 
-/* The path of yett-explain in `folder`, of which libyett says whether it may be executed, as it
- * does of a helper. */
+/*
+ * Finds yett-explain in `folder`. libyett checks that the program may be executed, as it checks a
+ * helper.
+ */
 static int find_explain_in(const char *folder, int length, char path[static PATH_MAX],
                            struct yett_error *error)
 {
@@ -105,8 +107,10 @@ static int find_explain_in(const char *folder, int length, char path[static PATH
 	return yett_helper_path(explain, path, PATH_MAX, error);
 }
 
-/* Where this program is DIR/bin/yett of a tree that was unpacked and not installed:
- * DIR/libexec/yett. */
+/*
+ * If this program is DIR/bin/yett in an unpacked tree that is not installed, stores
+ * DIR/libexec/yett.
+ */
 static bool name_own_folder(char folder[static PATH_MAX])
 {
 	static const char program[] = "/bin/yett", programs[] = "/libexec/yett";
@@ -120,8 +124,10 @@ static bool name_own_folder(char folder[static PATH_MAX])
 	return true;
 }
 
-/* Beside the helper, which libyett finds. There need be none: a policy is read by yett-explain and
- * yett-policy alone. */
+/*
+ * Finds yett-explain beside the helper that libyett finds. No helper needs to be installed: only
+ * yett-explain and yett-policy read a policy.
+ */
 static int find_explain(char path[static PATH_MAX], struct yett_error *error)
 {
 	char folder[PATH_MAX];
@@ -151,7 +157,7 @@ static int connect_explain(const struct arguments *arguments, const char *signin
 	return r ? r : yett_connect(&options, ret_connection, error);
 }
 
-/* The members of the answer, which is an object, become those of the result. */
+/* Adds the members of the answer, a JSON object, to the result. */
 static void put_members(const char *object)
 {
 	size_t length = strlen(object);
@@ -160,7 +166,7 @@ static void put_members(const char *object)
 		json_raw(output_json(), NULL, object + 1, length - 2);
 }
 
-/* Every line but the last is something to note. EXIT_NOTED where there was anything. */
+/* Prints every line but the last as a note. Returns EXIT_NOTED if there are notes. */
 static int print_check(char *text)
 {
 	char *line = text, *end;
@@ -173,14 +179,14 @@ static int print_check(char *text)
 	return line == text ? 0 : EXIT_NOTED;
 }
 
-/* Whether it is the helper that said no, or nobody could be asked. */
+/* Whether the helper refused the request, rather than being unable to answer. */
 static bool is_refusal(const struct yett_error *error)
 {
 	return error->code != YETT_E_HELPER_UNAVAILABLE && error->code != YETT_E_PROTOCOL &&
 	       error->code != YETT_E_TIMEOUT && error->code != YETT_E_FILE_OPERATION_FAILED;
 }
 
-/* Asks a question that has no request of its own. */
+/* Asks a question that is contained in the arguments, and needs no sandbox request. */
 static int ask(const struct arguments *arguments, bool as_json, char **ret_text,
                struct yett_error *error)
 {
@@ -209,7 +215,7 @@ int policy_check(const char *file, char **ret_text, bool *ret_is_read, struct ye
 	return r;
 }
 
-/* It was asked wrongly. */
+/* Reports wrong usage. */
 _printf_(1, 2) static int misused(const char *format, ...)
 {
 	struct yett_error error;
@@ -230,7 +236,7 @@ static int print_text(char *text)
 	return 0;
 }
 
-/* What print_check() would come to, where the answer was printed as a document. */
+/* Returns what print_check() would return, for an answer that was printed as JSON. */
 static int judge_notes(const struct arguments *arguments)
 {
 	_cleanup_(connect_freep) char *text = NULL;
@@ -245,8 +251,10 @@ static int judge_notes(const struct arguments *arguments)
 	return end && end[1] ? EXIT_NOTED : 0;
 }
 
-/* Asks, and prints what the answer is: with `print`, which says how it ends, or into the document.
- * An exit status. */
+/*
+ * Asks, and prints the answer: with `print`, which returns the exit status, or into the document.
+ * Returns an exit status.
+ */
 static int print_answer(const struct arguments *arguments, int (*print)(char *text))
 {
 	_cleanup_(connect_freep) char *text = NULL;
@@ -285,7 +293,7 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 
 /* --- explain ---------------------------------------------------------------------------------- */
 
-/* `yett run`, of which the options are read, and a command need not be there. */
+/* The options of `yett run`, without a required command. */
 static const struct subcommand as_run = {
 	"run",
 	"[--] [COMMAND [ARG…]]",
@@ -296,7 +304,7 @@ static const struct subcommand as_run = {
 	NULL,
 	true};
 
-/* Refused or not, and why: the answer. */
+/* Prints the refusal, which is the answer to the question. */
 static int tell_refusal(const struct yett_error *error)
 {
 	if (output_json()) {
@@ -326,7 +334,7 @@ static int tell_failure(const struct yett_error *error)
 	return EXIT_USAGE;
 }
 
-/* Who cannot read the policy can ask who goes by it. */
+/* A user who cannot read the policy can ask the service, which applies the policy. */
 static int ask_service(const struct policy_choice *choice, struct run *run)
 {
 	struct yett_error why = run->error;

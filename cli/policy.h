@@ -1,9 +1,10 @@
 /*
  * `yett policy check [FILE]`, `test FILE`, `show --effective|--origin`, `explain -- RUN ARGS` and
- * `yett profiles`: what the policy says, of itself and of somebody.
+ * `yett profiles`: shows what the policy contains, and what it allows a user.
  *
- * Runs as the caller. yett-explain answers, which lies beside the helper and reads the policy as
- * the caller can; where an ordinary user cannot, the service is asked what it would do.
+ * Runs as the caller. yett-explain, which is located beside the helper, answers, and reads the
+ * policy with the rights of the caller. For an ordinary user who cannot read the policy, the
+ * service is asked instead.
  */
 #pragma once
 
@@ -15,31 +16,33 @@ extern const struct option policy_options[], profiles_options[];
 int policy_main(const struct subcommand *self, int argc, char **argv);
 int profiles_main(const struct subcommand *self, int argc, char **argv);
 
-/* About whom a question is, and by which policy; what is NULL, is not said. */
+/* The user, key and policy that a question is about. NULL members are not given. */
 struct policy_choice {
 	const char *user, *key, *file;
-	const char *groups; /* instead of those of the account: names or numbers with commas between
-	                       them */
-	const char *at;     /* the date at which it would be asked; NULL: now */
-	bool is_effective;  /* of `yett policy show` */
-	bool is_origin;     /* likewise */
-	bool is_strict;     /* of `yett policy check` */
-	bool is_agents;     /* an agent of theirs asks */
-	bool is_own_key;    /* without `key`: any of the user's own, whoever asks */
+	/* Replaces the groups of the account: names or numbers, separated by commas. */
+	const char *groups;
+	const char *at;    /* evaluate the policy at this date; NULL: now */
+	bool is_effective; /* for `yett policy show` */
+	bool is_origin;    /* for `yett policy show` */
+	bool is_strict;    /* for `yett policy check` */
+	bool is_agents;    /* the user's agent makes the request */
+	/* If `key` is NULL: any key of the user's own, no matter who the caller is. */
+	bool is_own_key;
 };
 
 /*
- * What `yett policy explain` says of a run with these arguments, `words[0 … count]`, that ends with
- * NULL and is changed. No current directory is shared that is not among them. 0 and the text, to be
- * freed; or why it would be refused: of `ret_is_told` false, why nobody can tell.
+ * Stores what `yett policy explain` prints for a run with the arguments `words[0 … count)`. The
+ * list ends with NULL and is modified. Does not share the current directory by default. The caller
+ * frees *ret_text with yett_free(). If the call fails and *ret_is_told, the error is the refusal;
+ * otherwise the error says why there is no answer.
  */
 _must_check_ int policy_explain_words(const struct policy_choice *choice, int count, char **words,
                                       char **ret_text, bool *ret_is_told, struct yett_error *error);
 
 /*
- * What `yett policy check` says of the whole policy at `file` (NULL: the installed one), to be
- * freed: each line but the last is to be noted. `ret_is_read`: nothing kept it from being looked
- * at, so that an error is one of the policy.
+ * Stores what `yett policy check` prints for the whole policy at `file` (NULL: the installed one).
+ * Each line but the last is a note. The caller frees *ret_text with yett_free(). If the call fails
+ * and *ret_is_read, the policy itself has an error; otherwise the policy could not be read.
  */
 _must_check_ int policy_check(const char *file, char **ret_text, bool *ret_is_read,
                               struct yett_error *error);

@@ -9,14 +9,18 @@
 #include "cli/policy.h"
 #include "cli/test_file.h"
 
-/* What the policy says of one. */
+/* The policy's answer to one request. */
 struct told {
 	bool is_allowed;
-	char *text; /* of what is allowed, or its document; one blank where there are several */
+	/*
+	 * The explanation of what is allowed, or its JSON document, with runs of spaces reduced to
+	 * one.
+	 */
+	char *text;
 	struct yett_error error;
 };
 
-/* One blank for each row of them, so that words can be looked for. */
+/* Reduces runs of spaces to one, so that strstr(3) can find phrases. */
 static void squeeze(char *text)
 {
 	char *to = text;
@@ -27,8 +31,10 @@ static void squeeze(char *text)
 	*to = '\0';
 }
 
-/* How the answer says that it rests on "grant 'x'" or "profile 'x'" as a whole, or on a key of one,
- * "memory of profile 'x'". */
+/*
+ * Builds the text by which an answer names the rule `by`: "grant 'x'" or "profile 'x'" as a whole,
+ * or a key of one, such as "memory of profile 'x'". Returns a negative number if memory is short.
+ */
 static int word_of_answer(const char *by, char **ret_word)
 {
 	static const char *const sections[] = {"grant", "profile"};
@@ -57,7 +63,7 @@ static bool rests_on(const struct told *told, const char *by)
 	return word_of_answer(by, &wanted) >= 0 && strstr(told->text, wanted);
 }
 
-/* 0, or that nobody can tell. */
+/* Returns 0, or a code if the policy could not be asked. */
 static int ask(const char *policy, struct test_case *test, struct told *ret_told)
 {
 	const struct policy_choice choice = {.user = test->user,
@@ -125,7 +131,10 @@ static void put_case(struct json *json, const struct test_case *test, const stru
 	json_close(json);
 }
 
-/* An exit status: whether it differs, or cannot be told. */
+/*
+ * Returns an exit status: 0 as expected, EXIT_FAILED if it differs, EXIT_USAGE if the policy could
+ * not be asked.
+ */
 static int judge(const char *policy, const char *path, struct test_case *test)
 {
 	struct told told;

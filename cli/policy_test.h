@@ -1,14 +1,14 @@
 /*
- * `yett policy test FILE`: whether the policy says of each request in a file what is expected of
- * it.
+ * `yett policy test FILE`: checks that the policy decides each request of a file as the file
+ * expects.
  *
- * Runs as the caller; yett-explain answers, once for each request.
+ * Runs as the caller. yett-explain answers, and runs once for each request.
  */
 #pragma once
 
 /*
- * By the policy at `policy` (NULL: the installed one). Prints what differs, then how many do. An
- * exit status: 0 if none does, 1, or 2 if it cannot be told of one, because something is wrong with
- * the file or the policy, or the user is not known.
+ * Tests the policy at `policy` (NULL: the installed one). Prints each difference, then their
+ * number. Returns an exit status: 0 if there is none, 1 if there are some, 2 if a request could not
+ * be decided because the file or the policy is wrong or the user is unknown.
  */
 int policy_test(const char *policy, const char *path);

@@ -17,13 +17,18 @@
 #include "base/error.h"
 #include "base/socket_kind.h"
 
-/* How long a drain waits for a writer that outlived its sandbox. */
+/* How long pump_drain() waits for a writer that outlived its sandbox. */
 #define DRAIN_TIMEOUT_MS 1000
 
-/* How soon it is noticed that the terminal is ours to read again, of which nothing tells. */
+/*
+ * How often to check whether we may read the terminal again. Nothing reports a change of its
+ * foreground process group.
+ */
 #define LOOK_AGAIN_MS 250
 
-/* No script and no source has more; a file of more would take longer to copy than many a command.
+/*
+ * More than any script or source file has. Copying a larger file could take longer than the
+ * command.
  */
 #define INPUT_COPIED_MAX (16 << 20)
 
@@ -51,18 +56,23 @@ void pump_open_nothing(struct pump *pump)
 	pump->term_by_ms = UINT64_MAX;
 }
 
-/* Writes what can be written at once: of sockets a poll(2) does not say how much that is, and they
- * are the caller's and may block. */
+/*
+ * Writes without blocking. poll(2) does not say how much a socket accepts, and the socket belongs
+ * to the caller and may be in blocking mode.
+ */
 static ssize_t write_some(int fd, const char *bytes, size_t length)
 {
 	ssize_t n = send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 
-	if (n < 0 && errno == ECONNREFUSED) /* of an earlier datagram, and told once */
+	if (n < 0 && errno == ECONNREFUSED) /* an earlier datagram's error, reported once */
 		n = send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 	return n < 0 && errno == ENOTSOCK ? write(fd, bytes, length) : n;
 }
 
-/* Reads what there is: others may have the same socket, and have read what poll(2) told of. */
+/*
+ * Reads without blocking. Other processes may share the socket and have read the data that poll(2)
+ * reported.
+ */
 static ssize_t read_some(int fd, char *bytes, size_t length)
 {
 	ssize_t n = recv(fd, bytes, length, MSG_DONTWAIT);
@@ -78,7 +88,10 @@ static bool is_datagram(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_DGRAM;
 }
 
-/* The caller's descriptor for a bridge; a terminal by one that never blocks, if it can be had. */
+/*
+ * Returns the caller's descriptor for a bridge. For a terminal, returns one that never blocks, if
+ * it can be opened.
+ */
 static int open_end(struct pump_bridge *bridge, int fd, int flags)
 {
 	int own = job_open_terminal(fd, flags);
@@ -87,7 +100,7 @@ static int open_end(struct pump_bridge *bridge, int fd, int flags)
 	return own < 0 ? fd : own;
 }
 
-/* What listens, or sends to whom it likes, is refused: no pipe can stand for it. */
+/* Refuses a socket that listens or can send to any address: no pipe can replace it. */
 static int check_bridged(int fd, struct yett_error *error)
 {
 	struct stat st;
@@ -97,7 +110,7 @@ static int check_bridged(int fd, struct yett_error *error)
 	               : 0;
 }
 
-/* One pipe between descriptor `i` of ours and the command's. */
+/* Makes a pipe between our descriptor `i` and the command. */
 static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 {
 	struct pump_bridge *bridge = i == 0 ? &pump->in : i == 1 ? &pump->out : &pump->err;
@@ -105,16 +118,20 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 
 	if (r)
 		return r;
-	/* Of datagrams each write of the command's is one, as far as a pipe keeps it apart:
-	 * pipe(7), O_DIRECT */
+	/*
+	 * Each write of the command becomes one datagram, as far as the pipe keeps writes apart:
+	 * pipe(7), O_DIRECT.
+	 */
 	bridge->is_datagram = i > 0 && is_datagram(i);
 	if (pipe2(ends, bridge->is_datagram ? O_CLOEXEC | O_DIRECT : O_CLOEXEC) < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		                 "cannot make the pipes for the outputs of the command: %m");
 	bridge->from = i == 0 ? open_end(bridge, i, O_RDONLY) : ends[0];
 	bridge->to = i == 0 ? ends[1] : open_end(bridge, i, O_WRONLY);
-	/* a command that does not read must not keep us from its output; the pipe's other end is
-	 * not affected */
+	/*
+	 * A command that does not read must not keep us from pumping its output. O_NONBLOCK does
+	 * not affect the other end of the pipe.
+	 */
 	if (i == 0)
 		(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
 	pump->stdio[i] = ends[i == 0 ? 0 : 1];
@@ -123,11 +140,11 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 }
 
 /*
- * Whether the command may hold the caller's descriptor. A file that output goes to lies outside the
- * sandbox, and could not be opened anew as /dev/stdout or /dev/stderr, which scripts do all the
- * time; a pipe can. A file that is read is passed on, or a copy of it (copy_input()); either way
- * the caller finds it where the command stopped reading. Of a socket that could be connected
- * elsewhere only the data goes inside.
+ * Whether the command may hold the caller's descriptor. A regular file for output may not be
+ * passed: it is located outside the sandbox, so the command could not open it again as /dev/stdout
+ * or /dev/stderr, as scripts often do. A pipe can be opened again. An input file is passed, or a
+ * copy of it (copy_input()); either way the caller finds the file offset where the command stopped
+ * reading. A socket that could be connected elsewhere is not passed: only its data goes inside.
  */
 static bool may_pass(int fd)
 {
@@ -137,7 +154,7 @@ static bool may_pass(int fd)
 	       (fd == STDIN_FILENO || (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)));
 }
 
-/* Both outputs on one terminal or in one file share a pipe, or their order would be lost. */
+/* If both outputs go to the same terminal or file, they must share one pipe to keep their order. */
 static bool is_same(int a, int b)
 {
 	struct stat x, y;
@@ -146,13 +163,19 @@ static bool is_same(int a, int b)
 	       x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
 }
 
-/* Whether somebody has the file open who may write to it. Of files of others that cannot be asked:
- * no. fcntl(2), "Leases" */
+/*
+ * Whether another process has the file open for writing. True if the file cannot be opened again.
+ * False if it belongs to another user, because the kernel refuses the lease then. fcntl(2),
+ * "Leases"
+ */
 static bool is_being_written(int fd)
 {
 	const struct timespec at_once = {0};
-	_cleanup_fd_ int own =
-		-1; /* the caller may have a lease by its own, which this would take away */
+	/*
+	 * The caller may hold a lease through its descriptor. Removing ours there would remove the
+	 * caller's, so use another open file description.
+	 */
+	_cleanup_fd_ int own = -1;
 	sigset_t io, before;
 	char path[32];
 	bool is_written;
@@ -162,7 +185,7 @@ static bool is_being_written(int fd)
 	if (own < 0)
 		return true;
 
-	/* Who opens it for writing just now would have us be signalled. */
+	/* A process that opens the file for writing now breaks our lease, which sends us SIGIO. */
 	(void)sigemptyset(&io);
 	(void)sigaddset(&io, SIGIO);
 	(void)sigprocmask(SIG_BLOCK, &io, &before);
@@ -175,10 +198,11 @@ static bool is_being_written(int fd)
 }
 
 /*
- * A file lies outside the sandbox, perhaps where no path leads any more (a here-document), and
- * belongs to somebody who is not there: a command reads it by its descriptor, but cannot open it
- * anew as /dev/stdin. Memory it can, and it is sealed, so that it can be read only. Not where the
- * file is large, or grows as it is read. -1: it is to be passed on itself.
+ * Copies the input file to a sealed memfd. The command could read the file by its descriptor, but
+ * could not open it again as /dev/stdin: the file is located outside the sandbox, may have no path
+ * any more (a here-document), and its owner is not mapped inside. It can open the memfd, and the
+ * seals make that read-only. Returns -1 if the file itself must be passed: it is empty, too large
+ * or being written, or cannot be copied.
  */
 static int copy_input(int fd)
 {
@@ -242,7 +266,7 @@ static int set_size(const struct pump *pump, struct yett_command *command)
 	return yett_command_resize(command, rows, columns, NULL);
 }
 
-/* Until somebody continues us, whose terminal is as it was meanwhile. */
+/* Stops this process until it is continued. Restores the caller's terminal first. */
 static void stop(struct pump *pump, int number)
 {
 	if (pump->terminal)
@@ -250,14 +274,14 @@ static void stop(struct pump *pump, int number)
 	job_stop(number);
 }
 
-/* The descriptors of the caller's terminal and of the command's, once there is one. */
+/* Opens the ends at the caller's terminal and at the command's, once the command has one. */
 static int open_terminal_ends(struct pump *pump, int master, struct yett_error *error)
 {
 	int r = check_bridged(STDOUT_FILENO, error);
 
 	if (r)
 		return r;
-	/* of our own: the command's handle is gone before its last output is written */
+	/* Duplicate the master: the command handle is freed before the last output is written. */
 	pump->out.from = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	pump->in.to = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (pump->out.from < 0 || pump->in.to < 0 ||
@@ -270,8 +294,10 @@ static int open_terminal_ends(struct pump *pump, int master, struct yett_error *
 	return 0;
 }
 
-/* Joins the caller's terminal and the command's, and does so again after a stop. In the background
- * we stop until it is ours. */
+/*
+ * Connects the caller's terminal to the command's; again after each stop. In the background, stops
+ * until we are in the foreground.
+ */
 static int attach(struct pump *pump, struct yett_command *command, struct yett_error *error)
 {
 	int master = yett_command_terminal(command), r = 0;
@@ -287,13 +313,18 @@ static int attach(struct pump *pump, struct yett_command *command, struct yett_e
 		stop(pump, SIGTTOU);
 		return 0;
 	}
-	/* it may have changed since it was asked for; a command that has ended has none */
+	/*
+	 * The size may have changed since the request. Setting it fails if the command has ended.
+	 */
 	if (r == 0)
 		(void)set_size(pump, command);
 	return r;
 }
 
-/* Those that are not ignored: nohup(1), and shells without job control, mean it. */
+/*
+ * Adds the signals that are not ignored. nohup(1) and shells without job control ignore some
+ * deliberately.
+ */
 static void add_signals(sigset_t *set, const int *numbers, size_t count)
 {
 	struct sigaction action;
@@ -337,7 +368,10 @@ void pump_release_signals(struct pump *pump)
 	while (read(pump->signals, &info, sizeof info) == (ssize_t)sizeof info)
 		late = is_ending((int)info.ssi_signo) ? (int)info.ssi_signo : late;
 	pump->signals = fd_close(pump->signals);
-	/* what was meant for the command does not end us */
+	/*
+	 * Keep SIGUSR1 and SIGUSR2 blocked: one that arrives too late for the command must not end
+	 * us.
+	 */
 	(void)sigaddset(&pump->mask, SIGUSR1);
 	(void)sigaddset(&pump->mask, SIGUSR2);
 	(void)sigprocmask(SIG_SETMASK, &pump->mask, NULL);
@@ -363,8 +397,10 @@ static void close_bridge(struct pump_bridge *bridge)
 	bridge->from = bridge->to = -1;
 }
 
-/* Moves what there is without waiting. 0, or what a write failed with; -EINTR where the terminal is
- * not ours to write to. */
+/*
+ * Moves available output without waiting. Returns 0, or the -errno of a write. -EINTR: the terminal
+ * belongs to another process group.
+ */
 static int move_output(struct pump_bridge *bridge)
 {
 	ssize_t n;
@@ -388,14 +424,19 @@ static int move_output(struct pump_bridge *bridge)
 	return 0;
 }
 
-/* SIGTERM has come: a terminal that takes no output keeps nothing from its end any more. */
+/*
+ * Whether SIGTERM has arrived. After that, a terminal that accepts no output no longer delays the
+ * end.
+ */
 static bool is_to_end(const struct pump *pump)
 {
 	return pump->term_by_ms != UINT64_MAX;
 }
 
-/* A caller that no longer reads is told to the command as a broken pipe; one with a terminal has no
- * pipe, and the run ends. */
+/*
+ * If the caller stops reading, closes the pipe, so that the command gets EPIPE. A command with a
+ * terminal has no pipe, so the run ends.
+ */
 static void pump_output(struct pump *pump, struct pump_bridge *bridge)
 {
 	int to = bridge->to, r = move_output(bridge);
@@ -415,20 +456,25 @@ static void pump_output(struct pump *pump, struct pump_bridge *bridge)
 		pump->lost = -r;
 }
 
-/* Some input for the command, which may take it slowly. False at the end of the input. */
+/* Moves some input to the command, which may read slowly. Returns false at the end of the input. */
 static bool pump_input(struct pump_bridge *bridge, short from_events, short to_events)
 {
 	ssize_t n;
 
 	if (bridge->start == bridge->end && (to_events & POLLERR)) {
-		close_bridge(bridge); /* nobody reads: leave the rest to whoever reads the terminal
-		                         next */
+		/*
+		 * The command does not read any more: leave the input to the next reader of the
+		 * terminal.
+		 */
+		close_bridge(bridge);
 		return true;
 	}
 	if (bridge->start == bridge->end && from_events) {
 		n = read_some(bridge->from, bridge->buffer, sizeof bridge->buffer);
-		/* Nobody will send any more to a datagram socket that was shut down, which has no
-		 * end of its own. */
+		/*
+		 * A datagram socket has no end of file. With POLLRDHUP, EAGAIN means that it was
+		 * shut down, and that nobody can send any more.
+		 */
 		if (n < 0 && (errno == EINTR || errno == ECONNREFUSED ||
 		              (errno == EAGAIN && !(from_events & POLLRDHUP))))
 			return true;
@@ -449,8 +495,10 @@ static bool pump_input(struct pump_bridge *bridge, short from_events, short to_e
 	return true;
 }
 
-/* The command stands still with us: it is a job of the shell that stops both. It goes on also where
- * the kernel did not stop us. */
+/*
+ * Stops the command together with us, as a shell stops all processes of a job. Continues the
+ * command even if the kernel did not stop us.
+ */
 static void heed_stop(struct pump *pump, struct yett_command *command)
 {
 	if (!pump->terminal)
@@ -460,7 +508,7 @@ static void heed_stop(struct pump *pump, struct yett_command *command)
 		(void)!yett_command_signal(command, SIGCONT, NULL);
 }
 
-/* What a signal means to us. False: it is for the command. */
+/* Handles a signal that concerns us. Returns false if the signal is for the command. */
 static bool heed_signal(struct pump *pump, struct yett_command *command, int number)
 {
 	switch (number) {
@@ -474,8 +522,11 @@ static bool heed_signal(struct pump *pump, struct yett_command *command, int num
 	case SIGCONT:
 		if (!pump->terminal)
 			return false;
-		pump->terminal->is_raw =
-			false; /* whoever stopped us without a word has set it as it likes */
+		/*
+		 * After SIGSTOP we could not restore the terminal, and another process may have set
+		 * its modes.
+		 */
+		pump->terminal->is_raw = false;
 		return true;
 	case SIGUSR1:
 	case SIGUSR2:
@@ -496,15 +547,17 @@ static void pass_signals(struct pump *pump, struct yett_command *command)
 	while (read(pump->signals, &info, sizeof info) == (ssize_t)sizeof info) {
 		if (heed_signal(pump, command, (int)info.ssi_signo))
 			continue;
-		/* one that comes too late has nobody to go to, which is no error */
+		/*
+		 * A signal that arrives after the command's end has no receiver, which is no error.
+		 */
 		if (yett_command_signal(command, (int)info.ssi_signo, NULL) != 0)
 			break;
 	}
 }
 
 /*
- * Whether what is typed is for us. A pager that our output goes to reads keys, not lines: taking
- * lines from such a terminal would take every other key from the pager.
+ * Whether we may read the input. If our output goes to a pager, the pager reads the terminal key by
+ * key (ICANON is off); reading too would take keys from it.
  */
 static bool may_read(const struct pump *pump)
 {
@@ -531,7 +584,7 @@ enum {
 	ENTRIES
 };
 
-/* What an output waits for: more of it, or room for what is there. */
+/* Returns what to poll for: more output or, if output is pending, room to write it. */
 static struct pollfd output_entry(const struct pump_bridge *bridge)
 {
 	bool is_full = bridge->start < bridge->end;
@@ -553,8 +606,7 @@ static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct ye
 	                          .events = POLLIN},
 		[ENTRY_IN_FROM] = {.fd = has_input || !reads ? -1 : pump->in.from,
 	                           .events = POLLIN | POLLRDHUP},
-		/* a pipe tells that nobody reads; of a terminal that is no news, for it may be
-	           opened again */
+		/* POLLERR of a pipe: no reader is left. A terminal can get a new reader. */
 		[ENTRY_IN_TO] = {.fd = has_input || !pump->terminal ? pump->in.to : -1,
 	                         .events = has_input ? POLLOUT : 0},
 		[ENTRY_OUT] = output_entry(&pump->out),
@@ -568,15 +620,18 @@ static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct ye
 		return;
 	if (e[ENTRY_SIGNALS].revents) {
 		pass_signals(pump, command);
-		return; /* whose terminal it is may have changed */
+		return; /* the foreground process group may have changed */
 	}
 	if (e[ENTRY_BLOCKED].revents)
 		blocked_read(pump->blocked);
 	if (e[ENTRY_RELAYS].revents)
 		relays_dispatch(pump->relays);
 	if (e[ENTRY_IN_FROM].revents && !may_read(pump))
-		e[ENTRY_IN_FROM].revents = 0; /* since we looked, it became another's */
-	/* a terminal that hung up ends the run: there is no pipe to tell the command */
+		e[ENTRY_IN_FROM].revents = 0; /* no longer in the foreground */
+	/*
+	 * A hangup of the caller's terminal ends the run: there is no pipe to close for the
+	 * command.
+	 */
 	if ((e[ENTRY_IN_FROM].revents || e[ENTRY_IN_TO].revents) &&
 	    !pump_input(&pump->in, e[ENTRY_IN_FROM].revents, e[ENTRY_IN_TO].revents) &&
 	    pump->terminal)
@@ -587,7 +642,10 @@ static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct ye
 		pump_output(pump, &pump->err);
 }
 
-/* For poll(2), which counts in int; a longer time just takes another turn. */
+/*
+ * Returns the timeout for poll(2), which is an int. A longer time is cut to 1000 s, and the caller
+ * polls again.
+ */
 static int time_left(uint64_t now_ms, uint64_t end_ms)
 {
 	return end_ms == UINT64_MAX        ? -1
@@ -629,7 +687,10 @@ void pump_drain(struct pump *pump)
 
 		if (e[0].fd < 0 && e[1].fd < 0)
 			return;
-		/* the caller may take its time; a writer that outlived its sandbox may not */
+		/*
+		 * The caller may read slowly. A writer that outlived its sandbox gets
+		 * DRAIN_TIMEOUT_MS.
+		 */
 		n = poll(e, 2, is_full && !is_to_end(pump) ? -1 : DRAIN_TIMEOUT_MS);
 		if (n == 0 || (n < 0 && errno != EINTR))
 			return;

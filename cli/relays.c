@@ -42,8 +42,10 @@ static bool parse_port(const char *text, size_t length, bool may_be_zero, uint16
 	return true;
 }
 
-/* The address before the ports, as it was written: what is wrong about it is for the library to
- * say. -EINVAL, -ENOMEM. */
+/*
+ * Copies the address before the ports, as written; the library reports what is wrong with it.
+ * -EINVAL, -ENOMEM.
+ */
 static int split_address(const char *value, const char *end, char **ret_address)
 {
 	bool has_brackets = *value == '[';
@@ -61,7 +63,7 @@ static int split_address(const char *value, const char *end, char **ret_address)
 	return *ret_address ? 0 : -ENOMEM;
 }
 
-/* The last colon before `end`, or the place before the first byte. */
+/* Returns the last colon before `end`, or `value` - 1 if there is none. */
 static const char *colon_before(const char *value, const char *end)
 {
 	do

@@ -1,5 +1,6 @@
 /*
- * Ports and sockets that this program serves while it runs: --publish, --relay-socket and yett net.
+ * Ports and sockets that this process relays while it runs, for --publish, --relay-socket and yett
+ * net.
  *
  * Runs as the caller.
  */
@@ -10,10 +11,10 @@
 
 #define RELAYS_MAX 64
 
-/* What is asked for. */
+/* One port or socket to relay. */
 struct relay_wish {
-	char *address;            /* of the host; owned; NULL: the library's default */
-	uint16_t host_port, port; /* 0, 0: it is a socket */
+	char *address;            /* address on the host; owned; NULL: the library's default */
+	uint16_t host_port, port; /* both 0 for a socket */
 	char *path, *target;      /* owned */
 	bool is_open;
 };
@@ -21,26 +22,32 @@ struct relay_wish {
 struct relays {
 	struct relay_wish wishes[RELAYS_MAX];
 	size_t count;
-	struct yett_relay *relay; /* NULL until relays_open(), and where nothing is asked for */
+	struct yett_relay *relay; /* NULL until relays_open(), and if there is nothing to relay */
 };
 
-/* Adds [ADDR:]HOSTPORT:PORT, an address of IPv6 in brackets; and PATH[:TARGET], as of a share.
- * `option` is what it is told as. */
+/*
+ * Add a relay: a port as [ADDR:]HOSTPORT:PORT, with an IPv6 address in brackets, or a socket as
+ * PATH[:TARGET] like a share. Errors name `option`.
+ */
 _must_check_ int relays_add_port(struct relays *relays, const char *option, const char *value,
                                  struct yett_error *error);
 _must_check_ int relays_add_socket(struct relays *relays, const char *option, const char *value,
                                    struct yett_error *error);
 
-/* Opens all of them, and tells of ports that the kernel chose; with `tells_all` of every one. */
+/*
+ * Opens all relays. Prints each port that the kernel chose; with `tells_all`, prints every relay.
+ */
 _must_check_ int relays_open(struct relays *relays, struct yett_sandbox *sandbox, bool tells_all,
                              struct yett_error *error);
 
-/* For poll(2), readable when relays_dispatch() has something to do; -1: never. */
+/* For poll(2): readable when relays_dispatch() has something to do. -1: never. */
 int relays_fd(const struct relays *relays);
 void relays_dispatch(struct relays *relays);
 
-/* Ends them. In a sandbox that goes on (else NULL) the sockets are taken away, at which nobody
- * listens any more. */
+/*
+ * Closes all relays. `goes_on` is the sandbox if it keeps running, otherwise NULL; removes the
+ * relayed sockets inside, where nobody listens any more.
+ */
 void relays_close(struct relays *relays, struct yett_sandbox *goes_on);
 
 void relays_free(struct relays *relays);

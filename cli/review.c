@@ -49,7 +49,10 @@ int review_check_paths(const char *subcommand, int count, char **paths, struct y
 	return 0;
 }
 
-/* As the variable says, or beside the helper; checked as a helper is. */
+/*
+ * Returns the program that the environment variable names, or the program beside the helper.
+ * libyett checks it like a helper.
+ */
 static int find_program(const char *name, const char *variable, char path[PATH_MAX],
                         struct yett_error *error)
 {
@@ -76,7 +79,7 @@ static int fail(const struct review *review, const char *path, int r, struct yet
 	                        review->name);
 }
 
-/* The program and its arguments: an array that is to be freed, of texts that are not. */
+/* Builds argv. The caller frees the array, but not the strings. */
 static char **put_arguments(const struct review *review, const char *const *protected,
                             char numbers[REVIEW_PIPES][16])
 {
@@ -152,7 +155,7 @@ int review_finish(struct review *review, void (*print)(FILE *from))
 
 	if (out) {
 		print(out);
-		(void)fclose(out); /* the program ends where nobody reads */
+		(void)fclose(out); /* the program ends when nobody reads its output */
 	}
 	if (notes) {
 		review_tell(notes);

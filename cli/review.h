@@ -1,6 +1,6 @@
 /*
- * What `yett diff` and `yett apply` have in common: finding the store, the paths that are asked
- * for, and a program beside the helper that does the work, by itself and confined.
+ * The common part of `yett diff` and `yett apply`: finds the store, checks the paths, and runs a
+ * program beside the helper, which does the work in a confined process of its own.
  *
  * Runs as the caller.
  */
@@ -12,39 +12,52 @@
 #include "base/error.h"
 #include "libclient/yett.h"
 
-/* As work_choose() has it, but for one that tells nothing of itself: YETT_E_INVALID_REQUEST. */
+/*
+ * As work_choose(). YETT_E_INVALID_REQUEST also if the store is incomplete, and so does not say
+ * which directory it is about.
+ */
 _must_check_ int review_find(const char *named, struct yett_work_list **ret_list,
                              const struct yett_work **ret_work, struct yett_error *error);
 
-/* Below the directory that a store is about: what names another place is refused. Slashes at the
- * ends go. */
+/*
+ * Removes trailing slashes, and refuses empty names, "." and "..", so that each path is below the
+ * directory that the store is about.
+ */
 _must_check_ int review_check_paths(const char *subcommand, int count, char **paths,
                                     struct yett_error *error);
 
-/* A child, and the ends of the pipes from it. */
+/* A child process, and our ends of the pipes from it. */
 struct review {
-	const char *name, *variable; /* of its program, and of the environment variable that may
-	                                name another */
-	char *const *first; /* its arguments after the name; NULL stands for the number of a pipe */
+	/* The program, and the environment variable that may name another. */
+	const char *name, *variable;
+	char *const *first; /* the first arguments; NULL stands for the number of a pipe */
 	size_t first_count;
-	char *const *paths; /* those after them, behind the names that yett_protect_list() tells and
-	                       an empty one; ends with NULL */
+	/*
+	 * The last arguments, a list that ends with NULL. The names of yett_protect_list() and an
+	 * empty argument come before them.
+	 */
+	char *const *paths;
 	int out, notes;
 	pid_t pid;
 };
 
-/* descriptors whose numbers the program is told, as it reads them of its arguments: its output,
- * then its notes */
+/*
+ * The number of descriptors that the program gets as arguments: for its output, then for its notes.
+ */
 #define REVIEW_PIPES 2
 
-/* Starts the program, which is beside the helper. `input` is its descriptor 0, `fds` are passed on.
+/*
+ * Starts the program, which is located beside the helper. `input` becomes its descriptor 0; it
+ * inherits `fds`.
  */
 _must_check_ int review_start(struct review *review, int input, const int *fds, size_t count,
                               struct yett_error *error);
 
-/* The notes of a program, a line each. */
+/* Prints the notes of a program, one for each line. */
 void review_tell(FILE *from);
 
-/* The output, by `print`, and the notes; then its end: the status of waitpid(2), -1: its pipes
- * could not be read. Closes both. */
+/*
+ * Reads the output with `print`, then the notes, closes both, and waits for the program. Returns
+ * its status as of waitpid(2), or -1 if the pipes could not be read.
+ */
 int review_finish(struct review *review, void (*print)(FILE *from));

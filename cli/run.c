@@ -1,4 +1,4 @@
-/* See run.h: what is asked on the command line, and the order of the parts. */
+/* See run.h: the subcommands, and the order of the parts. */
 #include "cli/run.h"
 
 #include <pwd.h>
@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "cli/run_parts.h"
 
-/* With a terminal: the caller's, and what kind it is, unless the options say another. */
+/* With --tty, opens the caller's terminal and passes TERM on, unless --env sets another. */
 static int open_terminal(struct run *run)
 {
 	struct run_options *o = &run->options;
@@ -38,7 +38,7 @@ static int connect_helper(struct run *run)
 	return connect_for(choice, true, run->attach_to, &run->connection, &run->error);
 }
 
-/* What does not go with leaving the command there, nor without; nor with a terminal. */
+/* Refuses options that exclude each other, such as a command in the background with a terminal. */
 static int check_streams(struct run *run)
 {
 	const struct run_options *o = &run->options;
@@ -75,7 +75,7 @@ static int check_streams(struct run *run)
 	                 "a command in the background %s", why);
 }
 
-/* In the history of a sandbox that can be made again. */
+/* Adds the command to the history of the sandbox, if it has a session. */
 static void add_to_history(const struct run *run, int r)
 {
 	const struct history_entry entry = {.sandbox = run->attach_to,
@@ -102,7 +102,7 @@ static int finish(struct run *run, int r)
 	return code;
 }
 
-/* Only what is kept of a sandbox can have it made again. */
+/* --idle-action suspend needs a session, which only `yett create --name` makes. */
 static int check_idle_suspend(struct run *run, bool is_create)
 {
 	const struct run_options *o = &run->options;
@@ -113,7 +113,7 @@ static int check_idle_suspend(struct run *run, bool is_create)
 	                 "--idle-action suspend is of yett create, with --name and --idle-timeout");
 }
 
-/* From options that have been read to the exit code. */
+/* Does everything after the options are read. Returns the exit code. */
 static int go(struct run *run)
 {
 	int r = check_streams(run);
@@ -131,7 +131,7 @@ static int go(struct run *run)
 	return finish(run, r);
 }
 
-/* The caller's own: of the environment, as the one in use, else of the user database. */
+/* Finds the caller's shell: $SHELL, the shell in use, otherwise that of the user database. */
 static void find_shell(char *out, size_t size)
 {
 	const char *shell = getenv("SHELL");
@@ -143,8 +143,10 @@ static void find_shell(char *out, size_t size)
 		(void)snprintf(out, size, "/bin/sh");
 }
 
-/* Options first, for all alike. -1 to go on, else the exit code, `misused` where there is something
- * wrong with them. */
+/*
+ * Reads the options. Returns -1 to continue, otherwise the exit code; `misused` if the options are
+ * wrong.
+ */
 static int begin(const struct subcommand *self, int argc, char **argv, int misused,
                  struct run **ret_run, int *ret_first)
 {
@@ -153,8 +155,10 @@ static int begin(const struct subcommand *self, int argc, char **argv, int misus
 
 	if (!run)
 		return RUN_FAILED;
-	/* a reader that went away is an error of write(2) here, not the end of this process: a
-	 * sandbox may depend on it */
+	/*
+	 * If a reader has closed its end, write(2) must fail instead of SIGPIPE ending this
+	 * process: the life of a sandbox may depend on it.
+	 */
 	(void)signal(SIGPIPE, SIG_IGN);
 	run_options_init(&run->options);
 	r = options_begin(self, argc, argv, &run->options, misused, ret_first);
@@ -211,7 +215,7 @@ static void free_words(char **words)
 		free(words[i]);
 }
 
-/* The sandbox, and what is kept of it. `ret_is_written`: nothing kept its id from being printed. */
+/* Creates the sandbox and its session. *ret_is_written becomes true once the id was printed. */
 static int make(struct run *run, char **words, bool *ret_is_written)
 {
 	struct session session;
@@ -231,7 +235,7 @@ static int make(struct run *run, char **words, bool *ret_is_written)
 			(r = output_flush("the id of the sandbox, which is ended again",
 		                          &run->error)) == 0;
 	if (!is_known)
-		(void)yett_sandbox_end(run->sandbox, NULL); /* nobody would know of it */
+		(void)yett_sandbox_end(run->sandbox, NULL); /* nobody would know its id */
 	if (!is_known && *run->info.id && session.directory >= 0)
 		(void)!session_remove(&session, NULL);
 	session_close(&session);

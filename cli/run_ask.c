@@ -1,4 +1,4 @@
-/* See run_parts.h: the sandbox that the command is to run in. */
+/* See run_parts.h: requests the sandbox in which the command runs. */
 #include "cli/connect.h"
 #include "cli/run_parts.h"
 
@@ -64,7 +64,7 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 		.size = sizeof(struct yett_sandbox_options),
 		.profile = o->profile,
 		.hostname = o->hostname,
-		.directory = "/", /* each command is told its own */
+		.directory = "/", /* each command gets its own directory */
 		.shares = o->shares,
 		.shares_count = o->shares_count,
 		.tmpfs = o->tmpfs,
@@ -105,7 +105,7 @@ static int ask_once(struct run *run, char **ret_plan)
 	return yett_sandbox_create(run->connection, &options, &run->sandbox, &run->error);
 }
 
-/* In one line; `yett doctor` says more. */
+/* Prints one line about weaker isolation. `yett doctor` prints the details. */
 static void note_weaker(const struct run *run)
 {
 	const char *weaker = run->sandbox ? yett_sandbox_get_info(run->sandbox)->weaker : "";
@@ -114,8 +114,10 @@ static void note_weaker(const struct run *run)
 		output_note("weaker %s", weaker);
 }
 
-/* What may have been refused for what is shared: the policy, the file system or the path may be in
- * the way. */
+/*
+ * Whether a share can be the reason for the error: because of the policy, the file system or the
+ * path.
+ */
 static bool may_be_for_a_share(int r)
 {
 	static const int codes[] = {YETT_E_PERMISSION_DENIED,     YETT_E_UNSUPPORTED,
@@ -128,7 +130,10 @@ static bool may_be_for_a_share(int r)
 	return false;
 }
 
-/* Once more without the share that nobody asked for, if that is refused. */
+/*
+ * Requests the sandbox. If the default share is refused, tries again with it as copy-on-write where
+ * the policy wants that, then without it.
+ */
 static int ask(struct run *run, char **ret_plan)
 {
 	int r = ask_once(run, ret_plan);
@@ -151,7 +156,7 @@ static int ask(struct run *run, char **ret_plan)
 	free((char *)o->shares[o->shares_count].target);
 	run->has_default_share = false;
 	r = ask_once(run, ret_plan);
-	/* Whatever stands in the way now does so with or without that share. */
+	/* Report the error of this attempt: it does not depend on the default share. */
 	if (r == 0) {
 		output_note("nothing is shared: %s", first.message);
 		note_weaker(run);
@@ -159,7 +164,10 @@ static int ask(struct run *run, char **ret_plan)
 	return r;
 }
 
-/* A command inside could make it a gift to others outside. */
+/*
+ * Warns about set-id files in writable shares. A command could write one through a mapping, and
+ * others outside could then execute it as its owner.
+ */
 static void note_set_id(const struct run_options *o)
 {
 	char path[PATH_MAX];
@@ -172,7 +180,9 @@ static void note_set_id(const struct run_options *o)
 				path);
 }
 
-/* It counts for names that lead there, and whoever writes it may have meant a server of this host.
+/*
+ * Warns about rules for loopback addresses. Such a rule applies to names that resolve to the
+ * address, but the user may have meant a server of this host.
  */
 static void note_loopback(const struct run_options *o)
 {
@@ -203,7 +213,7 @@ int run_ask_sandbox(struct run *run)
 	return r;
 }
 
-/* The helper is asked about each when it is relayed, and a plan has no step for them. */
+/* A plan contains no relays: the helper decides on each when it is opened. */
 static void note_relays(const struct run *run)
 {
 	if (run->options.relays.count > 0)

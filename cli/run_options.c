@@ -1,4 +1,4 @@
-/* See run_options.h: the table, and a setter for each kind of value. */
+/* See run_options.h: the tables of options, and their setters. */
 #include "cli/run_options.h"
 
 #include <stdio.h>
@@ -12,7 +12,9 @@
 
 #define OUTPUTS "/mnt/session/outputs"
 
-/* What a request can ask for at most: of the kernel's process ids, and of descriptors. PROTOCOL.md
+/*
+ * The largest number of processes and of open files that a request can contain (PROTOCOL.md); the
+ * former is the kernel's maximum of process ids.
  */
 #define PIDS_MOST       4194304
 #define FILES_MOST      1048576
@@ -136,7 +138,7 @@ static int set_relay_socket(void *into, const char *value, struct yett_error *er
 	                         error);
 }
 
-/* FROM:TO; the one of them that is inside is absolute, and has no colon. */
+/* Parses FROM:TO. The path inside is absolute and has no colon. */
 static int add_copy(struct run_copy *copies, size_t *count, const char *option, const char *value,
                     struct yett_error *error)
 {
@@ -172,7 +174,10 @@ static int set_copy_out(void *into, const char *value, struct yett_error *error)
 	return add_copy(options->copies_out, &options->copies_out_count, "copy-out", value, error);
 }
 
-/* A directory that need not be there yet; without symbolic links. NULL with the error set. */
+/*
+ * Makes the directory if it does not exist, and returns its path without symbolic links. Returns
+ * NULL with the error set.
+ */
 static char *make_directory(const char *path, struct yett_error *error)
 {
 	char *real;
@@ -197,7 +202,7 @@ static int set_memory_dir(void *into, const char *value, struct yett_error *erro
 	return options->memory_dir ? 0 : YETT_E_FILE_OPERATION_FAILED;
 }
 
-/* An empty place inside, and a copy of it at the end. */
+/* Mounts an empty tmpfs inside, whose contents are copied out at the end. */
 static int set_outputs(void *into, const char *value, struct yett_error *error)
 {
 	_cleanup_free_ char *directory = make_directory(value, error), *copy = NULL;
@@ -253,7 +258,7 @@ static int set_cpus(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
-/* At most `max`, which is the most that a request can ask for. */
+/* `max` is the largest value that a request can contain. */
 static int set_count(const char *name, const char *value, uint64_t max, uint64_t *ret_count,
                      struct yett_error *error)
 {
@@ -460,7 +465,7 @@ OPTION_TEXT(set_hostname, struct run_options, hostname)
 OPTION_TEXT(set_socket, struct run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct run_options, connect.key_path)
 
-/* Each row once, for all subcommands that have it, in the order in which each tells of them. */
+/* Each macro has rows that several subcommands share, in the order of the help. */
 #define TTY                                                                                    \
 	OPTION('t', "tty", NULL, "run the command in a new terminal", set_tty),                \
 		OPTION_RARE('n', "no-stdin", NULL, "give the command an empty standard input", \
@@ -594,7 +599,7 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 		LINGER, LIFE, DRY_RUN, CONNECT_OPTIONS
 
 const struct option run_options[] = {TTY, BACKGROUND, ALL_BUT_TTY, {0}};
-const struct option shell_options[] = {ALL_BUT_TTY, {0}}; /* it has its terminal anyway */
+const struct option shell_options[] = {ALL_BUT_TTY, {0}}; /* it always has a terminal */
 const struct option create_options[] = {SHARES, NETWORK, LIMITS, NAMES, LIFE, CONNECT_OPTIONS, {0}};
 const struct option exec_options[] = {TTY,          BACKGROUND, RELAYS,          SURROUNDINGS,
                                       RESTRICTIONS, TIMEOUT,    CONNECT_OPTIONS, {0}};

@@ -1,5 +1,7 @@
 /*
- * What `yett run` was asked, as its option table reads it.
+ * The options of `yett run` and the other subcommands of run.h, as their tables read them.
+ *
+ * Runs as the caller.
  */
 #pragma once
 
@@ -21,25 +23,26 @@
 
 struct run_copy {
 	char *from;     /* owned */
-	const char *to; /* in the same text */
+	const char *to; /* points into `from` */
 };
 
 struct run_options {
 	struct connect_choice connect;
 	const char *profile, *hostname, *directory;
-	char *memory_dir;                             /* owned */
-	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths,
-	                                                 targets and stores owned */
+	char *memory_dir; /* owned */
+	/* An extra entry is for the current directory. Owns paths, targets and stores. */
+	struct yett_share shares[RUN_SHARES_MAX + 1];
 	size_t shares_count;
 	const char *hide[RUN_HIDE_MAX + 1], *no_hide[RUN_HIDE_MAX + 1];
 	size_t hide_count, no_hide_count;
-	const char *const *hide_listed;         /* owned; NULL: not looked for yet */
+	const char *const *hide_listed;         /* owned; NULL: not read yet */
 	struct yett_tmpfs tmpfs[RUN_TMPFS_MAX]; /* targets owned */
 	size_t tmpfs_count;
 	enum yett_network network;
-	bool ask; /* what no rule allows waits for one */
+	bool ask; /* a connection that no rule allows waits for a decision */
 	bool allow_private;
-	char *allow[RUN_RULES_MAX], *deny[RUN_RULES_MAX]; /* as many in both together; owned */
+	/* RUN_RULES_MAX applies to both together; owned. */
+	char *allow[RUN_RULES_MAX], *deny[RUN_RULES_MAX];
 	size_t allow_count, deny_count;
 	struct relays relays;
 	struct run_copy copies_in[RUN_COPIES_MAX], copies_out[RUN_COPIES_MAX];
@@ -59,7 +62,7 @@ struct run_options {
 		bool linger;
 		uint64_t wall_ms, cpu_ms, idle_ms, cleanup_ms;
 		enum yett_idle_action idle_action;
-		bool idle_suspend; /* to the helper it is an end */
+		bool idle_suspend; /* the request to the helper has YETT_IDLE_END */
 	} life;
 	bool dry_run, tty, no_stdin, rm, background, capture, input_later;
 	bool deny_write, deny_network, other_user;
@@ -68,13 +71,16 @@ struct run_options {
 	uint32_t user;
 	struct {
 		uint64_t memory_bytes, pids;
-	} own;                   /* limits of the command alone */
-	uint64_t capture_bytes;  /* of a command in the background, or with its outputs in the
-	                            document; `capture`: it was asked for */
-	char *current_directory; /* getcwd(3); NULL when it cannot be told */
+	} own; /* limits of this command alone */
+	/*
+	 * The output to keep of a command in the background, or of one whose outputs go into the
+	 * document. `capture`: the option was given.
+	 */
+	uint64_t capture_bytes;
+	char *current_directory; /* from getcwd(3); NULL: unknown */
 };
 
-/* Everything empty, and the current directory. */
+/* Sets all members to their defaults, and reads the current directory. */
 void run_options_init(struct run_options *options);
 
 void run_options_free(struct run_options *options);

@@ -1,8 +1,8 @@
 /*
- * One run and its parts, which run.c puts together: the sandbox that is asked for, the command in
- * it, and what is told of both.
+ * The parts of a run, which run.c puts together: the request for the sandbox, the command in it,
+ * and the report on both.
  *
- * Runs as the caller. Each part leaves what went wrong in run->error and returns its code.
+ * Runs as the caller. Each part stores its error in run->error and returns the code.
  */
 #pragma once
 
@@ -15,10 +15,10 @@
 
 #define RUN_DIRECTORIES_MAX 3
 
-/* One run from its options to its exit code. */
+/* The state of a run, from its options to its exit code. */
 struct run {
 	struct run_options options;
-	const char *attach_to; /* a sandbox that is there; NULL: make one */
+	const char *attach_to; /* an existing sandbox; NULL: create one */
 	const char *const *argv;
 	const char *shell[2]; /* argv of `yett shell` */
 	char shell_path[4096];
@@ -26,49 +26,58 @@ struct run {
 	struct terminal terminal;
 	char home[4096]; /* empty: none */
 	char inside[4096];
-	const char
-		*directories[RUN_DIRECTORIES_MAX]; /* where the command may start, the best first */
+	/* Where the command may start, in order of preference. */
+	const char *directories[RUN_DIRECTORIES_MAX];
 	size_t directories_count;
-	bool has_session_directory; /* the sandbox has one for commands that name none */
-	bool has_default_share;     /* the last one, which nobody asked for */
+	/* The session of the sandbox has a directory for commands that name none. */
+	bool has_session_directory;
+	bool has_default_share; /* the last share is the current directory, shared by default */
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox;
 	struct yett_command *command;
-	struct yett_sandbox_info info; /* id empty: there was none */
-	uint64_t command_id;           /* 0: it did not start */
+	struct yett_sandbox_info info; /* id empty: there was no sandbox */
+	uint64_t command_id;           /* 0: the command did not start */
 	struct yett_result result;
 	bool has_result;
-	bool is_output_lost;   /* some of it, which the error tells */
-	bool is_given_up;      /* on the command, which may still run */
-	bool is_ended_by_time; /* of the sandbox, whose commands went with it */
-	bool is_told;          /* it is in the document, with its outputs */
+	bool is_output_lost;   /* some output could not be written; the error says why */
+	bool is_given_up;      /* the run gave up on the command, which may still run */
+	bool is_ended_by_time; /* the sandbox reached a time limit and ended with its commands */
+	bool is_told;          /* the document already has the command, with its outputs */
 	struct work_own stores;
 	struct yett_error error;
 	struct pump pump;
-	struct blocked blocked; /* of a sandbox of our own */
+	struct blocked blocked; /* only for a sandbox that this run created */
 };
 
-/* The home of `user`, by name or number (NULL: of the caller), which is shared as a current
- * directory by nobody. */
+/*
+ * Stores in run->home the home directory of `user`, a name or number (NULL: the caller), or the
+ * empty string. The home directory is never shared by default.
+ */
 void run_ask_find_home(struct run *run, const char *user);
 
-/* Shares the current directory where that is the default; else says why nothing is shared. */
+/*
+ * Shares the current directory if it may be shared by default. Otherwise prints why nothing is
+ * shared.
+ */
 _must_check_ int run_ask_choose_share(struct run *run);
 
 /*
- * Asks for the sandbox, or prints its plan. A policy that refuses the share that nobody asked for
- * is met by going without it, and that is said; what was asked for is never dropped.
+ * Request the sandbox, or its plan. If the default share of the current directory is refused, these
+ * functions continue without it and print a note. They never drop a share that was requested.
  */
 _must_check_ int run_ask_sandbox(struct run *run);
 _must_check_ int run_ask_plan(struct run *run);
-_must_check_ int run_ask_text(struct run *run,
-                              char **ret_text); /* the plan, as text or JSON as the document wants
-                                                   it, freed with yett_free() */
+/* Returns the plan as text or, if there is a document, as JSON. Free it with yett_free(). */
+_must_check_ int run_ask_text(struct run *run, char **ret_text);
 
-/* Runs the command in a sandbox that is asked for, or in the one to attach to, with all copies; the
- * sandbox goes or stays as it should. */
+/*
+ * Runs the command in a new sandbox, or in the one to attach to, and makes all copies. Then ends
+ * the sandbox or leaves it running, as requested.
+ */
 _must_check_ int run_session(struct run *run);
 
-/* Tells of the error, of limits that were met, and in JSON of all there is to tell. The exit code.
+/*
+ * Prints the error and the limits that were reached, and adds everything else to the document.
+ * Returns the exit code.
  */
 int run_report(struct run *run);

@@ -1,4 +1,4 @@
-/* See run_parts.h: what the caller is told of it, as text, as JSON and by the exit code. */
+/* See run_parts.h: reports a run as text, as JSON and by the exit code. */
 #include "cli/run_parts.h"
 
 #include <signal.h>
@@ -92,15 +92,17 @@ static int exit_code(const struct run *run)
 {
 	int code = run->has_result ? run_exit_code_of_result(&run->result) : 0;
 
-	/* what failed first counts; the broken pipe that a command meets whose output we cannot
-	 * write is ours */
+	/*
+	 * The first failure counts. If output was lost, a command that died of SIGPIPE did so
+	 * because we could not write its output, so our error came first.
+	 */
 	if (run->is_output_lost && run->has_result && code != 0 && code != RUN_SIGNALED + SIGPIPE)
 		return code;
-	/* there may be both: a command that ended, and a copy that could not be made afterwards */
+	/* Both can exist: the command ended, and a copy failed afterwards. */
 	return run->error.code ? run_exit_code_of_error(&run->error) : code;
 }
 
-/* null for what there was not. */
+/* Adds the sandbox and the command to the document; null for one that does not exist. */
 static void tell_json(struct json *json, const struct run *run)
 {
 	_cleanup_(connect_freep) struct yett_work_list *works = NULL;
@@ -112,7 +114,7 @@ static void tell_json(struct json *json, const struct run *run)
 	(void)!yett_works_list(&works, NULL);
 	work_tell_stores(json, works, run->info.id);
 	if (run->is_told)
-		return; /* of what init knows of the command, too */
+		return; /* the document already has the command */
 	if (!run->command_id && !run->has_result) {
 		json_null(json, "command");
 		return;

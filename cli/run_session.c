@@ -1,4 +1,4 @@
-/* See run_parts.h: the command in its sandbox, there and back. */
+/* See run_parts.h: runs the command in its sandbox. */
 #include "cli/run_parts.h"
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "cli/work.h"
 #include "cli/workdir.h"
 
-/* How much later than the command's own time limit we stop believing in init. */
+/* How long to wait for init after the command's own time limit. */
 #define TIMEOUT_GRACE_MS 5000
 
 static void add_directory(struct run *run, const char *directory)
@@ -22,8 +22,8 @@ static void add_directory(struct run *run, const char *directory)
 }
 
 /*
- * Where the command starts. Without a directory that is certain to be there it is tried in those
- * that are likely to be, down to "/".
+ * Chooses the directories in which to try to start the command. If none is certain to exist, tries
+ * the likely ones, and finally "/".
  */
 static void choose_directories(struct run *run)
 {
@@ -50,7 +50,10 @@ static void choose_directories(struct run *run)
 	add_directory(run, "/");
 }
 
-/* Until it has started or failed to. As yett_command_wait(): YETT_E_TIMEOUT when it runs. */
+/*
+ * Waits until the command has started or failed to. Returns as yett_command_wait() does;
+ * YETT_E_TIMEOUT: the command runs.
+ */
 static int wait_started(struct run *run)
 {
 	const struct yett_result *result;
@@ -64,7 +67,7 @@ static int wait_started(struct run *run)
 	}
 }
 
-/* Runs it in the background, or with the caller's streams to its end. */
+/* Starts the command in the background, or runs it with the caller's streams until it ends. */
 static int run_once(struct run *run, uint64_t bound)
 {
 	int r = run->options.background ? wait_started(run)
@@ -80,25 +83,25 @@ static int run_once(struct run *run, uint64_t bound)
 	return output_flush("the id of the command", &run->error);
 }
 
-/* What init says when it was not the command that was at fault. */
+/* Whether init reported that the working directory does not exist. */
 static bool is_directory_missing(const struct run *run, int r)
 {
 	return r == YETT_E_COMMAND_FAILED && strcmp(run->error.step, "working-directory") == 0;
 }
 
-/* Which it was that could not be executed. */
+/* Adds the name of the program that could not be executed. */
 static void name_program(struct run *run)
 {
 	char message[sizeof run->error.message];
 
 	(void)memcpy(message, run->error.message, sizeof message);
 	if (run->error.os_error == ENOENT || run->error.os_error == EISDIR)
-		run->error.detail[0] = '\0'; /* which says it again */
+		run->error.detail[0] = '\0'; /* the detail repeats the message */
 	(void)snprintf(run->error.message, sizeof run->error.message, "%.100s: %.140s",
 	               run->argv[0], message);
 }
 
-/* Starts it in the first of the directories that is there. */
+/* Starts the command in the first of the directories that exists. */
 static int run_in_directories(struct run *run)
 {
 	bool is_kept = run->options.background || output_json_has_stdout();
@@ -133,8 +136,10 @@ static int run_in_directories(struct run *run)
 		r = yett_sandbox_exec(run->sandbox, &options, &run->command, &run->error);
 		if (r)
 			return r;
-		/* the last attempt, as a rule the only one: its ends of the pipes are no longer
-		 * ours */
+		/*
+		 * This is the last attempt, and usually the only one: close our copies of the
+		 * command's ends of the pipes.
+		 */
 		if (i + 1 == run->directories_count)
 			pump_close_passed(&run->pump);
 		r = run_once(run, bound);
@@ -149,14 +154,19 @@ static int run_in_directories(struct run *run)
 		name_program(run);
 	run->has_result = r == 0 && !run->options.background;
 	if (r == YETT_E_TIMEOUT) {
-		/* init did not keep the time, or the caller ends the run: the sandbox goes with the
-		 * command */
+		/*
+		 * Init did not enforce the time limit, or the caller ends the run. Unless the
+		 * sandbox stays, it ends with the command.
+		 */
 		run->result =
 			(struct yett_result){.signaled = true, .status = 9, .timed_out = true};
 		if (run->pump.ended_by)
 			run->result = (struct yett_result){.signaled = true,
 			                                   .status = run->pump.ended_by};
-		/* in a sandbox that stays it would go on; one with a terminal loses that */
+		/*
+		 * In a sandbox that stays, the command would keep running. A command with a
+		 * terminal loses the terminal instead.
+		 */
 		if (!run->options.tty)
 			(void)!yett_command_signal(run->command, SIGKILL, NULL);
 		run->has_result = run->is_given_up = true;
@@ -165,7 +175,10 @@ static int run_in_directories(struct run *run)
 	return r;
 }
 
-/* With stdout for the document, what the command wrote is in it: the sandbox has kept it. */
+/*
+ * If stdout is for the document, the sandbox has kept the command's output. Adds the command and
+ * its output to the document.
+ */
 static int tell_outputs(struct run *run)
 {
 	int r;
@@ -175,11 +188,11 @@ static int tell_outputs(struct run *run)
 		return 0;
 	r = commands_json(run->sandbox, run->command_id, true, &run->error);
 	run->is_told = r == 0;
-	return r == YETT_E_NOT_RUNNING ? 0
-	                               : r; /* it ended with its command, as when memory ran out */
+	/* The sandbox ended with the command, for example because memory ran out. */
+	return r == YETT_E_NOT_RUNNING ? 0 : r;
 }
 
-/* A shell that is not there inside is one that is everywhere. */
+/* If the caller's shell does not exist inside, runs /bin/sh. */
 static int run_command(struct run *run)
 {
 	int r = run_in_directories(run);
@@ -201,8 +214,10 @@ static int open_pump(struct run *run)
 	return 0;
 }
 
-/* It goes with the command, or it goes on: whether there is somebody to tell so. `late` gets a code
- * when it could not. */
+/*
+ * Ends the sandbox unless it `goes_on`, and closes it. Returns whether to report that it keeps
+ * running. *late has a code if the sandbox could not be ended.
+ */
 static bool leave(struct run *run, bool goes_on, struct yett_error *late)
 {
 	bool is_news =
@@ -215,7 +230,10 @@ static bool leave(struct run *run, bool goes_on, struct yett_error *late)
 	return is_news;
 }
 
-/* Of a sandbox that is there, where no directory was asked for. */
+/*
+ * Finds out whether the session of an existing sandbox has a directory. Not needed if the caller
+ * gave one.
+ */
 static int find_session(struct run *run)
 {
 	struct yett_session *session;
@@ -231,7 +249,7 @@ static int find_session(struct run *run)
 	return 0;
 }
 
-/* That all that the command wrote has arrived. */
+/* Fails if some output of the command could not be written. */
 static int check_output(struct run *run)
 {
 	run->is_output_lost = run->pump.lost != 0;
@@ -242,7 +260,7 @@ static int check_output(struct run *run)
 	               : 0;
 }
 
-/* The sandbox may have ended meanwhile, because its time was over: that is a result. */
+/* If the sandbox reached a time limit and ended meanwhile, that is the result, not an error. */
 static int take_end(struct run *run, int r)
 {
 	if (r == 0 || run->has_result ||
@@ -252,7 +270,7 @@ static int take_end(struct run *run, int r)
 	return 0;
 }
 
-/* What is changed in some share is kept outside. */
+/* Whether a share keeps its changes in a store outside the sandbox. */
 static bool has_store(const struct run *run)
 {
 	bool has_store = false;
@@ -263,7 +281,10 @@ static bool has_store(const struct run *run)
 	return has_store;
 }
 
-/* What is mounted later, and what was named, is not the run's. */
+/*
+ * Finds the stores that were made for this run. Stores that the caller named, and those mounted
+ * later, are not among them.
+ */
 static void find_stores(struct run *run)
 {
 	const char *named[RUN_SHARES_MAX + 1];
@@ -307,7 +328,10 @@ int run_session(struct run *run)
 	r = take_end(run, r);
 	if (r || run->has_result) {
 		relays_close(&run->options.relays, run->attach_to ? run->sandbox : NULL);
-		/* one of our own is not what was asked for without the files that belong in it */
+		/*
+		 * End a new sandbox: without the files that must be copied in, it is not what was
+		 * requested.
+		 */
 		(void)leave(run, run->attach_to != NULL, &late);
 		leave_stores(run);
 		return r;
@@ -323,8 +347,8 @@ int run_session(struct run *run)
 		r = take_end(run, run_command(run));
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
-	pump_release_signals(&run->pump); /* nobody is left to pass them to, and all that follows
-	                                     may take its time */
+	/* No command is left to send signals to, and the rest may take long. */
+	pump_release_signals(&run->pump);
 	if (r == 0)
 		r = tell_outputs(run);
 	if (r == 0 && run->options.copies_out_count > 0 && !run->is_given_up &&
@@ -336,7 +360,7 @@ int run_session(struct run *run)
 	relays_close(&run->options.relays,
 	             goes_on && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT ? run->sandbox
 	                                                                           : NULL);
-	/* what the command left behind is gone after this, so the pipes have an end */
+	/* The processes that the command left are dead now, so the pipes reach end of file. */
 	is_news = leave(run, goes_on, &late);
 	pump_drain(&run->pump);
 	pump_close(&run->pump);
@@ -344,8 +368,8 @@ int run_session(struct run *run)
 		r = check_output(run);
 	if (run->options.tty)
 		terminal_close(&run->terminal);
-	blocked_end(&run->blocked); /* as late as can be: what the command ended by may have been
-	                               told of only then */
+	/* As late as possible: the event that explains the command's end may arrive only now. */
+	blocked_end(&run->blocked);
 	leave_stores(run);
 	if (is_news)
 		output_note("the sandbox %s goes on",

@@ -30,8 +30,10 @@ static int invalid(struct yett_error *error, const char *option, const char *val
 	                 value, expected);
 }
 
-/* Without symbolic links, so that it can be compared with the current directory. Consumes the
- * target. */
+/*
+ * Resolves symbolic links, so that the path can be compared with the current directory. Takes
+ * ownership of the target.
+ */
 static int add_real(struct run_options *options, const char *name, const char *value,
                     const char *path, char *target, uint32_t flags, struct yett_error *error)
 {
@@ -83,7 +85,10 @@ int run_shares_set_cow(void *into, const char *value, struct yett_error *error)
 	return r;
 }
 
-/* ID or ID:TARGET: what an earlier sandbox changed, as work.h finds it. */
+/*
+ * ID or ID:TARGET: shares a directory with the changes of an earlier sandbox. work.h finds the
+ * store.
+ */
 int run_shares_set_store(void *into, const char *value, struct yett_error *error)
 {
 	struct run_options *options = into;
@@ -140,7 +145,7 @@ int run_shares_set_no_hide(void *into, const char *value, struct yett_error *err
 	return add_hide(options->no_hide, &options->no_hide_count, "no-hide", value, error);
 }
 
-/* What is listed for the profile comes to what was asked for. */
+/* Adds the names of the profile's hide list to those of --hide. */
 static int hide_listed(struct run_options *options, struct yett_error *error)
 {
 	int r = yett_hide_list(options->profile, &options->hide_listed, error);

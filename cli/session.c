@@ -1,5 +1,4 @@
-/* See session.h: where they are, their locks, and their end. What is in the file: session_form.c.
- */
+/* See session.h: finds, locks and removes sessions. session_form.c reads and writes the file. */
 #include "cli/session.h"
 
 #include <fcntl.h>
@@ -16,14 +15,14 @@
 #include "cli/output.h"
 #include "cli/session_form.h"
 
-#define LOCK_TRIES 500 /* a millisecond each: some hold it for a moment only */
+#define LOCK_TRIES 500 /* of one millisecond each; most programs hold the lock only briefly */
 #define OPEN_TRIES 10
 #define KEPT_S     (7 * 24 * 60 * 60)
 
 static const char *const files[] = {SESSION_FILE, SESSION_FILE ".new", SESSION_HISTORY,
                                     SESSION_HISTORY ".new", SESSION_HISTORY ".lock"};
 
-/* With errno(3) as it is now. */
+/* Reports the current errno. */
 static int cannot(const char *what, const char *path, struct yett_error *error)
 {
 	int number = errno;
@@ -34,7 +33,7 @@ static int cannot(const char *what, const char *path, struct yett_error *error)
 	return r;
 }
 
-/* $XDG_STATE_HOME, or ~/.local/state: as libyett finds the stores. */
+/* Returns $XDG_STATE_HOME or ~/.local/state, as libyett does to find the stores. */
 static int find_all(char path[static 4096], struct yett_error *error)
 {
 	const char *home = secure_getenv("XDG_STATE_HOME"), *below = "";
@@ -66,7 +65,10 @@ static int check_own(int fd, const char *path, struct yett_error *error)
 	                 "%s is another user's, or others may use it: chmod 700 %s", path, path);
 }
 
-/* The directory of all of them. -1 and 0: there is none, and none is to be made. */
+/*
+ * Opens the directory of all sessions. Returns 0 with *ret_all -1 if the directory does not exist
+ * and `make` is false.
+ */
 static int open_all(bool make, int *ret_all, char path[static 4096], struct yett_error *error)
 {
 	_cleanup_fd_ int all = -1;
@@ -96,7 +98,10 @@ static int open_all(bool make, int *ret_all, char path[static 4096], struct yett
 	return r;
 }
 
-/* As the helper has names of sandboxes: none of these leads anywhere else. */
+/*
+ * The helper's rules for names of sandboxes. A name has no slash and is not "." or "..", so it
+ * cannot resolve to another place.
+ */
 static bool is_name(const char *name)
 {
 	return strlen(name) < YETT_NAME_SIZE &&
@@ -138,7 +143,7 @@ static int take_lock(int directory, const char *name, unsigned tries, struct yet
 	return 0;
 }
 
-/* Who had the lock before may have removed the directory that was waited for. */
+/* The previous owner of the lock may have removed the directory while we waited for it. */
 static int open_locked(int all, struct session *session, unsigned flags, struct yett_error *error)
 {
 	for (unsigned i = 0; i < OPEN_TRIES; i++) {
@@ -222,7 +227,7 @@ void session_forget_history(const struct session *session)
 	(void)unlinkat(session->directory, SESSION_HISTORY, 0);
 }
 
-/* The session itself first: without it, what is left is none. */
+/* Removes the session file first: the other files are no session without it. */
 int session_remove(struct session *session, struct yett_error *error)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
@@ -234,7 +239,7 @@ int session_remove(struct session *session, struct yett_error *error)
 	return 0;
 }
 
-/* Names of sessions, each of them. Stops where `each` returns true. */
+/* Calls `each` with the name of each session until it returns true. Returns whether it did. */
 static bool each_name(bool (*each)(const char *name, void *data), void *data)
 {
 	_cleanup_(fd_entries_close) DIR *entries = NULL;
@@ -341,12 +346,12 @@ bool session_is_of(const struct session *session, const struct yett_sandbox_stat
 		return false;
 	if (strcmp(session->sandbox, status->info->id) == 0)
 		return true;
-	/* it was made again by somebody who was killed before that was written */
+	/* A process recreated the sandbox, and was killed before it could write the new id. */
 	return session->making_ms && strcmp(session->name, status->name) == 0 &&
 	       status->created_ms >= session->making_ms;
 }
 
-/* The value of an option of the session; NULL: it has none. */
+/* Returns the value of an option of the session. NULL: the session has no such option. */
 static const char *find_value(const struct session *session, const char *option)
 {
 	size_t length = strlen(option);
@@ -358,7 +363,10 @@ static const char *find_value(const struct session *session, const char *option)
 	return value;
 }
 
-/* As it was where the sandbox was made. */
+/*
+ * Returns the path that an option names, relative to the directory in which the sandbox was
+ * created.
+ */
 static const char *find_path(const struct session *session, const char *option,
                              char path[static 8192])
 {
@@ -370,7 +378,7 @@ static const char *find_path(const struct session *session, const char *option,
 	return path;
 }
 
-/* By its id, and while it is being made by its name. */
+/* Looks for the sandbox by its id and, while it is being recreated, by its name. */
 static enum session_there look_through(const struct session *session,
                                        struct yett_connection *connection, struct yett_error *why)
 {
@@ -403,10 +411,13 @@ enum session_there session_look(const struct session *session, struct yett_conne
 	if (!choice.key_path &&
 	    (!choice.socket_path || connect_is_to(connection, choice.socket_path))) {
 		there = look_through(session, connection, why);
+		/*
+		 * SESSION_GONE is not certain if a service says so: this connection may use another
+		 * key than the default key. Ask again with the default key.
+		 */
 		if (there != SESSION_GONE ||
 		    yett_connection_start(connection) != YETT_START_SERVICE)
-			return there; /* else it may be that the connection has another key than the
-			                 usual one */
+			return there;
 	}
 	if (connect_without_key(&choice, &own, why) != 0)
 		return SESSION_UNKNOWN;
@@ -452,7 +463,7 @@ int session_check_gone(const struct session *session, struct yett_connection *co
 	}
 }
 
-/* The last change of one of its files. */
+/* Returns when one of the session's files last changed. */
 static time_t changed_at(const struct session *session)
 {
 	time_t last = 0;
@@ -467,7 +478,7 @@ static time_t changed_at(const struct session *session)
 
 struct pruning {
 	struct yett_connection *connection;
-	struct yett_sandbox_list *list; /* once there is something to prune */
+	struct yett_sandbox_list *list; /* listed once a session may have to be pruned */
 };
 
 static bool is_listed(const struct pruning *pruning, const struct session *session)
@@ -484,8 +495,10 @@ static bool is_old(const struct session *session)
 	       changed_at(session) + KEPT_S < (time_t)(clock_wall_ms() / 1000);
 }
 
-/* Looked at without the lock first, which others may want. One that was left half-made goes when it
- * is let go of. */
+/*
+ * Checks the age without the lock first, because others may need the lock. session_close() removes
+ * a directory in which no session was completed.
+ */
 static bool prune_one(const char *name, void *data)
 {
 	struct pruning *pruning = data;

@@ -1,10 +1,10 @@
 /*
- * Sessions: what it takes to make a sandbox again, kept in $XDG_STATE_HOME/yett/sessions/NAME:
- * "session", which says it, and "history".
+ * Sessions: the data needed to recreate a sandbox, kept in $XDG_STATE_HOME/yett/sessions/NAME in
+ * the files "session" and "history".
  *
- * Runs as the caller, on files of the caller's. They may have been edited, or be torn: what is read
- * is checked. Who changes a session holds its lock, on the directory NAME; it is written as a new
- * file that takes the name when it is whole.
+ * Runs as the caller, on the caller's files. Never trust them unchecked: they may have been edited
+ * or truncated. To change a session, hold its lock, which is on the directory NAME. A changed file
+ * is written as a new file and renamed once it is complete.
  */
 #pragma once
 
@@ -14,44 +14,49 @@
 #include "cli/options.h"
 #include "libclient/yett.h"
 
-/* Something that was shared, as it was. */
+/* A share as it was when the sandbox was created. */
 struct session_share {
 	uint64_t device, inode;
 	uint32_t flags;     /* enum yett_share_flag */
-	const char *store;  /* its id; NULL: it has none */
+	const char *store;  /* id of the store; NULL: none */
 	const char *path;   /* without symbolic links */
 	const char *target; /* inside */
 };
 
 struct session {
-	int directory; /* its own; -1: none is open */
+	int directory; /* the session's directory; -1: not open */
 	bool is_locked;
-	bool is_removed; /* by who had the lock: what has the name by now is somebody else's */
+	bool is_removed; /* by session_remove(); another session may have the name now */
 	char name[YETT_NAME_SIZE];
-	char path[4096];     /* of that directory */
-	bool is_read;        /* there was one, and what follows is its */
-	char *text, **lists; /* what the texts lie in; owned */
-	const char
-		*directory_path; /* where `yett create` was called; empty: it could not be told */
-	uint64_t device, inode;  /* of it */
+	char path[4096];            /* path of the directory */
+	bool is_read;               /* the file was read, and the members below are valid */
+	char *text, **lists;        /* memory of the strings and lists; owned */
+	const char *directory_path; /* where `yett create` was called; empty: unknown */
+	uint64_t device, inode;     /* of that directory */
 	const char *sandbox, *profile, *boot;
-	const char **words; /* the options of `yett create`, as --NAME or --NAME=VALUE; this and the
-	                       lists below end with NULL */
+	/*
+	 * The options of `yett create`, as --NAME or --NAME=VALUE. This list and those below end
+	 * with NULL.
+	 */
+	const char **words;
 	const char **labels;
-	const char *cwd, **env; /* what commands begin with: yett_session_get() */
+	/* The initial directory and variables of commands: yett_session_get(). */
+	const char *cwd, **env;
 	struct session_share *shares;
 	size_t shares_count;
-	uint64_t created_ms, suspended_ms; /* since 1970; 0: it is not suspended */
-	uint64_t making_ms;     /* when making it again began; 0: that is not under way */
-	bool is_idle_suspended; /* an end because it was idle is a suspension */
+	uint64_t created_ms, suspended_ms; /* milliseconds since 1970; 0: not suspended */
+	uint64_t making_ms;                /* when recreating the sandbox began; 0: not under way */
+	bool is_idle_suspended; /* if the sandbox ends because it is idle, it is suspended */
 };
 
 /*
- * Opens the session of a name and takes its lock; with SESSION_MAKE also where there is none yet.
- * What is there has been read then. YETT_E_NOT_FOUND; YETT_E_RESOURCE_LIMIT: somebody else has the
- * lock; YETT_E_SECURITY_VIOLATION: it is not the caller's alone; YETT_E_FILE_OPERATION_FAILED. With
- * SESSION_EVEN_BROKEN one whose file cannot be read is as none; with SESSION_AT_ONCE a lock is not
- * waited for. 0: it has a directory. To be closed in every case.
+ * Opens the session of a name, takes its lock and reads it. YETT_E_NOT_FOUND.
+ * YETT_E_RESOURCE_LIMIT: another process has the lock. YETT_E_SECURITY_VIOLATION: another user owns
+ * the directory, or can use it. YETT_E_FILE_OPERATION_FAILED. Call session_close() in every case.
+ *
+ * SESSION_MAKE: makes the directory if there is no session. SESSION_EVEN_BROKEN: returns 0 even if
+ * the session file cannot be read; `is_read` is false then. SESSION_UNLOCKED: does not take the
+ * lock. SESSION_AT_ONCE: does not wait for the lock.
  */
 enum session_flag {
 	SESSION_MAKE = 1,
@@ -62,51 +67,74 @@ enum session_flag {
 _must_check_ int session_open(const char *name, unsigned flags, struct session *ret_session,
                               struct yett_error *error);
 
-/* Whether there is one of that name, or of that sandbox: its name. */
+/* Returns whether a session has this name, or is for the sandbox of this id. Stores its name. */
 bool session_find(const char *id_or_name, char ret_name[static YETT_NAME_SIZE]);
 
-/* Whether there is one of the sandbox `id`, which was called `id_or_name`: its name. */
+/*
+ * Returns whether there is a session of the sandbox `id`, which the caller called `id_or_name`.
+ * Stores its name.
+ */
 bool session_find_of(const char *id_or_name, const char *id, char ret_name[static YETT_NAME_SIZE]);
 
-/* Lets go of it. A directory in which there is no session goes, if the lock was taken. */
+/*
+ * Closes the session and releases the lock. If the lock was held and there is no session file,
+ * removes the directory.
+ */
 void session_close(struct session *session);
 
-/* Writes it; `is_lasting`: so that a power cut leaves this or what was there. */
+/*
+ * Writes the session file. `is_lasting`: syncs it, so that after a power failure either the new or
+ * the old file exists.
+ */
 _must_check_ int session_write(const struct session *session, bool is_lasting,
                                struct yett_error *error);
 
-/* What ran in a sandbox that it will tell of no more. Its lock is held. */
+/*
+ * Removes the history, if it is that of an earlier sandbox with the same name. The caller holds the
+ * lock.
+ */
 void session_forget_history(const struct session *session);
 
-/* Removes it with its history. 0 or a code. */
+/* Removes the session and its history. Returns 0 or a code. */
 _must_check_ int session_remove(struct session *session, struct yett_error *error);
 
-/* Calls `each` with every session that can be read, without locks. Returns how many cannot. */
+/*
+ * Calls `each` with every session that can be read, without taking locks. Returns how many cannot
+ * be read.
+ */
 size_t session_each(void (*each)(const struct session *session, void *data), void *data);
 
-/* Whether it waits to be made again, where its sandbox is gone. */
+/* Whether the session is suspended, provided that its sandbox is gone. */
 bool session_is_suspended(const struct session *session);
 
-/* Whether a sandbox that is there is the one that it tells of. */
+/* Whether the session belongs to this existing sandbox. */
 bool session_is_of(const struct session *session, const struct yett_sandbox_status *status);
 
 /*
- * Whether its sandbox runs or stands still. `connection` may not see one that was made with another
- * key, or through another socket: where the options name such, one is made with them. Unknown, and
- * `why`: it cannot be asked, as when that key or socket is gone. Nothing that takes the sandbox for
- * gone is done then.
+ * Finds out whether the session's sandbox is running or paused. `connection` may not see a sandbox
+ * that was made with another key or through another socket: if the session's options name such,
+ * connects with them. SESSION_UNKNOWN: the helper could not be asked, for example because that key
+ * or socket is gone; `why` has the error. Never treat an unknown sandbox as gone.
  */
 enum session_there { SESSION_GONE, SESSION_THERE, SESSION_UNKNOWN };
 enum session_there session_look(const struct session *session, struct yett_connection *connection,
                                 struct yett_error *why);
 
-/* That it is gone: 0; else YETT_E_ALREADY_EXISTS with what helps. */
+/*
+ * Returns 0 if the sandbox is gone. Otherwise, or if that is unknown, returns YETT_E_ALREADY_EXISTS
+ * with a hint.
+ */
 _must_check_ int session_check_gone(const struct session *session,
                                     struct yett_connection *connection, struct yett_error *error);
 
-/* Adds to an error which options its sandbox is asked for with, if it has any. */
+/*
+ * Adds a hint to the error: the --socket and --key with which the sandbox was created, if it has
+ * any.
+ */
 void session_mend_options(const struct session *session, struct yett_error *error);
 
-/* Removes those that nobody suspended, whose sandboxes have been gone and whose files unchanged for
- * seven days. */
+/*
+ * Removes sessions that are not suspended, whose sandboxes are gone, and whose files have not
+ * changed for seven days.
+ */
 void session_prune(struct yett_connection *connection);

@@ -36,7 +36,7 @@ static int no_memory(struct yett_error *error)
 	                 "there is not enough memory for a session");
 }
 
-/* All of it, behind its head and without its end. */
+/* Reads the file into session->text, and returns the text between the head and the last line. */
 static int read_all(struct session *session, char **ret_rest, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = openat(session->directory, SESSION_FILE,
@@ -73,7 +73,7 @@ static int read_all(struct session *session, char **ret_rest, struct yett_error 
 	return 0;
 }
 
-/* Room for as many entries in each list as there are lines. */
+/* Allocates in each list as many entries as there are lines. */
 static bool make_lists(struct session *session, const char *rest)
 {
 	size_t lines = 2;
@@ -90,7 +90,7 @@ static bool make_lists(struct session *session, const char *rest)
 	return true;
 }
 
-/* FLAGS DEVICE INODE STORE; a path and a target follow as lines of their own. */
+/* Parses FLAGS DEVICE INODE STORE. The path and the target follow on lines of their own. */
 static bool read_share(char *value, struct session *session)
 {
 	struct session_share *share = &session->shares[session->shares_count];
@@ -109,12 +109,12 @@ static bool read_share(char *value, struct session *session)
 	return !share->store || (session_form_is_id(share->store) && (flags & YETT_SHARE_COW));
 }
 
-/* The counts of lists that grow. */
+/* How many entries each list has so far. */
 struct counts {
 	size_t words, labels, env;
 };
 
-/* One line; those of keys that are not known are passed over. */
+/* Parses one line. Ignores unknown keys. */
 static bool read_line(char *line, struct session *session, struct counts *counts)
 {
 	struct session_share *share =
@@ -258,7 +258,10 @@ static void write_lines(const struct session *session, FILE *file)
 	(void)fputs("end\n", file);
 }
 
-/* What could not be written takes no name; nor does what could not be read. 0 or -errno. */
+/*
+ * Replaces the old session file only if everything was written, and if the new file is not too long
+ * to be read. Returns 0 or -errno.
+ */
 static int end_file(const struct session *session, FILE *file, bool is_lasting)
 {
 	int r = fflush(file) != 0 ? -errno : ftello(file) > (off_t)SESSION_MAX ? -EFBIG : 0;

@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of a file: execute it; of a directory: get to what is in it. */
+/* Whether others may execute a file, or search a directory. */
 static bool is_open_to_others(const struct stat *st)
 {
 	return st->st_mode & (S_IXGRP | S_IXOTH);
 }
 
-/* Each directory above `path`, "/" among them. */
+/* Whether others may search each directory above `path`, including "/". */
 static bool is_reached_by_others(const char *path)
 {
 	char above[PATH_MAX];

@@ -1,17 +1,20 @@
 /*
- * Set-id files in shares: what a command writes to one through a mapping leaves it the bit. mmap(2)
+ * Finds set-id files in shares. A command that writes to such a file through mmap(2) leaves the bit
+ * set.
  *
- * Of a file that is written to by write(2) the kernel takes the bits away, and a command can set
- * none. But the pages of a mapping are written behind its back, and then whoever may execute the
- * file, outside, runs what the command has put there, as its owner.
+ * On write(2) the kernel clears the bits, and a command cannot set them. But the kernel does not
+ * notice writes to a mapping. Anybody who may execute the file outside would then run the command's
+ * code as the file's owner.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SET_ID_ENTRIES_MAX 1024 /* looked at, which takes two milliseconds at most */
+#define SET_ID_ENTRIES_MAX 1024 /* how many entries to look at; takes at most 2 ms */
 
-/* Finds a file at or below `directory` that has such a bit, that we may write, and that others may
- * reach. False: none was found. */
+/*
+ * Finds a file at or below `directory` that has a set-id bit, that we may write, and that others
+ * may execute. Returns false if there is none among the first SET_ID_ENTRIES_MAX entries.
+ */
 bool set_id_find(const char *directory, char *path, size_t size);

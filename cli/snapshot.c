@@ -16,7 +16,7 @@
 #include "cli/work.h"
 #include "libclient/yett.h"
 
-#define END_TRIES 5000 /* two milliseconds each */
+#define END_TRIES 5000 /* of two milliseconds each */
 
 struct snapshot_choice {
 	struct connect_choice connect;
@@ -38,7 +38,7 @@ const struct option snapshot_options[] = {
 	{0},
 };
 
-/* One of the actions: on the store `id`, and on a snapshot (NULL: none was named). */
+/* An action on the store `id` and a snapshot (NULL: none was named). */
 struct action {
 	const char *word;
 	bool takes_name, needs_name, is_back;
@@ -67,8 +67,10 @@ static void print_snapshot(const struct yett_snapshot *snapshot)
 	(void)printf("%-19s  %s\n", when, snapshot->name);
 }
 
-/* Those that were not written to the disk when the machine ended, for all that is known: the one of
- * that name, or all (NULL). */
+/*
+ * Warns about snapshots of an earlier boot, whose files may not have been written to disk before
+ * the machine went down. `name` NULL: about all snapshots.
+ */
 static void note_torn(const struct yett_snapshot_list *list, const char *name)
 {
 	for (size_t i = 0; i < yett_snapshot_list_count(list); i++) {
@@ -103,8 +105,7 @@ static int run_list(const struct snapshot_choice *choice, const char *id, const 
 	return 0;
 }
 
-/* The sandbox that works on a store; empty: none does. And the directory in which the stores are.
- */
+/* The sandbox that works on a store (empty: none), and the directory that contains the stores. */
 struct user {
 	char sandbox[YETT_ID_SIZE], works[4096];
 };
@@ -127,7 +128,7 @@ static int find_user(const char *id, struct user *ret_user, struct yett_error *e
 	return r;
 }
 
-/* What was asked for; or whether it would be refused (YETT_ROLLBACK_CHECK). */
+/* Rolls back, or with YETT_ROLLBACK_CHECK only checks whether a rollback would be refused. */
 static int roll_back(const struct snapshot_choice *choice, const char *id, const char *name,
                      uint32_t flags, struct yett_error *error)
 {
@@ -135,7 +136,7 @@ static int roll_back(const struct snapshot_choice *choice, const char *id, const
 		id, name, flags | (choice->delete_later ? YETT_ROLLBACK_DELETE_LATER : 0), error);
 }
 
-/* How many snapshots are gone then, too. */
+/* Returns how many snapshots are later than `name`. A rollback deletes them. */
 static size_t count_later(const char *id, const char *name)
 {
 	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
@@ -172,7 +173,9 @@ static void ask(const char *id, const char *name, const char *sandbox)
 	(void)fflush(stderr);
 }
 
-/* Where there is somebody to ask, and it could be done. `sandbox`: what ends for it; empty: none.
+/*
+ * Asks for confirmation at a terminal, if the rollback is possible. `sandbox` is suspended for the
+ * rollback; empty: none. Returns 0 if the user agrees or cannot be asked.
  */
 static int agree(const struct snapshot_choice *choice, const char *id, const char *name,
                  const char *sandbox, struct yett_error *error)
@@ -191,7 +194,7 @@ static int agree(const struct snapshot_choice *choice, const char *id, const cha
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "nothing was changed");
 }
 
-/* Until what was killed has let go of the store. */
+/* Waits until the suspended sandbox has released the store. */
 static void wait_for_store(const char *id)
 {
 	const struct timespec moment = {.tv_nsec = 2000000};
@@ -202,8 +205,10 @@ static void wait_for_store(const char *id)
 		(void)nanosleep(&moment, NULL);
 }
 
-/* Suspends the sandbox, goes back, and makes it again, whatever came of going back. The session
- * stays suspended where that fails. */
+/*
+ * Suspends the sandbox, rolls back, and recreates the sandbox even if the rollback failed. If it
+ * cannot be recreated, its session stays suspended.
+ */
 static int go_back_under(struct yett_connection *connection, const struct snapshot_choice *choice,
                          const char *sandbox, const char *id, const char *name,
                          struct yett_error *error)
@@ -212,7 +217,7 @@ static int go_back_under(struct yett_connection *connection, const struct snapsh
 	struct yett_error late = {0};
 	int r = suspend_check(sandbox, called, error), again;
 
-	if (r == 0) /* before anything ends */
+	if (r == 0) /* check before the sandbox is ended */
 		r = roll_back(choice, id, name, YETT_ROLLBACK_CHECK, error);
 	if (r == 0)
 		r = suspend_end(connection, sandbox, error);
@@ -289,16 +294,19 @@ static int run_rollback(const struct snapshot_choice *choice, const char *id, co
 	return 0;
 }
 
-/* What is copied from a store, or copied in it, also while a sandbox works on that. */
+/* An operation that copies from a store or within it, even while a sandbox works on the store. */
 struct copying {
 	const char *id, *name;
-	char fork[YETT_ID_SIZE]; /* of what is made by that */
-	char *taken;             /* likewise; freed with yett_free() */
+	char fork[YETT_ID_SIZE]; /* the id of the new store, if one was made */
+	char *taken; /* the name of the new snapshot, if one was made; freed with yett_free() */
 	int (*run)(struct copying *copying, bool is_used, struct yett_error *error);
 	int (*take_back)(struct copying *copying, struct yett_error *error);
 };
 
-/* What names it is a file that programs write: no other directory's changes go by that. */
+/*
+ * Refuses a store of another directory. The store's name comes from a checkpoint: programs write
+ * the file with the checkpoints, and could name any store.
+ */
 static int check_here(const struct yett_work *work, struct yett_error *error)
 {
 	char here[PATH_MAX];
@@ -316,7 +324,7 @@ static int check_here(const struct yett_work *work, struct yett_error *error)
 	return YETT_E_INVALID_REQUEST;
 }
 
-/* The one store of a sandbox, by the id or the name of that; or the store that is called so. */
+/* Finds a store by its own id, or the only store of a sandbox by the sandbox's id or name. */
 static int find_store(const char *of, char id[static YETT_ID_SIZE], struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
@@ -372,8 +380,10 @@ static void take_back(struct copying *copying)
 	copying->fork[0] = '\0';
 }
 
-/* It stands still meanwhile; one that did so already goes on doing so. Where only its going on
- * fails, there is what was copied. */
+/*
+ * Freezes the sandbox while copying. A sandbox that was paused before stays paused. If only thawing
+ * fails, the copy is kept.
+ */
 static int copy_used(const struct snapshot_choice *choice, const struct user *user,
                      struct copying *copying, struct yett_error *error)
 {
@@ -537,7 +547,10 @@ int snapshot_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		return EXIT_USAGE;
 	}
-	/* what has to have a name has it last; without it the store comes first */
+	/*
+	 * A required name of a snapshot is the last operand, and the store before it is optional.
+	 * Otherwise the store comes first.
+	 */
 	is_alone = argc - first == 2 && action->needs_name;
 	name = argc - first > 2 ? argv[first + 2] : is_alone ? argv[first + 1] : NULL;
 	r = work_choose(argc - first > 1 && !is_alone ? argv[first + 1] : NULL, &list, &work,

@@ -1,6 +1,8 @@
 /*
- * yett snapshot: states of what a copy-on-write sandbox changed, to go back to. On the public
- * libyett; the helper takes part only where a sandbox works on the store.
+ * yett snapshot: saves states of the changes of a copy-on-write sandbox, and goes back to one.
+ *
+ * Runs as the caller, on the public libyett. The helper takes part only if a sandbox works on the
+ * store.
  */
 #pragma once
 
@@ -9,13 +11,13 @@
 extern const struct option snapshot_options[];
 
 /*
- * Has a store show what it showed when a snapshot was taken, without those that came later. `of` is
- * the store's id, or the id or the name of a sandbox that has one store; it has to be of the
- * current directory, or of one that holds it. With SNAPSHOT_KILL a sandbox that works on it is
- * suspended, and made again afterwards; without, that is YETT_E_INVALID_REQUEST, and so is that who
- * was asked on a terminal did not agree. YETT_E_NOT_FOUND.
+ * Rolls a store back to a snapshot, and deletes later snapshots. `of` is the id of the store, or
+ * the id or name of a sandbox that has only one store. The store must be of the current directory
+ * or of one above it. With SNAPSHOT_KILL, a sandbox that works on the store is suspended, and
+ * recreated afterwards. YETT_E_INVALID_REQUEST: a sandbox works on the store and SNAPSHOT_KILL is
+ * not set; or the user was asked at a terminal and did not agree. YETT_E_NOT_FOUND.
  */
-enum snapshot_flag { SNAPSHOT_KILL = 1, SNAPSHOT_YES = 2 /* nobody is asked */ };
+enum snapshot_flag { SNAPSHOT_KILL = 1, SNAPSHOT_YES = 2 /* do not ask for confirmation */ };
 _must_check_ int snapshot_go_back(const char *of, const char *name, unsigned flags,
                                   struct yett_error *error);
 

@@ -9,10 +9,13 @@
 #include "base/fd.h"
 #include "cli/output.h"
 
-#define LOCK "copying" /* among the stores, whose names are ids */
+#define LOCK "copying" /* in the directory of the stores, whose names are ids */
 
-/* A byte of the file for each sandbox, whose id is a number, so that no files are left of those
- * that are gone. fcntl(2), "Open file description locks" */
+/*
+ * Locks one byte of a common file for each sandbox, at an offset that is the sandbox's id. Separate
+ * lock files would be left over when their sandboxes are gone. fcntl(2), "Open file description
+ * locks"
+ */
 static int take_lock(const char *works, const char *sandbox, int *ret_lock,
                      struct yett_error *error)
 {
@@ -40,7 +43,7 @@ static int take_lock(const char *works, const char *sandbox, int *ret_lock,
 	                 path);
 }
 
-/* YETT_E_NOT_FOUND: it is gone. */
+/* YETT_E_NOT_FOUND: the sandbox has ended. */
 static int is_paused(const struct standstill *still, bool *ret_is_paused, struct yett_error *error)
 {
 	struct yett_sandbox_status *status = NULL;
@@ -79,7 +82,9 @@ static int went_on(const struct standstill *still, struct yett_error *error)
 	return YETT_E_NOT_RUNNING;
 }
 
-/* Where it cannot be asked it is told to go on all the same: that does nothing to one that runs. */
+/*
+ * Thaws the sandbox. Called even if its state is unknown: this has no effect on a running sandbox.
+ */
 static int go_on(const struct standstill *still, struct yett_error *error)
 {
 	int r = yett_sandbox_resume(still->connection, still->sandbox, error);

@@ -1,9 +1,9 @@
 /*
- * A sandbox that stands still while something of it is copied, as by yett pause.
+ * Freezes a sandbox, as yett pause does, while one of its stores is copied.
  *
- * Runs as the caller. Of the caller's programs one at a time does so with a sandbox, whichever of
- * its stores is copied: else the first to be done would have it go on under the other ones. A user
- * who has it go on meanwhile is found out.
+ * Runs as the caller. A lock lets only one of the caller's programs do this to a sandbox at a time,
+ * whichever store they copy. Otherwise the first to finish would thaw the sandbox under the others.
+ * If the user thaws the sandbox meanwhile, standstill_end() detects that.
  */
 #pragma once
 
@@ -13,22 +13,24 @@
 #include "libclient/yett.h"
 
 struct standstill {
-	struct yett_connection *connection; /* borrowed, as the id */
+	struct yett_connection *connection; /* borrowed, as is the id */
 	const char *sandbox;
 	int lock;
-	bool was_paused; /* before, and goes on being so */
+	bool was_paused; /* paused before, and stays paused */
 };
 
-/* Waits for others that do so, and pauses it. `works` is the directory in which the caller's stores
- * are: it has the lock. */
+/*
+ * Waits for other programs that hold the lock, and freezes the sandbox. `works` is the directory
+ * with the caller's stores, which contains the lock file.
+ */
 _must_check_ int standstill_begin(struct yett_connection *connection, const char *works,
                                   const char *sandbox, struct standstill *ret_still,
                                   struct yett_error *error);
 
 /*
- * Has it go on, unless it was paused before. *ret_is_whole, in every case: it has stood still
- * since, so that what was copied is of one moment. Else, and where it could not be made to go on,
- * `error` says so.
+ * Thaws the sandbox, unless it was paused before. Always sets *ret_is_whole: whether the sandbox
+ * was frozen all the time, so that the copy is consistent. Fails with an error if not, or if the
+ * sandbox could not be thawed.
  */
 _must_check_ int standstill_end(struct standstill *still, bool *ret_is_whole,
                                 struct yett_error *error);

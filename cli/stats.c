@@ -231,7 +231,10 @@ int stats_read_all(struct yett_connection *connection, bool all, struct yett_usa
 	return 0;
 }
 
-/* Of those named, or of all. What has ended since it was there is left out. */
+/*
+ * Reads the usage of the named sandboxes, or of all. After the first reading, skips sandboxes that
+ * have ended.
+ */
 static int take(struct yett_connection *connection, bool all, char **names, size_t count,
                 bool is_first, struct reading *ret_now, struct yett_error *error)
 {

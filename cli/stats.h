@@ -1,8 +1,8 @@
 /*
- * `yett stats`: what sandboxes use.
+ * `yett stats`: shows the resources that sandboxes use.
  *
- * Runs as the caller, on the public libyett. What this host does not count is a dash, and null in
- * JSON: never 0.
+ * Runs as the caller, on the public libyett. A value that this host does not count is printed as a
+ * dash, and as null in JSON, never as 0.
  */
 #pragma once
 
@@ -10,25 +10,30 @@
 
 #define STATS_TEXT_SIZE 16
 
-/* "0", "512", "1.5K", "23M", "1.0G" of 1024; "-" unless known. */
+/* Formats "0", "512", "1.5K", "23M" or "1.0G", in units of 1024; "-" if not `known`. */
 void stats_size(char out[STATS_TEXT_SIZE], bool known, uint64_t bytes);
 
-/* "3.20s", "12m04s", "5h02m", "3d04h" */
+/* Formats "3.20s", "12m04s", "5h02m" or "3d04h"; "-" if not `known`. */
 void stats_time(char out[STATS_TEXT_SIZE], bool known, uint64_t ms);
 
-/* The share of processors since `before` (NULL: since its start), in hundredths of one; negative:
- * it is not known. */
+/*
+ * Returns the processor time used since `before` (NULL: since the start of the sandbox), in percent
+ * of one processor. Negative: unknown.
+ */
 double stats_cpu_percent(const struct yett_usage *before, const struct yett_usage *now);
 
-/* Of the memory that it may have; negative without a limit. */
+/* Returns the memory in use in percent of the limit. Negative: unknown, or no limit. */
 double stats_memory_percent(const struct yett_usage *usage);
 
-/* The reading of the same sandbox among others; NULL. */
-/* All that run, as an array that can be sorted, and is freed with free(3). */
+/*
+ * Reads the usage of all running sandboxes (`all`: of all users) into an array. The caller may sort
+ * the array, and frees it with free(3).
+ */
 _must_check_ int stats_read_all(struct yett_connection *connection, bool all,
                                 struct yett_usage **ret_list, size_t *ret_count,
                                 struct yett_error *error);
 
+/* Returns the entry of the sandbox `id` in `list`. NULL: there is none. */
 const struct yett_usage *stats_find(const struct yett_usage *list, size_t count, const char *id);
 
 int stats_main(const struct subcommand *self, int argc, char **argv);

@@ -12,7 +12,7 @@
 
 #define FROZEN_MAX (STORE_LAYERS_MAX - 1)
 
-/* -errno */
+/* Returns a descriptor or -errno. */
 static int open_below(int store, const char *path)
 {
 	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
@@ -30,7 +30,9 @@ static int fail(const struct yett_work *work, const char *name, int r, struct ye
 	                 work->store, name);
 }
 
-/* Those by number, until one is not there: the newest comes to stand first. */
+/*
+ * Opens layers/1, layers/2 and so on until one does not exist, and adds them with the newest first.
+ */
 static int open_frozen(const struct yett_work *work, int directory, struct store *store,
                        struct yett_error *error)
 {
@@ -49,7 +51,7 @@ static int open_frozen(const struct yett_work *work, int directory, struct store
 	return r >= 0 || r == -ENOENT ? 0 : fail(work, name, r, error);
 }
 
-/* By its inode alone: what number a device has may be another one after a boot. */
+/* Compares only the inode: the device number may differ after a reboot. */
 static int open_source(const struct yett_work *work, struct store *store, struct yett_error *error)
 {
 	struct stat st;
@@ -86,8 +88,10 @@ int store_open(const struct yett_work *work, struct store *ret_store, struct yet
 	return open_source(work, ret_store, error);
 }
 
-/* It was taken while a sandbox worked on the store: a copy, which becomes a layer when that has
- * ended, maybe right now. */
+/*
+ * Opens a layer of a snapshot that was taken while a sandbox worked on the store. Such a snapshot
+ * is a copy in pending/, and becomes a layer when the sandbox ends, perhaps just now.
+ */
 static int open_pending(const struct yett_work *work, struct store *store, size_t number,
                         struct yett_error *error)
 {

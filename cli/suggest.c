@@ -9,8 +9,8 @@
 #define NAMES_MAX 64
 
 struct habit {
-	const char *words; /* each between spaces; NULL: any that is like no other */
-	const char *of;    /* subcommands, likewise; NULL: any */
+	const char *words; /* a space around each; NULL: an unknown word that resembles no other */
+	const char *of;    /* names of subcommands, a space around each; NULL: any */
 	const char *hint;
 };
 

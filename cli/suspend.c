@@ -22,8 +22,10 @@ static int no_session(const char *id_or_name, struct yett_error *error)
 	return YETT_E_NOT_FOUND;
 }
 
-/* The session of a sandbox that is there, with its lock. YETT_E_NOT_FOUND, with what helps, where
- * there is none. */
+/*
+ * Opens and locks the session of an existing sandbox. YETT_E_NOT_FOUND, with a hint: the sandbox
+ * has no session.
+ */
 static int open_of(const struct yett_sandbox_status *status, struct session *session,
                    struct yett_error *error)
 {
@@ -36,8 +38,10 @@ static int open_of(const struct yett_sandbox_status *status, struct session *ses
 	               : r;
 }
 
-/* What its commands began with. Where it cannot be asked, as when it stands still, what is known of
- * that stays. */
+/*
+ * Reads the sandbox's current directory and variables for commands. If the sandbox cannot be asked,
+ * for example because it is paused, the session keeps its values.
+ */
 static void ask_environment(struct yett_connection *connection,
                             const struct yett_sandbox_status *status, struct session *session,
                             struct yett_session **ret_now)
@@ -59,12 +63,15 @@ static void ask_environment(struct yett_connection *connection,
 		return;
 	}
 	if (session->making_ms && !*(*ret_now)->directory && !(*ret_now)->env[0])
-		return; /* who made it again was killed before it was told */
+		return; /* the process that recreated the sandbox was killed before it set them */
 	session->cwd = (*ret_now)->directory;
 	session->env = (const char **)(uintptr_t)(*ret_now)->env;
 }
 
-/* First it is written: a sandbox that is gone, and was not suspended, would be forgotten. */
+/*
+ * Write the session before ending the sandbox: session_prune() removes a session that is not
+ * suspended and whose sandbox is gone.
+ */
 static int write_and_end(struct yett_connection *connection, struct session *session,
                          const char *id, struct yett_error *error)
 {
@@ -78,7 +85,7 @@ static int write_and_end(struct yett_connection *connection, struct session *ses
 	if (r)
 		return r;
 	r = yett_sandbox_end_by_id(connection, id, error);
-	if (r == 0 || r == YETT_E_NOT_FOUND) /* it ended by itself meanwhile */
+	if (r == 0 || r == YETT_E_NOT_FOUND) /* the sandbox ended by itself meanwhile */
 		return 0;
 	session->suspended_ms = before_ms;
 	(void)!session_write(session, true, NULL);
@@ -93,7 +100,7 @@ static int is_suspended(const char *name, const char *already, struct yett_error
 	return YETT_E_NOT_RUNNING;
 }
 
-/* Of a sandbox that `connection` does not see. */
+/* Reports a sandbox that `connection` does not see. */
 static int runs_elsewhere(const struct session *session, struct yett_error *error)
 {
 	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
@@ -153,8 +160,9 @@ int suspend_end(struct yett_connection *connection, const char *id_or_name,
 }
 
 /*
- * That it waits to be made again, and no sandbox has the name: one that has ended, and is still
- * listed, gives it up. `missed` is what was said before the session had been looked at.
+ * Checks that the session is suspended, and that no sandbox uses its name. Ends a sandbox that has
+ * stopped but is still listed, so that the name becomes free. `missed` is the error of the attempt
+ * to thaw the sandbox, before the session was read.
  */
 static int check_waits(struct yett_connection *connection, const struct session *session,
                        const struct yett_error *missed, struct yett_error *error)
@@ -164,12 +172,13 @@ static int check_waits(struct yett_connection *connection, const struct session 
 
 	if (r && r != YETT_E_NOT_FOUND)
 		return r;
-	if (r == 0 && status->state < YETT_STATE_STOPPING) /* somebody was faster, say */
+	/* For example, another process has just recreated the sandbox. */
+	if (r == 0 && status->state < YETT_STATE_STOPPING)
 		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
 		                 "a sandbox %s is there already: %s", session->name,
 		                 status->info->id);
 	if (missed->code != YETT_E_NOT_FOUND &&
-	    !session_is_suspended(session)) { /* somebody may want to see how it ended */
+	    !session_is_suspended(session)) { /* the user may want to see how the sandbox ended */
 		*error = *missed;
 		return (int)missed->code;
 	}
@@ -195,12 +204,12 @@ int suspend_resume(struct yett_connection *connection, const char *id_or_name,
 	if (r == YETT_E_NOT_RUNNING &&
 	    yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0 &&
 	    status->state < YETT_STATE_STOPPING)
-		return r; /* it runs */
+		return r; /* the sandbox is running */
 	if (!session_find(id_or_name, name))
 		return r;
 	why = *error;
 	r = session_open(name, 0, &session, error);
-	if (r == YETT_E_NOT_FOUND) { /* somebody is just beginning with one */
+	if (r == YETT_E_NOT_FOUND) { /* another process is just making a session */
 		*error = why;
 		r = (int)why.code;
 	}
@@ -219,8 +228,10 @@ static void note_stores(const struct session *session)
 			work_leave_one(session->shares[i].store);
 }
 
-/* A session alone: what is left of a sandbox that is not there. One that cannot be read can be
- * forgotten, too. */
+/*
+ * Removes only the session, if the sandbox does not exist. Removes a session that cannot be read,
+ * too.
+ */
 static int forget(struct yett_connection *connection, const char *id_or_name,
                   struct yett_error *why)
 {
@@ -275,7 +286,8 @@ int suspend_destroy(struct yett_connection *connection, const char *id_or_name,
 	    session_find(id_or_name, name)) {
 		r = open_of(status, &session, &why);
 		is_its = r == 0;
-		if (r == YETT_E_RESOURCE_LIMIT) { /* it is just being made again, say */
+		/* For example, the sandbox is just being recreated. */
+		if (r == YETT_E_RESOURCE_LIMIT) {
 			*error = why;
 			session_close(&session);
 			return r;
@@ -380,7 +392,7 @@ void suspend_print(struct yett_connection *connection,
 	size_t broken;
 
 	if (options->quiet && !output_json())
-		return; /* it has no id */
+		return; /* a suspended sandbox has no id */
 	if (output_json())
 		json_open(output_json(), "suspended", '[');
 	broken = session_each(print_one, &listing);

@@ -1,6 +1,6 @@
 /*
- * Suspended sandboxes: ended, with what it takes to make them again kept. yett suspend, and what
- * resume, destroy, ps and a rollback do of them.
+ * Suspended sandboxes: ended, but with a session from which they can be recreated. Implements yett
+ * suspend, and what resume, destroy, ps and rollback do with suspended sandboxes.
  *
  * Runs as the caller.
  */
@@ -10,29 +10,40 @@
 #include "cli/options.h"
 #include "libclient/yett.h"
 
-/* Each by an id or a name. Resume gives the id of the sandbox that was made again, or the empty
- * text where one went on. */
+/*
+ * Suspend or resume a sandbox by its id or name. If suspend_resume() recreates the sandbox, *ret_id
+ * is its new id; if it only thaws the sandbox, *ret_id is empty.
+ */
 _must_check_ int suspend_end(struct yett_connection *connection, const char *id_or_name,
                              struct yett_error *error);
 _must_check_ int suspend_resume(struct yett_connection *connection, const char *id_or_name,
                                 char ret_id[static YETT_ID_SIZE], struct yett_error *error);
 
-/* Of a sandbox that was not found, with `error` saying so: where that is because it is suspended,
- * that is said. The code. */
+/*
+ * Call this when a sandbox was not found: `r` is the code and `error` the error. If the sandbox is
+ * suspended, or runs where `connection` does not see it, replaces the error. Returns the code.
+ */
 _must_check_ int suspend_explain(struct yett_connection *connection, const char *id_or_name, int r,
                                  struct yett_error *error);
 
-/* As yett_sandbox_end_by_id(), and the session goes, too. Of a suspended one that is all, and which
- * stores are kept is told. */
+/*
+ * As yett_sandbox_end_by_id(), but also removes the session. For a suspended sandbox, only removes
+ * the session and prints which stores are kept.
+ */
 _must_check_ int suspend_destroy(struct yett_connection *connection, const char *id_or_name,
                                  struct yett_error *error);
 
-/* Whether it could be suspended: YETT_E_NOT_FOUND, with what helps. Its name. */
+/*
+ * Checks that the sandbox has a session, so that it can be suspended, and stores its name.
+ * YETT_E_NOT_FOUND, with a hint.
+ */
 _must_check_ int suspend_check(const char *id, char ret_name[static YETT_NAME_SIZE],
                                struct yett_error *error);
 
-/* Prints those that are suspended, as ps does; in JSON as a member "suspended". `list` is of what
- * is there. */
+/*
+ * Prints the suspended sandboxes as rows of ps, or as a member "suspended" of the document. `list`
+ * has the existing sandboxes.
+ */
 void suspend_print(struct yett_connection *connection,
                    const struct yett_sandbox_status *const *list, size_t count,
                    const struct manage_run_options *options);

@@ -19,8 +19,11 @@ int terminal_open(struct terminal *terminal, int fd, struct yett_error *error)
 			"standard input is no terminal, which a command with a terminal of its own needs: leave --tty (-t) out");
 	terminal->raw = terminal->saved;
 	cfmakeraw(&terminal->raw);
-	terminal->raw.c_oflag &= ~(tcflag_t)ONLCR; /* of no effect without OPOST; ncurses has it so,
-	                                              and give_back() compares */
+	/*
+	 * ONLCR has no effect without OPOST. ncurses clears it too, and give_back() compares the
+	 * modes.
+	 */
+	terminal->raw.c_oflag &= ~(tcflag_t)ONLCR;
 	return 0;
 }
 
@@ -33,15 +36,14 @@ void terminal_get_size(const struct terminal *terminal, uint16_t *ret_rows, uint
 	*ret_columns = size.ws_col;
 }
 
-/* Without the control characters and c_cflag, in which a driver may change what does not fit it. */
+/* Ignores the control characters and c_cflag, which a driver may adapt to the device. */
 bool terminal_is_as(const struct termios *now, const struct termios *raw)
 {
 	return now->c_iflag == raw->c_iflag && now->c_oflag == raw->c_oflag &&
 	       now->c_lflag == raw->c_lflag;
 }
 
-/* TCSANOW, here and elsewhere: output that is held up must not hold us up, and what was typed ahead
- * stays. */
+/* Always use TCSANOW: do not wait for blocked output, and keep what was typed ahead. */
 static void give_back(const struct terminal *terminal)
 {
 	struct termios now;
@@ -51,9 +53,10 @@ static void give_back(const struct terminal *terminal)
 }
 
 /*
- * The watcher, in a session of its own: signals of the terminal and of our process group do not
- * reach it, and a terminal that does not control it lets it set its modes. It holds nothing but the
- * terminal and the socket, so that whoever waits for the end of our other descriptors sees it.
+ * The watcher process, in a session of its own: no signal of the terminal or of our process group
+ * reaches it, and a terminal that is not its controlling terminal lets it set the modes. It holds
+ * no descriptor but the terminal and the socket, so that readers of our other descriptors see end
+ * of file when we die.
  */
 static _Noreturn void watch(const struct terminal *terminal, int socket)
 {
@@ -131,8 +134,8 @@ void terminal_restore(struct terminal *terminal)
 		return;
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTTOU);
-	(void)sigprocmask(SIG_BLOCK, &set,
-	                  &before); /* or it would stop us where we are in the background */
+	/* Without this, SIGTTOU would stop us in the background. */
+	(void)sigprocmask(SIG_BLOCK, &set, &before);
 	give_back(terminal);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	terminal->is_raw = false;
@@ -143,8 +146,7 @@ void terminal_close(struct terminal *terminal)
 	terminal_restore(terminal);
 	if (!terminal->watcher)
 		return;
-	(void)!write(terminal->guard, "",
-	             1); /* SIGPIPE is ignored while there is a watcher: pump.c */
+	(void)!write(terminal->guard, "", 1); /* SIGPIPE is ignored meanwhile: run.c, top.c */
 	terminal->guard = fd_close(terminal->guard);
 	while (waitpid(terminal->watcher, NULL, 0) < 0 && errno == EINTR)
 		;

@@ -1,10 +1,10 @@
 /*
- * The caller's terminal while a command has one of its own: raw, and given back as it was, whatever
- * ends this process.
+ * Sets the caller's terminal to raw mode while a command has a terminal of its own, and restores
+ * the modes however this process ends.
  *
- * Runs as the caller. The terminal itself never goes anywhere: bytes are passed on. What no process
- * can do about its own death by SIGKILL a child does, which waits for it and knows the terminal's
- * modes.
+ * Runs as the caller. Never pass the terminal itself on, only its bytes. A process killed by
+ * SIGKILL cannot restore anything, so a child process, the watcher, knows the modes and waits for
+ * our end.
  */
 #pragma once
 
@@ -20,34 +20,40 @@ struct terminal {
 	int fd; /* borrowed */
 	struct termios saved, raw;
 	bool is_raw;
-	pid_t watcher; /* 0: none yet */
-	int guard; /* a socket to it: a byte means that all is well, the end of it that we died; -1:
-	              none */
+	pid_t watcher; /* 0: not started */
+	/*
+	 * Our end of a socket to the watcher. A byte tells it that the terminal is restored, end of
+	 * file that we died. -1: none.
+	 */
+	int guard;
 };
 
-/* Looks at `fd`; nothing is changed yet. YETT_E_INVALID_REQUEST when it is no terminal. */
+/* Reads the modes of `fd`, and changes nothing. YETT_E_INVALID_REQUEST: `fd` is no terminal. */
 _must_check_ int terminal_open(struct terminal *terminal, int fd, struct yett_error *error);
 
 void terminal_get_size(const struct terminal *terminal, uint16_t *ret_rows, uint16_t *ret_columns);
 
 /*
- * Makes it raw, and sees to it that it will be restored. May be called again, after
- * terminal_restore() or a stop. -EINTR when it is somebody else's at the moment, for whoever
- * catches SIGTTOU: we are in the background.
+ * Sets raw mode, and starts the watcher that restores the modes. May be called again after
+ * terminal_restore() or a stop. -EINTR: the process is in the background. Only a caller that
+ * catches SIGTTOU gets this; others are stopped.
  */
 _must_check_ int terminal_make_raw(struct terminal *terminal, struct yett_error *error);
 
-/* Whether these are the modes of `raw`, as far as they make a terminal raw. Pure. */
+/* Whether the modes equal `raw` in the flags that make a terminal raw. Pure. */
 bool terminal_is_as(const struct termios *now, const struct termios *raw);
 
-/* Gives it back, unless it is not raw, or has been given other modes by somebody else meanwhile. */
+/*
+ * Restores the modes. Does nothing if raw mode is off, or if another process has set other modes
+ * meanwhile.
+ */
 void terminal_restore(struct terminal *terminal);
 
-/* terminal_restore(), and the end of the watcher. */
+/* Calls terminal_restore(), and ends the watcher. */
 void terminal_close(struct terminal *terminal);
 
 /*
- * "TERM=VALUE" of the caller in out[0 … size), for the command; false when there is none, or it is
- * more than a name.
+ * Stores "TERM=VALUE" of the caller, for the command, in out[0 … size). Returns false if `value` is
+ * not set or is not a plain name.
  */
 bool terminal_type(const char *value, char *out, size_t size);

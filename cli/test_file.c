@@ -19,10 +19,10 @@ struct reading {
 	struct yett_error *error;
 };
 
-/* What stands next. A mark is one of = { } , and 0 at the end. */
+/* A token of the file. `mark` is one of = { } , or 0 at the end. */
 struct token {
 	char mark;
-	char *text; /* NULL: it is a mark; else to be freed */
+	char *text; /* NULL: the token is a mark; otherwise owned by the caller */
 };
 
 _printf_(2, 3) static int refuse(const struct reading *reading, const char *format, ...)
@@ -107,7 +107,7 @@ static int append(char **list, const char *item)
 	return 0;
 }
 
-/* One text, or a list of them in braces, which becomes one with commas. */
+/* Reads a text, or a list of texts in braces, and joins the list with commas. */
 static int read_list(struct reading *reading, char **ret_list)
 {
 	struct token token = {0};
@@ -129,7 +129,7 @@ static int read_list(struct reading *reading, char **ret_list)
 	return r || *ret_list ? r : refuse(reading, "a list needs a name in it");
 }
 
-/* Apart at blanks, but not where '…' is around them. */
+/* Splits the request into words at blanks, except within '…'. */
 static int split_request(struct reading *reading, struct test_case *test)
 {
 	static const char *const before[] = {"yett", "run"};
@@ -207,7 +207,7 @@ static int read_key(struct reading *reading, const char *name, struct test_case 
 	return r;
 }
 
-/* What stands behind the word test. */
+/* Reads the rest of a test, after the word "test". */
 static int read_case(struct reading *reading, struct test_case *test)
 {
 	struct token token;

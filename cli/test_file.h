@@ -1,5 +1,5 @@
 /*
- * The files of `yett policy test`: what somebody asks for, and what the policy is expected to say.
+ * The files of `yett policy test`: requests, and how the policy should decide each.
  *
  *   test "builds may not have all the memory" {
  *     user = alice  groups = {users, ci}  key = laptop
@@ -7,20 +7,20 @@
  *     expect = refused  by = "max_memory of grant 'everyone'"
  *   }
  *
- * In the syntax of a policy: words, texts in quotes on one line, lists in braces, comments from #
- * on. Runs as the caller, whose files they are.
+ * The syntax is that of a policy: words, texts in quotes on one line, lists in braces, comments
+ * that begin with #. Runs as the caller, and reads the caller's files.
  */
 #pragma once
 
 #include "base/error.h"
 
-#define TEST_FILE_WORDS_MAX 256 /* of a request */
+#define TEST_FILE_WORDS_MAX 256 /* words in a request */
 
 struct test_case {
-	char *name, *user, *groups, *key, *agent, *at,
-		*by; /* NULL: not written; of several groups, commas between them */
-	char *words[TEST_FILE_WORDS_MAX +
-	            1]; /* of the request, without "yett run"; they lie in `request` */
+	/* NULL: not given. Commas separate several groups. */
+	char *name, *user, *groups, *key, *agent, *at, *by;
+	/* The words of the request without "yett run". They point into `request`. */
+	char *words[TEST_FILE_WORDS_MAX + 1];
 	int words_count;
 	char *request, *expect;
 	unsigned line;
@@ -31,8 +31,10 @@ struct test_file {
 	size_t count;
 };
 
-/* 0, YETT_E_FILE_OPERATION_FAILED, or YETT_E_INVALID_REQUEST with "FILE:LINE: what". The file has
- * at most 1 MiB. */
+/*
+ * Returns 0, YETT_E_FILE_OPERATION_FAILED, or YETT_E_INVALID_REQUEST with a message "FILE:LINE: …".
+ * The file may be at most 1 MiB.
+ */
 _must_check_ int test_file_read(const char *path, struct test_file *ret_file,
                                 struct yett_error *error);
 

@@ -1,4 +1,7 @@
-/* See top.h. What sandboxes are called has only letters, digits and marks: it is shown as it is. */
+/*
+ * See top.h. Names of sandboxes contain only letters, digits and marks, so they are printed
+ * unescaped.
+ */
 #include "cli/top.h"
 
 #include <curses.h>
@@ -15,22 +18,23 @@
 #include "cli/top_rows.h"
 
 #define INTERVAL_MS   1000
-#define LIST_TOP      4 /* the first line of the list */
-#define PLOT_WIDTH    8 /* in the list */
+#define LIST_TOP      4 /* the line of the first row */
+#define PLOT_WIDTH    8 /* width of a plot in the list */
 #define KEY_CONTROL_C 3
 #define KEY_CONTROL_L 12
 
 struct top {
 	struct connect_choice connect;
-	struct yett_connection *connection; /* NULL while the helper is not there */
+	struct yett_connection *connection; /* NULL: the helper cannot be reached */
 	struct top_rows rows;
-	bool all, is_unicode, is_asking; /* whether to kill what is in `asked` */
+	/* `is_asking`: the user is asked whether to kill the commands of the sandbox `asked`. */
+	bool all, is_unicode, is_asking;
 	char asked[YETT_ID_SIZE], asked_name[YETT_NAME_SIZE];
 	char message[YETT_NAME_SIZE + 256];
-	size_t first; /* row that the list begins with */
+	size_t first; /* the first visible row */
 };
 
-/* In cells [column, column + width), if the screen has them. */
+/* Prints in the columns [column, column + width), if the screen has them. */
 static void put(int line, int column, int width, const char *text)
 {
 	if (line < LINES && column + width <= COLS)
@@ -106,7 +110,7 @@ static void draw_row(const struct top *top, int line, const struct top_row *row)
 	else
 		percent_text(stats_memory_percent(u), text);
 	put_right(line, 48, 6, text);
-	/* Against its limit, or against itself where it has none. */
+	/* The plot is relative to the limit or, without a limit, to the largest value. */
 	top_plot(&row->memory, PLOT_WIDTH, limit, top->is_unicode, plot, sizeof plot);
 	put(line, 55, PLOT_WIDTH, plot);
 	(void)snprintf(text, sizeof text, "%llu", (unsigned long long)u->processes);
@@ -135,7 +139,7 @@ static void draw_list(struct top *top)
 	put(LIST_TOP - 1, 32, 15, "         MEMORY");
 	put(LIST_TOP - 1, 48, 6, top->all ? "   UID" : "  MEM%");
 	put(LIST_TOP - 1, 64, 14, "PROCS       UP");
-	put(LIST_TOP - 1, 81, 19, "CONNS   SENT   RECV"); /* where the screen is wide enough */
+	put(LIST_TOP - 1, 81, 19, "CONNS   SENT   RECV"); /* only on a wide screen */
 	(void)attroff(A_REVERSE);
 	if (selected < top->first)
 		top->first = selected;
@@ -171,7 +175,7 @@ static void say(struct top *top, const char *what, const char *name)
 	(void)snprintf(top->message, sizeof top->message, "%s%s", what, name);
 }
 
-/* The users of those that run: usage does not tell. */
+/* Finds the user of each running sandbox, which its usage does not contain. */
 static int read_uids(const struct top *top, const struct yett_usage *list, size_t count,
                      uint32_t *uids, struct yett_error *error)
 {
@@ -189,7 +193,7 @@ static int read_uids(const struct top *top, const struct yett_usage *list, size_
 	return r;
 }
 
-/* A helper that is not there now may be there the next time. */
+/* Reads the usage. If the helper cannot be reached, tries again at the next interval. */
 static void read_usage(struct top *top)
 {
 	_cleanup_free_ struct yett_usage *list = NULL;
@@ -214,7 +218,7 @@ static void read_usage(struct top *top)
 	top->connection = NULL;
 }
 
-/* By its id: the name may be another user's, or meanwhile another sandbox's. */
+/* Acts by id: the name may belong to another user's sandbox, or meanwhile to a newer one. */
 static void act(struct top *top,
                 int (*action)(struct yett_connection *, const char *, struct yett_error *),
                 const char *id, const char *done, const char *name)
@@ -248,7 +252,7 @@ static void handle_choice(struct top *top, int key)
 	(void)snprintf(top->message, sizeof top->message, "kill every command of %s? y or n", name);
 }
 
-/* False when it is over. */
+/* Returns false if the user quits. */
 static bool handle_key(struct top *top, int key)
 {
 	if (key == ERR || key == KEY_RESIZE)
@@ -305,8 +309,10 @@ static void run(struct top *top)
 	}
 }
 
-/* The terminal is made raw, and watched, before ncurses knows it: it finds it so, and adds only
- * what the screen shows. */
+/*
+ * Sets raw mode and starts the watcher before newterm(3), so that ncurses saves and restores the
+ * raw modes, and the watcher recognizes them.
+ */
 static int run_on_screen(struct top *top, struct yett_error *error)
 {
 	struct terminal terminal;

@@ -1,9 +1,9 @@
 /*
- * `yett top`: the sandboxes on a screen of their own, with what they use, and keys to pause, resume
- * and kill.
+ * `yett top`: shows the sandboxes with their usage on a full screen, with keys to pause and resume
+ * them and to kill their commands.
  *
- * Runs as the caller, on the public libyett and ncurses. The terminal is given back as it was,
- * whatever ends it (terminal.h).
+ * Runs as the caller, on the public libyett and ncurses. The terminal is restored however the
+ * process ends (terminal.h).
  */
 #pragma once
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MEMORY_SHIFT 24 /* 16 MiB are as good as none */
+#define MEMORY_SHIFT 24 /* compare memory in units of 16 MiB */
 
 void top_history_add(struct top_history *history, double value)
 {
@@ -26,8 +26,10 @@ static double latest(const struct top_history *history)
 	return history->count ? history->values[history->count - 1] : -1;
 }
 
-/* The busiest first, among those the largest, then by name. Rounded, so that those at rest stay in
- * their places. */
+/*
+ * Sorts by processor share, then by memory, largest first, then by name. Rounds the values, so that
+ * idle sandboxes keep their places.
+ */
 static int busier(const void *a, const void *b)
 {
 	const struct top_row *x = a, *y = b;

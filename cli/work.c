@@ -13,11 +13,11 @@
 #include "cli/session.h"
 #include "libclient/yett.h"
 
-#define HIDDEN_TOLD 5 /* names in the line that tells what is hidden */
+#define HIDDEN_TOLD 5 /* names to print in the note about hidden files */
 
 struct work_run_options {
 	bool yes;
-	uint64_t older_ms; /* 0: it was not said */
+	uint64_t older_ms; /* 0: not given */
 };
 
 OPTION_FLAG(set_yes, struct work_run_options, yes)
@@ -52,7 +52,7 @@ static int older(const void *a, const void *b)
 	                                      : strcmp(x->id, y->id);
 }
 
-/* What its sandbox is called. */
+/* Returns the name of the store's sandbox, its id if it has no name, or "-". */
 static const char *name_of(const struct yett_work *work)
 {
 	return *work->name ? work->name : *work->sandbox ? work->sandbox : "-";
@@ -129,7 +129,7 @@ static int list_works(struct yett_error *error)
 	return 0;
 }
 
-/* Where there is somebody to ask. */
+/* Whether there is a user at a terminal to ask. */
 static bool has_somebody(void)
 {
 	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !output_json();
@@ -151,7 +151,10 @@ static bool is_agreed(int count, char **ids)
 	return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* Each is told. Not 0, and the errors are told, where some were not. */
+/*
+ * Discards the stores and reports each. Returns -1 if some could not be discarded, after printing
+ * the errors.
+ */
 static int discard_all(int count, char **ids, bool even_changed, struct yett_error *error)
 {
 	int failed = 0;
@@ -175,7 +178,7 @@ static int discard_all(int count, char **ids, bool even_changed, struct yett_err
 	return failed ? -1 : 0;
 }
 
-/* Of a sandbox that is suspended, which goes on from what is in it. */
+/* A search for a session that needs a store: a suspended sandbox continues with its contents. */
 struct searching {
 	const char *id;
 	bool is_found;
@@ -195,12 +198,14 @@ static bool is_of_session(const char *id)
 {
 	struct searching searching = {.id = id};
 
-	/* one that cannot be read may be about any */
+	/* A session that cannot be read may need any store. */
 	return session_each(look_in_session, &searching) > 0 || searching.is_found;
 }
 
-/* One whose request is under way tells nothing of itself yet; where that came to nothing, neither,
- * and it is not told since when. */
+/*
+ * Whether prune removes the store. An incomplete store is kept: its request may still be under way,
+ * and a store whose request failed has no time of creation.
+ */
 static bool is_to_go(const struct yett_work *work, uint64_t older_ms)
 {
 	uint64_t now_ms = clock_wall_ms();
@@ -209,7 +214,7 @@ static bool is_to_go(const struct yett_work *work, uint64_t older_ms)
 	    !(older_ms ? now_ms > work->created_ms && now_ms - work->created_ms > older_ms
 	               : !work->is_changed))
 		return false;
-	return !is_of_session(work->id); /* last: it reads every session */
+	return !is_of_session(work->id); /* last, because this reads every session */
 }
 
 static int prune(const struct work_run_options *options, struct yett_error *error)
@@ -347,7 +352,7 @@ int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_so
 static const struct yett_work *next_of(const struct yett_work_list *list, const char *sandbox,
                                        size_t *at)
 {
-	/* a fork that nobody has worked on, and a request that is under way, have none */
+	/* A new fork, and a store whose request is under way, have an empty `sandbox`. */
 	while (list && *sandbox && *at < yett_work_list_count(list)) {
 		const struct yett_work *work = yett_work_list_get(list, (*at)++);
 
@@ -448,7 +453,7 @@ static bool is_own(const struct work_own *own, const char *id)
 	return !own;
 }
 
-/* Where that fails, it is kept, and told of if there is anything in it. */
+/* Removes the store if `is_removed`. If the store is kept and has changes, prints where. */
 static void leave(const struct yett_work *work, bool is_removed, bool is_discarded)
 {
 	if (is_removed && !work->is_used &&

@@ -9,7 +9,7 @@
 enum workdir workdir_decide(const char *directory, const char *home,
                             const struct yett_share *shares, size_t count)
 {
-	/* it is shown already, or something else is to be shown in its place */
+	/* A share shows the directory already, or shows something else in its place. */
 	for (size_t i = 0; i < count; i++)
 		if (own_place_is_below(directory, shares[i].path) ||
 		    own_place_is_below(directory, shares[i].target))
@@ -37,7 +37,7 @@ bool workdir_inside(const char *directory, const struct yett_share *shares, size
 	for (size_t i = 0; !best && i < count; i++)
 		if (strcmp(directory, shares[i].target) == 0)
 			return (size_t)snprintf(out, size, "%s", directory) < size;
-	/* "/" has no length of its own */
+	/* The path "/" ends with the slash that begins the rest. */
 	return best &&
 	       (size_t)snprintf(out, size, "%s%s", best->target,
 	                        directory + (best->path[1] ? strlen(best->path) : 0)) < size;
