@@ -59,7 +59,8 @@ void agent_free(struct agent *agent)
 	happenings_free(agent->happenings);
 	boxes_free(agent->boxes);
 	agent->link = agent_link_unref(agent->link);
-	stores_free(agent->stores); /* whose sandboxes have been asked to end with all that */
+	/* The sandboxes of these stores have been asked to end by the lines above. */
+	stores_free(agent->stores);
 	(void)sd_event_unref(agent->loop);
 	bounds_free(&agent->bounds);
 	settings_free(&agent->settings);
@@ -76,7 +77,7 @@ int agent_watch_signals(struct agent *agent, sigset_t *ret_signals,
 	(void)sigemptyset(&signals);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		(void)sigaddset(&signals, numbers[i]);
-	/* sd_event_add_signal(3) wants them blocked */
+	/* sd_event_add_signal(3) requires blocked signals. */
 	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers) && r >= 0; i++)
@@ -102,7 +103,7 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 	return 0;
 }
 
-/* The caller's own key, made where there is none, unless another was chosen. */
+/* Creates the caller's default key where it is missing, unless options chose another key. */
 static int connect_with_key(struct agent *agent, struct yett_connection **ret_connection,
                             struct yett_error *error)
 {

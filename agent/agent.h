@@ -1,9 +1,9 @@
 /*
- * What the program is while it runs: its loop, its connection to the helper, its settings, and what
- * it keeps of sandboxes and executions.
+ * The state of a running yett-agent: its event loop, its connection to the helper, its settings,
+ * and its sandboxes and executions.
  *
- * An ordinary program with the caller's privilege, of one thread: sd-event(3) waits, and nothing
- * else does for long.
+ * yett-agent is an ordinary program with the caller's privilege and one thread. Only sd-event(3)
+ * waits; nothing else may block for long.
  */
 #pragma once
 
@@ -29,25 +29,29 @@ struct agent {
 	struct happenings *happenings;      /* happenings.c */
 	struct drivers *drivers;            /* runner/driver.c */
 	struct stores *stores;              /* stores.c */
-	struct agent_link *link;            /* to the helper; NULL: there is none just now */
-	const char *socket_path, *key_path; /* as options say; NULL: as the library has it */
-	enum yett_start start; /* the way that led to the helper the first time, and leads there
-	                          ever since */
+	struct agent_link *link;            /* to the helper; NULL: not connected now */
+	const char *socket_path, *key_path; /* from the options; NULL: the library's default */
+	/* How the helper was reached the first time. Later connections use the same way. */
+	enum yett_start start;
 };
 
-/* `given` is what options say of the bounds: each member of it counts instead of that of the
- * settings' file; NULL: nothing. */
+/*
+ * `given` holds the bounds that options set; each of its members replaces the member of the
+ * settings file. NULL: no such option.
+ */
 _must_check_ int agent_new(const json_t *given, struct agent **ret_agent, struct yett_error *error);
 
 /*
- * SIGTERM, SIGINT and SIGHUP ask to end: from now on they are blocked, and told to `on_signal` by
- * the loop; NULL: they end the loop. They are written to `ret_signals`, too. 0 or -errno.
+ * Blocks SIGTERM, SIGINT and SIGHUP, and delivers them through the loop to `on_signal`. NULL: the
+ * signals end the loop. `*ret_signals` receives the set of these signals. Returns 0 or -errno.
  */
 _must_check_ int agent_watch_signals(struct agent *agent, sigset_t *ret_signals,
                                      sd_event_signal_handler_t on_signal, void *data);
 
-/* A connection to the helper, counted: sandboxes that do not linger live as long as the one that
- * they were made on. */
+/*
+ * A reference-counted connection to the helper. A sandbox that does not linger ends with the
+ * connection on which it was made.
+ */
 struct agent_link {
 	struct agent *agent;
 	struct yett_connection *connection;
@@ -56,12 +60,12 @@ struct agent_link {
 };
 
 /*
- * The connection to ask by, borrowed, which is made where there is none. The caller's key is made
- * where there is none either.
+ * Returns the connection to the helper, borrowed; connects if there is none. Creates the caller's
+ * default key if it is missing.
  *
- * What was asked by one from before the service was started again, or has loaded another policy, is
- * refused. So who asks does it until agent_is_to_repeat() says no: that lets go of such a
- * connection, once. `tries` begins with 0.
+ * The helper refuses requests on a connection that is older than the service's last restart or
+ * policy reload. Callers therefore repeat their request while agent_is_to_repeat() returns true: it
+ * drops such a connection, once. `*tries` must start at 0.
  */
 _must_check_ int agent_connect(struct agent *agent, struct yett_connection **ret_connection,
                                struct yett_error *error);
@@ -69,8 +73,8 @@ bool agent_is_to_repeat(struct agent *agent, int r, const struct yett_error *err
                         unsigned *tries);
 
 struct agent_link *agent_link_ref(struct agent_link *link);
-/* Returns NULL. Takes NULL. */
+/* Returns NULL. Accepts NULL. */
 struct agent_link *agent_link_unref(struct agent_link *link);
 
-/* Ends the executions that go on, and lets go of sandboxes. Takes NULL. */
+/* Ends running executions and releases all sandboxes. Accepts NULL. */
 void agent_free(struct agent *agent);

@@ -14,7 +14,8 @@
 #include "base/own_place.h"
 #include "base/units_parse.h"
 
-#define LABEL_HASH 8 /* bytes of it: whoever could choose another is the user */
+/* Bytes of the hash. A short one is enough: only the user could construct a collision. */
+#define LABEL_HASH 8
 
 static const char *const whose[] = {"own", "all", NULL};
 
@@ -54,7 +55,7 @@ static int no_memory(struct yett_error *error)
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* To a list of the object, which is made where there is none. */
+/* Appends to a list in the object; creates the list if it is missing. */
 static int append(json_t *given, const char *list, json_t *value)
 {
 	if (!json_object_get(given, list) && json_object_set_new(given, list, json_array()) < 0)
@@ -66,8 +67,10 @@ static int take_share(json_t *given, const char *mode, const char *path)
 {
 	char resolved[PATH_MAX];
 
-	/* as it is called, so that requests may call it the same; `.` and what is beside it have no
-	 * better name than their real one */
+	/*
+	 * Keep the name as given, so that requests may use the same name. A relative path is
+	 * replaced by its real path.
+	 */
 	if (path[0] != '/') {
 		if (!realpath(path, resolved))
 			return -errno;
@@ -119,7 +122,7 @@ int bounds_take_option(json_t *given, const char *name, const char *value, struc
 	             : 0;
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- making the bounds ------------------------------------------------------------------------ */
 
 static int add_share(struct bounds *bounds, const char *path, const char *mode,
                      struct yett_error *error)
@@ -150,7 +153,10 @@ static int add_share(struct bounds *bounds, const char *path, const char *mode,
 	return 0;
 }
 
-/* Whoever starts it at home, or where the system is, did not mean all of that. */
+/*
+ * False for the home directory, the system's directories, and directories above them: a user who
+ * starts the agent there did not mean to share all of that.
+ */
 static bool is_work(const char *directory)
 {
 	const struct passwd *user = getpwuid(getuid());
@@ -219,8 +225,10 @@ static int make_profiles(struct bounds *bounds, const json_t *list, const char *
 	return bounds->profiles ? 0 : -ENOMEM;
 }
 
-/* What those have in common that were started with the same bounds at the same place.
- * crypto_generichash(3) */
+/*
+ * Computes the label. Agents that were started with the same bounds in the same directory get the
+ * same label. See crypto_generichash(3).
+ */
 static int make_label(struct bounds *bounds, const json_t *given)
 {
 	_cleanup_free_ char *here = realpath(".", NULL),
@@ -235,8 +243,8 @@ static int make_label(struct bounds *bounds, const json_t *given)
 	(void)crypto_generichash_update(&state, (const unsigned char *)(here ? here : ""),
 	                                here ? strlen(here) + 1 : 1);
 	(void)crypto_generichash_update(&state, (const unsigned char *)text, strlen(text) + 1);
-	for (char **at = bounds->profiles; *at;
-	     at++) /* without any they are those of the tiers, which the settings name */
+	/* Without given profiles, these are the profiles of the tiers, which the settings name. */
+	for (char **at = bounds->profiles; *at; at++)
 		(void)crypto_generichash_update(&state, (const unsigned char *)*at,
 		                                strlen(*at) + 1);
 	(void)crypto_generichash_final(&state, hash, sizeof hash);
@@ -286,9 +294,12 @@ void bounds_free(struct bounds *bounds)
 	*bounds = (struct bounds){0};
 }
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
-/* What follows `path` of what was given; NULL: it does not lie there. */
+/*
+ * Returns the part of `path` below the share, without leading slashes. NULL: `path` is outside the
+ * share.
+ */
 static const char *below(const struct bounds_share *share, const char *path)
 {
 	const char *above = own_place_is_below(path, share->path)   ? share->path
@@ -302,8 +313,9 @@ static const char *below(const struct bounds_share *share, const char *path)
 }
 
 /*
- * What lies there now, as a descriptor. A sandbox that may write there may have put a link in its
- * place, or into the way; none of them leads out. openat2(2)
+ * Opens the file that is there now. A sandbox that can write to the share may have put a symbolic
+ * link there or into the path; RESOLVE_BENEATH keeps links from leading out of the share.
+ * openat2(2)
  */
 static int open_below(const struct bounds_share *share, const char *rest)
 {
@@ -322,7 +334,7 @@ static const char *mode_of(uint32_t flags)
 	return flags & YETT_SHARE_WRITABLE ? "rw" : flags & YETT_SHARE_COW ? "cow" : "ro";
 }
 
-/* Finds the innermost given share that contains the path and allows the mode. */
+/* Finds the innermost share that contains the path and allows the mode. */
 static const struct bounds_share *find_share(const struct bounds *bounds,
                                              const struct yett_share *share, const char **ret_rest)
 {
@@ -341,7 +353,10 @@ static const struct bounds_share *find_share(const struct bounds *bounds,
 	return found;
 }
 
-/* A guarded path is shared only where an option names it, and not merely a directory above. */
+/*
+ * Shares a protected path only if an option names that path itself, not merely a directory above
+ * it.
+ */
 static int check_guard(const struct bounds_share *given, int fd, const struct yett_share *share,
                        struct yett_error *error)
 {
@@ -412,8 +427,10 @@ int bounds_check_rules(const struct bounds *bounds, const char *const *rules, si
 		r = net_rule_parse(rules[i], &rule, error);
 		if (r != 0)
 			return r;
-		/* what an open network is without rules: nothing that is private, or this host's,
-		 * unless it was named */
+		/*
+		 * As for an open network without rules: private addresses and this host's addresses
+		 * need a rule of their own.
+		 */
 		is_covered = bounds->network == YETT_NETWORK_HOST ||
 		             (bounds->network == YETT_NETWORK_OPEN && net_rule_covers(&any, &rule));
 		for (size_t j = 0; j < bounds->allow_count && !is_covered; j++)
@@ -504,7 +521,7 @@ int bounds_apply(const struct bounds *bounds, struct yett_sandbox_options *optio
 	return r;
 }
 
-/* --- what a model is told --------------------------------------------------------------------- */
+/* --- description for a model ------------------------------------------------------------------ */
 
 bool bounds_can_write(const struct bounds *bounds)
 {

@@ -9,7 +9,9 @@
 #include "agent/wish.h"
 #include "base/clock_us.h"
 
-/* an attached one that nobody uses is held so long: whoever holds one keeps it from ending at rest
+/*
+ * An attached sandbox is released after being unused for so long: an attached client keeps a
+ * sandbox from ending when idle.
  */
 #define KEEP_US 30000000
 
@@ -59,7 +61,7 @@ void boxes_free(struct boxes *boxes)
 	free(boxes);
 }
 
-/* --- a box ------------------------------------------------------------------------------------ */
+/* --- sandbox handles -------------------------------------------------------------------------- */
 
 static void look_at_operations(struct box *box)
 {
@@ -72,13 +74,13 @@ static void look_at_operations(struct box *box)
 		(void)sd_event_source_set_enabled(at->timer, SD_EVENT_OFF);
 		at->over(at->operation, at->data);
 		box_operation_free(at);
-		next = box->operations; /* others may have come and gone */
+		next = box->operations; /* `over` may have added or freed operations */
 	}
 }
 
 static int on_sandbox(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	struct box *box = box_ref(data); /* who hears of an end may give it up */
+	struct box *box = box_ref(data); /* the callbacks may drop the last other reference */
 
 	(void)fd;
 	(void)events;
@@ -106,7 +108,7 @@ static void free_box(struct box *box)
 	free(box);
 }
 
-/* Takes the sandbox. */
+/* Takes ownership of `sandbox`. */
 static struct box *new_box(struct agent *agent, struct agent_link *link,
                            struct yett_sandbox *sandbox, const char *asked_as)
 {
@@ -163,7 +165,7 @@ static int sweep(sd_event_source *source, uint64_t at_us, void *data)
 	return 0;
 }
 
-/* For calls to come, with a reference of its own. */
+/* Adds the sandbox to the list for later calls, which holds its own reference. */
 static int hold(struct agent *agent, struct box *box)
 {
 	struct boxes *boxes = agent->boxes;
@@ -238,7 +240,7 @@ int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box,
 	return 0;
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- making sandboxes ------------------------------------------------------------------------- */
 
 static void unlink_making(struct box_making *making)
 {
@@ -332,13 +334,15 @@ int box_make(struct agent *agent, const json_t *asked, const char *name, bool is
 	return 0;
 }
 
-/* Its request was refused because of its connection: once more, by another one. False: that cannot
- * be, for the reason in `error`. */
+/*
+ * Sends the request again on a new connection, after the helper refused the old one. Returns false
+ * if that is impossible, for the reason in `error`.
+ */
 static bool repeat(struct box_making *making, struct yett_error *error)
 {
 	making->timer = sd_event_source_disable_unref(making->timer);
 	yett_operation_free(steal_ptr(&making->operation));
-	/* another one may have noticed before */
+	/* Another request may have dropped the connection already. */
 	if (making->agent->link == making->link)
 		(void)agent_is_to_repeat(making->agent, YETT_E_HELPER_UNAVAILABLE, error,
 		                         &making->tries);

@@ -10,7 +10,7 @@
 
 struct call {
 	struct agent *agent;
-	const struct operation *operation; /* NULL: there is none of that name */
+	const struct operation *operation; /* NULL: there is no such operation */
 	json_t *asked, *answer;
 	struct call_options options;
 	enum call_outcome outcome;
@@ -18,10 +18,10 @@ struct call {
 	bool is_over, has_problem;
 	void *work;
 	void (*cancel)(void *work);
-	sd_event_source *telling; /* of its end, once that is there */
+	sd_event_source *telling; /* runs on_done from the loop, once the call is over */
 };
 
-/* How a problem of these codes comes out; those that are not here: it is not available. */
+/* Codes that are not in this table are CALL_UNAVAILABLE. */
 static const struct {
 	enum yett_code code;
 	enum call_outcome outcome;
@@ -171,7 +171,7 @@ void call_finish(struct call *call, json_t *answer, enum call_outcome outcome)
 	call->outcome = outcome;
 	call->is_over = true;
 	call->cancel = NULL;
-	/* told by the loop, so that whoever begins a call has it before its end */
+	/* The loop reports the end, so that call_begin() has returned to its caller before. */
 	if (sd_event_source_set_enabled(call->telling, SD_EVENT_ONESHOT) < 0)
 		call->options.on_done(call, call->options.data);
 }
@@ -190,7 +190,7 @@ void call_fail_with(struct call *call, const struct yett_error *error, json_t *a
 	call_finish(call, answer ? answer : json_null(), call_outcome_of(error->code));
 }
 
-/* "sandboxes allow NAME" */
+/* Logs the refusal with a text like "sandboxes allow NAME". */
 static void tell_refusal(struct call *call, const struct yett_error *error)
 {
 	const char *action = field_text(call->asked, "action"),

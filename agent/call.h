@@ -1,8 +1,8 @@
 /*
  * One request for an operation, from its arguments to its answer.
  *
- * Whoever begins a call (tool, MCP, HTTP) owns it and frees it. A call is over once: with an
- * answer, or with a problem. With the caller's privilege; of the one thread of the loop.
+ * The front end (tool, MCP, HTTP) that begins a call owns and frees it. A call ends exactly once,
+ * with an answer or an error. Runs with the caller's privilege, in the thread of the event loop.
  */
 #pragma once
 
@@ -11,39 +11,42 @@
 struct agent;
 struct call;
 
-/* How it came out: what exit statuses and HTTP statuses are made of. */
+/* The result class of a call: exit statuses and HTTP statuses are derived from it. */
 enum call_outcome {
 	CALL_SUCCEEDED = 0,
-	CALL_PROGRAM_FAILED = 1, /* what was run has failed: that is an answer */
-	CALL_TIMED_OUT =
-		2, /* what was run was ended when its time was over: that is an answer, too */
-	CALL_INVALID = 3, /* the request is none */
-	CALL_REFUSED = 4, /* the policy does not permit it */
+	CALL_PROGRAM_FAILED = 1, /* the program that was run failed; the call has an answer */
+	/* The program that was run reached its timeout; the call has an answer. */
+	CALL_TIMED_OUT = 2,
+	CALL_INVALID = 3, /* the request is malformed */
+	CALL_REFUSED = 4, /* the policy or the bounds do not permit the request */
 	CALL_NOT_FOUND = 5,
-	CALL_UNSUPPORTED = 6, /* this host or Yett cannot do it */
-	CALL_UNAVAILABLE = 7, /* the helper, or room, is missing just now */
+	CALL_UNSUPPORTED = 6, /* this host or Yett does not support the request */
+	CALL_UNAVAILABLE = 7, /* the helper, or a resource, is not available now */
 	CALL_CANCELLED = 8,
 };
 
-/* How a problem of this code comes out. */
+/* The outcome of an error with this code. */
 enum call_outcome call_outcome_of(enum yett_code code);
 
 struct call_options {
-	/* It is over: call_answer(), call_error() and call_outcome() tell. It may free the call.
-	 * Never before call_begin() has returned. */
+	/*
+	 * The call is over: call_answer(), call_error() and call_outcome() have the result. May
+	 * free the call. Never called before call_begin() has returned.
+	 */
 	void (*on_done)(struct call *call, void *data);
-	/* Something came of it: so many seconds have passed, so many bytes were written. May be
-	 * NULL. */
+	/* Reports progress: seconds passed, bytes written. May be NULL. */
 	void (*on_progress)(struct call *call, const char *text, void *data);
 	void *data;
-	uint64_t patience_ms; /* an execution that goes on after so long is answered as running, to
-	                         be asked about later; 0: waits on */
+	/*
+	 * An execution that still runs after this time is answered as running, and can be asked
+	 * about later. 0: waits until the execution is over.
+	 */
+	uint64_t patience_ms;
 };
 
 /*
- * Begins the operation of that name with these arguments (borrowed; NULL: none). There always is a
- * call, but for want of memory (NULL): that there is no such operation, or that the arguments are
- * wrong, is its problem.
+ * Begins an operation by name, with these arguments (borrowed; NULL: none). Returns NULL only
+ * without memory. An unknown operation or wrong arguments are reported as the error of the call.
  */
 struct call *call_begin(struct agent *agent, const char *operation, const json_t *arguments,
                         const struct call_options *options);
@@ -52,32 +55,35 @@ bool call_is_over(const struct call *call);
 enum call_outcome call_outcome(const struct call *call);
 
 /*
- * The answer: an object as the operation's table says, with "error" where there was a problem;
- * borrowed. NULL until it is over. JSON null where there was not even memory for one.
+ * The answer, borrowed: an object as the operation's table describes it, with "error" if the call
+ * failed. NULL until the call is over. JSON null if there was no memory for an object.
  */
 json_t *call_answer(const struct call *call);
 
-/* The problem; NULL where there was none. */
+/* NULL: the call did not fail. */
 const struct yett_error *call_error(const struct call *call);
 
-/* Gives it up: what it started is killed. Takes NULL. */
+/* Cancels the call if it is not over, and kills what it started. Accepts NULL. */
 void call_free(struct call *call);
 
 /* --- for operations --------------------------------------------------------------------------- */
 
 struct agent *call_agent(const struct call *call);
 const json_t *call_asked(const struct call *call);
-/* From now on it is about something else, which is taken. */
+/* Replaces the arguments. Takes ownership of `asked`. */
 void call_replace_asked(struct call *call, json_t *asked);
 uint64_t call_patience_ms(const struct call *call);
 
-/* What goes on for this call, until it is over: `cancel` is called where it is given up before. */
+/*
+ * Sets the work in progress for this call. `cancel` is called if the call is freed before it is
+ * over.
+ */
 void call_set_work(struct call *call, void *work, void (*cancel)(void *work));
 void call_progress(struct call *call, const char *text);
 
-/* It is over. `answer` is taken; NULL: no memory. */
+/* Ends the call. Takes ownership of `answer`; NULL: no memory. */
 void call_succeed(struct call *call, json_t *answer);
 void call_finish(struct call *call, json_t *answer, enum call_outcome outcome);
 void call_fail(struct call *call, const struct yett_error *error);
-/* The same with more than the problem in the answer, which is taken. */
+/* As call_fail(), with an answer to which the error is added. Takes ownership of `answer`. */
 void call_fail_with(struct call *call, const struct yett_error *error, json_t *answer);

@@ -10,7 +10,7 @@
 #include "agent/nonce.h"
 #include "base/clock.h"
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all executions --------------------------------------------------------------------------- */
 
 struct executions *executions_new(void)
 {
@@ -62,7 +62,7 @@ static size_t size_of(const struct execution *execution)
 	return size;
 }
 
-/* Takes it out of the list; `at` is then what leads to the one before it. */
+/* Unlinks and frees `*at`, which then points to the next older execution. */
 static void forget(struct execution **at)
 {
 	struct execution *old = *at;
@@ -71,8 +71,10 @@ static void forget(struct execution **at)
 	free_execution(old);
 }
 
-/* Of those that are over, the ones that are too many or keep too much. What is kept of all others
- * together. */
+/*
+ * Forgets ended executions that exceed the number or the size kept. Returns the bytes that the
+ * others keep.
+ */
 static size_t forget_old(struct executions *executions)
 {
 	struct execution **at = &executions->latest;
@@ -93,9 +95,9 @@ static size_t forget_old(struct executions *executions)
 }
 
 /*
- * Where outputs take all that they may, what has ended makes room for what runs; and where all of
- * it runs, only the end is kept of what comes. A program may write as much as it likes, and a user
- * run many.
+ * When outputs reach their total limit, ended executions make room for running ones. If running
+ * ones alone exceed the limit, only the end of new output is kept. Without this, a program that
+ * writes without end, or many executions, could use up the memory.
  */
 static void make_room(struct executions *executions, struct kept *kept, size_t length)
 {
@@ -136,7 +138,7 @@ struct execution *execution_find(struct agent *agent, const char *id)
 	return NULL;
 }
 
-/* One more of what a language, or everything, is counted by. */
+/* Increments one counter of a language, or of "all". */
 static void count_one(json_t *all, const char *language, const char *what)
 {
 	json_t *row = json_object_get(all, language);
@@ -177,7 +179,7 @@ json_t *executions_statistics(struct agent *agent)
 	                                     : json_object();
 }
 
-/* --- one -------------------------------------------------------------------------------------- */
+/* --- one execution ---------------------------------------------------------------------------- */
 
 struct execution *execution_new(struct agent *agent, const char *language, const char *text,
                                 size_t max_output)
@@ -283,7 +285,7 @@ int execution_begin(struct execution *execution, const json_t *asked, struct yet
 	return r;
 }
 
-/* --- its commands ----------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 void execution_add(struct execution *execution, enum execution_phase_name phase,
                    enum yett_stream stream, const char *bytes, size_t length)
@@ -303,7 +305,9 @@ void execution_add(struct execution *execution, enum execution_phase_name phase,
 	}
 }
 
-/* Its sandbox has told nothing of its end: what it runs may go on in it, and nobody waits for that.
+/*
+ * The sandbox did not report the end in time. The program may still run in the sandbox; do not
+ * wait.
  */
 static int on_overdue(sd_event_source *source, uint64_t at_us, void *data)
 {
@@ -319,8 +323,8 @@ static int on_overdue(sd_event_source *source, uint64_t at_us, void *data)
 		(void)snprintf(execution->why, sizeof execution->why,
 		               "it was killed on request, and the sandbox does not answer");
 	if (execution->command && execution_check_box(execution->box, NULL) == 0)
-		(void)!yett_command_signal(execution->command, SIGKILL,
-		                           NULL); /* for when it does */
+		/* Takes effect if the sandbox reads its channel again. */
+		(void)!yett_command_signal(execution->command, SIGKILL, NULL);
 	execution_end(execution, execution->is_killed ? EXECUTION_KILLED : EXECUTION_TIMED_OUT,
 	              execution->is_killed ? NULL : &error);
 	return 0;
@@ -455,8 +459,8 @@ int execution_signal(struct execution *execution, int number, struct yett_error 
 }
 
 /*
- * What is sent to its command is not waited for: who is in the sandbox may keep its init from
- * answering, and others are served meanwhile. With the command all ends that it started.
+ * Does not wait for an answer: code in the sandbox may keep init from answering, and other clients
+ * must be served meanwhile. Killing the command also kills everything that it started.
  */
 static void kill_command(struct execution *execution)
 {
@@ -476,7 +480,7 @@ void execution_kill(struct execution *execution)
 	} else if (execution->on_kill) {
 		execution->on_kill(execution);
 	} else if (execution->has_own || !execution->command) {
-		/* the sandbox goes, and all that is in it; nobody waits for that */
+		/* The sandbox ends, and everything in it; do not wait. */
 		execution_end(execution, EXECUTION_KILLED, NULL);
 	} else {
 		kill_command(execution);
@@ -492,7 +496,7 @@ void execution_end(struct execution *execution, enum execution_status status,
 		box_give_up(steal_ptr(&execution->making));
 	execution->status = status;
 	execution->ended_ms = clock_wall_ms();
-	/* that its sandbox was ended is how it ended, and no fault of the request */
+	/* For a killed execution, the end of its sandbox is the expected result, not an error. */
 	if (error && !(error->code == YETT_E_NOT_RUNNING && status == EXECUTION_KILLED))
 		execution->error = *error;
 	if (status == EXECUTION_KILLED && !execution->why[0])
@@ -515,7 +519,6 @@ void execution_end(struct execution *execution, enum execution_status status,
 	execution_tell_over(execution);
 }
 
-/* What the numbers mean, for a person. */
 enum execution_status execution_judge(struct execution *execution, enum execution_phase_name phase)
 {
 	const struct execution_phase *at = &execution->phases[phase];

@@ -1,8 +1,8 @@
 /*
- * What was run: a record with an id, from its beginning until a thousand others came after it.
+ * Executions: records of what was run, each with an id. The latest 1000 are kept.
  *
- * The outputs are kept here and given by read_file as "run:ID/stdout", "run:ID/stderr" and
- * "run:ID/output" (both as they came). With the caller's privilege.
+ * Output is kept in memory; read_file returns it as "run:ID/stdout", "run:ID/stderr" and
+ * "run:ID/output" (both streams in the order in which they came). Runs with the caller's privilege.
  */
 #pragma once
 
@@ -12,22 +12,24 @@
 
 #define EXECUTIONS_MAX     1000
 #define EXECUTION_ID_SIZE  17
-#define EXECUTION_GRACE_MS 10000 /* for a sandbox to tell of the end of what it was to end */
-/* a sandbox that has not begun in that time what it was told to is told nothing more */
+#define EXECUTION_GRACE_MS 10000 /* for a sandbox to report the end of a command */
+/* A sandbox that has not begun a command within this time gets no further messages. */
 #define EXECUTION_SILENT_MS 5000
-/* bytes of the requests of all that go on: code, files and input are kept until the end */
+/* Bytes of the requests of all running executions: code, files and input stay until the end. */
 #define EXECUTION_ASKED_MAX (64u << 20)
-/* of outputs of all together; of what has ended the oldest go first, then the middle of what runs
+/*
+ * Bytes of output of all executions. When exceeded, the oldest ended executions are forgotten
+ * first; then output in the middle of running ones is dropped.
  */
 #define EXECUTION_OUTPUT_MAX (256u << 20)
 
 enum execution_status {
-	EXECUTION_PENDING = 0, /* its sandbox is being made */
+	EXECUTION_PENDING = 0, /* the sandbox is being made */
 	EXECUTION_RUNNING = 1,
-	EXECUTION_COMPLETED = 2, /* with status 0 */
+	EXECUTION_COMPLETED = 2, /* exit status 0 */
 	EXECUTION_FAILED = 3,
 	EXECUTION_TIMED_OUT = 4,
-	EXECUTION_KILLED = 5, /* by who asked for it */
+	EXECUTION_KILLED = 5, /* on request */
 };
 
 /* "pending", "running", "completed", "failed", "timed_out", "killed" */
@@ -35,12 +37,12 @@ const char *execution_status_name(enum execution_status status);
 
 struct execution;
 
-/* One command of it: what is compiled, and what is run. */
+/* One command of an execution: compiling, or running. */
 struct execution_phase {
 	bool is_begun, is_over;
 	struct kept out, err;
-	struct yett_result result; /* once it is over, and `error.code` is 0 */
-	struct yett_error error;   /* it could not be started, or its sandbox has ended */
+	struct yett_result result; /* valid once `is_over`, if `error.code` is 0 */
+	struct yett_error error;   /* why it could not be started, or its sandbox ended */
 };
 
 enum execution_phase_name { EXECUTION_COMPILE = 0, EXECUTION_RUN = 1, EXECUTION_PHASES = 2 };
@@ -49,138 +51,150 @@ struct execution {
 	struct agent *agent;
 	char id[EXECUTION_ID_SIZE];
 	enum execution_status status;
-	const char *language; /* of the table of languages; NULL: a command */
-	char *text;           /* the command, or the first line of the code; for people */
+	const char *language; /* from the table of languages; NULL: a command */
+	char *text;           /* the command or the first line of the code, for people */
 	json_t *metadata;     /* NULL: none */
-	json_t *warnings;     /* a list of texts; NULL: none */
-	size_t max_output;    /* bytes of each output in answers */
-	size_t asked_bytes;   /* of the request, and of input that is not read yet */
-	uint64_t number;      /* how many there were before it */
+	json_t *warnings;     /* list of strings; NULL: none */
+	size_t max_output;    /* bytes of each output in an answer */
+	size_t asked_bytes;   /* bytes of the request, and of input that the command has not read */
+	uint64_t number;      /* number of executions before this one */
 
-	struct box_making *making;  /* until there is the box */
-	struct box *box;            /* until it is over */
-	char sandbox[YETT_ID_SIZE]; /* of one that stays; empty: it had its own */
-	bool has_own;               /* a sandbox, which is gone with it */
-	bool keeps_box; /* set before execution_begin(): one that is made for it stays, to be found
-	                   by its id */
-	struct yett_command *command; /* that runs now */
-	uint64_t happened;            /* the number of the last event before it */
-	uint64_t told_us;         /* when its sandbox was told of the command: CLOCK_MONOTONIC */
-	sd_event_source *overdue; /* ends it where its sandbox does not tell of its end; NULL: it
-	                             has no bound yet */
+	struct box_making *making;  /* NULL once `box` is set */
+	struct box *box;            /* NULL once the execution is over */
+	char sandbox[YETT_ID_SIZE]; /* id of the sandbox */
+	bool has_own;               /* the sandbox was made for this execution and ends with it */
+	/*
+	 * Set before execution_begin(): a sandbox that is made for this execution stays, and is
+	 * found by its id.
+	 */
+	bool keeps_box;
+	struct yett_command *command; /* the running command */
+	uint64_t happened;            /* number of the last event before the execution */
+	/* CLOCK_MONOTONIC time at which the command was sent to the sandbox */
+	uint64_t told_us;
+	/* Ends the execution if the sandbox does not report its end. NULL: no timeout yet. */
+	sd_event_source *overdue;
 	struct execution_input *input;
 
 	struct execution_phase phases[EXECUTION_PHASES];
-	struct kept both; /* both outputs of the last phase, in the order in which they came */
-	struct yett_error error; /* what kept it from being run at all */
-	char why[160];           /* what a person would say of why it failed; empty: it did not */
-	uint64_t started_ms, ended_ms; /* since 1970 */
-	bool is_killed;                /* somebody asked for it */
+	struct kept both;        /* both outputs of the last phase, interleaved as they came */
+	struct yett_error error; /* why nothing was run */
+	char why[160];           /* the reason for a failure, for people; empty: no failure */
+	uint64_t started_ms, ended_ms; /* milliseconds since 1970 */
+	bool is_killed;                /* on request */
 
-	/* Of who runs it: */
-	void (*on_ready)(struct execution *execution); /* there is the box */
-	void (*on_phase)(
-		struct execution *execution,
-		enum execution_phase_name phase); /* it is over; NULL: so is the execution */
-	void (*on_output)(struct execution *execution,
-	                  enum execution_phase_name phase); /* more was written; may be NULL */
-	void (*on_kill)(struct execution *
-	                        execution); /* what it runs is no command of its own; NULL: it is */
-	int (*on_signal)(struct execution *execution, int number,
-	                 struct yett_error *error);  /* as on_kill */
-	void (*on_end)(struct execution *execution); /* it is over: what `runner` is may be freed;
-	                                                may be NULL */
+	/* Callbacks of the runner: */
+	void (*on_ready)(struct execution *execution); /* `box` is set */
+	/* The phase is over. NULL: the execution ends with the phase. */
+	void (*on_phase)(struct execution *execution, enum execution_phase_name phase);
+	/* More output came. May be NULL. */
+	void (*on_output)(struct execution *execution, enum execution_phase_name phase);
+	/* Kills what runs. NULL: kills `command`. */
+	void (*on_kill)(struct execution *execution);
+	/* Sends a signal. NULL: sends it to `command`. */
+	int (*on_signal)(struct execution *execution, int number, struct yett_error *error);
+	/* The execution is over, and `runner` may be freed. May be NULL. */
+	void (*on_end)(struct execution *execution);
 	void *runner;
-	json_t *denied; /* connections that its sandbox was kept from meanwhile, as problems; NULL:
-	                   none */
-	bool is_denied_more; /* than those */
+	json_t *denied;      /* connections that were denied meanwhile, as errors; NULL: none */
+	bool is_denied_more; /* more were denied than `denied` lists */
 	json_t *extra;       /* further members of the answer: "value", "version"; NULL: none */
 
 	struct execution_watch *watches;
-	struct execution *next; /* the one before it */
+	struct execution *next; /* the previous execution */
 };
 
-/* A new one, pending. NULL: no memory. */
+/* Creates a pending execution. NULL: no memory. */
 struct execution *execution_new(struct agent *agent, const char *language, const char *text,
                                 size_t max_output);
 
-/* NULL: there was none, or it is forgotten. */
+/* NULL: unknown, or forgotten. */
 struct execution *execution_find(struct agent *agent, const char *id);
 
 /*
- * Gets it a box: the one of `asked`'s member "sandbox", or one that is made as the rest of `asked`
- * says, and is gone with it unless it keeps it; then on_ready is called. What fails later ends it;
- * what fails at once is returned, and ending it is the caller's. YETT_E_INVALID_REQUEST: both are
- * asked for. YETT_E_RESOURCE_LIMIT: too many go on. Else as box_find() or box_make().
+ * Gets a sandbox: the one that the member "sandbox" of `asked` names, or a new one made as the
+ * other members say, which ends with the execution unless `keeps_box`. Then on_ready is called. A
+ * later failure ends the execution. An immediate failure is returned, and the caller must end the
+ * execution.
+ *
+ * Returns 0; YETT_E_INVALID_REQUEST: `asked` names a sandbox and describes a new one;
+ * YETT_E_RESOURCE_LIMIT: too many running executions; or an error of box_find() or box_make().
  */
 _must_check_ int execution_begin(struct execution *execution, const json_t *asked,
                                  struct yett_error *error);
 
 /*
- * Starts a command in its box as this phase: by `options`, of which the size, stdio and what is
- * called are set here. With `keeps_input` and no input, execution_input() gives it more. The runner
- * may set the phase's outputs itself instead: execution_add().
+ * Starts a command in the sandbox as this phase. Sets the size, stdio and callbacks of `options`.
+ * With `keeps_input` and no input in `options`, execution_input() can write to the command later.
+ * Instead of starting a command, a runner may supply the phase's output by execution_add().
  */
 _must_check_ int execution_start(struct execution *execution, enum execution_phase_name phase,
                                  struct yett_command_options *options, bool keeps_input,
                                  struct yett_error *error);
 
-/* How long something may run that was not asked to run for so long: `ms`, or what its box allows
- * commands at most, if that is less. */
+/*
+ * The timeout for work that did not request one: the smaller of `ms` and the sandbox's maximum for
+ * commands.
+ */
 uint64_t execution_time(const struct execution *execution, uint64_t ms);
 
 /*
- * From now on it may take so long, which its sandbox sees to. One that does not answer, and
- * EXECUTION_GRACE_MS later has not told of the end, is not waited for: it is over then. Negative:
- * no memory.
+ * Sets the timeout, which the sandbox enforces. If the sandbox does not report the end within
+ * EXECUTION_GRACE_MS after the timeout, the execution is ended without it. Returns a negative value
+ * without memory.
  */
 _must_check_ int execution_bound(struct execution *execution, uint64_t ms);
 
 /*
- * Whether the sandbox can be told something: what it does not take fills its channel, and then
- * whoever sends is held up, and all others with him. YETT_E_TIMEOUT: it was told of a command
- * EXECUTION_SILENT_MS ago, and has not begun it.
+ * Checks whether the sandbox still reads its channel. Messages that it does not read fill the
+ * channel; then the sender blocks, and with it every other client. Returns 0, or YETT_E_TIMEOUT if
+ * a command sent more than EXECUTION_SILENT_MS ago has not begun.
  */
 _must_check_ int execution_check_box(const struct box *box, struct yett_error *error);
 
-/* Some output of a phase. */
+/* Adds output to a phase. */
 void execution_add(struct execution *execution, enum execution_phase_name phase,
                    enum yett_stream stream, const char *bytes, size_t length);
 
-/* Writes to what its command reads, as that takes it, and with `is_last` closes it then.
- * YETT_E_INVALID_REQUEST, YETT_E_RESOURCE_LIMIT */
+/*
+ * Writes to the command's standard input as the command reads; with `is_last`, closes the input
+ * afterwards. Returns 0, YETT_E_INVALID_REQUEST or YETT_E_RESOURCE_LIMIT.
+ */
 _must_check_ int execution_input(struct execution *execution, const char *bytes, size_t length,
                                  bool is_last, struct yett_error *error);
 
 _must_check_ int execution_signal(struct execution *execution, int number,
                                   struct yett_error *error);
 
-/* It is over: who watches it is told, and the box is let go of. `error` NULL: it was run. */
+/*
+ * Ends the execution: notifies the watches and releases the sandbox. `error` NULL: the program was
+ * run.
+ */
 void execution_end(struct execution *execution, enum execution_status status,
                    const struct yett_error *error);
 
-/* What a phase that is over says of how it went, with `why` set. */
+/* Derives the status from a phase that is over, and sets `why`. */
 enum execution_status execution_judge(struct execution *execution, enum execution_phase_name phase);
 
 /*
- * Ends all that it started. It is over at once where it is pending or its sandbox goes with it; in
- * a sandbox that stays when its command is gone.
+ * Kills everything that the execution started. A pending execution, and one whose sandbox ends with
+ * it, is over at once. In a sandbox that stays, it is over when the command has ended.
  */
 void execution_kill(struct execution *execution);
 
 bool execution_is_over(const struct execution *execution);
 
-/* What run_code, run_command and wait_command answer, besides "error". */
+/* The answer of run_code, run_command and wait_command, without "error". */
 extern const struct field execution_fields[];
 json_t *execution_json(const struct execution *execution);
 
-/* One line of a list: id, status, language, text, times. */
+/* One entry of a list: id, status, language, text, times. */
 extern const struct field execution_line_fields[];
 json_t *execution_line_json(const struct execution *execution);
 
 /*
- * Answers `call` when the execution is over, or at the latest after `patience_ms` (0: whenever that
- * is). Given up, the call takes the execution with it, unless `is_asked_about` it only.
+ * Answers `call` when the execution is over, at the latest after `patience_ms` (0: no limit).
+ * Cancelling the call kills the execution, unless the call is only `is_asked_about`.
  */
 void execution_answer(struct execution *execution, struct call *call, uint64_t patience_ms,
                       bool is_asked_about);
@@ -190,30 +204,31 @@ typedef void (*execution_output_fn)(struct execution *execution, enum yett_strea
                                     const char *bytes, size_t length, void *data);
 typedef void (*execution_over_fn)(struct execution *execution, void *data);
 /*
- * Watches one that goes on: `output` (may be NULL) is called with what comes from now on (what came
- * before is in its phases), and `over` once, at its end, after which the watch is gone by itself.
- * NULL: no memory.
+ * Watches a running execution. `output` (may be NULL) gets output from now on; earlier output is in
+ * the phases. `over` is called once, at the end, after which the watch is freed. NULL: no memory.
  */
 struct execution_watch *execution_watch(struct execution *execution, execution_output_fn output,
                                         execution_over_fn over, void *data);
 void execution_unwatch(struct execution_watch *watch);
 
-/* How many there were so far, also of those that are forgotten. */
+/* The number of executions so far, including forgotten ones. */
 uint64_t executions_count(const struct agent *agent);
 
-/* Of all so far, by language and in all: runs, failures, timeouts. The caller's. */
+/*
+ * Counts of all executions so far, by language and in total: runs, failures, timeouts. The caller
+ * owns the result.
+ */
 json_t *executions_statistics(struct agent *agent);
 
-/* Calls `each` for those that are known, the latest first. */
+/* Calls `each` for every known execution, the latest first. */
 void executions_each(struct agent *agent, void (*each)(struct execution *execution, void *data),
                      void *data);
 
-/* Forgets those that are over. How many. */
+/* Forgets executions that are over. Returns their number. */
 size_t executions_clean_up(struct agent *agent);
 
 struct executions *executions_new(void);
 void executions_free(struct executions *executions);
 
-/* The output of that name ("stdout", "stderr", "output") of its last phase. NULL: there is none of
- * that name. */
+/* The output of the last phase by name: "stdout", "stderr", "output". NULL: unknown name. */
 const struct kept *execution_output(const struct execution *execution, const char *name);

@@ -1,10 +1,10 @@
-/* What commands read while they run: a pipe that is written to as it takes. See execution.h. */
+/* The standard input of running commands: a non-blocking pipe. See execution.h. */
 #include <fcntl.h>
 #include <string.h>
 
 #include "agent/execution_parts.h"
 
-#define WAITING_MAX (4u << 20) /* bytes that a command has not read yet */
+#define WAITING_MAX (4u << 20) /* bytes that the command has not read yet */
 
 struct execution_input {
 	int fd;
@@ -29,7 +29,7 @@ void execution_input_close(struct execution *execution)
 	free(input);
 }
 
-/* False: its reader is gone, or it has read all. */
+/* Returns false if the reader is gone, or all input was written and `is_last` is set. */
 static bool write_some(struct execution_input *input)
 {
 	ssize_t n = 0;
@@ -108,7 +108,7 @@ int execution_input(struct execution *execution, const char *bytes, size_t lengt
 		input->bytes = more;
 		input->room = input->length + length;
 	}
-	if (length > 0) /* else there may be no bytes at all */
+	if (length > 0) /* else `bytes` may be NULL */
 		memcpy(input->bytes + input->length, bytes, length);
 	input->length += length;
 	input->is_last = is_last;

@@ -1,4 +1,4 @@
-/* What the files execution*.c share. */
+/* Shared by the files execution*.c. */
 #pragma once
 
 #include "agent/execution.h"
@@ -8,12 +8,12 @@
 #define EXECUTION_TEXT_MAX 120
 
 struct executions {
-	struct execution *latest; /* first of a list, the older ones behind it */
-	uint64_t count;           /* of all so far */
-	json_t *statistics;       /* by language, and "all"; NULL: nothing has ended yet */
+	struct execution *latest; /* head of the list, from latest to oldest */
+	uint64_t count;           /* all executions so far */
+	json_t *statistics;       /* by language, and "all"; NULL: none has ended yet */
 };
 
-/* Who waits for its end, or for what it writes. */
+/* A watch for the end or the output of an execution. */
 struct execution_watch {
 	struct execution *execution;
 	execution_output_fn output;
@@ -22,15 +22,14 @@ struct execution_watch {
 	struct execution_watch *next;
 };
 
-/* Tells the watches, which are gone then. */
+/* Notifies and frees all watches. */
 void execution_tell_over(struct execution *execution);
 
-/* Whether so many more bytes of requests may be kept: then they count for this one.
- * YETT_E_RESOURCE_LIMIT */
+/* Counts `length` more bytes of requests for this execution. Returns 0 or YETT_E_RESOURCE_LIMIT. */
 _must_check_ int execution_keep(struct execution *execution, size_t length,
                                 struct yett_error *error);
 
-/* What its command reads is a pipe, of which it keeps the end to write to. */
+/* Takes the write end of the pipe that is the command's standard input. */
 _must_check_ int execution_input_open(struct execution *execution, struct yett_error *error);
-/* What is not written yet is dropped. */
+/* Drops bytes that are not written yet. */
 void execution_input_close(struct execution *execution);

@@ -1,4 +1,4 @@
-/* What is said of executions: answers, lists, and who waits for them. See execution.h. */
+/* Reports on executions: answers, lists and watches. See execution.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -170,7 +170,7 @@ const struct kept *execution_output(const struct execution *execution, const cha
 	return strcmp(name, "output") == 0 ? &execution->both : NULL;
 }
 
-/* The outputs of the phase that came last, cut, and where all of them are. */
+/* Adds the truncated outputs of the last phase, and the names of the full outputs. */
 static void put_outputs(json_t *json, const struct execution *execution)
 {
 	static const char *const outputs[] = {"stdout", "stderr", "output"};
@@ -245,7 +245,7 @@ json_t *execution_line_json(const struct execution *execution)
 	                                     : json_null());
 }
 
-/* --- who watches ------------------------------------------------------------------------------ */
+/* --- watches ---------------------------------------------------------------------------------- */
 
 struct execution_watch *execution_watch(struct execution *execution, execution_output_fn output,
                                         execution_over_fn over, void *data)
@@ -284,13 +284,13 @@ void execution_tell_over(struct execution *execution)
 	}
 }
 
-/* A call that is answered with it. */
+/* A call that waits for an execution. */
 struct waiting {
 	struct execution *execution;
 	struct call *call;
 	struct execution_watch *watch;
 	sd_event_source *timer;
-	uint64_t patience_us, waited_us; /* patience 0: it waits on */
+	uint64_t patience_us, waited_us; /* patience_us 0: no limit */
 	bool is_asked_about;
 };
 

@@ -7,8 +7,8 @@
 
 #include "base/units_parse.h"
 
-#define DURATION_MAX_S 2592000 /* thirty days */
-#define PATH_SIZE      160     /* of a field in a message, as "shares[2].path" */
+#define DURATION_MAX_S 2592000 /* 30 days */
+#define PATH_SIZE      160     /* of a field's path in a message, such as "shares[2].path" */
 
 static const struct field *find(const struct field *fields, const char *name)
 {
@@ -18,8 +18,10 @@ static const struct field *find(const struct field *fields, const char *name)
 	return NULL;
 }
 
-/* What requests of other systems have, and sandboxes of this one cannot: docs/library.md has the
- * list. NAME_MORE is meant, too. */
+/*
+ * Fields that requests of other sandbox systems have, and Yett cannot have; docs/library.md lists
+ * them. Each row also matches NAME_ANYTHING.
+ */
 static const struct {
 	const char *name, *why;
 } foreign[] = {
@@ -58,7 +60,7 @@ static const struct {
          "what has ended stays ended; a service of the user's service manager can ask again"},
 };
 
-/* NULL: it is none of those. */
+/* NULL: `name` is not such a field. */
 static const char *why_foreign(const char *name)
 {
 	size_t length;
@@ -72,7 +74,7 @@ static const char *why_foreign(const char *name)
 	return NULL;
 }
 
-/* The names of a table, for who used one that is not in it. */
+/* Lists the names of a table, for the error about an unknown name. */
 static void list_names(const struct field *fields, char *text, size_t size)
 {
 	size_t length = 0;
@@ -147,7 +149,9 @@ static int check_duration(const struct field *field, const json_t *value, const 
 static int check_object(const struct field *fields, const json_t *object, const char *path,
                         struct yett_error *error);
 
-/* A text of a list or a map, of which the table bounds the number, not the length. */
+/*
+ * Checks one string of a list or a map. The table bounds the number of entries, not their length.
+ */
 static int check_item(const json_t *value, const char *path, struct yett_error *error)
 {
 	static const struct field any = {.kind = FIELD_TEXT};
@@ -296,7 +300,10 @@ static void put_bounds(json_t *schema, const struct field *field, const char *le
 	(void)json_object_set_new(schema, most, json_integer(field->max));
 }
 
-/* JSON Schema counts characters and we count bytes: as many characters are never too few bytes. */
+/*
+ * JSON Schema counts characters, the table counts bytes. A string has at most as many characters as
+ * bytes, so this maximum refuses no valid string.
+ */
 static json_t *text_schema(const struct field *field)
 {
 	json_t *schema = json_pack("{s:s}", "type", "string");
@@ -358,7 +365,7 @@ static json_t *kind_schema(const struct field *field)
 	return NULL;
 }
 
-/* A type, or a list of types, and null besides. */
+/* Adds null to a type or a list of types. */
 static void allow_null(json_t *schema)
 {
 	json_t *type = json_object_get(schema, "type"), *choices = json_object_get(schema, "enum");
@@ -483,7 +490,7 @@ char **field_strings(const json_t *list_or_map)
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* How many bytes of a character of UTF-8 begin here; 0: none does, or it is NUL. */
+/* The number of bytes of the UTF-8 character at `at`. 0: no valid character, or NUL. */
 static size_t character(const unsigned char *at, size_t left)
 {
 	static const struct {

@@ -1,15 +1,14 @@
 /*
- * The ways of asking: what `yett-agent tool`, `mcp` and `serve` do, each until there is nothing
- * more to be asked.
+ * The front ends: `yett-agent tool`, `mcp` and `serve`. Each runs until there are no more requests.
  *
- * With the caller's privilege. Arguments are those behind the common options; what is returned is
- * the exit status.
+ * Run with the caller's privilege. `argv` begins after the common options. The return value is the
+ * exit status.
  */
 #pragma once
 
 #include "agent/agent.h"
 
-#define FRONT_USAGE 64 /* the arguments are wrong: sysexits.h */
+#define FRONT_USAGE 64 /* wrong arguments, as EX_USAGE of sysexits.h */
 
 int tool_main(struct agent *agent, int argc, char **argv);
 int mcp_main(struct agent *agent, int argc, char **argv);

@@ -12,7 +12,7 @@
 
 #define FOLLOWED_MAX 256
 
-/* A sandbox whose events come. */
+/* A sandbox whose events are received. */
 struct followed {
 	struct agent *agent;
 	struct yett_events *events;
@@ -29,8 +29,8 @@ struct happening_listener {
 
 struct happenings {
 	struct agent *agent;
-	json_t *ring[HAPPENINGS_MAX]; /* number n at n % HAPPENINGS_MAX */
-	uint64_t last;                /* the number of the latest; from 1 on */
+	json_t *ring[HAPPENINGS_MAX]; /* event n is at n % HAPPENINGS_MAX */
+	uint64_t last;                /* number of the latest event; the first is 1 */
 	struct followed *followed;
 	size_t followed_count;
 	bool is_for_all;
@@ -97,7 +97,7 @@ void happenings_free(struct happenings *happenings)
 	free(happenings);
 }
 
-/* Takes `json`. */
+/* Takes ownership of `json`. */
 static void add(struct happenings *happenings, json_t *json)
 {
 	json_t **place;
@@ -121,7 +121,7 @@ void happenings_add_refusal(struct agent *agent, const char *text, const struct 
 	if (outcome != CALL_REFUSED && outcome != CALL_UNSUPPORTED &&
 	    error->code != YETT_E_RESOURCE_LIMIT)
 		return;
-	/* The text may be cut within a character, and then is none of JSON's. */
+	/* A truncated text may end within a UTF-8 character, which JSON does not allow. */
 	add(agent->happenings,
 	    json_pack("{s:I, s:s, s:n, s:o, s:o}", "time_ms", (json_int_t)clock_wall_ms(), "kind",
 	              "refused", "sandbox", "text", field_make_text(text, strlen(text)), "error",
@@ -134,7 +134,7 @@ static void peer_text(const struct yett_event *e, char *text, size_t size)
 {
 	const struct yett_peer *peer = e->peer;
 	const char *why = e->kind == YETT_EVENT_BLOCKED ? yett_blocked_text(peer->why) : NULL;
-	char port[8] = ""; /* of a name that was only looked up, none */
+	char port[8] = ""; /* stays empty for a name that was only looked up */
 
 	if (peer->port)
 		(void)snprintf(port, sizeof port, ":%u", peer->port);
@@ -156,7 +156,7 @@ static void result_text(const struct yett_result *result, char *text, size_t siz
 		               (double)result->wall_us / 1e6);
 }
 
-/* What is not in the event's name. */
+/* The details that the event's name does not have. */
 static void event_text(const struct yett_event *e, char *text, size_t size)
 {
 	const char *name;
@@ -185,7 +185,7 @@ static void put_text(json_t *json, const char *name, const char *text)
 		(void)json_object_set_new(json, name, field_make_text(text, strlen(text)));
 }
 
-/* A connection that was blocked, as what else is refused. */
+/* A blocked connection, in the form of other refusals. */
 static json_t *denied_json(const struct yett_peer *peer)
 {
 	char text[YETT_PEER_SIZE], rule[YETT_PEER_RULE_SIZE];
@@ -196,7 +196,7 @@ static json_t *denied_json(const struct yett_peer *peer)
 	                yett_peer_text(peer, text), yett_blocked_text(peer->why));
 	(void)snprintf(error.rule, sizeof error.rule, "%s", peer->rule);
 	(void)snprintf(error.file, sizeof error.file, "%.255s", peer->place);
-	line = strrchr(error.file, ':'); /* "the request" has none */
+	line = strrchr(error.file, ':'); /* "the request" has no line number */
 	if (line) {
 		*line = '\0';
 		error.line = (unsigned)strtoul(line + 1, NULL, 10);
@@ -206,8 +206,7 @@ static json_t *denied_json(const struct yett_peer *peer)
 	return problem_json(&error);
 }
 
-/* What it is about, and why it was as it was: for programs, that need not read it out of the text.
- */
+/* Adds subject and reason as separate members, so that programs need not parse the text. */
 static void put_reason(json_t *json, const struct yett_event *e)
 {
 	const struct yett_peer *peer = e->peer;
@@ -248,7 +247,7 @@ static void on_event(const struct yett_event *e, void *data)
 	add(followed->agent->happenings, json);
 }
 
-/* What lies there. At its end it is followed no more. */
+/* Reads pending events. Stops following the sandbox when its events end. */
 static void hear(struct followed *followed)
 {
 	if (yett_events_dispatch(followed->events, NULL) != 0)
@@ -272,7 +271,7 @@ static struct followed *find_followed(const struct happenings *happenings, const
 	return NULL;
 }
 
-/* One that is not followed yet. */
+/* Follows a sandbox that is not followed yet. */
 static int follow(struct agent *agent, const char *id, struct yett_error *error)
 {
 	struct happenings *happenings = agent->happenings;
@@ -315,7 +314,7 @@ void happenings_follow_box(struct agent *agent, const struct yett_sandbox_info *
 {
 	bool has_rules =
 		info->network == YETT_NETWORK_LIMITED || info->network == YETT_NETWORK_OPEN;
-	struct yett_error ignored; /* without events it is as good a sandbox */
+	struct yett_error ignored; /* the sandbox works without events, too */
 
 	if ((stays || has_rules || agent->happenings->is_for_all) &&
 	    !find_followed(agent->happenings, info->id))
@@ -363,8 +362,10 @@ int happenings_follow_all(struct agent *agent, struct yett_error *error)
 	}
 	for (size_t i = 0; i < yett_sandbox_list_count(list); i++) {
 		status = yett_sandbox_list_get(list, i);
-		/* one that ends meanwhile, or that eight others follow, is told of by who follows
-		 * it */
+		/*
+		 * Ignore failures: the sandbox may end meanwhile, or have the maximum of eight
+		 * followers.
+		 */
 		if (own_is(agent, status) &&
 		    (status->state == YETT_STATE_RUNNING || status->state == YETT_STATE_PAUSED) &&
 		    !find_followed(agent->happenings, status->info->id))
@@ -374,7 +375,7 @@ int happenings_follow_all(struct agent *agent, struct yett_error *error)
 	return 0;
 }
 
-/* --- who listens ------------------------------------------------------------------------------ */
+/* --- listeners -------------------------------------------------------------------------------- */
 
 struct happening_listener *happenings_listen(struct agent *agent, happening_fn each, void *data)
 {

@@ -1,13 +1,13 @@
 /*
- * Where the user's own files are: the directories of the XDG Base Directory Specification.
+ * Paths of the user's files, by the XDG Base Directory Specification.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
 /*
- * The path $VARIABLE/NAME, or, without that variable, HOME/BELOW/NAME, with the home as the user
- * database has it. `variable` as "XDG_CONFIG_HOME", `below` as ".config". The caller's; NULL: no
- * memory, or no home.
+ * Returns $VARIABLE/NAME; without an absolute path in that variable, HOME/BELOW/NAME with the home
+ * directory of the user database. `variable` is such as "XDG_CONFIG_HOME", `below` such as
+ * ".config". The caller frees the path. NULL: no memory, or no home directory.
  */
 char *home_path(const char *variable, const char *below, const char *name);

@@ -6,7 +6,7 @@
 
 #include "agent/fields.h"
 
-/* False: there is no memory for it. */
+/* Returns false without memory. */
 static bool add_head(struct kept *kept, const char *bytes, size_t length)
 {
 	size_t room = kept->head_room ? kept->head_room : 4096;
@@ -53,7 +53,7 @@ void kept_add(struct kept *kept, const char *bytes, size_t length)
 	to_head = to_head < length ? to_head : length;
 	if (to_head > 0 && !add_head(kept, bytes, to_head))
 		to_head = 0;
-	/* the head is what came first, without gaps: once some went past it, nothing is added */
+	/* The head must have no gaps: once bytes went past it, it takes no more. */
 	kept->is_full = kept->is_full || to_head < length;
 	if (to_head < length)
 		add_tail(kept, bytes + to_head, length - to_head);
@@ -65,7 +65,7 @@ void kept_fill(struct kept *kept)
 	kept->is_full = true;
 }
 
-/* From where on the last `length` bytes are characters again. */
+/* The number of bytes before the first whole UTF-8 character. */
 static size_t skip_rest_of_character(const char *bytes, size_t length)
 {
 	size_t i = 0;
@@ -75,7 +75,7 @@ static size_t skip_rest_of_character(const char *bytes, size_t length)
 	return i;
 }
 
-/* The last bytes, as many as `want` of them, in one piece that is to be freed. */
+/* Returns a copy of the last bytes, at most `want` of them; the caller frees it. */
 static char *last(const struct kept *kept, size_t want, size_t *ret_length)
 {
 	size_t of_tail = want < kept->tail_length ? want : kept->tail_length;
@@ -96,14 +96,14 @@ static char *last(const struct kept *kept, size_t want, size_t *ret_length)
 	return bytes;
 }
 
-/* The bytes of the beginning that are whole characters. */
+/* The length without an incomplete UTF-8 character at the end. */
 static size_t whole_characters(const char *bytes, size_t length)
 {
 	size_t end = length;
 
 	while (end > 0 && length - end < 4 && ((unsigned char)bytes[end - 1] & 0xc0) == 0x80)
 		end--;
-	/* at end - 1 a character begins; it is whole if all of it is there */
+	/* bytes[end - 1] begins the last character, which is whole if all its bytes are there. */
 	if (end > 0 && (unsigned char)bytes[end - 1] >= 0xc0 &&
 	    !field_is_text(bytes + end - 1, length - end + 1))
 		return end - 1;

@@ -1,7 +1,8 @@
 /*
- * What a program wrote, as much of it as is kept: the first KEPT_MAX bytes, and the last ones.
+ * The output buffer of a program: the first KEPT_MAX bytes of its output, and the last KEPT_TAIL
+ * bytes.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
@@ -17,34 +18,36 @@
 struct kept {
 	char *head; /* the first `head_length` bytes */
 	size_t head_length, head_room;
-	bool is_full; /* the head is as long as it gets: the rest goes to the tail */
-	char *tail;   /* a ring of the last KEPT_TAIL, once the head is full */
+	bool is_full; /* the head takes no more bytes; the rest goes to the tail */
+	char *tail;   /* ring buffer of the last KEPT_TAIL bytes, once the head is full */
 	size_t tail_at, tail_length;
-	uint64_t total; /* that were written */
+	uint64_t total; /* bytes that the program wrote */
 };
 
-/* What there is no memory for is counted, and dropped. */
+/* Counts and drops bytes for which there is no memory. */
 void kept_add(struct kept *kept, const char *bytes, size_t length);
 
-/* Whether it is long already, and needs more memory for so many more bytes. */
+/* Whether the buffer is already long, and adding `length` bytes would allocate more memory. */
 bool kept_grows(const struct kept *kept, size_t length);
 
-/* From now on only the last bytes are kept. */
+/* From now on, keeps only the last bytes of new output. */
 void kept_fill(struct kept *kept);
 
 /*
- * It all, or, of what is longer than `max` bytes, its first and last part with a line between that
- * tells how much is left out and where it can be read: `name` (NULL: nowhere). *ret_truncated tells
- * which. NULL: no memory.
+ * Returns the whole output if it has at most `max` bytes. Otherwise returns its first and last part
+ * with a line between them that says how many bytes are left out and where read_file finds them:
+ * `name` (NULL: nowhere). `*ret_truncated`: the output is not complete. NULL: no memory.
  */
 json_t *kept_json(const struct kept *kept, size_t max, const char *name, bool *ret_truncated);
 
-/* Bytes from `offset` on, as far as they are kept; the caller's to free. -ENODATA: these are not
- * kept. -ENOMEM */
+/*
+ * Returns up to `max` bytes from `offset` on; the caller frees them. Returns 0, -ENOMEM, or
+ * -ENODATA if the byte at `offset` was dropped.
+ */
 _must_check_ int kept_read(const struct kept *kept, uint64_t offset, size_t max, char **ret_bytes,
                            size_t *ret_length);
 
-/* Memory that it takes. */
+/* Allocated bytes. */
 size_t kept_size(const struct kept *kept);
 
 void kept_free(struct kept *kept);

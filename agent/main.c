@@ -1,8 +1,8 @@
 /*
- * yett-agent: what agents, scripts and people ask for, by one table of operations over libyett.
+ * yett-agent: a table of operations over libyett, for agents, scripts and people.
  *
- * Runs as its caller, without privilege, and must never be given any. `yett tool`, `yett mcp` and
- * `yett serve` execute it.
+ * Runs with its caller's privilege, and must never be given more. `yett tool`, `yett mcp` and
+ * `yett serve` execute this program.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -45,8 +45,8 @@ static void print_usage(FILE *to)
 }
 
 struct ways {
-	const char *socket_path, *key_path; /* to the helper; NULL: as the library has it */
-	json_t *given;                      /* of what requests may ask for: bounds.h */
+	const char *socket_path, *key_path; /* of the helper; NULL: the library's default */
+	json_t *given;                      /* the bounds that options set: bounds.h */
 };
 
 static void print_error(const struct yett_error *error)
@@ -55,8 +55,7 @@ static void print_error(const struct yett_error *error)
 	              error->detail);
 }
 
-/* The options that all ways have; they stand first. -1: it goes on; else the status to exit with.
- */
+/* Reads the options before the name of the front end. Returns -1 to go on, else the exit status. */
 static int read_options(struct ways *ways, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -104,8 +103,10 @@ static int read_options(struct ways *ways, int argc, char **argv)
 	return -1;
 }
 
-/* Many sandboxes are many descriptors, which epoll(7) waits for: what the user may have of them is
- * had. */
+/*
+ * Raises RLIMIT_NOFILE to its hard limit. Every sandbox needs descriptors; epoll(7), unlike
+ * select(2), can wait for high ones.
+ */
 static void take_descriptors(void)
 {
 	struct rlimit limit;
@@ -113,7 +114,7 @@ static void take_descriptors(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
 		return;
 	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* then there are fewer */
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* on failure, fewer sandboxes can be open */
 }
 
 static int run(const struct ways *ways, int (*front)(struct agent *agent, int argc, char **argv),
@@ -129,13 +130,13 @@ static int run(const struct ways *ways, int (*front)(struct agent *agent, int ar
 	}
 	agent->socket_path = ways->socket_path;
 	agent->key_path = ways->key_path;
-	optind = 0; /* getopt(3): begins anew */
+	optind = 0; /* glibc's getopt(3): restart the scan */
 	r = front(agent, argc, argv);
 	agent_free(agent);
 	return r;
 }
 
-/* 0 … 255: a status to exit with. */
+/* Returns the exit status, 0 to 255. */
 static int find_front(struct ways *ways, int argc, char **argv)
 {
 	int r = read_options(ways, argc, argv), first = optind;
@@ -154,8 +155,10 @@ int main(int argc, char **argv)
 	struct ways ways = {.given = json_object()};
 	int r;
 
-	/* whoever calls a program that was given privilege must not get its sandboxes, sockets and
-	 * secrets */
+	/*
+	 * In a set-user-ID program, the unprivileged caller would get the sandboxes, sockets and
+	 * secrets of the program's owner.
+	 */
 	if (getauxval(AT_SECURE)) {
 		(void)fprintf(
 			stderr,

@@ -25,12 +25,12 @@ static const char *const how_names[] = {
 enum { EXECUTORS = ARRAY_SIZE(executors) - 1 };
 
 struct known {
-	uint64_t until_ms; /* 0: it was not asked yet */
+	uint64_t until_ms; /* 0: not checked yet */
 	struct yett_error error;
 };
 
 struct kept_box {
-	char id[YETT_ID_SIZE]; /* empty: there is none */
+	char id[YETT_ID_SIZE]; /* empty: none */
 	char profile[YETT_NAME_SIZE];
 };
 
@@ -43,7 +43,7 @@ struct manager {
 	struct agent *agent;
 	struct known known[EXECUTORS];
 	struct kept_box kept[EXECUTORS];
-	struct noted noted[EXECUTIONS_MAX]; /* a ring */
+	struct noted noted[EXECUTIONS_MAX]; /* ring buffer */
 	size_t noted_count;
 };
 
@@ -91,7 +91,8 @@ int manager_support(struct manager *manager, const struct executor *executor,
 
 	if (now >= known->until_ms) {
 		known->error = (struct yett_error){0};
-		(void)ask(manager, executor, &known->error); /* what it says is known then */
+		/* The cached result is in known->error. */
+		(void)ask(manager, executor, &known->error);
 		known->until_ms = now + KNOWN_MS;
 	}
 	*error = known->error;
@@ -130,7 +131,7 @@ int manager_choose(struct manager *manager, const struct manager_need *need,
 		return 0;
 	}
 	if (is_any)
-		return (int)error->code; /* what kept the last one */
+		return (int)error->code; /* the error of the last matching executor */
 	if (need->executor)
 		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "executor not found: %.64s",
 		                 need->executor);
@@ -149,7 +150,10 @@ static void end_box(struct manager *manager, struct kept_box *kept)
 {
 	struct yett_connection *connection;
 
-	/* Without a connection there is none, either: those without a name end with it. */
+	/*
+	 * Without a connection there is nothing to end: a sandbox without a name ends with its
+	 * connection.
+	 */
 	if (agent_connect(manager->agent, &connection, NULL) == 0)
 		(void)!yett_sandbox_end_by_id(connection, kept->id, NULL);
 	*kept->id = '\0';

@@ -1,19 +1,22 @@
 /*
- * Which way a request is run: executors by name and tier, chosen by what the request needs and this
- * host and policy have.
+ * Executors: the ways to run a request, by name and tier. Chooses one by what the request needs and
+ * what this host and the policy support.
  *
- * Every one of them runs things in sandboxes: a tier is a profile, which the settings name; how
- * tells whose sandbox it is. With the caller's privilege.
+ * Every executor runs programs in sandboxes. The tier selects a profile, which the settings name;
+ * `how` says which sandbox is used. Runs with the caller's privilege.
  */
 #pragma once
 
 #include "agent/agent.h"
 
 enum manager_how {
-	MANAGER_PROCESS = 0, /* one more process in the sandbox that the tier keeps, with what was
-	                        left in it */
-	MANAGER_SANDBOX = 1, /* a sandbox of its own, which is gone with it */
-	MANAGER_IMAGE = 2,   /* a root of its own */
+	/*
+	 * A process in the sandbox that is kept for this executor, with the files and state that
+	 * earlier requests left.
+	 */
+	MANAGER_PROCESS = 0,
+	MANAGER_SANDBOX = 1, /* a new sandbox, which ends with the request */
+	MANAGER_IMAGE = 2,   /* a root file system of its own */
 };
 
 struct executor {
@@ -21,15 +24,15 @@ struct executor {
 	enum manager_how how;
 };
 
-/* Those that are chosen first stand first; ends with a row without name. */
+/* In order of preference; ends with a row without a name. */
 extern const struct executor executors[];
 
 struct manager;
 
-/* What a request says; each text may be NULL, which is: it does not. */
+/* The needs of a request. NULL strings: not specified. */
 struct manager_need {
 	const char *executor, *tier, *image;
-	bool is_kept; /* what it leaves is to be there for the next one */
+	bool is_kept; /* later requests must find what this one leaves */
 };
 
 /* NULL: no memory. */
@@ -39,24 +42,34 @@ void manager_free(struct manager *manager);
 /* "process", "sandbox", "image" */
 const char *manager_how_name(enum manager_how how);
 
-/* YETT_E_NOT_FOUND: there is no such executor; YETT_E_UNSUPPORTED: none can do that, and why. */
+/*
+ * Chooses an executor. Returns 0; YETT_E_NOT_FOUND: no executor matches the request; or the error
+ * that keeps the last matching one from being used, such as YETT_E_UNSUPPORTED.
+ */
 _must_check_ int manager_choose(struct manager *manager, const struct manager_need *need,
                                 const struct executor **ret_executor, struct yett_error *error);
 
-/* 0, or why it cannot be used here. Known for a while once it was asked: the helper is asked for a
- * plan of the tier's profile. */
+/*
+ * Returns 0, or the error that keeps the executor from being used here. The check requests a plan
+ * for the tier's profile from the helper; the result is cached.
+ */
 _must_check_ int manager_support(struct manager *manager, const struct executor *executor,
                                  struct yett_error *error);
 
-/* What is known of support is asked for anew, as after a change of the settings. */
+/* Clears the cached results of manager_support(), for example after a change of the settings. */
 void manager_forget(struct manager *manager);
 
-/* The sandbox that the tier of an executor keeps; NULL: none. One of a profile that the settings do
- * not name any more is ended. */
+/*
+ * The id of the sandbox that is kept for this executor; NULL: none. Ends a kept sandbox whose
+ * profile the settings no longer name.
+ */
 const char *manager_kept(struct manager *manager, const struct executor *executor);
-/* `sandbox` NULL: there is none any more. */
+/* Sets the kept sandbox. `sandbox` NULL: there is none any more. */
 void manager_keep(struct manager *manager, const struct executor *executor, const char *sandbox);
 
-/* By which executor an execution was run. NULL: it was not asked for by this way. */
+/*
+ * Records which executor ran an execution. manager_noted() returns NULL for an execution that was
+ * not recorded.
+ */
 void manager_note(struct manager *manager, const char *id, const struct executor *executor);
 const struct executor *manager_noted(const struct manager *manager, const char *id);

@@ -1,12 +1,14 @@
-/* Names and secrets that nobody can guess: random bytes as hexadecimal digits. No privilege. */
+/* Unguessable names and secrets: random bytes as hexadecimal digits. Needs no privilege. */
 #pragma once
 
 #include <sodium.h>
 
 #define NONCE_MAX 64 /* digits */
 
-/* Fills text[0 … digits] with `digits` of them, an even number up to NONCE_MAX, and a NUL.
- * randombytes_buf(3) does not fail. */
+/*
+ * Fills `text` with `digits` random digits, an even number up to NONCE_MAX, and a NUL. Cannot fail,
+ * since randombytes_buf(3) cannot.
+ */
 static inline void nonce_make(char *text, size_t digits)
 {
 	unsigned char bytes[NONCE_MAX / 2];

@@ -1,5 +1,7 @@
-/* The operations of the table, each in its file: what may be asked, what is answered, and how it
- * begins. */
+/*
+ * The operations of the table in operations.c, one file each: request fields, answer fields, and
+ * the function that begins the operation.
+ */
 #pragma once
 
 #include "agent/call.h"
@@ -19,21 +21,21 @@ void op_sandboxes(struct call *call);
 void op_events(struct call *call);
 
 /*
- * How long something may run: the request's "timeout", or what the settings say.
- * YETT_E_INVALID_REQUEST: that is longer than they allow.
+ * The time limit for what is run: the request's "timeout", or the default of the settings. Returns
+ * 0, or YETT_E_INVALID_REQUEST if it exceeds the maximum of the settings.
  */
 _must_check_ int op_timeout(const struct call *call, uint64_t *ret_ms, struct yett_error *error);
 
-/* Bytes of each output in an answer: the request's "max_output", or what the settings say. */
+/* Bytes of each output in an answer: the request's "max_output", or the default of the settings. */
 size_t op_max_output(const struct call *call);
 
 /*
- * Begins what `call` runs, and answers with it: at once where it is asked for in the background,
- * else at its end, or when the call's patience is over.
+ * Begins the execution and answers `call`: at once for a background request, else when the
+ * execution ends or the call's patience_ms have passed.
  */
 void op_run(struct call *call, struct execution *execution);
 
-/* Rows that both ways of running have. */
+/* Rows that run_code and run_command share. */
 #define OP_RUN_FIELDS                                                                                                                  \
 	{"stdin", FIELD_TEXT, FIELD_NULLABLE, 0, 4194304, "What it reads"},                                                            \
 		{"env", FIELD_MAP, FIELD_NULLABLE,                                                                                     \

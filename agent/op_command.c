@@ -76,7 +76,7 @@ void op_run(struct call *call, struct execution *execution)
 		execution_answer(execution, call, call_patience_ms(call), false);
 }
 
-/* What is asked for, while the sandbox is being made. */
+/* The request, kept while the sandbox is being made. */
 struct running {
 	json_t *asked;
 	uint64_t timeout_ms;
@@ -138,7 +138,7 @@ static int check(const struct call *call, uint64_t *ret_timeout_ms, struct yett_
 	return op_timeout(call, ret_timeout_ms, error);
 }
 
-/* For a list: the command line, or the arguments with spaces between. */
+/* For lists: the command line, or the arguments joined by spaces. */
 static char *describe(const json_t *asked)
 {
 	const json_t *argv = field_get(asked, "argv");
@@ -190,7 +190,7 @@ void op_run_command(struct call *call)
 	op_run(call, execution);
 }
 
-/* The number of "TERM" or "SIGTERM"; 0: there is none. */
+/* The number of "TERM" or "SIGTERM"; 0: unknown name. */
 static int signal_number(const char *name)
 {
 	if (strncmp(name, "SIG", 3) == 0)

@@ -1,4 +1,4 @@
-/* The operation events: what happened in sandboxes since the last call, or what happens next. */
+/* The operation events: returns events since the last call, or waits for the next ones. */
 #include <string.h>
 
 #include "agent/happenings.h"
@@ -25,12 +25,13 @@ const struct field op_events_answered[] = {
 	{0},
 };
 
-/* A call that waits for something to happen. */
+/* A call that waits for events. */
 struct waiting {
 	struct call *call;
 	struct happening_listener *listener;
 	sd_event_source *timer;
-	sd_event_source *telling; /* after what happened, since nobody may leave while it is told */
+	/* Answers after the callback has returned: a happening_fn must not free its listener. */
+	sd_event_source *telling;
 };
 
 static size_t answer(struct call *call, bool is_last)
@@ -112,7 +113,9 @@ static int wait_on(struct call *call, uint64_t ms)
 	return 0;
 }
 
-/* One sandbox is from now on asked about by its id, which is what stands in its events. */
+/*
+ * Follows a sandbox, and replaces its name in the request by its id, which is what events contain.
+ */
 static int follow_one(struct call *call, const char *sandbox, struct yett_error *error)
 {
 	char id[YETT_ID_SIZE];
@@ -138,7 +141,7 @@ void op_events(struct call *call)
 	int r = sandbox ? follow_one(call, sandbox, &error)
 	                : happenings_follow_all(call_agent(call), &error);
 
-	/* what is known of one that has ended can still be told */
+	/* Earlier events of a sandbox that has ended can still be returned. */
 	if (r != 0 && !(sandbox && (r == YETT_E_NOT_RUNNING || r == YETT_E_NOT_FOUND) &&
 	                answer(call, false) > 0)) {
 		call_fail(call, &error);

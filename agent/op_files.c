@@ -89,12 +89,12 @@ const struct field op_list_answered[] = {
 	{0},
 };
 
-/* A call for an operation in a box. */
+/* A file operation of a call. */
 struct filing {
 	struct call *call;
 	struct box *box;
 	struct box_operation *operation;
-	char *bytes; /* to be written */
+	char *bytes; /* to write */
 	size_t length;
 	json_t *entries;
 };
@@ -146,7 +146,9 @@ static struct filing *new_filing(struct call *call, struct yett_error *error)
 	return NULL;
 }
 
-/* Takes the operation; NULL: it could not be begun, for `error`. */
+/*
+ * Takes ownership of the operation. NULL: the operation could not begin, for the reason in `error`.
+ */
 static void go_on(struct filing *filing, struct yett_operation *operation, box_over_fn over,
                   struct yett_error *error)
 {
@@ -224,7 +226,7 @@ static void read_opened(struct yett_operation *operation, void *data)
 	free_filing(filing);
 }
 
-/* An output of an execution. */
+/* Reads the output of an execution. */
 static int read_output(struct call *call, const char *path, struct yett_error *error)
 {
 	const json_t *asked = call_asked(call);
@@ -306,7 +308,7 @@ static void write_opened(struct yett_operation *operation, void *data)
 	free_filing(filing);
 }
 
-/* The bytes that are to be written. */
+/* Decodes the content to write; the caller frees it. */
 static int decode(const json_t *asked, char **ret_bytes, size_t *ret_length,
                   struct yett_error *error)
 {
@@ -390,7 +392,7 @@ static int by_name(const void *a, const void *b)
 	              field_text(*(json_t *const *)b, "name"));
 }
 
-/* The same list in the order of names. */
+/* Returns a new list, sorted by name. */
 static json_t *sort(const json_t *list)
 {
 	size_t count = json_array_size(list);
@@ -413,7 +415,7 @@ static void listed(struct yett_operation *operation, void *data)
 	struct yett_error error;
 	int r = yett_operation_finish(operation, 0, &error);
 
-	/* of more than may be told, as many were */
+	/* After `max` entries, the operation ends with this error: return these entries. */
 	if (r != 0 && !(r == YETT_E_RESOURCE_LIMIT && json_array_size(filing->entries) == max)) {
 		fail(filing, &error);
 		return;

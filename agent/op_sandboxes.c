@@ -1,4 +1,4 @@
-/* The operation sandboxes: making them, looking at them, ending them; and what has been run. */
+/* The operation sandboxes: makes, inspects and ends sandboxes, and lists executions. */
 #include <string.h>
 
 #include "agent/happenings.h"
@@ -8,8 +8,11 @@
 #include "agent/stores.h"
 #include "agent/wish.h"
 
-/* Each: its name, whether it is about one sandbox, whether it takes fields of a wish, whether it
- * looks itself at whose that is, and what asks the helper, or else begins it. */
+/*
+ * Each row: name; the action needs a sandbox; the action takes WISH_FIELDS; the action checks
+ * itself that the sandbox is the agent's; the function that asks the helper, or else the function
+ * that begins the action.
+ */
 #define ACTIONS(ROW)                                                \
 	ROW(list, false, false, false, ask_list, NULL)              \
 	ROW(make, false, true, false, NULL, make)                   \
@@ -73,7 +76,7 @@ const struct field op_sandboxes_answered[] = {
 	{0},
 };
 
-/* Asks the helper, and gives what is to be answered. */
+/* A request to the helper, which results in the answer. */
 struct asking {
 	struct agent *agent;
 	struct yett_connection *connection;
@@ -128,8 +131,7 @@ static int ask_stats_of_one(const struct asking *asking, json_t *stats, struct y
 	return 0;
 }
 
-/* Usages have no labels, and lists have. `list` may be NULL, where all are the agent's to look at.
- */
+/* A usage has no labels, a list entry has. `list` NULL: the agent may see all sandboxes. */
 static bool is_own_by_list(const struct asking *asking, const struct yett_sandbox_list *list,
                            const char *id)
 {
@@ -218,7 +220,10 @@ static int ask_rules(const struct asking *asking, json_t **ret_answer, struct ye
 	return 0;
 }
 
-/* By the list of the action's own name; the other one would be of another action. */
+/*
+ * Adds the rules in the list that has the name of the action. The list of the other action is
+ * refused.
+ */
 static int change(const struct asking *asking, bool allows, json_t **ret_answer,
                   struct yett_error *error)
 {
@@ -272,7 +277,7 @@ static int ask_capabilities(const struct asking *asking, json_t **ret_answer,
 	return 0;
 }
 
-/* --- what is asked inside --------------------------------------------------------------------- */
+/* --- actions inside the sandbox --------------------------------------------------------------- */
 
 struct mounting {
 	struct call *call;
@@ -338,7 +343,7 @@ static void mounts(struct call *call)
 	call_fail(call, &error);
 }
 
-/* --- what needs no helper --------------------------------------------------------------------- */
+/* --- actions without the helper --------------------------------------------------------------- */
 
 static void put_line(struct execution *execution, void *data)
 {
@@ -378,7 +383,7 @@ static void plan(struct call *call)
 		call_succeed(call, json_pack("{s:o}", "plan", steps));
 }
 
-/* Asks, and once more by another connection where that one is from before. */
+/* Asks the helper. If the helper refuses the connection as outdated, asks again on a new one. */
 static void ask(struct call *call, ask_fn how)
 {
 	struct yett_connection *connection;
@@ -400,7 +405,7 @@ static void ask(struct call *call, ask_fn how)
 		call_succeed(call, answer);
 }
 
-/* One that is made for a call. */
+/* A call that waits for a sandbox to be made. */
 struct making {
 	struct call *call;
 	struct box_making *making;
@@ -457,11 +462,11 @@ static void make(struct call *call)
 static const struct {
 	const char *name;
 	bool needs_sandbox, takes_wish, looks_itself;
-	ask_fn ask; /* of the helper; NULL: `begin` */
+	ask_fn ask; /* asks the helper; NULL: use `begin` */
 	void (*begin)(struct call *call);
 } actions[] = {ACTIONS(ACTION)};
 
-/* The sandbox that is asked about is asked about by its id, from here on. */
+/* Replaces the sandbox's name in the request by its id. */
 static int name_by_id(struct call *call, struct yett_error *error)
 {
 	char id[YETT_ID_SIZE];

@@ -1,8 +1,8 @@
 /*
- * What can be asked for: one table, from which parsing, JSON Schemas, MCP's tools/list, HTTP's
- * OpenAPI and the manual come.
+ * The table of operations. Parsing, JSON Schemas, MCP's tools/list, HTTP's OpenAPI and the manual
+ * are made from it.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
@@ -12,10 +12,10 @@ struct call;
 
 enum operation_flag {
 	OPERATION_READS = 1,    /* changes nothing */
-	OPERATION_DESTROYS = 2, /* may end or remove what is there */
-	OPERATION_RUNS =
-		4, /* runs programs, or tells them what to do: they reach what the sandbox can */
-	OPERATION_ASKS_AGAIN = 8, /* may be repeated, and nothing more happens */
+	OPERATION_DESTROYS = 2, /* may end a sandbox, or remove or overwrite data */
+	/* Runs programs or controls them, with all effects that the sandbox permits. */
+	OPERATION_RUNS = 4,
+	OPERATION_ASKS_AGAIN = 8, /* idempotent */
 };
 
 struct operation {
@@ -23,16 +23,21 @@ struct operation {
 	const char *title;       /* "Run code" */
 	const char *description; /* for a model: what it does, when to use it; under 2 KB */
 	const struct field *asked, *answered;
-	uint32_t flags; /* enum operation_flag, or-ed */
+	uint32_t flags; /* bits of enum operation_flag */
 	void (*begin)(struct call *call);
 };
 
-/* In the order in which they are listed; ends with a row without name. At most nine: models choose
- * badly among more. */
+/*
+ * In the order of listings; ends with a row without a name. Keep at most nine operations: models
+ * choose badly among more.
+ */
 extern const struct operation operations[];
 
-/* NULL: there is none. */
+/* NULL: unknown name. */
 const struct operation *operation_find(const char *name);
 
-/* {"name", "title", "description", "request": JSON Schema, "answer": JSON Schema}. The caller's. */
+/*
+ * {"name", "title", "description", "request": JSON Schema, "answer": JSON Schema}. Owned by the
+ * caller.
+ */
 json_t *operation_describe(const struct operation *operation);

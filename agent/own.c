@@ -7,7 +7,7 @@ bool own_is(const struct agent *agent, const struct yett_sandbox_status *status)
 {
 	if (agent->bounds.has_all_sandboxes)
 		return true;
-	/* root finds everybody's, and a label is no secret */
+	/* Root sees the sandboxes of all users, and a label is not secret: any user may set it. */
 	if (status->uid != geteuid() || status->info->network > agent->bounds.network)
 		return false;
 	for (const char *const *label = status->labels; *label; label++)

@@ -170,7 +170,7 @@ json_t *portrait_usage_json(const struct yett_usage *usage)
 {
 	const struct {
 		const char *name;
-		uint32_t bit; /* enum yett_usage_count */
+		uint32_t bit; /* from enum yett_usage_count */
 		uint64_t value;
 	} counts[] = {
 		{"cpu_us", YETT_USAGE_CPU, usage->cpu_us},

@@ -1,7 +1,8 @@
 /*
- * What is known of sandboxes, as JSON, and the tables of its members.
+ * Sandbox descriptions as JSON: state, usage, rules, mounts and capabilities, with the tables of
+ * their members.
  *
- * Pure functions on what the library gives, with the caller's privilege.
+ * Pure functions on values of libyett. Run with the caller's privilege.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 extern const struct field portrait_fields[], portrait_usage_fields[], portrait_rule_fields[],
 	portrait_mount_fields[], portrait_capability_fields[];
 
-/* Each is the caller's; NULL: no memory. */
+/* The caller owns each result. NULL: no memory. */
 json_t *portrait_json(const struct yett_sandbox_status *status);
 json_t *portrait_usage_json(const struct yett_usage *usage);
 json_t *portrait_rules_json(const struct yett_rules *rules);

@@ -1,7 +1,7 @@
 /*
- * Why a call was not answered as asked: a struct yett_error as JSON.
+ * A struct yett_error as JSON: why a request was not carried out.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
@@ -10,18 +10,21 @@
 /* The members of "error" in answers. */
 extern const struct field problem_fields[];
 
-/* The row of an answer's table that has them. */
+/* The row for "error" in the table of an answer. */
 #define PROBLEM_FIELD                                                                             \
 	{                                                                                         \
 		"error", FIELD_OBJECT, 0, .description = "Why it was not done, where it was not", \
 					  .fields = problem_fields                                \
 	}
 
-/* {"code": "permission-denied", "message": …, "detail": …, "rule": …, "file": …, "line": …,
- * "asked": …, "allowed": …, "mend": …, "retryable": …}: what is empty is not in it. The caller's.
+/*
+ * {"code": "permission-denied", "message": …, "detail": …, "rule": …, "file": …, "line": …,
+ * "asked": …, "allowed": …, "mend": …, "retryable": …}, without empty members. Owned by the caller.
  */
 json_t *problem_json(const struct yett_error *error);
 
-/* What a person, or a model, reads: the message, the detail, the rule and the smallest change, in
- * few lines. The caller's. */
+/*
+ * The error as a few lines of text for a person or a model: the code, the message, the detail and
+ * the hint. The caller frees it.
+ */
 char *problem_text(const struct yett_error *error);

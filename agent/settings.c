@@ -67,7 +67,7 @@ static int take_lists(struct settings *settings, const json_t *object)
 	return 0;
 }
 
-/* NULL: all that are named are languages. */
+/* Returns the first name that is no language. NULL: all are. */
 static const char *find_wrong_language(const json_t *object)
 {
 	const json_t *allowed = field_get(object, "languages");
@@ -101,7 +101,7 @@ static bool is_among(const json_t *names, const char *name)
 	return false;
 }
 
-/* Of two lists of languages, of which one that is null has all. */
+/* Whether `asked` has a language that `most` lacks. A null list stands for all languages. */
 static bool has_more(const json_t *asked, const json_t *most)
 {
 	json_t *one;
@@ -117,8 +117,10 @@ static bool has_more(const json_t *asked, const json_t *most)
 	return !json_is_array(asked);
 }
 
-/* What bounds requests is moved by none of them, but to be narrower; and of profiles and programs
- * nobody knows which is that. */
+/*
+ * A request may narrow the loaded settings, but never widen them. Profiles and interpreters cannot
+ * be compared that way, so a request may not change them at all.
+ */
 static int check_most(const json_t *most, const json_t *object, struct yett_error *error)
 {
 	static const char *const kept[] = {"light", "strong", "interpreters"};
@@ -179,7 +181,7 @@ int settings_change(struct settings *settings, const json_t *object, struct yett
 	return 0;
 }
 
-/* What the rows say, as one object. */
+/* The defaults of the rows, as one object. */
 static json_t *defaults(void)
 {
 	json_t *object = json_object();
@@ -192,7 +194,7 @@ static json_t *defaults(void)
 	return object;
 }
 
-/* The bytes of the file, or NULL with errno. */
+/* Returns the file's content, which the caller frees. NULL: failure, with errno set. */
 static char *read_file_text(const char *path, size_t *ret_length)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -207,7 +209,7 @@ static char *read_file_text(const char *path, size_t *ret_length)
 	return text;
 }
 
-/* Takes it out of the object, where it is in there. */
+/* Moves "may" out of the object, if it is there. */
 static int take_may(json_t *object, json_t **may, struct yett_error *error)
 {
 	json_t *found = json_object_get(object, "may");
@@ -221,7 +223,7 @@ static int take_may(json_t *object, json_t **may, struct yett_error *error)
 	return 0;
 }
 
-/* The file's, where there is one, over what there is. */
+/* Applies the file, if there is one, over the current settings. */
 static int take_file(struct settings *settings, const char *path, json_t **may,
                      struct yett_error *error)
 {

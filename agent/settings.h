@@ -1,43 +1,45 @@
 /*
- * What the user has chosen: $XDG_CONFIG_HOME/yett/agent.json (~/.config/yett/agent.json), and what
- * was changed since the start.
+ * The user's settings: $XDG_CONFIG_HOME/yett/agent.json (~/.config/yett/agent.json), and changes
+ * since the start.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
 #include "agent/fields.h"
 
 struct settings {
-	uint64_t default_timeout_ms, max_timeout_ms; /* of what is run */
+	uint64_t default_timeout_ms, max_timeout_ms; /* of code and commands */
 	size_t max_output;                           /* bytes of each output in an answer */
 	char *light, *strong;                        /* the profiles of the two tiers */
-	char **languages;     /* those that may be run, by name; ends with NULL. NULL: all */
-	json_t *interpreters; /* a language's name: the program instead of the table's */
-	bool refuse_findings; /* code that the validator warns of gravely is refused */
-	json_t *most;         /* as they were loaded; NULL: they are just being loaded */
+	char **languages;     /* names of permitted languages; ends with NULL. NULL: all */
+	json_t *interpreters; /* language name: program to use instead of the table's */
+	bool refuse_findings; /* refuse code with severe findings of the validator */
+	json_t *most;         /* the settings as loaded, which limit changes; NULL while loading */
 };
 
-/* Its fields, for documents and for changes at run time. */
+/* Fields of the settings, for documents and for changes at run time. */
 extern const struct field settings_fields[];
 
 /*
- * The defaults, and over them what is in the file, where there is one; and its "may", for the
- * bounds: an object, the caller's, which may be empty, and which nothing changes at run time.
- * YETT_E_INVALID_REQUEST: it holds what it may not.
+ * Loads the defaults, then the file if there is one. `*ret_may` receives the file's "may", the
+ * bounds: an object that may be empty, owned by the caller, which cannot be changed at run time.
+ * Returns 0; YETT_E_INVALID_REQUEST: wrong content; YETT_E_FILE_OPERATION_FAILED: the file cannot
+ * be read; or YETT_E_OUT_OF_MEMORY.
  */
 _must_check_ int settings_load(struct settings *settings, json_t **ret_may,
                                struct yett_error *error);
 
 /*
- * As a request asks: changes those that are members of `object`, all or none.
- * YETT_E_PERMISSION_DENIED: the longest time, the languages or what is refused would be wider than
- * they were loaded, or profiles or interpreters others.
+ * Changes the settings that are members of `object`, for a request: all or none. Returns 0;
+ * YETT_E_INVALID_REQUEST; YETT_E_OUT_OF_MEMORY; or YETT_E_PERMISSION_DENIED if max_timeout,
+ * languages or refuse_findings would permit more than the loaded settings, or profiles or
+ * interpreters would differ from them.
  */
 _must_check_ int settings_change(struct settings *settings, const json_t *object,
                                  struct yett_error *error);
 
-/* As an object of these fields. The caller's. */
+/* The settings as an object of these fields. Owned by the caller. */
 json_t *settings_json(const struct settings *settings);
 
 void settings_free(struct settings *settings);

@@ -6,16 +6,17 @@
 
 #include "base/clock_us.h"
 
-#define FIRST_US  20000    /* a sandbox that nothing holds up has ended by then */
-#define LAST_US   1000000  /* between two looks; each time it is twice as long, up to that */
-#define TRIES     40       /* then a sandbox is not waited for any more: half a minute */
-#define AT_END_US 5000000  /* so long the program stays for them */
-#define AT_END_NS 20000000 /* between two looks then */
+/* Microseconds until the first poll: most sandboxes have ended by then. */
+#define FIRST_US  20000
+#define LAST_US   1000000  /* microseconds: the interval doubles up to this one */
+#define TRIES     40       /* polls until a sandbox is given up: about half a minute */
+#define AT_END_US 5000000  /* microseconds to wait at the program's end */
+#define AT_END_NS 20000000 /* nanoseconds between polls at the program's end */
 
 struct expected {
 	char sandbox[YETT_ID_SIZE];
 	unsigned tries;
-	bool is_used; /* a store of it, at the last look */
+	bool is_used; /* a store of the sandbox was locked at the last poll */
 	struct expected *next;
 };
 
@@ -33,7 +34,7 @@ static struct expected *find(const struct stores *stores, const char *sandbox)
 	return NULL;
 }
 
-/* Those whose sandboxes have ended are waited for no more, whatever came of their stores. */
+/* Forgets sandboxes that have ended, or were polled too often, even if their stores remain. */
 static void forget(struct stores *stores)
 {
 	struct expected *one;
@@ -125,7 +126,8 @@ void stores_expect(struct agent *agent, const char *sandbox)
 	struct expected *new = find(stores, sandbox) ? NULL : calloc(1, sizeof *new);
 
 	if (!new)
-		return; /* without memory the stores stay, and `yett work prune` takes them */
+		/* Expected already, or no memory: then the stores stay until `yett work prune`. */
+		return;
 	(void)snprintf(new->sandbox, sizeof new->sandbox, "%s", sandbox);
 	new->next = stores->expected;
 	stores->expected = new;

@@ -1,9 +1,9 @@
 /*
- * Stores of copy-on-write shares in which nothing was changed: they go when the sandbox that this
- * program made them for has ended.
+ * Removes stores of copy-on-write shares in which nothing was changed, after their sandbox has
+ * ended. Only for sandboxes of this program.
  *
- * With the caller's privilege. Whether a sandbox has ended is seen by the lock of its stores, which
- * is asked for again and again: the handle is closed by then, and nothing else tells.
+ * Runs with the caller's privilege. A store is locked while its sandbox runs. The lock is polled,
+ * because the sandbox's handle is closed by then and no event reports the end.
  */
 #pragma once
 
@@ -13,11 +13,11 @@ struct stores;
 
 /* NULL: no memory. */
 struct stores *stores_new(struct agent *agent);
-/* What is expected is waited for first, a few seconds at most. Takes NULL. */
+/* First waits up to AT_END_US for the expected sandboxes to end. Accepts NULL. */
 void stores_free(struct stores *stores);
 
 /*
- * A sandbox by its id, which has ended or is about to: once it has, those of its stores are removed
- * in which nothing was changed. Where that cannot be, they stay, to be seen in `yett work list`.
+ * Expects the sandbox with this id to end. Once it has, removes those of its stores in which
+ * nothing was changed. A store that cannot be removed stays, and `yett work list` shows it.
  */
 void stores_expect(struct agent *agent, const char *sandbox);

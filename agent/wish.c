@@ -5,8 +5,8 @@
 
 const char *const wish_modes[] = {"ro", "rw", "cow", NULL};
 const char *const wish_tiers[] = {"light", "strong", NULL};
-const char *const wish_networks[] = {"none", "limited", "open", "host",
-                                     NULL}; /* from YETT_NETWORK_NONE on */
+/* Starts with YETT_NETWORK_NONE. */
+const char *const wish_networks[] = {"none", "limited", "open", "host", NULL};
 
 const struct field wish_share_fields[] = {
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory or file of the host, absolute"},

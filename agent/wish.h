@@ -1,7 +1,7 @@
 /*
- * A sandbox that is asked for: fields of a request, as options of the library.
+ * Sandbox requests: converts the fields of a request to options of libyett.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
@@ -12,11 +12,11 @@
 extern const struct field wish_share_fields[];
 extern const char *const wish_tiers[], *const wish_networks[], *const wish_modes[];
 
-/* "none" also for what is no network. */
+/* Returns "none" for any other value. */
 const char *wish_network_name(enum yett_network network);
-/* Of one of wish_modes, or NULL: bits of enum yett_share_flag. */
+/* `mode` is one of wish_modes or NULL. Returns bits of enum yett_share_flag. */
 uint32_t wish_share_flags(const char *mode);
-/* Of one of wish_networks. */
+/* `name` must be one of wish_networks. */
 enum yett_network wish_network(const char *name);
 
 /* Rows for the tables of operations that make a sandbox. */
@@ -61,21 +61,25 @@ struct wish {
 };
 
 /*
- * The options point into the wish, which may not be moved, and into `asked`. With a name it
- * lingers. YETT_E_INVALID_REQUEST; YETT_E_PERMISSION_DENIED: that is more than the agent's bounds.
+ * Reads a request. The options point into `wish`, which must not be moved, and into `asked`. With a
+ * name, the sandbox lingers. Returns 0; YETT_E_INVALID_REQUEST; YETT_E_PERMISSION_DENIED: the
+ * request exceeds the agent's bounds; or another error of bounds_apply().
  */
 _must_check_ int wish_read(struct wish *wish, const struct agent *agent, const json_t *asked,
                            const char *name, struct yett_error *error);
-/* Closes its descriptors, too. What is all zeros is free already. */
+/* Also closes the descriptors of shares. Safe on zeroed memory, and after an earlier call. */
 void wish_free(struct wish *wish);
 
-/* Whether it is a number of processors. */
+/* Whether a number of processors is in range. */
 bool wish_is_cpus(double processors);
 #define WISH_CPUS_WANTED "cpus: expected a number of processors, like 0.5 or 2"
 
-/* Whether anything of WISH_FIELDS is asked for, which makes no sense of a sandbox that is there. */
+/* Whether the request has any of WISH_FIELDS, which make no sense for an existing sandbox. */
 bool wish_is_any(const json_t *asked);
 
-/* What yett_sandbox_create() would say: the steps as JSON, the caller's; or the refusal. */
+/*
+ * Asks for the plan that yett_sandbox_create() would carry out: its steps as JSON, owned by the
+ * caller, or the error of the refusal.
+ */
 _must_check_ int wish_plan(struct agent *agent, const json_t *asked, json_t **ret_plan,
                            struct yett_error *error);

@@ -1,6 +1,4 @@
-/*
- * Who may ask for something by HTTP. See access.h.
- */
+/* See access.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +22,10 @@ void access_make_url(struct access *access, char *url, size_t size)
 	(void)snprintf(url, size, "http://127.0.0.1:%u/?once=%s", access->port, access->once);
 }
 
-/* Takes as long wherever they differ. An empty secret is nobody's. */
+/*
+ * Compares in constant time, so that the response time reveals nothing about the secret. An empty
+ * secret matches nothing.
+ */
 static bool is_secret(const char *secret, const char *shown, size_t length)
 {
 	uint8_t difference = 0;
@@ -46,7 +47,10 @@ static bool is_bearer(const struct access *access, const char *authorization)
 	return is_secret(access->token, authorization, strlen(authorization));
 }
 
-/* "a=b; yett-PORT=SECRET; c=d". Browsers send the cookies of all ports of a host. */
+/*
+ * Searches "a=b; yett-PORT=SECRET; c=d". The name contains the port because browsers send a cookie
+ * to all ports of a host.
+ */
 static bool has_cookie(const struct access *access, const char *cookies)
 {
 	char name[sizeof "yett-65535="];
@@ -64,7 +68,7 @@ static bool has_cookie(const struct access *access, const char *cookies)
 	return false;
 }
 
-/* The names that are this host's alone, whatever a name server says. */
+/* Accepts only names that mean this host independently of DNS. */
 static bool is_local_host(const struct access_request *request, uint16_t port)
 {
 	static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
@@ -85,8 +89,10 @@ static bool is_local_host(const struct access_request *request, uint16_t port)
 	return false;
 }
 
-/* What browsers say of where a request comes from. They leave it out of those that the user makes
- * by typing, and other programs always. */
+/*
+ * Browsers report the page that made a request in Origin. Browsers omit Origin for a navigation
+ * that the user starts; other programs omit it always.
+ */
 static bool is_own_origin(const struct access_request *request)
 {
 	static const char scheme[] = "http://";
@@ -97,9 +103,9 @@ static bool is_own_origin(const struct access_request *request)
 }
 
 /*
- * To a browser all ports of a host are one site: it sends our cookie with what pages of the host's
- * other servers request, without an Origin where that is a GET. It says so here. Fetch Metadata
- * Request Headers
+ * For cookies, all ports of a host are one site: the browser sends our cookie also with requests
+ * from pages of other servers on this host, and without Origin if the request is a GET.
+ * Sec-Fetch-Site reveals such requests. W3C, "Fetch Metadata Request Headers"
  */
 static bool is_own_site(const struct access_request *request)
 {
@@ -107,8 +113,10 @@ static bool is_own_site(const struct access_request *request)
 	       strcmp(request->site, "none") == 0;
 }
 
-/* A page of another place can have a browser send text and forms, but not say that they are JSON:
- * fetch(), "simple requests". */
+/*
+ * A page of another origin can make a browser send text and forms, but not a body of the type
+ * application/json: see "simple requests" in the Fetch standard (CSRF).
+ */
 static bool is_typed(const struct access_request *request)
 {
 	static const char json[] = "application/json";

@@ -1,9 +1,9 @@
 /*
- * Who may ask for something by HTTP: a pure decision about what a request says of itself.
+ * Decides whether an HTTP request may be served: a pure function of the peer and the headers.
  *
- * By a Unix socket it is the peer's uid that counts. By TCP everybody on the host, and every web
- * page that the user opens, can connect: there it takes a secret, and a browser has to have been
- * led there by this server. With the caller's privilege.
+ * On a Unix socket, the peer's uid decides. Over TCP, every process on the host, and every web page
+ * that the user opens, can connect. TCP requests therefore need a secret, and a browser gets its
+ * secret only from a URL that this server printed. Runs with the caller's privilege.
  */
 #pragma once
 
@@ -14,44 +14,46 @@
 #define ACCESS_SECRET_SIZE 65 /* 64 hexadecimal digits and a NUL */
 
 struct access {
-	uid_t uid;     /* of whom the server runs as; root may ask, too */
-	uint16_t port; /* of TCP; 0: none */
-	/* Of TCP. */
+	uid_t uid;     /* the user of the server; root has access, too */
+	uint16_t port; /* TCP port; 0: no TCP */
+	/* Only for TCP: */
 	char token[ACCESS_SECRET_SIZE];  /* for "Authorization: Bearer" */
-	char cookie[ACCESS_SECRET_SIZE]; /* what a browser has once it has shown `once` */
-	char once[ACCESS_SECRET_SIZE];   /* of the URL that makes one request a browser's; empty: it
-	                                    is spent */
+	char cookie[ACCESS_SECRET_SIZE]; /* for a browser that has shown `once` */
+	/* One-time secret in the printed URL, exchanged for the cookie. Empty: used up. */
+	char once[ACCESS_SECRET_SIZE];
 };
 
-/* What is known of a request; each text may be NULL, which is: there is none. */
+/* The properties of a request that matter for access. NULL strings: header not sent. */
 struct access_request {
 	bool is_tcp;
 	uid_t uid; /* of the peer */
-	const char *method, *host, *origin, *site, *authorization, *cookies,
-		*content_type; /* site: Sec-Fetch-Site */
+	/* `site` is the header Sec-Fetch-Site. */
+	const char *method, *host, *origin, *site, *authorization, *cookies, *content_type;
 	bool has_body;
 };
 
-/* Secrets that nobody can guess. */
+/* Creates random secrets. */
 void access_init(struct access *access, uid_t uid, uint16_t port);
 
-/* Another `once`, and the URL that has it, in url[0 … size). */
+/* Creates a new `once`, and writes the URL that contains it to url[0 … size). */
 void access_make_url(struct access *access, char *url, size_t size);
 
-/* Whether somebody of this uid may ask for anything at all. */
+/* Whether requests of this uid may be served at all. */
 bool access_knows(const struct access *access, uid_t uid);
 
 /*
- * Whether the request may be answered; *ret_status is the status of a refusal. Its body is not
- * looked at.
+ * Checks whether the request may be served; on refusal, `*ret_status` is the HTTP status. Does not
+ * read the body.
  *
- * Host and Origin: a page of a foreign name that was made to lead here (DNS rebinding) says so in
- * Host, one of a foreign place in Origin. By TCP these are 127.0.0.1 or localhost, with the port;
- * by the Unix socket any port, as where something else leads there.
+ * Host stops DNS rebinding, where a foreign name resolves to this host; Origin stops pages of other
+ * origins. Over TCP, Host must be a local name with our port. On the Unix socket any port is
+ * accepted, since a forwarder may listen on another one.
  */
 _must_check_ int access_check(const struct access *access, const struct access_request *request,
                               unsigned *ret_status, struct yett_error *error);
 
-/* Where `once` is what the URL had: it is spent, and the text of the header Set-Cookie is written
- * to header[0 … size). */
+/*
+ * If `once` matches, invalidates it, and writes the value of the header Set-Cookie to header[0 …
+ * size).
+ */
 _must_check_ bool access_spend(struct access *access, const char *once, char *header, size_t size);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_NS 9.2e18 /* 292 years, which is what 64 bits hold of it */
+#define MOST_NS 9.2e18 /* 292 years: the limit of signed 64-bit nanoseconds */
 
 static const struct {
 	const char *name;
@@ -30,7 +30,7 @@ char *durations_write(uint64_t ms, char text[DURATIONS_SIZE])
 	return text;
 }
 
-/* One part of it. What follows, or NULL. */
+/* Parses one number with its unit. Returns the rest of the text; NULL: invalid. */
 static const char *read_part(const char *text, double *ns)
 {
 	size_t length = strspn(text, "0123456789.");
@@ -38,8 +38,10 @@ static const char *read_part(const char *text, double *ns)
 	double number = strtod(text, &end);
 
 	if (length == 0 || end != text + length)
-		return NULL; /* strtod(3) knows more, such as signs, exponents, "inf" and blanks
-		                before */
+		/*
+		 * strtod(3) also accepts signs, exponents, "inf" and leading blanks; refuse those.
+		 */
+		return NULL;
 	length = strcspn(end, "0123456789.");
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (strlen(units[i].name) == length && strncmp(end, units[i].name, length) == 0) {

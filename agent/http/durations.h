@@ -1,8 +1,8 @@
 /*
- * Durations as the older manager writes them: "1m30s" in its configuration, nanoseconds in its
+ * Durations in the format of the compatibility API: "1m30s" in the configuration, nanoseconds in
  * answers.
  *
- * Pure functions, with the caller's privilege.
+ * Pure functions. Run with the caller's privilege.
  */
 #pragma once
 
@@ -13,9 +13,11 @@
 
 #define DURATIONS_SIZE 32
 
-/* "30s", "1m30s", "1h0m0s", "250ms": the least unit is the millisecond. Returns `text`. */
+/* Writes "30s", "1m30s", "1h0m0s", "250ms": down to milliseconds. Returns `text`. */
 char *durations_write(uint64_t ms, char text[DURATIONS_SIZE]);
 
-/* Such a text, each part with a unit of ns, us, ms, s, m or h, and perhaps a fraction; or
- * nanoseconds as a number. Rounded up. -EINVAL */
+/*
+ * Parses such a text, in which each part has a unit (ns, us, ms, s, m, h) and may have a fraction;
+ * or a JSON number of nanoseconds. Rounds up to milliseconds. Returns 0 or -EINVAL.
+ */
 _must_check_ int durations_read(const json_t *value, uint64_t *ret_ms);

@@ -1,6 +1,4 @@
-/*
- * The sockets at which the server listens. See entry.h.
- */
+/* See entry.h. */
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -16,7 +14,7 @@
 
 #include "agent/http/entry.h"
 
-/* by a Unix socket who finds it full is not waited for: connect(2), EAGAIN */
+/* If the backlog of a Unix socket is full, a non-blocking connect(2) fails with EAGAIN. */
 #define BACKLOG 1024
 
 static int fail(struct yett_error *error, int error_number, const char *what, const char *path)
@@ -64,7 +62,7 @@ int entry_take(struct entry *entry, struct yett_error *error)
 	return 0;
 }
 
-/* Of the path's directory alone: $XDG_RUNTIME_DIR itself is there. */
+/* Creates only the last directory: $XDG_RUNTIME_DIR itself must exist. */
 static void make_directory(const char *path)
 {
 	_cleanup_free_ char *directory = strdup(path);
@@ -72,12 +70,12 @@ static void make_directory(const char *path)
 
 	if (slash && slash != directory) {
 		*slash = '\0';
-		(void)mkdir(directory,
-		            0700); /* what keeps it from being there is told by who uses it */
+		/* On failure, the next use of the path reports the error. */
+		(void)mkdir(directory, 0700);
 	}
 }
 
-/* Whether the socket there is one of a server that has ended: then it is removed. */
+/* Removes a socket that a dead server left. Returns whether `address` is free now. */
 static bool clear(const struct sockaddr_un *address)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -128,8 +126,8 @@ int entry_listen_tcp(struct entry *entry, uint16_t port, struct yett_error *erro
 	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof address;
 
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1},
-	                 sizeof(int)); /* what is missing without it is a restart at once */
+	/* Without SO_REUSEADDR, only an immediate restart fails. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
 	    listen(fd, BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
 		int saved = errno;
@@ -187,8 +185,10 @@ char *entry_runtime_path(const char *name, struct yett_error *error)
 	return path;
 }
 
-/* Of the socket that is connected from `from` to `to`. One that its process has closed is nobody's,
- * and so it tells inode 0. */
+/*
+ * Finds the uid that owns the TCP socket connected from `from` to `to`. A socket that its process
+ * has closed has no owner; the kernel reports inode 0 for it.
+ */
 static int find_owner(const struct sockaddr_in *from, const struct sockaddr_in *to, uid_t *ret_uid)
 {
 	_cleanup_fd_ int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);

@@ -1,8 +1,8 @@
 /*
- * The sockets at which the server listens: of the user's service manager, of its own, and of TCP on
- * this host alone.
+ * The listening sockets of the server: from the user's service manager, its own Unix socket, and
+ * TCP on the loopback address only.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
@@ -11,42 +11,48 @@
 #define ENTRY_MAX 4
 
 struct entry {
-	int fds[ENTRY_MAX]; /* that listen, non-blocking */
+	int fds[ENTRY_MAX]; /* listening, non-blocking */
 	size_t count;
-	bool is_activated; /* the service manager made them, and starts the program again where
-	                      somebody connects */
-	uint16_t port;     /* of TCP; 0: none */
-	/* Made by this program, to be removed at its end; NULL: none. */
+	/*
+	 * The service manager created the sockets, and starts the program again when a client
+	 * connects.
+	 */
+	bool is_activated;
+	uint16_t port; /* TCP port; 0: no TCP */
+	/* Files created by this program, removed at its end; NULL: none. */
 	char *socket_path, *token_path;
-	struct stat socket_file,
-		token_file; /* what is there by another program since is not removed */
+	/* Identify the created files: a file that another program has put there is kept. */
+	struct stat socket_file, token_file;
 };
 
-/* Takes those that a service manager gave: sd_listen_fds(3). Unix sockets only. How many, in
- * entry->count. */
+/*
+ * Takes over the Unix sockets from the service manager, see sd_listen_fds(3). entry->count is their
+ * number.
+ */
 _must_check_ int entry_take(struct entry *entry, struct yett_error *error);
 
 /*
- * A Unix socket of mode 0600 at `path`, whose directory is made where it is not there (0700). One
- * of a server that has ended is replaced; YETT_E_ALREADY_EXISTS: somebody listens there, or it is
- * no socket.
+ * Creates a Unix socket of mode 0600 at `path`, and its directory (0700) if missing. Replaces the
+ * socket of a dead server. Returns 0; YETT_E_ALREADY_EXISTS: a server listens there, or the file is
+ * not a socket of this user; or another error.
  */
 _must_check_ int entry_listen(struct entry *entry, const char *path, struct yett_error *error);
 
-/* TCP at 127.0.0.1; 0: a port that the kernel chooses. */
+/* Listens on 127.0.0.1. `port` 0: the kernel chooses one. */
 _must_check_ int entry_listen_tcp(struct entry *entry, uint16_t port, struct yett_error *error);
 
-/* Writes the token and a line end to a file that the user alone can read. */
+/* Writes the token and a newline to a file that only the user can read. */
 _must_check_ int entry_write_token(struct entry *entry, const char *path, const char *token,
                                    struct yett_error *error);
 
-/* $XDG_RUNTIME_DIR/yett/NAME; the caller's. NULL, and the reason: the variable is not set, or
- * memory. */
+/*
+ * Returns $XDG_RUNTIME_DIR/yett/NAME, which the caller frees. NULL, with `error` set: the variable
+ * is not set, or no memory.
+ */
 char *entry_runtime_path(const char *name, struct yett_error *error);
 
-/* Who is at the other end of an accepted socket: *ret_is_tcp and its uid. 0 or -errno. socket(7),
- * sock_diag(7) */
+/* Identifies the peer of an accepted socket. Returns 0 or -errno. unix(7), sock_diag(7) */
 _must_check_ int entry_peer(int fd, bool *ret_is_tcp, uid_t *ret_uid);
 
-/* Closes them, and removes what was made. */
+/* Closes the sockets, and removes the created files. */
 void entry_close(struct entry *entry);

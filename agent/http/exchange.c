@@ -1,8 +1,8 @@
 /*
- * Requests and their answers. See exchange.h.
+ * See exchange.h.
  *
- * Of libmicrohttpd's functions some call others of these while they run: what is suspended or
- * resumed here goes on in the next round.
+ * Some functions of libmicrohttpd call others of this file while they run. Suspending and resuming
+ * therefore takes effect only in the next MHD_run().
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,17 +13,19 @@
 #include "agent/http/reply.h"
 #include "agent/http/routes.h"
 
-#define SENDING_MS  120000u /* for an answer to be read */
+#define SENDING_MS  120000u /* for the client to read the answer */
 #define IDLE_MS     120000u /* between requests */
 #define BEAT_MS     60000u
 #define STREAM_SIZE ((size_t)16 << 10)
-/* of a body that is not wanted: more ends the connection */
+/* Bytes of an unwanted body that are read and dropped; more closes the connection. */
 #define PASSED_OVER_MAX ((uint64_t)64 << 20)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* Said where the request has begun, and its answer has not: libmicrohttpd would close the
- * connection without a word. */
+/*
+ * Sends 408 directly: on a timeout before the answer, libmicrohttpd would close the connection
+ * without a response.
+ */
 static void tell_timeout(const struct visitor *visitor)
 {
 	static const char text[] =
@@ -35,8 +37,8 @@ static void tell_timeout(const struct visitor *visitor)
 		"Connection: close\r\n\r\n%s",
 		sizeof text - 1, text);
 
-	(void)!send(visitor->fd, answer, (size_t)length,
-	            MSG_DONTWAIT | MSG_NOSIGNAL); /* who does not read it has gone */
+	/* Failure means that the client is gone. */
+	(void)!send(visitor->fd, answer, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void exchange_expire(struct visitor *visitor)
@@ -86,8 +88,8 @@ void exchange_give_up(struct exchange *exchange)
 }
 
 /*
- * Whoever closes only its side of a Unix socket still reads. By TCP that cannot be told from one
- * that has gone, which is what it means nearly always.
+ * A client that shuts down only its sending side of a Unix socket still reads. Over TCP, a shutdown
+ * looks like a close; treat it as a close, which it nearly always is.
  */
 static int on_gone(sd_event_source *source, int fd, uint32_t events, void *data)
 {
@@ -96,8 +98,8 @@ static int on_gone(sd_event_source *source, int fd, uint32_t events, void *data)
 	if (events & (EPOLLHUP | EPOLLERR) || exchange->visitor->is_tcp)
 		exchange_give_up(exchange);
 	else
-		(void)sd_event_source_set_io_events(source,
-		                                    0); /* and the two, which always are told */
+		/* Leaves EPOLLHUP and EPOLLERR, which epoll(7) always reports. */
+		(void)sd_event_source_set_io_events(source, 0);
 	(void)fd;
 	return 0;
 }
@@ -106,9 +108,10 @@ static void suspend(struct exchange *exchange)
 {
 	struct visitor *visitor = exchange->visitor;
 
+	/* On failure, only sending the answer detects that the client is gone. */
 	if (sd_event_add_io(exchange->agent->loop, &exchange->gone, visitor->fd, EPOLLRDHUP,
 	                    on_gone, exchange) < 0)
-		exchange->gone = NULL; /* then it is known when it is answered */
+		exchange->gone = NULL;
 	exchange->is_suspended = true;
 	server_bound(visitor, exchange->read ? BEAT_MS : 0);
 	MHD_suspend_connection(exchange->connection);
@@ -129,7 +132,7 @@ void exchange_free(struct exchange *exchange)
 	free(exchange);
 }
 
-/* The first line was read. */
+/* Called by libmicrohttpd after the request line. */
 void *exchange_on_line(void *data, const char *uri, struct MHD_Connection *connection)
 {
 	struct visitor *visitor =
@@ -165,7 +168,7 @@ void exchange_on_completed(void *data, struct MHD_Connection *connection, void *
 	(void)code;
 }
 
-/* -1: it does not say, or there is none. */
+/* -1: no Content-Length. */
 static long long declared_length(const struct exchange *exchange)
 {
 	const char *text = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -173,15 +176,17 @@ static long long declared_length(const struct exchange *exchange)
 	return text ? strtoll(text, NULL, 10) : -1;
 }
 
-/* A second one is refused: a forwarder that reads the other one would decide differently than we
- * do. RFC 9112 asks it for Host, 3.2 */
+/*
+ * Headers that must not occur twice: a forwarding proxy may use the other occurrence and so decide
+ * differently. RFC 9112, 3.2 requires this for Host.
+ */
 static const char *const single[] = {
 	MHD_HTTP_HEADER_HOST,           MHD_HTTP_HEADER_ORIGIN,
 	MHD_HTTP_HEADER_AUTHORIZATION,  MHD_HTTP_HEADER_CONTENT_TYPE,
 	MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING};
 struct counted {
 	unsigned counts[ARRAY_SIZE(single)];
-	const char *twice; /* NULL: none is */
+	const char *twice; /* the header that occurs twice; NULL: none */
 };
 
 static enum MHD_Result count_single(void *data, enum MHD_ValueKind kind, const char *name,
@@ -239,8 +244,10 @@ static void check_access(struct exchange *exchange)
 
 static enum MHD_Result go_on(struct exchange *exchange);
 
-/* All that can be said by the headers alone is said there; then the body is read, and nobody wants
- * it. */
+/*
+ * Decides everything that the headers alone can decide. After a refusal, the body is still read,
+ * and dropped.
+ */
 static enum MHD_Result begin(struct exchange *exchange)
 {
 	char methods[ROUTES_REST_SIZE];
@@ -306,7 +313,7 @@ static void drop_body(struct exchange *exchange)
 	exchange->body_length = exchange->body_room = 0;
 }
 
-/* Hands the response on. */
+/* Passes the response to libmicrohttpd. */
 static enum MHD_Result send_response(struct exchange *exchange)
 {
 	struct MHD_Response *response = exchange->response;
@@ -320,7 +327,7 @@ static enum MHD_Result send_response(struct exchange *exchange)
 	return r;
 }
 
-/* The request is there, or its answer is. */
+/* Called when the whole request or its answer is there. */
 static enum MHD_Result go_on(struct exchange *exchange)
 {
 	if (exchange->state == EXCHANGE_PASSING)

@@ -10,7 +10,7 @@
 struct post {
 	struct exchange *exchange;
 	struct mcp_stream *stream;
-	struct sse *sse; /* NULL: nothing was answered yet, or it was no stream */
+	struct sse *sse; /* NULL: not answered yet, or answered without a stream */
 	bool is_answered;
 };
 
@@ -53,7 +53,10 @@ static void on_message(const struct mcp_message *message, void *data)
 		sse_end(post->sse);
 }
 
-/* RFC 9110, 12.5.1: without the header, all types. */
+/*
+ * Whether the client accepts no event stream. Without the header, it accepts all types: RFC 9110,
+ * 12.5.1
+ */
 static bool is_without_events(const char *accept)
 {
 	return accept && !strcasestr(accept, "text/event-stream") && !strstr(accept, "*/*") &&

@@ -1,13 +1,15 @@
 /*
- * The endpoint of the Model Context Protocol: its "Streamable HTTP", of which agent/mcp/ has the
+ * The HTTP endpoint of the Model Context Protocol ("Streamable HTTP"). agent/mcp/ implements the
  * messages.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
 #include "agent/http/server.h"
 
-/* POST /mcp: answered with one message, or with a stream of them. A client that goes away takes
- * with it what it started. */
+/*
+ * POST /mcp: answers with one message, or with a stream of messages. When the client goes away,
+ * what it started is killed.
+ */
 void mcp_post_answer(struct exchange *exchange);

@@ -11,21 +11,24 @@
 #include "agent/own.h"
 #include "agent/portrait.h"
 
-#define STATE_MAX      (32 << 20) /* bytes of the file */
-#define REMEMBERED_MAX 256        /* sandboxes; those that are gone are forgotten first */
+#define STATE_MAX (32 << 20) /* bytes of the state file */
+/* Sandboxes in the state file; from this number on, ended sandboxes are removed. */
+#define REMEMBERED_MAX 256
 
-/* the rule that all but private addresses fit, which is what an open network allows without any
- * rule */
+/*
+ * The rule that matches every destination except private addresses: what an open network allows
+ * without rules.
+ */
 #define ALL "*"
 
-/* A sandbox whose network is looked at or switched. */
+/* A sandbox whose network is inspected or switched. */
 struct switched {
 	const struct agent *agent;
 	struct yett_connection *connection;
 	char id[YETT_ID_SIZE];
-	bool is_open; /* it may connect without a rule */
+	bool is_open; /* an open network: allows connections without a rule */
 	char *path;
-	json_t *state; /* what is in the file */
+	json_t *state; /* content of the state file */
 };
 
 static const struct field asked_fields[] = {
@@ -34,9 +37,12 @@ static const struct field asked_fields[] = {
 	{0},
 };
 
-/* --- what is remembered ----------------------------------------------------------------------- */
+/* --- state file ------------------------------------------------------------------------------- */
 
-/* The file's bytes; NULL: it is no file that can be read, or is too long. Nothing is waited for. */
+/*
+ * Returns the content of the file, which the caller frees. NULL: not a readable regular file, or
+ * too long. Never blocks: the path may name a FIFO.
+ */
 static char *read_state(const char *path, size_t *ret_length)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -47,8 +53,8 @@ static char *read_state(const char *path, size_t *ret_length)
 	if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) || file.st_size > STATE_MAX)
 		return NULL;
 	text = malloc((size_t)file.st_size + 1);
-	n = text ? read(fd, text, (size_t)file.st_size)
-	         : -1; /* one that is cut off meanwhile is no JSON */
+	/* A file that is truncated meanwhile is not valid JSON. */
+	n = text ? read(fd, text, (size_t)file.st_size) : -1;
 	if (n < 0)
 		return NULL;
 	*ret_length = (size_t)n;
@@ -68,8 +74,10 @@ static bool are_texts(const json_t *list)
 	return json_is_array(list);
 }
 
-/* {ID: [RULE, …]}, the caller's; a file that is not there, or holds something else, is an empty
- * one, and of its members those are left out that are something else. */
+/*
+ * Returns {ID: [RULE, …]}, owned by the caller. A missing or malformed file counts as empty;
+ * malformed members are left out.
+ */
 static json_t *load(const char *path)
 {
 	size_t length = 0;
@@ -95,8 +103,8 @@ static void make_directories(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		(void)mkdir(path,
-		            0700); /* what keeps one from being there is told by who uses it */
+		/* On failure, opening the file reports the error. */
+		(void)mkdir(path, 0700);
 		*slash = '/';
 	}
 }
@@ -113,7 +121,8 @@ static int save(const struct switched *switched, struct yett_error *error)
 		                 path);
 	}
 	make_directories(path);
-	(void)unlink(making); /* of a program that was killed, or what somebody put there */
+	/* Remove a file that a killed program left, or that another program put there. */
+	(void)unlink(making);
 	fd = open(making, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || fsync(fd) < 0 || rename(making, path) < 0) {
 		int saved = errno;
@@ -148,7 +157,7 @@ static void forget_gone(const struct switched *switched)
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
-/* The texts of those that allow, as a list; the caller's. */
+/* The allow rules as a list of strings, owned by the caller. */
 static json_t *allowed(const struct switched *switched, const struct yett_rules *rules)
 {
 	json_t *texts = switched->is_open ? json_pack("[s]", ALL) : json_array();
@@ -180,8 +189,10 @@ static int change(const struct switched *switched, const json_t *texts, bool is_
 		is_allowed ? 0 : count, error);
 }
 
-/* What was allowed is remembered before it is denied: where that fails in between, it can be given
- * again. */
+/*
+ * Saves the allowed rules before denying them: if switching off is interrupted, they can still be
+ * restored.
+ */
 static int switch_off(const struct switched *switched, struct yett_error *error)
 {
 	struct yett_rules *rules;
@@ -196,14 +207,14 @@ static int switch_off(const struct switched *switched, struct yett_error *error)
 	(void)json_object_set(switched->state, switched->id, texts);
 	if ((r = save(switched, error)) == 0 && (r = change(switched, texts, false, error)) != 0) {
 		(void)json_object_del(switched->state, switched->id);
-		(void)!save(switched,
-		            NULL); /* then it is as if it was off, and can be switched on */
+		/* On failure, the network counts as off, and can be switched on again. */
+		(void)!save(switched, NULL);
 	}
 	json_decref(texts);
 	return r;
 }
 
-/* Whether the policy allows it, whatever requests have added. */
+/* Whether the policy itself, not a request, allows this rule. */
 static bool is_of_policy(const struct yett_rules *rules, const char *text)
 {
 	for (size_t i = 0; i < yett_rules_count(rules); i++) {
@@ -216,7 +227,10 @@ static bool is_of_policy(const struct yett_rules *rules, const char *text)
 	return false;
 }
 
-/* What was remembered may be more than may be allowed by now, or than it ever was. */
+/*
+ * Checks saved rules against the bounds: the bounds may have changed since, or the file may have
+ * been edited.
+ */
 static int check(const struct switched *switched, const json_t *texts, struct yett_error *error)
 {
 	_cleanup_free_ char **list = field_strings(texts);
@@ -250,7 +264,7 @@ static int switch_on(const struct switched *switched, struct yett_error *error)
 	return save(switched, error);
 }
 
-/* Which one it is, and what is remembered of it and others. */
+/* Finds the sandbox, checks that the agent may use it, and loads the state file. */
 static int look(struct switched *switched, const char *sandbox, struct yett_error *error)
 {
 	struct yett_sandbox_status *status;
@@ -268,7 +282,7 @@ static int look(struct switched *switched, const char *sandbox, struct yett_erro
 	return 0;
 }
 
-/* `enabled`: -1: as it is. */
+/* `enabled` 0: switch off; 1: switch on; -1: only report. */
 static int apply(const struct agent *agent, struct yett_connection *connection, const char *sandbox,
                  int enabled, json_t **ret_answer, struct yett_error *error)
 {

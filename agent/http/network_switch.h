@@ -1,18 +1,18 @@
 /*
- * The network of a sandbox that runs, switched off and on again, which is remembered over restarts
- * of the server.
+ * Switches the network of a running sandbox off and on again. The state survives restarts of the
+ * server.
  *
- * Off is by rules: what was allowed is denied, in an open network all. They are in force where the
- * sandbox's connections are made, whatever becomes of this program; what is kept in a file,
- * $XDG_STATE_HOME/yett/agent-network.json, is which they were. With the caller's privilege, within
- * the grant.
+ * Switching off denies every rule that was allowed, and in an open network everything. The
+ * sandbox's proxy enforces these rules, whatever happens to this program. The file
+ * $XDG_STATE_HOME/yett/agent-network.json keeps the rules to restore. Runs with the caller's
+ * privilege, within its grant.
  */
 #pragma once
 
 #include "agent/http/server.h"
 
-/* GET /network/SANDBOX: {"sandbox", "enabled", "rules": as of the operation sandboxes} */
+/* GET /network/SANDBOX: {"sandbox", "enabled", "rules": as in the operation sandboxes} */
 void network_answer(struct exchange *exchange);
 
-/* PUT /network/SANDBOX {"enabled": BOOL}; the same answer. */
+/* PUT /network/SANDBOX {"enabled": BOOL}: the same answer, after the change. */
 void network_switch(struct exchange *exchange);

@@ -16,7 +16,7 @@
 #define NS_OF_MS  1000000
 #define NOT_FOUND "execution not found"
 #define TEXT_MAX  (10 << 20)
-#define ASYNC_MS  1u /* after so long an execution is answered as running */
+#define ASYNC_MS  1u /* an asynchronous execution is answered as running after this time */
 
 static const char *const tiers[] = {"light", "strong", NULL};
 
@@ -28,8 +28,8 @@ static const struct field execute_asked[] = {
 	{"stdin", FIELD_TEXT, FIELD_NULLABLE, 0, TEXT_MAX},
 	{"env", FIELD_MAP, FIELD_NULLABLE, 0, 256},
 	{"files", FIELD_MAP, FIELD_NULLABLE, 0, 256},
-	{"timeout", FIELD_NUMBER, FIELD_NULLABLE, 1,
-         INT64_MAX}, /* milliseconds, once it was read */
+	/* read_timeout() has converted this field to milliseconds. */
+	{"timeout", FIELD_NUMBER, FIELD_NULLABLE, 1, INT64_MAX},
 	{"tier", FIELD_CHOICE, FIELD_NULLABLE, .choices = tiers},
 	{"executor", FIELD_TEXT, FIELD_NULLABLE, 1, 64},
 	{"image", FIELD_TEXT, FIELD_NULLABLE, 1, 255},
@@ -54,7 +54,7 @@ static json_t *make_time(const json_t *ms)
 	return json_string(whole);
 }
 
-/* Of what run_code and run_command answer. */
+/* Converts the answer of run_code or run_command. */
 static json_t *make_result(const struct manager *manager, const json_t *answer)
 {
 	static const char *const same[] = {
@@ -99,11 +99,14 @@ static void answer_execution(struct exchange *exchange, const struct execution *
 
 /* --- execute ---------------------------------------------------------------------------------- */
 
-/* A request, while it is carried out: the sandbox that is kept may have to be made first. */
+/*
+ * A request in progress. If it needs the executor's kept sandbox and there is none, the sandbox is
+ * made first.
+ */
 struct execute {
 	struct exchange *exchange;
 	const struct executor *executor;
-	json_t *arguments; /* of the operation */
+	json_t *arguments; /* for the operation */
 	const char *operation;
 	struct call *call;
 	bool is_async, has_made;
@@ -137,7 +140,7 @@ static void note_latest(struct execution *execution, void *data)
 		*latest = execution;
 }
 
-/* The execution that the call has made, if it has. */
+/* Records the executor of the execution that the call has created, if it has. */
 static void note(const struct execute *execute, uint64_t before)
 {
 	struct execution *latest = NULL;
@@ -157,7 +160,10 @@ static void on_run(struct call *call, void *data)
 	const char *id = json_string_value(json_object_get(call_answer(call), "id"));
 	enum call_outcome outcome = call_outcome(call);
 
-	/* The one that is kept has ended meanwhile: by its time, say. Once another one is made. */
+	/*
+	 * The kept sandbox has ended meanwhile, for example by its time limit. Make another one,
+	 * once.
+	 */
 	if (outcome == CALL_NOT_FOUND && execute->executor->how == MANAGER_PROCESS &&
 	    !execute->has_made) {
 		manager_keep(manager, execute->executor, NULL);
@@ -226,7 +232,9 @@ static void go_on(struct execute *execute)
 	note(execute, before);
 }
 
-/* What the operation is asked: members of the same name, and a command with arguments as one list.
+/*
+ * The arguments of the operation: copies members of the same name, and makes one list of a command
+ * and its arguments.
  */
 static json_t *make_arguments(const json_t *asked, bool is_code)
 {
@@ -253,7 +261,10 @@ static json_t *make_arguments(const json_t *asked, bool is_code)
 	return arguments;
 }
 
-/* "timeout" as milliseconds. False: it was answered. */
+/*
+ * Converts a duration member to milliseconds times `scale`. Returns false after answering with an
+ * error.
+ */
 static bool read_timeout(struct exchange *exchange, json_t *asked, const char *name, double scale)
 {
 	json_t *value = json_object_get(asked, name);
@@ -272,7 +283,7 @@ static bool read_timeout(struct exchange *exchange, json_t *asked, const char *n
 	return true;
 }
 
-/* False: it was answered. */
+/* Returns false after answering with an error. */
 static bool check_execute(struct exchange *exchange, json_t *asked,
                           const struct executor **ret_executor)
 {
@@ -298,7 +309,7 @@ static bool check_execute(struct exchange *exchange, json_t *asked,
 	return r == 0;
 }
 
-/* The body as an object that `fields` allow; NULL: it was answered. */
+/* Parses the body and checks it against `fields`. Returns NULL after answering with an error. */
 static json_t *read_asked(struct exchange *exchange, const struct field *fields,
                           const char *duration)
 {

@@ -11,7 +11,7 @@
 #include "agent/operations.h"
 #include "agent/problem.h"
 
-/* What any request may be answered with besides. */
+/* Error responses that any request may get. */
 static const struct {
 	const char *status, *description;
 } refusals[] = {
@@ -65,7 +65,7 @@ static json_t *describe_operation(const struct operation *operation)
 	                 responses(answer, false));
 }
 
-/* With "{id}" in the place of the star. */
+/* Writes the path with "{id}" instead of the star. */
 static void write_path(const struct route *route, char *path, size_t size)
 {
 	const char *star = strchrnul(route->path, '*');
@@ -118,7 +118,7 @@ static json_t *describe_paths(void)
 		json_t *item;
 
 		if (route->answer == v1_operate)
-			continue; /* the operations above */
+			continue; /* described with the operations above */
 		write_path(route, path, sizeof path);
 		for (size_t i = 0; i <= strlen(route->method); i++)
 			method[i] = (char)tolower(route->method[i]);

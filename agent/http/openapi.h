@@ -1,7 +1,7 @@
 /*
- * The server described as OpenAPI 3.1, made of the tables of operations and routes.
+ * Describes the server as OpenAPI 3.1, from the tables of operations and routes.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 

@@ -13,8 +13,10 @@ const struct page *pages_find(const char *path)
 	return NULL;
 }
 
-/* Where what was shown is not what the URL had, the page itself tells: a browser that may ask gets
- * it, and no other. */
+/*
+ * Redirects to the page even if `once` is wrong: a browser that has the cookie already gets the
+ * page, any other browser is refused there.
+ */
 static void spend(struct exchange *exchange, const char *once)
 {
 	char cookie[256] = "";

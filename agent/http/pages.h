@@ -1,7 +1,7 @@
 /*
- * The page to look at, and its files (agent/web/), which are in the program itself.
+ * The web page and its files (agent/web/), which are compiled into the program.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
@@ -13,11 +13,11 @@ struct page {
 	size_t length;
 };
 
-/* Made of agent/web/ by pages.py; ends with a row without path. */
+/* Generated from agent/web/ by pages.py; ends with a row without a path. */
 extern const struct page pages[];
 
-/* NULL: there is none. "/" is the first page. */
+/* NULL: unknown path. "/" is the main page. */
 const struct page *pages_find(const char *path);
 
-/* With "once" in its query it makes the browser one that may ask. */
+/* With "once" in the query, sets the cookie that gives a browser access. */
 void pages_answer(struct exchange *exchange);

@@ -1,6 +1,4 @@
-/*
- * Answers to requests. See reply.h.
- */
+/* See reply.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +8,11 @@
 #include "agent/problem.h"
 
 /*
- * What a page may do: only what comes from this server is loaded, executed or connected to, and no
- * text becomes elements or code by a mistake of the page's own scripts (Trusted Types, of which it
- * may make none). No other page may frame it, and nothing may take an answer for another kind than
- * it is. Nothing is kept: another user of the browser, or another token, gets nothing of it.
+ * Headers of every response. The page may load, execute and connect to nothing but this server.
+ * Trusted Types, of which it may create none, keep mistakes in its scripts from turning text into
+ * elements or code. No page may frame ours, and no response is interpreted as another type than
+ * declared. Nothing is cached, so that another user of the browser, or a browser with another
+ * token, gets nothing from a cache.
  */
 static const char *const always[][2] = {
 	{"Content-Security-Policy",
@@ -51,7 +50,7 @@ void reply_finish(struct MHD_Response *response, const char *type)
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 }
 
-/* `text` is taken; NULL: no memory. */
+/* Takes ownership of `text`; NULL: no memory. */
 static void answer_text(struct exchange *exchange, unsigned status, const char *type, char *text,
                         size_t length)
 {

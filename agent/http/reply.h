@@ -1,7 +1,7 @@
 /*
- * Answers to requests: JSON, texts, pages and refusals, with the headers that all of them have.
+ * Responses: JSON, texts, pages and errors, with the headers that every response has.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
@@ -10,47 +10,56 @@
 #include "agent/call.h"
 #include "agent/http/server.h"
 
-/* `value` is taken; NULL: no memory. */
+/* Takes ownership of `value`; NULL: no memory. */
 void reply_json(struct exchange *exchange, unsigned status, json_t *value);
 
-/* {"error": …} as in the answers of operations; of routes that are ROUTE_PLAIN the message, as a
- * line of text. */
+/*
+ * Responds with {"error": …}, as in the answers of operations. For ROUTE_PLAIN routes: the message
+ * as plain text.
+ */
 void reply_problem(struct exchange *exchange, unsigned status, const struct yett_error *error);
 
-/* The same of a refusal by the server itself. */
+/* As reply_problem(), for a refusal by the server itself. */
 void reply_refuse(struct exchange *exchange, unsigned status, enum yett_code code,
                   const char *format, ...) _printf_(4, 5);
 
-/* There is no such path; or there is, and it has these methods ("GET, PUT"). */
+/*
+ * Responds to an unknown path or method. `methods` has the methods of the path ("GET, PUT"); empty:
+ * unknown path.
+ */
 void reply_unknown(struct exchange *exchange, const char *methods);
 
-/* A line of plain text. */
+/* Responds with a line of plain text. */
 void reply_text(struct exchange *exchange, unsigned status, const char *format, ...) _printf_(3, 4);
 
-/* A copy of these bytes, of that type. */
+/* Responds with a copy of these bytes. */
 void reply_bytes(struct exchange *exchange, unsigned status, const char *type, const char *bytes,
                  size_t length);
 
-/* With no body. */
+/* Responds without a body. */
 void reply_empty(struct exchange *exchange, unsigned status);
 
-/* What is in the program itself, and stays. */
+/* Responds with bytes that must stay valid until the program ends; does not copy them. */
 void reply_page(struct exchange *exchange, const char *type, const void *bytes, size_t length);
 
-/* Leads to another path, with a cookie. */
+/* Redirects to another path, and sets a cookie (empty: none). */
 void reply_redirect(struct exchange *exchange, const char *path, const char *cookie);
 
 /*
- * The body as JSON, the caller's: no member twice, and no deeper than JSON_PARSER_MAX_DEPTH. An
- * empty body is `otherwise` (taken). NULL: it is none, and the exchange has been answered.
+ * Parses the body as JSON, owned by the caller. Refuses duplicate members and nesting deeper than
+ * JSON_PARSER_MAX_DEPTH. For an empty body, returns `otherwise` (takes ownership). Returns NULL
+ * after answering with an error.
  */
 json_t *reply_parse(struct exchange *exchange, json_t *otherwise);
 
-/* The answer of a call that is over, which it may free afterwards; its outcome is the status. */
+/*
+ * Responds with the answer of a call that is over, and the status of its outcome. The call may be
+ * freed afterwards.
+ */
 void reply_call(struct exchange *exchange, const struct call *call);
 
-/* The status of a code by which something was refused. */
+/* The HTTP status of an error code. */
 unsigned reply_status(enum yett_code code);
 
-/* The headers that every response has. */
+/* Adds the headers that every response has. */
 void reply_finish(struct MHD_Response *response, const char *type);

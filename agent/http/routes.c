@@ -1,6 +1,4 @@
-/*
- * Which path is answered by what. See routes.h.
- */
+/* See routes.h. */
 #include <string.h>
 
 #include "agent/http/mcp_post.h"
@@ -40,7 +38,10 @@ const struct route routes[] = {
 	{0},
 };
 
-/* Whether `path` is as the pattern; what stands for its star is not empty, and has no '/'. */
+/*
+ * Whether `path` matches the pattern. The part that matches the star must not be empty or contain
+ * '/'.
+ */
 static bool matches(const struct route *route, const char *path, char rest[ROUTES_REST_SIZE])
 {
 	const char *star = strchrnul(route->path, '*');
@@ -73,9 +74,11 @@ const struct route *routes_find(const char *method, const char *path, char rest[
 		if (strcmp(route->method, method) == 0)
 			return route;
 		if (*methods)
-			(void)strcat(
-				methods,
-				", "); /* the methods of all rows together are shorter than it */
+			/*
+			 * Cannot overflow: the methods of all rows together are shorter than
+			 * `methods`.
+			 */
+			(void)strcat(methods, ", ");
 		(void)strcat(methods, route->method);
 	}
 	return NULL;

@@ -1,40 +1,39 @@
 /*
- * Which path is answered by what: one table.
+ * The table of routes: which function answers which path.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
 #include "agent/http/server.h"
 
 enum route_flag {
-	ROUTE_OPEN = 1,  /* also without the token: it leads a browser here, and does no more */
-	ROUTE_PLAIN = 2, /* of the older manager, whose refusals are plain text */
+	ROUTE_OPEN = 1,  /* served also without the token: only to exchange `once` for the cookie */
+	ROUTE_PLAIN = 2, /* of the compatibility API, whose errors are plain text */
 };
 
 struct route {
-	const char *method; /* "GET", which HEAD is, too */
-	const char *path;   /* "/status/" and a star: anything in the star's place, but '/', is the
-	                       request's `rest` */
-	uint32_t flags;     /* enum route_flag, or-ed */
-	/* Answers, or sees to it that it is answered later. */
+	const char *method; /* "GET" stands for HEAD, too */
+	/* "/status/" and a star, which matches any text without '/': the request's `rest`. */
+	const char *path;
+	uint32_t flags; /* bits of enum route_flag */
+	/* Answers at once, or arranges for a later answer. */
 	void (*answer)(struct exchange *exchange);
 	/* For OpenAPI: */
 	const char *summary;
-	const char *type;         /* of what it answers; NULL: JSON */
-	const char *const *query; /* names of what may stand in the query, which ends with NULL;
-	                             NULL: nothing */
+	const char *type;         /* content type of the answer; NULL: JSON */
+	const char *const *query; /* Names of query parameters; ends with NULL. NULL: none. */
 };
 
-/* Ends with a row without method. */
+/* Ends with a row without a method. */
 extern const struct route routes[];
 
 #define ROUTES_REST_SIZE 256
 
 /*
- * The route of this method and path; rest[0 … size) gets what the path has in the star's place.
- * NULL: there is none; then methods[0 … size) gets those that the path has ("GET, PUT"); none: it
- * is no path of the server.
+ * Finds the route of a method and path. `rest` receives the part of the path that matches the star.
+ * Returns NULL if there is none: then `methods` receives the methods of the path ("GET, PUT"), or
+ * "" if the path is unknown.
  */
 const struct route *routes_find(const char *method, const char *path, char rest[ROUTES_REST_SIZE],
                                 char methods[ROUTES_REST_SIZE]);

@@ -1,8 +1,8 @@
 /*
- * `yett serve`: the operations by HTTP, for the user whose program it is.
+ * `yett serve`: serves the operations by HTTP to the user who runs the program.
  *
- * By a Unix socket, of the user's service manager or of its own; where it is asked for, by TCP on
- * this host, too. With the caller's privilege.
+ * Listens on a Unix socket, from the user's service manager or its own; on request also on TCP at
+ * 127.0.0.1. Runs with the caller's privilege.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@
 #include "agent/manager.h"
 #include "agent/mcp/mcp.h"
 
-#define IDLE_EXIT_S 300 /* where the service manager starts it again */
+/* Seconds; only if the service manager created the socket, and so can start the program again. */
+#define IDLE_EXIT_S 300
 #define REQUEST_S   30
 #define URL_SIZE    128
 
@@ -60,7 +61,7 @@ static void print_usage(FILE *to)
 		to);
 }
 
-/* -1: it is none from 0 to `most`. */
+/* Returns -1 if `text` is not a number from 0 to `most`. */
 static long read_number(const char *text, long most)
 {
 	char *end;
@@ -71,7 +72,7 @@ static long read_number(const char *text, long most)
 	return end == text || *end || errno || number < 0 || number > most ? -1 : number;
 }
 
-/* -1: goes on; else a status to exit with. */
+/* Returns -1 to go on, else the exit status. */
 static int read_options(struct serve *serve, int argc, char **argv)
 {
 	int c;
@@ -123,7 +124,7 @@ static int read_options(struct serve *serve, int argc, char **argv)
 	return -1;
 }
 
-/* --- where it listens ------------------------------------------------------------------------- */
+/* --- listening -------------------------------------------------------------------------------- */
 
 static int listen_unix(struct serve *serve, struct yett_error *error)
 {
@@ -176,7 +177,7 @@ static void print_places(struct serve *serve)
 	print_url(serve);
 }
 
-/* --- its life --------------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 static int on_user_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
 {
@@ -186,7 +187,7 @@ static int on_user_signal(sd_event_source *source, const struct signalfd_siginfo
 	return 0;
 }
 
-/* SIGTERM, SIGINT and SIGHUP end the loop. */
+/* SIGTERM, SIGINT and SIGHUP end the loop; SIGUSR1 prints a new URL. */
 static int take_signals(struct serve *serve)
 {
 	sigset_t signals;
@@ -222,8 +223,8 @@ static int begin(struct serve *serve, struct yett_error *error)
 	                                   .mcp = serve->mcp,
 	                                   .request_ms = (uint64_t)serve->request_s * 1000,
 	                                   .idle_exit_ms = (uint64_t)serve->idle_exit_s * 1000};
-	(void)!happenings_follow_all(serve->agent,
-	                             &ignored); /* without the helper there is no sandbox */
+	/* Ignore failures: without the helper there are no sandboxes to follow. */
+	(void)!happenings_follow_all(serve->agent, &ignored);
 	return server_new(serve->agent, &serve->entry, &serve->access, &settings, &serve->server,
 	                  error);
 }

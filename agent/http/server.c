@@ -1,9 +1,9 @@
 /*
- * Connections, and the loop. See server.h.
+ * Connections and the event loop. See server.h.
  *
- * libmicrohttpd gets sockets that are accepted here, and shows what it waits for in one epoll
- * descriptor, which the loop waits for. It has no timeouts of its own: each connection has a
- * deadline, which depends on what it does just now.
+ * libmicrohttpd gets accepted sockets, and exposes what it waits for as one epoll descriptor, which
+ * is a source of the loop. Its timeouts are not used: each connection has a deadline here, which
+ * depends on the state of its exchange.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 #include "agent/http/server.h"
 #include "base/clock.h"
 
-/* connections of those who are refused, all together: others are closed without a word */
+/* Connections of users without access, in total; further ones are closed without a response. */
 #define STRANGERS_MAX 8
-/* of the user by both ways, and strangers */
+/* The user's connections over Unix sockets and over TCP, and those of strangers. */
 #define VISITORS_MAX (2 * SERVER_CONNECTIONS_MAX + STRANGERS_MAX)
-#define ACCEPTS      16 /* of one entry, before others are looked at */
+#define ACCEPTS      16 /* accepted from one socket per round, before other sources are served */
 #define HEADERS_MAX  ((size_t)32 << 10)
 
-/* Who comes by a connection. */
+/* The peer of a new connection. */
 struct arrival {
 	bool is_tcp, is_refused;
 	uid_t uid;
@@ -35,11 +35,15 @@ struct server {
 	struct MHD_Daemon *daemon;
 	sd_event_source *run, *again, *timer, *idle, *entries[ENTRY_MAX];
 	size_t entries_count;
-	int spare; /* a descriptor to close where there is no other: who connects then is turned
-	              away, and not left to connect on */
+	/*
+	 * A reserve descriptor. At the descriptor limit it is closed to accept and close one
+	 * connection, so that the client is turned away instead of waiting, and the loop does not
+	 * spin.
+	 */
+	int spare;
 	struct visitor *visitors;
-	struct arrival arrival; /* of the connection that is handed to libmicrohttpd just now */
-	uint64_t timer_ms;      /* when it fires; 0: it does not */
+	struct arrival arrival; /* of the connection that is being passed to libmicrohttpd */
+	uint64_t timer_ms;      /* when the timer fires; 0: not set */
 	uint64_t started_ms;
 };
 
@@ -52,8 +56,9 @@ static void set_timer(struct server *server, uint64_t at_ms)
 	(void)sd_event_source_set_enabled(server->timer, at_ms ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
-/* 0: without bound. The timer is only ever set to an earlier time here: it looks again when it
- * fires. */
+/*
+ * 0: no deadline. Only ever moves the timer to an earlier time: on_timer() finds the next deadline.
+ */
 void server_bound(struct visitor *visitor, uint64_t ms)
 {
 	struct server *server = visitor->server;
@@ -115,7 +120,9 @@ static int on_idle(sd_event_source *source, uint64_t at, void *data)
 
 /* --- connections ------------------------------------------------------------------------------ */
 
-/* Whether there is room for it: what one user takes is no other's, and who is refused takes little.
+/*
+ * Whether to serve the connection. A user's limit is separate from the strangers', so that
+ * connections of other users cannot take up the user's; strangers get few.
  */
 static bool admit(const struct server *server, int fd, struct arrival *arrival)
 {
@@ -123,7 +130,7 @@ static bool admit(const struct server *server, int fd, struct arrival *arrival)
 
 	*arrival = (struct arrival){0};
 	if (entry_peer(fd, &arrival->is_tcp, &arrival->uid) < 0)
-		arrival->uid = (uid_t)-1; /* nobody, who is refused */
+		arrival->uid = (uid_t)-1; /* no valid uid: is refused */
 	for (const struct visitor *other = server->visitors; other; other = other->next) {
 		bool is_stranger = other->is_refused || !access_knows(server->access, other->uid);
 
@@ -186,7 +193,7 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
 }
 
-/* False: nobody waits there, or nobody can be let in just now. */
+/* Returns false if no client waits, or none can be accepted now. */
 static bool accept_one(struct server *server, int fd)
 {
 	struct sockaddr_storage address;
@@ -204,8 +211,9 @@ static bool accept_one(struct server *server, int fd)
 	if (!admit(server, accepted, &server->arrival))
 		(void)fd_close(accepted);
 	else
+		/* MHD_add_connection() closes the socket on failure. */
 		(void)!MHD_add_connection(server->daemon, accepted, (struct sockaddr *)&address,
-		                          length); /* it closes what it cannot take */
+		                          length);
 	return true;
 }
 
@@ -240,8 +248,10 @@ static int on_again(sd_event_source *source, void *data)
 	return 0;
 }
 
-/* Before the loop waits: what libmicrohttpd has read already, or was told, does not show in its
- * descriptor. */
+/*
+ * Runs before the loop waits. Data that libmicrohttpd has buffered, and connections that were
+ * resumed, do not make its epoll descriptor readable.
+ */
 static int before_wait(sd_event_source *source, void *data)
 {
 	struct server *server = data;
@@ -318,7 +328,7 @@ int server_new(struct agent *agent, struct entry *entry, struct access *access,
 	return 0;
 }
 
-/* It may be stopped only once nothing is suspended. */
+/* MHD_stop_daemon() requires that no connection is suspended. */
 static void stop_daemon(struct server *server)
 {
 	for (struct visitor *visitor = server->visitors; visitor; visitor = visitor->next) {

@@ -1,6 +1,4 @@
-/*
- * A stream of events to a client. See sse.h.
- */
+/* See sse.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +10,7 @@ struct sse {
 	sse_fill_fn fill;
 	void *data;
 	void (*end)(void *data);
-	char *pending; /* what was said, and of it what was read */
+	char *pending; /* added data; `at` bytes of it were read */
 	size_t length, at, room;
 	bool is_over;
 };
@@ -67,7 +65,7 @@ static bool sse_make_room(struct sse *sse, size_t more)
 	return true;
 }
 
-/* A comment, which clients pass over. */
+/* Adds an SSE comment, which clients ignore. */
 static void sse_beat(void *work)
 {
 	struct sse *sse = work;

@@ -1,8 +1,8 @@
 /*
- * A stream of events to a client (Server-Sent Events, HTML Living Standard 9.2), which is filled as
- * fast as it is read.
+ * A stream of events to a client (Server-Sent Events, HTML Living Standard 9.2), filled as fast as
+ * the client reads.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
@@ -10,28 +10,33 @@
 
 #include "agent/http/server.h"
 
-#define SSE_PENDING_MAX ((size_t)4 << 20) /* not read yet */
+#define SSE_PENDING_MAX ((size_t)4 << 20) /* bytes that the client has not read */
 
 struct sse;
 
-/* Adds what there is to say, if anything. Called whenever all before has been read, and after
- * sse_wake(). */
+/*
+ * Adds pending events, if there are any. Called when everything before has been read, and after
+ * sse_wake().
+ */
 typedef void (*sse_fill_fn)(struct sse *sse, void *data);
 
 /*
- * Answers with a stream, which is the exchange's work from now on: `end` is called with its end.
- * `fill` may be NULL. NULL: no memory; it was answered then, and `data` is the caller's as before.
+ * Answers with a stream, which becomes the exchange's work. `end` is called when the stream ends.
+ * `fill` may be NULL. Returns NULL without memory, after answering; then the caller still owns
+ * `data`.
  */
 struct sse *sse_begin(struct exchange *exchange, sse_fill_fn fill, void *data,
                       void (*end)(void *data));
 
-/* One event; `id` NULL: none. `text` is JSON, which has no line end. What cannot be kept ends the
- * stream. */
+/*
+ * Adds one event; `id` NULL: without an id. `text` must be JSON without a newline. If the event
+ * cannot be buffered, the stream ends.
+ */
 void sse_add(struct sse *sse, const char *event, const char *id, const char *text, size_t length);
 void sse_add_json(struct sse *sse, const char *event, const char *id, json_t *taken);
 
-/* There may be something to say. */
+/* There may be new events: calls `fill` again. */
 void sse_wake(struct sse *sse);
 
-/* There is nothing more to say: it is over once what was said is read. */
+/* Ends the stream once the client has read what was added. */
 void sse_end(struct sse *sse);

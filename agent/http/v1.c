@@ -62,7 +62,7 @@ struct events_stream {
 	struct agent *agent;
 	struct happening_listener *listener;
 	struct sse *sse;
-	char sandbox[YETT_ID_SIZE]; /* empty: all */
+	char sandbox[YETT_ID_SIZE]; /* sandbox id; empty: all sandboxes */
 	uint64_t last;
 };
 
@@ -111,7 +111,7 @@ static void end_events(void *data)
 	free(stream);
 }
 
-/* -1: no number was given; -2: it is none. */
+/* Returns -1 if no number was given, -2 if it is invalid. */
 static int64_t wanted_after(const struct exchange *exchange)
 {
 	const char *text = exchange_header(exchange, "Last-Event-ID");
@@ -153,7 +153,7 @@ void v1_events(struct exchange *exchange)
 	}
 	stream = calloc(1, sizeof *stream);
 	if (stream) {
-		/* without a number nothing of what was before */
+		/* Without a number, only new events. */
 		*stream = (struct events_stream){
 			.agent = exchange->agent,
 			.last = after >= 0 ? (uint64_t)after
@@ -175,7 +175,7 @@ void v1_events(struct exchange *exchange)
 
 struct output_stream {
 	struct agent *agent;
-	struct execution_watch *watch; /* NULL: it is over */
+	struct execution_watch *watch; /* NULL: the execution is over */
 	struct sse *sse;
 	char id[EXECUTION_ID_SIZE];
 	uint64_t read[EXECUTION_PHASES][2];
@@ -183,7 +183,7 @@ struct output_stream {
 
 static const char *const phase_names[] = {[EXECUTION_COMPILE] = "compile", [EXECUTION_RUN] = "run"};
 
-/* How many of the bytes are whole characters: what is missing of the last one may come. */
+/* The length without an incomplete UTF-8 character at the end, whose missing bytes may follow. */
 static size_t whole(const char *bytes, size_t length)
 {
 	for (size_t back = 1; back <= 3 && back <= length; back++) {
@@ -198,7 +198,7 @@ static size_t whole(const char *bytes, size_t length)
 	return length;
 }
 
-/* A piece of one output. False: there is nothing new of it. */
+/* Sends a piece of one output. Returns false if there is nothing new. */
 static bool fill_output(struct output_stream *stream, const struct kept *kept,
                         enum execution_phase_name phase, int which, bool is_over)
 {

@@ -1,30 +1,32 @@
 /*
- * The operations by HTTP, and what happens and is written as it comes.
+ * HTTP interface of the operations, and streams of events and output.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
 #include "agent/http/server.h"
 
-/* POST /v1/OPERATION: its arguments are the body, its outcome is the status. A client that goes
- * away takes with it what it started. */
+/*
+ * POST /v1/OPERATION: the body has the arguments; the outcome determines the status. When the
+ * client goes away, what it started is killed.
+ */
 void v1_operate(struct exchange *exchange);
 
 /* GET /v1/operations */
 void v1_operations(struct exchange *exchange);
 
 /*
- * GET /v1/events?sandbox=ID&after=NUMBER: a stream, of one sandbox (an id or name) until that has
- * ended; without a sandbox of all, and without a number (also of the header Last-Event-ID) from now
- * on. Each is as the operation `events` gives it, with its kind as the name of the event and its
- * number as its id.
+ * GET /v1/events?sandbox=ID&after=NUMBER: a stream of events. With an id or name: of that sandbox,
+ * until it has ended; else of all sandboxes. Begins after NUMBER or the header Last-Event-ID;
+ * without either, with new events. Each event has the form of the operation `events`; its kind is
+ * the SSE event name, its number the SSE id.
  */
 void v1_events(struct exchange *exchange);
 
 /*
- * GET /v1/executions/ID/output: a stream of all that it wrote and writes. "stdout" and "stderr":
- * {"phase": "compile" or "run", "text": …, and "skipped": so many bytes before it are not kept any
- * more}; at last "end": {"status": …}.
+ * GET /v1/executions/ID/output: a stream of all output, past and future. Events "stdout" and
+ * "stderr": {"phase": "compile" or "run", "text": …, and "skipped": number of dropped bytes before
+ * the text}. The last event is "end": {"status": …}.
  */
 void v1_output(struct exchange *exchange);

@@ -1,4 +1,4 @@
-/* What is asked for besides tools and resources: beginning, and what there is. See mcp.h. */
+/* The table of methods, and those that are not about tools or resources. See mcp.h. */
 #include "agent/mcp/mcp_stream.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define MINUTE_MS 60000
 
-/* What a model is told once, with what it may ask for behind it. */
+/* Instructions for the model; the description of the bounds is appended. */
 static const char general[] =
 	"Yett runs commands and code in sandboxes that a policy of this computer's administrator bounds. Without \"sandbox\" a call has a "
 	"fresh sandbox of its own, of which nothing is left afterwards (but run_code with mode \"kept\" makes one that stays, and answers "
@@ -26,7 +26,7 @@ static json_t *instructions(const struct mcp *mcp)
 
 	_cleanup_free_ char *text = NULL;
 
-	/* a path need not be UTF-8 */
+	/* Paths in the bounds need not be UTF-8. */
 	return bounds && asprintf(&text, "%s %s", general, bounds) >= 0
 	               ? field_make_text(text, strlen(text))
 	               : NULL;
@@ -37,7 +37,10 @@ static json_t *capabilities(void)
 	return json_pack("{s:{}, s:{}}", "resources", "tools");
 }
 
-/* A name for the client's requests over HTTP. What it is worth is that nobody else guesses it. */
+/*
+ * Creates a session name for the client's HTTP requests. The name must be unguessable, so that
+ * other clients cannot cancel these requests.
+ */
 static void make_session(struct mcp_stream *stream)
 {
 	nonce_make(stream->session, MCP_SESSION_SIZE - 1);
@@ -75,8 +78,10 @@ static void discover(struct mcp_request *request)
 	                                      "instructions", instructions(request->stream->mcp)));
 }
 
-/* There is no change that clients could be told of: it goes on, in case they wait for its end,
- * until they give it up. */
+/*
+ * Nothing that clients can subscribe to ever changes. The request stays open until the client
+ * cancels it, since clients may expect a subscription to last.
+ */
 static void listen_for_changes(struct mcp_request *request)
 {
 	struct mcp_refusal refusal = {0};

@@ -10,7 +10,7 @@ static void keep(struct mcp_id *id, char byte)
 	id->length++;
 }
 
-/* A value of the object has ended: of the key "id" it is kept. */
+/* Called at the end of a value of the object. Keeps the value if its key is "id". */
 static void end_value(struct mcp_id *id)
 {
 	if (!id->is_wanted)
@@ -25,13 +25,13 @@ static void end_value(struct mcp_id *id)
 
 static void end_key(struct mcp_id *id)
 {
-	/* "id" with its quotes; who writes it with \u escapes goes without */
+	/* Compares with the quotes. A key with \u escapes is not recognized. */
 	id->is_wanted = id->length == 4 && memcmp(id->token, "\"id\"", 4) == 0;
 	id->state = MCP_ID_COLON;
 	id->length = 0;
 }
 
-/* A byte of a text, after its first quote. */
+/* Handles a byte of a string, after its opening quote. */
 static void look_in_text(struct mcp_id *id, char byte)
 {
 	if (id->is_escaped) {
@@ -45,7 +45,7 @@ static void look_in_text(struct mcp_id *id, char byte)
 	}
 }
 
-/* A byte of a value, outside of texts. */
+/* Handles a byte of a value, outside of strings. */
 static void look_in_value(struct mcp_id *id, char byte)
 {
 	if (byte == '{' || byte == '[') {

@@ -36,7 +36,7 @@ static void lose(struct mcp_output *output)
 	(void)sd_event_add_defer(output->loop, &output->lost, on_lost, output);
 }
 
-/* As much as is taken just now. */
+/* Writes as much as the descriptor takes now. */
 static void flush(struct mcp_output *output)
 {
 	while (!output->is_lost && mcp_output_waiting(output) > 0) {
@@ -63,7 +63,7 @@ static int on_ready(sd_event_source *source, int fd, uint32_t events, void *data
 	(void)source;
 	(void)fd;
 	if (events & (EPOLLERR | EPOLLHUP))
-		output->is_lost = true; /* nobody reads it any more: pipe(7) */
+		output->is_lost = true; /* the reader has closed the pipe: pipe(7) */
 	flush(output);
 	if (output->is_lost)
 		(void)sd_event_source_set_enabled(output->source, SD_EVENT_OFF);
@@ -89,10 +89,10 @@ int mcp_output_open(struct mcp_output *output, sd_event *loop, int fd,
 	}
 	r = sd_event_add_io(loop, &output->source, fd, 0, on_ready, output);
 	output->is_polled = r >= 0;
-	return r == -EPERM ? 0 : r; /* a file, which takes all */
+	return r == -EPERM ? 0 : r; /* EPERM: a regular file, which never blocks */
 }
 
-/* Room for `length` bytes more. */
+/* Makes room for `length` more bytes. */
 static bool make_room(struct mcp_output *output, size_t length)
 {
 	size_t needed, room;

@@ -1,7 +1,7 @@
 /*
- * What is written to the client, as fast as it reads, and kept until then.
+ * Output to the client: writes without blocking, and buffers what the client has not read.
  *
- * With the caller's privilege; in the loop of its thread.
+ * Runs with the caller's privilege, in the thread of the event loop.
  */
 #pragma once
 
@@ -11,32 +11,39 @@
 
 #include "base/fd.h"
 
-/* bytes that wait, from which on nothing more is read of the client */
+/* From this number of buffered bytes on, the client's input is not read. */
 #define MCP_OUTPUT_FULL (1u << 20)
-/* and from which on it is taken for dead: what goes on is bounded, but not what it writes */
+/*
+ * From this number of buffered bytes on, the client counts as gone: the number of running requests
+ * is limited, but not the size of their answers.
+ */
 #define MCP_OUTPUT_MAX (64u << 20)
 
 struct mcp_output {
 	int fd;
-	int flags; /* as they were; -1: they were not changed */
+	int flags; /* original file status flags; -1: not changed */
 	bool is_socket, is_polled, is_lost;
 	sd_event *loop;
 	sd_event_source *source, *lost;
-	char *bytes; /* from `at` to `length` is to be written */
+	char *bytes; /* bytes from `at` to `length` are still to be written */
 	size_t at, length, room;
-	void (*on_change)(void *data); /* there is less to write, or it is lost */
+	void (*on_change)(void *data); /* called when bytes were written, or `is_lost` was set */
 	void *data;
 };
 
-/* Without O_NONBLOCK on a pipe, a client that does not read would stop us. 0 or -errno. */
+/*
+ * Sets O_NONBLOCK if `fd` is a pipe; otherwise a client that does not read would block this
+ * program. Returns 0 or -errno.
+ */
 _must_check_ int mcp_output_open(struct mcp_output *output, sd_event *loop, int fd,
                                  void (*on_change)(void *data), void *data);
 
-/* Writes a line, or keeps it to be written. Where that cannot be, is_lost is set, and on_change
- * called later. */
+/*
+ * Writes a line, or buffers it. On failure, sets is_lost and calls on_change later from the loop.
+ */
 void mcp_output_line(struct mcp_output *output, const char *text, size_t length);
 
-/* Bytes that wait. */
+/* The number of buffered bytes. */
 size_t mcp_output_waiting(const struct mcp_output *output);
 
 void mcp_output_close(struct mcp_output *output);

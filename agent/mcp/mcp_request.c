@@ -1,4 +1,4 @@
-/* A request, from when it is admitted to its answer. See mcp_stream.h. */
+/* The life of a request, from its admission to its answer. See mcp_stream.h. */
 #include "agent/mcp/mcp_stream.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static bool is_asked_already(const struct mcp_request *request)
 	return false;
 }
 
-/* Whether there is room for it, and how it is to be answered. 0, or the code of `refusal`. */
+/* Checks limits, revision and method of a request. Returns 0, or the code of `refusal`. */
 static int admit(struct mcp_request *request, struct mcp_refusal *refusal)
 {
 	const struct mcp_stream *stream = request->stream;
@@ -89,8 +89,10 @@ void mcp_request_begin(struct mcp_stream *stream, json_t *message, size_t size,
 		mcp_request_refuse(request, &refusal);
 }
 
-/* It is none of its stream's any more; its batch goes on without it only when its answer is
- * delivered. */
+/*
+ * Removes the request from its stream. Its batch still counts the request until the answer is
+ * delivered.
+ */
 static void leave(struct mcp_request *request)
 {
 	struct mcp_stream *stream = request->stream;
@@ -118,7 +120,7 @@ void mcp_request_free(struct mcp_request *request)
 	release(request);
 }
 
-/* Takes `message`. */
+/* Takes ownership of `message`. */
 static void deliver(struct mcp_request *request, json_t *message, unsigned http_status)
 {
 	struct mcp_stream *stream = request->stream;
@@ -131,7 +133,10 @@ static void deliver(struct mcp_request *request, json_t *message, unsigned http_
 		mcp_batch_leave(stream, batch);
 }
 
-/* What results have since 2026-07-28. Takes `result`; NULL: no memory. */
+/*
+ * Adds the members that revision 2026-07-28 requires in results. Takes ownership of `result`; NULL:
+ * no memory.
+ */
 static json_t *complete(const struct mcp_request *request, json_t *result)
 {
 	const struct mcp_method *method = request->method;
@@ -163,9 +168,8 @@ void mcp_request_answer(struct mcp_request *request, json_t *result)
 
 void mcp_request_refuse(struct mcp_request *request, struct mcp_refusal *refusal)
 {
-	bool is_found = refusal->http_status != 404 ||
-	                request->is_modern; /* before 2026-07-28 an unknown method is an answer like
-	                                       others */
+	/* Before 2026-07-28, an unknown method is answered with status 200. */
+	bool is_found = refusal->http_status != 404 || request->is_modern;
 	json_t *message = mcp_rpc_error(request->id, refusal);
 
 	json_decref(refusal->data);

@@ -1,5 +1,7 @@
-/* Files of sandboxes, and outputs of what was run, as resources: yett://SANDBOX/PATH,
- * yett://run/ID/OUTPUT. See mcp_stream.h. */
+/*
+ * Resources: files of sandboxes, yett://SANDBOX/PATH, and outputs of executions,
+ * yett://run/ID/OUTPUT. See mcp_stream.h.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +11,11 @@
 #include "agent/problem.h"
 
 #define SCHEME      "yett://"
-#define OF_RUNS     "run" /* instead of a sandbox */
+#define OF_RUNS     "run" /* in the place of a sandbox */
 #define READ_MAX    4194304
-#define OUTPUTS_MAX 100 /* executions whose outputs are listed, the latest */
+#define OUTPUTS_MAX 100 /* the latest executions, whose outputs are listed */
 
-/* --- addresses -------------------------------------------------------------------------------- */
+/* --- URIs ------------------------------------------------------------------------------------- */
 
 static int hex_value(char digit)
 {
@@ -24,7 +26,10 @@ static int hex_value(char digit)
 	return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
 }
 
-/* Without its %xx, in place (RFC 3986, 2.1). False: it has some that are none, or a NUL. */
+/*
+ * Decodes %xx in place (RFC 3986, 2.1). Returns false for an invalid escape, a NUL, or a result
+ * that is not UTF-8.
+ */
 static bool decode(char *text)
 {
 	char *to = text;
@@ -43,15 +48,15 @@ static bool decode(char *text)
 	return field_is_text(text, strlen(text));
 }
 
-/* The path of read_file for "ID/OUTPUT"; the caller's. */
+/* Returns the arguments of read_file for "ID/OUTPUT", owned by the caller. */
 static json_t *asked_of_run(const char *rest)
 {
 	return json_pack("{s:s+, s:i}", "path", "run:", rest, "length", READ_MAX);
 }
 
 /*
- * Which operation reads what is at this address, and with which arguments; these are the caller's.
- * NULL: there is no such address.
+ * Returns the operation that reads a URI, and its arguments, owned by the caller. NULL: invalid
+ * URI.
  */
 static const char *find_operation(const char *uri, json_t **ret_asked)
 {
@@ -104,7 +109,7 @@ static enum mcp_code missing_code(const struct mcp_request *request)
 	return request->is_modern ? MCP_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND;
 }
 
-/* The bytes of a file, of all of which `answer` tells. */
+/* Converts the answer of read_file, which has the whole file. */
 static json_t *file_contents(const char *uri, const json_t *answer)
 {
 	bool is_text = strcmp(field_text(answer, "encoding"), "text") == 0;

@@ -5,14 +5,17 @@
 #include <string.h>
 
 #define LATEST_LEGACY  "2025-11-25"
-#define WITHOUT_HEADER "2025-03-26" /* of a POST without MCP-Protocol-Version */
+#define WITHOUT_HEADER "2025-03-26" /* the revision of a POST without MCP-Protocol-Version */
 #define WITH_BATCHES   "2025-03-26"
-#define NAME_BEGIN     "=?base64?" /* of a header Mcp-Name that is no plain text */
+#define NAME_BEGIN     "=?base64?" /* begins an encoded Mcp-Name */
 #define NAME_END       "?="
 
 static const char *const legacy[] = {LATEST_LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"};
 
-/* What a header says, without the white space around it, which is none of it (RFC 9110, 5.5). */
+/*
+ * Skips leading white space, and returns the length without trailing white space: neither belongs
+ * to a header's value (RFC 9110, 5.5).
+ */
 static size_t trimmed(const char **header)
 {
 	size_t length;
@@ -24,7 +27,7 @@ static size_t trimmed(const char **header)
 	return length;
 }
 
-/* NULL says nothing. */
+/* False for NULL. */
 static bool header_is(const char *header, const char *text)
 {
 	size_t length = header ? trimmed(&header) : 0;
@@ -91,7 +94,7 @@ static int refuse_header(const char *header, struct mcp_refusal *refusal)
 	                      header);
 }
 
-/* Whether a header says `text`, as it is or in base64. */
+/* Whether a header has the value `text`, plain or encoded in base64. */
 static bool name_is(const char *header, const char *text)
 {
 	size_t begin = strlen(NAME_BEGIN), end = strlen(NAME_END),
@@ -108,7 +111,7 @@ static bool name_is(const char *header, const char *text)
 	       decoded_length == strlen(text) && memcmp(decoded, text, decoded_length) == 0;
 }
 
-/* The member of "params" that Mcp-Name repeats. NULL: the method has none. */
+/* The member of "params" that Mcp-Name must repeat. NULL: the method has none. */
 static const char *named_member(const char *method)
 {
 	if (strcmp(method, "tools/call") == 0 || strcmp(method, "prompts/get") == 0)

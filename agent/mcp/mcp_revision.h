@@ -1,8 +1,8 @@
 /*
- * The revisions of the Model Context Protocol, and which of them a request is of.
+ * The revisions of the Model Context Protocol, and how to find that of a request.
  *
- * Since 2026-07-28 ("modern" in the specification) each request tells its revision in "_meta";
- * before ("legacy") `initialize` agreed on one. Pure functions, with the caller's privilege.
+ * Since 2026-07-28 ("modern" in the specification), every request names its revision in "_meta";
+ * before ("legacy"), `initialize` negotiated it. Pure functions. Run with the caller's privilege.
  */
 #pragma once
 
@@ -15,24 +15,26 @@
 #define MCP_META_SERVER       "io.modelcontextprotocol/serverInfo"
 #define MCP_META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
-/* The legacy revision that `initialize` agrees on where this one is asked for: it, or the latest
- * where that is not known. */
+/* The legacy revision that `initialize` negotiates: `asked` if it is supported, else the latest. */
 const char *mcp_revision_agree(const char *asked);
 
-/* Whether several messages may come as one: in 2025-03-26 only. NULL: no. */
+/* Whether the revision has batches: only 2025-03-26. NULL: false. */
 bool mcp_revision_has_batches(const char *legacy);
 
-/* The modern ones, as a list; the caller's. NULL: no memory. */
+/* The supported modern revisions as a list, owned by the caller. NULL: no memory. */
 json_t *mcp_revision_list(void);
 
 /*
- * Which one `message`, a request, is of. On stdio `headers` is NULL, and `agreed` what `initialize`
- * agreed on (NULL: nothing yet); of a POST it is what came with it. 0, or the code of `refusal`.
+ * Finds the revision of the request `message`. On stdio, `headers` is NULL, and `agreed` is the
+ * negotiated revision (NULL: none yet). For a POST, `headers` are those of the POST. Returns 0, or
+ * the code of `refusal`.
  */
 _must_check_ int mcp_revision_of(const json_t *message, const struct mcp_headers *headers,
                                  const char *agreed, bool *ret_is_modern,
                                  struct mcp_refusal *refusal);
 
-/* The legacy revision of a POST that is not modern: what its header says, or that which had none.
- * NULL: an unknown one. */
+/*
+ * The legacy revision of a POST that is not modern: from its header, or the default without a
+ * header. NULL: unsupported.
+ */
 const char *mcp_revision_of_headers(const struct mcp_headers *headers);

@@ -34,7 +34,7 @@ int mcp_rpc_refuse(struct mcp_refusal *refusal, enum mcp_code code, const char *
 	va_start(arguments, format);
 	(void)vsnprintf(refusal->message, sizeof refusal->message, format, arguments);
 	va_end(arguments);
-	/* what it quotes may have been cut within a character */
+	/* A quoted text may have been cut within a UTF-8 character. */
 	for (size_t end = strlen(refusal->message);
 	     end > 0 && !field_is_text(refusal->message, end); end--)
 		refusal->message[end - 1] = '\0';
@@ -93,7 +93,7 @@ enum mcp_kind mcp_rpc_kind(const json_t *message, struct mcp_refusal *refusal)
 	return id ? MCP_REQUEST : MCP_NOTIFICATION;
 }
 
-/* Takes `value`. */
+/* Takes ownership of `value`. */
 static json_t *message_of(json_t *id, const char *name, json_t *value)
 {
 	return value ? json_pack("{s:s, s:O*, s:o}", "jsonrpc", "2.0", "id", id, name, value)

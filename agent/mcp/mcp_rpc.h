@@ -1,8 +1,7 @@
 /*
- * JSON-RPC 2.0, as the Model Context Protocol has it: what a message must be, and how answers are
- * written.
+ * JSON-RPC 2.0 as used by the Model Context Protocol: validates messages and builds answers.
  *
- * Pure functions, with the caller's privilege. jsonrpc.org/specification
+ * Pure functions. Run with the caller's privilege. jsonrpc.org/specification
  */
 #pragma once
 
@@ -22,35 +21,37 @@ enum mcp_code {
 	MCP_UNSUPPORTED_VERSION = -32022, /* since 2026-07-28 */
 };
 
-/* Why a message is refused. */
+/* Why a message was refused. */
 struct mcp_refusal {
 	enum mcp_code code;
-	unsigned http_status; /* that goes with the code; 200: it is answered as any other */
+	unsigned http_status; /* HTTP status for the code; 200: as for any answer */
 	char message[256];
 	json_t *data; /* NULL: none */
 };
 
-/* Fills it, without data; returns `code`. */
+/* Fills `refusal`, without data. Returns `code`. */
 int mcp_rpc_refuse(struct mcp_refusal *refusal, enum mcp_code code, const char *format, ...)
 	_printf_(3, 4);
 
 /*
- * Reads a message, or a batch of them: any JSON without NUL, duplicate keys, lone surrogates, or
- * more nesting than jansson reads (2048). NULL: it is none, and `refusal` says why.
+ * Parses a message or a batch. Refuses NUL characters, duplicate keys, lone surrogates, and nesting
+ * deeper than jansson's limit (2048). NULL: invalid, for the reason in `refusal`.
  */
 json_t *mcp_rpc_parse(const char *text, size_t length, struct mcp_refusal *refusal);
 
-/* What a message is. */
+/* The kind of a message. */
 enum mcp_kind {
 	MCP_NO_MESSAGE = 0, /* `refusal` says why */
 	MCP_REQUEST = 1,
 	MCP_NOTIFICATION = 2,
-	MCP_ANSWER = 3, /* of a client's: nothing is asked of clients here, and it is passed over */
+	MCP_ANSWER = 3, /* from the client; ignored, since the server sends no requests */
 };
 enum mcp_kind mcp_rpc_kind(const json_t *message, struct mcp_refusal *refusal);
 
-/* Messages to the client, the caller's. `id` is borrowed (NULL: it is not known), `result` and
- * `params` are taken. NULL: no memory. */
+/*
+ * Build messages to the client, owned by the caller. `id` is borrowed (NULL: unknown). They take
+ * ownership of `result` and `params`. NULL: no memory.
+ */
 json_t *mcp_rpc_result(json_t *id, json_t *result);
 json_t *mcp_rpc_error(json_t *id, const struct mcp_refusal *refusal);
 json_t *mcp_rpc_notification(const char *method, json_t *params);

@@ -1,8 +1,9 @@
 /*
- * The Model Context Protocol on standard input and output: `yett mcp`.
+ * `yett mcp`: the Model Context Protocol on standard input and output.
  *
- * One message a line in both directions, and nothing else on the output. A client that does not
- * read is not read either, so what waits for it is bounded. With the caller's privilege.
+ * Each line is one message, in both directions; nothing else is written to the output. While a
+ * client does not read its answers, its input is not read, so that buffered output is bounded. Runs
+ * with the caller's privilege.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -16,25 +17,25 @@
 #include "base/units_parse.h"
 
 #define READ_SIZE (64u << 10)
-#define FLUSH_US  2000000 /* without anything being read, when it is over */
+#define FLUSH_US  2000000 /* microseconds to wait for the reader at the end, since its last read */
 
 struct stdio {
 	sd_event *loop;
 	struct mcp *mcp;
-	struct mcp_stream *stream; /* NULL: it is over */
+	struct mcp_stream *stream; /* NULL: the program is ending */
 	struct mcp_output output;
 	int input;
 	sd_event_source *reading, *last;
-	bool is_polled;            /* the input: it is no file */
-	bool is_closed, has_ended; /* nobody writes to it any more; all of it was read */
-	char *bytes;               /* of it, that were not taken yet */
+	bool is_polled;            /* the input can be polled: not a regular file */
+	bool is_closed, has_ended; /* the writer has closed the input; all input was read */
+	char *bytes;               /* input that is not processed yet */
 	size_t length, room, searched;
-	bool is_dropping; /* a line that was too long, until its end */
-	struct mcp_id id; /* of it */
+	bool is_dropping; /* skipping a line that is too long */
+	struct mcp_id id; /* of the skipped line */
 	int status;
 };
 
-/* --- the end ---------------------------------------------------------------------------------- */
+/* --- shutdown --------------------------------------------------------------------------------- */
 
 static int on_last(sd_event_source *source, uint64_t now, void *data)
 {
@@ -45,7 +46,7 @@ static int on_last(sd_event_source *source, uint64_t now, void *data)
 	return sd_event_exit(stdio->loop, stdio->status);
 }
 
-/* It ends when nothing of what was said was read for a while. */
+/* Exits the loop when the client has read nothing for FLUSH_US. */
 static void wait_for_reader(struct stdio *stdio)
 {
 	int r;
@@ -59,7 +60,7 @@ static void wait_for_reader(struct stdio *stdio)
 		(void)sd_event_exit(stdio->loop, stdio->status);
 }
 
-/* What goes on is given up. It ends when what was said is written, or is not read. */
+/* Cancels all requests. Exits the loop when all output is written, or the client does not read. */
 static void finish(struct stdio *stdio, int status)
 {
 	struct mcp_stream *stream = stdio->stream;
@@ -113,7 +114,7 @@ static void take(struct stdio *stdio, const char *line, size_t length)
 	}
 }
 
-/* Of a line that is too long only its id is looked for. */
+/* Skips a line that is too long, and only searches it for its id. */
 static void drop(struct stdio *stdio)
 {
 	if (!stdio->is_dropping)
@@ -123,7 +124,7 @@ static void drop(struct stdio *stdio)
 	stdio->length = stdio->searched = 0;
 }
 
-/* Takes the lines that are there, as long as what is answered is read. */
+/* Processes complete lines, as long as the client reads the answers. */
 static void take_lines(struct stdio *stdio)
 {
 	size_t at = 0;
@@ -147,8 +148,9 @@ static void take_lines(struct stdio *stdio)
 		drop(stdio);
 }
 
-/* Until there is room for answers only the end of the input is waited for; and when that has come,
- * for the reader. */
+/*
+ * While the output buffer is full, waits only for the end of the input; after that, for the reader.
+ */
 static void watch_on(struct stdio *stdio)
 {
 	bool is_stuck = is_full(stdio);
@@ -163,7 +165,7 @@ static void watch_on(struct stdio *stdio)
 		wait_for_reader(stdio);
 }
 
-/* Goes on with what there is, after something was read or written. */
+/* Continues after something was read or written. */
 static void go_on(struct stdio *stdio)
 {
 	if (stdio->stream && !stdio->output.is_lost)
@@ -173,7 +175,8 @@ static void go_on(struct stdio *stdio)
 	if (!stdio->stream || stdio->output.is_lost)
 		finish(stdio, stdio->output.is_lost ? 1 : 0);
 	else if (stdio->has_ended && !is_full(stdio))
-		finish(stdio, 0); /* a line that has no end was cut off somewhere, and is none */
+		/* A last line without a newline is truncated, and not a message: ignore it. */
+		finish(stdio, 0);
 	else
 		watch_on(stdio);
 }
@@ -231,7 +234,7 @@ static int on_input(sd_event_source *source, int fd, uint32_t events, void *data
 	return 0;
 }
 
-/* Of a file, which cannot be waited for. */
+/* Reads from a regular file, which epoll(7) does not support. */
 static int on_turn(sd_event_source *source, void *data)
 {
 	(void)source;
@@ -251,7 +254,7 @@ static int watch_input(struct stdio *stdio)
 	return r < 0 ? r : sd_event_source_set_enabled(stdio->reading, SD_EVENT_ON);
 }
 
-/* --- all together ----------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 static void send_line(const struct mcp_message *message, void *data)
 {
@@ -278,9 +281,9 @@ static int begin(struct stdio *stdio, struct agent *agent, int output)
 }
 
 /*
- * Reads messages from `input`, one a line, and writes to `output`, until `input` ends, nobody reads
- * `output` any more, or a signal asks it to end: then what goes on is given up. A call that takes
- * longer than `patience_ms` is answered as running. The status to exit with.
+ * Reads messages from `input`, one per line, and writes answers to `output`. Ends at the end of
+ * `input`, when the reader of `output` is gone, or on a signal; then cancels all requests. A call
+ * that takes longer than `patience_ms` is answered as running. Returns the exit status.
  */
 static int run(struct agent *agent, int input, int output, uint64_t patience_ms)
 {
@@ -312,7 +315,7 @@ static void print_usage(FILE *to)
 		to);
 }
 
-/* A time like 30s or 5m, at least 1 ms. */
+/* Parses a duration such as 30s or 5m. Returns 0, or -EINVAL also for less than 1 ms. */
 static int read_time(const char *text, uint64_t *ret_ms)
 {
 	int r = units_parse_duration(text, ret_ms);

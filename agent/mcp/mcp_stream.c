@@ -1,4 +1,4 @@
-/* What comes by a stream, and what goes out on it. See mcp.h. */
+/* Streams: receives messages and sends answers. See mcp.h. */
 #include "agent/mcp/mcp_stream.h"
 
 #include <stdio.h>
@@ -8,16 +8,16 @@
 #include "agent/mcp/mcp_id.h"
 #include "agent/mcp/mcp_revision.h"
 
-/* Requests that came as one message are answered as one: in 2025-03-26. */
+/* Requests that came as one message and are answered as one; only in 2025-03-26. */
 struct mcp_batch {
-	json_t *answers; /* NULL: no memory */
-	size_t left;     /* that are not answered yet, and one more while it is read */
+	json_t *answers; /* NULL: no memory for the answers */
+	size_t left;     /* Requests without an answer, plus one while the batch is being read. */
 };
 
 static const char no_memory[] =
 	"{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,\"message\":\"there is no memory to answer\"}}";
 
-/* Takes `message`; NULL: there is no memory for it. */
+/* Takes ownership of `message`. NULL: no memory for the message; sends an error. */
 static void send_message(struct mcp_stream *stream, json_t *message, bool is_last,
                          unsigned http_status)
 {
@@ -35,7 +35,7 @@ static void send_message(struct mcp_stream *stream, json_t *message, bool is_las
 	stream->send(&sent, stream->data);
 }
 
-/* A POST of which nothing goes on any more, and that was not answered, is over. */
+/* Ends a POST that has no requests left and got no answer. */
 static void settle(struct mcp_stream *stream)
 {
 	static const struct mcp_message nothing = {.is_last = true, .http_status = 202};
@@ -70,7 +70,7 @@ static void refuse(struct mcp_stream *stream, struct mcp_batch *batch, json_t *i
 	json_decref(refusal->data);
 }
 
-/* --- what the client tells -------------------------------------------------------------------- */
+/* --- notifications from the client ------------------------------------------------------------ */
 
 static void cancel_in(struct mcp_stream *stream, const json_t *id)
 {
@@ -83,7 +83,10 @@ static void cancel_in(struct mcp_stream *stream, const json_t *id)
 	}
 }
 
-/* It gives up a request: of its own, which over HTTP came by another POST. */
+/*
+ * Cancels a request of the same client. Over HTTP, that request came in another POST of the
+ * session.
+ */
 static void cancel(struct mcp_stream *stream, const json_t *id)
 {
 	struct mcp_stream *next;
@@ -111,7 +114,7 @@ static void hear(struct mcp_stream *stream, const json_t *message)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Takes `message`. */
+/* Takes ownership of `message`. */
 static void take_message(struct mcp_stream *stream, json_t *message, size_t size,
                          struct mcp_batch *batch)
 {
@@ -151,7 +154,7 @@ void mcp_batch_leave(struct mcp_stream *stream, struct mcp_batch *batch)
 	free(batch);
 }
 
-/* Takes `messages`, a list. */
+/* Takes ownership of `messages`, a list. */
 static void take_batch(struct mcp_stream *stream, json_t *messages, size_t size)
 {
 	struct mcp_refusal refusal = {0};
@@ -215,7 +218,7 @@ void mcp_stream_too_long(struct mcp_stream *stream, json_t *id)
 	refuse(stream, NULL, id, &refusal);
 }
 
-/* --- beginning and end ------------------------------------------------------------------------ */
+/* --- creation and end ------------------------------------------------------------------------- */
 
 struct mcp_stream *mcp_stream_new(struct mcp *mcp, mcp_send_fn send, void *data)
 {

@@ -1,5 +1,7 @@
-/* What a model reads of an answer: as little as tells it all. The whole is in structuredContent.
- * See mcp_stream.h. */
+/*
+ * Formats answers as short texts for models. structuredContent has the complete answer. See
+ * mcp_stream.h.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@ static const char *text_in(const json_t *answer, const char *name)
 	return text ? text : "";
 }
 
-/* Ends a line that was begun. */
+/* Writes the text, and a newline if it lacks one. */
 static void put_line(FILE *to, const char *text)
 {
 	size_t length = strlen(text);
@@ -24,7 +26,7 @@ static void put_line(FILE *to, const char *text)
 		(void)fputc('\n', to);
 }
 
-/* --- what was run ----------------------------------------------------------------------------- */
+/* --- executions ------------------------------------------------------------------------------- */
 
 static void put_status(FILE *to, const json_t *answer)
 {
@@ -134,7 +136,7 @@ static void put_entries(FILE *to, const json_t *answer)
 		(void)fputs("[there are more]\n", to);
 }
 
-/* --- all together ----------------------------------------------------------------------------- */
+/* --- entry point ------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *operation;
@@ -145,7 +147,7 @@ static const struct {
 	{"write_file", put_written},     {"list_files", put_entries},
 };
 
-/* What has no text of its own is shown as it is. */
+/* For operations without a format of their own. */
 static void put_json(FILE *to, const json_t *answer)
 {
 	_cleanup_free_ char *text = json_dumps(answer, JSON_COMPACT);
@@ -169,10 +171,10 @@ static void put_error(FILE *to, const json_t *answer, const struct yett_error *e
 	_cleanup_free_ char *text = problem_text(error);
 
 	put_line(to, text ? text : error->message);
-	put_outputs(to, answer); /* of what had begun */
+	put_outputs(to, answer); /* output from before the error */
 }
 
-/* Without the last line end, which says nothing. */
+/* Removes the last newline. */
 static void trim(char *text)
 {
 	size_t length = strlen(text);

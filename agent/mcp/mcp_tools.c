@@ -1,4 +1,4 @@
-/* The operations as tools. See mcp_stream.h. */
+/* Offers the operations as tools. See mcp_stream.h. */
 #include "agent/mcp/mcp_stream.h"
 
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #define EXACT_MAX (1LL << 53) /* ECMA-262, Number.MAX_SAFE_INTEGER */
 
 /*
- * What hosts are told of an operation, so that they can ask their user before. Each is said: what
- * is missing would mean the worst. A program that is run does what the bounds let it; in a sandbox
- * of somebody else's, whatever that one may.
+ * Hints by which hosts decide whether to ask their user. All hints are set, because the default of
+ * a missing hint is the worst case. A program that is run can do what the bounds allow; with all
+ * sandboxes of the user in reach, it can do what any of them allows.
  */
 static json_t *annotations(const struct operation *operation, const struct bounds *bounds)
 {
@@ -24,8 +24,10 @@ static json_t *annotations(const struct operation *operation, const struct bound
 		runs && (bounds->network != YETT_NETWORK_NONE || bounds->has_all_sandboxes));
 }
 
-/* Each type is one, where JSON Schema may have a list of them, and no number is beyond those that
- * are exact everywhere. */
+/*
+ * Replaces lists of types by their first type, and removes maxima that not every JSON
+ * implementation can represent exactly.
+ */
 static void make_plain(json_t *schema)
 {
 	json_t *type = json_object_get(schema, "type"), *choices = json_object_get(schema, "enum"),
@@ -46,8 +48,10 @@ static void make_plain(json_t *schema)
 		make_plain(json_object_iter_value(at));
 }
 
-/* The schema of requests as models of all kinds take it. It asks for less than is taken: what may
- * be null may as well be left out. */
+/*
+ * The schema of requests in a form that all kinds of models accept. It is stricter than the actual
+ * check: a nullable member must be left out instead of being null.
+ */
 static json_t *input_schema(const struct operation *operation)
 {
 	json_t *schema = fields_schema(operation->asked);

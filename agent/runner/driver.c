@@ -1,9 +1,10 @@
 /*
  * See driver.h.
  *
- * A request is written to the driver's stdin as one line. Its outputs are the code's, up to a
- * marker with a number that nobody could know before: one on each output, and behind that of stdout
- * one line of JSON. Both have come: the piece is over.
+ * A request is one line on the driver's standard input. The driver's output belongs to the code
+ * until a marker, which contains a nonce that the code cannot predict. The driver writes the marker
+ * to both outputs, and after that on standard output one line of JSON, the outcome. The piece of
+ * code is over when both markers and the outcome have arrived.
  */
 #include "agent/runner/driver.h"
 
@@ -17,13 +18,13 @@
 #define NONCE_SIZE  32 /* hexadecimal digits */
 #define MARKER_SIZE (NONCE_SIZE + 2)
 #define OUTCOME_MAX (1 << 20)
-#define NUMBER_MAX  9e15 /* as a double has it, and JSON: 2^53 */
-/* in a language's kept_by: the program, which an interpreter replaces */
+#define NUMBER_MAX  9e15 /* exact as a double and in JSON: below 2^53 */
+/* Index in a language's kept_by of the program, which an interpreter replaces. */
 #define KEPT_BY_PROGRAM 4
 
-/* One output while a piece runs. */
+/* The state of one output while a piece runs. */
 struct driver_stream {
-	char held[MARKER_SIZE]; /* what may be the beginning of the marker */
+	char held[MARKER_SIZE]; /* bytes that may begin the marker */
 	size_t held_length;
 	bool is_marked;
 };
@@ -37,21 +38,21 @@ struct driver {
 	sd_event_source *writable, *settling, *timer;
 	char *unsent;
 	size_t unsent_length, sent;
-	struct driver_piece *current, *waiting; /* the first one in turn */
+	struct driver_piece *current, *waiting; /* running piece; queue of the others */
 	char marker[MARKER_SIZE + 1];
 	struct driver_stream streams[2];
-	char *line; /* the outcome, as far as it has come */
+	char *line; /* the part of the outcome that has arrived */
 	size_t line_length;
 	bool has_line;
-	bool has_answered; /* a piece has come to its end */
-	bool is_doomed;    /* it was sent SIGKILL, and runs nothing more */
-	bool is_ending;    /* whatever is heard of it now */
+	bool has_answered; /* at least one piece has ended normally */
+	bool is_doomed;    /* was sent SIGKILL, and gets no more pieces */
+	bool is_ending;    /* end_driver() runs: ignore further callbacks */
 	uint64_t begun_us;
 	struct driver *next;
 };
 
 struct driver_piece {
-	struct driver *driver; /* NULL: it is over, or its driver has ended */
+	struct driver *driver; /* NULL: the piece is over, or its driver has ended */
 	struct execution *execution;
 	struct driver_request request;
 	bool is_timed_out;
@@ -85,7 +86,9 @@ static void unlink_driver(struct driver *driver)
 	}
 }
 
-/* Nobody is told of it any more. Where it goes on, it meets the end of its requests. */
+/*
+ * Frees the driver without calling `over`. If the driver still runs, it reads the end of its input.
+ */
 static void free_driver(struct driver *driver)
 {
 	unlink_driver(driver);
@@ -107,8 +110,10 @@ void drivers_free(struct drivers *drivers)
 	free(drivers);
 }
 
-/* What is sent is not waited for: who is in the sandbox may keep its init from answering, and
- * others are served meanwhile. */
+/*
+ * Does not wait: code in the sandbox may keep init from answering, and other clients must be served
+ * meanwhile.
+ */
 static void kill_driver(struct driver *driver)
 {
 	uint64_t grace_us = (uint64_t)EXECUTION_GRACE_MS * 1000;
@@ -116,13 +121,13 @@ static void kill_driver(struct driver *driver)
 	if (driver->is_doomed)
 		return;
 	driver->is_doomed = true;
-	/* one that is known to have ended, or whose sandbox is, will be told of */
+	/* Fails if the driver or its sandbox has ended, which on_exit_of_driver() reports. */
 	(void)!yett_command_signal(driver->command, SIGKILL, NULL);
 	if (sd_event_source_set_time_relative(driver->timer, grace_us) >= 0)
 		(void)sd_event_source_set_enabled(driver->timer, SD_EVENT_ONESHOT);
 }
 
-/* --- what is written -------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static int on_writable(sd_event_source *source, int fd, uint32_t events, void *data)
 {
@@ -136,13 +141,13 @@ static int on_writable(sd_event_source *source, int fd, uint32_t events, void *d
 			break;
 		driver->sent += (size_t)n;
 	}
-	/* That it has ended is told by its command. */
+	/* If the driver has ended, on_exit_of_driver() reports that. */
 	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
 		(void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	return 0;
 }
 
-/* --- what is read ----------------------------------------------------------------------------- */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
 static void emit(struct driver *driver, enum yett_stream stream, const char *bytes, size_t length)
 {
@@ -167,7 +172,7 @@ static void take_line(struct driver *driver, const char *bytes, size_t length)
 	driver->has_line = end != NULL;
 }
 
-/* How many bytes at the end of these may be the beginning of the marker. */
+/* The number of bytes at the end that may be the beginning of the marker. */
 static size_t tail_of_marker(const struct driver *driver, const char *bytes, size_t length)
 {
 	size_t most = length < MARKER_SIZE - 1 ? length : MARKER_SIZE - 1;
@@ -179,8 +184,10 @@ static size_t tail_of_marker(const struct driver *driver, const char *bytes, siz
 	return 0;
 }
 
-/* Output up to the marker is the code's. What comes behind it, while other output is waited for, is
- * nobody's. */
+/*
+ * Output before the marker belongs to the code. Drops what comes after the marker, except the
+ * outcome on standard output.
+ */
 static void take_bytes(struct driver *driver, enum yett_stream number, const char *bytes,
                        size_t length)
 {
@@ -211,7 +218,7 @@ static void on_output(struct yett_command *command, enum yett_stream number, con
 
 	(void)command;
 	if (!driver->current)
-		return; /* of what a piece has left running */
+		return; /* written by processes that an earlier piece left running */
 	if (stream->is_marked) {
 		if (number == YETT_STREAM_OUT)
 			take_line(driver, bytes, length);
@@ -237,7 +244,10 @@ static int on_time(sd_event_source *source, uint64_t at_us, void *data)
 	(void)source;
 	(void)at_us;
 	if (driver->is_doomed) {
-		/* its sandbox does not tell of its end: who asks for that attaches anew */
+		/*
+		 * The sandbox does not report the driver's end. Forget the sandbox handle, so that
+		 * the next request attaches anew.
+		 */
 		box_forget(driver->box);
 		end_driver(driver);
 	} else if (driver->current) {
@@ -247,7 +257,10 @@ static int on_time(sd_event_source *source, uint64_t at_us, void *data)
 	return 0;
 }
 
-/* What it tells of itself may be any number: as many as fit; 0: it is none. */
+/*
+ * Reads a number that the driver reports, which may have any value. Returns 0 unless it is positive
+ * and below NUMBER_MAX.
+ */
 static uint64_t number_of(const json_t *outcome, const char *name, double scale)
 {
 	double number = json_number_value(json_object_get(outcome, name)) * scale;
@@ -255,8 +268,10 @@ static uint64_t number_of(const json_t *outcome, const char *name, double scale)
 	return number > 0 && number < NUMBER_MAX ? (uint64_t)number : 0;
 }
 
-/* Times and memory as the driver has counted them: the code could have told others, and has nothing
- * of it. */
+/*
+ * Takes times and memory from the driver's report. The code could forge them, but would gain
+ * nothing.
+ */
 static void fill_result(struct driver *driver, const json_t *outcome)
 {
 	struct execution_phase *phase = &driver->current->execution->phases[EXECUTION_RUN];
@@ -272,7 +287,7 @@ static void fill_result(struct driver *driver, const json_t *outcome)
 	};
 }
 
-/* The piece is its execution's from here on. */
+/* Detaches the piece from the driver; from here on only its execution owns the piece. */
 static struct driver_piece *take_current(struct driver *driver)
 {
 	struct driver_piece *piece = steal_ptr(&driver->current);
@@ -285,7 +300,7 @@ static struct driver_piece *take_current(struct driver *driver)
 
 static void begin_next(struct driver *driver);
 
-/* Both markers have come. */
+/* Called when the outcome and both markers have arrived. */
 static void settle(struct driver *driver)
 {
 	json_t *outcome =
@@ -317,7 +332,7 @@ static int on_settling(sd_event_source *source, void *data)
 
 static int enqueue(struct driver_piece *piece, struct yett_error *error);
 
-/* Pieces that wait get another driver, whose state is new. */
+/* Moves waiting pieces to a new driver, which starts without state. */
 static void run_elsewhere(struct driver_piece *waiting)
 {
 	struct driver_piece *piece;
@@ -331,7 +346,7 @@ static void run_elsewhere(struct driver_piece *waiting)
 	}
 }
 
-/* The piece that it ran did not come to its end. */
+/* Ends the current piece, which did not end normally, because the driver has ended. */
 static struct driver_piece *lose_current(struct driver *driver)
 {
 	struct execution_phase *phase = &driver->current->execution->phases[EXECUTION_RUN];
@@ -386,7 +401,7 @@ static int send_request(struct driver *driver, struct driver_piece *piece)
 
 	driver->marker[0] = '\x1e';
 	nonce_make(driver->marker + 1, NONCE_SIZE);
-	driver->marker[MARKER_SIZE - 1] = '\x1e'; /* where a NUL was written */
+	driver->marker[MARKER_SIZE - 1] = '\x1e'; /* nonce_make() has written a NUL here */
 	(void)json_object_set_new(piece->request.request, "nonce",
 	                          json_stringn(driver->marker + 1, NONCE_SIZE));
 	text = json_dumps(piece->request.request, JSON_COMPACT | JSON_ENSURE_ASCII);
@@ -422,8 +437,10 @@ static void begin_next(struct driver *driver)
 		                                      piece->request.timeout_ms * 1000);
 	if (r >= 0 && piece->request.timeout_ms > 0)
 		r = sd_event_source_set_enabled(driver->timer, SD_EVENT_ONESHOT);
-	/* Without memory the piece can be neither sent nor bounded: the driver ends, and the piece
-	 * with it. */
+	/*
+	 * Without memory, the request cannot be sent, or has no timeout: kill the driver, which
+	 * also ends the piece.
+	 */
 	if (r < 0)
 		kill_driver(driver);
 }
@@ -502,7 +519,10 @@ static struct driver *find_driver(const struct execution *execution,
 	return NULL;
 }
 
-/* Behind those that wait for the driver of its box and language. */
+/*
+ * Appends the piece to the queue of the driver for its sandbox and language; starts a driver if
+ * there is none.
+ */
 static int enqueue(struct driver_piece *piece, struct yett_error *error)
 {
 	struct driver *driver = find_driver(piece->execution, piece->request.language);
@@ -516,7 +536,7 @@ static int enqueue(struct driver_piece *piece, struct yett_error *error)
 	for (end = &driver->waiting; *end; end = &(*end)->next)
 		;
 	*end = piece;
-	/* It begins in the loop, when whoever asks has the piece. */
+	/* The piece begins from the loop, after driver_run() has returned it to the caller. */
 	(void)sd_event_source_set_enabled(driver->settling, SD_EVENT_ONESHOT);
 	return 0;
 }

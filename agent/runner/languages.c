@@ -1,8 +1,8 @@
 /*
- * The table of languages: how the code of each is compiled and run, and what brings it.
+ * The table of languages: how code is compiled and run, and which package provides the language.
  *
- * The programs are found by the sandbox's PATH. Caches that they would write are in the sandbox's
- * own memory, and gone with it; so what fills one that is used once, as Python's, is not asked for.
+ * Programs are found by the sandbox's PATH. Caches that they write are in the sandbox's memory and
+ * end with it; caches that would be used only once, such as Python's byte code, are turned off.
  */
 #include <strings.h>
 
@@ -15,9 +15,9 @@
 	}
 
 /*
- * Types are taken off, and not checked: what is checked depends on declarations of packages that a
- * sandbox does not have. What cannot be read as TypeScript at all is told with its line. 127, as of
- * a shell: what compiles is not there.
+ * Removes type annotations without checking them: a check would need declarations of packages that
+ * a sandbox does not have. Syntax errors are reported with their line. Status 127 means, as in a
+ * shell, that the compiler is missing.
  */
 static const char strip_types[] =
 	"const fs = require('fs');\n"
@@ -35,11 +35,11 @@ static const char strip_types[] =
 	"	process.exitCode = 1;\n"
 	"}\n";
 
-/* Few threads and little memory: the program is short, and the sandbox may be narrow. */
+/* Few threads and little memory: programs are short, and the sandbox may be small. */
 #define JAVA_SHORT  "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"
 #define JAVAC_SHORT "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-J-Xshare:auto"
 
-/* A request comes by descriptor 3, so that 0 is the code's. */
+/* Moves requests to descriptor 3, so that descriptor 0 is free for the code. */
 #define KEPT_BY "sh", "-c", "exec \"$@\" 3<&0 </dev/null", "sh"
 
 const struct language languages[] = {
@@ -47,8 +47,7 @@ const struct language languages[] = {
 		.name = "python",
 		.aliases = LIST("py", "python3"),
 		.file = "main.py",
-		/* -u: what was printed before it is killed is not lost, and comes in its order. -B:
-                   no files of byte code. */
+		/* -u: output stays in order, and none is lost by a kill. -B: no byte code files. */
 		.run = LIST("python3", "-uB", "%f"),
 		.probe = LIST("python3", "--version"),
 		.package = "python3",
@@ -74,7 +73,7 @@ const struct language languages[] = {
 		.compile = LIST("node", "-e", strip_types, "--", "%s"),
 		.run = LIST("node", "--enable-source-maps", "%d/main.js"),
 		.probe = LIST("node", "-p", "'TypeScript ' + require('typescript').version"),
-		/* Where Debian has its modules, and where npm installs some for all. */
+		/* Debian's directory of modules, and those of `npm install -g`. */
 		.env = LIST(
 			"NODE_PATH=/usr/share/nodejs:/usr/local/lib/node_modules:/usr/lib/node_modules"),
 		.package = "node-typescript",
@@ -96,8 +95,7 @@ const struct language languages[] = {
 		.compile = LIST("go", "build", "-o", "%p", "."),
 		.run = LIST("%p"),
 		.probe = LIST("go", "version"),
-		/* auto: a go.mod among the files counts, and none is needed. Nothing is fetched by
-                   itself. */
+		/* auto: go.mod is used, but not required. local: no toolchain is downloaded. */
 		.env = LIST("GO111MODULE=auto", "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local"),
 		.package = "golang-go",
 		.image = "docker.io/library/golang:latest",
@@ -168,8 +166,7 @@ const struct language languages[] = {
 		.name = "php",
 		.aliases = LIST("php8"),
 		.file = "main.php",
-		/* What goes wrong is told once, and not among what is printed, as Debian's php.ini
-                   would have it. */
+		/* Report errors once, on stderr; Debian's php.ini would print them on stdout. */
 		.run = LIST("php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-d",
                             "html_errors=0", "%f"),
 		.probe = LIST("php", "--version"),

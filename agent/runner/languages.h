@@ -1,7 +1,7 @@
 /*
- * The languages that code may come in: one table.
+ * The table of languages in which code may be written.
  *
- * Pure functions, with the caller's privilege.
+ * Pure functions. Run with the caller's privilege.
  */
 #pragma once
 
@@ -12,30 +12,34 @@
 struct language {
 	const char *name;           /* "python" */
 	const char *const *aliases; /* "py", "python3"; ends with NULL */
-	const char *file;           /* what the code is called in its directory: "main.py" */
+	const char *file;           /* name of the code's file in its directory: "main.py" */
 	/*
-	 * Arguments, each list ends with NULL. In them %f is the file, %d its directory, %p the
-	 * program that compiling makes and %m the class with main(); an argument that is %s stands
-	 * for the file and those others of the request that end as it does. Compiled is in the
-	 * directory. Status 127 says that there is nothing to compile or run it.
+	 * Argument lists, each ending with NULL. Placeholders: %f is the code's file, %d its
+	 * directory, %p the compiled program, %m the class with main(). The argument %s stands for
+	 * the file and for all files of the request with the same suffix. Compilation runs in the
+	 * directory. Status 127 means that the compiler or interpreter is missing.
 	 */
-	const char *const *compile; /* NULL: it is not compiled */
+	const char *const *compile; /* NULL: not compiled */
 	const char *const *run;
-	const char *const *probe; /* tells its version, on whichever output */
-	const char *const
-		*env;        /* NAME=VALUE for compiling and running; ends with NULL. NULL: none */
-	const char *package; /* of Debian, that brings it */
-	const char *image;   /* that has it, for hosts that lack the package */
-	const char *kept;    /* the program, in this language, that keeps state between calls; NULL:
-	                        none can */
-	const char *const *kept_by; /* how it is started: its text is a further argument */
+	const char *const *probe; /* prints the version to stdout or stderr */
+	/* NAME=VALUE for compiling and running; ends with NULL. NULL: none. */
+	const char *const *env;
+	const char *package; /* Debian package of the language */
+	const char *image;   /* container image that has the language */
+	/*
+	 * The driver's program text, in this language, which keeps state between calls. NULL: not
+	 * supported.
+	 */
+	const char *kept;
+	/* Command that starts the driver; the text is appended as an argument. */
+	const char *const *kept_by;
 };
 
-/* Ends with a row without name. */
+/* Ends with a row without a name. */
 extern const struct language languages[];
 
-/* By its name or an alias, in any case of letters. NULL: there is none. */
+/* Finds a language by name or alias, ignoring case. NULL: unknown. */
 const struct language *language_find(const char *name);
 
-/* The programs of drivers, in their languages: kept_python.py and kept_javascript.js. */
+/* The texts of the drivers: kept_python.py and kept_javascript.js. */
 extern const char kept_python_text[], kept_javascript_text[];

@@ -5,12 +5,13 @@
 #include "agent/runner/parcel.h"
 #include "agent/runner/scan.h"
 
-#define PIECE_MAX   (100 << 10) /* of one argument: execve(2) takes 128 KiB */
-#define COMMAND_MAX (1 << 20)   /* of all: it takes a quarter of what a stack may have */
+#define PIECE_MAX (100 << 10) /* bytes of one argument: execve(2) accepts 128 KiB */
+/* Bytes of all arguments: execve(2) accepts a quarter of the stack limit. */
+#define COMMAND_MAX (1 << 20)
 
 /*
- * Pairs of a name and what is added to its file, a directory where the name ends with a slash; then
- * an empty name; then the directory to start in, and the program.
+ * Arguments: pairs of a file name and text to append to the file, or of a directory name with a
+ * trailing slash and ""; an empty name; the directory to start in; the program with its arguments.
  */
 static const char writer[] =
 	"while [ \"$1\" ]; do case $1 in */) mkdir -p \"$1\";; *) printf %s \"$2\" >>\"$1\";; esac || exit 126; "
@@ -18,14 +19,14 @@ static const char writer[] =
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* Items that are pointers of their own; its list ends with NULL. */
+/* A growing, NULL-terminated list of allocated items. */
 struct words {
 	void **list;
 	size_t count, room;
 	bool has_failed;
 };
 
-/* Takes `item`; NULL is a failure. */
+/* Takes ownership of `item`; NULL counts as a failure. */
 static void take(struct words *words, void *item)
 {
 	if (words->count + 2 > words->room) {
@@ -93,7 +94,7 @@ static int check_name(const char *name, struct yett_error *error)
 	}
 }
 
-/* Whether one is the other, or a directory above it. */
+/* Whether `name` is `other`, or a directory above it. */
 static bool meets(const char *name, const char *other)
 {
 	size_t length = strlen(name);
@@ -152,10 +153,9 @@ int parcel_check(const struct parcel *parcel, struct yett_error *error)
 	return 0;
 }
 
-/* --- what the code says ----------------------------------------------------------------------- */
+/* --- inspecting the code ---------------------------------------------------------------------- */
 
-/* Whether JavaScript is a module by its own words: there is an import or export where a statement
- * begins. */
+/* Whether JavaScript code is a module: a statement begins with import or export. */
 static bool is_module(const char *code)
 {
 	struct scan_token token, next;
@@ -191,7 +191,7 @@ static bool is_type(const struct scan_token *token)
 	       scan_is(token, "interface");
 }
 
-/* package a.b.c; */
+/* Reads the name in "package a.b.c;". */
 static void read_package(struct scan *scan, struct java *java)
 {
 	size_t length = 0;
@@ -205,7 +205,10 @@ static void read_package(struct scan *scan, struct java *java)
 	}
 }
 
-/* Which type is public, so that the file is called so, and which one has a main(). */
+/*
+ * Finds the public type, after which Java requires the file to be named, and the type that has
+ * main().
+ */
 static void read_java(const char *code, struct java *java)
 {
 	struct scan_token token, last = {0};
@@ -288,8 +291,10 @@ static void add_sources(struct words *words, const struct parcel *parcel)
 	}
 }
 
-/* An argument of the table with what it stands for. `directory` "": the names are in the directory
- * where it is started. */
+/*
+ * Adds an argument of the table with its placeholder replaced. `directory` "": file names are
+ * relative to the working directory.
+ */
 static void add_argument(struct words *words, const struct parcel *parcel, const char *argument,
                          const char *directory)
 {
@@ -350,7 +355,7 @@ char **parcel_run(const struct parcel *parcel)
 
 /* --- commands --------------------------------------------------------------------------------- */
 
-/* Commands that are being made: the last one has `bytes` of arguments so far. */
+/* Commands under construction; `bytes` is the size of the last one's arguments so far. */
 struct writing {
 	const struct parcel *parcel;
 	struct words commands, words;
@@ -372,7 +377,10 @@ static void end_command(struct writing *writing)
 	take(&writing->commands, finish(&writing->words));
 }
 
-/* A name below the directory, or, NULL, the directory itself; `end` is "/" for a directory. */
+/*
+ * Adds a pair for a name below the directory; `name` NULL: for the directory itself. `end` is "/"
+ * for a directory, else "".
+ */
 static void add_pair(struct writing *writing, const char *name, size_t length, const char *end,
                      const char *text, size_t text_length)
 {
@@ -399,7 +407,7 @@ static void add_file(struct writing *writing, const char *name, const char *pref
 
 	if (slash)
 		add_pair(writing, name, (size_t)(slash - name), "/", "", 0);
-	/* an empty one, too, is to be there */
+	/* Also creates empty files. */
 	add_pair(writing, name, strlen(name), "", prefix, strlen(prefix));
 	for (; length > 0; text += size, length -= size) {
 		size = length < PIECE_MAX ? length : PIECE_MAX;

@@ -1,11 +1,11 @@
 /*
- * Code with its files, as commands that bring it into a sandbox and run it.
+ * Code bundles: code with its files, as commands that write them in a sandbox and run the code.
  *
- * Files come as arguments of a shell, which writes them and then becomes the program: one command
- * and one way there and back, whatever else would have to be started for it. What does not fit into
- * one command goes ahead in others.
+ * Files are arguments of a shell, which writes them and then executes the program. So the usual
+ * request needs only one command and one round trip. What does not fit into one command is written
+ * by further commands before.
  *
- * Pure functions, with the caller's privilege.
+ * Pure functions. Run with the caller's privilege.
  */
 #pragma once
 
@@ -19,36 +19,39 @@
 
 struct parcel {
 	const struct language *language;
-	const char *interpreter; /* instead of the language's program; NULL: that one */
-	const char *code;        /* NULL: there are only files */
-	const json_t *files;     /* an object of texts; NULL: none */
-	const json_t *args;      /* a list of texts; NULL: none */
-	const char *directory;   /* absolute, inside */
+	const char *interpreter; /* replaces the language's program; NULL: the default program */
+	const char *code;        /* NULL: only files */
+	const json_t *files;     /* an object of strings; NULL: none */
+	const json_t *args;      /* a list of strings; NULL: none */
+	const char *directory;   /* absolute path in the sandbox */
 	bool makes_directory;
-	const char *cwd; /* absolute, inside; NULL: the directory */
-	/* What parcel_look() finds: */
-	char file[128];       /* what the code is called */
-	char main_class[256]; /* of Java */
-	const char *prefix;   /* what the code lacks at its beginning; "" */
+	const char *cwd; /* absolute path in the sandbox; NULL: `directory` */
+	/* Set by parcel_look(): */
+	char file[128];       /* name of the code's file */
+	char main_class[256]; /* class with main(), for Java */
+	const char *prefix;   /* text to prepend to the code; usually "" */
 };
 
-/* Whether names and sizes are such as can be. YETT_E_INVALID_REQUEST */
+/* Checks names and sizes. Returns 0 or YETT_E_INVALID_REQUEST. */
 _must_check_ int parcel_check(const struct parcel *parcel, struct yett_error *error);
 
-/* Finds out from the code what its file is to be called. */
+/* Inspects the code, and sets the name of its file. */
 void parcel_look(struct parcel *parcel);
 
-/* Arguments that compile and run it, a list that ends with NULL, for parcel_free_list(). NULL: no
- * memory. */
+/*
+ * Arguments that compile or run the code, as a NULL-terminated list for parcel_free_list(). NULL:
+ * no memory.
+ */
 char **parcel_compile(const struct parcel *parcel);
 char **parcel_run(const struct parcel *parcel);
 
 /*
- * Commands that write the files, one after the other; the last one becomes `program` (NULL: it just
- * ends). A list of lists, of which each ends with NULL, for parcel_free_lists(). NULL: no memory.
+ * Commands that write the files, to be run in order. The last one then executes `program` (NULL:
+ * exits). A NULL-terminated list of NULL-terminated lists, for parcel_free_lists(). NULL: no
+ * memory.
  */
 char ***parcel_commands(const struct parcel *parcel, char *const *program);
 
-/* Take NULL. */
+/* Accept NULL. */
 void parcel_free_list(char **list);
 void parcel_free_lists(char ***lists);

@@ -1,11 +1,10 @@
 /*
- * See runner.h. The way of one execution:
+ * See runner.h. The steps of an execution:
  *
- *   write      files that did not fit into one command, each command after the other
- *   compile    with the rest of the files, where the language is compiled
- *   run        with the rest of the files, where it is not; or a piece for the driver that keeps
- * state probe      only where a status says that there is no such program: is it the language that
- * is missing?
+ *   write    commands for files that do not fit into the command of the next step
+ *   compile  for compiled languages; writes the remaining files first
+ *   run      for others, writes the remaining files first; in kept mode, passes code to a driver
+ *   probe    if the exit status says that a program is missing: checks for the language
  */
 #include "agent/runner/runner.h"
 
@@ -23,15 +22,17 @@
 struct run {
 	struct runner_ask ask;
 	char directory[48];
-	char ***commands; /* that write the files, and the last one the first program with them */
+	char ***commands; /* write the files; the last command then executes the first program */
 	size_t commands_done;
-	struct yett_command *aside;       /* that writes or probes; NULL: none does now */
-	enum execution_phase_name probed; /* the phase after which it is probed */
+	struct yett_command *aside;       /* the running write or probe command; NULL: none */
+	enum execution_phase_name probed; /* the phase that caused the probe */
 	struct driver_piece *piece;
 };
 
-/* What shells end with, and what compiles TypeScript, where there is no such program, or it cannot
- * be executed. */
+/*
+ * The statuses of shells, and of our TypeScript compiler, for a program that is missing or cannot
+ * be executed.
+ */
 static bool has_no_program(const struct execution_phase *phase)
 {
 	const struct yett_result *result = &phase->result;
@@ -69,8 +70,10 @@ static void fail_for_memory(struct execution *execution)
 	fail(execution, &error);
 }
 
-/* The language's variables and the request's behind them; the texts are those of `asked` and of the
- * table. NULL: no memory. */
+/*
+ * Joins the language's variables and the request's. Borrows the strings of `asked` and of the
+ * table. NULL: no memory.
+ */
 static const char **make_env(const struct run *run, char **asked)
 {
 	const char *const *own = parcel_of(run)->language->env;
@@ -90,9 +93,12 @@ static const char **make_env(const struct run *run, char **asked)
 	return env;
 }
 
-/* --- is it there? ----------------------------------------------------------------------------- */
+/* --- probing for a language ------------------------------------------------------------------- */
 
-/* Arguments that tell the version: the table's, or those of a program that the settings name. */
+/*
+ * Fills in the command that prints the version: the table's, or --version of the interpreter that
+ * the settings name.
+ */
 static void probe_argv(const struct run *run, const char *argv[8])
 {
 	const char *const *probe = parcel_of(run)->language->probe;
@@ -165,7 +171,7 @@ static void probe(struct execution *execution, enum execution_phase_name phase)
 		execution_end(execution, execution_judge(execution, phase), NULL);
 }
 
-/* The first line with something in it. */
+/* Returns the first line that is not blank. NULL: none, or no memory. */
 static json_t *first_line(const struct kept *kept)
 {
 	const char *at = kept->head, *end = at + kept->head_length, *line;
@@ -213,8 +219,10 @@ static void end_ensure(struct execution *execution)
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-/* What the request asks for counts, and is refused where it is too long; else what the settings say
- * is cut to what is allowed. */
+/*
+ * A timeout that the request names is used as it is, and the sandbox refuses it if too long. The
+ * default of the settings is reduced to the sandbox's maximum.
+ */
 static uint64_t run_ms(const struct execution *execution)
 {
 	const struct run *run = execution->runner;
@@ -266,7 +274,7 @@ static void on_phase(struct execution *execution, enum execution_phase_name phas
 	const struct execution_phase *at = &execution->phases[phase];
 	const struct run *run = execution->runner;
 	bool is_done = !at->error.code && !at->result.signaled;
-	/* what was compiled has no interpreter that could be missing */
+	/* A compiled program needs no interpreter that could be missing. */
 	bool may_be_missing = phase == EXECUTION_COMPILE || !parcel_of(run)->language->compile;
 
 	if (run->ask.mode == RUNNER_ENSURE)
@@ -282,7 +290,10 @@ static void on_phase(struct execution *execution, enum execution_phase_name phas
 
 /* --- kept state ------------------------------------------------------------------------------- */
 
-/* Of a traceback what says what went wrong: of Python the last line, of JavaScript the first. */
+/*
+ * Sets `why` to the line of a traceback with the error: the last one in Python, the first one in
+ * JavaScript.
+ */
 static void explain(struct execution *execution, const char *error)
 {
 	bool is_last = strcmp(execution->language, "python") == 0;
@@ -300,7 +311,7 @@ static void explain(struct execution *execution, const char *error)
 	               end - line < 150 ? (int)(end - line) : 150, line);
 }
 
-/* Drivers do it themselves; the code may have told in their place. */
+/* Limits the value. Drivers limit it, too, but the code may have forged the report. */
 static json_t *cut_value(json_t *value)
 {
 	size_t length = json_string_length(value);
@@ -322,7 +333,7 @@ static void end_piece(struct execution *execution, json_t *outcome)
 	execution_end(execution, status, NULL);
 }
 
-/* Its driver has ended, and with it what it kept. */
+/* Ends an execution whose driver has ended; the driver's state is lost. */
 static void lose_piece(struct execution *execution, bool is_new)
 {
 	struct execution_phase *phase = &execution->phases[EXECUTION_RUN];
@@ -389,10 +400,10 @@ static void run_piece(struct execution *execution)
 	                                 .over = on_piece_over};
 	struct yett_error error;
 
-	/* Its time begins when its turn is, and the driver sees to it. */
+	/* The driver enforces the timeout, which begins when the piece begins. */
 	if (execution->overdue)
 		(void)sd_event_source_set_enabled(execution->overdue, SD_EVENT_OFF);
-	/* As in a notebook, each piece has a name of its own in tracebacks. */
+	/* A separate name for each piece in tracebacks, as in notebooks. */
 	(void)snprintf(name, sizeof name, "<call %llu>", (unsigned long long)execution->number + 1);
 	request.request =
 		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?}", "name", name, "code", parcel->code,
@@ -427,7 +438,7 @@ static void on_written(struct yett_command *command, void *data)
 		fail(execution, &error);
 }
 
-/* What its shell says of it is in the answer, if it fails. */
+/* Adds the messages of the writing shell to the answer. */
 static void on_writers_words(struct yett_command *command, enum yett_stream stream,
                              const char *bytes, size_t length, void *data)
 {
@@ -475,8 +486,9 @@ static void write_next(struct execution *execution)
 }
 
 /*
- * A sandbox that is gone afterwards has nothing in /tmp yet; in one that stays each call has a
- * directory of its own, that others do not meet. What is kept has one for all its calls.
+ * Chooses the directory. A sandbox that ends with the execution uses /tmp itself, which is still
+ * empty. In a sandbox that stays, each call has a directory of its own, so that calls do not
+ * collide. In kept mode all calls share /tmp.
  */
 static int prepare(struct execution *execution)
 {
@@ -492,7 +504,7 @@ static int prepare(struct execution *execution)
 	if (is_kept && json_object_size(parcel.files) == 0)
 		return 0;
 	if (is_kept) {
-		/* The code itself is no file. */
+		/* In kept mode, the code is not written to a file. */
 		parcel.code = NULL;
 		if (parcel.cwd)
 			parcel.directory = parcel.cwd;
@@ -523,7 +535,7 @@ static void on_ready(struct execution *execution)
 
 /* --- the operation ---------------------------------------------------------------------------- */
 
-/* For lists: the first line of the code with something in it. */
+/* For lists: the first line of the code that is not blank. */
 static char *describe(const struct runner_ask *ask)
 {
 	const char *code = ask->parcel.code;

@@ -1,19 +1,24 @@
 /*
- * Runs code: a sandbox of its own or one that is named, its files written, compiled where the
- * language is, run, and ended.
+ * Runs code: gets a new sandbox or the named one, writes the files, compiles and runs the code, and
+ * ends the execution.
  *
- * With the caller's privilege; in the loop of its thread.
+ * Runs with the caller's privilege, in the thread of the event loop.
  */
 #pragma once
 
 #include "agent/call.h"
 
-/* The fields and the beginning of the operation run_code, which answers execution_fields. */
+/*
+ * The request fields and the begin function of the operation run_code, which answers with
+ * execution_fields.
+ */
 extern const struct field runner_asked[];
 void runner_begin(struct call *call);
 
-/* For documents: the languages, [{"name", "aliases", "package", "image", "file", "compiled",
- * "kept"}], and what is warned of in code,
- * [{"language", "rule", "severity", "text", "example"}]. The caller's. */
+/*
+ * For documents: the languages, [{"name", "aliases", "package", "image", "file", "compiled",
+ * "kept"}], and the findings of the validator, [{"language", "rule", "severity", "text",
+ * "example"}]. The caller owns both.
+ */
 json_t *runner_list_languages(void);
 json_t *runner_list_findings(void);

@@ -39,7 +39,7 @@ const struct field runner_asked[] = {
 	{0},
 };
 
-/* The names of all languages that may be run, with commas between them. */
+/* Lists the names of the permitted languages, separated by commas. `allowed` NULL: all. */
 static void list_languages(char *text, size_t size, char *const *allowed)
 {
 	size_t length = 0;
@@ -83,7 +83,7 @@ static int find_language(const struct settings *settings, const char *name,
 	return 0;
 }
 
-/* The settings' program for the language, by whichever of its names. */
+/* The interpreter that the settings name for the language, under any of its names. NULL: none. */
 static const char *find_interpreter(const struct settings *settings,
                                     const struct language *language)
 {
@@ -125,7 +125,7 @@ static int check_mode(const struct runner_ask *ask, struct yett_error *error)
 	return 0;
 }
 
-/* What the validator says, as texts; refused where the settings say so. */
+/* Collects the validator's findings as warnings. Refuses severe findings if the settings say so. */
 static int advise(struct runner_ask *ask, const struct settings *settings, struct yett_error *error)
 {
 	const char *code = ask->parcel.code;

@@ -1,7 +1,7 @@
 /*
- * What run_code may be asked for, and whether that can be.
+ * Reads and checks a request of run_code.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #pragma once
 
@@ -9,23 +9,26 @@
 #include "agent/runner/parcel.h"
 
 enum runner_mode {
-	RUNNER_FRESH = 0,  /* a program of its own */
-	RUNNER_KEPT = 1,   /* in the namespace that its sandbox keeps for the language */
-	RUNNER_ENSURE = 2, /* nothing is run but what tells the language's version */
+	RUNNER_FRESH = 0,  /* a new process */
+	RUNNER_KEPT = 1,   /* in the driver that keeps the language's state in the sandbox */
+	RUNNER_ENSURE = 2, /* only prints the language's version */
 };
 
-/* What is asked for; its texts are those of `asked`, of which it is a reference. */
+/* A request. Its strings belong to `asked`, to which it holds a reference. */
 struct runner_ask {
 	json_t *asked;
 	enum runner_mode mode;
-	struct parcel parcel; /* without its directory */
+	struct parcel parcel; /* without its directory, which is chosen later */
 	uint64_t timeout_ms;
-	json_t *warnings; /* of the validator; NULL: none */
+	json_t *warnings; /* of the validator, as strings; NULL: none */
 };
 
-/* YETT_E_INVALID_REQUEST, YETT_E_PERMISSION_DENIED (by the settings), YETT_E_UNSUPPORTED. */
+/*
+ * Returns 0; YETT_E_INVALID_REQUEST; YETT_E_PERMISSION_DENIED: the settings refuse the request; or
+ * YETT_E_UNSUPPORTED.
+ */
 _must_check_ int runner_ask_read(const struct call *call, struct runner_ask *ret_ask,
                                  struct yett_error *error);
 
-/* What it holds. */
+/* Releases what the request holds. */
 void runner_ask_clear(struct runner_ask *ask);

@@ -1,6 +1,8 @@
 /*
- * The scanner. Each function that skips something stays within the code, whatever is in it: what is
- * not closed ends with the code.
+ * The scanner. See scan.h.
+ *
+ * Every function that skips something stays within the code, whatever its content: an unclosed
+ * string or comment ends with the code.
  */
 #include <ctype.h>
 #include <string.h>
@@ -10,31 +12,32 @@
 
 enum scan_feature {
 	SCAN_SHELL_WORDS = 1,    /* words end at blanks and operators */
-	SCAN_TRIPLE = 2,         /* """ and ''' */
-	SCAN_TEXT_BLOCK = 4,     /* """ alone */
+	SCAN_TRIPLE = 2,         /* """ and ''' begin strings */
+	SCAN_TEXT_BLOCK = 4,     /* only """ begins a string */
 	SCAN_TEMPLATE = 8,       /* `text ${code} text` */
-	SCAN_BACKTICK_RAW = 16,  /* `text`, without escapes */
-	SCAN_REGEX = 32,         /* a slash where no value can have ended begins one */
-	SCAN_LIFETIME = 64,      /* 'a is no string */
+	SCAN_BACKTICK_RAW = 16,  /* `text` without escapes */
+	SCAN_REGEX = 32,         /* a slash that cannot be a division begins a regular expression */
+	SCAN_LIFETIME = 64,      /* 'a is a lifetime, not a string */
 	SCAN_RAW_HASH = 128,     /* r"…" and r#"…"# */
 	SCAN_RAW_PAREN = 256,    /* R"x(…)x" */
-	SCAN_LONG_BRACKET = 512, /* [[…]] and [==[…]==] */
+	SCAN_LONG_BRACKET = 512, /* [[…]] and [==[…]==], also in comments */
 	SCAN_QUOTE_WORDS = 1024, /* Perl's q, qq, qw, qr, m, s, tr, y */
-	SCAN_PERCENT = 2048,     /* Ruby's %q and others */
+	SCAN_PERCENT = 2048,     /* Ruby's %q and similar */
 	SCAN_HEREDOC = 4096,     /* <<WORD */
 	SCAN_HEREDOC_3 = 8192,   /* <<<WORD */
 	SCAN_NESTED_COMMENT = 16384,
 	SCAN_POD = 32768,        /* from a line =WORD to the line =cut */
 	SCAN_RUBY_BLOCK = 65536, /* from =begin to =end */
-	SCAN_TAGS = 131072,      /* code is between <? and ?> */
-	SCAN_SINGLE_RAW = 262144 /* in '…' nothing is escaped */
+	SCAN_TAGS = 131072,      /* code only between <? and ?> */
+	SCAN_SINGLE_RAW = 262144 /* no escapes in '…' */
 };
 
 struct scan_style {
 	const char *languages[4];
 	const char *line_comments[3];
 	const char *comment_begin, *comment_end;
-	const char *quotes; /* each ends a string that it begins, in its line or not */
+	/* Strings end with the quote that begins them, and may contain newlines. */
+	const char *quotes;
 	unsigned features;
 };
 
@@ -63,7 +66,7 @@ static const struct scan_style styles[] = {
 };
 static const struct scan_style no_style = {{NULL}, {NULL}, NULL, NULL, "", 0};
 
-/* What may be before a regular expression, though it looks like a value. */
+/* Words that a regular expression may follow, although they look like values. */
 static const char *const before_regex[] = {"return", "typeof", "case", "in",     "of",    "delete",
                                            "void",   "throw",  "new",  "do",     "else",  "and",
                                            "or",     "not",    "if",   "unless", "while", "until",
@@ -107,7 +110,9 @@ static void skip_line(struct scan *scan)
 
 /* --- comments --------------------------------------------------------------------------------- */
 
-/* [[ or [==[ after `offset` bytes: how many bytes that is, and how many = there are. 0: it is none.
+/*
+ * Recognizes [[ or [==[ at `offset`. Returns its length in bytes, and in `*ret_level` the number of
+ * =. 0: not found.
  */
 static size_t long_bracket(const struct scan *scan, size_t offset, size_t *ret_level)
 {
@@ -157,7 +162,7 @@ static void skip_block(struct scan *scan)
 	}
 }
 
-/* From a line that begins with =WORD to the one that begins with `end`. */
+/* Skips from a line that begins with =WORD to the one that begins with `end`. */
 static void skip_lines(struct scan *scan, const char *end)
 {
 	do {
@@ -184,11 +189,11 @@ static bool skip_comment(struct scan *scan)
 		return true;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(style->line_comments) && style->line_comments[i]; i++) {
-		/* In shells, $# and x#y are no comments. */
+		/* In shells, the # in $# and x#y begins no comment. */
 		if (!starts(scan, style->line_comments[i]) ||
 		    (has(scan, SCAN_SHELL_WORDS) && !scan->after_blank))
 			continue;
-		/* A comment ends before what ends PHP's code. $# is Perl's. */
+		/* The same for $# in Perl. In PHP, a line comment also ends before ?>. */
 		if (has(scan, SCAN_QUOTE_WORDS) && scan_is(&scan->last, "$") && !scan->after_blank)
 			continue;
 		while (scan->at < scan->end && *scan->at != '\n' &&
@@ -209,7 +214,7 @@ static bool skip_comment(struct scan *scan)
 	return false;
 }
 
-/* The lines of here-documents that were announced in the line that ends here. */
+/* Skips the here-documents that begin after the current line. */
 static void skip_heredocs(struct scan *scan)
 {
 	for (size_t i = 0; i < scan->heredocs_count; i++) {
@@ -258,7 +263,7 @@ static void set_string(struct scan_token *token, const char *from, const char *t
 	token->length = to > from ? (size_t)(to - from) : 0;
 }
 
-/* From `skip` bytes on up to `end`. */
+/* Reads a string that begins after `skip` bytes and ends before `end`. */
 static void take_string(struct scan *scan, size_t skip, const char *end, bool has_escapes,
                         struct scan_token *token)
 {
@@ -272,7 +277,7 @@ static void take_string(struct scan *scan, size_t skip, const char *end, bool ha
 	step(scan, strlen(end));
 }
 
-/* From an opening delimiter on to its closing one; brackets are paired. */
+/* Reads from an opening delimiter to its closing one; brackets nest. */
 static void take_delimited(struct scan *scan, struct scan_token *token)
 {
 	static const char pairs[] = "()[]{}<>";
@@ -295,7 +300,10 @@ static void take_delimited(struct scan *scan, struct scan_token *token)
 	step(scan, 1);
 }
 
-/* A piece of a template: up to its end, or to an expression in it, which is code. */
+/*
+ * Reads a part of a template string, up to its end or to the next ${ expression, which is scanned
+ * as code.
+ */
 static void take_template(struct scan *scan, size_t skip, struct scan_token *token)
 {
 	const char *from;
@@ -362,7 +370,7 @@ static bool take_quoted(struct scan *scan, struct scan_token *token)
 	return true;
 }
 
-/* Whether what was last cannot be the end of a value, so that a slash divides nothing. */
+/* Whether the last token cannot end a value, so that a slash cannot be a division. */
 static bool may_be_regex(const struct scan *scan)
 {
 	const struct scan_token *last = &scan->last;
@@ -380,7 +388,7 @@ static bool may_be_regex(const struct scan *scan)
 	return false;
 }
 
-/* In its line: a slash that is none of it is a mark. */
+/* A regular expression must end in its line; otherwise the slash is a mark. */
 static bool take_regex(struct scan *scan, struct scan_token *token)
 {
 	bool in_class = false;
@@ -401,7 +409,7 @@ static bool take_regex(struct scan *scan, struct scan_token *token)
 	return false;
 }
 
-/* q(…), s{…}{…}, tr/…/…/: a word of Perl's with its delimiters. */
+/* Reads q(…), s{…}{…}, tr/…/…/: a Perl quote operator with its delimiters. */
 static bool take_quote_word(struct scan *scan, struct scan_token *token)
 {
 	static const struct {
@@ -426,7 +434,8 @@ static bool take_quote_word(struct scan *scan, struct scan_token *token)
 		if (!words[i].has_two)
 			return true;
 		if (!strchr("([{<", next))
-			scan->at--; /* one delimiter ends the first and begins the second */
+			/* The same delimiter ends the first part and begins the second. */
+			scan->at--;
 		else
 			skip_blanks(scan);
 		if (scan->at < scan->end)
@@ -450,7 +459,7 @@ static bool take_percent(struct scan *scan, struct scan_token *token)
 	return true;
 }
 
-/* What begins a here-document, whose text begins in the next line. */
+/* Recognizes the beginning of a here-document, whose text begins in the next line. */
 static bool take_heredoc(struct scan *scan, struct scan_token *token)
 {
 	bool is_php = has(scan, SCAN_HEREDOC_3), is_shell = has(scan, SCAN_SHELL_WORDS),
@@ -471,7 +480,7 @@ static bool take_heredoc(struct scan *scan, struct scan_token *token)
 		quote = peek(scan, at++);
 	while (is_word(peek(scan, at + length)))
 		length++;
-	/* Elsewhere 1 << x is arithmetic; there the word is written large, or quoted. */
+	/* Outside of shells and PHP, 1 << x is a shift: require an upper-case or quoted word. */
 	if (length == 0 || (quote && peek(scan, at + length) != quote) ||
 	    (!is_shell && !quote && !is_php && !isupper((unsigned char)peek(scan, at))) ||
 	    scan->heredocs_count == SCAN_HEREDOCS)
@@ -490,7 +499,7 @@ static bool take_string_of_style(struct scan *scan, struct scan_token *token)
 	if (take_raw(scan, token) || take_heredoc(scan, token) || take_quote_word(scan, token))
 		return true;
 	if (has(scan, SCAN_LIFETIME) && peek(scan, 0) == '\'') {
-		/* 'x' and '\n' are characters, 'a without an end is a lifetime. */
+		/* 'x' and '\n' are characters; 'a without a closing quote is a lifetime. */
 		if (peek(scan, 1) != '\\' && peek(scan, 2) != '\'' &&
 		    (unsigned char)peek(scan, 1) < 0x80)
 			return false;
@@ -548,7 +557,7 @@ static void take_word(struct scan *scan, struct scan_token *token)
 	token->length = (size_t)(scan->at - from);
 }
 
-/* Of braces in a template's expression: whether this one ends it. */
+/* Counts braces in a template's expression. Returns true for the brace that ends the expression. */
 static bool ends_expression(struct scan *scan)
 {
 	unsigned *open;

@@ -1,10 +1,10 @@
 /*
- * Code as words and marks, without its comments, and its strings apart: as far as a short scanner
- * knows them, by families of languages.
+ * Splits code into words, marks and strings, without comments. A short scanner, with one style for
+ * each family of languages.
  *
- * A pure function of bytes that anybody may have written. What it cannot know (macros, code in
- * strings, grammars that depend on names) it reads as it stands: it serves advice and names of
- * classes, and nothing is kept safe by it.
+ * A pure function of untrusted bytes. The scanner does not understand macros, code in strings, or
+ * grammars that depend on names. Its results serve advice and the names of classes; no security may
+ * depend on them.
  */
 #pragma once
 
@@ -13,23 +13,23 @@
 
 enum scan_kind {
 	SCAN_END = 0,
-	SCAN_WORD,   /* a name or number; of shells: whatever stands between blanks */
+	SCAN_WORD,   /* a name or number; in shells, any text between blanks */
 	SCAN_MARK,   /* one character */
-	SCAN_STRING, /* `text` is what is between its quotes, as it is written */
+	SCAN_STRING, /* `text` is the content without the quotes, escapes not decoded */
 };
 
 struct scan_token {
 	enum scan_kind kind;
-	const char *text; /* in the code */
+	const char *text; /* points into the code */
 	size_t length;
-	unsigned line;    /* from 1 on */
-	bool begins_line; /* nothing but blanks and comments is before it in its line */
-	bool after_blank; /* a blank, a comment or the beginning is before it */
+	unsigned line;    /* the first line is 1 */
+	bool begins_line; /* only blanks and comments precede it in its line */
+	bool after_blank; /* follows a blank, a comment, or the beginning of the code */
 };
 
-/* so deep expressions in strings are code; deeper ones are not looked at */
+/* Nesting depth up to which expressions in template strings are scanned as code. */
 #define SCAN_NESTED   16
-#define SCAN_HEREDOCS 4 /* so many here-documents of one line */
+#define SCAN_HEREDOCS 4 /* here-documents that may begin in one line */
 
 struct scan_style;
 
@@ -44,21 +44,23 @@ struct scan {
 	const char *at, *end, *code;
 	unsigned line;
 	bool begins_line, after_blank;
-	bool is_text; /* of PHP: outside of its code */
+	bool is_text; /* PHP: outside of <? and ?> */
 	struct scan_token last;
-	unsigned braces[SCAN_NESTED]; /* of JavaScript's templates that are open: how many are open
-	                                 in the expression */
+	/* For each open JavaScript template: the number of open braces in its expression. */
+	unsigned braces[SCAN_NESTED];
 	size_t nested;
 	struct scan_heredoc heredocs[SCAN_HEREDOCS];
 	size_t heredocs_count;
 };
 
-/* Of a language of the table by its name; of another one words are words, and nothing is a comment.
- * `code` is borrowed. */
+/*
+ * Begins to scan code in a language of the table. In an unknown language there are no comments and
+ * strings. `code` is borrowed.
+ */
 void scan_begin(struct scan *scan, const char *language, const char *code, size_t length);
 
-/* false: there is no more, and the kind is SCAN_END. */
+/* Returns false at the end; then the token's kind is SCAN_END. */
 bool scan_next(struct scan *scan, struct scan_token *ret_token);
 
-/* Whether it is a word or mark that is written so. */
+/* Whether the token is a word or mark with this text. */
 bool scan_is(const struct scan_token *token, const char *text);

@@ -1,6 +1,8 @@
 /*
- * Patterns are looked for at each token, in a window of those that follow: one pass, and no memory
- * of its own.
+ * The pattern matcher. See validate.h.
+ *
+ * Tries the patterns at each token, within a window of the following tokens: one pass, without
+ * allocating memory.
  */
 #include <fnmatch.h>
 #include <stdbool.h>
@@ -10,29 +12,30 @@
 #include "agent/runner/validate.h"
 #include "base/fd.h"
 
-#define WINDOW 256 /* tokens at a time … */
-/* … of which so many follow the place that is looked at, as far as there are so many */
+#define WINDOW 256 /* tokens in the window */
+/* The window is refilled when fewer tokens than this follow the current one. */
 #define AHEAD 64
 #define ANY   16
-/* elements that are compared in all: code that is made to be slow to look at is not looked at to
- * its end */
+/* The limit of element comparisons: code made to be slow to match is not checked to its end. */
 #define EFFORT 4000000
 
 static const char *const severity_names[] = {"note", "warn", "grave"};
 
-/* Whose rows count, too. */
+/* Languages to which the rows of another language apply, too. */
 static const struct {
 	const char *language, *as;
 } kin[] = {{"typescript", "javascript"}, {"c++", "c"}};
 
 struct window {
 	struct scan_token tokens[WINDOW];
-	size_t at, count; /* the place that is looked at; two are before it */
+	size_t at, count; /* the current token; at least two precede it */
 	bool is_shell;
 };
 
-/* A row that counts, and the bytes that its first token can begin with: few tokens are worth a
- * closer look. */
+/*
+ * A rule for the language, and the bytes with which its first token can begin: most tokens are
+ * rejected by these alone.
+ */
 #define CANDIDATES_MAX 64
 struct candidate {
 	const struct finding_rule *rule;
@@ -41,7 +44,7 @@ struct candidate {
 
 struct matching {
 	const struct window *window;
-	const struct scan_token *same; /* the word that @ stands for; NULL: none yet */
+	const struct scan_token *same; /* the word that @ matched; NULL: none yet */
 	unsigned *effort;
 };
 
@@ -56,7 +59,7 @@ static bool is_one_of(const struct scan_token *token, const char *element, size_
 
 	if (token->kind != SCAN_WORD && token->kind != SCAN_MARK)
 		return false;
-	/* A mark may be one that separates alternatives. */
+	/* The mark may be |, which elsewhere separates alternatives. */
 	if (length == 1)
 		return token->length == 1 && token->text[0] == *element;
 	for (const char *one = element; one < end;) {
@@ -96,7 +99,7 @@ static bool fits_string(const struct window *window, const struct scan_token *to
 	return length == 0 || memmem(token->text, token->length, text, length) != NULL;
 }
 
-/* Where the element at `pattern` ends: at a blank, or at the quote that closes it. */
+/* The length of the element at `pattern`, which ends at a blank or at its closing quote. */
 static size_t element_length(const char *pattern)
 {
 	if (*pattern == '"' || *pattern == '\'')
@@ -109,7 +112,9 @@ static bool is_element(const char *element, size_t length, const char *text)
 	return strlen(text) == length && memcmp(element, text, length) == 0;
 }
 
-/* Whether what is before a name makes it no use of the global one. */
+/*
+ * Whether the preceding token shows that a name is not a use of the global function of that name.
+ */
 static bool is_member_or_definition(const struct scan_token *before)
 {
 	static const char definitions[] = "def|function|func|fn|sub|int|void";
@@ -126,7 +131,7 @@ static bool begins_statement(const struct scan_token *before, const struct scan_
 	       (before->kind == SCAN_MARK && memchr(";{}(|&`", before->text[0], 7));
 }
 
-/* What stands for no token, and holds at the `at`-th. */
+/* Evaluates % or ^, which match no token, before the token `at`. */
 static bool holds(const struct window *window, size_t at, char element)
 {
 	const struct scan_token *before = &window->tokens[at - 1], *token = &window->tokens[at];
@@ -154,8 +159,10 @@ static bool fits(struct matching *matching, const struct scan_token *token, cons
 	       memcmp(token->text, matching->same->text, token->length) == 0;
 }
 
-/* Whether the pattern fits from the `at`-th token on. Patterns are short, and each has few gaps, so
- * that trying them all is little. */
+/*
+ * Whether the pattern matches from the token `at` on. Backtracking is cheap: patterns are short and
+ * have few gaps.
+ */
 static bool matches(struct matching matching, size_t at, const char *pattern)
 {
 	const struct window *window = matching.window;
@@ -198,7 +205,7 @@ static bool is_found(const struct finding *findings, size_t count, const struct 
 	return false;
 }
 
-/* The bytes that a token can begin with which fits the pattern's first element. */
+/* Collects the bytes with which a token that matches the pattern's first element can begin. */
 static void learn_beginning(struct candidate *candidate)
 {
 	const char *element = candidate->rule->pattern, *end;
@@ -245,7 +252,7 @@ static size_t find_candidates(const char *language, struct candidate candidates[
 	return count;
 }
 
-/* At the place that the window is at. */
+/* Tries all candidates at the current token. */
 static size_t look(const struct matching *matching, const struct candidate *candidates,
                    size_t candidates_count, struct finding *findings, size_t count)
 {
@@ -263,7 +270,7 @@ static size_t look(const struct matching *matching, const struct candidate *cand
 	return count;
 }
 
-/* Goes on to the next token. false: there is none. */
+/* Moves to the next token. Returns false if there is none. */
 static bool advance(struct window *window, struct scan *scan)
 {
 	window->at++;
@@ -281,7 +288,7 @@ static bool advance(struct window *window, struct scan *scan)
 size_t validate(const char *language, const char *code, size_t length,
                 struct finding ret_findings[FINDINGS_MAX])
 {
-	/* Before the first token there are two of no kind. */
+	/* Two empty tokens precede the first one. */
 	struct window window = {.at = 1, .count = 2, .is_shell = strcmp(language, "bash") == 0};
 	struct candidate candidates[CANDIDATES_MAX];
 	size_t candidates_count = find_candidates(language, candidates);

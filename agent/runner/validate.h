@@ -1,54 +1,60 @@
 /*
- * What stands out in code before it is run: a table of patterns over its words and marks, so that
- * comments and strings do not count.
+ * The validator: warns of suspicious code before it is run, by a table of patterns over tokens, so
+ * that comments and strings do not count.
  *
- * It is advice. Whoever means to hide something from it can; what keeps the host safe is the
- * sandbox, whatever the code is. Pure functions of bytes that anybody may have written.
+ * The warnings are advice: an attacker can hide from them. The sandbox protects the host, whatever
+ * the code does. Pure functions of untrusted bytes.
  */
 #pragma once
 
 #include <stddef.h>
 
 enum finding_severity {
-	FINDING_NOTE = 0,  /* it may not work here, or is worth a look */
-	FINDING_WARN = 1,  /* it goes around the language, or runs other programs */
-	FINDING_GRAVE = 2, /* hardly anybody means well with it */
+	FINDING_NOTE = 0,  /* may not work in a sandbox, or deserves a look */
+	FINDING_WARN = 1,  /* bypasses the language, or runs other programs */
+	FINDING_GRAVE = 2, /* is hardly ever well-meant */
 };
 
 /* "note", "warn", "grave" */
 const char *finding_severity_name(enum finding_severity severity);
 
 /*
- * A pattern is elements with blanks between them, each for one token of the code:
+ * A pattern is a list of elements separated by blanks. An element matches one token, unless the
+ * list says otherwise:
  *
- *   word, (, …   is written so; a|b: as one of these
- *   ~GLOB        a word that the glob(7) fits
- *   "text"       a string, of shells a word too, that contains the text; 'text': that is the text
- *   @            a word, the same in all places of the pattern
- *   ...          any number of tokens (up to 16) of the same line, also none; ***: of whatever line
- *   %            no token: what follows is neither a member of something nor just defined
- *   ^            no token: what follows begins a line or a statement
+ *   word, (, …   this text; a|b: one of these texts
+ *   ~GLOB        a word that matches the glob(7) pattern
+ *   "text"       a string, in shells also a word, that contains the text; 'text': that equals it
+ *   @            a word, the same one wherever the pattern has @
+ *   ...          0 to 16 tokens of the same line; ***: also across lines
+ *   %            no token; the next one is neither a member of an object nor being defined
+ *   ^            no token; the next one begins a line or a statement
  */
 struct finding_rule {
-	const char *language; /* of the table of languages; NULL: of each */
-	const char *rule;     /* "decoded-code": several rows may be of one rule */
+	const char *language; /* from the table of languages; NULL: all */
+	const char *rule;     /* "decoded-code"; several rows may have the same rule */
 	enum finding_severity severity;
 	const char *pattern;
-	const char *text;    /* for people: what it is about */
-	const char *example; /* code that it finds */
+	const char *text;    /* description for people */
+	const char *example; /* code that the pattern matches */
 };
 
-/* Ends with a row without pattern. TypeScript goes by the rows of JavaScript, too, and C++ by those
- * of C. */
+/*
+ * Ends with a row without a pattern. The rows of JavaScript also apply to TypeScript, those of C
+ * also to C++.
+ */
 extern const struct finding_rule finding_rules[];
 
 struct finding {
 	const struct finding_rule *rule;
-	unsigned line; /* the first one, from 1 on */
+	unsigned line; /* line of the first match; the code's first line is 1 */
 };
 
 #define FINDINGS_MAX 32
 
-/* What was found, each rule once, in the order of lines. How many; at most FINDINGS_MAX. */
+/*
+ * Finds matches, in the order of lines. Each rule is reported once, or again with a higher
+ * severity. Returns their number, at most FINDINGS_MAX.
+ */
 size_t validate(const char *language, const char *code, size_t length,
                 struct finding ret_findings[FINDINGS_MAX]);

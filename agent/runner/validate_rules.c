@@ -1,8 +1,8 @@
 /*
- * The table of what stands out in code.
+ * The table of patterns of the validator.
  *
- * Rows of one language stand together, the gravest first: of one rule the graver is told, and the
- * others are not.
+ * Within a language, the gravest row of a rule must come first: validate() skips a match if the
+ * same rule was already found with the same or a higher severity.
  */
 #include "agent/runner/validate.h"
 

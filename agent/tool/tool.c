@@ -1,7 +1,7 @@
 /*
- * `yett tool`: one request of JSON in, one object out; or one a line.
+ * `yett tool`: reads one request as JSON and prints one answer; with --lines, one per line.
  *
- * With the caller's privilege.
+ * Runs with the caller's privilege.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define INPUT_MAX (10 << 20)
 #define READ_SIZE (64u << 10)
 
-/* Exit statuses, by what came of the request; the manual lists them. */
+/* Exit statuses by outcome; the manual lists them. */
 static const int statuses[] = {
 	[CALL_SUCCEEDED] = 0,   [CALL_PROGRAM_FAILED] = 1, [CALL_INVALID] = 2,
 	[CALL_REFUSED] = 3,     [CALL_TIMED_OUT] = 4,      [CALL_NOT_FOUND] = 5,
@@ -30,10 +30,10 @@ struct tool {
 	struct call *call;
 	int status;
 	sigset_t signals;
-	int signal; /* that came; 0: none */
+	int signal; /* the signal that was received; 0: none */
 	sd_event_source *input;
-	bool is_readable, has_ended; /* the input */
-	char *bytes;                 /* of it; those before `taken` were lines already */
+	bool is_readable, has_ended; /* of the standard input */
+	char *bytes;                 /* input; the bytes before `taken` are processed */
 	size_t length, room, taken;
 };
 
@@ -76,7 +76,10 @@ static int list(void)
 
 static void print(const json_t *answer)
 {
-	/* A terminal acts on control characters of Unicode, too, which JSON need not escape. */
+	/*
+	 * Terminals also act on Unicode control characters that JSON does not require to be
+	 * escaped.
+	 */
 	(void)json_dumpf(answer, stdout,
 	                 FIELD_DUMP | JSON_ENCODE_ANY |
 	                         (isatty(STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0));
@@ -103,7 +106,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 	return 0;
 }
 
-/* What cannot be read is answered as a call is that cannot be understood. */
+/* Answers an unreadable request like an invalid call. */
 static void refuse(struct tool *tool, const struct yett_error *error)
 {
 	json_t *answer = json_pack("{s:o}", "error", problem_json(error));
@@ -113,7 +116,7 @@ static void refuse(struct tool *tool, const struct yett_error *error)
 	tool->status = statuses[CALL_INVALID];
 }
 
-/* Until it is answered, or a signal comes. */
+/* Sends one request, and runs the loop until it is answered or a signal comes. */
 static void ask(struct tool *tool, const char *text, size_t length)
 {
 	const struct call_options how = {.on_done = on_done, .data = tool};
@@ -150,7 +153,7 @@ static void ask(struct tool *tool, const char *text, size_t length)
 	json_decref(request);
 }
 
-/* The whole input, up to what is too much; NULL: no memory. */
+/* Reads the whole input, up to one byte more than INPUT_MAX. NULL: no memory. */
 static char *read_all(FILE *from, size_t *ret_length)
 {
 	char *bytes = malloc(INPUT_MAX + 1);
@@ -186,7 +189,9 @@ static int on_input(sd_event_source *source, int fd, uint32_t events, void *data
 	return 0;
 }
 
-/* What goes on in the background goes on meanwhile. A file need not be waited for, and cannot be.
+/*
+ * Runs the loop, so that background executions continue. A regular file cannot be polled, and need
+ * not be.
  */
 static void wait_for_input(struct tool *tool)
 {
@@ -232,8 +237,10 @@ static void read_some(struct tool *tool)
 		tool->has_ended = true;
 }
 
-/* Until the next one is asked for. The last one may have no end. NULL: there are no more, or there
- * is no memory. */
+/*
+ * Returns the next line, valid until the next call. The last line may lack its newline. NULL: no
+ * more lines, or no memory.
+ */
 static const char *next_line(struct tool *tool, size_t *ret_length)
 {
 	size_t searched = 0;
@@ -308,7 +315,9 @@ int tool_main(struct agent *agent, int argc, char **argv)
 	tool.operation = optind < argc ? argv[optind] : NULL;
 	if (agent_watch_signals(agent, &tool.signals, on_signal, &tool) < 0)
 		return tool.status;
-	/* they end it, and what it has begun; while nothing is asked they do what they usually do
+	/*
+	 * During a request, these signals cancel the request and end the program. Between requests
+	 * they keep their default action.
 	 */
 	(void)sigprocmask(SIG_UNBLOCK, &tool.signals, NULL);
 	ask_all(&tool);
