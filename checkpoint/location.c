@@ -7,18 +7,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/failure.h"
+
 #define FILE_NAME   "checkpoints.db"
 #define LONGEST_END strlen("-journal") /* longest suffix that SQLite appends to the name */
 
 /* Converts errno into `error`. */
 static int failed(struct yett_error *error, const char *what, const char *path)
 {
-	int number = errno;
-	int r = error_set(error, number == ENOENT ? YETT_E_NOT_FOUND : YETT_E_FILE_OPERATION_FAILED,
-	                  YETT_R_NONE, "cannot %s %s: %m", what, path);
-
-	(void)error_cause(error, NULL, number);
-	return r;
+	return failure_set(error, errno == ENOENT ? YETT_E_NOT_FOUND : YETT_E_FILE_OPERATION_FAILED,
+	                   NULL, "cannot %s %s: %m", what, path);
 }
 
 static int too_long(struct yett_error *error)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/failure.h"
 #include "base/json.h"
 #include "base/sized.h"
 #include "checkpoint/record.h"
@@ -81,10 +82,8 @@ static int make_id(const struct database *database, uint8_t ret_id[static UUID_S
 	if (r == 0)
 		return 0;
 	errno = -r;
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-	                "there is no id to be had: %m");
-	(void)error_cause(error, NULL, -r);
-	return YETT_E_FILE_OPERATION_FAILED;
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+	                   "there is no id to be had: %m");
 }
 
 /* `text` NULL binds SQL NULL. */

@@ -10,29 +10,24 @@
 #include <sys/ioctl.h>
 
 #include "base/entries.h"
+#include "base/failure.h"
 
 #define FILE_MAX (size_t)(8ULL << 30) /* of an export */
 #define PIECE    (1 << 20)
 
 static int failed(const char *what, const char *name, struct yett_error *error)
 {
-	int number = errno, r;
-
-	if (number == EACCES || number == EPERM)
-		r = error_set(
-			error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
+	if (errno == EACCES || errno == EPERM)
+		return failure_set(
+			error, YETT_E_PERMISSION_DENIED, NULL,
 			"%s %s: the records of the audit belong to root, who alone can do this",
 			what, name);
-	else if (number == ENOENT)
-		r = error_set(
-			error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	if (errno == ENOENT)
+		return failure_set(
+			error, YETT_E_NOT_FOUND, NULL,
 			"%s %s: there is none; the policy says whether and where records are written",
 			what, name);
-	else
-		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s %s: %s", what,
-		              name, strerror(number));
-	(void)error_cause(error, NULL, number);
-	return r;
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "%s %s: %m", what, name);
 }
 
 static int compare(const void *a, const void *b)

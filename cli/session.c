@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/failure.h"
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/session_form.h"
@@ -25,12 +26,8 @@ static const char *const files[] = {SESSION_FILE, SESSION_FILE ".new", SESSION_H
 /* Reports the current errno. */
 static int cannot(const char *what, const char *path, struct yett_error *error)
 {
-	int number = errno;
-	int r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s %s: %m",
-	                  what, path);
-
-	(void)error_cause(error, NULL, number);
-	return r;
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot %s %s: %m", what,
+	                   path);
 }
 
 /* Returns $XDG_STATE_HOME or ~/.local/state, as libyett does to find the stores. */

@@ -10,7 +10,7 @@
 
 #include "base/machine.h"
 #include "libclient/connection.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/keyfile.h"
 #include "libclient/memory.h"
 

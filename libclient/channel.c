@@ -1,7 +1,7 @@
 /* See channel.h. */
 #include "libclient/channel.h"
 #include "libclient/discard.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 
 #include <limits.h>
 #include <poll.h>

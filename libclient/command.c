@@ -12,7 +12,7 @@
 #include <sys/vfs.h>
 
 #include "base/socket_kind.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/sandbox.h"

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "libclient/discard.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/sandbox.h"
 
 #define HELPER_END_TIMEOUT_MS 10000

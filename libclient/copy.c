@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/escape.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/worker.h"

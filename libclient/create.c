@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/guard.h"
 #include "libclient/keyfile.h"
 #include "libclient/operation.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "libclient/discard.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/mounted.h"
 #include "libclient/operation.h"
 #include "libclient/relay.h"

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/fd_path.h"
 #include "base/own_place.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/keyfile.h"
 #include "libclient/listing.h"
 #include "libclient/memory.h"

@@ -1,5 +1,5 @@
 /* See keyfile.h, and "keys" in yett.h. */
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/keyfile.h"
 
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/escape.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/guard.h"
 #include "libclient/keyfile.h"
 #include "libclient/memory.h"

@@ -11,7 +11,7 @@
 #include <sys/vfs.h>
 
 #include "libclient/discard.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/options.h"
 #include "libclient/relay.h"
 

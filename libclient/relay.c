@@ -16,7 +16,7 @@
 #include <sys/un.h>
 
 #include "base/net_address.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/pair.h"
 #include "libclient/relay.h"
 

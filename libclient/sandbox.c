@@ -1,6 +1,6 @@
 /* See sandbox.h, and "sandbox" in yett.h: makes handles of sandboxes, and ends sandboxes. */
 #include "libclient/discard.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/operation.h"
 #include "libclient/sandbox.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/work.h"
 
 void shares_close(struct share_fds *fds)

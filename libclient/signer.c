@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/keyfile.h"
 
 static int sign_with_secret(const uint8_t *message, size_t length,

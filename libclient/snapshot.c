@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/lines.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/memory.h"
 #include "libclient/sandbox.h"
 #include "libclient/work.h"

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 #include "libclient/discard.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/relay.h"
 
 #define CONNECT_TIMEOUT_MS 10000

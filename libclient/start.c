@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 
 #include "libclient/connection.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/keyfile.h"
 #include "libclient/options.h"
 

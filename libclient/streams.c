@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/sandbox.h"
 
 #define READ_SIZE 65536

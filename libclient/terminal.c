@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/sandbox.h"
 
 /*

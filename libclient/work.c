@@ -16,7 +16,7 @@
 #include "base/escape.h"
 #include "base/fd.h"
 #include "base/fd_path.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/keyfile.h"
 #include "libclient/memory.h"
 #include "libclient/work_layers.h"

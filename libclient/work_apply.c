@@ -16,7 +16,7 @@
 #include "base/entries.h"
 #include "base/fd.h"
 #include "base/escape.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/memory.h"
 
 #define STAGE_NAME ".yett-apply-"

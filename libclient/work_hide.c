@@ -17,7 +17,7 @@
 #include "base/entries.h"
 #include "base/escape.h"
 #include "base/lines.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/work_glob.h"
 
 #define ENTRIES_MAX 2000000 /* files and directories to look at */

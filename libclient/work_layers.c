@@ -10,7 +10,7 @@
 
 #include "base/entries.h"
 #include "base/escape.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/sandbox.h"
 #include "libclient/work.h"
 #include "libclient/work_copy.h"

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/work.h"
 #include "libclient/work_copy.h"
 #include "libclient/work_cover.h"

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "base/escape.h"
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/memory.h"
 #include "libclient/work_pending.h"
 

@@ -1,5 +1,5 @@
 /* See worker.h. */
-#include "libclient/failure.h"
+#include "base/failure.h"
 #include "libclient/worker.h"
 
 #include <fcntl.h>

@@ -14,16 +14,15 @@
 
 #include "agent/http/entry.h"
 
+#include "base/failure.h"
+
 /* If the backlog of a Unix socket is full, a non-blocking connect(2) fails with EAGAIN. */
 #define BACKLOG 1024
 
 static int fail(struct yett_error *error, int error_number, const char *what, const char *path)
 {
-	int r = error_set(error, YETT_E_FILE_OPERATION_FAILED, 0, "%s %s: %s", what, path,
-	                  strerror(error_number));
-
-	(void)error_cause(error, NULL, error_number);
-	return r;
+	errno = error_number;
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "%s %s: %m", what, path);
 }
 
 static int add(struct entry *entry, int fd, struct yett_error *error)
@@ -129,15 +128,9 @@ int entry_listen_tcp(struct entry *entry, uint16_t port, struct yett_error *erro
 	/* Without SO_REUSEADDR, only an immediate restart fails. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
-	    listen(fd, BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
-		int saved = errno;
-		int r = error_set(error, YETT_E_INVALID_REQUEST, 0,
-		                  "port %u of 127.0.0.1 cannot be listened at: %s", port,
-		                  strerror(saved));
-
-		(void)error_cause(error, NULL, saved);
-		return r;
-	}
+	    listen(fd, BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &length) < 0)
+		return failure_set(error, YETT_E_INVALID_REQUEST, NULL,
+		                   "port %u of 127.0.0.1 cannot be listened at: %m", port);
 	entry->port = ntohs(address.sin_port);
 	return add(entry, steal_fd(&fd), error);
 }

@@ -10,6 +10,7 @@
 #include "agent/http/reply.h"
 #include "agent/own.h"
 #include "agent/portrait.h"
+#include "base/failure.h"
 
 #define STATE_MAX (32 << 20) /* bytes of the state file */
 /* Sandboxes in the state file; from this number on, ended sandboxes are removed. */
@@ -124,14 +125,9 @@ static int save(const struct switched *switched, struct yett_error *error)
 	/* Remove a file that a killed program left, or that another program put there. */
 	(void)unlink(making);
 	fd = open(making, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || fsync(fd) < 0 || rename(making, path) < 0) {
-		int saved = errno;
-		int r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-		                  "%.200s cannot be written: %s", path, strerror(saved));
-
-		(void)error_cause(error, NULL, saved);
-		return r;
-	}
+	if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || fsync(fd) < 0 || rename(making, path) < 0)
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+		                   "%.200s cannot be written: %m", path);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "agent/execution.h"
 #include "agent/http/server.h"
 #include "base/clock.h"
+#include "base/failure.h"
 
 /* Connections of users without access, in total; further ones are closed without a response. */
 #define STRANGERS_MAX 8
@@ -319,10 +320,9 @@ int server_new(struct agent *agent, struct entry *entry, struct access *access,
 	server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if ((r = start_daemon(server)) < 0 || (r = add_sources(server, entry)) < 0) {
 		server_free(server);
-		(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the server cannot be started: %s",
-		                strerror(-r));
-		(void)error_cause(error, NULL, -r);
-		return YETT_E_RESOURCE_LIMIT;
+		errno = -r;
+		return failure_set(error, YETT_E_RESOURCE_LIMIT, NULL,
+		                   "the server cannot be started: %m");
 	}
 	*ret_server = server;
 	return 0;

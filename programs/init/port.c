@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/failure.h"
+
 int port_connect(const struct message_connect *asked, int *ret_fd, struct yett_error *error)
 {
 	bool is_v6 = asked->family == CONNECT_V6;
@@ -21,15 +23,9 @@ int port_connect(const struct message_connect *asked, int *ret_fd, struct yett_e
 	if (fd < 0 ||
 	    (connect(fd, is_v6 ? (const struct sockaddr *)&v6 : (const struct sockaddr *)&v4,
 	             is_v6 ? sizeof v6 : sizeof v4) < 0 &&
-	     errno != EINPROGRESS)) {
-		int number = errno;
-		int r = error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
-		                  "cannot connect to port %u of the sandbox: %s", asked->port,
-		                  strerror(number));
-
-		(void)error_cause(error, NULL, number);
-		return r;
-	}
+	     errno != EINPROGRESS))
+		return failure_set(error, YETT_E_COMMAND_FAILED, NULL,
+		                   "cannot connect to port %u of the sandbox: %m", asked->port);
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* See failure.h. */
-#include "libclient/failure.h"
+#include "base/failure.h"
 
 #include <stdarg.h>
 #include <stdio.h>
